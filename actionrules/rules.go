@@ -1,0 +1,149 @@
+package actionrules
+
+import "github.com/sextant-crawler/sextant/weburl"
+
+// Position is a place in a configuration file; Line and Column count from 1,
+// Column in characters. The zero value is "nowhere" (a rule made by a program).
+type Position struct {
+	File         string
+	Line, Column int
+}
+
+// Field is the part of a URL that an atom looks at.
+type Field uint8
+
+// The fields, in the spelling of CrawlConfig.xml. FieldURL is the whole
+// canonical URL and the default.
+const (
+	FieldURL Field = iota
+	FieldScheme
+	FieldHost
+	FieldPath
+	FieldQuery
+	FieldFragment
+)
+
+// Kind is how an atom's pattern is anchored, or that a length is measured.
+type Kind uint8
+
+// The kinds, in the spelling of CrawlConfig.xml.
+const (
+	KindExact Kind = iota
+	KindPrefix
+	KindSuffix
+	KindInside
+	KindLength
+)
+
+// Norm is what is done to both sides before they are compared.
+type Norm uint8
+
+// The norms. NormNorm, the default, ignores case, percent-decodes once and strips
+// accents; NormLower ignores case; NormNone compares as is.
+const (
+	NormNorm Norm = iota
+	NormLower
+	NormNone
+)
+
+// Condition is a Boolean test of a URL: And, Or, Not or Atom.
+type Condition interface{ isCondition() }
+
+// And holds if all its conditions hold; it has at least one.
+type And struct{ Of []Condition }
+
+// Or holds if one of its conditions holds; it has at least one.
+type Or struct{ Of []Condition }
+
+// Not holds if its condition does not.
+type Not struct{ Of Condition }
+
+// Atom matches one field of a URL. The shortcuts of CrawlConfig.xml (Domain,
+// Path, Ext, Host, Url, Scheme, Query, InQuery, Length) are built by the
+// functions of the same names.
+type Atom struct {
+	Field Field
+	Kind  Kind
+	Norm  Norm
+	// Value is the pattern with reversed escaping (or, with Regexp, an ordinary
+	// RE2 one), or for KindLength a range such as "[:10]".
+	Value string
+	// Regexp says litteral="false": Value is an ordinary regular expression.
+	Regexp bool
+	// At is where Value's attribute begins in its file.
+	At Position
+}
+
+func (And) isCondition()  {}
+func (Or) isCondition()   {}
+func (Not) isCondition()  {}
+func (Atom) isCondition() {}
+
+// Verb is what an action does.
+type Verb uint8
+
+// The verbs of spec "Actions"; each sets one dimension of a Decision.
+const (
+	Accept Verb = iota
+	Ignore
+	Index
+	NoIndex
+	Follow
+	NoFollow
+	SetSource
+	AddMeta
+	Priority
+)
+
+// Action is one effect of a rule.
+type Action struct {
+	Verb  Verb
+	Name  string // SetSource: the source; AddMeta: the meta's name
+	Value string // AddMeta: the meta's value
+	Shift int    // Priority: -2 (highest) to 2 (lowest)
+}
+
+// Rule applies its actions, in order, to each URL for which If holds.
+type Rule struct {
+	If    Condition
+	Then  []Action
+	Group string
+	At    Position
+}
+
+// Meta is a name with one value; a name may come several times.
+type Meta struct{ Name, Value string }
+
+// Root is a start URL.
+type Root struct {
+	URL      weburl.URL
+	Site     bool // its whole site starts accepted, indexed and followed
+	Priority int  // fifo shift, -2 to 2
+	Group    string
+	KVs      []Meta
+	At       Position
+}
+
+// RuleSet is all that decides about a URL once it has passed the crawl space.
+type RuleSet struct {
+	// The start state of a URL that lies in no root's site.
+	DefaultAccept, DefaultIndex, DefaultFollow bool
+	// DefaultFollowRoots follows roots unless a rule says otherwise.
+	DefaultFollowRoots bool
+	Roots              []Root
+	Rules              []Rule
+}
+
+// Decision is what the rules say of one URL.
+type Decision struct {
+	Accept, Index, Follow bool
+	Source                string // "" is the default source
+	Shift                 int
+	ShiftSet              bool // a Priority action set Shift (not a root's priority)
+	Metas                 []Meta
+	Root                  bool // the URL is itself a root
+}
+
+// Crawl says whether the URL is crawled at all: accepted, and at least one of
+// index and follow. All else is ignored.
+func (d Decision) Crawl() bool { return d.Accept && (d.Index || d.Follow) }

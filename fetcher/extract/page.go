@@ -1,0 +1,34 @@
+// Package extract reads links, text and metas out of a body.
+package extract
+
+// Page is what was read out of an HTML page. Nothing in it aliases the body.
+type Page struct {
+	Title     string // of the head; fallbacks are the caller's
+	Text      string // visible, white space collapsed
+	Language  string // declared
+	Charset   string // that the body was decoded from
+	Base      string // href of the first base element, "" if none
+	Metas     []Meta // name and property metas, names in lower case, in page order
+	Links     []Link // in page order, hrefs as written, white space trimmed
+	Canonical string // href of link rel=canonical, as written
+	// Robots are the contents of metas named robots and of the crawler's own name.
+	Robots Directives
+	// Refresh is the target of a meta refresh, as written, RefreshAfter its seconds.
+	Refresh      string
+	RefreshAfter int
+}
+
+// Meta is one meta of a page.
+type Meta struct{ Name, Content string }
+
+// Link is a reference found in a page.
+type Link struct {
+	Href     string
+	NoFollow bool // rel=nofollow
+}
+
+// Directives are what robots metas and X-Robots-Tag ask for. The zero value asks nothing.
+type Directives struct {
+	NoIndex, NoFollow, NoSnippet, NoArchive bool
+	UnavailableAfter                        string // as written
+}

@@ -1,0 +1,66 @@
+// Package fetcher gets one URL over HTTP: limits, time-outs, conditional GET,
+// the judge of addresses, and error classes. It follows no redirect and decides
+// nothing.
+package fetcher
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Request is one GET.
+type Request struct {
+	URL weburl.URL
+	// ETag and LastModified make the request conditional, each if not empty
+	// (LastModified goes out as If-Modified-Since).
+	ETag, LastModified string
+	// MaxBodyBytes, if above 0, is this request's limit instead of the fetcher's.
+	MaxBodyBytes int64
+}
+
+// Response is an HTTP answer whose body was read to its end or to the limit.
+type Response struct {
+	Status      int
+	Header      http.Header
+	Body        []byte     // decoded from its content encoding
+	Truncated   bool       // the body was cut at the limit
+	Conditional bool       // the request carried validators
+	Address     netip.Addr // the address that answered
+	// RetryAfter is the header in either of its forms, from now; HasRetryAfter
+	// says that it was there and made sense. Capped at a day.
+	RetryAfter    time.Duration
+	HasRetryAfter bool
+	Duration      time.Duration
+}
+
+// Fault classifies a request that got no usable answer.
+type Fault uint8
+
+// The faults.
+const (
+	Timeout      Fault = iota + 1 // connect, TLS, first byte, idle or whole
+	Reset                         // connection reset or closed before the header was whole
+	Refused                       // connection refused
+	ShortBody                     // body ended before its Content-Length or its last chunk
+	DNSNotFound                   // NXDOMAIN
+	DNSNoAnswer                   // time-out or server failure of DNS
+	TLSFault                      // handshake, certificate
+	Protocol                      // not HTTP, bad framing or encoding, oversized header
+	AddressFault                  // the judge refused the address
+)
+
+// Error is a request that got no usable answer.
+type Error struct {
+	URL   string
+	Fault Fault
+	Err   error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.URL, e.Err) }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }

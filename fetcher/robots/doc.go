@@ -1,0 +1,2 @@
+// Package robots reads, keeps and asks robots.txt (RFC 9309).
+package robots

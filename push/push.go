@@ -1,0 +1,118 @@
+// Package push carries documents and deletion orders from the durable outbox to
+// indexers.
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Document is what an indexer gets of a page. The JSON names are a contract.
+type Document struct {
+	URL          string              `json:"url"`
+	Source       string              `json:"source,omitempty"`
+	Title        string              `json:"title,omitempty"`
+	Text         string              `json:"text,omitempty"`
+	Content      []byte              `json:"content,omitempty"` // page bytes, where asked; base64 in JSON
+	ContentType  string              `json:"content_type,omitempty"`
+	Charset      string              `json:"charset,omitempty"`
+	Language     string              `json:"language,omitempty"`
+	LastModified string              `json:"last_modified,omitempty"` // RFC 3339, UTC
+	FetchedAt    time.Time           `json:"fetched_at"`
+	Depth        int                 `json:"depth"`
+	Referrer     string              `json:"referrer,omitempty"`
+	Hash         string              `json:"hash,omitempty"` // hex
+	Metas        map[string][]string `json:"metas,omitempty"`
+}
+
+// Deletion orders the indexer to forget a document.
+type Deletion struct {
+	URL    string    `json:"url"`
+	Reason string    `json:"reason"` // status or rule
+	At     time.Time `json:"at"`
+}
+
+// Op says what an entry asks of the indexer.
+type Op uint8
+
+// The operations. Their strings are "add" and "delete".
+const (
+	Add Op = iota
+	Delete
+)
+
+// String is "add" or "delete".
+func (o Op) String() string {
+	if o == Delete {
+		return "delete"
+	}
+	return "add"
+}
+
+// Entry is an order in the outbox. Body is the JSON of a Document or a Deletion.
+type Entry struct {
+	Seq    uint64
+	Op     Op
+	URL    string
+	Source string
+	Body   json.RawMessage
+}
+
+// Dead is an entry that a target refused for good, with the indexer's words.
+type Dead struct {
+	Entry
+	Target string
+	Words  string
+	At     time.Time
+}
+
+// Outbox is the durable queue of orders that the relay empties. Entries enter it
+// with the page that they belong to, elsewhere. Methods may be called at once.
+//
+// Each target has its own cursor: the highest Seq up to which the target has
+// everything safely. An entry is removed when no target needs it any more.
+type Outbox interface {
+	// Open makes the targets known whose cursors count; a new one begins at the
+	// oldest entry there is; a target that is not named any more is forgotten
+	// with its cursor and its dead letters.
+	Open(ctx context.Context, targets []string) error
+	// Entries reads waiting entries with a Seq above after, in order of Seq: at
+	// most n, and not beyond maxBytes of bodies unless the first alone exceeds it.
+	Entries(ctx context.Context, after uint64, n, maxBytes int) ([]Entry, error)
+	// Cursor is the target's stored cursor.
+	Cursor(ctx context.Context, target string) (uint64, error)
+	// Safe moves a target's cursor up to seq, durably. A lower seq changes nothing.
+	Safe(ctx context.Context, target string, seq uint64) error
+	// Bury stores e as a dead letter of target. It does not move the cursor.
+	Bury(ctx context.Context, target string, e Entry, words string, at time.Time) error
+	// Changed is signalled (capacity 1) after entries were added.
+	Changed() <-chan struct{}
+}
+
+// ErrRewind says that the indexer lost what was not safe yet (it restarted):
+// the relay starts again after the target's cursor.
+var ErrRewind = errors.New("the indexer lost what was not safe: pushing it again")
+
+// Refusal is an entry that the indexer refused for good.
+type Refusal struct {
+	Seq   uint64
+	Words string // the indexer's
+}
+
+// Target speaks one indexer's protocol. Its methods are called by one goroutine
+// at a time, in order.
+type Target interface {
+	// Name is unique among the targets of a Crawler and stable over restarts.
+	Name() string
+	// Push hands entries over in order. It returns the ones refused for good; all
+	// others were taken by the indexer, safe or not. An error says that nothing
+	// is known of this call's entries: they are pushed again, ErrRewind: those
+	// before them too. Push does its own retries of single requests.
+	Push(ctx context.Context, entries []Entry) ([]Refusal, error)
+	// Checkpoint returns nil when all that was pushed, up to seq, is safe.
+	Checkpoint(ctx context.Context, seq uint64) error
+	// Close gives up what is open; unsafe entries are pushed again next time.
+	Close() error
+}

@@ -1,0 +1,73 @@
+package scheduler
+
+import "time"
+
+// Fault is what went wrong below HTTP, or with its framing.
+type Fault uint8
+
+// The faults. NoFault means that an HTTP answer was read.
+const (
+	NoFault      Fault = iota
+	Timeout            // connect or read time-out
+	Reset              // connection reset
+	Refused            // connection refused
+	ShortBody          // body shorter than its Content-Length, or cut off
+	DNSNotFound        // the name does not exist
+	DNSNoAnswer        // the resolver gave no answer (time-out, SERVFAIL)
+	TLSFault           // handshake or certificate
+	Protocol           // not HTTP, bad framing, oversized header
+	TooManyHops        // more redirects than allowed
+	BadRedirect        // redirect to something that is no URL, or without Location
+	AddressFault       // address refused by the built-in guard
+	RobotsFault        // robots.txt cannot be had
+)
+
+// Exclusion is why a URL that was taken is not crawled, or its page not indexed.
+type Exclusion struct {
+	Status int    // 760 for rules and crawl space, else 0
+	Words  string // for the operator, for example "robots.txt" or "rule at CrawlConfig.xml:12:5"
+}
+
+// Result is what a worker found out about a lease. The Frontier alone decides
+// what follows from it.
+type Result struct {
+	// Excluded is set when rules, robots.txt or crawl space forbid the URL: it was not fetched.
+	Excluded *Exclusion
+	// Fault and Status tell the answer; Words are for the operator (LastError).
+	Fault  Fault
+	Status int
+	Words  string
+	// RetryAfter is the server's, from now; 0 if there was none. HasRetryAfter says
+	// that the header was there and made sense (a 503 without is permanent).
+	RetryAfter    time.Duration
+	HasRetryAfter bool
+	// Conditional says that the request carried validators.
+	Conditional bool
+	// Validators and dates of a 200.
+	ETag, LastModified, Date string
+
+	// Redirect is the target of a 3xx or a meta refresh, already judged; nil if there was
+	// none. RedirectIgnored says that the target exists but rules ignore it. Location is
+	// its URL in either case, for the record. Moved says 301 or 308.
+	Redirect        *Link
+	RedirectIgnored bool
+	Location        string
+	Moved           bool
+
+	// Links to follow that the page names, judged, without duplicates.
+	Links []Link
+	// Document is the page for the index, nil if it has none (not indexed, empty,
+	// error). NoDocument says why not, for a 200.
+	Document    *Document
+	NoDocument  string
+	DuplicateOf string
+	// Decided is where the rules now put the URL; refresh and retry use it.
+	Decided Source
+}
+
+// Document is a page ready for the outbox.
+type Document struct {
+	Body   []byte   // JSON of push.Document
+	Hash   [16]byte // of title, text, metas, content type, language and source
+	Source string   // under which it is pushed
+}

@@ -1,0 +1,125 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Errors that a Store translates its backend's into; test with errors.Is.
+var (
+	ErrNotFound = errors.New("URL is not known")
+	ErrLocked   = errors.New("the store is in use by another process")
+	ErrDamaged  = errors.New("the store is damaged")
+	ErrFormat   = errors.New("the store has a format that this version does not know")
+	ErrClosed   = errors.New("the store is closed")
+	ErrFull     = errors.New("the disk is nearly full")
+)
+
+// Place is where new work waits: a host's queue in one source.
+type Place struct {
+	Source Source
+	Host   weburl.HostKey
+	Origin string
+}
+
+// Waiting is a URL that stands in a queue.
+type WaitingURL struct {
+	Key    weburl.Key
+	Seq    uint64
+	Record Record
+}
+
+// Completion is everything that one page changes. It is applied whole or not at
+// all: after a crash either the URL still waits and nothing else happened, or all
+// of it did.
+type Completion struct {
+	Key weburl.Key
+	// Taken is the queue place that the URL was taken from; it is removed. A
+	// completion of a URL that does not stand there any more (it was removed by
+	// the operator meanwhile) is refused with ErrNotFound and changes nothing.
+	Taken Place
+	Seq   uint64
+	// Forget removes the URL's status: it is unknown afterwards and will be
+	// crawled again if a new link to it is found. Otherwise Next is stored.
+	Forget bool
+	// Next is the new record. If its State is Waiting it is queued anew in
+	// Next.Source with a new Seq, if Timed it becomes due at NextAt.
+	Next Record
+	// Links are stored and queued where they are not known yet; of a known one
+	// only Alias (added if missing) and a shorter Depth are stored.
+	Links []Link
+	// Order, if not nil, enters the outbox in the same step and replaces an
+	// unsent, held or dead older one of the URL. CancelHeld alone drops a held
+	// deletion of the URL.
+	Order      *Order
+	CancelHeld bool
+	// Host, if not nil, replaces the state of the URL's host.
+	Host *HostState
+}
+
+// Counts are kept, never scanned for.
+type Counts struct {
+	Known   uint64
+	Pending [Sources]uint64 // waiting or in flight, by source
+	Timed   uint64
+	ByClass map[Class]uint64
+	Indexed uint64
+	Hosts   uint64 // hosts ever seen
+	Outbox  OutboxCounts
+}
+
+// OutboxCounts are the orders by state.
+type OutboxCounts struct{ Waiting, Held, Dead uint64 }
+
+// Filter selects records for Inspect; zero fields select all.
+type Filter struct {
+	Host   *weburl.HostKey
+	Source *Source
+	Class  *Class
+	Status int
+}
+
+// Store is the frontier's memory. All methods may be called at once by any
+// number of goroutines. Nothing is acknowledged before it is as durable as the
+// store was configured to be. A context that ends while a method waits gives its
+// error; the change may then be stored or not, whole in either case.
+type Store interface {
+	// Add makes links known that no page found: roots and submitted URLs. A known
+	// URL is left alone unless requeue is set, which puts it into its link's fifo
+	// at once wherever it is (one that waits already in a fifo stays there). It
+	// returns the places that got new work, and how many URLs were new or re-queued.
+	Add(ctx context.Context, links []Link, requeue bool) ([]Place, int, error)
+	// Complete applies one page's outcome and returns the places that got work.
+	Complete(ctx context.Context, c Completion) ([]Place, error)
+	// Queue reads up to n URLs of a place in order of arrival, those with a Seq
+	// above after. URLs in flight are read again by a smaller after.
+	Queue(ctx context.Context, p Place, after uint64, n int) ([]WaitingURL, error)
+	// Due moves up to n timed URLs whose time has come to their queue (retries to
+	// Record.Fifo, documents to the source that refresh names) and returns the
+	// places, and the time of the next one due (zero if none).
+	Due(ctx context.Context, now time.Time, refresh Source, n int) ([]Place, time.Time, error)
+	// Places calls fn for each place that holds waiting URLs, without reading the URLs.
+	Places(ctx context.Context, fn func(Place) error) error
+	// Host gives what is stored of a host; the zero HostState if nothing is.
+	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
+	// Lookup gives a URL's record, or ErrNotFound.
+	Lookup(ctx context.Context, k weburl.Key) (Record, error)
+	// Forget removes a URL at the operator's word, with the deletion if order is
+	// not nil; ErrNotFound if it is not known.
+	Forget(ctx context.Context, k weburl.Key, order *Order) error
+	// Inspect calls fn for each stored record that f selects, in no order, over a
+	// consistent snapshot.
+	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
+	// Counts gives the kept counters, in constant time.
+	Counts(ctx context.Context) (Counts, error)
+	// Value and SetValue keep small named facts (options, robots.txt, schedules).
+	// A name that was never set gives nil.
+	Value(ctx context.Context, name string) ([]byte, error)
+	SetValue(ctx context.Context, name string, value []byte) error
+	// ClosedCleanly says whether the last process that had the store open closed
+	// it. If not, requests may have been made that no host state tells of.
+	ClosedCleanly() bool
+}

@@ -1,0 +1,122 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Source is one of the six URL sources: five fifos and the refresh source
+// (Exalead CloudView, "How Priorities Work").
+type Source uint8
+
+// The sources, by their numbers.
+const (
+	User Source = iota
+	Redir
+	Index
+	IndexFollow
+	Follow
+	Refresh
+	Sources = 6 // how many there are
+)
+
+// State is where a known URL is; it is in exactly one place.
+type State uint8
+
+// The states of a stored URL. A URL in flight is Waiting on disk until its
+// outcome is committed, so that a crash needs no repair.
+const (
+	Waiting State = iota // in a fifo, or in flight
+	Timed                // waits for NextAt: retry or refresh
+	AtRest               // excluded, permanent error, or done without refresh
+)
+
+// Class is the operator's word for what is known of a URL.
+type Class uint8
+
+// The classes, in the words of `sextant urls`.
+const (
+	Pending Class = iota // never fetched
+	OK
+	Redirect
+	Ignored // excluded by rule, robots or directive; StatusWord says by what
+	Temporary
+	Permanent
+)
+
+// Record is all that is stored of one URL.
+type Record struct {
+	URL    string
+	Host   weburl.HostKey
+	Origin string // scheme://host:port, as in weburl.URL.Origin
+	State  State
+	Source Source    // the source it waits in, or was last taken from
+	Fifo   Source    // the fifo that the rules gave it: where a retry goes
+	Seq    uint64    // its place in the queue while Waiting; rises with every commit
+	NextAt time.Time // while Timed
+
+	Root  bool // submitted by the user or the configuration
+	Shift int8 // fifo shift, inherited by a redirect's target
+	Depth uint16
+	// Referrer is the page on which the URL was first found; empty for roots.
+	Referrer string
+	// Aliases are URLs that redirect here (indexRedirectSources).
+	Aliases []string
+
+	Class        Class
+	Status       int // HTTP code of the last answer; 760, 761; 0 if there was none
+	Errors       int // temporary errors in a row
+	FirstErrorAt time.Time
+	LastError    string // words for the operator; also why a URL is ignored
+	FetchedAt    time.Time
+	ETag         string
+	LastModified string
+	Date         string        // Date header of the last 200, for If-Modified-Since without validators
+	Interval     time.Duration // present refresh interval, 0 before the first
+	// Indexed says that the newest order for this URL is a document, sent or
+	// waiting in the outbox. Hash is that of the pushed content, PushedSource
+	// the source it was pushed under.
+	Indexed      bool
+	Hash         [16]byte
+	PushedSource string
+	RedirectTo   string
+	DuplicateOf  string
+}
+
+// Link is a URL to be known: discovered on a page, target of a redirect, or submitted.
+type Link struct {
+	URL      weburl.URL
+	Fifo     Source // where it goes if it is new
+	Root     bool
+	Shift    int8
+	Depth    uint16
+	Referrer string
+	Alias    string // the URL that redirects here, or ""
+}
+
+// OrderOp says what an outbox order asks of the indexer.
+type OrderOp uint8
+
+// The operations.
+const (
+	OrderAdd OrderOp = iota
+	OrderDelete
+)
+
+// Order is a document or a deletion for the indexer. Body is opaque here: the
+// JSON of push.Document or push.Deletion, written by the crawl.
+type Order struct {
+	Op     OrderOp
+	Source string
+	Body   []byte
+	Held   bool // a deletion held by the brake
+}
+
+// HostState is what must be known of a host after a restart.
+type HostState struct {
+	Origin  string
+	NextAt  time.Time // no request before
+	Backoff time.Duration
+	Errors  int // failures in a row of the host as a whole
+}
