@@ -59,6 +59,7 @@ type Record struct {
 	Root  bool // submitted by the user or the configuration
 	Shift int8 // fifo shift, inherited by a redirect's target
 	Depth uint16
+	Hops  uint8 // redirects in a row that led here, 0 if a link did
 	// Referrer is the page on which the URL was first found; empty for roots.
 	Referrer string
 	// Aliases are URLs that redirect here (indexRedirectSources).
@@ -91,6 +92,7 @@ type Link struct {
 	Root     bool
 	Shift    int8
 	Depth    uint16
+	Hops     uint8 // as in Record
 	Referrer string
 	Alias    string // the URL that redirects here, or ""
 }
