@@ -46,10 +46,14 @@ type Completion struct {
 	// crawled again if a new link to it is found. Otherwise Next is stored.
 	Forget bool
 	// Next is the new record. If its State is Waiting it is queued anew in
-	// Next.Source with a new Seq, if Timed it becomes due at NextAt.
+	// Next.Source with a new Seq, if Timed it becomes due at NextAt. Aliases and a
+	// shorter Depth that were stored while the URL was in flight are kept: Next was
+	// made from an older record.
 	Next Record
-	// Links are stored and queued where they are not known yet; of a known one
-	// only Alias (added if missing) and a shorter Depth are stored.
+	// Links are stored and queued where they are not known yet (State Waiting, Source
+	// and Fifo that of the link, class Pending); of a known one only Alias (added if
+	// missing) and a shorter Depth are stored. Of two links to one URL the first
+	// counts as new, the second as known. A page may link to itself.
 	Links []Link
 	// Order, if not nil, enters the outbox in the same step and replaces an
 	// unsent, held or dead older one of the URL. CancelHeld alone drops a held
@@ -89,17 +93,19 @@ type Filter struct {
 type Store interface {
 	// Add makes links known that no page found: roots and submitted URLs. A known
 	// URL is left alone unless requeue is set, which puts it into its link's fifo
-	// at once wherever it is (one that waits already in a fifo stays there). It
-	// returns the places that got new work, and how many URLs were new or re-queued.
+	// at once wherever it is (one that waits already in a fifo stays there; the
+	// refresh source is none). A re-queued URL keeps its record but for State,
+	// Source, Fifo and Seq, and becomes a root if its link is one. It returns the
+	// places that got new work, and how many URLs were new or re-queued.
 	Add(ctx context.Context, links []Link, requeue bool) ([]Place, int, error)
 	// Complete applies one page's outcome and returns the places that got work.
 	Complete(ctx context.Context, c Completion) ([]Place, error)
 	// Queue reads up to n URLs of a place in order of arrival, those with a Seq
 	// above after. URLs in flight are read again by a smaller after.
 	Queue(ctx context.Context, p Place, after uint64, n int) ([]WaitingURL, error)
-	// Due moves up to n timed URLs whose time has come to their queue (retries to
-	// Record.Fifo, documents to the source that refresh names) and returns the
-	// places, and the time of the next one due (zero if none).
+	// Due moves up to n timed URLs whose NextAt is not after now to their queue
+	// (Record.DueSource), earliest first, and returns the places, and the time of
+	// the next one that is still timed (zero if none).
 	Due(ctx context.Context, now time.Time, refresh Source, n int) ([]Place, time.Time, error)
 	// Places calls fn for each place that holds waiting URLs, without reading the URLs.
 	Places(ctx context.Context, fn func(Place) error) error

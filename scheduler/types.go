@@ -70,6 +70,9 @@ type Record struct {
 	Errors       int // temporary errors in a row
 	FirstErrorAt time.Time
 	LastError    string // words for the operator; also why a URL is ignored
+	// Settled says that a lasting outcome was known once (document, redirect,
+	// exclusion, remembered error): the next fetch is a refresh, not a first crawl.
+	Settled      bool
 	FetchedAt    time.Time
 	ETag         string
 	LastModified string
@@ -83,6 +86,15 @@ type Record struct {
 	PushedSource string
 	RedirectTo   string
 	DuplicateOf  string
+}
+
+// DueSource is the source that a timed URL enters when its time has come: a URL
+// that was never fetched or is being tried again its fifo, any other refresh.
+func (r *Record) DueSource(refresh Source) Source {
+	if r.Class == Pending || r.Errors > 0 {
+		return r.Fifo
+	}
+	return refresh
 }
 
 // Link is a URL to be known: discovered on a page, target of a redirect, or submitted.
