@@ -1,0 +1,66 @@
+// Package layers holds the rules about which package may import which, and the
+// check that its test runs over the whole source tree. A new package is added to
+// Rules before anything else, or the test fails.
+package layers
+
+// Module is the path that all packages of the project begin with.
+const Module = "github.com/sextant-crawler/sextant"
+
+// Rules are the rules for one source tree. Packages are named by their folder,
+// relative to the module, with slashes.
+type Rules struct {
+	// Levels are the packages of production code, lowest first. A package imports
+	// packages of lower levels only, so siblings never import each other.
+	Levels [][]string
+	// TestOnly are packages that only test files and other TestOnly packages
+	// import. They may import any package. A name that ends in "/" is a whole folder.
+	TestOnly []string
+	// Borders keep packages of other modules, and some of the standard library's,
+	// where they belong.
+	Borders []Border
+}
+
+// Border says where packages from outside the project may be named.
+type Border struct {
+	Import string // an import path; packages below it count too
+	// Allowed are the project's packages that may import it; one that ends in "/"
+	// is a whole folder.
+	Allowed []string
+	// File, if set, is the only file name (without folder) that may import it, in
+	// any package; its test file may too.
+	File string
+	// Tests says that every test file and every TestOnly package may import it.
+	Tests bool
+}
+
+// ProjectRules are the rules of this project; docs/architecture.md gives the reasons.
+func ProjectRules() Rules {
+	return Rules{
+		Levels: [][]string{
+			{"weburl"},
+			{"actionrules", "fetcher", "push", "scheduler"},
+			{
+				"actionrules/crawlspace", "fetcher/extract", "fetcher/robots",
+				"push/file", "push/papi", "scheduler/badgerstore",
+			},
+			{"admin", "crawl", "indexer"},
+			{"config"},
+			{"cmd/sextant/demosite"},
+			{"cmd/sextant"},
+		},
+		TestOnly: []string{"internal/", "push/pushtest", "scheduler/storetest"},
+		Borders: []Border{
+			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore"}},
+			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/badgerstore"}},
+			{Import: "github.com/prometheus", File: "metrics.go"},
+			{Import: "github.com/urfave/cli", Allowed: []string{"cmd/"}},
+			{Import: "github.com/blevesearch", Allowed: []string{"indexer"}},
+			{Import: "testing", Tests: true},
+			{Import: "net/http/httptest", Tests: true},
+			{Import: "github.com/google/go-cmp", Tests: true},
+			{Import: "github.com/rogpeppe/go-internal", Tests: true},
+			{Import: "go.uber.org/goleak", Tests: true},
+			{Import: "pgregory.net/rapid", Tests: true},
+		},
+	}
+}
