@@ -1,0 +1,153 @@
+// Package testsite serves a deterministic web site on loopback for tests of the
+// crawler, and keeps the time of each request as the server saw it.
+package testsite
+
+import (
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Options choose what New serves. The zero value is a small site on one host.
+type Options struct {
+	// Pages is how many pages the link graph has, home page included; 0 means 20.
+	Pages int
+	// Hosts is how many origins serve it, each with all pages, its own port and
+	// links to its own pages; the home page of the first links to the others'. 0 means 1.
+	Hosts int
+	// Delay is how late every answer is, on top of Page.Delay.
+	Delay time.Duration
+	// Disallow are path prefixes that robots.txt forbids to everybody; nil means
+	// "/private/". An empty list that is not nil allows all.
+	Disallow []string
+}
+
+// Page is what a path answers. The zero value is an empty 200 of text/html.
+type Page struct {
+	Status      int    // 0 means 200
+	Body        string // as sent
+	ContentType string // "" means text/html; charset=utf-8
+	// Header is added to the answer, for example Location or X-Robots-Tag.
+	Header map[string]string
+	// LastModified is sent if it is not zero, to the second. With it, or with the
+	// ETag that every 200 has, a conditional request for an unchanged page gets a 304.
+	LastModified time.Time
+	NoETag       bool
+	Delay        time.Duration // how late the answer is
+}
+
+// Visit is one request, as the server saw it.
+type Visit struct {
+	Host        string // host:port that the client asked
+	Path        string // with query
+	Status      int    // that was answered
+	Conditional bool   // the request carried If-None-Match or If-Modified-Since
+	UserAgent   string
+	// Begin is when the header had been read, End when the answer was complete but
+	// for handing it to the network: a client that has read it is never earlier.
+	Begin, End time.Time
+}
+
+// Site is a running test site. Its methods may be called at once by any number
+// of goroutines, also while it is being crawled.
+type Site struct {
+	delay   time.Duration
+	origins []string // without a closing slash
+
+	mu     sync.Mutex
+	pages  map[string]Page // by path with query
+	visits []Visit
+}
+
+// New starts a site, which closes with the test. Besides the link graph (see
+// Path) every host has /robots.txt, /moved (a 301 to page 1), /noindex.html,
+// /private/secret.html (which robots.txt forbids by default) and a link to
+// /missing.html, a 404. All are linked from the home page.
+func New(t testing.TB, o Options) *Site {
+	t.Helper()
+	if o.Pages == 0 {
+		o.Pages = 20
+	}
+	if o.Hosts == 0 {
+		o.Hosts = 1
+	}
+	if o.Disallow == nil {
+		o.Disallow = []string{"/private/"}
+	}
+	s := &Site{delay: o.Delay, pages: map[string]Page{}}
+	for range o.Hosts {
+		server := httptest.NewServer(s)
+		t.Cleanup(server.Close)
+		s.origins = append(s.origins, server.URL)
+	}
+	s.fill(o)
+	return s
+}
+
+// URL is the home page of the first host.
+func (s *Site) URL() string { return s.origins[0] + "/" }
+
+// Origins are scheme, host and port of each host, without a closing slash.
+func (s *Site) Origins() []string { return slices.Clone(s.origins) }
+
+// Set makes path, which begins with a slash and may have a query, answer page on
+// every host, from the next request on.
+func (s *Site) Set(path string, page Page) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages[path] = page
+}
+
+// Remove makes path answer 404.
+func (s *Site) Remove(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pages, path)
+}
+
+// Visits are the requests answered so far, in the order in which they began.
+func (s *Site) Visits() []Visit {
+	s.mu.Lock()
+	visits := slices.Clone(s.visits)
+	s.mu.Unlock()
+	slices.SortStableFunc(visits, func(a, b Visit) int { return a.Begin.Compare(b.Begin) })
+	return visits
+}
+
+// Hits counts the answered requests for path (with query) on all hosts.
+func (s *Site) Hits(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, v := range s.visits {
+		if v.Path == path {
+			n++
+		}
+	}
+	return n
+}
+
+// ShortestGap is the shortest time between the end of a request to host and the
+// begin of the next one: negative if two overlapped. It is false if there were
+// fewer than two.
+func (s *Site) ShortestGap(host string) (time.Duration, bool) {
+	var end time.Time
+	var shortest time.Duration
+	n := 0
+	for _, v := range s.Visits() {
+		if !strings.EqualFold(v.Host, host) {
+			continue
+		}
+		n++
+		if gap := v.Begin.Sub(end); n == 2 || n > 2 && gap < shortest {
+			shortest = gap
+		}
+		if v.End.After(end) {
+			end = v.End
+		}
+	}
+	return shortest, n > 1
+}
