@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Faulty is a Store whose calls can be delayed and made to fail. The hooks get
+// the method's name ("Add", "Complete", ...); a nil hook does nothing. They are
+// called by several goroutines at once and may block.
+type Faulty struct {
+	scheduler.Store
+	// Before runs before the call; its error is the call's, and nothing happens.
+	Before func(ctx context.Context, method string) error
+	// After runs after a call that changed something and succeeded; its error is
+	// the call's all the same: the change is stored and the caller does not know.
+	After func(ctx context.Context, method string) error
+}
+
+func (f *Faulty) before(ctx context.Context, method string) error {
+	if f.Before == nil {
+		return nil
+	}
+	return f.Before(ctx, method)
+}
+
+func (f *Faulty) after(ctx context.Context, method string, err error) error {
+	if err != nil || f.After == nil {
+		return err
+	}
+	return f.After(ctx, method)
+}
+
+// Add implements scheduler.Store.
+func (f *Faulty) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
+	if err := f.before(ctx, "Add"); err != nil {
+		return nil, 0, err
+	}
+	p, n, err := f.Store.Add(ctx, links, requeue)
+	if err = f.after(ctx, "Add", err); err != nil {
+		return nil, 0, err
+	}
+	return p, n, nil
+}
+
+// Complete implements scheduler.Store.
+func (f *Faulty) Complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
+	if err := f.before(ctx, "Complete"); err != nil {
+		return nil, err
+	}
+	p, err := f.Store.Complete(ctx, c)
+	if err = f.after(ctx, "Complete", err); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Queue implements scheduler.Store.
+func (f *Faulty) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {
+	if err := f.before(ctx, "Queue"); err != nil {
+		return nil, err
+	}
+	return f.Store.Queue(ctx, p, after, n)
+}
+
+// Due implements scheduler.Store.
+func (f *Faulty) Due(ctx context.Context, now time.Time, refresh scheduler.Source, n int) ([]scheduler.Place, time.Time, error) {
+	if err := f.before(ctx, "Due"); err != nil {
+		return nil, time.Time{}, err
+	}
+	p, next, err := f.Store.Due(ctx, now, refresh, n)
+	if err = f.after(ctx, "Due", err); err != nil {
+		return nil, time.Time{}, err
+	}
+	return p, next, nil
+}
+
+// Places implements scheduler.Store.
+func (f *Faulty) Places(ctx context.Context, fn func(scheduler.Place) error) error {
+	if err := f.before(ctx, "Places"); err != nil {
+		return err
+	}
+	return f.Store.Places(ctx, fn)
+}
+
+// Host implements scheduler.Store.
+func (f *Faulty) Host(ctx context.Context, h weburl.HostKey) (scheduler.HostState, error) {
+	if err := f.before(ctx, "Host"); err != nil {
+		return scheduler.HostState{}, err
+	}
+	return f.Store.Host(ctx, h)
+}
+
+// Value implements scheduler.Store.
+func (f *Faulty) Value(ctx context.Context, name string) ([]byte, error) {
+	if err := f.before(ctx, "Value"); err != nil {
+		return nil, err
+	}
+	return f.Store.Value(ctx, name)
+}
+
+// SetValue implements scheduler.Store.
+func (f *Faulty) SetValue(ctx context.Context, name string, value []byte) error {
+	if err := f.before(ctx, "SetValue"); err != nil {
+		return err
+	}
+	return f.after(ctx, "SetValue", f.Store.SetValue(ctx, name, value))
+}

@@ -1,0 +1,389 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Memory is a simple Store in memory: the reference that others are compared
+// with, and the store of the frontier's own tests. It is safe for concurrent
+// use. Close and Reopen stand for the end and the start of a process.
+type Memory struct {
+	d      *contents
+	closed bool // guarded by d.mu
+	clean  bool
+}
+
+// contents is what outlives a Memory.
+type contents struct {
+	mu      sync.Mutex
+	opened  *Memory
+	clean   bool
+	seq     uint64
+	records map[weburl.Key]scheduler.Record
+	queues  map[scheduler.Place][]waiting
+	hosts   map[weburl.HostKey]scheduler.HostState
+	outbox  map[weburl.Key]scheduler.Order
+	values  map[string][]byte
+}
+
+type waiting struct {
+	seq uint64
+	key weburl.Key
+}
+
+// NewMemory makes an empty store.
+func NewMemory() *Memory {
+	return open(&contents{
+		clean:   true,
+		records: map[weburl.Key]scheduler.Record{},
+		queues:  map[scheduler.Place][]waiting{},
+		hosts:   map[weburl.HostKey]scheduler.HostState{},
+		outbox:  map[weburl.Key]scheduler.Order{},
+		values:  map[string][]byte{},
+	})
+}
+
+func open(d *contents) *Memory {
+	m := &Memory{d: d, clean: d.clean}
+	d.opened, d.clean = m, false
+	return m
+}
+
+// Reopen gives a new Store on what m holds, as a new process would; without a
+// Close before, ClosedCleanly of the new one is false. m is closed by it.
+func (m *Memory) Reopen() *Memory {
+	m.d.mu.Lock()
+	defer m.d.mu.Unlock()
+	m.closed = true
+	return open(m.d)
+}
+
+// Close ends the use of m; all methods give ErrClosed afterwards.
+func (m *Memory) Close() error {
+	m.d.mu.Lock()
+	defer m.d.mu.Unlock()
+	if m.closed {
+		return scheduler.ErrClosed
+	}
+	m.closed, m.d.clean = true, true
+	return nil
+}
+
+// lock gives the contents, locked, unless the store is closed or ctx has ended.
+func (m *Memory) lock(ctx context.Context) (*contents, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.d.mu.Lock()
+	if m.closed {
+		m.d.mu.Unlock()
+		return nil, scheduler.ErrClosed
+	}
+	return m.d, nil
+}
+
+// Add implements scheduler.Store.
+func (m *Memory) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer d.mu.Unlock()
+	places, n := newPlaceSet(), 0
+	for _, l := range links {
+		r, known := d.records[l.URL.Key()]
+		switch {
+		case !known:
+			places.add(d.add(l))
+		case !requeue || r.State == scheduler.Waiting && r.Source != scheduler.Refresh:
+			continue
+		default:
+			d.unqueue(l.URL.Key(), r)
+			r.State, r.Source, r.Fifo, r.Root = scheduler.Waiting, l.Fifo, l.Fifo, r.Root || l.Root
+			places.add(d.put(l.URL.Key(), r))
+		}
+		n++
+	}
+	return places.list, n, nil
+}
+
+// Complete implements scheduler.Store.
+func (m *Memory) Complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer d.mu.Unlock()
+	old, known := d.records[c.Key]
+	if !known || old.State != scheduler.Waiting || old.Seq != c.Seq || placeOf(old) != c.Taken {
+		return nil, scheduler.ErrNotFound
+	}
+	places := newPlaceSet()
+	d.unqueue(c.Key, old)
+	if c.Forget {
+		delete(d.records, c.Key)
+	} else {
+		next := c.Next
+		next.Depth = min(next.Depth, old.Depth)
+		next.Aliases = slices.Clone(old.Aliases)
+		for _, a := range c.Next.Aliases {
+			next.Aliases = union(next.Aliases, a)
+		}
+		if p := d.put(c.Key, next); next.State == scheduler.Waiting {
+			places.add(p)
+		}
+	}
+	for _, l := range c.Links {
+		d.link(l, places)
+	}
+	if held, ok := d.outbox[c.Key]; c.CancelHeld && ok && held.Held {
+		delete(d.outbox, c.Key)
+	}
+	if c.Order != nil {
+		d.outbox[c.Key] = *c.Order
+	}
+	if c.Host != nil {
+		d.hosts[c.Taken.Host] = *c.Host
+	}
+	return places.list, nil
+}
+
+// link stores what a page says of another URL.
+func (d *contents) link(l scheduler.Link, places *placeSet) {
+	r, known := d.records[l.URL.Key()]
+	if !known {
+		places.add(d.add(l))
+		return
+	}
+	r.Depth = min(r.Depth, l.Depth)
+	r.Aliases = union(r.Aliases, l.Alias)
+	d.records[l.URL.Key()] = r
+}
+
+// add makes a new URL known.
+func (d *contents) add(l scheduler.Link) scheduler.Place {
+	h := l.URL.HostKey()
+	if _, seen := d.hosts[h]; !seen {
+		d.hosts[h] = scheduler.HostState{}
+	}
+	return d.put(l.URL.Key(), scheduler.Record{
+		URL: l.URL.String(), Host: h, Origin: l.URL.Origin(),
+		State: scheduler.Waiting, Source: l.Fifo, Fifo: l.Fifo,
+		Root: l.Root, Shift: l.Shift, Depth: l.Depth, Hops: l.Hops, Referrer: l.Referrer,
+		Aliases: union(nil, l.Alias),
+	})
+}
+
+// put stores a record that stands in no queue and queues it if it waits.
+func (d *contents) put(k weburl.Key, r scheduler.Record) scheduler.Place {
+	p := placeOf(r)
+	r.Seq = 0
+	if r.State != scheduler.Timed {
+		r.NextAt = time.Time{}
+	}
+	if r.State == scheduler.Waiting {
+		d.seq++
+		r.Seq = d.seq
+		d.queues[p] = append(d.queues[p], waiting{r.Seq, k})
+	}
+	d.records[k] = r
+	return p
+}
+
+// unqueue takes a record out of its queue if it stands in one.
+func (d *contents) unqueue(k weburl.Key, r scheduler.Record) {
+	if r.State != scheduler.Waiting {
+		return
+	}
+	p := placeOf(r)
+	q := d.queues[p]
+	i := search(q, r.Seq)
+	switch {
+	case len(q) == 1:
+		delete(d.queues, p)
+	case i == 0:
+		d.queues[p] = q[1:]
+	default:
+		d.queues[p] = slices.Delete(q, i, i+1)
+	}
+}
+
+// Queue implements scheduler.Store.
+func (m *Memory) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer d.mu.Unlock()
+	q := d.queues[p]
+	q = q[search(q, after+1):]
+	var urls []scheduler.WaitingURL
+	for _, w := range q[:min(n, len(q))] {
+		urls = append(urls, scheduler.WaitingURL{Key: w.key, Seq: w.seq, Record: clone(d.records[w.key])})
+	}
+	return urls, nil
+}
+
+// Due implements scheduler.Store.
+func (m *Memory) Due(ctx context.Context, now time.Time, refresh scheduler.Source, n int) ([]scheduler.Place, time.Time, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	defer d.mu.Unlock()
+	var timed []weburl.Key
+	for k, r := range d.records {
+		if r.State == scheduler.Timed {
+			timed = append(timed, k)
+		}
+	}
+	slices.SortFunc(timed, func(a, b weburl.Key) int {
+		return cmp.Or(d.records[a].NextAt.Compare(d.records[b].NextAt), slices.Compare(a[:], b[:]))
+	})
+	places := newPlaceSet()
+	for i, k := range timed {
+		r := d.records[k]
+		if i == n || r.NextAt.After(now) {
+			return places.list, r.NextAt, nil
+		}
+		r.State, r.Source = scheduler.Waiting, r.DueSource(refresh)
+		places.add(d.put(k, r))
+	}
+	return places.list, time.Time{}, nil
+}
+
+// Places implements scheduler.Store.
+func (m *Memory) Places(ctx context.Context, fn func(scheduler.Place) error) error {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	var places []scheduler.Place
+	for p := range d.queues {
+		places = append(places, p)
+	}
+	d.mu.Unlock()
+	for _, p := range places {
+		if err := fn(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Host implements scheduler.Store.
+func (m *Memory) Host(ctx context.Context, h weburl.HostKey) (scheduler.HostState, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return scheduler.HostState{}, err
+	}
+	defer d.mu.Unlock()
+	return d.hosts[h], nil
+}
+
+// Lookup implements scheduler.Store.
+func (m *Memory) Lookup(ctx context.Context, k weburl.Key) (scheduler.Record, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return scheduler.Record{}, err
+	}
+	defer d.mu.Unlock()
+	r, ok := d.records[k]
+	if !ok {
+		return scheduler.Record{}, scheduler.ErrNotFound
+	}
+	return clone(r), nil
+}
+
+// Forget implements scheduler.Store.
+func (m *Memory) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order) error {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.mu.Unlock()
+	r, ok := d.records[k]
+	if !ok {
+		return scheduler.ErrNotFound
+	}
+	d.unqueue(k, r)
+	delete(d.records, k)
+	if order != nil {
+		d.outbox[k] = *order
+	}
+	return nil
+}
+
+// Inspect implements scheduler.Store.
+func (m *Memory) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	selected := map[weburl.Key]scheduler.Record{}
+	for k, r := range d.records {
+		if selects(f, r) {
+			selected[k] = clone(r)
+		}
+	}
+	d.mu.Unlock()
+	for k, r := range selected {
+		if err := fn(k, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Counts implements scheduler.Store. It counts anew each time: what it gives is
+// what other stores' kept counters must equal.
+func (m *Memory) Counts(ctx context.Context) (scheduler.Counts, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return scheduler.Counts{}, err
+	}
+	defer d.mu.Unlock()
+	c := scheduler.Counts{ByClass: map[scheduler.Class]uint64{}, Hosts: uint64(len(d.hosts))}
+	for _, r := range d.records {
+		tally(&c, r)
+	}
+	for _, o := range d.outbox {
+		if o.Held {
+			c.Outbox.Held++
+		} else {
+			c.Outbox.Waiting++
+		}
+	}
+	return c, nil
+}
+
+// Value implements scheduler.Store.
+func (m *Memory) Value(ctx context.Context, name string) ([]byte, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer d.mu.Unlock()
+	return slices.Clone(d.values[name]), nil
+}
+
+// SetValue implements scheduler.Store.
+func (m *Memory) SetValue(ctx context.Context, name string, value []byte) error {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.mu.Unlock()
+	d.values[name] = append([]byte{}, value...)
+	return nil
+}
+
+// ClosedCleanly implements scheduler.Store.
+func (m *Memory) ClosedCleanly() bool { return m.clean }

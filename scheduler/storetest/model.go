@@ -1,0 +1,259 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Model runs random sequences of all operations, closing and reopening among
+// them, on the store and on Memory side by side, and compares all that can be
+// read after each. A failure prints its seed; SEXTANT_MODEL_SEED runs that one
+// again.
+func Model(t *testing.T, open Opener) {
+	t.Helper()
+	first, runs := rand.Uint64(), 8
+	if s, ok := os.LookupEnv("SEXTANT_MODEL_SEED"); ok {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatalf("SEXTANT_MODEL_SEED=%s: %v", s, err)
+		}
+		first, runs = seed, 1
+	}
+	for i := range uint64(runs) {
+		seed := first + i
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			m := &model{fixture: newFixture(t, open), rand: rand.New(rand.NewPCG(seed, 0)), ref: NewMemory(), now: time.Unix(1e9, 0)}
+			for step := range 200 {
+				m.step()
+				if m.compare(); t.Failed() {
+					t.Fatalf("step %d; again with SEXTANT_MODEL_SEED=%d", step, seed)
+				}
+			}
+		})
+	}
+}
+
+// model is a store under test and the reference, fed the same operations. Seqs
+// differ between the two, so each takes its leases from its own queues.
+type model struct {
+	*fixture
+	rand *rand.Rand
+	ref  *Memory
+	now  time.Time
+	// ticks are nanoseconds that make times differ.
+	ticks time.Duration
+	// stale are completions that were made before, of either store.
+	stale []staleCompletion
+}
+
+type staleCompletion struct{ tested, ref scheduler.Completion }
+
+func (m *model) step() {
+	switch n := m.rand.IntN(100); {
+	case n < 25:
+		m.add()
+	case n < 65:
+		m.completeOne()
+	case n < 75:
+		m.due()
+	case n < 85:
+		m.completeStale()
+	case n < 92:
+		m.forgetOne()
+	case n < 97:
+		m.setValue()
+	default:
+		m.reopen()
+		m.must(m.ref.Close())
+		m.ref = m.ref.Reopen()
+	}
+}
+
+// both runs an operation on the two stores and compares what it gives.
+func (m *model) both(what string, op func(s scheduler.Store) (any, error)) {
+	m.Helper()
+	got, err := op(m.Store)
+	want, wantErr := op(m.ref)
+	if errors.Is(err, scheduler.ErrNotFound) != errors.Is(wantErr, scheduler.ErrNotFound) || (err == nil) != (wantErr == nil) {
+		m.Errorf("%s: error %v, want %v", what, err, wantErr)
+	}
+	if !reflect.DeepEqual(got, want) { // which is many times quicker than equal
+		m.equal(what, got, want)
+	}
+}
+
+func (m *model) add() {
+	links, requeue := m.links(1+m.rand.IntN(4)), m.rand.IntN(3) == 0
+	m.both(fmt.Sprintf("Add(%v, %t)", links, requeue), func(s scheduler.Store) (any, error) {
+		places, n, err := s.Add(m.ctx, links, requeue)
+		return []any{places, n}, err
+	})
+}
+
+// links draws from few URLs, so that most come again.
+func (m *model) links(n int) []scheduler.Link {
+	var links []scheduler.Link
+	for range n {
+		l := m.link(m.url(), scheduler.Source(m.rand.IntN(5)))
+		l.Root, l.Shift = m.rand.IntN(4) == 0, int8(m.rand.IntN(5)-2)
+		l.Depth, l.Hops = uint16(m.rand.IntN(6)), uint8(m.rand.IntN(3))
+		if m.rand.IntN(3) == 0 {
+			l.Alias = fmt.Sprint("http://alias.test/", m.rand.IntN(3))
+		}
+		links = append(links, l)
+	}
+	return links
+}
+
+func (m *model) url() string {
+	return fmt.Sprintf("http://h%d.test/%d", m.rand.IntN(3), m.rand.IntN(8))
+}
+
+// completeOne completes a waiting URL, any of its queue, with a random outcome.
+func (m *model) completeOne() {
+	var all []scheduler.WaitingURL
+	for _, p := range sortedPlaces(m.ctx, m.ref) {
+		q, err := m.ref.Queue(m.ctx, p, 0, 1<<20)
+		m.must(err)
+		all = append(all, q...)
+	}
+	if len(all) == 0 {
+		return
+	}
+	ref := all[m.rand.IntN(len(all))]
+	tested, err := m.Lookup(m.ctx, ref.Key)
+	m.must(err)
+	c := m.outcome(ref)
+	of := staleCompletion{tested: c, ref: c}
+	of.tested.Seq, of.tested.Next.Seq = tested.Seq, tested.Seq
+	m.stale = append(m.stale, of)
+	m.completeBoth("Complete", of)
+}
+
+func (m *model) completeBoth(what string, c staleCompletion) {
+	m.Helper()
+	m.both(fmt.Sprintf("%s(%+v)", what, c.ref), func(s scheduler.Store) (any, error) {
+		if s == scheduler.Store(m.ref) {
+			return s.Complete(m.ctx, c.ref)
+		}
+		return s.Complete(m.ctx, c.tested)
+	})
+}
+
+func (m *model) outcome(w scheduler.WaitingURL) scheduler.Completion {
+	c := scheduler.Completion{Key: w.Key, Seq: w.Seq, Taken: placeOf(w.Record), Next: w.Record}
+	c.Forget = m.rand.IntN(6) == 0
+	c.Next.State = scheduler.State(m.rand.IntN(3))
+	c.Next.Source = scheduler.Source(m.rand.IntN(scheduler.Sources))
+	// Never the same time twice: which of two is due first would be open.
+	m.ticks++
+	c.Next.NextAt = m.now.Add(time.Duration(m.rand.IntN(100))*time.Second + m.ticks)
+	c.Next.Class = scheduler.Class(m.rand.IntN(6))
+	c.Next.Errors, c.Next.Status = m.rand.IntN(3), 200+m.rand.IntN(3)
+	c.Next.Indexed = m.rand.IntN(2) == 0
+	c.CancelHeld = m.rand.IntN(3) == 0
+	if c.Links = m.links(m.rand.IntN(5)); c.Forget {
+		c.Links = nil // whether a page that is forgotten may bring itself back is left open
+	}
+	if m.rand.IntN(2) == 0 {
+		c.Order = &scheduler.Order{Op: scheduler.OrderDelete, Held: m.rand.IntN(2) == 0, Body: []byte("{}")}
+	}
+	if m.rand.IntN(2) == 0 {
+		c.Host = &scheduler.HostState{Origin: w.Record.Origin, NextAt: m.now, Errors: m.rand.IntN(5)}
+	}
+	return c
+}
+
+// completeStale repeats a completion that was made before. Its Seq has gone, so
+// nothing may happen.
+func (m *model) completeStale() {
+	if len(m.stale) > 0 {
+		m.completeBoth("stale Complete", m.stale[m.rand.IntN(len(m.stale))])
+	}
+}
+
+func (m *model) due() {
+	m.now = m.now.Add(time.Duration(m.rand.IntN(60)) * time.Second)
+	refresh := scheduler.Refresh
+	if m.rand.IntN(2) == 0 {
+		refresh = scheduler.Index
+	}
+	n := 1 + m.rand.IntN(5)
+	m.both(fmt.Sprintf("Due(%v, %d)", m.now, n), func(s scheduler.Store) (any, error) {
+		places, next, err := s.Due(m.ctx, m.now, refresh, n)
+		return []any{places, next}, err
+	})
+}
+
+func (m *model) forgetOne() {
+	u, order := m.link(m.url(), 0).URL, (*scheduler.Order)(nil)
+	if m.rand.IntN(2) == 0 {
+		order = &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("{}")}
+	}
+	m.both(fmt.Sprintf("Forget(%s, %v)", u, order), func(s scheduler.Store) (any, error) {
+		return nil, s.Forget(m.ctx, u.Key(), order)
+	})
+}
+
+func (m *model) setValue() {
+	name, value := fmt.Sprint("name", m.rand.IntN(3)), []byte{byte(m.rand.IntN(256))}
+	m.both("SetValue", func(s scheduler.Store) (any, error) { return nil, s.SetValue(m.ctx, name, value) })
+}
+
+// compare compares all that can be read of the two stores.
+func (m *model) compare() {
+	m.Helper()
+	m.both("Counts", func(s scheduler.Store) (any, error) { return s.Counts(m.ctx) })
+	m.both("records", func(s scheduler.Store) (any, error) {
+		records := map[weburl.Key]scheduler.Record{}
+		err := s.Inspect(m.ctx, scheduler.Filter{}, func(k weburl.Key, r scheduler.Record) error {
+			records[k] = normal(r)
+			return nil
+		})
+		return records, err
+	})
+	m.both("queues", func(s scheduler.Store) (any, error) {
+		queues := map[scheduler.Place][]scheduler.Record{}
+		for _, p := range sortedPlaces(m.ctx, s) {
+			q, err := s.Queue(m.ctx, p, 0, 1<<20)
+			if err != nil {
+				return nil, err
+			}
+			for _, w := range q {
+				queues[p] = append(queues[p], normal(w.Record))
+			}
+		}
+		return queues, nil
+	})
+	for h := range 3 {
+		host := m.link(fmt.Sprintf("http://h%d.test/", h), 0).URL.HostKey()
+		m.both("Host", func(s scheduler.Store) (any, error) {
+			h, err := s.Host(m.ctx, host)
+			h.NextAt = h.NextAt.UTC()
+			return h, err
+		})
+	}
+	for n := range 3 {
+		m.both("Value", func(s scheduler.Store) (any, error) { return s.Value(m.ctx, fmt.Sprint("name", n)) })
+	}
+}
+
+// sortedPlaces lists the places by host and source, so that a seed draws the
+// same again.
+func sortedPlaces(ctx context.Context, s scheduler.Store) []scheduler.Place {
+	var all []scheduler.Place
+	// An error shows as places that are missing.
+	_ = s.Places(ctx, func(p scheduler.Place) error { all = append(all, p); return nil })
+	sortPlaces(all)
+	return all
+}

@@ -1,0 +1,94 @@
+package storetest
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// placeOf is where a waiting record stands.
+func placeOf(r scheduler.Record) scheduler.Place {
+	return scheduler.Place{Source: r.Source, Host: r.Host, Origin: r.Origin}
+}
+
+// clone shares nothing with r that a caller could change.
+func clone(r scheduler.Record) scheduler.Record {
+	r.Aliases = slices.Clone(r.Aliases)
+	return r
+}
+
+// normal is r without what the contract leaves open: its Seq, the order of its
+// aliases, the zone of its times, and a time that has no meaning in its state.
+func normal(r scheduler.Record) scheduler.Record {
+	if r.State != scheduler.Timed {
+		r.NextAt = time.Time{}
+	}
+	r.Seq = 0
+	r.Aliases = append([]string{}, r.Aliases...)
+	slices.Sort(r.Aliases)
+	for _, at := range []*time.Time{&r.NextAt, &r.FirstErrorAt, &r.FetchedAt} {
+		*at = at.UTC()
+	}
+	return r
+}
+
+// union adds alias to a list that does not hold it yet.
+func union(aliases []string, alias string) []string {
+	if alias == "" || slices.Contains(aliases, alias) {
+		return aliases
+	}
+	return append(slices.Clone(aliases), alias)
+}
+
+// search finds the first entry of a queue whose seq is not below seq.
+func search(q []waiting, seq uint64) int {
+	return sort.Search(len(q), func(i int) bool { return q[i].seq >= seq })
+}
+
+// selects says whether the filter lets a record through.
+func selects(f scheduler.Filter, r scheduler.Record) bool {
+	return (f.Host == nil || *f.Host == r.Host) &&
+		(f.Source == nil || *f.Source == r.Source) &&
+		(f.Class == nil || *f.Class == r.Class) &&
+		(f.Status == 0 || f.Status == r.Status)
+}
+
+// tally counts one record.
+func tally(c *scheduler.Counts, r scheduler.Record) {
+	c.Known++
+	c.ByClass[r.Class]++
+	if r.Indexed {
+		c.Indexed++
+	}
+	switch r.State {
+	case scheduler.Waiting:
+		c.Pending[r.Source]++
+	case scheduler.Timed:
+		c.Timed++
+	}
+}
+
+// placeSet collects distinct places in order.
+type placeSet struct {
+	seen map[scheduler.Place]bool
+	list []scheduler.Place
+}
+
+func newPlaceSet() *placeSet { return &placeSet{seen: map[scheduler.Place]bool{}} }
+
+func (s *placeSet) add(p scheduler.Place) {
+	if !s.seen[p] {
+		s.seen[p] = true
+		s.list = append(s.list, p)
+	}
+}
+
+// sortPlaces orders places by origin and source.
+func sortPlaces(places []scheduler.Place) {
+	slices.SortFunc(places, func(a, b scheduler.Place) int {
+		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Source, b.Source))
+	})
+}

@@ -1,0 +1,276 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+func completeAll(f *fixture) {
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	child := f.link("http://b.test/", scheduler.Follow)
+	child.Depth = 4
+	c := completion(w)
+	c.Next.Indexed, c.Next.State, c.Next.NextAt = true, scheduler.Timed, time.Unix(1e9, 5)
+	c.Links = []scheduler.Link{child}
+	c.Order = &scheduler.Order{Op: scheduler.OrderAdd, Source: "s", Body: []byte("{}")}
+	c.Host = &scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1e9, 7), Backoff: time.Minute, Errors: 2}
+	f.equal("places", f.complete(c), []scheduler.Place{placeOfLink(child)})
+	f.equal("record", f.lookup(l), c.Next)
+	f.equal("old queue", len(f.queue(c.Taken)), 0)
+	f.equal("child's queue", keysOf(f.queue(placeOfLink(child))), keysOfLinks(child))
+	h, err := f.Host(f.ctx, l.URL.HostKey())
+	f.must(err)
+	f.equal("host", h, *c.Host)
+	got := f.counts()
+	if got.Known != 2 || got.Timed != 1 || got.Indexed != 1 || got.Hosts != 2 || got.Outbox.Waiting != 1 ||
+		got.Pending[scheduler.Index] != 0 || got.Pending[scheduler.Follow] != 1 {
+		f.Errorf("Counts = %+v", got)
+	}
+}
+
+func completeWaiting(f *fixture) {
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	_, second := f.put("http://a.test/2", scheduler.Index)
+	c := completion(w)
+	c.Next.State = scheduler.Waiting
+	f.equal("places", f.complete(c), []scheduler.Place{placeOf(w.Record)})
+	if got := f.waiting(l); got.Seq <= second.Seq {
+		f.Errorf("Seq = %d, want it behind %d", got.Seq, second.Seq)
+	}
+	c = completion(f.waiting(l))
+	c.Next.State, c.Next.Source = scheduler.Waiting, scheduler.Follow
+	want := c.Taken
+	want.Source = scheduler.Follow
+	f.equal("places", f.complete(c), []scheduler.Place{want})
+	f.equal("new queue", keysOf(f.queue(want)), keysOfLinks(l))
+	f.equal("old queue", len(f.queue(c.Taken)), 1)
+}
+
+// refused expects that c changes nothing.
+func (f *fixture) refused(c scheduler.Completion) {
+	f.Helper()
+	before := f.counts()
+	stranger := f.link("http://stranger.test/", scheduler.Index)
+	c.Links = append(c.Links, stranger)
+	c.Order = &scheduler.Order{Op: scheduler.OrderDelete}
+	c.Host = &scheduler.HostState{Errors: 99}
+	if _, err := f.Complete(f.ctx, c); !errors.Is(err, scheduler.ErrNotFound) {
+		f.Errorf("Complete = %v, want ErrNotFound", err)
+	}
+	f.equal("Counts after a refused completion", f.counts(), before)
+	if _, err := f.Lookup(f.ctx, stranger.URL.Key()); !errors.Is(err, scheduler.ErrNotFound) {
+		f.Errorf("a refused completion stored its link: %v", err)
+	}
+	h, err := f.Host(f.ctx, c.Taken.Host)
+	f.must(err)
+	if h.Errors == 99 {
+		f.Error("a refused completion stored its host state")
+	}
+}
+
+func completeForgotten(f *fixture) {
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	f.must(f.Forget(f.ctx, l.URL.Key(), nil))
+	f.refused(completion(w))
+	f.put("http://a.test/1", scheduler.Index)
+	f.refused(completion(w))
+	if got := f.waiting(l); got.Seq == w.Seq {
+		f.Error("a URL that was forgotten and added again has its old Seq")
+	}
+}
+
+func completeMoved(f *fixture) {
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	f.timed(w, time.Unix(1e9, 0))
+	_, _, err := f.Due(f.ctx, time.Unix(1e9, 0), scheduler.Refresh, 1)
+	f.must(err)
+	inFlight := f.waiting(l)
+	f.requeue(l, scheduler.User)
+	f.refused(completion(inFlight))
+	f.waiting(l)
+}
+
+func completeTwice(f *fixture) {
+	_, w := f.put("http://a.test/1", scheduler.Index)
+	f.complete(completion(w))
+	f.refused(completion(w))
+	c := completion(w)
+	c.Forget = true
+	f.refused(c)
+}
+
+func completeWrongPlace(f *fixture) {
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	other, _ := f.put("http://b.test/", scheduler.Index)
+	c := completion(w)
+	c.Seq += 1000
+	f.refused(c)
+	c = completion(w)
+	c.Taken.Source = scheduler.Follow
+	f.refused(c)
+	c = completion(w)
+	c.Taken = placeOfLink(other)
+	f.refused(c)
+	f.equal("queue", keysOf(f.queue(placeOfLink(l))), keysOfLinks(l))
+}
+
+func linksKnown(f *fixture) {
+	waits, _ := f.put("http://b.test/waits", scheduler.Index)
+	rests, w := f.put("http://b.test/rests", scheduler.Index)
+	f.complete(completion(w))
+	for i, depth := range []uint16{5, 1} {
+		_, page := f.put(fmt.Sprint("http://a.test/", i), scheduler.Index)
+		c := completion(page)
+		for _, l := range []scheduler.Link{waits, rests} {
+			l.Depth, l.Alias, l.Fifo, l.Root, l.Referrer = depth, fmt.Sprint("http://a.test/alias", i), scheduler.User, true, "http://x.test/"
+			c.Links = append(c.Links, l, l)
+		}
+		if places := f.complete(c); len(places) != 0 {
+			f.Errorf("places = %v, want none", places)
+		}
+	}
+	for _, l := range []scheduler.Link{waits, rests} {
+		want := completion(w).Next
+		if l.URL == waits.URL {
+			want = f.waiting(l).Record
+			f.equal("record in its queue", want, f.lookup(l))
+			want.State, want.Class, want.Root = scheduler.Waiting, scheduler.Pending, false
+		}
+		want.Depth, want.Aliases, want.Referrer = 1, []string{"http://a.test/alias0", "http://a.test/alias1"}, "http://from.test/"
+		want.Source, want.Fifo = scheduler.Index, scheduler.Index
+		f.equal(l.URL.String(), f.lookup(l), want)
+	}
+}
+
+func linksDuplicate(f *fixture) {
+	_, page := f.put("http://a.test/", scheduler.Index)
+	first := f.link("http://b.test/", scheduler.Index)
+	second := first
+	second.Fifo, second.Depth, second.Alias = scheduler.Follow, 1, "http://a.test/alias"
+	c := completion(page)
+	c.Links = []scheduler.Link{first, second, first}
+	f.equal("places", f.complete(c), []scheduler.Place{placeOfLink(first)})
+	f.equal("queue", keysOf(f.queue(placeOfLink(first))), keysOfLinks(first))
+	if r := f.lookup(first); r.Depth != 1 || len(r.Aliases) != 1 || r.Fifo != scheduler.Index {
+		f.Errorf("record = %+v, want the first link's with the second's depth and alias", r)
+	}
+}
+
+func linksInFlight(f *fixture) {
+	l, inFlight := f.put("http://b.test/", scheduler.Index)
+	_, page := f.put("http://a.test/", scheduler.Index)
+	c := completion(page)
+	said := l
+	said.Depth, said.Alias = 1, "http://a.test/alias"
+	c.Links = []scheduler.Link{said}
+	f.complete(c)
+	c = completion(inFlight)
+	c.Next.Aliases = []string{"http://c.test/"}
+	f.complete(c)
+	want := c.Next
+	want.Depth, want.Aliases = 1, []string{"http://a.test/alias", "http://c.test/"}
+	f.equal("record", f.lookup(l), want)
+}
+
+func linkToSelf(f *fixture) {
+	l, w := f.put("http://a.test/", scheduler.Index)
+	c := completion(w)
+	self := l
+	self.Depth = 4
+	c.Links = []scheduler.Link{self}
+	if places := f.complete(c); len(places) != 0 {
+		f.Errorf("places = %v, want none", places)
+	}
+	f.equal("record", f.lookup(l), c.Next)
+	f.equal("queue", len(f.queue(c.Taken)), 0)
+}
+
+// linksMany is more than fits into one transaction of most engines.
+func linksMany(f *fixture) {
+	const n = 50_000
+	_, page := f.put("http://a.test/sitemap.xml", scheduler.Index)
+	c := completion(page)
+	for i := range n {
+		c.Links = append(c.Links, f.link(fmt.Sprint("http://a.test/p", i), scheduler.Follow))
+	}
+	p := placeOfLink(c.Links[0])
+	f.equal("places", f.complete(c), []scheduler.Place{p})
+	q := f.queue(p)
+	if len(q) != n {
+		f.Fatalf("the queue holds %d URLs, want %d", len(q), n)
+	}
+	for i, w := range q {
+		if w.Key != c.Links[i].URL.Key() {
+			f.Fatalf("URL %d of the queue is %s, want the order of the page", i, w.Record.URL)
+		}
+	}
+}
+
+func forgetStatus(f *fixture) {
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	c := completion(w)
+	c.Forget = true
+	f.complete(c)
+	if _, err := f.Lookup(f.ctx, l.URL.Key()); !errors.Is(err, scheduler.ErrNotFound) {
+		f.Errorf("Lookup = %v, want ErrNotFound", err)
+	}
+	f.equal("queue", len(f.queue(c.Taken)), 0)
+	if got := f.counts(); got.Known != 0 || got.Hosts != 1 {
+		f.Errorf("Counts = %+v, want no URL and one host", got)
+	}
+	f.reopen()
+	_, page := f.put("http://b.test/", scheduler.Index)
+	c = completion(page)
+	l.Fifo = scheduler.Follow
+	c.Links = []scheduler.Link{l}
+	f.equal("places", f.complete(c), []scheduler.Place{placeOfLink(l)})
+	if r := f.waiting(l).Record; r.Class != scheduler.Pending || r.Settled {
+		f.Errorf("record = %+v, want that of a new URL", r)
+	}
+}
+
+// orders completes w again and again, each time with one order, and expects the
+// outbox counts after each.
+func orderReplaces(f *fixture) {
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	for i, o := range []struct {
+		op   scheduler.OrderOp
+		held bool
+	}{{scheduler.OrderAdd, false}, {scheduler.OrderDelete, true}, {scheduler.OrderDelete, true}, {scheduler.OrderDelete, false}, {scheduler.OrderAdd, false}} {
+		c := completion(w)
+		c.Next.State = scheduler.Waiting
+		c.Order = &scheduler.Order{Op: o.op, Held: o.held, Body: []byte("{}")}
+		f.complete(c)
+		want := scheduler.OutboxCounts{Waiting: 1}
+		if o.held {
+			want = scheduler.OutboxCounts{Held: 1}
+		}
+		f.equal(fmt.Sprint("outbox after order ", i), f.counts().Outbox, want)
+		w = f.waiting(l)
+	}
+}
+
+func cancelHeld(f *fixture) {
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	c := completion(w)
+	c.Next.State = scheduler.Waiting
+	c.Order = &scheduler.Order{Op: scheduler.OrderDelete, Held: true, Body: []byte("{}")}
+	f.complete(c)
+	cancel := func() {
+		c := completion(f.waiting(l))
+		c.Next.State = scheduler.Waiting
+		c.CancelHeld = true
+		f.complete(c)
+	}
+	cancel()
+	f.equal("outbox after cancelling", f.counts().Outbox, scheduler.OutboxCounts{})
+	c = completion(f.waiting(l))
+	c.Next.State = scheduler.Waiting
+	c.Order = &scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}
+	f.complete(c)
+	cancel()
+	f.equal("outbox after cancelling what is not held", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
+}
