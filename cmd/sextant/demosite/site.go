@@ -1,0 +1,204 @@
+// Package demosite is the sample that `sextant demo` crawls: the web site of an
+// invented maker of tide gauges, and the CrawlConfig.xml for it. The site has
+// what crawlers meet: departments, listings, a redirect, a dead link, a folder
+// that robots.txt forbids, a noindex page, a canonical one, a download, images.
+package demosite
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed content/*.txt assets page.html
+var files embed.FS
+
+// Handler serves the site from memory, for GET and HEAD, with ETag and
+// Last-Modified, and answers conditional requests with 304. It may be used by
+// many goroutines at once. It panics where the embedded files are broken, which
+// the package's tests rule out.
+func Handler() http.Handler {
+	s, err := load(files)
+	if err != nil {
+		panic("demosite: " + err.Error())
+	}
+	return s
+}
+
+// resource is what a path answers with 200.
+type resource struct {
+	body        []byte
+	contentType string
+	etag        string
+	modified    time.Time
+}
+
+type site struct {
+	resources map[string]resource
+	redirects map[string]string
+}
+
+// ServeHTTP answers with the resource, a redirect, or 404.
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "this site is only for reading: use GET", http.StatusMethodNotAllowed)
+		return
+	}
+	if target, ok := s.redirects[r.URL.Path]; ok {
+		http.Redirect(w, r, target, http.StatusMovedPermanently)
+		return
+	}
+	res, ok := s.resources[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", res.contentType)
+	w.Header().Set("ETag", res.etag)
+	http.ServeContent(w, r, "", res.modified, bytes.NewReader(res.body))
+}
+
+func (s *site) add(path, contentType string, modified time.Time, body []byte) {
+	sum := sha256.Sum256(body)
+	s.resources[path] = resource{
+		body: body, contentType: contentType, modified: modified,
+		etag: `"` + hex.EncodeToString(sum[:8]) + `"`,
+	}
+}
+
+func load(files fs.FS) (*site, error) {
+	s := &site{resources: map[string]resource{}, redirects: map[string]string{}}
+	pages, err := loadPages(files)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := template.ParseFS(files, "page.html")
+	if err != nil {
+		return nil, err
+	}
+	var newest time.Time
+	for _, p := range pages {
+		if p.Redirect != "" {
+			s.redirects[p.Path] = p.Redirect
+			continue
+		}
+		var b bytes.Buffer
+		if err := layout.Execute(&b, p); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Path, err)
+		}
+		s.add(p.Path, "text/html; charset=utf-8", p.modified, b.Bytes())
+		if p.modified.After(newest) {
+			newest = p.modified
+		}
+	}
+	return s, s.addAssets(files, newest)
+}
+
+// loadPages reads all content files. Each page is listed by the page whose path
+// is its folder; listings themselves are as new as the newest page in them.
+func loadPages(files fs.FS) ([]*page, error) {
+	names, err := fs.Glob(files, "content/*.txt")
+	if err != nil {
+		return nil, err
+	}
+	var pages []*page
+	byPath := map[string]*page{}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		more, err := parse(name, string(text))
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, more...)
+	}
+	for _, p := range pages {
+		if byPath[p.Path] != nil {
+			return nil, fmt.Errorf("%s: two pages", p.Path)
+		}
+		byPath[p.Path] = p
+	}
+	for _, p := range pages {
+		if p.Redirect != "" || p.Robots != "" {
+			continue
+		}
+		for up := folder(p.Path); up != "/"; up = folder(up) {
+			parent := byPath[up]
+			if parent == nil {
+				break
+			}
+			if up == folder(p.Path) {
+				parent.Children = append(parent.Children, p)
+			}
+			if p.modified.After(parent.modified) {
+				parent.modified, parent.Date = p.modified, p.Date
+			}
+		}
+	}
+	return pages, nil
+}
+
+// folder is the path of the listing that p belongs to: /a/b and /a/b/ are in /a/.
+func folder(p string) string {
+	d := path.Dir(strings.TrimSuffix(p, "/"))
+	if d == "/" {
+		return d
+	}
+	return d + "/"
+}
+
+func (s *site) addAssets(files fs.FS, modified time.Time) error {
+	contentTypes := map[string]string{
+		".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+	}
+	assets, err := fs.Glob(files, "assets/*")
+	if err != nil {
+		return err
+	}
+	for _, name := range assets {
+		body, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		at := "/" + path.Base(name)
+		if path.Ext(name) == ".svg" {
+			at = "/images" + at
+		}
+		s.add(at, contentTypes[path.Ext(name)], modified, body)
+	}
+	download, err := firmware(modified)
+	if err != nil {
+		return err
+	}
+	s.add("/downloads/heron-firmware-3.2.zip", "application/zip", modified, download)
+	return nil
+}
+
+// firmware is a small archive, the same at every start.
+func firmware(modified time.Time) ([]byte, error) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.CreateHeader(&zip.FileHeader{Name: "README.txt", Method: zip.Deflate, Modified: modified})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write([]byte("Heron firmware 3.2: there is nothing in here, the gauge is invented.\n")); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
