@@ -1,0 +1,35 @@
+.DEFAULT_GOAL := help
+.PHONY: help build test lint fuzz fuzz-long bench crash ci
+
+GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FUZZTIME ?= 3s
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build the static binary bin/sextant
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sextant ./cmd/sextant
+
+test: ## run all tests
+	go test ./...
+
+lint: ## check the format, vet, and run golangci-lint
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted"; exit 1; }
+	go vet ./...
+	$(GOLANGCI_LINT) run ./...
+
+fuzz: ## run each fuzz target for FUZZTIME (3s)
+	.ci/fuzz $(FUZZTIME)
+
+fuzz-long: ## run each fuzz target for five minutes
+	.ci/fuzz 5m
+
+bench: ## run all benchmarks, with allocations
+	go test -run '^$$' -bench . -benchmem ./...
+
+crash: ## kill the crawler at random moments, again and again, and verify the store
+	SEXTANT_CRASH=long go test -race -count=1 -timeout 30m -run 'Crash|Kill' ./scheduler/... ./cmd/...
+
+ci: ## what continuous integration runs
+	.ci/run
