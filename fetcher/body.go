@@ -1,0 +1,134 @@
+package fetcher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// errorBodyBytes is how much is read of a body that comes without success.
+	errorBodyBytes = 64 << 10
+	// directBytes is up to where a declared length is believed before its bytes
+	// came, and the largest scratch buffer that is kept.
+	directBytes  = 1 << 20
+	scratchBytes = 64 << 10
+)
+
+// readBody reads the body of resp, decoded, up to limit.
+func (f *Fetcher) readBody(ctx context.Context, cancel context.CancelCauseFunc, resp *http.Response, limit int64,
+) (body []byte, truncated bool, fault Fault, err error) {
+	if resp.Body == http.NoBody || resp.ContentLength == 0 {
+		return nil, false, 0, nil
+	}
+	w := &wire{body: resp.Body, idle: f.settings.IdleTimeout}
+	w.timer = time.AfterFunc(w.idle, func() { cancel(errIdle) })
+	defer w.timer.Stop()
+
+	var source io.Reader = w
+	length := resp.ContentLength
+	if codings := contentCodings(resp.Header); len(codings) > 0 {
+		decoded, release, err := f.decoders.open(ctx, codings, w)
+		defer release()
+		if err != nil {
+			return nil, false, w.fault(ctx, err), err
+		}
+		source, length = decoded, -1
+	}
+	body, truncated, err = f.read(source, length, limit)
+	if err == nil && !truncated {
+		err = w.finish()
+	}
+	if err != nil {
+		return body, truncated, w.fault(ctx, err), err
+	}
+	return body, truncated, 0, nil
+}
+
+// read reads r up to limit into a slice of its own. length is the number of
+// bytes that r will give, -1 if unknown.
+func (f *Fetcher) read(r io.Reader, length, limit int64) (body []byte, truncated bool, err error) {
+	if 0 <= length && length <= min(limit, directBytes) {
+		body = make([]byte, length)
+		n, err := io.ReadFull(r, body)
+		return body[:n], false, err
+	}
+	scratch, _ := f.scratch.Get().(*[]byte)
+	if scratch == nil {
+		b := make([]byte, 0, scratchBytes)
+		scratch = &b
+	}
+	buf := (*scratch)[:0]
+	for err == nil && int64(len(buf)) <= limit {
+		if len(buf) == cap(buf) {
+			larger := make([]byte, len(buf), min(int64(cap(buf))*4, limit+1))
+			copy(larger, buf)
+			buf = larger
+		}
+		var n int
+		n, err = r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	kept := buf
+	if int64(len(buf)) > limit {
+		kept, truncated, err = buf[:limit], true, nil
+	}
+	if cap(buf) <= directBytes {
+		*scratch = buf
+		body = bytes.Clone(kept)
+		f.scratch.Put(scratch)
+		return body, truncated, err
+	}
+	return kept, truncated, err
+}
+
+// wire reads a body as it comes from the connection, limits the wait for each
+// next byte, and remembers what went wrong there: an error that a decoder gives
+// is the server's coding only if the wire had none.
+type wire struct {
+	body  io.Reader
+	idle  time.Duration
+	timer *time.Timer // cancels the request
+	err   error       // other than io.EOF
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	w.timer.Reset(w.idle)
+	n, err := w.body.Read(p)
+	w.timer.Stop()
+	if err != nil && err != io.EOF {
+		w.err = err
+	}
+	return n, err
+}
+
+// finish reads what may follow the end of a coding: the end of the body, without
+// which the connection is not used again, or bytes that nobody asked for.
+func (w *wire) finish() error {
+	if w.err != nil {
+		return w.err
+	}
+	var rest [512]byte
+	if _, err := w.Read(rest[:]); err != nil && err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+func (w *wire) fault(ctx context.Context, err error) Fault {
+	switch {
+	case w.err != nil:
+		return classifyBody(ctx, w.err)
+	case context.Cause(ctx) != nil:
+		return classify(ctx, context.Cause(ctx))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return ShortBody
+	}
+	return Protocol
+}

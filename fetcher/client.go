@@ -1,0 +1,185 @@
+package fetcher
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// idleConnections are kept open over all hosts, each for idleConnectionTime: with
+// a pause of seconds between two requests to a host a connection is worth keeping.
+const (
+	idleConnections    = 1024
+	idleConnectionTime = 90 * time.Second
+)
+
+// Fetcher gets URLs. It is safe for concurrent use.
+type Fetcher struct {
+	settings  Settings
+	header    http.Header // of each request without condition; never written
+	transport *http.Transport
+	decoders  decoders
+	scratch   sync.Pool // *[]byte
+	logger    *slog.Logger
+}
+
+// New makes a Fetcher. It uses no proxy of the environment.
+func New(s Settings, logger *slog.Logger) *Fetcher {
+	s = s.withDefaults()
+	d := newDialer(s)
+	f := &Fetcher{settings: s, header: s.header(), logger: logger}
+	f.transport = &http.Transport{
+		DialContext:            d.dial,
+		DialTLSContext:         dialTLS(d, s),
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // decoded here, where the limit is
+		MaxConnsPerHost:        s.MaxConnectionsPerHost,
+		MaxIdleConnsPerHost:    s.MaxConnectionsPerHost,
+		MaxIdleConns:           idleConnections,
+		IdleConnTimeout:        idleConnectionTime,
+		ResponseHeaderTimeout:  s.FirstByteTimeout,
+		MaxResponseHeaderBytes: s.MaxHeaderBytes,
+	}
+	return f
+}
+
+// dialTLS shakes hands itself, so that an error of the handshake is known as one.
+func dialTLS(d *dialer, s Settings) func(ctx context.Context, network, hostPort string) (net.Conn, error) {
+	config := &tls.Config{RootCAs: s.Roots, NextProtos: []string{"h2", "http/1.1"}}
+	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
+		conn, err := d.dial(ctx, network, hostPort)
+		if err != nil {
+			return nil, err
+		}
+		c := config.Clone()
+		c.ServerName, _, _ = net.SplitHostPort(hostPort)
+		secure := tls.Client(conn, c)
+		ctx, cancel := context.WithTimeout(ctx, s.TLSTimeout)
+		defer cancel()
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = conn.Close() // the handshake's error is the one to tell
+			return nil, &tlsError{err}
+		}
+		return secure, nil
+	}
+}
+
+// Close closes the connections that no request uses.
+func (f *Fetcher) Close() { f.transport.CloseIdleConnections() }
+
+// Fetch makes one GET request, follows no redirect, and reads the body to its
+// end or limit. The error is an *Error, or that of ctx if ctx ended. An answer
+// other than 2xx is an answer, too: its body is cut at 64 KiB, and a fault in it
+// takes nothing from what the status says.
+func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
+	start := time.Now()
+	own, stop := context.WithTimeoutCause(ctx, f.settings.DownloadTimeout, errDownload)
+	defer stop()
+	own, cancel := context.WithCancelCause(own)
+	defer cancel(nil)
+
+	resp, fault, err := f.roundTrip(own, cancel, r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if cause := context.Cause(own); cause != nil {
+			err = cause
+		}
+		return nil, &Error{URL: r.URL.String(), Fault: fault, Err: err}
+	}
+	resp.Duration = time.Since(start)
+	if f.logger.Enabled(ctx, slog.LevelDebug) {
+		f.logger.DebugContext(ctx, "fetched", "url", r.URL.String(), "status", resp.Status,
+			"bytes", len(resp.Body), "truncated", resp.Truncated, "duration", resp.Duration)
+	}
+	return resp, nil
+}
+
+func (f *Fetcher) roundTrip(ctx context.Context, cancel context.CancelCauseFunc, r Request) (*Response, Fault, error) {
+	out := &Response{}
+	var conn net.Conn
+	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { conn = i.Conn }}
+	header, conditional := f.requestHeader(r)
+	out.Conditional = conditional
+	req := (&http.Request{
+		Method: http.MethodGet,
+		URL:    target(r.URL),
+		Header: header,
+		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(httptrace.WithClientTrace(ctx, trace))
+
+	resp, err := f.transport.RoundTrip(req)
+	if err != nil {
+		fault := classify(ctx, err)
+		if fault == Protocol && conn != nil && hasEnded(conn) {
+			fault = Reset
+		}
+		return nil, fault, err
+	}
+	defer func() { _ = resp.Body.Close() }() // all that counts was read
+	out.Status, out.Header, out.Address = resp.StatusCode, resp.Header, remote(conn)
+	if v := resp.Header.Get("Retry-After"); v != "" {
+		out.RetryAfter, out.HasRetryAfter = retryAfter(v, time.Now())
+	}
+	limit := f.settings.MaxBodyBytes
+	if r.MaxBodyBytes > 0 {
+		limit = r.MaxBodyBytes
+	}
+	ok := resp.StatusCode/100 == 2
+	if !ok {
+		limit = min(limit, errorBodyBytes)
+	}
+	var fault Fault
+	out.Body, out.Truncated, fault, err = f.readBody(ctx, cancel, resp, limit)
+	if err != nil && ok {
+		return nil, fault, err
+	}
+	return out, 0, nil
+}
+
+// requestHeader is the shared header, or a copy with the conditions in it. A
+// validator that cannot be a header's value is left out.
+func (f *Fetcher) requestHeader(r Request) (http.Header, bool) {
+	etag, modified := sendable(r.ETag), sendable(r.LastModified)
+	if !etag && !modified {
+		return f.header, false
+	}
+	h := f.header.Clone()
+	if etag {
+		h.Set("If-None-Match", r.ETag)
+	}
+	if modified {
+		h.Set("If-Modified-Since", r.LastModified)
+	}
+	return h, true
+}
+
+func sendable(value string) bool {
+	return value != "" && strings.IndexFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) < 0
+}
+
+// target is u so that it goes out byte by byte as it is written. Only a path that
+// begins with two slashes must be given decoded, lest it be read as a host.
+func target(u weburl.URL) *url.URL {
+	t := &url.URL{Scheme: u.Scheme(), Host: u.Origin()[len(u.Scheme())+len("://"):]}
+	if path := u.Path(); strings.HasPrefix(path, "//") {
+		if decoded, err := url.PathUnescape(path); err == nil {
+			t.Path, t.RawPath, t.RawQuery = decoded, path, u.Query()
+			return t
+		}
+		t.Opaque = "//" + t.Host + u.PathAndQuery()
+		return t
+	}
+	t.Opaque = u.PathAndQuery()
+	return t
+}

@@ -1,0 +1,135 @@
+package fetcher
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// Time-outs of our own, as causes of a cancelled context.
+var (
+	errIdle     = errors.New("no byte of the body within the idle time-out")
+	errDownload = errors.New("not finished within the download time-out")
+)
+
+// String is the fault's word in logs and metrics.
+func (f Fault) String() string {
+	switch f {
+	case Timeout:
+		return "timeout"
+	case Reset:
+		return "reset"
+	case Refused:
+		return "refused"
+	case ShortBody:
+		return "short body"
+	case DNSNotFound:
+		return "host not found"
+	case DNSNoAnswer:
+		return "no answer of DNS"
+	case TLSFault:
+		return "tls"
+	case Protocol:
+		return "protocol"
+	case AddressFault:
+		return "address refused"
+	}
+	return "unknown"
+}
+
+// tlsError marks an error of the handshake.
+type tlsError struct{ err error }
+
+func (e *tlsError) Error() string { return "TLS: " + e.err.Error() }
+func (e *tlsError) Unwrap() error { return e.err }
+
+// streamError has the fields of net/http's error of an HTTP/2 stream, which lets
+// errors.As fill any struct of the same shape.
+type streamError struct {
+	StreamID uint32
+	Code     uint32 // RFC 9113 section 7
+	Cause    error
+}
+
+func (e streamError) Error() string { return "HTTP/2 stream error" }
+
+// classify finds the fault of an error that came before the header was whole.
+// ctx is the request's own context. The order matters: a time-out of DNS is DNS's,
+// a handshake cut off is a reset and not a matter of TLS.
+func classify(ctx context.Context, err error) Fault {
+	if cause := context.Cause(ctx); cause == errIdle || cause == errDownload {
+		return Timeout
+	}
+	var refused *refusedAddress
+	if errors.As(err, &refused) {
+		return AddressFault
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		if dns.IsNotFound {
+			return DNSNotFound
+		}
+		return DNSNoAnswer
+	}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, context.DeadlineExceeded) {
+		return Timeout
+	}
+	switch {
+	case isAny(err, syscall.ECONNREFUSED):
+		return Refused
+	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN):
+		return Timeout // what a router says instead of letting us wait
+	case isCut(err):
+		return Reset
+	}
+	var handshake *tlsError
+	if errors.As(err, &handshake) {
+		return TLSFault
+	}
+	var dial *dialError
+	if errors.As(err, &dial) {
+		return Refused // the rest is trouble of this machine: no free port, no file left
+	}
+	return Protocol
+}
+
+// classifyBody finds the fault of an error in reading the body as it came over
+// the wire.
+func classifyBody(ctx context.Context, err error) Fault {
+	if errors.Is(err, io.ErrUnexpectedEOF) && context.Cause(ctx) == nil {
+		return ShortBody
+	}
+	return classify(ctx, err)
+}
+
+// isCut says that the other end ended the connection, or the HTTP/2 stream.
+func isCut(err error) bool {
+	if isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE) {
+		return true
+	}
+	const protocolError, flowControlError, frameSizeError, compressionError = 0x1, 0x3, 0x6, 0x9
+	var stream streamError
+	if !errors.As(err, &stream) {
+		return false
+	}
+	switch stream.Code {
+	case protocolError, flowControlError, frameSizeError, compressionError:
+		return false
+	}
+	return true
+}
+
+func isAny(err error, targets ...error) bool {
+	for _, t := range targets {
+		if errors.Is(err, t) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,135 @@
+package fetcher
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+)
+
+// dialer connects to addresses that the guard lets pass. The guard sees the
+// address that is really dialled, after DNS, so that no name can lead to what
+// its owner must not reach (server-side request forgery, DNS rebinding).
+type dialer struct {
+	strict, exempting net.Dialer
+	exempt            map[string]bool // "host:port" as dialled
+}
+
+func newDialer(s Settings) *dialer {
+	d := &dialer{exempt: make(map[string]bool, len(s.Exempt))}
+	for _, hostPort := range s.Exempt {
+		if host, port, err := net.SplitHostPort(hostPort); err == nil {
+			hostPort = net.JoinHostPort(host, port)
+		}
+		d.exempt[hostPort] = true
+	}
+	d.strict = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Resolver, Control: control(false)}
+	d.exempting = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Resolver, Control: control(true)}
+	return d
+}
+
+func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
+	use := &d.strict
+	if d.exempt[hostPort] {
+		use = &d.exempting
+	}
+	conn, err := use.DialContext(ctx, network, hostPort)
+	if err != nil {
+		return nil, &dialError{err}
+	}
+	return &watchedConn{Conn: conn}, nil
+}
+
+func control(exempt bool) func(network, address string, _ syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		dialled, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return &refusedAddress{address, "no IP address"}
+		}
+		if why := refusal(dialled.Addr(), exempt); why != "" {
+			return &refusedAddress{dialled.Addr().String(), why}
+		}
+		return nil
+	}
+}
+
+// refusal says why an address must not be dialled, "" if it may.
+func refusal(a netip.Addr, exempt bool) string {
+	a = meant(a)
+	if isMetadata(a) {
+		return "a cloud's metadata address, which is never crawled"
+	}
+	if exempt {
+		return ""
+	}
+	kind := ""
+	switch {
+	case a.IsLoopback():
+		kind = "loopback"
+	case a.IsLinkLocalUnicast():
+		kind = "link-local"
+	case a.IsMulticast(), a == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		kind = "multicast or broadcast"
+	case a.IsUnspecified(), a.Is4() && a.As4()[0] == 0:
+		kind = "unspecified"
+	default:
+		return ""
+	}
+	return "a " + kind + " address; to crawl it, name this host and port in a start URL"
+}
+
+// meant is the address that packets to a reach in the end: IPv4 inside IPv6 is
+// taken out of its mapped (RFC 4291), NAT64 (RFC 6052, 8215), 6to4 (RFC 3056)
+// and compatible (RFC 4291) forms.
+func meant(a netip.Addr) netip.Addr {
+	a = a.Unmap().WithZone("")
+	if a.Is4() {
+		return a
+	}
+	b := a.As16()
+	last4 := netip.AddrFrom4([4]byte(b[12:]))
+	switch {
+	case [12]byte(b[:12]) == [12]byte{0, 0x64, 0xff, 0x9b},
+		[6]byte(b[:6]) == [6]byte{0, 0x64, 0xff, 0x9b, 0, 1}:
+		return last4
+	case b[0] == 0x20 && b[1] == 0x02:
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	case [12]byte(b[:12]) == [12]byte{} && !a.IsUnspecified() && !a.IsLoopback():
+		return last4
+	}
+	return a
+}
+
+// isMetadata knows the addresses at which clouds hand out credentials to
+// whoever asks from inside: AWS, Azure, Google and most others, ECS and EKS,
+// Tencent, Alibaba, Oracle, Azure's platform, and the IPv6 ones of AWS and Google.
+func isMetadata(a netip.Addr) bool {
+	switch a {
+	case netip.AddrFrom4([4]byte{169, 254, 169, 254}),
+		netip.AddrFrom4([4]byte{169, 254, 170, 2}),
+		netip.AddrFrom4([4]byte{169, 254, 170, 23}),
+		netip.AddrFrom4([4]byte{169, 254, 0, 23}),
+		netip.AddrFrom4([4]byte{100, 100, 100, 200}),
+		netip.AddrFrom4([4]byte{192, 0, 0, 192}),
+		netip.AddrFrom4([4]byte{168, 63, 129, 16}),
+		netip.AddrFrom16([16]byte{0xfd, 0, 0x0e, 0xc2, 14: 0x02, 15: 0x54}),
+		netip.AddrFrom16([16]byte{0xfd, 0, 0x0e, 0xc2, 15: 0x23}),
+		netip.AddrFrom16([16]byte{0xfd, 0x20, 0, 0xce, 14: 0x02, 15: 0x54}):
+		return true
+	}
+	return false
+}
+
+// refusedAddress is the guard's word.
+type refusedAddress struct{ address, why string }
+
+func (e *refusedAddress) Error() string {
+	return fmt.Sprintf("address %s refused: it is %s", e.address, e.why)
+}
+
+// dialError marks an error of looking up or connecting.
+type dialError struct{ err error }
+
+func (e *dialError) Error() string { return e.err.Error() }
+func (e *dialError) Unwrap() error { return e.err }

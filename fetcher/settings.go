@@ -1,0 +1,121 @@
+package fetcher
+
+import (
+	"crypto/x509"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Settings are what a Fetcher is made of. A field left at its zero value takes
+// the value of DefaultSettings.
+type Settings struct {
+	// UserAgent should name the crawler and a page or address of its owner; see
+	// UserAgent, the function.
+	UserAgent string
+	// From is the mail address of the crawl's owner (RFC 9110 section 10.1.2),
+	// not sent if empty.
+	From string
+	// Accept is the header of this name.
+	Accept string
+	// Header is sent with each request. What the fetcher sets itself
+	// (User-Agent, Accept-Encoding, the conditions) has precedence.
+	Header http.Header
+
+	// ConnectTimeout limits looking up the name and connecting, TLSTimeout the
+	// handshake, FirstByteTimeout the wait between the request and the whole
+	// header of its answer, IdleTimeout the wait for each next byte of the body,
+	// DownloadTimeout everything together.
+	ConnectTimeout, TLSTimeout, FirstByteTimeout, IdleTimeout, DownloadTimeout time.Duration
+
+	// MaxHeaderBytes limits the header of an answer, interim answers included.
+	MaxHeaderBytes int64
+	// MaxBodyBytes limits the decoded body; what is longer is cut.
+	MaxBodyBytes int64
+	// MaxConnectionsPerHost limits the connections to one scheme, host and port.
+	MaxConnectionsPerHost int
+
+	// Exempt are the "host:port" (as weburl.URL's Host and Port) at which an
+	// address is allowed that is refused otherwise: loopback, link-local,
+	// multicast, unspecified. Metadata addresses of clouds stay refused.
+	Exempt []string
+	// Roots verify servers; nil: the system's.
+	Roots *x509.CertPool
+	// Resolver looks names up; nil: the system's.
+	Resolver *net.Resolver
+}
+
+// DefaultSettings are the documented defaults.
+func DefaultSettings() Settings {
+	return Settings{
+		UserAgent:             "Sextant",
+		Accept:                "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+		ConnectTimeout:        10 * time.Second,
+		TLSTimeout:            10 * time.Second,
+		FirstByteTimeout:      30 * time.Second,
+		IdleTimeout:           30 * time.Second,
+		DownloadTimeout:       5 * time.Minute,
+		MaxHeaderBytes:        256 << 10,
+		MaxBodyBytes:          10 << 20,
+		MaxConnectionsPerHost: 6,
+	}
+}
+
+// UserAgent is the customary form of a crawler's user agent, "Sextant/1.0
+// (+https://example.com/bot)". An empty part is left out.
+func UserAgent(version, contact string) string {
+	s := "Sextant"
+	if version != "" {
+		s += "/" + version
+	}
+	if contact != "" {
+		s += " (+" + contact + ")"
+	}
+	return s
+}
+
+func (s Settings) withDefaults() Settings {
+	d := DefaultSettings()
+	for _, f := range []struct{ v, d *time.Duration }{
+		{&s.ConnectTimeout, &d.ConnectTimeout},
+		{&s.TLSTimeout, &d.TLSTimeout},
+		{&s.FirstByteTimeout, &d.FirstByteTimeout},
+		{&s.IdleTimeout, &d.IdleTimeout},
+		{&s.DownloadTimeout, &d.DownloadTimeout},
+	} {
+		if *f.v <= 0 {
+			*f.v = *f.d
+		}
+	}
+	if s.UserAgent == "" {
+		s.UserAgent = d.UserAgent
+	}
+	if s.Accept == "" {
+		s.Accept = d.Accept
+	}
+	if s.MaxHeaderBytes <= 0 {
+		s.MaxHeaderBytes = d.MaxHeaderBytes
+	}
+	if s.MaxBodyBytes <= 0 {
+		s.MaxBodyBytes = d.MaxBodyBytes
+	}
+	if s.MaxConnectionsPerHost <= 0 {
+		s.MaxConnectionsPerHost = d.MaxConnectionsPerHost
+	}
+	return s
+}
+
+// header is what each request carries.
+func (s Settings) header() http.Header {
+	h := s.Header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set("User-Agent", s.UserAgent)
+	h.Set("Accept", s.Accept)
+	h.Set("Accept-Encoding", acceptEncoding)
+	if s.From != "" {
+		h.Set("From", s.From)
+	}
+	return h
+}
