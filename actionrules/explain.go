@@ -1,0 +1,206 @@
+package actionrules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Explanation says how the rules come to their decision about one URL.
+type Explanation struct {
+	Decision Decision
+	Start    Start
+	Rules    []RuleTrace // every rule, in order
+	// Last is by dimension the index of the last rule that set it, -1 if none did.
+	Last [dimensions]int
+}
+
+// Start says what held before the first rule, and why.
+type Start struct {
+	Accept, Index, Follow bool
+	// Site is the index of the first root whose site the URL lies in, -1 if it
+	// lies in none and the defaults hold.
+	Site int
+	// Root is the index of the root that the URL itself is, -1 if it is none. Of
+	// several with the same URL the last, whose priority counts.
+	Root int
+	// Why says it in words: "default", "site of root URL" or "root itself".
+	Why string
+}
+
+// RuleTrace is what one rule did.
+type RuleTrace struct {
+	Index   int // from 0, over all Rules blocks
+	At      Position
+	Group   string
+	Matched bool
+	// Changed lists the dimensions that the rule's actions set, each once, in the
+	// order of the constants, also where the value was the same before; it is
+	// empty where the rule did not match.
+	Changed []Dimension
+}
+
+// ExcludedBy is the index of the rule that has the last word on why the URL is
+// ignored, -1 if that is the start state. excluded is false for a URL that is crawled.
+func (x Explanation) ExcludedBy() (rule int, excluded bool) {
+	switch d := x.Decision; {
+	case d.Crawl():
+		return 0, false
+	case !d.Accept:
+		return x.Last[DimensionAccept], true
+	default:
+		return max(x.Last[DimensionIndex], x.Last[DimensionFollow]), true
+	}
+}
+
+// Explain decides about u in another way than Decide, and says how. It looks at
+// every condition, also where the result is clear already.
+func (e *Engine) Explain(u weburl.URL) Explanation {
+	x := Explanation{Start: e.explainStart(u), Rules: make([]RuleTrace, len(e.rules))}
+	for i := range x.Last {
+		x.Last[i] = -1
+	}
+	v := view{url: u}
+	for i, r := range e.set.Rules {
+		t := RuleTrace{Index: i, At: r.At, Group: r.Group, Changed: []Dimension{}}
+		if e.rules[i].cond.trace(&v, r.If).Held {
+			t.Matched = true
+			for _, a := range r.Then {
+				x.Last[a.Verb.Dimension()] = i
+				t.Changed = append(t.Changed, a.Verb.Dimension())
+			}
+			slices.Sort(t.Changed)
+			t.Changed = slices.Compact(t.Changed)
+		}
+		x.Rules[i] = t
+	}
+	x.Decision = e.conclude(u, x)
+	return x
+}
+
+// explainStart goes through all roots, one by one.
+func (e *Engine) explainStart(u weburl.URL) Start {
+	s := Start{e.set.DefaultAccept, e.set.DefaultIndex, e.set.DefaultFollow, -1, -1, "default"}
+	for i, r := range e.set.Roots {
+		if s.Site < 0 && inSite(r, u) {
+			s.Accept, s.Index, s.Follow, s.Site = true, true, true, i
+			s.Why = "site of root " + r.URL.String()
+		}
+		if r.URL.String() == u.String() {
+			s.Root = i
+		}
+	}
+	if s.Root >= 0 {
+		s.Accept, s.Follow = true, s.Follow || e.set.DefaultFollowRoots
+		s.Why = "root itself"
+	}
+	return s
+}
+
+func inSite(r Root, u weburl.URL) bool {
+	return r.Site && slices.ContainsFunc(sitePrefixes(r.URL), func(p string) bool {
+		return strings.HasPrefix(u.String(), p)
+	})
+}
+
+// conclude reads the decision off the rules that had the last word in each
+// dimension.
+func (e *Engine) conclude(u weburl.URL, x Explanation) Decision {
+	d := Decision{Accept: x.Start.Accept, Index: x.Start.Index, Follow: x.Start.Follow, Root: x.Start.Root >= 0}
+	if d.Root {
+		d.Shift = e.set.Roots[x.Start.Root].Priority
+	}
+	for dim, i := range x.Last {
+		if i < 0 || Dimension(dim) == DimensionMetas {
+			continue
+		}
+		for _, a := range e.set.Rules[i].Then {
+			if a.Verb.Dimension() == Dimension(dim) {
+				d.apply([]Action{a})
+			}
+		}
+	}
+	d.Metas = e.explainMetas(u, x.Rules)
+	return d
+}
+
+// explainMetas gathers the metas of sites, of the root and of rules, in this order.
+func (e *Engine) explainMetas(u weburl.URL, rules []RuleTrace) []Meta {
+	var all, metas []Meta
+	for _, r := range e.set.Roots {
+		if inSite(r, u) {
+			all = append(all, r.KVs...)
+		}
+	}
+	for _, r := range e.set.Roots {
+		if r.URL.String() == u.String() {
+			all = append(all, r.KVs...)
+		}
+	}
+	for _, t := range rules {
+		for _, a := range e.set.Rules[t.Index].Then {
+			if t.Matched && a.Verb == AddMeta {
+				all = append(all, Meta{a.Name, a.Value})
+			}
+		}
+	}
+	seen := map[Meta]bool{}
+	for _, m := range all {
+		if !seen[m] {
+			seen[m] = true
+			metas = append(metas, m)
+		}
+	}
+	return metas
+}
+
+// Trace is a condition with what came out of it.
+type Trace struct {
+	Op   string // "And", "Or", "Not" or "Atom"
+	Held bool
+	Atom Atom    // of an Atom
+	Got  string  // of an Atom: the part of the URL, normalised, or its length
+	Of   []Trace // of the others, all, also those that could not change the result
+}
+
+// Trace says of one rule which of its conditions hold for u. It panics where
+// there is no such rule.
+func (e *Engine) Trace(u weburl.URL, rule int) Trace {
+	v := view{url: u}
+	return e.rules[rule].cond.trace(&v, e.set.Rules[rule].If)
+}
+
+func (n *node) trace(v *view, cond Condition) Trace {
+	switch c := cond.(type) {
+	case And:
+		t := Trace{Op: "And", Of: n.traces(v, c.Of)}
+		t.Held = !slices.ContainsFunc(t.Of, func(o Trace) bool { return !o.Held })
+		return t
+	case Or:
+		t := Trace{Op: "Or", Of: n.traces(v, c.Of)}
+		t.Held = slices.ContainsFunc(t.Of, func(o Trace) bool { return o.Held })
+		return t
+	case Not:
+		of := n.of[0].trace(v, c.Of)
+		return Trace{Op: "Not", Held: !of.Held, Of: []Trace{of}}
+	default:
+		a := cond.(Atom) // Compile has refused all else
+		t := Trace{Op: "Atom", Held: n.atom.matches(v), Atom: a}
+		if a.Kind == KindLength {
+			t.Got = fmt.Sprint(v.characters(a.Field))
+		} else {
+			t.Got = v.field(a.Field, a.Norm)
+		}
+		return t
+	}
+}
+
+func (n *node) traces(v *view, of []Condition) []Trace {
+	ts := make([]Trace, len(of))
+	for i, c := range of {
+		ts[i] = n.of[i].trace(v, c)
+	}
+	return ts
+}

@@ -1,0 +1,116 @@
+package actionrules
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// view is one URL while it is judged: its fields in the norms that have been
+// asked for, each worked out once.
+type view struct {
+	url    weburl.URL
+	text   [len(fieldNames)][len(normNames)]string
+	known  [len(fieldNames)][len(normNames)]bool
+	length [len(fieldNames)]int // characters plus one, 0 is not counted yet
+}
+
+// field is the part of the URL, normalised.
+func (v *view) field(f Field, n Norm) string {
+	if !v.known[f][n] {
+		v.text[f][n] = normalise(rawField(v.url, f), n)
+		v.known[f][n] = true
+	}
+	return v.text[f][n]
+}
+
+// characters is the length of the decoded part.
+func (v *view) characters(f Field) int {
+	if v.length[f] == 0 {
+		v.length[f] = utf8.RuneCountInString(decode(rawField(v.url, f))) + 1
+	}
+	return v.length[f] - 1
+}
+
+func rawField(u weburl.URL, f Field) string {
+	switch f {
+	case FieldScheme:
+		return u.Scheme()
+	case FieldHost:
+		return u.Host()
+	case FieldPath:
+		return u.Path()
+	case FieldQuery:
+		return u.Query()
+	case FieldFragment:
+		return u.Fragment()
+	default:
+		return u.String()
+	}
+}
+
+// matcher is a compiled atom.
+type matcher struct {
+	field    Field
+	kind     Kind
+	norm     Norm
+	literal  string         // normalised; where there is no re
+	re       *regexp.Regexp // anchored; nil for a literal
+	min, max int            // of KindLength
+}
+
+func (m *matcher) matches(v *view) bool {
+	if m.kind == KindLength {
+		n := v.characters(m.field)
+		return m.min <= n && n <= m.max
+	}
+	s := v.field(m.field, m.norm)
+	if m.re != nil {
+		return m.re.MatchString(s)
+	}
+	switch m.kind {
+	case KindPrefix:
+		return strings.HasPrefix(s, m.literal)
+	case KindSuffix:
+		return strings.HasSuffix(s, m.literal)
+	case KindInside:
+		return strings.Contains(s, m.literal)
+	default:
+		return s == m.literal
+	}
+}
+
+type operator uint8
+
+const (
+	opAtom operator = iota
+	opAnd
+	opOr
+	opNot
+)
+
+// node is a compiled condition.
+type node struct {
+	op   operator
+	atom *matcher // of opAtom
+	of   []node   // of the others
+}
+
+func (n *node) holds(v *view) bool {
+	switch n.op {
+	case opAtom:
+		return n.atom.matches(v)
+	case opNot:
+		return !n.of[0].holds(v)
+	default:
+		// And looks for a condition that fails, Or for one that holds.
+		for i := range n.of {
+			if n.of[i].holds(v) == (n.op == opOr) {
+				return n.op == opOr
+			}
+		}
+		return n.op == opAnd
+	}
+}
