@@ -52,12 +52,17 @@ func (o Op) String() string {
 }
 
 // Entry is an order in the outbox. Body is the JSON of a Document or a Deletion.
+// Sequence numbers grow in the order in which entries become readable.
 type Entry struct {
 	Seq    uint64
 	Op     Op
 	URL    string
 	Source string
 	Body   json.RawMessage
+	// Moved is set on an Add whose URL may stand in an index under another
+	// source: targets narrowed to another source than Source delete it. An entry
+	// that replaces a waiting one with Moved has it too.
+	Moved bool
 }
 
 // Dead is an entry that a target refused for good, with the indexer's words.

@@ -1,0 +1,353 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+const (
+	firstBackoff = time.Second
+	maxBackoff   = 60 * time.Second
+	// stopGrace bounds the last checkpoint when the relay stops.
+	stopGrace = 5 * time.Second
+)
+
+// delivery serves one target. Positions are sequence numbers and
+// cursor <= sent <= read: entries up to cursor are safe at the target, those up
+// to sent were pushed (or skipped), those up to read were pushed or stand in batch.
+type delivery struct {
+	relay  *Relay
+	name   string
+	target Target
+	set    TargetSettings
+	wake   chan struct{} // capacity 1
+
+	// Of run's goroutine alone.
+	known              bool // cursor was read from the outbox
+	cursor, sent, read uint64
+	batch              []Entry
+	batchBytes         int
+	batchSince         time.Time
+	unsafe             int       // entries between cursor and sent
+	unsafeSince        time.Time // age of the oldest of them
+	pushed             bool      // some of them reached the target
+	failures           int       // in a row
+	doubtful           bool      // a checkpoint failed: a push that succeeds proves no recovery
+
+	// Under relay.mu.
+	looks  uint64 // counts requests to look at the outbox
+	idle   bool   // nothing waited, and all was safe, at the last of them
+	status TargetStatus
+}
+
+func newDelivery(r *Relay, name string, s TargetSettings) *delivery {
+	return &delivery{
+		relay: r, name: name, target: s.Target, set: s,
+		wake:   make(chan struct{}, 1),
+		status: TargetStatus{Name: name},
+	}
+}
+
+func (d *delivery) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := d.step(ctx)
+		switch {
+		case err == nil:
+			continue
+		case ctx.Err() != nil:
+			// Stopping, mostly the cause of err; but a loss stays one.
+			d.known = d.known && !errors.Is(err, ErrRewind)
+			continue
+		}
+		timer := time.NewTimer(d.fail(err))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+	d.stop(ctx)
+}
+
+// step does one thing: a checkpoint, a read, a push, or waiting for more.
+func (d *delivery) step(ctx context.Context) error {
+	looks, draining := d.look()
+	if !d.known {
+		if err := d.rewind(ctx); err != nil {
+			return err
+		}
+	}
+	if d.sent > d.cursor && (d.unsafe >= d.set.CheckpointEvery || time.Since(d.unsafeSince) >= d.set.CheckpointAge) {
+		return d.checkpoint(ctx)
+	}
+	n, err := d.fill(ctx)
+	if err != nil {
+		return err
+	}
+	if len(d.batch) > 0 {
+		if d.full() || time.Since(d.batchSince) >= d.set.BatchAge || (draining && n == 0) {
+			return d.push(ctx)
+		}
+	}
+	switch {
+	case n > 0:
+		return nil // there may be more
+	case draining && d.sent > d.cursor:
+		return d.checkpoint(ctx)
+	case d.read == d.cursor:
+		d.settle(looks)
+	}
+	d.wait(ctx)
+	return nil
+}
+
+// look tells which request to look is being answered, and if a caller of Drained
+// waits.
+func (d *delivery) look() (looks uint64, draining bool) {
+	d.relay.mu.Lock()
+	defer d.relay.mu.Unlock()
+	return d.looks, d.relay.draining > 0
+}
+
+// settle notes that nothing waits, unless more may have come since looks.
+func (d *delivery) settle(looks uint64) {
+	r := d.relay
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d.idle || d.looks != looks {
+		return
+	}
+	d.idle = true
+	close(r.settled)
+	r.settled = make(chan struct{})
+}
+
+func (d *delivery) full() bool {
+	return len(d.batch) >= d.set.BatchCount || d.batchBytes >= d.set.BatchBytes
+}
+
+// wait blocks until there may be something to do.
+func (d *delivery) wait(ctx context.Context) {
+	var due time.Time
+	if len(d.batch) > 0 {
+		due = d.batchSince.Add(d.set.BatchAge)
+	}
+	if d.sent > d.cursor {
+		if at := d.unsafeSince.Add(d.set.CheckpointAge); due.IsZero() || at.Before(due) {
+			due = at
+		}
+	}
+	var expired <-chan time.Time
+	if !due.IsZero() {
+		timer := time.NewTimer(time.Until(due))
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-d.wake:
+	case <-expired:
+	}
+}
+
+// rewind begins again after the stored cursor.
+func (d *delivery) rewind(ctx context.Context) error {
+	cursor, err := d.relay.outbox.Cursor(ctx, d.name)
+	if err != nil {
+		return fmt.Errorf("reading the cursor: %w", err)
+	}
+	d.known = true
+	d.cursor, d.sent = cursor, cursor
+	d.unsafe, d.pushed = 0, false
+	d.dropBatch()
+	d.report(func(*TargetStatus) {})
+	return nil
+}
+
+func (d *delivery) dropBatch() {
+	clear(d.batch) // lets the bodies go
+	d.batch, d.batchBytes, d.read = d.batch[:0], 0, d.sent
+}
+
+// fill reads once from the outbox into the batch and tells how many it read.
+func (d *delivery) fill(ctx context.Context) (int, error) {
+	if d.full() {
+		return 0, nil
+	}
+	entries, err := d.relay.outbox.Entries(ctx, d.read, d.set.BatchCount-len(d.batch), d.set.BatchBytes-d.batchBytes)
+	if err != nil {
+		return 0, fmt.Errorf("reading the outbox: %w", err)
+	}
+	for _, e := range entries {
+		d.read = e.Seq
+		mine, ok, err := d.narrow(e)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			if len(d.batch) == 0 {
+				d.advance(1)
+			}
+			continue
+		}
+		if len(d.batch) == 0 {
+			d.batchSince = time.Now()
+		}
+		d.batch = append(d.batch, mine)
+		d.batchBytes += len(mine.Body)
+	}
+	return len(entries), nil
+}
+
+// narrow applies the source filter: a document of another source is none of this
+// target's, and is deleted from it if it was.
+func (d *delivery) narrow(e Entry) (Entry, bool, error) {
+	if d.set.Source == nil || e.Op == Delete || e.Source == *d.set.Source {
+		return e, true, nil
+	}
+	if !e.Moved {
+		return e, false, nil
+	}
+	body, err := json.Marshal(Deletion{URL: e.URL, Reason: "rule", At: time.Now().UTC()})
+	if err != nil {
+		return e, false, fmt.Errorf("making the deletion of a document that changed its source: %w", err)
+	}
+	e.Op, e.Body = Delete, body
+	return e, true, nil
+}
+
+// advance notes that n more entries, up to read, are through but not yet safe.
+func (d *delivery) advance(n int) {
+	if d.sent == d.cursor {
+		d.unsafeSince = time.Now()
+	}
+	d.sent = d.read
+	d.unsafe += n
+}
+
+func (d *delivery) push(ctx context.Context) error {
+	refused, err := d.target.Push(ctx, d.batch)
+	if err != nil {
+		return fmt.Errorf("pushing: %w", err)
+	}
+	for _, r := range refused {
+		if err := d.bury(ctx, r); err != nil {
+			return err
+		}
+	}
+	var adds, deletions uint64
+	for _, e := range d.batch {
+		switch {
+		case slices.ContainsFunc(refused, func(r Refusal) bool { return r.Seq == e.Seq }):
+		case e.Op == Add:
+			adds++
+		default:
+			deletions++
+		}
+	}
+	d.pushed = true
+	d.advance(len(d.batch))
+	d.dropBatch()
+	if !d.doubtful {
+		d.recover()
+	}
+	d.report(func(s *TargetStatus) {
+		s.Adds += adds
+		s.Deletions += deletions
+		s.Refused += uint64(len(refused))
+	})
+	return nil
+}
+
+func (d *delivery) bury(ctx context.Context, r Refusal) error {
+	i := slices.IndexFunc(d.batch, func(e Entry) bool { return e.Seq == r.Seq })
+	if i < 0 {
+		return fmt.Errorf("the target refused entry %d, which it was not given", r.Seq)
+	}
+	e := d.batch[i]
+	if err := d.relay.outbox.Bury(ctx, d.name, e, r.Words, time.Now()); err != nil {
+		return fmt.Errorf("keeping %s, which the indexer refused, as a dead letter: %w", e.URL, err)
+	}
+	d.relay.log.Warn("indexer refused an entry for good", "target", d.name, "op", e.Op.String(), "url", e.URL, "seq", e.Seq, "words", r.Words)
+	return nil
+}
+
+// checkpoint makes safe what was sent. What no push preceded needs no word from
+// the target.
+func (d *delivery) checkpoint(ctx context.Context) error {
+	if d.pushed {
+		if err := d.target.Checkpoint(ctx, d.sent); err != nil {
+			d.doubtful = true
+			return fmt.Errorf("making entries up to %d safe: %w", d.sent, err)
+		}
+	}
+	if err := d.relay.outbox.Safe(ctx, d.name, d.sent); err != nil {
+		d.doubtful = true
+		return fmt.Errorf("storing the cursor: %w", err)
+	}
+	d.cursor, d.unsafe, d.pushed = d.sent, 0, false
+	d.doubtful = false
+	d.recover()
+	d.report(func(*TargetStatus) {})
+	return nil
+}
+
+// fail notes a failure and tells how long to wait: 1 s doubling to 60 s, of which
+// up to half is left to chance.
+func (d *delivery) fail(err error) time.Duration {
+	d.failures++
+	rewound := errors.Is(err, ErrRewind)
+	if rewound {
+		d.known, d.doubtful = false, true
+	} else {
+		// Read again what was not pushed: newer orders may have replaced it.
+		d.dropBatch()
+	}
+	pause := min(firstBackoff<<min(d.failures-1, 6), maxBackoff)
+	pause = pause/2 + rand.N(pause/2+1)
+	d.report(func(s *TargetStatus) {
+		s.LastError = err.Error()
+		if s.DownSince.IsZero() {
+			s.DownSince = time.Now()
+		}
+		if rewound {
+			s.Rewinds++
+		}
+	})
+	d.relay.log.Warn("push failed; it is tried again", "target", d.name, "err", err, "failures", d.failures, "in", pause)
+	return pause
+}
+
+func (d *delivery) recover() {
+	if d.failures == 0 {
+		return
+	}
+	d.relay.log.Info("push works again", "target", d.name, "failures", d.failures)
+	d.failures = 0
+	d.report(func(s *TargetStatus) { s.DownSince = time.Time{} })
+}
+
+// report brings the status up to date.
+func (d *delivery) report(change func(*TargetStatus)) {
+	d.relay.mu.Lock()
+	defer d.relay.mu.Unlock()
+	change(&d.status)
+	d.status.Cursor, d.status.Pushed, d.status.Unsafe = d.cursor, d.sent, d.unsafe
+}
+
+// stop spares the next start a repetition, if the target answers soon.
+func (d *delivery) stop(ctx context.Context) {
+	if d.sent == d.cursor || d.failures > 0 || !d.known {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	if err := d.checkpoint(ctx); err != nil {
+		d.relay.log.Warn("stopped before all that was pushed was safe; it is pushed again", "target", d.name, "err", err)
+	}
+}

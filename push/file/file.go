@@ -1,0 +1,271 @@
+// Package file is the push target that writes JSON Lines into a directory, one
+// line for each document or deletion:
+//
+//	{"op":"add","seq":N,"document":{...}}
+//	{"op":"delete","seq":N,"deletion":{...}}
+//
+// The files' names sort in the order of writing. A file is only added to, by
+// whole lines, until it reaches its size; after a crash or a full disk a line may
+// come again, with the same seq. A reader that follows the last file must not use
+// bytes after the last line feed.
+package file
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/sextant-crawler/sextant/push"
+)
+
+// DefaultRotateBytes is the size of a file when Settings name none.
+const DefaultRotateBytes = 256 << 20
+
+// keptBuffer bounds the memory kept from one Push to the next.
+const keptBuffer = 32 << 20
+
+// Settings of a file target.
+type Settings struct {
+	// Name is "file" if empty.
+	Name string
+	// Dir is created if missing. No other target or process may write there.
+	Dir string
+	// RotateBytes begins a new file before a line that would pass it; a longer
+	// line has a file of its own. 0 is DefaultRotateBytes.
+	RotateBytes int64
+	// Retention removes files that have not been written to for so long, never
+	// the last one; 0 removes nothing.
+	Retention time.Duration
+	// Log gets what does not hinder writing, such as files that cannot be removed.
+	Log *slog.Logger
+}
+
+// output is what is needed of an *os.File.
+type output interface {
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
+	Sync() error
+}
+
+// Target is a push.Target. What is pushed is safe when it is fsynced.
+type Target struct {
+	set    Settings
+	create func(path string) (output, error)
+	sync   func(dir string) error
+
+	out     output // nil before the first line
+	path    string
+	number  uint64 // in the name of the last file
+	size    int64  // whole lines of out
+	synced  int64  // of these, what is on disk for sure
+	torn    bool   // there may be bytes behind size
+	newName bool   // the directory must be synced too
+	buf     []byte // lines not written yet
+}
+
+// Open creates the directory if it is missing, and cuts off the last file behind
+// its last line feed, where a crash may have left part of a line.
+func Open(s Settings) (*Target, error) {
+	if s.Name == "" {
+		s.Name = "file"
+	}
+	if s.Dir == "" {
+		return nil, errors.New("the file target has no directory: set dir")
+	}
+	if s.RotateBytes < 0 || s.Retention < 0 {
+		return nil, errors.New("rotateBytes and retentionS of the file target are 0 or more")
+	}
+	if s.RotateBytes == 0 {
+		s.RotateBytes = DefaultRotateBytes
+	}
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := os.MkdirAll(s.Dir, 0o750); err != nil {
+		return nil, fmt.Errorf("making the directory of the file target: %w", err)
+	}
+	t := &Target{set: s, create: create, sync: syncDir}
+	if err := t.resume(); err != nil {
+		return nil, err
+	}
+	t.removeOld()
+	return t, nil
+}
+
+func create(path string) (output, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+}
+
+// resume goes on with the last file, if there is one.
+func (t *Target) resume() error {
+	names, err := outputs(t.set.Dir)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	last := names[len(names)-1]
+	t.number = numberOf(last)
+	t.path = filepath.Join(t.set.Dir, last)
+	f, err := os.OpenFile(t.path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("opening the last output file: %w", err)
+	}
+	t.out = f
+	size, whole, err := wholeLines(f)
+	if err == nil && whole < size {
+		t.set.Log.Warn("cutting off part of a line at the end of the last output file", "file", t.path, "bytes", size-whole)
+		err = f.Truncate(whole)
+	}
+	if err == nil {
+		// What a crash left unsynced here is part of what is pushed again, and
+		// yet a reader may have seen it.
+		err = f.Sync()
+	}
+	if err == nil {
+		err = t.sync(t.set.Dir)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("mending the last output file %s: %w", t.path, err), f.Close())
+	}
+	t.size, t.synced = whole, whole
+	return nil
+}
+
+// Name is the target's name.
+func (t *Target) Name() string { return t.set.Name }
+
+// Push writes entries as lines. After an error none of them is in the files,
+// unless a file could be filled with some and synced before.
+func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := t.cut(); err != nil {
+		return nil, err
+	}
+	var refused []push.Refusal
+	t.buf = t.buf[:0]
+	for _, e := range entries {
+		start := len(t.buf)
+		var err error
+		if t.buf, err = appendLine(t.buf, e); err != nil {
+			t.buf = t.buf[:start]
+			refused = append(refused, push.Refusal{Seq: e.Seq, Words: err.Error()})
+			continue
+		}
+		full := t.out != nil && t.size+int64(len(t.buf)) > t.set.RotateBytes && t.size+int64(start) > 0
+		if t.out != nil && !full {
+			continue
+		}
+		line := t.buf[start:]
+		t.buf = t.buf[:start]
+		if err := t.rotate(e.Seq); err != nil {
+			return nil, err
+		}
+		t.buf = append(t.buf[:0], line...)
+	}
+	return refused, t.flush()
+}
+
+// appendLine appends the line of e, without looking into its body: it is JSON
+// already, and on one line unless someone indented it.
+func appendLine(b []byte, e push.Entry) ([]byte, error) {
+	b = append(b, `{"op":"`...)
+	b = append(b, e.Op.String()...)
+	b = append(b, `","seq":`...)
+	b = strconv.AppendUint(b, e.Seq, 10)
+	if e.Op == push.Delete {
+		b = append(b, `,"deletion":`...)
+	} else {
+		b = append(b, `,"document":`...)
+	}
+	if bytes.IndexByte(e.Body, '\n') < 0 && len(e.Body) > 0 {
+		b = append(b, e.Body...)
+	} else {
+		var line bytes.Buffer
+		if err := json.Compact(&line, e.Body); err != nil {
+			return b, fmt.Errorf("the body is not JSON: %w", err)
+		}
+		b = append(b, line.Bytes()...)
+	}
+	return append(b, "}\n"...), nil
+}
+
+// flush writes the buffered lines.
+func (t *Target) flush() error {
+	if len(t.buf) == 0 {
+		return nil
+	}
+	if _, err := t.out.WriteAt(t.buf, t.size); err != nil {
+		t.torn = true
+		return errors.Join(fmt.Errorf("writing to %s: %w", t.path, err), t.cut())
+	}
+	t.size += int64(len(t.buf))
+	t.buf = t.buf[:0]
+	if cap(t.buf) > keptBuffer {
+		t.buf = nil
+	}
+	return nil
+}
+
+// cut takes away what a failed write left behind the last whole line.
+func (t *Target) cut() error {
+	if !t.torn {
+		return nil
+	}
+	if err := t.out.Truncate(t.size); err != nil {
+		return fmt.Errorf("cutting off a line written in part to %s: %w", t.path, err)
+	}
+	t.torn = false
+	return nil
+}
+
+// Checkpoint syncs the file, and the directory if the file is new in it.
+func (t *Target) Checkpoint(ctx context.Context, _ uint64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return t.save()
+}
+
+// save makes all lines durable. When the system cannot write them it may forget
+// that it had to, and a second sync would succeed for nothing: so what is not
+// safe is cut off, and asked for again by push.ErrRewind.
+func (t *Target) save() error {
+	if t.synced < t.size {
+		if err := t.out.Sync(); err != nil {
+			t.size, t.torn = t.synced, true
+			return errors.Join(fmt.Errorf("syncing %s: %w: %w", t.path, err, push.ErrRewind), t.cut())
+		}
+		t.synced = t.size
+	}
+	if t.newName {
+		if err := t.sync(t.set.Dir); err != nil {
+			return fmt.Errorf("syncing the directory %s: %w", t.set.Dir, err)
+		}
+		t.newName = false
+	}
+	return nil
+}
+
+// Close syncs and closes the last file.
+func (t *Target) Close() error {
+	if t.out == nil {
+		return nil
+	}
+	err := t.cut()
+	if err == nil {
+		err = t.save()
+	}
+	err = errors.Join(err, t.out.Close())
+	t.out = nil
+	return err
+}

@@ -1,0 +1,120 @@
+// Package papi is the push target that speaks version 4 of the Exalead CloudView
+// Push API.
+//
+// What the vendor's documents leave open is chosen here and kept behind one
+// setting each: SyncParameter, StampPart, Stamp, ClassPart with Class, and
+// DeletionsInURL. In its URI, each document has its URL. Its metas are title,
+// lastmodifieddate (RFC 3339), publicUrl, language, file_name, file_size (where
+// content is pushed) and source, and then all of Document.Metas, of which those
+// with one of these names count only where the document itself leaves it empty.
+//
+// The master part is the content of the page where the crawl was asked for it,
+// with its own Content-Type, charset and file name; otherwise the extracted text,
+// as text/plain in UTF-8.
+//
+// All requests may be repeated, and are: an add replaces a document of the same
+// URI, deleting twice is deleting, a checkpoint is set to the same value again,
+// and the others only read.
+package papi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Stamp is what a document's stamp is made of.
+type Stamp uint8
+
+// The kinds of stamps. A document without a hash is stamped by its sequence
+// number in any case.
+const (
+	StampHash Stamp = iota // the hash of the content: the same for an unchanged page
+	StampSeq               // the sequence number of the entry: never the same
+)
+
+// ParseStamp reads "hash" or "seq"; "" is hash.
+func ParseStamp(s string) (Stamp, error) {
+	switch s {
+	case "", "hash":
+		return StampHash, nil
+	case "seq":
+		return StampSeq, nil
+	}
+	return 0, fmt.Errorf("stamp %q is not known: write hash or seq", s)
+}
+
+// Settings of a papi target. Zero values stand for the defaults in brackets.
+type Settings struct {
+	Name      string // of the target ["papi"]
+	URL       string // http(s)://HOST:PORT of the server; 10002 is the usual port
+	Connector string // the connector on the server, which must exist there
+
+	User, Password string // HTTP Basic, where User is not empty
+
+	CheckpointName string // PAPI_name; one for each crawler that pushes to a connector ["sextant"]
+	SyncParameter  string // asks set_checkpoint for a sync ["PAPI_sync"]
+	Stamp          Stamp  // [hash]
+	StampPart      string // ["stamp"]
+	Class          string // data model class of all documents; none is sent if empty
+	ClassPart      string // ["directive:datamodel_class"]
+	DeletionsInURL bool   // PAPI_uri in the query of delete_documents instead of its body
+
+	Timeout       time.Duration // of one request, up to the end of its answer [2 min]
+	Retries       int           // repetitions of one request before Push fails; -1 for none [4]
+	RetryWait     time.Duration // before the first of them, doubled for each other [500 ms]
+	RetryWaitMax  time.Duration // the most of that, and of a server's Retry-After [1 min]
+	SyncTimeout   time.Duration // for a checkpoint to be read back [10 min]
+	SyncFirstPoll time.Duration // before it is read again the first time; doubled up to 64 times that [50 ms]
+
+	// Transport makes the requests [http.DefaultTransport's settings, on its own].
+	Transport http.RoundTripper
+}
+
+func (s *Settings) setDefaults() {
+	text := func(v *string, d string) {
+		if *v == "" {
+			*v = d
+		}
+	}
+	text(&s.Name, "papi")
+	text(&s.CheckpointName, "sextant")
+	text(&s.SyncParameter, "PAPI_sync")
+	text(&s.StampPart, "stamp")
+	text(&s.ClassPart, "directive:datamodel_class")
+	span := func(v *time.Duration, d time.Duration) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	span(&s.Timeout, 2*time.Minute)
+	span(&s.RetryWait, 500*time.Millisecond)
+	span(&s.RetryWaitMax, time.Minute)
+	span(&s.SyncTimeout, 10*time.Minute)
+	span(&s.SyncFirstPoll, 50*time.Millisecond)
+	if s.Retries == 0 {
+		s.Retries = 4
+	}
+	s.Retries = max(s.Retries, 0)
+}
+
+// commandsURL is what the name of a command is appended to.
+func (s *Settings) commandsURL() (string, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return "", fmt.Errorf("url of the papi target: %w: write http://HOST:10002", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("url %q of the papi target is not the address of a server: write http://HOST:10002", u.Redacted())
+	}
+	if u.User != nil {
+		return "", errors.New("url of the papi target has a user in it: write user and password into their own attributes")
+	}
+	if s.Connector == "" || s.Connector == "." || s.Connector == ".." {
+		return "", errors.New("the papi target names no connector: write connector, the name it has on the server")
+	}
+	return strings.TrimSuffix(u.String(), "/") + "/papi/4/connectors/" + url.PathEscape(s.Connector) + "/", nil
+}

@@ -1,0 +1,237 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// What a TargetSettings field is when it is left zero.
+const (
+	DefaultBatchCount      = 500
+	DefaultBatchBytes      = 8 << 20
+	DefaultBatchAge        = time.Second
+	DefaultCheckpointEvery = 5000
+	DefaultCheckpointAge   = 5 * time.Second
+)
+
+// ErrStopped is what Drained returns when the relay does not run any more.
+var ErrStopped = errors.New("the relay has stopped")
+
+// TargetSettings says how one target is fed. Zero numbers stand for the defaults.
+type TargetSettings struct {
+	// Target is closed when Run returns.
+	Target Target
+	// Source, if not nil, narrows the target to the documents of one source
+	// (which may be "", the unnamed one). Deletions of all sources reach it, and
+	// so does the deletion of a document that moved to another source.
+	Source *string
+	// BatchCount is the most entries of one Push.
+	BatchCount int
+	// BatchBytes closes a batch when its bodies reach it; the last entry of a
+	// batch may pass it.
+	BatchBytes int
+	// BatchAge is how long the first entry of a batch waits for others.
+	BatchAge time.Duration
+	// CheckpointEvery is how many entries may be pushed without being safe, and
+	// CheckpointAge how long one may.
+	CheckpointEvery int
+	CheckpointAge   time.Duration
+}
+
+// TargetStatus is what the operator sees of a target. Counts are since start.
+type TargetStatus struct {
+	Name      string
+	Cursor    uint64 // all entries up to it are safe
+	Pushed    uint64 // all entries up to it were pushed or skipped
+	Unsafe    int    // entries between the two
+	Adds      uint64 // taken by the indexer, repetitions included
+	Deletions uint64
+	Refused   uint64 // became dead letters
+	Rewinds   uint64 // times that the indexer lost what was not safe
+	LastError string // stays after recovery
+	// DownSince is the first failure of those that go on; zero while all is well.
+	DownSince time.Time
+}
+
+// Relay empties an outbox into targets. Each target is served by its own
+// goroutine and has its own cursor, so one that is down holds up no other.
+type Relay struct {
+	outbox     Outbox
+	log        *slog.Logger
+	deliveries []*delivery
+	done       chan struct{} // closed when Run returns
+
+	mu       sync.Mutex
+	started  bool
+	draining int           // callers in Drained
+	settled  chan struct{} // closed and replaced when a delivery becomes idle
+}
+
+// NewRelay checks the settings; names of targets must be there and differ.
+func NewRelay(outbox Outbox, targets []TargetSettings, log *slog.Logger) (*Relay, error) {
+	r := &Relay{outbox: outbox, log: log, done: make(chan struct{}), settled: make(chan struct{})}
+	seen := make(map[string]bool, len(targets))
+	for _, s := range targets {
+		name := s.Target.Name()
+		if name == "" {
+			return nil, errors.New("a push target has no name: give it one, its cursor is stored under it")
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("two push targets are named %q: give one another name", name)
+		}
+		seen[name] = true
+		if err := s.setDefaults(); err != nil {
+			return nil, fmt.Errorf("push target %q: %w", name, err)
+		}
+		r.deliveries = append(r.deliveries, newDelivery(r, name, s))
+	}
+	return r, nil
+}
+
+func (s *TargetSettings) setDefaults() error {
+	if s.BatchCount < 0 || s.BatchBytes < 0 || s.BatchAge < 0 || s.CheckpointEvery < 0 || s.CheckpointAge < 0 {
+		return errors.New("batch and checkpoint limits are 0 (the default) or more")
+	}
+	orDefault(&s.BatchCount, DefaultBatchCount)
+	orDefault(&s.BatchBytes, DefaultBatchBytes)
+	orDefault(&s.BatchAge, DefaultBatchAge)
+	orDefault(&s.CheckpointEvery, DefaultCheckpointEvery)
+	orDefault(&s.CheckpointAge, DefaultCheckpointAge)
+	return nil
+}
+
+func orDefault[T int | time.Duration](v *T, d T) {
+	if *v == 0 {
+		*v = d
+	}
+}
+
+// Run relays until ctx ends; then it makes safe what was pushed, where the
+// target still answers, closes the targets and returns. It may be called once.
+// The end of ctx is no error; one that is returned comes from opening the outbox
+// or closing a target. Failures of targets are retried, logged and in Status.
+func (r *Relay) Run(ctx context.Context) (err error) {
+	r.mu.Lock()
+	again := r.started
+	r.started = true
+	r.mu.Unlock()
+	if again {
+		return errors.New("the relay was run before")
+	}
+	defer close(r.done)
+	defer func() { err = errors.Join(err, r.closeTargets()) }()
+
+	names := make([]string, len(r.deliveries))
+	for i, d := range r.deliveries {
+		names[i] = d.name
+	}
+	if err := r.outbox.Open(ctx, names); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("opening the outbox for its targets: %w", err)
+	}
+	var wg sync.WaitGroup
+	for _, d := range r.deliveries {
+		wg.Go(func() { d.run(ctx) })
+	}
+	r.spread(ctx)
+	wg.Wait()
+	return nil
+}
+
+// spread passes the outbox's one signal on to all deliveries until ctx ends.
+func (r *Relay) spread(ctx context.Context) {
+	changed := r.outbox.Changed()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, ok := <-changed:
+			if !ok {
+				changed = nil
+			}
+			r.mu.Lock()
+			r.wakeAll()
+			r.mu.Unlock()
+		}
+	}
+}
+
+// wakeAll makes every delivery look at the outbox again. r.mu is held.
+func (r *Relay) wakeAll() {
+	for _, d := range r.deliveries {
+		d.looks++
+		d.idle = false
+		select {
+		case d.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (r *Relay) closeTargets() error {
+	var errs []error
+	for _, d := range r.deliveries {
+		if err := d.target.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("closing push target %q: %w", d.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Drained blocks until every target has safely what waits in the outbox, at a
+// moment when nothing does. While it waits, batches and checkpoints do not wait
+// for their age. A target that is down keeps it waiting until ctx ends. It
+// returns ErrStopped if Run returns first. Any number of callers may wait.
+func (r *Relay) Drained(ctx context.Context) error {
+	r.mu.Lock()
+	r.draining++
+	r.wakeAll()
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.draining--
+		r.mu.Unlock()
+	}()
+	for {
+		r.mu.Lock()
+		idle := r.allIdle()
+		settled := r.settled
+		r.mu.Unlock()
+		if idle {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.done:
+			return ErrStopped
+		case <-settled:
+		}
+	}
+}
+
+func (r *Relay) allIdle() bool {
+	for _, d := range r.deliveries {
+		if !d.idle {
+			return false
+		}
+	}
+	return true
+}
+
+// Status is a snapshot of all targets, in the order of NewRelay.
+func (r *Relay) Status() []TargetStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]TargetStatus, len(r.deliveries))
+	for i, d := range r.deliveries {
+		all[i] = d.status
+	}
+	return all
+}
