@@ -1,0 +1,205 @@
+package indexer
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// connector is what the server knows of one: the synced state, which is stored with
+// the documents, and what is pending on top of it.
+type connector struct {
+	name   string
+	synced state
+	serial uint64 // of the last operation, pending ones included
+
+	// The pending operations, folded: first the roots are deleted from the index,
+	// then each URI gets what was last said of it. A root takes the URIs out that
+	// were pending below it, so the order of arrival is kept.
+	roots []rootPath
+	last  map[string]*document // nil: deleted
+	marks map[string]string    // checkpoints by name
+	bytes int64
+}
+
+// state is the synced part, as stored.
+type state struct {
+	Serial      uint64            `json:"serial"`
+	Checkpoints map[string]string `json:"checkpoints"`
+}
+
+// operationBytes is about what an operation costs in memory beside its strings.
+const operationBytes = 200
+
+func newConnector(name string, synced state) *connector {
+	c := &connector{name: name, synced: synced, serial: synced.Serial}
+	c.drop()
+	return c
+}
+
+// drop forgets what is pending.
+func (c *connector) drop() {
+	c.roots, c.last, c.marks, c.bytes = nil, map[string]*document{}, map[string]string{}, 0
+	c.serial = c.synced.Serial
+}
+
+// add makes d the last word on its URI; delete with nil. It returns the growth in bytes.
+func (c *connector) put(uri string, d *document) int64 {
+	before := c.bytes
+	c.forget(uri)
+	c.last[uri] = d
+	c.bytes += cost(uri, d)
+	c.serial++
+	return c.bytes - before
+}
+
+func (c *connector) forget(uri string) {
+	if d, ok := c.last[uri]; ok {
+		c.bytes -= cost(uri, d)
+		delete(c.last, uri)
+	}
+}
+
+func cost(uri string, d *document) int64 {
+	n := int64(len(uri)) + operationBytes
+	if d != nil {
+		n += d.size()
+	}
+	return n
+}
+
+func (c *connector) deleteRoot(root rootPath) int64 {
+	before := c.bytes
+	for uri := range c.last {
+		if root.matches(uri) {
+			c.forget(uri)
+		}
+	}
+	c.roots = append(c.roots, root)
+	c.bytes += int64(len(root.path)) + operationBytes
+	c.serial++
+	return c.bytes - before
+}
+
+// maxCheckpoints bounds the names of a connector.
+const maxCheckpoints = 1000
+
+func (c *connector) mark(name, value string) error {
+	_, pending := c.marks[name]
+	_, synced := c.synced.Checkpoints[name]
+	if !pending && !synced && len(c.marks)+len(c.synced.Checkpoints) >= maxCheckpoints {
+		return badRequest("PAPI_name: more than %d checkpoints in a connector: use fewer names", maxCheckpoints)
+	}
+	c.marks[name] = value
+	return nil
+}
+
+func (c *connector) isPending() bool {
+	return len(c.roots)+len(c.last)+len(c.marks) > 0
+}
+
+// next is the state that a sync leads to.
+func (c *connector) next() state {
+	checkpoints := make(map[string]string, len(c.synced.Checkpoints)+len(c.marks))
+	maps.Copy(checkpoints, c.synced.Checkpoints)
+	maps.Copy(checkpoints, c.marks)
+	return state{Serial: c.serial, Checkpoints: checkpoints}
+}
+
+// coveredBy tells whether a pending root deletion hides the synced uri.
+func (c *connector) rootsCover(uri string) bool {
+	for _, root := range c.roots {
+		if root.matches(uri) {
+			return true
+		}
+	}
+	return false
+}
+
+// rootPath is a folder of URIs. Its path has no slash at its end.
+type rootPath struct {
+	path      string
+	recursive bool
+}
+
+func newRootPath(path string, recursive bool) rootPath {
+	return rootPath{path: strings.TrimRight(path, "/"), recursive: recursive}
+}
+
+// matches tells whether uri is the root itself or below it; an empty path has
+// everything below it.
+func (p rootPath) matches(uri string) bool {
+	rest, ok := strings.CutPrefix(uri, p.path)
+	if !ok {
+		return false
+	}
+	if p.path != "" && rest != "" {
+		if rest[0] != '/' {
+			return false
+		}
+		rest = rest[1:]
+	}
+	return p.recursive || !strings.Contains(rest, "/")
+}
+
+// connector finds or makes one. The caller holds mu.
+func (s *Server) connector(name string) *connector {
+	c, ok := s.connectors[name]
+	if !ok {
+		c = newConnector(name, state{})
+		s.connectors[name] = c
+	}
+	return c
+}
+
+// sync writes what is pending of c in one batch. Where it fails all stays pending.
+// The caller holds mu.
+func (s *Server) sync(c *connector) error {
+	if !c.isPending() {
+		return nil
+	}
+	next := c.next()
+	states := make(map[string]state, len(s.connectors))
+	for name, other := range s.connectors {
+		states[name] = other.synced
+	}
+	states[c.name] = next
+	if err := s.store.apply(c, states); err != nil {
+		return fmt.Errorf("indexer: sync of connector %s: %w", c.name, err)
+	}
+	s.log.Debug("synced", "connector", c.name, "operations", len(c.last)+len(c.roots), "serial", next.Serial)
+	s.pending -= c.bytes
+	c.synced = next
+	c.drop()
+	return nil
+}
+
+// syncAll syncs every connector. The caller holds mu.
+func (s *Server) syncAll() error {
+	for _, c := range s.connectors {
+		if err := s.sync(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grown counts n more pending bytes and syncs where they are too many. The caller
+// holds mu.
+func (s *Server) grown(n int64) error {
+	s.pending += n
+	if s.pending <= s.settings.MaxPendingBytes {
+		return nil
+	}
+	return s.syncAll()
+}
+
+// restart does to the protocol what a crash and a start would. The caller holds mu.
+func (s *Server) restart() {
+	s.session = newSession()
+	s.pending = 0
+	for _, c := range s.connectors {
+		c.drop()
+	}
+	s.log.Info("scripted restart: new session, pending operations lost")
+}

@@ -1,0 +1,286 @@
+package indexer
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// refusal is an error that the client caused, or that was scripted.
+type refusal struct {
+	status     int
+	words      string
+	retryAfter int // seconds; 0: not said
+}
+
+func (r *refusal) Error() string { return r.words }
+
+func badRequest(format string, args ...any) *refusal {
+	return &refusal{status: http.StatusBadRequest, words: fmt.Sprintf(format, args...)}
+}
+
+// call is one command on its way.
+type call struct {
+	connector string
+	query     url.Values
+	request   *http.Request
+	answer    http.ResponseWriter
+}
+
+// command is a name of the protocol. run writes the answer itself, or nothing for a 204.
+type command struct {
+	method      string
+	sessionless bool
+	run         func(*Server, *call) error
+}
+
+// lookup finds a command by name.
+func lookup(name string) (command, bool) {
+	switch name {
+	case "get_current_session_id":
+		return command{http.MethodGet, true, (*Server).currentSession}, true
+	case "ping":
+		return command{http.MethodGet, true, func(*Server, *call) error { return nil }}, true
+	case "add_documents":
+		return command{http.MethodPost, false, (*Server).addDocuments}, true
+	case "delete_documents":
+		return command{http.MethodPost, false, (*Server).deleteDocuments}, true
+	case "delete_documents_root_path":
+		return command{http.MethodPost, false, (*Server).deleteRootPath}, true
+	case "set_checkpoint":
+		return command{http.MethodPost, false, (*Server).setCheckpoint}, true
+	case "sync":
+		return command{http.MethodPost, false, (*Server).syncConnector}, true
+	case "get_checkpoint":
+		return command{http.MethodGet, false, (*Server).checkpoint}, true
+	case "get_documents_status":
+		return command{http.MethodGet, false, (*Server).documentsStatus}, true
+	case "enumerate_synced_entries":
+		return command{http.MethodGet, false, (*Server).enumerate}, true
+	case "count_synced_entries":
+		return command{http.MethodGet, false, (*Server).countEntries}, true
+	}
+	return command{}, false
+}
+
+func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("connector")
+	cmd, ok := lookup(r.PathValue("command"))
+	switch {
+	case !ok:
+		s.refuse(w, r, &refusal{status: http.StatusNotFound, words: "unknown command " + strconv.Quote(r.PathValue("command"))})
+		return
+	case !s.accepts(name):
+		s.refuse(w, r, &refusal{status: http.StatusNotFound, words: "unknown connector " + strconv.Quote(name)})
+		return
+	case r.Method != cmd.method:
+		w.Header().Set("Allow", cmd.method)
+		s.refuse(w, r, &refusal{status: http.StatusMethodNotAllowed, words: "this command is called with " + cmd.method})
+		return
+	}
+	if err := s.follow(r.Context(), s.script.next()); err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		s.refuse(w, r, badRequest("parameters of the URL: %v", err))
+		return
+	}
+	if !cmd.sessionless {
+		if err := s.checkSession(query); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+	}
+	c := &call{connector: name, query: query, request: r, answer: w}
+	written := &answerWriter{ResponseWriter: w}
+	c.answer = written
+	if err := cmd.run(s, c); err != nil {
+		if written.begun { // too late for a status: cut the answer off
+			s.log.Error("answer cut off", "command", r.PathValue("command"), "err", err)
+			panic(http.ErrAbortHandler)
+		}
+		s.refuse(w, r, err)
+		return
+	}
+	if !written.begun {
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// answerWriter remembers whether an answer has begun.
+type answerWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *answerWriter) Write(b []byte) (int, error) {
+	if !w.begun {
+		w.begun = true
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+const maxConnectorName = 128
+
+func (s *Server) accepts(connector string) bool {
+	if len(s.settings.Connectors) > 0 {
+		return slices.Contains(s.settings.Connectors, connector)
+	}
+	return connector != "" && len(connector) <= maxConnectorName && isPlain(connector) && !strings.Contains(connector, "/")
+}
+
+// follow does what the script says for this command.
+func (s *Server) follow(ctx context.Context, v verdict) error {
+	if v.die {
+		s.log.Warn("scripted death")
+		s.settings.Exit(1)
+		panic(http.ErrAbortHandler) // only where Exit returns, in tests
+	}
+	if v.restart {
+		s.mu.Lock()
+		s.restart()
+		s.mu.Unlock()
+	}
+	if v.slow > 0 {
+		timer := time.NewTimer(v.slow)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if v.status != 0 {
+		return &refusal{status: v.status, words: "scripted failure", retryAfter: v.retryAfter}
+	}
+	return nil
+}
+
+func (s *Server) checkSession(query url.Values) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.checkSessionLocked(query)
+}
+
+func (s *Server) checkSessionLocked(query url.Values) error {
+	if s.closed {
+		return errClosed
+	}
+	given := query["PAPI_session"]
+	if len(given) != 1 {
+		return badRequest("PAPI_session is missing or repeated in the URL: give what get_current_session_id answers")
+	}
+	id, err := strconv.ParseInt(given[0], 10, 64)
+	if err != nil {
+		return badRequest("PAPI_session %s is not an integer", quote(given[0]))
+	}
+	if id != s.session {
+		return badRequest("PAPI_session %d is not the current session: the indexer was restarted; read get_current_session_id again", id)
+	}
+	return nil
+}
+
+// change runs f where operations may be changed: under the lock and in the session
+// that the call names, because the session may have ended while the body was read.
+func (s *Server) change(c *call, f func(*connector) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkSessionLocked(c.query); err != nil {
+		return err
+	}
+	return f(s.connector(c.connector))
+}
+
+// errorBody is the XML of a refusal.
+type errorBody struct {
+	XMLName xml.Name `xml:"error"`
+	Status  int      `xml:"status"`
+	Message string   `xml:"message"`
+}
+
+// drainLimit is how much of a refused body is read, so that the client gets to read
+// the answer and not a broken pipe.
+const drainLimit = 1 << 30
+
+// refuse answers with an error. What is no refusal is our fault: 500.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var ref *refusal
+	if !errors.As(err, &ref) {
+		s.log.Error("command failed", "path", r.URL.Path, "err", err)
+		ref = &refusal{status: http.StatusInternalServerError, words: err.Error()}
+	} else {
+		s.log.Info("refused", "path", r.URL.Path, "status", ref.status, "why", ref.words)
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, drainLimit)
+	if ref.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(ref.retryAfter))
+	}
+	w.Header().Set("Content-Type", "application/xml; charset=utf-8")
+	w.WriteHeader(ref.status)
+	body, _ := xml.Marshal(errorBody{Status: ref.status, Message: ref.words}) // strings and numbers always marshal
+	_, _ = fmt.Fprintf(w, "%s%s\n", xml.Header, body)
+}
+
+// parameter reads a parameter that may be given once. ok says whether it is there.
+func (c *call) parameter(name string) (value string, ok bool, err error) {
+	values := c.query[name]
+	switch {
+	case len(values) == 0:
+		return "", false, nil
+	case len(values) > 1:
+		return "", true, badRequest("%s is given %d times: give it once", name, len(values))
+	case len(values[0]) > maxURI || !isPlain(values[0]):
+		return "", true, badRequest("%s %s: longer than %d bytes, not UTF-8, or with control characters", name, quote(values[0]), maxURI)
+	}
+	return values[0], true, nil
+}
+
+func (c *call) flag(name string, missing bool) (bool, error) {
+	value, ok, err := c.parameter(name)
+	if err != nil || !ok {
+		return missing, err
+	}
+	switch value {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, badRequest("%s %s: write true or false", name, quote(value))
+}
+
+// maxURI bounds URIs, stamps, names and checkpoints, in bytes.
+const maxURI = 32 << 10
+
+// isPlain tells whether v is UTF-8 without control characters.
+func isPlain(v string) bool {
+	return utf8.ValidString(v) && !strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+func checkURI(uri string) error {
+	if uri == "" || len(uri) > maxURI || !isPlain(uri) {
+		return badRequest("uri %s: empty, longer than %d bytes, not UTF-8, or with control characters", quote(uri), maxURI)
+	}
+	return nil
+}
+
+// quote shortens what a client sent for a message.
+func quote(v string) string {
+	const most = 200
+	if len(v) > most {
+		v = v[:most] + "..."
+	}
+	return strconv.Quote(v)
+}
