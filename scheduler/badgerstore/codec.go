@@ -1,0 +1,264 @@
+package badgerstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// recordVersion is the first byte of each stored value that has a form of its
+// own; another one was written by another version of the program.
+const recordVersion = 1
+
+var errShort = errors.New("value ends too early")
+
+// Flags of a record.
+const (
+	flagRoot = 1 << iota
+	flagIndexed
+	flagSettled
+	flagHash
+	flagNextAt
+	flagFirstErrorAt
+	flagFetchedAt
+	flagOriginInURL // the origin is the URL's beginning: only its length is stored
+	flagsEnd
+)
+
+func appendString(b []byte, s string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	return append(b, s...)
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	b = binary.AppendVarint(b, t.Unix())
+	return binary.AppendUvarint(b, uint64(t.Nanosecond()))
+}
+
+// reader takes a value apart. The first fault stays; what is read after it is zero.
+type reader struct {
+	b   []byte
+	err error
+}
+
+func newReader(b []byte) *reader {
+	r := &reader{b: b}
+	if v := r.byte(); r.err == nil && v != recordVersion {
+		r.err = fmt.Errorf("value has version %d, this program knows %d", v, recordVersion)
+	}
+	return r
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+	r.b = nil
+}
+
+func (r *reader) bytes(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.fail(errShort)
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *reader) byte() byte {
+	if b := r.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) enum(what string, end byte) byte {
+	v := r.byte()
+	if v >= end {
+		r.fail(fmt.Errorf("%s %d is not known", what, v))
+		return 0
+	}
+	return v
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.fail(errShort)
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.fail(errShort)
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) string() string { return string(r.bytes(r.uvarint())) }
+
+func (r *reader) time() time.Time {
+	sec, nsec := r.varint(), r.uvarint()
+	if nsec >= uint64(time.Second) {
+		r.fail(fmt.Errorf("%d nanoseconds are more than a second", nsec))
+	}
+	if r.err != nil {
+		return time.Time{}
+	}
+	return time.Unix(sec, int64(nsec)).UTC()
+}
+
+// end is the fault of the whole value; bytes left over are one.
+func (r *reader) end() error {
+	if r.err == nil && len(r.b) > 0 {
+		r.err = fmt.Errorf("%d bytes too many in value", len(r.b))
+	}
+	return r.err
+}
+
+func recordFlags(rec *scheduler.Record) uint64 {
+	var f uint64
+	for _, s := range [...]struct {
+		set  bool
+		flag uint64
+	}{
+		{rec.Root, flagRoot},
+		{rec.Indexed, flagIndexed},
+		{rec.Settled, flagSettled},
+		{rec.Hash != [16]byte{}, flagHash},
+		{!rec.NextAt.IsZero(), flagNextAt},
+		{!rec.FirstErrorAt.IsZero(), flagFirstErrorAt},
+		{!rec.FetchedAt.IsZero(), flagFetchedAt},
+		{strings.HasPrefix(rec.URL, rec.Origin), flagOriginInURL},
+	} {
+		if s.set {
+			f |= s.flag
+		}
+	}
+	return f
+}
+
+// encodeRecord writes rec; times keep their nanoseconds and lose their zone.
+// State and depth stand at the front, where peekDepth finds them.
+func encodeRecord(rec *scheduler.Record) []byte {
+	f := recordFlags(rec)
+	b := make([]byte, 0, 80+len(rec.URL)+len(rec.Referrer)+len(rec.ETag)+len(rec.LastModified)+len(rec.Date)+len(rec.LastError))
+	b = append(b, recordVersion, byte(rec.State), byte(rec.Class), byte(rec.Source), byte(rec.Fifo))
+	b = binary.AppendUvarint(b, uint64(rec.Depth))
+	b = binary.AppendUvarint(b, f)
+	b = binary.AppendUvarint(b, rec.Seq)
+	b = append(b, rec.Host[:]...)
+	b = appendString(b, rec.URL)
+	if f&flagOriginInURL != 0 {
+		b = binary.AppendUvarint(b, uint64(len(rec.Origin)))
+	} else {
+		b = appendString(b, rec.Origin)
+	}
+	b = append(b, byte(rec.Shift), rec.Hops)
+	b = binary.AppendVarint(b, int64(rec.Status))
+	b = binary.AppendVarint(b, int64(rec.Errors))
+	b = binary.AppendVarint(b, int64(rec.Interval))
+	for _, t := range [...]struct {
+		flag uint64
+		at   time.Time
+	}{{flagNextAt, rec.NextAt}, {flagFirstErrorAt, rec.FirstErrorAt}, {flagFetchedAt, rec.FetchedAt}} {
+		if f&t.flag != 0 {
+			b = appendTime(b, t.at)
+		}
+	}
+	if f&flagHash != 0 {
+		b = append(b, rec.Hash[:]...)
+	}
+	for _, s := range [...]string{rec.Referrer, rec.LastError, rec.ETag, rec.LastModified, rec.Date,
+		rec.PushedSource, rec.RedirectTo, rec.DuplicateOf} {
+		b = appendString(b, s)
+	}
+	b = binary.AppendUvarint(b, uint64(len(rec.Aliases)))
+	for _, a := range rec.Aliases {
+		b = appendString(b, a)
+	}
+	return b
+}
+
+// decodeRecord reads what encodeRecord wrote. It shares no memory with b.
+func decodeRecord(b []byte) (scheduler.Record, error) {
+	var rec scheduler.Record
+	r := newReader(b)
+	rec.State = scheduler.State(r.enum("state", byte(scheduler.AtRest)+1))
+	rec.Class = scheduler.Class(r.enum("class", byte(classes)))
+	rec.Source = scheduler.Source(r.enum("source", scheduler.Sources))
+	rec.Fifo = scheduler.Source(r.enum("fifo", scheduler.Sources))
+	depth, f := r.uvarint(), r.uvarint()
+	if depth > 1<<16-1 {
+		r.fail(fmt.Errorf("depth %d is above 65535", depth))
+	}
+	if f >= flagsEnd {
+		r.fail(fmt.Errorf("flags %#x are not known", f))
+	}
+	rec.Depth = uint16(depth)
+	rec.Root, rec.Indexed, rec.Settled = f&flagRoot != 0, f&flagIndexed != 0, f&flagSettled != 0
+	rec.Seq = r.uvarint()
+	copy(rec.Host[:], r.bytes(uint64(hostLen)))
+	rec.URL = r.string()
+	if f&flagOriginInURL == 0 {
+		rec.Origin = r.string()
+	} else if n := r.uvarint(); n <= uint64(len(rec.URL)) {
+		rec.Origin = rec.URL[:n]
+	} else {
+		r.fail(errShort)
+	}
+	decodeHistory(r, f, &rec)
+	return rec, r.end()
+}
+
+// decodeHistory reads the part of a record that comes from fetching it.
+func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
+	rec.Shift, rec.Hops = int8(r.byte()), r.byte()
+	rec.Status, rec.Errors = int(r.varint()), int(r.varint())
+	rec.Interval = time.Duration(r.varint())
+	for _, t := range [...]struct {
+		flag uint64
+		at   *time.Time
+	}{{flagNextAt, &rec.NextAt}, {flagFirstErrorAt, &rec.FirstErrorAt}, {flagFetchedAt, &rec.FetchedAt}} {
+		if f&t.flag != 0 {
+			*t.at = r.time()
+		}
+	}
+	if f&flagHash != 0 {
+		copy(rec.Hash[:], r.bytes(uint64(len(rec.Hash))))
+	}
+	for _, s := range [...]*string{&rec.Referrer, &rec.LastError, &rec.ETag, &rec.LastModified, &rec.Date,
+		&rec.PushedSource, &rec.RedirectTo, &rec.DuplicateOf} {
+		*s = r.string()
+	}
+	n := r.uvarint()
+	if n > uint64(len(r.b)) { // each alias takes a byte at least
+		r.fail(errShort)
+		return
+	}
+	for range n {
+		rec.Aliases = append(rec.Aliases, r.string())
+	}
+}
+
+// peekDepth reads a record's depth without decoding the rest.
+func peekDepth(b []byte) (uint16, error) {
+	r := newReader(b)
+	r.bytes(4)
+	d := r.uvarint()
+	if d > 1<<16-1 {
+		r.fail(fmt.Errorf("depth %d is above 65535", d))
+	}
+	return uint16(d), r.err
+}

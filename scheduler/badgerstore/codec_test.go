@@ -1,0 +1,193 @@
+package badgerstore
+
+import (
+	"log/slog"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func drawTime(t *rapid.T, name string) time.Time {
+	if rapid.Bool().Draw(t, name+" zero") {
+		return time.Time{}
+	}
+	return time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, name), rapid.Int64Range(0, 999_999_999).Draw(t, name+" ns")).UTC()
+}
+
+func drawRecord(t *rapid.T) scheduler.Record {
+	s := rapid.String()
+	rec := scheduler.Record{
+		URL:    s.Draw(t, "URL"),
+		Origin: s.Draw(t, "Origin"),
+		State:  scheduler.State(rapid.Uint8Range(0, uint8(scheduler.AtRest)).Draw(t, "State")),
+		Source: scheduler.Source(rapid.Uint8Range(0, scheduler.Sources-1).Draw(t, "Source")),
+		Fifo:   scheduler.Source(rapid.Uint8Range(0, scheduler.Sources-1).Draw(t, "Fifo")),
+		Seq:    rapid.Uint64().Draw(t, "Seq"), NextAt: drawTime(t, "NextAt"),
+		Root: rapid.Bool().Draw(t, "Root"), Shift: rapid.Int8().Draw(t, "Shift"),
+		Depth: rapid.Uint16().Draw(t, "Depth"), Hops: rapid.Uint8().Draw(t, "Hops"),
+		Referrer: s.Draw(t, "Referrer"), Aliases: rapid.SliceOfN(s, 0, 3).Draw(t, "Aliases"),
+		Class:  scheduler.Class(rapid.Uint8Range(0, uint8(scheduler.Permanent)).Draw(t, "Class")),
+		Status: rapid.Int().Draw(t, "Status"), Errors: rapid.Int().Draw(t, "Errors"),
+		FirstErrorAt: drawTime(t, "FirstErrorAt"), LastError: s.Draw(t, "LastError"),
+		Settled: rapid.Bool().Draw(t, "Settled"), FetchedAt: drawTime(t, "FetchedAt"),
+		ETag: s.Draw(t, "ETag"), LastModified: s.Draw(t, "LastModified"), Date: s.Draw(t, "Date"),
+		Interval: time.Duration(rapid.Int64().Draw(t, "Interval")), Indexed: rapid.Bool().Draw(t, "Indexed"),
+		PushedSource: s.Draw(t, "PushedSource"), RedirectTo: s.Draw(t, "RedirectTo"), DuplicateOf: s.Draw(t, "DuplicateOf"),
+	}
+	if rapid.Bool().Draw(t, "origin in URL") {
+		rec.URL = rec.Origin + rec.URL
+	}
+	copy(rec.Host[:], rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "Host"))
+	copy(rec.Hash[:], rapid.SliceOfN(rapid.Byte(), 0, 16).Draw(t, "Hash"))
+	if len(rec.Aliases) == 0 {
+		rec.Aliases = nil
+	}
+	return rec
+}
+
+func TestRecordRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rec := drawRecord(t)
+		b := encodeRecord(&rec)
+		got, err := decodeRecord(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(rec, got); d != "" {
+			t.Fatal(d)
+		}
+		if depth, err := peekDepth(b); err != nil || depth != rec.Depth {
+			t.Fatalf("peekDepth: %d, %v, want %d", depth, err, rec.Depth)
+		}
+		for _, cut := range []int{0, 1, len(b) / 2, len(b) - 1} {
+			if _, err := decodeRecord(b[:cut]); err == nil {
+				t.Fatalf("no error at %d of %d bytes", cut, len(b))
+			}
+		}
+		if _, err := decodeRecord(append(b, 0)); err == nil {
+			t.Fatal("no error with a byte too many")
+		}
+	})
+}
+
+// full gives each field of the struct a value other than zero, so that a field which
+// the encoding does not know is found.
+func full(t *testing.T, v reflect.Value) {
+	t.Helper()
+	for i := range v.NumField() {
+		f := v.Field(i)
+		switch f.Interface().(type) {
+		case time.Time:
+			f.Set(reflect.ValueOf(time.Unix(1_700_000_000, 123).UTC()))
+			continue
+		case []string:
+			f.Set(reflect.ValueOf([]string{"a", "b"}))
+			continue
+		}
+		switch f.Kind() {
+		case reflect.String:
+			f.SetString("x" + v.Type().Field(i).Name)
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Int, reflect.Int8, reflect.Int64:
+			f.SetInt(2)
+		case reflect.Uint8, reflect.Uint16, reflect.Uint64:
+			f.SetUint(2)
+		case reflect.Array:
+			f.Index(0).SetUint(2)
+		default:
+			t.Fatalf("field %s has a kind that this test does not know", v.Type().Field(i).Name)
+		}
+	}
+}
+
+func TestNoFieldForgotten(t *testing.T) {
+	var rec scheduler.Record
+	full(t, reflect.ValueOf(&rec).Elem())
+	got, err := decodeRecord(encodeRecord(&rec))
+	if d := cmp.Diff(rec, got); d != "" || err != nil {
+		t.Errorf("record: %v\n%s", err, d)
+	}
+	var host scheduler.HostState
+	full(t, reflect.ValueOf(&host).Elem())
+	gotHost, err := decodeHost(encodeHost(&host))
+	if d := cmp.Diff(host, gotHost); d != "" || err != nil {
+		t.Errorf("host: %v\n%s", err, d)
+	}
+	var c counters
+	for i, f := range c.fields() {
+		*f = uint64(1000 + i)
+	}
+	c.clean = true
+	gotCounters, err := decodeCounters(c.encode())
+	if d := cmp.Diff(c, gotCounters, cmp.AllowUnexported(counters{})); d != "" || err != nil {
+		t.Errorf("counters: %v\n%s", err, d)
+	}
+}
+
+func TestDeadRoundTrip(t *testing.T) {
+	want := push.Dead{
+		Entry:  push.Entry{Seq: 7, Op: push.Delete, URL: "http://a.test/", Source: "s", Body: []byte(`{"a":1}`)},
+		Target: "papi", Words: "bad document", At: time.Unix(5, 6).UTC(),
+	}
+	got, err := decodeDead("papi", encodeDead(&want.Entry, want.Words, want.At))
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v\n%s", err, d)
+	}
+}
+
+// FuzzDecode: garbage gives an error, never a panic, and what is read is stable.
+func FuzzDecode(f *testing.F) {
+	rec := scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Host: weburl.HostKey{1}, Aliases: []string{"http://b.test/"}, ETag: `"1"`, FetchedAt: time.Unix(1, 2)}
+	f.Add(encodeRecord(&rec))
+	f.Add(encodeHost(&scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1, 2)}))
+	f.Add(encodeOrder(push.Add, "http://a.test/", "s", []byte("{}")))
+	f.Add(encodeDead(&push.Entry{Seq: 1, URL: "http://a.test/"}, "no", time.Unix(1, 0)))
+	f.Add((&counters{known: 300}).encode())
+	f.Add(orderPlace{kindHeld, 300, 5}.encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if rec, err := decodeRecord(b); err == nil {
+			again, err := decodeRecord(encodeRecord(&rec))
+			if d := cmp.Diff(rec, again); d != "" || err != nil {
+				t.Errorf("record: %v\n%s", err, d)
+			}
+		}
+		if h, err := decodeHost(b); err == nil {
+			again, err := decodeHost(encodeHost(&h))
+			if d := cmp.Diff(h, again); d != "" || err != nil {
+				t.Errorf("host: %v\n%s", err, d)
+			}
+		}
+		if e, err := decodeOrder(1, b); err == nil {
+			again, err := decodeOrder(1, encodeOrder(e.Op, e.URL, e.Source, e.Body))
+			if d := cmp.Diff(e, again); d != "" || err != nil {
+				t.Errorf("order: %v\n%s", err, d)
+			}
+		}
+		if d, err := decodeDead("t", b); err == nil {
+			again, err := decodeDead("t", encodeDead(&d.Entry, d.Words, d.At))
+			if diff := cmp.Diff(d, again); diff != "" || err != nil {
+				t.Errorf("dead letter: %v\n%s", err, diff)
+			}
+		}
+		if c, err := decodeCounters(b); err == nil {
+			if again, err := decodeCounters(c.encode()); err != nil || again != c {
+				t.Errorf("counters: %v, %+v, %+v", err, c, again)
+			}
+		}
+		if p, err := decodeOrderPlace(b); err == nil {
+			if again, err := decodeOrderPlace(p.encode()); err != nil || again != p {
+				t.Errorf("place: %v, %+v, %+v", err, p, again)
+			}
+		}
+	})
+}

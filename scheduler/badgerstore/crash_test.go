@@ -1,0 +1,5 @@
+package badgerstore
+
+const crashChildEnv = "SEXTANT_CRASH_CHILD"
+
+func crashChild(string) {}

@@ -1,0 +1,65 @@
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dgraph-io/badger/v4"
+	"golang.org/x/sys/unix"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// collectAfter is how many bytes of bodies are removed until Badger is asked to
+// look for a value log file worth rewriting.
+const collectAfter = 2 * MaxBody
+
+// room says ErrFull if the disk has less free space than it must have.
+func (s *Store) room() error {
+	if s.minFree < 0 {
+		return nil
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(s.dir, &st); err != nil {
+		return fmt.Errorf("store %s: free space: %w", s.dir, err)
+	}
+	free := int64(math.MaxInt64)
+	if block := uint64(st.Bsize); st.Bavail < math.MaxInt64/block {
+		free = int64(st.Bavail * block)
+	}
+	if free >= s.minFree {
+		return nil
+	}
+	return fmt.Errorf("store %s: %w: %d MiB are free, %d are needed: free some space, nothing is lost",
+		s.dir, scheduler.ErrFull, free>>20, s.minFree>>20)
+}
+
+// collectGarbage has value log files rewritten of which half is garbage. Badger
+// learns of garbage when it compacts, so that space comes back some time after
+// orders were removed.
+func (s *Store) collectGarbage() {
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-s.collect:
+		}
+		s.garbage.Store(0)
+		for {
+			err := s.db.RunValueLogGC(0.5)
+			if errors.Is(err, badger.ErrNoRewrite) {
+				break
+			}
+			if err != nil {
+				s.log.Warn("value log is not collected", "error", err)
+				break
+			}
+			select {
+			case <-s.stop:
+				return
+			default:
+			}
+		}
+	}
+}

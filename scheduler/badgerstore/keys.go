@@ -1,0 +1,124 @@
+package badgerstore
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// The layout of the store. The first byte of a key is its kind; numbers are big
+// endian, so that keys sort as their numbers do.
+//
+//	u KEY               record of a URL
+//	q SOURCE HOST SEQ   a queue's entry: KEY
+//	t TIME KEY          a timed URL: empty
+//	o HOST              origin of each host ever seen
+//	h HOST              scheduler.HostState
+//	v NAME              a named value
+//	w SEQ KEY           waiting order: op, URL, source, body
+//	x SEQ KEY           held deletion, the same form
+//	b KEY               where the URL's waiting or held order is: w or x, SEQ, length of the body
+//	d TARGET 0 KEY      dead letter of a target
+//	c TARGET            cursor of a target: SEQ
+//	f                   format version
+//	m                   counters, with every commit
+//
+// KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ 8 bytes, TIME 8
+// bytes of nanoseconds since 1970. A page that brings nothing new writes u, q
+// (removal) and t; each new link writes u and q; an order w and b.
+const (
+	kindURL    = 'u'
+	kindQueue  = 'q'
+	kindTimed  = 't'
+	kindOrigin = 'o'
+	kindHost   = 'h'
+	kindValue  = 'v'
+	kindOrder  = 'w'
+	kindHeld   = 'x'
+	kindByURL  = 'b'
+	kindDead   = 'd'
+	kindCursor = 'c'
+)
+
+const (
+	keyLen  = len(weburl.Key{})
+	hostLen = len(weburl.HostKey{})
+	seqLen  = 8
+
+	urlKeyLen   = 1 + keyLen
+	queueKeyLen = 1 + 1 + hostLen + seqLen
+	timedKeyLen = 1 + seqLen + keyLen
+	orderKeyLen = 1 + seqLen + keyLen
+)
+
+func formatKey() []byte   { return []byte{'f'} }
+func countersKey() []byte { return []byte{'m'} }
+
+func urlKey(k weburl.Key) []byte            { return append([]byte{kindURL}, k[:]...) }
+func byURLKey(k weburl.Key) []byte          { return append([]byte{kindByURL}, k[:]...) }
+func originKey(h weburl.HostKey) []byte     { return append([]byte{kindOrigin}, h[:]...) }
+func hostKey(h weburl.HostKey) []byte       { return append([]byte{kindHost}, h[:]...) }
+func valueKey(name string) []byte           { return append([]byte{kindValue}, name...) }
+func cursorKey(target string) []byte        { return append([]byte{kindCursor}, target...) }
+func deadPrefix(target string) []byte       { return append(append([]byte{kindDead}, target...), 0) }
+func deadKey(t string, k weburl.Key) []byte { return append(deadPrefix(t), k[:]...) }
+
+func placePrefix(s scheduler.Source, h weburl.HostKey) []byte {
+	b := make([]byte, 0, queueKeyLen)
+	b = append(b, kindQueue, byte(s))
+	return append(b, h[:]...)
+}
+
+func queueKey(s scheduler.Source, h weburl.HostKey, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(placePrefix(s, h), seq)
+}
+
+// splitQueueKey reads a key of queueKeyLen bytes.
+func splitQueueKey(b []byte) (s scheduler.Source, h weburl.HostKey, seq uint64) {
+	return scheduler.Source(b[1]), weburl.HostKey(b[2 : 2+hostLen]), binary.BigEndian.Uint64(b[2+hostLen:])
+}
+
+// sortableTime is t in nanoseconds since 1970, held within what 64 bits can say.
+func sortableTime(t time.Time) uint64 {
+	const last = 1<<63 - 1
+	switch s := t.Unix(); {
+	case s < 0:
+		return 0
+	case s >= last/int64(time.Second):
+		return last
+	default:
+		return uint64(t.UnixNano())
+	}
+}
+
+func timedKey(at time.Time, k weburl.Key) []byte {
+	b := make([]byte, 1, timedKeyLen)
+	b[0] = kindTimed
+	b = binary.BigEndian.AppendUint64(b, sortableTime(at))
+	return append(b, k[:]...)
+}
+
+// splitTimedKey reads a key of timedKeyLen bytes.
+func splitTimedKey(b []byte) (at uint64, k weburl.Key) {
+	return binary.BigEndian.Uint64(b[1:]), weburl.Key(b[1+seqLen:])
+}
+
+// orderKey is the key of an order; kind is kindOrder or kindHeld.
+func orderKey(kind byte, seq uint64, k weburl.Key) []byte {
+	b := make([]byte, 1, orderKeyLen)
+	b[0] = kind
+	b = binary.BigEndian.AppendUint64(b, seq)
+	return append(b, k[:]...)
+}
+
+// orderSeek is where the orders with this seq or a higher one begin.
+func orderSeek(kind byte, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{kind}, seq)
+}
+
+// splitOrderKey reads a key of orderKeyLen bytes.
+func splitOrderKey(b []byte) (seq uint64, k weburl.Key) {
+	return binary.BigEndian.Uint64(b[1:]), weburl.Key(b[1+seqLen:])
+}

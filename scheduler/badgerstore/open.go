@@ -1,0 +1,243 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+const (
+	adviceDamaged = "restore the directory from a backup, or move it away and crawl anew"
+	adviceLocked  = "send the command to the running service (its socket is in the data directory), or stop that process first"
+)
+
+// Open opens the store in dir and makes it if it is not there. It takes the same
+// time however much is stored. The errors wrap scheduler.ErrLocked, ErrFormat,
+// ErrDamaged or ErrFull where one of them fits. The caller must Close the store.
+func Open(dir string, o Options) (*Store, error) {
+	if o.MemtableBytes == 0 {
+		o.MemtableBytes = DefaultMemtableBytes
+	}
+	if o.MemtableBytes < MinMemtableBytes {
+		return nil, fmt.Errorf("store %s: memtable of %d bytes is too small: write %d or more", dir, o.MemtableBytes, MinMemtableBytes)
+	}
+	if o.MinFree == 0 {
+		o.MinFree = DefaultMinFree
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if err := prepare(dir, o); err != nil {
+		return nil, err
+	}
+	db, err := openBadger(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree,
+		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
+		quit: make(chan struct{}), stop: make(chan struct{}),
+		seenHosts: map[weburl.HostKey]struct{}{},
+	}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+// prepare looks at the directory before Badger does: with its manifest lost,
+// Badger would remove all tables as strange files.
+func prepare(dir string, o Options) error {
+	if !o.ReadOnly {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("store: %w", err)
+	}
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil {
+		return fmt.Errorf("store %s: %w", dir, err)
+	}
+	if len(tables) > 0 {
+		return fmt.Errorf("store %s: %w: the file %s is missing; %s", dir, scheduler.ErrDamaged, badger.ManifestFilename, adviceDamaged)
+	}
+	if o.ReadOnly {
+		return fmt.Errorf("store %s: %w: no crawl has been run with this data directory yet", dir, fs.ErrNotExist)
+	}
+	return nil
+}
+
+func badgerOptions(dir string, o Options) badger.Options {
+	b := badger.DefaultOptions(dir)
+	b.SyncWrites = o.Durability == Sync
+	b.ReadOnly = o.ReadOnly
+	b.Logger = badgerLog{o.Logger}
+	b.MetricsEnabled = false
+	b.DetectConflicts = false // there is one writer
+	b.MemTableSize = o.MemtableBytes
+	b.NumMemtables = 3
+	b.BaseTableSize = 8 << 20
+	b.NumCompactors = 2
+	b.Compression = options.None
+	b.BlockCacheSize = 0
+	b.IndexCacheSize = 0
+	b.ChecksumVerificationMode = options.OnBlockRead
+	b.VerifyValueChecksum = true
+	b.ValueThreshold = valueLogFrom
+	b.ValueLogFileSize = 2 * MaxBody
+	return b
+}
+
+func openBadger(dir string, o Options) (*badger.DB, error) {
+	db, err := tryBadger(badgerOptions(dir, o))
+	if err != nil && o.ReadOnly && strings.Contains(err.Error(), badger.ErrTruncateNeeded.Error()) {
+		// The last process was killed; only a writer can cut off its half records.
+		repair := o
+		repair.ReadOnly = false
+		if db, err = tryBadger(badgerOptions(dir, repair)); err == nil {
+			if err = db.Close(); err == nil {
+				db, err = tryBadger(badgerOptions(dir, o))
+			}
+		}
+	}
+	if err != nil {
+		return nil, openError(dir, err)
+	}
+	return db, nil
+}
+
+// tryBadger opens Badger, which panics at some damage.
+func tryBadger(o badger.Options) (db *badger.DB, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			db, err = nil, fmt.Errorf("%v", p)
+		}
+	}()
+	return badger.Open(o)
+}
+
+// openError tells a lock, the system's refusals and damage apart. Badger keeps
+// only the words of the errors that it wraps.
+func openError(dir string, err error) error {
+	words := err.Error()
+	if strings.Contains(words, "Cannot acquire directory lock") {
+		return fmt.Errorf("store %s: %w: %s", dir, scheduler.ErrLocked, adviceLocked)
+	}
+	if strings.Contains(words, syscall.ENOSPC.Error()) {
+		return fmt.Errorf("store %s: %w: %w", dir, scheduler.ErrFull, err)
+	}
+	for _, e := range []syscall.Errno{syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if strings.Contains(words, e.Error()) {
+			return fmt.Errorf("store %s cannot be opened: %w", dir, err)
+		}
+	}
+	return fmt.Errorf("store %s: %w: %w; %s", dir, scheduler.ErrDamaged, err, adviceDamaged)
+}
+
+// start reads format and counters and starts the store's goroutines.
+func (s *Store) start() error {
+	c, err := s.readMeta()
+	if err != nil {
+		return err
+	}
+	s.clean = c.clean
+	c.clean = s.readOnly && c.clean
+	s.committed.Store(&c)
+	if s.readOnly {
+		return nil
+	}
+	if err := s.markClean(false); err != nil {
+		return s.words(err)
+	}
+	s.owned.Go(s.commitWrites)
+	s.owned.Go(s.collectGarbage)
+	s.collect <- struct{}{} // what an earlier process left
+	return nil
+}
+
+func (s *Store) readMeta() (counters, error) {
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	v, err := read(txn, formatKey())
+	if err != nil {
+		return counters{}, s.damaged("format", err)
+	}
+	if v == nil && s.db.MaxVersion() == 0 {
+		return counters{clean: true}, nil // new, or its maker died before the first commit
+	}
+	if v == nil {
+		return counters{}, fmt.Errorf("store %s: %w: a Badger database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
+	}
+	if len(v) != 1 || v[0] != format {
+		return counters{}, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; use the version of Sextant that wrote it, or move the directory away and crawl anew",
+			s.dir, scheduler.ErrFormat, v, format)
+	}
+	if v, err = read(txn, countersKey()); err == nil && v == nil {
+		err = errors.New("they are missing")
+	}
+	if err != nil {
+		return counters{}, s.damaged("counters", err)
+	}
+	c, err := decodeCounters(v)
+	if err != nil {
+		return counters{}, s.damaged("counters", err)
+	}
+	return c, nil
+}
+
+// markClean stores whether the store is closed cleanly. No committer runs meanwhile.
+func (s *Store) markClean(clean bool) error {
+	c := *s.committed.Load()
+	c.clean = clean
+	return s.db.Update(func(txn *badger.Txn) error {
+		if err := txn.Set(formatKey(), []byte{format}); err != nil {
+			return err
+		}
+		return txn.Set(countersKey(), c.encode())
+	})
+}
+
+// read gives a copy of a key's value, nil if there is none.
+func read(txn *badger.Txn, key []byte) ([]byte, error) {
+	item, err := txn.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return item.ValueCopy([]byte{})
+}
+
+// badgerLog hands Badger's words to slog.
+type badgerLog struct{ *slog.Logger }
+
+func (l badgerLog) write(level slog.Level, format string, args []any) {
+	if ctx := context.Background(); l.Enabled(ctx, level) {
+		l.Log(ctx, level, "badger", "words", strings.TrimSpace(fmt.Sprintf(format, args...)))
+	}
+}
+
+func (l badgerLog) Errorf(format string, args ...any)   { l.write(slog.LevelError, format, args) }
+func (l badgerLog) Warningf(format string, args ...any) { l.write(slog.LevelWarn, format, args) }
+func (l badgerLog) Infof(format string, args ...any)    { l.write(slog.LevelDebug, format, args) }
+func (l badgerLog) Debugf(format string, args ...any)   { l.write(slog.LevelDebug-4, format, args) }

@@ -1,0 +1,237 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Held calls fn for each held deletion, oldest first.
+func (s *Store) Held(ctx context.Context, fn func(push.Entry) error) error {
+	return s.view(ctx, func(txn *badger.Txn) error {
+		return s.walk(ctx, txn, []byte{kindHeld}, []byte{kindHeld}, false, func(item *badger.Item) error {
+			e, _, err := s.entry(item)
+			if err != nil {
+				return err
+			}
+			return fn(e)
+		})
+	})
+}
+
+// Release sends the held deletions of the URLs, or all if none is named, to the
+// indexers, and returns how many there were. Their documents no longer count as indexed.
+func (s *Store) Release(ctx context.Context, urls ...string) (int, error) {
+	n := 0
+	err := s.eachHeld(ctx, urls, func(g *group, k weburl.Key, p orderPlace) error {
+		v, err := g.get(p.key(k))
+		if err == nil && v == nil {
+			err = s.damaged("held deletion of URL "+k.String(), errors.New("it is missing"))
+		}
+		if err != nil {
+			return err
+		}
+		if err := g.putOrder(k, kindOrder, p.size, v); err != nil {
+			return err
+		}
+		n++
+		rec, err := g.record(k)
+		if err == scheduler.ErrNotFound {
+			return nil // forgotten since
+		}
+		if err != nil || !rec.Indexed {
+			return err
+		}
+		g.nextCount.remove(&rec)
+		rec.Indexed = false
+		g.nextCount.add(&rec)
+		g.set(urlKey(k), encodeRecord(&rec))
+		return nil
+	})
+	return n, err
+}
+
+// DropHeld drops the held deletions of the URLs, or all if none is named, and
+// queues the URLs in the refresh source, but for those that wait already. It
+// returns the places that got work and how many deletions were dropped.
+func (s *Store) DropHeld(ctx context.Context, urls ...string) ([]scheduler.Place, int, error) {
+	n := 0
+	var ps places
+	err := s.eachHeld(ctx, urls, func(g *group, k weburl.Key, p orderPlace) error {
+		g.dropOrderAt(k, p)
+		n++
+		rec, err := g.record(k)
+		if err == scheduler.ErrNotFound {
+			return nil // forgotten since
+		}
+		if err != nil || rec.State == scheduler.Waiting {
+			return err
+		}
+		g.unplace(k, &rec)
+		rec.State, rec.Source = scheduler.Waiting, scheduler.Refresh
+		g.place(k, &rec, &ps)
+		return nil
+	})
+	if err != nil {
+		return nil, n, err
+	}
+	return ps.list, n, nil
+}
+
+// eachHeld calls fn in the committer for the held deletions of the URLs, or for
+// all. URLs without one are passed over.
+func (s *Store) eachHeld(ctx context.Context, urls []string, fn func(*group, weburl.Key, orderPlace) error) error {
+	keys, err := parseKeys(urls)
+	if err != nil {
+		return err
+	}
+	one := func(g *group, k weburl.Key) error {
+		p, ok, err := g.orderPlace(k)
+		if err != nil || !ok || p.kind != kindHeld {
+			return err
+		}
+		if err := fn(g, k, p); err != nil {
+			return err
+		}
+		return g.seal()
+	}
+	return s.changeAlone(ctx, func(g *group) error {
+		if len(keys) > 0 {
+			return each(keys, func(k weburl.Key) error { return one(g, k) })
+		}
+		txn := g.s.db.NewTransaction(false)
+		defer txn.Discard()
+		return s.walk(ctx, txn, []byte{kindHeld}, []byte{kindHeld}, false, func(item *badger.Item) error {
+			if len(item.Key()) != orderKeyLen {
+				return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+			}
+			_, k := splitOrderKey(item.Key())
+			return one(g, k)
+		})
+	})
+}
+
+// Dead calls fn for each dead letter, target by target.
+func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
+	return s.view(ctx, func(txn *badger.Txn) error {
+		return s.walk(ctx, txn, []byte{kindDead}, []byte{kindDead}, false, func(item *badger.Item) error {
+			d, _, err := s.deadLetter(item)
+			if err != nil {
+				return err
+			}
+			return fn(d)
+		})
+	})
+}
+
+func (s *Store) deadLetter(item *badger.Item) (d push.Dead, k weburl.Key, err error) {
+	target, k, err := splitDeadKey(item.Key())
+	if err == nil {
+		err = item.Value(func(v []byte) error {
+			d, err = decodeDead(target, v)
+			return err
+		})
+	}
+	if err != nil {
+		return d, k, s.damaged(fmt.Sprintf("dead letter %q", item.Key()), err)
+	}
+	return d, k, nil
+}
+
+func splitDeadKey(b []byte) (target string, k weburl.Key, err error) {
+	n := len(b) - keyLen - 1
+	if n < 2 || b[n] != 0 {
+		return "", k, errLength
+	}
+	return string(b[1:n]), weburl.Key(b[n+1:]), nil
+}
+
+// RetryDead sends the orders of the URLs' dead letters, or of all if none is
+// named, to the indexers again, and returns how many dead letters there were. All
+// targets get them: the order is a new one.
+func (s *Store) RetryDead(ctx context.Context, urls ...string) (int, error) {
+	return s.takeDead(ctx, urls, func(g *group, k weburl.Key, d *push.Dead) error {
+		p, ok, err := g.orderPlace(k)
+		if err != nil || ok && p.seq > d.Seq {
+			return err // the same order, dead at another target, or a newer one waits
+		}
+		return g.putOrder(k, kindOrder, uint64(len(d.Body)), encodeOrder(d.Op, d.URL, d.Source, d.Body))
+	})
+}
+
+// DropDead drops the dead letters of the URLs, or all if none is named, and
+// returns how many there were.
+func (s *Store) DropDead(ctx context.Context, urls ...string) (int, error) {
+	return s.takeDead(ctx, urls, func(*group, weburl.Key, *push.Dead) error { return nil })
+}
+
+// takeDead removes dead letters and calls fn in the committer for each.
+func (s *Store) takeDead(ctx context.Context, urls []string, fn func(*group, weburl.Key, *push.Dead) error) (int, error) {
+	keys, err := parseKeys(urls)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	err = s.changeAlone(ctx, func(g *group) error {
+		txn := g.s.db.NewTransaction(false)
+		defer txn.Discard()
+		return s.walk(ctx, txn, []byte{kindDead}, []byte{kindDead}, false, func(item *badger.Item) error {
+			d, k, err := s.deadLetter(item)
+			if err != nil || len(keys) > 0 && !slices.Contains(keys, k) {
+				return err
+			}
+			n++
+			// Another dead letter of the URL may have been taken for this one.
+			if v, err := g.get(item.KeyCopy(nil)); err != nil || v == nil {
+				return err
+			}
+			g.remove(item.KeyCopy(nil))
+			g.nextCount.dead--
+			if err := fn(g, k, &d); err != nil {
+				return err
+			}
+			return g.seal()
+		})
+	})
+	return n, err
+}
+
+// dropDeadOf removes a target's dead letters.
+func (g *group) dropDeadOf(ctx context.Context, target string) error {
+	txn := g.s.db.NewTransaction(false)
+	defer txn.Discard()
+	prefix := deadPrefix(target)
+	return g.s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
+		g.remove(item.KeyCopy(nil))
+		g.nextCount.dead--
+		return g.seal()
+	})
+}
+
+func parseKeys(urls []string) ([]weburl.Key, error) {
+	keys := make([]weburl.Key, 0, len(urls))
+	for _, raw := range urls {
+		u, err := weburl.Parse(raw)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, u.Key())
+	}
+	return keys, nil
+}
+
+func each[T any](list []T, fn func(T) error) error {
+	for _, v := range list {
+		if err := fn(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}

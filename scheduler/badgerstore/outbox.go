@@ -1,0 +1,361 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// outbox is the Store as the relay sees it.
+type outbox struct{ s *Store }
+
+// Outbox is the outbox that the store's completions fill. It ends with the store.
+func (s *Store) Outbox() push.Outbox { return outbox{s} }
+
+// OutboxBytes is the length of the bodies of all waiting orders.
+func (s *Store) OutboxBytes() uint64 { return s.committed.Load().bytes }
+
+// Changed implements push.Outbox.
+func (o outbox) Changed() <-chan struct{} { return o.s.changed }
+
+// Open implements push.Outbox. Without targets nothing is removed: what waits is
+// for the target that is named next.
+func (o outbox) Open(ctx context.Context, targets []string) error {
+	for _, t := range targets {
+		if t == "" || strings.ContainsRune(t, 0) || len(t) > 1000 {
+			return fmt.Errorf("push target %q: a name has 1 to 1000 bytes and no zero byte", t)
+		}
+	}
+	return o.s.changeAlone(ctx, func(g *group) error { return g.openTargets(ctx, targets) })
+}
+
+// Cursor implements push.Outbox.
+func (o outbox) Cursor(ctx context.Context, target string) (seq uint64, err error) {
+	err = o.s.view(ctx, func(txn *badger.Txn) error {
+		v, err := read(txn, cursorKey(target))
+		if err == nil && v == nil {
+			return errTarget(target)
+		}
+		if err == nil {
+			seq, err = decodeSeq(v)
+		}
+		if err != nil {
+			return o.s.damaged("cursor of "+target, err)
+		}
+		return nil
+	})
+	return seq, err
+}
+
+func errTarget(target string) error {
+	return fmt.Errorf("push target %q is not open: name it in Outbox.Open first", target)
+}
+
+// Entries implements push.Outbox.
+func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]push.Entry, error) {
+	if n <= 0 || after == math.MaxUint64 {
+		return nil, ctx.Err()
+	}
+	var entries []push.Entry
+	size := 0
+	err := o.s.view(ctx, func(txn *badger.Txn) error {
+		return o.s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, after+1), false, func(item *badger.Item) error {
+			e, _, err := o.s.entry(item)
+			if err != nil {
+				return err
+			}
+			if size += len(e.Body); len(entries) > 0 && size > maxBytes {
+				return errEnough
+			}
+			if entries = append(entries, e); len(entries) == n {
+				return errEnough
+			}
+			return nil
+		})
+	})
+	return entries, err
+}
+
+// entry reads a waiting or held order.
+func (s *Store) entry(item *badger.Item) (e push.Entry, k weburl.Key, err error) {
+	if len(item.Key()) != orderKeyLen {
+		return e, k, s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	}
+	seq, k := splitOrderKey(item.Key())
+	err = item.Value(func(v []byte) error {
+		e, err = decodeOrder(seq, v)
+		return err
+	})
+	if err != nil {
+		return e, k, s.damaged(fmt.Sprintf("order %d", seq), err)
+	}
+	return e, k, nil
+}
+
+// Safe implements push.Outbox. Many entries are removed in several steps, the
+// cursor moving with them. A seq above the newest order's is taken for that one.
+func (o outbox) Safe(ctx context.Context, target string, seq uint64) error {
+	return o.s.changeAlone(ctx, func(g *group) error { return g.safe(ctx, target, seq) })
+}
+
+// Bury implements push.Outbox. If a newer order of the URL waits or is held, e is
+// of no use to anybody any more and is not stored.
+func (o outbox) Bury(ctx context.Context, target string, e push.Entry, words string, at time.Time) error {
+	u, err := weburl.Parse(e.URL)
+	if err != nil {
+		return fmt.Errorf("dead letter: %w", err)
+	}
+	return o.s.change(ctx, func(g *group) error { return g.bury(u.Key(), target, &e, words, at) })
+}
+
+func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, at time.Time) error {
+	if v, err := g.get(cursorKey(target)); err != nil {
+		return err
+	} else if v == nil {
+		return errTarget(target)
+	}
+	if p, ok, err := g.orderPlace(k); err != nil || ok && p.seq > e.Seq {
+		return err
+	}
+	old, err := g.get(deadKey(target, k))
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		g.nextCount.dead++
+	}
+	g.set(deadKey(target, k), encodeDead(e, words, at))
+	return nil
+}
+
+// cursors are those of all targets. They are not changed by others within a group.
+func (g *group) cursors() (map[string]uint64, error) {
+	cursors := map[string]uint64{}
+	err := g.s.walk(context.Background(), g.snap, []byte{kindCursor}, []byte{kindCursor}, false, func(item *badger.Item) error {
+		v, err := item.ValueCopy(nil)
+		if err == nil {
+			cursors[string(item.Key()[1:])], err = decodeSeq(v)
+		}
+		if err != nil {
+			return g.s.damaged(fmt.Sprintf("cursor %q", item.Key()[1:]), err)
+		}
+		return nil
+	})
+	return cursors, err
+}
+
+func lowest(cursors map[string]uint64) uint64 {
+	low := uint64(math.MaxUint64)
+	for _, c := range cursors {
+		low = min(low, c)
+	}
+	return low
+}
+
+func (g *group) openTargets(ctx context.Context, targets []string) error {
+	old, err := g.cursors()
+	if err != nil {
+		return err
+	}
+	first, err := g.firstOrder(ctx)
+	if err != nil {
+		return err
+	}
+	cursors := map[string]uint64{}
+	for _, t := range targets {
+		if c, known := old[t]; known {
+			cursors[t] = c
+			delete(old, t)
+			continue
+		}
+		cursors[t] = first - 1
+		g.set(cursorKey(t), encodeSeq(first-1))
+	}
+	return g.forgetTargets(ctx, old, lowest(cursors))
+}
+
+// forgetTargets removes targets and, if others are left, the orders that only
+// they needed: those up to low.
+func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low uint64) error {
+	if low < math.MaxUint64 {
+		if err := g.dropPassed(ctx, 0, low, func(passed uint64) {
+			for t, c := range old {
+				if passed > c {
+					g.set(cursorKey(t), encodeSeq(passed))
+				}
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	for t := range old {
+		if err := g.dropDeadOf(ctx, t); err != nil {
+			return err
+		}
+		g.remove(cursorKey(t))
+	}
+	return nil
+}
+
+// firstOrder is the number of the oldest waiting order, or of the next one if there is none.
+func (g *group) firstOrder(ctx context.Context) (uint64, error) {
+	first := g.nextCount.order + 1
+	err := g.s.walk(ctx, g.snap, []byte{kindOrder}, []byte{kindOrder}, false, func(item *badger.Item) error {
+		if len(item.Key()) != orderKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+		}
+		first, _ = splitOrderKey(item.Key())
+		return errEnough
+	})
+	return first, err
+}
+
+func (g *group) safe(ctx context.Context, target string, seq uint64) error {
+	cursors, err := g.cursors()
+	if err != nil {
+		return err
+	}
+	old, ok := cursors[target]
+	if !ok {
+		return errTarget(target)
+	}
+	if seq = min(seq, g.nextCount.order); seq <= old {
+		return nil
+	}
+	from := lowest(cursors) + 1
+	cursors[target] = seq
+	if err := g.dropPassed(ctx, from, lowest(cursors), func(passed uint64) {
+		if passed > old {
+			g.set(cursorKey(target), encodeSeq(passed))
+		}
+	}); err != nil {
+		return err
+	}
+	g.set(cursorKey(target), encodeSeq(seq))
+	return nil
+}
+
+// dropPassed removes the waiting orders numbered from to seq. passed is called with
+// the number of each before its removal can be committed, to move the cursors along.
+func (g *group) dropPassed(ctx context.Context, from, seq uint64, passed func(uint64)) error {
+	txn := g.s.db.NewTransaction(false)
+	defer txn.Discard()
+	return g.s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, from), false, func(item *badger.Item) error {
+		if len(item.Key()) != orderKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+		}
+		at, k := splitOrderKey(item.Key())
+		if at > seq {
+			return errEnough
+		}
+		p, ok, err := g.orderPlace(k)
+		if err != nil {
+			return err
+		}
+		if !ok || p.kind != kindOrder || p.seq != at {
+			return g.s.damaged(fmt.Sprintf("order %d", at), errors.New("it is not the order of its URL"))
+		}
+		g.dropOrderAt(k, p)
+		passed(at)
+		return g.seal()
+	})
+}
+
+// orderPlace finds the waiting or held order of a URL.
+func (g *group) orderPlace(k weburl.Key) (orderPlace, bool, error) {
+	v, err := g.get(byURLKey(k))
+	if err != nil || v == nil {
+		return orderPlace{}, false, err
+	}
+	p, err := decodeOrderPlace(v)
+	if err != nil {
+		return p, false, g.s.damaged("order of URL "+k.String(), err)
+	}
+	return p, true, nil
+}
+
+// dropOrderAt removes the waiting or held order of a URL.
+func (g *group) dropOrderAt(k weburl.Key, p orderPlace) {
+	g.remove(p.key(k))
+	g.remove(byURLKey(k))
+	g.s.garbage.Add(int64(p.size))
+	if p.kind == kindHeld {
+		g.nextCount.held--
+		return
+	}
+	g.nextCount.waiting--
+	g.nextCount.bytes -= p.size
+}
+
+// dropOrders removes all that is in the outbox of a URL.
+func (g *group) dropOrders(k weburl.Key) error {
+	if p, ok, err := g.orderPlace(k); err != nil {
+		return err
+	} else if ok {
+		g.dropOrderAt(k, p)
+	}
+	if g.nextCount.dead == 0 {
+		return nil
+	}
+	cursors, err := g.cursors()
+	if err != nil {
+		return err
+	}
+	for t := range cursors {
+		v, err := g.get(deadKey(t, k))
+		if err != nil {
+			return err
+		}
+		if v != nil {
+			g.remove(deadKey(t, k))
+			g.nextCount.dead--
+		}
+	}
+	return nil
+}
+
+// addOrder puts an order in the place of an older one of its URL.
+func (g *group) addOrder(k weburl.Key, url string, o *scheduler.Order) error {
+	kind, op := byte(kindOrder), push.Op(o.Op)
+	if o.Held {
+		kind = kindHeld
+	}
+	return g.putOrder(k, kind, uint64(len(o.Body)), encodeOrder(op, url, o.Source, o.Body))
+}
+
+// putOrder stores an encoded order under a new number.
+func (g *group) putOrder(k weburl.Key, kind byte, size uint64, value []byte) error {
+	if err := g.dropOrders(k); err != nil {
+		return err
+	}
+	g.nextCount.order++
+	p := orderPlace{kind: kind, seq: g.nextCount.order, size: size}
+	g.set(p.key(k), value)
+	g.set(byURLKey(k), p.encode())
+	if kind == kindHeld {
+		g.nextCount.held++
+		return nil
+	}
+	g.nextCount.waiting++
+	g.nextCount.bytes += size
+	g.orders = true
+	return nil
+}
+
+// cancelHeld drops a held deletion of a URL.
+func (g *group) cancelHeld(k weburl.Key) error {
+	p, ok, err := g.orderPlace(k)
+	if err == nil && ok && p.kind == kindHeld {
+		g.dropOrderAt(k, p)
+	}
+	return err
+}

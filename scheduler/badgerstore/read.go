@@ -1,0 +1,197 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+var errLength = errors.New("it has the wrong length")
+
+// Queue implements scheduler.Store.
+func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {
+	if n <= 0 || after == math.MaxUint64 {
+		return nil, ctx.Err()
+	}
+	var urls []scheduler.WaitingURL
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		seek := queueKey(p.Source, p.Host, after+1)
+		return s.walk(ctx, txn, placePrefix(p.Source, p.Host), seek, false, func(item *badger.Item) error {
+			w, err := s.waiting(txn, item)
+			if err != nil {
+				return err
+			}
+			if urls = append(urls, w); len(urls) == n {
+				return errEnough
+			}
+			return nil
+		})
+	})
+	return urls, err
+}
+
+// waiting reads the URL that a queue's entry names.
+func (s *Store) waiting(txn *badger.Txn, item *badger.Item) (scheduler.WaitingURL, error) {
+	v, err := item.ValueCopy(nil)
+	if err == nil && (len(v) != keyLen || len(item.Key()) != queueKeyLen) {
+		err = errLength
+	}
+	if err != nil {
+		return scheduler.WaitingURL{}, s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+	}
+	w := scheduler.WaitingURL{Key: weburl.Key(v)}
+	_, _, w.Seq = splitQueueKey(item.Key())
+	w.Record, err = s.lookup(txn, w.Key)
+	if errors.Is(err, scheduler.ErrNotFound) {
+		err = s.damaged(fmt.Sprintf("key %x", item.Key()), errors.New("the URL that it queues is not known"))
+	}
+	return w, err
+}
+
+// lookup reads a record of the snapshot.
+func (s *Store) lookup(txn *badger.Txn, k weburl.Key) (rec scheduler.Record, err error) {
+	item, err := txn.Get(urlKey(k))
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return rec, scheduler.ErrNotFound
+	}
+	if err == nil {
+		err = item.Value(func(v []byte) error {
+			rec, err = decodeRecord(v)
+			return err
+		})
+	}
+	if err != nil {
+		return rec, s.damaged("URL "+k.String(), err)
+	}
+	return rec, nil
+}
+
+// Places implements scheduler.Store. It seeks from place to place.
+func (s *Store) Places(ctx context.Context, fn func(scheduler.Place) error) error {
+	return s.view(ctx, func(txn *badger.Txn) error {
+		it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{kindQueue}})
+		defer it.Close()
+		for it.Seek([]byte{kindQueue}); it.Valid(); {
+			if err := s.ended(ctx); err != nil {
+				return err
+			}
+			key := it.Item().Key()
+			if len(key) != queueKeyLen {
+				return s.damaged(fmt.Sprintf("key %x", key), errLength)
+			}
+			p := scheduler.Place{}
+			p.Source, p.Host, _ = splitQueueKey(key)
+			origin, err := read(txn, originKey(p.Host))
+			if err == nil && origin == nil {
+				err = errors.New("its origin is missing")
+			}
+			if err != nil {
+				return s.damaged(fmt.Sprintf("host %x", p.Host), err)
+			}
+			p.Origin = string(origin)
+			if err := fn(p); err != nil {
+				return err
+			}
+			it.Seek(append(queueKey(p.Source, p.Host, math.MaxUint64), 0))
+		}
+		return nil
+	})
+}
+
+// Host implements scheduler.Store.
+func (s *Store) Host(ctx context.Context, h weburl.HostKey) (state scheduler.HostState, err error) {
+	err = s.view(ctx, func(txn *badger.Txn) error {
+		v, err := read(txn, hostKey(h))
+		if err == nil && v != nil {
+			state, err = decodeHost(v)
+		}
+		if err != nil {
+			return s.damaged(fmt.Sprintf("host %x", h), err)
+		}
+		return nil
+	})
+	return state, err
+}
+
+// Lookup implements scheduler.Store.
+func (s *Store) Lookup(ctx context.Context, k weburl.Key) (rec scheduler.Record, err error) {
+	err = s.view(ctx, func(txn *badger.Txn) error {
+		rec, err = s.lookup(txn, k)
+		return err
+	})
+	return rec, err
+}
+
+// Inspect implements scheduler.Store. It reads record by record and holds one at a time.
+func (s *Store) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
+	return s.view(ctx, func(txn *badger.Txn) error {
+		return s.walk(ctx, txn, []byte{kindURL}, []byte{kindURL}, true, func(item *badger.Item) error {
+			rec, err := s.recordOf(item)
+			if err != nil {
+				return err
+			}
+			if !selects(&f, &rec) {
+				return nil
+			}
+			return fn(weburl.Key(item.Key()[1:]), rec)
+		})
+	})
+}
+
+// recordOf decodes the record at a key of kindURL.
+func (s *Store) recordOf(item *badger.Item) (rec scheduler.Record, err error) {
+	if len(item.Key()) != urlKeyLen {
+		return rec, s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	}
+	err = item.Value(func(v []byte) error {
+		rec, err = decodeRecord(v)
+		return err
+	})
+	if err != nil {
+		return rec, s.damaged(fmt.Sprintf("URL %x", item.Key()[1:]), err)
+	}
+	return rec, nil
+}
+
+func selects(f *scheduler.Filter, rec *scheduler.Record) bool {
+	return (f.Host == nil || *f.Host == rec.Host) &&
+		(f.Source == nil || *f.Source == rec.Source) &&
+		(f.Class == nil || *f.Class == rec.Class) &&
+		(f.Status == 0 || f.Status == rec.Status)
+}
+
+// Counts implements scheduler.Store.
+func (s *Store) Counts(ctx context.Context) (scheduler.Counts, error) {
+	if err := s.enter(ctx); err != nil {
+		return scheduler.Counts{}, err
+	}
+	defer s.leave()
+	return s.committed.Load().counts(), nil
+}
+
+// Value implements scheduler.Store.
+func (s *Store) Value(ctx context.Context, name string) (v []byte, err error) {
+	err = s.view(ctx, func(txn *badger.Txn) error {
+		v, err = read(txn, valueKey(name))
+		if err != nil {
+			return s.damaged("value "+name, err)
+		}
+		return nil
+	})
+	return v, err
+}
+
+// SetValue implements scheduler.Store. A nil value is stored as an empty one.
+func (s *Store) SetValue(ctx context.Context, name string, value []byte) error {
+	stored := append([]byte{}, value...)
+	return s.change(ctx, func(g *group) error {
+		g.set(valueKey(name), stored)
+		return nil
+	})
+}

@@ -1,0 +1,199 @@
+// Package badgerstore keeps the frontier and the outbox in Badger.
+//
+// One goroutine, the committer, makes all changes: it takes the writes that wait,
+// applies them one after the other to what is stored, and commits the result as
+// one transaction, so that a group of pages costs one sync of the disk and no
+// transaction can conflict. The layout of the keys is told in keys.go.
+//
+// Bodies of orders are values like any other here; Badger puts those of valueLogFrom
+// bytes and more into its value log, whose files are rewritten when half of one
+// is no longer needed.
+//
+// Memory: at most four memtables of MemtableBytes and a third, 84 MiB with the default
+// and 21 MiB until 16 MiB were written; one group of at most 8 MiB or one page;
+// tables are read through the page cache (no compression, no block cache), which
+// the kernel takes back when it needs to.
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Durability says when a change counts as stored.
+type Durability uint8
+
+// The durabilities (configuration attribute durability).
+const (
+	Sync Durability = iota // on the disk: outlives a power failure
+	OS                     // with the operating system: outlives a crash of the process
+)
+
+// Limits and defaults.
+const (
+	// DefaultMinFree is the free space, in bytes, below which nothing is written.
+	DefaultMinFree = 512 << 20
+	// DefaultMemtableBytes is the size of a memtable, MinMemtableBytes the least one.
+	DefaultMemtableBytes = 16 << 20
+	MinMemtableBytes     = 1 << 20
+	// MaxBody is the longest body of an order, in bytes.
+	MaxBody = 64 << 20
+
+	format       = 1
+	valueLogFrom = 2 << 10
+	groupWrites  = 256     // most writes in a group
+	groupBytes   = 8 << 20 // most bytes of values in a group, unless one page alone has more
+)
+
+// Options of Open; the zero value is good for production.
+type Options struct {
+	Durability Durability
+	// Logger gets Badger's words too, its information at level debug; nil: none.
+	Logger *slog.Logger
+	// MemtableBytes is the size of a memtable; 0: DefaultMemtableBytes. More lets
+	// fewer tables be written and costs memory (see the package comment).
+	MemtableBytes int64
+	// MinFree is the free space of the disk, in bytes, below which all writes fail with
+	// scheduler.ErrFull; 0: DefaultMinFree; negative: never. Badger maps its files
+	// and would die of SIGBUS on a full disk, and it needs room to compact.
+	MinFree int64
+	// ReadOnly opens a store that no process writes to; all changes fail. It must
+	// exist. Any number of processes may read at once.
+	ReadOnly bool
+}
+
+// Store implements scheduler.Store, and push.Outbox through Outbox. Its methods
+// may be called at once by any number of goroutines.
+type Store struct {
+	db       *badger.DB
+	dir      string
+	log      *slog.Logger
+	readOnly bool
+	minFree  int64
+	clean    bool // closed by the last writer, as found at Open
+
+	committed atomic.Pointer[counters]
+	changed   chan struct{}
+	writes    chan *write
+	garbage   atomic.Int64 // bytes of bodies removed since the last look for garbage
+	collect   chan struct{}
+
+	// Owned by the committer.
+	failed    error // of a commit that is perhaps half known to Badger: no more writes
+	seenHosts map[weburl.HostKey]struct{}
+	dueFloor  uint64 // no timed URL is before
+
+	calls  sync.WaitGroup // methods under way
+	mu     sync.Mutex     // guards closed, and calls against a late Add
+	closed bool
+	quit   chan struct{} // closed when Close begins
+	stop   chan struct{} // closed when no method is under way any more
+	owned  sync.WaitGroup
+}
+
+var _ scheduler.Store = (*Store)(nil)
+
+// errReadOnly is what changes of a store give that was opened read-only.
+var errReadOnly = errors.New("the store is open for reading only")
+
+// enter begins a method; leave ends it.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.words(scheduler.ErrClosed)
+	}
+	s.calls.Add(1)
+	return nil
+}
+
+func (s *Store) leave() { s.calls.Done() }
+
+// view calls fn with a consistent snapshot.
+func (s *Store) view(ctx context.Context, fn func(*badger.Txn) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	return fn(txn)
+}
+
+// walk calls fn for each key with the prefix, from the key seek on, until fn
+// gives an error (errEnough: none) or ctx or the store ends.
+func (s *Store) walk(ctx context.Context, txn *badger.Txn, prefix, seek []byte, values bool, fn func(*badger.Item) error) error {
+	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, PrefetchValues: values, PrefetchSize: 16})
+	defer it.Close()
+	for it.Seek(seek); it.Valid(); it.Next() {
+		if err := s.ended(ctx); err != nil {
+			return err
+		}
+		if err := fn(it.Item()); err == errEnough {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errEnough ends a walk early.
+var errEnough = errors.New("enough")
+
+// ended says why a long method has to stop, nil if it has not.
+func (s *Store) ended(ctx context.Context) error {
+	select {
+	case <-s.quit:
+		return s.words(scheduler.ErrClosed)
+	default:
+		return ctx.Err()
+	}
+}
+
+// words puts the directory before err.
+func (s *Store) words(err error) error { return fmt.Errorf("store %s: %w", s.dir, err) }
+
+// damaged is what reading something gives that cannot be.
+func (s *Store) damaged(what string, err error) error {
+	return fmt.Errorf("store %s: %w: %s: %v; %s", s.dir, scheduler.ErrDamaged, what, err, adviceDamaged)
+}
+
+// ClosedCleanly implements scheduler.Store. A new store counts as closed cleanly.
+func (s *Store) ClosedCleanly() bool { return s.clean }
+
+// Close waits for the methods under way (long walks end with ErrClosed), commits
+// what waits and closes the store. Another Close gives ErrClosed.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return s.words(scheduler.ErrClosed)
+	}
+	s.closed = true
+	close(s.quit)
+	s.mu.Unlock()
+	s.calls.Wait()
+	close(s.stop)
+	s.owned.Wait()
+	var err error
+	if !s.readOnly && s.failed == nil {
+		err = s.markClean(true)
+	}
+	if err := errors.Join(err, s.db.Close()); err != nil {
+		return s.words(err)
+	}
+	return nil
+}

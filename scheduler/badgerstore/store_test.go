@@ -1,0 +1,366 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"go.uber.org/goleak"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashChildEnv); dir != "" {
+		crashChild(dir)
+		return
+	}
+	// Badger leaves these two behind when it refuses to open a damaged store.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreTopFunction("github.com/dgraph-io/badger/v4.(*DB).monitorCache"),
+		goleak.IgnoreTopFunction("github.com/dgraph-io/ristretto/v2/z.(*AllocatorPool).freeupAllocators"))
+}
+
+// quick is for stores that need not outlive a power failure.
+var quick = Options{Durability: OS}
+
+func openStore(t testing.TB, dir string, o Options) *Store {
+	t.Helper()
+	s, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil && !errors.Is(err, scheduler.ErrClosed) {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func closeStore(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func parse(t testing.TB, raw string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func linkTo(t testing.TB, raw string) scheduler.Link {
+	t.Helper()
+	return scheduler.Link{URL: parse(t, raw), Fifo: scheduler.Index}
+}
+
+// mustVerify fails the test on each fault.
+func mustVerify(t testing.TB, s *Store) Report {
+	t.Helper()
+	r, err := s.Verify(context.WithoutCancel(t.Context()), func(f Fault) { t.Errorf("fault: %s %s", f.URL, f.Words) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// verified is a Store that is verified when the suite closes it.
+type verified struct {
+	*Store
+	t *testing.T
+}
+
+func (v verified) Close() error {
+	if !v.closed {
+		mustVerify(v.t, v.Store)
+	}
+	return v.Store.Close()
+}
+
+func openVerified(o Options) storetest.Opener {
+	return func(t *testing.T, dir string) storetest.Store {
+		s, err := Open(dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return verified{s, t}
+	}
+}
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, openVerified(Options{}))
+}
+
+func TestModel(t *testing.T) {
+	storetest.Model(t, openVerified(Options{Durability: OS, MemtableBytes: MinMemtableBytes}))
+}
+
+func TestOpenLocked(t *testing.T) {
+	dir := t.TempDir()
+	openStore(t, dir, quick)
+	for _, o := range []Options{quick, {ReadOnly: true}} {
+		_, err := Open(dir, o)
+		if !errors.Is(err, scheduler.ErrLocked) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "socket") {
+			t.Errorf("Open of a locked store (read-only %v): %v", o.ReadOnly, err)
+		}
+	}
+}
+
+func TestOpenFormat(t *testing.T) {
+	set := func(t *testing.T, dir string, key, value []byte) {
+		db, err := badger.Open(badgerOptions(dir, Options{Logger: discard(), MemtableBytes: MinMemtableBytes}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Update(func(txn *badger.Txn) error { return txn.Set(key, value) }); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("newer", func(t *testing.T) {
+		dir := t.TempDir()
+		closeStore(t, openStore(t, dir, quick))
+		set(t, dir, formatKey(), []byte{format + 1})
+		if _, err := Open(dir, quick); !errors.Is(err, scheduler.ErrFormat) {
+			t.Errorf("Open of a newer format: %v", err)
+		}
+	})
+	t.Run("another program's", func(t *testing.T) {
+		dir := t.TempDir()
+		set(t, dir, []byte("hello"), []byte("world"))
+		if _, err := Open(dir, quick); !errors.Is(err, scheduler.ErrFormat) {
+			t.Errorf("Open of another program's database: %v", err)
+		}
+	})
+}
+
+func TestOpenDamaged(t *testing.T) {
+	damage := map[string]func(t *testing.T, dir string){
+		"manifest missing": func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, badger.ManifestFilename)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"manifest overwritten": func(t *testing.T, dir string) {
+			overwrite(t, filepath.Join(dir, badger.ManifestFilename), 0)
+		},
+		"table missing": func(t *testing.T, dir string) {
+			for _, f := range tables(t, dir) {
+				if err := os.Remove(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"counters overwritten": func(t *testing.T, dir string) {
+			db, err := badger.Open(badgerOptions(dir, Options{Logger: discard(), MemtableBytes: MinMemtableBytes}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Update(func(txn *badger.Txn) error { return txn.Set(countersKey(), []byte{1, 7}) }); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for name, hurt := range damage {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := openStore(t, dir, quick)
+			if _, _, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://a.test/")}, false); err != nil {
+				t.Fatal(err)
+			}
+			closeStore(t, s)
+			before := len(tables(t, dir))
+			hurt(t, dir)
+			_, err := Open(dir, quick)
+			if !errors.Is(err, scheduler.ErrDamaged) || !strings.Contains(err.Error(), "backup") {
+				t.Errorf("Open: %v", err)
+			}
+			if name == "manifest missing" && len(tables(t, dir)) != before {
+				t.Error("tables were removed")
+			}
+		})
+	}
+}
+
+func tables(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("the store has no table")
+	}
+	return files
+}
+
+// overwrite turns the bits of 64 bytes of a file.
+func overwrite(t *testing.T, file string, at int) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := at; i < min(at+64, len(b)); i++ {
+		b[i] ^= 0xff
+	}
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestVerifyFindsBadBlock(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, quick)
+	var links []scheduler.Link
+	for i := range 500 {
+		links = append(links, linkTo(t, fmt.Sprintf("http://a.test/%d", i)))
+	}
+	if _, _, err := s.Add(t.Context(), links, false); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	for _, f := range tables(t, dir) {
+		fi, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fi.Size() > 20<<10 {
+			overwrite(t, f, 10<<10)
+		}
+	}
+	s = openStore(t, dir, quick)
+	var found []string
+	if _, err := s.Verify(t.Context(), func(f Fault) { found = append(found, f.Words) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 || !strings.Contains(found[0], "checksum") {
+		t.Errorf("faults: %q", found)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(filepath.Join(dir, "none"), Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open of no store: %v", err)
+	}
+	s := openStore(t, dir, quick)
+	if _, _, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://a.test/")}, false); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	r1, r2 := openStore(t, dir, Options{ReadOnly: true}), openStore(t, dir, Options{ReadOnly: true})
+	for _, r := range []*Store{r1, r2} {
+		if report := mustVerify(t, r); report.URLs != 1 {
+			t.Errorf("report: %+v", report)
+		}
+		if err := r.SetValue(t.Context(), "a", nil); !errors.Is(err, errReadOnly) {
+			t.Errorf("SetValue: %v", err)
+		}
+		if !r.ClosedCleanly() {
+			t.Error("not closed cleanly")
+		}
+		closeStore(t, r)
+	}
+	if s := openStore(t, dir, quick); !s.ClosedCleanly() {
+		t.Error("reading made it unclean")
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, quick)
+	s.minFree = 1 << 62
+	_, _, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://a.test/")}, false)
+	if !errors.Is(err, scheduler.ErrFull) || !strings.Contains(err.Error(), "free some space") {
+		t.Fatalf("Add: %v", err)
+	}
+	if c, err := s.Counts(t.Context()); err != nil || c.Known != 0 {
+		t.Errorf("Counts: %+v, %v", c, err)
+	}
+	closeStore(t, s)
+	s = openStore(t, dir, Options{Durability: OS, MinFree: -1})
+	if _, n, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://a.test/")}, false); err != nil || n != 1 {
+		t.Fatalf("Add with room: %d, %v", n, err)
+	}
+	mustVerify(t, s)
+}
+
+// A disk that fills up and is freed again needs no new start.
+func TestFullDiskRecovers(t *testing.T) {
+	s := openStore(t, t.TempDir(), quick)
+	link := []scheduler.Link{linkTo(t, "http://a.test/")}
+	err := s.change(t.Context(), func(*group) error { s.minFree = 1 << 62; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Add(t.Context(), link, false); !errors.Is(err, scheduler.ErrFull) {
+		t.Fatalf("Add: %v", err)
+	}
+	if err := s.change(t.Context(), func(*group) error { s.minFree = -1; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, n, err := s.Add(t.Context(), link, false); err != nil || n != 1 {
+		t.Fatalf("Add with room: %d, %v", n, err)
+	}
+	if c, err := s.Counts(t.Context()); err != nil || c.Hosts != 1 {
+		t.Errorf("Counts: %+v, %v", c, err)
+	}
+	mustVerify(t, s)
+}
+
+func TestCloseEndsWalk(t *testing.T) {
+	s := openStore(t, t.TempDir(), quick)
+	if _, _, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://a.test/"), linkTo(t, "http://b.test/")}, false); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	err := s.Inspect(t.Context(), scheduler.Filter{}, func(weburl.Key, scheduler.Record) error {
+		if len(closed) == 0 {
+			go func() { closed <- s.Close() }()
+			<-s.quit
+		}
+		return nil
+	})
+	if !errors.Is(err, scheduler.ErrClosed) {
+		t.Errorf("Inspect: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); !errors.Is(err, scheduler.ErrClosed) {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+func BenchmarkOpenClose(b *testing.B) {
+	for b.Loop() {
+		s, err := Open(filepath.Join(b.TempDir(), "s"), Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/op")
+}

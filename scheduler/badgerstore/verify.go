@@ -1,0 +1,252 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Fault is one thing in the store that contradicts another.
+type Fault struct {
+	URL   string // empty if the fault belongs to none, or its URL is not known
+	Words string
+}
+
+// Report is what Verify has walked over.
+type Report struct {
+	URLs   uint64
+	Queued uint64
+	Timed  uint64
+	Hosts  uint64
+	Orders uint64 // waiting and held
+	Dead   uint64
+	Faults uint64
+}
+
+// Verify walks over the whole store, on one snapshot, and calls fn for each fault:
+// each URL stands in exactly one place, as its record says, and under its own key;
+// nothing is queued, timed, or in the outbox that has no record of it; no order is
+// below the lowest cursor; the counters are right; all checksums fit. It needs
+// little memory, and the time of a read for each key. The error says that the walk
+// could not go on, not that there are faults.
+func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
+	v := verification{s: s, ctx: ctx, fn: fn}
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		v.txn = txn
+		if err := s.checksums(); err != nil {
+			v.fault("", "checksums of tables: %v", err)
+		}
+		for _, part := range []struct {
+			kind  byte
+			check func(*badger.Item) error
+		}{
+			{kindOrigin, v.origin}, {kindHost, v.host}, {kindURL, v.url}, {kindQueue, v.queued}, {kindTimed, v.timed},
+			{kindCursor, v.cursor}, {kindOrder, v.order}, {kindHeld, v.order}, {kindByURL, v.byURL}, {kindDead, v.dead},
+		} {
+			prefix := []byte{part.kind}
+			err := s.walk(ctx, txn, prefix, prefix, true, func(item *badger.Item) error {
+				if err := part.check(item); err != nil {
+					v.fault("", "key %q: %v", item.Key(), err)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return v.counters()
+	})
+	return v.report, err
+}
+
+// checksums verifies all tables. Badger panics at some bad blocks.
+func (s *Store) checksums() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a block cannot be read: %v", p)
+		}
+	}()
+	return s.db.VerifyChecksum()
+}
+
+// verification is a Verify under way. Its methods, one for a kind of key, report
+// faults that they understand and return what else is wrong with the key.
+type verification struct {
+	s      *Store
+	ctx    context.Context
+	txn    *badger.Txn
+	fn     func(Fault)
+	report Report
+	count  counters // anew
+	// low is the lowest cursor, valid if there are targets.
+	low     uint64
+	targets map[string]bool
+}
+
+func (v *verification) fault(url, format string, args ...any) {
+	v.report.Faults++
+	v.fn(Fault{URL: url, Words: fmt.Sprintf(format, args...)})
+}
+
+func (v *verification) origin(item *badger.Item) error {
+	v.report.Hosts++
+	v.count.hosts++
+	if len(item.Key()) != 1+hostLen {
+		return errLength
+	}
+	origin, err := item.ValueCopy(nil)
+	if err != nil {
+		return err
+	}
+	u, err := weburl.Parse(string(origin))
+	if err != nil {
+		return fmt.Errorf("origin of a host: %w", err)
+	}
+	if h := u.HostKey(); h != weburl.HostKey(item.Key()[1:]) {
+		v.fault("", "origin %s is stored under the key of another host", origin)
+	}
+	return nil
+}
+
+func (v *verification) host(item *badger.Item) error {
+	if len(item.Key()) != 1+hostLen {
+		return errLength
+	}
+	return item.Value(func(b []byte) error {
+		_, err := decodeHost(b)
+		return err
+	})
+}
+
+func (v *verification) url(item *badger.Item) error {
+	v.report.URLs++
+	rec, err := v.s.recordOf(item)
+	if err != nil {
+		return err
+	}
+	v.count.add(&rec)
+	k := weburl.Key(item.Key()[1:])
+	v.identity(k, &rec)
+	switch rec.State {
+	case scheduler.Waiting:
+		at, err := read(v.txn, queueKey(rec.Source, rec.Host, rec.Seq))
+		switch {
+		case err != nil:
+			return err
+		case at == nil:
+			v.fault(rec.URL, "waits in source %d as number %d, but is not in that queue", rec.Source, rec.Seq)
+		case string(at) != string(k[:]):
+			v.fault(rec.URL, "waits in source %d as number %d, but another URL has that place", rec.Source, rec.Seq)
+		}
+	case scheduler.Timed:
+		at, err := read(v.txn, timedKey(rec.NextAt, k))
+		if err != nil {
+			return err
+		}
+		if at == nil {
+			v.fault(rec.URL, "waits for %s, but is not in the list of times", rec.NextAt.Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
+// identity checks that a record is that of its key.
+func (v *verification) identity(k weburl.Key, rec *scheduler.Record) {
+	u, err := weburl.Parse(rec.URL)
+	switch {
+	case err != nil:
+		v.fault(rec.URL, "URL cannot be parsed: %v", err)
+		return
+	case u.Key() != k:
+		v.fault(rec.URL, "record is stored under another URL's key %s", k)
+	case u.HostKey() != rec.Host || u.Origin() != rec.Origin:
+		v.fault(rec.URL, "record names another host: %q", rec.Origin)
+	}
+	if origin, err := read(v.txn, originKey(rec.Host)); err != nil || origin == nil {
+		v.fault(rec.URL, "host %s is not in the list of hosts", rec.Origin)
+	}
+}
+
+// known finds the record that a key of another kind belongs to.
+func (v *verification) known(k weburl.Key, what string) (scheduler.Record, bool) {
+	rec, err := v.s.lookup(v.txn, k)
+	if errors.Is(err, scheduler.ErrNotFound) {
+		v.fault("", "%s is of a URL that is not known, with key %s", what, k)
+	}
+	return rec, err == nil // an unreadable record was reported
+}
+
+func (v *verification) queued(item *badger.Item) error {
+	v.report.Queued++
+	b, err := item.ValueCopy(nil)
+	if err != nil {
+		return err
+	}
+	if len(item.Key()) != queueKeyLen || len(b) != keyLen {
+		return errLength
+	}
+	source, host, seq := splitQueueKey(item.Key())
+	if seq > v.now().seq {
+		v.fault("", "queue number %d is above the highest one given out, %d", seq, v.now().seq)
+	}
+	rec, ok := v.known(weburl.Key(b), fmt.Sprintf("number %d of source %d", seq, source))
+	if ok && (rec.State != scheduler.Waiting || rec.Source != source || rec.Host != host || rec.Seq != seq) {
+		v.fault(rec.URL, "is number %d of source %d, but its record does not say so (state %d, source %d, number %d)",
+			seq, source, rec.State, rec.Source, rec.Seq)
+	}
+	return nil
+}
+
+func (v *verification) timed(item *badger.Item) error {
+	v.report.Timed++
+	if len(item.Key()) != timedKeyLen {
+		return errLength
+	}
+	at, k := splitTimedKey(item.Key())
+	rec, ok := v.known(k, "an entry of the list of times")
+	if ok && (rec.State != scheduler.Timed || sortableTime(rec.NextAt) != at) {
+		v.fault(rec.URL, "is in the list of times for %s, but its record does not say so (state %d)",
+			time.Unix(0, int64(at)).UTC().Format(time.RFC3339), rec.State)
+	}
+	return nil
+}
+
+// now are the counters as stored; they were readable when the store was opened.
+func (v *verification) now() *counters { return v.s.committed.Load() }
+
+func (v *verification) counters() error {
+	b, err := read(v.txn, countersKey())
+	if err != nil {
+		return err
+	}
+	want, err := decodeCounters(b)
+	if err != nil {
+		v.fault("", "counters: %v", err)
+		return nil
+	}
+	v.count.seq, v.count.order = want.seq, want.order
+	names := [...]string{"queue number", "order number", "known", "timed", "indexed", "hosts", "waiting orders", "held deletions", "dead letters", "bytes of bodies"}
+	found := v.count.fields()
+	for i, kept := range want.fields() {
+		if *kept == *found[i] {
+			continue
+		}
+		name := ""
+		switch n := i - len(names); {
+		case n < 0:
+			name = names[i]
+		case n < scheduler.Sources:
+			name = fmt.Sprintf("waiting in source %d", n)
+		default:
+			name = fmt.Sprintf("of class %d", n-scheduler.Sources)
+		}
+		v.fault("", "counter %q is %d, but there are %d", name, *kept, *found[i])
+	}
+	return nil
+}
