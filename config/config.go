@@ -1,0 +1,140 @@
+package config
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// File is a configuration without errors.
+type File struct {
+	// Crawlers has at least one; their names are unique.
+	Crawlers []Crawler
+}
+
+// Crawler is one crawl. The fields are the attributes of <Crawler> unless they
+// say otherwise; docs/configuration.md has meaning, range and default of each.
+type Crawler struct {
+	Name string
+	At   actionrules.Position
+
+	Threads               int
+	Aggressive            bool
+	Throttle              time.Duration
+	MaxConnectionsPerHost int // counts with Aggressive only
+	IgnoreRobotsTxt       bool
+
+	// Rules are the roots, the rules and the start state; Engine is the same,
+	// compiled.
+	Rules  actionrules.RuleSet
+	Engine *actionrules.Engine
+	// Written says which of defaultAccept, defaultIndex and defaultFollow stand in
+	// the file: a crawl space makes true of those that do not.
+	Written struct{ Accept, Index, Follow bool }
+
+	IndexRedirectSources  bool
+	DisableConditionalGet bool
+	SmartRefresh          bool
+	SmartRefreshMinAge    time.Duration
+	SmartRefreshMaxAge    time.Duration
+	PushUnchanged         bool
+
+	ErrorPolicy        ErrorPolicy
+	MaxTemporaryErrors int
+	TemporaryErrorMin  time.Duration
+	ErrorRefresh       time.Duration // SmartRefreshMaxAge unless written
+	Brake              Brake
+	Durability         Durability
+
+	UserAgent      string // "" is the program's own
+	RobotsAgent    string
+	From           string
+	MaxBodyBytes   int64
+	MaxRedirects   int
+	Timeouts       Timeouts
+	IgnoreNofollow bool
+	IgnoreNoindex  bool
+	Fetcher        string // CloudView's name of its fetcher settings, without effect
+
+	// Weights are those of the six sources, by their numbers: user, redir, index,
+	// index_follow, follow, refresh. 0 switches a source off.
+	Weights [6]int
+
+	// Push has at least one target; their names are unique.
+	Push           []Push
+	OutboxMaxBytes int64
+}
+
+// Brake holds deletions when there are unusually many. Both limits must be
+// passed; one that is 0 is not asked.
+type Brake struct {
+	On      bool
+	Min     int
+	Percent int // of the indexed documents, 0 to 100
+	Window  time.Duration
+}
+
+// Timeouts bound the stages of one request.
+type Timeouts struct {
+	Connect   time.Duration // DNS and TCP
+	TLS       time.Duration
+	FirstByte time.Duration
+	Idle      time.Duration // between two pieces of the body
+	Download  time.Duration // the whole request
+}
+
+// ErrorPolicy says which failures delete a document.
+type ErrorPolicy uint8
+
+// The policies; CloudView is the default.
+const (
+	CloudView ErrorPolicy = iota
+	Cautious              // 500, 502, 503, 504 and TLS errors are temporary, too
+	Smartsite             // any failure deletes
+)
+
+// Durability says what a commit survives.
+type Durability uint8
+
+// The durabilities; Sync, the default, survives a power loss.
+const (
+	Sync Durability = iota
+	OS
+)
+
+// Push is a target that gets documents and deletions. Exactly one of File and
+// PAPI is set.
+type Push struct {
+	Name   string
+	Source string // this source's documents only; "" is all
+	// Content asks for the page bytes.
+	Content bool
+	File    *FilePush
+	PAPI    *PAPIPush
+	At      actionrules.Position
+}
+
+// FilePush writes JSON Lines into a folder.
+type FilePush struct {
+	// Dir is absolute or relative to the working folder; "" is out in the data
+	// directory.
+	Dir         string
+	RotateBytes int64
+}
+
+// PAPIPush speaks Exalead CloudView's Push API v4.
+type PAPIPush struct {
+	URL        string // scheme, host and port
+	Connector  string
+	User       string // "" is no authentication
+	Password   Secret
+	BatchCount int
+	BatchBytes int64
+	BatchAge   time.Duration
+	// What the vendor does not document.
+	SyncParameter  string
+	StampPart      string // "" sends none
+	ClassDirective string
+	DataModelClass string // "" sends none
+	DeleteInURL    bool
+}

@@ -1,0 +1,7 @@
+// Package config reads CrawlConfig.xml into plain typed structs.
+//
+// The file is read strictly: whatever is unknown, misplaced, out of range or
+// not done by this version is reported with file, line and column, all of a file
+// at once. One table (see Elements) describes every element and attribute; the
+// parser and docs/configuration.md come from it.
+package config

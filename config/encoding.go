@@ -1,0 +1,135 @@
+package config
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/htmlindex"
+)
+
+// fault is what makes a file unreadable as a whole, and where: a byte offset
+// into the file's text.
+type fault struct {
+	offset  int
+	message string
+}
+
+func faultf(offset int, format string, args ...any) *fault {
+	return &fault{offset, fmt.Sprintf(format, args...)}
+}
+
+// decode converts a file to UTF-8 without byte order mark. A byte order mark
+// counts more than the encoding that the XML declaration names. With a fault the
+// text is the part before it.
+func decode(raw []byte) ([]byte, *fault) {
+	switch {
+	case bytes.HasPrefix(raw, []byte("\xEF\xBB\xBF")):
+		return checkCharacters(raw[3:])
+	case bytes.HasPrefix(raw, []byte("\xFF\xFE\x00\x00")), bytes.HasPrefix(raw, []byte("\x00\x00\xFE\xFF")):
+		return nil, faultf(0, "the file is UTF-32: save it as UTF-8")
+	case bytes.HasPrefix(raw, []byte("\xFF\xFE")):
+		return decodeUTF16(raw[2:], binary.LittleEndian)
+	case bytes.HasPrefix(raw, []byte("\xFE\xFF")):
+		return decodeUTF16(raw[2:], binary.BigEndian)
+	case bytes.HasPrefix(raw, []byte("<\x00")):
+		return decodeUTF16(raw, binary.LittleEndian)
+	case bytes.HasPrefix(raw, []byte("\x00<")):
+		return decodeUTF16(raw, binary.BigEndian)
+	}
+	name, at := declaredEncoding(raw)
+	if name == "" || strings.EqualFold(name, "utf-8") || strings.EqualFold(name, "utf8") {
+		return checkCharacters(raw)
+	}
+	return decodeDeclared(raw, name, at)
+}
+
+// declaredEncoding is what the XML declaration says and the offset where.
+func declaredEncoding(raw []byte) (name string, at int) {
+	head := raw[:min(len(raw), 1024)]
+	m := regexp.MustCompile(`^<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']`).FindSubmatchIndex(head)
+	if m == nil {
+		return "", 0
+	}
+	return string(head[m[2]:m[3]]), m[2]
+}
+
+func decodeDeclared(raw []byte, name string, at int) ([]byte, *fault) {
+	enc, err := htmlindex.Get(name)
+	if err != nil || enc == encoding.Replacement {
+		return raw[:at], faultf(at, "unknown encoding %s: save the file as UTF-8", quote(name))
+	}
+	if canonical, _ := htmlindex.Name(enc); strings.HasPrefix(canonical, "utf-16") {
+		return raw[:at], faultf(at, "the file is not %s, as it says here: remove the encoding, or save it so", name)
+	}
+	text, err := enc.NewDecoder().Bytes(raw)
+	if err != nil {
+		return raw[:at], faultf(at, "the file cannot be read as %s: %v", name, err)
+	}
+	if i := bytes.IndexRune(text, utf8.RuneError); i >= 0 {
+		return text[:i], faultf(i, "not a character of %s, the encoding that the file declares", name)
+	}
+	return checkCharacters(text)
+}
+
+func decodeUTF16(raw []byte, order binary.ByteOrder) ([]byte, *fault) {
+	out := make([]byte, 0, len(raw)/2+len(raw)/8)
+	for len(raw) > 0 {
+		if len(raw) == 1 {
+			return out, faultf(len(out), "the file ends in the middle of a character of UTF-16")
+		}
+		r, size := rune(order.Uint16(raw)), 2
+		if utf16.IsSurrogate(r) {
+			var low rune
+			if len(raw) >= 4 {
+				low = rune(order.Uint16(raw[2:]))
+			}
+			if r, size = utf16.DecodeRune(r, low), 4; r == utf8.RuneError {
+				return out, faultf(len(out), "half of a surrogate pair: not valid UTF-16")
+			}
+		}
+		if !isXMLCharacter(r) {
+			return out, characterFault(len(out), r)
+		}
+		out = utf8.AppendRune(out, r)
+		raw = raw[size:]
+	}
+	return out, nil
+}
+
+// checkCharacters finds the first byte that is not UTF-8 or the first character
+// that XML 1.0 (section 2.2) does not allow.
+func checkCharacters(text []byte) ([]byte, *fault) {
+	for i := 0; i < len(text); {
+		if b := text[i]; b >= ' ' && b < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return text[:i], faultf(i, "byte 0x%02X is not valid UTF-8: save the file as UTF-8, or declare its encoding in <?xml version=\"1.0\" encoding=\"...\"?>", text[i])
+		}
+		if !isXMLCharacter(r) {
+			return text[:i], characterFault(i, r)
+		}
+		i += size
+	}
+	return text, nil
+}
+
+func characterFault(offset int, r rune) *fault {
+	if r == 0 {
+		return faultf(offset, "NUL byte: this is not an XML text file")
+	}
+	return faultf(offset, "control character %U, which XML does not allow: remove it", r)
+}
+
+func isXMLCharacter(r rune) bool {
+	return r == '\t' || r == '\n' || r == '\r' || r >= ' ' && r <= 0xD7FF ||
+		r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
+}

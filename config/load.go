@@ -1,0 +1,128 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// FileName is the name of the configuration in its folder.
+const FileName = "CrawlConfig.xml"
+
+// MaxFileBytes is the size above which no file is read.
+const MaxFileBytes = 64 << 20
+
+// Lookups is what a configuration refers to outside of itself. Its functions
+// are called by one goroutine, and each may be nil: then nothing is found.
+type Lookups struct {
+	// Env finds an environment variable.
+	Env func(name string) (string, bool)
+	// ReadFile reads a file that the configuration names.
+	ReadFile func(path string) ([]byte, error)
+	// Exists says whether there is a file.
+	Exists func(path string) bool
+}
+
+// Load reads a configuration: path is the file or the folder of CrawlConfig.xml.
+// The error says that it could not be read at all. The File is nil if the Report
+// has errors.
+func Load(path string) (*File, Report, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, cause(err))
+	}
+	if info.IsDir() {
+		path = filepath.Join(path, FileName)
+	}
+	raw, err := readFile(path)
+	if err != nil {
+		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, cause(err))
+	}
+	file, report := Parse(path, raw, Lookups{
+		Env:      os.LookupEnv,
+		ReadFile: readFile,
+		Exists:   func(path string) bool { _, err := os.Stat(path); return err == nil },
+	})
+	return file, report, nil
+}
+
+// readFile reads at most one byte more than MaxFileBytes.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+}
+
+// Parse reads a configuration from memory. Name is its path: it stands in all
+// positions, and other files are looked for beside it. The File is nil if the
+// Report has errors.
+func Parse(name string, raw []byte, lookups Lookups) (*File, Report) {
+	var report Report
+	p := &parser{lookups: lookups.withDefaults(), report: &report, schema: newSchema()}
+	file := p.parse(name, raw)
+	report.sort(name)
+	if len(report.Errors) > 0 {
+		return nil, report
+	}
+	return file, report
+}
+
+func (p *parser) parse(name string, raw []byte) *File {
+	p.checkBeside(name)
+	src, ok := p.decode(name, raw)
+	if !ok {
+		return nil
+	}
+	p.src = src
+	root := p.parseTree()
+	if root == nil {
+		return nil
+	}
+	return p.file(root)
+}
+
+// decode makes a source of a file's bytes, or reports why it cannot be read.
+func (p *parser) decode(name string, raw []byte) (*source, bool) {
+	if len(raw) > MaxFileBytes {
+		p.report.errorf(actionrules.Position{File: name}, "the file is larger than %d MiB", MaxFileBytes>>20)
+		return nil, false
+	}
+	text, f := decode(raw)
+	src := newSource(name, text)
+	if f != nil {
+		p.report.errorf(src.position(f.offset), "%s", f.message)
+		return nil, false
+	}
+	return src, true
+}
+
+// checkBeside reports files that would limit the crawl space, because crawling
+// without them could reach what they forbid.
+func (p *parser) checkBeside(name string) {
+	for _, rules := range []string{"crawl.rules", "global.rules"} {
+		path := filepath.Join(filepath.Dir(name), rules)
+		if p.lookups.Exists(path) {
+			p.report.errorf(actionrules.Position{File: path, Line: 1, Column: 1},
+				"%s is not supported by this version yet: move it away to crawl without it", rules)
+		}
+	}
+}
+
+func (l Lookups) withDefaults() Lookups {
+	if l.Env == nil {
+		l.Env = func(string) (string, bool) { return "", false }
+	}
+	if l.ReadFile == nil {
+		l.ReadFile = func(string) ([]byte, error) { return nil, os.ErrNotExist }
+	}
+	if l.Exists == nil {
+		l.Exists = func(string) bool { return false }
+	}
+	return l
+}

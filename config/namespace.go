@@ -1,0 +1,74 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/beevik/etree"
+)
+
+// The namespaces of CloudView's files, without their version.
+const (
+	crawlNamespace = "exa:com.exalead.mercury.mami.crawl.v"
+	rulesNamespace = "exa:com.exalead.actionrules.v"
+)
+
+// namespaces are the declarations of one element, with those of the elements
+// around it behind.
+type namespaces struct {
+	uris  map[string]string // prefix ("" is the default one): URI
+	outer *namespaces
+}
+
+// enter adds the declarations of e, if it has any.
+func (s *namespaces) enter(e *etree.Element) *namespaces {
+	inner := s
+	for _, a := range e.Attr {
+		if !isDeclaration(a) {
+			continue
+		}
+		if inner == s {
+			inner = &namespaces{uris: make(map[string]string), outer: s}
+		}
+		prefix := a.Key
+		if a.Space == "" {
+			prefix = ""
+		}
+		inner.uris[prefix] = a.Value
+	}
+	return inner
+}
+
+// uri is the namespace that a prefix stands for; "" where it is declared nowhere.
+func (s *namespaces) uri(prefix string) string {
+	for ; s != nil; s = s.outer {
+		if uri, ok := s.uris[prefix]; ok {
+			return uri
+		}
+	}
+	return ""
+}
+
+func isDeclaration(a etree.Attr) bool {
+	return a.Space == "xmlns" || a.Space == "" && a.Key == "xmlns"
+}
+
+// knownNamespace says whether elements of a namespace are read: any version of
+// both of CloudView's, and none. Real files leave declarations out, so an
+// undeclared prefix counts as none.
+func knownNamespace(uri string) bool {
+	if uri == "" {
+		return true
+	}
+	version, ok := strings.CutPrefix(uri, crawlNamespace)
+	if !ok {
+		version, ok = strings.CutPrefix(uri, rulesNamespace)
+	}
+	return ok && version != "" && strings.Trim(version, "0123456789.") == ""
+}
+
+// isForeign says whether an attribute is one of those that XML itself allows
+// anywhere: declarations, xml:* and xsi:*.
+func isForeign(a etree.Attr, scope *namespaces) bool {
+	return isDeclaration(a) || a.Space == "xml" || a.Space == "xsi" ||
+		a.Space != "" && scope.uri(a.Space) == "http://www.w3.org/2001/XMLSchema-instance"
+}

@@ -1,0 +1,118 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// maxProblems bounds a report, so that a hostile file cannot fill the memory.
+const maxProblems = 10_000
+
+// Problem is one thing to say about a configuration. Line and Column of At count
+// from 1, Column in characters; Line is 0 where the file as a whole is meant.
+type Problem struct {
+	At      actionrules.Position
+	Message string
+}
+
+// String is "file:line:column: message".
+func (p Problem) String() string {
+	if p.At.Line == 0 {
+		return p.At.File + ": " + p.Message
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.At.File, p.At.Line, p.At.Column, p.Message)
+}
+
+// Report is all that was found in a configuration, each list sorted by position:
+// the configuration file first, then the files that it names.
+type Report struct {
+	// Errors make the configuration unusable.
+	Errors []Problem
+	// Warnings are what the writer will hardly have meant.
+	Warnings []Problem
+	// Notes are settings that are known and have no effect here.
+	Notes []Problem
+}
+
+// Err is nil if there are no errors; else its text is all of them, one a line.
+func (r Report) Err() error {
+	if len(r.Errors) == 0 {
+		return nil
+	}
+	return reportError(r.Errors)
+}
+
+type reportError []Problem
+
+func (e reportError) Error() string {
+	lines := make([]string, len(e))
+	for i, p := range e {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (r *Report) sort(mainFile string) {
+	for _, list := range [][]Problem{r.Errors, r.Warnings, r.Notes} {
+		slices.SortStableFunc(list, func(a, b Problem) int {
+			if a.At.File != b.At.File && (a.At.File == mainFile || b.At.File == mainFile) {
+				if a.At.File == mainFile {
+					return -1
+				}
+				return 1
+			}
+			return cmp.Or(strings.Compare(a.At.File, b.At.File),
+				cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
+		})
+	}
+}
+
+func (r *Report) errorf(at actionrules.Position, format string, args ...any) {
+	appendProblem(&r.Errors, at, "errors", format, args)
+}
+
+func (r *Report) warnf(at actionrules.Position, format string, args ...any) {
+	appendProblem(&r.Warnings, at, "warnings", format, args)
+}
+
+func (r *Report) notef(at actionrules.Position, format string, args ...any) {
+	appendProblem(&r.Notes, at, "notes", format, args)
+}
+
+// full says that no further error will be listed.
+func (r *Report) full() bool { return len(r.Errors) >= maxProblems }
+
+func appendProblem(list *[]Problem, at actionrules.Position, what, format string, args []any) {
+	switch n := len(*list); {
+	case n < maxProblems-1:
+		*list = append(*list, Problem{at, fmt.Sprintf(format, args...)})
+	case n == maxProblems-1:
+		*list = append(*list, Problem{at, fmt.Sprintf("too many %s: from here on not all of them are listed", what)})
+	}
+}
+
+// quote shows a piece of the file on one line, cut where it is long. Backslashes
+// stay as they are: they matter in patterns.
+func quote(s string) string {
+	return `"` + strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, clip(s)) + `"`
+}
+
+func clip(s string) string {
+	const most = 80
+	n := 0
+	for i := range s {
+		if n++; n > most {
+			return s[:i] + "..."
+		}
+	}
+	return s
+}

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// rootList collects the roots of a Crawler.
+type rootList struct {
+	roots []actionrules.Root
+	seen  map[string]actionrules.Position
+}
+
+// roots reads Root and Roots elements in the order of the file.
+func (p *parser) roots(crawler *node) []actionrules.Root {
+	list := rootList{seen: make(map[string]actionrules.Position)}
+	for _, n := range crawler.children {
+		switch n.spec.Name {
+		case "Root":
+			p.root(n, &list)
+		case "Roots":
+			p.rootsFile(n, &list)
+		}
+	}
+	return list.roots
+}
+
+func (p *parser) root(n *node, list *rootList) {
+	kvs := p.keyValues(n.attr("kvs"))
+	a := n.attr("url")
+	if a == nil {
+		return
+	}
+	raw := string(p.src.data[a.value:a.end])
+	shown := a.text
+	if strings.Contains(raw, "${") {
+		shown = raw
+	}
+	p.addRoot(list, actionrules.Root{
+		Site: n.boolean("site"), Priority: int(n.number("priority")),
+		Group: n.str("group"), KVs: kvs, At: p.position(a.value),
+	}, a.text, shown)
+}
+
+// addRoot parses a root's URL; shown is how messages name it.
+func (p *parser) addRoot(list *rootList, r actionrules.Root, raw, shown string) {
+	u, err := weburl.Parse(strings.TrimSpace(raw))
+	if err != nil {
+		if !p.report.full() {
+			p.report.errorf(r.At, "root %s %s", quote(shown), rootComplaint(strings.TrimSpace(raw), err))
+		}
+		return
+	}
+	if first, twice := list.seen[u.String()]; twice {
+		p.report.warnf(r.At, "root %s is written twice (first at %s)", quote(shown), first)
+		return
+	}
+	list.seen[u.String()] = r.At
+	r.URL = u
+	list.roots = append(list.roots, r)
+}
+
+// rootComplaint says what is wrong with a root and what to write.
+func rootComplaint(raw string, err error) string {
+	if errors.Is(err, weburl.ErrTooLong) {
+		return "is longer than 4096 bytes"
+	}
+	if !strings.Contains(raw, "://") && !strings.HasPrefix(raw, "/") || strings.HasPrefix(raw, "//") {
+		host, _, _ := strings.Cut(strings.TrimPrefix(raw, "//"), "/")
+		guess, guessErr := weburl.Parse("http://" + strings.TrimPrefix(raw, "//"))
+		if guessErr == nil && (strings.ContainsAny(host, ".:") || host == "localhost") && !strings.Contains(host, "@") {
+			return "has no scheme: write " + clip(guess.String())
+		}
+	}
+	if errors.Is(err, weburl.ErrScheme) {
+		return "is not an http or https URL"
+	}
+	return "is not an absolute URL: write one with scheme and host, such as http://www.example.com/"
+}
+
+// rootsFile reads one URL a line.
+func (p *parser) rootsFile(n *node, list *rootList) {
+	a := n.attr("file")
+	if a == nil {
+		return
+	}
+	path := p.resolvePath(a.text)
+	raw, err := p.lookups.ReadFile(path)
+	if err != nil {
+		p.errorf(a.value, "%s cannot be read: %v", quote(path), cause(err))
+		return
+	}
+	src, ok := p.decode(path, raw)
+	if !ok {
+		return
+	}
+	for start := 0; start < len(src.data); {
+		end := len(src.data)
+		if i := bytes.IndexAny(src.data[start:], "\r\n"); i >= 0 {
+			end = start + i
+		}
+		line := src.data[start:end]
+		text := string(bytes.TrimSpace(line))
+		if text != "" && text[0] != '#' {
+			at := src.position(start + len(line) - len(bytes.TrimLeft(line, " \t")))
+			p.addRoot(list, actionrules.Root{Site: true, Group: "default", At: at}, text, text)
+		}
+		start = end + 1
+	}
+}
+
+// keyValues reads k1=v1;k2=v2.
+func (p *parser) keyValues(a *attr) []actionrules.Meta {
+	if a == nil {
+		return nil
+	}
+	var out []actionrules.Meta
+	offset := 0
+	for _, pair := range strings.Split(a.text, ";") {
+		key, value, ok := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
+		switch {
+		case strings.TrimSpace(pair) == "": // a ; at the end
+		case !ok || key == "":
+			p.errorf(p.valueOffset(a, offset), "kvs: %s is not of the form key=value: write k1=v1;k2=v2", quote(pair))
+		default:
+			out = append(out, actionrules.Meta{Name: key, Value: strings.TrimSpace(value)})
+		}
+		offset += len(pair) + 1
+	}
+	return out
+}
+
+// valueOffset is the place in the file of byte n of an attribute's value; its
+// beginning where variables made the value longer.
+func (p *parser) valueOffset(a *attr, n int) int {
+	raw := p.src.data[a.value:a.end]
+	if bytes.Contains(raw, []byte("${")) {
+		return a.value
+	}
+	return a.value + rawLength(raw, n)
+}

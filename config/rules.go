@@ -1,0 +1,269 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// rules builds and compiles the rule set of a Crawler.
+func (p *parser) rules(crawler *node, c *Crawler) {
+	c.Rules = actionrules.RuleSet{
+		DefaultAccept:      crawler.boolean("defaultAccept"),
+		DefaultIndex:       crawler.boolean("defaultIndex"),
+		DefaultFollow:      crawler.boolean("defaultFollow"),
+		DefaultFollowRoots: crawler.boolean("defaultFollowRoots"),
+		Roots:              p.roots(crawler),
+	}
+	for _, block := range crawler.children {
+		if block.spec.Name != "Rules" {
+			continue
+		}
+		for _, n := range block.children {
+			if r, ok := p.rule(n, block.str("group")); ok {
+				c.Rules.Rules = append(c.Rules.Rules, r)
+			}
+		}
+	}
+	engine, errs := actionrules.Compile(c.Rules)
+	c.Engine = engine
+	p.compileErrors(errs)
+}
+
+// rule builds one rule; ok is false where its structure is wrong. Then its
+// conditions are compiled by themselves, so that their errors are seen, too.
+func (p *parser) rule(n *node, group string) (r actionrules.Rule, ok bool) {
+	r = actionrules.Rule{Group: group, At: p.position(n.at)}
+	if len(n.children) == 0 {
+		if !n.lost {
+			p.errorf(n.at, "<Rule> is empty: write one condition, then one or more actions")
+		}
+		return r, false
+	}
+	conditions := p.ruleParts(n, &r)
+	ok = len(conditions) == 1 && conditions[0] != nil && len(r.Then) > 0
+	if ok {
+		r.If = conditions[0]
+		return r, true
+	}
+	for _, c := range conditions {
+		if c != nil {
+			_, errs := actionrules.CompileCondition(c)
+			p.compileErrors(errs)
+		}
+	}
+	return r, false
+}
+
+// ruleParts sorts the children of a rule into conditions and actions, and
+// reports an order other than one condition and then actions.
+func (p *parser) ruleParts(n *node, r *actionrules.Rule) []actionrules.Condition {
+	var conditions []actionrules.Condition
+	first, early := -1, false
+	for i, child := range n.children {
+		name := child.spec.Name
+		switch {
+		case child.spec.Role == Action:
+			if len(conditions) == 0 && !early {
+				early = true
+				p.actionFirst(n, child, i)
+			}
+			if a, ok := p.action(child); ok {
+				r.Then = append(r.Then, a)
+			}
+			continue
+		case len(conditions) > 0 && n.children[i-1].spec.Role == Action:
+			p.errorf(child.at, "<%s> is a condition where an action belongs: a <Rule> is one condition and then actions; begin another <Rule>, or join conditions by <And> or <Or>", name)
+		case len(conditions) > 0:
+			p.errorf(child.at, "<%s> is a second condition (the first is at %s): a <Rule> has one; join them by <And> or <Or>", name, p.lineAndColumn(first))
+		default:
+			first = child.at
+		}
+		conditions = append(conditions, p.condition(child, 0))
+	}
+	if len(conditions) > 0 && len(r.Then) == 0 && !p.hasAction(n) && !n.lost {
+		p.errorf(n.at, "<Rule> has no action: write one or more, such as <Accept/>, behind its condition")
+	}
+	return conditions
+}
+
+// actionFirst reports an action that no condition precedes.
+func (p *parser) actionFirst(rule, action *node, index int) {
+	for _, later := range rule.children[index:] {
+		if later.spec.Role == Condition {
+			p.errorf(action.at, "<%s> is an action before the condition: write the condition first", action.spec.Name)
+			return
+		}
+	}
+	if !rule.lost {
+		p.errorf(rule.at, "<Rule> has no condition: write one before its actions")
+	}
+}
+
+func (p *parser) hasAction(rule *node) bool {
+	for _, child := range rule.children {
+		if child.spec.Role == Action {
+			return true
+		}
+	}
+	return false
+}
+
+// action builds an action; ok is false where an attribute was refused.
+func (p *parser) action(n *node) (a actionrules.Action, ok bool) {
+	for _, spec := range n.spec.Attributes {
+		if spec.Required && !n.written(spec.Name) {
+			return a, false
+		}
+	}
+	verb, _ := actionrules.ParseVerb(n.spec.Name)
+	a.Verb = verb
+	switch verb {
+	case actionrules.SetSource:
+		a.Name = n.str("name")
+	case actionrules.AddMeta:
+		a.Name, a.Value = n.str("name"), n.str("value")
+	case actionrules.Priority:
+		a.Shift = int(n.number("shift"))
+	}
+	return a, true
+}
+
+// condition builds a condition that depth others enclose; nil where it is
+// faulty and reported.
+func (p *parser) condition(n *node, depth int) actionrules.Condition {
+	if depth > maxConditionDepth {
+		p.errorf(n.at, "conditions are nested deeper than %d: join nested <And> and <Or>", maxConditionDepth)
+		return nil
+	}
+	switch n.spec.Name {
+	case "And":
+		if of := p.conditions(n, depth); len(of) > 0 {
+			return actionrules.And{Of: of}
+		}
+	case "Or":
+		if of := p.conditions(n, depth); len(of) > 0 {
+			return actionrules.Or{Of: of}
+		}
+	case "Not":
+		of := p.conditions(n, depth)
+		if len(n.children) > 1 {
+			p.errorf(n.children[1].at, "<%s> is a second condition in <Not>, which has one: join them by <And> or <Or>", n.children[1].spec.Name)
+		}
+		if len(of) > 0 {
+			return actionrules.Not{Of: of[0]}
+		}
+	default:
+		return p.match(n)
+	}
+	return nil
+}
+
+// conditions builds those inside And, Or or Not.
+func (p *parser) conditions(n *node, depth int) []actionrules.Condition {
+	if len(n.children) == 0 && !n.lost {
+		p.errorf(n.at, "<%s> is empty: write a condition inside", n.spec.Name)
+	}
+	out := make([]actionrules.Condition, 0, len(n.children))
+	for _, child := range n.children {
+		if c := p.condition(child, depth+1); c != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// match builds an Atom or a shortcut.
+func (p *parser) match(n *node) actionrules.Condition {
+	value := n.attr("value")
+	if val := n.attr("val"); val != nil {
+		if value != nil {
+			p.errorf(val.name, "<%s> has both value (at %s) and val, which mean the same: remove one", n.spec.Name, p.lineAndColumn(value.name))
+		}
+		value = val
+	}
+	if value == nil {
+		if n.missing("value") && n.missing("val") {
+			p.errorf(n.at, "<%s> needs the attribute value (or val)", n.spec.Name)
+		}
+		return nil
+	}
+	norm := actionrules.Norm(n.choice("norm"))
+	re, at := !n.boolean("litteral"), p.position(value.value)
+	switch n.spec.Name {
+	case "Atom":
+		if !n.written("kind") {
+			return nil
+		}
+		return actionrules.Atom{
+			Field: actionrules.Field(n.choice("field")), Kind: actionrules.Kind(n.choice("kind")),
+			Norm: norm, Value: value.text, Regexp: re, At: at,
+		}
+	case "Length":
+		return actionrules.Length(actionrules.Field(n.choice("field")), value.text, norm, re, at)
+	default:
+		return shortcut(n.spec.Name)(value.text, norm, re, at)
+	}
+}
+
+func shortcut(name string) func(string, actionrules.Norm, bool, actionrules.Position) actionrules.Condition {
+	switch name {
+	case "Domain":
+		return actionrules.Domain
+	case "Path":
+		return actionrules.Path
+	case "Ext":
+		return actionrules.Ext
+	case "Host":
+		return actionrules.Host
+	case "Url":
+		return actionrules.URL
+	case "Scheme":
+		return actionrules.Scheme
+	case "Query":
+		return actionrules.Query
+	default:
+		return actionrules.InQuery
+	}
+}
+
+// compileErrors reports what actionrules found. Its positions count characters
+// of the value as read; the file may write them longer (&amp;, ${ENV}).
+func (p *parser) compileErrors(errs []error) {
+	for _, err := range errs {
+		var fault *actionrules.Error
+		if !errors.As(err, &fault) {
+			p.errorf(0, "%v", err)
+			continue
+		}
+		pattern, ok := errors.AsType[*actionrules.PatternError](fault.Err)
+		if !ok {
+			p.report.errorf(fault.At, "%v", fault.Err)
+			continue
+		}
+		begin := fault.At
+		begin.Column -= pattern.Offset
+		p.errorf(p.patternOffset(p.src.offset(begin), pattern), "in the pattern: %s", pattern.Text)
+	}
+}
+
+// patternOffset is the place in the file of a fault inside of the value that
+// begins at start.
+func (p *parser) patternOffset(start int, fault *actionrules.PatternError) int {
+	data := p.src.data
+	if start == 0 {
+		return 0
+	}
+	length := bytes.IndexByte(data[start:], data[start-1]) // the quote that opened it
+	if length < 0 || bytes.Contains(data[start:start+length], []byte("${")) {
+		return start
+	}
+	n := 0
+	for i := 0; i < fault.Offset && n < len(fault.Value); i++ {
+		_, size := utf8.DecodeRuneInString(fault.Value[n:])
+		n += size
+	}
+	return start + rawLength(data[start:start+length], n)
+}

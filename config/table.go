@@ -1,0 +1,182 @@
+package config
+
+import "slices"
+
+// Type is what an attribute's value must look like.
+type Type uint8
+
+// The types. Numbers are decimal; Milliseconds and Seconds become durations.
+const (
+	String Type = iota
+	Bool
+	Int
+	Milliseconds
+	Seconds
+	Bytes
+	Enum         // one of Attribute.Values
+	SecretString // ${ENV} or file:PATH; printed nowhere
+	HTTPURL      // absolute http or https URL
+	HeaderValue  // printable ASCII
+	Product      // product token of RFC 9309 section 2.2.1
+	KeyValues    // k1=v1;k2=v2
+	Pattern      // reversed escaping, or RE2 where litteral is false
+	Path         // a file, relative to the configuration's folder
+)
+
+// Status is what this version does with an element or attribute.
+type Status uint8
+
+// The statuses.
+const (
+	// Supported does what Doc says.
+	Supported Status = iota
+	// NoEffect is CloudView's own: accepted, and listed as a note.
+	NoEffect
+	// Ineffective is not done by this version yet and harmless to ignore: a warning.
+	Ineffective
+	// Refused is not done by this version yet, and ignoring it would crawl, index
+	// or push what the writer forbade, or lose data: an error.
+	Refused
+)
+
+// Attribute describes one attribute of an element.
+type Attribute struct {
+	Name string
+	Type Type
+	// Default is the value where the attribute is not written.
+	Default string
+	// Min and Max, both inside, bound a number (in the attribute's own unit).
+	Min, Max int64
+	// Values are an Enum's; NotYet those of them that this version refuses.
+	Values, NotYet []string
+	// Required attributes must be written, and not be empty unless MayBeEmpty.
+	Required, MayBeEmpty bool
+	// Kind restricts the attribute to elements whose attribute kind has this value.
+	Kind   string
+	Status Status
+	// Inert is the value that asks for nothing beyond what this version does, so
+	// that writing it is neither an error nor a warning.
+	Inert string
+	// Doc is one sentence for the reference.
+	Doc string
+}
+
+// Role is what an element is in a rule.
+type Role uint8
+
+// The roles.
+const (
+	Setting Role = iota // everything that is neither condition nor action
+	Condition
+	Action
+)
+
+// Element describes one element of CrawlConfig.xml. Its name is unique.
+type Element struct {
+	Name string
+	Role Role
+	// Parents are the elements in which it can stand; none for CrawlConfig.
+	Parents []string
+	// Once: at most one in its parent.
+	Once bool
+	// Text: it has text as its content.
+	Text bool
+	// Open: what is inside of it is not looked at.
+	Open       bool
+	Attributes []Attribute
+	Status     Status
+	// Doc is one sentence for the reference.
+	Doc string
+}
+
+// Elements is the one table of CrawlConfig.xml, in the order of the reference:
+// element, parents, attributes with type, default and range, and what this
+// version does with them. The slices are the caller's own.
+func Elements() []Element {
+	return slices.Concat(frameElements(), crawlElements(), spaceElements(), fetchElements(),
+		conditionElements(), actionElements())
+}
+
+// schema is the table made ready for parsing.
+type schema struct {
+	elements map[string]*Element
+	children map[string][]string // parent: names of its children, in table order
+}
+
+func newSchema() *schema {
+	s := &schema{elements: make(map[string]*Element), children: make(map[string][]string)}
+	table := Elements()
+	for i := range table {
+		e := &table[i]
+		s.elements[e.Name] = e
+		for _, parent := range e.Parents {
+			s.children[parent] = append(s.children[parent], e.Name)
+		}
+	}
+	return s
+}
+
+// attribute is the description of one attribute, nil if there is none.
+func (e *Element) attribute(name string) *Attribute {
+	for i := range e.Attributes {
+		if e.Attributes[i].Name == name {
+			return &e.Attributes[i]
+		}
+	}
+	return nil
+}
+
+func (e *Element) attributeNames() []string {
+	names := make([]string, len(e.Attributes))
+	for i := range e.Attributes {
+		names[i] = e.Attributes[i].Name
+	}
+	return names
+}
+
+// isNumber says whether values of the type are whole numbers with a range.
+func (t Type) isNumber() bool {
+	return t == Int || t == Milliseconds || t == Seconds || t == Bytes
+}
+
+// ranged builds an attribute that is a number.
+func ranged(name string, t Type, def string, least, most int64, doc string) Attribute {
+	return Attribute{Name: name, Type: t, Default: def, Min: least, Max: most, Doc: doc}
+}
+
+// boolean builds an attribute that is true or false.
+func boolean(name, def, doc string) Attribute {
+	return Attribute{Name: name, Type: Bool, Default: def, Doc: doc}
+}
+
+// required builds a string attribute that must be written.
+func required(name string, t Type, doc string) Attribute {
+	return Attribute{Name: name, Type: t, Required: true, Doc: doc}
+}
+
+// text builds a string attribute that may be left out.
+func text(name string, t Type, def, doc string) Attribute {
+	return Attribute{Name: name, Type: t, Default: def, Doc: doc}
+}
+
+// refused marks an attribute that this version must not ignore unless it has
+// the inert value.
+func refused(inert string, a Attribute) Attribute {
+	a.Status, a.Inert = Refused, inert
+	return a
+}
+
+// ineffective marks an attribute that this version ignores.
+func ineffective(inert string, a Attribute) Attribute {
+	a.Status, a.Inert = Ineffective, inert
+	return a
+}
+
+// noEffect lists CloudView's own attributes.
+func noEffect(names ...string) []Attribute {
+	var out []Attribute
+	for _, name := range names {
+		out = append(out, Attribute{Name: name, Status: NoEffect, Doc: "CloudView's own: accepted, has no effect here."})
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package config
+
+// crawlElements are the targets of documents and the times of refreshes.
+func crawlElements() []Element {
+	return []Element{
+		{Name: "Push", Parents: []string{"Crawler"}, Attributes: []Attribute{
+			{Name: "kind", Type: Enum, Default: "file",
+				Values: []string{"file", "papi", "elasticsearch", "opensearch", "solr", "funnelback", "webhook"},
+				NotYet: []string{"elasticsearch", "opensearch", "solr", "funnelback", "webhook"},
+				Doc:    "Protocol of the target."},
+			text("name", String, "", "Name of the target, unique in its Crawler and the same over restarts; the kind where absent."),
+			text("source", String, "", "Pushes documents of this source only; all where absent."),
+			boolean("content", "", "Whether page bytes are pushed too: false where absent for file, true for papi."),
+			forKind("file", text("dir", Path, "", "Folder of the files; out in the data directory where absent.")),
+			forKind("file", ranged("rotateBytes", Bytes, "104857600", 1024, 1<<40, "Size at which a new file is begun.")),
+			forKind("file", ineffective("0", ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a file is removed; 0: never."))),
+			forKind("papi", text("url", HTTPURL, "", "Server of the Push API, such as http://host:10002; required.")),
+			forKind("papi", text("connector", String, "", "Name of the connector that the documents belong to; required.")),
+			forKind("papi", text("user", String, "", "User of HTTP Basic authentication.")),
+			forKind("papi", text("password", SecretString, "", "Password of HTTP Basic authentication; ${ENV} or file:PATH keep it out of the file.")),
+			forKind("papi", ranged("batchCount", Int, "100", 1, 100_000, "Most documents of one request.")),
+			forKind("papi", ranged("batchBytes", Bytes, "8388608", 1024, giB, "Size at which a request is sent.")),
+			forKind("papi", ranged("batchAgeMS", Milliseconds, "1000", 0, 3_600_000, "Longest wait for more documents.")),
+			forKind("papi", text("syncParameter", String, "PAPI_sync", "Parameter of set_checkpoint that asks for a synced checkpoint (ours: not documented by the vendor).")),
+			forKind("papi", text("stampPart", String, "stamp", "Part of add_documents that carries the stamp; none where empty (ours: not documented by the vendor).")),
+			forKind("papi", text("classDirective", String, "datamodel_class", "Directive that carries the data model class (ours: not documented by the vendor).")),
+			forKind("papi", text("dataModelClass", String, "", "Data model class of the documents; the server's own where empty.")),
+			forKind("papi", Attribute{Name: "deleteIn", Type: Enum, Default: "body", Values: []string{"body", "url"},
+				Doc: "Where delete_documents carries its URLs (ours: not documented by the vendor)."}),
+		}, Doc: "A target that gets all documents and deletions; without any there is one of kind file."},
+		{Name: "Refresh", Parents: []string{"Crawler"}, Status: Refused, Attributes: []Attribute{
+			required("schedule", String, "When, in cron syntax and local time."),
+			text("group", String, "", "Refreshes the sites of this group's roots only."),
+		}, Doc: "Sends documents to the index source at fixed times."},
+	}
+}
+
+func forKind(kind string, a Attribute) Attribute {
+	a.Kind = kind
+	return a
+}
+
+// spaceElements are the gates before the rules.
+func spaceElements() []Element {
+	crawler := []string{"Crawler"}
+	gates := []Element{
+		{Name: "CrawlSpace", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("rules", Path, "", "File of crawl-space rules."),
+			text("global", Path, "", "File of global crawl-space rules."),
+			{Name: "hostCase", Type: Enum, Default: "exact", Values: []string{"exact", "fold"}, Doc: "Whether host names are compared with their case."},
+			ranged("maxPathDepth", Int, "", 0, 1000, "Most slashes in the path after the first; no limit where absent."),
+			ranged("maxLinkDepth", Int, "", 0, 1_000_000, "Most links from a start URL; no limit where absent."),
+		}, Doc: "Crawl-space rules by domain, prefix and address, and depth limits."},
+		{Name: "Patterns", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("include", String, "", "Substrings separated by commas of which a URL must contain one, or regexp: and an expression."),
+			text("exclude", String, "", "Substrings of which a URL must contain none, or regexp: and an expression."),
+		}, Doc: "Include and exclude patterns."},
+		{Name: "RejectList", Parents: crawler, Once: true, Attributes: []Attribute{
+			required("file", Path, "File with one pattern a line."),
+			ranged("checkpointS", Seconds, "60", 1, day, "How often it is read again."),
+		}, Doc: "Patterns that are excluded while the crawl goes on."},
+		{Name: "Kill", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("exact", Path, "", "File with one URL a line."),
+			text("patterns", Path, "", "File with one substring or regexp: a line."),
+		}, Doc: "URLs that are crawled and followed and kept out of the index."},
+		{Name: "StartURLMatch", Parents: crawler, Once: true, Attributes: []Attribute{
+			boolean("host", "true", "A URL must share the host of a start URL."),
+			boolean("scheme", "true", "A URL must share its scheme, too."),
+		}, Doc: "Keeps the crawl on the hosts of its start URLs."},
+		{Name: "Discovery", Parents: crawler, Once: true, Attributes: []Attribute{
+			boolean("enabled", "true", "Whether links are followed at all."),
+			ranged("intervalS", Seconds, "3600", 1, year, "Time between two rounds over the start URLs."),
+		}, Doc: "Discovery of URLs in rounds."},
+		{Name: "MustContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain one of them."},
+		{Name: "MustNotContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain none of them."},
+		{Name: "QueryFilter", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("keep", String, "", "Query parameters that stay, separated by commas; id always stays."),
+		}, Doc: "Drops all other query parameters from URLs."},
+		{Name: "IgnoredExtensions", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("list", String, "", "Replaces the default list; separated by , or ;."),
+			text("extra", String, "", "Added to the list."),
+			text("always", String, "", "Added to the list."),
+		}, Doc: "URLs whose path ends in one of these extensions are not visited."},
+		{Name: "MimeTypes", Parents: crawler, Once: true, Doc: "MIME types that mimeTypesMode includes or excludes."},
+		{Name: "MimeType", Parents: []string{"IgnoredExtensions", "MimeTypes"}, Attributes: []Attribute{
+			required("type", String, "MIME type, such as video/mp4."),
+			text("extension", String, "", "The extension that belongs to it."),
+		}, Doc: "A MIME type."},
+		{Name: "RemoveElements", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("names", String, "header,footer", "Elements whose text is left out."),
+			text("classes", String, "noindex", "Classes of elements whose text is left out."),
+			text("selectors", String, "", "CSS selectors of elements whose text is left out."),
+		}, Doc: "Parts of pages that are not indexed; their links are still found."},
+		{Name: "MetadataMapping", Parents: crawler, Once: true, Attributes: []Attribute{
+			boolean("keepUnmapped", "false", "Whether metas that are not mapped pass."),
+		}, Doc: "Renames metas of pages."},
+		{Name: "Map", Parents: []string{"MetadataMapping"}, Attributes: []Attribute{
+			required("from", String, "Name or property of the meta in the page."),
+			required("to", String, "Field that it feeds."),
+		}, Doc: "One mapping."},
+		{Name: "Traps", Parents: crawler, Once: true, Attributes: []Attribute{
+			ranged("maxURLsPerHost", Int, "", 1, 1_000_000_000, "Budget of URLs for a host; no limit where absent."),
+		}, Doc: "Refuses URLs that look like endless loops and calendars."},
+	}
+	return refuseAll(gates)
+}
+
+// fetchElements are settings of requests and further sources of URLs.
+func fetchElements() []Element {
+	crawler := []string{"Crawler"}
+	return refuseAll([]Element{
+		{Name: "Throttle", Parents: crawler, Attributes: []Attribute{
+			ranged("throttleTimeMS", Milliseconds, "", 0, day*1000, "Pause for these URLs' hosts."),
+			ranged("maxConnectionsPerHost", Int, "", 1, 1000, "Requests at once to such a host."),
+			text("hours", String, "", "Hours of the day in which requests are allowed, such as 22-6."),
+		}, Doc: "Politeness for the hosts that its condition matches."},
+		{Name: "Fetch", Parents: crawler, Attributes: []Attribute{
+			text("caFile", Path, "", "Certificates of further authorities."),
+			boolean("insecureTLS", "false", "Accepts any certificate."),
+			boolean("ignoreRobotsTxt", "", "Fetches what robots.txt forbids."),
+			{Name: "auth", Type: Enum, Values: []string{"basic", "digest", "ntlm", "form"}, Doc: "Kind of authentication."},
+			text("user", String, "", "User name."),
+			text("password", SecretString, "", "Password."),
+			text("loginURL", HTTPURL, "", "Page of the log-in form."),
+			text("proxy", String, "", "Proxy: http, https or socks5 URL."),
+			text("proxyUser", String, "", "User name at the proxy."),
+			text("proxyPassword", SecretString, "", "Password at the proxy."),
+		}, Doc: "Settings of requests for the URLs that its condition matches."},
+		{Name: "Header", Parents: []string{"Fetch"}, Attributes: []Attribute{
+			required("name", HeaderValue, "Name of the header."),
+			required("value", SecretString, "Its value."),
+		}, Doc: "An extra request header."},
+		{Name: "Addresses", Parents: crawler, Once: true, Attributes: []Attribute{
+			{Name: "private", Type: Enum, Default: "allow", Values: []string{"allow", "deny"}, Doc: "Whether private addresses may be dialled."},
+		}, Doc: "IP addresses that may be dialled."},
+		{Name: "Sitemap", Parents: crawler, Attributes: []Attribute{
+			required("url", String, "Where the sitemap is."),
+		}, Doc: "A sitemap."},
+		{Name: "Feed", Parents: crawler, Attributes: []Attribute{
+			required("url", String, "Where the feed is."),
+			boolean("indexItems", "false", "Whether its entries are documents, too."),
+		}, Doc: "An RSS or Atom feed."},
+		{Name: "XMLDocuments", Parents: crawler, Attributes: []Attribute{
+			required("url", String, "Where the file is."),
+			required("path", String, "Elements that are documents, such as //item."),
+		}, Doc: "An XML file with one document an element."},
+	})
+}
+
+func refuseAll(elements []Element) []Element {
+	for i := range elements {
+		elements[i].Status = Refused
+	}
+	return elements
+}

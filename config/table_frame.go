@@ -1,0 +1,133 @@
+package config
+
+import "slices"
+
+const (
+	day  = 86_400
+	year = 366 * day
+	giB  = 1 << 30
+)
+
+// frameElements are CrawlConfig, Crawler and what names the roots and weights.
+func frameElements() []Element {
+	own := noEffect("crawlerServer", "connectorServer", "buildGroup", "documentsType", "dataModel",
+		"storeTextOnly", "enableConvertProcessor", "verbose", "version")
+	return []Element{
+		{Name: "CrawlConfig", Attributes: own,
+			Doc: "The outermost element."},
+		{Name: "CustomCrawlConfig", Parents: []string{"CrawlConfig", "Crawler"}, Open: true, Status: NoEffect,
+			Doc: "CloudView's own: accepted with all that is inside, has no effect here."},
+		{Name: "Crawler", Parents: []string{"CrawlConfig"},
+			Attributes: slices.Concat(crawlerAttributes(), politenessAttributes(), failureAttributes(),
+				fetchAttributes(), readAttributes(), own),
+			Doc: "One crawl with its own roots, rules and store; a file has one or several."},
+		{Name: "Root", Parents: []string{"Crawler"}, Attributes: []Attribute{
+			required("url", String, "Start URL, absolute, http or https."),
+			boolean("site", "true", "Whether all URLs of the root's site start accepted, indexed and followed."),
+			ranged("priority", Int, "0", -2, 2, "Added to the number of the fifo: -2 is taken first, 2 last."),
+			text("group", String, "default", "Label that ties the root to Rules of the same group for checks; it isolates nothing."),
+			text("kvs", KeyValues, "", "Metas of the documents of the root's site, as k1=v1;k2=v2."),
+		}, Doc: "A start URL."},
+		{Name: "Roots", Parents: []string{"Crawler"}, Attributes: []Attribute{
+			required("file", Path, "File with one start URL a line; empty lines and lines that begin with # are skipped."),
+		}, Doc: "Start URLs from a file, each like a Root without further attributes."},
+		{Name: "CrawlSchedulerConfig", Parents: []string{"Crawler"}, Once: true,
+			Doc: "Weights of the six URL sources."},
+		{Name: "Fifo", Parents: []string{"CrawlSchedulerConfig"}, Attributes: []Attribute{
+			{Name: "name", Type: Enum, Required: true, Values: sourceNames(), Doc: "The source."},
+			{Name: "weight", Type: Int, Required: true, Max: 1_000_000, Doc: "Its share of the picks; 0 switches it off."},
+		}, Doc: "The weight of one source; the others keep their defaults (10000, 2000, 1000, 100, 10, 1)."},
+	}
+}
+
+// sourceNames are the six URL sources by their numbers.
+func sourceNames() []string {
+	return []string{"user", "redir", "index", "index_follow", "follow", "refresh"}
+}
+
+func crawlerAttributes() []Attribute {
+	return []Attribute{
+		required("name", String, "Name of the Crawler, unique in the file; it also names a folder, so it has no slash."),
+		ranged("nthreads", Int, "1", 1, 10_000, "How many URLs are fetched at once."),
+		boolean("defaultAccept", "false", "Start state of a URL outside of all sites: accepted."),
+		boolean("defaultIndex", "false", "Start state of a URL outside of all sites: indexed."),
+		boolean("defaultFollow", "false", "Start state of a URL outside of all sites: its links are followed."),
+		boolean("defaultFollowRoots", "true", "Whether roots are followed unless a rule says otherwise."),
+		boolean("indexRedirectSources", "true", "Whether the source of a redirect becomes an alias meta of its target."),
+		boolean("smartRefresh", "false", "Whether documents are fetched again by an estimate of how often they change."),
+		ranged("smartRefreshMinAgeS", Seconds, "86400", 0, 100*year, "Least age of a document before smart refresh."),
+		ranged("smartRefreshMaxAgeS", Seconds, "604800", 0, 100*year, "Greatest age of a document before smart refresh."),
+		boolean("pushUnchanged", "false", "Whether documents with the same hash are pushed again."),
+		ranged("outboxMaxBytes", Bytes, "4294967296", 1<<20, 1<<50, "Size of unsent documents at which the crawl waits."),
+		{Name: "durability", Type: Enum, Default: "sync", Values: []string{"sync", "os"},
+			Doc: "sync: a commit survives a power loss; os: it survives the end of the process."},
+		ineffective("", text("fetcher", String, "", "Name of CloudView's fetcher settings; one fetcher serves all.")),
+		ineffective("", ranged("minimumAgedS", Seconds, "", 0, 100*year, "Fixed age after which documents are checked again.")),
+		ineffective("false", boolean("sitemapHints", "true", "Whether lastmod of sitemaps feeds the refresh estimate.")),
+	}
+}
+
+func politenessAttributes() []Attribute {
+	return []Attribute{
+		boolean("aggressive", "false", "Drops the pause between requests to a host and allows maxConnectionsPerHost at once."),
+		ranged("throttleTimeMS", Milliseconds, "2500", 0, day*1000, "Pause between the end of a request to a host and the start of the next."),
+		ranged("maxConnectionsPerHost", Int, "6", 1, 1000, "Requests at once to a host, with aggressive only."),
+		refused("false", boolean("perAddress", "false", "One request at a time to an IP address, too.")),
+		refused("0", ranged("sleepAfterLoadMS", Milliseconds, "0", 0, day*1000, "Added to the host's throttle.")),
+		refused("0", ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Requests a second of the whole crawl; 0 is no limit.")),
+		refused("0", ranged("maxBytesPerS", Bytes, "0", 0, 1<<40, "Bytes a second of the whole crawl; 0 is no limit.")),
+		boolean("ignoreRobotsTxt", "false", "Fetches what robots.txt forbids: with the owner's permission only."),
+		{Name: "robots", Type: Enum, Default: "standard", Values: []string{"standard", "original"}, NotYet: []string{"original"},
+			Doc: "standard is RFC 9309, original the 1994 text without Allow and wildcards."},
+		ineffective("false", boolean("crawlSitemaps", "true", "Reads the sitemaps that robots.txt names.")),
+		ineffective("", ranged("sitemapMaxBytes", Bytes, "52428800", 1, giB, "Largest sitemap that is read.")),
+		ineffective("", ranged("sitemapMaxLinks", Int, "50000", 1, 10_000_000, "Most links of one sitemap.")),
+	}
+}
+
+func failureAttributes() []Attribute {
+	return []Attribute{
+		{Name: "errorPolicy", Type: Enum, Default: "cloudview", Values: []string{"cloudview", "cautious", "smartsite"},
+			Doc: "Which failures delete a document: cloudview as the manual says, cautious treats server and TLS errors as temporary, smartsite deletes on any failure."},
+		ranged("maxTemporaryErrors", Int, "5", 1, 1000, "Temporary errors in a row that are too many."),
+		ranged("temporaryErrorMinS", Seconds, "86400", 0, year, "Time over which they must have lasted."),
+		ranged("errorRefreshS", Seconds, "", 1, 100*year, "Age at which documents in error are tried again; smartRefreshMaxAgeS where absent."),
+		{Name: "deletionBrake", Type: Enum, Default: "on", Values: []string{"on", "off"},
+			Doc: "Whether deletions are held when there are unusually many."},
+		ranged("deletionBrakeMin", Int, "100", 0, 1_000_000_000, "Deletions in the window that do not trip the brake; 0: not asked."),
+		ranged("deletionBrakePercent", Int, "20", 0, 100, "Percentage of the indexed documents that does not trip the brake; 0: not asked."),
+		ranged("deletionWindowS", Seconds, "3600", 1, year, "Window in which deletions are counted."),
+		refused("false", boolean("hostBrake", "true", "Holds the deletions of a host that fails as a whole.")),
+	}
+}
+
+func fetchAttributes() []Attribute {
+	return []Attribute{
+		boolean("disableConditionalGet", "false", "Never asks with ETag or Last-Modified."),
+		text("userAgent", HeaderValue, "", "User-Agent header, with a contact URL; the program's own where empty."),
+		text("robotsAgent", Product, "Sextant", "Product token looked for in robots.txt, robots metas and X-Robots-Tag."),
+		text("from", HeaderValue, "", "From header: an e-mail address of the operator."),
+		ranged("maxBodyBytes", Bytes, "10485760", 1024, giB, "Largest body after decompression; the rest is cut off."),
+		ineffective("", ranged("maxPdfBytes", Bytes, "10485760", 1024, giB, "Largest PDF.")),
+		ranged("maxRedirects", Int, "10", 0, 100, "Redirects in a row before a URL is given up."),
+		ranged("connectTimeoutMS", Milliseconds, "10000", 1, 3_600_000, "Time to connect, DNS included."),
+		ranged("tlsTimeoutMS", Milliseconds, "10000", 1, 3_600_000, "Time for the TLS handshake."),
+		ranged("firstByteTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time from the request to the answer's header."),
+		ranged("idleTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time without a byte while the body comes."),
+		ranged("downloadTimeoutMS", Milliseconds, "300000", 1, day*1000, "Time for the whole request."),
+		ineffective("false", boolean("enableCookies", "false", "Keeps cookies for all sites.")),
+	}
+}
+
+func readAttributes() []Attribute {
+	return []Attribute{
+		boolean("ignoreNofollow", "false", "Ignores nofollow in pages, links and X-Robots-Tag."),
+		boolean("ignoreNoindex", "false", "Ignores noindex in pages and X-Robots-Tag."),
+		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"}, NotYet: []string{"include"},
+			Doc: "Whether MimeTypes lists what is left out or all that is taken."},
+		ineffective("false", boolean("nearDuplicateDetector", "true", "Does not index near-duplicates of a document of the same source.")),
+		ineffective("false", boolean("patternsDetector", "true", "Learns session and calendar patterns that produce duplicates.")),
+		ineffective("false", boolean("enableSimpleSiteCollapsing", "false", "Gives documents the site's URL as meta collapse_key.")),
+		ineffective("0", ranged("simpleSiteCollapsingDepth", Int, "0", 0, 1000, "Path segments beyond which documents are collapsed.")),
+	}
+}

@@ -1,0 +1,221 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/beevik/etree"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// node is an element that the table knows, with those of its attributes that
+// were found valid.
+type node struct {
+	spec     *Element
+	at       int // offset of its start tag
+	attrs    []attr
+	children []*node
+	// What is written but was reported and left out: names of attributes, and
+	// whether elements inside. It keeps one fault from being reported as two.
+	faulty []string
+	lost   bool
+}
+
+// attr is a valid attribute.
+type attr struct {
+	spec *Attribute
+	place
+	text string // with ${ENV} and file: resolved
+}
+
+// parser turns a file into nodes and reports all that is wrong on the way.
+type parser struct {
+	src     *source
+	schema  *schema
+	layout  layout
+	number  int // of the element that is read next, in document order
+	lookups Lookups
+	report  *Report
+}
+
+// parseTree reads the file's elements; nil if its outermost one is not
+// CrawlConfig or the file is not well-formed.
+func (p *parser) parseTree() *node {
+	layout, f := scanLayout(p.src)
+	if f != nil {
+		p.report.errorf(p.src.position(f.offset), "%s", f.message)
+		return nil
+	}
+	p.layout = layout
+	doc := etree.NewDocument()
+	doc.ReadSettings.PreserveDuplicateAttrs = true
+	doc.ReadSettings.MaxDepth = maxElementDepth
+	if err := doc.ReadFromBytes(p.src.data); err != nil {
+		p.report.errorf(p.src.position(0), "not well-formed XML: %v", err)
+		return nil
+	}
+	root := doc.Root()
+	if root.Tag != "CrawlConfig" {
+		p.errorf(layout.marks[0].start, "the outermost element is <%s>: <CrawlConfig> is expected", clip(root.FullTag()))
+		return nil
+	}
+	return p.element(root, nil, nil)
+}
+
+func (p *parser) errorf(offset int, format string, args ...any) {
+	if !p.report.full() {
+		p.report.errorf(p.src.position(offset), format, args...)
+	}
+}
+
+func (p *parser) warnf(offset int, format string, args ...any) {
+	p.report.warnf(p.src.position(offset), format, args...)
+}
+
+func (p *parser) position(offset int) actionrules.Position { return p.src.position(offset) }
+
+// element reads one element and all inside of it; nil where it is not to be
+// looked at any further.
+func (p *parser) element(e *etree.Element, parent *node, scope *namespaces) *node {
+	number := p.number
+	p.number++
+	m := p.layout.marks[number]
+	scope = scope.enter(e)
+	spec := p.elementSpec(e, parent, m, scope)
+	if spec == nil {
+		p.number = m.next
+		return nil
+	}
+	n := &node{spec: spec, at: m.start}
+	p.attributes(n, e, m, scope)
+	if at, has := p.layout.texts[number]; has && !spec.Text {
+		p.errorf(at, "text inside of <%s>, which has none: remove it", spec.Name)
+	}
+	for _, child := range e.Child {
+		if child, ok := child.(*etree.Element); ok {
+			if c := p.element(child, n, scope); c != nil {
+				n.children = append(n.children, c)
+			} else {
+				n.lost = true
+			}
+		}
+	}
+	return n
+}
+
+// elementSpec looks an element up in the table. It is nil, and the reason is
+// reported, for what cannot stand here, what this version refuses, and what has
+// no effect.
+func (p *parser) elementSpec(e *etree.Element, parent *node, m mark, scope *namespaces) *Element {
+	if uri := scope.uri(e.Space); !knownNamespace(uri) {
+		p.errorf(m.start, "<%s> is in the namespace %s: write %s21 or %s21, or none", clip(e.FullTag()), quote(uri), crawlNamespace, rulesNamespace)
+		return nil
+	}
+	spec := p.schema.elements[e.Tag]
+	if parent == nil {
+		return spec
+	}
+	switch known := p.schema.children[parent.spec.Name]; {
+	case spec == nil:
+		p.errorf(m.start, "unknown element <%s> in <%s>%s", clip(e.Tag), parent.spec.Name, p.elementHint(e.Tag, known))
+		return nil
+	case !slices.Contains(known, e.Tag):
+		p.errorf(m.start, "%s", p.misplaced(spec, parent.spec))
+		return nil
+	}
+	switch spec.Status {
+	case NoEffect:
+		p.report.notef(p.position(m.start), "<%s> has no effect here", e.Tag)
+		return nil
+	case Ineffective:
+		p.warnf(m.start, "<%s> is not in this version yet and has no effect", e.Tag)
+		return nil
+	case Refused:
+		p.errorf(m.start, "<%s> is not supported by this version yet", e.Tag)
+		return nil
+	}
+	if spec.Once {
+		for _, sibling := range parent.children {
+			if sibling.spec == spec {
+				p.errorf(m.start, "<%s> is written twice (first at %s): one <%s> has at most one",
+					e.Tag, p.lineAndColumn(sibling.at), parent.spec.Name)
+				return nil
+			}
+		}
+	}
+	return spec
+}
+
+// elementHint is what to write instead of an unknown element.
+func (p *parser) elementHint(name string, known []string) string {
+	if p.report.full() {
+		return ""
+	}
+	if near := nearest(name, known); near != "" {
+		return ": did you mean <" + near + ">?"
+	}
+	switch {
+	case len(known) == 0:
+		return ", which has no elements inside: remove it"
+	case len(known) <= 12:
+		return ": known here are <" + strings.Join(known, ">, <") + ">"
+	default:
+		return ""
+	}
+}
+
+// misplaced says where a known element belongs.
+func (p *parser) misplaced(spec, parent *Element) string {
+	name := "<" + spec.Name + ">"
+	switch {
+	case spec.Role == Action && parent.Role == Condition:
+		return name + " is an action and cannot stand in the condition <" + parent.Name + ">: write it behind the condition"
+	case spec.Role == Condition && parent.Role == Condition:
+		return name + " cannot stand in <" + parent.Name + ">: only <And>, <Or> and <Not> have conditions inside"
+	case spec.Role == Condition:
+		return name + " is a condition and cannot stand in <" + parent.Name + ">: its place is in a <Rule>"
+	case len(spec.Parents) == 0:
+		return name + " cannot stand in <" + parent.Name + ">: it is the outermost element"
+	}
+	return name + " cannot stand in <" + parent.Name + ">: its place is in <" + strings.Join(spec.Parents, "> or <") + ">"
+}
+
+func (p *parser) lineAndColumn(offset int) string {
+	_, s, _ := strings.Cut(p.position(offset).String(), p.src.file+":")
+	return s
+}
+
+// attr is the attribute of that name, nil if it is not written.
+func (n *node) attr(name string) *attr {
+	for i := range n.attrs {
+		if n.attrs[i].spec.Name == name {
+			return &n.attrs[i]
+		}
+	}
+	return nil
+}
+
+// written says whether the attribute stands in the file and is valid.
+func (n *node) written(name string) bool { return n.attr(name) != nil }
+
+// missing says whether the attribute does not stand in the file at all.
+func (n *node) missing(name string) bool {
+	return !n.written(name) && !slices.Contains(n.faulty, name)
+}
+
+// valueAt is where the attribute's value begins, or else the element.
+func (n *node) valueAt(name string) int {
+	if a := n.attr(name); a != nil {
+		return a.value
+	}
+	return n.at
+}
+
+// str is the attribute's value or its default.
+func (n *node) str(name string) string {
+	if a := n.attr(name); a != nil {
+		return a.text
+	}
+	return n.spec.attribute(name).Default
+}

@@ -1,0 +1,266 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/beevik/etree"
+)
+
+// attributes reads the attributes of n; the valid ones are kept.
+func (p *parser) attributes(n *node, e *etree.Element, m mark, scope *namespaces) {
+	places := attributePlaces(p.src.data, m)
+	if len(places) != len(e.Attr) { // the two readers disagree: never seen, and not to be guessed over
+		p.errorf(m.start, "the attributes of <%s> cannot be read: write each as name=\"value\"", n.spec.Name)
+		return
+	}
+	seen := make(map[string]int, len(e.Attr))
+	for i, a := range e.Attr {
+		at := places[i]
+		if first, twice := seen[a.FullKey()]; twice {
+			p.errorf(at.name, "attribute %s is written twice (first at %s): remove one", clip(a.FullKey()), p.lineAndColumn(first))
+			continue
+		}
+		seen[a.FullKey()] = at.name
+		if !isForeign(a, scope) && !p.attribute(n, a, at) {
+			n.faulty = append(n.faulty, a.Key)
+		}
+	}
+	for i := range n.spec.Attributes {
+		spec := &n.spec.Attributes[i]
+		if spec.Required && n.missing(spec.Name) {
+			p.errorf(n.at, "<%s> needs the attribute %s", n.spec.Name, spec.Name)
+		}
+	}
+}
+
+// attribute reads one attribute and keeps it; false if it was reported instead.
+func (p *parser) attribute(n *node, a etree.Attr, at place) bool {
+	var spec *Attribute
+	if a.Space == "" {
+		spec = n.spec.attribute(a.Key)
+	}
+	if spec == nil {
+		p.unknownAttribute(n, a, at)
+		return false
+	}
+	if spec.Status == NoEffect {
+		p.report.notef(p.position(at.name), "%s has no effect here", spec.Name)
+		return true
+	}
+	value, ok := p.resolve(spec, a.Value, at)
+	if !ok {
+		return false
+	}
+	if trimmed := strings.TrimSpace(value); spec.Type.isNumber() || spec.Type == Bool || spec.Type == Enum {
+		value = trimmed
+	}
+	if complaint := spec.check(value); complaint != "" {
+		p.errorf(at.value, "%s %s", p.written(spec, a.Value), complaint)
+		return false
+	}
+	if slices.Contains(spec.NotYet, value) || spec.Status == Refused && !spec.isInert(value) {
+		p.errorf(at.name, "%s is not supported by this version yet", p.written(spec, a.Value))
+		return false
+	}
+	if spec.Status == Ineffective && !spec.isInert(value) {
+		p.warnf(at.name, "%s is not in this version yet and has no effect", p.written(spec, a.Value))
+	}
+	n.attrs = append(n.attrs, attr{spec: spec, place: at, text: value})
+	return true
+}
+
+// unknownAttribute reports an attribute that the table does not have.
+func (p *parser) unknownAttribute(n *node, a etree.Attr, at place) {
+	if p.report.full() {
+		return
+	}
+	known := n.spec.attributeNames()
+	near := nearest(a.Key, known)
+	hint := ""
+	switch {
+	case a.Space != "" && slices.Contains(known, a.Key):
+		hint = ": write " + a.Key + " without prefix"
+	case near != "":
+		hint = ": did you mean " + near + "?"
+		n.faulty = append(n.faulty, near)
+	case len(known) == 0:
+		hint = ", which has no attributes: remove it"
+	case len(known) <= 12:
+		hint = ": known are " + strings.Join(known, ", ")
+	}
+	p.errorf(at.name, "unknown attribute %s of <%s>%s", clip(a.FullKey()), n.spec.Name, hint)
+}
+
+// written shows an attribute as it stands in the file, variables unresolved, so
+// that nothing secret can get into a message.
+func (p *parser) written(spec *Attribute, value string) string {
+	if spec.Type == SecretString {
+		return spec.Name
+	}
+	return spec.Name + "=" + quote(value)
+}
+
+// resolve replaces ${ENV}, and file:PATH where the attribute is a secret.
+func (p *parser) resolve(spec *Attribute, value string, at place) (string, bool) {
+	raw := p.src.data[at.value:at.end]
+	resolved, errs := expand(value, p.lookups.Env)
+	for _, e := range errs {
+		p.errorf(at.value+rawLength(raw, e.offset), "%s: %s", spec.Name, e.message)
+	}
+	if len(errs) > 0 {
+		return "", false
+	}
+	if spec.Type != SecretString || !strings.HasPrefix(value, "file:") {
+		return resolved, true
+	}
+	content, err := p.lookups.ReadFile(p.resolvePath(strings.TrimPrefix(resolved, "file:")))
+	if err != nil {
+		p.errorf(at.value, "%s: the file cannot be read: %v", spec.Name, cause(err))
+		return "", false
+	}
+	return strings.TrimRight(string(content), "\r\n"), true
+}
+
+// resolvePath makes a path of the file relative to the file's own folder.
+func (p *parser) resolvePath(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(p.src.file), path)
+}
+
+// cause is a file error without the path, which stands in the message already.
+func cause(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("no such file")
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// isInert says whether a value asks for nothing that this version lacks.
+func (a *Attribute) isInert(value string) bool {
+	if a.Type == Bool && a.Inert != "" {
+		return isTrue(value) == isTrue(a.Inert)
+	}
+	if a.Type.isNumber() && a.Inert != "" {
+		n, _ := strconv.ParseInt(value, 10, 64)
+		inert, _ := strconv.ParseInt(a.Inert, 10, 64)
+		return n == inert
+	}
+	return value == a.Inert
+}
+
+func isTrue(s string) bool { return s == "true" || s == "1" }
+
+// check says what is wrong with a value, in words that follow name="value", and
+// what to write instead; "" if it is valid.
+func (a *Attribute) check(value string) string {
+	if value == "" && a.Required && !a.MayBeEmpty {
+		return "must not be empty"
+	}
+	switch a.Type {
+	case Bool:
+		if !slices.Contains([]string{"true", "false", "1", "0"}, value) {
+			return "is neither true nor false: write true, false, 1 or 0"
+		}
+	case Int, Milliseconds, Seconds, Bytes:
+		return a.checkNumber(value)
+	case Enum:
+		return a.checkEnum(value)
+	case Pattern:
+		if value == "" {
+			return `must not be empty: write \.\* for anything`
+		}
+	case SecretString, Path:
+		if value == "" {
+			return "must not be empty"
+		}
+	case HTTPURL:
+		return checkURL(value)
+	case HeaderValue:
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return "holds characters that a header cannot carry: write printable ASCII"
+		}
+	case Product:
+		if value == "" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-") != "" {
+			return "is not a product token: write letters, _ and - only (RFC 9309)"
+		}
+	case String, KeyValues:
+	}
+	return ""
+}
+
+func (a *Attribute) checkNumber(value string) string {
+	allowed := "write " + strconv.FormatInt(a.Min, 10) + " to " + strconv.FormatInt(a.Max, 10)
+	n, err := strconv.ParseInt(value, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return "is out of range: " + allowed
+	case err != nil:
+		return "is not a whole number: " + allowed
+	case n < a.Min || n > a.Max:
+		return "is out of range: " + allowed
+	}
+	return ""
+}
+
+func (a *Attribute) checkEnum(value string) string {
+	if slices.Contains(a.Values, value) {
+		return ""
+	}
+	if near := nearest(value, a.Values); near != "" {
+		return "is unknown: did you mean " + quote(near) + "?"
+	}
+	return "is unknown: write " + strings.Join(a.Values, ", ")
+}
+
+func checkURL(value string) string {
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "is not an absolute URL: write http://host:port or https://host:port"
+	}
+	if u.User != nil {
+		return "holds credentials: write them as user and password"
+	}
+	return ""
+}
+
+// The readers below are for attributes that check has found valid, and for
+// defaults, which a test checks.
+
+func (n *node) boolean(name string) bool { return isTrue(n.str(name)) }
+
+func (n *node) number(name string) int64 {
+	v, _ := strconv.ParseInt(n.str(name), 10, 64)
+	return v
+}
+
+func (n *node) duration(name string) time.Duration {
+	unit := time.Second
+	if n.spec.attribute(name).Type == Milliseconds {
+		unit = time.Millisecond
+	}
+	return time.Duration(n.number(name)) * unit
+}
+
+// choice is the index of an Enum's value.
+func (n *node) choice(name string) int {
+	v := n.str(name)
+	for i, s := range n.spec.attribute(name).Values {
+		if s == v {
+			return i
+		}
+	}
+	return 0
+}
