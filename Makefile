@@ -4,6 +4,7 @@
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 3s
+KILLS ?= 50
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +29,8 @@ fuzz-long: ## run each fuzz target for five minutes
 bench: ## run all benchmarks, with allocations
 	go test -run '^$$' -bench . -benchmem ./...
 
-crash: ## kill the crawler at random moments, again and again, and verify the store
-	SEXTANT_CRASH=long go test -race -count=1 -timeout 30m -run 'Crash|Kill' ./scheduler/... ./cmd/...
+crash: ## kill crawler, store and receiver at random moments, KILLS (50) times, and look for losses
+	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./...
 
 ci: ## what continuous integration runs
 	.ci/run
