@@ -1,0 +1,341 @@
+package robots
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// maxRedirects is how many redirects in a row are followed (RFC 9309 section 2.3.1.2).
+const maxRedirects = 5
+
+// Memory keeps what is known over a restart. A name that was never set gives nil.
+// It must be safe for concurrent use.
+type Memory interface {
+	Value(ctx context.Context, name string) ([]byte, error)
+	SetValue(ctx context.Context, name string, value []byte) error
+}
+
+// Settings of a Cache; a zero field takes its default.
+type Settings struct {
+	MaxAge     time.Duration // of a copy before it is fetched again; 24 h
+	MinBackoff time.Duration // before the second try where robots.txt cannot be had; 60 s
+	MaxBackoff time.Duration // that it doubles up to; 6 h
+	Origins    int           // kept parsed in memory; 10,000
+	Bytes      int           // that they may take, estimated; 64 MiB
+}
+
+func (s Settings) withDefaults() Settings {
+	s.MaxAge = orDefault(s.MaxAge, 24*time.Hour)
+	s.MinBackoff = orDefault(s.MinBackoff, time.Minute)
+	s.MaxBackoff = orDefault(s.MaxBackoff, 6*time.Hour)
+	s.Origins = orDefault(s.Origins, 10_000)
+	s.Bytes = orDefault(s.Bytes, 64<<20)
+	return s
+}
+
+func orDefault[T int | time.Duration](v, d T) T {
+	if v <= 0 {
+		return d
+	}
+	return v
+}
+
+// State is what robots.txt says about a URL.
+type State uint8
+
+// The states.
+const (
+	Allowed     State = iota + 1
+	Disallowed        // by a rule
+	NeedsFetch        // robots.txt must be fetched first
+	Unreachable       // robots.txt could not be had, nothing is allowed for now
+)
+
+// Verdict answers whether a URL may be fetched.
+type Verdict struct {
+	State State
+	// URL is what to fetch for NeedsFetch: robots.txt, or where it redirects to,
+	// maybe on another host.
+	URL weburl.URL
+	// Until is when to ask again after Unreachable.
+	Until time.Time
+	// CrawlDelay is what the copy at hand asks for, at most a day.
+	CrawlDelay time.Duration
+}
+
+// Request is the request for NeedsFetch.
+func (v Verdict) Request() fetcher.Request {
+	return fetcher.Request{URL: v.URL, MaxBodyBytes: MaxBytes}
+}
+
+// Cache keeps robots.txt by origin: the last used ones parsed, all in a Memory.
+// It is safe for concurrent use.
+type Cache struct {
+	memory   Memory
+	settings Settings
+
+	mu      sync.Mutex
+	entries map[string]*list.Element // of *entry, by origin
+	used    *list.List               // last used first
+	bytes   int                      // that the entries take
+}
+
+// entry is what is known of one origin, guarded by Cache.mu.
+type entry struct {
+	origin string
+	size   int
+	known
+	hop  weburl.URL // next URL after a redirect
+	hops int
+}
+
+// known is what survives a restart.
+type known struct {
+	rules    *Rules    // of the last copy, nil if there never was one
+	fetched  time.Time // when that was
+	retryAt  time.Time // no try before, if failures > 0
+	failures int       // since then
+}
+
+// NewCache makes a Cache over memory.
+func NewCache(memory Memory, s Settings) *Cache {
+	return &Cache{memory: memory, settings: s.withDefaults(), entries: map[string]*list.Element{}, used: list.New()}
+}
+
+// Verdict says whether agent may fetch u, or what must be done before that is
+// known. A copy that is too old but cannot be had anew stays in force. The error
+// is Memory's.
+func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdict, error) {
+	k, hop, err := c.load(ctx, u.Origin())
+	if err != nil {
+		return Verdict{}, err
+	}
+	now := time.Now()
+	waits := k.failures > 0 && now.Before(k.retryAt)
+	var v Verdict
+	if k.rules != nil {
+		v.CrawlDelay = k.rules.CrawlDelay(agent)
+	}
+	switch {
+	case k.rules != nil && (waits || now.Before(k.fetched.Add(c.settings.MaxAge))):
+		v.State = Disallowed
+		if k.rules.Allowed(agent, u) {
+			v.State = Allowed
+		}
+	case waits:
+		v.State, v.Until = Unreachable, k.retryAt
+	default:
+		v.State, v.URL = NeedsFetch, hop
+		if hop.IsZero() {
+			v.URL, err = robotsURL(u)
+		}
+	}
+	return v, err
+}
+
+// Rules are the copy at hand of u's robots.txt, however old; nil if there is none.
+func (c *Cache) Rules(ctx context.Context, u weburl.URL) (*Rules, error) {
+	k, _, err := c.load(ctx, u.Origin())
+	return k.rules, err
+}
+
+// Record takes what fetching Verdict.URL for u gave. A redirect leads to another
+// NeedsFetch; 4xx other than 429 means that there are no rules; 429, 5xx and
+// faults leave the copy at hand in force, and nothing allowed without one. An
+// error that is no *fetcher.Error (the crawl stops) is not counted. The error is
+// Memory's.
+func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response, fetchErr error) error {
+	var fault *fetcher.Error
+	if resp == nil && !errors.As(fetchErr, &fault) {
+		return nil
+	}
+	origin := u.Origin()
+	k, asked, err := c.load(ctx, origin)
+	if err == nil && asked.IsZero() {
+		asked, err = robotsURL(u)
+	}
+	if err != nil {
+		return err
+	}
+	rules := readRules(resp)
+	next, redirected := location(asked, resp)
+
+	c.mu.Lock()
+	e := c.entry(origin)
+	if e.size == 0 { // thrown out since
+		e.known = k
+	}
+	switch {
+	case rules != nil:
+		e.succeed(rules)
+	case redirected && !next.IsZero() && e.hops < maxRedirects:
+		e.hop, e.hops = next, e.hops+1
+		c.resize(e)
+		c.mu.Unlock()
+		return nil
+	case redirected:
+		e.succeed(Parse(nil)) // as if there were none
+	default:
+		e.fail(c.settings, resp)
+	}
+	c.resize(e)
+	k = e.known
+	c.mu.Unlock()
+	return c.save(ctx, origin, k)
+}
+
+// readRules gives nil if resp says nothing of rules.
+func readRules(resp *fetcher.Response) *Rules {
+	switch {
+	case resp == nil:
+		return nil
+	case resp.Status/100 == 2:
+		body := resp.Body
+		if resp.Truncated {
+			body = wholeLines(body)
+		}
+		return Parse(body)
+	case resp.Status/100 == 4 && resp.Status != http.StatusTooManyRequests:
+		return Parse(nil)
+	}
+	return nil
+}
+
+// location reads a redirect; the URL is zero if it leads nowhere.
+func location(from weburl.URL, resp *fetcher.Response) (to weburl.URL, redirected bool) {
+	if resp == nil || resp.Status/100 != 3 || resp.Status == http.StatusNotModified {
+		return weburl.URL{}, false
+	}
+	base, err := weburl.NewBase(from.String())
+	if ref := resp.Header.Get("Location"); err == nil && ref != "" {
+		to, _ = base.Resolve(ref) // zero if it is no URL
+	}
+	return to, true
+}
+
+func robotsURL(u weburl.URL) (weburl.URL, error) {
+	r, err := weburl.Parse(u.Origin() + "/robots.txt")
+	if err != nil {
+		return weburl.URL{}, fmt.Errorf("robots.txt of %s: %w", u.Origin(), err)
+	}
+	return r, nil
+}
+
+func (e *entry) succeed(rules *Rules) {
+	e.known = known{rules: rules, fetched: time.Now()}
+	e.hop, e.hops = weburl.URL{}, 0
+}
+
+func (e *entry) fail(s Settings, resp *fetcher.Response) {
+	wait := s.MinBackoff
+	for i := 0; i < e.failures && wait < s.MaxBackoff; i++ {
+		wait *= 2
+	}
+	wait = min(wait, s.MaxBackoff)
+	wait += time.Duration(rand.Int64N(int64(wait)/8 + 1)) // apart from other hosts that failed with it
+	if resp != nil && resp.HasRetryAfter {
+		wait = max(wait, resp.RetryAfter)
+	}
+	e.failures++
+	e.retryAt = time.Now().Add(wait)
+	e.hop, e.hops = weburl.URL{}, 0
+}
+
+// stored is the form of known in a Memory.
+type stored struct {
+	Text     *[]byte   `json:"text,omitempty"`
+	Fetched  time.Time `json:"fetched,omitzero"`
+	RetryAt  time.Time `json:"retryAt,omitzero"`
+	Failures int       `json:"failures,omitempty"`
+}
+
+func name(origin string) string { return "robots/" + origin }
+
+func (c *Cache) save(ctx context.Context, origin string, k known) error {
+	s := stored{Fetched: k.fetched, RetryAt: k.retryAt, Failures: k.failures}
+	if k.rules != nil {
+		text := []byte(k.rules.text) // as bytes: it need not be UTF-8
+		s.Text = &text
+	}
+	value, err := json.Marshal(s)
+	if err == nil {
+		err = c.memory.SetValue(ctx, name(origin), value)
+	}
+	if err != nil {
+		return fmt.Errorf("keep robots.txt of %s: %w", origin, err)
+	}
+	return nil
+}
+
+// load gives what is known of origin, and the next URL after a redirect; what is
+// not in the cache comes from Memory. A value that cannot be read counts as none:
+// robots.txt is fetched again.
+func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, error) {
+	c.mu.Lock()
+	if element, ok := c.entries[origin]; ok {
+		c.used.MoveToFront(element)
+		e := element.Value.(*entry)
+		k, hop := e.known, e.hop
+		c.mu.Unlock()
+		return k, hop, nil
+	}
+	c.mu.Unlock()
+	value, err := c.memory.Value(ctx, name(origin))
+	if err != nil {
+		return known{}, weburl.URL{}, fmt.Errorf("look up robots.txt of %s: %w", origin, err)
+	}
+	var k known
+	var s stored
+	if value != nil && json.Unmarshal(value, &s) == nil {
+		k = known{fetched: s.Fetched, retryAt: s.RetryAt, failures: s.Failures}
+		if s.Text != nil {
+			k.rules = Parse(*s.Text)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entry(origin)
+	if e.size == 0 { // nobody was faster
+		e.known = k
+		c.resize(e)
+	}
+	return e.known, e.hop, nil
+}
+
+// entry is origin's entry, a new one of size 0 if there is none. Its caller holds
+// mu, and calls resize.
+func (c *Cache) entry(origin string) *entry {
+	element, ok := c.entries[origin]
+	if !ok {
+		element = c.used.PushFront(&entry{origin: origin})
+		c.entries[origin] = element
+	}
+	return element.Value.(*entry)
+}
+
+// resize counts e anew and throws out what was not used for longest, but not e,
+// if that is the last used. Its caller holds mu.
+func (c *Cache) resize(e *entry) {
+	const perEntry = 400 // entry, list element, map slot, origin
+	size := perEntry + 2*len(e.origin)
+	if e.rules != nil {
+		size += e.rules.size()
+	}
+	c.bytes += size - e.size
+	e.size = size
+	for c.used.Len() > 1 && (c.used.Len() > c.settings.Origins || c.bytes > c.settings.Bytes) {
+		oldest := c.used.Remove(c.used.Back()).(*entry)
+		delete(c.entries, oldest.origin)
+		c.bytes -= oldest.size
+	}
+}

@@ -1,0 +1,256 @@
+package robots
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+const (
+	// MaxBytes is how much of a robots.txt is read (RFC 9309 section 2.5 asks for
+	// at least as much). A line that the limit cuts is not read.
+	MaxBytes = 500 << 10
+	// maxLine is how much of a line is read, as in Google's parser.
+	maxLine = 2083 * 8
+	// maxCrawlDelay is the longest delay that is obeyed.
+	maxCrawlDelay = 24 * time.Hour
+)
+
+// Parse reads a robots.txt. Everything is one: what is no directive is skipped.
+func Parse(body []byte) *Rules {
+	if len(body) > MaxBytes {
+		body = wholeLines(body[:MaxBytes])
+	}
+	text := string(body)
+	p := parser{rules: &Rules{text: text, agents: map[string][]int{}}, current: -1}
+	text = skipBOM(text)
+	for text != "" {
+		line := text
+		if end := strings.IndexAny(text, "\r\n"); end >= 0 {
+			line, text = text[:end], text[end+1:]
+		} else {
+			text = ""
+		}
+		if key, value, ok := directive(line); ok {
+			p.add(key, value)
+		}
+	}
+	for i := range p.rules.groups {
+		sortRules(p.rules.groups[i].rules)
+	}
+	return p.rules
+}
+
+// wholeLines leaves out a last line without end: half a rule is another rule.
+func wholeLines(body []byte) []byte { return body[:1+bytes.LastIndexAny(body, "\r\n")] }
+
+// skipBOM also skips the beginning of a byte order mark.
+func skipBOM(text string) string {
+	for i := range len("\ufeff") {
+		if text == "" || text[0] != "\ufeff"[i] {
+			break
+		}
+		text = text[1:]
+	}
+	return text
+}
+
+const space = " \t\n\v\f\r"
+
+// directive splits a line at its colon or, where this was forgotten, at the white
+// space between exactly two words.
+func directive(line string) (key, value string, ok bool) {
+	if len(line) >= maxLine {
+		line = line[:maxLine-1]
+	}
+	line, _, _ = strings.Cut(line, "#")
+	line = strings.Trim(line, space)
+	key, value, ok = strings.Cut(line, ":")
+	if !ok {
+		i := strings.IndexAny(line, " \t")
+		if i < 0 {
+			return "", "", false
+		}
+		key, value = line[:i], strings.Trim(line[i:], space)
+		if strings.ContainsAny(value, " \t") {
+			return "", "", false
+		}
+	}
+	key = strings.Trim(key, space)
+	return key, strings.Trim(value, space), key != ""
+}
+
+type parser struct {
+	rules   *Rules
+	current int  // group that rules belong to, -1 before the first
+	closed  bool // it has a rule, so the next user agent begins another
+}
+
+func (p *parser) add(key, value string) {
+	switch directiveOf(key) {
+	case userAgent:
+		p.addAgent(value)
+	case allow:
+		p.addRule(true, value)
+		// Who allows an index page allows what it is the index of.
+		if slash := strings.LastIndexByte(value, '/'); slash >= 0 && strings.HasPrefix(value[slash:], "/index.htm") {
+			p.addRule(true, value[:slash+1]+"$")
+		}
+	case disallow:
+		p.addRule(false, value)
+	case crawlDelay:
+		if d, ok := delay(value); ok && p.current >= 0 {
+			g := &p.rules.groups[p.current]
+			g.delay = max(g.delay, d)
+		}
+	case sitemap:
+		if value != "" {
+			p.rules.sitemaps = append(p.rules.sitemaps, value)
+		}
+	}
+}
+
+func (p *parser) addAgent(value string) {
+	r := p.rules
+	if p.closed || p.current < 0 {
+		r.groups = append(r.groups, group{})
+		p.current, p.closed = len(r.groups)-1, false
+	}
+	name := strings.ToLower(productToken(value))
+	if value == "*" || strings.HasPrefix(value, "*") && strings.ContainsAny(value[1:2], space) {
+		name = anyAgent
+	}
+	if of := r.agents[name]; len(of) == 0 || of[len(of)-1] != p.current {
+		r.agents[name] = append(of, p.current)
+	}
+}
+
+func (p *parser) addRule(allows bool, value string) {
+	if p.current < 0 {
+		return
+	}
+	p.closed = true
+	if value == "" {
+		return // matches nothing, but ends the list of user agents
+	}
+	g := &p.rules.groups[p.current]
+	pattern := escape(value)
+	g.rules = append(g.rules, rule{pattern: pattern, canonical: canonical(pattern), allows: allows})
+}
+
+// productToken is the beginning of a user agent that names a crawler (RFC 9309
+// section 2.2.1).
+func productToken(value string) string {
+	for i := range len(value) {
+		c := value[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_' {
+			return value[:i]
+		}
+	}
+	return value
+}
+
+type directiveKind uint8
+
+const (
+	unknown directiveKind = iota
+	userAgent
+	allow
+	disallow
+	crawlDelay
+	sitemap
+)
+
+// directiveOf knows directives by how they begin, and the misspellings that
+// Google's parser accepts.
+func directiveOf(key string) directiveKind {
+	for _, d := range [...]struct {
+		prefix string
+		kind   directiveKind
+	}{
+		{"user-agent", userAgent}, {"useragent", userAgent}, {"user agent", userAgent},
+		{"allow", allow},
+		{"disallow", disallow}, {"dissallow", disallow}, {"dissalow", disallow}, {"disalow", disallow},
+		{"diaslow", disallow}, {"diasllow", disallow}, {"disallaw", disallow},
+		{"crawl-delay", crawlDelay}, {"crawldelay", crawlDelay},
+		{"sitemap", sitemap}, {"site-map", sitemap},
+	} {
+		if len(key) >= len(d.prefix) && strings.EqualFold(key[:len(d.prefix)], d.prefix) {
+			return d.kind
+		}
+	}
+	return unknown
+}
+
+// delay reads seconds, fractions allowed.
+func delay(value string) (time.Duration, bool) {
+	seconds, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.IsNaN(seconds) || seconds < 0 {
+		return 0, false
+	}
+	if seconds >= maxCrawlDelay.Seconds() {
+		return maxCrawlDelay, true
+	}
+	return time.Duration(seconds * float64(time.Second)), true
+}
+
+// escape percent-encodes what is not ASCII and writes hex digits in upper case.
+func escape(pattern string) string {
+	const hex = "0123456789ABCDEF"
+	var out []byte
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		switch {
+		case c >= 0x80:
+			out = append(out, '%', hex[c>>4], hex[c&15])
+		case c == '%' && i+2 < len(pattern) && isHex(pattern[i+1]) && isHex(pattern[i+2]):
+			out = append(out, strings.ToUpper(pattern[i:i+3])...)
+			i += 2
+		default:
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// canonical is the pattern in the form that URLs have in this crawler, so that
+// "/%7Euser" rules "/~user", and "/{id}" rules "/%7Bid%7D" (RFC 9309 section
+// 2.2.2). A pattern whose meaning the URL parser would change stays as it is:
+// it may end inside a dot segment, or before an empty query.
+func canonical(pattern string) string {
+	if pattern[0] != '/' || strings.Contains(pattern, "/.") || strings.HasSuffix(pattern, "?") ||
+		!strings.ContainsAny(pattern, "%\"'<>^`{|}\\ \t") {
+		return pattern
+	}
+	u, err := weburl.Parse("http://h" + pattern)
+	if err != nil {
+		return pattern
+	}
+	return u.PathAndQuery()
+}
+
+// sortRules puts first what decides: the longest pattern, allow before disallow.
+func sortRules(rules []rule) {
+	slices.SortStableFunc(rules, func(a, b rule) int {
+		if c := cmp.Compare(len(b.pattern), len(a.pattern)); c != 0 {
+			return c
+		}
+		switch {
+		case a.allows == b.allows:
+			return 0
+		case a.allows:
+			return -1
+		}
+		return 1
+	})
+}
