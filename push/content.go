@@ -1,0 +1,41 @@
+package push
+
+import (
+	"bytes"
+	"context"
+)
+
+// WithoutContent feeds a target documents without their page bytes, for the
+// case that another target of the same outbox asked for them.
+func WithoutContent(t Target) Target { return withoutContent{t} }
+
+type withoutContent struct{ Target }
+
+// Push implements Target.
+func (t withoutContent) Push(ctx context.Context, entries []Entry) ([]Refusal, error) {
+	lean := make([]Entry, len(entries))
+	for i, e := range entries {
+		e.Body = cutContent(e.Body)
+		lean[i] = e
+	}
+	return t.Target.Push(ctx, lean)
+}
+
+// cutContent removes the member "content" from the JSON of a Document. A quoted
+// name after a comma cannot stand inside a JSON string, where quotes are
+// escaped; a meta of that name is a list, so that no quote follows its colon;
+// and base64 holds no quote.
+func cutContent(body []byte) []byte {
+	member := []byte(`,"content":"`)
+	i := bytes.Index(body, member)
+	if i < 0 {
+		return body
+	}
+	end := bytes.IndexByte(body[i+len(member):], '"')
+	if end < 0 {
+		return body
+	}
+	lean := make([]byte, 0, len(body))
+	lean = append(lean, body[:i]...)
+	return append(lean, body[i+len(member)+end+1:]...)
+}
