@@ -26,7 +26,7 @@ func errorWords(body []byte) string {
 // message, whose elements are unknown. It is empty for what is not XML. Nothing
 // outside body is read, and entities but the five of XML itself are not expanded.
 func xmlText(body []byte) string {
-	d := xml.NewDecoder(bytes.NewReader(body))
+	d := xml.NewDecoder(bytes.NewReader(bytes.ToValidUTF8(body, []byte("\ufffd"))))
 	d.Strict = false
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	var words []string
