@@ -1,0 +1,288 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Bounds of the times that follow from temporary errors.
+const (
+	retryMin = time.Minute    // after the first temporary error in a row, then doubled
+	retryMax = 6 * time.Hour  // before jitter, which adds up to a quarter
+	afterMax = 24 * time.Hour // longest Retry-After that is obeyed
+	waitMin  = 10 * time.Minute
+)
+
+// judgement is one result on its way to a Completion. It is a pure function of
+// the record, the result, the settings, the time and the jitter.
+type judgement struct {
+	old    *Record
+	result *Result
+	set    *Settings
+	now    time.Time
+	jitter float64 // 0 up to 1
+	c      Completion
+}
+
+// outcome decides what follows from a result. Place, Seq and Host of the
+// Completion are left to the caller, as is the brake (hold).
+//
+// "First crawl" means that no lasting outcome of the URL is remembered
+// (Record.Settled is false), "on refresh" that there is one: a document, a
+// redirect, an exclusion or a remembered error. A URL that the operator re-queues
+// is refreshed, too.
+func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float64) Completion {
+	j := judgement{old: old, result: r, set: set, now: now, jitter: jitter, c: Completion{Next: *old}}
+	kind := classify(r, set.Policy)
+	if kind != answerExcluded {
+		j.c.Next.FetchedAt = now
+		if r.Decided < Refresh {
+			j.c.Next.Fifo = r.Decided
+		}
+	}
+	if kind != answerNoRobots {
+		j.c.Next.Status, j.c.Next.LastError = r.Status, r.Words
+	}
+	switch kind {
+	case answerExcluded:
+		j.excluded()
+	case answerGuarded:
+		j.guarded()
+	case answerNoRobots:
+		j.waits(now.Add(max(waitMin, min(r.RetryAfter, afterMax))), r.Words)
+	case answerTemporary:
+		j.temporary()
+	case answerPermanent:
+		j.permanent()
+	case answerRedirect:
+		j.redirect()
+	case answerUnchanged:
+		j.unchanged()
+	case answerPage:
+		j.page()
+	}
+	return j.c
+}
+
+// excluded: the URL rests until it is re-queued; its document goes.
+func (j *judgement) excluded() {
+	j.settle(Ignored)
+	j.rest()
+	j.c.Next.Status, j.c.Next.LastError = j.result.Excluded.Status, j.result.Excluded.Words
+	j.remove(j.result.Excluded.Words)
+}
+
+// guarded: no error is counted and no document deleted; the name may lead to
+// another address later.
+func (j *judgement) guarded() {
+	j.c.Next.FetchedAt = j.old.FetchedAt
+	j.c.Next.Class = Ignored
+	j.timed(j.set.ErrorRefresh)
+	j.c.Next.Settled = true
+}
+
+// waits: nothing is known of the URL that was not before.
+func (j *judgement) waits(until time.Time, words string) {
+	j.c.Next.FetchedAt = j.old.FetchedAt
+	j.c.Next.State, j.c.Next.NextAt = Timed, until
+	j.c.Next.LastError = words
+}
+
+// temporary: tried again after a growing pause, until there are too many.
+func (j *judgement) temporary() {
+	n := &j.c.Next
+	n.Class = Temporary
+	n.Errors++
+	if n.FirstErrorAt.IsZero() {
+		n.FirstErrorAt = j.now
+	}
+	tooMany := n.Errors >= j.set.MaxTemporaryErrors && j.now.Sub(n.FirstErrorAt) >= j.set.TemporaryErrorMin
+	switch {
+	case tooMany:
+		j.final()
+	default:
+		j.timed(retryAfter(n.Errors, j.result, j.jitter))
+		if j.set.Policy == Smartsite {
+			j.remove(j.reason())
+		}
+	}
+}
+
+// retryAfter is the pause after the nth temporary error in a row. Jitter only
+// lengthens it, so that it is never shorter than what the server asked for.
+func retryAfter(n int, r *Result, jitter float64) time.Duration {
+	pause := retryMin << min(n-1, 16)
+	pause = min(pause, retryMax)
+	pause += time.Duration(jitter * float64(pause) / 4)
+	if r.HasRetryAfter {
+		pause = max(pause, min(r.RetryAfter, afterMax))
+	}
+	return pause
+}
+
+// permanent: at once.
+func (j *judgement) permanent() {
+	j.c.Next.Class = Permanent
+	j.final()
+}
+
+// final is an error that will not be tried again soon: on refresh the document
+// and the status go, at first crawl it is remembered and refreshed like a document.
+func (j *judgement) final() {
+	j.remove(j.reason())
+	j.c.Forget = j.old.Settled
+	j.settle(j.c.Next.Class)
+	j.timed(j.set.ErrorRefresh)
+}
+
+// redirect: remembered; its target goes to redir with the shift of its source.
+func (j *judgement) redirect() {
+	j.settle(Redirect)
+	j.c.Next.RedirectTo = j.result.Location
+	j.remove("redirect to " + j.result.Location)
+	j.refresh(false)
+	j.validators()
+	if t := j.result.Redirect; t != nil && t.URL.String() != j.old.URL {
+		j.c.Links = append(j.c.Links, j.target(*t))
+	}
+	j.c.Links = append(j.c.Links, j.result.Links...)
+}
+
+// target is a redirect's target as a link. A shift that the rules gave it stands.
+func (j *judgement) target(t Link) Link {
+	if t.Shift == 0 {
+		t.Shift = j.old.Shift
+	}
+	t.Fifo = shifted(Redir, int(t.Shift), Redir)
+	t.Hops = max(t.Hops, j.old.Hops+min(1, math.MaxUint8-j.old.Hops))
+	t.Alias = ""
+	if j.set.IndexRedirectSources {
+		t.Alias = j.old.URL
+	}
+	return t
+}
+
+// unchanged: nothing is pushed and no link is new. A page that a directive keeps
+// out of the index stays so.
+func (j *judgement) unchanged() {
+	class := OK
+	if j.old.Class == Ignored {
+		class = Ignored
+		j.c.Next.LastError = j.old.LastError
+	}
+	j.settle(class)
+	j.c.CancelHeld = true
+	j.refresh(false)
+}
+
+// page: a document that is pushed if it is new, or none.
+func (j *judgement) page() {
+	j.settle(OK)
+	j.c.Next.RedirectTo, j.c.Next.DuplicateOf = "", j.result.DuplicateOf
+	j.validators()
+	j.c.Links = j.result.Links
+	d := j.result.Document
+	if d == nil {
+		j.c.Next.LastError = j.result.NoDocument
+		j.remove(j.absence())
+		j.refresh(false)
+		return
+	}
+	j.refresh(j.old.Hash != d.Hash)
+	if j.old.Indexed && j.old.Hash == d.Hash && j.old.PushedSource == d.Source && !j.set.PushUnchanged {
+		j.c.CancelHeld = true
+		return
+	}
+	j.c.Order = &Order{Op: OrderAdd, Source: d.Source, Body: d.Body}
+	j.c.Next.Indexed, j.c.Next.Hash, j.c.Next.PushedSource = true, d.Hash, d.Source
+}
+
+// settle stores a lasting outcome; errors in a row end.
+func (j *judgement) settle(c Class) {
+	n := &j.c.Next
+	n.Class, n.Settled, n.Errors, n.FirstErrorAt = c, true, 0, time.Time{}
+}
+
+// validators stores those of the answer for the next conditional GET.
+func (j *judgement) validators() {
+	j.c.Next.ETag, j.c.Next.LastModified, j.c.Next.Date = j.result.ETag, j.result.LastModified, j.result.Date
+}
+
+// remove orders the deletion of the URL's document if it has one.
+func (j *judgement) remove(reason string) {
+	if !j.old.Indexed {
+		return
+	}
+	o := &Order{Op: OrderDelete, Source: j.old.PushedSource}
+	if j.set.DeletionBody != nil {
+		o.Body = j.set.DeletionBody(j.old.URL, reason, j.now)
+	}
+	j.c.Order = o
+	n := &j.c.Next
+	n.Indexed, n.Hash, n.PushedSource = false, [16]byte{}, ""
+	// Without these the next GET brings the document back, not a 304.
+	n.ETag, n.LastModified, n.Date = "", "", ""
+}
+
+// reason says for the indexer which error a deletion follows from.
+func (j *judgement) reason() string {
+	switch {
+	case j.result.Words != "":
+		return j.result.Words
+	case j.result.Status != 0:
+		return fmt.Sprint("status ", j.result.Status)
+	default:
+		return "cannot be fetched"
+	}
+}
+
+// absence says why a page has no document.
+func (j *judgement) absence() string {
+	switch {
+	case j.result.DuplicateOf != "":
+		return "duplicate of " + j.result.DuplicateOf
+	case j.result.NoDocument != "":
+		return j.result.NoDocument
+	default:
+		return fmt.Sprintf("status %d without a document", j.result.Status)
+	}
+}
+
+func (j *judgement) rest() { j.c.Next.State, j.c.Next.NextAt = AtRest, time.Time{} }
+
+func (j *judgement) timed(pause time.Duration) {
+	j.c.Next.State, j.c.Next.NextAt = Timed, j.now.Add(pause)
+}
+
+// refresh sets when a good URL is fetched again: never by itself without smart
+// refresh, else after an interval between MinAge and MaxAge that is halved when
+// the document changed and grows by half when it did not. (An estimate of the
+// rate of change from the whole history of checks is to replace this rule.)
+func (j *judgement) refresh(changed bool) {
+	if !j.set.SmartRefresh {
+		j.rest()
+		return
+	}
+	n := &j.c.Next
+	switch {
+	case n.Interval == 0:
+		n.Interval = j.set.MinAge
+	case changed:
+		n.Interval /= 2
+	default:
+		n.Interval += n.Interval / 2
+	}
+	n.Interval = min(max(n.Interval, j.set.MinAge), j.set.MaxAge)
+	j.timed(n.Interval)
+}
+
+// hold turns a completion with a deletion into that of a held one: the URL keeps
+// its status and counts as indexed, because its document still is.
+func hold(c *Completion, old *Record) {
+	c.Order.Held = true
+	c.Forget = false
+	n := &c.Next
+	n.Indexed, n.Hash, n.PushedSource = old.Indexed, old.Hash, old.PushedSource
+	n.ETag, n.LastModified, n.Date = old.ETag, old.LastModified, old.Date
+}

@@ -1,0 +1,94 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+)
+
+// Policy says which failures are permanent. Its words are the values of the
+// configuration's errorPolicy.
+type Policy uint8
+
+// The policies.
+const (
+	// Cloudview is the table of the Exalead manual, "Error Handling": 4xx and 5xx
+	// are permanent but for 408, 425, 429 and a 503 with Retry-After.
+	Cloudview Policy = iota
+	// Cautious makes 500, 502, 503, 504 and TLS errors temporary.
+	Cautious
+	// Smartsite is Cloudview that deletes a known document on any failure to fetch it.
+	Smartsite
+)
+
+// String is the policy's word.
+func (p Policy) String() string {
+	words := [...]string{"cloudview", "cautious", "smartsite"}
+	if int(p) >= len(words) {
+		return fmt.Sprintf("policy %d", uint8(p))
+	}
+	return words[p]
+}
+
+// Settings say how the Frontier picks, paces and judges. The zero value is of no
+// use; begin with DefaultSettings.
+type Settings struct {
+	// Weights are each source's share of the picks, 0 to 1,000,000; 0 switches it off.
+	Weights [Sources]int
+	// Throttle is the pause between the end of a request to a host and the start
+	// of the next.
+	Throttle time.Duration
+	// Aggressive drops the pause and allows MaxConnectionsPerHost requests at once
+	// to a host. Crawl-delay, Retry-After and back-off are obeyed all the same.
+	Aggressive            bool
+	MaxConnectionsPerHost int
+
+	Policy Policy
+	// A URL has too many temporary errors after MaxTemporaryErrors in a row, the
+	// first of them TemporaryErrorMin ago.
+	MaxTemporaryErrors int
+	TemporaryErrorMin  time.Duration
+	// ErrorRefresh is when a remembered error is tried again.
+	ErrorRefresh time.Duration
+
+	// SmartRefresh makes documents due again between MinAge and MaxAge; without
+	// it they rest until they are re-queued.
+	SmartRefresh   bool
+	MinAge, MaxAge time.Duration
+
+	// IndexRedirectSources keeps the URL that redirects as an alias of its target.
+	IndexRedirectSources bool
+	// PushUnchanged pushes a document again though its hash is the same.
+	PushUnchanged bool
+
+	Brake Brake
+	// DeletionBody makes the body of a deletion order. It is called by several
+	// goroutines at once. If nil, the orders have no body.
+	DeletionBody func(url, reason string, at time.Time) []byte
+}
+
+// Brake holds deletions that are too many: more than Min of them within Window
+// and more than Percent of the indexed documents. A 0 of Min or Percent is not
+// asked; with both 0 nothing is held.
+type Brake struct {
+	On      bool
+	Min     int
+	Percent int
+	Window  time.Duration
+}
+
+// DefaultSettings are the defaults of the Exalead manual and, where it gives
+// none, of the project. DeletionBody is left to the caller.
+func DefaultSettings() Settings {
+	return Settings{
+		Weights:               [Sources]int{10000, 2000, 1000, 100, 10, 1},
+		Throttle:              2500 * time.Millisecond,
+		MaxConnectionsPerHost: 6,
+		MaxTemporaryErrors:    5,
+		TemporaryErrorMin:     24 * time.Hour,
+		ErrorRefresh:          7 * 24 * time.Hour,
+		MinAge:                24 * time.Hour,
+		MaxAge:                7 * 24 * time.Hour,
+		IndexRedirectSources:  true,
+		Brake:                 Brake{On: true, Min: 100, Percent: 20, Window: time.Hour},
+	}
+}

@@ -1,0 +1,74 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// sourceNames are the names in CrawlConfig.xml and in all output, by number.
+func sourceNames() [Sources]string {
+	return [Sources]string{"user", "redir", "index", "index_follow", "follow", "refresh"}
+}
+
+// Name is the source's name in CrawlConfig.xml: user, redir, index, index_follow,
+// follow or refresh.
+func (s Source) Name() string {
+	if s >= Sources {
+		return fmt.Sprintf("source %d", uint8(s))
+	}
+	return sourceNames()[s]
+}
+
+// String is Name.
+func (s Source) String() string { return s.Name() }
+
+// ParseSource reads a source's name.
+func ParseSource(name string) (Source, error) {
+	names := sourceNames()
+	if i := slices.Index(names[:], name); i >= 0 {
+		return Source(i), nil
+	}
+	return 0, fmt.Errorf("%q is no URL source: write one of %s", name, strings.Join(names[:], ", "))
+}
+
+// SourceFor is the fifo that a decision leads to (Exalead CloudView, "How
+// Priorities Work"): the number of its kind plus the shift, -2 (sooner) to 2. A
+// root stays in 0 to 4, so that only roots without a positive shift are in user;
+// any other URL stays in 1 to 4. At least one of index and follow holds, or the
+// URL is not crawled at all.
+func SourceFor(index, follow bool, shift int, root bool) Source {
+	switch {
+	case root:
+		return shifted(User, shift, User)
+	case index && follow:
+		return shifted(IndexFollow, shift, Redir)
+	case index:
+		return shifted(Index, shift, Redir)
+	default:
+		return shifted(Follow, shift, Redir)
+	}
+}
+
+// shifted adds a shift and stays between lowest and the last fifo.
+func shifted(s Source, shift int, lowest Source) Source {
+	return Source(min(max(int(s)+shift, int(lowest)), int(Follow)))
+}
+
+// String is the class's word in all output.
+func (c Class) String() string {
+	words := [...]string{"pending", "ok", "redirect", "ignored", "temporary", "permanent"}
+	if int(c) >= len(words) {
+		return fmt.Sprintf("class %d", uint8(c))
+	}
+	return words[c]
+}
+
+// String is the state's word.
+func (s State) String() string {
+	words := [...]string{"waiting", "timed", "at rest"}
+	if int(s) >= len(words) {
+		return fmt.Sprintf("state %d", uint8(s))
+	}
+	return words[s]
+}
