@@ -9,6 +9,9 @@ import (
 //go:embed CrawlConfig.xml
 var crawlConfig string
 
+// SampleQuery is a search whose answers show something: several pages have it.
+const SampleQuery = "barnacles"
+
 // Config is the CrawlConfig.xml for the site that runs at siteURL, a scheme and
 // host with or without closing slash. Documents are pushed to indexerURL by PAPI,
 // and to the file target.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // get asks h for a path, with header pairs.
@@ -164,6 +166,23 @@ func TestConditionalRequests(t *testing.T) {
 	}
 	if listing := get(t, h, "/people/").Header().Get("Last-Modified"); listing != "Mon, 12 May 2025 00:00:00 GMT" {
 		t.Errorf("listing modified %q, want the time of its newest page", listing)
+	}
+}
+
+func TestSampleQueryFindsPages(t *testing.T) {
+	engine := loadConfig(t).Engine
+	found := 0
+	for path, w := range crawl(t, Handler()) {
+		u, err := weburl.Parse(testOrigin + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := engine.Decide(u); d.Crawl() && d.Index && strings.Contains(strings.ToLower(w.Body.String()), SampleQuery) {
+			found++
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d indexed pages have %q, want two at least", found, SampleQuery)
 	}
 }
 
