@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -48,7 +49,7 @@ func (s *Server) deleteDocuments(c *call) error {
 	if err != nil {
 		return err
 	}
-	uris := append(form["PAPI_uri"], c.query["PAPI_uri"]...)
+	uris := slices.Concat(form["PAPI_uri"], c.query["PAPI_uri"])
 	if len(uris) == 0 {
 		return badRequest("PAPI_uri is missing: give it in the form body, once or more")
 	}
@@ -123,6 +124,9 @@ func (s *Server) setCheckpoint(c *call) error {
 	name, _, err := c.parameter("PAPI_name")
 	if err != nil {
 		return err
+	}
+	if len(name) > maxCheckpointBytes || len(value) > maxCheckpointBytes {
+		return badRequest("PAPI_checkpoint or PAPI_name is longer than %d bytes", maxCheckpointBytes)
 	}
 	sync, err := c.flag("PAPI_sync", false)
 	if err != nil {

@@ -43,7 +43,7 @@ func (c *connector) drop() {
 	c.serial = c.synced.Serial
 }
 
-// add makes d the last word on its URI; delete with nil. It returns the growth in bytes.
+// put makes d the last word on its URI; nil deletes it. It returns the growth in bytes.
 func (c *connector) put(uri string, d *document) int64 {
 	before := c.bytes
 	c.forget(uri)
@@ -53,6 +53,7 @@ func (c *connector) put(uri string, d *document) int64 {
 	return c.bytes - before
 }
 
+// forget drops what is pending of one URI.
 func (c *connector) forget(uri string) {
 	if d, ok := c.last[uri]; ok {
 		c.bytes -= cost(uri, d)
@@ -81,8 +82,12 @@ func (c *connector) deleteRoot(root rootPath) int64 {
 	return c.bytes - before
 }
 
-// maxCheckpoints bounds the names of a connector.
-const maxCheckpoints = 1000
+// Every sync writes all checkpoints, and hostile clients must not make that much.
+const (
+	maxConnectors      = 100
+	maxCheckpoints     = 100     // names in a connector
+	maxCheckpointBytes = 4 << 10 // of a name, and of a value
+)
 
 func (c *connector) mark(name, value string) error {
 	_, pending := c.marks[name]
@@ -106,7 +111,7 @@ func (c *connector) next() state {
 	return state{Serial: c.serial, Checkpoints: checkpoints}
 }
 
-// coveredBy tells whether a pending root deletion hides the synced uri.
+// rootsCover tells whether a pending root deletion hides the synced uri.
 func (c *connector) rootsCover(uri string) bool {
 	for _, root := range c.roots {
 		if root.matches(uri) {
@@ -143,13 +148,17 @@ func (p rootPath) matches(uri string) bool {
 }
 
 // connector finds or makes one. The caller holds mu.
-func (s *Server) connector(name string) *connector {
+func (s *Server) connector(name string) (*connector, error) {
 	c, ok := s.connectors[name]
-	if !ok {
-		c = newConnector(name, state{})
-		s.connectors[name] = c
+	if ok {
+		return c, nil
 	}
-	return c
+	if len(s.connectors) >= maxConnectors {
+		return nil, badRequest("there are %d connectors already: use one of them", maxConnectors)
+	}
+	c = newConnector(name, state{})
+	s.connectors[name] = c
+	return c, nil
 }
 
 // sync writes what is pending of c in one batch. Where it fails all stays pending.

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -67,7 +68,7 @@ func (s *Server) readDocuments(r *http.Request) ([]*document, error) {
 		return nil, badRequest("Content-Type %s: send multipart/form-data with a boundary", quote(r.Header.Get("Content-Type")))
 	}
 	body := &io.LimitedReader{R: r.Body, N: limit + 1}
-	docs, err := parseDocuments(multipart.NewReader(body, params["boundary"]), s.settings.MaxParts)
+	docs, err := parseDocuments(body, params["boundary"], s.settings.MaxParts)
 	if body.N <= 0 {
 		return nil, tooLarge(limit)
 	}
@@ -78,13 +79,66 @@ func tooLarge(limit int64) error {
 	return badRequest("the request is larger than %d bytes: send fewer documents at once", limit)
 }
 
-func parseDocuments(parts *multipart.Reader, maxParts int) ([]*document, error) {
+// parseDocuments reads a whole multipart body.
+func parseDocuments(body io.Reader, boundary string, maxParts int) ([]*document, error) {
+	whole := &tailReader{r: body, last: make([]byte, 0, len(boundary)+tailRoom)}
+	drafts, err := readParts(multipart.NewReader(whole, boundary), maxParts)
+	if err != nil {
+		return nil, err
+	}
+	if err := whole.complete(boundary); err != nil {
+		return nil, err
+	}
+	if len(drafts) == 0 {
+		return nil, badRequest("the request holds no document")
+	}
+	docs := make([]*document, len(drafts))
+	for i, d := range drafts {
+		if docs[i], err = d.document(); err != nil {
+			return nil, err
+		}
+	}
+	return docs, nil
+}
+
+// tailReader remembers the end of what it read. multipart.Reader takes a body that is
+// cut off between two parts for a whole one.
+type tailReader struct {
+	r    io.Reader
+	last []byte // the last cap(last) bytes
+}
+
+// tailRoom is for the dashes and the white space after the last boundary.
+const tailRoom = 64
+
+func (t *tailReader) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	news := p[:n]
+	if over := len(t.last) + n - cap(t.last); over > 0 {
+		t.last = t.last[:copy(t.last, t.last[min(over, len(t.last)):])]
+		news = news[max(0, n-cap(t.last)):]
+	}
+	t.last = append(t.last, news...)
+	return n, err
+}
+
+// complete reads to the end and tells whether the last boundary stands there.
+func (t *tailReader) complete(boundary string) error {
+	_, err := io.Copy(io.Discard, t)
+	if err != nil || !bytes.HasSuffix(bytes.TrimRight(t.last, " \t\r\n"), []byte("--"+boundary+"--")) {
+		return badRequest("multipart body: it does not end with its last boundary: it was cut off")
+	}
+	return nil
+}
+
+// readParts sorts the parts into documents, in the order of their first parts.
+func readParts(parts *multipart.Reader, maxParts int) ([]*draft, error) {
 	drafts := map[string]*draft{}
 	var order []*draft
 	for n := 0; ; n++ {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
-			break
+			break // or cut off: see complete
 		}
 		if err != nil {
 			return nil, badRequest("multipart body: part %d: %v", n+1, err)
@@ -112,17 +166,7 @@ func parseDocuments(parts *multipart.Reader, maxParts int) ([]*document, error) 
 			return nil, badRequest("part %s: %v", quote(name), err)
 		}
 	}
-	if len(order) == 0 {
-		return nil, badRequest("the request holds no document")
-	}
-	docs := make([]*document, len(order))
-	for i, d := range order {
-		var err error
-		if docs[i], err = d.document(); err != nil {
-			return nil, err
-		}
-	}
-	return docs, nil
+	return order, nil
 }
 
 // splitPartName takes PAPI_<id>:<field> apart, for the fields that are known.

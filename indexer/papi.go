@@ -200,7 +200,11 @@ func (s *Server) change(c *call, f func(*connector) error) error {
 	if err := s.checkSessionLocked(c.query); err != nil {
 		return err
 	}
-	return f(s.connector(c.connector))
+	conn, err := s.connector(c.connector)
+	if err != nil {
+		return err
+	}
+	return f(conn)
 }
 
 // errorBody is the XML of a refusal.

@@ -21,13 +21,13 @@ import (
 
 // Settings of a Server. The zero value accepts any connector from anybody.
 type Settings struct {
-	Connectors      []string // names accepted; empty: any
-	User, Password  string   // HTTP Basic for all but /healthz; both empty: none
-	Fail            Fail     // scripted failures
-	MaxRequestBytes int64    // of one add_documents, and of all that are read at once; default 256 MiB
-	MaxParts        int      // of one add_documents; default 100,000
-	MaxPendingBytes int64    // pushed and not synced, before a sync by itself; default 16 MiB
-	Exit            func(code int)
+	Connectors      []string       // names accepted; empty: any
+	User, Password  string         // HTTP Basic for all but /healthz; both empty: none
+	Fail            Fail           // scripted failures
+	MaxRequestBytes int64          // of one add_documents, and of all that are read at once; default 256 MiB
+	MaxParts        int            // of one add_documents; default 100,000
+	MaxPendingBytes int64          // pushed and not synced, before a sync by itself; default 16 MiB
+	Exit            func(code int) // ends the process for Fail.DieAfter; default os.Exit
 }
 
 // Server is the receiver. All methods may be called at once, except Close, which
@@ -129,7 +129,9 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		s.log.Warn("requests were cut off at the stop", "err", err)
 		_ = server.Close()
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("indexer: serve on %s: %w", l.Addr(), err)
+	}
 	return nil
 }
 
