@@ -13,6 +13,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
+	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -107,22 +108,65 @@ func badgerOptions(dir string, o Options) badger.Options {
 	return b
 }
 
+// openBadger opens Badger, after a repair if a killed process left something that
+// Badger does not get over by itself.
 func openBadger(dir string, o Options) (*badger.DB, error) {
 	db, err := tryBadger(badgerOptions(dir, o))
-	if err != nil && o.ReadOnly && strings.Contains(err.Error(), badger.ErrTruncateNeeded.Error()) {
-		// The last process was killed; only a writer can cut off its half records.
-		repair := o
-		repair.ReadOnly = false
-		if db, err = tryBadger(badgerOptions(dir, repair)); err == nil {
-			if err = db.Close(); err == nil {
-				db, err = tryBadger(badgerOptions(dir, o))
-			}
+	if err == nil {
+		return db, nil
+	}
+	empty, rerr := removeEmptyLogs(dir)
+	if rerr != nil {
+		return nil, openError(dir, errors.Join(err, rerr))
+	}
+	if o.ReadOnly && (empty || strings.Contains(err.Error(), badger.ErrTruncateNeeded.Error())) {
+		writable := o
+		writable.ReadOnly = false // only a writer cuts off half records
+		if db, err = tryBadger(badgerOptions(dir, writable)); err == nil {
+			err = db.Close()
 		}
+		if err != nil {
+			return nil, openError(dir, err)
+		}
+	}
+	if empty || o.ReadOnly {
+		db, err = tryBadger(badgerOptions(dir, o))
 	}
 	if err != nil {
 		return nil, openError(dir, err)
 	}
 	return db, nil
+}
+
+// removeEmptyLogs removes log files of no bytes, if no process has the store open,
+// and says whether there were any. A process that is killed between making or
+// emptying such a file and the next step leaves one, and Badger refuses to open it.
+func removeEmptyLogs(dir string) (removed bool, err error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return false, nil // in use: Badger's lock is the same one
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return false, err
+	}
+	for _, f := range files {
+		if ext := filepath.Ext(f.Name()); ext != ".vlog" && ext != ".mem" {
+			continue
+		}
+		if info, err := f.Info(); err != nil || info.Size() > 0 {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+			return removed, err
+		}
+		removed = true
+	}
+	return removed, nil
 }
 
 // tryBadger opens Badger, which panics at some damage.

@@ -286,6 +286,28 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// A process that is killed while Badger makes or removes a log leaves an empty file.
+func TestEmptyLogs(t *testing.T) {
+	for _, readOnly := range []bool{false, true} {
+		dir := t.TempDir()
+		s := openStore(t, dir, quick)
+		if _, _, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://a.test/")}, false); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+		for _, name := range []string{"000099.vlog", "00099.mem"} {
+			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s = openStore(t, dir, Options{Durability: OS, ReadOnly: readOnly})
+		if r := mustVerify(t, s); r.URLs != 1 {
+			t.Errorf("read-only %v: %+v", readOnly, r)
+		}
+		closeStore(t, s)
+	}
+}
+
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, quick)
