@@ -1,0 +1,138 @@
+package extract
+
+import (
+	"strings"
+)
+
+// maxUnavailableAfter is the longest date, in bytes, that is kept as written.
+const maxUnavailableAfter = 100
+
+// Merge is what d and o ask for together: each can only forbid. Of two dates
+// d's is taken.
+func (d Directives) Merge(o Directives) Directives {
+	d.NoIndex = d.NoIndex || o.NoIndex
+	d.NoFollow = d.NoFollow || o.NoFollow
+	d.NoSnippet = d.NoSnippet || o.NoSnippet
+	d.NoArchive = d.NoArchive || o.NoArchive
+	if d.UnavailableAfter == "" {
+		d.UnavailableAfter = o.UnavailableAfter
+	}
+	return d
+}
+
+// robotsSource collects directives for all crawlers and those for one by name,
+// which are obeyed instead of the general ones if there are any.
+type robotsSource struct {
+	general, own Directives
+	named        bool // own was asked for, even if for nothing
+}
+
+func (s robotsSource) directives() Directives {
+	if s.named {
+		return s.own
+	}
+	return s.general
+}
+
+// XRobotsTag reads the values of X-Robots-Tag headers, of which one may begin, or
+// go on after a comma, with the name of the crawler that the following directives
+// are for: "noindex, otherbot: nofollow". agent's own go before the general ones.
+func XRobotsTag(values []string, agent string) Directives {
+	var s robotsSource
+	for _, value := range values {
+		to := &s.general
+		var p directiveParser
+		for part := range strings.SplitSeq(value, ",") {
+			if name, rest, ok := strings.Cut(part, ":"); ok && isAgent(strings.TrimSpace(name)) {
+				p.end(to)
+				switch name = strings.TrimSpace(name); {
+				case strings.EqualFold(name, agent):
+					to, s.named = &s.own, true
+				case strings.EqualFold(name, "robots"):
+					to = &s.general
+				default:
+					to = new(Directives) // somebody else's
+				}
+				part = rest
+			}
+			p.add(to, part)
+		}
+		p.end(to)
+	}
+	return s.directives()
+}
+
+// isAgent says whether what stands before a colon names a crawler (RFC 9309
+// section 2.2.1), and no directive that has a value.
+func isAgent(name string) bool {
+	for i := range len(name) {
+		c := name[i] | 0x20
+		if (c < 'a' || c > 'z') && name[i] != '-' && name[i] != '_' {
+			return false
+		}
+	}
+	return name != "" && !isDirective(strings.ToLower(name))
+}
+
+// contentDirectives reads the content of a robots meta.
+func contentDirectives(content string) Directives {
+	var d Directives
+	var p directiveParser
+	for part := range strings.SplitSeq(content, ",") {
+		p.add(&d, part)
+	}
+	p.end(&d)
+	return d
+}
+
+// directiveParser puts dates together again that have a comma in them.
+type directiveParser struct {
+	date   string
+	inDate bool
+}
+
+func (p *directiveParser) add(d *Directives, part string) {
+	part = strings.TrimSpace(part)
+	name, value, _ := strings.Cut(part, ":")
+	name = strings.ToLower(strings.TrimSpace(name))
+	if p.inDate && !isDirective(name) {
+		if len(p.date) < maxUnavailableAfter {
+			p.date += ", " + part
+		}
+		return
+	}
+	p.end(d)
+	switch name {
+	case "noindex":
+		d.NoIndex = true
+	case "nofollow":
+		d.NoFollow = true
+	case "none":
+		d.NoIndex, d.NoFollow = true, true
+	case "nosnippet":
+		d.NoSnippet = true
+	case "noarchive":
+		d.NoArchive = true
+	case "unavailable_after":
+		p.inDate, p.date = true, strings.TrimSpace(value)
+	}
+}
+
+func (p *directiveParser) end(d *Directives) {
+	if p.inDate && d.UnavailableAfter == "" && len(p.date) <= maxUnavailableAfter {
+		d.UnavailableAfter = p.date
+	}
+	p.inDate, p.date = false, ""
+}
+
+// isDirective knows the words that search engines have defined, those included
+// that mean nothing here.
+func isDirective(name string) bool {
+	switch name {
+	case "all", "index", "follow", "noindex", "nofollow", "none", "nosnippet", "noarchive", "nocache",
+		"unavailable_after", "noimageindex", "notranslate", "nositelinkssearchbox", "noodp", "noydir",
+		"indexifembedded", "max-snippet", "max-image-preview", "max-video-preview":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,53 @@
+package extract
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// IsHTML says whether a body is to be read by HTML: by its Content-Type or, where
+// this is missing or says nothing, by its first bytes (WHATWG MIME Sniffing). XML
+// whose root is html is XHTML, whatever kind of XML the header says.
+func IsHTML(contentType string, body []byte) bool {
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	if err != nil && mediaType == "" {
+		// A parameter that is wrong is no reason not to believe the type.
+		mediaType, _, _ = strings.Cut(contentType, ";")
+		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	}
+	switch mediaType {
+	case "text/html", "application/xhtml+xml":
+		return true
+	case "", "*/*", "unknown/unknown", "application/unknown":
+		return strings.HasPrefix(http.DetectContentType(body), "text/html") || rootIsHTML(body)
+	case "text/xml", "application/xml":
+		return rootIsHTML(body)
+	}
+	return false
+}
+
+// rootIsHTML looks for the first tag that is no declaration or comment.
+func rootIsHTML(body []byte) bool {
+	body = bytes.TrimPrefix(body[:min(len(body), 4096)], []byte("\ufeff"))
+	for {
+		start := bytes.IndexByte(body, '<')
+		if start < 0 || start+1 == len(body) {
+			return false
+		}
+		body = body[start+1:]
+		end := []byte(">")
+		switch {
+		case bytes.HasPrefix(body, []byte("!--")):
+			end = []byte("-->")
+		case body[0] == '?' || body[0] == '!':
+		default:
+			return len(body) > 4 && bytes.EqualFold(body[:4], []byte("html")) && bytes.IndexByte([]byte(" \t\r\n>/"), body[4]) >= 0
+		}
+		var ok bool
+		if _, body, ok = bytes.Cut(body, end); !ok {
+			return false
+		}
+	}
+}
