@@ -363,7 +363,7 @@ func TestFaultsAndCrashes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "file")
 		must(t, err)
-		defer os.RemoveAll(dir)
+		defer func() { must(t, os.RemoveAll(dir)) }()
 		s := Settings{Dir: dir, RotateBytes: rapid.Int64Range(1, 2000).Draw(t, "rotate")}
 		room, syncErr := int64(1<<30), error(nil)
 		target := open(t, s)

@@ -25,7 +25,7 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 // relay is stopped and started at random. In the end the server has safely the
 // newest order of each URL, but for documents that it refuses.
 func TestModel(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { newModel(t, seed).run() })
 		})

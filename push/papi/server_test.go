@@ -138,27 +138,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client went away
 	}
-	if user, password, _ := r.BasicAuth(); s.user != "" && (user != s.user || password != "secret") {
-		w.WriteHeader(http.StatusUnauthorized)
+	if status := s.route(r, command, ok); status != 0 {
+		w.WriteHeader(status)
 		return
 	}
-	switch {
-	case !ok || methods[command] == "":
-		http.Error(w, "no such command", http.StatusNotFound)
-		return
-	case methods[command] != r.Method:
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	var f fault
-	s.with(func() {
-		if r.Method == http.MethodPost && len(s.script) > 0 {
-			f, s.script = s.script[0], s.script[1:]
-		}
-		if f.restart {
-			s.restart()
-		}
-	})
+	f := s.fault(r)
 	if f.stall > 0 {
 		select {
 		case <-time.After(f.stall):
@@ -185,6 +169,34 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		_, _ = io.WriteString(w, answer+"\n")
 	}
+}
+
+// route gives the status of a request that reaches no command, or 0.
+func (s *server) route(r *http.Request, command string, known bool) int {
+	user, password, _ := r.BasicAuth()
+	switch {
+	case s.user != "" && (user != s.user || password != "secret"):
+		return http.StatusUnauthorized
+	case !known || methods[command] == "":
+		return http.StatusNotFound
+	case methods[command] != r.Method:
+		return http.StatusMethodNotAllowed
+	}
+	return 0
+}
+
+// fault takes the next one of the script, for a request that changes something.
+func (s *server) fault(r *http.Request) fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var f fault
+	if r.Method == http.MethodPost && len(s.script) > 0 {
+		f, s.script = s.script[0], s.script[1:]
+	}
+	if f.restart {
+		s.restart()
+	}
+	return f
 }
 
 func (s *server) command(command string, r *http.Request, body []byte) (string, *refusal) {
@@ -276,7 +288,7 @@ func (s *server) setCheckpoint(q url.Values) (string, *refusal) {
 func parseDocuments(contentType, body string) ([]received, error) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil || kind != "multipart/form-data" {
-		return nil, fmt.Errorf("content type %q: %v", contentType, err)
+		return nil, fmt.Errorf("content type %q: %w", contentType, errors.Join(err, errors.ErrUnsupported))
 	}
 	delimiter := "--" + params["boundary"] + "\r\n"
 	body, ok := strings.CutSuffix(body, "\r\n--"+params["boundary"]+"--\r\n")
@@ -333,7 +345,7 @@ func parsePart(s string) (id string, p part, err error) {
 	}
 	kind, params, err := mime.ParseMediaType(p.disposition)
 	if err != nil || kind != "form-data" {
-		return "", p, fmt.Errorf("disposition %q: %v", p.disposition, err)
+		return "", p, fmt.Errorf("disposition %q: %w", p.disposition, errors.Join(err, errors.ErrUnsupported))
 	}
 	name, ok := strings.CutPrefix(params["name"], "PAPI_")
 	id, p.name, _ = strings.Cut(name, ":")
