@@ -36,6 +36,8 @@ type StatusFailure struct {
 //	die-after=N      the process ends at the command after N
 //	slow=DURATION    every command waits first, as 200ms or 2s
 //
+// Restarts that come sooner than a client gets to a sync keep it from ever getting
+// there: N has to exceed the commands of one batch and its checkpoint.
 // SUBSTRING cannot hold a comma. An empty text fails nothing. An error names the
 // setting and what is allowed.
 func ParseFail(text string) (Fail, error) {
