@@ -27,10 +27,11 @@ type gate struct {
 // ends, which is no error. End it after the last lease was ended: what it stores
 // at its end keeps the next run polite.
 func (f *Frontier) Run(ctx context.Context) error {
-	if err := f.start(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
+	// Though ctx may have ended already, gates are loaded: saveGates replaces them.
+	if err := f.loadGates(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("reading which hosts must rest: %w", err)
+	}
+	if err := f.readPlaces(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("reading what waits to be crawled: %w", err)
 	}
 	timer := time.NewTimer(0)
@@ -50,8 +51,9 @@ func (f *Frontier) Run(ctx context.Context) error {
 	}
 }
 
-// start loads gates and places.
-func (f *Frontier) start(ctx context.Context) error {
+// loadGates closes the hosts that the last run closed without storing it, and
+// all of them if it did not end cleanly.
+func (f *Frontier) loadGates(ctx context.Context) error {
 	stored, err := f.store.Value(ctx, gatesName)
 	if err != nil {
 		return err
@@ -63,6 +65,7 @@ func (f *Frontier) start(ctx context.Context) error {
 		}
 	}
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	if !f.store.ClosedCleanly() {
 		f.notBefore = time.Now().Add(f.set.Throttle)
 	}
@@ -74,8 +77,7 @@ func (f *Frontier) start(ctx context.Context) error {
 		f.place(h, false)
 	}
 	f.dueAt = time.Now()
-	f.mu.Unlock()
-	return f.readPlaces(ctx)
+	return nil
 }
 
 // readPlaces announces all that waits.

@@ -1,0 +1,26 @@
+package scheduler
+
+// Entries is how many hosts take memory.
+func (f *Frontier) Entries() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.hosts)
+}
+
+// Buffered is how many URLs that are not in flight are in memory.
+func (f *Frontier) Buffered() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, h := range f.hosts {
+		for _, q := range h.queues {
+			if q != nil {
+				n += len(q.buffer)
+			}
+		}
+	}
+	if n != f.buffered {
+		panic("the number of buffered URLs is wrong")
+	}
+	return n
+}

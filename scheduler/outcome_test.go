@@ -1,0 +1,316 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+func start() time.Time { return time.Unix(1_800_000_000, 0).UTC() }
+
+const day = 24 * time.Hour
+
+// fresh is a URL that was never fetched, indexed one that is in the index.
+func fresh() Record {
+	return Record{URL: "http://a.test/1", Origin: "http://a.test", State: Waiting, Source: IndexFollow, Fifo: IndexFollow, Shift: -1, Hops: 2}
+}
+
+func indexed() Record {
+	r := fresh()
+	r.Class, r.Status, r.Settled, r.FetchedAt = OK, 200, true, start().Add(-day)
+	r.Indexed, r.Hash, r.PushedSource = true, [16]byte{1}, "web"
+	r.ETag, r.LastModified, r.Date = "e", "lm", "d"
+	return r
+}
+
+// crawled was fetched and has no document; failed is a remembered error.
+func crawled() Record {
+	r := indexed()
+	r.Indexed, r.Hash, r.PushedSource = false, [16]byte{}, ""
+	return r
+}
+
+func failed() Record {
+	r := fresh()
+	r.Class, r.Status, r.Settled = Permanent, 404, true
+	return r
+}
+
+// failing has had n temporary errors in a row, the first of them age ago.
+func failing(r Record, n int, age time.Duration) Record {
+	r.Class, r.Errors, r.FirstErrorAt = Temporary, n, start().Add(-age)
+	return r
+}
+
+func settings(change ...func(*Settings)) *Settings {
+	s := DefaultSettings()
+	s.DeletionBody = func(url, reason string, at time.Time) []byte {
+		return fmt.Appendf(nil, "%s %s %d", url, reason, at.Unix())
+	}
+	for _, c := range change {
+		c(&s)
+	}
+	return &s
+}
+
+func policy(p Policy) func(*Settings) { return func(s *Settings) { s.Policy = p } }
+func smart(s *Settings)               { s.SmartRefresh = true }
+
+func status(code int) Result { return Result{Status: code, Decided: IndexFollow} }
+
+func fault(f Fault) Result { return Result{Fault: f, Words: "words", Decided: IndexFollow} }
+
+func retryLater(code int, d time.Duration) Result {
+	return Result{Status: code, HasRetryAfter: true, RetryAfter: d, Decided: IndexFollow}
+}
+
+func document(hash byte, source string) Result {
+	return Result{Status: 200, Decided: IndexFollow, ETag: "new", Document: &Document{Body: []byte("doc"), Hash: [16]byte{hash}, Source: source}}
+}
+
+// effect is what a row of the specification says, in words: class and state of
+// the record or "forgotten", the order, and what is cancelled.
+func effect(c Completion) string {
+	s := fmt.Sprintf("%v %v", c.Next.Class, c.Next.State)
+	if c.Next.State == Timed {
+		s += fmt.Sprint(" ", c.Next.NextAt.Sub(start()))
+	}
+	if c.Forget {
+		s = "forgotten"
+	} else if c.Next.Indexed {
+		s += " indexed"
+	}
+	switch {
+	case c.Order == nil:
+	case c.Order.Op == OrderDelete:
+		s += " delete"
+	default:
+		s += " push"
+	}
+	if c.CancelHeld {
+		s += " cancel"
+	}
+	return s
+}
+
+const week = "168h0m0s"
+
+func TestPermanent(t *testing.T) {
+	for _, code := range []int{400, 401, 403, 404, 410, 451, 500, 501, 502, 503, 504, 304, 205, 206, 300, 302, 0, 101, 999} {
+		check(t, fmt.Sprint("status ", code, ", a document was indexed, on refresh"), indexed(), status(code), settings(), "forgotten delete")
+		check(t, fmt.Sprint("status ", code, ", first crawl"), fresh(), status(code), settings(), "permanent timed "+week)
+		check(t, fmt.Sprint("status ", code, ", on refresh without document"), crawled(), status(code), settings(), "forgotten")
+		check(t, fmt.Sprint("status ", code, ", remembered error refreshed"), failed(), status(code), settings(), "forgotten")
+	}
+	for _, f := range []Fault{DNSNotFound, TLSFault, Protocol, TooManyHops, BadRedirect} {
+		check(t, fmt.Sprint("fault ", f, ", indexed"), indexed(), fault(f), settings(), "forgotten delete")
+		check(t, fmt.Sprint("fault ", f, ", first crawl"), fresh(), fault(f), settings(), "permanent timed "+week)
+	}
+}
+
+func TestTemporary(t *testing.T) {
+	results := map[string]Result{"503 with Retry-After": retryLater(503, 0)}
+	for _, code := range []int{408, 425, 429} {
+		results[fmt.Sprint("status ", code)] = status(code)
+	}
+	for _, f := range []Fault{Timeout, Reset, Refused, ShortBody, DNSNoAnswer} {
+		results[fmt.Sprint("fault ", f)] = fault(f)
+	}
+	for name, r := range results {
+		check(t, name+", first crawl", fresh(), r, settings(), "temporary timed 1m0s")
+		check(t, name+", on refresh", indexed(), r, settings(), "temporary timed 1m0s indexed")
+		check(t, name+", too many on refresh", failing(indexed(), 4, day), r, settings(), "forgotten delete")
+		check(t, name+", too many on refresh without document", failing(crawled(), 4, day), r, settings(), "forgotten")
+		check(t, name+", too many at first crawl", failing(fresh(), 4, day), r, settings(), "temporary timed "+week)
+		check(t, name+", many in too short a time", failing(indexed(), 9, day-1), r, settings(), "temporary timed 6h0m0s indexed")
+		check(t, name+", long but not many", failing(indexed(), 3, 9*day), r, settings(), "temporary timed 8m0s indexed")
+	}
+	c := outcome(new(failing(fresh(), 4, day)), new(status(408)), settings(), start(), 0)
+	if c.Next.Errors != 0 || !c.Next.Settled || c.Next.DueSource(Refresh) != Refresh {
+		t.Errorf("too many at first crawl: %+v; want it refreshed like other documents", c.Next)
+	}
+	c = outcome(new(fresh()), new(status(408)), settings(), start(), 0)
+	if c.Next.Settled || c.Next.DueSource(Refresh) != IndexFollow || !c.Next.FirstErrorAt.Equal(start()) || c.Next.Status != 408 {
+		t.Errorf("first temporary error: %+v; want a retry in its fifo", c.Next)
+	}
+}
+
+func TestPolicies(t *testing.T) {
+	for _, code := range []int{500, 502, 503, 504} {
+		check(t, fmt.Sprint("cautious ", code), indexed(), status(code), settings(policy(Cautious)), "temporary timed 1m0s indexed")
+	}
+	check(t, "cautious TLS", indexed(), fault(TLSFault), settings(policy(Cautious)), "temporary timed 1m0s indexed")
+	for _, code := range []int{404, 501, 505} {
+		check(t, fmt.Sprint("cautious ", code), indexed(), status(code), settings(policy(Cautious)), "forgotten delete")
+	}
+	check(t, "smartsite deletes on a temporary error", indexed(), fault(Timeout), settings(policy(Smartsite)), "temporary timed 1m0s delete")
+	check(t, "smartsite, nothing indexed", fresh(), fault(Timeout), settings(policy(Smartsite)), "temporary timed 1m0s")
+	check(t, "smartsite permanent", indexed(), status(500), settings(policy(Smartsite)), "forgotten delete")
+	check(t, "smartsite deletes nothing for robots", indexed(), fault(RobotsFault), settings(policy(Smartsite)), "ok timed 10m0s indexed")
+}
+
+func TestNoError(t *testing.T) {
+	check(t, "robots.txt unreachable, first crawl", fresh(), fault(RobotsFault), settings(), "pending timed 10m0s")
+	check(t, "robots.txt unreachable, indexed", indexed(), fault(RobotsFault), settings(), "ok timed 10m0s indexed")
+	check(t, "robots.txt unreachable among errors", failing(indexed(), 4, day), fault(RobotsFault), settings(), "temporary timed 10m0s indexed")
+	check(t, "address guard, first crawl", fresh(), fault(AddressFault), settings(), "ignored timed "+week)
+	check(t, "address guard, indexed", indexed(), fault(AddressFault), settings(), "ignored timed "+week+" indexed")
+	for _, f := range []Fault{RobotsFault, AddressFault} {
+		old := failing(indexed(), 4, day)
+		c := outcome(&old, new(fault(f)), settings(), start(), 0)
+		if c.Next.Errors != 4 || c.Next.LastError != "words" || !c.Next.FetchedAt.Equal(old.FetchedAt) {
+			t.Errorf("fault %v: %+v; want no error counted and its word kept", f, c.Next)
+		}
+	}
+}
+
+func TestExcluded(t *testing.T) {
+	rule := Result{Excluded: &Exclusion{Status: 760, Words: "rule at x:1"}}
+	check(t, "rule, first crawl", fresh(), rule, settings(), "ignored at rest")
+	check(t, "rule, indexed", indexed(), rule, settings(), "ignored at rest delete")
+	c := outcome(new(indexed()), &rule, settings(), start(), 0)
+	if c.Next.Status != 760 || c.Next.LastError != "rule at x:1" || c.Next.Fifo != IndexFollow || !c.Next.FetchedAt.Equal(start().Add(-day)) {
+		t.Errorf("record = %+v; want 760 with its words, and nothing fetched", c.Next)
+	}
+	if want := "http://a.test/1 rule at x:1 1800000000"; string(c.Order.Body) != want || c.Order.Source != "web" {
+		t.Errorf("order = %q under %q, want %q", c.Order.Body, c.Order.Source, want)
+	}
+}
+
+func TestPage(t *testing.T) {
+	check(t, "new document", fresh(), document(1, "web"), settings(), "ok at rest indexed push")
+	check(t, "same hash", indexed(), document(1, "web"), settings(), "ok at rest indexed cancel")
+	check(t, "same hash, pushUnchanged", indexed(), document(1, "web"), settings(func(s *Settings) { s.PushUnchanged = true }), "ok at rest indexed push")
+	check(t, "other hash", indexed(), document(2, "web"), settings(), "ok at rest indexed push")
+	check(t, "other source", indexed(), document(1, "other"), settings(), "ok at rest indexed push")
+	check(t, "good again after errors", failing(indexed(), 3, day), document(1, "web"), settings(), "ok at rest indexed cancel")
+	check(t, "304 to a conditional GET", indexed(), Result{Status: 304, Conditional: true}, settings(), "ok at rest indexed cancel")
+	check(t, "304 after errors", failing(indexed(), 3, day), Result{Status: 304, Conditional: true}, settings(), "ok at rest indexed cancel")
+	check(t, "204, first crawl", fresh(), status(204), settings(), "ok at rest")
+	check(t, "204, indexed", indexed(), status(204), settings(), "ok at rest delete")
+	check(t, "followed only", fresh(), status(200), settings(), "ok at rest")
+	noindex, duplicate := status(200), status(200)
+	noindex.NoDocument, duplicate.DuplicateOf = "noindex", "http://a.test/0"
+	check(t, "becomes noindex", indexed(), noindex, settings(), "ok at rest delete")
+	check(t, "becomes a duplicate", indexed(), duplicate, settings(), "ok at rest delete")
+	c := outcome(new(failing(indexed(), 3, day)), new(document(2, "s")), settings(), start(), 0)
+	if n := c.Next; n.Errors != 0 || !n.FirstErrorAt.IsZero() || n.Hash != [16]byte{2} || n.PushedSource != "s" || n.ETag != "new" || !n.FetchedAt.Equal(start()) {
+		t.Errorf("record = %+v", n)
+	}
+	c = outcome(new(indexed()), &duplicate, settings(), start(), 0)
+	if n := c.Next; n.DuplicateOf != "http://a.test/0" || n.Hash != [16]byte{} || n.ETag != "" {
+		t.Errorf("record = %+v; want no hash and no validators: a 304 would not bring the document back", n)
+	}
+}
+
+func TestRedirect(t *testing.T) {
+	u, err := weburl.Parse("http://b.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Result{Status: 302, Redirect: &Link{URL: u, Depth: 3}, Location: u.String(), Decided: IndexFollow}
+	check(t, "remembered", fresh(), r, settings(), "redirect at rest")
+	check(t, "document that becomes a redirect", indexed(), r, settings(), "redirect at rest delete")
+	check(t, "target ignored", indexed(), Result{Status: 302, RedirectIgnored: true, Location: u.String()}, settings(), "redirect at rest delete")
+	for _, c := range []struct {
+		old, rule int8
+		fifo      Source
+		alias     bool
+	}{{0, 0, Redir, true}, {1, 0, Index, true}, {-1, 0, Redir, false}, {2, -1, Redir, true}, {-2, 2, IndexFollow, false}} {
+		old := fresh()
+		old.Shift = c.old
+		r.Redirect = &Link{URL: u, Depth: 3, Shift: c.rule, Fifo: Follow}
+		got := outcome(&old, &r, settings(func(s *Settings) { s.IndexRedirectSources = c.alias }), start(), 0)
+		want := Link{URL: u, Depth: 3, Fifo: c.fifo, Shift: c.rule, Hops: 3}
+		if c.rule == 0 {
+			want.Shift = c.old
+		}
+		if c.alias {
+			want.Alias = old.URL
+		}
+		if d := cmp.Diff([]Link{want}, got.Links, cmp.AllowUnexported(weburl.URL{})); d != "" {
+			t.Errorf("shift %d, rule %d (-want +got):\n%s", c.old, c.rule, d)
+		}
+		if got.Next.RedirectTo != u.String() || got.Next.Status != 302 {
+			t.Errorf("record = %+v", got.Next)
+		}
+	}
+}
+
+func TestSmartRefresh(t *testing.T) {
+	age := func(r Record, d time.Duration) Record { r.Interval = d; return r }
+	check(t, "first", fresh(), document(1, "web"), settings(smart), "ok timed 24h0m0s indexed push")
+	check(t, "unchanged", age(indexed(), 2*day), document(1, "web"), settings(smart), "ok timed 72h0m0s indexed cancel")
+	check(t, "304", age(indexed(), 2*day), Result{Status: 304, Conditional: true}, settings(smart), "ok timed 72h0m0s indexed cancel")
+	check(t, "changed", age(indexed(), 4*day), document(2, "web"), settings(smart), "ok timed 48h0m0s indexed push")
+	check(t, "never below the min age", age(indexed(), day), document(2, "web"), settings(smart), "ok timed 24h0m0s indexed push")
+	check(t, "never above the max age", age(indexed(), 6*day), document(1, "web"), settings(smart), "ok timed "+week+" indexed cancel")
+	check(t, "redirect", fresh(), Result{Status: 301, RedirectIgnored: true}, settings(smart), "redirect timed 24h0m0s")
+	check(t, "error", fresh(), status(404), settings(smart), "permanent timed "+week)
+	check(t, "excluded", fresh(), Result{Excluded: &Exclusion{}}, settings(smart), "ignored at rest")
+}
+
+func TestRetryAfter(t *testing.T) {
+	plain := Result{}
+	for i, c := range []struct {
+		errors int
+		result Result
+		jitter float64
+		want   time.Duration
+	}{
+		{1, plain, 0, time.Minute},
+		{2, plain, 0, 2 * time.Minute},
+		{9, plain, 0, 256 * time.Minute},
+		{10, plain, 0, 6 * time.Hour},
+		{1 << 30, plain, 0, 6 * time.Hour},
+		{1, plain, 0.5, 67*time.Second + 500*time.Millisecond},
+		{1, retryLater(503, time.Hour), 0, time.Hour},
+		{1, retryLater(503, time.Second), 0, time.Minute},
+		{1, retryLater(503, -time.Hour), 0, time.Minute},
+		{1, retryLater(429, 1<<62), 0, 24 * time.Hour},
+	} {
+		if got := retryAfter(c.errors, &c.result, c.jitter); got != c.want {
+			t.Errorf("case %d: %v, want %v", i, got, c.want)
+		}
+	}
+}
+
+func TestHold(t *testing.T) {
+	for name, r := range map[string]Result{"404": status(404), "too many": fault(Timeout), "204": status(204), "excluded": {Excluded: &Exclusion{Status: 760}}} {
+		old := failing(indexed(), 4, day)
+		c := outcome(&old, &r, settings(), start(), 0)
+		hold(&c, &old)
+		n := c.Next
+		if c.Forget || !c.Order.Held || !n.Indexed || n.Hash != old.Hash || n.PushedSource != old.PushedSource || n.ETag != old.ETag {
+			t.Errorf("%s: %+v; want the URL known and indexed as before", name, c)
+		}
+		again := outcome(&n, new(document(1, "web")), settings(), start(), 0)
+		if effect(again) != "ok at rest indexed cancel" {
+			t.Errorf("%s, then good: %s; want the deletion cancelled", name, effect(again))
+		}
+	}
+}
+
+func TestDecidedFifo(t *testing.T) {
+	for _, r := range []Result{document(1, "web"), status(404), fault(Timeout)} {
+		r.Decided = Follow
+		if c := outcome(new(fresh()), &r, settings(), start(), 0); c.Next.Fifo != Follow {
+			t.Errorf("Fifo = %v, want what the rules now say", c.Next.Fifo)
+		}
+	}
+}
+
+func check(t *testing.T, name string, old Record, r Result, s *Settings, want string) {
+	t.Helper()
+	before := old
+	if got := effect(outcome(&old, &r, s, start(), 0)); got != want {
+		t.Errorf("%s: %s, want %s", name, got, want)
+	}
+	if d := cmp.Diff(before, old); d != "" {
+		t.Errorf("%s changed the old record:\n%s", name, d)
+	}
+}
