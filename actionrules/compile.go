@@ -14,10 +14,6 @@ import (
 // MaxDepth is how many And, Or and Not may enclose an atom.
 const MaxDepth = 1000
 
-// maxExpression is the longest pattern with operators, in bytes: a compiled one
-// takes about a hundred times its length. Literals have no limit.
-const maxExpression = 1 << 18
-
 // compiler collects all faults of a rule set. Equal atoms share one matcher.
 type compiler struct {
 	matchers map[Atom]*matcher // the key's At is zero; a nil matcher is faulty
@@ -150,10 +146,6 @@ func anchored(a Atom, expr string) (*regexp.Regexp, error) {
 	}
 	if a.Kind == KindExact || a.Kind == KindSuffix {
 		right = `\z`
-	}
-	if len(expr) > maxExpression {
-		return nil, &PatternError{a.Value, 0, fmt.Sprintf(
-			"a pattern with operators is at most %d bytes long; write an Or of several", maxExpression)}
 	}
 	re, err := regexp.Compile(flags + left + "(?:" + expr + ")" + right)
 	if err != nil {

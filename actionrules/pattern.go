@@ -15,6 +15,10 @@ const (
 	specials = `^$.*+?[](){}|`
 	// classes are the letters that may follow a backslash.
 	classes = "dDwWsSbB"
+	// maxExpression is the longest expression with operators, in bytes: the parser
+	// takes quadratic time for some and a compiled one about a hundred times its
+	// length. Literals have no limit.
+	maxExpression = 1 << 16
 )
 
 // Translate turns a value with reversed escaping into the ordinary regular
@@ -104,6 +108,10 @@ func expression(value string, re bool) (expr string, literal bool, err error) {
 	if literal {
 		return expr, true, nil
 	}
+	if len(expr) > maxExpression {
+		return "", false, &PatternError{value, 0, fmt.Sprintf(
+			"a pattern with operators has at most %d bytes; write an Or of several", maxExpression)}
+	}
 	// Parsed by itself, so that an anchoring group around it cannot complete it.
 	if _, err := syntax.Parse(expr, syntax.Perl); err != nil {
 		return "", false, syntaxError(value, expr, re, err)
@@ -139,10 +147,7 @@ func locate(expr string, e *syntax.Error) int {
 	if e.Expr == "" || first < 0 {
 		return 0
 	}
-	const tries, longest = 50, 1 << 16 // beyond them the first place has to do
-	if len(expr) > longest {
-		return first
-	}
+	const tries = 20 // then the first place has to do
 	for at, n := first, 0; n < tries; n++ {
 		var same *syntax.Error
 		_, err := syntax.Parse(expr[:at+len(e.Expr)], syntax.Perl)

@@ -90,8 +90,11 @@ func suspicious(a Atom) string {
 // them into canonical form and looks whether the pattern still matches.
 func unreachable(a Atom) string {
 	kind, text := a.Kind, literalStart(a)
-	if text == "" {
+	switch {
+	case text == "":
 		return ""
+	case len(text) > weburl.MaxLength:
+		return "longer than any URL"
 	}
 	if expr, literal, _ := expression(a.Value, a.Regexp); !literal || expr == "" {
 		// With operators only the beginning is known.
