@@ -62,6 +62,11 @@
 //   - PAPI_sync as the name of the sync flag, :stamp and :directive: as part names,
 //     the XML of errors, and 400 also for a request over the limits.
 //   - Serials count the adds and deletes of a connector, from 1.
+//   - Limits beside those of Settings: a URI or stamp of 32 KiB, a meta value of 1 MiB,
+//     a form of 16 MiB, 100 connectors, 100 checkpoints in each with names and values
+//     of 4 KiB. URIs and parameters have no control characters.
+//   - The multipart body ends with its last boundary; an epilogue is refused, because a
+//     body that was cut off between two parts could not be told from a whole one.
 //
 // # Pages
 //
