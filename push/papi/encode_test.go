@@ -1,0 +1,67 @@
+package papi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/pushtest"
+)
+
+// Whatever a page contains, the strict parser finds one document with the same
+// values: nothing of it becomes a part or a header.
+func FuzzAddition(f *testing.F) {
+	f.Add("http://h/a.html", "title", "author", "text", []byte(nil), "")
+	f.Add("http://h/\"\r\n", "a\r\n--b\r\nContent-Disposition: form-data; name=\"PAPI_0:uri\"\r\n\r\n", "\";\r\n\x00é\u2028", "\r\n--", []byte("x"), "a\r\nB: c")
+	f.Add("http://h/%zz", "", "a:b\\", "", []byte{0xff}, "text/html; charset=\"\x7f")
+	f.Fuzz(func(t *testing.T, uri, title, meta, text string, content []byte, contentType string) {
+		if uri == "" {
+			return
+		}
+		clean := func(s string) string { return strings.ToValidUTF8(s, "\ufffd") } // as JSON does
+		e := pushtest.DocumentEntry(push.Document{
+			URL: clean(uri), Title: clean(title), Text: clean(text), Content: content, ContentType: clean(contentType),
+			Metas: map[string][]string{clean(meta): {"value"}},
+		})
+		a := newAddition()
+		for range 2 {
+			if err := a.add(e, &Settings{StampPart: "stamp"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 2 {
+			docs, err := parseDocuments(a.contentType(), string(a.body(i, i+1)))
+			if err != nil || len(docs) != 1 {
+				t.Fatalf("%d documents: %v", len(docs), err)
+			}
+			body := clean(text)
+			if len(content) > 0 {
+				body = string(content)
+			}
+			d := docs[0]
+			if d.uri != e.URL || d.text() != body {
+				t.Errorf("URI %q and text %q became %q and %q", e.URL, body, d.uri, d.text())
+			}
+			if got := fmt.Sprint(d.values("meta:title")); title != "" && got != fmt.Sprint([]string{clean(title)}) {
+				t.Errorf("title %q became %q", title, got)
+			}
+		}
+	})
+}
+
+func BenchmarkAddition(b *testing.B) {
+	e := pushtest.Doc("http://host/page.html", strings.Repeat("All words of a page of some length. ", 5000/36))
+	set := Settings{StampPart: "stamp"}
+	b.ReportAllocs()
+	b.SetBytes(int64(100 * len(e.Body)))
+	for b.Loop() {
+		a := newAddition()
+		for range 100 {
+			if err := a.add(e, &set); err != nil {
+				b.Fatal(err)
+			}
+		}
+		_ = a.body(0, 100)
+	}
+}
