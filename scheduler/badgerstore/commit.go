@@ -64,6 +64,8 @@ func (s *Store) commitWrites() {
 		select {
 		case w := <-s.writes:
 			s.commitGroup(s.gather(w))
+		case <-s.collect:
+			s.collectGarbage()
 		case <-s.stop:
 			return // only writes whose callers gave up are left
 		}
@@ -128,6 +130,7 @@ type group struct {
 // edits are new values by key; nil: the key is removed.
 type edits struct {
 	values map[string][]byte
+	long   int64 // Store.long
 	size   int64 // as Badger counts it
 	bytes  int64 // of values
 }
@@ -135,7 +138,7 @@ type edits struct {
 func (e *edits) set(key, value []byte) {
 	e.values[string(key)] = value
 	e.size += int64(len(key)) + 12
-	if len(value) < valueLogFrom {
+	if int64(len(value)) < e.long {
 		e.size += int64(len(value))
 	} else {
 		e.size += 12
@@ -153,7 +156,7 @@ func newGroup(s *Store) *group {
 	return &group{
 		s: s, snap: s.db.NewTransaction(false),
 		maxSize: s.db.MaxBatchSize() * 9 / 10, maxCount: s.db.MaxBatchCount() * 9 / 10,
-		writes: edits{values: map[string][]byte{}}, step: edits{values: map[string][]byte{}},
+		writes: edits{values: map[string][]byte{}, long: s.long}, step: edits{values: map[string][]byte{}, long: s.long},
 		stepCount: c, nextCount: c,
 	}
 }
@@ -320,10 +323,7 @@ func (s *Store) signal(orders bool) {
 		}
 	}
 	if s.garbage.Load() >= collectAfter {
-		select {
-		case s.collect <- struct{}{}:
-		default:
-		}
+		s.wakeCollector()
 	}
 }
 

@@ -234,7 +234,7 @@ func say(word string, rest ...string) {
 func inventLinks(n int) []scheduler.Link {
 	links := make([]scheduler.Link, n)
 	for i := range links {
-		u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/%d", rand.IntN(hostCount), rand.IntN(4000)))
+		u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/%d", rand.IntN(hostCount), rand.IntN(500)))
 		if err != nil {
 			panic(err)
 		}
@@ -298,7 +298,11 @@ func crashComplete(ctx context.Context, s *Store, p scheduler.Place, w scheduler
 	}
 	if rand.IntN(2) == 0 {
 		c.Next.Indexed = true
-		body := strconv.Itoa(c.Next.Status) + " " + strings.Repeat("x", rand.IntN(2*valueLogFrom))
+		length := rand.IntN(4000)
+		if rand.IntN(20) == 0 {
+			length = 2 * int(crashOptions.longValue())
+		}
+		body := strconv.Itoa(c.Next.Status) + " " + strings.Repeat("x", length)
 		c.Order = &scheduler.Order{Body: []byte(body)}
 	}
 	if _, err := s.Complete(ctx, c); err != nil {

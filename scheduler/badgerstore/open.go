@@ -48,7 +48,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree,
+		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree, long: o.longValue(),
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
 		seenHosts: map[weburl.HostKey]struct{}{},
@@ -103,70 +103,67 @@ func badgerOptions(dir string, o Options) badger.Options {
 	b.IndexCacheSize = 0
 	b.ChecksumVerificationMode = options.OnBlockRead
 	b.VerifyValueChecksum = true
-	b.ValueThreshold = valueLogFrom
+	b.ValueThreshold = o.longValue()
 	b.ValueLogFileSize = 2 * MaxBody
 	return b
 }
 
-// openBadger opens Badger, after a repair if a killed process left something that
-// Badger does not get over by itself.
+// openBadger opens Badger, after a repair of what a killed process left.
 func openBadger(dir string, o Options) (*badger.DB, error) {
-	db, err := tryBadger(badgerOptions(dir, o))
-	if err == nil {
-		return db, nil
+	killed, err := removeEmptyLogs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
 	}
-	empty, rerr := removeEmptyLogs(dir)
-	if rerr != nil {
-		return nil, openError(dir, errors.Join(err, rerr))
-	}
-	if o.ReadOnly && (empty || strings.Contains(err.Error(), badger.ErrTruncateNeeded.Error())) {
+	if killed && o.ReadOnly {
+		// Only a writer can cut off half a record.
 		writable := o
-		writable.ReadOnly = false // only a writer cuts off half records
-		if db, err = tryBadger(badgerOptions(dir, writable)); err == nil {
+		writable.ReadOnly = false
+		db, err := tryBadger(badgerOptions(dir, writable))
+		if err == nil {
 			err = db.Close()
 		}
 		if err != nil {
 			return nil, openError(dir, err)
 		}
 	}
-	if empty || o.ReadOnly {
-		db, err = tryBadger(badgerOptions(dir, o))
-	}
+	db, err := tryBadger(badgerOptions(dir, o))
 	if err != nil {
 		return nil, openError(dir, err)
 	}
 	return db, nil
 }
 
-// removeEmptyLogs removes log files of no bytes, if no process has the store open,
-// and says whether there were any. A process that is killed between making or
-// emptying such a file and the next step leaves one, and Badger refuses to open it.
-func removeEmptyLogs(dir string) (removed bool, err error) {
+// removeEmptyLogs removes log files of no bytes. A process that is killed between
+// making or emptying such a file and the next step leaves one, and Badger refuses
+// to open it. killed says that memtables are left: Badger writes them to tables when
+// it is closed. If a process has the store open, nothing is done.
+func removeEmptyLogs(dir string) (killed bool, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return false, nil // in use: Badger's lock is the same one
+		return false, nil // Badger uses the same lock and will report it
 	}
-	files, err := os.ReadDir(dir)
+	files, err := d.ReadDir(-1)
 	if err != nil {
 		return false, err
 	}
 	for _, f := range files {
-		if ext := filepath.Ext(f.Name()); ext != ".vlog" && ext != ".mem" {
+		ext := filepath.Ext(f.Name())
+		if ext != ".vlog" && ext != ".mem" {
 			continue
 		}
+		killed = killed || ext == ".mem"
 		if info, err := f.Info(); err != nil || info.Size() > 0 {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
-			return removed, err
+			return killed, err
 		}
-		removed = true
 	}
-	return removed, nil
+	return killed, nil
 }
 
 // tryBadger opens Badger, which panics at some damage.
@@ -213,7 +210,6 @@ func (s *Store) start() error {
 		return s.words(err)
 	}
 	s.owned.Go(s.commitWrites)
-	s.owned.Go(s.collectGarbage)
 	s.collect <- struct{}{} // what an earlier process left
 	return nil
 }

@@ -5,9 +5,11 @@
 // one transaction, so that a group of pages costs one sync of the disk and no
 // transaction can conflict. The layout of the keys is told in keys.go.
 //
-// Bodies of orders are values like any other here; Badger puts those of valueLogFrom
-// bytes and more into its value log, whose files are rewritten when half of one
-// is no longer needed.
+// Bodies of orders are values like any other here, and compactions reclaim their
+// space. Only values longer than Options.longValue (629 KiB by default) enter Badger's
+// value log, whose files are removed when nothing in them is needed any more; see
+// collectGarbage for why not earlier. Bodies in files of their own, removed whole,
+// would be written once and not three times; encodeOrder is where that begins.
 //
 // Memory: at most four memtables of MemtableBytes and a third, 84 MiB with the default
 // and 21 MiB until 16 MiB were written; one group of at most 8 MiB or one page;
@@ -48,10 +50,9 @@ const (
 	// MaxBody is the longest body of an order, in bytes.
 	MaxBody = 64 << 20
 
-	format       = 1
-	valueLogFrom = 2 << 10
-	groupWrites  = 256     // most writes in a group
-	groupBytes   = 8 << 20 // most bytes of values in a group, unless one page alone has more
+	format      = 1
+	groupWrites = 256     // most writes in a group
+	groupBytes  = 8 << 20 // most bytes of values in a group, unless one page alone has more
 )
 
 // Options of Open; the zero value is good for production.
@@ -71,6 +72,10 @@ type Options struct {
 	ReadOnly bool
 }
 
+// longValue is the length from which values enter the value log: a quarter of what
+// Badger takes in one transaction, so that a page with a shorter body fits.
+func (o Options) longValue() int64 { return o.MemtableBytes * 15 / 100 / 4 }
+
 // Store implements scheduler.Store, and push.Outbox through Outbox. Its methods
 // may be called at once by any number of goroutines.
 type Store struct {
@@ -79,7 +84,8 @@ type Store struct {
 	log      *slog.Logger
 	readOnly bool
 	minFree  int64
-	clean    bool // closed by the last writer, as found at Open
+	long     int64 // Options.longValue
+	clean    bool  // closed by the last writer, as found at Open
 
 	committed atomic.Pointer[counters]
 	changed   chan struct{}

@@ -1,0 +1,212 @@
+package badgerstore
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// fill makes a store with a key of each kind: a waiting, a timed and a resting URL, an
+// order that waits, one held, one dead.
+func fill(t *testing.T) *Store {
+	t.Helper()
+	b := bench{T: t, s: openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: MinMemtableBytes})}
+	b.o = b.s.Outbox()
+	b.open("x", "y")
+	_, _, err := b.s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://waits.test/")}, false)
+	b.must(err)
+	b.crawl("http://timed.test/", document("doc"), func(c *scheduler.Completion) {
+		c.Next.State, c.Next.NextAt = scheduler.Timed, time.Unix(1000, 0)
+		c.Host = &scheduler.HostState{Origin: "http://timed.test", Errors: 1}
+	})
+	b.crawl("http://held.test/", deletion(true), indexed)
+	b.crawl("http://rests.test/", document("dead"))
+	b.bury("x", 3, "http://rests.test/")
+	return b.s
+}
+
+func TestVerify(t *testing.T) {
+	s := fill(t)
+	want := Report{URLs: 4, Queued: 1, Timed: 1, Hosts: 4, Orders: 3, Dead: 1}
+	if got := mustVerify(t, s); got != want {
+		t.Errorf("report %+v, want %+v", got, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Verify(ctx, func(Fault) {}); err == nil {
+		t.Error("no error although the context has ended")
+	}
+}
+
+// TestVerifyFindsEachLostKey removes each key of the store in turn: each must be missed.
+func TestVerifyFindsEachLostKey(t *testing.T) {
+	// No other key tells of these: a host state, and format and counters, which Open reads.
+	free := map[byte]bool{kindHost: true, 'f': true, 'm': true}
+	s := fill(t)
+	var keys, values [][]byte
+	if err := s.db.View(func(txn *badger.Txn) error {
+		return s.walk(t.Context(), txn, nil, nil, true, func(item *badger.Item) error {
+			v, err := item.ValueCopy(nil)
+			keys, values = append(keys, item.KeyCopy(nil)), append(values, v)
+			return err
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[byte]bool{}
+	for i, key := range keys {
+		kinds[key[0]] = true
+		if free[key[0]] {
+			continue
+		}
+		write(t, s, key, nil)
+		if faults := faultsOf(t, s); len(faults) == 0 && key[0] != kindCursor {
+			t.Errorf("key %q is lost, and no fault is found", key)
+		} else if key[0] == kindCursor && strings.HasSuffix(string(key), "x") && len(faults) == 0 {
+			t.Errorf("cursor %q is lost, its dead letter stays, and no fault is found", key)
+		}
+		write(t, s, key, values[i])
+	}
+	for _, kind := range []byte("uqtohwxbdcfm") {
+		if !kinds[kind] {
+			t.Errorf("the store has no key of kind %c", kind)
+		}
+	}
+	mustVerify(t, s)
+}
+
+// write changes a key behind the store's back; a nil value removes it.
+func write(t *testing.T, s *Store, key, value []byte) {
+	t.Helper()
+	if err := s.db.Update(func(txn *badger.Txn) error {
+		if value == nil {
+			return txn.Delete(key)
+		}
+		return txn.Set(key, value)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func faultsOf(t *testing.T, s *Store) []string {
+	t.Helper()
+	var faults []string
+	r, err := s.Verify(t.Context(), func(f Fault) { faults = append(faults, f.URL+" "+f.Words) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int(r.Faults) != len(faults) {
+		t.Errorf("report has %d faults, %d were told", r.Faults, len(faults))
+	}
+	return faults
+}
+
+func TestVerifyFindsWrongKeys(t *testing.T) {
+	key := func(url string) weburl.Key { return parse(t, url).Key() }
+	record := func(t *testing.T, s *Store, url string, change func(*scheduler.Record)) {
+		t.Helper()
+		rec, err := s.Lookup(t.Context(), key(url))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&rec)
+		write(t, s, urlKey(key(url)), encodeRecord(&rec))
+	}
+	host := parse(t, "http://waits.test/").HostKey()
+	order := encodeOrder(push.Add, "http://rests.test/", "", []byte("x"))
+	for name, c := range map[string]struct {
+		hurt func(t *testing.T, s *Store)
+		want string // in a fault
+	}{
+		"second queue entry": {func(t *testing.T, s *Store) {
+			k := key("http://waits.test/")
+			write(t, s, queueKey(scheduler.Follow, host, 1), k[:])
+		}, "http://waits.test/ is number 1 of source 4, but its record does not say so"},
+		"queue entry of a resting URL": {func(t *testing.T, s *Store) {
+			k := key("http://rests.test/")
+			write(t, s, queueKey(scheduler.Index, host, 2), k[:])
+		}, "http://rests.test/ is number 2"},
+		"queue number not given out": {func(t *testing.T, s *Store) {
+			k := key("http://waits.test/")
+			write(t, s, queueKey(scheduler.Index, host, 99), k[:])
+		}, "99 is above the highest"},
+		"place of another URL": {func(t *testing.T, s *Store) {
+			k := key("http://rests.test/")
+			write(t, s, queueKey(scheduler.Index, host, 1), k[:])
+		}, "http://waits.test/ waits in source 2 as number 1, but another URL"},
+		"two times": {func(t *testing.T, s *Store) {
+			write(t, s, timedKey(time.Unix(2000, 0), key("http://timed.test/")), []byte{})
+		}, "http://timed.test/ is in the list of times for 1970-01-01T00:33:20Z"},
+		"timed URL that waits": {func(t *testing.T, s *Store) {
+			write(t, s, timedKey(time.Unix(2000, 0), key("http://waits.test/")), []byte{})
+		}, "http://waits.test/ is in the list of times"},
+		"record under another key": {func(t *testing.T, s *Store) {
+			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.URL = "http://rests.test/other" })
+		}, "http://rests.test/other record is stored under another"},
+		"record of no URL": {func(t *testing.T, s *Store) {
+			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.URL = "rests" })
+		}, "cannot be parsed"},
+		"record of another host": {func(t *testing.T, s *Store) {
+			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.Host = host })
+		}, "http://rests.test/ record names another host"},
+		"record is garbage": {func(t *testing.T, s *Store) {
+			write(t, s, urlKey(key("http://rests.test/")), []byte{1, 2, 3})
+		}, "value ends too early"},
+		"counter": {func(t *testing.T, s *Store) {
+			n := *s.committed.Load()
+			n.class[scheduler.OK]++
+			write(t, s, countersKey(), n.encode())
+		}, `counter "of class 1" is 4, but there are 3`},
+		"counter of a source": {func(t *testing.T, s *Store) {
+			n := *s.committed.Load()
+			n.pending[scheduler.User]++
+			write(t, s, countersKey(), n.encode())
+		}, `counter "waiting in source 0" is 1, but there are 0`},
+		"second order": {func(t *testing.T, s *Store) {
+			write(t, s, orderKey(kindOrder, 2, key("http://rests.test/")), order)
+		}, "http://rests.test/ order 2 is not what the URL's entry"},
+		"order of another URL": {func(t *testing.T, s *Store) {
+			write(t, s, orderKey(kindOrder, 3, key("http://held.test/")), order)
+		}, "http://rests.test/ order 3 is stored under another URL's key"},
+		"order below all cursors": {func(t *testing.T, s *Store) {
+			write(t, s, cursorKey("x"), encodeSeq(1))
+			write(t, s, cursorKey("y"), encodeSeq(2))
+		}, "http://timed.test/ order 1 still waits, but all targets are past it"},
+		"cursor above all orders": {func(t *testing.T, s *Store) {
+			write(t, s, cursorKey("x"), encodeSeq(50))
+		}, `cursor of target "x" is 50`},
+		"dead letter of nobody": {func(t *testing.T, s *Store) {
+			e := push.Entry{Seq: 1, URL: "http://rests.test/"}
+			write(t, s, deadKey("z", key("http://rests.test/")), encodeDead(&e, "", time.Time{}))
+		}, `http://rests.test/ dead letter is of target "z"`},
+		"dead letter of another URL": {func(t *testing.T, s *Store) {
+			e := push.Entry{Seq: 1, URL: "http://rests.test/"}
+			write(t, s, deadKey("x", key("http://held.test/")), encodeDead(&e, "", time.Time{}))
+		}, "http://rests.test/ dead letter is stored under another"},
+		"origin of another host": {func(t *testing.T, s *Store) {
+			write(t, s, originKey(host), []byte("http://other.test"))
+		}, "origin http://other.test"},
+		"host state is garbage": {func(t *testing.T, s *Store) {
+			write(t, s, hostKey(host), []byte{9})
+		}, "value has version 9"},
+		"key too long": {func(t *testing.T, s *Store) {
+			write(t, s, append(timedKey(time.Unix(1, 0), key("http://timed.test/")), 1), []byte{})
+		}, "wrong length"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fill(t)
+			c.hurt(t, s)
+			faults := strings.Join(faultsOf(t, s), "\n")
+			if !strings.Contains(faults, c.want) {
+				t.Errorf("no fault says %q, but:\n%s", c.want, faults)
+			}
+		})
+	}
+}
