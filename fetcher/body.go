@@ -102,7 +102,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	w.timer.Reset(w.idle)
 	n, err := w.body.Read(p)
 	w.timer.Stop()
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		w.err = err
 	}
 	return n, err
@@ -115,7 +115,7 @@ func (w *wire) finish() error {
 		return w.err
 	}
 	var rest [512]byte
-	if _, err := w.Read(rest[:]); err != nil && err != io.EOF {
+	if _, err := w.Read(rest[:]); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil

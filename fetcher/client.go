@@ -3,6 +3,7 @@ package fetcher
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -81,6 +82,9 @@ func (f *Fetcher) Close() { f.transport.CloseIdleConnections() }
 // other than 2xx is an answer, too: its body is cut at 64 KiB, and a fault in it
 // takes nothing from what the status says.
 func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
+	if r.URL.IsZero() {
+		return nil, &Error{Fault: Protocol, Err: errors.New("no URL to fetch")}
+	}
 	start := time.Now()
 	own, stop := context.WithTimeoutCause(ctx, f.settings.DownloadTimeout, errDownload)
 	defer stop()

@@ -158,7 +158,7 @@ type gzipMembers struct {
 
 func (g *gzipMembers) Read(p []byte) (int, error) {
 	n, err := g.z.Read(p)
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		return n, err
 	}
 	if magic, _ := g.r.Peek(2); len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {
@@ -184,14 +184,14 @@ func (c *codingReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.r.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = coded(c.coding, err)
 	}
 	return n, err
 }
 
 func coded(coding string, err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF // in the middle of a coding's own header
 	}
 	return fmt.Errorf("Content-Encoding %q: %w", coding, err)

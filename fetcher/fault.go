@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -60,7 +61,7 @@ func (e streamError) Error() string { return "HTTP/2 stream error" }
 // ctx is the request's own context. The order matters: a time-out of DNS is DNS's,
 // a handshake cut off is a reset and not a matter of TLS.
 func classify(ctx context.Context, err error) Fault {
-	if cause := context.Cause(ctx); cause == errIdle || cause == errDownload {
+	if cause := context.Cause(ctx); errors.Is(cause, errIdle) || errors.Is(cause, errDownload) {
 		return Timeout
 	}
 	var refused *refusedAddress
@@ -112,6 +113,12 @@ func isCut(err error) bool {
 	if isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
 		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE) {
 		return true
+	}
+	// What net/http says of a whole HTTP/2 connection has no type to ask for.
+	for _, words := range [...]string{"server sent GOAWAY", "client connection lost", "client connection force closed"} {
+		if strings.Contains(err.Error(), words) {
+			return true
+		}
 	}
 	const protocolError, flowControlError, frameSizeError, compressionError = 0x1, 0x3, 0x6, 0x9
 	var stream streamError

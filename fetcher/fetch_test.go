@@ -5,7 +5,9 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -22,6 +24,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/net/http2"
 )
 
 // serve starts an HTTP server and gives its "host:port".
@@ -81,6 +84,9 @@ func TestRequestTarget(t *testing.T) {
 		if got != target || host != addr {
 			t.Errorf("asked %q for %q, want %q", host, got, target)
 		}
+	}
+	if _, err := f.Fetch(t.Context(), Request{}); err == nil {
+		t.Error("no URL: no error")
 	}
 }
 
@@ -264,7 +270,7 @@ func TestBodyLimit(t *testing.T) {
 
 // A bomb is cut at the limit and costs memory of the limit's order, not of its own.
 func TestBomb(t *testing.T) {
-	const limit, size = 1 << 20, 256 << 20
+	const limit, size = 1 << 20, 64 << 20
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
 		t.Run(coding, func(t *testing.T) {
 			wire := bomb(t, coding, size)
@@ -372,16 +378,66 @@ func TestHTTP2(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}
-		_, _ = io.WriteString(w, r.Proto)
+		_, _ = io.WriteString(w, r.Proto+" "+r.RequestURI)
 	})
 	f := newFetcher(t, func(set *Settings) { set.Roots = pool(s.Certificate()) }, addr)
-	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr)})
-	if err != nil || string(resp.Body) != "HTTP/2.0" || resp.Address != netip.MustParseAddr("127.0.0.1") {
-		t.Fatalf("got %+v, %v", resp, err)
+	for _, target := range []string{"/", "/a|b?c=[d]", "//a/b"} {
+		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr+target)})
+		if err != nil || string(resp.Body) != "HTTP/2.0 "+target || resp.Address != netip.MustParseAddr("127.0.0.1") {
+			t.Fatalf("%s: got %+v, %v", target, resp, err)
+		}
 	}
 	for _, path := range []string{"/reset", "/cut"} {
-		resp, err = f.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr+path)})
+		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr+path)})
 		wantFault(t, resp, err, Reset)
+	}
+}
+
+// goingAway accepts an HTTP/2 connection, and ends it with GOAWAY while the first
+// request is under way: before its header, or inside its body.
+func goingAway(withHeader bool) func(*http2.Framer) error {
+	return func(f *http2.Framer) error {
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return err
+			}
+			if frame.Header().Type == http2.FrameHeaders {
+				break
+			}
+		}
+		if withHeader {
+			const status200 = "\x88" // HPACK
+			if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte(status200), EndHeaders: true}); err != nil {
+				return err
+			}
+		}
+		return f.WriteGoAway(1, http2.ErrCodeNo, nil)
+	}
+}
+
+func TestHTTP2GoAway(t *testing.T) {
+	s, _ := tlsServer(t, nil)
+	config := &tls.Config{Certificates: s.TLS.Certificates, NextProtos: []string{"h2"}}
+	for _, withHeader := range []bool{false, true} {
+		speak := goingAway(withHeader)
+		addr := listen(t, func(raw net.Conn) {
+			c := tls.Server(raw, config)
+			if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
+				return
+			}
+			f := http2.NewFramer(c, c)
+			if f.WriteSettings() == nil && speak(f) == nil {
+				_ = c.CloseWrite()
+				stall(c)
+			}
+		})
+		f := newFetcher(t, func(set *Settings) { set.Roots = pool(s.Certificate()) }, addr)
+		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr)})
+		var fe *Error
+		if !errors.As(err, &fe) || fe.Fault != Reset && fe.Fault != ShortBody {
+			t.Errorf("header %v: got %+v, %v, want a fault that passes", withHeader, resp, err)
+		}
 	}
 }
 

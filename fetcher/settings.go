@@ -35,8 +35,8 @@ type Settings struct {
 	// MaxConnectionsPerHost limits the connections to one scheme, host and port.
 	MaxConnectionsPerHost int
 
-	// Exempt are the "host:port" (as weburl.URL's Host and Port) at which an
-	// address is allowed that is refused otherwise: loopback, link-local,
+	// Exempt are the "host:port" (net.JoinHostPort of weburl.URL's Host and Port)
+	// at which an address is allowed that is refused otherwise: loopback, link-local,
 	// multicast, unspecified. Metadata addresses of clouds stay refused.
 	Exempt []string
 	// Roots verify servers; nil: the system's.

@@ -1,6 +1,10 @@
 package extract
 
-import "golang.org/x/net/html/atom"
+import (
+	"bytes"
+
+	"golang.org/x/net/html/atom"
+)
 
 // separates says that an element's tags stand between words: all that the
 // suggested style sheet of WHATWG HTML section 15.3 does not display inline, and
@@ -47,6 +51,27 @@ func inHead(a atom.Atom) bool {
 	case atom.Html, atom.Head, atom.Title, atom.Base, atom.Link, atom.Meta, atom.Style, atom.Script, atom.Noscript,
 		atom.Template:
 		return true
+	}
+	return false
+}
+
+// hasReadAttributes says that an element has attributes of interest besides hidden,
+// which all may have. Reading attributes is what costs most.
+func hasReadAttributes(a atom.Atom) bool {
+	switch a {
+	case atom.A, atom.Area, atom.Base, atom.Frame, atom.Html, atom.Iframe, atom.Link, atom.Meta:
+		return true
+	}
+	return false
+}
+
+// mayHide says that the word "hidden" is somewhere in a tag.
+func mayHide(tag []byte) bool {
+	word := []byte("hidden")
+	for i := 0; i+len(word) <= len(tag); i++ {
+		if tag[i]|0x20 == word[0] && bytes.EqualFold(tag[i:i+len(word)], word) {
+			return true
+		}
 	}
 	return false
 }

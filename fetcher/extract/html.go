@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -82,7 +83,7 @@ func (r *reader) read() error {
 	for {
 		switch r.z.Next() {
 		case html.ErrorToken:
-			if err := r.z.Err(); err != io.EOF {
+			if err := r.z.Err(); !errors.Is(err, io.EOF) {
 				return err
 			}
 			return nil
@@ -114,7 +115,7 @@ func (r *reader) textToken(text []byte) {
 
 func (r *reader) startTag(a atom.Atom, hasAttributes bool) {
 	r.attr = attributes{}
-	if hasAttributes {
+	if hasAttributes && (hasReadAttributes(a) || mayHide(r.z.Raw())) {
 		r.attr.read(r.z)
 	}
 	if r.hidden.active() {

@@ -82,6 +82,8 @@ func TestText(t *testing.T) {
 		{"template", "a<template><p>b<template>c</template>d</p></template>e", "a e"},
 		{"hidden", "a<div hidden>b<div>c</div>d</div>e", "a e"},
 		{"hidden with value", "a<span hidden=hidden>b</span>c<i hidden=until-found>d</i>", "acd"},
+		{"hidden in upper case", "a<DIV CLASS=x HIDDEN>b</DIV>c", "a c"},
+		{"hidden as a value", "a<div class=hidden title='&hidden'>b</div>c", "a b c"},
 		{"hidden paragraph without end tag", "<div><p hidden>a<p>b</div>c", "b c"},
 		{"hidden list entry without end tag", "<ul><li hidden>a<ul><li>b</ul><li>c</ul>d", "c d"},
 		{"hidden cell", "<tr><td hidden>a<td>b<tr><td hidden>c</table>d", "b d"},
