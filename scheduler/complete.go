@@ -215,11 +215,7 @@ func (f *Frontier) recheck(links []Link) {
 // announce makes places known that got work. The mutex is held.
 func (f *Frontier) announce(places []Place) {
 	for _, p := range places {
-		h := f.hosts[p.Host]
-		if h == nil {
-			h = &host{key: p.Host, origin: p.Origin, nextAt: f.notBefore, heapIndex: -1}
-			f.hosts[p.Host] = h
-		}
+		h := f.entry(p.Host, p.Origin)
 		q := h.queues[p.Source]
 		if q == nil {
 			q = &queue{host: h, source: p.Source}
@@ -229,6 +225,16 @@ func (f *Frontier) announce(places []Place) {
 		q.announced++
 		f.place(h, false)
 	}
+}
+
+// entry is a host's entry, made if there is none.
+func (f *Frontier) entry(key weburl.HostKey, origin string) *host {
+	h := f.hosts[key]
+	if h == nil {
+		h = &host{key: key, origin: origin, nextAt: f.notBefore, heapIndex: -1}
+		f.hosts[key] = h
+	}
+	return h
 }
 
 // dueBy makes Run look for due URLs by a time. The mutex is held.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -68,6 +69,29 @@ func TestGatesSurvive(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNothingBeforeRun: what is added before Run has loaded the gates waits for them.
+func TestNothingBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storetest.NewMemory().Reopen()
+		f := &running{Frontier: scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler)), t: t}
+		f.add(link("http://a.test/", scheduler.Index))
+		f.none(time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- f.Run(ctx) }()
+		begin := time.Now()
+		l := f.next()
+		if d := time.Since(begin); d != throttle {
+			t.Errorf("the first visit after an unclean end came after %v, want %v", d, throttle)
+		}
+		f.complete(l, ok(l))
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestStoreFails: neither an error before the store did anything nor one after it

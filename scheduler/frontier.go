@@ -64,6 +64,7 @@ type Frontier struct {
 
 	buffered, inFlight, working int
 
+	gated           bool      // Run has loaded the gates
 	started, moving bool      // Run has read what waits; is moving what is due
 	dueAt           time.Time // when the first timed URL is due, zero if none is known
 	wakeAt          time.Time // until when Run sleeps
@@ -136,7 +137,7 @@ func (f *Frontier) choose() (pick, error) {
 	if f.stopped {
 		return pick{}, ErrStopped
 	}
-	ready := f.ready
+	ready := f.pickable()
 	s, ok := f.stride.pick(ready)
 	if !ok {
 		w := make(chan struct{}, 1)
@@ -155,6 +156,15 @@ func (f *Frontier) choose() (pick, error) {
 	}
 	f.wake()
 	return p, nil
+}
+
+// pickable are the sources that hold ready work: none before Run knows which
+// hosts must rest.
+func (f *Frontier) pickable() uint8 {
+	if !f.gated {
+		return 0
+	}
+	return f.ready
 }
 
 // take makes a lease of the queue's first URL.
@@ -193,7 +203,7 @@ func (f *Frontier) await(ctx context.Context, w chan struct{}) error {
 // wake signals one waiting Next if there is something to pick. Who is woken
 // wakes the next one.
 func (f *Frontier) wake() {
-	if len(f.waiters) == 0 || !f.stopped && f.stride.sum(f.ready) == 0 {
+	if len(f.waiters) == 0 || !f.stopped && f.stride.sum(f.pickable()) == 0 {
 		return
 	}
 	f.waiters[0] <- struct{}{}

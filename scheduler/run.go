@@ -69,13 +69,18 @@ func (f *Frontier) loadGates(ctx context.Context) error {
 	if !f.store.ClosedCleanly() {
 		f.notBefore = time.Now().Add(f.set.Throttle)
 	}
-	for _, g := range gates {
-		h := &host{key: g.Host, origin: g.Origin, nextAt: g.NextAt, unsaved: true, heapIndex: -1,
-			backoff: g.Backoff, errors: g.Errors}
+	for _, h := range f.hosts { // that Add brought before
 		h.closeUntil(f.notBefore)
-		f.hosts[g.Host] = h
 		f.place(h, false)
 	}
+	for _, g := range gates {
+		h := f.entry(g.Host, g.Origin)
+		h.unsaved, h.backoff, h.errors = true, g.Backoff, g.Errors
+		h.closeUntil(g.NextAt)
+		f.place(h, false)
+	}
+	f.gated = true
+	f.wake()
 	f.dueAt = time.Now()
 	return nil
 }

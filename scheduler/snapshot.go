@@ -42,7 +42,7 @@ func (f *Frontier) idleReason() string {
 	switch {
 	case f.stopped:
 		return "stopped"
-	case f.stride.sum(f.ready) > 0:
+	case f.stride.sum(f.pickable()) > 0:
 		return ""
 	case !f.started:
 		return "starting"

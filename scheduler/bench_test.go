@@ -1,0 +1,59 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"testing"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+)
+
+// benchmark takes and completes b.N pages of 10,000 hosts with no pause.
+func benchmark(b *testing.B, setup func(*scheduler.Settings)) {
+	const hosts = 10_000
+	ctx, cancel := context.WithCancel(b.Context())
+	set := scheduler.DefaultSettings()
+	setup(&set)
+	f := scheduler.New(storetest.NewMemory(), set, slog.New(slog.DiscardHandler))
+	done := make(chan error)
+	go func() { done <- f.Run(ctx) }()
+	perHost := b.N/hosts + 2
+	var all []scheduler.Link
+	for i := range perHost {
+		for h := range hosts {
+			all = append(all, link(fmt.Sprintf("http://h%d.test/%d", h, i), scheduler.Source(h%5)))
+		}
+	}
+	if _, err := f.Add(ctx, all, false); err != nil {
+		b.Fatal(err)
+	}
+	all = nil
+	runtime.GC()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		l, err := f.Next(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Complete(ctx, l, ok(l)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	cancel()
+	if err := <-done; err != nil {
+		b.Error(err)
+	}
+}
+
+func BenchmarkNextComplete(b *testing.B) {
+	for _, aggressive := range []bool{false, true} {
+		b.Run(fmt.Sprint("aggressive=", aggressive), func(b *testing.B) {
+			benchmark(b, func(s *scheduler.Settings) { s.Aggressive, s.Throttle = aggressive, 0 })
+		})
+	}
+}
