@@ -7,10 +7,6 @@
 package weburl
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"strings"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
@@ -19,13 +15,6 @@ import (
 // MaxLength is the longest URL, in bytes, that is accepted, before and after
 // it is brought into canonical form.
 const MaxLength = 4096
-
-// Reasons for which a string is not a URL that can be crawled; test with errors.Is.
-var (
-	ErrMalformed = errors.New("malformed URL")
-	ErrScheme    = errors.New("not an http or https URL")
-	ErrTooLong   = fmt.Errorf("URL longer than %d bytes", MaxLength)
-)
 
 // URL is an absolute http or https URL in canonical form. It is an immutable
 // value; the zero value is no URL.
@@ -99,84 +88,30 @@ func canonical(raw string, u *whatwg.Url) (URL, error) {
 	if host == "" {
 		return URL{}, &Error{URL: raw, Err: ErrMalformed, Detail: "no host"}
 	}
-	path, query := normalisePercent(u.Pathname()), normalisePercent(u.Query())
-	var b strings.Builder
-	b.Grow(len(scheme) + len(host) + len(path) + len(query) + 10)
-	b.WriteString(scheme)
-	b.WriteString("://")
-	v := URL{schemeEnd: uint16(len(scheme)), hostStart: uint16(b.Len()), fragment: u.Fragment()}
-	b.WriteString(host)
-	v.hostEnd = uint16(b.Len())
-	if p := u.Port(); p != "" {
-		b.WriteByte(':')
-		b.WriteString(p)
+	port, path, query := u.Port(), normalisePercent(u.Pathname()), normalisePercent(u.Query())
+	if port != "" {
+		port = ":" + port
 	}
-	v.pathStart = uint16(b.Len())
-	b.WriteString(path)
-	if b.Len()+len(query)+1 > MaxLength {
+	if query != "" {
+		query = "?" + query
+	}
+	length := len(scheme) + len("://") + len(host) + len(port) + len(path) + len(query)
+	if length > MaxLength { // before any offset is narrowed to 16 bits
 		return URL{}, &Error{URL: raw, Err: ErrTooLong}
 	}
-	v.pathEnd = uint16(b.Len())
-	if query != "" {
-		b.WriteByte('?')
-		b.WriteString(query)
+	v := URL{fragment: u.Fragment()}
+	v.schemeEnd = uint16(len(scheme))
+	v.hostStart = v.schemeEnd + uint16(len("://"))
+	v.hostEnd = v.hostStart + uint16(len(host))
+	v.pathStart = v.hostEnd + uint16(len(port))
+	v.pathEnd = v.pathStart + uint16(len(path))
+	var b strings.Builder
+	b.Grow(length)
+	for _, part := range [...]string{scheme, "://", host, port, path, query} {
+		b.WriteString(part)
 	}
 	v.s = b.String()
 	return v, nil
-}
-
-// normalisePercent writes percent-encoded bytes in upper-case hex and decodes
-// those that RFC 3986 section 2.3 calls unreserved. A decoded character is never
-// placed where it would complete a stray '%' to a new encoded byte, so that the
-// result does not change when it is normalised again.
-func normalisePercent(s string) string {
-	if strings.IndexByte(s, '%') < 0 {
-		return s
-	}
-	out := make([]byte, 0, len(s))
-	stray := -3
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c != '%' {
-			out = append(out, c)
-			continue
-		}
-		if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
-			stray = len(out)
-			out = append(out, c)
-			continue
-		}
-		d := unhex(s[i+1])<<4 | unhex(s[i+2])
-		if isUnreserved(d) && len(out)-stray > 2 {
-			out = append(out, d)
-		} else {
-			out = append(out, '%', upperHex[d>>4], upperHex[d&15])
-		}
-		i += 2
-	}
-	return string(out)
-}
-
-const upperHex = "0123456789ABCDEF"
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func unhex(c byte) byte {
-	switch {
-	case c <= '9':
-		return c - '0'
-	case c >= 'a':
-		return c - 'a' + 10
-	default:
-		return c - 'A' + 10
-	}
-}
-
-func isUnreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
-		c == '-' || c == '.' || c == '_' || c == '~'
 }
 
 // IsZero says whether u is the zero value.
@@ -229,50 +164,3 @@ func (u URL) PathAndQuery() string { return u.s[u.pathStart:] }
 // Origin is scheme, host and port (RFC 6454), the default port left out, without
 // a closing slash: the unit of politeness.
 func (u URL) Origin() string { return u.s[:u.pathStart] }
-
-// Key identifies a canonical URL: the first 128 bits of its SHA-256. A
-// cryptographic hash because links are hostile: nobody must be able to make a
-// URL that hides another one.
-type Key [16]byte
-
-// Key hashes the canonical form.
-func (u URL) Key() Key { return keyOf(u.s) }
-
-// String is the key in hexadecimal.
-func (k Key) String() string { return hex.EncodeToString(k[:]) }
-
-// HostKey identifies an origin: the first 64 bits of its SHA-256. Two origins
-// that share it would share a queue and its politeness, and nothing else.
-type HostKey [8]byte
-
-// HostKey hashes the origin.
-func (u URL) HostKey() HostKey {
-	k := keyOf(u.Origin())
-	return HostKey(k[:8])
-}
-
-func keyOf(s string) Key {
-	h := sha256.Sum256([]byte(s))
-	return Key(h[:16])
-}
-
-// Error says which string is no URL that can be crawled, and why.
-type Error struct {
-	URL    string // as given, cut for display
-	Err    error  // ErrMalformed, ErrScheme or ErrTooLong
-	Detail string // the parser's words, may be empty
-}
-
-func (e *Error) Error() string {
-	u := e.URL
-	if len(u) > 200 {
-		u = u[:200] + "..."
-	}
-	if e.Detail == "" {
-		return fmt.Sprintf("%q: %v", u, e.Err)
-	}
-	return fmt.Sprintf("%q: %v: %s", u, e.Err, e.Detail)
-}
-
-// Unwrap gives the reason.
-func (e *Error) Unwrap() error { return e.Err }
