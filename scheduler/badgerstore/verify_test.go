@@ -66,13 +66,13 @@ func TestVerifyFindsEachLostKey(t *testing.T) {
 		if free[key[0]] {
 			continue
 		}
-		write(t, s, key, nil)
+		put(t, s, key, nil)
 		if faults := faultsOf(t, s); len(faults) == 0 && key[0] != kindCursor {
 			t.Errorf("key %q is lost, and no fault is found", key)
 		} else if key[0] == kindCursor && strings.HasSuffix(string(key), "x") && len(faults) == 0 {
 			t.Errorf("cursor %q is lost, its dead letter stays, and no fault is found", key)
 		}
-		write(t, s, key, values[i])
+		put(t, s, key, values[i])
 	}
 	for _, kind := range []byte("uqtohwxbdcfm") {
 		if !kinds[kind] {
@@ -82,8 +82,8 @@ func TestVerifyFindsEachLostKey(t *testing.T) {
 	mustVerify(t, s)
 }
 
-// write changes a key behind the store's back; a nil value removes it.
-func write(t *testing.T, s *Store, key, value []byte) {
+// put changes a key behind the store's back; a nil value removes it.
+func put(t *testing.T, s *Store, key, value []byte) {
 	t.Helper()
 	if err := s.db.Update(func(txn *badger.Txn) error {
 		if value == nil {
@@ -117,7 +117,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&rec)
-		write(t, s, urlKey(key(url)), encodeRecord(&rec))
+		put(t, s, urlKey(key(url)), encodeRecord(&rec))
 	}
 	host := parse(t, "http://waits.test/").HostKey()
 	order := encodeOrder(push.Add, "http://rests.test/", "", []byte("x"))
@@ -127,25 +127,25 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 	}{
 		"second queue entry": {func(t *testing.T, s *Store) {
 			k := key("http://waits.test/")
-			write(t, s, queueKey(scheduler.Follow, host, 1), k[:])
+			put(t, s, queueKey(scheduler.Follow, host, 1), k[:])
 		}, "http://waits.test/ is number 1 of source 4, but its record does not say so"},
 		"queue entry of a resting URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
-			write(t, s, queueKey(scheduler.Index, host, 2), k[:])
+			put(t, s, queueKey(scheduler.Index, host, 2), k[:])
 		}, "http://rests.test/ is number 2"},
 		"queue number not given out": {func(t *testing.T, s *Store) {
 			k := key("http://waits.test/")
-			write(t, s, queueKey(scheduler.Index, host, 99), k[:])
+			put(t, s, queueKey(scheduler.Index, host, 99), k[:])
 		}, "99 is above the highest"},
 		"place of another URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
-			write(t, s, queueKey(scheduler.Index, host, 1), k[:])
+			put(t, s, queueKey(scheduler.Index, host, 1), k[:])
 		}, "http://waits.test/ waits in source 2 as number 1, but another URL"},
 		"two times": {func(t *testing.T, s *Store) {
-			write(t, s, timedKey(time.Unix(2000, 0), key("http://timed.test/")), []byte{})
+			put(t, s, timedKey(time.Unix(2000, 0), key("http://timed.test/")), []byte{})
 		}, "http://timed.test/ is in the list of times for 1970-01-01T00:33:20Z"},
 		"timed URL that waits": {func(t *testing.T, s *Store) {
-			write(t, s, timedKey(time.Unix(2000, 0), key("http://waits.test/")), []byte{})
+			put(t, s, timedKey(time.Unix(2000, 0), key("http://waits.test/")), []byte{})
 		}, "http://waits.test/ is in the list of times"},
 		"record under another key": {func(t *testing.T, s *Store) {
 			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.URL = "http://rests.test/other" })
@@ -157,47 +157,47 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.Host = host })
 		}, "http://rests.test/ record names another host"},
 		"record is garbage": {func(t *testing.T, s *Store) {
-			write(t, s, urlKey(key("http://rests.test/")), []byte{1, 2, 3})
+			put(t, s, urlKey(key("http://rests.test/")), []byte{1, 2, 3})
 		}, "value ends too early"},
 		"counter": {func(t *testing.T, s *Store) {
 			n := *s.committed.Load()
 			n.class[scheduler.OK]++
-			write(t, s, countersKey(), n.encode())
+			put(t, s, countersKey(), n.encode())
 		}, `counter "of class 1" is 4, but there are 3`},
 		"counter of a source": {func(t *testing.T, s *Store) {
 			n := *s.committed.Load()
 			n.pending[scheduler.User]++
-			write(t, s, countersKey(), n.encode())
+			put(t, s, countersKey(), n.encode())
 		}, `counter "waiting in source 0" is 1, but there are 0`},
 		"second order": {func(t *testing.T, s *Store) {
-			write(t, s, orderKey(kindOrder, 2, key("http://rests.test/")), order)
+			put(t, s, orderKey(kindOrder, 2, key("http://rests.test/")), order)
 		}, "http://rests.test/ order 2 is not what the URL's entry"},
 		"order of another URL": {func(t *testing.T, s *Store) {
-			write(t, s, orderKey(kindOrder, 3, key("http://held.test/")), order)
+			put(t, s, orderKey(kindOrder, 3, key("http://held.test/")), order)
 		}, "http://rests.test/ order 3 is stored under another URL's key"},
 		"order below all cursors": {func(t *testing.T, s *Store) {
-			write(t, s, cursorKey("x"), encodeSeq(1))
-			write(t, s, cursorKey("y"), encodeSeq(2))
+			put(t, s, cursorKey("x"), encodeSeq(1))
+			put(t, s, cursorKey("y"), encodeSeq(2))
 		}, "http://timed.test/ order 1 still waits, but all targets are past it"},
 		"cursor above all orders": {func(t *testing.T, s *Store) {
-			write(t, s, cursorKey("x"), encodeSeq(50))
+			put(t, s, cursorKey("x"), encodeSeq(50))
 		}, `cursor of target "x" is 50`},
 		"dead letter of nobody": {func(t *testing.T, s *Store) {
 			e := push.Entry{Seq: 1, URL: "http://rests.test/"}
-			write(t, s, deadKey("z", key("http://rests.test/")), encodeDead(&e, "", time.Time{}))
+			put(t, s, deadKey("z", key("http://rests.test/")), encodeDead(&e, "", time.Time{}))
 		}, `http://rests.test/ dead letter is of target "z"`},
 		"dead letter of another URL": {func(t *testing.T, s *Store) {
 			e := push.Entry{Seq: 1, URL: "http://rests.test/"}
-			write(t, s, deadKey("x", key("http://held.test/")), encodeDead(&e, "", time.Time{}))
+			put(t, s, deadKey("x", key("http://held.test/")), encodeDead(&e, "", time.Time{}))
 		}, "http://rests.test/ dead letter is stored under another"},
 		"origin of another host": {func(t *testing.T, s *Store) {
-			write(t, s, originKey(host), []byte("http://other.test"))
+			put(t, s, originKey(host), []byte("http://other.test"))
 		}, "origin http://other.test"},
 		"host state is garbage": {func(t *testing.T, s *Store) {
-			write(t, s, hostKey(host), []byte{9})
+			put(t, s, hostKey(host), []byte{9})
 		}, "value has version 9"},
 		"key too long": {func(t *testing.T, s *Store) {
-			write(t, s, append(timedKey(time.Unix(1, 0), key("http://timed.test/")), 1), []byte{})
+			put(t, s, append(timedKey(time.Unix(1, 0), key("http://timed.test/")), 1), []byte{})
 		}, "wrong length"},
 	} {
 		t.Run(name, func(t *testing.T) {
