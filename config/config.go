@@ -131,10 +131,13 @@ type PAPIPush struct {
 	BatchCount int
 	BatchBytes int64
 	BatchAge   time.Duration
+	// CheckpointName is PAPI_name; the Crawler's name unless written.
+	CheckpointName string
+	Class          string // data model class; "" sends none
+	StampSeq       bool   // stamps are sequence numbers, not hashes
 	// What the vendor does not document.
 	SyncParameter  string
-	StampPart      string // "" sends none
-	ClassDirective string
-	DataModelClass string // "" sends none
-	DeleteInURL    bool
+	StampPart      string
+	ClassPart      string
+	DeletionsInURL bool
 }

@@ -32,14 +32,14 @@ type Lookups struct {
 func Load(path string) (*File, Report, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, cause(err))
+		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, withoutPath(err))
 	}
 	if info.IsDir() {
 		path = filepath.Join(path, FileName)
 	}
 	raw, err := readFile(path)
 	if err != nil {
-		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, cause(err))
+		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, withoutPath(err))
 	}
 	file, report := Parse(path, raw, Lookups{
 		Env:      os.LookupEnv,

@@ -119,28 +119,22 @@ func (p *parser) keyValues(a *attr) []actionrules.Meta {
 		return nil
 	}
 	var out []actionrules.Meta
-	offset := 0
-	for _, pair := range strings.Split(a.text, ";") {
+	raw := p.src.data[a.value:a.end]
+	expanded := bytes.Contains(raw, []byte("${")) // then the places inside of it are lost
+	at := 0                                       // in raw
+	for pair := range strings.SplitSeq(a.text, ";") {
 		key, value, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		switch {
 		case strings.TrimSpace(pair) == "": // a ; at the end
 		case !ok || key == "":
-			p.errorf(p.valueOffset(a, offset), "kvs: %s is not of the form key=value: write k1=v1;k2=v2", quote(pair))
+			p.errorf(a.value+at, "kvs: %s is not of the form key=value: write k1=v1;k2=v2", quote(pair))
 		default:
 			out = append(out, actionrules.Meta{Name: key, Value: strings.TrimSpace(value)})
 		}
-		offset += len(pair) + 1
+		if !expanded {
+			at += rawLength(raw[at:], len(pair)+1)
+		}
 	}
 	return out
-}
-
-// valueOffset is the place in the file of byte n of an attribute's value; its
-// beginning where variables made the value longer.
-func (p *parser) valueOffset(a *attr, n int) int {
-	raw := p.src.data[a.value:a.end]
-	if bytes.Contains(raw, []byte("${")) {
-		return a.value
-	}
-	return a.value + rawLength(raw, n)
 }

@@ -53,16 +53,14 @@ func scanLayout(src *source) (layout, *fault) {
 }
 
 func (s *layoutScan) run() (layout, *fault) {
-	src := s.src
 	s.dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	s.out.texts = make(map[int]int)
-	begin := src.data[:src.lastText()]
-	begin = bytes.TrimLeft(begin, " \t\r\n")
-	if len(begin) == 0 {
+	begin := len(s.src.data) - len(bytes.TrimLeft(s.src.data, " \t\r\n"))
+	if begin == len(s.src.data) {
 		return layout{}, faultf(0, "the file is empty: a <CrawlConfig> is expected")
 	}
-	if begin[0] != '<' {
-		return layout{}, faultf(len(src.data)-len(bytes.TrimLeft(src.data, " \t\r\n")), "this is not XML: a file begins with <CrawlConfig> or <?xml")
+	if s.src.data[begin] != '<' {
+		return layout{}, faultf(begin, "this is not XML: a file begins with <CrawlConfig> or <?xml")
 	}
 	for {
 		more, f := s.token()

@@ -51,6 +51,8 @@ type Attribute struct {
 	Values, NotYet []string
 	// Required attributes must be written, and not be empty unless MayBeEmpty.
 	Required, MayBeEmpty bool
+	// NotEmpty: it can be left out, but not written as "".
+	NotEmpty bool
 	// Kind restricts the attribute to elements whose attribute kind has this value.
 	Kind   string
 	Status Status

@@ -12,7 +12,7 @@ func crawlElements() []Element {
 			text("source", String, "", "Pushes documents of this source only; all where absent."),
 			boolean("content", "", "Whether page bytes are pushed too: false where absent for file, true for papi."),
 			forKind("file", text("dir", Path, "", "Folder of the files; out in the data directory where absent.")),
-			forKind("file", ranged("rotateBytes", Bytes, "104857600", 1024, 1<<40, "Size at which a new file is begun.")),
+			forKind("file", ranged("rotateBytes", Bytes, "268435456", 1024, 1<<40, "Size at which a new file is begun.")),
 			forKind("file", ineffective("0", ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a file is removed; 0: never."))),
 			forKind("papi", text("url", HTTPURL, "", "Server of the Push API, such as http://host:10002; required.")),
 			forKind("papi", text("connector", String, "", "Name of the connector that the documents belong to; required.")),
@@ -21,18 +21,25 @@ func crawlElements() []Element {
 			forKind("papi", ranged("batchCount", Int, "100", 1, 100_000, "Most documents of one request.")),
 			forKind("papi", ranged("batchBytes", Bytes, "8388608", 1024, giB, "Size at which a request is sent.")),
 			forKind("papi", ranged("batchAgeMS", Milliseconds, "1000", 0, 3_600_000, "Longest wait for more documents.")),
-			forKind("papi", text("syncParameter", String, "PAPI_sync", "Parameter of set_checkpoint that asks for a synced checkpoint (ours: not documented by the vendor).")),
-			forKind("papi", text("stampPart", String, "stamp", "Part of add_documents that carries the stamp; none where empty (ours: not documented by the vendor).")),
-			forKind("papi", text("classDirective", String, "datamodel_class", "Directive that carries the data model class (ours: not documented by the vendor).")),
-			forKind("papi", text("dataModelClass", String, "", "Data model class of the documents; the server's own where empty.")),
-			forKind("papi", Attribute{Name: "deleteIn", Type: Enum, Default: "body", Values: []string{"body", "url"},
-				Doc: "Where delete_documents carries its URLs (ours: not documented by the vendor)."}),
+			forKind("papi", text("checkpointName", String, "", "Name of the checkpoints, one for each crawler that pushes to a connector; the Crawler's name where absent.")),
+			forKind("papi", text("class", String, "", "Data model class of the documents; the server's own where empty.")),
+			forKind("papi", ours("syncParameter", "PAPI_sync", "Parameter of set_checkpoint that asks for a synced checkpoint (ours: not documented by the vendor).")),
+			forKind("papi", Attribute{Name: "stamp", Type: Enum, Default: "hash", Values: []string{"hash", "seq"},
+				Doc: "What a document's stamp is made of: the hash of its content, or the number of the order."}),
+			forKind("papi", ours("stampPart", "stamp", "Part of add_documents that carries the stamp (ours: not documented by the vendor).")),
+			forKind("papi", ours("classPart", "directive:datamodel_class", "Part of add_documents that carries the class (ours: not documented by the vendor).")),
+			forKind("papi", boolean("deletionsInURL", "false", "Whether delete_documents carries its URLs in its own URL and not in the body (ours: not documented by the vendor).")),
 		}, Doc: "A target that gets all documents and deletions; without any there is one of kind file."},
 		{Name: "Refresh", Parents: []string{"Crawler"}, Status: Refused, Attributes: []Attribute{
 			required("schedule", String, "When, in cron syntax and local time."),
 			text("group", String, "", "Refreshes the sites of this group's roots only."),
 		}, Doc: "Sends documents to the index source at fixed times."},
 	}
+}
+
+// ours is a name on the wire that must not be empty.
+func ours(name, def, doc string) Attribute {
+	return Attribute{Name: name, Default: def, NotEmpty: true, Doc: doc}
 }
 
 func forKind(kind string, a Attribute) Attribute {

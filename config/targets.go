@@ -19,7 +19,7 @@ func (p *parser) pushTargets(crawler *node) []Push {
 		if slices.Contains(n.faulty, "kind") || slices.Contains(n.faulty, "name") {
 			continue
 		}
-		t := p.pushTarget(n)
+		t := p.pushTarget(n, crawler.str("name"))
 		if first, twice := names[t.Name]; twice {
 			p.errorf(n.valueAt("name"), "%s is the name of another Push (at %s): write name=\"...\", unique in the Crawler and the same over restarts", quote(t.Name), p.lineAndColumn(first))
 			continue
@@ -29,12 +29,12 @@ func (p *parser) pushTargets(crawler *node) []Push {
 	}
 	if !written {
 		n := &node{spec: p.schema.elements["Push"], at: crawler.at}
-		return []Push{p.pushTarget(n)}
+		return []Push{p.pushTarget(n, crawler.str("name"))}
 	}
 	return out
 }
 
-func (p *parser) pushTarget(n *node) Push {
+func (p *parser) pushTarget(n *node, crawler string) Push {
 	kind := n.str("kind")
 	t := Push{Name: n.str("name"), Source: n.str("source"), Content: n.boolean("content"), At: p.position(n.at)}
 	if t.Name == "" {
@@ -56,6 +56,9 @@ func (p *parser) pushTarget(n *node) Push {
 		return t
 	}
 	t.PAPI = p.papi(n)
+	if t.PAPI.CheckpointName == "" {
+		t.PAPI.CheckpointName = crawler
+	}
 	return t
 }
 
@@ -76,10 +79,12 @@ func (p *parser) papi(n *node) *PAPIPush {
 		BatchCount:     int(n.number("batchCount")),
 		BatchBytes:     n.number("batchBytes"),
 		BatchAge:       n.duration("batchAgeMS"),
+		CheckpointName: n.str("checkpointName"),
+		Class:          n.str("class"),
+		StampSeq:       n.str("stamp") == "seq",
 		SyncParameter:  n.str("syncParameter"),
 		StampPart:      n.str("stampPart"),
-		ClassDirective: n.str("classDirective"),
-		DataModelClass: n.str("dataModelClass"),
-		DeleteInURL:    n.str("deleteIn") == "url",
+		ClassPart:      n.str("classPart"),
+		DeletionsInURL: n.boolean("deletionsInURL"),
 	}
 }

@@ -111,8 +111,11 @@ func (p *parser) written(spec *Attribute, value string) string {
 func (p *parser) resolve(spec *Attribute, value string, at place) (string, bool) {
 	raw := p.src.data[at.value:at.end]
 	resolved, errs := expand(value, p.lookups.Env)
+	read, written := 0, 0 // how far value and raw are passed
 	for _, e := range errs {
-		p.errorf(at.value+rawLength(raw, e.offset), "%s: %s", spec.Name, e.message)
+		written += rawLength(raw[written:], e.offset-read)
+		read = e.offset
+		p.errorf(at.value+written, "%s: %s", spec.Name, e.message)
 	}
 	if len(errs) > 0 {
 		return "", false
@@ -141,8 +144,11 @@ func cause(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("no such file")
 	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	return withoutPath(err)
+}
+
+func withoutPath(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err
@@ -166,7 +172,7 @@ func isTrue(s string) bool { return s == "true" || s == "1" }
 // check says what is wrong with a value, in words that follow name="value", and
 // what to write instead; "" if it is valid.
 func (a *Attribute) check(value string) string {
-	if value == "" && a.Required && !a.MayBeEmpty {
+	if value == "" && (a.NotEmpty || a.Required && !a.MayBeEmpty) {
 		return "must not be empty"
 	}
 	switch a.Type {

@@ -1,0 +1,225 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// compareCrawlers leaves out the compiled rules and all positions.
+func compareCrawlers(want, got Crawler) string {
+	return cmp.Diff(want, got, cmpopts.IgnoreFields(Crawler{}, "Engine"), cmpopts.IgnoreTypes(actionrules.Position{}),
+		cmp.Comparer(func(a, b weburl.URL) bool { return a == b }))
+}
+
+func goodCase(t *testing.T, name string) *File {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "config", "good", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, report := parseCase(parseArchive(string(text)))
+	if err := report.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func mustURL(t *testing.T, raw string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func defaultCrawler(name string) Crawler {
+	return Crawler{
+		Name: name, Threads: 1, Throttle: 2500 * time.Millisecond, MaxConnectionsPerHost: 6,
+		Rules:                actionrules.RuleSet{DefaultFollowRoots: true},
+		IndexRedirectSources: true, SmartRefreshMinAge: 24 * time.Hour, SmartRefreshMaxAge: 7 * 24 * time.Hour,
+		MaxTemporaryErrors: 5, TemporaryErrorMin: 24 * time.Hour, ErrorRefresh: 7 * 24 * time.Hour,
+		Brake:       Brake{On: true, Min: 100, Percent: 20, Window: time.Hour},
+		RobotsAgent: "Sextant", MaxBodyBytes: 10 << 20, MaxRedirects: 10,
+		Timeouts: Timeouts{
+			Connect: 10 * time.Second, TLS: 10 * time.Second, FirstByte: 30 * time.Second,
+			Idle: 30 * time.Second, Download: 5 * time.Minute,
+		},
+		Weights:        [6]int{10000, 2000, 1000, 100, 10, 1},
+		Push:           []Push{{Name: "file", File: &FilePush{RotateBytes: 256 << 20}}},
+		OutboxMaxBytes: 4 << 30,
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	file := goodCase(t, "minimal")
+	if diff := compareCrawlers(defaultCrawler("a"), file.Crawlers[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestEverySetting(t *testing.T) {
+	want := Crawler{
+		Name: "all", Threads: 8, Aggressive: true, Throttle: 100 * time.Millisecond, MaxConnectionsPerHost: 4,
+		IgnoreRobotsTxt: true, DisableConditionalGet: true,
+		SmartRefresh: true, SmartRefreshMinAge: time.Minute, SmartRefreshMaxAge: 2 * time.Minute, PushUnchanged: true,
+		ErrorPolicy: Cautious, MaxTemporaryErrors: 3, TemporaryErrorMin: 7 * time.Second, ErrorRefresh: 90 * time.Second,
+		Brake: Brake{Min: 1, Percent: 2, Window: 3 * time.Second}, Durability: OS,
+		UserAgent: "Test/1.0 (+http://example.com/bot)", RobotsAgent: "Test", From: "bot@example.com",
+		MaxBodyBytes: 2048, MaxRedirects: 2, IgnoreNofollow: true, IgnoreNoindex: true,
+		Timeouts: Timeouts{
+			Connect: time.Millisecond, TLS: 2 * time.Millisecond, FirstByte: 3 * time.Millisecond,
+			Idle: 4 * time.Millisecond, Download: 5 * time.Millisecond,
+		},
+		Weights:        [6]int{10000, 2000, 1000, 200, 10, 0},
+		OutboxMaxBytes: 1 << 20,
+		Push: []Push{
+			{Name: "lines", Source: "s", Content: true, File: &FilePush{Dir: "out", RotateBytes: 4096}},
+			{Name: "papi", PAPI: &PAPIPush{
+				URL: "http://cloudview:10002", Connector: "web", User: "admin", Password: NewSecret("open sesame"),
+				BatchCount: 5, BatchBytes: 4096, BatchAge: 6 * time.Millisecond,
+				CheckpointName: "e", Class: "d", StampSeq: true,
+				SyncParameter: "sync", StampPart: "p", ClassPart: "c", DeletionsInURL: true,
+			}},
+		},
+	}
+	want.Written.Accept, want.Written.Follow = true, true
+	want.Rules = wantRules(t)
+	file := goodCase(t, "everything")
+	if diff := compareCrawlers(want, file.Crawlers[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func wantRules(t *testing.T) actionrules.RuleSet {
+	t.Helper()
+	atom := func(f actionrules.Field, k actionrules.Kind, value string) actionrules.Atom {
+		return actionrules.Atom{Field: f, Kind: k, Value: value}
+	}
+	inQuery := atom(actionrules.FieldQuery, actionrules.KindInside, "q")
+	inQuery.Regexp = true
+	top := atom(actionrules.FieldFragment, actionrules.KindInside, "top")
+	top.Norm = actionrules.NormLower
+	return actionrules.RuleSet{
+		DefaultAccept: true,
+		Roots: []actionrules.Root{
+			{
+				URL: mustURL(t, "http://www.example.com/a?b&c#d"), Priority: -2, Group: "g",
+				KVs: []actionrules.Meta{{Name: "k", Value: "v"}, {Name: "l", Value: "w"}},
+			},
+			{URL: mustURL(t, "http://www.example.org/ü"), Site: true, Group: "default"},
+			{URL: mustURL(t, "https://www.example.org/"), Site: true, Group: "default"},
+		},
+		Rules: []actionrules.Rule{
+			{
+				Group: "g", If: actionrules.Domain("example.com", actionrules.NormLower, false, actionrules.Position{}),
+				Then: []actionrules.Action{
+					{Verb: actionrules.Accept},
+					{Verb: actionrules.Ignore},
+					{Verb: actionrules.Index},
+					{Verb: actionrules.NoIndex},
+					{Verb: actionrules.Follow},
+					{Verb: actionrules.NoFollow},
+				},
+			},
+			{
+				Group: "g", If: actionrules.Or{Of: []actionrules.Condition{
+					atom(actionrules.FieldPath, actionrules.KindPrefix, "/${x}"),
+					atom(actionrules.FieldPath, actionrules.KindSuffix, ".gif"),
+					atom(actionrules.FieldHost, actionrules.KindExact, "h"),
+					atom(actionrules.FieldURL, actionrules.KindExact, "http://h/"),
+					atom(actionrules.FieldScheme, actionrules.KindExact, "https"),
+				}},
+				Then: []actionrules.Action{{Verb: actionrules.SetSource}},
+			},
+			{
+				Group: "g", If: actionrules.And{Of: []actionrules.Condition{
+					atom(actionrules.FieldQuery, actionrules.KindExact, "q"),
+					inQuery,
+					actionrules.Not{Of: atom(actionrules.FieldQuery, actionrules.KindLength, "[1:2]")},
+				}},
+				Then: []actionrules.Action{{Verb: actionrules.Priority, Shift: -2}},
+			},
+			{
+				Group: "default", If: top,
+				Then: []actionrules.Action{{Verb: actionrules.AddMeta, Name: "n"}},
+			},
+		},
+	}
+}
+
+func TestPositionsOfRulesAndRoots(t *testing.T) {
+	text := "<CrawlConfig>\n <Crawler name='a'>\n  <Root\n    url='http://a/'/>\n  <Rules>\n   <Rule><Path norm='none' val='/é'/><Accept/></Rule>\n  </Rules>\n </Crawler>\n</CrawlConfig>"
+	file, report := Parse("dir/f.xml", []byte(text), Lookups{})
+	if err := report.Err(); err != nil {
+		t.Fatal(err)
+	}
+	c := file.Crawlers[0]
+	got := []actionrules.Position{c.At, c.Rules.Roots[0].At, c.Rules.Rules[0].At, c.Rules.Rules[0].If.(actionrules.Atom).At}
+	want := []actionrules.Position{{File: "dir/f.xml", Line: 2, Column: 2}, {File: "dir/f.xml", Line: 4, Column: 10}, {File: "dir/f.xml", Line: 6, Column: 4}, {File: "dir/f.xml", Line: 6, Column: 33}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestEngineIsThatOfTheRules(t *testing.T) {
+	file := goodCase(t, "real-file")
+	for raw, want := range map[string]bool{
+		"http://www.library.example/shelf/books/1234567":     true,
+		"http://www.library.example/shelf/books/123456":      false, // accepted, neither indexed nor followed
+		"http://www.library.example/shelf/books/1234567.pdf": false,
+	} {
+		if d := file.Crawlers[0].Engine.Decide(mustURL(t, raw)); d.Crawl() != want {
+			t.Errorf("%s: %+v, want crawl %v", raw, d, want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := Load(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), FileName) {
+		t.Errorf("a folder without %s: %v", FileName, err)
+	}
+	if _, _, err := Load(filepath.Join(dir, "other.xml")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no such file: %v", err)
+	}
+	t.Setenv("SEXTANT_TEST_HOST", "www.example.com")
+	write("roots.txt", "www.example.com\n")
+	write(FileName, `<CrawlConfig><Crawler name="a"><Root url="http://${SEXTANT_TEST_HOST}/"/><Push dir="out"/></Crawler></CrawlConfig>`)
+	for _, path := range []string{dir, filepath.Join(dir, FileName)} {
+		file, report, err := Load(path)
+		if err != nil || report.Err() != nil {
+			t.Fatalf("%s: %v %v", path, err, report.Err())
+		}
+		c := file.Crawlers[0]
+		if got := c.Rules.Roots[0].URL.String(); got != "http://www.example.com/" {
+			t.Errorf("root %s", got)
+		}
+		if got := c.Push[0].File.Dir; got != filepath.Join(dir, "out") {
+			t.Errorf("dir %s", got)
+		}
+	}
+	write(FileName, `<CrawlConfig><Crawler name="a"><Roots file="roots.txt"/></Crawler></CrawlConfig>`)
+	write("crawl.rules", "")
+	_, report, err := Load(dir)
+	if err != nil || len(report.Errors) != 2 || report.Errors[0].At.File != filepath.Join(dir, "crawl.rules") {
+		t.Errorf("error %v, report %v", err, report.Err())
+	}
+}

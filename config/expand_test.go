@@ -1,0 +1,91 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestExpand(t *testing.T) {
+	env := func(name string) (string, bool) {
+		v, ok := map[string]string{"A": "1", "_b2": "two", "EMPTY": "", "REF": "${A}"}[name]
+		return v, ok
+	}
+	for value, want := range map[string]string{
+		"plain $ {A} $A": "plain $ {A} $A",
+		"${A}":           "1",
+		"x${A}${_b2}y":   "x1twoy",
+		"[${EMPTY}]":     "[]",
+		"${REF}":         "${A}", // not expanded again
+		"$${A}":          "${A}",
+		"$$${A}":         "$${A}",
+		"a$${${A}":       "a${1",
+		"${NO}":          "error at 0",
+		"é${A}${1}":      "error at 6",
+		"${A":            "error at 0",
+		"${}":            "error at 0",
+		"${A B}":         "error at 0",
+	} {
+		got, errs := expand(value, env)
+		if len(errs) > 0 {
+			got = fmt.Sprintf("error at %d", errs[0].offset)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+	}
+}
+
+func TestSecretIsPrintedNowhere(t *testing.T) {
+	const word = "sesame"
+	target := struct {
+		Push PAPIPush
+		P    *Secret
+	}{PAPIPush{User: "u", Password: NewSecret(word)}, &Secret{word}}
+	var printed strings.Builder
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T"} {
+		fmt.Fprintf(&printed, verb+"\n", target)
+		fmt.Fprintf(&printed, verb+"\n", target.Push.Password)
+		fmt.Fprintf(&printed, verb+"\n", target.P)
+	}
+	encoded, err := json.Marshal(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed.Write(encoded)
+	asKey, err := json.Marshal(map[Secret]int{target.Push.Password: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed.Write(asKey)
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secret", target.Push.Password, "target", target)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "secret", target.Push.Password, "target", target)
+	printed.Write(log.Bytes())
+	if strings.Contains(printed.String(), word) || strings.Contains(printed.String(), fmt.Sprintf("%x", word)) {
+		t.Errorf("the secret is printed:\n%s", printed.String())
+	}
+	if got := target.Push.Password.Reveal(); got != word {
+		t.Errorf("Reveal() = %q", got)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"Root", "Roots", "Rules", "litteral", "nthreads", "smartRefreshMinAgeS", "smartRefreshMaxAgeS"}
+	got := make(map[string]string)
+	want := map[string]string{
+		"root": "Root", "Rot": "Root", "ROOTS": "Roots", "Rulse": "Rules", "literal": "litteral", "nthread": "nthreads",
+		"smartRefreshMaxS": "smartRefreshMaxAgeS", "x": "", "": "", "Something": "", strings.Repeat("Root", 1000): "",
+	}
+	for name := range want {
+		got[name] = nearest(name, known)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+func TestTableElements(t *testing.T) {
+	names := make(map[string]bool)
+	table := Elements()
+	for _, e := range table {
+		if names[e.Name] {
+			t.Errorf("<%s> stands twice in the table", e.Name)
+		}
+		names[e.Name] = true
+		if !strings.HasSuffix(e.Doc, ".") {
+			t.Errorf("<%s>: doc %q is no sentence", e.Name, e.Doc)
+		}
+	}
+	for _, e := range table {
+		if len(e.Parents) == 0 && e.Name != "CrawlConfig" {
+			t.Errorf("<%s> has no parent", e.Name)
+		}
+		for _, parent := range e.Parents {
+			if !names[parent] {
+				t.Errorf("<%s>: parent <%s> is not in the table", e.Name, parent)
+			}
+		}
+	}
+}
+
+func TestTableAttributes(t *testing.T) {
+	for _, e := range Elements() {
+		seen := make(map[string]bool)
+		for _, a := range e.Attributes {
+			where := e.Name + "." + a.Name
+			if seen[a.Name] {
+				t.Errorf("%s stands twice", where)
+			}
+			seen[a.Name] = true
+			if !strings.HasSuffix(a.Doc, ".") {
+				t.Errorf("%s: doc %q is no sentence", where, a.Doc)
+			}
+			for what, value := range map[string]string{"default": a.Default, "inert": a.Inert} {
+				if complaint := a.check(value); value != "" && complaint != "" {
+					t.Errorf("%s: %s %q %s", where, what, value, complaint)
+				}
+			}
+			if a.Type.isNumber() && a.Min >= a.Max {
+				t.Errorf("%s: range %d to %d", where, a.Min, a.Max)
+			}
+			if (a.Type == Enum) != (len(a.Values) > 0) {
+				t.Errorf("%s: values %v of type %v", where, a.Values, a.Type)
+			}
+			if a.Required && a.Default != "" {
+				t.Errorf("%s: required, with a default", where)
+			}
+			for _, v := range a.NotYet {
+				if !slices.Contains(a.Values, v) {
+					t.Errorf("%s: %q is none of its values", where, v)
+				}
+			}
+		}
+	}
+}
+
+// The indices of these values are used as constants of actionrules.
+func TestTableNamesAreThoseOfActionRules(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		got, want []string
+	}{
+		{"field", fieldNames(), actionrules.FieldNames()},
+		{"kind", kindNames(), actionrules.KindNames()},
+		{"norm", normNames(), actionrules.NormNames()},
+	} {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.what, diff)
+		}
+	}
+	var verbs []string
+	for _, e := range actionElements() {
+		verbs = append(verbs, e.Name)
+	}
+	if diff := cmp.Diff(actionrules.VerbNames(), verbs); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+}
+
+func TestReferenceIsUpToDate(t *testing.T) {
+	path := filepath.Join("..", "docs", "configuration.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(Reference()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), Reference()); diff != "" {
+		t.Errorf("run go test ./config -update (-file +table):\n%s", diff)
+	}
+}
