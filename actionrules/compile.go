@@ -125,7 +125,7 @@ func compileAtom(a Atom) (*matcher, error) {
 		return m, err
 	}
 	if m.literal = normalise(plain(expr), a.Norm); m.literal == "" {
-		return nil, &PatternError{a.Value, 0, "nothing but accents, which the norm removes; write the letter, or norm none"}
+		return nil, &PatternError{a.Value, 0, "nothing to compare is left; accents alone are removed by the norm: write the letter, or norm none"}
 	}
 	return m, nil
 }

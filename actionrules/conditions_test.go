@@ -110,6 +110,16 @@ func TestDomainOfAlternatives(t *testing.T) {
 	}
 }
 
+func TestOpenQuote(t *testing.T) {
+	for n := range Norm(len(normNames)) {
+		runMatches(t, []matchCase{
+			{`\Q without \E`, Atom{FieldPath, KindExact, n, `/.\Qa)`, true, nowhere}, "http://h/xa)", true},
+			{`\Q without \E`, Domain(`h.\Q.com`, n, true, nowhere), "http://a.h1.com/", true},
+			{`\Q without \E`, Domain(`h.\Q.com`, n, true, nowhere), "http://a.h1xcom/", false},
+		})
+	}
+}
+
 func TestFieldsAndKinds(t *testing.T) {
 	const u = "http://h.example:8080/a/b?q=1#f"
 	exact := map[Field]string{

@@ -3,6 +3,7 @@ package actionrules
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
@@ -116,7 +117,24 @@ func expression(value string, re bool) (expr string, literal bool, err error) {
 	if _, err := syntax.Parse(expr, syntax.Perl); err != nil {
 		return "", false, syntaxError(value, expr, re, err)
 	}
-	return expr, false, nil
+	return unquote(expr), false, nil
+}
+
+// unquote writes the characters of \Q...\E one by one, because what is put behind
+// an open \Q would belong to it.
+func unquote(expr string) string {
+	if !strings.Contains(expr, `\Q`) {
+		return expr
+	}
+	var b strings.Builder
+	scan(expr, func(t token) bool {
+		if t.kind == tokenLiteral {
+			t.text = regexp.QuoteMeta(string(t.char))
+		}
+		b.WriteString(t.text)
+		return true
+	})
+	return b.String()
 }
 
 // syntaxError puts the place in the value to an error of the RE2 parser.

@@ -21,7 +21,7 @@ func subdomains(val string, re bool) string {
 	case val == "":
 		return "" // stays the error that it is
 	case re:
-		return `\.(?:` + val + `)`
+		return `\.(?:` + unquote(val) + `)`
 	case strings.IndexByte(val, '\\') >= 0:
 		return `.\(` + val + `\)`
 	default:

@@ -54,6 +54,9 @@ func endsInOperator(s string) bool {
 // unescapedOperator is what at i reads like a piece of an ordinary regular
 // expression and hardly like one of a URL.
 func unescapedOperator(value string, i int) string {
+	if strings.IndexByte(".[(^", value[i]) < 0 {
+		return ""
+	}
 	for _, s := range [...]string{".*", ".+", "[^", "[0-9", "[a-z", "[A-Z", "(?:", "(.", "^http"} {
 		if strings.HasPrefix(value[i:], s) {
 			return s
