@@ -185,7 +185,9 @@ func (f *Frontier) take(q *queue) *Lease {
 func (f *Frontier) await(ctx context.Context, w chan struct{}) error {
 	select {
 	case <-w:
-		return nil
+		if ctx.Err() == nil {
+			return nil
+		}
 	case <-ctx.Done():
 	}
 	f.mu.Lock()
