@@ -37,20 +37,34 @@ func (e *Engine) Warnings() []Warning {
 		})
 	}
 	ws = append(ws, e.strayRules()...)
+	return append(ws, e.excludedRoots()...)
+}
+
+// excludedRoots warns of roots that the rules do not crawl, beyond a hundred of
+// them with their number alone.
+func (e *Engine) excludedRoots() []Warning {
+	const most = 100
+	var ws []Warning
+	more := 0
 	for _, r := range e.set.Roots {
-		x := e.Explain(r.URL)
-		rule, excluded := x.ExcludedBy()
-		if !excluded {
+		if e.Decide(r.URL).Crawl() {
+			continue
+		}
+		if len(ws) == most {
+			more++
 			continue
 		}
 		by := "the default"
-		if rule >= 0 {
+		if rule, _ := e.Explain(r.URL).ExcludedBy(); rule >= 0 {
 			by = fmt.Sprintf("rule %d", rule)
 			if at := e.set.Rules[rule].At; at != (Position{}) {
 				by = "the rule at " + at.String()
 			}
 		}
 		ws = append(ws, Warning{r.At, fmt.Sprintf("root %s is not crawled: %s decides so", r.URL, by)})
+	}
+	if more > 0 {
+		ws = append(ws, Warning{Text: fmt.Sprintf("%d more roots are not crawled", more)})
 	}
 	return ws
 }
