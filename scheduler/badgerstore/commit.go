@@ -104,10 +104,10 @@ func (s *Store) commitGroup(ws []*write) {
 		}
 		g.acks = append(g.acks, w)
 		if w.alone {
-			g.commit()
+			_ = g.commit() // its writes get the error
 		}
 	}
-	g.commit()
+	_ = g.commit()
 }
 
 // group is the transaction in the making. What a write changes is gathered in
@@ -124,7 +124,6 @@ type group struct {
 	stepCount, nextCount counters             // after writes, after step
 	depths               map[weburl.Key]int32 // of links looked up ahead; unknown: -1
 	acks                 []*write             // answered by the next commit
-	orders               bool                 // there are new orders in writes or step
 }
 
 // edits are new values by key; nil: the key is removed.
@@ -133,6 +132,7 @@ type edits struct {
 	long   int64 // Store.long
 	size   int64 // as Badger counts it
 	bytes  int64 // of values
+	orders bool  // there are new waiting orders
 }
 
 func (e *edits) set(key, value []byte) {
@@ -148,7 +148,7 @@ func (e *edits) set(key, value []byte) {
 
 func (e *edits) clear() {
 	clear(e.values)
-	e.size, e.bytes = 0, 0
+	e.size, e.bytes, e.orders = 0, 0, false
 }
 
 func newGroup(s *Store) *group {
@@ -196,7 +196,7 @@ func (g *group) run(w *write) error {
 		return g.s.failed
 	}
 	if w.alone {
-		g.commit()
+		_ = g.commit() // of the others, which get the error
 	}
 	if err := w.apply(g); err != nil {
 		return err
@@ -245,6 +245,7 @@ func (g *group) endStep() error {
 	maps.Copy(g.writes.values, g.step.values)
 	g.writes.size += g.step.size
 	g.writes.bytes += g.step.bytes
+	g.writes.orders = g.writes.orders || g.step.orders
 	g.stepCount = g.nextCount
 	g.step.clear()
 	return nil
@@ -274,9 +275,8 @@ func (g *group) commit() error {
 	} else if len(g.writes.values) > 0 {
 		c := g.stepCount
 		g.s.committed.Store(&c)
-		g.s.signal(g.orders)
+		g.s.signal(g.writes.orders)
 	}
-	g.orders = false
 	g.writes.clear()
 	g.depths = nil
 	g.snap.Discard()

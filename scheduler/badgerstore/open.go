@@ -277,7 +277,14 @@ func (l badgerLog) write(level slog.Level, format string, args []any) {
 	}
 }
 
-func (l badgerLog) Errorf(format string, args ...any)   { l.write(slog.LevelError, format, args) }
+// Errorf implements badger.Logger.
+func (l badgerLog) Errorf(format string, args ...any) { l.write(slog.LevelError, format, args) }
+
+// Warningf implements badger.Logger.
 func (l badgerLog) Warningf(format string, args ...any) { l.write(slog.LevelWarn, format, args) }
-func (l badgerLog) Infof(format string, args ...any)    { l.write(slog.LevelDebug, format, args) }
-func (l badgerLog) Debugf(format string, args ...any)   { l.write(slog.LevelDebug-4, format, args) }
+
+// Infof implements badger.Logger.
+func (l badgerLog) Infof(format string, args ...any) { l.write(slog.LevelDebug, format, args) }
+
+// Debugf implements badger.Logger.
+func (l badgerLog) Debugf(format string, args ...any) { l.write(slog.LevelDebug-4, format, args) }

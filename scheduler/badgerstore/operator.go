@@ -43,7 +43,7 @@ func (s *Store) Release(ctx context.Context, urls ...string) (int, error) {
 		}
 		n++
 		rec, err := g.record(k)
-		if err == scheduler.ErrNotFound {
+		if errors.Is(err, scheduler.ErrNotFound) {
 			return nil // forgotten since
 		}
 		if err != nil || !rec.Indexed {
@@ -68,7 +68,7 @@ func (s *Store) DropHeld(ctx context.Context, urls ...string) ([]scheduler.Place
 		g.dropOrderAt(k, p)
 		n++
 		rec, err := g.record(k)
-		if err == scheduler.ErrNotFound {
+		if errors.Is(err, scheduler.ErrNotFound) {
 			return nil // forgotten since
 		}
 		if err != nil || rec.State == scheduler.Waiting {

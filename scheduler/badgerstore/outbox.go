@@ -347,7 +347,7 @@ func (g *group) putOrder(k weburl.Key, kind byte, size uint64, value []byte) err
 	}
 	g.nextCount.waiting++
 	g.nextCount.bytes += size
-	g.orders = true
+	g.step.orders = true
 	return nil
 }
 

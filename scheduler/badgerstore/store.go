@@ -147,7 +147,7 @@ func (s *Store) walk(ctx context.Context, txn *badger.Txn, prefix, seek []byte, 
 		if err := s.ended(ctx); err != nil {
 			return err
 		}
-		if err := fn(it.Item()); err == errEnough {
+		if err := fn(it.Item()); errors.Is(err, errEnough) {
 			return nil
 		} else if err != nil {
 			return err
@@ -174,7 +174,7 @@ func (s *Store) words(err error) error { return fmt.Errorf("store %s: %w", s.dir
 
 // damaged is what reading something gives that cannot be.
 func (s *Store) damaged(what string, err error) error {
-	return fmt.Errorf("store %s: %w: %s: %v; %s", s.dir, scheduler.ErrDamaged, what, err, adviceDamaged)
+	return fmt.Errorf("store %s: %w: %s: %w; %s", s.dir, scheduler.ErrDamaged, what, err, adviceDamaged)
 }
 
 // ClosedCleanly implements scheduler.Store. A new store counts as closed cleanly.
