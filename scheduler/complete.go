@@ -80,7 +80,7 @@ func (f *Frontier) GiveBack(l *Lease, requested bool, until time.Time) {
 	}
 	f.unread(l, false)
 	f.inFlight--
-	l.ended = true
+	l.ended, h.greeted = true, true
 	h.requests--
 	f.place(h, true)
 	f.signal()
@@ -89,9 +89,10 @@ func (f *Frontier) GiveBack(l *Lease, requested bool, until time.Time) {
 // endRequest frees the host's connection before the outcome is committed: the
 // commit may take longer than the pause.
 func (f *Frontier) endRequest(l *Lease) {
-	l.ended = true
-	l.queue.host.requests--
-	f.place(l.queue.host, false)
+	h := l.queue.host
+	l.ended, h.greeted = true, true
+	h.requests--
+	f.place(h, false)
 }
 
 // unread puts a lease's URL back into its queue's buffer.

@@ -1,242 +1,132 @@
-package actionrules
+package scheduler
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"math"
-	"regexp"
-	"strconv"
-	"strings"
-
-	"github.com/sextant-crawler/sextant/weburl"
+	"time"
 )
 
-// MaxDepth is how many And, Or and Not may enclose an atom.
-const MaxDepth = 1000
-
-// compiler collects all faults of a rule set. Equal atoms share one matcher.
-type compiler struct {
-	matchers map[Atom]*matcher // the key's At is zero; a nil matcher is faulty
-	errs     []error
-	rule     int
-	at       Position
+// filled is what was read for a queue.
+type filled struct {
+	host  HostState
+	urls  []WaitingURL // up to one more than asked for
+	gone  bool         // the URL that was to be checked has left the queue
+	asked int
 }
 
-func newCompiler() *compiler { return &compiler{matchers: map[Atom]*matcher{}, rule: -1} }
-
-// fail reports a fault at the current rule or root.
-func (c *compiler) fail(format string, args ...any) {
-	c.errs = append(c.errs, &Error{c.at, c.rule, fmt.Errorf(format, args...)})
-}
-
-// condition compiles a condition that depth others enclose. What it gives for a
-// faulty one is of no use.
-func (c *compiler) condition(cond Condition, depth int) node {
-	if depth > MaxDepth {
-		c.fail("conditions are nested deeper than %d; join nested And and Or", MaxDepth)
-		return node{}
+// fill reads what a picked queue lacks, without holding the mutex, and makes a
+// lease of its first URL. There is none if the queue turns out to be empty or the
+// host's gate to be closed: then the pick is taken back.
+func (f *Frontier) fill(ctx context.Context, p pick) (*Lease, error) {
+	q := p.queue
+	f.mu.Lock()
+	announced, after, loaded := q.announced, q.after, q.host.loaded
+	asked := batch
+	if f.buffered > bufferedMax {
+		asked = 1
 	}
-	switch t := cond.(type) {
-	case Atom:
-		return node{op: opAtom, atom: c.atom(t)}
-	case And:
-		return node{op: opAnd, of: c.list("And", t.Of, depth)}
-	case Or:
-		if isDomain(t) && !c.valid(t.Of[1]) {
-			c.condition(t.Of[1], depth) // one fault, and in the value as written
-			return node{}
-		}
-		return node{op: opOr, of: c.list("Or", t.Of, depth)}
-	case Not:
-		return node{op: opNot, of: []node{c.condition(t.Of, depth+1)}}
-	case nil:
-		c.fail("a condition is missing; a rule and a Not have exactly one")
-	default:
-		c.fail("%T is no condition; use And, Or, Not or Atom, not pointers to them", cond)
+	var check *buffered
+	if len(q.buffer) > 0 {
+		b := q.buffer[0]
+		check, asked = &b, 0
 	}
-	return node{}
-}
+	f.mu.Unlock()
 
-func (c *compiler) list(name string, of []Condition, depth int) []node {
-	if len(of) == 0 {
-		c.fail("%s is empty; it needs at least one condition", name)
-	}
-	nodes := make([]node, len(of))
-	for i, o := range of {
-		before := len(c.errs)
-		nodes[i] = c.condition(o, depth+1)
-		if depth+1 > MaxDepth && len(c.errs) > before {
-			break // its siblings are as deep
-		}
-	}
-	return nodes
-}
+	got, err := f.read(ctx, q.place(), after, loaded, check, asked)
 
-// valid says whether an atom compiles, and reports nothing.
-func (c *compiler) valid(cond Condition) bool {
-	before := len(c.errs)
-	m := c.atom(cond.(Atom))
-	c.errs = c.errs[:before]
-	return m != nil
-}
-
-func (c *compiler) atom(a Atom) *matcher {
-	key := a
-	key.At = Position{}
-	if m := c.matchers[key]; m != nil {
-		return m
-	}
-	m, err := compileAtom(a)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q.filling = false
 	if err != nil {
-		e := &Error{a.At, c.rule, err}
-		if e.At == (Position{}) {
-			e.At = c.at
-		} else if p, ok := errors.AsType[*PatternError](err); ok && e.At.Column > 0 {
-			e.At.Column += p.Offset
-		}
-		c.errs = append(c.errs, e)
-		return nil
+		return nil, f.readFailed(ctx, p, err)
 	}
-	c.matchers[key] = m
-	return m
+	f.learn(q.host, got.host, loaded)
+	f.accept(q, got, check, announced)
+	if len(q.buffer) > 0 && !q.buffer[0].check && !f.stopped && !time.Now().Before(q.host.nextAt) {
+		return f.take(q), nil
+	}
+	f.takeBack(p)
+	f.signal()
+	return nil, nil
 }
 
-func compileAtom(a Atom) (*matcher, error) {
-	switch {
-	case int(a.Field) >= len(fieldNames):
-		return nil, fmt.Errorf("unknown field %v; write one of %s", a.Field, strings.Join(fieldNames[:], ", "))
-	case int(a.Kind) >= len(kindNames):
-		return nil, fmt.Errorf("unknown kind %v; write one of %s", a.Kind, strings.Join(kindNames[:], ", "))
-	case int(a.Norm) >= len(normNames):
-		return nil, fmt.Errorf("unknown norm %v; write one of %s", a.Norm, strings.Join(normNames[:], ", "))
-	}
-	m := &matcher{field: a.Field, kind: a.Kind, norm: a.Norm}
+// read asks the store for the host's state if it was not loaded, and for either
+// whether the checked URL still waits or the next URLs.
+func (f *Frontier) read(ctx context.Context, p Place, after uint64, loaded bool, check *buffered, n int) (filled, error) {
+	got := filled{asked: n}
 	var err error
-	if a.Kind == KindLength {
-		m.min, m.max, err = parseRange(a.Value)
-		return m, err
+	if !loaded {
+		if got.host, err = f.store.Host(ctx, p.Host); err != nil {
+			return got, err
+		}
 	}
-	expr, literal, err := expression(a.Value, a.Regexp)
+	if check == nil {
+		got.urls, err = f.store.Queue(ctx, p, after, n+1)
+		return got, err
+	}
+	r, err := f.store.Lookup(ctx, check.Key)
+	if errors.Is(err, ErrNotFound) {
+		got.gone = true
+		return got, nil
+	}
+	got.gone = r.State != Waiting || r.Source != p.Source || r.Seq != check.Seq
+	return got, err
+}
+
+// learn takes over the stored state of a host.
+func (f *Frontier) learn(h *host, s HostState, loaded bool) {
+	if loaded || h.loaded {
+		return
+	}
+	h.loaded = true
+	h.backoff, h.errors = max(h.backoff, s.Backoff), max(h.errors, s.Errors)
+	h.closeUntil(s.NextAt)
+}
+
+// accept takes what was read into the queue's buffer.
+func (f *Frontier) accept(q *queue, got filled, check *buffered, announced uint64) {
+	if check != nil {
+		// Meanwhile others may have been put back before it.
+		for i := range q.buffer {
+			if q.buffer[i].Seq != check.Seq {
+				continue
+			}
+			q.buffer[i].check = false
+			if got.gone {
+				q.buffer = append(q.buffer[:i], q.buffer[i+1:]...)
+				f.buffered--
+			}
+			return
+		}
+		return
+	}
+	q.more = len(got.urls) > got.asked || q.announced != announced
+	for _, w := range got.urls[:min(got.asked, len(got.urls))] {
+		q.buffer = append(q.buffer, buffered{WaitingURL: w})
+		q.after = w.Seq
+		f.buffered++
+	}
+}
+
+// takeBack undoes a pick that led to no lease.
+func (f *Frontier) takeBack(p pick) {
+	f.stride.refund(p.queue.source, p.ready)
+	p.queue.host.requests--
+	f.place(p.queue.host, true)
+}
+
+// readFailed lets the host rest. Errors that will not pass are returned.
+func (f *Frontier) readFailed(ctx context.Context, p pick, err error) error {
+	if ctx.Err() == nil {
+		p.queue.host.closeUntil(time.Now().Add(errorPause))
+	}
+	f.takeBack(p)
 	switch {
-	case err != nil:
-		return nil, err
-	case !literal:
-		m.re, err = anchored(a, expr)
-		return m, err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, ErrClosed) || errors.Is(err, ErrDamaged):
+		return err
 	}
-	if m.literal = normalise(plain(expr), a.Norm); m.literal == "" {
-		return nil, &PatternError{a.Value, 0, "nothing to compare is left; accents alone are removed by the norm: write the letter, or norm none"}
-	}
-	return m, nil
-}
-
-// anchored compiles an expression with the anchors of the atom's kind around it
-// as one group. A dot is any character, a decoded line feed too.
-func anchored(a Atom, expr string) (*regexp.Regexp, error) {
-	flags := "(?s)"
-	if a.Norm != NormNone {
-		flags = "(?is)"
-	}
-	if a.Norm == NormNorm {
-		expr = foldExpression(expr)
-	}
-	left, right := "", ""
-	if a.Kind == KindExact || a.Kind == KindPrefix {
-		left = `\A`
-	}
-	if a.Kind == KindExact || a.Kind == KindSuffix {
-		right = `\z`
-	}
-	re, err := regexp.Compile(flags + left + "(?:" + expr + ")" + right)
-	if err != nil {
-		return nil, &PatternError{a.Value, 0, err.Error()}
-	}
-	return re, nil
-}
-
-// parseRange reads a length range; both ends are included.
-func parseRange(s string) (low, high int, err error) {
-	bad := func(offset int, text string) (int, int, error) {
-		return 0, 0, &PatternError{s, offset, text + "; write a range like [:10], [11:12], [30:] or [5]"}
-	}
-	if len(s) < 2 || s[0] != '[' || s[len(s)-1] != ']' {
-		return bad(0, "no length range")
-	}
-	first, last, colon := strings.Cut(s[1:len(s)-1], ":")
-	if !colon {
-		last = first
-	}
-	low, high = 0, math.MaxInt
-	if first == "" && last == "" {
-		return bad(1, "a range without a number")
-	}
-	if first != "" {
-		if low, err = strconv.Atoi(first); err != nil || !isNumber(first) {
-			return bad(1, "no number of characters")
-		}
-	}
-	if last != "" {
-		if high, err = strconv.Atoi(last); err != nil || !isNumber(last) {
-			return bad(1+len(first)+min(len(s)-3-len(first), 1), "no number of characters")
-		}
-	}
-	if low > high {
-		return bad(1, "the first number is greater than the second")
-	}
-	return low, high, nil
-}
-
-// rule compiles a rule.
-func (c *compiler) compileRule(i int, r Rule) rule {
-	c.rule, c.at = i, r.At
-	if len(r.Then) == 0 {
-		c.fail("the rule has no action; write one of %s behind its condition", strings.Join(verbNames[:], ", "))
-	}
-	for _, a := range r.Then {
-		switch {
-		case int(a.Verb) >= len(verbNames):
-			c.fail("unknown action %v; write one of %s", a.Verb, strings.Join(verbNames[:], ", "))
-		case a.Verb == AddMeta && a.Name == "":
-			c.fail("AddMeta without a name; write name=\"...\"")
-		case a.Verb == Priority && !validShift(a.Shift):
-			c.fail("shift %d is out of range; write -2 (highest) to 2 (lowest)", a.Shift)
-		}
-	}
-	return rule{c.condition(r.If, 0), r.Then}
-}
-
-// checkRoots reports the faults of the roots.
-func (c *compiler) checkRoots(roots []Root) {
-	c.rule = -1
-	for i, r := range roots {
-		c.at = r.At
-		if r.URL.IsZero() {
-			c.fail("root %d has no URL", i)
-		}
-		if !validShift(r.Priority) {
-			c.fail("priority %d is out of range; write -2 (highest) to 2 (lowest)", r.Priority)
-		}
-	}
-}
-
-func validShift(n int) bool { return -2 <= n && n <= 2 }
-
-// Matcher is a compiled condition by itself. It is safe for concurrent use.
-type Matcher struct{ node node }
-
-// CompileCondition compiles a condition that belongs to no rule. The errors, all
-// that there are, are *Error.
-func CompileCondition(cond Condition) (*Matcher, []error) {
-	c := newCompiler()
-	n := c.condition(cond, 0)
-	if len(c.errs) > 0 {
-		return nil, c.errs
-	}
-	return &Matcher{n}, nil
-}
-
-// Match says whether the condition holds for u.
-func (m *Matcher) Match(u weburl.URL) bool {
-	v := view{url: u}
-	return m.node.holds(&v)
+	f.log.Error("a queue cannot be read; its host rests", "host", p.queue.host.origin, "pause", errorPause, "error", err)
+	return nil
 }

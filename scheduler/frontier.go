@@ -237,7 +237,7 @@ func (f *Frontier) Apply(s Settings) {
 
 // Delay sets the Crawl-delay of a host, from robots.txt: its throttle is at least
 // d, the present pause included. It holds while the host has work in memory and
-// is to be set again with each lease.
+// is to be set again with each lease, before that ends.
 func (f *Frontier) Delay(key weburl.HostKey, d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,6 +20,9 @@ type host struct {
 	// loaded says that the stored state was read. It is read when the host is
 	// first picked, so that a start with a million hosts reads none.
 	loaded bool
+	// greeted says that a lease of it has ended: before, its robots.txt and what
+	// pause that asks for may not be known.
+	greeted bool
 	// unsaved says that the store does not know nextAt.
 	unsaved bool
 
@@ -104,7 +107,7 @@ func (h *host) pause(s *Settings) time.Duration {
 // limit is how many requests may run at once at the host. Where a pause is
 // asked for, there is no second one beside the first.
 func (h *host) limit(s *Settings) int {
-	if !s.Aggressive || h.delay > 0 || h.backoff > 0 || !h.loaded {
+	if !s.Aggressive || h.delay > 0 || h.backoff > 0 || !h.greeted {
 		return 1
 	}
 	return max(s.MaxConnectionsPerHost, 1)
