@@ -20,9 +20,8 @@ func benchmark(b *testing.B, setup func(*scheduler.Settings)) {
 	f := scheduler.New(storetest.NewMemory(), set, slog.New(slog.DiscardHandler))
 	done := make(chan error)
 	go func() { done <- f.Run(ctx) }()
-	perHost := b.N/hosts + 2
 	var all []scheduler.Link
-	for i := range perHost {
+	for i := range b.N/hosts + 2 {
 		for h := range hosts {
 			all = append(all, link(fmt.Sprintf("http://h%d.test/%d", h, i), scheduler.Source(h%5)))
 		}
@@ -30,7 +29,6 @@ func benchmark(b *testing.B, setup func(*scheduler.Settings)) {
 	if _, err := f.Add(ctx, all, false); err != nil {
 		b.Fatal(err)
 	}
-	all = nil
 	runtime.GC()
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -121,9 +121,9 @@ func (h *host) state() *HostState {
 // Bounds of a failing host's back-off: it begins with the third failure in a row
 // and doubles up to a minute. A Retry-After comes on top.
 const (
-	hostFailuresFree = 2
-	hostBackoffMin   = 2 * time.Second
-	hostBackoffMax   = time.Minute
+	hostFailuresFree   = 2
+	hostBackoffFirst   = 2 * time.Second
+	hostBackoffLongest = time.Minute
 )
 
 // judge notes how the host answered.
@@ -137,10 +137,10 @@ func (h *host) judge(r *Result, now time.Time) {
 	}
 	h.errors++
 	if n := h.errors - hostFailuresFree; n > 0 {
-		h.backoff = min(hostBackoffMin<<min(n-1, 16), hostBackoffMax)
+		h.backoff = min(hostBackoffFirst<<min(n-1, 16), hostBackoffLongest)
 	}
 	if r.HasRetryAfter && r.RetryAfter > 0 {
-		h.closeUntil(now.Add(min(r.RetryAfter, afterMax)))
+		h.closeUntil(now.Add(min(r.RetryAfter, afterLongest)))
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 
 // Bounds of the times that follow from temporary errors.
 const (
-	retryMin = time.Minute    // after the first temporary error in a row, then doubled
-	retryMax = 6 * time.Hour  // before jitter, which adds up to a quarter
-	afterMax = 24 * time.Hour // longest Retry-After that is obeyed
-	waitMin  = 10 * time.Minute
+	retryFirst   = time.Minute    // after the first temporary error in a row, then doubled
+	retryLongest = 6 * time.Hour  // before jitter, which adds up to a quarter
+	afterLongest = 24 * time.Hour // longest Retry-After that is obeyed
+	robotsWait   = 10 * time.Minute
 )
 
 // judgement is one result on its way to a Completion. It is a pure function of
@@ -50,7 +50,7 @@ func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float6
 	case answerGuarded:
 		j.guarded()
 	case answerNoRobots:
-		j.waits(now.Add(max(waitMin, min(r.RetryAfter, afterMax))), r.Words)
+		j.waits(now.Add(max(robotsWait, min(r.RetryAfter, afterLongest))), r.Words)
 	case answerTemporary:
 		j.temporary()
 	case answerPermanent:
@@ -112,11 +112,11 @@ func (j *judgement) temporary() {
 // retryAfter is the pause after the nth temporary error in a row. Jitter only
 // lengthens it, so that it is never shorter than what the server asked for.
 func retryAfter(n int, r *Result, jitter float64) time.Duration {
-	pause := retryMin << min(n-1, 16)
-	pause = min(pause, retryMax)
+	pause := retryFirst << min(n-1, 16)
+	pause = min(pause, retryLongest)
 	pause += time.Duration(jitter * float64(pause) / 4)
 	if r.HasRetryAfter {
-		pause = max(pause, min(r.RetryAfter, afterMax))
+		pause = max(pause, min(r.RetryAfter, afterLongest))
 	}
 	return pause
 }

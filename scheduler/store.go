@@ -25,7 +25,7 @@ type Place struct {
 	Origin string
 }
 
-// Waiting is a URL that stands in a queue.
+// WaitingURL is a URL that stands in a queue.
 type WaitingURL struct {
 	Key    weburl.Key
 	Seq    uint64
