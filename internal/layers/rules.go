@@ -43,7 +43,8 @@ func ProjectRules() Rules {
 				"actionrules/crawlspace", "fetcher/extract", "fetcher/robots",
 				"push/file", "push/papi", "scheduler/badgerstore",
 			},
-			{"admin", "crawl", "indexer"},
+			{"crawl", "indexer"},
+			{"admin"}, // it shows crawls
 			{"config"},
 			{"cmd/sextant/demosite"},
 			{"cmd/sextant"},

@@ -1,0 +1,149 @@
+package admin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/crawl"
+)
+
+// SocketPath is where the service of a data directory listens.
+func SocketPath(data string) string { return filepath.Join(data, "sextant.sock") }
+
+// ErrNotKnown says that the service does not know a URL.
+var ErrNotKnown = errors.New("URL is not known")
+
+// Client talks to a running service over its Unix socket.
+type Client struct {
+	http    http.Client
+	crawler string
+}
+
+// Dial finds the service of a data directory; ok is false if none answers.
+// Crawler names the one that is meant, "" where there is only one.
+func Dial(ctx context.Context, data, crawler string) (c *Client, ok bool) {
+	path := SocketPath(data)
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	probe, err := dial(ctx, "", "")
+	if err != nil {
+		return nil, false
+	}
+	_ = probe.Close() // it was only to see that somebody is there
+	return &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler}, true
+}
+
+// ask makes a request and returns the body of a 200; the caller closes it.
+func (c *Client) ask(ctx context.Context, method, path string, query url.Values, body io.Reader) (io.ReadCloser, error) {
+	if query == nil {
+		query = url.Values{}
+	}
+	if c.crawler != "" {
+		query.Set("crawler", c.crawler)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path+"?"+query.Encode(), body)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("the running service: %w", err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, nil
+	}
+	defer response.Body.Close() //nolint:errcheck // only read from
+	words, err := io.ReadAll(io.LimitReader(response.Body, 4096))
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusNotFound && strings.HasPrefix(string(words), "not known") {
+		return nil, ErrNotKnown
+	}
+	return nil, errors.New(strings.TrimSpace(string(words)))
+}
+
+func (c *Client) decode(ctx context.Context, method, path string, query url.Values, body io.Reader, into any) error {
+	answer, err := c.ask(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Close() //nolint:errcheck // only read from
+	return json.NewDecoder(answer).Decode(into)
+}
+
+// Status gives the status of every Crawler, or of the one that is meant.
+func (c *Client) Status(ctx context.Context) ([]crawl.Status, error) {
+	var all, meant []crawl.Status
+	if err := c.decode(ctx, http.MethodGet, "/status", nil, nil, &all); err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if c.crawler == "" || s.Crawler == c.crawler {
+			meant = append(meant, s)
+		}
+	}
+	if len(meant) == 0 {
+		return nil, fmt.Errorf("the service has no Crawler %q", c.crawler)
+	}
+	return meant, nil
+}
+
+// Submit submits URLs.
+func (c *Client) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error) {
+	body, err := json.Marshal(map[string][]string{"urls": urls})
+	if err != nil {
+		return nil, err
+	}
+	var out []crawl.Submitted
+	err = c.decode(ctx, http.MethodPost, "/api/v1/add", nil, bytes.NewReader(body), &out)
+	return out, err
+}
+
+// Stored calls fn for each stored URL that the query (as for ParseFilter) selects.
+func (c *Client) Stored(ctx context.Context, query url.Values, fn func(crawl.StoredURL) error) error {
+	answer, err := c.ask(ctx, http.MethodGet, "/api/v1/urls", query, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Close() //nolint:errcheck // only read from
+	lines := json.NewDecoder(bufio.NewReader(answer))
+	for {
+		var u crawl.StoredURL
+		err := lines.Decode(&u)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the list broke off: %w", err)
+		}
+		if err := fn(u); err != nil {
+			return err
+		}
+	}
+}
+
+// StoredOne looks one URL up; ErrNotKnown if the service does not know it.
+func (c *Client) StoredOne(ctx context.Context, u string) (crawl.StoredURL, error) {
+	var out crawl.StoredURL
+	err := c.decode(ctx, http.MethodGet, "/api/v1/url", url.Values{"url": {u}}, nil, &out)
+	return out, err
+}
+
+// Verify has the service prove its store's invariant.
+func (c *Client) Verify(ctx context.Context) (Verification, error) {
+	var out Verification
+	err := c.decode(ctx, http.MethodGet, "/api/v1/verify", nil, nil, &out)
+	return out, err
+}

@@ -1,0 +1,270 @@
+// Package admin is the running service's door: health, status and metrics for
+// whoever may read them, and commands for the owner of the data directory.
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Crawler is a crawl at work, or what of one the service shows.
+type Crawler interface {
+	Name() string
+	Status(ctx context.Context) (crawl.Status, error)
+	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
+	Store() scheduler.Store
+	// Verify proves the store's invariant and calls fn for each fault.
+	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
+}
+
+// Server answers for all Crawlers of a process.
+type Server struct {
+	crawlers []Crawler
+	log      *slog.Logger
+}
+
+// NewServer makes a server; it answers once Run is called.
+func NewServer(crawlers []Crawler, log *slog.Logger) *Server {
+	return &Server{crawlers: crawlers, log: log}
+}
+
+// Limits of a request: nothing that is asked here is large, or slow to send.
+const (
+	maxRequestBytes = 8 << 20
+	headerTimeout   = 10 * time.Second
+	shutdownTimeout = 5 * time.Second
+)
+
+// Run serves until ctx ends: on open only what changes nothing, on owner (the
+// Unix socket, whose file mode is its lock) everything. Either may be nil.
+func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
+	group, ctx := errgroup.WithContext(ctx)
+	serve := func(l net.Listener, h http.Handler) {
+		if l == nil {
+			return
+		}
+		server := &http.Server{
+			Handler: http.MaxBytesHandler(h, maxRequestBytes), ReadHeaderTimeout: headerTimeout,
+			ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		}
+		group.Go(func() error {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+		group.Go(func() error {
+			<-ctx.Done()
+			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+			defer cancel()
+			if server.Shutdown(stopping) != nil {
+				return server.Close()
+			}
+			return nil
+		})
+	}
+	serve(open, sameHost(s.openRoutes()))
+	serve(owner, s.ownerRoutes())
+	return group.Wait()
+}
+
+// openRoutes are what anybody on this machine may read.
+func (s *Server) openRoutes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /status", s.status)
+	mux.Handle("GET /metrics", s.metrics())
+	return mux
+}
+
+// ownerRoutes are the open ones and the commands.
+func (s *Server) ownerRoutes() *http.ServeMux {
+	mux := s.openRoutes()
+	mux.HandleFunc("POST /api/v1/add", s.forCrawler(s.add))
+	mux.HandleFunc("GET /api/v1/urls", s.forCrawler(s.urls))
+	mux.HandleFunc("GET /api/v1/url", s.forCrawler(s.url))
+	mux.HandleFunc("GET /api/v1/verify", s.forCrawler(s.verify))
+	return mux
+}
+
+// sameHost refuses requests that name another host than a loopback address: a
+// page in a browser must not read this service through a name that it bends to it.
+func sameHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "the Host header must name a loopback address", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) status(w http.ResponseWriter, r *http.Request) {
+	all := make([]crawl.Status, 0, len(s.crawlers))
+	for _, c := range s.crawlers {
+		one, err := c.Status(r.Context())
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
+		all = append(all, one)
+	}
+	s.reply(w, all)
+}
+
+// forCrawler gives a command the Crawler that the query names; a process with
+// one needs no name.
+func (s *Server) forCrawler(command func(http.ResponseWriter, *http.Request, Crawler)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		name := r.URL.Query().Get("crawler")
+		for _, c := range s.crawlers {
+			if c.Name() == name || (name == "" && len(s.crawlers) == 1) {
+				command(w, r, c)
+				return
+			}
+		}
+		http.Error(w, fmt.Sprintf("no Crawler is named %q here; name one with --crawler", name), http.StatusNotFound)
+	}
+}
+
+func (s *Server) add(w http.ResponseWriter, r *http.Request, c Crawler) {
+	var body struct {
+		URLs []string `json:"urls"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, "the body must be {\"urls\":[...]}: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	submitted, err := c.Submit(r.Context(), body.URLs)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.log.Info("URLs submitted", "crawler", c.Name(), "count", len(submitted))
+	s.reply(w, submitted)
+}
+
+func (s *Server) urls(w http.ResponseWriter, r *http.Request, c Crawler) {
+	filter, err := ParseFilter(r.URL.Query())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/jsonl")
+	out := json.NewEncoder(w)
+	err = crawl.Stored(r.Context(), c.Store(), filter, func(u crawl.StoredURL) error { return out.Encode(u) })
+	if err != nil {
+		// The status is out; only a broken connection tells the reader now.
+		s.log.Warn("listing URLs broke off", "error", err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (s *Server) url(w http.ResponseWriter, r *http.Request, c Crawler) {
+	u, err := weburl.Parse(r.URL.Query().Get("url"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	stored, ok, err := crawl.StoredOne(r.Context(), c.Store(), u)
+	switch {
+	case err != nil:
+		s.fail(w, err)
+	case !ok:
+		http.Error(w, "not known: "+u.String(), http.StatusNotFound)
+	default:
+		s.reply(w, stored)
+	}
+}
+
+// Verification is the answer of verify.
+type Verification struct {
+	Crawler string   `json:"crawler"`
+	URLs    uint64   `json:"urls"`
+	Faults  []string `json:"faults"`
+}
+
+func (s *Server) verify(w http.ResponseWriter, r *http.Request, c Crawler) {
+	v := Verification{Crawler: c.Name(), Faults: []string{}}
+	urls, err := c.Verify(r.Context(), func(fault string) { v.Faults = append(v.Faults, fault) })
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	v.URLs = urls
+	s.reply(w, v)
+}
+
+func (s *Server) reply(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		s.log.Debug("an answer was not read", "error", err)
+	}
+}
+
+func (s *Server) fail(w http.ResponseWriter, err error) {
+	s.log.Error("a command failed", "error", err)
+	http.Error(w, err.Error(), http.StatusInternalServerError)
+}
+
+// ParseFilter reads a filter of stored URLs: status (HTTP code), class, fifo,
+// host (a host name, or scheme://host:port).
+func ParseFilter(q map[string][]string) (crawl.Filter, error) {
+	var f crawl.Filter
+	get := func(name string) string {
+		if v := q[name]; len(v) > 0 {
+			return v[0]
+		}
+		return ""
+	}
+	if v := get("status"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 0 || n > 999 {
+			return f, fmt.Errorf("status %q is no HTTP code: write for example 404, 760", v)
+		}
+		f.Status = &n
+	}
+	if v := get("class"); v != "" {
+		c, ok := parseClass(v)
+		if !ok {
+			return f, fmt.Errorf("class %q is none of ok, redirect, ignored, temporary, permanent, pending", v)
+		}
+		f.Class = &c
+	}
+	if v := get("fifo"); v != "" {
+		s, err := scheduler.ParseSource(v)
+		if err != nil {
+			return f, err
+		}
+		f.Fifo = &s
+	}
+	f.Host = get("host")
+	return f, nil
+}
+
+// parseClass reads the operator's word for a class.
+func parseClass(word string) (scheduler.Class, bool) {
+	for c := scheduler.Pending; c <= scheduler.Permanent; c++ {
+		if c.String() == word {
+			return c, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+func addCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "add",
+		Usage:     "submit URLs as roots: they are crawled next, if the rules crawl them",
+		ArgsUsage: "URL... (- reads them from stdin)",
+		Flags:     flags(),
+		Action:    add,
+	}
+}
+
+func add(c *cli.Context) error {
+	urls, err := urlArguments(c)
+	if err != nil {
+		return err
+	}
+	submitted, err := submit(c, urls)
+	if err != nil {
+		return err
+	}
+	bad := false
+	for _, s := range submitted {
+		bad = bad || s.Result == crawl.SubmitIgnored || s.Result == crawl.SubmitInvalid
+		if c.Bool("json") {
+			if err := json.NewEncoder(c.App.Writer).Encode(s); err != nil {
+				return err
+			}
+			continue
+		}
+		switch s.Result {
+		case crawl.SubmitQueued, crawl.SubmitWaiting:
+			fmt.Fprintf(c.App.Writer, "%s: %s in %s\n", s.Canonical, s.Result, s.Fifo)
+		default:
+			fmt.Fprintf(c.App.Writer, "%s: %s: %s\n", s.URL, s.Result, s.Words)
+		}
+	}
+	if bad {
+		return no(nil)
+	}
+	return nil
+}
+
+// submit hands URLs to the service, or puts them into the store where none runs.
+func submit(c *cli.Context, urls []string) ([]crawl.Submitted, error) {
+	log, err := newLogger(c)
+	if err != nil {
+		return nil, err
+	}
+	if service, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
+		return service.Submit(c.Context, urls)
+	}
+	crawler, h, err := oneCrawler(c)
+	if err != nil {
+		return nil, err
+	}
+	var submitted []crawl.Submitted
+	err = withStore(c.Context, h, storeOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
+		submitted, err = crawl.Submit(ctx, crawler.Rules, store, urls)
+		return err
+	})
+	return submitted, err
+}
+
+// urlArguments are the URLs of the command line; "-" stands for those of stdin,
+// one a line.
+func urlArguments(c *cli.Context) ([]string, error) {
+	var urls []string
+	for _, a := range c.Args().Slice() {
+		if a != "-" {
+			urls = append(urls, a)
+			continue
+		}
+		lines, err := readLines(c.App.Reader)
+		if err != nil {
+			return nil, fmt.Errorf("reading URLs from stdin: %w", err)
+		}
+		urls = append(urls, lines...)
+	}
+	if len(urls) == 0 && !c.Args().Present() {
+		return nil, wrongUse("%s: name at least one URL, or - to read them from stdin", c.Command.Name)
+	}
+	return urls, nil
+}
+
+// readLines reads lines that are not empty, without white space around them.
+func readLines(r io.Reader) ([]string, error) {
+	var lines []string
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		if line := strings.TrimSpace(scanner.Text()); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, scanner.Err()
+}

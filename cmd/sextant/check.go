@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/config"
+)
+
+func checkCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "check",
+		Usage: "validate the configuration: all errors, then warnings",
+		Flags: flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"}),
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return wrongUse("check takes no arguments, found %q: name the file with --config", c.Args().First())
+			}
+			return check(c)
+		},
+	}
+}
+
+// problem is the JSON form of one line of check.
+type problem struct {
+	Severity string `json:"severity"` // error, warning or note
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Message  string `json:"message"`
+}
+
+// check prints what it finds to stdout: it is the command's data, not its failure.
+func check(c *cli.Context) error {
+	path, err := configPath(c)
+	if err != nil {
+		return err
+	}
+	parsed, report, err := config.Load(path)
+	if err != nil {
+		return err
+	}
+	show := func(severity string, problems []config.Problem) error {
+		for _, p := range problems {
+			if err := showProblem(c, severity, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := show("error", report.Errors); err != nil {
+		return err
+	}
+	if err := show("warning", report.Warnings); err != nil {
+		return err
+	}
+	if err := show("note", report.Notes); err != nil {
+		return err
+	}
+	if parsed == nil {
+		return no(nil)
+	}
+	if c.Bool("patterns") {
+		for _, crawler := range parsed.Crawlers {
+			for _, p := range actionrules.Patterns(crawler.Rules) {
+				if err := showPattern(c, p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if !c.Bool("json") {
+		for _, crawler := range parsed.Crawlers {
+			fmt.Fprintf(c.App.Writer, "Crawler %s: %s, %s, deletes on %s\n", crawler.Name,
+				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), deletesOn(crawler.ErrorPolicy))
+		}
+	}
+	return nil
+}
+
+func showProblem(c *cli.Context, severity string, p config.Problem) error {
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(problem{severity, p.At.File, p.At.Line, p.At.Column, p.Message})
+	}
+	prefix := ""
+	if severity != "error" {
+		prefix = severity + ": "
+	}
+	_, err := fmt.Fprintln(c.App.Writer, prefix+p.String())
+	return err
+}
+
+func showPattern(c *cli.Context, p actionrules.Pattern) error {
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(map[string]any{
+			"file": p.At.File, "line": p.At.Line, "column": p.At.Column, "value": p.Value, "regexp": p.Regexp,
+		})
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "%s: %s  ->  %s\n", p.At, p.Value, p.Regexp)
+	return err
+}
+
+// deletesOn says in a few words for which failures a policy deletes a document.
+func deletesOn(p config.ErrorPolicy) string {
+	switch p {
+	case config.Cautious:
+		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"
+	case config.Smartsite:
+		return "any failure to fetch a page"
+	default:
+		return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
+	}
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/file"
+	"github.com/sextant-crawler/sextant/push/papi"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// configPath is the configuration that a command means.
+func configPath(c *cli.Context) (string, error) {
+	if path := c.String("config"); path != "" {
+		return path, nil
+	}
+	beside := filepath.Join(c.String("data"), "config", config.FileName)
+	for _, path := range []string{config.FileName, beside} {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no configuration: neither ./%s nor %s is there; write one, or name it with --config FILE", config.FileName, beside)
+}
+
+// loadConfig reads the configuration. Its errors go to stderr and end the
+// command with its own "no".
+func loadConfig(c *cli.Context) (*config.File, config.Report, error) {
+	path, err := configPath(c)
+	if err != nil {
+		return nil, config.Report{}, err
+	}
+	parsed, report, err := config.Load(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, report, fmt.Errorf("%w: --config must name a %s or a folder that holds one", err, config.FileName)
+		}
+		return nil, report, err
+	}
+	if parsed == nil {
+		for _, p := range report.Errors {
+			fmt.Fprintln(c.App.ErrWriter, p)
+		}
+		return nil, report, no(fmt.Errorf("the configuration has %s", count(len(report.Errors), "error")))
+	}
+	return parsed, report, nil
+}
+
+// homeOf is a Crawler's part of the data directory.
+func homeOf(parsed *config.File, crawler config.Crawler, data string) home {
+	if len(parsed.Crawlers) > 1 {
+		data = filepath.Join(data, crawler.Name)
+	}
+	return home{crawler: crawler.Name, dir: data}
+}
+
+// crawlersOf are the Crawlers that a command means, all of the file where none is named.
+func crawlersOf(c *cli.Context, parsed *config.File) ([]config.Crawler, error) {
+	name := c.String("crawler")
+	if name == "" {
+		return parsed.Crawlers, nil
+	}
+	var names []string
+	for _, crawler := range parsed.Crawlers {
+		if crawler.Name == name {
+			return []config.Crawler{crawler}, nil
+		}
+		names = append(names, crawler.Name)
+	}
+	return nil, wrongUse("the configuration has no Crawler %q: it has %s", name, strings.Join(names, ", "))
+}
+
+// oneCrawler is the Crawler that a command works on, with its part of the data directory.
+func oneCrawler(c *cli.Context) (config.Crawler, home, error) {
+	parsed, _, err := loadConfig(c)
+	if err != nil {
+		return config.Crawler{}, home{}, err
+	}
+	crawlers, err := crawlersOf(c, parsed)
+	if err != nil {
+		return config.Crawler{}, home{}, err
+	}
+	if len(crawlers) > 1 {
+		var names []string
+		for _, crawler := range crawlers {
+			names = append(names, crawler.Name)
+		}
+		return config.Crawler{}, home{}, wrongUse("the configuration has several Crawlers: name one with --crawler (%s)", strings.Join(names, ", "))
+	}
+	return crawlers[0], homeOf(parsed, crawlers[0], c.String("data")), nil
+}
+
+// crawlSettings puts a Crawler element into the terms of the packages that obey it.
+func crawlSettings(c config.Crawler) crawl.Settings {
+	frontier := scheduler.DefaultSettings()
+	frontier.Weights = c.Weights
+	frontier.Throttle, frontier.Aggressive, frontier.MaxConnectionsPerHost = c.Throttle, c.Aggressive, c.MaxConnectionsPerHost
+	frontier.Policy = policyOf(c.ErrorPolicy)
+	frontier.MaxTemporaryErrors, frontier.TemporaryErrorMin, frontier.ErrorRefresh = c.MaxTemporaryErrors, c.TemporaryErrorMin, c.ErrorRefresh
+	frontier.SmartRefresh, frontier.MinAge, frontier.MaxAge = c.SmartRefresh, c.SmartRefreshMinAge, c.SmartRefreshMaxAge
+	frontier.IndexRedirectSources, frontier.PushUnchanged = c.IndexRedirectSources, c.PushUnchanged
+	frontier.Brake = scheduler.Brake{On: c.Brake.On, Min: c.Brake.Min, Percent: c.Brake.Percent, Window: c.Brake.Window}
+
+	fetch := fetcher.DefaultSettings()
+	fetch.UserAgent = fetcher.UserAgent(version, "")
+	if c.UserAgent != "" {
+		fetch.UserAgent = c.UserAgent
+	}
+	fetch.From, fetch.MaxBodyBytes = c.From, c.MaxBodyBytes
+	fetch.ConnectTimeout, fetch.TLSTimeout, fetch.FirstByteTimeout = c.Timeouts.Connect, c.Timeouts.TLS, c.Timeouts.FirstByte
+	fetch.IdleTimeout, fetch.DownloadTimeout = c.Timeouts.Idle, c.Timeouts.Download
+	fetch.MaxConnectionsPerHost = c.MaxConnectionsPerHost
+
+	content := false
+	for _, p := range c.Push {
+		content = content || p.Content
+	}
+	return crawl.Settings{
+		Name: c.Name, Workers: c.Threads, Rules: c.Rules,
+		IgnoreRobots: c.IgnoreRobotsTxt, IgnoreNoFollow: c.IgnoreNofollow, IgnoreNoIndex: c.IgnoreNoindex,
+		Unconditional: c.DisableConditionalGet, RobotsAgent: c.RobotsAgent, MaxRedirects: c.MaxRedirects,
+		PushContent: content, OutboxMaxBytes: c.OutboxMaxBytes,
+		Frontier: frontier, Fetcher: fetch,
+	}
+}
+
+func policyOf(p config.ErrorPolicy) scheduler.Policy {
+	switch p {
+	case config.Cautious:
+		return scheduler.Cautious
+	case config.Smartsite:
+		return scheduler.Smartsite
+	default:
+		return scheduler.Cloudview
+	}
+}
+
+// storeOptions are how a Crawler's store is opened for writing.
+func storeOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
+	o := badgerstore.Options{Logger: log, Durability: badgerstore.Sync}
+	if c.Durability == config.OS {
+		o.Durability = badgerstore.OS
+	}
+	return o
+}
+
+// relayOf makes the relay with all targets of a Crawler.
+func relayOf(c config.Crawler, h home, outbox push.Outbox, log *slog.Logger) (*push.Relay, error) {
+	var settings []push.TargetSettings
+	for _, p := range c.Push {
+		s := push.TargetSettings{}
+		if p.Source != "" {
+			s.Source = &p.Source
+		}
+		var err error
+		if p.PAPI != nil {
+			s.BatchCount, s.BatchBytes, s.BatchAge = p.PAPI.BatchCount, int(p.PAPI.BatchBytes), p.PAPI.BatchAge
+			s.Target, err = papiTarget(p)
+		} else {
+			s.Target, err = fileTarget(p, h, log)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: Push %q: %w", p.At, p.Name, err)
+		}
+		if !p.Content {
+			s.Target = push.WithoutContent(s.Target)
+		}
+		settings = append(settings, s)
+	}
+	return push.NewRelay(outbox, settings, log)
+}
+
+func fileTarget(p config.Push, h home, log *slog.Logger) (push.Target, error) {
+	dir := p.File.Dir
+	if dir == "" {
+		dir = filepath.Join(h.dir, "out")
+	}
+	return file.Open(file.Settings{Name: p.Name, Dir: dir, RotateBytes: p.File.RotateBytes, Log: log})
+}
+
+func papiTarget(p config.Push) (push.Target, error) {
+	stamp := papi.StampHash
+	if p.PAPI.StampSeq {
+		stamp = papi.StampSeq
+	}
+	return papi.New(papi.Settings{
+		Name: p.Name, URL: p.PAPI.URL, Connector: p.PAPI.Connector,
+		User: p.PAPI.User, Password: p.PAPI.Password.Reveal(),
+		CheckpointName: p.PAPI.CheckpointName, SyncParameter: p.PAPI.SyncParameter,
+		Stamp: stamp, StampPart: p.PAPI.StampPart,
+		Class: p.PAPI.Class, ClassPart: p.PAPI.ClassPart, DeletionsInURL: p.PAPI.DeletionsInURL,
+	})
+}
+
+// count words a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+)
+
+// env is the environment variable that sets the flag of this name.
+func env(flag string) []string {
+	return []string{"SEXTANT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
+}
+
+func dataFlag() cli.Flag {
+	return &cli.StringFlag{Name: "data", Aliases: []string{"d"}, Value: "./data", Usage: "data `DIR`ectory", EnvVars: env("data")}
+}
+
+func configFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "config", Aliases: []string{"c"}, EnvVars: env("config"),
+		Usage: "CrawlConfig.xml, or the `DIR|FILE` that holds it (default: ./CrawlConfig.xml, else config/CrawlConfig.xml in the data directory)",
+	}
+}
+
+func crawlerFlag() cli.Flag {
+	return &cli.StringFlag{Name: "crawler", Usage: "the Crawler of this `NAME`, where the file has several", EnvVars: env("crawler")}
+}
+
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON", EnvVars: env("json")}
+}
+
+func logFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`text|json`, on stderr", EnvVars: env("log-format")},
+		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`debug|info|warn|error`", EnvVars: env("log-level")},
+	}
+}
+
+// flags are a command's own, then those that every command has.
+func flags(own ...cli.Flag) []cli.Flag {
+	return append(append(own, configFlag(), dataFlag(), crawlerFlag(), jsonFlag()), logFlags()...)
+}
+
+// newLogger logs to stderr as the flags say.
+func newLogger(c *cli.Context) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
+		return nil, wrongUse("--log-level %q: write debug, info, warn or error", c.String("log-level"))
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch c.String("log-format") {
+	case "text":
+		return slog.New(slog.NewTextHandler(c.App.ErrWriter, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(c.App.ErrWriter, options)), nil
+	}
+	return nil, wrongUse("--log-format %q: write text or json", c.String("log-format"))
+}
+
+// checkLoopback refuses addresses beyond loopback: there is no token yet that
+// would protect anything there.
+func checkLoopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return wrongUse("--listen %q: only loopback addresses (127.0.0.1, [::1], localhost) in this version", address)
+	}
+	return nil
+}
+
+// listenLoopback listens on a loopback address.
+func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
+	if err := checkLoopback(address); err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %s is taken: stop what listens there, or choose another with --listen HOST:PORT (port 0 takes a free one)", address)
+	}
+	return l, err
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/internal/testsite"
+)
+
+// beMain makes the test binary the program itself, so that tests can start and
+// kill real processes.
+const beMain = "SEXTANT_TEST_BE_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beMain) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// process prepares the program as a process of its own, which ends with the test.
+func process(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), os.Args[0], args...)
+	command.Env = append(os.Environ(), beMain+"=1")
+	return command
+}
+
+// TestKilledCrawlLosesNothing kills the crawl with SIGKILL at a random moment,
+// starts it again, and wants the same documents at the indexer and in the files
+// as a crawl that was left alone. SEXTANT_KILLS sets how often, SEXTANT_SITE a
+// folder of HTML to crawl in place of the small test site.
+func TestKilledCrawlLosesNothing(t *testing.T) {
+	kills := 4
+	if testing.Short() {
+		kills = 1
+	}
+	if s := os.Getenv("SEXTANT_KILLS"); s != "" {
+		var err error
+		if kills, err = strconv.Atoi(s); err != nil {
+			t.Fatalf("SEXTANT_KILLS: %v", err)
+		}
+	}
+	root := killSite(t)
+
+	begin := time.Now()
+	want := killedCrawl(t, root, 0)
+	whole := time.Since(begin)
+	if len(want) < 20 {
+		t.Fatalf("the crawl that was left alone gave only %d documents", len(want))
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("%d documents in %s, seed %d", len(want), whole, seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for i := range kills {
+		after := time.Duration(random.Int64N(int64(whole)))
+		got := killedCrawl(t, root, after)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("kill %d after %s (-left alone +killed):\n%s", i, after, diff)
+		}
+	}
+}
+
+// killSite is the root of the site to crawl.
+func killSite(t *testing.T) string {
+	t.Helper()
+	if dir := os.Getenv("SEXTANT_SITE"); dir != "" {
+		server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+		t.Cleanup(server.Close)
+		return server.URL + "/"
+	}
+	return testsite.New(t, testsite.Options{Pages: 150, Delay: 2 * time.Millisecond}).URL()
+}
+
+const killConfig = `<CrawlConfig>
+  <Crawler name="kill" nthreads="4" aggressive="true" maxConnectionsPerHost="4">
+    <Root url="%[1]s"/>
+    <Rules group="default">
+      <Rule><Or><Path val="/_sources/"/><Path val="/_downloads/"/><Path val="/_static/"/><Path val="/_images/"/></Or><Ignore/></Rule>
+    </Rules>
+    <Push kind="papi" url="http://%[2]s" connector="kill" batchCount="20" batchAgeMS="50"/>
+    <Push kind="file"/>
+  </Crawler>
+</CrawlConfig>`
+
+// killedCrawl crawls into a fresh indexer, with one kill after so long (0: none),
+// until the crawl ends by itself, and returns the indexed URLs with their hashes.
+func killedCrawl(t *testing.T, root string, after time.Duration) []string {
+	t.Helper()
+	dir := t.TempDir()
+	server, address := startIndexer(t, filepath.Join(dir, "indexer"))
+	config := filepath.Join(dir, "CrawlConfig.xml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, killConfig, root, address), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	arguments := []string{"run", "--once", "--listen=off", "--log-level=warn", "-c", config, "-d", data}
+	if after > 0 {
+		victim := process(t, arguments...)
+		if err := victim.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(after) // the random moment is the point, no result depends on its length
+		if err := victim.Process.Kill(); err != nil && !strings.Contains(err.Error(), "finished") {
+			t.Fatal(err)
+		}
+		_ = victim.Wait() // it was killed, or had just ended
+	}
+	if out, err := process(t, arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("run --once: %v\n%s", err, out)
+	}
+	if code, out, errOut := sextant(t, "", "verify", "-d", data); code != exitOK {
+		t.Fatalf("verify after a kill at %s: exit %d\n%s%s", after, code, out, errOut)
+	}
+	documents := fileDocuments(t, filepath.Join(data, "out"))
+	indexed, err := server.URIs("kill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(indexed)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(documents)), indexed); diff != "" {
+		t.Fatalf("the indexer and the files differ after a kill at %s (-files +indexer):\n%s", after, diff)
+	}
+	var all []string
+	for url, hash := range documents {
+		all = append(all, url+" "+hash)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// startIndexer runs the receiver in this process, on a socket.
+func startIndexer(t *testing.T, dir string) (*indexer.Server, string) {
+	t.Helper()
+	server, err := indexer.Open(dir, indexer.Settings{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server, listener.Addr().String()
+}
+
+// fileDocuments replays the file target: the documents that stand at the end,
+// with their hashes.
+func fileDocuments(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files in %s: %v", dir, err)
+	}
+	slices.Sort(files)
+	documents := map[string]string{}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(bytes.NewReader(content))
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			var line struct {
+				Op       string
+				Document struct{ URL, Hash string }
+				Deletion struct{ URL string }
+			}
+			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if line.Op == "add" {
+				documents[line.Document.URL] = line.Document.Hash
+			} else {
+				delete(documents, line.Deletion.URL)
+			}
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return documents
+}

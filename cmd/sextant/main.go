@@ -1,0 +1,154 @@
+// Command sextant crawls web sites into an indexer by the rules of a
+// CrawlConfig.xml. This package only wires; one file holds one command.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+)
+
+// version is set by the build (-ldflags "-X main.version=...").
+var version = "dev"
+
+// Exit codes of every command.
+const (
+	exitOK     = 0
+	exitNo     = 1 // the command's own "no"
+	exitUsage  = 2 // wrong use
+	exitFailed = 3 // it could not run
+)
+
+// failure is an error with the exit code that it means. A nil err ends quietly:
+// everything has been said.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string {
+	if f.err == nil {
+		return ""
+	}
+	return f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// no is the command's own "no"; with a nil error everything has been printed.
+func no(err error) error { return &failure{exitNo, err} }
+
+// wrongUse is a command line that makes no sense.
+func wrongUse(format string, args ...any) error {
+	return &failure{exitUsage, fmt.Errorf(format, args...)}
+}
+
+func main() {
+	os.Exit(run(context.Background(), os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program; it returns its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	app := newApp(stdin, stdout, stderr)
+	err := app.RunContext(ctx, flagsFirst(app, args))
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	if f, ok := errors.AsType[*failure](err); ok {
+		code = f.code
+	}
+	if words := err.Error(); words != "" {
+		fmt.Fprintf(stderr, "sextant: %s\n", words)
+	}
+	return code
+}
+
+// newApp is the command line. Output of commands goes to stdout; everything
+// about wrong use goes to stderr.
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
+	usageError := func(c *cli.Context, err error, _ bool) error {
+		name := "sextant"
+		if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
+			name += " " + c.Command.Name
+		}
+		return wrongUse("%s: %w (%s --help lists the flags)", name, err, name)
+	}
+	app := &cli.App{
+		Name: "sextant", Version: version,
+		Usage:     "crawl web sites into an indexer by the rules of a CrawlConfig.xml",
+		Reader:    stdin,
+		Writer:    stdout,
+		ErrWriter: stderr,
+		// Commands return their errors; the library must neither print nor exit.
+		ExitErrHandler:         func(*cli.Context, error) {},
+		OnUsageError:           usageError,
+		HideHelpCommand:        true,
+		UseShortOptionHandling: false,
+		Action: func(c *cli.Context) error {
+			if name := c.Args().First(); name != "" {
+				return wrongUse("there is no command %q%s (sextant --help lists them)", name, didYouMean(c.App, name))
+			}
+			cli.ShowAppHelp(c) //nolint:errcheck // nothing is left to do if stdout is gone
+			return nil
+		},
+		Commands: []*cli.Command{
+			runCommand(), demoCommand(), checkCommand(), explainCommand(), addCommand(),
+			urlsCommand(), statusCommand(), verifyCommand(), indexerCommand(),
+		},
+	}
+	for _, command := range app.Commands {
+		command.OnUsageError = usageError
+		command.HideHelpCommand = true
+	}
+	return app
+}
+
+// didYouMean names the command that is spelled most like name.
+func didYouMean(app *cli.App, name string) string {
+	if s := cli.SuggestCommand(app.Commands, name); s != "" {
+		return fmt.Sprintf(": did you mean %q?", s)
+	}
+	return ""
+}
+
+// onSignals calls first at the first SIGINT or SIGTERM, second at the next one,
+// and hangup at each SIGHUP, until the returned function is called.
+func onSignals(first, second, hangup func()) (stop func()) {
+	signals := make(chan os.Signal, 4)
+	done, ended := make(chan struct{}), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		defer close(ended)
+		count := 0
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				if s == syscall.SIGHUP {
+					hangup()
+					continue
+				}
+				if count++; count == 1 {
+					first()
+				} else {
+					second()
+				}
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		<-ended
+	}
+}

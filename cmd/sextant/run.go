@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/crawl"
+)
+
+// defaultListen is where the service answers for health, status and metrics.
+const defaultListen = "127.0.0.1:7370"
+
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "run",
+		Usage: "crawl until stopped; with --once, until nothing is left to do",
+		Description: "The first SIGTERM or SIGINT ends it after the pages in flight, the second at once.\n" +
+			"Without --crawler all Crawlers of the configuration run.",
+		Flags: flags(
+			&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent", EnvVars: env("once")},
+			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial", EnvVars: env("max-pages")},
+			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down (0: for ever)", EnvVars: env("drain-timeout")},
+			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR`ess of /healthz, /status and /metrics, loopback only; off for none", EnvVars: env("listen")},
+		),
+		Action: runCrawl,
+	}
+}
+
+func runCrawl(c *cli.Context) error {
+	if c.Args().Present() {
+		return wrongUse("run takes no arguments, found %q: name the configuration with --config", c.Args().First())
+	}
+	if c.Int64("max-pages") < 0 || c.Duration("drain-timeout") < 0 {
+		return wrongUse("--max-pages and --drain-timeout are 0 or more")
+	}
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	if c.String("listen") != "off" {
+		if err := checkLoopback(c.String("listen")); err != nil {
+			return err
+		}
+	}
+	parsed, report, err := loadConfig(c)
+	if err != nil {
+		return err
+	}
+	for _, w := range report.Warnings {
+		log.Warn("configuration", "problem", w.String())
+	}
+	crawlers, err := crawlersOf(c, parsed)
+	if err != nil {
+		return err
+	}
+	s, err := openService(c.Context, parsed, crawlers, c.String("data"), c.String("listen"), log)
+	if err != nil {
+		return err
+	}
+	once := crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")}
+
+	ctx, cancel := context.WithCancel(c.Context)
+	defer cancel()
+	defer onSignals(s.stop, cancel, func() {
+		log.Warn("SIGHUP: this version does not reload; restart to use a changed configuration")
+	})()
+	ended := showProgress(c, s, once.Drain)
+	err = s.run(ctx, once)
+	ended()
+	// The summary is read before the stores are closed.
+	summary := s.summary(context.WithoutCancel(ctx), once)
+	if closeErr := s.close(); err == nil {
+		err = closeErr
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	for _, line := range summary.lines {
+		fmt.Fprintln(c.App.Writer, line)
+	}
+	if once.Drain && summary.rootsFailed != nil {
+		return no(summary.rootsFailed)
+	}
+	return nil
+}
+
+// summary is what a crawl that ended by itself says.
+type summary struct {
+	lines       []string
+	rootsFailed error
+}
+
+// summary words what the crawls did and what they leave for later.
+func (s *service) summary(ctx context.Context, once crawl.Once) summary {
+	var out summary
+	if !once.Drain && once.MaxPages == 0 {
+		return out
+	}
+	for _, r := range s.crawls {
+		status, err := r.Status(ctx)
+		if err != nil {
+			out.lines = append(out.lines, fmt.Sprintf("%s: the figures cannot be read: %v", r.Name(), err))
+			continue
+		}
+		out.lines = append(out.lines, fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
+			r.Name(), count(int(status.Totals.Pages), "page"), count(int(status.Known), "URL"), count(int(status.Indexed), "document"),
+			status.ByClass["permanent"], status.ByClass["temporary"]))
+		if later := laterWork(status, r.weights); later != "" {
+			out.lines = append(out.lines, "for later: "+later)
+		}
+		if err := r.RootsFailed(ctx); err != nil {
+			out.rootsFailed = errors.Join(out.rootsFailed, fmt.Errorf("%s: %w", r.Name(), err))
+		}
+	}
+	return out
+}
+
+// laterWork counts what --once does not wait for.
+func laterWork(s crawl.Status, weights [6]int) string {
+	var parts []string
+	add := func(n uint64, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(s.Timed, "retries and refreshes")
+	var off uint64
+	for source, w := range weights {
+		if w == 0 {
+			off += s.Pending[sourceName(source)]
+		}
+	}
+	add(off, "URLs in sources of weight 0")
+	add(s.Outbox.Held, "deletions held by the brake")
+	add(s.Outbox.Dead, "dead letters")
+	return join(parts)
+}
+
+// progressEvery is how often the line on a terminal is written anew.
+const progressEvery = time.Second

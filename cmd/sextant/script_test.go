@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScript runs the case files of testdata/script: the program as its user
+// starts it. Each file is a shell of its own with an empty folder.
+//
+//	serve DIR        serves DIR of the case file on loopback; $SITE is its origin
+//	port NAME        sets $NAME to a free loopback address
+//	fill FILE...     replaces $SITE and other variables in FILE
+//	await FILE TEXT  waits until FILE contains TEXT
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("..", "..", "testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv(beMain, "1")
+			bin := filepath.Join(e.WorkDir, ".bin")
+			if err := os.Mkdir(bin, 0o755); err != nil {
+				return err
+			}
+			program, err := filepath.Abs(os.Args[0])
+			if err != nil {
+				return err
+			}
+			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
+			return os.Symlink(program, filepath.Join(bin, "sextant"))
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serve": serveScript, "port": portScript, "fill": fillScript, "await": awaitScript,
+		},
+	})
+}
+
+func serveScript(ts *testscript.TestScript, _ bool, args []string) {
+	server := httptest.NewServer(http.FileServer(http.Dir(ts.MkAbs(args[0]))))
+	ts.Defer(server.Close)
+	ts.Setenv("SITE", server.URL)
+}
+
+func portScript(ts *testscript.TestScript, _ bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv(args[0], l.Addr().String())
+	ts.Check(l.Close())
+}
+
+func fillScript(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text := os.Expand(ts.ReadFile(name), ts.Getenv)
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+func awaitScript(ts *testscript.TestScript, _ bool, args []string) {
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		b, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			ts.Check(err)
+		}
+		if strings.Contains(string(b), args[1]) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("%s does not contain %q", args[0], args[1])
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// service is all that one process runs: its Crawlers and the door to them.
+type service struct {
+	crawls []*running
+	open   net.Listener // nil for --listen off
+	owner  net.Listener // nil where the socket's path is too long
+	log    *slog.Logger
+}
+
+// running is one Crawler with what it owns.
+type running struct {
+	*crawl.Crawl
+	store   *badgerstore.Store
+	weights [6]int
+}
+
+// Verify implements admin.Crawler.
+func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
+	report, err := r.store.Verify(ctx, func(f badgerstore.Fault) { fn(faultWords(f)) })
+	return report.URLs, err
+}
+
+// openService opens everything that can fail, so that a service that starts runs.
+func openService(ctx context.Context, parsed *config.File, crawlers []config.Crawler, data, listen string, log *slog.Logger) (s *service, err error) {
+	s = &service{log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if err := os.MkdirAll(data, 0o750); err != nil {
+		return s, fmt.Errorf("data directory: %w", err)
+	}
+	if s.owner, err = listenSocket(ctx, data, log); err != nil {
+		return s, err
+	}
+	if listen != "off" {
+		if s.open, err = listenLoopback(ctx, listen); err != nil {
+			return s, err
+		}
+	}
+	for _, crawler := range crawlers {
+		r, err := openCrawl(ctx, crawler, homeOf(parsed, crawler, data), log)
+		if err != nil {
+			return s, err
+		}
+		s.crawls = append(s.crawls, r)
+	}
+	return s, nil
+}
+
+// openCrawl opens a Crawler's store and targets.
+func openCrawl(ctx context.Context, crawler config.Crawler, h home, log *slog.Logger) (*running, error) {
+	log = log.With("crawler", crawler.Name)
+	store, err := badgerstore.Open(h.store(), storeOptions(crawler, log))
+	if err != nil {
+		return nil, err
+	}
+	relay, err := relayOf(crawler, h, store.Outbox(), log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	made, err := crawl.New(ctx, crawlSettings(crawler), store, relay, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return &running{Crawl: made, store: store, weights: crawler.Weights}, nil
+}
+
+// listenSocket listens on the socket of the data directory, which is also the
+// first lock against a second service. A socket that nobody answers on is left
+// over from a process that was killed.
+func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Listener, error) {
+	path := admin.SocketPath(data)
+	if _, ok := admin.Dial(ctx, data, ""); ok {
+		return nil, fmt.Errorf("%w: a service runs on %s already: stop it, or choose another --data", scheduler.ErrLocked, data)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		if len(path) > 100 { // sun_path holds 108 bytes
+			log.Warn("no socket: the path of the data directory is too long for one; commands cannot talk to this service", "path", path)
+			return nil, nil
+		}
+		return nil, fmt.Errorf("socket %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// run runs all Crawlers and the door to them until they end.
+func (s *service) run(ctx context.Context, once crawl.Once) error {
+	crawlers := make([]admin.Crawler, len(s.crawls))
+	for i, r := range s.crawls {
+		crawlers[i] = r
+	}
+	door, closeDoor := context.WithCancel(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return admin.NewServer(crawlers, s.log).Run(door, s.open, s.owner) })
+	group.Go(func() error {
+		defer closeDoor()
+		crawls, ctx := errgroup.WithContext(ctx)
+		for _, r := range s.crawls {
+			crawls.Go(func() error { return r.Run(ctx, once) })
+		}
+		return crawls.Wait()
+	})
+	return group.Wait()
+}
+
+// stop takes no new URLs; run returns when the pages in flight are committed.
+func (s *service) stop() {
+	s.log.Info("stopping: pages in flight are finished; a second signal ends at once")
+	for _, r := range s.crawls {
+		r.Stop()
+	}
+}
+
+// close closes the stores and what else is open.
+func (s *service) close() error {
+	var errs []error
+	for _, r := range s.crawls {
+		errs = append(errs, r.store.Close())
+	}
+	for _, l := range []net.Listener{s.open, s.owner} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func sourceName(number int) string { return scheduler.Source(number).String() }
+
+func join(parts []string) string { return strings.Join(parts, ", ") }

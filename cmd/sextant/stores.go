@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// storeFolder is where a Crawler's store lies in its part of the data directory.
+const storeFolder = "store"
+
+// home is the part of a data directory that is one Crawler's: the directory
+// itself, or a folder of the Crawler's name where the file has several.
+type home struct {
+	crawler string // "" where it is the directory itself and no configuration was read
+	dir     string
+}
+
+func (h home) store() string { return filepath.Join(h.dir, storeFolder) }
+
+// homesIn finds the Crawlers that have a store below data, without a
+// configuration. Crawler selects one.
+func homesIn(data, crawler string) ([]home, error) {
+	var found []home
+	if isDir(filepath.Join(data, storeFolder)) {
+		found = append(found, home{dir: data})
+	}
+	entries, err := os.ReadDir(data)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		h := home{crawler: e.Name(), dir: filepath.Join(data, e.Name())}
+		if e.IsDir() && isDir(h.store()) {
+			if crawler == e.Name() {
+				return []home{h}, nil
+			}
+			names = append(names, e.Name())
+			found = append(found, h)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", data)
+	case crawler != "" && len(names) > 0:
+		return nil, fmt.Errorf("%s has no Crawler %q: it has %s", data, crawler, strings.Join(names, ", "))
+	}
+	return found, nil
+}
+
+// oneHome is the only Crawler below data, or the one that crawler names.
+func oneHome(data, crawler string) (home, error) {
+	found, err := homesIn(data, crawler)
+	if err != nil {
+		return home{}, err
+	}
+	if len(found) > 1 {
+		var names []string
+		for _, h := range found {
+			names = append(names, h.crawler)
+		}
+		return home{}, wrongUse("%s holds several Crawlers: name one with --crawler (%s)", data, strings.Join(names, ", "))
+	}
+	return found[0], nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// readStore opens a store that is not to be changed, for the length of fn.
+func readStore(ctx context.Context, h home, log *slog.Logger, fn func(context.Context, *badgerstore.Store) error) error {
+	return withStore(ctx, h, badgerstore.Options{ReadOnly: true, Logger: log}, fn)
+}
+
+// withStore opens a store for the length of fn.
+func withStore(ctx context.Context, h home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) (err error) {
+	store, err := badgerstore.Open(h.store(), o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := store.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	return fn(ctx, store)
+}
+
+// known says whether a look-up failed for another reason than that nothing is known.
+func known(err error) (bool, error) {
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// urlFilters are the flags that select stored URLs, by the names of admin.ParseFilter.
+var urlFilters = []string{"status", "class", "fifo", "host"}
+
+func urlsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "urls",
+		Usage: "print stored URLs and their statuses as JSON Lines",
+		Flags: flags(
+			&cli.StringFlag{Name: "status", Usage: "only this HTTP `CODE` (760 excluded, 0 never answered)"},
+			&cli.StringFlag{Name: "class", Usage: "only `ok|redirect|ignored|temporary|permanent|pending`"},
+			&cli.StringFlag{Name: "fifo", Usage: "only this `FIFO`"},
+			&cli.StringFlag{Name: "host", Usage: "only this `HOST` name, or scheme://host:port"},
+			&cli.StringFlag{Name: "match", Usage: "only URLs for which this `XMLCONDITION` holds, as <Path val=\"/a\"/>"},
+		),
+		Action: listURLs,
+	}
+}
+
+func listURLs(c *cli.Context) error {
+	if c.Args().Present() {
+		return wrongUse("urls takes no arguments, found %q", c.Args().First())
+	}
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	query := url.Values{}
+	for _, name := range urlFilters {
+		if c.IsSet(name) {
+			query.Set(name, c.String(name))
+		}
+	}
+	filter, err := admin.ParseFilter(query)
+	if err != nil {
+		return wrongUse("--%w", err)
+	}
+	match, err := urlMatch(c.String("match"))
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(c.App.Writer)
+	show := func(u crawl.StoredURL) error {
+		if !match(u.URL) {
+			return nil
+		}
+		return out.Encode(u)
+	}
+	data, crawler := c.String("data"), c.String("crawler")
+	if service, ok := admin.Dial(c.Context, data, crawler); ok {
+		return service.Stored(c.Context, query, show)
+	}
+	h, err := oneHome(data, crawler)
+	if err != nil {
+		return err
+	}
+	return readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+		return crawl.Stored(ctx, store, filter, show)
+	})
+}
+
+// urlMatch compiles the condition of --match; none matches every URL.
+func urlMatch(condition string) (func(string) bool, error) {
+	if condition == "" {
+		return func(string) bool { return true }, nil
+	}
+	if !strings.HasPrefix(strings.TrimSpace(condition), "<") {
+		if b, err := os.ReadFile(condition); err == nil {
+			condition = string(b)
+		}
+	}
+	parsed, err := config.ParseCondition("--match", []byte(condition))
+	if err != nil {
+		return nil, wrongUse("%w", err)
+	}
+	matcher, errs := actionrules.CompileCondition(parsed)
+	if len(errs) > 0 {
+		return nil, wrongUse("--match: %w", errs[0])
+	}
+	return func(s string) bool {
+		u, err := weburl.Parse(s)
+		return err == nil && matcher.Match(u)
+	}, nil
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+func verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name:   "verify",
+		Usage:  "walk the whole store and prove that every URL is in exactly one place",
+		Flags:  flags(),
+		Action: verify,
+	}
+}
+
+func verify(c *cli.Context) error {
+	if c.Args().Present() {
+		return wrongUse("verify takes no arguments, found %q", c.Args().First())
+	}
+	all, err := verifications(c)
+	if err != nil {
+		return err
+	}
+	faults := 0
+	for _, v := range all {
+		faults += len(v.Faults)
+		if c.Bool("json") {
+			if err := json.NewEncoder(c.App.Writer).Encode(v); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, f := range v.Faults {
+			fmt.Fprintln(c.App.Writer, f)
+		}
+		name := v.Crawler
+		if name != "" {
+			name += ": "
+		}
+		fmt.Fprintf(c.App.Writer, "%s%d URLs, %d faults\n", name, v.URLs, len(v.Faults))
+	}
+	if faults > 0 {
+		return no(nil)
+	}
+	return nil
+}
+
+// verifications asks the service, or walks the stores where none runs.
+func verifications(c *cli.Context) ([]admin.Verification, error) {
+	log, err := newLogger(c)
+	if err != nil {
+		return nil, err
+	}
+	data, crawler := c.String("data"), c.String("crawler")
+	if service, ok := admin.Dial(c.Context, data, crawler); ok {
+		v, err := service.Verify(c.Context)
+		return []admin.Verification{v}, err
+	}
+	homes, err := homesIn(data, crawler)
+	if err != nil {
+		return nil, err
+	}
+	var all []admin.Verification
+	for _, h := range homes {
+		v := admin.Verification{Crawler: h.crawler, Faults: []string{}}
+		err := readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+			report, err := store.Verify(ctx, func(f badgerstore.Fault) { v.Faults = append(v.Faults, faultWords(f)) })
+			v.URLs = report.URLs
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// faultWords is a fault as an operator reads it.
+func faultWords(f badgerstore.Fault) string {
+	if f.URL == "" {
+		return f.Words
+	}
+	return f.URL + ": " + f.Words
+}

@@ -1,0 +1,116 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// answer is what an HTTP answer says by its status and headers alone.
+func answer(r *fetcher.Response) scheduler.Result {
+	result := scheduler.Result{
+		Status: r.Status, Conditional: r.Conditional,
+		RetryAfter: r.RetryAfter, HasRetryAfter: r.HasRetryAfter,
+	}
+	if r.Status == http.StatusOK {
+		result.ETag = r.Header.Get("ETag")
+		result.LastModified = r.Header.Get("Last-Modified")
+		result.Date = r.Header.Get("Date")
+	} else {
+		result.Words = strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status)))
+	}
+	return result
+}
+
+// isRedirect says whether a status sends the crawler elsewhere (RFC 9110 section
+// 15.4; 300 and 304 do not).
+func isRedirect(status int) bool {
+	switch status {
+	case 301, 302, 303, 307, 308:
+		return true
+	}
+	return false
+}
+
+// faultOf gives the fetcher's word for a failure in the frontier's.
+func faultOf(f fetcher.Fault) scheduler.Fault {
+	switch f {
+	case fetcher.Timeout:
+		return scheduler.Timeout
+	case fetcher.Reset:
+		return scheduler.Reset
+	case fetcher.Refused:
+		return scheduler.Refused
+	case fetcher.ShortBody:
+		return scheduler.ShortBody
+	case fetcher.DNSNotFound:
+		return scheduler.DNSNotFound
+	case fetcher.DNSNoAnswer:
+		return scheduler.DNSNoAnswer
+	case fetcher.TLSFault:
+		return scheduler.TLSFault
+	case fetcher.AddressFault:
+		return scheduler.AddressFault
+	default:
+		return scheduler.Protocol
+	}
+}
+
+// redirect puts the target of a redirect into the result. Status is the answer's,
+// 0 for a meta refresh. Nothing is followed here: the target goes through redir.
+func (c *Crawl) redirect(ctx context.Context, lease *scheduler.Lease, location string, status int, result *scheduler.Result) error {
+	if status == 0 {
+		// A meta refresh is a redirect that HTML spells; the page is no content.
+		result.Status = http.StatusFound
+	}
+	target, err := c.target(lease.URL, location)
+	if err != nil {
+		result.Fault, result.Words = scheduler.BadRedirect, "redirect: "+err.Error()
+		return nil
+	}
+	result.Location = target.String()
+	result.Moved = status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
+	if int(lease.Record.Hops) >= c.settings.MaxRedirects {
+		result.Fault, result.Words = scheduler.TooManyHops, "more redirects than maxRedirects"
+		return nil
+	}
+	if err := c.judge.moveSite(ctx, lease.URL, target, c.store); err != nil {
+		return err
+	}
+	link, ok := c.judge.redirectLink(target, lease.Record.Shift)
+	if !ok {
+		result.RedirectIgnored = true
+		return nil
+	}
+	link.Depth = lease.Record.Depth
+	link.Hops = lease.Record.Hops + 1
+	link.Referrer = lease.URL.String()
+	link.Alias = lease.URL.String()
+	result.Redirect = &link
+	return nil
+}
+
+// target resolves a Location, which is relative to the URL that was fetched
+// (RFC 9110 section 10.2.2).
+func (c *Crawl) target(from weburl.URL, location string) (weburl.URL, error) {
+	if location == "" {
+		return weburl.URL{}, errNoLocation
+	}
+	base, err := weburl.NewBase(from.String())
+	if err != nil {
+		return weburl.URL{}, err
+	}
+	u, err := base.Resolve(location)
+	if err != nil {
+		return weburl.URL{}, err
+	}
+	if u.Key() == from.Key() {
+		return weburl.URL{}, errRedirectLoop
+	}
+	return u, nil
+}

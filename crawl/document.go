@@ -1,0 +1,178 @@
+package crawl
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// index puts the page's document into the result, or the reason why it has none.
+func (c *Crawl) index(ctx context.Context, lease *scheduler.Lease, d actionrules.Decision, response *fetcher.Response,
+	p extract.Page, directives extract.Directives, result *scheduler.Result,
+) error {
+	other, link, err := c.canonical(ctx, lease, p)
+	if err != nil {
+		return err
+	}
+	if other != "" {
+		result.DuplicateOf, result.NoDocument = other, "its canonical is "+other
+		link.Depth, link.Referrer = lease.Record.Depth+1, lease.URL.String()
+		result.Links = append(result.Links, link)
+		return nil
+	}
+	document := c.document(lease, d, response, p, directives)
+	sum := documentHash(document)
+	document.Hash = hex.EncodeToString(sum[:])
+	body, err := json.Marshal(document)
+	if err != nil {
+		return err
+	}
+	result.Document = &scheduler.Document{Body: body, Hash: sum, Source: d.Source}
+	return nil
+}
+
+// canonical is the URL under which the page wants to be indexed, "" for its own.
+// Canonicals outside the space, and pages that name each other, are ignored.
+func (c *Crawl) canonical(ctx context.Context, lease *scheduler.Lease, p extract.Page) (string, scheduler.Link, error) {
+	if p.Canonical == "" {
+		return "", scheduler.Link{}, nil
+	}
+	u, err := base(lease.URL, p).Resolve(p.Canonical)
+	if err != nil || u.Key() == lease.Key {
+		return "", scheduler.Link{}, nil
+	}
+	link, ok := c.judge.link(u)
+	if !ok || !c.judge.decide(u).Index {
+		return "", scheduler.Link{}, nil
+	}
+	record, err := c.store.Lookup(ctx, u.Key())
+	switch {
+	case errors.Is(err, scheduler.ErrNotFound):
+	case err != nil:
+		return "", scheduler.Link{}, err
+	case record.DuplicateOf == lease.URL.String(), record.RedirectTo == lease.URL.String(), record.Class == scheduler.Permanent:
+		return "", scheduler.Link{}, nil
+	}
+	return u.String(), link, nil
+}
+
+// document is the page as the indexer gets it, without its hash.
+func (c *Crawl) document(lease *scheduler.Lease, d actionrules.Decision, response *fetcher.Response, p extract.Page, directives extract.Directives) push.Document {
+	contentType, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if err != nil {
+		contentType = ""
+	}
+	document := push.Document{
+		URL: lease.URL.String(), Source: d.Source, Title: title(p, lease.URL), Text: p.Text,
+		ContentType: contentType, Charset: p.Charset, Language: p.Language,
+		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(lease.Record.Depth), Referrer: lease.Record.Referrer,
+		Metas: metas(lease, d, p, directives),
+	}
+	if at, err := http.ParseTime(response.Header.Get("Last-Modified")); err == nil {
+		document.LastModified = at.UTC().Format(time.RFC3339)
+	}
+	if c.settings.PushContent && !directives.NoArchive {
+		document.Content = response.Body
+	}
+	return document
+}
+
+// metas are the page's, then the rules' and the roots', then what directives and
+// redirects add; each value of a name once.
+func metas(lease *scheduler.Lease, d actionrules.Decision, p extract.Page, directives extract.Directives) map[string][]string {
+	m := map[string][]string{}
+	add := func(name, value string) {
+		if name != "" && value != "" && !slices.Contains(m[name], value) {
+			m[name] = append(m[name], value)
+		}
+	}
+	for _, meta := range p.Metas {
+		add(meta.Name, meta.Content)
+	}
+	for _, meta := range d.Metas {
+		add(meta.Name, meta.Value)
+	}
+	if directives.NoSnippet {
+		add("nosnippet", "true")
+	}
+	if directives.NoArchive {
+		add("noarchive", "true")
+	}
+	for _, alias := range lease.Record.Aliases {
+		add("alias", alias)
+	}
+	return m
+}
+
+// titleMetas give a page without a title one, in this order.
+var titleMetas = []string{"dcterms.title", "dc.title", "og:title", "title"}
+
+// title is the head's, else a meta's, else the last segment of the path.
+func title(p extract.Page, u weburl.URL) string {
+	if p.Title != "" {
+		return p.Title
+	}
+	for _, name := range titleMetas {
+		for _, m := range p.Metas {
+			if m.Name == name && m.Content != "" {
+				return m.Content
+			}
+		}
+	}
+	segments := strings.FieldsFunc(u.Path(), func(r rune) bool { return r == '/' })
+	if len(segments) == 0 {
+		return u.Host()
+	}
+	last := segments[len(segments)-1]
+	if plain, err := url.PathUnescape(last); err == nil {
+		last = strings.ToValidUTF8(plain, "\uFFFD")
+	}
+	return strings.NewReplacer("-", " ", "_", " ").Replace(last)
+}
+
+// documentHash covers what makes a document another one: title, text, metas,
+// content type, language and source, not times, referrers or markup.
+func documentHash(d push.Document) [16]byte {
+	h := sha256.New()
+	writeParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)
+	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
+		writeParts(h, name)
+		writeParts(h, d.Metas[name]...)
+	}
+	return [16]byte(h.Sum(nil))
+}
+
+// writeParts hashes strings so that no two lists of them look alike.
+func writeParts(h hash.Hash, parts ...string) {
+	for _, s := range parts {
+		n := len(s)
+		h.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+		h.Write([]byte(s))
+	}
+}
+
+// deletionBody is the JSON of a deletion order.
+func deletionBody(url, reason string, at time.Time) []byte {
+	b, err := json.Marshal(push.Deletion{URL: url, Reason: reason, At: at.UTC().Truncate(time.Second)})
+	if err != nil {
+		panic(err) // strings and a time of our own always marshal
+	}
+	return b
+}

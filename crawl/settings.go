@@ -1,0 +1,35 @@
+package crawl
+
+import (
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Settings are those of one Crawler element, in the terms of the packages that
+// obey them.
+type Settings struct {
+	Name string
+	// Workers fetch and read pages; at least 1 (nthreads).
+	Workers int
+	Rules   actionrules.RuleSet
+
+	IgnoreRobots   bool // ignoreRobotsTxt
+	IgnoreNoFollow bool // page and link directives
+	IgnoreNoIndex  bool
+	// Unconditional switches conditional GET off (disableConditionalGet).
+	Unconditional bool
+	// RobotsAgent is the product token for robots.txt, robots metas and X-Robots-Tag.
+	RobotsAgent string
+	// MaxRedirects is the longest chain of redirects that is followed.
+	MaxRedirects int
+	// PushContent sends the page's bytes beside its text.
+	PushContent bool
+	// OutboxMaxBytes of unsent bodies make the crawl wait; 0 is no limit.
+	OutboxMaxBytes int64
+
+	Frontier scheduler.Settings
+	Fetcher  fetcher.Settings
+	Robots   robots.Settings
+}

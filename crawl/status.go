@@ -1,0 +1,203 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Status is what the status command prints of one Crawler.
+type Status struct {
+	Crawler  string            `json:"crawler"`
+	Known    uint64            `json:"known"`
+	Pending  map[string]uint64 `json:"pending"` // waiting or in flight, by source
+	Timed    uint64            `json:"timed"`   // retries and refreshes that lie in the future
+	InFlight int               `json:"in_flight"`
+	ByClass  map[string]uint64 `json:"by_class"`
+	Indexed  uint64            `json:"indexed"`
+	Outbox   OutboxStatus      `json:"outbox"`
+	Hosts    HostsStatus       `json:"hosts"`
+	Rates    Rates             `json:"rates"`
+	Totals   Totals            `json:"totals"`
+	Idle     string            `json:"idle,omitempty"` // why no worker has work
+	Targets  []TargetStatus    `json:"targets,omitempty"`
+	Brake    *BrakeStatus      `json:"brake,omitempty"`
+}
+
+// BrakeStatus is the deletion brake: the deletions within its window.
+type BrakeStatus struct {
+	On   bool `json:"on"`
+	Sent int  `json:"sent"`
+	Held int  `json:"held"` // above 0, the brake holds
+}
+
+// OutboxStatus counts orders by state.
+type OutboxStatus struct {
+	Waiting uint64 `json:"waiting"`
+	Held    uint64 `json:"held"`
+	Dead    uint64 `json:"dead"`
+}
+
+// HostsStatus counts hosts.
+type HostsStatus struct {
+	Known    uint64 `json:"known"`
+	WithWork int    `json:"with_work"`
+	Closed   int    `json:"closed"` // those with work that must not be asked yet
+}
+
+// TargetStatus is what the operator sees of a push target. Counts are since the
+// process started.
+type TargetStatus struct {
+	Name      string     `json:"name"`
+	Unsafe    int        `json:"unsafe"` // pushed, and not yet safe
+	Adds      uint64     `json:"adds"`
+	Deletions uint64     `json:"deletions"`
+	Refused   uint64     `json:"refused"`
+	Rewinds   uint64     `json:"rewinds"` // times that the indexer lost what was not safe
+	DownSince *time.Time `json:"down_since,omitempty"`
+	LastError string     `json:"last_error,omitempty"`
+}
+
+func newTargetStatus(t push.TargetStatus) TargetStatus {
+	s := TargetStatus{
+		Name: t.Name, Unsafe: t.Unsafe, Adds: t.Adds, Deletions: t.Deletions,
+		Refused: t.Refused, Rewinds: t.Rewinds, LastError: t.LastError,
+	}
+	if !t.DownSince.IsZero() {
+		at := t.DownSince.UTC()
+		s.DownSince = &at
+	}
+	return s
+}
+
+// String is a line for a person.
+func (t TargetStatus) String() string {
+	line := fmt.Sprintf("%s: %d documents and %d deletions sent, %d refused, %d not safe yet", t.Name, t.Adds, t.Deletions, t.Refused, t.Unsafe)
+	if t.DownSince != nil {
+		line += fmt.Sprintf("; down since %s: %s", t.DownSince.Format(time.RFC3339), t.LastError)
+	}
+	return line
+}
+
+// Rates are means over the last minute.
+type Rates struct {
+	RequestsPerS float64 `json:"requests_per_s"`
+	PagesPerS    float64 `json:"pages_per_s"`
+	BytesPerS    float64 `json:"bytes_per_s"`
+}
+
+// Totals count since the process started.
+type Totals struct {
+	Requests int64 `json:"requests"` // pages and robots.txt
+	Pages    int64 `json:"pages"`    // answers 200 and 304
+	Bytes    int64 `json:"bytes"`    // of bodies, decoded
+}
+
+// StoredStatus is the part of the status that a store alone can tell.
+func StoredStatus(ctx context.Context, name string, store scheduler.Store) (Status, error) {
+	counts, err := store.Counts(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{
+		Crawler: name, Known: counts.Known, Timed: counts.Timed, Indexed: counts.Indexed,
+		Pending: map[string]uint64{}, ByClass: map[string]uint64{},
+		Outbox: OutboxStatus(counts.Outbox),
+		Hosts:  HostsStatus{Known: counts.Hosts},
+	}
+	for source, n := range counts.Pending {
+		s.Pending[scheduler.Source(source).String()] = n
+	}
+	for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
+		s.ByClass[class.String()] = counts.ByClass[class]
+	}
+	return s, nil
+}
+
+// Status tells how the crawl stands.
+func (c *Crawl) Status(ctx context.Context) (Status, error) {
+	s, err := StoredStatus(ctx, c.settings.Name, c.store)
+	if err != nil {
+		return s, err
+	}
+	f := c.frontier.Snapshot()
+	s.InFlight, s.Idle = f.InFlight, f.Idle
+	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
+	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent, Held: f.Brake.Held}
+	if c.outboxFull.Load() > 0 {
+		s.Idle = "the outbox is full"
+	}
+	s.Totals = c.totals()
+	s.Rates = c.pace.rates(time.Now(), s.Totals)
+	for _, t := range c.relay.Status() {
+		s.Targets = append(s.Targets, newTargetStatus(t))
+	}
+	return s, nil
+}
+
+func (c *Crawl) totals() Totals {
+	return Totals{Requests: c.requests.Load(), Pages: c.pages.Load(), Bytes: c.bytes.Load()}
+}
+
+// pace keeps the totals of the last minute, one mark every few seconds.
+type pace struct {
+	mu    sync.Mutex
+	marks []paceMark
+}
+
+type paceMark struct {
+	at time.Time
+	Totals
+}
+
+const (
+	paceStep   = 5 * time.Second
+	paceWindow = time.Minute
+)
+
+// run marks the totals until ctx ends.
+func (p *pace) run(ctx context.Context, c *Crawl) error {
+	tick := time.NewTicker(paceStep)
+	defer tick.Stop()
+	p.mark(time.Now(), c.totals())
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			p.mark(now, c.totals())
+		}
+	}
+}
+
+func (p *pace) mark(now time.Time, t Totals) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.marks) > 1 && now.Sub(p.marks[0].at) > paceWindow {
+		p.marks = p.marks[1:]
+	}
+	p.marks = append(p.marks, paceMark{now, t})
+}
+
+// rates are the means between the oldest mark and now.
+func (p *pace) rates(now time.Time, t Totals) Rates {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.marks) == 0 {
+		return Rates{}
+	}
+	from := p.marks[0]
+	s := now.Sub(from.at).Seconds()
+	if s <= 0 {
+		return Rates{}
+	}
+	return Rates{
+		RequestsPerS: float64(t.Requests-from.Requests) / s,
+		PagesPerS:    float64(t.Pages-from.Pages) / s,
+		BytesPerS:    float64(t.Bytes-from.Bytes) / s,
+	}
+}

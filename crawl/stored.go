@@ -1,0 +1,89 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// StoredURL is a record as the urls command prints it; the names are a contract.
+type StoredURL struct {
+	URL          string     `json:"url"`
+	Status       int        `json:"status"`
+	Class        string     `json:"class"`
+	Fifo         string     `json:"fifo"`
+	Depth        int        `json:"depth"`
+	Source       string     `json:"source"`
+	Indexed      bool       `json:"indexed"`
+	Hash         string     `json:"hash,omitempty"`
+	ETag         string     `json:"etag,omitempty"`
+	LastModified string     `json:"last_modified,omitempty"`
+	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
+	NextAt       *time.Time `json:"next_at,omitempty"`
+	Errors       int        `json:"errors"`
+	LastError    string     `json:"last_error,omitempty"`
+	Referrer     string     `json:"referrer,omitempty"`
+	DuplicateOf  string     `json:"duplicate_of,omitempty"`
+	RedirectTo   string     `json:"redirect_to,omitempty"`
+}
+
+// NewStoredURL gives a record its printed form. Fifo is where it waits, else
+// where the rules put it.
+func NewStoredURL(r scheduler.Record) StoredURL {
+	s := StoredURL{
+		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: r.Fifo.String(), Depth: int(r.Depth),
+		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
+		Errors: r.Errors, LastError: r.LastError, Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo,
+	}
+	if r.State == scheduler.Waiting {
+		s.Fifo = r.Source.String()
+	}
+	if r.Hash != [16]byte{} {
+		s.Hash = weburl.Key(r.Hash).String()
+	}
+	if !r.FetchedAt.IsZero() {
+		at := r.FetchedAt.UTC()
+		s.FetchedAt = &at
+	}
+	if r.State == scheduler.Timed {
+		at := r.NextAt.UTC()
+		s.NextAt = &at
+	}
+	return s
+}
+
+// Filter selects stored URLs; zero fields select all.
+type Filter struct {
+	Status *int // HTTP code, 760, 761, or 0 for never answered
+	Class  *scheduler.Class
+	Fifo   *scheduler.Source
+	Host   string // a host name, or an origin as in https://example.com:8443
+}
+
+// Stored calls fn for each stored URL that f selects.
+func Stored(ctx context.Context, store scheduler.Store, f Filter, fn func(StoredURL) error) error {
+	return store.Inspect(ctx, scheduler.Filter{Class: f.Class}, func(_ weburl.Key, r scheduler.Record) error {
+		s := NewStoredURL(r)
+		if f.Status != nil && *f.Status != s.Status || f.Fifo != nil && f.Fifo.String() != s.Fifo {
+			return nil
+		}
+		if f.Host != "" && f.Host != r.Origin {
+			if u, err := weburl.Parse(r.URL); err != nil || u.Host() != f.Host {
+				return nil
+			}
+		}
+		return fn(s)
+	})
+}
+
+// StoredOne looks one URL up; ok is false if it is not known.
+func StoredOne(ctx context.Context, store scheduler.Store, u weburl.URL) (s StoredURL, ok bool, err error) {
+	r, err := store.Lookup(ctx, u.Key())
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return s, false, nil
+	}
+	return NewStoredURL(r), err == nil, err
+}

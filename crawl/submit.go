@@ -1,0 +1,96 @@
+package crawl
+
+import (
+	"context"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Submitted says what became of one URL that a user submitted.
+type Submitted struct {
+	URL       string `json:"url"`
+	Canonical string `json:"canonical,omitempty"`
+	Fifo      string `json:"fifo,omitempty"`
+	Result    string `json:"result"` // SubmitQueued, SubmitWaiting, SubmitIgnored or SubmitInvalid
+	Words     string `json:"words,omitempty"`
+}
+
+// What can become of a submitted URL.
+const (
+	SubmitQueued  = "queued"
+	SubmitWaiting = "waiting" // it waits already
+	SubmitIgnored = "ignored" // the rules exclude it
+	SubmitInvalid = "invalid"
+)
+
+// queue is where submitted URLs go: a frontier, or a store that no crawl has open.
+type queue interface {
+	add(ctx context.Context, links []scheduler.Link) (int, error)
+}
+
+type frontierQueue struct{ *scheduler.Frontier }
+
+func (q frontierQueue) add(ctx context.Context, links []scheduler.Link) (int, error) {
+	return q.Add(ctx, links, true)
+}
+
+type storeQueue struct{ scheduler.Store }
+
+func (q storeQueue) add(ctx context.Context, links []scheduler.Link) (int, error) {
+	_, n, err := q.Add(ctx, links, true)
+	return n, err
+}
+
+// Submit puts URLs into the fifo of the user's roots, known ones too. They pass
+// the rules like links.
+func (c *Crawl) Submit(ctx context.Context, urls []string) ([]Submitted, error) {
+	return submit(ctx, c.judge, frontierQueue{c.frontier}, urls)
+}
+
+// Submit does what Crawl.Submit does with a store that no crawl has open.
+func Submit(ctx context.Context, rules actionrules.RuleSet, store scheduler.Store, urls []string) ([]Submitted, error) {
+	j, err := newJudge(ctx, rules, store)
+	if err != nil {
+		return nil, err
+	}
+	return submit(ctx, j, storeQueue{store}, urls)
+}
+
+func submit(ctx context.Context, j *judge, q queue, urls []string) ([]Submitted, error) {
+	out := make([]Submitted, 0, len(urls))
+	for _, raw := range urls {
+		s := Submitted{URL: raw}
+		u, err := weburl.Parse(raw)
+		if err != nil {
+			s.Result, s.Words = SubmitInvalid, err.Error()
+			out = append(out, s)
+			continue
+		}
+		s.Canonical = u.String()
+		d := j.decide(u)
+		if !d.Crawl() {
+			s.Result, s.Words = SubmitIgnored, j.exclusion(u).Words
+			out = append(out, s)
+			continue
+		}
+		l := scheduler.Link{URL: u, Root: true, Shift: int8(d.Shift), Fifo: scheduler.SourceFor(d.Index, d.Follow, d.Shift, true)}
+		n, err := q.add(ctx, []scheduler.Link{l})
+		if err != nil {
+			return out, err
+		}
+		s.Fifo, s.Result = l.Fifo.String(), SubmitQueued
+		if n == 0 {
+			s.Result = SubmitWaiting
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Store is the store that the crawl works on.
+func (c *Crawl) Store() scheduler.Store { return c.store }
+
+// Name is the Crawler's.
+func (c *Crawl) Name() string { return c.settings.Name }
