@@ -88,9 +88,7 @@ func (c *Crawl) redirect(ctx context.Context, lease *scheduler.Lease, location s
 		return nil
 	}
 	link.Depth = lease.Record.Depth
-	link.Hops = lease.Record.Hops + 1
 	link.Referrer = lease.URL.String()
-	link.Alias = lease.URL.String()
 	result.Redirect = &link
 	return nil
 }

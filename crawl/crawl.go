@@ -60,11 +60,16 @@ type tickets struct {
 }
 
 func (t *tickets) take() bool {
-	if !t.limited || t.left.Add(-1) >= 0 {
-		return true
+	for t.limited {
+		left := t.left.Load()
+		if left == 0 {
+			return false
+		}
+		if t.left.CompareAndSwap(left, left-1) {
+			break
+		}
 	}
-	t.left.Add(1)
-	return false
+	return true
 }
 
 func (t *tickets) back() { t.left.Add(1) }

@@ -135,8 +135,8 @@ func fifoOf(d actionrules.Decision) scheduler.Source {
 	return scheduler.SourceFor(d.Index, d.Follow, d.Shift, d.Root)
 }
 
-// redirectLink places the target of a redirect from a URL with this shift: in
-// redir, with the shift of its source unless a rule gives it its own.
+// redirectLink judges the target of a redirect from a URL with this shift, which
+// it keeps unless a rule gives it its own.
 func (j *judge) redirectLink(u weburl.URL, shift int8) (scheduler.Link, bool) {
 	l, ok := j.link(u)
 	if !ok {
@@ -145,8 +145,6 @@ func (j *judge) redirectLink(u weburl.URL, shift int8) (scheduler.Link, bool) {
 	if !j.decide(u).ShiftSet {
 		l.Shift = shift
 	}
-	// The shift is added to redir's number; only roots may be in user.
-	l.Fifo = scheduler.Source(min(max(int(scheduler.Redir)+int(l.Shift), int(scheduler.Redir)), int(scheduler.Follow)))
 	return l, true
 }
 

@@ -136,7 +136,7 @@ func (j *judgement) final() {
 	j.timed(j.set.ErrorRefresh)
 }
 
-// redirect: remembered; its target goes to redir with the shift of its source.
+// redirect: remembered; its target goes to redir, shifted as the link says.
 func (j *judgement) redirect() {
 	j.settle(Redirect)
 	j.c.Next.RedirectTo = j.result.Location
@@ -149,11 +149,8 @@ func (j *judgement) redirect() {
 	j.c.Links = append(j.c.Links, j.result.Links...)
 }
 
-// target is a redirect's target as a link. A shift that the rules gave it stands.
+// target is a redirect's target as a link.
 func (j *judgement) target(t Link) Link {
-	if t.Shift == 0 {
-		t.Shift = j.old.Shift
-	}
 	t.Fifo = shifted(Redir, int(t.Shift), Redir)
 	t.Hops = max(t.Hops, j.old.Hops+min(1, math.MaxUint8-j.old.Hops))
 	t.Alias = ""

@@ -46,8 +46,9 @@ type Result struct {
 	// Validators and dates of a 200.
 	ETag, LastModified, Date string
 
-	// Redirect is the target of a 3xx or a meta refresh, already judged; nil if there was
-	// none. RedirectIgnored says that the target exists but rules ignore it. Location is
+	// Redirect is the target of a 3xx or a meta refresh, already judged, with the shift
+	// of its source unless a rule gave it its own; fifo, alias and hops are set by the
+	// frontier. It is nil if there was none. RedirectIgnored says that the target exists but rules ignore it. Location is
 	// its URL in either case, for the record. Moved says 301 or 308.
 	Redirect        *Link
 	RedirectIgnored bool

@@ -140,10 +140,10 @@ func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 	if uint64(n) != status.Indexed {
 		return fmt.Errorf("the indexer has %d documents instead of %d", n, status.Indexed)
 	}
-	fmt.Fprintf(out, "  as files    %s\n", filepath.Join(d.dir, "data", "out"))
 	if once {
 		return nil
 	}
+	fmt.Fprintf(out, "  as files    %s\n", filepath.Join(d.dir, "data", "out"))
 	fmt.Fprintf(out, "  the site    %s/\n  the search  %s/?%s\n", d.siteURL(), d.indexerURL(), url.Values{"q": {demosite.SampleQuery}}.Encode())
 	fmt.Fprintf(out, "  explain     sextant explain -c %s -d %s %s/\n", path, filepath.Join(d.dir, "data"), d.siteURL())
 	_, err = d.crawl(ctx, parsed, crawl.Once{}, func(s *service) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -112,10 +113,10 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// didYouMean names the command that is spelled most like name.
+// didYouMean asks whether the command that is spelled most like name was meant.
 func didYouMean(app *cli.App, name string) string {
 	if s := cli.SuggestCommand(app.Commands, name); s != "" {
-		return fmt.Sprintf(": did you mean %q?", s)
+		return ": " + strings.ToLower(s[:1]) + s[1:]
 	}
 	return ""
 }
