@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,6 +85,7 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 	for {
 		if err := ctx.Err(); err != nil {
+			f.passOn() // ctx may have ended just after this one was woken
 			return nil, err
 		}
 		p, err := f.choose()
@@ -91,9 +93,7 @@ func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 		case err != nil:
 			return nil, err
 		case p.wait != nil:
-			if err := f.await(ctx, p.wait); err != nil {
-				return nil, err
-			}
+			f.await(ctx, p.wait)
 			continue
 		case p.lease == nil:
 			if p.lease, err = f.fill(ctx, p); err != nil {
@@ -180,26 +180,26 @@ func (f *Frontier) take(q *queue) *Lease {
 	return &Lease{Place: q.place(), Key: b.Key, Seq: b.Seq, Record: b.Record, queue: q}
 }
 
-// await blocks until w is signalled. If ctx ends at the same moment the signal
-// is passed on.
-func (f *Frontier) await(ctx context.Context, w chan struct{}) error {
+// await blocks until w is signalled or ctx ends; the caller passes a signal on
+// that it does not use.
+func (f *Frontier) await(ctx context.Context, w chan struct{}) {
 	select {
 	case <-w:
-		if ctx.Err() == nil {
-			return nil
-		}
+		return
 	case <-ctx.Done():
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i, other := range f.waiters {
-		if other == w {
-			f.waiters = append(f.waiters[:i], f.waiters[i+1:]...)
-			return ctx.Err()
-		}
+	if i := slices.Index(f.waiters, w); i >= 0 {
+		f.waiters = slices.Delete(f.waiters, i, i+1)
 	}
+}
+
+// passOn wakes another waiting Next in place of one that gives up.
+func (f *Frontier) passOn() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.wake()
-	return ctx.Err()
 }
 
 // wake signals one waiting Next if there is something to pick. Who is woken

@@ -195,6 +195,7 @@ func TestHostsWithoutWorkCostNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
+		synctest.Wait() // or Run's first look at the places may announce them a second time
 		f.add(links(1000, "http://h%d.test/", scheduler.Index)...)
 		f.work(10, func(l *scheduler.Lease) { f.complete(l, ok(l)) })
 		if s := f.Snapshot(); s.Hosts != 0 || s.HostsClosed != 1000 || s.InFlight != 0 {
