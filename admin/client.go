@@ -63,7 +63,7 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 	if response.StatusCode == http.StatusOK {
 		return response.Body, nil
 	}
-	defer response.Body.Close() //nolint:errcheck // only read from
+	defer response.Body.Close()
 	words, err := io.ReadAll(io.LimitReader(response.Body, 4096))
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (c *Client) decode(ctx context.Context, method, path string, query url.Valu
 	if err != nil {
 		return err
 	}
-	defer answer.Close() //nolint:errcheck // only read from
+	defer answer.Close()
 	return json.NewDecoder(answer).Decode(into)
 }
 
@@ -117,7 +117,7 @@ func (c *Client) Stored(ctx context.Context, query url.Values, fn func(crawl.Sto
 	if err != nil {
 		return err
 	}
-	defer answer.Close() //nolint:errcheck // only read from
+	defer answer.Close()
 	lines := json.NewDecoder(bufio.NewReader(answer))
 	for {
 		var u crawl.StoredURL

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -95,12 +94,4 @@ func withStore(ctx context.Context, h home, o badgerstore.Options, fn func(conte
 		}
 	}()
 	return fn(ctx, store)
-}
-
-// known says whether a look-up failed for another reason than that nothing is known.
-func known(err error) (bool, error) {
-	if errors.Is(err, scheduler.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
