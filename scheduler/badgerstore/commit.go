@@ -263,10 +263,6 @@ func (g *group) dropStep() {
 // commit writes the group, not the step, answers its writes and begins anew.
 func (g *group) commit() error {
 	err := g.store()
-	for _, w := range g.acks {
-		w.done <- err
-	}
-	g.acks = g.acks[:0]
 	if err != nil {
 		g.stepCount = *g.s.committed.Load()
 		g.nextCount = g.stepCount
@@ -277,6 +273,11 @@ func (g *group) commit() error {
 		g.s.committed.Store(&c)
 		g.s.signal(g.writes.orders)
 	}
+	// Last, so that who is answered finds its write in the counters, too.
+	for _, w := range g.acks {
+		w.done <- err
+	}
+	g.acks = g.acks[:0]
 	g.writes.clear()
 	g.depths = nil
 	g.snap.Discard()
