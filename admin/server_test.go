@@ -1,0 +1,204 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeCrawler is a Crawler over a store in memory.
+type fakeCrawler struct {
+	name   string
+	store  *storetest.Memory
+	broken error
+}
+
+func (f fakeCrawler) Name() string { return f.name }
+func (f fakeCrawler) Status(ctx context.Context) (crawl.Status, error) {
+	if f.broken != nil {
+		return crawl.Status{}, f.broken
+	}
+	return crawl.StoredStatus(ctx, f.name, f.store)
+}
+
+func (f fakeCrawler) Submit(_ context.Context, urls []string) ([]crawl.Submitted, error) {
+	return []crawl.Submitted{{URL: strings.Join(urls, " "), Result: crawl.SubmitQueued}}, f.broken
+}
+func (f fakeCrawler) Store() scheduler.Store { return f.store }
+func (f fakeCrawler) Verify(_ context.Context, fn func(string)) (uint64, error) {
+	fn("a fault of " + f.name)
+	return 7, f.broken
+}
+
+// serve runs a server for the crawlers on a socket and on TCP.
+func serve(t *testing.T, crawlers ...Crawler) (data, address string) {
+	t.Helper()
+	data, err := os.MkdirTemp("", "admin") // short enough for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := net.Listen("unix", SocketPath(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- NewServer(crawlers, slog.New(slog.DiscardHandler)).Run(ctx, open, owner) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := os.RemoveAll(data); err != nil {
+			t.Error(err)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return data, open.Addr().String()
+}
+
+// storeWith is a store that knows these URLs.
+func storeWith(t *testing.T, urls ...string) *storetest.Memory {
+	t.Helper()
+	m := storetest.NewMemory()
+	for _, raw := range urls {
+		u, err := weburl.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := m.Add(t.Context(), []scheduler.Link{{URL: u, Fifo: scheduler.Index}}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+func TestClient(t *testing.T) {
+	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1", "http://b.test/2")}, fakeCrawler{name: "b", store: storeWith(t)})
+	ctx := t.Context()
+	a, ok := Dial(ctx, data, "a")
+	if !ok {
+		t.Fatal("the service is not found")
+	}
+	if all, err := a.Status(ctx); err != nil || len(all) != 1 || all[0].Known != 2 {
+		t.Errorf("Status = %+v, %v", all, err)
+	}
+	var listed []string
+	err := a.Stored(ctx, url.Values{"host": {"b.test"}, "class": {"pending"}, "status": {"0"}, "fifo": {"index"}}, func(u crawl.StoredURL) error {
+		listed = append(listed, u.URL)
+		return nil
+	})
+	if err != nil || len(listed) != 1 || listed[0] != "http://b.test/2" {
+		t.Errorf("Stored = %v, %v", listed, err)
+	}
+	if u, err := a.StoredOne(ctx, "http://a.test/1"); err != nil || u.Class != "pending" {
+		t.Errorf("StoredOne = %+v, %v", u, err)
+	}
+	if _, err := a.StoredOne(ctx, "http://a.test/unknown"); !errors.Is(err, ErrNotKnown) {
+		t.Errorf("StoredOne of an unknown URL: %v", err)
+	}
+	if got, err := a.Submit(ctx, []string{"x", "y"}); err != nil || len(got) != 1 || got[0].URL != "x y" {
+		t.Errorf("Submit = %+v, %v", got, err)
+	}
+	if v, err := a.Verify(ctx); err != nil || v.URLs != 7 || len(v.Faults) != 1 {
+		t.Errorf("Verify = %+v, %v", v, err)
+	}
+	unnamed, _ := Dial(ctx, data, "")
+	if all, err := unnamed.Status(ctx); err != nil || len(all) != 2 {
+		t.Errorf("Status of all = %+v, %v", all, err)
+	}
+	if _, err := unnamed.Verify(ctx); err == nil || !strings.Contains(err.Error(), "--crawler") {
+		t.Errorf("a command for one of two Crawlers without a name: %v", err)
+	}
+	if _, ok := Dial(ctx, t.TempDir(), ""); ok {
+		t.Error("a service is found where none runs")
+	}
+}
+
+func TestFailingCrawler(t *testing.T) {
+	data, address := serve(t, fakeCrawler{name: "a", store: storeWith(t), broken: errors.New("the store is broken")})
+	c, _ := Dial(t.Context(), data, "")
+	if _, err := c.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "the store is broken") {
+		t.Errorf("Status: %v", err)
+	}
+	if _, err := c.Submit(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the store is broken") {
+		t.Errorf("Submit: %v", err)
+	}
+	answer, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b := make([]byte, 1<<16)
+	n, _ := answer.Body.Read(b)
+	if !strings.Contains(string(b[:n]), `sextant_status_error{crawler="a"} 1`) {
+		t.Errorf("metrics of a broken Crawler:\n%s", b[:n])
+	}
+}
+
+// TestOpenRoutes: on TCP nothing can be changed, and only a loopback Host is answered.
+func TestOpenRoutes(t *testing.T) {
+	_, address := serve(t, fakeCrawler{name: "a", store: storeWith(t)})
+	for _, tt := range []struct {
+		method, path, host string
+		want               int
+	}{
+		{"GET", "/healthz", "", 200},
+		{"GET", "/status", "", 200},
+		{"GET", "/metrics", "localhost:1", 200},
+		{"GET", "/status", "[::1]:7370", 200},
+		{"GET", "/status", "evil.example", 403},
+		{"GET", "/status", "10.0.0.1", 403},
+		{"POST", "/status", "", 405},
+		{"POST", "/api/v1/add", "", 404},
+		{"GET", "/api/v1/urls", "", 404},
+		{"GET", "/", "", 404},
+	} {
+		request := httptest.NewRequest(tt.method, "http://"+address+tt.path, nil)
+		request.RequestURI = ""
+		if tt.host != "" {
+			request.Host = tt.host
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != tt.want {
+			t.Errorf("%s %s (Host %q): %d, want %d", tt.method, tt.path, tt.host, answer.StatusCode, tt.want)
+		}
+	}
+}
+
+func TestParseFilterErrors(t *testing.T) {
+	for name, bad := range map[string]string{"status": "many", "class": "good", "fifo": "seven"} {
+		_, err := ParseFilter(url.Values{name: {bad}})
+		if err == nil || !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s=%s: %v", name, bad, err)
+		}
+	}
+	if SocketPath("d") != filepath.Join("d", "sextant.sock") {
+		t.Error("the socket has moved")
+	}
+}
