@@ -10,7 +10,7 @@ func crawlElements() []Element {
 				Doc:    "Protocol of the target."},
 			text("name", String, "", "Name of the target, unique in its Crawler and the same over restarts; the kind where absent."),
 			text("source", String, "", "Pushes documents of this source only; all where absent."),
-			boolean("content", "", "Whether page bytes are pushed too: false where absent for file, true for papi."),
+			boolean("content", "false", "Whether the page's bytes are pushed too, as they were sent; papi's master part is then these bytes instead of the text."),
 			forKind("file", text("dir", Path, "", "Folder of the files; out in the data directory where absent.")),
 			forKind("file", ranged("rotateBytes", Bytes, "268435456", 1024, 1<<40, "Size at which a new file is begun.")),
 			forKind("file", ineffective("0", ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a file is removed; 0: never."))),

@@ -40,9 +40,6 @@ func (p *parser) pushTarget(n *node, crawler string) Push {
 	if t.Name == "" {
 		t.Name = kind
 	}
-	if !n.written("content") {
-		t.Content = kind == "papi"
-	}
 	for _, a := range n.attrs {
 		if a.spec.Kind != "" && a.spec.Kind != kind {
 			p.errorf(a.name, "%s belongs to kind=%q: remove it, or write that kind", a.spec.Name, a.spec.Kind)
