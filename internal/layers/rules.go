@@ -37,7 +37,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"weburl"},
+			{"actionrules/match", "weburl"},
 			{"actionrules", "fetcher", "push", "scheduler"},
 			{
 				"actionrules/crawlspace", "fetcher/extract", "fetcher/robots",

@@ -1,0 +1,110 @@
+// Package match finds which of many literals stand in a text, in time that hardly
+// depends on how many there are. Rules of all kinds compile into it: what a rule
+// needs to hold narrows down the rules to look at.
+package match
+
+// Kind is where in a text a literal has to stand.
+type Kind uint8
+
+// The kinds.
+const (
+	Exact  Kind = iota // it is the text
+	Prefix             // the text begins with it
+	Suffix             // the text ends with it
+	Inside             // it stands anywhere in the text
+)
+
+// literal is what a Builder collects.
+type literal struct {
+	kind Kind
+	text string
+}
+
+// Builder collects literals for an Index. The zero value is empty.
+type Builder struct {
+	numbers  map[literal]uint32
+	literals []literal
+}
+
+// Add takes in a literal, compared byte by byte, and returns its number: they
+// count from 0 in the order of their first Add, and one that is there already
+// has the number that it got then. The empty literal stands in every text, but
+// is (Exact) the empty one only.
+func (b *Builder) Add(kind Kind, text string) uint32 {
+	l := literal{kind, text}
+	if n, ok := b.numbers[l]; ok {
+		return n
+	}
+	if b.numbers == nil {
+		b.numbers = map[literal]uint32{}
+	}
+	n := uint32(len(b.literals))
+	b.numbers[l] = n
+	b.literals = append(b.literals, l)
+	return n
+}
+
+// Len is how many different literals there are.
+func (b *Builder) Len() int { return len(b.literals) }
+
+// Index is an immutable set of literals, safe for concurrent use. The zero value
+// is empty.
+type Index struct {
+	exact    map[string]uint32
+	prefixes affixes
+	suffixes affixes
+	inside   [len(gramSizes)]grams
+}
+
+// Build makes the index of all literals added so far. Its memory is a few dozen
+// bytes a literal beside the literals themselves, which it keeps.
+func (b *Builder) Build() *Index {
+	x := &Index{exact: map[string]uint32{}, suffixes: affixes{back: true}}
+	var prefixes, suffixes []numbered
+	var inside [len(gramSizes)][]numbered
+	for i, l := range b.literals {
+		n := numbered{l.text, uint32(i)}
+		switch {
+		case l.kind == Exact:
+			x.exact[l.text] = n.number
+		case l.kind == Suffix:
+			suffixes = append(suffixes, n)
+		case l.kind == Prefix || l.text == "":
+			prefixes = append(prefixes, n)
+		default:
+			level := gramLevel(l.text)
+			inside[level] = append(inside[level], n)
+		}
+	}
+	x.prefixes.build(prefixes)
+	x.suffixes.build(suffixes)
+	for i := range inside {
+		x.inside[i].build(gramSizes[i], inside[i])
+	}
+	return x
+}
+
+// numbered is a literal with its number.
+type numbered struct {
+	text   string
+	number uint32
+}
+
+// Append appends to numbers those of all literals that stand in text as their
+// kinds say, each once, in no particular order. It allocates nothing where
+// numbers has room.
+func (x *Index) Append(numbers []uint32, text string) []uint32 {
+	if len(x.exact) > 0 {
+		if n, ok := x.exact[text]; ok {
+			numbers = append(numbers, n)
+		}
+	}
+	numbers = x.prefixes.appendTo(numbers, text)
+	numbers = x.suffixes.appendTo(numbers, text)
+	for i := range x.inside {
+		if x.inside[i].size != 0 {
+			numbers = x.inside[i].appendTo(numbers, text)
+		}
+	}
+	return numbers
+}
