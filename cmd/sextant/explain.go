@@ -14,6 +14,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -90,9 +91,9 @@ func explain(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	engine, errs := actionrules.Compile(crawler.Rules)
-	if len(errs) > 0 {
-		return no(errs[0])
+	explainer, err := newExplainer(crawler)
+	if err != nil {
+		return err
 	}
 	invalid := false
 	show := func(lookup func(weburl.URL) (*storedExplanation, error)) error {
@@ -105,7 +106,7 @@ func explain(c *cli.Context) error {
 				}
 				continue
 			}
-			x := newExplanation(raw, u, engine)
+			x := explainer.explain(raw, u)
 			if x.Stored, err = lookup(u); err != nil {
 				return err
 			}
@@ -149,8 +150,16 @@ func withLookup(c *cli.Context, h home, fn func(func(weburl.URL) (*storedExplana
 	})
 }
 
-func newExplanation(raw string, u weburl.URL, engine *actionrules.Engine) *explanation {
-	x := engine.Explain(u)
+// explainer explains by the rules of one Crawler.
+type explainer struct{ engine *actionrules.Engine }
+
+func newExplainer(crawler config.Crawler) (*explainer, error) {
+	return &explainer{engine: crawler.Engine}, nil
+}
+
+// explain says what is decided of u, which was written as raw.
+func (e *explainer) explain(raw string, u weburl.URL) *explanation {
+	x := e.engine.Explain(u)
 	d := x.Decision
 	out := &explanation{
 		URL: raw, Canonical: u.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index, Follow: d.Follow,

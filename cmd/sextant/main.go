@@ -102,7 +102,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			return nil
 		},
 		Commands: []*cli.Command{
-			runCommand(), demoCommand(), checkCommand(), explainCommand(), addCommand(),
+			runCommand(), demoCommand(), checkCommand(), explainCommand(), testCommand(), addCommand(),
 			urlsCommand(), statusCommand(), verifyCommand(), indexerCommand(),
 		},
 	}

@@ -73,7 +73,7 @@ func (r *receiver) start() {
 	}
 	for range 500 {
 		if answer, err := http.Get("http://" + r.address + "/healthz"); err == nil {
-			answer.Body.Close()
+			_ = answer.Body.Close()
 			return
 		}
 		time.Sleep(20 * time.Millisecond)

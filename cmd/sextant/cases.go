@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// A case file has one case a line: a URL, then what is expected of its decision.
+//
+//	http://www.example.com/a.html      index follow fifo=index_follow
+//	http://www.example.com/news/x      crawl source=news meta:kind=news shift=-1
+//	http://www.example.com/logo.gif    ignore by=rules line=12
+//
+// Text after " #" is a comment, values with spaces stand in double quotes.
+type testCase struct {
+	line int
+	url  string
+	want []expectation
+}
+
+// expectation is one word of a case: name alone, or name=value.
+type expectation struct {
+	column      int // from 1, in characters
+	name, value string
+}
+
+func (e expectation) String() string {
+	if e.value == "" {
+		return e.name
+	}
+	return e.name + "=" + e.value
+}
+
+// flagWords are expectations without a value, valueWords those with one; a
+// meta's is meta:NAME=VALUE.
+func flagWords() []string {
+	return []string{"crawl", "ignore", "index", "noindex", "follow", "nofollow"}
+}
+func valueWords() []string { return []string{"fifo", "shift", "source", "by", "line", "status"} }
+
+// parseCases reads a case file; all its errors are given, each with its place.
+func parseCases(name, text string) (cases []testCase, errs []error) {
+	for i, line := range strings.Split(text, "\n") {
+		words, err := caseWords(strings.TrimSuffix(line, "\r"))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d:%w", name, i+1, err))
+			continue
+		}
+		if len(words) == 0 {
+			continue
+		}
+		c := testCase{line: i + 1, url: words[0].name}
+		if len(words) == 1 {
+			errs = append(errs, fmt.Errorf("%s:%d:%d: nothing is expected of %s: write for example crawl, ignore, index, follow, fifo=redir", name, i+1, words[0].column, c.url))
+		}
+		for _, w := range words[1:] {
+			e, err := parseExpectation(w)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s:%d:%d: %w", name, i+1, w.column, err))
+				continue
+			}
+			c.want = append(c.want, e)
+		}
+		cases = append(cases, c)
+	}
+	return cases, errs
+}
+
+// caseWords splits a line at white space outside of quotes and drops a comment.
+// The words stand in the names of the expectations.
+func caseWords(line string) ([]expectation, error) {
+	var words []expectation
+	var word strings.Builder
+	start, quoted, column := 0, false, 0
+	end := func() {
+		if start > 0 {
+			words = append(words, expectation{column: start, name: word.String()})
+			word.Reset()
+			start = 0
+		}
+	}
+	for _, r := range line {
+		column++
+		switch {
+		case r == '#' && start == 0 && !quoted:
+			return words, nil
+		case unicode.IsSpace(r) && !quoted:
+			end()
+		default:
+			if start == 0 {
+				start = column
+			}
+			if r == '"' && len(words) > 0 {
+				quoted = !quoted
+				continue
+			}
+			word.WriteRune(r)
+		}
+	}
+	if quoted {
+		return nil, fmt.Errorf("%d: a quote is not closed", start)
+	}
+	end()
+	return words, nil
+}
+
+// parseExpectation checks a word.
+func parseExpectation(w expectation) (expectation, error) {
+	name, value, hasValue := strings.Cut(w.name, "=")
+	e := expectation{column: w.column, name: name, value: value}
+	switch {
+	case !hasValue && slices.Contains(flagWords(), name):
+		return e, nil
+	case hasValue && (slices.Contains(valueWords(), name) || strings.HasPrefix(name, "meta:")):
+	default:
+		return e, fmt.Errorf("%q is no expectation: write one of %s, %s=VALUE, meta:NAME=VALUE", w.name,
+			strings.Join(flagWords(), ", "), strings.Join(valueWords(), "=VALUE, "))
+	}
+	if name == "shift" || name == "line" || name == "status" {
+		if _, err := strconv.Atoi(value); err != nil {
+			return e, fmt.Errorf("%s=%q is not a whole number", name, value)
+		}
+	}
+	return e, nil
+}
+
+// failures are the expectations that an explanation does not meet, worded.
+func (c testCase) failures(x *explanation) []string {
+	var out []string
+	for _, e := range c.want {
+		if got, ok := e.met(x); !ok {
+			out = append(out, fmt.Sprintf("expected %s, got %s", e, got))
+		}
+	}
+	return out
+}
+
+// met compares one expectation; got words what was found instead.
+func (e expectation) met(x *explanation) (got string, ok bool) {
+	flag := func(is bool, what string) (string, bool) {
+		got := yesNo(is, what)
+		return got, got == e.name
+	}
+	switch e.name {
+	case "crawl", "ignore":
+		return x.Decision, x.Decision == e.name
+	case "index", "noindex":
+		return flag(x.Index, "index")
+	case "follow", "nofollow":
+		return flag(x.Follow, "follow")
+	case "fifo":
+		got = "no fifo"
+		if x.Fifo != nil {
+			got = *x.Fifo
+		}
+	case "shift":
+		got = strconv.Itoa(x.Shift)
+	case "source":
+		got = x.Source
+	case "by", "line":
+		return e.metBy(x)
+	case "status":
+		got = "none"
+		if x.Status != nil {
+			got = strconv.Itoa(*x.Status)
+		}
+	default:
+		values := x.Metas[strings.TrimPrefix(e.name, "meta:")]
+		return fmt.Sprintf("%q", values), slices.Contains(values, e.value)
+	}
+	return got, got == e.value
+}
+
+// metBy compares what excluded the URL.
+func (e expectation) metBy(x *explanation) (got string, ok bool) {
+	if x.ExcludedBy == nil {
+		return "not excluded", false
+	}
+	if e.name == "line" {
+		got = strconv.Itoa(x.ExcludedBy.Line)
+	} else {
+		got = x.ExcludedBy.Gate
+	}
+	return got, got == e.value
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+func testCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "test",
+		Usage:     "check decisions against cases that you wrote",
+		ArgsUsage: "FILE...",
+		Description: "A case is a line: a URL, then what is expected of it, as in\n" +
+			"  http://www.example.com/news/a   crawl index fifo=redir source=news meta:kind=news\n" +
+			"  http://www.example.com/logo.gif ignore by=rules line=12   # comments like this",
+		Flags:  flags(),
+		Action: testRules,
+	}
+}
+
+// caseResult is the JSON form of one case.
+type caseResult struct {
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	URL      string   `json:"url"`
+	Passed   bool     `json:"passed"`
+	Failures []string `json:"failures"`
+}
+
+func testRules(c *cli.Context) error {
+	if !c.Args().Present() {
+		return wrongUse("test: name at least one case file")
+	}
+	crawler, _, err := oneCrawler(c)
+	if err != nil {
+		return err
+	}
+	explain, err := newExplainer(crawler)
+	if err != nil {
+		return err
+	}
+	cases, failed := 0, 0
+	for _, name := range c.Args().Slice() {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		parsed, errs := parseCases(name, string(text))
+		if len(errs) > 0 {
+			return no(errors.Join(errs...))
+		}
+		for _, one := range parsed {
+			cases++
+			r := caseResult{File: name, Line: one.line, URL: one.url, Failures: one.run(explain)}
+			if r.Passed = len(r.Failures) == 0; !r.Passed {
+				failed++
+			}
+			if err := r.show(c); err != nil {
+				return err
+			}
+		}
+	}
+	if !c.Bool("json") {
+		fmt.Fprintf(c.App.Writer, "%s, %d failed\n", count(cases, "case"), failed)
+	}
+	if failed > 0 {
+		return no(nil)
+	}
+	return nil
+}
+
+// run gives what of the case does not hold.
+func (c testCase) run(explain *explainer) []string {
+	u, err := weburl.Parse(c.url)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return append([]string{}, c.failures(explain.explain(c.url, u))...)
+}
+
+// show prints a case that failed; as JSON, every case.
+func (r caseResult) show(c *cli.Context) error {
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(r)
+	}
+	for _, f := range r.Failures {
+		if _, err := fmt.Fprintf(c.App.Writer, "%s:%d: %s: %s\n", r.File, r.Line, r.URL, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
