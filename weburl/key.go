@@ -27,6 +27,7 @@ func (u URL) HostKey() HostKey {
 }
 
 func keyOf(s string) Key {
-	h := sha256.Sum256([]byte(s))
+	var buf [512]byte // longer ones move to the heap
+	h := sha256.Sum256(append(buf[:0], s...))
 	return Key(h[:16])
 }

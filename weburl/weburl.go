@@ -6,11 +6,7 @@
 // unreserved characters of RFC 3986 decoded). It is idempotent.
 package weburl
 
-import (
-	"strings"
-
-	whatwg "github.com/nlnwa/whatwg-url/url"
-)
+import "strings"
 
 // MaxLength is the longest URL, in bytes, that is accepted, before and after
 // it is brought into canonical form.
@@ -25,93 +21,30 @@ type URL struct {
 	schemeEnd, hostStart, hostEnd, pathStart, pathEnd uint16
 }
 
-// Parse reads an absolute URL. The error wraps ErrMalformed, ErrScheme or ErrTooLong.
+// Parse reads an absolute URL. The error wraps ErrMalformed, ErrScheme or
+// ErrTooLong. A canonical raw is not copied: the URL shares its memory.
 func Parse(raw string) (URL, error) {
 	if len(raw) > MaxLength {
 		return URL{}, &Error{URL: raw, Err: ErrTooLong}
 	}
-	u, err := whatwg.Parse(raw)
-	if err != nil {
-		return URL{}, &Error{URL: raw, Err: ErrMalformed, Detail: err.Error()}
+	if u, ok := parseFast(raw); ok {
+		return u, nil
 	}
-	return canonical(raw, u)
+	if scheme := opaqueScheme(raw); scheme != "" {
+		return URL{}, &Error{URL: raw, Err: ErrScheme, Detail: scheme}
+	}
+	return parseSlow(raw)
 }
 
-// Base is a parsed URL against which references of one page are resolved. It is
-// safe for use by one goroutine at a time.
-type Base struct{ u *whatwg.Url }
-
-// NewBase parses raw, an absolute URL of any scheme: a page's own URL or its
-// base element's.
-func NewBase(raw string) (Base, error) {
-	if len(raw) > MaxLength {
-		return Base{}, &Error{URL: raw, Err: ErrTooLong}
+// FromCanonical reads a string that String has given, such as a stored URL. It
+// says false if s is not in canonical form, so a damaged one is never taken for
+// another URL. It does not copy s.
+func FromCanonical(s string) (URL, bool) {
+	u, err := Parse(s)
+	if err != nil || u.s != s {
+		return URL{}, false
 	}
-	u, err := whatwg.Parse(raw)
-	if err != nil {
-		return Base{}, &Error{URL: raw, Err: ErrMalformed, Detail: err.Error()}
-	}
-	return Base{u}, nil
-}
-
-// Resolve reads ref relative to the base. The errors are those of Parse.
-func (b Base) Resolve(ref string) (URL, error) {
-	if len(ref) > MaxLength {
-		return URL{}, &Error{URL: ref, Err: ErrTooLong}
-	}
-	u, err := b.u.Parse(ref)
-	if err != nil {
-		return URL{}, &Error{URL: ref, Err: ErrMalformed, Detail: err.Error()}
-	}
-	return canonical(ref, u)
-}
-
-// Rebase is the base that a base element with this href makes of b; an href
-// that is no URL leaves b as it is, as the HTML standard says.
-func (b Base) Rebase(href string) Base {
-	if len(href) > MaxLength {
-		return b
-	}
-	u, err := b.u.Parse(href)
-	if err != nil || (u.Scheme() != "http" && u.Scheme() != "https") {
-		return b
-	}
-	return Base{u}
-}
-
-func canonical(raw string, u *whatwg.Url) (URL, error) {
-	scheme := u.Scheme()
-	if scheme != "http" && scheme != "https" {
-		return URL{}, &Error{URL: raw, Err: ErrScheme, Detail: scheme + ":"}
-	}
-	host := u.Hostname()
-	if host == "" {
-		return URL{}, &Error{URL: raw, Err: ErrMalformed, Detail: "no host"}
-	}
-	port, path, query := u.Port(), normalisePercent(u.Pathname()), normalisePercent(u.Query())
-	if port != "" {
-		port = ":" + port
-	}
-	if query != "" {
-		query = "?" + query
-	}
-	length := len(scheme) + len("://") + len(host) + len(port) + len(path) + len(query)
-	if length > MaxLength { // before any offset is narrowed to 16 bits
-		return URL{}, &Error{URL: raw, Err: ErrTooLong}
-	}
-	v := URL{fragment: u.Fragment()}
-	v.schemeEnd = uint16(len(scheme))
-	v.hostStart = v.schemeEnd + uint16(len("://"))
-	v.hostEnd = v.hostStart + uint16(len(host))
-	v.pathStart = v.hostEnd + uint16(len(port))
-	v.pathEnd = v.pathStart + uint16(len(path))
-	var b strings.Builder
-	b.Grow(length)
-	for _, part := range [...]string{scheme, "://", host, port, path, query} {
-		b.WriteString(part)
-	}
-	v.s = b.String()
-	return v, nil
+	return u, true
 }
 
 // IsZero says whether u is the zero value.
