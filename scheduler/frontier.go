@@ -64,6 +64,7 @@ type Frontier struct {
 	changed   chan struct{}   // closed when Drained must look again; nil if nobody waits
 
 	buffered, inFlight, working int
+	busy                        int // callers of Busy that are not done
 
 	gated           bool      // Run has loaded the gates
 	started, moving bool      // Run has read what waits; is moving what is due

@@ -41,6 +41,11 @@ func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float6
 			j.c.Next.Fifo = r.Decided
 		}
 	}
+	switch kind {
+	case answerNoRobots, answerGuarded, answerTemporary: // no links were read
+	default:
+		j.c.Next.RulesVersion = r.RulesVersion
+	}
 	if kind != answerNoRobots {
 		j.c.Next.Status, j.c.Next.LastError = r.Status, r.Words
 	}
@@ -70,7 +75,9 @@ func (j *judgement) excluded() {
 	j.settle(Ignored)
 	j.rest()
 	j.c.Next.Status, j.c.Next.LastError = j.result.Excluded.Status, j.result.Excluded.Words
-	j.remove(j.result.Excluded.Words)
+	if !j.result.Excluded.Keep {
+		j.remove(j.result.Excluded.Words)
+	}
 }
 
 // guarded: no error is counted and no document deleted; the name may lead to
@@ -211,15 +218,19 @@ func (j *judgement) remove(reason string) {
 	if !j.old.Indexed {
 		return
 	}
-	o := &Order{Op: OrderDelete, Source: j.old.PushedSource}
-	if j.set.DeletionBody != nil {
-		o.Body = j.set.DeletionBody(j.old.URL, reason, j.now)
+	j.c.Order = deletion(&j.c.Next, j.old, reason, j.set, j.now)
+}
+
+// deletion is the order to delete a URL's document, and what next says from then on.
+func deletion(next, old *Record, reason string, set *Settings, now time.Time) *Order {
+	o := &Order{Op: OrderDelete, Source: old.PushedSource}
+	if set.DeletionBody != nil {
+		o.Body = set.DeletionBody(old.URL, reason, now)
 	}
-	j.c.Order = o
-	n := &j.c.Next
-	n.Indexed, n.Hash, n.PushedSource = false, [16]byte{}, ""
+	next.Indexed, next.Hash, next.PushedSource = false, [16]byte{}, ""
 	// Without these the next GET brings the document back, not a 304.
-	n.ETag, n.LastModified, n.Date = "", "", ""
+	next.ETag, next.LastModified, next.Date = "", "", ""
+	return o
 }
 
 // reason says for the indexer which error a deletion follows from.
@@ -277,9 +288,12 @@ func (j *judgement) refresh(changed bool) {
 // hold turns a completion with a deletion into that of a held one: the URL keeps
 // its status and counts as indexed, because its document still is.
 func hold(c *Completion, old *Record) {
-	c.Order.Held = true
 	c.Forget = false
-	n := &c.Next
+	holdOrder(&c.Next, c.Order, old)
+}
+
+func holdOrder(n *Record, o *Order, old *Record) {
+	o.Held = true
 	n.Indexed, n.Hash, n.PushedSource = old.Indexed, old.Hash, old.PushedSource
 	n.ETag, n.LastModified, n.Date = old.ETag, old.LastModified, old.Date
 }

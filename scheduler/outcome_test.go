@@ -310,3 +310,35 @@ func check(t *testing.T, name string, old Record, r Result, s *Settings, want st
 		t.Errorf("%s changed the old record:\n%s", name, d)
 	}
 }
+
+// TestElsewhere: the document of a URL that another crawler has stays.
+func TestElsewhere(t *testing.T) {
+	r := Result{Excluded: &Exclusion{Status: 761, Words: "domain gate", Keep: true}}
+	check(t, "761, a document was indexed", indexed(), r, settings(smart), "ignored at rest indexed")
+	check(t, "761, never fetched", fresh(), r, settings(smart), "ignored at rest")
+}
+
+// TestRulesVersion: the version of the rules is stored with each lasting outcome,
+// and not where no link could be judged.
+func TestRulesVersion(t *testing.T) {
+	old := indexed()
+	old.RulesVersion = 1
+	for name, c := range map[string]struct {
+		r    Result
+		want uint64
+	}{
+		"page":      {document(1, "web"), 2},
+		"unchanged": {Result{Status: 304, Conditional: true}, 2},
+		"redirect":  {Result{Status: 301, RedirectIgnored: true}, 2},
+		"excluded":  {Result{Excluded: &Exclusion{Status: 760}}, 2},
+		"gone":      {status(404), 2},
+		"temporary": {status(429), 1},
+		"guarded":   {fault(AddressFault), 1},
+		"robots":    {fault(RobotsFault), 1},
+	} {
+		c.r.RulesVersion = 2
+		if got := outcome(&old, &c.r, settings(), start(), 0).Next.RulesVersion; got != c.want {
+			t.Errorf("%s: version %d, want %d", name, got, c.want)
+		}
+	}
+}

@@ -24,8 +24,9 @@ const (
 
 // Exclusion is why a URL that was taken is not crawled, or its page not indexed.
 type Exclusion struct {
-	Status int    // 760 for rules and crawl space, else 0
+	Status int    // 760 or 761 for rules and crawl space, else 0
 	Words  string // for the operator, for example "robots.txt" or "rule at CrawlConfig.xml:12:5"
+	Keep   bool   // the document stays in the index: another crawler has it (761)
 }
 
 // Result is what a worker found out about a lease. The Frontier alone decides
@@ -64,6 +65,8 @@ type Result struct {
 	DuplicateOf string
 	// Decided is where the rules now put the URL; refresh and retry use it.
 	Decided Source
+	// RulesVersion names the rules that the URL and its links were judged by.
+	RulesVersion uint64
 }
 
 // Document is a page ready for the outbox.

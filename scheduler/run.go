@@ -182,7 +182,7 @@ func (f *Frontier) Drained(ctx context.Context) error {
 		}
 		changed, set := f.changed, f.set
 		due := f.moving || !f.dueAt.IsZero() && !time.Now().Before(f.dueAt)
-		quiet := f.started && f.inFlight == 0 && !due
+		quiet := f.started && f.inFlight == 0 && f.busy == 0 && !due
 		f.mu.Unlock()
 		if quiet {
 			c, err := f.store.Counts(ctx)

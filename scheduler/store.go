@@ -64,6 +64,17 @@ type Completion struct {
 	Host *HostState
 }
 
+// Revision is what becomes of a stored URL outside of a lease. The change of one
+// URL is applied whole or not at all.
+type Revision struct {
+	// Next is the new record. If its State is Waiting it is queued in Next.Source
+	// with a new Seq, if Timed it becomes due at NextAt.
+	Next Record
+	// Order and CancelHeld are as in Completion.
+	Order      *Order
+	CancelHeld bool
+}
+
 // Counts are kept, never scanned for.
 type Counts struct {
 	Known   uint64
@@ -84,6 +95,7 @@ type Filter struct {
 	Source *Source
 	Class  *Class
 	Status int
+	From   weburl.Key // only keys from this one on
 }
 
 // Store is the frontier's memory. All methods may be called at once by any
@@ -116,8 +128,18 @@ type Store interface {
 	// Forget removes a URL at the operator's word, with the deletion if order is
 	// not nil; ErrNotFound if it is not known.
 	Forget(ctx context.Context, k weburl.Key, order *Order) error
-	// Inspect calls fn for each stored record that f selects, in no order, over a
-	// consistent snapshot.
+	// Revise changes stored URLs that nobody has taken. For each key it calls fn
+	// with the newest record, and applies the revision that fn gives; nil leaves
+	// the URL alone. URLs that are unknown or Waiting, in a fifo or in flight, are
+	// passed over: they are judged when they are taken. fn is called while nothing
+	// else changes the record; it must be quick, must not call the store, and may
+	// not change what the record's slices hold. What it gives may be dropped if
+	// the store then fails. A call with many keys may be stored in several steps,
+	// each URL in one. It returns the places that got work and how many URLs were
+	// changed.
+	Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Revision) ([]Place, int, error)
+	// Inspect calls fn for each stored record that f selects, in order of keys,
+	// over a consistent snapshot.
 	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
 	// Counts gives the kept counters, in constant time.
 	Counts(ctx context.Context) (Counts, error)

@@ -86,6 +86,13 @@ type Record struct {
 	PushedSource string
 	RedirectTo   string
 	DuplicateOf  string
+	// RulesVersion names the rules under which the last lasting outcome was
+	// decided and, of a page, its links were judged (Result.RulesVersion); 0 if
+	// there was none, or the store is older than this field.
+	RulesVersion uint64
+	// HostSpelling is the host as the link that admitted the URL spelled it, empty
+	// where that is the URL's own: domain rules tell letters' case apart.
+	HostSpelling string
 }
 
 // DueSource is the source that a timed URL enters when its time has come: a URL
@@ -107,6 +114,8 @@ type Link struct {
 	Hops     uint8 // as in Record
 	Referrer string
 	Alias    string // the URL that redirects here, or ""
+	// HostSpelling is as in Record.
+	HostSpelling string
 }
 
 // OrderOp says what an outbox order asks of the indexer.

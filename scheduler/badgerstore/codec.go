@@ -26,6 +26,8 @@ const (
 	flagFirstErrorAt
 	flagFetchedAt
 	flagOriginInURL // the origin is the URL's beginning: only its length is stored
+	flagRules       // these two fields are younger than the format
+	flagSpelling
 	flagsEnd
 )
 
@@ -141,6 +143,8 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{!rec.FirstErrorAt.IsZero(), flagFirstErrorAt},
 		{!rec.FetchedAt.IsZero(), flagFetchedAt},
 		{strings.HasPrefix(rec.URL, rec.Origin), flagOriginInURL},
+		{rec.RulesVersion != 0, flagRules},
+		{rec.HostSpelling != "", flagSpelling},
 	} {
 		if s.set {
 			f |= s.flag
@@ -179,6 +183,12 @@ func encodeRecord(rec *scheduler.Record) []byte {
 	}
 	if f&flagHash != 0 {
 		b = append(b, rec.Hash[:]...)
+	}
+	if f&flagRules != 0 {
+		b = binary.LittleEndian.AppendUint64(b, rec.RulesVersion)
+	}
+	if f&flagSpelling != 0 {
+		b = appendString(b, rec.HostSpelling)
 	}
 	for _, s := range [...]string{rec.Referrer, rec.LastError, rec.ETag, rec.LastModified, rec.Date,
 		rec.PushedSource, rec.RedirectTo, rec.DuplicateOf} {
@@ -237,6 +247,14 @@ func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
 	}
 	if f&flagHash != 0 {
 		copy(rec.Hash[:], r.bytes(uint64(len(rec.Hash))))
+	}
+	if f&flagRules != 0 {
+		if b := r.bytes(8); b != nil {
+			rec.RulesVersion = binary.LittleEndian.Uint64(b)
+		}
+	}
+	if f&flagSpelling != 0 {
+		rec.HostSpelling = r.string()
 	}
 	for _, s := range [...]*string{&rec.Referrer, &rec.LastError, &rec.ETag, &rec.LastModified, &rec.Date,
 		&rec.PushedSource, &rec.RedirectTo, &rec.DuplicateOf} {

@@ -42,6 +42,7 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		ETag: s.Draw(t, "ETag"), LastModified: s.Draw(t, "LastModified"), Date: s.Draw(t, "Date"),
 		Interval: time.Duration(rapid.Int64().Draw(t, "Interval")), Indexed: rapid.Bool().Draw(t, "Indexed"),
 		PushedSource: s.Draw(t, "PushedSource"), RedirectTo: s.Draw(t, "RedirectTo"), DuplicateOf: s.Draw(t, "DuplicateOf"),
+		RulesVersion: rapid.Uint64().Draw(t, "RulesVersion"), HostSpelling: s.Draw(t, "HostSpelling"),
 	}
 	if rapid.Bool().Draw(t, "origin in URL") {
 		rec.URL = rec.Origin + rec.URL
@@ -190,4 +191,22 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestRecordOfFirstProgram reads a record as it was written before RulesVersion
+// and HostSpelling were known.
+func TestRecordOfFirstProgram(t *testing.T) {
+	b := []byte("\x01\x02\x01\x02\x03\x05\x85\x01\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00")
+	got, err := decodeRecord(b)
+	want := scheduler.Record{
+		URL: "http://a.test/1", Host: weburl.HostKey([]byte("hosthost")), Origin: "http://a.test", State: scheduler.AtRest, Class: scheduler.OK,
+		Source: scheduler.Index, Fifo: scheduler.IndexFollow, Depth: 5, Root: true, Settled: true, Shift: -1, Status: 200,
+		Referrer: "r", ETag: "e",
+	}
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+	if again := encodeRecord(&got); string(again) != string(b) {
+		t.Errorf("a record without the new fields is written as\n%q, want\n%q", again, b)
+	}
 }

@@ -131,7 +131,7 @@ func (s *Store) Lookup(ctx context.Context, k weburl.Key) (rec scheduler.Record,
 // Inspect implements scheduler.Store. It reads record by record and holds one at a time.
 func (s *Store) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
 	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{kindURL}, []byte{kindURL}, true, func(item *badger.Item) error {
+		return s.walk(ctx, txn, []byte{kindURL}, urlKey(f.From), true, func(item *badger.Item) error {
 			rec, err := s.recordOf(item)
 			if err != nil {
 				return err

@@ -58,6 +58,26 @@ func (f *Faulty) Complete(ctx context.Context, c scheduler.Completion) ([]schedu
 	return p, nil
 }
 
+// Revise implements scheduler.Store.
+func (f *Faulty) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	if err := f.before(ctx, "Revise"); err != nil {
+		return nil, 0, err
+	}
+	p, n, err := f.Store.Revise(ctx, keys, fn)
+	if err = f.after(ctx, "Revise", err); err != nil {
+		return nil, 0, err
+	}
+	return p, n, nil
+}
+
+// Inspect implements scheduler.Store.
+func (f *Faulty) Inspect(ctx context.Context, filter scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
+	if err := f.before(ctx, "Inspect"); err != nil {
+		return err
+	}
+	return f.Store.Inspect(ctx, filter, fn)
+}
+
 // Queue implements scheduler.Store.
 func (f *Faulty) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {
 	if err := f.before(ctx, "Queue"); err != nil {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -177,7 +178,7 @@ func (d *contents) add(l scheduler.Link) scheduler.Place {
 		URL: l.URL.String(), Host: h, Origin: l.URL.Origin(),
 		State: scheduler.Waiting, Source: l.Fifo, Fifo: l.Fifo,
 		Root: l.Root, Shift: l.Shift, Depth: l.Depth, Hops: l.Hops, Referrer: l.Referrer,
-		Aliases: union(nil, l.Alias),
+		Aliases: union(nil, l.Alias), HostSpelling: l.HostSpelling,
 	})
 }
 
@@ -321,6 +322,37 @@ func (m *Memory) Forget(ctx context.Context, k weburl.Key, order *scheduler.Orde
 	return nil
 }
 
+// Revise implements scheduler.Store.
+func (m *Memory) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer d.mu.Unlock()
+	places, n := newPlaceSet(), 0
+	for _, k := range keys {
+		old, known := d.records[k]
+		if !known || old.State == scheduler.Waiting {
+			continue
+		}
+		r := fn(k, clone(old))
+		if r == nil {
+			continue
+		}
+		n++
+		if p := d.put(k, r.Next); r.Next.State == scheduler.Waiting {
+			places.add(p)
+		}
+		if held, ok := d.outbox[k]; r.CancelHeld && ok && held.Held {
+			delete(d.outbox, k)
+		}
+		if r.Order != nil {
+			d.outbox[k] = *r.Order
+		}
+	}
+	return places.list, n, nil
+}
+
 // Inspect implements scheduler.Store.
 func (m *Memory) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
 	d, err := m.lock(ctx)
@@ -329,13 +361,14 @@ func (m *Memory) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl
 	}
 	selected := map[weburl.Key]scheduler.Record{}
 	for k, r := range d.records {
-		if selects(f, r) {
+		if selects(f, r) && slices.Compare(k[:], f.From[:]) >= 0 {
 			selected[k] = clone(r)
 		}
 	}
 	d.mu.Unlock()
-	for k, r := range selected {
-		if err := fn(k, r); err != nil {
+	byKey := func(a, b weburl.Key) int { return slices.Compare(a[:], b[:]) }
+	for _, k := range slices.SortedFunc(maps.Keys(selected), byKey) {
+		if err := fn(k, selected[k]); err != nil {
 			return err
 		}
 	}

@@ -68,8 +68,10 @@ func (m *model) step() {
 		m.due()
 	case n < 85:
 		m.completeStale()
-	case n < 92:
+	case n < 89:
 		m.forgetOne()
+	case n < 94:
+		m.revise()
 	case n < 97:
 		m.setValue()
 	default:
@@ -107,6 +109,9 @@ func (m *model) links(n int) []scheduler.Link {
 		l := m.link(m.url(), scheduler.Source(m.rand.IntN(5)))
 		l.Root, l.Shift = m.rand.IntN(4) == 0, int8(m.rand.IntN(5)-2)
 		l.Depth, l.Hops = uint16(m.rand.IntN(6)), uint8(m.rand.IntN(3))
+		if m.rand.IntN(5) == 0 {
+			l.HostSpelling = "H.test"
+		}
 		if m.rand.IntN(3) == 0 {
 			l.Alias = fmt.Sprint("http://alias.test/", m.rand.IntN(3))
 		}
@@ -202,6 +207,36 @@ func (m *model) forgetOne() {
 	}
 	m.both(fmt.Sprintf("Forget(%s, %v)", u, order), func(s scheduler.Store) (any, error) {
 		return nil, s.Forget(m.ctx, u.Key(), order)
+	})
+}
+
+// revise changes some URLs, known or not, in ways that follow from their records.
+func (m *model) revise() {
+	var keys []weburl.Key
+	for range 1 + m.rand.IntN(6) {
+		keys = append(keys, m.link(m.url(), 0).URL.Key())
+	}
+	seed := m.rand.Uint64()
+	m.ticks += time.Duration(len(keys))
+	first := m.ticks
+	m.both(fmt.Sprintf("Revise(%v) with %d", keys, seed), func(s scheduler.Store) (any, error) {
+		draw, calls := rand.New(rand.NewPCG(seed, 1)), []scheduler.Record{}
+		places, n, err := s.Revise(m.ctx, keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
+			calls = append(calls, normal(r))
+			if draw.IntN(4) == 0 {
+				return nil
+			}
+			r.State, r.Source = scheduler.State(draw.IntN(3)), scheduler.Source(draw.IntN(scheduler.Sources))
+			r.NextAt = m.now.Add(time.Duration(draw.IntN(100))*time.Second + first - time.Duration(len(calls)-1))
+			r.Class, r.Status = scheduler.Class(draw.IntN(6)), 760+draw.IntN(2)
+			r.Indexed, r.RulesVersion = draw.IntN(2) == 0, draw.Uint64()
+			v := &scheduler.Revision{Next: r, CancelHeld: draw.IntN(3) == 0}
+			if draw.IntN(2) == 0 {
+				v.Order = &scheduler.Order{Op: scheduler.OrderDelete, Held: draw.IntN(2) == 0, Body: []byte("{}")}
+			}
+			return v
+		})
+		return []any{calls, places, n}, err
 	})
 }
 

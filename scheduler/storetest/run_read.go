@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -192,6 +193,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		Class: scheduler.Temporary, Status: 503, Errors: 3, FirstErrorAt: time.Unix(1e9, 2), LastError: "no\nanswer", Settled: true,
 		FetchedAt: time.Unix(1e9, 3), ETag: `W/"x"`, LastModified: "lm", Date: "d", Interval: 36 * time.Hour,
 		Indexed: true, Hash: [16]byte{1, 15: 2}, PushedSource: "web", RedirectTo: "http://to.test/", DuplicateOf: "http://dup.test/",
+		RulesVersion: 1<<63 + 5, HostSpelling: "A.test",
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
@@ -283,6 +285,26 @@ func inspectFilters(f *fixture) {
 			return nil
 		}))
 		f.equal(fmt.Sprintf("Inspect(%+v)", filter), got, want)
+	}
+}
+
+func inspectFrom(f *fixture) {
+	var keys []weburl.Key
+	for i := range 20 {
+		l, _ := f.put(fmt.Sprint("http://a.test/", i), scheduler.Index)
+		keys = append(keys, l.URL.Key())
+	}
+	slices.SortFunc(keys, func(a, b weburl.Key) int { return slices.Compare(a[:], b[:]) })
+	for _, from := range []int{0, 7, 19} {
+		next := from
+		f.must(f.Inspect(f.ctx, scheduler.Filter{From: keys[from]}, func(k weburl.Key, _ scheduler.Record) error {
+			if next == len(keys) || k != keys[next] {
+				f.Fatalf("from key %d: key %s came in place %d", from, k, next)
+			}
+			next++
+			return nil
+		}))
+		f.equal("keys", next, len(keys))
 	}
 }
 

@@ -1,0 +1,99 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Change is what becomes of a stored URL that is judged outside of a lease.
+type Change struct {
+	// Next is as in Revision.
+	Next Record
+	// Delete, if not empty, is why the URL's document is deleted, if it has one.
+	Delete string
+	// CancelHeld drops a held deletion of the URL.
+	CancelHeld bool
+}
+
+// Revise changes stored URLs that nobody has taken. It calls fn as Store.Revise
+// does, under the same conditions; nil leaves a URL alone. Deletions go through
+// the brake: of a held one the document stays. It returns how many URLs were
+// changed.
+func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Change) (int, error) {
+	counts, err := f.store.Counts(ctx)
+	if err != nil {
+		return 0, err
+	}
+	f.mu.Lock()
+	r := reviser{f: f, set: f.set, now: time.Now(), indexed: counts.Indexed, fn: fn}
+	f.mu.Unlock()
+	places, n, err := f.store.Revise(ctx, keys, r.revise)
+	r.mu.Lock() // if ctx has ended, the store may still be at it
+	possible, held, due := slices.Clone(r.places), r.held, r.due
+	r.mu.Unlock()
+	if err != nil {
+		places = possible // some of it may be stored nevertheless
+	}
+	if held > 0 {
+		f.log.Warn("deletions are held by the brake", "deletions", held)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.announce(places)
+	f.dueBy(due)
+	return n, err
+}
+
+// reviser is one Revise under way. The store calls it in a goroutine of its own.
+type reviser struct {
+	f   *Frontier
+	set *Settings
+	now time.Time
+	fn  func(weburl.Key, Record) *Change
+
+	mu      sync.Mutex
+	indexed uint64 // documents, without those that this call removes
+	held    int
+	places  []Place   // that may get work
+	due     time.Time // of the first timed one
+}
+
+func (r *reviser) revise(k weburl.Key, old Record) *Revision {
+	change := r.fn(k, old)
+	if change == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := &Revision{Next: change.Next, CancelHeld: change.CancelHeld}
+	if change.Delete != "" && old.Indexed {
+		v.Order = deletion(&v.Next, &old, change.Delete, r.set, r.now)
+		r.brake(v, &old)
+	}
+	switch n := &v.Next; n.State {
+	case Waiting:
+		r.places = append(r.places, Place{Source: n.Source, Host: n.Host, Origin: n.Origin})
+	case Timed:
+		if r.due.IsZero() || n.NextAt.Before(r.due) {
+			r.due = n.NextAt
+		}
+	}
+	return v
+}
+
+// brake holds the revision's deletion if there are too many.
+func (r *reviser) brake(v *Revision, old *Record) {
+	r.f.mu.Lock()
+	held := r.f.brake.admit(r.set.Brake, r.now, r.indexed)
+	r.f.mu.Unlock()
+	if held {
+		r.held++
+		holdOrder(&v.Next, v.Order, old)
+		return
+	}
+	r.indexed -= min(r.indexed, 1)
+}
