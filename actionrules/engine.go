@@ -2,6 +2,7 @@ package actionrules
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -12,6 +13,9 @@ type Engine struct {
 	set   RuleSet
 	rules []rule
 	roots rootTable
+	index *index
+	// scratches are for callers without one of their own.
+	scratches sync.Pool
 }
 
 // rule is a compiled Rule.
@@ -33,32 +37,33 @@ func Compile(set RuleSet) (*Engine, []error) {
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}
+	e.index = newIndex(e.rules)
 	return e, nil
 }
 
 // Decide applies every rule to u, first to last; later rules override earlier
-// ones in the dimensions that their actions set. The caller may keep the metas
-// but not change them.
+// ones in the dimensions that their actions set. It looks only at rules that may
+// hold for u, and allocates only the metas.
 func (e *Engine) Decide(u weburl.URL) Decision {
-	v := view{url: u}
-	d := e.start(u)
-	for i := range e.rules {
-		if e.rules[i].cond.holds(&v) {
-			d.apply(e.rules[i].then)
-		}
+	s, ok := e.scratches.Get().(*Scratch)
+	if !ok {
+		s = new(Scratch)
 	}
+	d := e.DecideInto(u, s)
+	d.Metas = slices.Clone(d.Metas)
+	e.scratches.Put(s)
 	return d
 }
 
 // start is the decision before any rule (CloudView manual, "Crawl Rules" and the
 // site option of a root). A root adds to the start state: it is accepted, and
-// followed where DefaultFollowRoots is set.
-func (e *Engine) start(u weburl.URL) Decision {
-	d := Decision{Accept: e.set.DefaultAccept, Index: e.set.DefaultIndex, Follow: e.set.DefaultFollow}
+// followed where DefaultFollowRoots is set. The metas are appended to those given.
+func (e *Engine) start(u weburl.URL, metas []Meta) Decision {
+	d := Decision{Accept: e.set.DefaultAccept, Index: e.set.DefaultIndex, Follow: e.set.DefaultFollow, Metas: metas}
 	if len(e.set.Roots) == 0 {
 		return d
 	}
-	var buf [8]int
+	var buf [8]int32
 	for _, i := range e.roots.sitesOf(u, buf[:0]) {
 		d.Accept, d.Index, d.Follow = true, true, true
 		d.addMetas(e.set.Roots[i].KVs)
@@ -81,21 +86,19 @@ func (d *Decision) addMetas(metas []Meta) {
 	}
 }
 
-func (d *Decision) apply(actions []Action) {
-	for i := range actions {
-		switch a := &actions[i]; a.Verb {
-		case Accept, Ignore:
-			d.Accept = a.Verb == Accept
-		case Index, NoIndex:
-			d.Index = a.Verb == Index
-		case Follow, NoFollow:
-			d.Follow = a.Verb == Follow
-		case SetSource:
-			d.Source = a.Name
-		case AddMeta:
-			d.addMetas([]Meta{{a.Name, a.Value}})
-		case Priority:
-			d.Shift, d.ShiftSet = a.Shift, true
-		}
+// apply does what an action says, but for AddMeta.
+func (d *Decision) apply(a *Action) {
+	switch a.Verb {
+	case Accept, Ignore:
+		d.Accept = a.Verb == Accept
+	case Index, NoIndex:
+		d.Index = a.Verb == Index
+	case Follow, NoFollow:
+		d.Follow = a.Verb == Follow
+	case SetSource:
+		d.Source = a.Name
+	case Priority:
+		d.Shift, d.ShiftSet = a.Shift, true
+	case AddMeta: // metas are added in the order of all rules
 	}
 }

@@ -118,7 +118,7 @@ func (e *Engine) conclude(u weburl.URL, x Explanation) Decision {
 		}
 		for _, a := range e.set.Rules[i].Then {
 			if a.Verb.Dimension() == Dimension(dim) {
-				d.apply([]Action{a})
+				d.apply(&a)
 			}
 		}
 	}

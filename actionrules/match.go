@@ -11,25 +11,39 @@ import (
 // view is one URL while it is judged: its fields in the norms that have been
 // asked for, each worked out once.
 type view struct {
-	url    weburl.URL
-	text   [len(fieldNames)][len(normNames)]string
-	known  [len(fieldNames)][len(normNames)]bool
-	length [len(fieldNames)]int // characters plus one, 0 is not counted yet
+	url     weburl.URL
+	text    [len(fieldNames)][len(normNames)]string
+	known   [len(fieldNames)][len(normNames)]bool
+	length  [len(fieldNames)]int // characters plus one, 0 is not counted yet
+	buffers *buffers             // nil where texts are allocated
 }
 
 // field is the part of the URL, normalised.
 func (v *view) field(f Field, n Norm) string {
 	if !v.known[f][n] {
-		v.text[f][n] = normalise(rawField(v.url, f), n)
+		v.text[f][n] = v.normalised(f, n)
 		v.known[f][n] = true
 	}
 	return v.text[f][n]
 }
 
+func (v *view) normalised(f Field, n Norm) string {
+	raw := rawField(v.url, f)
+	if v.buffers == nil {
+		return normalise(raw, n)
+	}
+	return v.buffers.normalised(raw, f, n, traitsOf(raw))
+}
+
 // characters is the length of the decoded part.
 func (v *view) characters(f Field) int {
 	if v.length[f] == 0 {
-		v.length[f] = utf8.RuneCountInString(decode(rawField(v.url, f))) + 1
+		v.length[f] = 1
+		if raw := rawField(v.url, f); v.buffers == nil {
+			v.length[f] += utf8.RuneCountInString(decode(raw))
+		} else {
+			v.length[f] += v.buffers.characters(raw)
+		}
 	}
 	return v.length[f] - 1
 }

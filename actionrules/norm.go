@@ -25,12 +25,10 @@ func normalise(s string, n Norm) string {
 // that two strings have the same result exactly where the (?i) flag of RE2 sees
 // no difference.
 func foldCase(s string) string {
-	for i := range len(s) {
-		if c := s[i]; 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf {
-			return strings.Map(foldRune, s)
-		}
+	if traitsOf(s)&(upperCase|notASCII) == 0 {
+		return s
 	}
-	return s
+	return strings.Map(foldRune, s)
 }
 
 // foldRune is the smallest lower-case rune of r's folding orbit, or the smallest
@@ -69,14 +67,15 @@ func stripMarks(s string) string {
 // delimiters stays encoded, because decoding it would change what the URL means,
 // and so do bytes that are no UTF-8.
 func decode(s string) string {
-	i := strings.IndexByte(s, '%')
-	if i < 0 {
+	if strings.IndexByte(s, '%') < 0 {
 		return s
 	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for ; i >= 0; i = strings.IndexByte(s, '%') {
-		b.WriteString(s[:i])
+	return string(appendDecoded(make([]byte, 0, len(s)), s))
+}
+
+func appendDecoded(out []byte, s string) []byte {
+	for i := strings.IndexByte(s, '%'); i >= 0; i = strings.IndexByte(s, '%') {
+		out = append(out, s[:i]...)
 		s = s[i:]
 		n := encodedRune(s)
 		if n == 0 {
@@ -84,17 +83,16 @@ func decode(s string) string {
 			if _, ok := encodedByte(s); ok {
 				n = 3
 			}
-			b.WriteString(s[:n])
+			out = append(out, s[:n]...)
 		} else {
 			for j := 0; j < n; j += 3 {
 				c, _ := encodedByte(s[j:])
-				b.WriteByte(c)
+				out = append(out, c)
 			}
 		}
 		s = s[n:]
 	}
-	b.WriteString(s)
-	return b.String()
+	return append(out, s...)
 }
 
 // encodedRune is the length in bytes of the encoded character that s begins
@@ -144,7 +142,7 @@ func hexDigit(c byte) (byte, bool) {
 	}
 }
 
-func isASCII(s string) bool {
+func isASCII[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return false

@@ -3,33 +3,35 @@ package actionrules
 import (
 	"slices"
 
+	"github.com/sextant-crawler/sextant/actionrules/match"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // rootTable finds the roots that a URL is, or lies in the site of. The cost does
-// not depend on the number of roots: one look-up for each length that a prefix
-// of the URL's origin has.
+// not depend on the number of roots.
 type rootTable struct {
-	self    map[string][]int // by canonical URL
-	sites   map[string][]int // by the string that the site's URLs begin with
-	lengths map[string][]int // by origin, the lengths of its strings in sites
+	self     map[string][]int32 // by canonical URL
+	prefixes *match.Index       // the strings that the URLs of sites begin with
+	sites    [][]int32          // by number of the prefix
 }
 
 func newRootTable(roots []Root) rootTable {
-	t := rootTable{map[string][]int{}, map[string][]int{}, map[string][]int{}}
+	t := rootTable{self: map[string][]int32{}}
+	var b match.Builder
 	for i, r := range roots {
-		t.self[r.URL.String()] = append(t.self[r.URL.String()], i)
+		t.self[r.URL.String()] = append(t.self[r.URL.String()], int32(i))
 		if !r.Site {
 			continue
 		}
 		for _, p := range sitePrefixes(r.URL) {
-			t.sites[p] = append(t.sites[p], i)
-			origin := p[:len(p)-len(r.URL.PathAndQuery())]
-			if !slices.Contains(t.lengths[origin], len(p)) {
-				t.lengths[origin] = append(t.lengths[origin], len(p))
+			n := b.Add(match.Prefix, p)
+			if int(n) == len(t.sites) {
+				t.sites = append(t.sites, nil)
 			}
+			t.sites[n] = append(t.sites[n], int32(i))
 		}
 	}
+	t.prefixes = b.Build()
 	return t
 }
 
@@ -46,15 +48,10 @@ func sitePrefixes(u weburl.URL) []string {
 
 // sitesOf appends to into the indexes of the roots whose site u lies in, in
 // their order.
-func (t *rootTable) sitesOf(u weburl.URL, into []int) []int {
-	s := u.String()
-	if len(t.lengths) == 0 || u.IsZero() {
-		return into
-	}
-	for _, n := range t.lengths[u.Origin()] {
-		if n <= len(s) {
-			into = append(into, t.sites[s[:n]]...)
-		}
+func (t *rootTable) sitesOf(u weburl.URL, into []int32) []int32 {
+	var buf [8]uint32
+	for _, n := range t.prefixes.Append(buf[:0], u.String()) {
+		into = append(into, t.sites[n]...)
 	}
 	slices.Sort(into)
 	return into
