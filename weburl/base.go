@@ -48,7 +48,7 @@ func (b Base) Resolve(ref string) (URL, error) {
 	if len(ref) > MaxLength {
 		return URL{}, &Error{URL: ref, Err: ErrTooLong}
 	}
-	if u, ok := resolveFast(b.url, ref); ok {
+	if u, ok := resolveFast(&b.url, ref); ok {
 		return u, nil
 	}
 	if scheme := opaqueScheme(ref); scheme != "" {
@@ -63,7 +63,7 @@ func (b Base) Rebase(href string) Base {
 	if len(href) > MaxLength {
 		return b
 	}
-	if u, ok := resolveFast(b.url, href); ok {
+	if u, ok := resolveFast(&b.url, href); ok {
 		return Base{url: u}
 	}
 	u, err := whatwg.ParseRef(b.href(), href)

@@ -13,54 +13,53 @@ import "strings"
 const stackBytes = 256
 
 // parseFast reads an absolute URL. A canonical raw is not copied.
-func parseFast(raw string) (URL, bool) {
+func parseFast(raw string) (u URL, ok bool) {
 	s := trim(raw)
 	scheme, rest, ok := cutScheme(s)
 	if !ok {
-		return URL{}, false
+		return u, false
 	}
 	var buf [stackBytes]byte
-	out, u, n, ok := appendOrigin(buf[:0], scheme, rest)
-	if !ok {
-		return URL{}, false
-	}
-	return u.complete(out, rest, n, s)
+	out, n, ok := u.appendOrigin(room(buf[:0], len(s)), scheme, rest)
+	ok = ok && u.complete(out, rest, n, s)
+	return u, ok
 }
 
 // resolveFast reads ref relative to base, which is zero if it is not http or https.
-func resolveFast(base URL, ref string) (URL, bool) {
+func resolveFast(base *URL, ref string) (u URL, ok bool) {
 	s := trim(ref)
 	scheme, rest, absolute := cutScheme(s)
 	if !absolute {
 		if base.IsZero() || schemeLength(s) > 0 {
-			return URL{}, false
+			return u, false
 		}
-		if scheme, rest, absolute = base.Scheme(), s, strings.HasPrefix(s, "//"); absolute {
-			rest = s[len("//"):]
-		}
+		scheme = base.Scheme()
+		rest, absolute = strings.CutPrefix(s, "//")
 	}
 	var buf [stackBytes]byte
+	out := room(buf[:0], len(base.s)+len(s))
 	if !absolute {
-		return base.inherit(buf[:0], rest)
+		u = *base
+		ok = u.inherit(out, rest)
+		return u, ok
 	}
-	out, u, n, ok := appendOrigin(buf[:0], scheme, rest)
-	if !ok {
-		return URL{}, false
-	}
-	return u.complete(out, rest, n, "")
+	out, n, ok := u.appendOrigin(out, scheme, rest)
+	ok = ok && u.complete(out, rest, n, "")
+	return u, ok
 }
 
-// inherit completes a reference that has no host (URL standard, "relative state").
-func (u URL) inherit(out []byte, ref string) (URL, bool) {
+// inherit makes a copy of the base the URL of a reference that has no host (URL
+// standard, "relative state").
+func (u *URL) inherit(out []byte, ref string) bool {
 	u.fragment = ""
 	if ref == "" {
-		return u, true
+		return true
 	}
 	switch ref[0] {
 	case '#':
-		return u.withFragment(out, ref[1:], "")
+		return u.readFragment(out, ref[1:], "")
 	case '?':
-		return u.withQuery(append(out, u.s[:u.pathEnd]...), ref, 0, "")
+		return u.completeQuery(append(out, u.s[:u.pathEnd]...), ref, 0, "")
 	case '/':
 		return u.complete(append(out, u.s[:u.pathStart]...), ref, 0, "")
 	default: // the last segment is replaced
@@ -71,45 +70,45 @@ func (u URL) inherit(out []byte, ref string) (URL, bool) {
 
 // complete reads path, query and fragment, which begin at s[i]. The result is the
 // beginning of shared if they are equal, and else new memory.
-func (u URL) complete(out []byte, s string, i int, shared string) (URL, bool) {
-	out, i, ok := appendPath(out, int(u.pathStart), s, i)
-	if !ok {
-		return URL{}, false
-	}
-	if len(out) > MaxLength { // before any offset is narrowed to 16 bits
-		return URL{}, false
-	}
-	u.pathEnd = uint16(len(out))
-	return u.withQuery(out, s, i, shared)
+func (u *URL) complete(out []byte, s string, i int, shared string) bool {
+	out, i = appendPath(out, int(u.pathStart), s, i)
+	u.pathEnd = uint16(len(out)) // at most 4 x MaxLength
+	return i >= 0 && u.completeQuery(out, s, i, shared)
 }
 
-func (u URL) withQuery(out []byte, s string, i int, shared string) (URL, bool) {
+func (u *URL) completeQuery(out []byte, s string, i int, shared string) bool {
 	if i < len(s) && s[i] == '?' {
 		out = append(out, '?')
-		start, ok := len(out), false
-		if out, i, ok = appendEscaped(out, start, s, i+1, queryByte); !ok {
-			return URL{}, false
+		start := len(out)
+		if out, i = appendEscaped(out, start, s, i+1, queryByte); i < 0 {
+			return false
 		}
 		if len(out) == start { // an empty query is none
 			out = out[:start-1]
 		}
 	}
 	if len(out) > MaxLength {
-		return URL{}, false
+		return false
 	}
 	u.s = text(out, shared)
-	if i == len(s) {
-		return u, true
-	}
-	return u.withFragment(out[:0], s[i+1:], shared)
+	return i == len(s) || u.readFragment(out[:0], s[i+1:], shared)
 }
 
-// withFragment reads a fragment that begins behind its '#'. It stands at the end
+// readFragment reads a fragment that begins behind its '#'. It stands at the end
 // of shared, if that is not empty.
-func (u URL) withFragment(out []byte, s, shared string) (URL, bool) {
-	out, _, ok := appendEscaped(out, 0, s, 0, fragmentByte)
+func (u *URL) readFragment(out []byte, s, shared string) bool {
+	out, end := appendEscaped(out, 0, s, 0, fragmentByte)
 	u.fragment = text(out, shared[max(len(shared)-len(s), 0):])
-	return u, ok
+	return end >= 0
+}
+
+// room is buf if n bytes fit, which is all that a URL takes whose bytes need no
+// percent-encoding, and else a buffer on the heap.
+func room(buf []byte, n int) []byte {
+	if n < cap(buf) { // one more for the slash of an empty path
+		return buf
+	}
+	return make([]byte, 0, n+1)
 }
 
 // text is b as the beginning of shared, if that is equal, and else as new memory.

@@ -106,14 +106,14 @@ func TestFastPathTakesTheOrdinary(t *testing.T) {
 		if _, ok := parseFast(raw); !ok {
 			t.Errorf("%q takes the slow path", raw)
 		}
-		if _, ok := resolveFast(base, raw); !ok {
+		if _, ok := resolveFast(&base, raw); !ok {
 			t.Errorf("%q takes the slow path as a reference", raw)
 		}
 	}
 	for _, ref := range []string{
 		"", "#f", "?r", "?", "c", "c.html", "../c", "./", "/c", "/", "//h/c", "//H:81?x", "c:d/e"[1:], "./a:b", "\tc ", "c?d#e", "1:2", "\u00e9", ";x", "..", "",
 	} {
-		if _, ok := resolveFast(base, ref); !ok {
+		if _, ok := resolveFast(&base, ref); !ok {
 			t.Errorf("%q takes the slow path", ref)
 		}
 	}
@@ -136,7 +136,7 @@ func TestFastPathLeavesTheRest(t *testing.T) {
 		if u, ok := parseFast(raw); ok {
 			t.Errorf("%q became %q", raw, u)
 		}
-		if u, ok := resolveFast(base, raw); ok && !strings.Contains(raw, "\t") {
+		if u, ok := resolveFast(&base, raw); ok && !strings.Contains(raw, "\t") {
 			t.Errorf("%q became %q as a reference", raw, u)
 		}
 	}
@@ -298,6 +298,9 @@ func TestAllocations(t *testing.T) {
 	const canonicalURL, ordinary = "https://www.example.com/some/path?with=query", "HTTPS://www.example.com/some/../path?with=query#fragment"
 	base := mustBase(canonicalURL)
 	u := mustParse(t, canonicalURL)
+	long := canonicalURL + strings.Repeat("/long", 300)
+	unusual := strings.ToUpper(long[:8]) + long[8:]
+	tail := long[len("https://www.example.com"):] + "#f"
 	for name, c := range map[string]struct {
 		most float64
 		do   func()
@@ -305,6 +308,9 @@ func TestAllocations(t *testing.T) {
 		"Parse canonical":   {0, func() { _, _ = Parse(canonicalURL) }},
 		"Parse fragment":    {0, func() { _, _ = Parse(canonicalURL + "#f") }},
 		"Parse ordinary":    {1, func() { _, _ = Parse(ordinary) }},
+		"Parse long":        {1, func() { _, _ = Parse(long) }},
+		"Parse unusual":     {2, func() { _, _ = Parse(unusual) }},
+		"Resolve long":      {3, func() { _, _ = base.Resolve(tail) }},
 		"FromCanonical":     {0, func() { FromCanonical(canonicalURL) }},
 		"NewBase":           {0, func() { _, _ = NewBase(canonicalURL) }},
 		"Resolve absolute":  {2, func() { _, _ = base.Resolve(ordinary) }},

@@ -27,7 +27,7 @@ func (u URL) HostKey() HostKey {
 }
 
 func keyOf(s string) Key {
-	var buf [512]byte // longer ones move to the heap
+	var buf [stackBytes]byte
 	h := sha256.Sum256(append(buf[:0], s...))
 	return Key(h[:16])
 }

@@ -52,14 +52,15 @@ func opaqueScheme(raw string) string {
 	}
 }
 
-// appendOrigin writes scheme, host and port; s begins with the host. The URL has
-// their offsets.
-func appendOrigin(out []byte, scheme, s string) (_ []byte, u URL, n int, ok bool) {
+// appendOrigin writes scheme, host and port and notes their offsets; s begins
+// with the host.
+func (u *URL) appendOrigin(out []byte, scheme, s string) (_ []byte, n int, ok bool) {
 	u.schemeEnd = uint16(len(scheme))
 	u.hostStart = u.schemeEnd + uint16(len("://"))
 	out = append(append(out, scheme...), "://"...)
-	if out, n, ok = appendHost(out, s); !ok {
-		return nil, u, 0, false
+	out, n = appendHost(out, s)
+	if n == 0 {
+		return nil, 0, false
 	}
 	u.hostEnd = uint16(len(out))
 	if n < len(s) && s[n] == ':' {
@@ -67,17 +68,17 @@ func appendOrigin(out []byte, scheme, s string) (_ []byte, u URL, n int, ok bool
 		for n = port; n < len(s) && '0' <= s[n] && s[n] <= '9'; n++ {
 		}
 		if out, ok = appendPort(out, scheme, s[port:n]); !ok {
-			return nil, u, 0, false
+			return nil, 0, false
 		}
 	}
 	u.pathStart = uint16(len(out))
-	return out, u, n, n == len(s) || is(s[n], endByte)
+	return out, n, n == len(s) || is(s[n], endByte)
 }
 
 // appendHost writes the host at the beginning of s in lower case, if it is
 // ordinary: a name of letters, digits, hyphens and underscores without punycode,
-// or an IPv4 address in canonical form.
-func appendHost(out []byte, s string) (_ []byte, n int, ok bool) {
+// or an IPv4 address in canonical form. Else n is 0.
+func appendHost(out []byte, s string) (_ []byte, n int) {
 	label := len(out)
 	for ; n < len(s); n++ {
 		c := s[n]
@@ -86,7 +87,7 @@ func appendHost(out []byte, s string) (_ []byte, n int, ok bool) {
 				break
 			}
 			if !ordinaryLabel(out[label:]) {
-				return nil, 0, false
+				return nil, 0
 			}
 			label = len(out) + 1
 		} else if 'A' <= c && c <= 'Z' {
@@ -95,15 +96,15 @@ func appendHost(out []byte, s string) (_ []byte, n int, ok bool) {
 		out = append(out, c)
 	}
 	if !ordinaryLabel(out[label:]) {
-		return nil, 0, false
+		return nil, 0
 	}
 	// The standard takes a host for an address if its last label is a number.
 	if c := out[label]; c == '-' || '0' <= c && c <= '9' {
 		if a, err := netip.ParseAddr(s[:n]); err != nil || !a.Is4() {
-			return nil, 0, false
+			return nil, 0
 		}
 	}
-	return out, n, true
+	return out, n
 }
 
 func ordinaryLabel(l []byte) bool {

@@ -6,16 +6,17 @@ import (
 )
 
 // appendPath writes the path at s[i] behind the segments that out has from start
-// on, and carries out dot segments (URL standard, "path state").
-func appendPath(out []byte, start int, s string, i int) (_ []byte, end int, ok bool) {
+// on, and carries out dot segments (URL standard, "path state"). The end is -1 for what is
+// not ordinary.
+func appendPath(out []byte, start int, s string, i int) (_ []byte, end int) {
 	if i < len(s) && s[i] == '/' {
 		i++
 	}
 	for {
 		segment, mark := i, len(out)
 		out = append(out, '/')
-		if out, i, ok = appendEscaped(out, start, s, i, pathByte); !ok {
-			return nil, 0, false
+		if out, i = appendEscaped(out, start, s, i, pathByte); i < 0 {
+			return nil, -1
 		}
 		last := i == len(s) || s[i] != '/'
 		if dots := dotSegment(s[segment:i]); dots > 0 {
@@ -28,7 +29,7 @@ func appendPath(out []byte, start int, s string, i int) (_ []byte, end int, ok b
 			}
 		}
 		if last {
-			return out, i, true
+			return out, i
 		}
 		i++
 	}
@@ -59,8 +60,8 @@ func dotSegment(s string) int {
 // appendEscaped writes the component of s that begins at i and goes as far as its
 // bytes belong to it: those of class keep, the others percent-encoded, and those
 // that are percent-encoded normalised as by normalisePercent. In out, the
-// component begins at start.
-func appendEscaped(out []byte, start int, s string, i int, keep uint8) (_ []byte, end int, ok bool) {
+// component begins at start. The end is -1 for what is not ordinary.
+func appendEscaped(out []byte, start int, s string, i int, keep uint8) (_ []byte, end int) {
 	for {
 		run := i
 		for i < len(s) && is(s[i], keep) {
@@ -68,14 +69,14 @@ func appendEscaped(out []byte, start int, s string, i int, keep uint8) (_ []byte
 		}
 		out = append(out, s[run:i]...)
 		if i == len(s) {
-			return out, i, true
+			return out, i
 		}
 		c := s[i]
 		switch {
 		case is(c, endByte):
-			return out, i, true
+			return out, i
 		case is(c, oddByte):
-			return nil, 0, false
+			return nil, -1
 		case c == '%':
 			var n int
 			out, n = appendPercent(out, start, s[i:])
@@ -86,7 +87,7 @@ func appendEscaped(out []byte, start int, s string, i int, keep uint8) (_ []byte
 		default:
 			r, size := utf8.DecodeRuneInString(s[i:])
 			if r == utf8.RuneError && size == 1 {
-				return nil, 0, false
+				return nil, -1
 			}
 			for range size {
 				out = appendEncoded(out, s[i])
@@ -106,9 +107,10 @@ func appendPercent(out []byte, start int, s string) (_ []byte, n int) {
 		return append(out, '%'), 1
 	}
 	c := unhex(s[1])<<4 | unhex(s[2])
-	// Encoded bytes are written whole, so a '%' as near as this is a stray one.
+	// Encoded bytes are written whole, so a '%' as near as this is a stray one. In
+	// front of a component stands none, but there may be one in front of that.
 	n = len(out)
-	stray := n > start && out[n-1] == '%' || n > start+1 && out[n-2] == '%'
+	stray := out[n-1] == '%' || n > start+1 && out[n-2] == '%'
 	if isUnreserved(c) && !stray {
 		return append(out, c), 3
 	}

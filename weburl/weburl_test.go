@@ -231,35 +231,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-const long = "https://www.example.com/some/path/to/a/page.html?with=a&query=string&of=ninety&chars=x#f"
-
-func BenchmarkParse(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Parse(long); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkResolve(b *testing.B) {
-	base, err := NewBase(long)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := base.Resolve("../other/page.html?x=y"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkKey(b *testing.B) {
-	u := mustParse(b, long)
-	b.ReportAllocs()
-	for b.Loop() {
-		u.Key()
-	}
-}
