@@ -184,7 +184,7 @@ func TestOpenRoutes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer.Body.Close()
+		_ = answer.Body.Close()
 		if answer.StatusCode != tt.want {
 			t.Errorf("%s %s (Host %q): %d, want %d", tt.method, tt.path, tt.host, answer.StatusCode, tt.want)
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"hash"
 	"maps"
 	"mime"
@@ -46,31 +45,6 @@ func (c *Crawl) index(ctx context.Context, lease *scheduler.Lease, d actionrules
 	}
 	result.Document = &scheduler.Document{Body: body, Hash: sum, Source: d.Source}
 	return nil
-}
-
-// canonical is the URL under which the page wants to be indexed, "" for its own.
-// Canonicals outside the space, and pages that name each other, are ignored.
-func (c *Crawl) canonical(ctx context.Context, lease *scheduler.Lease, p extract.Page) (string, scheduler.Link, error) {
-	if p.Canonical == "" {
-		return "", scheduler.Link{}, nil
-	}
-	u, err := base(lease.URL, p).Resolve(p.Canonical)
-	if err != nil || u.Key() == lease.Key {
-		return "", scheduler.Link{}, nil
-	}
-	link, ok := c.judge.link(u)
-	if !ok || !c.judge.decide(u).Index {
-		return "", scheduler.Link{}, nil
-	}
-	record, err := c.store.Lookup(ctx, u.Key())
-	switch {
-	case errors.Is(err, scheduler.ErrNotFound):
-	case err != nil:
-		return "", scheduler.Link{}, err
-	case record.DuplicateOf == lease.URL.String(), record.RedirectTo == lease.URL.String(), record.Class == scheduler.Permanent:
-		return "", scheduler.Link{}, nil
-	}
-	return u.String(), link, nil
 }
 
 // document is the page as the indexer gets it, without its hash.

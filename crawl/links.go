@@ -54,3 +54,9 @@ func (c *Crawl) links(lease *scheduler.Lease, p extract.Page) []scheduler.Link {
 	}
 	return links
 }
+
+// isItself says whether a meta refresh only loads the page again.
+func isItself(lease *scheduler.Lease, p extract.Page) bool {
+	u, err := base(lease.URL, p).Resolve(p.Refresh)
+	return err == nil && u.Key() == lease.Key
+}

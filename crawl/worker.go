@@ -200,7 +200,7 @@ func (c *Crawl) read(ctx context.Context, lease *scheduler.Lease, d actionrules.
 		result.NoDocument = "the page cannot be read: " + err.Error()
 		return nil
 	}
-	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect {
+	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(lease, p) {
 		return c.redirect(ctx, lease, p.Refresh, 0, result)
 	}
 	directives := p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), c.settings.RobotsAgent))
@@ -227,5 +227,10 @@ func (c *Crawl) complete(ctx context.Context, lease *scheduler.Lease, r schedule
 			"document", r.Document != nil, "words", r.Words)
 	}
 	// A page that was fetched is committed even while the service stops.
-	return c.frontier.Complete(context.WithoutCancel(ctx), lease, r)
+	ctx = context.WithoutCancel(ctx)
+	defer c.frontier.Busy()()
+	if err := c.frontier.Complete(ctx, lease, r); err != nil {
+		return err
+	}
+	return c.reconsider(ctx, lease, &r)
 }

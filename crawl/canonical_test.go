@@ -1,0 +1,61 @@
+package crawl
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testsite"
+)
+
+// TestCanonicals: whatever canonicals name, each content stays in the index under
+// some URL: loops and canonicals that are no document are ignored.
+func TestCanonicals(t *testing.T) {
+	for _, workers := range []int{1, 8} {
+		site := testsite.New(t, testsite.Options{Pages: 1})
+		origin := site.Origins()[0]
+		page := func(path, head string) {
+			p := testsite.HTML("", "")
+			p.Body = "<html><head><title>" + path + "</title>" + head + "</head><body>text of " + path + "</body></html>"
+			site.Set(path, p)
+		}
+		canonical := func(to string) string { return `<link rel="canonical" href="` + to + `">` }
+		page("/two-a", canonical("/two-b"))
+		page("/two-b", canonical("/two-a"))
+		page("/three-a", canonical("/three-b"))
+		page("/three-b", canonical("/three-c"))
+		page("/three-c", canonical("/three-a"))
+		page("/dead", canonical("/dead-target"))
+		page("/hidden", canonical("/hidden-target"))
+		page("/hidden-target", `<meta name="robots" content="noindex">`)
+		page("/good", canonical("/good-target"))
+		page("/good-target", "")
+		page("/reload", `<meta http-equiv="refresh" content="3;url=/reload">`)
+		links := []string{"/two-a", "/two-b", "/three-a", "/three-b", "/three-c", "/dead", "/hidden", "/good", "/reload"}
+		site.Set("/start", testsite.HTML("start", "start", links...))
+
+		b := newBench(t, origin+"/start")
+		b.settings.Workers = workers
+		b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultIndex, b.settings.Rules.DefaultFollow = true, true, true
+		b.once()
+		var indexed []string
+		for _, u := range b.indexed() {
+			indexed = append(indexed, strings.TrimPrefix(u, origin))
+		}
+		for _, path := range []string{"/dead", "/hidden", "/good-target", "/reload", "/start"} {
+			if !slices.Contains(indexed, path) {
+				t.Errorf("%d workers: %s is not indexed: %v", workers, path, indexed)
+			}
+		}
+		for _, path := range []string{"/good", "/hidden-target", "/dead-target"} {
+			if slices.Contains(indexed, path) {
+				t.Errorf("%d workers: %s is indexed", workers, path)
+			}
+		}
+		for _, loop := range []string{"/two-", "/three-"} {
+			if !slices.ContainsFunc(indexed, func(p string) bool { return strings.HasPrefix(p, loop) }) {
+				t.Errorf("%d workers: no page of the loop %s is indexed: %v", workers, loop, indexed)
+			}
+		}
+	}
+}
