@@ -40,8 +40,11 @@ func writeElement(b *strings.Builder, e Element) {
 	fmt.Fprintf(b, "\n## %s\n\n%s", e.Name, e.Doc)
 	if len(e.Parents) > 0 {
 		times := "any number of times"
-		if e.Once {
+		switch {
+		case e.Once:
 			times = "at most once"
+		case e.Needed:
+			times = "at least once"
 		}
 		fmt.Fprintf(b, " In %s, %s.", strings.Join(e.Parents, ", "), times)
 	}

@@ -53,6 +53,8 @@ type Attribute struct {
 	Required, MayBeEmpty bool
 	// NotEmpty: it can be left out, but not written as "".
 	NotEmpty bool
+	// Unique: no two such elements in the same parent have the same value.
+	Unique bool
 	// Kind restricts the attribute to elements whose attribute kind has this value.
 	Kind   string
 	Status Status
@@ -81,6 +83,8 @@ type Element struct {
 	Parents []string
 	// Once: at most one in its parent.
 	Once bool
+	// Needed: at least one in its parent.
+	Needed bool
 	// Text: it has text as its content.
 	Text bool
 	// Open: what is inside of it is not looked at.
@@ -159,6 +163,12 @@ func required(name string, t Type, doc string) Attribute {
 // text builds a string attribute that may be left out.
 func text(name string, t Type, def, doc string) Attribute {
 	return Attribute{Name: name, Type: t, Default: def, Doc: doc}
+}
+
+// unique marks an attribute by which elements are told apart.
+func unique(a Attribute) Attribute {
+	a.Unique = true
+	return a
 }
 
 // refused marks an attribute that this version must not ignore unless it has

@@ -17,7 +17,7 @@ func frameElements() []Element {
 			Doc: "The outermost element."},
 		{Name: "CustomCrawlConfig", Parents: []string{"CrawlConfig", "Crawler"}, Open: true, Status: NoEffect,
 			Doc: "CloudView's own: accepted with all that is inside, has no effect here."},
-		{Name: "Crawler", Parents: []string{"CrawlConfig"},
+		{Name: "Crawler", Parents: []string{"CrawlConfig"}, Needed: true,
 			Attributes: slices.Concat(crawlerAttributes(), politenessAttributes(), failureAttributes(),
 				fetchAttributes(), readAttributes(), own),
 			Doc: "One crawl with its own roots, rules and store; a file has one or several."},
@@ -34,7 +34,7 @@ func frameElements() []Element {
 		{Name: "CrawlSchedulerConfig", Parents: []string{"Crawler"}, Once: true,
 			Doc: "Weights of the six URL sources."},
 		{Name: "Fifo", Parents: []string{"CrawlSchedulerConfig"}, Attributes: []Attribute{
-			{Name: "name", Type: Enum, Required: true, Values: sourceNames(), Doc: "The source."},
+			{Name: "name", Type: Enum, Required: true, Unique: true, Values: sourceNames(), Doc: "The source."},
 			{Name: "weight", Type: Int, Required: true, Max: 1_000_000, Doc: "Its share of the picks; 0 switches it off."},
 		}, Doc: "The weight of one source; the others keep their defaults (10000, 2000, 1000, 100, 10, 1)."},
 	}
@@ -47,7 +47,7 @@ func sourceNames() []string {
 
 func crawlerAttributes() []Attribute {
 	return []Attribute{
-		required("name", String, "Name of the Crawler, unique in the file; it also names a folder, so it has no slash."),
+		unique(required("name", String, "Name of the Crawler, unique in the file; it also names a folder, so it has no slash.")),
 		ranged("nthreads", Int, "1", 1, 10_000, "How many URLs are fetched at once."),
 		boolean("defaultAccept", "false", "Start state of a URL outside of all sites: accepted."),
 		boolean("defaultIndex", "false", "Start state of a URL outside of all sites: indexed."),
