@@ -79,8 +79,12 @@ func (c *Crawl) redirect(ctx context.Context, lease *scheduler.Lease, location s
 		result.Fault, result.Words = scheduler.TooManyHops, "more redirects than maxRedirects"
 		return nil
 	}
-	if err := c.judge.moveSite(ctx, lease.URL, target, c.store); err != nil {
-		return err
+	// A site that was crawled before moves only for good: a redirect that says it is
+	// temporary may lead to a log-in or maintenance page.
+	if result.Moved || !lease.Record.Settled || lease.Record.Class == scheduler.Redirect {
+		if err := c.judge.moveSite(ctx, lease.URL, target, c.store); err != nil {
+			return err
+		}
 	}
 	link, ok := c.judge.redirectLink(target, lease.Record.Shift)
 	if !ok {

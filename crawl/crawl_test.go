@@ -378,12 +378,19 @@ func TestMaxPagesIsExact(t *testing.T) {
 	}
 }
 
+// TestMovedSite: the site that a root's home page redirects to is crawled in its
+// place, also over two steps, and this is remembered; an answer of the old home
+// page ends it.
 func TestMovedSite(t *testing.T) {
-	site := testsite.New(t, testsite.Options{Pages: 5, Hosts: 2})
-	old, moved := site.Origins()[0], site.Origins()[1]
+	site := testsite.New(t, testsite.Options{Pages: 5, Hosts: 3})
+	old, between, moved := site.Origins()[0], site.Origins()[1], site.Origins()[2]
 	b := newBench(t, old+"/")
-	b.settings.Fetcher.Exempt = []string{strings.TrimPrefix(moved, "http://")} // loopback is refused elsewhere
-	site.Set("/", testsite.Page{Status: http.StatusFound, Header: map[string]string{"Location": moved + "/home.html"}})
+	b.settings.Fetcher.Exempt = []string{strings.TrimPrefix(between, "http://"), strings.TrimPrefix(moved, "http://")} // loopback is refused elsewhere
+	redirect := func(to string) testsite.Page {
+		return testsite.Page{Status: http.StatusMovedPermanently, Header: map[string]string{"Location": to}}
+	}
+	site.Set("/", redirect(between+"/step.html"))
+	site.Set("/step.html", redirect(moved+"/home.html"))
 	site.Set("/home.html", testsite.HTML("home", "home", "/p/1.html", "/p/2.html"))
 	b.once()
 	b.once() // the move is remembered
@@ -393,5 +400,30 @@ func TestMovedSite(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, b.indexed()); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
+	}
+	site.Set("/", testsite.HTML("home again", "home again", "/p/3.html"))
+	b.once(old + "/")
+	if !slices.Contains(b.indexed(), old+"/p/3.html") {
+		t.Errorf("after the old home page came back its site is not crawled: %v", b.indexed())
+	}
+}
+
+// TestMaintenancePage: a temporary redirect of a crawled site's home page does not
+// move the site, and costs no other page its place.
+func TestMaintenancePage(t *testing.T) {
+	site := testsite.New(t, testsite.Options{Pages: 5, Hosts: 2})
+	old, other := site.Origins()[0], site.Origins()[1]
+	b := newBench(t, old+"/")
+	b.settings.Fetcher.Exempt = []string{strings.TrimPrefix(other, "http://")}
+	b.once()
+	before := b.indexed()
+	home := testsite.HTML("home", "home", "/p/1.html")
+	site.Set("/", testsite.Page{Status: http.StatusFound, Header: map[string]string{"Location": other + "/maintenance.html"}})
+	site.Set("/maintenance.html", testsite.HTML("maintenance", "we are back soon"))
+	b.once(old+"/", old+testsite.Path(1))
+	site.Set("/", home)
+	b.once(old+"/", old+testsite.Path(1))
+	if diff := cmp.Diff(before, b.indexed()); diff != "" {
+		t.Errorf("documents after a maintenance (-before +after):\n%s", diff)
 	}
 }

@@ -203,6 +203,9 @@ func (c *Crawl) read(ctx context.Context, lease *scheduler.Lease, d actionrules.
 	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(lease, p) {
 		return c.redirect(ctx, lease, p.Refresh, 0, result)
 	}
+	if err := c.judge.cameBack(ctx, lease.URL, c.store); err != nil {
+		return err
+	}
 	directives := p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), c.settings.RobotsAgent))
 	if d.Follow && (!directives.NoFollow || c.settings.IgnoreNoFollow) {
 		result.Links = c.links(lease, p)

@@ -1,0 +1,115 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// movedSites is the name under which the store remembers the sites that took
+// the place of a root whose home page redirects to them.
+const movedSites = "moved-sites"
+
+// moves are the sites that moved: a configured root to the page that its home
+// page redirects to.
+type moves map[string]string
+
+// storedMoves reads what the store remembers.
+func storedMoves(ctx context.Context, store scheduler.Store) (moves, error) {
+	moved := moves{}
+	saved, err := store.Value(ctx, movedSites)
+	if err != nil || saved == nil {
+		return moved, err
+	}
+	if err := json.Unmarshal(saved, &moved); err != nil {
+		return nil, fmt.Errorf("%w: the list of moved sites cannot be read: %w", scheduler.ErrDamaged, err)
+	}
+	return moved, nil
+}
+
+// movedRoots are roots with the sites that moved at their new place.
+func movedRoots(roots []actionrules.Root, moved moves) []actionrules.Root {
+	var out []actionrules.Root
+	for _, root := range roots {
+		to, err := weburl.Parse(moved[root.URL.String()])
+		if err != nil || !root.Site {
+			out = append(out, root)
+			continue
+		}
+		// The old home page stays a root, or nobody would see it come back.
+		home := root
+		home.Site = false
+		out = append(out, home)
+		if to, err = weburl.Parse(to.Origin() + "/"); err == nil {
+			root.URL = to
+			out = append(out, root)
+		}
+	}
+	return out
+}
+
+// RulesInForce are the rules with the sites that moved at their new place, as
+// the store remembers them.
+func RulesInForce(ctx context.Context, rules actionrules.RuleSet, store scheduler.Store) (actionrules.RuleSet, error) {
+	moved, err := storedMoves(ctx, store)
+	rules.Roots = movedRoots(rules.Roots, moved)
+	return rules, err
+}
+
+// moveSite lets the whole site that to lies in stand for the root's whose home
+// page from is, because that redirects there. It does nothing if from is no
+// site's home page, or if the target lies in a root's site already, as
+// http://www.example.com/ in that of http://example.com/.
+func (j *judge) moveSite(ctx context.Context, from, to weburl.URL, store scheduler.Store) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	root := j.rootOf(from)
+	if root == "" || j.engine.Load().Explain(to).Start.Site >= 0 {
+		return nil
+	}
+	moved := maps.Clone(j.moved)
+	moved[root] = to.String()
+	return j.remember(ctx, moved, store)
+}
+
+// cameBack ends the move of a root whose home page is a page again.
+func (j *judge) cameBack(ctx context.Context, page weburl.URL, store scheduler.Store) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, ok := j.moved[page.String()]; !ok {
+		return nil
+	}
+	moved := maps.Clone(j.moved)
+	delete(moved, page.String())
+	return j.remember(ctx, moved, store)
+}
+
+// remember stores the moves and puts them in force.
+func (j *judge) remember(ctx context.Context, moved moves, store scheduler.Store) error {
+	saved, err := json.Marshal(moved)
+	if err != nil {
+		return err
+	}
+	if err := store.SetValue(ctx, movedSites, saved); err != nil {
+		return err
+	}
+	j.moved = moved
+	return j.compile()
+}
+
+// rootOf is the configured root whose home page u is, at its own place or where
+// it moved to; "" if it is none's. A root with a path of its own is no home page.
+func (j *judge) rootOf(u weburl.URL) string {
+	for _, root := range j.rules.Roots {
+		name := root.URL.String()
+		if root.Site && root.URL.PathAndQuery() == "/" && (name == u.String() || j.moved[name] == u.String()) {
+			return name
+		}
+	}
+	return ""
+}
