@@ -37,7 +37,7 @@ type delivery struct {
 	unsafeSince        time.Time // age of the oldest of them
 	pushed             bool      // some of them reached the target
 	failures           int       // in a row
-	doubtful           bool      // a checkpoint failed: a push that succeeds proves no recovery
+	doubtful           bool      // a checkpoint failed or what was pushed got lost: a push that succeeds proves no recovery
 
 	// Under relay.mu.
 	looks  uint64 // counts requests to look at the outbox
@@ -82,7 +82,9 @@ func (d *delivery) step(ctx context.Context) error {
 			return err
 		}
 	}
-	if d.sent > d.cursor && (d.unsafe >= d.set.CheckpointEvery || time.Since(d.unsafeSince) >= d.set.CheckpointAge) {
+	// After a loss every batch is made safe at once: an indexer that restarts again
+	// and again must not lose all of it each time.
+	if d.sent > d.cursor && (d.doubtful || d.unsafe >= d.set.CheckpointEvery || time.Since(d.unsafeSince) >= d.set.CheckpointAge) {
 		return d.checkpoint(ctx)
 	}
 	n, err := d.fill(ctx)
