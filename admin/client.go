@@ -23,6 +23,9 @@ func SocketPath(data string) string { return filepath.Join(data, "sextant.sock")
 // ErrNotKnown says that the service does not know a URL.
 var ErrNotKnown = errors.New("URL is not known")
 
+// ErrRefused says that the service could make no sense of a command.
+var ErrRefused = errors.New("the service refused the command")
+
 // Client talks to a running service over its Unix socket.
 type Client struct {
 	http    http.Client
@@ -68,6 +71,9 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 	if err != nil {
 		return nil, err
 	}
+	if response.StatusCode == http.StatusBadRequest {
+		return nil, fmt.Errorf("%w: %s", ErrRefused, strings.TrimSpace(string(words)))
+	}
 	if response.StatusCode == http.StatusNotFound && strings.HasPrefix(string(words), "not known") {
 		return nil, ErrNotKnown
 	}
@@ -95,7 +101,7 @@ func (c *Client) Status(ctx context.Context) ([]crawl.Status, error) {
 		}
 	}
 	if len(meant) == 0 {
-		return nil, fmt.Errorf("the service has no Crawler %q", c.crawler)
+		return nil, fmt.Errorf("%w: it has no Crawler %q", ErrRefused, c.crawler)
 	}
 	return meant, nil
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -140,8 +141,20 @@ func (s *Server) forCrawler(command func(http.ResponseWriter, *http.Request, Cra
 				return
 			}
 		}
-		http.Error(w, fmt.Sprintf("no Crawler is named %q here; name one with --crawler", name), http.StatusNotFound)
+		http.Error(w, s.whichCrawler(name), http.StatusBadRequest)
 	}
+}
+
+// whichCrawler says what is wrong with the name of a Crawler.
+func (s *Server) whichCrawler(name string) string {
+	var names []string
+	for _, c := range s.crawlers {
+		names = append(names, c.Name())
+	}
+	if name == "" {
+		return "the service runs several Crawlers: name one with --crawler (" + strings.Join(names, ", ") + ")"
+	}
+	return fmt.Sprintf("the service has no Crawler %q: it has %s", name, strings.Join(names, ", "))
 }
 
 func (s *Server) add(w http.ResponseWriter, r *http.Request, c Crawler) {

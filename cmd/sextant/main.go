@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
 )
 
 // version is set by the build (-ldflags "-X main.version=...").
@@ -66,6 +68,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	code := exitFailed
 	if f, ok := errors.AsType[*failure](err); ok {
 		code = f.code
+	} else if errors.Is(err, admin.ErrRefused) {
+		code = exitUsage
 	}
 	if words := err.Error(); words != "" {
 		fmt.Fprintf(stderr, "sextant: %s\n", words)

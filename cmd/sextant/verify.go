@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -60,8 +61,7 @@ func verifications(c *cli.Context) ([]admin.Verification, error) {
 	}
 	data, crawler := c.String("data"), c.String("crawler")
 	if service, ok := admin.Dial(c.Context, data, crawler); ok {
-		v, err := service.Verify(c.Context)
-		return []admin.Verification{v}, err
+		return verifyRunning(c.Context, data, service)
 	}
 	homes, err := homesIn(data, crawler)
 	if err != nil {
@@ -75,6 +75,27 @@ func verifications(c *cli.Context) ([]admin.Verification, error) {
 			v.URLs = report.URLs
 			return err
 		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// verifyRunning asks the service about each Crawler that is meant.
+func verifyRunning(ctx context.Context, data string, service *admin.Client) ([]admin.Verification, error) {
+	statuses, err := service.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []admin.Verification
+	for _, s := range statuses {
+		one, ok := admin.Dial(ctx, data, s.Crawler)
+		if !ok {
+			return nil, errors.New("the service has ended meanwhile")
+		}
+		v, err := one.Verify(ctx)
 		if err != nil {
 			return nil, err
 		}
