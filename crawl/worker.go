@@ -40,10 +40,19 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if unrecoverable(err) {
+			return err
+		}
 		// The frontier offers the URL again; the store's trouble is the
 		// operator's to know.
 		c.log.Error("page not completed", "url", lease.URL.String(), "error", err)
 	}
+}
+
+// unrecoverable errors of the store end the crawl: fetching goes to waste when
+// nothing can be stored, and the message must reach somebody.
+func unrecoverable(err error) bool {
+	return errors.Is(err, scheduler.ErrFull) || errors.Is(err, scheduler.ErrDamaged) || errors.Is(err, scheduler.ErrClosed)
 }
 
 // outboxPause is how long a worker waits before it looks again whether the
