@@ -298,7 +298,7 @@ func TestAllocations(t *testing.T) {
 	const canonicalURL, ordinary = "https://www.example.com/some/path?with=query", "HTTPS://www.example.com/some/../path?with=query#fragment"
 	base := mustBase(canonicalURL)
 	u := mustParse(t, canonicalURL)
-	long := canonicalURL + strings.Repeat("/long", 300)
+	long := "https://www.example.com" + strings.Repeat("/long", 300)
 	unusual := strings.ToUpper(long[:8]) + long[8:]
 	tail := long[len("https://www.example.com"):] + "#f"
 	for name, c := range map[string]struct {
