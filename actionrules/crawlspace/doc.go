@@ -1,0 +1,9 @@
+// Package crawlspace holds the gates that a URL passes before the action rules
+// are asked: the query filter, start-URL match, substrings, include and exclude
+// patterns, the reject list, extensions, depths, domain and prefix rules; and
+// those of the fetch, for the address dialled and for the answer's MIME type.
+// They are those of IBM's Web crawler (crawl.rules, global.rules), Funnelback
+// (patterns, kill lists) and Smartsite (site crawler settings).
+//
+// The package does no input and output: it is given the contents of files.
+package crawlspace

@@ -1,0 +1,54 @@
+package crawlspace
+
+import (
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// killList holds the URLs that are kept out of the index.
+type killList struct {
+	exact    map[string]Reason // by canonical URL
+	patterns patternList
+}
+
+// killList reads both files. URLs are compared as they are known, that is, after
+// the query filter.
+func (c *compiler) killList() killList {
+	k := killList{exact: map[string]Reason{}, patterns: newPatternList(c.entries(parseList(c.s.settings.KillPatterns, GateKill)))}
+	f := c.s.settings.KillExact
+	if f == nil {
+		return k
+	}
+	p := faults{file: f.Name}
+	p.readLines(f.Content, func(l line) {
+		if len(l.words) > 1 {
+			p.add(l.number, l.words[1].column, "%s is one word too many; write one URL a line, and %%20 for a blank", clip(l.words[1].text))
+			return
+		}
+		text := l.words[0].text
+		u, err := weburl.Parse(text)
+		switch {
+		case err != nil && !isHTTP(text):
+			p.add(l.number, l.words[0].column, "%s", noScheme(text))
+			return
+		case err != nil:
+			p.add(l.number, l.words[0].column, "%w; write an absolute URL, such as http://www.example.com/", err)
+			return
+		}
+		key := c.s.query.rewrite(u).String()
+		if _, known := k.exact[key]; !known {
+			k.exact[key] = Reason{Gate: GateKill, File: f.Name, Line: l.number, Rule: text}
+		}
+	})
+	c.errs = append(c.errs, p.errs...)
+	return k
+}
+
+func (k *killList) killed(u weburl.URL) (Reason, bool) {
+	if r, ok := k.exact[u.String()]; ok {
+		return r, true
+	}
+	if e := k.patterns.first(u.String()); e != nil {
+		return e.reason, true
+	}
+	return Reason{}, false
+}

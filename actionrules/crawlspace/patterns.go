@@ -1,0 +1,187 @@
+package crawlspace
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// regexpMark begins a value that is a regular expression (Funnelback, "Regular
+// expressions in include/exclude patterns").
+const regexpMark = "regexp:"
+
+// entry is one pattern: a substring of the URL, or an expression.
+type entry struct {
+	literal string
+	re      *regexp.Regexp // nil for a substring
+	reason  Reason
+}
+
+func (e *entry) matches(text string) bool {
+	if e.re != nil {
+		return e.re.MatchString(text)
+	}
+	return matches(e.literal, text, anywhere)
+}
+
+// patternList finds the first of its entries that a URL matches.
+type patternList struct {
+	entries  []entry
+	literals *matcher
+	regexps  []int32
+}
+
+func newPatternList(entries []entry) patternList {
+	l := patternList{entries: entries}
+	var literals []pattern
+	for i, e := range entries {
+		if e.re != nil {
+			l.regexps = append(l.regexps, int32(i))
+		} else {
+			literals = append(literals, pattern{e.literal, int32(i)})
+		}
+	}
+	l.literals = newMatcher(literals, anywhere)
+	return l
+}
+
+// first is the first entry that matches, nil if none does.
+func (l *patternList) first(text string) *entry {
+	best := l.literals.first(text)
+	for _, i := range l.regexps {
+		if i < best && l.entries[i].re.MatchString(text) {
+			best = i
+			break
+		}
+	}
+	if best == none {
+		return nil
+	}
+	return &l.entries[best]
+}
+
+// scan is first without the matcher.
+func (l *patternList) scan(text string) *entry {
+	for i := range l.entries {
+		if l.entries[i].matches(text) {
+			return &l.entries[i]
+		}
+	}
+	return nil
+}
+
+// patternGate refuses URLs that match an entry or, with want, those that match none.
+type patternGate struct {
+	list    patternList
+	want    bool
+	missing Reason // with want: what no entry of matched
+}
+
+func (g *patternGate) judge(l Link) (Reason, bool) {
+	e := g.list.first(l.URL.String())
+	if g.want {
+		return g.missing, e != nil
+	}
+	if e != nil {
+		return e.reason, false
+	}
+	return Reason{}, true
+}
+
+func (g *patternGate) explain(l Link) GateAnswer {
+	e := g.list.scan(l.URL.String())
+	switch {
+	case e != nil:
+		return GateAnswer{e.reason, g.want}
+	case g.want:
+		return GateAnswer{g.missing, false}
+	default:
+		return GateAnswer{Reason{Gate: g.missing.Gate}, true}
+	}
+}
+
+// newPatternGate is nil where there are no entries, so that the gate is off.
+func newPatternGate(entries []entry, want bool, missing Reason) *patternGate {
+	if len(entries) == 0 {
+		return nil
+	}
+	return &patternGate{newPatternList(entries), want, missing}
+}
+
+// reasonAt is a reason whose rule stands in the configuration.
+func reasonAt(g Gate, at actionrules.Position, text string) Reason {
+	return Reason{Gate: g, File: at.File, Line: at.Line, Rule: text}
+}
+
+// parseValue reads an include or exclude value: substrings separated by commas,
+// or one expression.
+func parseValue(t Text, g Gate) ([]entry, []error) {
+	value := strings.TrimSpace(t.Value)
+	if strings.HasPrefix(value, regexpMark) {
+		if strings.Contains(value, ","+regexpMark) {
+			return nil, []error{fault(t.At, "%s has %s twice; write it once, and | between the alternatives", clip(value), regexpMark)}
+		}
+		e, err := parseEntry(value, reasonAt(g, t.At, value))
+		if err != nil {
+			return nil, []error{fault(t.At, "%w", err)}
+		}
+		return []entry{e}, nil
+	}
+	var all []entry
+	for _, s := range strings.Split(value, ",") {
+		s = strings.TrimSpace(s)
+		switch {
+		case s == "":
+		case strings.HasPrefix(s, regexpMark):
+			return nil, []error{fault(t.At, "%s mixes substrings and %s in one value; write all as one expression, with | between the alternatives", clip(value), regexpMark)}
+		default:
+			all = append(all, entry{literal: s, reason: reasonAt(g, t.At, s)})
+		}
+	}
+	return all, nil
+}
+
+// parseEntry reads a substring or an expression.
+func parseEntry(s string, reason Reason) (entry, error) {
+	expr, isRegexp := strings.CutPrefix(s, regexpMark)
+	if !isRegexp {
+		return entry{literal: s, reason: reason}, nil
+	}
+	re, err := compile(expr)
+	return entry{re: re, reason: reason}, err
+}
+
+// parseTexts reads the substrings of MustContain or MustNotContain.
+func parseTexts(texts []Text, g Gate) []entry {
+	var all []entry
+	for _, t := range texts {
+		if s := strings.TrimSpace(t.Value); s != "" {
+			all = append(all, entry{literal: s, reason: reasonAt(g, t.At, s)})
+		}
+	}
+	return all
+}
+
+// parseList reads a file with one pattern a line.
+func parseList(f *File, g Gate) ([]entry, []error) {
+	if f == nil {
+		return nil, nil
+	}
+	p := faults{file: f.Name}
+	var all []entry
+	p.readLines(f.Content, func(l line) {
+		text := l.text()
+		if len(l.words) > 1 && !strings.HasPrefix(text, regexpMark) {
+			p.add(l.number, l.words[1].column, "%s holds a blank, which no URL does; write one pattern a line, and %%20 for a blank", clip(text))
+			return
+		}
+		e, err := parseEntry(text, Reason{Gate: g, File: f.Name, Line: l.number, Rule: text})
+		if err != nil {
+			p.add(l.number, l.words[0].column, "%w", err)
+			return
+		}
+		all = append(all, e)
+	})
+	return all, p.errs
+}

@@ -1,0 +1,236 @@
+package crawlspace
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// gate is one of the gates that are asked about a link.
+type gate interface {
+	// judge says whether the gate lets the link pass; the reason counts only where
+	// it does not. It allocates nothing.
+	judge(Link) (Reason, bool)
+	// explain comes to the same answer on the plain way, rule after rule, and also
+	// names the rule that let the link pass.
+	explain(Link) GateAnswer
+}
+
+// Space is the compiled crawl space: all gates of a Crawler. It is immutable and
+// safe for concurrent use; a reload makes a new one.
+type Space struct {
+	settings Settings
+	query    *queryFilter
+	gates    []gate // all that are on, in order
+	stored   []gate // those that are asked about stored URLs in the background
+
+	before      []gate // the gates in front of the reject list
+	reject      *patternGate
+	extensions  *extensionGate
+	domain      *domainGate
+	prefix      *prefixGate
+	global      *domainGate // nil is no global crawl space, or one that allows nothing
+	addresses   *AddressRules
+	mime        *mimeGate
+	kill        killList
+	fingerprint string
+}
+
+// Compile checks and compiles the settings, whose contents must not be changed
+// afterwards. roots are the start URLs, for StartURLMatch. Where there are errors
+// it gives all of them, each an *actionrules.Error with its place, and no Space.
+func Compile(settings Settings, roots []weburl.URL) (*Space, []error) {
+	c := compiler{s: &Space{settings: settings, query: newQueryFilter(settings.QueryFilter)}}
+	c.rules()
+	c.patterns(roots)
+	c.kinds()
+	c.s.kill = c.killList()
+	if len(c.errs) > 0 {
+		return nil, c.errs
+	}
+	c.s.assemble()
+	return c.s, nil
+}
+
+// compiler fills in a Space and gathers all faults.
+type compiler struct {
+	s    *Space
+	errs []error
+}
+
+func (c *compiler) entries(entries []entry, errs []error) []entry {
+	c.errs = append(c.errs, errs...)
+	return entries
+}
+
+// rules compiles crawl.rules and global.rules.
+func (c *compiler) rules() {
+	read := func(f *File, global bool) ruleSet {
+		if f == nil {
+			return ruleSet{}
+		}
+		set, errs := parseRules(*f, global, c.s.settings.FoldHost)
+		c.errs = append(c.errs, errs...)
+		return set
+	}
+	local, global := read(c.s.settings.CrawlRules, false), read(c.s.settings.GlobalRules, true)
+	c.s.domain = newDomainGate(local.domains, c.s.settings.FoldHost)
+	c.s.global = newDomainGate(global.domains, c.s.settings.FoldHost)
+	c.s.prefix = newPrefixGate(local.prefixes)
+	c.s.addresses = &AddressRules{local.addresses}
+}
+
+// patterns compiles the gates up to the reject list.
+func (c *compiler) patterns(roots []weburl.URL) {
+	t := c.s.settings
+	list := func(t []Text) string { // for the reason that no entry of it matched
+		values := make([]string, len(t))
+		for i := range t {
+			values[i] = strings.TrimSpace(t[i].Value)
+		}
+		return strings.Join(values, ", ")
+	}
+	var at actionrules.Position
+	if len(t.MustContain) > 0 {
+		at = t.MustContain[0].At
+	}
+	g := appendGate(nil, newStartGate(t.StartURLMatch, roots))
+	g = appendGate(g, newPatternGate(parseTexts(t.MustContain, GateMustContain), true, reasonAt(GateMustContain, at, list(t.MustContain))))
+	g = appendGate(g, newPatternGate(parseTexts(t.MustNotContain, GateMustNotContain), false, Reason{Gate: GateMustNotContain}))
+	g = appendGate(g, newPatternGate(c.entries(parseValue(t.Include, GateInclude)), true, reasonAt(GateInclude, t.Include.At, strings.TrimSpace(t.Include.Value))))
+	g = appendGate(g, newPatternGate(c.entries(parseValue(t.Exclude, GateExclude)), false, Reason{Gate: GateExclude}))
+	c.s.before = g
+	c.s.reject = newRejectGate(c.entries(parseList(t.RejectList, GateReject)))
+}
+
+// kinds compiles the gates for extensions and MIME types.
+func (c *compiler) kinds() {
+	var errs []error
+	c.s.extensions, errs = newExtensionGate(c.s.settings.Extensions)
+	c.errs = append(c.errs, errs...)
+	c.s.mime, errs = newMIMEGate(c.s.settings.MIME, c.s.settings.Extensions, c.s.extensions)
+	c.errs = append(c.errs, errs...)
+}
+
+// appendGate leaves out a gate that is off.
+func appendGate[T any, P interface {
+	*T
+	gate
+}](gates []gate, g P) []gate {
+	if g == nil {
+		return gates
+	}
+	return append(gates, g)
+}
+
+// assemble puts the gates into their order.
+func (s *Space) assemble() {
+	s.stored = appendGate(appendGate(slices.Clone(s.before), s.reject), s.extensions)
+	s.gates = slices.Clone(s.stored)
+	s.gates = appendGate(s.gates, newDepthGate(s.settings.MaxPathDepth, GatePathDepth, "maxPathDepth", pathDepth))
+	s.gates = appendGate(s.gates, newDepthGate(s.settings.MaxLinkDepth, GateLinkDepth, "maxLinkDepth", linkDepth))
+	for _, gates := range []*[]gate{&s.stored, &s.gates} {
+		*gates = appendGate(appendGate(*gates, s.domain), s.prefix)
+	}
+	s.fingerprint = s.hash()
+}
+
+// WithRejectList is the space with another reject list, nil for none, and all
+// else as it is. The errors are those of Compile.
+func (s *Space) WithRejectList(f *File) (*Space, []error) {
+	entries, errs := parseList(f, GateReject)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	other := *s
+	other.settings.RejectList = f
+	other.reject = newRejectGate(entries)
+	other.assemble()
+	return &other, nil
+}
+
+func newRejectGate(entries []entry) *patternGate {
+	return newPatternGate(entries, false, Reason{Gate: GateReject})
+}
+
+// Judge asks all gates, in order, up to the first that refuses. It is for links
+// that were found and for URLs that are taken from their fifo. It allocates
+// nothing but the URL that the query filter has changed.
+func (s *Space) Judge(l Link) Verdict { return s.judge(l, s.gates) }
+
+// JudgeStored is Judge for the background pass over stored URLs after a change
+// of the settings, which leaves the depths out: they count when a URL is taken.
+func (s *Space) JudgeStored(l Link) Verdict { return s.judge(l, s.stored) }
+
+func (s *Space) judge(l Link, gates []gate) Verdict {
+	l.URL = s.query.rewrite(l.URL)
+	for _, g := range gates {
+		reason, ok := g.judge(l)
+		if ok {
+			continue
+		}
+		v := Verdict{URL: l.URL, Reason: reason, Status: StatusExcluded}
+		if reason.Gate == GateDomain && s.elsewhere(l) {
+			v.Status = StatusElsewhere
+		}
+		return v
+	}
+	return Verdict{URL: l.URL, Allowed: true}
+}
+
+// elsewhere says of a link that the domain rules refuse, and the gates before
+// them do not, that another crawler has it: no prefix rule refuses it, and
+// global.rules allows it by a rule of its own.
+func (s *Space) elsewhere(l Link) bool {
+	if s.global == nil {
+		return false
+	}
+	if s.prefix != nil {
+		if _, ok := s.prefix.judge(l); !ok {
+			return false
+		}
+	}
+	r := s.global.decide(l)
+	return r != nil && r.allow
+}
+
+// Trace asks every gate that is on, also behind one that refuses, on another way
+// than Judge, and gives their answers in order; the query filter first, global.rules
+// last and only where the domain rules refuse. Where a gate let the link pass by
+// no rule, the rule is empty.
+func (s *Space) Trace(l Link) []GateAnswer {
+	var all []GateAnswer
+	if s.query != nil {
+		all = append(all, GateAnswer{s.query.reason, true})
+		l.URL = s.query.rewrite(l.URL)
+	}
+	for _, g := range s.gates {
+		all = append(all, g.explain(l))
+	}
+	if s.domain == nil || s.domain.explain(l).Allowed || s.settings.GlobalRules == nil {
+		return all
+	}
+	a := GateAnswer{Reason: Reason{Gate: GateGlobal}}
+	if s.global != nil {
+		if r := s.global.scan(l); r != nil {
+			a = ruleAnswer(GateGlobal, r)
+		}
+	}
+	return append(all, a)
+}
+
+// Rewrite is the query filter alone: the URL under which u is known.
+func (s *Space) Rewrite(u weburl.URL) weburl.URL { return s.query.rewrite(u) }
+
+// Addresses are the rules for the addresses dialled; it is never nil.
+func (s *Space) Addresses() *AddressRules { return s.addresses }
+
+// Killed says that u is crawled and followed, but never a document of the index,
+// and by which entry (Funnelback, kill_exact.cfg and kill_pattern.cfg).
+func (s *Space) Killed(u weburl.URL) (Reason, bool) { return s.kill.killed(s.query.rewrite(u)) }
+
+// Fingerprint identifies what the gates do: it changes with the settings, and
+// not with comments, blanks or places in files.
+func (s *Space) Fingerprint() string { return s.fingerprint }
