@@ -70,10 +70,14 @@ func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float6
 	return j.c
 }
 
-// excluded: the URL rests until it is re-queued; its document goes.
+// excluded: its document goes. What rules exclude rests until they change; what
+// robots.txt forbids (no status) is asked for again, since that can change unseen.
 func (j *judgement) excluded() {
 	j.settle(Ignored)
 	j.rest()
+	if j.result.Excluded.Status == 0 {
+		j.timed(j.set.ErrorRefresh)
+	}
 	j.c.Next.Status, j.c.Next.LastError = j.result.Excluded.Status, j.result.Excluded.Words
 	if !j.result.Excluded.Keep {
 		j.remove(j.result.Excluded.Words)

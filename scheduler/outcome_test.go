@@ -172,6 +172,9 @@ func TestExcluded(t *testing.T) {
 	rule := Result{Excluded: &Exclusion{Status: 760, Words: "rule at x:1"}}
 	check(t, "rule, first crawl", fresh(), rule, settings(), "ignored at rest")
 	check(t, "rule, indexed", indexed(), rule, settings(), "ignored at rest delete")
+	robots := Result{Excluded: &Exclusion{Words: "robots.txt forbids it"}}
+	check(t, "robots.txt, first crawl", fresh(), robots, settings(), "ignored timed "+week)
+	check(t, "robots.txt, indexed", indexed(), robots, settings(), "ignored timed "+week+" delete")
 	c := outcome(new(indexed()), &rule, settings(), start(), 0)
 	if c.Next.Status != 760 || c.Next.LastError != "rule at x:1" || c.Next.Fifo != IndexFollow || !c.Next.FetchedAt.Equal(start().Add(-day)) {
 		t.Errorf("record = %+v; want 760 with its words, and nothing fetched", c.Next)
@@ -247,7 +250,7 @@ func TestSmartRefresh(t *testing.T) {
 	check(t, "never above the max age", age(indexed(), 6*day), document(1, "web"), settings(smart), "ok timed "+week+" indexed cancel")
 	check(t, "redirect", fresh(), Result{Status: 301, RedirectIgnored: true}, settings(smart), "redirect timed 24h0m0s")
 	check(t, "error", fresh(), status(404), settings(smart), "permanent timed "+week)
-	check(t, "excluded", fresh(), Result{Excluded: &Exclusion{}}, settings(smart), "ignored at rest")
+	check(t, "excluded", fresh(), Result{Excluded: &Exclusion{Status: 760}}, settings(smart), "ignored at rest")
 }
 
 func TestRetryAfter(t *testing.T) {

@@ -50,6 +50,9 @@ func openService(ctx context.Context, parsed *config.File, crawlers []config.Cra
 	if err := os.MkdirAll(data, 0o750); err != nil {
 		return s, fmt.Errorf("data directory: %w", err)
 	}
+	if err := checkHomes(data, parsed.Crawlers); err != nil {
+		return s, err
+	}
 	if s.owner, err = listenSocket(ctx, data, log); err != nil {
 		return s, err
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -29,7 +30,7 @@ func (h home) store() string { return filepath.Join(h.dir, storeFolder) }
 // configuration. Crawler selects one.
 func homesIn(data, crawler string) ([]home, error) {
 	var found []home
-	if isDir(filepath.Join(data, storeFolder)) {
+	if badgerstore.Exists(filepath.Join(data, storeFolder)) {
 		found = append(found, home{dir: data})
 	}
 	entries, err := os.ReadDir(data)
@@ -39,7 +40,7 @@ func homesIn(data, crawler string) ([]home, error) {
 	var names []string
 	for _, e := range entries {
 		h := home{crawler: e.Name(), dir: filepath.Join(data, e.Name())}
-		if e.IsDir() && isDir(h.store()) {
+		if e.IsDir() && badgerstore.Exists(h.store()) {
 			if crawler == e.Name() {
 				return []home{h}, nil
 			}
@@ -72,9 +73,23 @@ func oneHome(data, crawler string) (home, error) {
 	return found[0], nil
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+// checkHomes refuses to begin anew beside a store that a configuration with
+// another number of Crawlers left: its documents would stay in the index for ever.
+func checkHomes(data string, crawlers []config.Crawler) error {
+	single := home{dir: data}
+	if len(crawlers) > 1 {
+		if badgerstore.Exists(single.store()) {
+			return fmt.Errorf("%s is from the time when the configuration had one Crawler: move it to %s for the Crawler that continues it, or away",
+				single.store(), filepath.Join(data, "NAME", storeFolder))
+		}
+		return nil
+	}
+	named := home{dir: filepath.Join(data, crawlers[0].Name)}
+	if badgerstore.Exists(named.store()) && !badgerstore.Exists(single.store()) {
+		return fmt.Errorf("%s is from the time when the configuration had several Crawlers: move it to %s to continue it, or away",
+			named.store(), single.store())
+	}
+	return nil
 }
 
 // readStore opens a store that is not to be changed, for the length of fn.
