@@ -196,20 +196,3 @@ func TestWarningsOfManyRoots(t *testing.T) {
 		t.Error("the last root is none")
 	}
 }
-
-func BenchmarkDecide(b *testing.B) {
-	e := compile(b, manyRules(b, 100))
-	u := mustURL(b, "http://example.com/some/path/to/a/page.html?with=a&query=string&of=ninety&characters=x")
-	b.ReportAllocs()
-	for b.Loop() {
-		e.Decide(u)
-	}
-}
-
-func BenchmarkCompile(b *testing.B) {
-	set := manyRules(b, 1000)
-	b.ReportAllocs()
-	for b.Loop() {
-		Compile(set)
-	}
-}

@@ -8,8 +8,8 @@ import (
 )
 
 // gramSizes are the lengths, in bytes, of the pieces that literals are found by.
-// A literal is found by pieces of the greatest length that it has.
-var gramSizes = [...]int{1, 2, 4}
+// A literal is found by a piece of the greatest length that it has.
+var gramSizes = [...]int{1, 2, 4, 8}
 
 func gramLevel(text string) int {
 	level := 0
@@ -19,38 +19,46 @@ func gramLevel(text string) int {
 	return level
 }
 
-// commonText is made of what stands in very many URLs: a piece of it is a bad one
-// to find a literal by.
-const commonText = "https://www. http://www. .com/ .org/ .net/ .de/ index.html .htm .php? .aspx? &id= ?id= ?page= &page= /page/ /news/ /en/ /de/ /20"
+const (
+	// commonText is made of what stands in very many URLs: a piece of it is a bad
+	// one to find a literal by.
+	commonText = "https://www. http://www. .com/ .org/ .net/ .de/ index.html .htm .php? .aspx? &id= ?id= ?page= &page= /page/ /news/ /en/ /de/ /20"
+	// searched is how much of a literal is looked at for a good piece.
+	searched = 256
+)
 
-// grams finds literals of at least size bytes anywhere in a text. Each is found by
-// its piece (gram) that the fewest literals share: a bit field says which pieces
-// of the text any literal is found by, and only there is compared. The literals
+// grams finds literals of at least size bytes. Each is found by its piece (gram)
+// that the fewest literals share. A bit field says which pieces of the text any
+// literal is found by, and only there a table is asked. The literals of one kind
 // with the same piece, length and place of the piece in it are one group, sorted,
 // so that many of them cost little more than one.
 type grams struct {
-	size    int
-	shift   uint // 32 less the bits of a hash
-	filter  []uint64
-	buckets []uint32 // by hash without its last bits, where its groups begin; one more at the end
-	groups  []group
-	texts   []string
-	numbers []uint32
+	size int
+	// filter has two bits for each gram, in one word.
+	filter []uint64
+	shift  uint // of a hash, for the word
+	// table has the groups by hash; the next free place holds what collides.
+	table   []group
+	texts   string   // the literals of each group, one behind the other
+	numbers []uint32 // of those in groups of several
 }
 
+// group is what a gram may belong to.
 type group struct {
-	gram           uint32
-	offset, length uint32 // of the gram in the literals, of each literal
-	first, end     uint32 // in texts
+	gram   uint64
+	length uint32 // of each literal; 0 is a free place of the table
+	first  uint32 // where in texts they begin
+	count  uint32
+	number uint32 // of the literal; of several the place of the first in numbers
+	offset uint16 // of the gram in the literals
+	kind   Kind
 }
-
-// bucketBits is how many bits of a hash only the filter uses.
-const bucketBits = 4
 
 // placed is a literal with the gram that it is found by.
 type placed struct {
 	numbered
-	gram, offset uint32
+	gram   uint64
+	offset uint16
 }
 
 func (g *grams) build(size int, literals []numbered) {
@@ -58,50 +66,73 @@ func (g *grams) build(size int, literals []numbered) {
 		return
 	}
 	g.size = size
-	width := max(6, bits.Len(uint(len(literals)))+bucketBits)
-	g.shift = uint(32 - min(width, 30))
 	found := g.place(literals)
 	slices.SortFunc(found, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(g.hash(a.gram), g.hash(b.gram)), cmp.Compare(a.gram, b.gram), cmp.Compare(a.offset, b.offset),
+		return cmp.Or(cmp.Compare(a.gram, b.gram), cmp.Compare(a.offset, b.offset), cmp.Compare(a.kind, b.kind),
 			cmp.Compare(len(a.text), len(b.text)), strings.Compare(a.text, b.text))
 	})
-	g.filter = make([]uint64, (1<<(32-g.shift)+63)/64)
-	g.buckets = make([]uint32, 1<<(32-g.shift-bucketBits)+1)
-	for i, p := range found {
-		next := group{p.gram, p.offset, uint32(len(p.text)), uint32(i), uint32(i)}
-		if n := len(g.groups); n == 0 || !g.groups[n-1].accepts(next) {
-			h := g.hash(p.gram)
-			g.filter[h/64] |= 1 << (h % 64)
-			g.buckets[h>>bucketBits+1]++
-			g.groups = append(g.groups, next)
+	var groups []group
+	var texts strings.Builder
+	for _, p := range found {
+		next := group{p.gram, uint32(len(p.text)), uint32(texts.Len()), 0, uint32(len(g.numbers)), p.offset, p.kind}
+		if n := len(groups); n == 0 || !groups[n-1].accepts(next) {
+			groups = append(groups, next)
 		}
-		g.groups[len(g.groups)-1].end++
-		g.texts = append(g.texts, p.text)
+		groups[len(groups)-1].count++
+		texts.WriteString(p.text)
 		g.numbers = append(g.numbers, p.number)
 	}
-	for i := range g.buckets[1:] {
-		g.buckets[i+1] += g.buckets[i]
+	g.texts = texts.String()
+	g.fill(groups)
+}
+
+func (g *group) accepts(h group) bool {
+	return g.gram == h.gram && g.offset == h.offset && g.kind == h.kind && g.length == h.length
+}
+
+// fill makes the table and the filter, of 16 bits a group.
+func (g *grams) fill(groups []group) {
+	width := bits.Len(uint(len(groups)))
+	g.shift = uint(64 - max(width-2, 1))
+	g.filter = make([]uint64, 1<<(64-g.shift))
+	g.table = make([]group, 2<<width)
+	for _, gr := range groups {
+		h := hash(gr.gram)
+		g.filter[h>>g.shift] |= bitsOf(h, g.shift)
+		if gr.count == 1 {
+			gr.number = g.numbers[gr.number]
+		}
+		i := g.slot(h)
+		for g.table[i].length > 0 {
+			i = (i + 1) % len(g.table)
+		}
+		g.table[i] = gr
 	}
 }
 
-func (g group) accepts(h group) bool {
-	return g.gram == h.gram && g.offset == h.offset && g.length == h.length
+func hash(gram uint64) uint64 { return gram * 0x9e3779b97f4a7c15 }
+
+func bitsOf(h uint64, shift uint) uint64 {
+	return 1<<(h>>((shift-6)&63)&63) | 1<<(h>>((shift-12)&63)&63)
 }
+
+// slot is the place of the table that a hash begins at.
+func (g *grams) slot(h uint64) int { return int(h >> (64 - uint(bits.Len(uint(len(g.table)-1))))) }
 
 // place chooses for each literal the gram that the fewest share.
 func (g *grams) place(literals []numbered) []placed {
-	counts := make(map[uint32]uint32, len(literals))
-	g.each(commonText, func(_ int, gram uint32) { counts[gram] += uint32(len(literals)) })
+	counts := make(map[uint64]uint32, len(literals))
+	g.each(commonText, func(_ int, gram uint64) { counts[gram] += uint32(len(literals)) })
 	for _, l := range literals {
-		g.each(l.text, func(_ int, gram uint32) { counts[gram]++ })
+		g.each(l.text, func(_ int, gram uint64) { counts[gram]++ })
 	}
 	found := make([]placed, len(literals))
 	for i, l := range literals {
 		p := placed{numbered: l}
 		fewest := ^uint32(0)
-		g.each(l.text, func(at int, gram uint32) {
+		g.each(l.text, func(at int, gram uint64) {
 			if n := counts[gram]; n < fewest {
-				fewest, p.gram, p.offset = n, gram, uint32(at)
+				fewest, p.gram, p.offset = n, gram, uint16(at)
 			}
 		})
 		found[i] = p
@@ -109,32 +140,31 @@ func (g *grams) place(literals []numbered) []placed {
 	return found
 }
 
-// each calls f for every gram of text, with its place.
-func (g *grams) each(text string, f func(at int, gram uint32)) {
-	var gram uint32
-	for i := range len(text) {
-		gram = g.roll(gram, text[i])
+// each calls f for the grams of the beginning of text, with their places.
+func (g *grams) each(text string, f func(at int, gram uint64)) {
+	var gram uint64
+	for i := range min(len(text), searched) {
+		gram = gram>>8 | uint64(text[i])<<(8*g.size-8)
 		if at := i + 1 - g.size; at >= 0 {
 			f(at, gram)
 		}
 	}
 }
 
-// roll drops the first byte of a gram and puts another at its end.
-func (g *grams) roll(gram uint32, c byte) uint32 {
-	return gram>>8 | uint32(c)<<(8*uint(g.size)-8)
-}
-
-func (g *grams) hash(gram uint32) uint32 { return gram * 0x9e3779b1 >> g.shift }
-
 func (g *grams) appendTo(numbers []uint32, text string) []uint32 {
+	if len(text) < g.size {
+		return numbers
+	}
 	before := len(numbers)
-	top, shift, filter := 8*uint(g.size)-8, g.shift, g.filter
-	var gram uint32
-	for i := range len(text) {
-		gram = gram>>8 | uint32(text[i])<<(top&31)
-		h := gram * 0x9e3779b1 >> (shift & 31)
-		if filter[h/64]>>(h%64)&1 != 0 && i+1 >= g.size {
+	top, shift, filter := uint(8*g.size-8)&63, g.shift&63, g.filter
+	var gram uint64
+	for i := range g.size - 1 {
+		gram = gram>>8 | uint64(text[i])<<top
+	}
+	for i := g.size - 1; i < len(text); i++ {
+		gram = gram>>8 | uint64(text[i])<<top
+		h := hash(gram)
+		if want := bitsOf(h, shift); filter[h>>shift]&want == want {
 			numbers = g.appendAt(numbers, text, i+1-g.size, gram)
 		}
 	}
@@ -146,17 +176,40 @@ func (g *grams) appendTo(numbers []uint32, text string) []uint32 {
 }
 
 // appendAt appends the literals whose gram is this one and stands at this place.
-func (g *grams) appendAt(numbers []uint32, text string, at int, gram uint32) []uint32 {
-	bucket := g.hash(gram) >> bucketBits
-	for _, gr := range g.groups[g.buckets[bucket]:g.buckets[bucket+1]] {
+func (g *grams) appendAt(numbers []uint32, text string, at int, gram uint64) []uint32 {
+	for i := g.slot(hash(gram)); ; i = (i + 1) % len(g.table) {
+		gr := &g.table[i]
+		if gr.length == 0 {
+			return numbers
+		}
 		begin := at - int(gr.offset)
-		if gr.gram != gram || begin < 0 || begin+int(gr.length) > len(text) {
+		end := begin + int(gr.length)
+		if gr.gram != gram || begin < 0 || end > len(text) ||
+			gr.kind == Prefix && begin > 0 || gr.kind == Suffix && end < len(text) {
 			continue
 		}
-		candidates := g.texts[gr.first:gr.end]
-		if i, ok := slices.BinarySearch(candidates, text[begin:begin+int(gr.length)]); ok {
-			numbers = append(numbers, g.numbers[int(gr.first)+i])
+		numbers = g.appendEqual(numbers, gr, text[begin:end])
+	}
+}
+
+// appendEqual appends the literal of a group that text is.
+func (g *grams) appendEqual(numbers []uint32, gr *group, text string) []uint32 {
+	texts := g.texts[gr.first:]
+	low, high := 0, int(gr.count)
+	for high-low > 1 {
+		mid := (low + high) / 2
+		if texts[mid*len(text):(mid+1)*len(text)] <= text {
+			low = mid
+		} else {
+			high = mid
 		}
 	}
-	return numbers
+	switch {
+	case texts[low*len(text):(low+1)*len(text)] != text:
+		return numbers
+	case gr.count == 1:
+		return append(numbers, gr.number)
+	default:
+		return append(numbers, g.numbers[int(gr.number)+low])
+	}
 }

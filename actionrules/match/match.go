@@ -50,43 +50,38 @@ func (b *Builder) Len() int { return len(b.literals) }
 // Index is an immutable set of literals, safe for concurrent use. The zero value
 // is empty.
 type Index struct {
-	exact    map[string]uint32
-	prefixes affixes
-	suffixes affixes
-	inside   [len(gramSizes)]grams
+	exact map[string]uint32
+	// empty is the literal that stands in every text, by kind without Exact.
+	empty  []uint32
+	levels [len(gramSizes)]grams
 }
 
-// Build makes the index of all literals added so far. Its memory is a few dozen
-// bytes a literal beside the literals themselves, which it keeps.
+// Build makes the index of all literals added so far. Its memory is about a
+// hundred bytes a literal beside the literals themselves.
 func (b *Builder) Build() *Index {
-	x := &Index{exact: map[string]uint32{}, suffixes: affixes{back: true}}
-	var prefixes, suffixes []numbered
-	var inside [len(gramSizes)][]numbered
+	x := &Index{exact: map[string]uint32{}}
+	var levels [len(gramSizes)][]numbered
 	for i, l := range b.literals {
-		n := numbered{l.text, uint32(i)}
+		n := numbered{l, uint32(i)}
 		switch {
 		case l.kind == Exact:
 			x.exact[l.text] = n.number
-		case l.kind == Suffix:
-			suffixes = append(suffixes, n)
-		case l.kind == Prefix || l.text == "":
-			prefixes = append(prefixes, n)
+		case l.text == "":
+			x.empty = append(x.empty, n.number)
 		default:
 			level := gramLevel(l.text)
-			inside[level] = append(inside[level], n)
+			levels[level] = append(levels[level], n)
 		}
 	}
-	x.prefixes.build(prefixes)
-	x.suffixes.build(suffixes)
-	for i := range inside {
-		x.inside[i].build(gramSizes[i], inside[i])
+	for i := range levels {
+		x.levels[i].build(gramSizes[i], levels[i])
 	}
 	return x
 }
 
 // numbered is a literal with its number.
 type numbered struct {
-	text   string
+	literal
 	number uint32
 }
 
@@ -99,11 +94,10 @@ func (x *Index) Append(numbers []uint32, text string) []uint32 {
 			numbers = append(numbers, n)
 		}
 	}
-	numbers = x.prefixes.appendTo(numbers, text)
-	numbers = x.suffixes.appendTo(numbers, text)
-	for i := range x.inside {
-		if x.inside[i].size != 0 {
-			numbers = x.inside[i].appendTo(numbers, text)
+	numbers = append(numbers, x.empty...)
+	for i := range x.levels {
+		if x.levels[i].size > 0 {
+			numbers = x.levels[i].appendTo(numbers, text)
 		}
 	}
 	return numbers
