@@ -2,8 +2,8 @@ package weburl
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"unsafe"
@@ -50,7 +50,9 @@ func oracleRebase(base *whatwg.Url, href string) *whatwg.Url {
 
 // same compares two results in all fields, offsets and words of errors included.
 func same(what string, got URL, err error, want URL, wantErr error) string {
-	if got != want || !reflect.DeepEqual(err, wantErr) {
+	gotErr, _ := errors.AsType[*Error](err)
+	asked, _ := errors.AsType[*Error](wantErr)
+	if got != want || (err == nil) != (wantErr == nil) || err != nil && *gotErr != *asked {
 		return fmt.Sprintf("%s: got %+v %v, want %+v %v", what, got, err, want, wantErr)
 	}
 	return ""
