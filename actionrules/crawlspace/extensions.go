@@ -60,7 +60,7 @@ func (g *extensionGate) add(t Text) (errs []error) {
 // extensionName brings an extension into the form in which it is compared.
 func extensionName(s string, at actionrules.Position) (string, error) {
 	name := lower(strings.TrimPrefix(s, "."))
-	bad := strings.ContainsAny(name, "*/?#&;, \t") || !isASCII(name)
+	bad := strings.ContainsAny(name, "*/?#&;,") || !printable(name)
 	if bad || name == "" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") {
 		return "", fault(at, "%s is no extension; write for example mp4 or .mp4, several separated by , or ;", clip(s))
 	}

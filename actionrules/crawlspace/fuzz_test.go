@@ -65,7 +65,7 @@ func FuzzRules(f *testing.F) {
 }
 
 func FuzzPatternValue(f *testing.F) {
-	for _, s := range []string{"/red,/green,/blue", `regexp:search\?date=|^https:|\?OpenImageResource|/cgi-bin/|\.pdf$`, "a,regexp:b", `regexp:(?=a)[\]]\Q(\E*+`, "regexp:[", " , ", "regexp:\\"} {
+	for _, s := range []string{"/red,/green,/blue", `regexp:search\?date=|^https:|\?OpenImageResource|/cgi-bin/|\.pdf$`, "a,regexp:b", `regexp:(?=a)[\]]\Q(\E*+`, "regexp:[", " , ", "regexp:\\", "a,\x00b", strings.Repeat("\xad", 200)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -112,6 +112,7 @@ func FuzzPatternFile(f *testing.F) {
 func FuzzExtensionsAndQuery(f *testing.F) {
 	f.Add("mp4;.Tar.gz,js", "video/mp4", "id,nr", "http://h/a.Tar.GZ;x?id=1&nr=%32&&b")
 	f.Add("", "image/*", "", "http://h/a.js/?=&;")
+	f.Add("\xa0,"+strings.Repeat("\xad", 200), strings.Repeat("\xb2", 200), "\x00", "T")
 	f.Fuzz(func(t *testing.T, list, mime, keep, raw string) {
 		settings := extensions(list, "", "", Pair{text(1, mime), text(1, "js")})
 		settings.MIME = &MIMETypes{Types: []Text{text(1, mime)}}

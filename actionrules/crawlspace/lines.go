@@ -111,8 +111,13 @@ func clip(s string) string {
 		return fmt.Sprintf("%q", s)
 	}
 	cut := most
-	for !utf8.RuneStart(s[cut]) {
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
 	return fmt.Sprintf("%q...", s[:cut])
+}
+
+// printable says whether s is of visible ASCII characters only.
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }

@@ -136,7 +136,7 @@ func (g *mimeGate) list(m *MIMETypes) (errs []error) {
 func mimeName(t Text) (string, error) {
 	name := lower(strings.TrimSpace(t.Value))
 	kind, sub, ok := strings.Cut(name, "/")
-	if !ok || kind == "" || sub == "" || strings.ContainsAny(name, " \t;,\"") || strings.ContainsAny(kind, "*") ||
+	if !ok || kind == "" || sub == "" || strings.ContainsAny(name, ";,\"") || !printable(name) || strings.Contains(kind, "*") ||
 		strings.Contains(sub, "/") || strings.Contains(sub, "*") && sub != "*" {
 		return "", fault(t.At, "%s is no MIME type; write for example video/mp4 or video/*, without parameters", clip(t.Value))
 	}

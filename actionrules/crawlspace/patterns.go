@@ -128,18 +128,14 @@ func parseValue(t Text, g Gate) ([]entry, []error) {
 		}
 		return []entry{e}, nil
 	}
-	var all []entry
+	var texts []Text
 	for _, s := range strings.Split(value, ",") {
-		s = strings.TrimSpace(s)
-		switch {
-		case s == "":
-		case strings.HasPrefix(s, regexpMark):
+		if strings.HasPrefix(strings.TrimSpace(s), regexpMark) {
 			return nil, []error{fault(t.At, "%s mixes substrings and %s in one value; write all as one expression, with | between the alternatives", clip(value), regexpMark)}
-		default:
-			all = append(all, entry{literal: s, reason: reasonAt(g, t.At, s)})
 		}
+		texts = append(texts, Text{s, t.At})
 	}
-	return all, nil
+	return parseTexts(texts, g)
 }
 
 // parseEntry reads a substring or an expression.
@@ -152,15 +148,17 @@ func parseEntry(s string, reason Reason) (entry, error) {
 	return entry{re: re, reason: reason}, err
 }
 
-// parseTexts reads the substrings of MustContain or MustNotContain.
-func parseTexts(texts []Text, g Gate) []entry {
-	var all []entry
+// parseTexts reads substrings; empty ones are left out.
+func parseTexts(texts []Text, g Gate) (all []entry, errs []error) {
 	for _, t := range texts {
-		if s := strings.TrimSpace(t.Value); s != "" {
+		s := strings.TrimSpace(t.Value)
+		if _, what := notText(s); what != "" {
+			errs = append(errs, fault(t.At, "%s holds %s, which no URL does; write it percent-encoded", clip(s), what))
+		} else if s != "" {
 			all = append(all, entry{literal: s, reason: reasonAt(g, t.At, s)})
 		}
 	}
-	return all
+	return all, errs
 }
 
 // parseList reads a file with one pattern a line.

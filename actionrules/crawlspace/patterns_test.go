@@ -50,6 +50,8 @@ func TestMixedValuesAreErrors(t *testing.T) {
 		"regexp:":            "nothing follows regexp:",
 		"regexp:[":           "the expression is not valid: missing closing ]",
 		" regexp:a{1,2}b(c ": "missing closing )",
+		"a, b\x00c":          `"b\x00c" holds the control character '\x00', which no URL does`,
+		"a\xff":              "holds the byte 0xff is not UTF-8",
 	} {
 		for _, s := range []Settings{{Include: text(2, value)}, {Exclude: text(2, value)}} {
 			_, errs := Compile(s, nil)

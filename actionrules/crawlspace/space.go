@@ -97,8 +97,8 @@ func (c *compiler) patterns(roots []weburl.URL) {
 		at = t.MustContain[0].At
 	}
 	g := appendGate(nil, newStartGate(t.StartURLMatch, roots))
-	g = appendGate(g, newPatternGate(parseTexts(t.MustContain, GateMustContain), true, reasonAt(GateMustContain, at, list(t.MustContain))))
-	g = appendGate(g, newPatternGate(parseTexts(t.MustNotContain, GateMustNotContain), false, Reason{Gate: GateMustNotContain}))
+	g = appendGate(g, newPatternGate(c.entries(parseTexts(t.MustContain, GateMustContain)), true, reasonAt(GateMustContain, at, list(t.MustContain))))
+	g = appendGate(g, newPatternGate(c.entries(parseTexts(t.MustNotContain, GateMustNotContain)), false, Reason{Gate: GateMustNotContain}))
 	g = appendGate(g, newPatternGate(c.entries(parseValue(t.Include, GateInclude)), true, reasonAt(GateInclude, t.Include.At, strings.TrimSpace(t.Include.Value))))
 	g = appendGate(g, newPatternGate(c.entries(parseValue(t.Exclude, GateExclude)), false, Reason{Gate: GateExclude}))
 	c.s.before = g
