@@ -9,75 +9,84 @@ import "github.com/sextant-crawler/sextant/actionrules/match"
 // together. A clause is looked at only when one of its atoms is found that it
 // needs to hold; one that holds with no atom found (a Not) is assumed to, and
 // looked at only when one of the atoms is found that it needs to fail.
+//
+// What one URL touches is spread over large tables, so that each look at another
+// place costs more than what is done there: entries are small and flat.
 type index struct {
-	atoms   []atomEntry
-	exprs   []expr
-	clauses []clause
 	fields  [len(fieldNames)]fieldIndex
-	// tried are the regular expressions without a literal that their texts contain,
-	// of which some clause needs one.
-	tried    []int32
-	regexps  int       // atoms with a memo
-	actions  []*Action // of all rules, in order; a place in them is counted from 1
-	metas    []int32   // by action, of an AddMeta the number of its meta
-	distinct int       // metas
+	tried   []trigger // regular expressions for whose texts no literal is known
+	regexps []*matcher
+	touched []int32 // clauses, as spans of triggers
+	clauses []clause
+	steps   []step
+	effects
 	defaults defaults
-}
-
-// atomEntry is one of the different atoms.
-type atomEntry struct {
-	matcher *matcher
-	memo    int32   // of a regular expression: its number, else -1
-	clauses []int32 // to look at when it is found
-}
-
-// clause is a condition with its effect.
-type clause struct {
-	expr      int32
-	want      bool  // it holds where expr has this value
-	single    bool  // expr is an atom, found where the clause is looked at
-	byDefault int32 // its number among those that hold with no atom found, else -1
-	effect    effect
 }
 
 // fieldIndex finds the atoms of one field.
 type fieldIndex struct {
 	literals *match.Index
-	triggers [][]trigger          // by number of the literal
+	// triggers of the literal with number n are those from starts[n] to starts[n+1].
+	starts   []uint32
+	triggers []trigger
 	norms    [len(normNames)]bool // which there are
 	lengths  intervals
 }
 
-// trigger is what the finding of a literal means.
+// trigger is what an atom that is found leads to.
 type trigger struct {
-	norm Norm
-	// guarded is set where the atom is a regular expression that needs the literal.
+	clauses span // in index.touched
+	regexp  int32
+	norm    Norm
+	// guarded is set where the literal found is only what the expression needs.
 	guarded bool
-	atom    int32
 }
 
-// decide adds the places of the actions that hold for the URL of s.
+// span is a part of a list.
+type span struct{ first, end int32 }
+
+// clause is a condition with its effect.
+type clause struct {
+	// program is the first step of its test, or the result of it.
+	program   int32
+	byDefault int32 // its number among those that hold with no atom found, else -1
+	effect    effect
+}
+
+// step is the test of an atom. Tests of conditions are steps that say which one
+// is next.
+type step struct {
+	matcher
+	regexp int32    // its number, -1 of others
+	next   [2]int32 // where the atom does not hold, where it does
+}
+
+// What stands in the place of a next step at the end.
+const (
+	refused = -1
+	held    = -2
+)
+
+// decide puts together in s the effects of what holds for its URL.
 func (x *index) decide(s *Scratch) {
 	for f := range x.fields {
-		x.fields[f].find(x, Field(f), s)
-	}
-	for _, a := range x.tried {
-		if x.holdsAtom(a, s) {
-			x.found(a, s)
+		fx := &x.fields[f]
+		if len(fx.lengths.triggers) > 0 {
+			fx.lengths.find(x, s, s.view.characters(Field(f)), 0, len(fx.lengths.triggers))
 		}
+		if len(fx.triggers) > 0 {
+			fx.find(x, Field(f), s)
+		}
+	}
+	for i := range x.tried {
+		x.pull(&x.tried[i], s)
 	}
 	x.defaults.fold(s)
 }
 
-// find finds the atoms of a field. Norms that make the same of it are looked up
-// at once.
+// find finds the literals of a field. Norms that make the same of it are looked
+// up at once.
 func (fx *fieldIndex) find(x *index, f Field, s *Scratch) {
-	if len(fx.lengths.atoms) > 0 {
-		s.numbers = fx.lengths.appendTo(s.numbers[:0], s.view.characters(f))
-		for _, a := range s.numbers {
-			x.found(int32(a), s)
-		}
-	}
 	var done [len(normNames)]bool
 	for n, there := range fx.norms {
 		if !there || done[n] {
@@ -92,63 +101,55 @@ func (fx *fieldIndex) find(x *index, f Field, s *Scratch) {
 		}
 		s.numbers = fx.literals.Append(s.numbers[:0], text)
 		for _, number := range s.numbers {
-			for _, t := range fx.triggers[number] {
-				if same[t.norm] && (!t.guarded || x.holdsAtom(t.atom, s)) {
-					x.found(t.atom, s)
+			triggers := fx.triggers[fx.starts[number]:fx.starts[number+1]]
+			for i := range triggers {
+				if same[triggers[i].norm] {
+					x.pull(&triggers[i], s)
 				}
 			}
 		}
 	}
 }
 
-// found looks at the clauses of an atom that holds.
-func (x *index) found(atom int32, s *Scratch) {
-	for _, id := range x.atoms[atom].clauses {
+// pull looks at the clauses that a trigger leads to.
+func (x *index) pull(t *trigger, s *Scratch) {
+	if t.guarded && !x.matches(t.regexp, s) {
+		return
+	}
+	for _, id := range x.touched[t.clauses.first:t.clauses.end] {
 		c := &x.clauses[id]
-		held := c.want
-		if !c.single {
-			held = x.holds(c.expr, s) == c.want
-		}
-		switch {
-		case c.byDefault < 0 && held:
-			s.fold(&c.effect)
-		case c.byDefault >= 0 && !held:
+		switch holds := x.run(c.program, s); {
+		case c.byDefault < 0 && holds:
+			s.fold(x, &c.effect)
+		case c.byDefault >= 0 && !holds:
 			s.failed[c.byDefault] = s.epoch
 		}
 	}
 }
 
-func (x *index) holds(id int32, s *Scratch) bool {
-	e := &x.exprs[id]
-	switch e.op {
-	case opAtom:
-		return x.holdsAtom(e.atom, s)
-	case opNot:
-		return !x.holds(e.of[0], s)
-	default:
-		for _, of := range e.of {
-			if x.holds(of, s) == (e.op == opOr) {
-				return e.op == opOr
-			}
+// run goes through the steps of a test.
+func (x *index) run(i int32, s *Scratch) bool {
+	for i >= 0 {
+		st := &x.steps[i]
+		next := 0
+		if st.regexp >= 0 && x.matches(st.regexp, s) || st.regexp < 0 && st.matches(&s.view) {
+			next = 1
 		}
-		return e.op == opAnd
+		i = st.next[next]
 	}
+	return i == held
 }
 
-// holdsAtom matches an atom; a regular expression once per URL.
-func (x *index) holdsAtom(atom int32, s *Scratch) bool {
-	a := &x.atoms[atom]
-	if a.memo < 0 {
-		return a.matcher.matches(&s.view)
-	}
-	switch memo := &s.memos[a.memo]; *memo {
+// matches matches a regular expression, once per URL.
+func (x *index) matches(regexp int32, s *Scratch) bool {
+	switch memo := &s.memos[regexp]; *memo {
 	case 2 * s.epoch:
 		return false
 	case 2*s.epoch + 1:
 		return true
 	default:
 		*memo = 2 * s.epoch
-		if a.matcher.matches(&s.view) {
+		if x.regexps[regexp].matches(&s.view) {
 			*memo++
 			return true
 		}

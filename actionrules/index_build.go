@@ -1,56 +1,67 @@
 package actionrules
 
-import (
-	"math"
-
-	"github.com/sextant-crawler/sextant/actionrules/match"
-)
+import "github.com/sextant-crawler/sextant/actionrules/match"
 
 // indexBuilder makes an index of compiled rules.
 type indexBuilder struct {
 	index
 	graph     *graph
 	clauseIDs map[clauseKey]int32
-	literals  [len(fieldNames)]match.Builder
+	drafts    []draft // of the clauses
 	metaIDs   map[Meta]int32
-	// clauseMetas are the metas that clauses add.
-	clauseMetas map[clauseMeta]bool
-	uses        []float64  // by atom, the clauses that it occurs in
-	required    [][]string // by atom, of a regular expression
-	costs       []float64  // by atom
+	metasOf   map[clauseMeta]bool
+	atoms     []atomDraft
+	literals  [len(fieldNames)]match.Builder
+	triggers  [len(fieldNames)][][]trigger // by number of the literal
+	intervals [len(fieldNames)][]interval
+}
+
+type clauseKey struct {
+	expr int32
+	want bool // the clause holds where expr has this value
 }
 
 type clauseMeta struct{ clause, meta int32 }
 
-type clauseKey struct {
-	expr int32
-	want bool
+// draft is a clause that is being made.
+type draft struct {
+	clauseKey
+	last  settings
+	metas []addition // of equal ones the first
+}
+
+// atomDraft is one of the different atoms.
+type atomDraft struct {
+	*matcher
+	regexp   int32 // its number, -1 of others
+	required []string
+	uses     int     // clauses that it occurs in
+	cost     float64 // as key, see needed
+	clauses  []int32 // to look at when it is found
 }
 
 func newIndex(rules []rule) *index {
 	b := &indexBuilder{
-		graph: newGraph(), clauseIDs: map[clauseKey]int32{}, metaIDs: map[Meta]int32{}, clauseMetas: map[clauseMeta]bool{},
+		graph: newGraph(), clauseIDs: map[clauseKey]int32{}, metaIDs: map[Meta]int32{}, metasOf: map[clauseMeta]bool{},
 	}
 	for i := range rules {
 		b.addRule(&rules[i])
 	}
-	b.exprs = b.graph.exprs
-	b.addAtoms()
-	for i := range b.clauses {
-		b.place(int32(i))
+	b.draftAtoms()
+	for i := range b.drafts {
+		b.addClause(int32(i))
 	}
 	for a := range b.atoms {
 		if len(b.atoms[a].clauses) > 0 {
-			b.indexAtom(int32(a))
+			b.addTriggers(&b.atoms[a])
 		}
 	}
 	for f := range b.fields {
-		b.fields[f].literals = b.literals[f].Build()
-		b.fields[f].lengths.build(b.index.atoms)
+		b.buildField(f)
 	}
+	b.shareText()
 	b.defaults.build(&b.index)
 	x := b.index
-	x.distinct = len(b.metaIDs)
 	return &x
 }
 
@@ -58,31 +69,19 @@ func newIndex(rules []rule) *index {
 func (b *indexBuilder) addRule(r *rule) {
 	first := int32(len(b.actions)) + 1
 	for i := range r.then {
-		b.addAction(&r.then[i])
+		b.actions = append(b.actions, &r.then[i])
 	}
 	b.split(b.graph.add(&r.cond), true, func(k clauseKey) {
 		id, ok := b.clauseIDs[k]
 		if !ok {
-			id = int32(len(b.clauses))
+			id = int32(len(b.drafts))
 			b.clauseIDs[k] = id
-			b.clauses = append(b.clauses, clause{expr: k.expr, want: k.want, byDefault: -1})
+			b.drafts = append(b.drafts, draft{clauseKey: k})
 		}
-		b.addActions(id, first)
+		for place := first; place <= int32(len(b.actions)); place++ {
+			b.addAction(id, place)
+		}
 	})
-}
-
-func (b *indexBuilder) addAction(a *Action) {
-	meta := int32(-1)
-	if a.Verb == AddMeta {
-		m, ok := b.metaIDs[Meta{a.Name, a.Value}]
-		if !ok {
-			m = int32(len(b.metaIDs))
-			b.metaIDs[Meta{a.Name, a.Value}] = m
-		}
-		meta = m
-	}
-	b.actions = append(b.actions, a)
-	b.metas = append(b.metas, meta)
 }
 
 // split takes an Or at the top apart.
@@ -99,31 +98,48 @@ func (b *indexBuilder) split(id int32, want bool, yield func(clauseKey)) {
 	}
 }
 
-func (b *indexBuilder) addAtoms() {
-	b.atoms = make([]atomEntry, len(b.graph.atoms))
-	b.required = make([][]string, len(b.atoms))
-	b.costs = make([]float64, len(b.atoms))
+// addAction adds an action, later than those that are there, to a clause.
+func (b *indexBuilder) addAction(clause, place int32) {
+	a, d := b.actions[place-1], &b.drafts[clause]
+	if a.Verb != AddMeta {
+		d.last[a.Verb.Dimension()] = newSetting(a, place)
+		return
+	}
+	m := Meta{a.Name, a.Value}
+	id, ok := b.metaIDs[m]
+	if !ok {
+		id = int32(len(b.metas))
+		b.metaIDs[m] = id
+		b.metas = append(b.metas, m)
+	}
+	if key := (clauseMeta{clause, id}); !b.metasOf[key] {
+		b.metasOf[key] = true
+		d.metas = append(d.metas, addition{place, id})
+	}
+}
+
+func (b *indexBuilder) draftAtoms() {
+	b.atoms = make([]atomDraft, len(b.graph.atoms))
 	for i, m := range b.graph.atoms {
-		b.atoms[i] = atomEntry{matcher: m, memo: -1}
+		b.atoms[i] = atomDraft{matcher: m, regexp: -1}
 		if m.re != nil {
-			b.atoms[i].memo = int32(b.regexps)
-			b.regexps++
-			b.required[i] = m.required()
+			b.atoms[i].regexp = int32(len(b.regexps))
+			b.atoms[i].required = m.required()
+			b.regexps = append(b.regexps, m)
 		}
 	}
-	b.uses = make([]float64, len(b.atoms))
-	for i := range b.clauses {
-		b.countUses(b.clauses[i].expr)
+	for _, d := range b.drafts {
+		b.countUses(d.expr)
 	}
-	for i := range b.costs {
-		b.costs[i] = b.cost(int32(i))
+	for i := range b.atoms {
+		b.atoms[i].cost = b.atoms[i].estimate()
 	}
 }
 
 func (b *indexBuilder) countUses(id int32) {
-	e := &b.exprs[id]
+	e := &b.graph.exprs[id]
 	if e.op == opAtom {
-		b.uses[e.atom]++
+		b.atoms[e.atom].uses++
 		return
 	}
 	for _, of := range e.of {
@@ -131,113 +147,57 @@ func (b *indexBuilder) countUses(id int32) {
 	}
 }
 
-// place puts a clause to the atoms that decide when it is looked at.
-func (b *indexBuilder) place(id int32) {
-	c := &b.clauses[id]
-	c.single = b.exprs[c.expr].op == opAtom
-	keys, ok := b.needed(c.expr, c.want)
+// addClause puts a clause to the atoms that decide when it is looked at.
+func (b *indexBuilder) addClause(id int32) {
+	d := &b.drafts[id]
+	c := clause{byDefault: -1, effect: effect{last: d.last, metas: span{int32(len(b.added)), int32(len(b.added) + len(d.metas))}}}
+	b.added = append(b.added, d.metas...)
+	k, ok := b.needed(d.expr, d.want)
 	if !ok {
-		c.byDefault = int32(len(b.defaults.clauses))
-		b.defaults.clauses = append(b.defaults.clauses, id)
-		keys, _ = b.needed(c.expr, !c.want) // none where nothing makes it fail
+		c.byDefault = int32(b.defaults.number)
+		b.defaults.number++
+		k, _ = b.needed(d.expr, !d.want) // none where nothing makes it fail
 	}
-	for _, a := range keys.atoms {
+	found := int32(-1)
+	if len(k.atoms) == 1 {
+		found = k.atoms[0]
+	}
+	if d.want {
+		c.program = b.compile(d.expr, held, refused, found)
+	} else {
+		c.program = b.compile(d.expr, refused, held, found)
+	}
+	for _, a := range k.atoms {
 		if of := b.atoms[a].clauses; len(of) == 0 || of[len(of)-1] != id { // they come in order
 			b.atoms[a].clauses = append(of, id)
 		}
 	}
+	b.clauses = append(b.clauses, c)
 }
 
-// keys are atoms of which one must hold for something, and about what it costs
-// to look at a clause each time that one does.
-type keys struct {
-	atoms []int32
-	cost  float64
-}
-
-// needed gives the cheapest atoms of which one must hold for the expression to
-// have the value. ok is false if it has it where no atom holds.
-func (b *indexBuilder) needed(id int32, value bool) (k keys, ok bool) {
-	e := &b.exprs[id]
+// compile makes the steps of a test with what comes next, and gives the first.
+// The atom found is known to hold.
+func (b *indexBuilder) compile(id, yes, no, found int32) int32 {
+	e := &b.graph.exprs[id]
 	switch e.op {
 	case opAtom:
-		return keys{[]int32{e.atom}, b.costs[e.atom]}, value
+		if e.atom == found {
+			return yes
+		}
+		a := &b.atoms[e.atom]
+		b.steps = append(b.steps, step{*a.matcher, a.regexp, [2]int32{no, yes}})
+		return int32(len(b.steps)) - 1
 	case opNot:
-		return b.needed(e.of[0], !value)
-	}
-	if (e.op == opAnd) == value {
-		return b.cheapest(e.of, value)
-	}
-	for _, of := range e.of {
-		one, ok := b.needed(of, value)
-		if !ok {
-			return keys{}, false
+		return b.compile(e.of[0], no, yes, found)
+	case opAnd:
+		for i := len(e.of) - 1; i >= 0; i-- {
+			yes = b.compile(e.of[i], yes, no, found)
 		}
-		k.atoms = append(k.atoms, one.atoms...)
-		k.cost += one.cost
-	}
-	return k, true
-}
-
-// cheapest gives the best keys of a list of expressions that all have the value.
-func (b *indexBuilder) cheapest(of []int32, value bool) (best keys, ok bool) {
-	best.cost = math.Inf(1)
-	for _, id := range of {
-		if one, there := b.needed(id, value); there && (!ok || one.cost < best.cost) {
-			best, ok = one, true
-		}
-	}
-	return best, ok
-}
-
-// cost estimates how many clauses an atom as key makes a URL look at: those that
-// it occurs in, times how probably it holds.
-func (b *indexBuilder) cost(atom int32) float64 {
-	m := b.atoms[atom].matcher
-	const always = 50 // an expression tried on every URL costs as much as so many clauses
-	switch {
-	case m.kind == KindLength:
-		return b.uses[atom] / 2
-	case m.re != nil:
-		r := rarity(b.required[atom])
-		if r == 0 {
-			return always + b.uses[atom]
-		}
-		return (1 + b.uses[atom]) * probability(r/4)
-	case m.field == FieldScheme:
-		return b.uses[atom] / 2
-	case m.kind == KindExact:
-		return b.uses[atom] * probability(8+weight(m.literal))
+		return yes
 	default:
-		return b.uses[atom] * probability(weight(m.literal))
-	}
-}
-
-func probability(weight int) float64 { return math.Exp2(-float64(min(weight, 40)) / 2) }
-
-// indexAtom makes the field's index find an atom.
-func (b *indexBuilder) indexAtom(id int32) {
-	m := b.atoms[id].matcher
-	fx, kind := &b.fields[m.field], match.Inside
-	literals, guarded := []string{m.literal}, false
-	switch {
-	case m.kind == KindLength:
-		fx.lengths.atoms = append(fx.lengths.atoms, id)
-		return
-	case m.re != nil:
-		if literals, guarded = b.required[id], true; literals == nil {
-			b.tried = append(b.tried, id)
-			return
+		for i := len(e.of) - 1; i >= 0; i-- {
+			no = b.compile(e.of[i], yes, no, found)
 		}
-	default:
-		kind = [...]match.Kind{KindExact: match.Exact, KindPrefix: match.Prefix, KindSuffix: match.Suffix, KindInside: match.Inside}[m.kind]
-	}
-	fx.norms[m.norm] = true
-	for _, l := range literals {
-		n := int(b.literals[m.field].Add(kind, l))
-		if n == len(fx.triggers) {
-			fx.triggers = append(fx.triggers, nil)
-		}
-		fx.triggers[n] = append(fx.triggers[n], trigger{m.norm, guarded, id})
+		return no
 	}
 }

@@ -5,94 +5,149 @@ import (
 	"slices"
 )
 
-// effect is what several rules do together, as places of actions: the later one
-// wins, so that effects are put together in any order.
-type effect struct {
-	last  [DimensionMetas]int32 // by dimension, the place of the last action; 0 is none
-	metas []int32               // the places of the metas, in order, of equal ones the first
+// setting is an action, without AddMeta, as a number that is greater for a later
+// action: its place among all actions, from 1, and in the last bits what it sets.
+// 0 is none.
+type setting int32
+
+const valueBits = 3
+
+func newSetting(a *Action, place int32) setting {
+	value := 0
+	switch a.Verb {
+	case Accept, Index, Follow:
+		value = 1
+	case Priority:
+		value = a.Shift + 2
+	default:
+	}
+	return setting(place)<<valueBits | setting(value)
 }
 
-// addActions adds to a clause's effect the actions from the place first on, the
-// last ones that there are.
-func (b *indexBuilder) addActions(clause, first int32) {
-	e := &b.clauses[clause].effect
-	for place := first; place <= int32(len(b.actions)); place++ {
-		if d := b.actions[place-1].Verb.Dimension(); d != DimensionMetas {
-			e.last[d] = place
+func (s setting) value() int   { return int(s & (1<<valueBits - 1)) }
+func (s setting) place() int32 { return int32(s >> valueBits) }
+
+// settings are by dimension the last one.
+type settings [DimensionMetas]setting
+
+// effect is what several rules do together. The later action wins, so that
+// effects are put together in any order.
+type effect struct {
+	last  settings
+	metas span // in effects.added
+}
+
+// effects are what the effects of clauses refer to.
+type effects struct {
+	actions []*Action // of all rules, in order
+	added   []addition
+	metas   []Meta // different ones
+}
+
+// addition is an AddMeta.
+type addition struct{ place, meta int32 }
+
+// apply makes of what holds for the URL of s a decision.
+func (x *effects) apply(d *Decision, s *Scratch) {
+	if set := s.last[DimensionAccept]; set > 0 {
+		d.Accept = set.value() == 1
+	}
+	if set := s.last[DimensionIndex]; set > 0 {
+		d.Index = set.value() == 1
+	}
+	if set := s.last[DimensionFollow]; set > 0 {
+		d.Follow = set.value() == 1
+	}
+	if set := s.last[DimensionSource]; set > 0 {
+		d.Source = x.actions[set.place()-1].Name
+	}
+	if set := s.last[DimensionPriority]; set > 0 {
+		d.Shift, d.ShiftSet = set.value()-2, true
+	}
+	ofRoots := d.Metas
+	slices.SortFunc(s.added, func(a, b addition) int { return cmp.Compare(a.place, b.place) })
+	for _, a := range s.added {
+		if s.seen[a.meta] == s.epoch {
 			continue
 		}
-		key := clauseMeta{clause, b.metas[place-1]}
-		if !b.clauseMetas[key] {
-			b.clauseMetas[key] = true
-			e.metas = append(e.metas, place)
+		s.seen[a.meta] = s.epoch
+		if m := x.metas[a.meta]; !slices.Contains(ofRoots, m) {
+			d.Metas = append(d.Metas, m)
 		}
 	}
 }
 
 // fold adds an effect to what holds for the URL.
-func (s *Scratch) fold(e *effect) {
-	for d, place := range e.last {
-		s.last[d] = max(s.last[d], place)
+func (s *Scratch) fold(x *index, e *effect) {
+	for d, set := range e.last {
+		s.last[d] = max(s.last[d], set)
 	}
-	if len(e.metas) > 0 {
-		s.places = append(s.places, e.metas...)
+	if e.metas.end > e.metas.first {
+		s.added = append(s.added, x.added[e.metas.first:e.metas.end]...)
 	}
 }
 
 // defaults are the clauses that hold as long as no atom is found that they need
 // to fail. Their effect is known but for those that have failed.
 type defaults struct {
-	clauses []int32
-	last    [DimensionMetas][]defaultAction // the last action first
-	metas   [][]defaultAction               // by meta, the first action first
+	number int
+	last   [DimensionMetas][]defaultSetting // the last one first
+	metas  [][]defaultAddition              // by meta, the first one first
 }
 
-// defaultAction is an action of a clause that holds by default.
-type defaultAction struct{ place, byDefault int32 }
+type defaultSetting struct {
+	setting
+	byDefault int32
+}
+
+type defaultAddition struct {
+	addition
+	byDefault int32
+}
 
 func (d *defaults) build(x *index) {
-	metas := map[int32][]defaultAction{}
-	for i, id := range d.clauses {
-		e := &x.clauses[id].effect
-		for dim, place := range e.last {
-			if place > 0 {
-				d.last[dim] = append(d.last[dim], defaultAction{place, int32(i)})
+	metas := make([][]defaultAddition, len(x.metas))
+	for _, c := range x.clauses {
+		if c.byDefault < 0 {
+			continue
+		}
+		d.number++
+		for dim, set := range c.effect.last {
+			if set > 0 {
+				d.last[dim] = append(d.last[dim], defaultSetting{set, c.byDefault})
 			}
 		}
-		for _, place := range e.metas {
-			m := x.metas[place-1]
-			metas[m] = append(metas[m], defaultAction{place, int32(i)})
+		for _, a := range x.added[c.effect.metas.first:c.effect.metas.end] {
+			metas[a.meta] = append(metas[a.meta], defaultAddition{a, c.byDefault})
 		}
 	}
 	for _, list := range d.last {
-		slices.SortFunc(list, func(a, b defaultAction) int { return cmp.Compare(b.place, a.place) })
+		slices.SortFunc(list, func(a, b defaultSetting) int { return cmp.Compare(b.setting, a.setting) })
 	}
 	for _, list := range metas {
-		slices.SortFunc(list, func(a, b defaultAction) int { return cmp.Compare(a.place, b.place) })
-		d.metas = append(d.metas, list)
+		if len(list) > 0 {
+			slices.SortFunc(list, func(a, b defaultAddition) int { return cmp.Compare(a.place, b.place) })
+			d.metas = append(d.metas, list)
+		}
 	}
 }
 
-// fold adds what those have as effect that have not failed.
+// fold adds the effect of those that have not failed.
 func (d *defaults) fold(s *Scratch) {
 	for dim, list := range d.last {
-		if a, ok := s.firstHeld(list); ok {
-			s.last[dim] = max(s.last[dim], a.place)
+		for _, set := range list {
+			if s.failed[set.byDefault] != s.epoch {
+				s.last[dim] = max(s.last[dim], set.setting)
+				break
+			}
 		}
 	}
 	for _, list := range d.metas {
-		if a, ok := s.firstHeld(list); ok {
-			s.places = append(s.places, a.place)
+		for _, a := range list {
+			if s.failed[a.byDefault] != s.epoch {
+				s.added = append(s.added, a.addition)
+				break
+			}
 		}
 	}
-}
-
-// firstHeld is the first action of a list whose clause has not failed.
-func (s *Scratch) firstHeld(list []defaultAction) (a defaultAction, ok bool) {
-	for _, a := range list {
-		if s.failed[a.byDefault] != s.epoch {
-			return a, true
-		}
-	}
-	return defaultAction{}, false
 }

@@ -2,23 +2,30 @@ package actionrules
 
 import "slices"
 
-// intervals finds the length atoms that hold for a number. They are sorted by
-// their lower bounds; greatest is by the middle of each half, half of a half and
-// so on the greatest upper bound in it, so that what lies below is left out.
+// intervals find the length atoms that hold for a number. They are sorted by
+// their lower bounds; greatest is by the middle of the whole, of each half, of
+// half a half and so on the greatest upper bound there, so that what lies below
+// is left out.
 type intervals struct {
-	atoms         []int32
-	low, greatest []int
-	high          []int
+	low, high, greatest []int
+	triggers            []trigger
 }
 
-func (iv *intervals) build(atoms []atomEntry) {
-	slices.SortFunc(iv.atoms, func(a, b int32) int { return atoms[a].matcher.min - atoms[b].matcher.min })
-	for _, a := range iv.atoms {
-		iv.low = append(iv.low, atoms[a].matcher.min)
-		iv.high = append(iv.high, atoms[a].matcher.max)
+// interval is a length atom before it is built in.
+type interval struct {
+	low, high int
+	trigger   trigger
+}
+
+func (iv *intervals) build(all []interval) {
+	slices.SortStableFunc(all, func(a, b interval) int { return a.low - b.low })
+	for _, a := range all {
+		iv.low = append(iv.low, a.low)
+		iv.high = append(iv.high, a.high)
+		iv.triggers = append(iv.triggers, a.trigger)
 	}
-	iv.greatest = make([]int, len(iv.atoms))
-	iv.measure(0, len(iv.atoms))
+	iv.greatest = make([]int, len(all))
+	iv.measure(0, len(all))
 }
 
 // measure sets greatest from place i up to j.
@@ -31,21 +38,18 @@ func (iv *intervals) measure(i, j int) int {
 	return iv.greatest[mid]
 }
 
-func (iv *intervals) appendTo(into []uint32, n int) []uint32 {
-	return iv.appendFrom(into, n, 0, len(iv.atoms))
-}
-
-func (iv *intervals) appendFrom(into []uint32, n, i, j int) []uint32 {
+// find pulls the triggers of the atoms from place i up to j that hold for n.
+func (iv *intervals) find(x *index, s *Scratch, n, i, j int) {
 	mid := (i + j) / 2
 	if i == j || iv.greatest[mid] < n {
-		return into
+		return
 	}
-	into = iv.appendFrom(into, n, i, mid)
+	iv.find(x, s, n, i, mid)
 	if iv.low[mid] > n {
-		return into
+		return
 	}
 	if n <= iv.high[mid] {
-		into = append(into, uint32(iv.atoms[mid]))
+		x.pull(&iv.triggers[mid], s)
 	}
-	return iv.appendFrom(into, n, mid+1, j)
+	iv.find(x, s, n, mid+1, j)
 }

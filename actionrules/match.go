@@ -15,11 +15,15 @@ type view struct {
 	text    [len(fieldNames)][len(normNames)]string
 	known   [len(fieldNames)][len(normNames)]bool
 	length  [len(fieldNames)]int // characters plus one, 0 is not counted yet
+	plain   bool                 // no norm changes the URL (its fragment is no part of it)
 	buffers *buffers             // nil where texts are allocated
 }
 
 // field is the part of the URL, normalised.
 func (v *view) field(f Field, n Norm) string {
+	if n == NormNone || v.plain && f != FieldFragment {
+		return rawField(v.url, f)
+	}
 	if !v.known[f][n] {
 		v.text[f][n] = v.normalised(f, n)
 		v.known[f][n] = true

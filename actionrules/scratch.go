@@ -18,11 +18,11 @@ type Scratch struct {
 	// epoch is the number of the URL, never 0.
 	epoch  uint32
 	failed []uint32 // by number of a default clause, the last URL for which it failed
-	added  []uint32 // by number of a meta, the last URL that has it
+	seen   []uint32 // by number of a meta, the last URL that has it
 	memos  []uint32 // by number of a regular expression, twice the last URL, plus one if it matched
 
-	last   [DimensionMetas]int32 // as in effect
-	places []int32               // of metas
+	last  settings
+	added []addition
 }
 
 // begin makes s ready for a URL.
@@ -30,15 +30,15 @@ func (s *Scratch) begin(x *index, u weburl.URL) {
 	const lastEpoch = 1<<31 - 1 // twice it must fit
 	if s.index != x || s.epoch == lastEpoch {
 		s.index, s.epoch = x, 0
-		s.failed = cleared(s.failed, len(x.defaults.clauses))
-		s.added = cleared(s.added, x.distinct)
-		s.memos = cleared(s.memos, x.regexps)
+		s.failed = cleared(s.failed, x.defaults.number)
+		s.seen = cleared(s.seen, len(x.metas))
+		s.memos = cleared(s.memos, len(x.regexps))
 	}
 	s.epoch++
 	s.view = view{url: u, buffers: &s.buffers}
-	s.last = [DimensionMetas]int32{}
-	s.places = s.places[:0]
-	s.metas = s.metas[:0]
+	s.view.plain = traitsOf(u.String()) == 0
+	s.last = settings{}
+	s.added = s.added[:0]
 }
 
 func cleared(s []uint32, n int) []uint32 {
@@ -51,33 +51,11 @@ func cleared(s []uint32, n int) []uint32 {
 // been in use. The metas are valid until s is used again.
 func (e *Engine) DecideInto(u weburl.URL, s *Scratch) Decision {
 	s.begin(e.index, u)
-	d := e.start(u, s.metas)
+	d := e.start(u, s.metas[:0])
 	e.index.decide(s)
-	for _, place := range s.last {
-		if place > 0 {
-			d.apply(e.index.actions[place-1])
-		}
-	}
-	s.addMetas(&d)
+	e.index.apply(&d, s)
 	if s.metas = d.Metas; len(d.Metas) == 0 {
 		d.Metas = nil
 	}
 	return d
-}
-
-// addMetas adds the metas of the rules behind those of the roots.
-func (s *Scratch) addMetas(d *Decision) {
-	ofRoots := d.Metas
-	slices.Sort(s.places)
-	for _, place := range s.places {
-		added := &s.added[s.index.metas[place-1]]
-		if *added == s.epoch {
-			continue
-		}
-		*added = s.epoch
-		a := s.index.actions[place-1]
-		if m := (Meta{a.Name, a.Value}); !slices.Contains(ofRoots, m) {
-			d.Metas = append(d.Metas, m)
-		}
-	}
 }

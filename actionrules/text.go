@@ -38,7 +38,6 @@ func traitsOf(s string) traits {
 type buffers struct {
 	out     [len(fieldNames)][len(normNames)][]byte
 	decoded []byte
-	parted  []byte // characters and their accents apart
 }
 
 // normalised is normalise(s, n) for the part f of a URL, of which t are the
@@ -57,10 +56,6 @@ func (b *buffers) normalised(s string, f Field, n Norm, t traits) string {
 			text = appendDecoded(b.decoded[:0], s)
 		}
 		b.decoded = text
-		if n == NormNorm && !isASCII(text) {
-			b.parted = norm.NFKD.Append(b.parted[:0], text...)
-			text = b.parted
-		}
 		out = appendFolded(out, text, n == NormNorm)
 	}
 	b.out[f][n] = out
@@ -76,13 +71,41 @@ func lowerASCII(s []byte) {
 	}
 }
 
-// appendFolded appends text with its case folded, and where it says so without
-// marks.
-func appendFolded(out, text []byte, dropMarks bool) []byte {
+// appendFolded appends text with its case folded and, where it says so, without
+// accents.
+func appendFolded(out, text []byte, strip bool) []byte {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
+		if strip && r >= utf8.RuneSelf {
+			out = appendStripped(out, r, text[:n])
+		} else {
+			out = utf8.AppendRune(out, foldRune(r))
+		}
 		text = text[n:]
-		if !dropMarks || r < utf8.RuneSelf || !unicode.IsMark(r) {
+	}
+	return out
+}
+
+// appendStripped appends what stripMarks and foldCase leave of a character. The
+// order of its marks, which normalisation sees to, is of no concern: they go.
+func appendStripped(out []byte, r rune, encoded []byte) []byte {
+	const syllables, leads, vowels, tails = 0xac00, 0x1100, 0x1161, 0x11a7 // Unicode Standard, 3.12
+	if i := r - syllables; i >= 0 && i < 19*21*28 {
+		out = utf8.AppendRune(out, leads+i/(21*28))
+		out = utf8.AppendRune(out, vowels+i%(21*28)/28)
+		if i%28 > 0 {
+			out = utf8.AppendRune(out, tails+i%28)
+		}
+		return out
+	}
+	parts := norm.NFKD.Properties(encoded).Decomposition()
+	if parts == nil {
+		parts = encoded
+	}
+	for len(parts) > 0 {
+		r, n := utf8.DecodeRune(parts)
+		parts = parts[n:]
+		if r < utf8.RuneSelf || !unicode.IsMark(r) {
 			out = utf8.AppendRune(out, foldRune(r))
 		}
 	}
