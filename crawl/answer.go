@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -63,43 +64,49 @@ func faultOf(f fetcher.Fault) scheduler.Fault {
 
 // redirect puts the target of a redirect into the result. Status is the answer's,
 // 0 for a meta refresh. Nothing is followed here: the target goes through redir.
-func (c *Crawl) redirect(ctx context.Context, lease *scheduler.Lease, location string, status int, result *scheduler.Result) error {
+func (v *visit) redirect(ctx context.Context, location string, status int, result *scheduler.Result) error {
 	if status == 0 {
 		// A meta refresh is a redirect that HTML spells; the page is no content.
 		result.Status = http.StatusFound
 	}
-	target, err := c.target(lease.URL, location)
+	target, err := targetOf(v.lease.URL, location)
 	if err != nil {
 		result.Fault, result.Words = scheduler.BadRedirect, "redirect: "+err.Error()
 		return nil
 	}
 	result.Location = target.String()
 	result.Moved = status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
-	if int(lease.Record.Hops) >= c.settings.MaxRedirects {
+	if int(v.lease.Record.Hops) >= v.settings.MaxRedirects {
 		result.Fault, result.Words = scheduler.TooManyHops, "more redirects than maxRedirects"
 		return nil
 	}
 	// A site that was crawled before moves only for good: a redirect that says it is
 	// temporary may lead to a log-in or maintenance page.
-	if result.Moved || !lease.Record.Settled || lease.Record.Class == scheduler.Redirect {
-		if err := c.judge.moveSite(ctx, lease.URL, target, c.store); err != nil {
+	if result.Moved || !v.lease.Record.Settled || v.lease.Record.Class == scheduler.Redirect {
+		if err := v.moveSite(ctx, v.lease.URL, target); err != nil {
 			return err
 		}
 	}
-	link, ok := c.judge.redirectLink(target, lease.Record.Shift)
+	// The move of a site is in force at once.
+	link, ok := v.judge.current.Load().redirectLink(crawlspace.Link{
+		URL: target, Host: v.spelling(location, target), Depth: int(v.lease.Record.Depth),
+	}, v.lease.Record.Shift)
 	if !ok {
 		result.RedirectIgnored = true
 		return nil
 	}
-	link.Depth = lease.Record.Depth
-	link.Referrer = lease.URL.String()
+	if link.URL.Key() == v.lease.Key { // but for parameters that the query filter drops
+		result.Fault, result.Words = scheduler.BadRedirect, "redirect: "+errRedirectLoop.Error()
+		return nil
+	}
+	link.Referrer = v.lease.URL.String()
 	result.Redirect = &link
 	return nil
 }
 
-// target resolves a Location, which is relative to the URL that was fetched
+// targetOf resolves a Location, which is relative to the URL that was fetched
 // (RFC 9110 section 10.2.2).
-func (c *Crawl) target(from weburl.URL, location string) (weburl.URL, error) {
+func targetOf(from weburl.URL, location string) (weburl.URL, error) {
 	if location == "" {
 		return weburl.URL{}, errNoLocation
 	}

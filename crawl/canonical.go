@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -15,23 +16,26 @@ const maxCanonicals = 10
 // canonical is the URL under which the page wants to be indexed, "" for its own.
 // Canonicals outside the space, those that lead back to the page, and those that
 // are known to be no document are ignored.
-func (c *Crawl) canonical(ctx context.Context, lease *scheduler.Lease, p extract.Page) (string, scheduler.Link, error) {
+func (v *visit) canonical(ctx context.Context, p extract.Page) (string, scheduler.Link, error) {
 	if p.Canonical == "" {
 		return "", scheduler.Link{}, nil
 	}
-	u, err := base(lease.URL, p).Resolve(p.Canonical)
-	if err != nil || u.Key() == lease.Key {
+	u, err := base(v.lease.URL, p).Resolve(p.Canonical)
+	if err != nil {
+		return "", scheduler.Link{}, nil //nolint:nilerr // what is no URL is no canonical
+	}
+	link, verdict, ok := v.policy.link(crawlspace.Link{URL: u, Host: v.spelling(p.Canonical, u), Depth: int(v.lease.Record.Depth) + 1})
+	if !ok || link.URL.Key() == v.lease.Key {
 		return "", scheduler.Link{}, nil
 	}
-	link, ok := c.judge.link(u)
-	if !ok || !c.judge.decide(u).Index {
+	if indexed, _ := v.policy.indexes(&verdict); !indexed {
 		return "", scheduler.Link{}, nil
 	}
-	end, err := c.canonicalEnd(ctx, u, lease.Key)
+	end, err := v.canonicalEnd(ctx, link.URL, v.lease.Key)
 	if err != nil || end == noDocument || end == leadsBack {
 		return "", scheduler.Link{}, err
 	}
-	return u.String(), link, nil
+	return link.URL.String(), link, nil
 }
 
 // chainEnd is what a chain of canonicals and redirects comes to.
@@ -76,37 +80,37 @@ func (c *Crawl) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 // reconsider fetches a page again whose canonical came to nothing after it was
 // taken for a duplicate: this one, if its canonical leads back to it (both were
 // in flight), or the one that named this one, if this is no document.
-func (c *Crawl) reconsider(ctx context.Context, lease *scheduler.Lease, r *scheduler.Result) error {
+func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
 	if r.DuplicateOf != "" {
 		u, err := weburl.Parse(r.DuplicateOf)
 		if err != nil {
 			return err
 		}
-		if end, err := c.canonicalEnd(ctx, u, lease.Key); err != nil || end != leadsBack {
+		if end, err := v.canonicalEnd(ctx, u, v.lease.Key); err != nil || end != leadsBack {
 			return err
 		}
-		return c.requeue(ctx, lease.URL)
+		return v.requeue(ctx, v.lease.URL)
 	}
-	if r.Document != nil || r.Excluded != nil || r.Redirect != nil || lease.Record.Settled || lease.Record.Referrer == "" {
+	if r.Document != nil || r.Excluded != nil || r.Redirect != nil || v.lease.Record.Settled || v.lease.Record.Referrer == "" {
 		return nil
 	}
-	u, err := weburl.Parse(lease.Record.Referrer)
+	u, err := weburl.Parse(v.lease.Record.Referrer)
 	if err != nil {
 		return nil //nolint:nilerr // a referrer that is no URL names no page
 	}
-	referrer, err := c.store.Lookup(ctx, u.Key())
-	if errors.Is(err, scheduler.ErrNotFound) || err == nil && referrer.DuplicateOf != lease.URL.String() {
+	referrer, err := v.store.Lookup(ctx, u.Key())
+	if errors.Is(err, scheduler.ErrNotFound) || err == nil && referrer.DuplicateOf != v.lease.URL.String() {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return c.requeue(ctx, u)
+	return v.requeue(ctx, u)
 }
 
 // requeue sends a known URL through the fifos once more.
 func (c *Crawl) requeue(ctx context.Context, u weburl.URL) error {
-	link, ok := c.judge.link(u)
+	link, _, ok := c.judge.current.Load().link(crawlspace.Link{URL: u})
 	if !ok {
 		return nil
 	}

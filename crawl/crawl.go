@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/push"
@@ -35,14 +38,16 @@ type Store interface {
 
 // Crawl is one Crawler element at work. Its methods may be called at once.
 type Crawl struct {
-	settings Settings
+	name     string
+	workers  int
 	log      *slog.Logger
 	store    Store
 	frontier *scheduler.Frontier
 	judge    *judge
-	robots   *robots.Cache
-	fetcher  *fetcher.Fetcher
+	pass     *pass
 	relay    *push.Relay
+
+	replacing sync.Mutex // held while a policy is replaced
 
 	requests, pages, bytes atomic.Int64
 	pace                   pace
@@ -86,29 +91,51 @@ type Once struct {
 
 // New puts a crawl together. It owns none of store and relay's targets.
 func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *slog.Logger) (*Crawl, error) {
-	judge, err := newJudge(ctx, s.Rules, store)
+	p, err := storedPolicy(ctx, s, store)
 	if err != nil {
 		return nil, err
 	}
-	s.Frontier.DeletionBody = deletionBody
-	for _, root := range s.Rules.Roots {
-		s.Fetcher.Exempt = append(s.Fetcher.Exempt, net.JoinHostPort(root.URL.Host(), root.URL.Port()))
-	}
 	stopping, stop := context.WithCancel(context.Background())
-	return &Crawl{
-		stopping: stopping, stop: stop, settings: s, log: log, store: store, judge: judge, relay: relay,
-		frontier: scheduler.New(store, s.Frontier, log),
-		robots:   robots.NewCache(store, s.Robots),
-		fetcher:  fetcher.New(s.Fetcher, log),
-	}, nil
+	c := &Crawl{
+		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
+		judge: newJudge(p), pass: newPass(store),
+	}
+	c.equip(p)
+	c.frontier = scheduler.New(store, frontierSettings(s), log)
+	return c, nil
+}
+
+// equip gives a policy what fetches pages by its settings.
+func (c *Crawl) equip(p *policy) {
+	s := p.settings.Fetcher
+	s.Exempt = slices.Clone(s.Exempt)
+	for _, root := range p.settings.Rules.Roots {
+		s.Exempt = append(s.Exempt, net.JoinHostPort(root.URL.Host(), root.URL.Port()))
+	}
+	s.Judge = c.judgeAddress
+	p.fetcher, p.robots = fetcher.New(s, c.log), robots.NewCache(c.store, p.settings.Robots)
+}
+
+// judgeAddress asks the address rules in force about an address that is to be dialled.
+func (c *Crawl) judgeAddress(a netip.Addr) (allowed, matched bool, words string) {
+	allowed, matched, reason := c.judge.current.Load().space.Addresses().Judge(a)
+	if matched {
+		words = reason.String()
+	}
+	return allowed, matched, words
+}
+
+func frontierSettings(s Settings) scheduler.Settings {
+	s.Frontier.DeletionBody = deletionBody
+	return s.Frontier
 }
 
 // Run crawls until ctx ends (then at once), Stop was called (then after the
 // pages in flight), or what once asks for is done. The order of stopping stands
 // here: workers, outbox, frontier and relay. It is called once.
 func (c *Crawl) Run(ctx context.Context, once Once) error {
-	defer c.fetcher.Close()
-	if err := c.addRoots(ctx); err != nil {
+	defer func() { c.judge.current.Load().fetcher.Close() }()
+	if err := c.start(ctx); err != nil {
 		return err
 	}
 	background, stopBackground := context.WithCancel(ctx)
@@ -117,6 +144,8 @@ func (c *Crawl) Run(ctx context.Context, once Once) error {
 	owners.Go(func() error { return c.frontier.Run(background) })
 	owners.Go(func() error { return c.relay.Run(background) })
 	owners.Go(func() error { return c.pace.run(background, c) })
+	owners.Go(func() error { return c.rejudge(background) })
+	owners.Go(func() error { return c.watchRejectList(background) })
 
 	// A component that fails ends the crawl, or it would stand still unseen.
 	err := c.runWorkers(background, once)
@@ -136,7 +165,7 @@ func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 	workers, ctx := errgroup.WithContext(ctx)
 	tickets := &tickets{limited: once.MaxPages > 0}
 	tickets.left.Store(once.MaxPages)
-	for range max(c.settings.Workers, 1) {
+	for range c.workers {
 		workers.Go(func() error { return c.work(ctx, tickets) })
 	}
 	watching, stopWatching := context.WithCancel(ctx)
@@ -144,7 +173,7 @@ func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 	var watch errgroup.Group
 	if once.Drain || once.MaxPages > 0 {
 		watch.Go(func() error {
-			if err := c.frontier.Drained(watching); err != nil {
+			if err := c.drained(watching); err != nil {
 				return ignoreStop(err)
 			}
 			c.frontier.Stop()
@@ -154,6 +183,34 @@ func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 	err := workers.Wait()
 	stopWatching()
 	return errors.Join(err, watch.Wait())
+}
+
+// start does what comes before the first page. The reload of the roots and the
+// judging of stored URLs exclude each other.
+func (c *Crawl) start(ctx context.Context) error {
+	c.replacing.Lock()
+	defer c.replacing.Unlock()
+	p := c.judge.current.Load()
+	if err := c.pass.open(ctx, p); err != nil {
+		return err
+	}
+	return c.addRoots(ctx, p)
+}
+
+// drained waits until all stored URLs are judged and nothing is left to crawl.
+func (c *Crawl) drained(ctx context.Context) error {
+	for {
+		if err := c.passed(ctx); err != nil {
+			return err
+		}
+		if err := c.frontier.Drained(ctx); err != nil {
+			return err
+		}
+		// The last page may have moved a site.
+		if s, _ := c.pass.status(); s.Done {
+			return nil
+		}
+	}
 }
 
 // Stop takes no new URL; Run ends when the pages in flight are committed.
@@ -187,16 +244,16 @@ func ignoreStop(err error) error {
 }
 
 // addRoots puts the configured roots in; known ones are not crawled sooner for it.
-func (c *Crawl) addRoots(ctx context.Context) error {
+func (c *Crawl) addRoots(ctx context.Context, p *policy) error {
 	var links []scheduler.Link
-	for _, root := range c.judge.roots() {
-		d := c.judge.decide(root.URL)
-		if !d.Crawl() {
-			c.log.Warn("a root is not crawled: the rules ignore it", "url", root.URL.String(),
-				"by", c.judge.exclusion(root.URL).Words)
+	for _, root := range p.roots {
+		l, v, ok := p.link(crawlspace.Link{URL: root.URL})
+		if !ok {
+			c.log.Warn("a root is not crawled: the rules exclude it", "url", root.URL.String(), "by", p.words(&v))
 			continue
 		}
-		links = append(links, scheduler.Link{URL: root.URL, Root: true, Fifo: fifoOf(d), Shift: int8(d.Shift)})
+		l.Root = true
+		links = append(links, l)
 	}
 	_, err := c.frontier.Add(ctx, links, false)
 	return err
@@ -204,7 +261,7 @@ func (c *Crawl) addRoots(ctx context.Context) error {
 
 // RootsFailed returns ErrNoRoot if there are roots and the last answer of each was bad.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
-	roots := c.judge.roots()
+	roots := c.judge.current.Load().roots
 	if len(roots) == 0 {
 		return nil
 	}

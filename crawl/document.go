@@ -23,46 +23,50 @@ import (
 )
 
 // index puts the page's document into the result, or the reason why it has none.
-func (c *Crawl) index(ctx context.Context, lease *scheduler.Lease, d actionrules.Decision, response *fetcher.Response,
-	p extract.Page, directives extract.Directives, result *scheduler.Result,
+func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract.Page, read bool,
+	directives extract.Directives, result *scheduler.Result,
 ) error {
-	other, link, err := c.canonical(ctx, lease, p)
+	other, link, err := v.canonical(ctx, p)
 	if err != nil {
 		return err
 	}
 	if other != "" {
 		result.DuplicateOf, result.NoDocument = other, "its canonical is "+other
-		link.Depth, link.Referrer = lease.Record.Depth+1, lease.URL.String()
+		link.Referrer = v.lease.URL.String()
 		result.Links = append(result.Links, link)
 		return nil
 	}
-	document := c.document(lease, d, response, p, directives)
-	sum := documentHash(document)
+	document := v.document(response, p, directives)
+	var unread []byte
+	if !read {
+		unread = response.Body
+	}
+	sum := documentHash(document, unread)
 	document.Hash = hex.EncodeToString(sum[:])
 	body, err := json.Marshal(document)
 	if err != nil {
 		return err
 	}
-	result.Document = &scheduler.Document{Body: body, Hash: sum, Source: d.Source}
+	result.Document = &scheduler.Document{Body: body, Hash: sum, Source: v.verdict.decision.Source}
 	return nil
 }
 
 // document is the page as the indexer gets it, without its hash.
-func (c *Crawl) document(lease *scheduler.Lease, d actionrules.Decision, response *fetcher.Response, p extract.Page, directives extract.Directives) push.Document {
+func (v *visit) document(response *fetcher.Response, p extract.Page, directives extract.Directives) push.Document {
 	contentType, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err != nil {
 		contentType = ""
 	}
 	document := push.Document{
-		URL: lease.URL.String(), Source: d.Source, Title: title(p, lease.URL), Text: p.Text,
+		URL: v.lease.URL.String(), Source: v.verdict.decision.Source, Title: title(p, v.lease.URL), Text: p.Text,
 		ContentType: contentType, Charset: p.Charset, Language: p.Language,
-		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(lease.Record.Depth), Referrer: lease.Record.Referrer,
-		Metas: metas(lease, d, p, directives),
+		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
+		Metas: metas(v.lease, v.verdict.decision, p, directives),
 	}
 	if at, err := http.ParseTime(response.Header.Get("Last-Modified")); err == nil {
 		document.LastModified = at.UTC().Format(time.RFC3339)
 	}
-	if c.settings.PushContent && !directives.NoArchive {
+	if v.settings.PushContent && !directives.NoArchive {
 		document.Content = response.Body
 	}
 	return document
@@ -122,14 +126,16 @@ func title(p extract.Page, u weburl.URL) string {
 }
 
 // documentHash covers what makes a document another one: title, text, metas,
-// content type, language and source, not times, referrers or markup.
-func documentHash(d push.Document) [16]byte {
+// content type, language and source, not times, referrers or markup; and the bytes
+// of a body of which nothing else is known.
+func documentHash(d push.Document, unread []byte) [16]byte {
 	h := sha256.New()
 	writeParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)
 	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
 		writeParts(h, name)
 		writeParts(h, d.Metas[name]...)
 	}
+	h.Write(unread)
 	return [16]byte(h.Sum(nil))
 }
 

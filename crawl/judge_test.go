@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -21,7 +22,7 @@ func TestRedirectKeepsTheShift(t *testing.T) {
 		DefaultAccept: true, DefaultIndex: true, DefaultFollow: true,
 		Rules: []actionrules.Rule{priority("/normal", 0), priority("/low", 2)},
 	}
-	j, err := newJudge(t.Context(), rules, storetest.NewMemory())
+	p, err := storedPolicy(t.Context(), Settings{Rules: rules}, storetest.NewMemory())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestRedirectKeepsTheShift(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, ok := j.redirectLink(u, tt.source)
+		l, ok := p.redirectLink(crawlspace.Link{URL: u}, tt.source)
 		if !ok || l.Shift != tt.want {
 			t.Errorf("target %s of a source with shift %d: shift %d (crawled %v), want %d", tt.path, tt.source, l.Shift, ok, tt.want)
 		}

@@ -1,6 +1,9 @@
 package crawl
 
 import (
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -24,28 +27,31 @@ func base(page weburl.URL, p extract.Page) weburl.Base {
 
 // links judges the references of a page: the ones that the rules crawl, each
 // once, in page order.
-func (c *Crawl) links(lease *scheduler.Lease, p extract.Page) []scheduler.Link {
-	b := base(lease.URL, p)
+func (v *visit) links(p extract.Page) []scheduler.Link {
+	b := base(v.lease.URL, p)
 	links := make([]scheduler.Link, 0, len(p.Links))
 	seen := make(map[string]struct{}, len(p.Links)+1)
-	seen[lease.URL.String()] = struct{}{}
-	referrer := lease.URL.String()
+	seen[v.lease.URL.String()] = struct{}{}
+	isNew := func(u weburl.URL) bool {
+		n := len(seen)
+		seen[u.String()] = struct{}{}
+		return len(seen) > n
+	}
+	referrer, depth := v.lease.URL.String(), int(v.lease.Record.Depth)+1
 	add := func(href string) {
 		u, err := b.Resolve(href)
-		if err != nil {
+		if err != nil || !isNew(u) {
 			return // mailto:, javascript: and what is no URL at all are no links
 		}
-		if _, ok := seen[u.String()]; ok {
-			return
-		}
-		seen[u.String()] = struct{}{}
-		if l, ok := c.judge.link(u); ok {
-			l.Depth, l.Referrer = lease.Record.Depth+1, referrer
+		l, _, ok := v.policy.link(crawlspace.Link{URL: u, Host: v.spelling(href, u), Depth: depth})
+		// Of URLs that differ in what the query filter drops, the first counts.
+		if ok && (l.URL.String() == u.String() || isNew(l.URL)) {
+			l.Referrer = referrer
 			links = append(links, l)
 		}
 	}
 	for _, l := range p.Links {
-		if !l.NoFollow || c.settings.IgnoreNoFollow {
+		if !l.NoFollow || v.settings.IgnoreNoFollow {
 			add(l.Href)
 		}
 	}
@@ -53,6 +59,31 @@ func (c *Crawl) links(lease *scheduler.Lease, p extract.Page) []scheduler.Link {
 		add(p.Refresh)
 	}
 	return links
+}
+
+// spelling is the host of u as a reference on the page spells it, or, where it
+// names none, as the page's own was; it may be empty.
+func (v *visit) spelling(href string, u weburl.URL) string {
+	if host := hostIn(href); host != "" || u.Host() != v.lease.URL.Host() {
+		return host
+	}
+	return v.lease.Record.HostSpelling
+}
+
+// hostIn is the host that a reference spells, "" if it names none.
+func hostIn(href string) string {
+	_, rest, ok := strings.Cut(href, "//")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, `/\?#`); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if i := strings.LastIndexByte(rest, ':'); i >= 0 && !strings.HasSuffix(rest, "]") {
+		rest = rest[:i]
+	}
+	return strings.Trim(rest, "[]")
 }
 
 // isItself says whether a meta refresh only loads the page again.

@@ -65,49 +65,57 @@ func RulesInForce(ctx context.Context, rules actionrules.RuleSet, store schedule
 // page from is, because that redirects there. It does nothing if from is no
 // site's home page, or if the target lies in a root's site already, as
 // http://www.example.com/ in that of http://example.com/.
-func (j *judge) moveSite(ctx context.Context, from, to weburl.URL, store scheduler.Store) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	root := j.rootOf(from)
-	if root == "" || j.engine.Load().Explain(to).Start.Site >= 0 {
+func (c *Crawl) moveSite(ctx context.Context, from, to weburl.URL) error {
+	if c.judge.current.Load().rootOf(from) == "" {
 		return nil
 	}
-	moved := maps.Clone(j.moved)
-	moved[root] = to.String()
-	return j.remember(ctx, moved, store)
+	return c.replace(ctx, func(old *policy) (*policy, error) {
+		root := old.rootOf(from)
+		if root == "" || old.engine.Explain(to).Start.Site >= 0 {
+			return old, nil
+		}
+		moved := maps.Clone(old.moved)
+		moved[root] = to.String()
+		return c.remember(ctx, old, moved)
+	})
 }
 
-// cameBack ends the move of a root whose home page is a page again.
-func (j *judge) cameBack(ctx context.Context, page weburl.URL, store scheduler.Store) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if _, ok := j.moved[page.String()]; !ok {
-		return nil
+// cameBack ends the move of a root whose home page is a page again, and says
+// whether it was one.
+func (c *Crawl) cameBack(ctx context.Context, page weburl.URL) (bool, error) {
+	if _, ok := c.judge.current.Load().moved[page.String()]; !ok {
+		return false, nil
 	}
-	moved := maps.Clone(j.moved)
-	delete(moved, page.String())
-	return j.remember(ctx, moved, store)
+	return true, c.replace(ctx, func(old *policy) (*policy, error) {
+		if _, ok := old.moved[page.String()]; !ok {
+			return old, nil
+		}
+		moved := maps.Clone(old.moved)
+		delete(moved, page.String())
+		return c.remember(ctx, old, moved)
+	})
 }
 
-// remember stores the moves and puts them in force.
-func (j *judge) remember(ctx context.Context, moved moves, store scheduler.Store) error {
+// remember stores the moves and makes the policy with them.
+func (c *Crawl) remember(ctx context.Context, old *policy, moved moves) (*policy, error) {
+	p, err := newPolicy(old.settings, moved)
+	if err != nil {
+		return nil, err
+	}
+	p.fetcher, p.robots = old.fetcher, old.robots
 	saved, err := json.Marshal(moved)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := store.SetValue(ctx, movedSites, saved); err != nil {
-		return err
-	}
-	j.moved = moved
-	return j.compile()
+	return p, c.store.SetValue(ctx, movedSites, saved)
 }
 
 // rootOf is the configured root whose home page u is, at its own place or where
 // it moved to; "" if it is none's. A root with a path of its own is no home page.
-func (j *judge) rootOf(u weburl.URL) string {
-	for _, root := range j.rules.Roots {
+func (p *policy) rootOf(u weburl.URL) string {
+	for _, root := range p.settings.Rules.Roots {
 		name := root.URL.String()
-		if root.Site && root.URL.PathAndQuery() == "/" && (name == u.String() || j.moved[name] == u.String()) {
+		if root.Site && root.URL.PathAndQuery() == "/" && (name == u.String() || p.moved[name] == u.String()) {
 			return name
 		}
 	}

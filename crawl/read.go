@@ -15,17 +15,18 @@ var (
 )
 
 // extract reads a body by its type. A type that nothing reads yet gives a page
-// without text: it is indexed by its URL and metas alone.
-func (c *Crawl) extract(r *fetcher.Response) (extract.Page, error) {
+// without text and read false: it is indexed by its URL and metas alone.
+func (v *visit) extract(r *fetcher.Response) (p extract.Page, read bool, err error) {
 	contentType := r.Header.Get("Content-Type")
 	switch {
 	case extract.IsHTML(contentType, r.Body):
-		return extract.HTML(r.Body, contentType, extract.Options{Agent: c.settings.RobotsAgent})
+		p, err = extract.HTML(r.Body, contentType, extract.Options{Agent: v.settings.RobotsAgent})
 	case strings.HasPrefix(contentType, "text/plain"):
-		return extract.Text(r.Body, contentType)
+		p, err = extract.Text(r.Body, contentType)
 	default:
-		return extract.Page{}, nil
+		return p, false, nil
 	}
+	return p, true, err
 }
 
 // count keeps the figures of the crawl's pace.

@@ -1,7 +1,10 @@
 package crawl
 
 import (
+	"time"
+
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -14,6 +17,12 @@ type Settings struct {
 	// Workers fetch and read pages; at least 1 (nthreads).
 	Workers int
 	Rules   actionrules.RuleSet
+	// Space are the gates before the rules; the zero value has none.
+	Space crawlspace.Settings
+	// ReadRejectList, if not nil, reads the reject list anew, nil for none. It is
+	// called every RejectListEvery (60 s if 0), and what it gives holds from then on.
+	ReadRejectList  func() (*crawlspace.File, error)
+	RejectListEvery time.Duration
 
 	IgnoreRobots   bool // ignoreRobotsTxt
 	IgnoreNoFollow bool // page and link directives

@@ -120,7 +120,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Store) (Stat
 
 // Status tells how the crawl stands.
 func (c *Crawl) Status(ctx context.Context) (Status, error) {
-	s, err := StoredStatus(ctx, c.settings.Name, c.store)
+	s, err := StoredStatus(ctx, c.name, c.store)
 	if err != nil {
 		return s, err
 	}

@@ -3,7 +3,7 @@ package crawl
 import (
 	"context"
 
-	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -46,19 +46,20 @@ func (q storeQueue) add(ctx context.Context, links []scheduler.Link) (int, error
 // Submit puts URLs into the fifo of the user's roots, known ones too. They pass
 // the rules like links.
 func (c *Crawl) Submit(ctx context.Context, urls []string) ([]Submitted, error) {
-	return submit(ctx, c.judge, frontierQueue{c.frontier}, urls)
+	return submit(ctx, c.judge.current.Load(), frontierQueue{c.frontier}, urls)
 }
 
-// Submit does what Crawl.Submit does with a store that no crawl has open.
-func Submit(ctx context.Context, rules actionrules.RuleSet, store scheduler.Store, urls []string) ([]Submitted, error) {
-	j, err := newJudge(ctx, rules, store)
+// Submit does what Crawl.Submit does with a store that no crawl has open. Of the
+// settings only rules and crawl space count.
+func Submit(ctx context.Context, s Settings, store scheduler.Store, urls []string) ([]Submitted, error) {
+	p, err := storedPolicy(ctx, s, store)
 	if err != nil {
 		return nil, err
 	}
-	return submit(ctx, j, storeQueue{store}, urls)
+	return submit(ctx, p, storeQueue{store}, urls)
 }
 
-func submit(ctx context.Context, j *judge, q queue, urls []string) ([]Submitted, error) {
+func submit(ctx context.Context, p *policy, q queue, urls []string) ([]Submitted, error) {
 	out := make([]Submitted, 0, len(urls))
 	for _, raw := range urls {
 		s := Submitted{URL: raw}
@@ -68,14 +69,15 @@ func submit(ctx context.Context, j *judge, q queue, urls []string) ([]Submitted,
 			out = append(out, s)
 			continue
 		}
-		s.Canonical = u.String()
-		d := j.decide(u)
-		if !d.Crawl() {
-			s.Result, s.Words = SubmitIgnored, j.exclusion(u).Words
+		l, v, ok := p.link(crawlspace.Link{URL: u, Host: hostIn(raw)})
+		s.Canonical = v.url.String()
+		if !ok {
+			s.Result, s.Words = SubmitIgnored, p.words(&v)
 			out = append(out, s)
 			continue
 		}
-		l := scheduler.Link{URL: u, Root: true, Shift: int8(d.Shift), Fifo: scheduler.SourceFor(d.Index, d.Follow, d.Shift, true)}
+		d := &v.decision
+		l.Root, l.Fifo = true, scheduler.SourceFor(d.Index, d.Follow, d.Shift, true)
 		n, err := q.add(ctx, []scheduler.Link{l})
 		if err != nil {
 			return out, err
@@ -93,4 +95,4 @@ func submit(ctx context.Context, j *judge, q queue, urls []string) ([]Submitted,
 func (c *Crawl) Store() scheduler.Store { return c.store }
 
 // Name is the Crawler's.
-func (c *Crawl) Name() string { return c.settings.Name }
+func (c *Crawl) Name() string { return c.name }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
-	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -62,7 +63,7 @@ const outboxPause = 200 * time.Millisecond
 // awaitOutbox waits while the outbox holds as much as it may: an indexer that is
 // down must not fill the disk.
 func (c *Crawl) awaitOutbox(ctx context.Context) error {
-	limit := uint64(max(c.settings.OutboxMaxBytes, 0))
+	limit := uint64(max(c.judge.current.Load().settings.OutboxMaxBytes, 0))
 	if limit == 0 || c.store.OutboxBytes() < limit {
 		return nil
 	}
@@ -81,67 +82,119 @@ func (c *Crawl) awaitOutbox(ctx context.Context) error {
 	return nil
 }
 
+// visit is one lease on its way, with the rules that it began under.
+type visit struct {
+	*Crawl
+	*policy
+	lease   *scheduler.Lease
+	verdict verdict
+	// indexed says that the rules let the page be a document; if not, unindexed
+	// says why.
+	indexed   bool
+	unindexed string
+}
+
 // page takes one lease through all stages: rules, robots.txt, fetch, read,
 // judge the links, complete. It says whether the page itself was asked for.
 func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease) (fetched bool, err error) {
-	decision := c.judge.decide(lease.URL)
-	if !decision.Crawl() {
-		return false, c.complete(ctx, lease, scheduler.Result{Excluded: c.judge.exclusion(lease.URL)})
+	began := c.judge.begin()
+	defer c.judge.end(began)
+	v := &visit{Crawl: c, policy: began, lease: lease}
+	fetched, err = v.page(ctx)
+	if again := c.judgeAgain(context.WithoutCancel(ctx), began, lease.Key); again != nil {
+		err = errors.Join(err, again, c.passAgain(context.WithoutCancel(ctx)))
 	}
-	decided := fifoOf(decision)
+	return fetched, err
+}
 
-	excluded, done, err := c.askRobots(ctx, lease)
+func (v *visit) page(ctx context.Context) (fetched bool, err error) {
+	if done, err := v.outside(ctx); done {
+		return false, err
+	}
+	v.indexed, v.unindexed = v.indexes(&v.verdict)
+
+	excluded, done, err := v.askRobots(ctx)
 	if done || err != nil {
 		return false, err
 	}
 	if excluded != nil {
-		return false, c.complete(ctx, lease, scheduler.Result{Excluded: excluded, Decided: decided})
+		return false, v.complete(ctx, scheduler.Result{Excluded: excluded})
 	}
 
-	request := c.request(lease, decision)
-	response, err := c.fetcher.Fetch(ctx, request)
+	response, err := v.fetcher.Fetch(ctx, v.request())
 	if err != nil {
-		return true, c.failed(ctx, lease, decided, err)
+		return true, v.failed(ctx, err)
 	}
-	c.count(response)
+	v.count(response)
 
 	result := answer(response)
-	result.Decided = decided
 	switch {
-	case response.Status == 200:
-		err = c.read(ctx, lease, decision, response, &result)
+	case response.Status == http.StatusOK:
+		err = v.read(ctx, response, &result)
 	case isRedirect(response.Status):
-		err = c.redirect(ctx, lease, response.Header.Get("Location"), response.Status, &result)
+		err = v.redirect(ctx, response.Header.Get("Location"), response.Status, &result)
 	}
 	if err != nil {
-		c.frontier.GiveBack(lease, true, time.Time{})
+		v.frontier.GiveBack(v.lease, true, time.Time{})
 		return true, err
 	}
-	return true, c.complete(ctx, lease, result)
+	return true, v.complete(ctx, result)
+}
+
+// outside judges the lease's URL again, and completes it if it is outside now, or
+// if the query filter gives it another name, which is made known then.
+func (v *visit) outside(ctx context.Context) (done bool, err error) {
+	link := recorded(v.lease.URL, &v.lease.Record)
+	v.verdict = v.judgeLink(link)
+	renamed := v.verdict.url.Key() != v.lease.Key
+	if v.verdict.inside() && !renamed {
+		return false, nil
+	}
+	if v.verdict.inside() {
+		link.URL = v.verdict.url
+		if l, _, ok := v.policy.link(link); ok {
+			l.Referrer = v.lease.Record.Referrer
+			if _, err := v.frontier.Add(ctx, []scheduler.Link{l}, false); err != nil {
+				v.frontier.GiveBack(v.lease, false, time.Time{})
+				return true, err
+			}
+		}
+		v.verdict.rename()
+	}
+	return true, v.complete(ctx, scheduler.Result{Excluded: v.policy.exclusion(&v.verdict)})
+}
+
+// adopt goes on by the rules in force now, where they let the page in.
+func (v *visit) adopt() {
+	p := v.judge.current.Load()
+	if verdict := p.judgeLink(recorded(v.lease.URL, &v.lease.Record)); verdict.inside() {
+		v.policy, v.verdict = p, verdict
+		v.indexed, v.unindexed = p.indexes(&verdict)
+	}
 }
 
 // askRobots returns an exclusion if robots.txt forbids the lease's URL. done
 // says that the lease was handed back: robots.txt had to be fetched first, and
 // the host's pause comes between that and the page.
-func (c *Crawl) askRobots(ctx context.Context, lease *scheduler.Lease) (excluded *scheduler.Exclusion, done bool, err error) {
-	if c.settings.IgnoreRobots {
+func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, done bool, err error) {
+	if v.settings.IgnoreRobots {
 		return nil, false, nil
 	}
-	verdict, err := c.robots.Verdict(ctx, c.settings.RobotsAgent, lease.URL)
+	verdict, err := v.robots.Verdict(ctx, v.settings.RobotsAgent, v.lease.URL)
 	if err != nil {
-		c.frontier.GiveBack(lease, false, time.Time{})
+		v.frontier.GiveBack(v.lease, false, time.Time{})
 		return nil, true, err
 	}
 	switch verdict.State {
 	case robots.NeedsFetch:
-		return nil, true, c.fetchRobots(ctx, lease, verdict)
+		return nil, true, v.fetchRobots(ctx, verdict)
 	case robots.Unreachable:
-		return nil, true, c.frontier.Wait(ctx, lease, verdict.Until, "robots.txt cannot be had")
+		return nil, true, v.frontier.Wait(ctx, v.lease, verdict.Until, "robots.txt cannot be had")
 	case robots.Disallowed:
 		return &scheduler.Exclusion{Words: "robots.txt forbids it"}, false, nil
 	}
 	if verdict.CrawlDelay > 0 {
-		c.frontier.Delay(lease.Place.Host, verdict.CrawlDelay)
+		v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
 	}
 	return nil, false, nil
 }
@@ -151,33 +204,42 @@ const robotsPause = 100 * time.Millisecond
 
 // fetchRobots fetches robots.txt and hands the lease back: the host's pause comes
 // between that and the page.
-func (c *Crawl) fetchRobots(ctx context.Context, lease *scheduler.Lease, verdict robots.Verdict) error {
-	if _, taken := c.robotsInFlight.LoadOrStore(lease.Place.Host, nil); taken {
-		c.frontier.GiveBack(lease, false, time.Now().Add(robotsPause))
+func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) error {
+	host := v.lease.Place.Host
+	if _, taken := v.robotsInFlight.LoadOrStore(host, nil); taken {
+		v.frontier.GiveBack(v.lease, false, time.Now().Add(robotsPause))
 		return nil
 	}
-	defer c.robotsInFlight.Delete(lease.Place.Host)
-	response, err := c.fetcher.Fetch(ctx, verdict.Request())
+	defer v.robotsInFlight.Delete(host)
+	response, err := v.fetcher.Fetch(ctx, verdict.Request())
 	if err == nil {
-		c.requests.Add(1)
+		v.requests.Add(1)
 	}
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("robots.txt cannot be had", "host", lease.Place.Origin, "error", err)
+		v.log.Warn("robots.txt cannot be had", "host", v.lease.Place.Origin, "error", err)
 	}
-	if e, ok := errors.AsType[*fetcher.Error](err); ok && (e.Fault == fetcher.DNSNotFound || e.Fault == fetcher.AddressFault) {
+	if e, ok := errors.AsType[*fetcher.Error](err); ok && noHost(e.Fault) {
 		// There is no such host, or none that may be asked: so it is for the page.
-		return c.failed(ctx, lease, lease.Record.Fifo, err)
+		return v.failed(ctx, err)
 	}
-	err = c.robots.Record(context.WithoutCancel(ctx), lease.URL, response, err)
-	c.frontier.GiveBack(lease, true, time.Time{})
+	err = v.robots.Record(context.WithoutCancel(ctx), v.lease.URL, response, err)
+	v.frontier.GiveBack(v.lease, true, time.Time{})
 	return err
 }
 
+// noHost says that a fault is none of the URL's but of its host's name or addresses.
+func noHost(f fetcher.Fault) bool {
+	return f == fetcher.DNSNotFound || f == fetcher.AddressFault || f == fetcher.AddressForbidden
+}
+
 // request is conditional where an unchanged answer would be enough: the page was
-// good before, and what the rules want of it has been done.
-func (c *Crawl) request(lease *scheduler.Lease, d actionrules.Decision) fetcher.Request {
-	r, q := lease.Record, fetcher.Request{URL: lease.URL}
-	if c.settings.Unconditional || r.Class != scheduler.OK || d.Index != r.Indexed || (d.Index && d.Source != r.PushedSource) {
+// good before, by the rules in force, and what they want of it has been done.
+func (v *visit) request() fetcher.Request {
+	r, d := &v.lease.Record, &v.verdict.decision
+	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
+	switch {
+	case v.settings.Unconditional, r.Class != scheduler.OK, r.RulesVersion != v.version,
+		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource:
 		return q
 	}
 	q.ETag, q.LastModified = r.ETag, r.LastModified
@@ -187,62 +249,84 @@ func (c *Crawl) request(lease *scheduler.Lease, d actionrules.Decision) fetcher.
 	return q
 }
 
+// refuse leaves the body of an answer unread whose MIME type is excluded.
+func (v *visit) refuse(status int, header http.Header) bool {
+	return status == http.StatusOK && !v.mime(header).Allowed
+}
+
+func (v *visit) mime(header http.Header) crawlspace.Verdict {
+	return v.space.JudgeMIME(recorded(v.lease.URL, &v.lease.Record), header.Get("Content-Type"))
+}
+
 // failed completes a lease whose request got no usable answer.
-func (c *Crawl) failed(ctx context.Context, lease *scheduler.Lease, decided scheduler.Source, err error) error {
+func (v *visit) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		c.frontier.GiveBack(lease, true, time.Time{})
+		v.frontier.GiveBack(v.lease, true, time.Time{})
 		return ctx.Err()
 	}
-	c.requests.Add(1)
-	result := scheduler.Result{Fault: scheduler.Protocol, Words: err.Error(), Decided: decided}
+	v.requests.Add(1)
+	result := scheduler.Result{Fault: scheduler.Protocol, Words: err.Error()}
 	if e, ok := errors.AsType[*fetcher.Error](err); ok {
 		result.Fault = faultOf(e.Fault)
 		result.Words = e.Err.Error()
+		if e.Fault == fetcher.AddressForbidden {
+			result = scheduler.Result{Excluded: &scheduler.Exclusion{Status: StatusExcluded, Words: e.Err.Error()}}
+		}
 	}
-	return c.complete(ctx, lease, result)
+	return v.complete(ctx, result)
 }
 
 // read takes links and document out of a 200.
-func (c *Crawl) read(ctx context.Context, lease *scheduler.Lease, d actionrules.Decision, response *fetcher.Response, result *scheduler.Result) error {
-	p, err := c.extract(response)
+func (v *visit) read(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
+	if response.Refused {
+		result.NoDocument = v.mime(response.Header).Reason.String()
+		return nil
+	}
+	p, read, err := v.extract(response)
 	if err != nil {
 		result.NoDocument = "the page cannot be read: " + err.Error()
 		return nil
 	}
-	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(lease, p) {
-		return c.redirect(ctx, lease, p.Refresh, 0, result)
+	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(v.lease, p) {
+		return v.redirect(ctx, p.Refresh, 0, result)
 	}
-	if err := c.judge.cameBack(ctx, lease.URL, c.store); err != nil {
+	if back, err := v.cameBack(ctx, v.lease.URL); err != nil {
 		return err
+	} else if back {
+		v.adopt()
 	}
-	directives := p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), c.settings.RobotsAgent))
-	if d.Follow && (!directives.NoFollow || c.settings.IgnoreNoFollow) {
-		result.Links = c.links(lease, p)
+	directives := p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.settings.RobotsAgent))
+	if v.verdict.decision.Follow && (!directives.NoFollow || v.settings.IgnoreNoFollow) {
+		result.Links = v.links(p)
 	}
 	switch {
-	case !d.Index:
-		result.NoDocument = "not indexed by rule"
-	case directives.NoIndex && !c.settings.IgnoreNoIndex:
+	case !v.indexed:
+		result.NoDocument = v.unindexed
+	case directives.NoIndex && !v.settings.IgnoreNoIndex:
 		result.NoDocument = "noindex"
 	case len(response.Body) == 0:
 		result.NoDocument = "empty"
 	default:
-		return c.index(ctx, lease, d, response, p, directives, result)
+		return v.index(ctx, response, p, read, directives, result)
 	}
 	return nil
 }
 
 // complete hands the result to the frontier and writes the crawl's log line.
-func (c *Crawl) complete(ctx context.Context, lease *scheduler.Lease, r scheduler.Result) error {
-	if c.log.Enabled(ctx, slog.LevelDebug) {
-		c.log.Debug("page", "url", lease.URL.String(), "status", r.Status, "links", len(r.Links),
+func (v *visit) complete(ctx context.Context, r scheduler.Result) error {
+	if v.log.Enabled(ctx, slog.LevelDebug) {
+		v.log.Debug("page", "url", v.lease.URL.String(), "status", r.Status, "links", len(r.Links),
 			"document", r.Document != nil, "words", r.Words)
+	}
+	r.RulesVersion = v.version
+	if v.verdict.inside() {
+		r.Decided = fifoOf(v.verdict.decision)
 	}
 	// A page that was fetched is committed even while the service stops.
 	ctx = context.WithoutCancel(ctx)
-	defer c.frontier.Busy()()
-	if err := c.frontier.Complete(ctx, lease, r); err != nil {
+	defer v.frontier.Busy()()
+	if err := v.frontier.Complete(ctx, v.lease, r); err != nil {
 		return err
 	}
-	return c.reconsider(ctx, lease, &r)
+	return v.reconsider(ctx, &r)
 }

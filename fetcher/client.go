@@ -135,6 +135,10 @@ func (f *Fetcher) roundTrip(ctx context.Context, cancel context.CancelCauseFunc,
 	if v := resp.Header.Get("Retry-After"); v != "" {
 		out.RetryAfter, out.HasRetryAfter = retryAfter(v, time.Now())
 	}
+	if r.Refuse != nil && r.Refuse(out.Status, out.Header) {
+		out.Refused = true
+		return out, 0, nil
+	}
 	limit := f.settings.MaxBodyBytes
 	if r.MaxBodyBytes > 0 {
 		limit = r.MaxBodyBytes

@@ -37,6 +37,8 @@ func (f Fault) String() string {
 		return "protocol"
 	case AddressFault:
 		return "address refused"
+	case AddressForbidden:
+		return "address forbidden"
 	}
 	return "unknown"
 }
@@ -66,6 +68,9 @@ func classify(ctx context.Context, err error) Fault {
 	}
 	var refused *refusedAddress
 	if errors.As(err, &refused) {
+		if refused.rule {
+			return AddressForbidden
+		}
 		return AddressFault
 	}
 	var dns *net.DNSError

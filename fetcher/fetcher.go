@@ -20,6 +20,8 @@ type Request struct {
 	ETag, LastModified string
 	// MaxBodyBytes, if above 0, is this request's limit instead of the fetcher's.
 	MaxBodyBytes int64
+	// Refuse, if not nil, is asked before the body is read; with true it stays unread.
+	Refuse func(status int, header http.Header) bool
 }
 
 // Response is an HTTP answer whose body was read to its end or to the limit.
@@ -28,6 +30,7 @@ type Response struct {
 	Header      http.Header
 	Body        []byte     // decoded from its content encoding
 	Truncated   bool       // the body was cut at the limit
+	Refused     bool       // Request.Refuse left the body unread
 	Conditional bool       // the request carried validators
 	Address     netip.Addr // the address that answered
 	// RetryAfter is the header in either of its forms, from now; HasRetryAfter
@@ -42,15 +45,16 @@ type Fault uint8
 
 // The faults.
 const (
-	Timeout      Fault = iota + 1 // connect, TLS, first byte, idle or whole
-	Reset                         // connection reset or closed before the header was whole
-	Refused                       // connection refused
-	ShortBody                     // body ended before its Content-Length or its last chunk
-	DNSNotFound                   // NXDOMAIN
-	DNSNoAnswer                   // time-out or server failure of DNS
-	TLSFault                      // handshake, certificate
-	Protocol                      // not HTTP, bad framing or encoding, oversized header
-	AddressFault                  // the judge refused the address
+	Timeout          Fault = iota + 1 // connect, TLS, first byte, idle or whole
+	Reset                             // connection reset or closed before the header was whole
+	Refused                           // connection refused
+	ShortBody                         // body ended before its Content-Length or its last chunk
+	DNSNotFound                       // NXDOMAIN
+	DNSNoAnswer                       // time-out or server failure of DNS
+	TLSFault                          // handshake, certificate
+	Protocol                          // not HTTP, bad framing or encoding, oversized header
+	AddressFault                      // the built-in guard refused the address
+	AddressForbidden                  // Settings.Judge forbade all addresses of the host
 )
 
 // Error is a request that got no usable answer.

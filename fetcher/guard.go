@@ -2,9 +2,11 @@ package fetcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"syscall"
 )
 
@@ -12,45 +14,93 @@ import (
 // address that is really dialled, after DNS, so that no name can lead to what
 // its owner must not reach (server-side request forgery, DNS rebinding).
 type dialer struct {
-	strict, exempting net.Dialer
-	exempt            map[string]bool // "host:port" as dialled
+	net    net.Dialer
+	exempt map[string]bool // "host:port" as dialled
+	judge  func(netip.Addr) (allowed, matched bool, words string)
 }
 
 func newDialer(s Settings) *dialer {
-	d := &dialer{exempt: make(map[string]bool, len(s.Exempt))}
+	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge}
 	for _, hostPort := range s.Exempt {
 		if host, port, err := net.SplitHostPort(hostPort); err == nil {
 			hostPort = net.JoinHostPort(host, port)
 		}
 		d.exempt[hostPort] = true
 	}
-	d.strict = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Resolver, Control: control(false)}
-	d.exempting = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Resolver, Control: control(true)}
+	d.net = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Resolver}
 	return d
 }
 
+// dial tries the addresses of a host until one that may be dialled answers.
 func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
-	use := &d.strict
-	if d.exempt[hostPort] {
-		use = &d.exempting
-	}
+	try := attempt{dialer: d, exempt: d.exempt[hostPort]}
+	use := d.net
+	use.Control = try.control
 	conn, err := use.DialContext(ctx, network, hostPort)
 	if err != nil {
-		return nil, &dialError{err}
+		return nil, &dialError{try.reason(err)}
 	}
 	return &watchedConn{Conn: conn}, nil
 }
 
-func control(exempt bool) func(network, address string, _ syscall.RawConn) error {
-	return func(_, address string, _ syscall.RawConn) error {
-		dialled, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return &refusedAddress{address, "no IP address"}
-		}
-		if why := refusal(dialled.Addr(), exempt); why != "" {
-			return &refusedAddress{dialled.Addr().String(), why}
-		}
+// attempt judges the addresses of one host.
+type attempt struct {
+	*dialer
+	exempt bool
+
+	mu      sync.Mutex // addresses are tried side by side (RFC 8305)
+	allowed bool       // one was
+	refused *refusedAddress
+}
+
+func (t *attempt) control(_, address string, _ syscall.RawConn) error {
+	refused := t.ask(address)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if refused == nil {
+		t.allowed = true
 		return nil
+	}
+	// That the rules forbid all addresses holds only if no other was refused.
+	if t.refused == nil || t.refused.rule {
+		t.refused = refused
+	}
+	return refused
+}
+
+func (t *attempt) ask(address string) *refusedAddress {
+	dialled, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &refusedAddress{address: address, why: "it is no IP address"}
+	}
+	a, exempt := dialled.Addr(), t.exempt
+	if t.judge != nil {
+		switch allowed, matched, words := t.judge(a); {
+		case matched && !allowed:
+			return &refusedAddress{address: a.String(), why: words, rule: true}
+		case matched:
+			exempt = true
+		}
+	}
+	if why := refusal(a, exempt); why != "" {
+		return &refusedAddress{address: a.String(), why: "it is " + why}
+	}
+	return nil
+}
+
+// reason is why no connection came about. net gives the error of the first
+// address, which may be a refusal though others were dialled in vain.
+func (t *attempt) reason(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var refused *refusedAddress
+	switch {
+	case !errors.As(err, &refused):
+		return err
+	case t.allowed:
+		return errors.New("none of the addresses that may be dialled answers")
+	default:
+		return t.refused
 	}
 }
 
@@ -121,11 +171,14 @@ func isMetadata(a netip.Addr) bool {
 	return false
 }
 
-// refusedAddress is the guard's word.
-type refusedAddress struct{ address, why string }
+// refusedAddress is the word of the guard or, with rule, of the address rules.
+type refusedAddress struct {
+	address, why string
+	rule         bool
+}
 
 func (e *refusedAddress) Error() string {
-	return fmt.Sprintf("address %s refused: it is %s", e.address, e.why)
+	return fmt.Sprintf("address %s refused: %s", e.address, e.why)
 }
 
 // dialError marks an error of looking up or connecting.

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
@@ -39,6 +40,11 @@ type Settings struct {
 	// at which an address is allowed that is refused otherwise: loopback, link-local,
 	// multicast, unspecified. Metadata addresses of clouds stay refused.
 	Exempt []string
+	// Judge, if not nil, is asked about each address that is to be dialled, before
+	// the built-in refusals: matched says that it decides, words by what. An address
+	// that it allows is refused only if it is a cloud's metadata address. It is
+	// called by several goroutines at once.
+	Judge func(a netip.Addr) (allowed, matched bool, words string)
 	// Roots verify servers; nil: the system's.
 	Roots *x509.CertPool
 	// Resolver looks names up; nil: the system's.

@@ -71,7 +71,7 @@ func submit(c *cli.Context, urls []string) ([]crawl.Submitted, error) {
 	}
 	var submitted []crawl.Submitted
 	err = withStore(c.Context, h, storeOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
-		submitted, err = crawl.Submit(ctx, crawler.Rules, store, urls)
+		submitted, err = crawl.Submit(ctx, crawlSettings(crawler), store, urls)
 		return err
 	})
 	return submitted, err

@@ -1,0 +1,199 @@
+package crawl
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// StatusExcluded is the status of a stored URL that rules exclude (IBM crawl space, 760).
+const StatusExcluded = crawlspace.StatusExcluded
+
+// explained is up to how many rules the one that excludes a URL is looked for.
+const explained = 1000
+
+// policy is all that a reload replaces: settings, rules and crawl space. It is
+// immutable, and a page keeps the one that it began with.
+type policy struct {
+	settings Settings
+	engine   *actionrules.Engine
+	space    *crawlspace.Space
+	moved    moves
+	roots    []actionrules.Root // in force: moved sites at their new place
+	since    time.Time
+	// fingerprint identifies rules and crawl space, version is its beginning.
+	fingerprint string
+	version     uint64
+
+	fetcher *fetcher.Fetcher
+	robots  *robots.Cache
+}
+
+// newPolicy compiles rules and crawl space with the sites that moved at their new
+// place.
+func newPolicy(s Settings, moved moves) (*policy, error) {
+	p := &policy{settings: s, moved: moved, since: time.Now().UTC()}
+	var urls []weburl.URL
+	rules := s.Rules
+	rules.Roots = movedRoots(s.Rules.Roots, moved)
+	for _, root := range rules.Roots {
+		urls = append(urls, root.URL)
+	}
+	var errs []error
+	if p.space, errs = crawlspace.Compile(s.Space, urls); len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	for i := range rules.Roots {
+		rules.Roots[i].URL = p.space.Rewrite(rules.Roots[i].URL)
+	}
+	if p.engine, errs = actionrules.Compile(rules); len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	p.roots = rules.Roots
+	p.identify(rulesFingerprint(rules))
+	return p, nil
+}
+
+// withRejectList is the policy with another reject list.
+func (p *policy) withRejectList(f *crawlspace.File) (*policy, error) {
+	space, errs := p.space.WithRejectList(f)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	other := *p
+	other.space, other.since = space, time.Now().UTC()
+	other.settings.Space.RejectList = f
+	rules := p.settings.Rules
+	rules.Roots = p.roots
+	other.identify(rulesFingerprint(rules))
+	return &other, nil
+}
+
+// identify gives the policy its fingerprint.
+func (p *policy) identify(rules [32]byte) {
+	sum := fingerprint(rules, p.space.Fingerprint())
+	p.fingerprint = hex.EncodeToString(sum[:])
+	p.version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
+}
+
+// verdict is what the rules in force say of a URL.
+type verdict struct {
+	// url is the one to go on with: the query filter may have changed it.
+	url      weburl.URL
+	decision actionrules.Decision
+	// status is 0 where the URL is inside, else StatusExcluded or
+	// crawlspace.StatusElsewhere. gate refused it, or, if empty, the action rules.
+	status int
+	gate   crawlspace.Reason
+}
+
+func (v *verdict) inside() bool { return v.status == 0 }
+
+// rename makes a URL that the query filter gives another name one that is outside.
+func (v *verdict) rename() {
+	v.status = StatusExcluded
+	v.gate = crawlspace.Reason{Gate: crawlspace.GateQuery, Rule: "the URL is " + v.url.String() + " now"}
+}
+
+// judgeLink asks the gates and then the action rules about a link, or about a URL
+// that was taken.
+func (p *policy) judgeLink(l crawlspace.Link) verdict { return p.decide(p.space.Judge(l)) }
+
+// judgeStored is judgeLink without the gates that count only when a URL is taken.
+func (p *policy) judgeStored(l crawlspace.Link) verdict { return p.decide(p.space.JudgeStored(l)) }
+
+func (p *policy) decide(g crawlspace.Verdict) verdict {
+	v := verdict{url: g.URL, status: g.Status}
+	if !g.Allowed {
+		v.gate = g.Reason
+	}
+	if g.Status == StatusExcluded {
+		return v
+	}
+	v.decision = p.engine.Decide(g.URL)
+	if !v.decision.Crawl() {
+		// Another crawler does not have what the rules exclude anyway.
+		v.status, v.gate = StatusExcluded, crawlspace.Reason{}
+	}
+	return v
+}
+
+// words say why a URL is outside.
+func (p *policy) words(v *verdict) string {
+	if v.gate.Gate != "" {
+		return v.gate.String()
+	}
+	if len(p.settings.Rules.Rules) > explained {
+		return "the rules ignore it; explain names the one that does"
+	}
+	x := p.engine.Explain(v.url)
+	if i, _ := x.ExcludedBy(); i >= 0 {
+		return fmt.Sprintf("rule %d at %s", i, x.Rules[i].At)
+	}
+	return "no rule accepts it"
+}
+
+// exclusion is the frontier's word for a URL that is outside.
+func (p *policy) exclusion(v *verdict) *scheduler.Exclusion {
+	return &scheduler.Exclusion{Status: v.status, Words: p.words(v), Keep: v.status == crawlspace.StatusElsewhere}
+}
+
+// recorded is a stored URL as the gates see it.
+func recorded(u weburl.URL, r *scheduler.Record) crawlspace.Link {
+	return crawlspace.Link{URL: u, Host: r.HostSpelling, Depth: int(r.Depth)}
+}
+
+// link places a discovered URL in a fifo, or returns false if it is outside.
+// Depth and Host of l are the link's.
+func (p *policy) link(l crawlspace.Link) (scheduler.Link, verdict, bool) {
+	v := p.judgeLink(l)
+	if !v.inside() {
+		return scheduler.Link{}, v, false
+	}
+	d := &v.decision
+	link := scheduler.Link{URL: v.url, Fifo: fifoOf(*d), Shift: int8(d.Shift), Root: d.Root, Depth: depth(l.Depth)}
+	if host := v.url.Host(); l.Host != host && strings.EqualFold(l.Host, host) {
+		link.HostSpelling = l.Host
+	}
+	return link, v, true
+}
+
+// redirectLink judges the target of a redirect from a URL with this shift, which
+// it keeps unless a rule gives it its own.
+func (p *policy) redirectLink(l crawlspace.Link, shift int8) (scheduler.Link, bool) {
+	link, v, ok := p.link(l)
+	if ok && !v.decision.ShiftSet {
+		link.Shift = shift
+	}
+	return link, ok
+}
+
+// indexes says whether a URL that is inside becomes a document; if not, words say
+// why.
+func (p *policy) indexes(v *verdict) (ok bool, words string) {
+	if !v.decision.Index {
+		return false, "not indexed by rule"
+	}
+	if reason, killed := p.space.Killed(v.url); killed {
+		return false, reason.String()
+	}
+	return true, ""
+}
+
+// fifoOf is the source that a decision puts a URL into.
+func fifoOf(d actionrules.Decision) scheduler.Source {
+	return scheduler.SourceFor(d.Index, d.Follow, d.Shift, d.Root)
+}
+
+// depth is n as it is stored.
+func depth(n int) uint16 { return uint16(min(n, 1<<16-1)) }

@@ -1,0 +1,98 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// Reload puts new settings in force while the crawl runs. On an error nothing has
+// changed. Pages in flight finish under the rules that they began with, and are
+// judged by the new ones then; new roots are added; where rules or crawl space
+// differ, all stored URLs are judged again in the background. The name cannot
+// change, that is an error; Workers stay as many as they were started, which is
+// logged. What is no part of Settings (the store and its durability, push
+// targets) takes a restart. It may be called at any time, also before Run.
+func (c *Crawl) Reload(ctx context.Context, s Settings) error {
+	if s.Name != c.name {
+		return fmt.Errorf("the Crawler is called %q while it runs and cannot become %q: restart for that", c.name, s.Name)
+	}
+	if max(s.Workers, 1) != c.workers {
+		c.log.Warn("the number of threads changes with the next start", "now", c.workers, "then", s.Workers)
+	}
+	return c.replace(ctx, func(*policy) (*policy, error) {
+		p, err := storedPolicy(ctx, s, c.store)
+		if err != nil {
+			return nil, err
+		}
+		c.equip(p)
+		return p, nil
+	})
+}
+
+// replace puts the policy in force that with makes of the old one. That all
+// stored URLs are to be judged by it is stored before anything is decided by it,
+// so that no crash leaves some of them to other rules unseen.
+func (c *Crawl) replace(ctx context.Context, with func(old *policy) (*policy, error)) error {
+	c.replacing.Lock()
+	defer c.replacing.Unlock()
+	old := c.judge.current.Load()
+	p, err := with(old)
+	if err != nil || p == old {
+		return err
+	}
+	changed := p.fingerprint != old.fingerprint
+	if !changed {
+		p.since = old.since
+	} else if err := c.pass.begin(ctx, p); err != nil {
+		return err
+	}
+	c.judge.swap(p)
+	c.frontier.Apply(frontierSettings(p.settings))
+	if changed {
+		c.log.Info("new rules: all stored URLs are judged again", "rules", p.fingerprint)
+		c.pass.wake()
+	}
+	return c.addRoots(ctx, p)
+}
+
+// rejectListEvery is how often the reject list is read where nothing else is said.
+const rejectListEvery = time.Minute
+
+// watchRejectList reads the reject list again and again until ctx ends. One that
+// cannot be read leaves the old one in force.
+func (c *Crawl) watchRejectList(ctx context.Context) error {
+	for {
+		s := c.judge.current.Load().settings
+		every := s.RejectListEvery
+		if every <= 0 {
+			every = rejectListEvery
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+		if err := c.rereadRejectList(ctx); err != nil {
+			c.log.Error("the reject list stays as it was", "error", err)
+		}
+	}
+}
+
+func (c *Crawl) rereadRejectList(ctx context.Context) error {
+	read := c.judge.current.Load().settings.ReadRejectList
+	if read == nil {
+		return nil
+	}
+	f, err := read()
+	if err != nil {
+		return err
+	}
+	return c.replace(ctx, func(old *policy) (*policy, error) {
+		if reflect.DeepEqual(f, old.settings.Space.RejectList) {
+			return old, nil
+		}
+		return old.withRejectList(f)
+	})
+}

@@ -1,0 +1,139 @@
+package crawl
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// effect is what the rules in force make of a stored URL.
+type effect uint8
+
+const (
+	unaffected effect = iota
+	excluded          // now 760
+	elsewhere         // now 761
+	readmitted        // back in its fifo
+	moved             // in another fifo from now on
+	unindexed         // crawled as before, but its document goes
+)
+
+// opinion is what the rules in force say of a stored URL. It holds for any state
+// that the URL may be in by the time that it is applied.
+type opinion struct {
+	verdict
+	policy *policy
+	// rewritten says that the query filter gives the URL another name.
+	rewritten bool
+	// returns says that a URL that was excluded may come back: all gates let it in.
+	returns bool
+	// indexed says that it may have a document; if not, or outside, words say why.
+	indexed bool
+	words   string
+	depth   int
+}
+
+// opine judges a stored URL as the background pass does: without the depths,
+// which count when a URL is taken.
+func (p *policy) opine(u weburl.URL, r *scheduler.Record) opinion {
+	link := recorded(u, r)
+	o := opinion{verdict: p.judgeStored(link), policy: p, depth: link.Depth}
+	o.rewritten = o.url.Key() != u.Key()
+	if o.inside() && o.rewritten {
+		o.rename()
+	}
+	if !o.inside() {
+		return o
+	}
+	if outside(r) != 0 {
+		full := p.judgeLink(link)
+		o.returns = full.inside()
+	}
+	o.indexed, o.words = p.indexes(&o.verdict)
+	return o
+}
+
+// explain finds the words, which takes longer than the verdict.
+func (o *opinion) explain() {
+	if !o.inside() {
+		o.words = o.policy.words(&o.verdict)
+	}
+}
+
+// outside is 760 or 761 for a record that rules had excluded, else 0.
+func outside(r *scheduler.Record) int {
+	if r.Class == scheduler.Ignored && (r.Status == StatusExcluded || r.Status == crawlspace.StatusElsewhere) {
+		return r.Status
+	}
+	return 0
+}
+
+// effect is the same for the same record and opinion, and applying it once leaves
+// none for a second time.
+func (o *opinion) effect(r *scheduler.Record) effect {
+	was := outside(r)
+	switch {
+	case !o.inside() && o.status == was:
+		return unaffected
+	case o.status == StatusExcluded:
+		return excluded
+	case o.status == crawlspace.StatusElsewhere:
+		return elsewhere
+	case was != 0 && o.returns:
+		return readmitted
+	case was != 0:
+		return unaffected
+	case r.Indexed && !o.indexed && r.LastError != o.words: // else its deletion is held
+		return unindexed
+	case o.fifo(r) != r.Fifo:
+		return moved
+	}
+	return unaffected
+}
+
+// fifo is where the rules put a stored URL. One that was never fetched stays in
+// the fifo of redirects or of the user's roots.
+func (o *opinion) fifo(r *scheduler.Record) scheduler.Source {
+	if r.FetchedAt.IsZero() && (r.Root || r.Hops > 0) {
+		return r.Fifo
+	}
+	return fifoOf(o.decision)
+}
+
+// change applies the opinion to a record; nil where there is nothing to do.
+func (o *opinion) change(r *scheduler.Record) *scheduler.Change {
+	c := &scheduler.Change{Next: *r}
+	n := &c.Next
+	switch o.effect(r) {
+	case unaffected:
+		return nil
+	case excluded:
+		o.rest(n)
+		c.Delete = o.words
+	case elsewhere:
+		o.rest(n)
+		c.CancelHeld = true
+	case readmitted:
+		n.Fifo = o.fifo(r)
+		n.State, n.Source = scheduler.Waiting, n.Fifo
+		n.Class, n.Status, n.LastError = scheduler.Pending, 0, ""
+		c.CancelHeld = true
+	case unindexed:
+		n.Fifo = o.fifo(r)
+		n.LastError = o.words
+		c.Delete = o.words
+	case moved:
+		n.Fifo = o.fifo(r)
+	}
+	return c
+}
+
+// rest lets a URL that is outside rest.
+func (o *opinion) rest(n *scheduler.Record) {
+	n.State, n.NextAt = scheduler.AtRest, time.Time{}
+	n.Class, n.Status, n.LastError, n.Settled = scheduler.Ignored, o.status, o.words, true
+	n.Errors, n.FirstErrorAt = 0, time.Time{}
+	n.RulesVersion = o.policy.version
+}
