@@ -99,7 +99,7 @@ func netmask(addr netip.Addr, masks []word) (bits, error) {
 	case addr.Unmap().Is4():
 		return bits{}, fmt.Errorf("%s is no netmask of an IPv4 address; write it as in 255.0.0.0", clip(masks[0].text))
 	default:
-		return bits{}, fmt.Errorf("%s is no netmask of an IPv6 address; write it as in ffff:ffff::", clip(masks[0].text))
+		return bits{}, fmt.Errorf("%s is no netmask of an IPv6 address; write for example ffff:ffff:: for the first 32 bits", clip(masks[0].text))
 	}
 }
 
@@ -112,7 +112,7 @@ func parseAddress(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(inside)
 	switch {
 	case strings.Contains(s, "*"):
-		return a, fmt.Errorf("%s is no address; for every address write 0.0.0.0 0.0.0.0 and, in a rule of its own, :: ::", clip(s))
+		return a, fmt.Errorf("%s is no address; write two rules for every address, with :: :: and 0.0.0.0 0.0.0.0", clip(s))
 	case err != nil || a.Is4() && inside != s:
 		return a, fmt.Errorf("%s is no address; write it as in 9.0.0.0 or 2001:db8::1, and a host name into a domain rule", clip(s))
 	case a.Zone() != "":

@@ -39,8 +39,9 @@ type matcher struct {
 	nodes   []node // the first is the root
 	firsts  []byte // by node: the first byte of its label
 	where   anchoring
+	starts  [256]bool // the bytes that patterns begin with
 	stars   int
-	scratch sync.Pool // of *walk; empty where no pattern needs one
+	scratch sync.Pool // of *walk; empty where no pattern has a wildcard
 }
 
 // node is a piece of one or more patterns.
@@ -70,7 +71,12 @@ func newMatcher(patterns []pattern, where anchoring) *matcher {
 		b := queue[0]
 		queue = append(queue[1:], m.grow(patterns, b)...)
 	}
-	if m.stars > 0 || where == anywhere {
+	for _, p := range patterns {
+		if p.text != "" {
+			m.starts[p.text[0]] = true
+		}
+	}
+	if m.stars > 0 {
 		m.scratch.New = func() any { return &walk{entered: make([]uint64, m.stars)} }
 	}
 	return m
@@ -142,16 +148,30 @@ func (m *matcher) child(n *node, c byte) int32 {
 // first is the index of the first rule whose pattern matches, none if none does.
 // A nil matcher has no rules.
 func (m *matcher) first(text string) int32 {
-	if m == nil {
+	switch {
+	case m == nil:
 		return none
+	case m.where != anywhere:
+		return m.descend(text, none)
 	}
-	best, at, read := int32(none), int32(0), 0
+	best := m.nodes[0].rule
+	for i := range len(text) {
+		if m.starts[text[i]] {
+			best = m.descend(text[i:], best)
+		}
+	}
+	return best
+}
+
+// descend looks for patterns that begin where text does, and better rules than best.
+func (m *matcher) descend(text string, best int32) int32 {
+	at, read := int32(0), 0
 	for {
 		n := &m.nodes[at]
-		if n.star != 0 || m.where == anywhere {
+		if n.star != 0 {
 			return m.walk(text, read, at, best)
 		}
-		if m.where == atStart || read == len(text) {
+		if m.where != whole || read == len(text) {
 			best = min(best, n.rule)
 		}
 		if n.best >= best || read == len(text) {

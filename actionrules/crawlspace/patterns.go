@@ -1,7 +1,6 @@
 package crawlspace
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -14,13 +13,14 @@ const regexpMark = "regexp:"
 // entry is one pattern: a substring of the URL, or an expression.
 type entry struct {
 	literal string
-	re      *regexp.Regexp // nil for a substring
+	expr    *expression // nil for a substring
 	reason  Reason
 }
 
+// matches is the plain way.
 func (e *entry) matches(text string) bool {
-	if e.re != nil {
-		return e.re.MatchString(text)
+	if e.expr != nil {
+		return e.expr.re.MatchString(text)
 	}
 	return matches(e.literal, text, anywhere)
 }
@@ -36,7 +36,7 @@ func newPatternList(entries []entry) patternList {
 	l := patternList{entries: entries}
 	var literals []pattern
 	for i, e := range entries {
-		if e.re != nil {
+		if e.expr != nil {
 			l.regexps = append(l.regexps, int32(i))
 		} else {
 			literals = append(literals, pattern{e.literal, int32(i)})
@@ -50,7 +50,7 @@ func newPatternList(entries []entry) patternList {
 func (l *patternList) first(text string) *entry {
 	best := l.literals.first(text)
 	for _, i := range l.regexps {
-		if i < best && l.entries[i].re.MatchString(text) {
+		if i < best && l.entries[i].expr.match(text) {
 			best = i
 			break
 		}
@@ -144,8 +144,8 @@ func parseEntry(s string, reason Reason) (entry, error) {
 	if !isRegexp {
 		return entry{literal: s, reason: reason}, nil
 	}
-	re, err := compile(expr)
-	return entry{re: re, reason: reason}, err
+	e, err := compile(expr)
+	return entry{expr: e, reason: reason}, err
 }
 
 // parseTexts reads substrings; empty ones are left out.

@@ -15,7 +15,7 @@ const maxExpression = 1 << 16
 
 // compile compiles an expression in the syntax of Perl 5, as far as RE2 goes.
 // What RE2 lacks is refused by name.
-func compile(expr string) (*regexp.Regexp, error) {
+func compile(expr string) (*expression, error) {
 	switch {
 	case strings.TrimSpace(expr) == "":
 		return nil, fmt.Errorf("nothing follows %s; write an expression, such as %s\\.pdf$", regexpMark, regexpMark)
@@ -24,7 +24,7 @@ func compile(expr string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err == nil {
-		return re, nil
+		return newExpression(re), nil
 	}
 	if at, name := lacking(expr); name != "" {
 		return nil, fmt.Errorf("character %d of the expression: %s; RE2 has none, so write it without (https://github.com/google/re2/wiki/Syntax)",
@@ -119,7 +119,7 @@ func lackingGroup(s string) string {
 		}
 	}
 	if strings.HasPrefix(s, "(?") {
-		flags := s[2 : 2+strings.IndexFunc(s[2:]+" ", func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r == '-') })]
+		flags := s[2 : len(s)-len(strings.TrimLeft(s[2:], "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))]
 		if i := strings.IndexAny(flags, "xacdlnpu"); i >= 0 {
 			return "the flag " + flags[i:i+1] + " ((?" + flags + ")"
 		}

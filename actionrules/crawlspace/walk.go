@@ -44,7 +44,7 @@ func (w *walk) advance(m *matcher, c byte) {
 			}
 			continue
 		}
-		if n.starNumber != 0 && c != '/' || s.node == 0 && m.where == anywhere {
+		if n.starNumber != 0 && c != '/' {
 			w.enter(m, s.node)
 		}
 		if child := m.child(n, c); child != 0 {
