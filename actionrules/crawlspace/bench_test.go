@@ -137,3 +137,23 @@ func TestManyPrefixRules(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkQueryFilter(b *testing.B) {
+	benchmarkJudge(b, mustCompile(b, Settings{QueryFilter: &Text{}}), []Link{to(b, "http://www.example.com/item.aspx?id=12345&session=abc&lang=en")})
+}
+
+func BenchmarkSeedExpression(b *testing.B) {
+	benchmarkJudge(b, mustCompile(b, Settings{Exclude: text(1, `regexp:search\?date=|^https:|\?OpenImageResource|/cgi-bin/|\.pdf$`)}), benchLinks(b))
+}
+
+func BenchmarkRejectList(b *testing.B) {
+	for _, n := range []int{100, 10_000} {
+		var list strings.Builder
+		for i := range n {
+			fmt.Fprintf(&list, "/calendar%d/\n", i)
+		}
+		b.Run(fmt.Sprintf("entries=%d", n), func(b *testing.B) {
+			benchmarkJudge(b, mustCompile(b, Settings{RejectList: file("reject", list.String())}), benchLinks(b))
+		})
+	}
+}

@@ -26,11 +26,7 @@ func newDepthGate(limit *Limit, g Gate, name string, of func(Link) int) *depthGa
 func (g *depthGate) judge(l Link) (Reason, bool) { return g.reason, g.of(l) <= g.max }
 
 func (g *depthGate) explain(l Link) GateAnswer {
-	a := GateAnswer{g.reason, true}
-	if g.of(l) > g.max {
-		a.Allowed = false
-	}
-	return a
+	return GateAnswer{g.reason, g.of(l) <= g.max}
 }
 
 // pathDepth is how many slashes the path has after the first.

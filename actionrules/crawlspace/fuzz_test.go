@@ -123,7 +123,10 @@ func FuzzExtensionsAndQuery(f *testing.F) {
 		if err != nil || len(errs) > 0 {
 			return
 		}
-		l := Link{URL: u}
+		l := Link{URL: u, Host: SpelledHost(raw, u)}
+		if l.Host != "" && (l.Host == u.Host() || !strings.EqualFold(l.Host, u.Host())) {
+			t.Fatalf("%q spells the host %q", raw, l.Host)
+		}
 		if fault := disagreement(s, l, s.Judge(l)); fault != "" {
 			t.Fatal(fault)
 		}

@@ -91,6 +91,10 @@ func TestNetmasks(t *testing.T) {
 	if allowed, matched, _ := mustCompile(t, local("forbid address :: ::")).Addresses().Judge(netip.Addr{}); !allowed || matched {
 		t.Error("no address is judged")
 	}
+	// "Address rules are judged at dial time only, never in the background pass".
+	if s := mustCompile(t, local("forbid address 0.0.0.0 0.0.0.0")); !s.Judge(to(t, "http://10.0.0.1/")).Allowed || !s.JudgeStored(to(t, "http://10.0.0.1/")).Allowed {
+		t.Error("an address rule is asked about a URL")
+	}
 	var nobody *AddressRules
 	if allowed, matched, _ := nobody.Judge(ip("::1")); !allowed || matched {
 		t.Error("nil has rules")

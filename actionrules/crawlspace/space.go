@@ -157,7 +157,7 @@ func newRejectGate(entries []entry) *patternGate {
 
 // Judge asks all gates, in order, up to the first that refuses. It is for links
 // that were found and for URLs that are taken from their fifo. It allocates
-// nothing but the URL that the query filter has changed.
+// only where the query filter changes the URL.
 func (s *Space) Judge(l Link) Verdict { return s.judge(l, s.gates) }
 
 // JudgeStored is Judge for the background pass over stored URLs after a change

@@ -2,7 +2,6 @@ package crawlspace
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,14 +22,30 @@ func mustURL(t testing.TB, raw string) weburl.URL {
 // to is a link to raw, its host spelled as there.
 func to(t testing.TB, raw string) Link {
 	t.Helper()
-	_, host, _ := strings.Cut(raw, "://")
-	if i := strings.IndexAny(host, "/?#"); i >= 0 {
-		host = host[:i]
+	u := mustURL(t, raw)
+	return Link{URL: u, Host: SpelledHost(raw, u)}
+}
+
+// "on the host as it was written in the link".
+func TestSpelledHost(t *testing.T) {
+	base, err := weburl.NewBase("http://www.IBM.com/a")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		host = host[:i]
+	for link, want := range map[string]string{
+		"http://WWW.ibm.com/x": "WWW.ibm.com", "HTTPS://u:p@Www.ibm.com:81?q": "Www.ibm.com", "//WWW.IBM.COM": "WWW.IBM.COM", " http:\\\\WWW.ibm.com\\a\n": "WWW.ibm.com",
+		"http://WWW.ibm.com#f": "WWW.ibm.com", "  //WWW.ibm.com  ": "WWW.ibm.com",
+		"http://www.ibm.com/x": "", "x": "", "/WWW.ibm.com/x": "", "?u=http://WWW.ibm.com/": "", "a?http://WWW.ibm.com/": "", "": "", "/": "", "x/": "",
+		"http://[2001:DB8::1]/": "", "http://ww%77.ibm.com/": "", "http://xn--MNCHEN-3ya.de/": "xn--MNCHEN-3ya.de",
+	} {
+		u, err := base.Resolve(link)
+		if err != nil {
+			t.Fatalf("%q: %v", link, err)
+		}
+		if got := SpelledHost(link, u); got != want {
+			t.Errorf("%q: %q, want %q", link, got, want)
+		}
 	}
-	return Link{URL: mustURL(t, raw), Host: host}
 }
 
 func mustCompile(t testing.TB, s Settings, roots ...string) *Space {

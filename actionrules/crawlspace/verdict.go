@@ -2,6 +2,7 @@ package crawlspace
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -19,14 +20,37 @@ const (
 // Link is a URL with what is known of the link that led to it.
 type Link struct {
 	URL weburl.URL
-	// Host is the host as the link spelled it, without port. Empty, or a spelling
-	// that differs in more than the case of ASCII letters, means URL's own.
+	// Host is the host as the link spelled it, without port; see SpelledHost. Empty,
+	// or a spelling that differs in more than the case of ASCII letters, means URL's own.
 	Host string
 	// Depth is how many links lead here from a start URL, the shortest way known.
 	Depth int
 	// Exempt frees sitemaps, feeds and XML documents that are configured, or named
 	// by robots.txt, from the extension and the MIME gate.
 	Exempt bool
+}
+
+// SpelledHost is the host of u as the link that became u spells it, where that
+// differs from u's own in the case of letters; else it is empty, as for a relative link.
+func SpelledHost(link string, u weburl.URL) string {
+	slashes := strings.IndexAny(link, `/\`)
+	if slashes < 0 || slashes+2 > len(link) || link[slashes+1] != '/' && link[slashes+1] != '\\' {
+		return ""
+	}
+	if scheme := strings.TrimSpace(link[:slashes]); scheme != "" && !strings.EqualFold(scheme, u.Scheme()+":") {
+		return ""
+	}
+	host := link[slashes+2:]
+	if end := strings.IndexAny(host, `/\?#`); end >= 0 {
+		host = host[:end]
+	}
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	host, _, _ = strings.Cut(host, ":")
+	host = strings.TrimSpace(host)
+	if host == u.Host() || !strings.EqualFold(host, u.Host()) {
+		return ""
+	}
+	return host
 }
 
 // Gate names a gate, as in explain.
