@@ -87,6 +87,10 @@ func (x *index) decide(s *Scratch) {
 // find finds the literals of a field. Norms that make the same of it are looked
 // up at once.
 func (fx *fieldIndex) find(x *index, f Field, s *Scratch) {
+	if s.view.plain && f != FieldFragment {
+		fx.lookUp(x, rawField(s.view.url, f), fx.norms, s)
+		return
+	}
 	var done [len(normNames)]bool
 	for n, there := range fx.norms {
 		if !there || done[n] {
@@ -99,13 +103,18 @@ func (fx *fieldIndex) find(x *index, f Field, s *Scratch) {
 				same[m], done[m] = true, true
 			}
 		}
-		s.numbers = fx.literals.Append(s.numbers[:0], text)
-		for _, number := range s.numbers {
-			triggers := fx.triggers[fx.starts[number]:fx.starts[number+1]]
-			for i := range triggers {
-				if same[triggers[i].norm] {
-					x.pull(&triggers[i], s)
-				}
+		fx.lookUp(x, text, same, s)
+	}
+}
+
+// lookUp finds the literals of some norms in a text.
+func (fx *fieldIndex) lookUp(x *index, text string, norms [len(normNames)]bool, s *Scratch) {
+	s.numbers = fx.literals.Append(s.numbers[:0], text)
+	for _, number := range s.numbers {
+		triggers := fx.triggers[fx.starts[number]:fx.starts[number+1]]
+		for i := range triggers {
+			if norms[triggers[i].norm] {
+				x.pull(&triggers[i], s)
 			}
 		}
 	}

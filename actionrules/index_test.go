@@ -149,3 +149,52 @@ func TestRequired(t *testing.T) {
 		}
 	}
 }
+
+func TestDecideIntoAllocatesNothing(t *testing.T) {
+	m := newMix(t, 1000)
+	e, s, i := compile(t, m.set), new(Scratch), 0
+	next := func() {
+		e.DecideInto(m.urls[i%len(m.urls)], s)
+		i++
+	}
+	for range m.urls {
+		next()
+	}
+	if n := testing.AllocsPerRun(len(m.urls), next); n > 0 {
+		t.Errorf("%v allocations a URL", n)
+	}
+}
+
+// TestMetasBelongToTheCaller also goes from one engine to another, as after a reload.
+func TestMetasBelongToTheCaller(t *testing.T) {
+	set := func(value string) RuleSet {
+		return RuleSet{Rules: []Rule{
+			when(Not{atom(FieldPath, KindInside, NormNone, "b")}, Action{Verb: AddMeta, Name: "n", Value: value}),
+			when(atom(FieldPath, KindInside, NormNone, "b"), Action{Verb: AddMeta, Name: "b", Value: value}),
+		}}
+	}
+	first, second := compile(t, set("1")), compile(t, set("2"))
+	a, b := mustURL(t, "http://h/a"), mustURL(t, "http://h/b")
+	got := first.Decide(a).Metas
+	first.Decide(b)
+	if diff := cmp.Diff([]Meta{{"n", "1"}}, got); diff != "" {
+		t.Errorf("metas were overwritten:\n%s", diff)
+	}
+	s := new(Scratch)
+	for _, c := range []struct {
+		e    *Engine
+		u    weburl.URL
+		want []Meta
+	}{
+		{first, b, []Meta{{"b", "1"}}}, {second, a, []Meta{{"n", "2"}}}, {first, a, []Meta{{"n", "1"}}}, {first, b, []Meta{{"b", "1"}}},
+	} {
+		if diff := cmp.Diff(c.want, c.e.DecideInto(c.u, s).Metas); diff != "" {
+			t.Errorf("%s:\n%s", c.u, diff)
+		}
+	}
+	s.epoch = 1<<31 - 1 // the last one
+	s.failed[0] = 1     // the next URL's number, from long ago
+	if diff := cmp.Diff([]Meta{{"n", "1"}}, first.DecideInto(a, s).Metas); diff != "" {
+		t.Errorf("behind the last epoch:\n%s", diff)
+	}
+}

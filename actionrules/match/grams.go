@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ type grams struct {
 	table   []group
 	texts   string   // the literals of each group, one behind the other
 	numbers []uint32 // of those in groups of several
+	// head and tail are how many bytes at the two ends of a text are looked at,
+	// where no literal stands Inside.
+	head, tail int
 }
 
 // group is what a gram may belong to.
@@ -79,11 +83,24 @@ func (g *grams) build(size int, literals []numbered) {
 			groups = append(groups, next)
 		}
 		groups[len(groups)-1].count++
+		g.widen(p)
 		texts.WriteString(p.text)
 		g.numbers = append(g.numbers, p.number)
 	}
 	g.texts = texts.String()
 	g.fill(groups)
+}
+
+// widen lets the literal be found.
+func (g *grams) widen(p placed) {
+	switch p.kind {
+	case Prefix:
+		g.head = max(g.head, int(p.offset)+g.size)
+	case Suffix:
+		g.tail = max(g.tail, len(p.text)-int(p.offset))
+	default:
+		g.head = math.MaxInt
+	}
 }
 
 func (g *group) accepts(h group) bool {
@@ -152,25 +169,35 @@ func (g *grams) each(text string, f func(at int, gram uint64)) {
 }
 
 func (g *grams) appendTo(numbers []uint32, text string) []uint32 {
-	if len(text) < g.size {
-		return numbers
-	}
 	before := len(numbers)
+	if g.head > 0 {
+		numbers = g.appendFrom(numbers, text, 0, min(g.head, len(text)))
+	}
+	if g.tail > 0 && g.head < len(text) {
+		// The last grams that were looked at end at head.
+		numbers = g.appendFrom(numbers, text, max(0, len(text)-g.tail, g.head-g.size+1), len(text))
+	}
+	if len(numbers) > before+1 { // one literal can stand in several places
+		slices.Sort(numbers[before:])
+		numbers = numbers[:before+len(slices.Compact(numbers[before:]))]
+	}
+	return numbers
+}
+
+// appendFrom appends the literals whose grams stand from place i up to j.
+func (g *grams) appendFrom(numbers []uint32, text string, i, j int) []uint32 {
 	top, shift, filter := uint(8*g.size-8)&63, g.shift&63, g.filter
+	full := i + g.size - 1 // from there on there are whole grams
 	var gram uint64
-	for i := range g.size - 1 {
+	for ; i < min(full, j); i++ {
 		gram = gram>>8 | uint64(text[i])<<top
 	}
-	for i := g.size - 1; i < len(text); i++ {
+	for ; i < j; i++ {
 		gram = gram>>8 | uint64(text[i])<<top
 		h := hash(gram)
 		if want := bitsOf(h, shift); filter[h>>shift]&want == want {
 			numbers = g.appendAt(numbers, text, i+1-g.size, gram)
 		}
-	}
-	if len(numbers) > before+1 { // one literal can stand in several places
-		slices.Sort(numbers[before:])
-		numbers = numbers[:before+len(slices.Compact(numbers[before:]))]
 	}
 	return numbers
 }
