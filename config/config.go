@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 )
 
 // File is a configuration without errors.
@@ -20,8 +21,8 @@ type Crawler struct {
 
 	Threads               int
 	Aggressive            bool
-	Throttle              time.Duration
-	MaxConnectionsPerHost int // counts with Aggressive only
+	Throttle              time.Duration // with sleepAfterLoadMS
+	MaxConnectionsPerHost int           // counts with Aggressive only
 	IgnoreRobotsTxt       bool
 
 	// Rules are the roots, the rules and the start state; Engine is the same,
@@ -29,8 +30,14 @@ type Crawler struct {
 	Rules  actionrules.RuleSet
 	Engine *actionrules.Engine
 	// Written says which of defaultAccept, defaultIndex and defaultFollow stand in
-	// the file: a crawl space makes true of those that do not.
+	// the file. Of those that do not, Rules have what the crawl space makes of them.
 	Written struct{ Accept, Index, Follow bool }
+	// Space are the gates before the rules, with the contents of the files that they
+	// name; Gates are the same, compiled for the roots in the file.
+	Space crawlspace.Settings
+	Gates *crawlspace.Space
+	// RejectList is read again while the crawl goes on; Space has its first content.
+	RejectList RejectList
 
 	IndexRedirectSources  bool
 	DisableConditionalGet bool

@@ -18,7 +18,7 @@ import (
 
 // compareCrawlers leaves out the compiled rules and all positions.
 func compareCrawlers(want, got Crawler) string {
-	return cmp.Diff(want, got, cmpopts.IgnoreFields(Crawler{}, "Engine"), cmpopts.IgnoreTypes(actionrules.Position{}),
+	return cmp.Diff(want, got, cmpopts.IgnoreFields(Crawler{}, "Engine", "Gates"), cmpopts.IgnoreTypes(actionrules.Position{}),
 		cmp.Comparer(func(a, b weburl.URL) bool { return a == b }))
 }
 
@@ -28,7 +28,7 @@ func goodCase(t *testing.T, name string) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, report := parseCase(parseArchive(string(text)))
+	file, report := parseCase(newSchema(), parseArchive(string(text)))
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,18 +1,20 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // file builds the File; what was reported already is left out.
 func (p *parser) file(root *node) *File {
 	f := &File{}
 	names := make(map[string]int)
-	for _, n := range root.children {
-		if n.spec.Name != "Crawler" {
-			continue
-		}
+	crawlers := slices.DeleteFunc(root.children, func(n *node) bool { return n.spec.Name != "Crawler" })
+	for _, n := range crawlers {
 		p.checkName(n, names)
-		f.Crawlers = append(f.Crawlers, p.crawler(n))
+		f.Crawlers = append(f.Crawlers, p.crawler(n, len(crawlers) == 1))
 	}
+	p.unusedRules(f.Crawlers)
 	if len(f.Crawlers) == 0 && len(p.report.Errors) == 0 {
 		p.errorf(root.at, "<CrawlConfig> has no <Crawler>")
 	}
@@ -36,13 +38,13 @@ func (p *parser) checkName(n *node, names map[string]int) {
 	names[a.text] = a.value
 }
 
-func (p *parser) crawler(n *node) Crawler {
+func (p *parser) crawler(n *node, alone bool) Crawler {
 	c := Crawler{
 		Name:                  n.str("name"),
 		At:                    p.position(n.at),
 		Threads:               int(n.number("nthreads")),
 		Aggressive:            n.boolean("aggressive"),
-		Throttle:              n.duration("throttleTimeMS"),
+		Throttle:              n.duration("throttleTimeMS") + n.duration("sleepAfterLoadMS"),
 		MaxConnectionsPerHost: int(n.number("maxConnectionsPerHost")),
 		IgnoreRobotsTxt:       n.boolean("ignoreRobotsTxt"),
 		IndexRedirectSources:  n.boolean("indexRedirectSources"),
@@ -85,7 +87,10 @@ func (p *parser) crawler(n *node) Crawler {
 	c.Written.Index = n.written("defaultIndex")
 	c.Written.Follow = n.written("defaultFollow")
 	p.checkAges(n, &c)
+	p.space(n, &c, alone)
 	p.rules(n, &c)
+	p.compileSpace(&c)
+	p.warnings(&c)
 	return c
 }
 

@@ -24,27 +24,37 @@ func faultf(offset int, format string, args ...any) *fault {
 	return &fault{offset, fmt.Sprintf(format, args...)}
 }
 
+// notation is what a file is written in, for what its text may hold.
+type notation uint8
+
+const (
+	xmlFile  notation = iota
+	lineFile          // lists and rules, one a line
+)
+
 // decode converts a file to UTF-8 without byte order mark. A byte order mark
 // counts more than the encoding that the XML declaration names. With a fault the
 // text is the part before it.
-func decode(raw []byte) ([]byte, *fault) {
+func (n notation) decode(raw []byte) ([]byte, *fault) {
 	switch {
 	case bytes.HasPrefix(raw, []byte("\xEF\xBB\xBF")):
-		return checkCharacters(raw[3:])
+		return n.checkCharacters(raw[3:])
 	case bytes.HasPrefix(raw, []byte("\xFF\xFE\x00\x00")), bytes.HasPrefix(raw, []byte("\x00\x00\xFE\xFF")):
 		return nil, faultf(0, "the file is UTF-32: save it as UTF-8")
 	case bytes.HasPrefix(raw, []byte("\xFF\xFE")):
-		return decodeUTF16(raw[2:], binary.LittleEndian)
+		return n.decodeUTF16(raw[2:], binary.LittleEndian)
 	case bytes.HasPrefix(raw, []byte("\xFE\xFF")):
-		return decodeUTF16(raw[2:], binary.BigEndian)
+		return n.decodeUTF16(raw[2:], binary.BigEndian)
+	case n != xmlFile:
+		return n.checkCharacters(raw)
 	case bytes.HasPrefix(raw, []byte("<\x00")):
-		return decodeUTF16(raw, binary.LittleEndian)
+		return n.decodeUTF16(raw, binary.LittleEndian)
 	case bytes.HasPrefix(raw, []byte("\x00<")):
-		return decodeUTF16(raw, binary.BigEndian)
+		return n.decodeUTF16(raw, binary.BigEndian)
 	}
 	name, at := declaredEncoding(raw)
 	if name == "" || strings.EqualFold(name, "utf-8") || strings.EqualFold(name, "utf8") {
-		return checkCharacters(raw)
+		return n.checkCharacters(raw)
 	}
 	return decodeDeclared(raw, name, at)
 }
@@ -74,10 +84,10 @@ func decodeDeclared(raw []byte, name string, at int) ([]byte, *fault) {
 	if i := bytes.IndexRune(text, utf8.RuneError); i >= 0 {
 		return text[:i], faultf(i, "not a character of %s, the encoding that the file declares", name)
 	}
-	return checkCharacters(text)
+	return xmlFile.checkCharacters(text)
 }
 
-func decodeUTF16(raw []byte, order binary.ByteOrder) ([]byte, *fault) {
+func (n notation) decodeUTF16(raw []byte, order binary.ByteOrder) ([]byte, *fault) {
 	out := make([]byte, 0, len(raw)/2+len(raw)/8)
 	for len(raw) > 0 {
 		if len(raw) == 1 {
@@ -94,7 +104,7 @@ func decodeUTF16(raw []byte, order binary.ByteOrder) ([]byte, *fault) {
 			}
 		}
 		if !isXMLCharacter(r) {
-			return out, characterFault(len(out), r)
+			return out, n.characterFault(len(out), r)
 		}
 		out = utf8.AppendRune(out, r)
 		raw = raw[size:]
@@ -103,8 +113,8 @@ func decodeUTF16(raw []byte, order binary.ByteOrder) ([]byte, *fault) {
 }
 
 // checkCharacters finds the first byte that is not UTF-8 or the first character
-// that XML 1.0 (section 2.2) does not allow.
-func checkCharacters(text []byte) ([]byte, *fault) {
+// that XML 1.0 (section 2.2) does not allow, and no other text needs.
+func (n notation) checkCharacters(text []byte) ([]byte, *fault) {
 	for i := 0; i < len(text); {
 		if b := text[i]; b >= ' ' && b < utf8.RuneSelf {
 			i++
@@ -112,19 +122,27 @@ func checkCharacters(text []byte) ([]byte, *fault) {
 		}
 		r, size := utf8.DecodeRune(text[i:])
 		if r == utf8.RuneError && size == 1 {
+			if n != xmlFile {
+				return text[:i], faultf(i, "byte 0x%02X is not valid UTF-8: save the file as UTF-8", text[i])
+			}
 			return text[:i], faultf(i, "byte 0x%02X is not valid UTF-8: save the file as UTF-8, or declare its encoding in <?xml version=\"1.0\" encoding=\"...\"?>", text[i])
 		}
 		if !isXMLCharacter(r) {
-			return text[:i], characterFault(i, r)
+			return text[:i], n.characterFault(i, r)
 		}
 		i += size
 	}
 	return text, nil
 }
 
-func characterFault(offset int, r rune) *fault {
-	if r == 0 {
+func (n notation) characterFault(offset int, r rune) *fault {
+	switch {
+	case r == 0 && n != xmlFile:
+		return faultf(offset, "NUL byte: this is not a text file, or UTF-16 without its mark: save it as UTF-8")
+	case r == 0:
 		return faultf(offset, "NUL byte: this is not an XML text file")
+	case n != xmlFile:
+		return faultf(offset, "control character %U: remove it", r)
 	}
 	return faultf(offset, "control character %U, which XML does not allow: remove it", r)
 }

@@ -18,6 +18,13 @@ func inUTF16(text string, order binary.ByteOrder) []byte {
 	return b.Bytes()
 }
 
+func utf16WithMark(text string, little bool) []byte {
+	if little {
+		return append([]byte("\xFF\xFE"), inUTF16(text, binary.LittleEndian)...)
+	}
+	return append([]byte("\xFE\xFF"), inUTF16(text, binary.BigEndian)...)
+}
+
 // Every encoding gives the same error at the same place: é in from.
 func TestEncodings(t *testing.T) {
 	declared := func(enc string) string { return strings.Replace(sample, "ENC", enc, 1) }

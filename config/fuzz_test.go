@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 		if (file == nil) != (len(report.Errors) > 0) {
 			t.Errorf("file %v with %d errors", file, len(report.Errors))
 		}
-		text, _ := decode(raw)
+		text, _ := xmlFile.decode(raw)
 		lines := splitLines(string(text))
 		for _, list := range [][]Problem{report.Errors, report.Warnings, report.Notes} {
 			for _, p := range list {

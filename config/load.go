@@ -63,8 +63,13 @@ func readFile(path string) ([]byte, error) {
 // positions, and other files are looked for beside it. The File is nil if the
 // Report has errors.
 func Parse(name string, raw []byte, lookups Lookups) (*File, Report) {
+	return parse(newSchema(), name, raw, lookups)
+}
+
+// parse is Parse by a table of the caller's.
+func parse(s *schema, name string, raw []byte, lookups Lookups) (*File, Report) {
 	var report Report
-	p := &parser{lookups: lookups.withDefaults(), report: &report, schema: newSchema()}
+	p := &parser{lookups: lookups.withDefaults(), report: &report, schema: s}
 	file := p.parse(name, raw)
 	report.sort(name)
 	if len(report.Errors) > 0 {
@@ -74,8 +79,7 @@ func Parse(name string, raw []byte, lookups Lookups) (*File, Report) {
 }
 
 func (p *parser) parse(name string, raw []byte) *File {
-	p.checkBeside(name)
-	src, ok := p.decode(name, raw)
+	src, ok := p.decode(name, raw, xmlFile)
 	if !ok {
 		return nil
 	}
@@ -88,30 +92,18 @@ func (p *parser) parse(name string, raw []byte) *File {
 }
 
 // decode makes a source of a file's bytes, or reports why it cannot be read.
-func (p *parser) decode(name string, raw []byte) (*source, bool) {
+func (p *parser) decode(name string, raw []byte, n notation) (*source, bool) {
 	if len(raw) > MaxFileBytes {
 		p.report.errorf(actionrules.Position{File: name}, "the file is larger than %d MiB", MaxFileBytes>>20)
 		return nil, false
 	}
-	text, f := decode(raw)
+	text, f := n.decode(raw)
 	src := newSource(name, text)
 	if f != nil {
 		p.report.errorf(src.position(f.offset), "%s", f.message)
 		return nil, false
 	}
 	return src, true
-}
-
-// checkBeside reports files that would limit the crawl space, because crawling
-// without them could reach what they forbid.
-func (p *parser) checkBeside(name string) {
-	for _, rules := range []string{"crawl.rules", "global.rules"} {
-		path := filepath.Join(filepath.Dir(name), rules)
-		if p.lookups.Exists(path) {
-			p.report.errorf(actionrules.Position{File: path, Line: 1, Column: 1},
-				"%s is not supported by this version yet: move it away to crawl without it", rules)
-		}
-	}
 }
 
 func (l Lookups) withDefaults() Lookups {

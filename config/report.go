@@ -56,9 +56,11 @@ func (e reportError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// sort brings the lists into order; what several Crawlers find in the same file
+// is said once.
 func (r *Report) sort(mainFile string) {
-	for _, list := range [][]Problem{r.Errors, r.Warnings, r.Notes} {
-		slices.SortStableFunc(list, func(a, b Problem) int {
+	for _, list := range []*[]Problem{&r.Errors, &r.Warnings, &r.Notes} {
+		slices.SortStableFunc(*list, func(a, b Problem) int {
 			if a.At.File != b.At.File && (a.At.File == mainFile || b.At.File == mainFile) {
 				if a.At.File == mainFile {
 					return -1
@@ -68,6 +70,7 @@ func (r *Report) sort(mainFile string) {
 			return cmp.Or(strings.Compare(a.At.File, b.At.File),
 				cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
 		})
+		*list = slices.Compact(*list)
 	}
 }
 

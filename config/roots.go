@@ -94,7 +94,7 @@ func (p *parser) rootsFile(n *node, list *rootList) {
 		p.errorf(a.value, "%s cannot be read: %v", quote(path), cause(err))
 		return
 	}
-	src, ok := p.decode(path, raw)
+	src, ok := p.decode(path, raw, lineFile)
 	if !ok {
 		return
 	}

@@ -10,10 +10,11 @@ import (
 
 // rules builds and compiles the rule set of a Crawler.
 func (p *parser) rules(crawler *node, c *Crawler) {
+	limited := isLimited(&c.Space)
 	c.Rules = actionrules.RuleSet{
-		DefaultAccept:      crawler.boolean("defaultAccept"),
-		DefaultIndex:       crawler.boolean("defaultIndex"),
-		DefaultFollow:      crawler.boolean("defaultFollow"),
+		DefaultAccept:      crawler.boolean("defaultAccept") || limited && !c.Written.Accept,
+		DefaultIndex:       crawler.boolean("defaultIndex") || limited && !c.Written.Index,
+		DefaultFollow:      crawler.boolean("defaultFollow") || limited && !c.Written.Follow,
 		DefaultFollowRoots: crawler.boolean("defaultFollowRoots"),
 		Roots:              p.roots(crawler),
 	}

@@ -99,7 +99,7 @@ type Element struct {
 // element, parents, attributes with type, default and range, and what this
 // version does with them. The slices are the caller's own.
 func Elements() []Element {
-	return slices.Concat(frameElements(), crawlElements(), spaceElements(), fetchElements(),
+	return slices.Concat(frameElements(), crawlElements(), gateElements(), contentElements(), fetchElements(),
 		conditionElements(), actionElements())
 }
 

@@ -73,7 +73,7 @@ func politenessAttributes() []Attribute {
 		ranged("throttleTimeMS", Milliseconds, "2500", 0, day*1000, "Pause between the end of a request to a host and the start of the next."),
 		ranged("maxConnectionsPerHost", Int, "6", 1, 1000, "Requests at once to a host, with aggressive only."),
 		refused("false", boolean("perAddress", "false", "One request at a time to an IP address, too.")),
-		refused("0", ranged("sleepAfterLoadMS", Milliseconds, "0", 0, day*1000, "Added to the host's throttle.")),
+		ranged("sleepAfterLoadMS", Milliseconds, "0", 0, day*1000, "Added to throttleTimeMS."),
 		refused("0", ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Requests a second of the whole crawl; 0 is no limit.")),
 		refused("0", ranged("maxBytesPerS", Bytes, "0", 0, 1<<40, "Bytes a second of the whole crawl; 0 is no limit.")),
 		boolean("ignoreRobotsTxt", "false", "Fetches what robots.txt forbids: with the owner's permission only."),
@@ -123,7 +123,7 @@ func readAttributes() []Attribute {
 	return []Attribute{
 		boolean("ignoreNofollow", "false", "Ignores nofollow in pages, links and X-Robots-Tag."),
 		boolean("ignoreNoindex", "false", "Ignores noindex in pages and X-Robots-Tag."),
-		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"}, NotYet: []string{"include"},
+		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"}, NotYet: untilGates("include"),
 			Doc: "Whether MimeTypes lists what is left out or all that is taken."},
 		ineffective("false", boolean("nearDuplicateDetector", "true", "Does not index near-duplicates of a document of the same source.")),
 		ineffective("false", boolean("patternsDetector", "true", "Learns session and calendar patterns that produce duplicates.")),

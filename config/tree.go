@@ -15,6 +15,8 @@ type node struct {
 	spec     *Element
 	at       int // offset of its start tag
 	attrs    []attr
+	text     string // where the table says that there is some, with ${ENV} resolved
+	textAt   int
 	children []*node
 	// What is written but was reported and left out: names of attributes, and
 	// whether elements inside. It keeps one fault from being reported as two.
@@ -89,7 +91,11 @@ func (p *parser) element(e *etree.Element, parent *node, scope *namespaces) *nod
 	}
 	n := &node{spec: spec, at: m.start}
 	p.attributes(n, e, m, scope)
-	if at, has := p.layout.texts[number]; has && !spec.Text {
+	at, has := p.layout.texts[number]
+	switch {
+	case spec.Text:
+		p.text(n, e, at)
+	case has:
 		p.errorf(at, "text inside of <%s>, which has none: remove it", spec.Name)
 	}
 	for _, child := range e.Child {
@@ -102,6 +108,26 @@ func (p *parser) element(e *etree.Element, parent *node, scope *namespaces) *nod
 		}
 	}
 	return n
+}
+
+// text reads the text of an element, which begins at an offset if there is any.
+func (p *parser) text(n *node, e *etree.Element, at int) {
+	var b strings.Builder
+	for _, child := range e.Child {
+		if data, ok := child.(*etree.CharData); ok {
+			b.WriteString(data.Data)
+		}
+	}
+	text := strings.TrimSpace(b.String())
+	if text == "" {
+		p.errorf(n.at, "<%s> is empty: write its text inside", n.spec.Name)
+		return
+	}
+	text, errs := expand(text, p.lookups.Env)
+	for _, e := range errs {
+		p.errorf(at, "<%s>: %s", n.spec.Name, e.message)
+	}
+	n.text, n.textAt = text, at
 }
 
 // elementSpec looks an element up in the table. It is nil, and the reason is

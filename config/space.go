@@ -1,0 +1,237 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// The names under which rules of the crawl space are found without CrawlSpace,
+// beside the configuration (IBM, "Global Web crawl space configuration").
+const (
+	CrawlRulesName  = "crawl.rules"
+	GlobalRulesName = "global.rules"
+)
+
+// RejectList is the file of patterns that are excluded while the crawl goes on.
+type RejectList struct {
+	Path       string // "" is none
+	Checkpoint time.Duration
+}
+
+// Read reads the list as it is now, for Space.WithRejectList.
+func (l RejectList) Read() (*crawlspace.File, error) {
+	raw, err := readFile(l.Path)
+	if err != nil {
+		return nil, fmt.Errorf("reject list %s: %w", l.Path, withoutPath(err))
+	}
+	p := &parser{report: &Report{}}
+	file, ok := p.lines(l.Path, raw)
+	if !ok {
+		return nil, p.report.Err()
+	}
+	return file, nil
+}
+
+// space reads the gates of a Crawler; alone says that the file has no other.
+func (p *parser) space(crawler *node, c *Crawler, alone bool) {
+	s := &c.Space
+	named := func(attribute string) bool {
+		return slices.ContainsFunc(crawler.children, func(n *node) bool {
+			return n.spec.Name == "CrawlSpace" && !n.missing(attribute)
+		})
+	}
+	if alone && !named("rules") {
+		s.CrawlRules = p.beside(CrawlRulesName)
+	}
+	if !named("global") {
+		s.GlobalRules = p.beside(GlobalRulesName)
+	}
+	for _, n := range crawler.children {
+		p.gate(n, c)
+	}
+	for _, n := range crawler.children { // over a maxLinkDepth that is written
+		if n.spec.Name == "Discovery" && !n.boolean("enabled") {
+			s.MaxLinkDepth = &crawlspace.Limit{At: p.position(n.valueAt("enabled"))}
+		}
+	}
+	include := crawler.str("mimeTypesMode") == "include"
+	switch {
+	case s.MIME != nil:
+		s.MIME.Include = include
+	case include:
+		p.errorf(crawler.valueAt("mimeTypesMode"), "mimeTypesMode=\"include\" without <MimeTypes>: list there what is taken, such as <MimeType type=\"text/html\"/>")
+	}
+}
+
+// compileSpace compiles the gates, whose errors carry the places of their own
+// files, and makes the start state what the crawl space makes of it.
+func (p *parser) compileSpace(c *Crawler) {
+	roots := make([]weburl.URL, len(c.Rules.Roots))
+	for i, r := range c.Rules.Roots {
+		roots[i] = r.URL
+	}
+	gates, errs := crawlspace.Compile(c.Space, roots)
+	c.Gates = gates
+	for _, err := range errs {
+		var fault *actionrules.Error
+		if errors.As(err, &fault) {
+			p.report.errorf(fault.At, "%v", fault.Err)
+		} else {
+			p.errorf(0, "%v", err)
+		}
+	}
+}
+
+// isLimited says whether crawl.rules, Patterns or StartURLMatch limit the space.
+// Then the start state is accepted, indexed and followed unless it is written
+// (IBM: the crawler accepts any URL that it discovers unless a rule forbids it).
+func isLimited(s *crawlspace.Settings) bool {
+	return s.CrawlRules != nil || s.Include.Value != "" || s.Exclude.Value != "" ||
+		s.StartURLMatch != nil && (s.StartURLMatch.Host || s.StartURLMatch.Scheme)
+}
+
+// beside reads the file of that name that lies beside the configuration; nil if
+// there is none.
+func (p *parser) beside(name string) *crawlspace.File {
+	path := filepath.Join(filepath.Dir(p.src.file), name)
+	if !p.lookups.Exists(path) {
+		return nil
+	}
+	if p.schema.elements["CrawlSpace"].Status == Refused { // crawling without it could reach what it forbids
+		p.report.errorf(actionrules.Position{File: path, Line: 1, Column: 1},
+			"%s is not supported by this version yet: move it away to crawl without it", name)
+		return nil
+	}
+	raw, err := p.lookups.ReadFile(path)
+	if err != nil {
+		p.report.errorf(actionrules.Position{File: path}, "the file cannot be read: %v", cause(err))
+		return nil
+	}
+	file, _ := p.lines(path, raw)
+	return file
+}
+
+// unusedRules warns of a crawl.rules that belongs to none of several Crawlers.
+func (p *parser) unusedRules(crawlers []Crawler) {
+	path := filepath.Join(filepath.Dir(p.src.file), CrawlRulesName)
+	used := func(c Crawler) bool { return c.Space.CrawlRules != nil && c.Space.CrawlRules.Name == path }
+	if len(crawlers) > 1 && p.lookups.Exists(path) && !slices.ContainsFunc(crawlers, used) {
+		p.report.warnf(actionrules.Position{File: path},
+			"the file is not used, because there are several Crawlers: write <CrawlSpace rules=%q/> in that which it is for", CrawlRulesName)
+	}
+}
+
+// gate reads one element of the crawl space into the settings.
+func (p *parser) gate(n *node, c *Crawler) {
+	s := &c.Space
+	switch n.spec.Name {
+	case "CrawlSpace":
+		p.crawlSpace(n, s)
+	case "Patterns":
+		s.Include, s.Exclude = p.value(n, "include"), p.value(n, "exclude")
+	case "RejectList":
+		s.RejectList = p.fileOf(n, "file")
+		if a := n.attr("file"); a != nil {
+			c.RejectList = RejectList{p.resolvePath(a.text), n.duration("checkpointS")}
+		}
+	case "Kill":
+		s.KillExact, s.KillPatterns = p.fileOf(n, "exact"), p.fileOf(n, "patterns")
+	case "StartURLMatch":
+		s.StartURLMatch = &crawlspace.StartURLMatch{Host: n.boolean("host"), Scheme: n.boolean("scheme"), At: p.position(n.at)}
+	case "MustContain":
+		s.MustContain = append(s.MustContain, p.inside(n))
+	case "MustNotContain":
+		s.MustNotContain = append(s.MustNotContain, p.inside(n))
+	case "QueryFilter":
+		keep := p.value(n, "keep")
+		s.QueryFilter = &keep
+	case "IgnoredExtensions":
+		s.Extensions = p.extensions(n)
+	case "MimeTypes":
+		s.MIME = &crawlspace.MIMETypes{At: p.position(n.at)}
+		for _, m := range n.children {
+			if m.written("type") {
+				s.MIME.Types = append(s.MIME.Types, p.value(m, "type"))
+			}
+		}
+	}
+}
+
+func (p *parser) crawlSpace(n *node, s *crawlspace.Settings) {
+	if n.written("rules") {
+		s.CrawlRules = p.fileOf(n, "rules")
+	}
+	if n.written("global") {
+		s.GlobalRules = p.fileOf(n, "global")
+	}
+	s.FoldHost = n.str("hostCase") == "fold"
+	limit := func(name string) *crawlspace.Limit {
+		if !n.written(name) {
+			return nil
+		}
+		return &crawlspace.Limit{Max: int(n.number(name)), At: p.position(n.valueAt(name))}
+	}
+	s.MaxPathDepth, s.MaxLinkDepth = limit("maxPathDepth"), limit("maxLinkDepth")
+}
+
+func (p *parser) extensions(n *node) *crawlspace.Extensions {
+	x := &crawlspace.Extensions{
+		List: p.value(n, "list"), Extra: p.value(n, "extra"), Always: p.value(n, "always"), At: p.position(n.at),
+	}
+	for _, m := range n.children {
+		switch {
+		case m.missing("extension"):
+			p.errorf(m.at, "<MimeType> in <IgnoredExtensions> needs the attribute extension")
+			continue
+		case !m.written("extension") || !m.written("type"):
+			continue
+		}
+		x.Pairs = append(x.Pairs, crawlspace.Pair{Type: p.value(m, "type"), Extension: p.value(m, "extension")})
+	}
+	return x
+}
+
+// value is an attribute's value with its place; empty where it is not written.
+func (p *parser) value(n *node, name string) crawlspace.Text {
+	return crawlspace.Text{Value: n.str(name), At: p.position(n.valueAt(name))}
+}
+
+func (p *parser) inside(n *node) crawlspace.Text {
+	return crawlspace.Text{Value: n.text, At: p.position(n.textAt)}
+}
+
+// fileOf reads the file that an attribute names; nil if it is not written, or
+// cannot be read and was reported.
+func (p *parser) fileOf(n *node, name string) *crawlspace.File {
+	a := n.attr(name)
+	if a == nil {
+		return nil
+	}
+	path := p.resolvePath(a.text)
+	raw, err := p.lookups.ReadFile(path)
+	if err != nil {
+		p.errorf(a.value, "%s cannot be read: %v", quote(path), cause(err))
+		return nil
+	}
+	file, _ := p.lines(path, raw)
+	return file
+}
+
+// lines makes UTF-8 with line feeds of a file; false if it is no text, which is
+// reported.
+func (p *parser) lines(path string, raw []byte) (*crawlspace.File, bool) {
+	src, ok := p.decode(path, raw, lineFile)
+	if !ok {
+		return nil, false
+	}
+	text := bytes.ReplaceAll(src.data, []byte("\r\n"), []byte("\n"))
+	return &crawlspace.File{Name: path, Content: bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))}, true
+}

@@ -1,0 +1,87 @@
+package config
+
+// gatesSupported says that the crawl obeys the gates.
+const gatesSupported = false
+
+// untilGates are values that are refused as long as the gates are.
+func untilGates(values ...string) []string {
+	if gatesSupported {
+		return nil
+	}
+	return values
+}
+
+// gateElements are the gates before the rules.
+func gateElements() []Element {
+	crawler := []string{"Crawler"}
+	gates := []Element{
+		{Name: "CrawlSpace", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("rules", Path, "", "File of crawl-space rules; crawl.rules beside this file where absent, if the file has one Crawler."),
+			text("global", Path, "", "File of global crawl-space rules, which tell URLs that another crawler has; global.rules beside this file where absent."),
+			{Name: "hostCase", Type: Enum, Default: "exact", Values: []string{"exact", "fold"}, Doc: "Whether domain rules tell hosts apart by the case in which links write them."},
+			ranged("maxPathDepth", Int, "", 0, 1000, "Most slashes in the path after the first; no limit where absent."),
+			ranged("maxLinkDepth", Int, "", 0, 1_000_000, "Most links from a start URL; no limit where absent."),
+		}, Doc: "Crawl-space rules by domain, prefix and address, and depth limits."},
+		{Name: "Patterns", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("include", String, "", "Substrings separated by commas of which a URL must contain one, or regexp: and an expression."),
+			text("exclude", String, "", "Substrings of which a URL must contain none, or regexp: and an expression."),
+		}, Doc: "Include and exclude patterns."},
+		{Name: "RejectList", Parents: crawler, Once: true, Attributes: []Attribute{
+			required("file", Path, "File with one pattern a line."),
+			ranged("checkpointS", Seconds, "60", 1, day, "How often it is read again."),
+		}, Doc: "Patterns that are excluded while the crawl goes on."},
+		{Name: "Kill", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("exact", Path, "", "File with one URL a line."),
+			text("patterns", Path, "", "File with one substring or regexp: a line."),
+		}, Doc: "URLs that are crawled and followed and kept out of the index."},
+		{Name: "StartURLMatch", Parents: crawler, Once: true, Attributes: []Attribute{
+			boolean("host", "true", "A URL must share the host of a start URL."),
+			boolean("scheme", "true", "A URL must share its scheme, too."),
+		}, Doc: "Keeps the crawl on the hosts of its start URLs."},
+		{Name: "Discovery", Parents: crawler, Once: true, Attributes: []Attribute{
+			boolean("enabled", "true", "Whether links are followed at all."),
+			ineffective("", ranged("intervalS", Seconds, "3600", 1, year, "Time between two rounds over the start URLs.")),
+		}, Doc: "Whether links are followed; if not, only start URLs are visited, and what redirects lead to."},
+		{Name: "MustContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain one of them."},
+		{Name: "MustNotContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain none of them."},
+		{Name: "QueryFilter", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("keep", String, "", "Query parameters that stay, separated by commas; id always stays."),
+		}, Doc: "Drops all other query parameters from URLs."},
+		{Name: "IgnoredExtensions", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("list", String, "", "Replaces the default list (7z, asf, avi ... zip); separated by , or ;."),
+			text("extra", String, "", "Added to the list."),
+			text("always", String, "", "Added to the list."),
+		}, Doc: "URLs whose path ends in one of these extensions are not visited."},
+		{Name: "MimeTypes", Parents: crawler, Once: true, Doc: "MIME types that mimeTypesMode includes or excludes."},
+		{Name: "MimeType", Parents: []string{"IgnoredExtensions", "MimeTypes"}, Attributes: []Attribute{
+			required("type", String, "MIME type, such as video/mp4."),
+			text("extension", String, "", "The extension that belongs to it; required in IgnoredExtensions."),
+		}, Doc: "A MIME type."},
+	}
+	if !gatesSupported {
+		return refuseAll(gates)
+	}
+	return gates
+}
+
+// contentElements are what is left out of pages, and of hosts.
+func contentElements() []Element {
+	crawler := []string{"Crawler"}
+	return refuseAll([]Element{
+		{Name: "RemoveElements", Parents: crawler, Once: true, Attributes: []Attribute{
+			text("names", String, "header,footer", "Elements whose text is left out."),
+			text("classes", String, "noindex", "Classes of elements whose text is left out."),
+			text("selectors", String, "", "CSS selectors of elements whose text is left out."),
+		}, Doc: "Parts of pages that are not indexed; their links are still found."},
+		{Name: "MetadataMapping", Parents: crawler, Once: true, Attributes: []Attribute{
+			boolean("keepUnmapped", "false", "Whether metas that are not mapped pass."),
+		}, Doc: "Renames metas of pages."},
+		{Name: "Map", Parents: []string{"MetadataMapping"}, Attributes: []Attribute{
+			required("from", String, "Name or property of the meta in the page."),
+			required("to", String, "Field that it feeds."),
+		}, Doc: "One mapping."},
+		{Name: "Traps", Parents: crawler, Once: true, Attributes: []Attribute{
+			ranged("maxURLsPerHost", Int, "", 1, 1_000_000_000, "Budget of URLs for a host; no limit where absent."),
+		}, Doc: "Refuses URLs that look like endless loops and calendars."},
+	})
+}
