@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 )
@@ -32,6 +33,9 @@ type Client struct {
 	crawler string
 }
 
+// dialTimeout is how long a service may take to say that it is there.
+const dialTimeout = 3 * time.Second
+
 // Dial finds the service of a data directory; ok is false if none answers.
 // Crawler names the one that is meant, "" where there is only one.
 func Dial(ctx context.Context, data, crawler string) (c *Client, ok bool) {
@@ -39,12 +43,14 @@ func Dial(ctx context.Context, data, crawler string) (c *Client, ok bool) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
-	probe, err := dial(ctx, "", "")
+	c = &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	answer, err := c.ask(ctx, http.MethodGet, "/healthz", nil, nil)
 	if err != nil {
 		return nil, false
 	}
-	_ = probe.Close() // it was only to see that somebody is there
-	return &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler}, true
+	return c, answer.Close() == nil
 }
 
 // ask makes a request and returns the body of a 200; the caller closes it.

@@ -184,20 +184,26 @@ func (r *Relay) closeTargets() error {
 	return errors.Join(errs...)
 }
 
+// Urge keeps batches and checkpoints from waiting for their age until the returned
+// function is called, once: for who waits for the outbox to become shorter.
+func (r *Relay) Urge() (done func()) {
+	r.mu.Lock()
+	r.draining++
+	r.wakeAll()
+	r.mu.Unlock()
+	return func() {
+		r.mu.Lock()
+		r.draining--
+		r.mu.Unlock()
+	}
+}
+
 // Drained blocks until every target has safely what waits in the outbox, at a
 // moment when nothing does. While it waits, batches and checkpoints do not wait
 // for their age. A target that is down keeps it waiting until ctx ends. It
 // returns ErrStopped if Run returns first. Any number of callers may wait.
 func (r *Relay) Drained(ctx context.Context) error {
-	r.mu.Lock()
-	r.draining++
-	r.wakeAll()
-	r.mu.Unlock()
-	defer func() {
-		r.mu.Lock()
-		r.draining--
-		r.mu.Unlock()
-	}()
+	defer r.Urge()()
 	for {
 		r.mu.Lock()
 		idle := r.allIdle()

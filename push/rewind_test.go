@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/pushtest"
@@ -41,6 +42,26 @@ func TestRelayGetsAheadOfRestarts(t *testing.T) {
 		drained(t, r)
 		if len(f.safe) != 100 {
 			t.Errorf("%d documents are safe, want 100", len(f.safe))
+		}
+	})
+}
+
+// TestRelayUrged: what is pushed becomes safe at once while somebody waits for
+// room in the outbox, though more may come.
+func TestRelayUrged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, a := pushtest.NewOutbox(), newFake("a")
+		fill(o, 10)
+		r := start(t, o, push.TargetSettings{Target: a, BatchAge: time.Hour, CheckpointAge: time.Hour})
+		synctest.Wait()
+		if len(a.safe) != 0 {
+			t.Fatalf("%d documents are safe before their time", len(a.safe))
+		}
+		done := r.Urge()
+		synctest.Wait()
+		done()
+		if len(a.safe) != 10 {
+			t.Errorf("%d documents are safe, want 10", len(a.safe))
 		}
 	})
 }

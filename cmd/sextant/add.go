@@ -103,10 +103,18 @@ func readLines(r io.Reader) ([]string, error) {
 	var lines []string
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, 1<<20)
+	n := 0
 	for scanner.Scan() {
-		if line := strings.TrimSpace(scanner.Text()); line != "" {
+		text := scanner.Text()
+		if n++; n == 1 {
+			text = strings.TrimPrefix(text, "\ufeff")
+		}
+		if line := strings.TrimSpace(text); line != "" {
 			lines = append(lines, line)
 		}
 	}
-	return lines, scanner.Err()
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", n+1, err)
+	}
+	return lines, nil
 }

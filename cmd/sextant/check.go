@@ -14,7 +14,7 @@ func checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "validate the configuration: all errors, then warnings",
-		Flags: flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"}),
+		Flags: flags(&cli.BoolFlag{Name: "patterns", EnvVars: env("patterns"), Usage: "print each pattern beside the regular expression that it became"}),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return wrongUse("check takes no arguments, found %q: name the file with --config", c.Args().First())

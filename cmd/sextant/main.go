@@ -60,8 +60,12 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	app := newApp(stdin, stdout, stderr)
+	out := &checkedWriter{w: stdout}
+	app := newApp(stdin, out, stderr)
 	err := app.RunContext(ctx, flagsFirst(app, args))
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("writing to stdout: %w", out.err)
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -75,6 +79,21 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "sextant: %s\n", words)
 	}
 	return code
+}
+
+// checkedWriter remembers that output was lost, so that no command has to look at
+// every line that it prints.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // newApp is the command line. Output of commands goes to stdout; everything

@@ -109,6 +109,9 @@ func (s *service) summary(ctx context.Context, once crawl.Once) summary {
 		out.lines = append(out.lines, fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
 			r.Name(), count(int(status.Totals.Pages), "page"), count(int(status.Known), "URL"), count(int(status.Indexed), "document"),
 			status.ByClass["permanent"], status.ByClass["temporary"]))
+		if undone := undoneWork(status, r.weights); undone != "" {
+			out.lines = append(out.lines, "not done: "+undone)
+		}
 		if later := laterWork(status, r.weights); later != "" {
 			out.lines = append(out.lines, "for later: "+later)
 		}
@@ -117,6 +120,24 @@ func (s *service) summary(ctx context.Context, once crawl.Once) summary {
 		}
 	}
 	return out
+}
+
+// undoneWork counts what a crawl that was stopped early leaves.
+func undoneWork(s crawl.Status, weights [6]int) string {
+	var waiting uint64
+	for source, w := range weights {
+		if w > 0 {
+			waiting += s.Pending[sourceName(source)]
+		}
+	}
+	var parts []string
+	if waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%d URLs waiting", waiting))
+	}
+	if s.Outbox.Waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%d orders unsent", s.Outbox.Waiting))
+	}
+	return join(parts)
 }
 
 // laterWork counts what --once does not wait for.

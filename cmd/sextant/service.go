@@ -97,8 +97,13 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 	if _, ok := admin.Dial(ctx, data, ""); ok {
 		return nil, fmt.Errorf("%w: a service runs on %s already: stop it, or choose another --data", scheduler.ErrLocked, data)
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode().Type() != os.ModeSocket {
+			return nil, fmt.Errorf("%s is in the way of the service's socket: move it away", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
 	if err != nil {

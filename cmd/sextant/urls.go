@@ -25,11 +25,11 @@ func urlsCommand() *cli.Command {
 		Name:  "urls",
 		Usage: "print stored URLs and their statuses as JSON Lines",
 		Flags: flags(
-			&cli.StringFlag{Name: "status", Usage: "only this HTTP `CODE` (760 excluded, 0 never answered)"},
-			&cli.StringFlag{Name: "class", Usage: "only `ok|redirect|ignored|temporary|permanent|pending`"},
-			&cli.StringFlag{Name: "fifo", Usage: "only this `FIFO`"},
-			&cli.StringFlag{Name: "host", Usage: "only this `HOST` name, or scheme://host:port"},
-			&cli.StringFlag{Name: "match", Usage: "only URLs for which this `XMLCONDITION` holds, as <Path val=\"/a\"/>"},
+			&cli.StringFlag{Name: "status", EnvVars: env("status"), Usage: "only this HTTP `CODE` (760 excluded, 0 never answered)"},
+			&cli.StringFlag{Name: "class", EnvVars: env("class"), Usage: "only `ok|redirect|ignored|temporary|permanent|pending`"},
+			&cli.StringFlag{Name: "fifo", EnvVars: env("fifo"), Usage: "only this `FIFO`"},
+			&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only this `HOST` name, or scheme://host:port"},
+			&cli.StringFlag{Name: "match", EnvVars: env("match"), Usage: "only URLs for which this `XMLCONDITION` holds, as <Path val=\"/a\"/>"},
 		),
 		Action: listURLs,
 	}
