@@ -96,19 +96,19 @@ func newPass(store scheduler.Store) *pass {
 // open reads how far the last run came, and begins anew if that was by other
 // rules. In an empty store there is nothing to judge.
 func (a *pass) open(ctx context.Context, p *policy) error {
-	stored, err := a.store.Value(ctx, passName)
+	state, next, err := storedPass(ctx, a.store)
 	if err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(stored) > 0 {
-		if err := json.Unmarshal(stored, &a.state); err != nil {
-			return fmt.Errorf("%w: how far the stored URLs were judged cannot be read: %w", scheduler.ErrDamaged, err)
+	if state.Rules == p.fingerprint {
+		a.state, a.next = state, next
+		if a.state.Done {
+			close(a.done)
 		}
-	}
-	if a.state.Rules == p.fingerprint {
-		return a.resume()
+		a.wake()
+		return nil
 	}
 	counts, err := a.store.Counts(ctx)
 	if err != nil {
@@ -117,19 +117,24 @@ func (a *pass) open(ctx context.Context, p *policy) error {
 	return a.restart(ctx, passState{Rules: p.fingerprint, Since: p.since, Done: counts.Known == 0})
 }
 
-// resume takes over the state that was read. The mutex is held.
-func (a *pass) resume() error {
-	if a.state.Done {
-		close(a.done)
-		return nil
+// storedPass reads what is stored of the pass, and its next key; the zero state
+// if nothing is.
+func storedPass(ctx context.Context, store scheduler.Store) (s passState, next weburl.Key, err error) {
+	b, err := store.Value(ctx, passName)
+	if err != nil || len(b) == 0 {
+		return s, next, err
 	}
-	from, err := hex.DecodeString(a.state.From)
-	if err != nil || len(from) > len(a.next) {
-		return fmt.Errorf("%w: %q, where the judging of stored URLs goes on, is no key", scheduler.ErrDamaged, a.state.From)
+	err = json.Unmarshal(b, &s)
+	if err == nil && len(s.From) > hex.EncodedLen(len(next)) {
+		err = hex.ErrLength
 	}
-	copy(a.next[:], from)
-	a.wake()
-	return nil
+	if err == nil {
+		_, err = hex.Decode(next[:], []byte(s.From))
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: how far the stored URLs are judged cannot be read: %w", scheduler.ErrDamaged, err)
+	}
+	return s, next, err
 }
 
 // begin stores that all URLs are to be judged by p, before anything is.

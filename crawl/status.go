@@ -26,6 +26,34 @@ type Status struct {
 	Idle     string            `json:"idle,omitempty"` // why no worker has work
 	Targets  []TargetStatus    `json:"targets,omitempty"`
 	Brake    *BrakeStatus      `json:"brake,omitempty"`
+	Rules    *RulesStatus      `json:"rules,omitempty"`
+}
+
+// RulesStatus tells which rules are in force, and how far the stored URLs are
+// judged by them. The counts are those of the last change of the rules.
+type RulesStatus struct {
+	Version string    `json:"version"` // identifies rules and crawl space
+	Since   time.Time `json:"since"`
+	// Running says that stored URLs are still being judged by these rules, in the
+	// background: Judged so far, Known in all.
+	Running    bool   `json:"running"`
+	Judged     uint64 `json:"judged"`
+	Known      uint64 `json:"known"`
+	Excluded   uint64 `json:"excluded"`   // now 760
+	Elsewhere  uint64 `json:"elsewhere"`  // now 761
+	Readmitted uint64 `json:"readmitted"` // back in their fifo
+	Moved      uint64 `json:"moved"`      // to another fifo
+	Unindexed  uint64 `json:"unindexed"`  // crawled as before, but no document any more
+}
+
+// versionDigits of a fingerprint are shown.
+const versionDigits = 12
+
+func newRulesStatus(s passState, known uint64) *RulesStatus {
+	return &RulesStatus{
+		Version: s.Rules[:min(len(s.Rules), versionDigits)], Since: s.Since.UTC(), Running: !s.Done, Known: known,
+		Judged: s.Judged, Excluded: s.Excluded, Elsewhere: s.Elsewhere, Readmitted: s.Readmitted, Moved: s.Moved, Unindexed: s.Unindexed,
+	}
 }
 
 // BrakeStatus is the deletion brake: the deletions within its window.
@@ -112,6 +140,13 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Store) (Stat
 	for source, n := range counts.Pending {
 		s.Pending[scheduler.Source(source).String()] = n
 	}
+	pass, _, err := storedPass(ctx, store)
+	if err != nil {
+		return Status{}, err
+	}
+	if pass.Rules != "" {
+		s.Rules = newRulesStatus(pass, counts.Known)
+	}
 	for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
 		s.ByClass[class.String()] = counts.ByClass[class]
 	}
@@ -123,6 +158,9 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s, err := StoredStatus(ctx, c.name, c.store)
 	if err != nil {
 		return s, err
+	}
+	if pass, _ := c.pass.status(); pass.Rules != "" {
+		s.Rules = newRulesStatus(pass, s.Known)
 	}
 	f := c.frontier.Snapshot()
 	s.InFlight, s.Idle = f.InFlight, f.Idle

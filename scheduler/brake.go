@@ -45,6 +45,16 @@ func (set Brake) passed(n int, documents uint64) bool {
 		(set.Percent <= 0 || uint64(n)*100 > uint64(set.Percent)*documents)
 }
 
+// Holds is how many of n deletions would be held that come within one window in
+// which there was none before, of so many documents.
+func (set Brake) Holds(n, documents uint64) uint64 {
+	if !set.On || set.Window <= 0 || set.Min <= 0 && set.Percent <= 0 {
+		return 0
+	}
+	sent := max(uint64(max(set.Min, 0)), uint64(max(set.Percent, 0))*documents/100)
+	return n - min(n, sent)
+}
+
 // count adds up the window that ends now.
 func (b *brake) count(set Brake, now time.Time) (sent, held int) {
 	oldest := slotNumber(set, now) - brakeSlots
