@@ -53,14 +53,6 @@ func movedRoots(roots []actionrules.Root, moved moves) []actionrules.Root {
 	return out
 }
 
-// RulesInForce are the rules with the sites that moved at their new place, as
-// the store remembers them.
-func RulesInForce(ctx context.Context, rules actionrules.RuleSet, store scheduler.Store) (actionrules.RuleSet, error) {
-	moved, err := storedMoves(ctx, store)
-	rules.Roots = movedRoots(rules.Roots, moved)
-	return rules, err
-}
-
 // moveSite lets the whole site that to lies in stand for the root's whose home
 // page from is, because that redirects there. It does nothing if from is no
 // site's home page, or if the target lies in a root's site already, as

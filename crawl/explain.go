@@ -1,0 +1,63 @@
+package crawl
+
+import (
+	"context"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Explainer says by which gates and rules a URL is decided about. It may be used
+// by any number of goroutines at once.
+type Explainer struct{ policy *policy }
+
+// Explained is all that decides about one URL as a newly discovered link.
+type Explained struct {
+	URL weburl.URL // after the query filter: the one that is crawled
+	// Gates are the gates asked, in order, up to the one that refused.
+	Gates []crawlspace.GateAnswer
+	// Refused is the gate that excludes the URL, nil if none does.
+	Refused *crawlspace.Reason
+	// Status is 760 or 761 where the URL is excluded, else 0.
+	Status int
+	// Rules explain the action rules, which are asked about every URL here.
+	Rules actionrules.Explanation
+	// Killed is the kill list's entry that keeps the page out of the index, nil if none does.
+	Killed *crawlspace.Reason
+	Fifo   scheduler.Source // where the URL is crawled
+}
+
+// Moves are the sites that moved, as StoredMoves gives them.
+type Moves = map[string]string
+
+// StoredMoves are the sites that a store remembers to have moved: the root's URL
+// to the page that its home page redirects to.
+func StoredMoves(ctx context.Context, store scheduler.Store) (Moves, error) {
+	return storedMoves(ctx, store)
+}
+
+// NewExplainer compiles settings. Moved may be nil.
+func NewExplainer(s Settings, moved Moves) (*Explainer, error) {
+	p, err := newPolicy(s, moved)
+	return &Explainer{p}, err
+}
+
+// Explain decides about u, written as raw, as about a link on a start page.
+func (e *Explainer) Explain(raw string, u weburl.URL) Explained {
+	link := crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)}
+	v := e.policy.judgeLink(link)
+	x := Explained{URL: v.url, Gates: e.policy.space.Trace(link), Status: v.status, Rules: e.policy.engine.Explain(v.url)}
+	if v.gate.Gate != "" {
+		gate := v.gate
+		x.Refused = &gate
+	}
+	if reason, killed := e.policy.space.Killed(v.url); killed {
+		x.Killed = &reason
+	}
+	if v.inside() {
+		x.Fifo = fifoOf(v.decision)
+	}
+	return x
+}

@@ -1,0 +1,140 @@
+package crawl
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// TestPreviewForetellsThePass: what the preview counts is what the pass then does,
+// and the preview changes nothing.
+func TestPreviewForetellsThePass(t *testing.T) {
+	host := func(n string) actionrules.Condition {
+		return actionrules.Host(n, actionrules.NormNorm, false, actionrules.Position{})
+	}
+	store := storetest.NewMemory()
+	seed(t, store, 2500)
+	run := func(s Settings) passCounts {
+		c := newPassCrawl(t, s, store)
+		if err := c.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			p := c.judge.current.Load()
+			key, due := c.pass.due(p)
+			if !due {
+				state, _ := c.pass.status()
+				return state.passCounts
+			}
+			if err := c.judgeBatch(t.Context(), p, key); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	steps := []func(*Settings){
+		func(s *Settings) { s.Space.Exclude = text("dir5/") },
+		func(s *Settings) {
+			s.Space.CrawlRules, s.Space.GlobalRules = file("crawl.rules", "forbid domain h7*"), file("global.rules", "allow domain h71.test")
+		},
+		func(s *Settings) { s.Space.KillPatterns = file("kill", "page-1") },
+		func(s *Settings) {
+			s.Rules.Rules = []actionrules.Rule{
+				{If: host("h3.test"), Then: []actionrules.Action{{Verb: actionrules.Ignore}}},
+				{If: host("h4.test"), Then: []actionrules.Action{{Verb: actionrules.Priority, Shift: 1}}},
+				{If: host("h5.test"), Then: []actionrules.Action{{Verb: actionrules.NoIndex}}},
+			}
+		},
+		func(*Settings) {},
+	}
+	for i, step := range steps {
+		s := everything()
+		step(&s)
+		before := dump(t, store)
+		p, err := NewPreview(t.Context(), s, store, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, dump(t, store)); diff != "" {
+			t.Fatalf("step %d: the preview changed the store:\n%s", i, diff)
+		}
+		counts, err := store.Counts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		did := run(s)
+		after, err := store.Counts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []uint64{p.Excluded.Count, p.Elsewhere.Count, p.Readmitted.Count, p.Deleted.Count, p.Judged}
+		want := []uint64{did.Excluded, did.Elsewhere, did.Readmitted, counts.Indexed - after.Indexed, counts.Known}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("step %d: excluded, elsewhere, readmitted, deleted, judged (-done +foretold):\n%s", i, diff)
+		}
+		if i < len(steps)-1 && p.Excluded.Count+p.Elsewhere.Count+p.Deleted.Count == 0 {
+			t.Errorf("step %d: nothing happens", i)
+		}
+		for _, g := range []PreviewGroup{p.Excluded, p.Deleted} {
+			if uint64(len(g.Samples)) != min(g.Count, 3) || g.Count > 0 && g.Samples[0].Words == "" {
+				t.Errorf("step %d: samples %+v of %d", i, g.Samples, g.Count)
+			}
+		}
+		if i == 3 && (p.Moved.Count == 0 || p.Moved.Samples[0].To != "follow" && p.Moved.Samples[0].To != "index") {
+			t.Errorf("moved %+v, want URLs of h4.test and h5.test", p.Moved)
+		}
+		if i > 0 && i < 4 && p.Before == p.Rules {
+			t.Errorf("step %d: the rules are the same as before", i)
+		}
+	}
+}
+
+func dump(t *testing.T, store scheduler.Store) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := store.Inspect(t.Context(), scheduler.Filter{}, func(_ weburl.Key, r scheduler.Record) error {
+		all[r.URL] = fmt.Sprintf("%+v", r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestPreviewOfWhatIsTaken: URLs that wait and those beyond a depth are told apart
+// from what the pass does.
+func TestPreviewOfWhatIsTaken(t *testing.T) {
+	store := storetest.NewMemory()
+	seed(t, store, 200)
+	s := everything()
+	s.Space.MaxPathDepth = &crawlspace.Limit{Max: 0}
+	p, err := NewPreview(t.Context(), s, store, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Excluded.Count != 0 || p.ExcludedWhenTaken.Count != 200 || !strings.Contains(p.ExcludedWhenTaken.Samples[0].Words, "path-depth") {
+		t.Errorf("%+v, want all 200 excluded when they are taken", p)
+	}
+	s = everything()
+	s.Space.Exclude = text("page")
+	s.Frontier.Brake = scheduler.Brake{On: true, Min: 10, Percent: 1, Window: 1}
+	if p, err = NewPreview(t.Context(), s, store, 0); err != nil {
+		t.Fatal(err)
+	}
+	if p.Excluded.Count+p.ExcludedWhenTaken.Count != 200 || p.Excluded.Count != p.Indexed || p.Deleted.Count != p.Indexed || p.Held != p.Indexed-10 {
+		t.Errorf("%+v, want all excluded, now or when taken, and all deletions but 10 held", p)
+	}
+	b, err := json.Marshal(p)
+	if err != nil || !strings.Contains(string(b), `"samples":[]`) || strings.Contains(string(b), "null") {
+		t.Errorf("%s, %v", b, err)
+	}
+}
