@@ -41,6 +41,7 @@ func BenchmarkDecidePooled(b *testing.B) {
 	m := newMix(b, 10_000)
 	e := compile(b, m.set)
 	b.ReportAllocs()
+	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
 			e.Decide(m.urls[i%len(m.urls)])
@@ -130,13 +131,13 @@ func BenchmarkCompile(b *testing.B) {
 				atoms(r.If, func(a Atom) { text += len(a.Value) })
 			}
 			b.ReportAllocs()
-			before := heap()
 			b.ResetTimer()
-			var e *Engine
 			for range b.N {
-				e = compile(b, m.set)
+				compile(b, m.set)
 			}
 			b.StopTimer()
+			before := heap()
+			e := compile(b, m.set)
 			b.ReportMetric(float64(heap()-before)/float64(text), "bytes/byte")
 			runtime.KeepAlive(e)
 		})

@@ -168,8 +168,9 @@ func (b *indexBuilder) addClause(id int32) {
 		c.program = b.compile(d.expr, refused, held, found)
 	}
 	for _, a := range k.atoms {
-		if of := b.atoms[a].clauses; len(of) == 0 || of[len(of)-1] != id { // they come in order
-			b.atoms[a].clauses = append(of, id)
+		of := &b.atoms[a].clauses
+		if n := len(*of); n == 0 || (*of)[n-1] != id { // they come in order
+			*of = append(*of, id)
 		}
 	}
 	b.clauses = append(b.clauses, c)

@@ -51,12 +51,13 @@ func (b *buffers) normalised(s string, f Field, n Norm, t traits) string {
 		out = append(out, s...)
 		lowerASCII(out)
 	default:
-		text := append(b.decoded[:0], s...)
+		b.decoded = b.decoded[:0]
 		if n == NormNorm {
-			text = appendDecoded(b.decoded[:0], s)
+			b.decoded = appendDecoded(b.decoded, s)
+		} else {
+			b.decoded = append(b.decoded, s...)
 		}
-		b.decoded = text
-		out = appendFolded(out, text, n == NormNorm)
+		out = appendFolded(out, b.decoded, n == NormNorm)
 	}
 	b.out[f][n] = out
 	// No copy: whoever gets the string drops it before the buffer changes.

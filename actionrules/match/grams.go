@@ -94,7 +94,7 @@ func (g *grams) build(size int, literals []numbered) {
 // widen lets the literal be found.
 func (g *grams) widen(p placed) {
 	switch p.kind {
-	case Prefix:
+	case Exact, Prefix:
 		g.head = max(g.head, int(p.offset)+g.size)
 	case Suffix:
 		g.tail = max(g.tail, len(p.text)-int(p.offset))
@@ -212,7 +212,7 @@ func (g *grams) appendAt(numbers []uint32, text string, at int, gram uint64) []u
 		begin := at - int(gr.offset)
 		end := begin + int(gr.length)
 		if gr.gram != gram || begin < 0 || end > len(text) ||
-			gr.kind == Prefix && begin > 0 || gr.kind == Suffix && end < len(text) {
+			begin > 0 && gr.kind <= Prefix || end < len(text) && (gr.kind == Exact || gr.kind == Suffix) {
 			continue
 		}
 		numbers = g.appendEqual(numbers, gr, text[begin:end])

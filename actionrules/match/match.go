@@ -50,22 +50,21 @@ func (b *Builder) Len() int { return len(b.literals) }
 // Index is an immutable set of literals, safe for concurrent use. The zero value
 // is empty.
 type Index struct {
-	exact map[string]uint32
-	// empty is the literal that stands in every text, by kind without Exact.
-	empty  []uint32
+	blank  []uint32 // the empty literal as the whole text
+	empty  []uint32 // the empty literal of other kinds, which stands in every text
 	levels [len(gramSizes)]grams
 }
 
 // Build makes the index of all literals added so far. Its memory is about a
 // hundred bytes a literal beside the literals themselves.
 func (b *Builder) Build() *Index {
-	x := &Index{exact: map[string]uint32{}}
+	x := new(Index)
 	var levels [len(gramSizes)][]numbered
 	for i, l := range b.literals {
 		n := numbered{l, uint32(i)}
 		switch {
-		case l.kind == Exact:
-			x.exact[l.text] = n.number
+		case l.text == "" && l.kind == Exact:
+			x.blank = append(x.blank, n.number)
 		case l.text == "":
 			x.empty = append(x.empty, n.number)
 		default:
@@ -89,12 +88,10 @@ type numbered struct {
 // kinds say, each once, in no particular order. It allocates nothing where
 // numbers has room.
 func (x *Index) Append(numbers []uint32, text string) []uint32 {
-	if len(x.exact) > 0 {
-		if n, ok := x.exact[text]; ok {
-			numbers = append(numbers, n)
-		}
-	}
 	numbers = append(numbers, x.empty...)
+	if text == "" {
+		return append(numbers, x.blank...)
+	}
 	for i := range x.levels {
 		if x.levels[i].size > 0 {
 			numbers = x.levels[i].appendTo(numbers, text)
