@@ -36,7 +36,7 @@ type AddressRules struct{ rules []addressRule }
 // is judged as IPv4, a zone is not looked at. Of a host's addresses those that are
 // allowed may be dialled; one with none left is excluded (StatusExcluded).
 func (a *AddressRules) Judge(addr netip.Addr) (allowed, matched bool, reason Reason) {
-	addr = addr.Unmap().WithZone("")
+	addr = addr.Unmap()
 	if a == nil || !addr.IsValid() {
 		return true, false, Reason{}
 	}

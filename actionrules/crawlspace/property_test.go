@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -166,4 +167,25 @@ func TestHostileURL(t *testing.T) {
 	if got := judgement(t, s, to(t, "http://h/"+strings.Repeat("a", 2000)+"b")); !strings.HasPrefix(got, "prefix ") {
 		t.Error(got)
 	}
+}
+
+// A Space is asked by many goroutines at once.
+func TestJudgeIsSafeForConcurrentUse(t *testing.T) {
+	s := mustCompile(t, local(prefixRules(400, false)))
+	links := benchLinks(t)[:200]
+	var want []Verdict
+	for _, l := range links {
+		want = append(want, s.Judge(l))
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i, l := range links {
+				if got := s.Judge(l); got != want[i] {
+					t.Errorf("%s: %+v, want %+v", l.URL, got, want[i])
+				}
+			}
+		})
+	}
+	group.Wait()
 }

@@ -114,6 +114,9 @@ func TestHostCase(t *testing.T) {
 	if got := judgement(t, mustCompile(t, rules), Link{URL: mustURL(t, "http://WWW.x.org/")}); got != "domain forbid domain www.x.org" {
 		t.Errorf("without a spelling: %s", got)
 	}
+	if got := judgement(t, mustCompile(t, rules), Link{URL: mustURL(t, "http://[2001:db8::1]/"), Host: "2001:DB8::1"}); got == "ok" {
+		t.Error("an IPv6 host has a case")
+	}
 	rules.FoldHost = true
 	judgements{"http://a.IBM.com/": "domain forbid domain *.IBM.com", "http://a.ibm.com/": "domain forbid domain *.IBM.com",
 		"http://www.X.org/": "ok"}.check(t, mustCompile(t, rules))
@@ -199,7 +202,7 @@ func TestPrefixTargets(t *testing.T) {
 // Prefixes are brought into the form of canonical URLs, or they could never match.
 func TestPrefixesAreCanonical(t *testing.T) {
 	for target, raw := range map[string]string{
-		"HTTP://H.Example/A": "http://h.example/A", "http://h:80/a": "http://h/a", "https://h:443/a": "https://h/a", "http://*.H:80/": "http://x.h/",
+		"HTTP://H.Example/A": "http://h.example/A", "http://h:80/a": "http://h/a", "https://h:443/a": "https://h/a", "http://*.H:80/": "http://x.h/", "https://*.H:443/": "https://x.h/",
 		"http://h/%7euser/%c3%a9%2f": "http://h/~user/%C3%A9%2F", "http://h/é": "http://h/%C3%A9", "http://h/%": "http://h/%25",
 		"http://[2001:DB8:0:0::1]/a": "http://[2001:db8::1]/a", "http://0x7f.1/": "http://127.0.0.1/", "http://*.münchen.de/": "http://a.xn--mnchen-3ya.de/",
 		"http://h:81": "http://h:81/", "http://H": "http://h/", "http://h/%4": "http://h/%42", "http://h/a%2": "http://h/a%2F",

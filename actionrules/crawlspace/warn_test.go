@@ -1,6 +1,7 @@
 package crawlspace
 
 import (
+	"crypto/sha256"
 	"strings"
 	"testing"
 
@@ -37,6 +38,7 @@ func TestWarnings(t *testing.T) {
 	}
 	proxy, caseful, reject := quiet("allow address 9.0.0.0 255.0.0.0\nforbid domain *"), quiet("allow domain h\nforbid domain *"), quiet("forbid domain *")
 	proxy.Proxy, caseful.FoldHost, reject.RejectList = true, false, file("reject.patterns", "/a\n/b\n")
+	bare := Settings{CrawlRules: file("crawl.rules", "forbid http://h/a"), Extensions: &Extensions{}}
 	for name, c := range map[string]struct {
 		settings Settings
 		roots    string
@@ -48,6 +50,7 @@ func TestWarnings(t *testing.T) {
 		"ends in an allow":            {quiet("allow domain *"), "", []string{strings.Replace(openEnd, "%s", ":1", 1)}},
 		"ends for one port":           {quiet("forbid domain *:80"), "", []string{strings.Replace(openEnd, "%s", ":1", 1)}},
 		"no domain rules":             {quiet("forbid http://h/a"), "", []string{strings.Replace(openEnd, "%s", "", 1)}},
+		"no domain rules to fold":     {bare, "", []string{strings.Replace(openEnd, "%s", "", 1)}},
 		"other types may follow":      {quiet("forbid domain **\nforbid http://h/a"), "", nil},
 		"a start URL is not allowed":  {quiet("allow domain h\nforbid domain *"), "http://h/ http://g/x", []string{"crawl.rules:2: the start URL http://g/x is not in the crawl space: domain gate, forbid domain *"}},
 		"only IPv4 is closed":         {quiet("forbid domain *\nforbid address 0.0.0.0 0.0.0.0"), "", []string{`crawl.rules:2: only IPv4 addresses are closed; write "forbid address :: ::" too`}},
@@ -139,5 +142,23 @@ func TestFingerprint(t *testing.T) {
 	}
 	if mustCompile(t, everyGate(), "https://h/").Fingerprint() == base {
 		t.Error("start URLs do not change it where they have to match")
+	}
+}
+
+// No two different lists of texts are hashed alike.
+func TestDigest(t *testing.T) {
+	seen := map[string]int{}
+	for i, lists := range [][][]string{
+		{{"n", "a", "b"}}, {{"n", "ab"}}, {{"n", "a"}, {"b"}}, {{"n"}, {"a", "b"}}, {{"na", "b"}}, {{"n", "", "ab"}}, {{"n", "ab", ""}}, {{"n"}, {"a"}, {"b"}},
+	} {
+		d := digest{sha256.New()}
+		for _, l := range lists {
+			d.list(l[0], l[1:]...)
+		}
+		sum := string(d.Sum(nil))
+		if other, ok := seen[sum]; ok {
+			t.Errorf("case %d is hashed like case %d", i, other)
+		}
+		seen[sum] = i
 	}
 }

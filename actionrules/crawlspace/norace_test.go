@@ -1,0 +1,6 @@
+//go:build !race
+
+package crawlspace
+
+// race says that the race detector is on, under which sync.Pool forgets at random.
+const race = false
