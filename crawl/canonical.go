@@ -24,11 +24,11 @@ func (v *visit) canonical(ctx context.Context, p extract.Page) (string, schedule
 	if err != nil {
 		return "", scheduler.Link{}, nil //nolint:nilerr // what is no URL is no canonical
 	}
-	link, verdict, ok := v.policy.link(crawlspace.Link{URL: u, Host: v.spelling(p.Canonical, u), Depth: int(v.lease.Record.Depth) + 1})
+	link, verdict, ok := v.link(crawlspace.Link{URL: u, Host: v.spelling(p.Canonical, u), Depth: int(v.lease.Record.Depth) + 1})
 	if !ok || link.URL.Key() == v.lease.Key {
 		return "", scheduler.Link{}, nil
 	}
-	if indexed, _ := v.policy.indexes(&verdict); !indexed {
+	if indexed, _ := v.indexes(&verdict); !indexed {
 		return "", scheduler.Link{}, nil
 	}
 	end, err := v.canonicalEnd(ctx, link.URL, v.lease.Key)

@@ -16,7 +16,7 @@ type Explainer struct{ policy *policy }
 // Explained is all that decides about one URL as a newly discovered link.
 type Explained struct {
 	URL weburl.URL // after the query filter: the one that is crawled
-	// Gates are the gates asked, in order, up to the one that refused.
+	// Gates are the answers of all gates that are on, in order.
 	Gates []crawlspace.GateAnswer
 	// Refused is the gate that excludes the URL, nil if none does.
 	Refused *crawlspace.Reason

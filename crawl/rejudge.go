@@ -238,7 +238,7 @@ func (c *Crawl) rejudge(ctx context.Context) error {
 			switch {
 			case ctx.Err() != nil:
 				return nil
-			case errors.Is(err, scheduler.ErrClosed) || errors.Is(err, scheduler.ErrDamaged):
+			case err != nil && unrecoverable(err):
 				return err
 			case err != nil:
 				c.log.Error("stored URLs cannot be judged by the new rules", "pause", passRetry, "error", err)

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -487,10 +488,16 @@ func TestRejectListIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory()
 		seed(t, store, 50)
-		list, fault := file("reject.patterns", "nothing-so-far"), error(nil)
 		s := everything()
-		s.Space.RejectList = list
-		s.ReadRejectList = func() (*crawlspace.File, error) { return list, fault }
+		s.Space.RejectList = file("reject.patterns", "nothing-so-far")
+		var list atomic.Pointer[crawlspace.File] // nil: it cannot be read
+		list.Store(file("reject.patterns", "nothing-so-far"))
+		s.ReadRejectList = func() (*crawlspace.File, error) {
+			if f := list.Load(); f != nil {
+				return f, nil
+			}
+			return nil, errors.New("no such file")
+		}
 		c := newPassCrawl(t, s, store)
 		ctx, cancel := context.WithCancel(t.Context())
 		if err := c.start(ctx); err != nil {
@@ -507,13 +514,12 @@ func TestRejectListIsReadAgain(t *testing.T) {
 		if c.judge.current.Load() != first {
 			t.Error("a list that did not change is put in force again")
 		}
-		fault = errors.New("no such file")
-		list = file("reject.patterns", "7.html")
+		list.Store(nil)
 		time.Sleep(2 * time.Minute)
 		if c.judge.current.Load() != first {
 			t.Error("a list that cannot be read is in force")
 		}
-		fault = nil
+		list.Store(file("reject.patterns", "7.html"))
 		time.Sleep(rejectListEvery + time.Second)
 		synctest.Wait()
 		if n := statuses(t, store); n[StatusExcluded] != wantExcluded(t, store) || n[StatusExcluded] == 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Reload puts new settings in force while the crawl runs. On an error nothing has
-// changed. Pages in flight finish under the rules that they began with, and are
+// Reload puts new settings in force while the crawl runs. Settings with a fault
+// change nothing; after an error of the store they may be in force or not. Pages in flight finish under the rules that they began with, and are
 // judged by the new ones then; new roots are added; where rules or crawl space
 // differ, all stored URLs are judged again in the background. The name cannot
 // change, that is an error; Workers stay as many as they were started, which is

@@ -152,7 +152,7 @@ func (v *visit) outside(ctx context.Context) (done bool, err error) {
 	}
 	if v.verdict.inside() {
 		link.URL = v.verdict.url
-		if l, _, ok := v.policy.link(link); ok {
+		if l, _, ok := v.link(link); ok {
 			l.Referrer = v.lease.Record.Referrer
 			if _, err := v.frontier.Add(ctx, []scheduler.Link{l}, false); err != nil {
 				v.frontier.GiveBack(v.lease, false, time.Time{})
@@ -161,7 +161,7 @@ func (v *visit) outside(ctx context.Context) (done bool, err error) {
 		}
 		v.verdict.rename()
 	}
-	return true, v.complete(ctx, scheduler.Result{Excluded: v.policy.exclusion(&v.verdict)})
+	return true, v.complete(ctx, scheduler.Result{Excluded: v.exclusion(&v.verdict)})
 }
 
 // adopt goes on by the rules in force now, where they let the page in.

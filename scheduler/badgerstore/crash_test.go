@@ -213,6 +213,7 @@ func crashChild(dir string) {
 			go func() { failed <- crashWorker(ctx, s, part) }()
 		}
 		go func() { failed <- crashRelay(ctx, s) }()
+		go func() { failed <- crashReviser(ctx, s) }()
 		return <-failed
 	}()
 	fmt.Fprintln(os.Stderr, "crash child:", err)
@@ -315,6 +316,23 @@ func crashComplete(ctx context.Context, s *Store, p scheduler.Place, w scheduler
 	}
 	say("known", names(c.Links[:min(len(c.Links), 50)])...)
 	return nil
+}
+
+// crashReviser puts URLs that rest back into a queue and lets others rest.
+func crashReviser(ctx context.Context, s *Store) error {
+	for {
+		_, _, err := s.Revise(ctx, keysOf(inventLinks(200)), func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
+			v := &scheduler.Revision{Next: r, CancelHeld: true}
+			v.Next.State, v.Next.Source = scheduler.Waiting, scheduler.Source(rand.IntN(scheduler.Sources))
+			if r.State == scheduler.Timed {
+				v.Next.State = scheduler.AtRest
+			}
+			return v
+		})
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // crashRelay delivers orders and says so before it moves the cursor.
