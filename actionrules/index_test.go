@@ -198,3 +198,26 @@ func TestMetasBelongToTheCaller(t *testing.T) {
 		t.Errorf("behind the last epoch:\n%s", diff)
 	}
 }
+
+// TestNormsStayApart has the same literals in all norms, and URLs of which only
+// some norms make the same.
+func TestNormsStayApart(t *testing.T) {
+	var set RuleSet
+	for f := range Field(len(fieldNames)) {
+		for k := range KindLength {
+			for n := range Norm(len(normNames)) {
+				for _, value := range []string{"a", "A", "/a", "/caf%C3%A9", "/café", "/cafe", "/CAFE"} {
+					m := Action{Verb: AddMeta, Name: f.String() + " " + k.String() + " " + n.String(), Value: value}
+					set.Rules = append(set.Rules, when(atom(f, k, n, value), m))
+				}
+			}
+		}
+	}
+	e := compile(t, set)
+	for _, raw := range []string{"http://a/a", "http://a/A?A#a", "http://A/a?a#A", "http://h/caf%C3%A9", "http://h/Caf%C3%A9", "http://h/CAFE", "http://h/cafe"} {
+		u := mustURL(t, raw)
+		if diff := cmp.Diff(scanRules(e, u), e.Decide(u)); diff != "" {
+			t.Errorf("%s:\n%s", u, diff)
+		}
+	}
+}
