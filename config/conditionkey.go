@@ -218,9 +218,9 @@ func excludes(a, b actionrules.Condition) bool {
 		if conditionSize(a, most) > most || conditionSize(not.Of, most) > most {
 			return false
 		}
-		l, any := newLaterRules(), []actionrules.Action{{}}
-		l.add(1, any, l.keysOf(not.Of).enough)
-		return l.overriding(any, l.keysOf(a).implied) > 0
+		l, accept := newLaterRules(), []actionrules.Action{{Verb: actionrules.Accept}}
+		l.add(1, accept, l.keysOf(not.Of).enough)
+		return l.overriding(accept, l.keysOf(a).implied) > 0
 	}
 	x, ok1 := a.(actionrules.Atom)
 	y, ok2 := b.(actionrules.Atom)

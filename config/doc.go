@@ -3,5 +3,5 @@
 // The file is read strictly: whatever is unknown, misplaced, out of range or
 // not done by this version is reported with file, line and column, all of a file
 // at once. One table (see Elements) describes every element and attribute; the
-// parser and docs/configuration.md come from it.
+// parser, docs/configuration.md and the XML schema come from it.
 package config

@@ -142,7 +142,7 @@ func TestIdleRulesChangeNothing(t *testing.T) {
 	}
 	warned := 0
 	rapid.Check(t, func(t *rapid.T) {
-		rules := rapid.SliceOfN(drawRule(), 1, 8).Draw(t, "rules")
+		rules := rapid.SliceOfN(drawRule(), 5, 25).Draw(t, "rules")
 		for i := range rules {
 			rules[i].At.Line = i + 1
 		}
@@ -158,6 +158,7 @@ func TestIdleRulesChangeNothing(t *testing.T) {
 			}
 		}
 	})
+	t.Logf("%d warnings", warned)
 	if warned < 20 {
 		t.Errorf("only %d warnings looked at", warned)
 	}
@@ -223,7 +224,7 @@ func BenchmarkIdleRules(b *testing.B) {
 		}
 	}
 	deep := func(int) actionrules.Rule {
-		var c actionrules.Condition = actionrules.Path("/a", 0, false, actionrules.Position{})
+		c := actionrules.Path("/a", 0, false, actionrules.Position{})
 		for range maxConditionSize/2 - 1 {
 			c = actionrules.And{Of: []actionrules.Condition{actionrules.Not{Of: c}}}
 		}

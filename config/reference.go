@@ -10,6 +10,9 @@ import (
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
+	if !gatesSupported {
+		b.WriteString("A crawl.rules or global.rules beside CrawlConfig.xml is refused like CrawlSpace.\n")
+	}
 	for _, e := range Elements() {
 		writeElement(&b, e)
 	}
@@ -32,8 +35,12 @@ and entity declarations are refused. Everything else that is unknown, misplaced 
   milliseconds, S seconds, Bytes bytes.
 
 Where this version does not do something yet, the reference says so. *Refused* means that writing it is an error, because
-ignoring it would crawl, index or push what it forbids, or lose data; *ineffective* means a warning. A file crawl.rules or
-global.rules beside CrawlConfig.xml is refused likewise.
+ignoring it would crawl, index or push what it forbids, or lose data; *ineffective* means a warning.
+The XML schema of the file, for editors, comes from the same table.
+
+Files that are named (roots, rules, lists) are UTF-8, or UTF-16 with a byte order mark, with any line ends; their errors carry
+their own lines. Files crawl.rules and global.rules beside CrawlConfig.xml count as if CrawlSpace named them: crawl.rules where
+the file has one Crawler, global.rules for each.
 `
 
 func writeElement(b *strings.Builder, e Element) {

@@ -32,12 +32,16 @@ func (l RejectList) Read() (*crawlspace.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reject list %s: %w", l.Path, withoutPath(err))
 	}
+	return TextFile(l.Path, raw)
+}
+
+// TextFile makes UTF-8 with line feeds of a file of lines, which may be UTF-8 or,
+// with a byte order mark, UTF-16, and end lines by LF, CR LF or CR. The error
+// says where it is no text.
+func TextFile(name string, raw []byte) (*crawlspace.File, error) {
 	p := &parser{report: &Report{}}
-	file, ok := p.lines(l.Path, raw)
-	if !ok {
-		return nil, p.report.Err()
-	}
-	return file, nil
+	file, _ := p.lines(name, raw)
+	return file, p.report.Err()
 }
 
 // space reads the gates of a Crawler; alone says that the file has no other.

@@ -46,7 +46,7 @@ func ProjectRules() Rules {
 			{"crawl", "indexer"},
 			{"admin"}, // it shows crawls
 			{"config"},
-			{"cmd/sextant/demosite"},
+			{"cmd/sextant/demosite", "config/importer"},
 			{"cmd/sextant"},
 		},
 		TestOnly: []string{"internal/", "push/pushtest", "scheduler/storetest"},

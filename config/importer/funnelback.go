@@ -1,0 +1,261 @@
+package importer
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// counterpart is what a key of collection.cfg means here; it says what is wrong
+// with the value, in words that follow the key, or "".
+type counterpart func(c *collection, value string) (complaint string)
+
+// counterparts are the keys that have one (Funnelback, "Web crawler
+// configuration options").
+func counterparts() map[string]counterpart {
+	return map[string]counterpart{
+		"collection":                      crawlerName,
+		"start_url":                       startURL,
+		"include_patterns":                patterns("include"),
+		"exclude_patterns":                patterns("exclude"),
+		"crawler.num_crawlers":            number("Crawler", "nthreads", 1),
+		"crawler.request_delay":           number("Crawler", "throttleTimeMS", 1),
+		"crawler.request_timeout":         number("Crawler", "downloadTimeoutMS", 1),
+		"crawler.max_download_size":       number("Crawler", "maxBodyBytes", 1<<20), // megabytes
+		"crawler.max_dir_depth":           number("CrawlSpace", "maxPathDepth", 1),
+		"crawler.max_link_distance":       number("CrawlSpace", "maxLinkDepth", 1),
+		"crawler.max_url_length":          urlLength,
+		"crawler.reject_files":            rejectFiles,
+		"crawler.user_agent":              userAgent,
+		"crawler.ignore_robots_txt":       boolean("ignoreRobotsTxt"),
+		"crawler.ignore_nofollow":         boolean("ignoreNofollow"),
+		"crawler.use_sitemap_xml":         boolean("crawlSitemaps"),
+		"crawler.accept_cookies":          boolean("enableCookies"),
+		"crawler.start_urls_file":         advice("write <Roots file=\"...\"/> for a file with one URL a line"),
+		"crawler.monitor_url_reject_list": advice("write the patterns into a file, one a line, and <RejectList file=\"...\"/>"),
+		"indexer_options":                 indexerOptions,
+	}
+}
+
+// collection gathers what becomes of a collection.cfg.
+type collection struct {
+	*document
+	root     string
+	patterns []attribute
+	space    []attribute
+	ignored  *attribute // extensions
+	longest  int        // URL, 0 is any
+	notes    []string
+}
+
+// collectionConfig translates a collection.cfg. A key that comes again counts the
+// last time, as in Java's properties.
+func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
+	values := make(map[string]string)
+	var keys []string
+	for _, l := range lines(file) {
+		key, value, ok := strings.Cut(l.text, "=")
+		if key = strings.TrimSpace(key); !ok || key == "" {
+			errs = append(errs, l.errorf("%s is not of the form key=value", clip(l.text)))
+			continue
+		}
+		if _, again := values[key]; !again {
+			keys = append(keys, key)
+		}
+		values[key] = strings.TrimSpace(value)
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	c := &collection{document: d}
+	known := counterparts()
+	for _, key := range keys {
+		value := values[key]
+		switch translate := known[key]; {
+		case translate == nil:
+			c.notes = append(c.notes, "Not translated: "+key+"="+shown(key, value))
+		case value == "":
+		default:
+			if complaint := translate(c, value); complaint != "" {
+				c.notes = append(c.notes, "Not translated: "+key+"="+shown(key, value)+": "+complaint)
+			}
+		}
+	}
+	c.write()
+	return nil
+}
+
+// shown is a value as it may stand in a comment: not where the key sounds like a
+// secret.
+func shown(key, value string) string {
+	key = strings.ToLower(key)
+	for _, word := range []string{"pass", "secret", "token", "credential", "auth", "cookie", "header", "key"} {
+		if strings.Contains(key, word) && value != "" {
+			return "***"
+		}
+	}
+	return value
+}
+
+// write puts all that was translated into the document.
+func (c *collection) write() {
+	// With includes all that they let pass starts accepted; without, only the site
+	// of the start URL does, or the crawl would have no bounds.
+	included := slices.ContainsFunc(c.patterns, func(a attribute) bool { return a.name == "include" })
+	if !included {
+		for _, name := range []string{"defaultAccept", "defaultIndex", "defaultFollow"} {
+			c.set(name, "false")
+		}
+		c.notes = append(c.notes, "Without include_patterns the site of the start URL is crawled, no other.")
+	}
+	if c.root != "" {
+		c.add("Root", attribute{"url", c.root}, attribute{"site", strconv.FormatBool(!included)})
+	}
+	if len(c.space) > 0 {
+		c.add("CrawlSpace", c.space...)
+	}
+	if len(c.patterns) > 0 {
+		c.add("Patterns", c.patterns...)
+	}
+	if c.ignored != nil {
+		c.add("IgnoredExtensions", *c.ignored)
+	}
+	if c.longest > 0 {
+		c.rules([]string{rule(element("ar:Length", attribute{"field", "url"}, attribute{"val", "[" + strconv.Itoa(c.longest+1) + ":]"}), "Ignore")})
+	}
+	for _, note := range c.notes {
+		c.comment("%s", note)
+	}
+	c.comment("Not in this file: kill_exact.cfg, kill_pattern.cfg, the file of start URLs. Write them as Kill and Roots.")
+}
+
+func crawlerName(c *collection, v string) string {
+	if strings.ContainsAny(v, `/\`) || strings.HasPrefix(v, ".") || len(v) > 200 {
+		return "the name of a Crawler names a folder, too"
+	}
+	c.name = v
+	return ""
+}
+
+func startURL(c *collection, v string) string {
+	u, err := weburl.Parse(v)
+	if err != nil {
+		return "it is not an absolute URL: write <Root url=\"http://...\"/>"
+	}
+	c.root = u.String()
+	return ""
+}
+
+// patterns keeps a value of include_patterns or exclude_patterns as it is: it
+// means the same here.
+func patterns(name string) counterpart {
+	return func(c *collection, v string) string {
+		text := crawlspace.Text{Value: v}
+		settings := crawlspace.Settings{Include: text}
+		if name == "exclude" {
+			settings = crawlspace.Settings{Exclude: text}
+		}
+		if _, errs := crawlspace.Compile(settings, nil); len(errs) > 0 {
+			return errs[0].Error()
+		}
+		c.patterns = append(c.patterns, attribute{name, v})
+		return ""
+	}
+}
+
+// number sets an attribute of an element to a number in units, if it is in range.
+func number(elementName, name string, unit int64) counterpart {
+	return func(c *collection, v string) string {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			return "it is not a whole number"
+		}
+		least, most := limits(elementName, name)
+		if n < 0 || n > most/unit || n*unit < least {
+			return name + " is " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10)
+		}
+		a := attribute{name, strconv.FormatInt(n*unit, 10)}
+		if elementName == "Crawler" {
+			c.set(a.name, a.value)
+		} else {
+			c.space = append(c.space, a)
+		}
+		return ""
+	}
+}
+
+// limits are the range of an attribute that is a number.
+func limits(elementName, name string) (least, most int64) {
+	for _, e := range config.Elements() {
+		for _, a := range e.Attributes {
+			if e.Name == elementName && a.Name == name {
+				return a.Min, a.Max
+			}
+		}
+	}
+	return 0, 0
+}
+
+func boolean(name string) counterpart {
+	return func(c *collection, v string) string {
+		v = strings.ToLower(v)
+		if v != "true" && v != "false" {
+			return "it is neither true nor false"
+		}
+		c.set(name, v)
+		return ""
+	}
+}
+
+func advice(words string) counterpart {
+	return func(*collection, string) string { return words }
+}
+
+func urlLength(c *collection, v string) string {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return "it is not a number from 1"
+	}
+	if n < weburl.MaxLength {
+		c.longest = n
+	}
+	return ""
+}
+
+// rejectFiles are extensions that are not crawled.
+func rejectFiles(c *collection, v string) string {
+	list := crawlspace.Text{Value: v}
+	if _, errs := crawlspace.Compile(crawlspace.Settings{Extensions: &crawlspace.Extensions{List: list}}, nil); len(errs) > 0 {
+		return errs[0].Error()
+	}
+	c.ignored = &attribute{"list", v}
+	return ""
+}
+
+func userAgent(c *collection, v string) string {
+	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "a header carries printable ASCII only"
+	}
+	c.set("userAgent", v)
+	return ""
+}
+
+// indexerOptions knows -ignore_noindex; the others are the indexer's own.
+func indexerOptions(c *collection, v string) string {
+	var others []string
+	for option := range strings.FieldsSeq(v) {
+		if option == "-ignore_noindex" {
+			c.set("ignoreNoindex", "true")
+		} else {
+			others = append(others, option)
+		}
+	}
+	if len(others) > 0 {
+		return "the indexer's own, other than -ignore_noindex"
+	}
+	return ""
+}

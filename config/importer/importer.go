@@ -1,0 +1,106 @@
+// Package importer turns the configurations of other crawlers into
+// CrawlConfig.xml. What has no counterpart stands in the result as a comment, so
+// that nothing is lost unseen.
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/config"
+)
+
+// Format is a configuration that can be imported.
+type Format string
+
+const (
+	// IBM is a crawl.rules or global.rules of IBM's Web crawler. The result names
+	// the file, because its rules mean the same here.
+	IBM Format = "ibm"
+	// Funnelback is a collection.cfg: lines key=value, of which the crawler's keys
+	// are translated.
+	Funnelback Format = "funnelback"
+	// List is a flat list of rules, one a line, in the terms of Elastic's or
+	// Norconex's crawlers; see Import.
+	List Format = "list"
+)
+
+// Formats are all of them.
+func Formats() []Format { return []Format{IBM, Funnelback, List} }
+
+// maxFaults bounds how many faults of a file an error lists.
+const maxFaults = 100
+
+// Import translates a file. Name is its path; for IBM the result refers to the
+// file by it, so it must be right as seen from the folder of the result. The
+// error lists, with file, line and column, what is no valid line of the format.
+//
+// A List has these lines; blank ones and those that begin with # are skipped:
+//
+//	http://www.example.com/a      a start URL
+//	allow begins /blog            Elastic: policy, type and path pattern; the types
+//	deny contains *print          are begins, ends, contains and regex
+//	include https?://.*/docs/.*   Norconex: an expression that the whole URL matches
+//	exclude .*\.pdf
+//
+// In patterns of begins, ends and contains * is any run of characters; a regex
+// must match from the beginning of the path. All are about the path, without the
+// query, and tell upper case from lower. Of allow and deny the first line that
+// matches decides, and a URL that none matches is allowed; they belong to the
+// hosts of the start URLs before them, up to the next start URL, or to all URLs
+// where there is none. Of include and exclude a URL must match one include, if
+// there are any, and no exclude. Only the hosts of start URLs are crawled. The two
+// kinds cannot be mixed.
+func Import(format Format, name string, raw []byte) ([]byte, error) {
+	translate := map[Format]func(*document, *crawlspace.File) []error{
+		IBM: crawlRules, Funnelback: collectionConfig, List: ruleList,
+	}[format]
+	if translate == nil {
+		return nil, fmt.Errorf("unknown format %q: write one of %v", format, Formats())
+	}
+	file, err := config.TextFile(name, raw)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{name: "imported", head: fmt.Sprintf("Imported from %s (%s).", filepath.Base(name), format)}
+	if errs := translate(d, file); len(errs) > 0 {
+		return nil, bounded(errs)
+	}
+	return d.text(), nil
+}
+
+func bounded(errs []error) error {
+	if more := len(errs) - maxFaults; more > 0 {
+		errs = append(errs[:maxFaults:maxFaults], fmt.Errorf("and %d faults more", more))
+	}
+	return errors.Join(errs...)
+}
+
+// line is a line that is neither blank nor a comment, trimmed.
+type line struct {
+	at   actionrules.Position
+	text string
+}
+
+func lines(file *crawlspace.File) []line {
+	var all []line
+	number := 0
+	for raw := range strings.Lines(string(file.Content)) {
+		number++
+		text := strings.TrimSpace(raw)
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		column := len(raw) - len(strings.TrimLeft(raw, " \t")) + 1
+		all = append(all, line{actionrules.Position{File: file.Name, Line: number, Column: column}, text})
+	}
+	return all
+}
+
+func (l line) errorf(format string, args ...any) error {
+	return &actionrules.Error{At: l.at, Rule: -1, Err: fmt.Errorf(format, args...)}
+}

@@ -1,0 +1,247 @@
+package importer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// section are start URLs and the rules for their hosts.
+type section struct {
+	origins []string
+	rules   []listRule
+}
+
+// listRule is a line allow or deny, or include or exclude.
+type listRule struct {
+	line
+	policy string
+	atom   actionrules.Atom
+}
+
+// listReader reads a flat list.
+type listReader struct {
+	d                *document
+	sections         []section
+	elastic, filters bool // which kinds of lines there are
+	include          bool // there is an include, translated or not
+	roots            map[string]bool
+	errs             []error
+}
+
+// ruleList translates a flat list; Import says what it is.
+func ruleList(d *document, file *crawlspace.File) []error {
+	r := listReader{d: d, sections: make([]section, 1), roots: make(map[string]bool)}
+	for _, l := range lines(file) {
+		r.line(l)
+	}
+	if len(r.errs) > 0 {
+		return r.errs
+	}
+	for _, name := range []string{"defaultAccept", "defaultIndex", "defaultFollow"} {
+		d.set(name, "true")
+	}
+	if len(r.roots) == 0 {
+		d.comment("The list names no start URL, so no host is excluded: write a Root for each.")
+	}
+	rules := r.hosts()
+	if r.filters {
+		rules = append(rules, r.filterRules()...)
+	} else {
+		rules = append(rules, r.orderedRules()...)
+	}
+	d.rules(rules)
+	return nil
+}
+
+func (r *listReader) line(l line) {
+	first, rest, _ := strings.Cut(strings.ReplaceAll(l.text, "\t", " "), " ")
+	rest = strings.TrimSpace(rest)
+	switch policy := strings.ToLower(first); policy {
+	case "allow", "deny":
+		r.elastic = true
+		kind, pattern, _ := strings.Cut(rest, " ")
+		r.rule(l, policy, strings.ToLower(kind), strings.TrimSpace(pattern))
+	case "include", "exclude":
+		r.filters = true
+		r.rule(l, policy, "url", rest)
+	default:
+		r.root(l)
+	}
+	if r.elastic && r.filters {
+		r.errs = append(r.errs, l.errorf("%s is mixed with lines of the other kind: write allow and deny, or include and exclude", clip(first)))
+		r.filters, r.elastic = !r.filters, !r.elastic // said once for each change
+	}
+}
+
+// root reads a start URL. The first one behind rules begins a section.
+func (r *listReader) root(l line) {
+	u, err := weburl.Parse(l.text)
+	if err != nil || strings.ContainsAny(l.text, " \t") {
+		r.errs = append(r.errs, l.errorf("%s is neither a start URL nor a rule: write a URL with http:// or https://, or allow, deny, include or exclude and a pattern", clip(l.text)))
+		return
+	}
+	if len(r.sections[len(r.sections)-1].rules) > 0 {
+		r.sections = append(r.sections, section{})
+	}
+	s := &r.sections[len(r.sections)-1]
+	if origin := u.Origin() + "/"; !slices.Contains(s.origins, origin) {
+		s.origins = append(s.origins, origin)
+	}
+	if !r.roots[u.String()] {
+		r.roots[u.String()] = true
+		r.d.add("Root", attribute{"url", u.String()}, attribute{"site", "false"})
+	}
+}
+
+func (r *listReader) rule(l line, policy, kind, pattern string) {
+	a := actionrules.Atom{Field: actionrules.FieldPath, Norm: actionrules.NormNone, Value: wildcards(pattern)}
+	switch kind {
+	case "begins":
+		a.Kind = actionrules.KindPrefix
+	case "ends":
+		a.Kind = actionrules.KindSuffix
+	case "contains":
+		a.Kind = actionrules.KindInside
+	case "regex":
+		a.Kind, a.Value, a.Regexp = actionrules.KindPrefix, pattern, true
+	case "url":
+		a.Field, a.Kind, a.Value, a.Regexp = actionrules.FieldURL, actionrules.KindExact, pattern, true
+	default:
+		r.errs = append(r.errs, l.errorf("%s is no type of rule: write %s begins, ends, contains or regex, then a pattern", clip(kind), policy))
+		return
+	}
+	if pattern == "" {
+		example := policy + " begins /blog"
+		if kind == "url" {
+			example = policy + ` .*\.pdf`
+		}
+		r.errs = append(r.errs, l.errorf("a pattern is missing: write for example %s", example))
+		return
+	}
+	if _, errs := actionrules.CompileCondition(a); len(errs) > 0 {
+		wider := ""
+		if policy != "allow" {
+			wider = ", so that more is crawled"
+		}
+		if policy == "include" { // as one of the includes it would let pass nothing that another does not
+			r.include, wider = true, ""
+		}
+		r.d.comment("Not translated%s: %s (%v)", wider, l.text, errs[0])
+		return
+	}
+	r.include = r.include || policy == "include"
+	s := &r.sections[len(r.sections)-1]
+	s.rules = append(s.rules, listRule{l, policy, a})
+}
+
+// wildcards writes a pattern in which * is a wildcard with reversed escaping.
+func wildcards(pattern string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\.\*`).Replace(pattern)
+}
+
+// hosts is a rule that keeps the crawl on the hosts of the start URLs.
+func (r *listReader) hosts() []string {
+	var origins []string
+	for _, s := range r.sections {
+		for _, o := range s.origins {
+			if !slices.Contains(origins, o) {
+				origins = append(origins, o)
+			}
+		}
+	}
+	if len(origins) == 0 {
+		return nil
+	}
+	return []string{rule("<ar:Not>"+anyOf(originAtoms(origins))+"</ar:Not>", "Ignore")}
+}
+
+// orderedRules writes rules of which the first that matches decides: the last
+// that matches decides here, so they stand in the opposite order.
+func (r *listReader) orderedRules() []string {
+	var rules []string
+	for _, s := range r.sections {
+		for _, l := range slices.Backward(s.rules) {
+			condition := atom(l.atom)
+			if len(s.origins) > 0 {
+				condition = "<ar:And>" + anyOf(originAtoms(s.origins)) + condition + "</ar:And>"
+			}
+			action := "Accept"
+			if l.policy == "deny" {
+				action = "Ignore"
+			}
+			rules = append(rules, rule(condition, action))
+		}
+	}
+	return rules
+}
+
+// filterRules writes include and exclude.
+func (r *listReader) filterRules() []string {
+	var include, exclude, rules []string
+	for _, s := range r.sections {
+		for _, l := range s.rules {
+			if l.policy == "include" {
+				include = append(include, atom(l.atom))
+			} else {
+				exclude = append(exclude, atom(l.atom))
+			}
+		}
+	}
+	switch {
+	case r.include && len(include) == 0:
+		rules = append(rules, rule(element("ar:Url", attribute{"val", `\.\*`}), "Ignore"))
+	case r.include:
+		rules = append(rules, rule("<ar:Not>"+anyOf(include)+"</ar:Not>", "Ignore"))
+	}
+	if len(exclude) > 0 {
+		rules = append(rules, rule(anyOf(exclude), "Ignore"))
+	}
+	return rules
+}
+
+func originAtoms(origins []string) []string {
+	atoms := make([]string, len(origins))
+	for i, o := range origins {
+		atoms[i] = atom(actionrules.Atom{Field: actionrules.FieldURL, Kind: actionrules.KindPrefix, Norm: actionrules.NormNone, Value: o})
+	}
+	return atoms
+}
+
+func rule(condition, action string) string {
+	return "<Rule>" + condition + element(action) + "</Rule>"
+}
+
+// anyOf is an Or, unless there is one condition only.
+func anyOf(conditions []string) string {
+	if len(conditions) == 1 {
+		return conditions[0]
+	}
+	return "<ar:Or>" + strings.Join(conditions, "") + "</ar:Or>"
+}
+
+func atom(a actionrules.Atom) string {
+	attributes := []attribute{
+		{"field", a.Field.String()},
+		{"kind", a.Kind.String()},
+		{"norm", a.Norm.String()},
+		{"value", a.Value},
+	}
+	if a.Regexp {
+		attributes = append(attributes, attribute{"litteral", "false"})
+	}
+	return element("ar:Atom", attributes...)
+}
+
+func clip(s string) string {
+	const most = 80
+	for i := range s {
+		if i >= most {
+			return `"` + s[:i] + `..."`
+		}
+	}
+	return `"` + s + `"`
+}
