@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // file is a file of the crawl space.
@@ -237,5 +238,43 @@ func TestRulesDecideOver761(t *testing.T) {
 		if x := p.exclusion(&v); x.Keep != (want == 761) || x.Words == "" {
 			t.Errorf("%s: exclusion %+v", url, x)
 		}
+	}
+}
+
+// TestQueryFilterRenames: URLs that are stored or wait when the filter comes give
+// way to those without the parameters that it drops.
+func TestQueryFilterRenames(t *testing.T) {
+	site := testsite.New(t, testsite.Options{Pages: 1})
+	origin := site.Origins()[0]
+	site.Set("/start", testsite.HTML("s", "s", "/q?id=1&sid=7"))
+	redirect := testsite.Page{Status: http.StatusFound, Header: map[string]string{"Location": "/loop?id=1&sid=9"}}
+	site.Set("/loop?id=1", redirect)
+	site.Set("/loop", redirect)
+	for _, path := range []string{"/q", "/q?id=1", "/q?id=1&sid=7", "/w", "/w?id=2", "/w?id=2&sid=8"} {
+		site.Set(path, html("page "+path))
+	}
+	b := newBench(t, origin+"/start")
+	b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultIndex, b.settings.Rules.DefaultFollow = true, true, true
+	b.once()
+	if diff := cmp.Diff([]string{"/q?id=1&sid=7", "/start"}, b.paths(origin)); diff != "" {
+		t.Fatalf("documents (-want +got):\n%s", diff)
+	}
+	b.with(func(c *Crawl, _ *badgerstore.Store) { // it waits when the filter comes
+		if _, err := c.Submit(t.Context(), []string{origin + "/w?id=2&sid=8"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	b.settings.Space.QueryFilter = new(text("id"))
+	b.once(origin + "/loop?id=1")
+	if diff := cmp.Diff([]string{"/q?id=1", "/start", "/w?id=2"}, b.paths(origin)); diff != "" {
+		t.Errorf("documents (-want +got):\n%s", diff)
+	}
+	for _, old := range []string{"/q?id=1&sid=7", "/w?id=2&sid=8"} {
+		if r, _ := b.record(origin + old); r.Status != StatusExcluded || !strings.Contains(r.LastError, "query-filter gate") {
+			t.Errorf("%s: %+v, want 760 by the query filter", old, r)
+		}
+	}
+	if r, _ := b.record(origin + "/loop?id=1"); r.Class != "permanent" {
+		t.Errorf("a redirect to itself but for a dropped parameter is %+v, want a permanent error", r)
 	}
 }

@@ -482,6 +482,107 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 	})
 }
 
+// TestReloadInTheMiddleOfAPass: the pass begins anew, at the first URL.
+func TestReloadInTheMiddleOfAPass(t *testing.T) {
+	store := storetest.NewMemory()
+	seed(t, store, 3*passBatch)
+	c := newPassCrawl(t, everything(), store)
+	if err := c.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	batch := func() bool {
+		p := c.judge.current.Load()
+		key, due := c.pass.due(p)
+		if due {
+			if err := c.judgeBatch(t.Context(), p, key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return due
+	}
+	batch()
+	batch()
+	narrow := everything()
+	narrow.Space.Exclude = text("page")
+	if err := c.Reload(t.Context(), narrow); err != nil {
+		t.Fatal(err)
+	}
+	for batch() {
+	}
+	if n := statuses(t, store); n[200] != 0 || n[StatusExcluded] == 0 {
+		t.Errorf("statuses %v, want all that do not wait excluded", n)
+	}
+}
+
+// TestHeldDeletionsAreCancelled: when the rules let URLs in again, or another
+// crawler has them, the deletions that the brake holds are dropped.
+func TestHeldDeletionsAreCancelled(t *testing.T) {
+	site := testsite.New(t, testsite.Options{Pages: 8})
+	for _, toElsewhere := range []bool{false, true} {
+		b := newBench(t, site.URL())
+		b.settings.Frontier.Brake = scheduler.Brake{On: true, Min: 1, Percent: 1, Window: time.Hour}
+		held := func() uint64 {
+			var n uint64
+			b.with(func(c *Crawl, _ *badgerstore.Store) {
+				s, err := c.Status(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				n = s.Outbox.Held
+			})
+			return n
+		}
+		b.once()
+		all := len(b.indexed())
+		b.settings.Space.CrawlRules = file("crawl.rules", "forbid domain *")
+		b.once()
+		if got := held(); got != uint64(all-1) || len(b.indexed()) != all-1 {
+			t.Fatalf("%d deletions held and %d documents left, want all but one of %d held", got, len(b.indexed()), all)
+		}
+		if toElsewhere {
+			b.settings.Space.GlobalRules = file("global.rules", "allow domain *")
+		} else {
+			b.settings.Space.CrawlRules = nil
+		}
+		b.once()
+		if got := held(); got != 0 {
+			t.Errorf("elsewhere %v: %d deletions are held still", toElsewhere, got)
+		}
+		if toElsewhere && len(b.indexed()) != all-1 || !toElsewhere && len(b.indexed()) != all {
+			t.Errorf("elsewhere %v: %d of %d documents", toElsewhere, len(b.indexed()), all)
+		}
+	}
+}
+
+// TestReadmissionDropsHeldDeletionAtOnce: not only when the page was fetched again.
+func TestReadmissionDropsHeldDeletionAtOnce(t *testing.T) {
+	store := storetest.NewMemory()
+	seed(t, store, 100)
+	all := func(s Settings) scheduler.Counts {
+		s.Frontier.Brake = scheduler.Brake{On: true, Min: 1, Percent: 1, Window: time.Hour}
+		c := newPassCrawl(t, s, store)
+		if err := c.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.judgeBatch(t.Context(), c.judge.current.Load(), weburl.Key{}); err != nil {
+			t.Fatal(err)
+		}
+		n, err := store.Counts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	narrow := everything()
+	narrow.Space.Exclude = text("page")
+	if n := all(narrow); n.Outbox.Held == 0 {
+		t.Fatalf("%+v, want deletions held", n)
+	}
+	if n := all(everything()); n.Outbox.Held != 0 {
+		t.Errorf("%+v, want no deletion held", n)
+	}
+}
+
 // TestRejectListIsReadAgain: a changed list is in force at once, one that cannot be
 // read changes nothing.
 func TestRejectListIsReadAgain(t *testing.T) {

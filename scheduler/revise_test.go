@@ -89,6 +89,37 @@ func TestReviseOrdersDeletions(t *testing.T) {
 	})
 }
 
+// TestReviseCountsWhatItRemoves: the percentage is of the documents before the
+// first deletion, also within one call.
+func TestReviseCountsWhatItRemoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storetest.NewMemory()
+		f := run(t, store, func(s *scheduler.Settings) {
+			s.Throttle, s.Aggressive = 0, true
+			s.Brake = scheduler.Brake{On: true, Percent: 35, Window: time.Hour}
+		})
+		defer f.end()
+		all := links(20, "http://a.test/%d", scheduler.Index)
+		f.indexAll(all)
+		_, err := f.Revise(t.Context(), keys(all[:9]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+			return &scheduler.Change{Next: r, Delete: "rule"}
+		})
+		c, countErr := store.Counts(t.Context())
+		if err != nil || countErr != nil || c.Indexed != 13 || c.Outbox.Held != 2 {
+			t.Errorf("%+v, %v; want 7 of 20 deleted and 2 held", c, err)
+		}
+		brake := scheduler.Brake{On: true, Percent: 35, Window: time.Hour}
+		if got := brake.Holds(9, 20); got != 2 {
+			t.Errorf("Holds = %d, want 2 as above", got)
+		}
+		for _, b := range []scheduler.Brake{{}, {On: true, Window: 1}, {Percent: 1, Window: 1}, {On: true, Percent: 50, Window: 1}, {On: true, Min: 9, Percent: 1, Window: 1}} {
+			if got := b.Holds(9, 20); got != 0 {
+				t.Errorf("Holds of %+v = %d, want 0", b, got)
+			}
+		}
+	})
+}
+
 // TestReviseMakesWorkKnown: URLs that a revision puts into a queue or lets wait
 // for a time are given out, also if the store fails after it has stored them.
 func TestReviseMakesWorkKnown(t *testing.T) {
