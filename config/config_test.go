@@ -217,7 +217,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	write(FileName, `<CrawlConfig><Crawler name="a"><Roots file="roots.txt"/></Crawler></CrawlConfig>`)
-	write("crawl.rules", "")
+	write("crawl.rules", "nonsense")
 	_, report, err := Load(dir)
 	if err != nil || len(report.Errors) != 2 || report.Errors[0].At.File != filepath.Join(dir, "crawl.rules") {
 		t.Errorf("error %v, report %v", err, report.Err())

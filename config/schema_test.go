@@ -65,7 +65,7 @@ func inNamespace(text string) string {
 // others, other files, variables, and the document type, which is not validated.
 func beyondSchema() map[string]bool {
 	return map[string]bool{
-		"ages": true, "crawl-rules-beside": true, "doctype": true, "environment": true, "patterns": true, "secret-file": true,
+		"ages": true, "doctype": true, "environment": true, "patterns": true, "secret-file": true,
 	}
 }
 
@@ -183,6 +183,9 @@ func company(el *etree.Element, a *Attribute, value string) {
 	}
 	if a.Name == "smartRefreshMinAgeS" {
 		el.CreateAttr("smartRefreshMaxAgeS", strconv.FormatInt(a.Max, 10))
+	}
+	if value == "include" {
+		el.CreateElement("MimeTypes").CreateElement("MimeType").CreateAttr("type", "text/html")
 	}
 	if a.Name == "kind" && el.Tag == "Atom" {
 		el.CreateAttr("val", "[5]")

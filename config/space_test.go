@@ -24,6 +24,38 @@ func withGates() *schema {
 	return s
 }
 
+// withoutGates is the table in which they are refused.
+func withoutGates() *schema {
+	s := newSchema()
+	for _, e := range gateElements() {
+		s.elements[e.Name].Status = Refused
+	}
+	return s
+}
+
+// A crawl that does not obey the gates must not begin.
+func TestRefusedGates(t *testing.T) {
+	for _, e := range gateElements() {
+		if e.Parents[0] != "Crawler" {
+			continue
+		}
+		text := "<CrawlConfig><Crawler name='a'><" + e.Name + "/></Crawler></CrawlConfig>"
+		_, report := parse(withoutGates(), FileName, []byte(text), Lookups{})
+		if got, want := problemLines(report.Errors), "CrawlConfig.xml:1:32: <"+e.Name+"> is not supported by this version yet\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	files := map[string][]byte{CrawlRulesName: nil, GlobalRulesName: nil}
+	lookups := mapLookups(files, nil)
+	lookups.Exists = func(path string) bool { _, ok := files[path]; return ok }
+	_, report := parse(withoutGates(), FileName, []byte("<CrawlConfig><Crawler name='a'/></CrawlConfig>"), lookups)
+	want := "crawl.rules:1:1: crawl.rules is not supported by this version yet: move it away to crawl without it\n" +
+		"global.rules:1:1: global.rules is not supported by this version yet: move it away to crawl without it\n"
+	if got := problemLines(report.Errors); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestSpaceFiles(t *testing.T) {
 	runCasesWith(t, withGates, "space", func(*testing.T, *File, Report) {})
 }

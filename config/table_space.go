@@ -53,7 +53,7 @@ func gateElements() []Element {
 			text("always", String, "", "Added to the list."),
 		}, Doc: "URLs whose path ends in one of these extensions are not visited."},
 		{Name: "MimeTypes", Parents: crawler, Once: true, Doc: "MIME types that mimeTypesMode includes or excludes."},
-		{Name: "MimeType", Parents: []string{"IgnoredExtensions", "MimeTypes"}, Attributes: []Attribute{
+		{Name: "MimeType", Parents: []string{"MimeTypes", "IgnoredExtensions"}, Attributes: []Attribute{
 			required("type", String, "MIME type, such as video/mp4."),
 			text("extension", String, "", "The extension that belongs to it; required in IgnoredExtensions."),
 		}, Doc: "A MIME type."},
