@@ -153,6 +153,13 @@ func (c *Client) StoredOne(ctx context.Context, u string) (crawl.StoredURL, erro
 	return out, err
 }
 
+// Moves gives the sites that moved.
+func (c *Client) Moves(ctx context.Context) (crawl.Moves, error) {
+	var out crawl.Moves
+	err := c.decode(ctx, http.MethodGet, "/api/v1/moves", nil, nil, &out)
+	return out, err
+}
+
 // Verify has the service prove its store's invariant.
 func (c *Client) Verify(ctx context.Context) (Verification, error) {
 	var out Verification

@@ -97,6 +97,7 @@ func (s *Server) ownerRoutes() *http.ServeMux {
 	mux.HandleFunc("POST /api/v1/add", s.forCrawler(s.add))
 	mux.HandleFunc("GET /api/v1/urls", s.forCrawler(s.urls))
 	mux.HandleFunc("GET /api/v1/url", s.forCrawler(s.url))
+	mux.HandleFunc("GET /api/v1/moves", s.forCrawler(s.moves))
 	mux.HandleFunc("GET /api/v1/verify", s.forCrawler(s.verify))
 	return mux
 }
@@ -205,6 +206,15 @@ func (s *Server) url(w http.ResponseWriter, r *http.Request, c Crawler) {
 	default:
 		s.reply(w, stored)
 	}
+}
+
+func (s *Server) moves(w http.ResponseWriter, r *http.Request, c Crawler) {
+	moved, err := crawl.StoredMoves(r.Context(), c.Store())
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.reply(w, moved)
 }
 
 // Verification is the answer of verify.

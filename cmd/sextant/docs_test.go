@@ -29,7 +29,7 @@ func TestRulesDocumentation(t *testing.T) {
 			if err := report.Err(); err != nil {
 				t.Fatalf("%v\n%s", err, b[1])
 			}
-			explain, err := newExplainer(parsed.Crawlers[0])
+			explain, err := newExplainer(parsed.Crawlers[0], nil)
 			if err != nil {
 				t.Fatal(err)
 			}

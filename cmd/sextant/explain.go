@@ -12,7 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -35,21 +35,23 @@ func explainCommand() *cli.Command {
 
 // explanation is the JSON form of one URL; its names are a contract.
 type explanation struct {
-	URL        string              `json:"url"`
-	Canonical  string              `json:"canonical"`
-	Decision   string              `json:"decision"` // crawl or ignore
-	Accept     bool                `json:"accept"`
-	Index      bool                `json:"index"`
-	Follow     bool                `json:"follow"`
-	Fifo       *string             `json:"fifo"`
-	FifoNumber *int                `json:"fifo_number"`
-	Shift      int                 `json:"shift"`
-	Source     string              `json:"source"`
-	Metas      map[string][]string `json:"metas"`
-	ExcludedBy *excludedBy         `json:"excluded_by"`
-	Status     *int                `json:"status"`
-	Rules      []ruleExplanation   `json:"rules"`
-	Stored     *storedExplanation  `json:"stored,omitempty"`
+	URL        string                  `json:"url"`
+	Canonical  string                  `json:"canonical"`
+	Decision   string                  `json:"decision"` // crawl or ignore
+	Accept     bool                    `json:"accept"`
+	Index      bool                    `json:"index"`
+	Follow     bool                    `json:"follow"`
+	Fifo       *string                 `json:"fifo"`
+	FifoNumber *int                    `json:"fifo_number"`
+	Shift      int                     `json:"shift"`
+	Source     string                  `json:"source"`
+	Metas      map[string][]string     `json:"metas"`
+	ExcludedBy *excludedBy             `json:"excluded_by"`
+	Status     *int                    `json:"status"`
+	Rules      []ruleExplanation       `json:"rules"`
+	Gates      []crawlspace.GateAnswer `json:"gates,omitempty"`
+	KilledBy   *crawlspace.Reason      `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
+	Stored     *storedExplanation      `json:"stored,omitempty"`
 
 	start string
 }
@@ -59,6 +61,17 @@ type excludedBy struct {
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	Rule string `json:"rule,omitempty"`
+}
+
+// String words it for a person.
+func (e *excludedBy) String() string {
+	switch e.Gate {
+	case "default":
+		return "default: no rule accepts it"
+	case "rules":
+		return fmt.Sprintf("%s, %s:%d", e.Rule, e.File, e.Line)
+	}
+	return crawlspace.Reason{Gate: crawlspace.Gate(e.Gate), File: e.File, Line: e.Line, Rule: e.Rule}.String()
 }
 
 type ruleExplanation struct {
@@ -91,12 +104,12 @@ func explain(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	explainer, err := newExplainer(crawler)
-	if err != nil {
-		return err
-	}
 	invalid := false
-	show := func(lookup func(weburl.URL) (*storedExplanation, error)) error {
+	show := func(known knowledge) error {
+		explainer, err := newExplainer(crawler, known.moved)
+		if err != nil {
+			return err
+		}
 		for _, raw := range urls {
 			u, err := weburl.Parse(raw)
 			if err != nil {
@@ -107,8 +120,10 @@ func explain(c *cli.Context) error {
 				continue
 			}
 			x := explainer.explain(raw, u)
-			if x.Stored, err = lookup(u); err != nil {
-				return err
+			if known.lookup != nil {
+				if x.Stored, err = newStored(known.lookup(u)); err != nil {
+					return err
+				}
 			}
 			if err := x.show(c); err != nil {
 				return err
@@ -116,10 +131,10 @@ func explain(c *cli.Context) error {
 		}
 		return nil
 	}
-	if !c.IsSet("data") {
-		err = show(func(weburl.URL) (*storedExplanation, error) { return nil, nil })
+	if c.IsSet("data") {
+		err = withKnowledge(c, h, show)
 	} else {
-		err = withLookup(c, h, show)
+		err = show(knowledge{})
 	}
 	if err == nil && invalid {
 		return no(nil)
@@ -127,67 +142,80 @@ func explain(c *cli.Context) error {
 	return err
 }
 
-// withLookup gives fn a look into the store: the running service's, else the files.
-func withLookup(c *cli.Context, h home, fn func(func(weburl.URL) (*storedExplanation, error)) error) error {
+// knowledge is what a store adds to an explanation: the sites that moved, and
+// the stored state of a URL (admin.ErrNotKnown where there is none).
+type knowledge struct {
+	moved  crawl.Moves
+	lookup func(weburl.URL) (crawl.StoredURL, error)
+}
+
+// withKnowledge gives fn a look into the store: the running service's, else the files.
+func withKnowledge(c *cli.Context, h home, fn func(knowledge) error) error {
 	log, err := newLogger(c)
 	if err != nil {
 		return err
 	}
 	if service, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
-		return fn(func(u weburl.URL) (*storedExplanation, error) {
-			s, err := service.StoredOne(c.Context, u.String())
-			return newStored(s, err)
-		})
+		moved, err := service.Moves(c.Context)
+		if err != nil {
+			return err
+		}
+		return fn(knowledge{moved, func(u weburl.URL) (crawl.StoredURL, error) { return service.StoredOne(c.Context, u.String()) }})
 	}
 	return readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-		return fn(func(u weburl.URL) (*storedExplanation, error) {
+		moved, err := crawl.StoredMoves(ctx, store)
+		if err != nil {
+			return err
+		}
+		return fn(knowledge{moved, func(u weburl.URL) (crawl.StoredURL, error) {
 			s, ok, err := crawl.StoredOne(ctx, store, u)
 			if err == nil && !ok {
 				err = admin.ErrNotKnown
 			}
-			return newStored(s, err)
-		})
+			return s, err
+		}})
 	})
 }
 
-// explainer explains by the rules of one Crawler.
-type explainer struct{ engine *actionrules.Engine }
+// explainer explains by the gates and rules of one Crawler.
+type explainer struct{ *crawl.Explainer }
 
-func newExplainer(crawler config.Crawler) (*explainer, error) {
-	return &explainer{engine: crawler.Engine}, nil
+func newExplainer(crawler config.Crawler, moved crawl.Moves) (*explainer, error) {
+	e, err := crawl.NewExplainer(crawlSettings(crawler), moved)
+	return &explainer{e}, err
 }
 
 // explain says what is decided of u, which was written as raw.
 func (e *explainer) explain(raw string, u weburl.URL) *explanation {
-	x := e.engine.Explain(u)
-	d := x.Decision
+	x := e.Explain(raw, u)
+	d := x.Rules.Decision
 	out := &explanation{
-		URL: raw, Canonical: u.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index, Follow: d.Follow,
-		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []ruleExplanation{}, start: x.Start.Why,
+		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index, Follow: d.Follow,
+		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []ruleExplanation{}, start: x.Rules.Start.Why,
+		Gates: x.Gates, KilledBy: x.Killed,
 	}
 	for _, m := range d.Metas {
 		out.Metas[m.Name] = append(out.Metas[m.Name], m.Value)
 	}
-	for _, r := range x.Rules {
+	for _, r := range x.Rules.Rules {
 		t := ruleExplanation{Index: r.Index, Line: r.At.Line, Group: r.Group, Matched: r.Matched, Changed: []string{}}
 		for _, dimension := range r.Changed {
 			t.Changed = append(t.Changed, dimension.String())
 		}
 		out.Rules = append(out.Rules, t)
 	}
-	if rule, excluded := x.ExcludedBy(); excluded {
-		out.ExcludedBy = &excludedBy{Gate: "default"}
-		if rule >= 0 {
-			at := x.Rules[rule].At
-			out.ExcludedBy = &excludedBy{Gate: "rules", File: at.File, Line: at.Line, Rule: fmt.Sprintf("rule %d", rule)}
-		}
-		status := crawl.StatusExcluded
-		out.Status = &status
+	if x.Status == 0 {
+		name, number := x.Fifo.String(), int(x.Fifo)
+		out.Decision, out.Fifo, out.FifoNumber = "crawl", &name, &number
 		return out
 	}
-	fifo := scheduler.SourceFor(d.Index, d.Follow, d.Shift, d.Root)
-	name, number := fifo.String(), int(fifo)
-	out.Decision, out.Fifo, out.FifoNumber = "crawl", &name, &number
+	out.Status, out.ExcludedBy = &x.Status, &excludedBy{Gate: "default"}
+	if x.Refused != nil {
+		out.ExcludedBy = &excludedBy{Gate: string(x.Refused.Gate), File: x.Refused.File, Line: x.Refused.Line, Rule: x.Refused.Rule}
+	} else if rule, _ := x.Rules.ExcludedBy(); rule >= 0 {
+		at := x.Rules.Rules[rule].At
+		out.ExcludedBy = &excludedBy{Gate: "rules", File: at.File, Line: at.Line, Rule: fmt.Sprintf("rule %d", rule)}
+	}
 	return out
 }
 
@@ -239,6 +267,13 @@ func (x *explanation) print(w io.Writer) {
 		fmt.Fprintf(w, "  %-9s "+format+"\n", append([]any{name}, args...)...)
 	}
 	fmt.Fprintln(w, x.Canonical)
+	for _, g := range x.Gates {
+		answer := "passes"
+		if !g.Allowed {
+			answer = "refuses"
+		}
+		row("gate", "%s %s", g.Reason, answer)
+	}
 	row("start", "%s", x.start)
 	for _, r := range x.Rules {
 		did := "does not match"
@@ -248,15 +283,14 @@ func (x *explanation) print(w io.Writer) {
 		row(fmt.Sprintf("rule %d", r.Index), "line %d, group %s: %s", r.Line, r.Group, did)
 	}
 	if x.Fifo == nil {
-		by := "by default: no rule accepts it"
-		if x.ExcludedBy.Gate != "default" {
-			by = fmt.Sprintf("by %s, %s:%d", x.ExcludedBy.Rule, x.ExcludedBy.File, x.ExcludedBy.Line)
-		}
-		row("decision", "ignored %s", by)
+		row("decision", "ignored by %s", x.ExcludedBy)
 	} else {
 		row("decision", "crawl: %s, %s; fifo %s (%d), shift %d", yesNo(x.Index, "index"), yesNo(x.Follow, "follow"), *x.Fifo, *x.FifoNumber, x.Shift)
 		if x.Source != "" {
 			row("source", "%s", x.Source)
+		}
+		if x.KilledBy != nil {
+			row("killed", "not indexed: %s", x.KilledBy)
 		}
 		for _, name := range slices.Sorted(maps.Keys(x.Metas)) {
 			row("meta", "%s = %s", name, strings.Join(x.Metas[name], ", "))

@@ -74,7 +74,7 @@ func openService(ctx context.Context, parsed *config.File, crawlers []config.Cra
 // openCrawl opens a Crawler's store and targets.
 func openCrawl(ctx context.Context, crawler config.Crawler, h home, log *slog.Logger) (*running, error) {
 	log = log.With("crawler", crawler.Name)
-	store, err := badgerstore.Open(h.store(), storeOptions(crawler, log))
+	store, err := openPatiently(ctx, h, storeOptions(crawler, log))
 	if err != nil {
 		return nil, err
 	}

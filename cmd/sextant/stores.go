@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -99,7 +101,7 @@ func readStore(ctx context.Context, h home, log *slog.Logger, fn func(context.Co
 
 // withStore opens a store for the length of fn.
 func withStore(ctx context.Context, h home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) (err error) {
-	store, err := badgerstore.Open(h.store(), o)
+	store, err := openPatiently(ctx, h, o)
 	if err != nil {
 		return err
 	}
@@ -109,4 +111,25 @@ func withStore(ctx context.Context, h home, o badgerstore.Options, fn func(conte
 		}
 	}()
 	return fn(ctx, store)
+}
+
+// How long a store may be locked by another command, which reads it for a moment.
+const (
+	lockPatience = 5 * time.Second
+	lockPause    = 50 * time.Millisecond
+)
+
+// openPatiently opens a store; while another command has it, it waits a little.
+func openPatiently(ctx context.Context, h home, o badgerstore.Options) (*badgerstore.Store, error) {
+	for deadline := time.Now().Add(lockPatience); ; {
+		store, err := badgerstore.Open(h.store(), o)
+		if !errors.Is(err, scheduler.ErrLocked) || time.Now().After(deadline) {
+			return store, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lockPause):
+		}
+	}
 }

@@ -41,7 +41,7 @@ func testRules(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	explain, err := newExplainer(crawler)
+	explain, err := newExplainer(crawler, nil)
 	if err != nil {
 		return err
 	}
