@@ -1,0 +1,201 @@
+package crawl
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// passState is what is stored of the pass.
+type passState struct {
+	Rules string    `json:"rules"` // fingerprint of rules and crawl space
+	Since time.Time `json:"since"` // when they came into force
+	Done  bool      `json:"done"`
+	From  string    `json:"from,omitempty"` // the next key, in hexadecimal
+	passCounts
+}
+
+// passCounts are what the pass has done so far.
+type passCounts struct {
+	Judged     uint64 `json:"judged"`
+	Excluded   uint64 `json:"excluded"`  // now 760
+	Elsewhere  uint64 `json:"elsewhere"` // now 761
+	Readmitted uint64 `json:"readmitted"`
+	Moved      uint64 `json:"moved"`     // to another fifo
+	Unindexed  uint64 `json:"unindexed"` // crawled as before, but no document any more
+}
+
+func (n *passCounts) count(e effect) {
+	switch e {
+	case excluded:
+		n.Excluded++
+	case elsewhere:
+		n.Elsewhere++
+	case readmitted:
+		n.Readmitted++
+	case moved:
+		n.Moved++
+	case unindexed:
+		n.Unindexed++
+	}
+}
+
+func (n *passCounts) add(m passCounts) {
+	n.Judged += m.Judged
+	n.Excluded += m.Excluded
+	n.Elsewhere += m.Elsewhere
+	n.Readmitted += m.Readmitted
+	n.Moved += m.Moved
+	n.Unindexed += m.Unindexed
+}
+
+// pass is the judging again of all stored URLs.
+type pass struct {
+	store scheduler.Store
+	kick  chan struct{} // capacity 1
+
+	mu    sync.Mutex
+	state passState
+	next  weburl.Key    // as state.From
+	saved time.Time     // when the state was stored last
+	done  chan struct{} // closed while state.Done
+}
+
+func newPass(store scheduler.Store) *pass {
+	return &pass{store: store, kick: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// open reads how far the last run came, and begins anew if that was by other
+// rules. In an empty store there is nothing to judge.
+func (a *pass) open(ctx context.Context, p *policy) error {
+	state, next, err := storedPass(ctx, a.store)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if state.Rules == p.fingerprint {
+		a.state, a.next = state, next
+		if a.state.Done {
+			close(a.done)
+		}
+		a.wake()
+		return nil
+	}
+	counts, err := a.store.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	return a.restart(ctx, passState{Rules: p.fingerprint, Since: p.since, Done: counts.Known == 0})
+}
+
+// storedPass reads what is stored of the pass, and its next key; the zero state
+// if nothing is.
+func storedPass(ctx context.Context, store scheduler.Store) (s passState, next weburl.Key, err error) {
+	b, err := store.Value(ctx, passName)
+	if err != nil || len(b) == 0 {
+		return s, next, err
+	}
+	err = json.Unmarshal(b, &s)
+	if err == nil && len(s.From) > hex.EncodedLen(len(next)) {
+		err = hex.ErrLength
+	}
+	if err == nil {
+		_, err = hex.Decode(next[:], []byte(s.From))
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: how far the stored URLs are judged cannot be read: %w", scheduler.ErrDamaged, err)
+	}
+	return s, next, err
+}
+
+// begin stores that all URLs are to be judged by p, before anything is.
+func (a *pass) begin(ctx context.Context, p *policy) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.restart(ctx, passState{Rules: p.fingerprint, Since: p.since})
+}
+
+// restart takes a new state over once it is stored. The mutex is held.
+func (a *pass) restart(ctx context.Context, s passState) error {
+	if err := a.save(ctx, s); err != nil {
+		return err
+	}
+	a.state, a.next = s, weburl.Key{}
+	select {
+	case <-a.done:
+		a.done = make(chan struct{})
+	default:
+	}
+	if s.Done {
+		close(a.done)
+	}
+	return nil
+}
+
+func (a *pass) save(ctx context.Context, s passState) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := a.store.SetValue(ctx, passName, b); err != nil {
+		return fmt.Errorf("storing how far the stored URLs are judged: %w", err)
+	}
+	a.saved = time.Now()
+	return nil
+}
+
+func (a *pass) wake() {
+	select {
+	case a.kick <- struct{}{}:
+	default:
+	}
+}
+
+// status is the present state, and a channel that is closed when it is done.
+func (a *pass) status() (passState, <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state, a.done
+}
+
+// due gives the next key to judge by p; false if there is nothing to do for p.
+func (a *pass) due(p *policy) (weburl.Key, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.next, !a.state.Done && a.state.Rules == p.fingerprint
+}
+
+// advance takes over that all keys before next are judged by p; last says that
+// there are no others. While firm is false, what it stores is not to be relied on
+// after a crash, so nothing is stored and nothing is done.
+func (a *pass) advance(ctx context.Context, p *policy, next weburl.Key, last, firm bool, n passCounts) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state.Rules != p.fingerprint {
+		return nil // other rules came into force meanwhile
+	}
+	s := a.state
+	s.add(n)
+	s.From, s.Done = hex.EncodeToString(next[:]), last && firm
+	if s.Done {
+		s.From = ""
+	}
+	a.next = next
+	if firm && (s.Done || time.Since(a.saved) >= passSave) {
+		if err := a.save(ctx, s); err != nil {
+			return err
+		}
+	}
+	a.state = s
+	if s.Done {
+		close(a.done)
+	}
+	return nil
+}
