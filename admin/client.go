@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -158,6 +159,25 @@ func (c *Client) Moves(ctx context.Context) (crawl.Moves, error) {
 	var out crawl.Moves
 	err := c.decode(ctx, http.MethodGet, "/api/v1/moves", nil, nil, &out)
 	return out, err
+}
+
+// Reload has the service read its configuration again; ErrRefused with its errors
+// if it cannot be used.
+func (c *Client) Reload(ctx context.Context) error {
+	var out struct{}
+	return c.decode(ctx, http.MethodPost, "/api/v1/reload", nil, nil, &out)
+}
+
+// Preview has the service judge its URLs by the configuration at path, naming up
+// to samples of each kind.
+func (c *Client) Preview(ctx context.Context, path string, samples int) (*crawl.Preview, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	var out crawl.Preview
+	err = c.decode(ctx, http.MethodGet, "/api/v1/preview", url.Values{"config": {path}, "samples": {strconv.Itoa(samples)}}, nil, &out)
+	return &out, err
 }
 
 // Verify has the service prove its store's invariant.

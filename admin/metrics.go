@@ -30,6 +30,7 @@ var (
 	pages       = prometheus.NewDesc("sextant_pages_total", "Pages answered with 200 or 304.", label, nil)
 	bodyBytes   = prometheus.NewDesc("sextant_body_bytes_total", "Bytes of bodies, decoded.", label, nil)
 	brakeHolds  = prometheus.NewDesc("sextant_deletion_brake_holds", "1 while the brake holds deletions.", label, nil)
+	configError = prometheus.NewDesc("sextant_config_reload_failed", "1 while a changed configuration could not be put in force.", label, nil)
 	statusError = prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read.", label, nil)
 )
 
@@ -61,6 +62,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 			continue
 		}
 		gauge(statusError, 0)
+		gauge(configError, boolGauge(s.ConfigError != ""))
 		gauge(known, float64(s.Known))
 		gauge(timed, float64(s.Timed))
 		gauge(indexed, float64(s.Indexed))

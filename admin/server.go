@@ -31,15 +31,24 @@ type Crawler interface {
 	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
 }
 
+// Service is what concerns all Crawlers of the process.
+type Service interface {
+	// Reload reads the configuration again. On an error nothing has changed.
+	Reload(ctx context.Context) error
+	// Preview judges the URLs of a Crawler by the configuration at path.
+	Preview(ctx context.Context, c Crawler, path string, samples int) (*crawl.Preview, error)
+}
+
 // Server answers for all Crawlers of a process.
 type Server struct {
 	crawlers []Crawler
+	service  Service
 	log      *slog.Logger
 }
 
 // NewServer makes a server; it answers once Run is called.
-func NewServer(crawlers []Crawler, log *slog.Logger) *Server {
-	return &Server{crawlers: crawlers, log: log}
+func NewServer(crawlers []Crawler, service Service, log *slog.Logger) *Server {
+	return &Server{crawlers: crawlers, service: service, log: log}
 }
 
 // Limits of a request: nothing that is asked here is large, or slow to send.
@@ -98,6 +107,8 @@ func (s *Server) ownerRoutes() *http.ServeMux {
 	mux.HandleFunc("GET /api/v1/urls", s.forCrawler(s.urls))
 	mux.HandleFunc("GET /api/v1/url", s.forCrawler(s.url))
 	mux.HandleFunc("GET /api/v1/moves", s.forCrawler(s.moves))
+	mux.HandleFunc("GET /api/v1/preview", s.forCrawler(s.preview))
+	mux.HandleFunc("POST /api/v1/reload", s.reload)
 	mux.HandleFunc("GET /api/v1/verify", s.forCrawler(s.verify))
 	return mux
 }
@@ -206,6 +217,29 @@ func (s *Server) url(w http.ResponseWriter, r *http.Request, c Crawler) {
 	default:
 		s.reply(w, stored)
 	}
+}
+
+func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
+	if err := s.service.Reload(r.Context()); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.reply(w, struct{}{})
+}
+
+func (s *Server) preview(w http.ResponseWriter, r *http.Request, c Crawler) {
+	query := r.URL.Query()
+	samples, err := strconv.Atoi(query.Get("samples"))
+	if err != nil || samples < 0 {
+		http.Error(w, "samples is a number, 0 or more", http.StatusBadRequest)
+		return
+	}
+	p, err := s.service.Preview(r.Context(), c, query.Get("config"), samples)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.reply(w, p)
 }
 
 func (s *Server) moves(w http.ResponseWriter, r *http.Request, c Crawler) {

@@ -47,6 +47,14 @@ func (f fakeCrawler) Verify(_ context.Context, fn func(string)) (uint64, error) 
 	return 7, f.broken
 }
 
+// fakeService refuses every configuration.
+type fakeService struct{}
+
+func (fakeService) Reload(context.Context) error { return errors.New("CrawlConfig.xml:3:5: broken") }
+func (fakeService) Preview(_ context.Context, _ Crawler, path string, samples int) (*crawl.Preview, error) {
+	return &crawl.Preview{Before: path, Judged: uint64(samples)}, nil
+}
+
 // serve runs a server for the crawlers on a socket and on TCP.
 func serve(t *testing.T, crawlers ...Crawler) (data, address string) {
 	t.Helper()
@@ -64,7 +72,9 @@ func serve(t *testing.T, crawlers ...Crawler) (data, address string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- NewServer(crawlers, slog.New(slog.DiscardHandler)).Run(ctx, open, owner) }()
+	go func() {
+		ended <- NewServer(crawlers, fakeService{}, slog.New(slog.DiscardHandler)).Run(ctx, open, owner)
+	}()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -123,6 +133,12 @@ func TestClient(t *testing.T) {
 	}
 	if v, err := a.Verify(ctx); err != nil || v.URLs != 7 || len(v.Faults) != 1 {
 		t.Errorf("Verify = %+v, %v", v, err)
+	}
+	if err := a.Reload(ctx); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
+		t.Errorf("Reload of a broken configuration: %v", err)
+	}
+	if p, err := a.Preview(ctx, "new.xml", 3); err != nil || !filepath.IsAbs(p.Before) || p.Judged != 3 {
+		t.Errorf("Preview = %+v, %v", p, err)
 	}
 	unnamed, _ := Dial(ctx, data, "")
 	if all, err := unnamed.Status(ctx); err != nil || len(all) != 2 {

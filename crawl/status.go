@@ -27,6 +27,9 @@ type Status struct {
 	Targets  []TargetStatus    `json:"targets,omitempty"`
 	Brake    *BrakeStatus      `json:"brake,omitempty"`
 	Rules    *RulesStatus      `json:"rules,omitempty"`
+	// ConfigError is why the configuration could not be reloaded; the old one is in
+	// force then. Set by who reloads.
+	ConfigError string `json:"config_error,omitempty"`
 }
 
 // RulesStatus tells which rules are in force, and how far the stored URLs are

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher"
@@ -49,13 +50,36 @@ func loadConfig(c *cli.Context) (*config.File, config.Report, error) {
 		}
 		return nil, report, err
 	}
-	if parsed == nil {
-		for _, p := range report.Errors {
-			fmt.Fprintln(c.App.ErrWriter, p)
-		}
-		return nil, report, no(fmt.Errorf("the configuration has %s", count(len(report.Errors), "error")))
+	return parsed, report, reportErrors(c, report)
+}
+
+// reportErrors prints a report's errors to stderr, if it has any.
+func reportErrors(c *cli.Context, report config.Report) error {
+	if len(report.Errors) == 0 {
+		return nil
 	}
-	return parsed, report, nil
+	for _, p := range report.Errors {
+		fmt.Fprintln(c.App.ErrWriter, p)
+	}
+	return no(fmt.Errorf("the configuration has %s", count(len(report.Errors), "error")))
+}
+
+// absoluteConfig is the file of the configuration that a command means, wherever
+// the process goes.
+func absoluteConfig(c *cli.Context) (string, error) {
+	path, err := configPath(c)
+	if err != nil {
+		return "", err
+	}
+	if isDir(path) {
+		path = filepath.Join(path, config.FileName)
+	}
+	return filepath.Abs(path)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // homeOf is a Crawler's part of the data directory.
@@ -88,6 +112,11 @@ func oneCrawler(c *cli.Context) (config.Crawler, home, error) {
 	if err != nil {
 		return config.Crawler{}, home{}, err
 	}
+	return theCrawler(c, parsed)
+}
+
+// theCrawler is the one of a file that a command works on.
+func theCrawler(c *cli.Context, parsed *config.File) (config.Crawler, home, error) {
 	crawlers, err := crawlersOf(c, parsed)
 	if err != nil {
 		return config.Crawler{}, home{}, err
@@ -127,8 +156,13 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 	for _, p := range c.Push {
 		content = content || p.Content
 	}
+	var readRejectList func() (*crawlspace.File, error)
+	if c.RejectList.Path != "" {
+		readRejectList = c.RejectList.Read
+	}
 	return crawl.Settings{
-		Name: c.Name, Workers: c.Threads, Rules: c.Rules,
+		Name: c.Name, Workers: c.Threads, Rules: c.Rules, Space: c.Space,
+		ReadRejectList: readRejectList, RejectListEvery: c.RejectList.Checkpoint,
 		IgnoreRobots: c.IgnoreRobotsTxt, IgnoreNoFollow: c.IgnoreNofollow, IgnoreNoIndex: c.IgnoreNoindex,
 		Unconditional: c.DisableConditionalGet, RobotsAgent: c.RobotsAgent, MaxRedirects: c.MaxRedirects,
 		PushContent: content, OutboxMaxBytes: c.OutboxMaxBytes,

@@ -126,7 +126,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		},
 		Commands: []*cli.Command{
 			runCommand(), demoCommand(), checkCommand(), explainCommand(), testCommand(), addCommand(),
-			urlsCommand(), statusCommand(), verifyCommand(), indexerCommand(),
+			urlsCommand(), statusCommand(), reloadCommand(), previewCommand(), verifyCommand(), importCommand(), schemaCommand(), indexerCommand(),
 		},
 	}
 	for _, command := range app.Commands {

@@ -57,7 +57,11 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := openService(c.Context, parsed, crawlers, c.String("data"), c.String("listen"), log)
+	path, err := absoluteConfig(c)
+	if err != nil {
+		return err
+	}
+	s, err := openService(c.Context, path, parsed, crawlers, c.String("data"), c.String("listen"), log)
 	if err != nil {
 		return err
 	}
@@ -66,7 +70,7 @@ func runCrawl(c *cli.Context) error {
 	ctx, cancel := context.WithCancel(c.Context)
 	defer cancel()
 	defer onSignals(s.stop, cancel, func() {
-		log.Warn("SIGHUP: this version does not reload; restart to use a changed configuration")
+		_ = s.reload(ctx) // it is logged, and stands in the status
 	})()
 	ended := showProgress(c, s, once.Drain)
 	err = s.run(ctx, once)

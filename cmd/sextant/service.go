@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,6 +26,10 @@ type service struct {
 	open   net.Listener // nil for --listen off
 	owner  net.Listener // nil where the socket's path is too long
 	log    *slog.Logger
+
+	path       string // of the configuration; empty where it is not read again
+	configured int    // Crawlers in it when the service started
+	reloading  sync.Mutex
 }
 
 // running is one Crawler with what it owns.
@@ -31,6 +37,27 @@ type running struct {
 	*crawl.Crawl
 	store   *badgerstore.Store
 	weights [6]int
+	// configError is why the last reload failed, nil if it did not.
+	configError atomic.Pointer[string]
+}
+
+// Status implements admin.Crawler.
+func (r *running) Status(ctx context.Context) (crawl.Status, error) {
+	s, err := r.Crawl.Status(ctx)
+	if words := r.configError.Load(); words != nil {
+		s.ConfigError = *words
+	}
+	return s, err
+}
+
+// setConfigError notes how a reload ended.
+func (r *running) setConfigError(err error) {
+	if err == nil {
+		r.configError.Store(nil)
+		return
+	}
+	words := err.Error()
+	r.configError.Store(&words)
 }
 
 // Verify implements admin.Crawler.
@@ -40,8 +67,9 @@ func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
 }
 
 // openService opens everything that can fail, so that a service that starts runs.
-func openService(ctx context.Context, parsed *config.File, crawlers []config.Crawler, data, listen string, log *slog.Logger) (s *service, err error) {
-	s = &service{log: log}
+// Path is the configuration's.
+func openService(ctx context.Context, path string, parsed *config.File, crawlers []config.Crawler, data, listen string, log *slog.Logger) (s *service, err error) {
+	s = &service{log: log, path: path, configured: len(parsed.Crawlers)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -127,7 +155,8 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 	}
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return admin.NewServer(crawlers, s.log).Run(door, s.open, s.owner) })
+	group.Go(func() error { return admin.NewServer(crawlers, s, s.log).Run(door, s.open, s.owner) })
+	group.Go(func() error { return s.watch(door) })
 	group.Go(func() error {
 		defer closeDoor()
 		crawls, ctx := errgroup.WithContext(ctx)
@@ -137,6 +166,26 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 		return crawls.Wait()
 	})
 	return group.Wait()
+}
+
+// Reload implements admin.Service.
+func (s *service) Reload(ctx context.Context) error { return s.reload(ctx) }
+
+// Preview implements admin.Service.
+func (s *service) Preview(ctx context.Context, c admin.Crawler, path string, samples int) (*crawl.Preview, error) {
+	parsed, report, err := config.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if parsed == nil {
+		return nil, report.Err()
+	}
+	for _, crawler := range parsed.Crawlers {
+		if crawler.Name == c.Name() {
+			return crawl.NewPreview(ctx, crawlSettings(crawler), c.Store(), samples)
+		}
+	}
+	return nil, fmt.Errorf("%s has no Crawler %q", path, c.Name())
 }
 
 // stop takes no new URLs; run returns when the pages in flight are committed.

@@ -96,6 +96,12 @@ func printStatus(w io.Writer, s crawl.Status) {
 	}
 	row("in flight", "%d URLs; hosts with work %d, of them closed %d", s.InFlight, s.Hosts.WithWork, s.Hosts.Closed)
 	row("pace", "%.1f requests/s, %.1f pages/s, %.0f KiB/s", s.Rates.RequestsPerS, s.Rates.PagesPerS, s.Rates.BytesPerS/1024)
+	if s.ConfigError != "" {
+		row("config", "not reloaded, the old one is in force: %s", s.ConfigError)
+	}
+	if r := s.Rules; r != nil && r.Running {
+		row("rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted", r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted)
+	}
 	if s.Idle != "" {
 		row("idle", "%s", s.Idle)
 	}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+func previewCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "preview",
+		Usage:     "say what a changed configuration would do to the stored URLs; changes nothing",
+		ArgsUsage: "NEWCONFIG",
+		Description: "It sees stored URLs only: links that were ignored so far are not stored, so what\n" +
+			"the new rules would let in is found when the crawl goes on.",
+		Flags: flags(&cli.IntFlag{Name: "samples", Value: 5, Usage: "name up to `N` URLs of each kind", EnvVars: env("samples")}),
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return wrongUse("preview: name the changed configuration, one file or folder")
+			}
+			if c.Int("samples") < 0 {
+				return wrongUse("--samples is 0 or more")
+			}
+			return preview(c)
+		},
+	}
+}
+
+func preview(c *cli.Context) error {
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	parsed, err := loadFile(c, c.Args().First())
+	if err != nil {
+		return err
+	}
+	crawler, h, err := theCrawler(c, parsed)
+	if err != nil {
+		return err
+	}
+	var p *crawl.Preview
+	if service, ok := admin.Dial(c.Context, c.String("data"), crawler.Name); ok {
+		// The service reads the file itself: it is the owner's, as is the socket.
+		p, err = service.Preview(c.Context, c.Args().First(), c.Int("samples"))
+	} else {
+		err = readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+			p, err = crawl.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(p)
+	}
+	printPreview(c.App.Writer, p)
+	return nil
+}
+
+// printPreview writes a preview for a person.
+func printPreview(w io.Writer, p *crawl.Preview) {
+	fmt.Fprintf(w, "%d stored URLs judged, %d documents indexed\n", p.Judged, p.Indexed)
+	for _, g := range []struct {
+		what  string
+		group crawl.PreviewGroup
+	}{
+		{"excluded (760)", p.Excluded},
+		{"left to another crawler (761)", p.Elsewhere},
+		{"excluded when they are next taken", p.ExcludedWhenTaken},
+		{"crawled again", p.Readmitted},
+		{"in another fifo", p.Moved},
+		{"documents deleted", p.Deleted},
+	} {
+		if g.group.Count == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "%8d  %s\n", g.group.Count, g.what)
+		for _, s := range g.group.Samples {
+			line := s.URL
+			if s.To != "" {
+				line += " (" + s.Fifo + " to " + s.To + ")"
+			}
+			if s.Words != "" {
+				line += ": " + s.Words
+			}
+			fmt.Fprintf(w, "          %s\n", line)
+		}
+		if more := int(g.group.Count) - len(g.group.Samples); more > 0 && len(g.group.Samples) > 0 {
+			fmt.Fprintf(w, "          and %d more\n", more)
+		}
+	}
+	if p.Held > 0 {
+		fmt.Fprintf(w, "of the deletions, %d would be held by the brake\n", p.Held)
+	}
+}
+
+// loadFile reads a configuration that is not the one in force.
+func loadFile(c *cli.Context, path string) (*config.File, error) {
+	parsed, report, err := config.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return parsed, reportErrors(c, report)
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+)
+
+func reloadCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "reload",
+		Usage: "have the running service read its configuration again",
+		Flags: flags(),
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return wrongUse("reload takes no arguments, found %q", c.Args().First())
+			}
+			service, ok := admin.Dial(c.Context, c.String("data"), "")
+			if !ok {
+				return fmt.Errorf("no service runs on %s: a changed configuration counts from its next start", c.String("data"))
+			}
+			if err := service.Reload(c.Context); err != nil {
+				if errors.Is(err, admin.ErrRefused) {
+					return no(err)
+				}
+				return err
+			}
+			_, err := fmt.Fprintln(c.App.Writer, "reloaded")
+			return err
+		},
+	}
+}
+
+// reload reads the configuration again and puts it in force. A broken one leaves
+// everything as it is, and is remembered for status and metrics.
+func (s *service) reload(ctx context.Context) error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	err := s.applyConfig(ctx)
+	for _, r := range s.crawls {
+		r.setConfigError(err)
+	}
+	if err != nil {
+		s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
+		return err
+	}
+	s.log.Info("configuration reloaded", "path", s.path)
+	return nil
+}
+
+func (s *service) applyConfig(ctx context.Context) error {
+	parsed, report, err := config.Load(s.path)
+	if err != nil {
+		return err
+	}
+	if parsed == nil {
+		return report.Err()
+	}
+	byName := map[string]config.Crawler{}
+	for _, crawler := range parsed.Crawlers {
+		byName[crawler.Name] = crawler
+	}
+	for _, r := range s.crawls {
+		if _, ok := byName[r.Name()]; !ok {
+			return fmt.Errorf("the configuration has no Crawler %q any more: stop the service for that", r.Name())
+		}
+	}
+	if len(parsed.Crawlers) != s.configured {
+		s.log.Warn("another number of Crawlers counts from the next start", "now", s.configured, "then", len(parsed.Crawlers))
+	}
+	for _, r := range s.crawls {
+		if err := r.Reload(ctx, crawlSettings(byName[r.Name()])); err != nil {
+			return fmt.Errorf("Crawler %s: %w", r.Name(), err)
+		}
+	}
+	return nil
+}
+
+// settle is how long a folder must be quiet before a changed file is read: editors
+// write in several steps.
+const settle = 500 * time.Millisecond
+
+// watch reloads when a file of the configuration's folder changes. It watches the
+// folder, since editors replace files. Where that is not possible it says so and
+// leaves reloading to signals.
+func (s *service) watch(ctx context.Context) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer watcher.Close() //nolint:errcheck // only read from
+		err = watcher.Add(filepath.Dir(s.path))
+	}
+	if err != nil {
+		s.log.Warn("changes of the configuration are not noticed: reload by SIGHUP or sextant reload", "error", err)
+		return nil
+	}
+	quiet := time.NewTimer(0)
+	<-quiet.C
+	for {
+		select {
+		case <-ctx.Done():
+			quiet.Stop()
+			return nil
+		case e := <-watcher.Events:
+			if s.isConfig(e) {
+				quiet.Reset(settle)
+			}
+		case err := <-watcher.Errors:
+			s.log.Warn("watching the configuration", "error", err)
+		case <-quiet.C:
+			_ = s.reload(ctx) // it is logged, and stands in the status
+		}
+	}
+}
+
+// isConfig says whether an event is about the configuration or rules beside it.
+func (s *service) isConfig(e fsnotify.Event) bool {
+	switch filepath.Base(e.Name) {
+	case filepath.Base(s.path), config.CrawlRulesName, config.GlobalRulesName:
+		return !e.Has(fsnotify.Chmod)
+	}
+	return false
+}
