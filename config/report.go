@@ -13,19 +13,15 @@ import (
 const maxProblems = 10_000
 
 // Problem is one thing to say about a configuration. Line and Column of At count
-// from 1, Column in characters; Line is 0 where the file as a whole is meant.
+// from 1, Column in characters; Line is 0 where the file as a whole is meant, and
+// Column where the line is.
 type Problem struct {
 	At      actionrules.Position
 	Message string
 }
 
-// String is "file:line:column: message".
-func (p Problem) String() string {
-	if p.At.Line == 0 {
-		return p.At.File + ": " + p.Message
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.At.File, p.At.Line, p.At.Column, p.Message)
-}
+// String is "file:line:column: message", without what is 0.
+func (p Problem) String() string { return p.At.String() + ": " + p.Message }
 
 // Report is all that was found in a configuration, each list sorted by position:
 // the configuration file first, then the files that it names.
@@ -34,7 +30,7 @@ type Report struct {
 	Errors []Problem
 	// Warnings are what the writer will hardly have meant.
 	Warnings []Problem
-	// Notes are settings that are known and have no effect here.
+	// Notes are settings that are known and have no effect here, and advice.
 	Notes []Problem
 }
 

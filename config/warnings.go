@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -12,8 +14,12 @@ func (p *parser) warnings(c *Crawler) {
 	if len(p.report.Errors) > 0 {
 		return
 	}
-	p.warnAll(c, c.Engine.Warnings())
-	p.warnAll(c, idleRules(c.Rules.Rules))
+	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules)) {
+		if w.At == (actionrules.Position{}) {
+			w.At = c.At
+		}
+		p.report.warnf(w.At, "%s", w.Text)
+	}
 	if p.schema.elements["CrawlSpace"].Status == Refused {
 		return // its advice could not be followed
 	}
@@ -21,14 +27,12 @@ func (p *parser) warnings(c *Crawler) {
 	for i, r := range c.Rules.Roots {
 		roots[i].URL = r.URL
 	}
-	p.warnAll(c, c.Gates.Warnings(roots, func(u weburl.URL) bool { return !c.Engine.Decide(u).Crawl() }))
-}
-
-func (p *parser) warnAll(c *Crawler, warnings []actionrules.Warning) {
-	for _, w := range warnings {
-		if w.At == (actionrules.Position{}) {
-			w.At = c.At
+	ignored := func(u weburl.URL) bool { return !c.Engine.Decide(u).Crawl() }
+	for _, w := range c.Gates.Warnings(roots, ignored) {
+		if w.At == (actionrules.Position{}) { // about nothing that was written: advice
+			p.report.notef(c.At, "%s", w.Text)
+		} else {
+			p.report.warnf(w.At, "%s", w.Text)
 		}
-		p.report.warnf(w.At, "%s", w.Text)
 	}
 }
