@@ -1,7 +1,7 @@
 package config
 
 // gatesSupported says that the crawl obeys the gates.
-const gatesSupported = false
+const gatesSupported = true
 
 // untilGates are values that are refused as long as the gates are.
 func untilGates(values ...string) []string {
