@@ -60,8 +60,9 @@ type Crawl struct {
 // tickets bound how many pages are fetched. A worker takes one before it asks
 // for a URL and hands it back where it fetched none.
 type tickets struct {
-	limited bool
-	left    atomic.Int64
+	patience time.Duration // with an indexer that is down while the outbox is full; 0 is for ever
+	limited  bool
+	left     atomic.Int64
 }
 
 func (t *tickets) take() bool {
@@ -163,7 +164,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) error {
 // asks for an end, or has given out once.MaxPages.
 func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 	workers, ctx := errgroup.WithContext(ctx)
-	tickets := &tickets{limited: once.MaxPages > 0}
+	tickets := &tickets{limited: once.MaxPages > 0, patience: once.DrainTimeout}
 	tickets.left.Store(once.MaxPages)
 	for range c.workers {
 		workers.Go(func() error { return c.work(ctx, tickets) })
@@ -219,6 +220,11 @@ func (c *Crawl) Stop() {
 	c.stop()
 }
 
+// indexerDown is ErrIndexerDown with what it means.
+func indexerDown(after time.Duration) error {
+	return fmt.Errorf("%w within %s: what is unsent stays in the outbox for the next run", ErrIndexerDown, after)
+}
+
 // drainOutbox waits until every target has safely what the outbox holds.
 func (c *Crawl) drainOutbox(ctx context.Context, once Once) error {
 	waiting, cancel := context.WithCancel(ctx)
@@ -230,7 +236,7 @@ func (c *Crawl) drainOutbox(ctx context.Context, once Once) error {
 	defer context.AfterFunc(c.stopping, cancel)()
 	err := c.relay.Drained(waiting)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w within %s: what is unsent stays in the outbox for the next run", ErrIndexerDown, once.DrainTimeout)
+		return indexerDown(once.DrainTimeout)
 	}
 	return err
 }

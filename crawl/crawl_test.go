@@ -68,6 +68,7 @@ type bench struct {
 	dir      string
 	target   *memoryTarget
 	settings Settings
+	wrap     func(*memoryTarget) push.Target // if not nil, what stands before target
 }
 
 // newBench crawls everything below roots as fast as it goes.
@@ -100,7 +101,11 @@ func (b *bench) with(fn func(*Crawl, *badgerstore.Store)) {
 			b.t.Error(err)
 		}
 	}()
-	relay, err := push.NewRelay(store.Outbox(), []push.TargetSettings{{Target: b.target}}, slog.New(slog.DiscardHandler))
+	var target push.Target = b.target
+	if b.wrap != nil {
+		target = b.wrap(b.target)
+	}
+	relay, err := push.NewRelay(store.Outbox(), []push.TargetSettings{{Target: target}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if !tickets.take() {
 			return nil
 		}
-		if err := c.awaitOutbox(ctx); err != nil {
+		if err := c.awaitOutbox(ctx, tickets.patience); err != nil {
 			return err
 		}
 		lease, err := c.frontier.Next(ctx)
@@ -61,16 +61,29 @@ func unrecoverable(err error) bool {
 const outboxPause = 200 * time.Millisecond
 
 // awaitOutbox waits while the outbox holds as much as it may: an indexer that is
-// down must not fill the disk.
-func (c *Crawl) awaitOutbox(ctx context.Context) error {
+// down must not fill the disk. It gives ErrIndexerDown when the outbox does not
+// become shorter for as long as patience, unless that is 0.
+func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 	limit := uint64(max(c.judge.current.Load().settings.OutboxMaxBytes, 0))
-	if limit == 0 || c.store.OutboxBytes() < limit {
+	least := c.store.OutboxBytes()
+	if limit == 0 || least < limit {
 		return nil
 	}
-	c.log.Warn("the outbox is full: waiting for the indexer", "bytes", c.store.OutboxBytes(), "outboxMaxBytes", limit)
-	c.outboxFull.Add(1)
+	if c.outboxFull.Add(1) == 1 {
+		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", limit)
+	}
 	defer c.outboxFull.Add(-1)
-	for c.store.OutboxBytes() >= limit {
+	defer c.relay.Urge()()
+	for since := time.Now(); ; {
+		held := c.store.OutboxBytes()
+		switch {
+		case held < limit:
+			return nil
+		case held < least:
+			least, since = held, time.Now()
+		case patience > 0 && time.Since(since) >= patience:
+			return indexerDown(patience)
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -79,7 +92,6 @@ func (c *Crawl) awaitOutbox(ctx context.Context) error {
 		case <-time.After(outboxPause):
 		}
 	}
-	return nil
 }
 
 // visit is one lease on its way, with the rules that it began under.
