@@ -78,7 +78,7 @@ func (s *service) applyConfig(ctx context.Context) error {
 	}
 	for _, r := range s.crawls {
 		if err := r.Reload(ctx, crawlSettings(byName[r.Name()])); err != nil {
-			return fmt.Errorf("Crawler %s: %w", r.Name(), err)
+			return fmt.Errorf("reloading Crawler %s: %w", r.Name(), err)
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ const settle = 500 * time.Millisecond
 func (s *service) watch(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
-		defer watcher.Close() //nolint:errcheck // only read from
+		defer watcher.Close()
 		err = watcher.Add(filepath.Dir(s.path))
 	}
 	if err != nil {
