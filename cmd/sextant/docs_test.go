@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,4 +77,21 @@ func exampleConfig(example string) string {
 		example = "<Rules>" + example + "</Rules>"
 	}
 	return `<CrawlConfig><Crawler name="example"><Root url="http://www.example.com/" site="true"/>` + example + `</Crawler></CrawlConfig>`
+}
+
+// TestReadmeExample: the configuration in the README is one that check has nothing
+// to say against.
+func TestReadmeExample(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := regexp.MustCompile("(?s)```xml\n(.*?)```").FindSubmatch(text)
+	if b == nil {
+		t.Fatal("no configuration found")
+	}
+	_, report := config.Parse("README.md", b[1], config.Lookups{})
+	for _, p := range slices.Concat(report.Errors, report.Warnings) {
+		t.Error(p)
+	}
 }
