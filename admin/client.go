@@ -154,6 +154,14 @@ func (c *Client) StoredOne(ctx context.Context, u string) (crawl.StoredURL, erro
 	return out, err
 }
 
+// StoredRobots says what the stored robots.txt of a URL says to agent, in the
+// words of crawl.StoredRobots.
+func (c *Client) StoredRobots(ctx context.Context, agent, u string) (string, error) {
+	var out string
+	err := c.decode(ctx, http.MethodGet, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}}, nil, &out)
+	return out, err
+}
+
 // Moves gives the sites that moved.
 func (c *Client) Moves(ctx context.Context) (crawl.Moves, error) {
 	var out crawl.Moves

@@ -106,6 +106,7 @@ func (s *Server) ownerRoutes() *http.ServeMux {
 	mux.HandleFunc("POST /api/v1/add", s.forCrawler(s.add))
 	mux.HandleFunc("GET /api/v1/urls", s.forCrawler(s.urls))
 	mux.HandleFunc("GET /api/v1/url", s.forCrawler(s.url))
+	mux.HandleFunc("GET /api/v1/robots", s.forCrawler(s.robots))
 	mux.HandleFunc("GET /api/v1/moves", s.forCrawler(s.moves))
 	mux.HandleFunc("GET /api/v1/preview", s.forCrawler(s.preview))
 	mux.HandleFunc("POST /api/v1/reload", s.reload)
@@ -217,6 +218,20 @@ func (s *Server) url(w http.ResponseWriter, r *http.Request, c Crawler) {
 	default:
 		s.reply(w, stored)
 	}
+}
+
+func (s *Server) robots(w http.ResponseWriter, r *http.Request, c Crawler) {
+	u, err := weburl.Parse(r.URL.Query().Get("url"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	says, err := crawl.StoredRobots(r.Context(), c.Store(), r.URL.Query().Get("agent"), u)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.reply(w, says)
 }
 
 func (s *Server) reload(w http.ResponseWriter, r *http.Request) {

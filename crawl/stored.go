@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -86,4 +87,26 @@ func StoredOne(ctx context.Context, store scheduler.Store, u weburl.URL) (s Stor
 		return s, false, nil
 	}
 	return NewStoredURL(r), err == nil, err
+}
+
+// What the copy of robots.txt at hand says of a URL.
+const (
+	RobotsAllowed   = "allowed"
+	RobotsForbidden = "forbidden"
+	RobotsUnknown   = "unknown" // it was not fetched yet
+)
+
+// StoredRobots is what the stored copy of u's robots.txt says to agent, however
+// old it is.
+func StoredRobots(ctx context.Context, store scheduler.Store, agent string, u weburl.URL) (string, error) {
+	rules, err := robots.NewCache(store, robots.Settings{}).Rules(ctx, u)
+	switch {
+	case err != nil:
+		return "", err
+	case rules == nil:
+		return RobotsUnknown, nil
+	case rules.Allowed(agent, u):
+		return RobotsAllowed, nil
+	}
+	return RobotsForbidden, nil
 }

@@ -86,7 +86,8 @@ type ruleExplanation struct {
 type storedExplanation struct {
 	Known bool `json:"known"`
 	*crawl.StoredURL
-	Why string `json:"why"` // why it is, or is not, in the index
+	Robots string `json:"robots"` // what its robots.txt at hand says: allowed, forbidden or unknown
+	Why    string `json:"why"`    // why it is, or is not, in the index
 }
 
 // unreadable is the JSON form of what is no URL.
@@ -124,6 +125,9 @@ func explain(c *cli.Context) error {
 				if x.Stored, err = newStored(known.lookup(u)); err != nil {
 					return err
 				}
+				if x.Stored.Robots, err = known.robots(crawler.RobotsAgent, u); err != nil {
+					return err
+				}
 			}
 			if err := x.show(c); err != nil {
 				return err
@@ -147,6 +151,8 @@ func explain(c *cli.Context) error {
 type knowledge struct {
 	moved  crawl.Moves
 	lookup func(weburl.URL) (crawl.StoredURL, error)
+	// robots is what the stored robots.txt says to an agent.
+	robots func(agent string, u weburl.URL) (string, error)
 }
 
 // withKnowledge gives fn a look into the store: the running service's, else the files.
@@ -160,20 +166,30 @@ func withKnowledge(c *cli.Context, h home, fn func(knowledge) error) error {
 		if err != nil {
 			return err
 		}
-		return fn(knowledge{moved, func(u weburl.URL) (crawl.StoredURL, error) { return service.StoredOne(c.Context, u.String()) }})
+		return fn(knowledge{
+			moved:  moved,
+			lookup: func(u weburl.URL) (crawl.StoredURL, error) { return service.StoredOne(c.Context, u.String()) },
+			robots: func(agent string, u weburl.URL) (string, error) {
+				return service.StoredRobots(c.Context, agent, u.String())
+			},
+		})
 	}
 	return readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
 		moved, err := crawl.StoredMoves(ctx, store)
 		if err != nil {
 			return err
 		}
-		return fn(knowledge{moved, func(u weburl.URL) (crawl.StoredURL, error) {
-			s, ok, err := crawl.StoredOne(ctx, store, u)
-			if err == nil && !ok {
-				err = admin.ErrNotKnown
-			}
-			return s, err
-		}})
+		return fn(knowledge{
+			moved: moved,
+			lookup: func(u weburl.URL) (crawl.StoredURL, error) {
+				s, ok, err := crawl.StoredOne(ctx, store, u)
+				if err == nil && !ok {
+					err = admin.ErrNotKnown
+				}
+				return s, err
+			},
+			robots: func(agent string, u weburl.URL) (string, error) { return crawl.StoredRobots(ctx, store, agent, u) },
+		})
 	})
 }
 
@@ -300,6 +316,7 @@ func (x *explanation) print(w io.Writer) {
 		return
 	}
 	row("index", "%s", x.Stored.Why)
+	row("robots", "%s by the robots.txt at hand", x.Stored.Robots)
 	if s := x.Stored.StoredURL; s != nil {
 		row("stored", "status %d, class %s, fifo %s, depth %d, errors %d", s.Status, s.Class, s.Fifo, s.Depth, s.Errors)
 		if s.FetchedAt != nil {
