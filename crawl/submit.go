@@ -25,28 +25,16 @@ const (
 	SubmitInvalid = "invalid"
 )
 
-// queue is where submitted URLs go: a frontier, or a store that no crawl has open.
-type queue interface {
-	add(ctx context.Context, links []scheduler.Link) (int, error)
-}
-
-type frontierQueue struct{ *scheduler.Frontier }
-
-func (q frontierQueue) add(ctx context.Context, links []scheduler.Link) (int, error) {
-	return q.Add(ctx, links, true)
-}
-
-type storeQueue struct{ scheduler.Store }
-
-func (q storeQueue) add(ctx context.Context, links []scheduler.Link) (int, error) {
-	_, n, err := q.Add(ctx, links, true)
-	return n, err
-}
+// queueing puts submitted URLs where they wait, in a frontier or in a store that no
+// crawl has open, and gives how many were new or re-queued.
+type queueing func(ctx context.Context, links []scheduler.Link) (int, error)
 
 // Submit puts URLs into the fifo of the user's roots, known ones too. They pass
 // the rules like links.
 func (c *Crawl) Submit(ctx context.Context, urls []string) ([]Submitted, error) {
-	return submit(ctx, c.judge.current.Load(), frontierQueue{c.frontier}, urls)
+	return submit(ctx, c.judge.current.Load(), func(ctx context.Context, links []scheduler.Link) (int, error) {
+		return c.frontier.Add(ctx, links, true)
+	}, urls)
 }
 
 // Submit does what Crawl.Submit does with a store that no crawl has open. Of the
@@ -56,10 +44,13 @@ func Submit(ctx context.Context, s Settings, store scheduler.Store, urls []strin
 	if err != nil {
 		return nil, err
 	}
-	return submit(ctx, p, storeQueue{store}, urls)
+	return submit(ctx, p, func(ctx context.Context, links []scheduler.Link) (int, error) {
+		_, n, err := store.Add(ctx, links, true)
+		return n, err
+	}, urls)
 }
 
-func submit(ctx context.Context, p *policy, q queue, urls []string) ([]Submitted, error) {
+func submit(ctx context.Context, p *policy, add queueing, urls []string) ([]Submitted, error) {
 	out := make([]Submitted, 0, len(urls))
 	for _, raw := range urls {
 		s := Submitted{URL: raw}
@@ -78,7 +69,7 @@ func submit(ctx context.Context, p *policy, q queue, urls []string) ([]Submitted
 		}
 		d := &v.decision
 		l.Root, l.Fifo = true, scheduler.SourceFor(d.Index, d.Follow, d.Shift, true)
-		n, err := q.add(ctx, []scheduler.Link{l})
+		n, err := add(ctx, []scheduler.Link{l})
 		if err != nil {
 			return out, err
 		}

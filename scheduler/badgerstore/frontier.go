@@ -19,25 +19,32 @@ func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) (
 	var ps places
 	var n int
 	keys := keysOf(links)
-	err := s.do(ctx, &write{links: keys, apply: func(g *group) error {
-		for i := range links {
-			changed, err := g.addLink(keys[i], &links[i], requeue, &ps)
-			if err != nil {
-				return err
-			}
-			if changed {
-				n++
-			}
-			if err := g.seal(); err != nil {
-				return err
-			}
-		}
-		return nil
+	err := s.do(ctx, &write{links: keys, apply: func(g *group) (err error) {
+		n, err = g.eachOf(keys, func(i int, k weburl.Key) (bool, error) { return g.addLink(k, &links[i], requeue, &ps) })
+		return err
 	}})
 	if err != nil {
 		return nil, 0, err
 	}
 	return ps.list, n, nil
+}
+
+// eachOf changes URLs one after the other, each of which may be stored without
+// those behind it, and counts those that change says it changed.
+func (g *group) eachOf(keys []weburl.Key, change func(i int, k weburl.Key) (bool, error)) (n int, err error) {
+	for i, k := range keys {
+		changed, err := change(i, k)
+		if err != nil {
+			return n, err
+		}
+		if changed {
+			n++
+		}
+		if err := g.seal(); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue bool, ps *places) (bool, error) {

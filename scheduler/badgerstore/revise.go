@@ -13,20 +13,9 @@ import (
 func (s *Store) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
 	var ps places
 	var n int
-	err := s.change(ctx, func(g *group) error {
-		for _, k := range keys {
-			changed, err := g.revise(k, fn, &ps)
-			if err != nil {
-				return err
-			}
-			if changed {
-				n++
-			}
-			if err := g.seal(); err != nil {
-				return err
-			}
-		}
-		return nil
+	err := s.change(ctx, func(g *group) (err error) {
+		n, err = g.eachOf(keys, func(_ int, k weburl.Key) (bool, error) { return g.revise(k, fn, &ps) })
+		return err
 	})
 	if err != nil {
 		return nil, 0, err
