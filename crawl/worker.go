@@ -228,7 +228,7 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) error {
 		v.requests.Add(1)
 	}
 	if err != nil && ctx.Err() == nil {
-		v.log.Warn("robots.txt cannot be had", "host", v.lease.Place.Origin, "error", err)
+		v.log.Warn("robots.txt cannot be had", "host", v.lease.Record.Origin, "error", err)
 	}
 	if e, ok := errors.AsType[*fetcher.Error](err); ok && noHost(e.Fault) {
 		// There is no such host, or none that may be asked: so it is for the page.

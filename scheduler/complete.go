@@ -165,7 +165,7 @@ func (f *Frontier) committed(l *Lease, c Completion, places []Place, err error) 
 func possiblePlaces(c Completion) []Place {
 	places := linkPlaces(c.Links)
 	if c.Next.State == Waiting {
-		places = append(places, Place{Source: c.Next.Source, Host: c.Next.Host, Origin: c.Next.Origin})
+		places = append(places, Place{Source: c.Next.Source, Host: c.Next.Host})
 	}
 	return places
 }
@@ -173,7 +173,7 @@ func possiblePlaces(c Completion) []Place {
 func linkPlaces(links []Link) []Place {
 	places := make([]Place, 0, len(links))
 	for _, l := range links {
-		places = append(places, Place{Source: l.Fifo, Host: l.URL.HostKey(), Origin: l.URL.Origin()})
+		places = append(places, Place{Source: l.Fifo, Host: l.URL.HostKey()})
 	}
 	return places
 }
@@ -216,7 +216,7 @@ func (f *Frontier) recheck(links []Link) {
 // announce makes places known that got work. The mutex is held.
 func (f *Frontier) announce(places []Place) {
 	for _, p := range places {
-		h := f.entry(p.Host, p.Origin)
+		h := f.entry(p.Host, "")
 		q := h.queues[p.Source]
 		if q == nil {
 			q = &queue{host: h, source: p.Source}

@@ -103,6 +103,7 @@ func (f *Frontier) accept(q *queue, got filled, check *buffered, announced uint6
 	q.more = len(got.urls) > got.asked || q.announced != announced
 	for _, w := range got.urls[:min(got.asked, len(got.urls))] {
 		q.buffer = append(q.buffer, buffered{WaitingURL: w})
+		q.host.origin = w.Record.Origin
 		q.after = w.Seq
 		f.buffered++
 	}

@@ -62,7 +62,7 @@ type buffered struct {
 }
 
 func (q *queue) place() Place {
-	return Place{Source: q.source, Host: q.host.key, Origin: q.host.origin}
+	return Place{Source: q.source, Host: q.host.key}
 }
 
 // ready says whether the queue can be picked as far as it alone matters.

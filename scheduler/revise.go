@@ -76,7 +76,7 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 	}
 	switch n := &v.Next; n.State {
 	case Waiting:
-		r.places = append(r.places, Place{Source: n.Source, Host: n.Host, Origin: n.Origin})
+		r.places = append(r.places, Place{Source: n.Source, Host: n.Host})
 	case Timed:
 		if r.due.IsZero() || n.NextAt.Before(r.due) {
 			r.due = n.NextAt

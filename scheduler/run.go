@@ -87,7 +87,7 @@ func (f *Frontier) loadGates(ctx context.Context) error {
 
 // readPlaces announces all that waits.
 func (f *Frontier) readPlaces(ctx context.Context) error {
-	return f.store.Places(ctx, func(p Place) error {
+	return f.store.Places(ctx, func(p Place, _ uint64) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.announce([]Place{p})

@@ -18,11 +18,10 @@ var (
 	ErrFull     = errors.New("the disk is nearly full")
 )
 
-// Place is where new work waits: a host's queue in one source.
+// Place is where work waits: a host's queue in one source.
 type Place struct {
 	Source Source
 	Host   weburl.HostKey
-	Origin string
 }
 
 // WaitingURL is a URL that stands in a queue.
@@ -30,6 +29,14 @@ type WaitingURL struct {
 	Key    weburl.Key
 	Seq    uint64
 	Record Record
+	// AsOf is the store's own mark of when Record was read, for Completion.AsOf.
+	AsOf uint64
+}
+
+// Note is a named value, as of SetValue, that is stored in one step with a change.
+type Note struct {
+	Name  string
+	Value []byte
 }
 
 // Completion is everything that one page changes. It is applied whole or not at
@@ -42,6 +49,14 @@ type Completion struct {
 	// the operator meanwhile) is refused with ErrNotFound and changes nothing.
 	Taken Place
 	Seq   uint64
+	// Floor says that, once this is applied, no URL waits in Taken under a lower
+	// Seq, in flight ones included; 0: not known. A store begins its reading there.
+	Floor uint64
+	// Old and AsOf are the record and the mark that Queue gave. With them a store
+	// need not read the record again if it knows that nothing changed since. Old
+	// is nil and AsOf 0 if they are not at hand.
+	Old  *Record
+	AsOf uint64
 	// Forget removes the URL's status: it is unknown afterwards and will be
 	// crawled again if a new link to it is found. Otherwise Next is stored.
 	Forget bool
@@ -52,9 +67,12 @@ type Completion struct {
 	Next Record
 	// Links are stored and queued where they are not known yet (State Waiting, Source
 	// and Fifo that of the link, class Pending); of a known one only Alias (added if
-	// missing) and a shorter Depth are stored. Of two links to one URL the first
+	// missing) and, with Depths, a shorter Depth are stored. Of two links to one URL the first
 	// counts as new, the second as known. A page may link to itself.
 	Links []Link
+	// Depths asks for shorter depths of known links to be stored, which costs a read
+	// for each: only gates that limit depths need them.
+	Depths bool
 	// Order, if not nil, enters the outbox in the same step and replaces an
 	// unsent, held or dead older one of the URL. CancelHeld alone drops a held
 	// deletion of the URL.
@@ -62,6 +80,8 @@ type Completion struct {
 	CancelHeld bool
 	// Host, if not nil, replaces the state of the URL's host.
 	Host *HostState
+	// Notes are stored in the same step.
+	Notes []Note
 }
 
 // Revision is what becomes of a stored URL outside of a lease. The change of one
@@ -70,9 +90,10 @@ type Revision struct {
 	// Next is the new record. If its State is Waiting it is queued in Next.Source
 	// with a new Seq, if Timed it becomes due at NextAt.
 	Next Record
-	// Order and CancelHeld are as in Completion.
+	// Order, CancelHeld and Notes are as in Completion.
 	Order      *Order
 	CancelHeld bool
+	Notes      []Note
 }
 
 // Counts are kept, never scanned for.
@@ -119,8 +140,9 @@ type Store interface {
 	// (Record.DueSource), earliest first, and returns the places, and the time of
 	// the next one that is still timed (zero if none).
 	Due(ctx context.Context, now time.Time, refresh Source, n int) ([]Place, time.Time, error)
-	// Places calls fn for each place that holds waiting URLs, without reading the URLs.
-	Places(ctx context.Context, fn func(Place) error) error
+	// Places calls fn for each place that holds waiting URLs, in flight ones
+	// included, and with how many there are, without reading the URLs.
+	Places(ctx context.Context, fn func(p Place, waiting uint64) error) error
 	// Host gives what is stored of a host; the zero HostState if nothing is.
 	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
 	// Lookup gives a URL's record, or ErrNotFound.
@@ -128,6 +150,10 @@ type Store interface {
 	// Forget removes a URL at the operator's word, with the deletion if order is
 	// not nil; ErrNotFound if it is not known.
 	Forget(ctx context.Context, k weburl.Key, order *Order) error
+	// HoldHost turns the unsent deletions of a host's URLs into held ones and gives
+	// how many there were. What is still stored of such a URL counts as indexed
+	// again, without a hash.
+	HoldHost(ctx context.Context, h weburl.HostKey) (int, error)
 	// Revise changes stored URLs that nobody has taken. For each key it calls fn
 	// with the newest record, and applies the revision that fn gives; nil leaves
 	// the URL alone. URLs that are unknown or Waiting, in a fifo or in flight, are

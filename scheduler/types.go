@@ -78,6 +78,10 @@ type Record struct {
 	LastModified string
 	Date         string        // Date header of the last 200, for If-Modified-Since without validators
 	Interval     time.Duration // present refresh interval, 0 before the first
+	// CheckedAt is when the page was last had and compared with what was stored, and
+	// History what such comparisons have shown.
+	CheckedAt time.Time
+	History   History
 	// Indexed says that the newest order for this URL is a document, sent or
 	// waiting in the outbox. Hash is that of the pushed content, PushedSource
 	// the source it was pushed under.
@@ -136,10 +140,24 @@ type Order struct {
 	Held   bool // a deletion held by the brake
 }
 
+// History sums up a page's comparisons with its earlier self: enough to estimate
+// how often it changes.
+type History struct {
+	Checks  uint32        // comparisons
+	Changes uint32        // those that found a change
+	Quiet   time.Duration // sum of the times between visits in which it did not change
+	Busy    time.Duration // sum of those in which it did, once or more often
+}
+
 // HostState is what must be known of a host after a restart.
 type HostState struct {
 	Origin  string
 	NextAt  time.Time // no request before
 	Backoff time.Duration
-	Errors  int // failures in a row of the host as a whole
+	Errors  int           // failures in a row of the host as a whole
+	Delay   time.Duration // Crawl-delay of its robots.txt
+	// Bad counts its last answers in a row that were errors, redirects to one place
+	// (BadPlace) or log-in pages: enough of them, and the host fails as a whole.
+	Bad      int
+	BadPlace string
 }

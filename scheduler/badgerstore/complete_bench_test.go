@@ -25,7 +25,7 @@ func BenchmarkComplete(b *testing.B) {
 				b.Fatal(err)
 			}
 			lease := make(chan scheduler.WaitingURL, known)
-			if err := s.Places(b.Context(), func(p scheduler.Place) error {
+			if err := s.Places(b.Context(), func(p scheduler.Place, _ uint64) error {
 				urls, err := s.Queue(b.Context(), p, 0, known)
 				for _, u := range urls {
 					lease <- u

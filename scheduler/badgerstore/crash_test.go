@@ -256,7 +256,7 @@ func names(links []scheduler.Link) []string {
 func crashWorker(ctx context.Context, s *Store, part int) error {
 	for {
 		var ps []scheduler.Place
-		if err := s.Places(ctx, func(p scheduler.Place) error {
+		if err := s.Places(ctx, func(p scheduler.Place, _ uint64) error {
 			if int(p.Host[0])%crashWorkers == part {
 				ps = append(ps, p)
 			}

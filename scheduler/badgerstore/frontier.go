@@ -119,7 +119,7 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 	}
 	if c.Host != nil {
 		g.set(hostKey(c.Taken.Host), encodeHost(c.Host))
-		return g.seeHost(c.Taken.Host, c.Taken.Origin)
+		return g.seeHost(c.Taken.Host, old.Origin)
 	}
 	return nil
 }

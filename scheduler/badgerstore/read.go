@@ -73,7 +73,7 @@ func (s *Store) lookup(txn *badger.Txn, k weburl.Key) (rec scheduler.Record, err
 }
 
 // Places implements scheduler.Store. It seeks from place to place.
-func (s *Store) Places(ctx context.Context, fn func(scheduler.Place) error) error {
+func (s *Store) Places(ctx context.Context, fn func(scheduler.Place, uint64) error) error {
 	return s.view(ctx, func(txn *badger.Txn) error {
 		it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{kindQueue}})
 		defer it.Close()
@@ -87,15 +87,7 @@ func (s *Store) Places(ctx context.Context, fn func(scheduler.Place) error) erro
 			}
 			p := scheduler.Place{}
 			p.Source, p.Host, _ = splitQueueKey(key)
-			origin, err := read(txn, originKey(p.Host))
-			if err == nil && origin == nil {
-				err = errors.New("its origin is missing")
-			}
-			if err != nil {
-				return s.damaged(fmt.Sprintf("host %x", p.Host), err)
-			}
-			p.Origin = string(origin)
-			if err := fn(p); err != nil {
+			if err := fn(p, 0); err != nil {
 				return err
 			}
 			it.Seek(append(queueKey(p.Source, p.Host, math.MaxUint64), 0))

@@ -15,7 +15,7 @@ import (
 const manyHosts = 1 << 16
 
 func placeOf(rec *scheduler.Record) scheduler.Place {
-	return scheduler.Place{Source: rec.Source, Host: rec.Host, Origin: rec.Origin}
+	return scheduler.Place{Source: rec.Source, Host: rec.Host}
 }
 
 // storedDepth reads the depth of a committed URL.

@@ -51,3 +51,8 @@ func (g *group) revise(k weburl.Key, fn func(weburl.Key, scheduler.Record) *sche
 	}
 	return true, g.addOrder(k, old.URL, r.Order)
 }
+
+// HoldHost implements scheduler.Store.
+func (s *Store) HoldHost(context.Context, weburl.HostKey) (int, error) {
+	return 0, errors.ErrUnsupported
+}

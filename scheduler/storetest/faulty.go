@@ -99,7 +99,7 @@ func (f *Faulty) Due(ctx context.Context, now time.Time, refresh scheduler.Sourc
 }
 
 // Places implements scheduler.Store.
-func (f *Faulty) Places(ctx context.Context, fn func(scheduler.Place) error) error {
+func (f *Faulty) Places(ctx context.Context, fn func(scheduler.Place, uint64) error) error {
 	if err := f.before(ctx, "Places"); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -261,18 +262,18 @@ func (m *Memory) Due(ctx context.Context, now time.Time, refresh scheduler.Sourc
 }
 
 // Places implements scheduler.Store.
-func (m *Memory) Places(ctx context.Context, fn func(scheduler.Place) error) error {
+func (m *Memory) Places(ctx context.Context, fn func(scheduler.Place, uint64) error) error {
 	d, err := m.lock(ctx)
 	if err != nil {
 		return err
 	}
-	var places []scheduler.Place
-	for p := range d.queues {
-		places = append(places, p)
+	places := map[scheduler.Place]int{}
+	for p, q := range d.queues {
+		places[p] = len(q)
 	}
 	d.mu.Unlock()
-	for _, p := range places {
-		if err := fn(p); err != nil {
+	for p, n := range places {
+		if err := fn(p, uint64(n)); err != nil {
 			return err
 		}
 	}
@@ -420,3 +421,8 @@ func (m *Memory) SetValue(ctx context.Context, name string, value []byte) error 
 
 // ClosedCleanly implements scheduler.Store.
 func (m *Memory) ClosedCleanly() bool { return m.clean }
+
+// HoldHost implements scheduler.Store.
+func (m *Memory) HoldHost(context.Context, weburl.HostKey) (int, error) {
+	return 0, errors.ErrUnsupported
+}

@@ -288,7 +288,7 @@ func (m *model) compare() {
 func sortedPlaces(ctx context.Context, s scheduler.Store) []scheduler.Place {
 	var all []scheduler.Place
 	// An error shows as places that are missing.
-	_ = s.Places(ctx, func(p scheduler.Place) error { all = append(all, p); return nil })
+	_ = s.Places(ctx, func(p scheduler.Place, _ uint64) error { all = append(all, p); return nil })
 	sortPlaces(all)
 	return all
 }

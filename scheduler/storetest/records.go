@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"sort"
@@ -11,7 +12,7 @@ import (
 
 // placeOf is where a waiting record stands.
 func placeOf(r scheduler.Record) scheduler.Place {
-	return scheduler.Place{Source: r.Source, Host: r.Host, Origin: r.Origin}
+	return scheduler.Place{Source: r.Source, Host: r.Host}
 }
 
 // clone shares nothing with r that a caller could change.
@@ -86,9 +87,9 @@ func (s *placeSet) add(p scheduler.Place) {
 	}
 }
 
-// sortPlaces orders places by origin and source.
+// sortPlaces orders places by host and source.
 func sortPlaces(places []scheduler.Place) {
 	slices.SortFunc(places, func(a, b scheduler.Place) int {
-		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Source, b.Source))
+		return cmp.Or(bytes.Compare(a.Host[:], b.Host[:]), cmp.Compare(a.Source, b.Source))
 	})
 }

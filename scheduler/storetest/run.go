@@ -252,5 +252,5 @@ func keysOfLinks(links ...scheduler.Link) []weburl.Key {
 }
 
 func placeOfLink(l scheduler.Link) scheduler.Place {
-	return scheduler.Place{Source: l.Fifo, Host: l.URL.HostKey(), Origin: l.URL.Origin()}
+	return scheduler.Place{Source: l.Fifo, Host: l.URL.HostKey()}
 }

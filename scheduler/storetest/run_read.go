@@ -126,7 +126,7 @@ func dueSource(f *fixture) {
 func (f *fixture) places() []scheduler.Place {
 	f.Helper()
 	var all []scheduler.Place
-	f.must(f.Places(f.ctx, func(p scheduler.Place) error {
+	f.must(f.Places(f.ctx, func(p scheduler.Place, _ uint64) error {
 		all = append(all, p)
 		return nil
 	}))
@@ -150,7 +150,7 @@ func placesError(f *fixture) {
 	f.put("http://a.test/", scheduler.Index)
 	f.put("http://b.test/", scheduler.Index)
 	enough, calls := errors.New("enough"), 0
-	err := f.Places(f.ctx, func(scheduler.Place) error { calls++; return enough })
+	err := f.Places(f.ctx, func(scheduler.Place, uint64) error { calls++; return enough })
 	if !errors.Is(err, enough) || calls != 1 {
 		f.Errorf("Places = %v after %d calls, want fn's error after one", err, calls)
 	}
