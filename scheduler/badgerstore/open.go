@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/options"
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -85,27 +84,6 @@ func prepare(dir string, o Options) error {
 		return fmt.Errorf("store %s: %w: no crawl has been run with this data directory yet", dir, fs.ErrNotExist)
 	}
 	return nil
-}
-
-func badgerOptions(dir string, o Options) badger.Options {
-	b := badger.DefaultOptions(dir)
-	b.SyncWrites = o.Durability == Sync
-	b.ReadOnly = o.ReadOnly
-	b.Logger = badgerLog{o.Logger}
-	b.MetricsEnabled = false
-	b.DetectConflicts = false // there is one writer
-	b.MemTableSize = o.MemtableBytes
-	b.NumMemtables = 3
-	b.BaseTableSize = 8 << 20
-	b.NumCompactors = 2
-	b.Compression = options.None
-	b.BlockCacheSize = 0
-	b.IndexCacheSize = 0
-	b.ChecksumVerificationMode = options.OnBlockRead
-	b.VerifyValueChecksum = true
-	b.ValueThreshold = o.longValue()
-	b.ValueLogFileSize = 2 * MaxBody
-	return b
 }
 
 // openBadger opens Badger, after a repair of what a killed process left.
