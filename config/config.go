@@ -23,7 +23,13 @@ type Crawler struct {
 	Aggressive            bool
 	Throttle              time.Duration // with sleepAfterLoadMS
 	MaxConnectionsPerHost int           // counts with Aggressive only
-	IgnoreRobotsTxt       bool
+	PerAddress            bool
+	MaxRequestsPerS       int   // of the whole crawl; 0 is no limit
+	MaxBytesPerS          int64 // likewise
+	// Throttles are in the order of the file: of those that match a URL, the first
+	// counts.
+	Throttles       []Throttle
+	IgnoreRobotsTxt bool
 
 	// Rules are the roots, the rules and the start state; Engine is the same,
 	// compiled.
@@ -45,6 +51,9 @@ type Crawler struct {
 	SmartRefreshMinAge    time.Duration
 	SmartRefreshMaxAge    time.Duration
 	PushUnchanged         bool
+	MinimumAged           time.Duration // 0 is off; then SmartRefresh is false
+	SitemapHints          bool
+	Refreshes             []Refresh
 
 	ErrorPolicy        ErrorPolicy
 	MaxTemporaryErrors int
@@ -79,6 +88,7 @@ type Brake struct {
 	Min     int
 	Percent int // of the indexed documents, 0 to 100
 	Window  time.Duration
+	Host    bool // also where a host fails as a whole
 }
 
 // Timeouts bound the stages of one request.

@@ -67,6 +67,11 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		IgnoreNoindex:         n.boolean("ignoreNoindex"),
 		Fetcher:               n.str("fetcher"),
 		OutboxMaxBytes:        n.number("outboxMaxBytes"),
+		PerAddress:            n.boolean("perAddress"),
+		MaxRequestsPerS:       int(n.number("maxRequestsPerS")),
+		MaxBytesPerS:          n.number("maxBytesPerS"),
+		MinimumAged:           n.duration("minimumAgedS"),
+		SitemapHints:          n.boolean("sitemapHints"),
 		Weights:               p.weights(n),
 		Push:                  p.pushTargets(n),
 	}
@@ -75,6 +80,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		Min:     int(n.number("deletionBrakeMin")),
 		Percent: int(n.number("deletionBrakePercent")),
 		Window:  n.duration("deletionWindowS"),
+		Host:    n.boolean("hostBrake"),
 	}
 	c.Timeouts = Timeouts{
 		Connect:   n.duration("connectTimeoutMS"),
@@ -87,9 +93,12 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 	c.Written.Index = n.written("defaultIndex")
 	c.Written.Follow = n.written("defaultFollow")
 	p.checkAges(n, &c)
+	p.checkBrake(n, &c)
 	p.space(n, &c, alone)
 	p.rules(n, &c)
 	p.compileSpace(&c)
+	p.throttles(n, &c)
+	p.refreshes(n, &c)
 	p.warnings(&c)
 	return c
 }
@@ -98,6 +107,9 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 func (p *parser) checkAges(n *node, c *Crawler) {
 	if !n.written("errorRefreshS") {
 		c.ErrorRefresh = c.SmartRefreshMaxAge
+	}
+	if c.SmartRefresh && c.MinimumAged > 0 {
+		p.errorf(n.attr("minimumAgedS").name, "minimumAgedS is a fixed age and smartRefresh=\"true\" an estimated one: remove one of the two")
 	}
 	if c.SmartRefreshMinAge <= c.SmartRefreshMaxAge {
 		return
@@ -108,6 +120,13 @@ func (p *parser) checkAges(n *node, c *Crawler) {
 	}
 	p.errorf(at, "smartRefreshMinAgeS (%s) is above smartRefreshMaxAgeS (%s): write a least age that is not above the greatest",
 		n.str("smartRefreshMinAgeS"), n.str("smartRefreshMaxAgeS"))
+}
+
+// checkBrake warns of a part of the brake that does nothing.
+func (p *parser) checkBrake(n *node, c *Crawler) {
+	if a := n.attr("hostBrake"); a != nil && c.Brake.Host && !c.Brake.On {
+		p.warnf(a.name, "hostBrake has no effect with deletionBrake=\"off\", which sends every deletion at once")
+	}
 }
 
 // weights reads CrawlSchedulerConfig over the manual's defaults.

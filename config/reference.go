@@ -150,6 +150,8 @@ func (t Type) String() string {
 		return "pattern"
 	case Path:
 		return "path"
+	case HourRanges:
+		return "hours"
 	default:
 		return "text"
 	}

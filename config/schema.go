@@ -151,7 +151,7 @@ func (s *schemaWriter) content(t *etree.Element, e *Element) {
 		sequence := t.CreateElement("xs:sequence")
 		conditions(sequence)
 		reference(sequence, "crawl:action").CreateAttr("maxOccurs", "unbounded")
-	case e.Name == "Not":
+	case e.Name == "Not", e.Name == "Throttle":
 		conditions(t.CreateElement("xs:sequence"))
 	case len(children) > 0 && e.Role == Condition:
 		conditions(t.CreateElement("xs:sequence")).CreateAttr("maxOccurs", "unbounded")

@@ -65,7 +65,7 @@ func inNamespace(text string) string {
 // others, other files, variables, and the document type, which is not validated.
 func beyondSchema() map[string]bool {
 	return map[string]bool{
-		"ages": true, "doctype": true, "environment": true, "patterns": true, "secret-file": true,
+		"ages": true, "doctype": true, "refresh": true, "smart-and-fixed": true, "hours": true, "environment": true, "patterns": true, "secret-file": true,
 	}
 }
 
@@ -184,6 +184,11 @@ func company(el *etree.Element, a *Attribute, value string) {
 	if a.Name == "smartRefreshMinAgeS" {
 		el.CreateAttr("smartRefreshMaxAgeS", strconv.FormatInt(a.Max, 10))
 	}
+	if el.Tag == "Refresh" && a.Name == "group" && value != "" {
+		root := el.Parent().CreateElement("Root")
+		root.CreateAttr("url", "http://h/")
+		root.CreateAttr("group", value)
+	}
 	if value == "include" {
 		el.CreateElement("MimeTypes").CreateElement("MimeType").CreateAttr("type", "text/html")
 	}
@@ -213,6 +218,8 @@ func values(a *Attribute) map[string]string {
 		all["umlaut"] = "ü"
 	case a.Type == Product:
 		all["version"] = "A/1"
+	case a.Type == HourRanges:
+		all["end"], all["late"], all["one"], all["comma"], all["empty"] = "22-24", "22-25", "22", "22-6,", ""
 	}
 	if a.Type == String || a.Type == Pattern || a.Type == Path || a.Type == SecretString {
 		all["empty"] = ""
@@ -244,6 +251,10 @@ func sampleValue(a *Attribute) string {
 		return "[5]" // a length, too
 	case a.Type == KeyValues:
 		return "k=v"
+	case a.Type == HourRanges:
+		return "22:30-6, 12-13"
+	case a.Name == "schedule":
+		return "@daily"
 	case a.Name == "type":
 		return "video/mp4"
 	default:
@@ -296,7 +307,7 @@ func bare(parent *etree.Element, e *Element) *etree.Element {
 	switch {
 	case e.Text:
 		el.SetText("a")
-	case e.Name == "And" || e.Name == "Or" || e.Name == "Not":
+	case e.Name == "And" || e.Name == "Or" || e.Name == "Not" || e.Name == "Throttle":
 		el.CreateElement("Host").CreateAttr("val", "a")
 	}
 	return el

@@ -74,6 +74,8 @@ func (a *Attribute) restriction() (base string, facets []facet) {
 		return "xs:string", []facet{{"pattern", `[Hh][Tt][Tt][Pp][Ss]?://[\s\S]+`}}
 	case a.Type == HeaderValue:
 		return "xs:string", []facet{{"pattern", "[ -~]*"}}
+	case a.Type == HourRanges:
+		return "xs:string", []facet{{"pattern", hoursPattern}}
 	case a.Type == Product:
 		return "xs:string", []facet{{"pattern", `[A-Za-z_\-]+`}}
 	case a.Required && !a.MayBeEmpty, a.NotEmpty, a.Type == Pattern, a.Type == Path, a.Type == SecretString:

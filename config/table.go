@@ -21,6 +21,7 @@ const (
 	KeyValues    // k1=v1;k2=v2
 	Pattern      // reversed escaping, or RE2 where litteral is false
 	Path         // a file, relative to the configuration's folder
+	HourRanges   // hours of the day, such as 22-6 or 22:30-06:00,12-13
 )
 
 // Status is what this version does with an element or attribute.

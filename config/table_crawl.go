@@ -1,6 +1,6 @@
 package config
 
-// crawlElements are the targets of documents and the times of refreshes.
+// crawlElements are the targets of documents, and when and how fast pages are asked for.
 func crawlElements() []Element {
 	return []Element{
 		{Name: "Push", Parents: []string{"Crawler"}, Attributes: []Attribute{
@@ -30,10 +30,15 @@ func crawlElements() []Element {
 			forKind("papi", ours("classPart", "directive:datamodel_class", "Part of add_documents that carries the class (ours: not documented by the vendor).")),
 			forKind("papi", boolean("deletionsInURL", "false", "Whether delete_documents carries its URLs in its own URL and not in the body (ours: not documented by the vendor).")),
 		}, Doc: "A target that gets all documents and deletions; without any there is one of kind file."},
-		{Name: "Refresh", Parents: []string{"Crawler"}, Status: Refused, Attributes: []Attribute{
-			required("schedule", String, "When, in cron syntax and local time."),
-			text("group", String, "", "Refreshes the sites of this group's roots only."),
-		}, Doc: "Sends documents to the index source at fixed times."},
+		{Name: "Throttle", Parents: []string{"Crawler"}, Attributes: []Attribute{
+			ranged("throttleTimeMS", Milliseconds, "", 0, day*1000, "Pause for these URLs' hosts, in place of the Crawler's; sleepAfterLoadMS is added to it, too."),
+			ranged("maxConnectionsPerHost", Int, "", 1, 1000, "Requests at once to such a host, in place of the Crawler's, with or without aggressive."),
+			text("hours", HourRanges, "", "Hours of the day, in local time, in which requests are allowed, such as 22-6, or 22:30-06:00,12-13; the first is inside, the last outside."),
+		}, Doc: "Politeness for the URLs for which its one condition holds; of several that match, the first counts."},
+		{Name: "Refresh", Parents: []string{"Crawler"}, Attributes: []Attribute{
+			required("schedule", String, "When, in local time: minute, hour, day of the month, month and day of the week, as in \"0 3 * * *\", or @hourly, @daily, @weekly, @monthly, @yearly, or @every and a time of a minute or more, such as @every 90m."),
+			text("group", String, "", "Refreshes the sites of this group's roots only; all documents where absent."),
+		}, Doc: "Fetches documents again at fixed times: sends them to the index source. A time that was missed is made up for once."},
 	}
 }
 
@@ -51,11 +56,6 @@ func forKind(kind string, a Attribute) Attribute {
 func fetchElements() []Element {
 	crawler := []string{"Crawler"}
 	return refuseAll([]Element{
-		{Name: "Throttle", Parents: crawler, Attributes: []Attribute{
-			ranged("throttleTimeMS", Milliseconds, "", 0, day*1000, "Pause for these URLs' hosts."),
-			ranged("maxConnectionsPerHost", Int, "", 1, 1000, "Requests at once to such a host."),
-			text("hours", String, "", "Hours of the day in which requests are allowed, such as 22-6."),
-		}, Doc: "Politeness for the hosts that its condition matches."},
 		{Name: "Fetch", Parents: crawler, Attributes: []Attribute{
 			text("caFile", Path, "", "Certificates of further authorities."),
 			boolean("insecureTLS", "false", "Accepts any certificate."),

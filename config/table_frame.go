@@ -62,7 +62,7 @@ func crawlerAttributes() []Attribute {
 		{Name: "durability", Type: Enum, Default: "sync", Values: []string{"sync", "os"},
 			Doc: "sync: a commit survives a power loss; os: it survives the end of the process."},
 		ineffective("", text("fetcher", String, "", "Name of CloudView's fetcher settings; one fetcher serves all.")),
-		ineffective("", ranged("minimumAgedS", Seconds, "", 0, 100*year, "Fixed age after which documents are checked again.")),
+		ranged("minimumAgedS", Seconds, "0", 0, 100*year, "Fixed age after which documents are checked again, in place of smartRefresh; 0: never."),
 		ineffective("false", boolean("sitemapHints", "true", "Whether lastmod of sitemaps feeds the refresh estimate.")),
 	}
 }
@@ -72,10 +72,10 @@ func politenessAttributes() []Attribute {
 		boolean("aggressive", "false", "Drops the pause between requests to a host and allows maxConnectionsPerHost at once."),
 		ranged("throttleTimeMS", Milliseconds, "2500", 0, day*1000, "Pause between the end of a request to a host and the start of the next."),
 		ranged("maxConnectionsPerHost", Int, "6", 1, 1000, "Requests at once to a host, with aggressive only."),
-		refused("false", boolean("perAddress", "false", "One request at a time to an IP address, too.")),
+		boolean("perAddress", "false", "One request at a time to an IP address, too."),
 		ranged("sleepAfterLoadMS", Milliseconds, "0", 0, day*1000, "Added to throttleTimeMS."),
-		refused("0", ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Requests a second of the whole crawl; 0 is no limit.")),
-		refused("0", ranged("maxBytesPerS", Bytes, "0", 0, 1<<40, "Bytes a second of the whole crawl; 0 is no limit.")),
+		ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Requests a second of the whole crawl; 0 is no limit."),
+		ranged("maxBytesPerS", Bytes, "0", 0, 1<<40, "Bytes a second of the whole crawl; 0 is no limit."),
 		boolean("ignoreRobotsTxt", "false", "Fetches what robots.txt forbids: with the owner's permission only."),
 		{Name: "robots", Type: Enum, Default: "standard", Values: []string{"standard", "original"}, NotYet: []string{"original"},
 			Doc: "standard is RFC 9309, original the 1994 text without Allow and wildcards."},
@@ -97,7 +97,7 @@ func failureAttributes() []Attribute {
 		ranged("deletionBrakeMin", Int, "100", 0, 1_000_000_000, "Deletions in the window that do not trip the brake; 0: not asked."),
 		ranged("deletionBrakePercent", Int, "20", 0, 100, "Percentage of the indexed documents that does not trip the brake; 0: not asked."),
 		ranged("deletionWindowS", Seconds, "3600", 1, year, "Window in which deletions are counted."),
-		refused("false", boolean("hostBrake", "true", "Holds the deletions of a host that fails as a whole.")),
+		boolean("hostBrake", "true", "Holds the deletions of a host that fails as a whole: its last 20 answers all errors, redirects to one place, or log-in pages."),
 	}
 }
 

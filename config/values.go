@@ -202,6 +202,9 @@ func (a *Attribute) check(value string) string {
 		if value == "" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-") != "" {
 			return "is not a product token: write letters, _ and - only (RFC 9309)"
 		}
+	case HourRanges:
+		_, complaint := parseHours(value)
+		return complaint
 	case String, KeyValues:
 	}
 	return ""

@@ -1,0 +1,144 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// Refresh sends documents to the index source at fixed times.
+type Refresh struct {
+	Schedule cron.Schedule // in local time
+	Spec     string        // as it is written, without blanks around it
+	Group    string        // of roots; "" is all documents
+	At       actionrules.Position
+}
+
+// refreshes reads the Refresh elements of a Crawler.
+func (p *parser) refreshes(crawler *node, c *Crawler) {
+	for _, n := range crawler.children {
+		if n.spec.Name != "Refresh" {
+			continue
+		}
+		r := Refresh{Group: n.str("group"), At: p.position(n.at)}
+		if r.Group != "" {
+			p.checkGroup(crawler, n.attr("group"))
+		}
+		a := n.attr("schedule")
+		if a == nil {
+			continue
+		}
+		r.Spec = strings.Join(strings.Fields(a.text), " ")
+		schedule, complaint := parseSchedule(r.Spec, time.Now())
+		if complaint != "" {
+			p.errorf(a.value, "%s %s", p.written(a.spec, a.text), complaint)
+			continue
+		}
+		r.Schedule = schedule
+		c.Refreshes = append(c.Refreshes, r)
+	}
+}
+
+// checkGroup sees to a group that roots have.
+func (p *parser) checkGroup(crawler *node, a *attr) {
+	groups := make(map[string]bool)
+	for _, n := range crawler.children {
+		switch n.spec.Name {
+		case "Root":
+			groups[n.str("group")] = true
+		case "Roots":
+			groups["default"] = true
+		}
+	}
+	if groups[a.text] {
+		return
+	}
+	names := slices.Sorted(maps.Keys(groups))
+	switch near := nearest(a.text, names); {
+	case len(names) == 0:
+		p.errorf(a.value, "no root has the group %s: there are no roots", quote(a.text))
+	case near != "":
+		p.errorf(a.value, "no root has the group %s: did you mean %s? The groups are %s", quote(a.text), quote(near), clip(strings.Join(names, ", ")))
+	default:
+		p.errorf(a.value, "no root has the group %s: the groups are %s", quote(a.text), clip(strings.Join(names, ", ")))
+	}
+}
+
+// cronField is one of the five fields of a schedule.
+type cronField struct {
+	name, allowed string
+	option        cron.ParseOption
+}
+
+func cronFields() [5]cronField {
+	return [5]cronField{
+		{"minute", "0 to 59", cron.Minute},
+		{"hour", "0 to 23", cron.Hour},
+		{"day of the month", "1 to 31", cron.Dom},
+		{"month", "1 to 12, or JAN to DEC", cron.Month},
+		{"day of the week", "0 (Sunday) to 6, or SUN to SAT", cron.Dow},
+	}
+}
+
+// shortestEvery is the least time between two runs of @every: cron's own fields
+// cannot be closer either.
+const shortestEvery = time.Minute
+
+const descriptors = "@hourly, @daily, @weekly, @monthly or @yearly"
+
+// parseSchedule reads a schedule. The complaint is in words that follow
+// schedule="...", empty if there is none.
+func parseSchedule(spec string, now time.Time) (s cron.Schedule, complaint string) {
+	switch {
+	case spec == "":
+		return nil, `must not be empty: write five fields, such as "0 3 * * *" for every day at 3:00, or ` + descriptors
+	case strings.HasPrefix(spec, "@"):
+		return parseDescriptor(spec)
+	case strings.Contains(spec, "TZ="):
+		return nil, "names a time zone: times are local; set the environment variable TZ for the whole program"
+	}
+	values := strings.Fields(spec)
+	if fields := cronFields(); len(values) != len(fields) {
+		return nil, fmt.Sprintf(`has %d fields: write five, minute, hour, day of the month, month and day of the week, such as "0 3 * * *" for every day at 3:00`, len(values))
+	}
+	for i, f := range cronFields() {
+		if strings.Trim(values[i], ",") == "" || badCronField(f, values[i]) {
+			return nil, fmt.Sprintf(`has %s for the %s: write %s, a range such as 1-5, a list such as 1,3, a step such as */2, or *`, quote(values[i]), f.name, f.allowed)
+		}
+	}
+	s, err := cron.ParseStandard(spec)
+	switch {
+	case err != nil: // every field is fine by itself
+		return nil, "is no schedule: " + err.Error()
+	case s.Next(now).IsZero():
+		return nil, fmt.Sprintf("never comes: there is no day %s in month %s", values[2], values[3])
+	}
+	return s, ""
+}
+
+// badCronField says whether the value of one field is none.
+func badCronField(f cronField, value string) bool {
+	_, err := cron.NewParser(f.option).Parse(value)
+	return err != nil
+}
+
+func parseDescriptor(spec string) (cron.Schedule, string) {
+	if every, ok := strings.CutPrefix(spec, "@every "); ok {
+		d, err := time.ParseDuration(every)
+		if err != nil || d < shortestEvery {
+			return nil, fmt.Sprintf("has %s for the time between two runs: write a minute or more, such as 90m or 24h", quote(every))
+		}
+		return cron.Every(d), ""
+	}
+	s, err := cron.ParseStandard(spec)
+	if err != nil {
+		return nil, "is unknown: write " + descriptors + ", @every with a time such as 90m, or five fields such as \"0 3 * * *\""
+	}
+	return s, ""
+}

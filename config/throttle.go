@@ -1,0 +1,174 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// Throttle is politeness for the URLs for which a condition holds.
+type Throttle struct {
+	If actionrules.Condition
+	// WholeHost says that the condition asks for scheme and host only, so that it
+	// holds for all URLs of a host or for none.
+	WholeHost bool
+	// Pause takes the place of the Crawler's Throttle, sleepAfterLoadMS included;
+	// nil is not written.
+	Pause *time.Duration
+	// Connections are the requests at once to a host; 0 is not written.
+	Connections int
+	// Hours are those in which requests are allowed; none is all day.
+	Hours []Hours
+	At    actionrules.Position
+}
+
+// Hours is a part of the local day in minutes from midnight: From is inside, To
+// outside. Where From is above To it goes over midnight.
+type Hours struct{ From, To int }
+
+const minutesOfDay = 24 * 60
+
+// throttles reads the Throttle elements of a Crawler.
+func (p *parser) throttles(crawler *node, c *Crawler) {
+	for _, n := range crawler.children {
+		if n.spec.Name != "Throttle" {
+			continue
+		}
+		t := Throttle{If: p.onlyCondition(n), At: p.position(n.at)}
+		if a := n.attr("throttleTimeMS"); a != nil {
+			pause := n.duration("throttleTimeMS") + crawler.duration("sleepAfterLoadMS")
+			t.Pause = &pause
+		}
+		if n.written("maxConnectionsPerHost") {
+			t.Connections = int(n.number("maxConnectionsPerHost"))
+		}
+		if n.written("hours") {
+			t.Hours, _ = parseHours(n.str("hours"))
+		}
+		if t.If == nil {
+			continue
+		}
+		if len(n.attrs) == 0 && len(n.faulty) == 0 {
+			p.report.notef(t.At, "<Throttle> sets nothing: what it matches has the Crawler's settings, whatever later ones say")
+		}
+		t.WholeHost = asksHostOnly(t.If)
+		c.Throttles = append(c.Throttles, t)
+	}
+}
+
+// onlyCondition builds the one condition of an element that is no rule, and
+// reports what is wrong in it; nil if there is none that can be used.
+func (p *parser) onlyCondition(n *node) actionrules.Condition {
+	if len(n.children) == 0 {
+		if !n.lost {
+			p.errorf(n.at, "<%s> has no condition: write one inside, such as <Host val=\"www.example.com\"/>", n.spec.Name)
+		}
+		return nil
+	}
+	if len(n.children) > 1 {
+		p.errorf(n.children[1].at, "<%s> is a second condition (the first is at %s): a <%s> has one; join them by <And> or <Or>",
+			n.children[1].spec.Name, p.lineAndColumn(n.children[0].at), n.spec.Name)
+	}
+	condition := p.condition(n.children[0], 0)
+	if condition == nil {
+		return nil
+	}
+	if _, errs := actionrules.CompileCondition(condition); len(errs) > 0 {
+		p.compileErrors(errs)
+		return nil
+	}
+	return condition
+}
+
+// asksHostOnly says that a condition looks at scheme and host and nothing else.
+func asksHostOnly(c actionrules.Condition) bool {
+	switch c := c.(type) {
+	case actionrules.And:
+		return allAskHostOnly(c.Of)
+	case actionrules.Or:
+		return allAskHostOnly(c.Of)
+	case actionrules.Not:
+		return asksHostOnly(c.Of)
+	case actionrules.Atom:
+		return c.Field == actionrules.FieldScheme || c.Field == actionrules.FieldHost
+	default:
+		return false
+	}
+}
+
+func allAskHostOnly(of []actionrules.Condition) bool {
+	for _, c := range of {
+		if !asksHostOnly(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// hoursPattern is the schema's form of hours; parseHours says what is wrong.
+const hoursPattern = `\s*` + oneRange + `\s*(,\s*` + oneRange + `\s*)*`
+
+const (
+	oneRange  = oneTime + `\s*-\s*` + oneTime
+	oneTime   = `(([01]?[0-9]|2[0-3])(:[0-5][0-9])?|24(:00)?)`
+	hoursHint = ": write hours such as 22-6, or 22:30-06:00,12-13"
+)
+
+// parseHours reads ranges of the day, such as "22-6" or "22:30-06:00, 12-13". The
+// complaint is in words that follow hours="...", empty if there is none.
+func parseHours(value string) (hours []Hours, complaint string) {
+	if strings.TrimSpace(value) == "" {
+		return nil, "must not be empty" + hoursHint + ", or leave it out for the whole day"
+	}
+	form := regexp.MustCompile(`^\s*` + oneTime + `\s*-\s*` + oneTime + `\s*$`)
+	for part := range strings.SplitSeq(value, ",") {
+		if !form.MatchString(part) {
+			return nil, fmt.Sprintf("has %s, which is no range of hours%s", quote(strings.TrimSpace(part)), hoursHint)
+		}
+		from, to, _ := strings.Cut(part, "-")
+		h := Hours{minuteOfDay(from), minuteOfDay(to)}
+		switch {
+		case h.From == minutesOfDay:
+			return nil, fmt.Sprintf("begins %s at 24, the end of the day: write 0", quote(strings.TrimSpace(part)))
+		case h.From == h.To:
+			return nil, fmt.Sprintf("begins and ends %s at the same time: write 0-24 for the whole day", quote(strings.TrimSpace(part)))
+		}
+		hours = append(hours, h)
+	}
+	return hours, ""
+}
+
+// minuteOfDay reads a time of the day that has the right form.
+func minuteOfDay(s string) int {
+	hour, minute, _ := strings.Cut(strings.TrimSpace(s), ":")
+	h, _ := strconv.Atoi(hour)
+	m, _ := strconv.Atoi(minute) // none is 0
+	return 60*h + m
+}
+
+// idleThrottles warns of those that count for no URL: their condition cannot hold,
+// or one before them matches wherever they do. It sees what idleRules sees.
+func idleThrottles(throttles []Throttle) []actionrules.Warning {
+	var warnings []actionrules.Warning
+	earlier, matches := newLaterRules(), []actionrules.Action{{Verb: actionrules.Accept}}
+	for i, t := range throttles {
+		if conditionSize(t.If, maxConditionSize) > maxConditionSize {
+			continue
+		}
+		if contradictory(t.If) {
+			warnings = append(warnings, actionrules.Warning{At: t.At, Text: "the Throttle can never match: its conditions exclude each other"})
+			continue
+		}
+		k := earlier.keysOf(t.If)
+		if by := earlier.overriding(matches, k.implied); by > 0 {
+			warnings = append(warnings, actionrules.Warning{At: t.At, Text: fmt.Sprintf(
+				"the Throttle never counts: the one at %s matches wherever it does, and the first counts", throttles[by-1].At)})
+		}
+		earlier.add(i+1, matches, k.enough)
+	}
+	return warnings
+}
