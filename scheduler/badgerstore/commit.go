@@ -277,6 +277,9 @@ func (g *group) commit() error {
 	for _, w := range g.acks {
 		w.done <- err
 	}
+	if err == nil && len(g.acks) > 0 {
+		g.s.reach(atAnswered)
+	}
 	g.acks = g.acks[:0]
 	g.writes.clear()
 	g.depths = nil
@@ -289,6 +292,7 @@ func (g *group) store() error {
 	if len(g.writes.values) == 0 {
 		return nil
 	}
+	g.s.reach(atGathered)
 	if err := g.s.room(); err != nil {
 		return err
 	}
@@ -306,12 +310,14 @@ func (g *group) store() error {
 		}
 	}
 	if err == nil {
+		g.s.reach(atBeforeCommit)
 		err = txn.Commit()
 	}
 	if err != nil {
 		g.s.failed = fmt.Errorf("store %s: a write failed, open the store again: %w", g.s.dir, err)
 		return g.s.failed
 	}
+	g.s.reach(atCommitted)
 	return nil
 }
 

@@ -47,7 +47,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree, long: o.longValue(),
+		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree, long: o.longValue(), at: o.at,
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
 		seenHosts: map[weburl.HostKey]struct{}{},

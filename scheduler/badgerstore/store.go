@@ -70,6 +70,10 @@ type Options struct {
 	// ReadOnly opens a store that no process writes to; all changes fail. It must
 	// exist. Any number of processes may read at once.
 	ReadOnly bool
+
+	// at, if not nil, is called at named points by the store's own goroutines, so that
+	// tests can end the process there: see point.
+	at func(point string)
 }
 
 // longValue is the length from which values enter the value log: a quarter of what
@@ -86,6 +90,7 @@ type Store struct {
 	minFree  int64
 	long     int64 // Options.longValue
 	clean    bool  // closed by the last writer, as found at Open
+	at       func(point string)
 
 	committed atomic.Pointer[counters]
 	changed   chan struct{}
@@ -107,6 +112,21 @@ type Store struct {
 }
 
 var _ scheduler.Store = (*Store)(nil)
+
+// The points at which tests may end the process, in Options.at.
+const (
+	atGathered     = "gathered"      // a group of writes is applied, nothing is written yet
+	atBeforeCommit = "before-commit" // Badger is about to get the group
+	atCommitted    = "committed"     // Badger has it, nobody was answered
+	atAnswered     = "answered"      // all of the group's writes are answered
+)
+
+// reach tells tests that a point is reached.
+func (s *Store) reach(point string) {
+	if s.at != nil {
+		s.at(point)
+	}
+}
 
 // errReadOnly is what changes of a store give that was opened read-only.
 var errReadOnly = errors.New("the store is open for reading only")
