@@ -76,7 +76,7 @@ func TestEverySetting(t *testing.T) {
 		SmartRefresh: true, SmartRefreshMinAge: time.Minute, SmartRefreshMaxAge: 2 * time.Minute, PushUnchanged: true,
 		ErrorPolicy: Cautious, MaxTemporaryErrors: 3, TemporaryErrorMin: 7 * time.Second, ErrorRefresh: 90 * time.Second,
 		SitemapHints: true,
-		Brake: Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS,
+		Brake:        Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS,
 		UserAgent: "Test/1.0 (+http://example.com/bot)", RobotsAgent: "Test", From: "bot@example.com",
 		MaxBodyBytes: 2048, MaxRedirects: 2, IgnoreNofollow: true, IgnoreNoindex: true,
 		Timeouts: Timeouts{

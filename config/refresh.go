@@ -104,10 +104,11 @@ func parseSchedule(spec string, now time.Time) (s cron.Schedule, complaint strin
 		return nil, "names a time zone: times are local; set the environment variable TZ for the whole program"
 	}
 	values := strings.Fields(spec)
-	if fields := cronFields(); len(values) != len(fields) {
+	fields := cronFields()
+	if len(values) != len(fields) {
 		return nil, fmt.Sprintf(`has %d fields: write five, minute, hour, day of the month, month and day of the week, such as "0 3 * * *" for every day at 3:00`, len(values))
 	}
-	for i, f := range cronFields() {
+	for i, f := range fields {
 		if strings.Trim(values[i], ",") == "" || badCronField(f, values[i]) {
 			return nil, fmt.Sprintf(`has %s for the %s: write %s, a range such as 1-5, a list such as 1,3, a step such as */2, or *`, quote(values[i]), f.name, f.allowed)
 		}

@@ -172,13 +172,6 @@ func unique(a Attribute) Attribute {
 	return a
 }
 
-// refused marks an attribute that this version must not ignore unless it has
-// the inert value.
-func refused(inert string, a Attribute) Attribute {
-	a.Status, a.Inert = Refused, inert
-	return a
-}
-
 // ineffective marks an attribute that this version ignores.
 func ineffective(inert string, a Attribute) Attribute {
 	a.Status, a.Inert = Ineffective, inert

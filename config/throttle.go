@@ -131,10 +131,10 @@ func parseHours(value string) (hours []Hours, complaint string) {
 		}
 		from, to, _ := strings.Cut(part, "-")
 		h := Hours{minuteOfDay(from), minuteOfDay(to)}
-		switch {
-		case h.From == minutesOfDay:
+		switch h.From {
+		case minutesOfDay:
 			return nil, fmt.Sprintf("begins %s at 24, the end of the day: write 0", quote(strings.TrimSpace(part)))
-		case h.From == h.To:
+		case h.To:
 			return nil, fmt.Sprintf("begins and ends %s at the same time: write 0-24 for the whole day", quote(strings.TrimSpace(part)))
 		}
 		hours = append(hours, h)

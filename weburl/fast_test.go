@@ -24,7 +24,7 @@ func oracleParse(raw string) (URL, error) {
 func oracleCanonical(raw string) func(*whatwg.Url, error) (URL, error) {
 	return func(u *whatwg.Url, err error) (URL, error) {
 		if err != nil {
-			return URL{}, &Error{URL: raw, Err: ErrMalformed, Detail: err.Error()}
+			return URL{}, &Error{URL: raw, Err: ErrMalformed, Detail: parserWords(err)}
 		}
 		return canonical(raw, u)
 	}

@@ -1,8 +1,10 @@
 package weburl
 
 import (
+	"errors"
 	"strings"
 
+	whatwgerrors "github.com/nlnwa/whatwg-url/errors"
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
@@ -15,9 +17,26 @@ func parseSlow(raw string) (URL, error) { return resolveSlow("", raw) }
 func resolveSlow(base, ref string) (URL, error) {
 	u, err := whatwg.ParseRef(base, ref)
 	if err != nil {
-		return URL{}, &Error{URL: ref, Err: ErrMalformed, Detail: err.Error()}
+		return URL{}, &Error{URL: ref, Err: ErrMalformed, Detail: parserWords(err)}
 	}
 	return canonical(ref, u)
+}
+
+// parserWords are the parser's words for what is wrong, without its repetition of
+// the URL, as the end of a sentence.
+func parserWords(err error) string {
+	invalid, ok := errors.AsType[*whatwgerrors.ValidationError](err)
+	if !ok {
+		return err.Error()
+	}
+	words, _, _ := strings.Cut(strings.TrimSuffix(string(invalid.Type()), "."), ", because ")
+	if d := invalid.Description(); d != "" {
+		words += ": '" + d + "'"
+	}
+	if len(words) > 1 && 'a' <= words[1] && words[1] <= 'z' || strings.HasPrefix(words, "A ") {
+		words = strings.ToLower(words[:1]) + words[1:]
+	}
+	return words
 }
 
 func canonical(raw string, u *whatwg.Url) (URL, error) {

@@ -231,3 +231,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// The parser's words are part of a sentence: they do not say again that there is an
+// error, nor which URL is meant.
+func TestErrorWords(t *testing.T) {
+	for raw, want := range map[string]string{
+		"http://1.2.3.4.5/":       `"http://1.2.3.4.5/": malformed URL: an IPv4 address has more than four parts`,
+		"http://a b/":             `"http://a b/": malformed URL: the host contains a forbidden domain code point: ' '`,
+		"http://a.example:99999/": `"http://a.example:99999/": malformed URL: the input's port is outside the range [0-65535]`,
+		"ftp://a.example/":        `"ftp://a.example/": not an http or https URL: ftp:`,
+	} {
+		if _, err := Parse(raw); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", raw, err, want)
+		}
+	}
+}
