@@ -38,7 +38,7 @@ func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
 			{"actionrules/match", "weburl"},
-			{"actionrules", "fetcher", "push", "scheduler"},
+			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
 			{
 				"actionrules/crawlspace", "fetcher/extract", "fetcher/robots",
 				"push/file", "push/papi", "scheduler/badgerstore",
@@ -53,6 +53,7 @@ func ProjectRules() Rules {
 		Borders: []Border{
 			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore"}},
 			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/badgerstore"}},
+			{Import: "github.com/hanwen/go-fuse", Allowed: []string{"internal/powercut"}},
 			{Import: "github.com/prometheus", File: "metrics.go"},
 			{Import: "github.com/urfave/cli", Allowed: []string{"cmd/"}},
 			{Import: "github.com/blevesearch", Allowed: []string{"indexer"}},
