@@ -2,6 +2,8 @@ package crawl
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -26,14 +28,19 @@ const (
 )
 
 // queueing puts submitted URLs where they wait, in a frontier or in a store that no
-// crawl has open, and gives how many were new or re-queued.
-type queueing func(ctx context.Context, links []scheduler.Link) (int, error)
+// crawl has open.
+type queueing func(ctx context.Context, links []scheduler.Link) error
+
+// submitBatch is how many URLs are stored in one step: many share the cost of a
+// commit, and none waits long for it.
+const submitBatch = 2000
 
 // Submit puts URLs into the fifo of the user's roots, known ones too. They pass
 // the rules like links.
 func (c *Crawl) Submit(ctx context.Context, urls []string) ([]Submitted, error) {
-	return submit(ctx, c.judge.current.Load(), func(ctx context.Context, links []scheduler.Link) (int, error) {
-		return c.frontier.Add(ctx, links, true)
+	return submit(ctx, c.judge.current.Load(), c.store, func(ctx context.Context, links []scheduler.Link) error {
+		_, err := c.frontier.Add(ctx, links, true)
+		return err
 	}, urls)
 }
 
@@ -44,14 +51,32 @@ func Submit(ctx context.Context, s Settings, store scheduler.Store, urls []strin
 	if err != nil {
 		return nil, err
 	}
-	return submit(ctx, p, func(ctx context.Context, links []scheduler.Link) (int, error) {
-		_, n, err := store.Add(ctx, links, true)
-		return n, err
+	return submit(ctx, p, store, func(ctx context.Context, links []scheduler.Link) error {
+		_, _, err := store.Add(ctx, links, true)
+		return err
 	}, urls)
 }
 
-func submit(ctx context.Context, p *policy, add queueing, urls []string) ([]Submitted, error) {
+// submit gives what became of the URLs that were stored before an error.
+func submit(ctx context.Context, p *policy, store scheduler.Store, add queueing, urls []string) ([]Submitted, error) {
 	out := make([]Submitted, 0, len(urls))
+	for batch := range slices.Chunk(urls, submitBatch) {
+		submitted, links, err := judgeSubmitted(ctx, p, store, batch)
+		if err == nil && len(links) > 0 {
+			err = add(ctx, links)
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, submitted...)
+	}
+	return out, nil
+}
+
+// judgeSubmitted judges URLs and gives the links of those that are to be stored.
+func judgeSubmitted(ctx context.Context, p *policy, store scheduler.Store, urls []string) ([]Submitted, []scheduler.Link, error) {
+	out, links := make([]Submitted, 0, len(urls)), make([]scheduler.Link, 0, len(urls))
+	seen := make(map[weburl.Key]bool, len(urls))
 	for _, raw := range urls {
 		s := Submitted{URL: raw}
 		u, err := weburl.Parse(raw)
@@ -69,17 +94,30 @@ func submit(ctx context.Context, p *policy, add queueing, urls []string) ([]Subm
 		}
 		d := &v.decision
 		l.Root, l.Fifo = true, scheduler.SourceFor(d.Index, d.Follow, d.Shift, true)
-		n, err := add(ctx, []scheduler.Link{l})
-		if err != nil {
-			return out, err
-		}
 		s.Fifo, s.Result = l.Fifo.String(), SubmitQueued
-		if n == 0 {
+		waits, err := waitsInFifo(ctx, store, l.URL.Key())
+		if err != nil {
+			return nil, nil, err
+		}
+		if waits || seen[l.URL.Key()] {
 			s.Result = SubmitWaiting
+		}
+		if !seen[l.URL.Key()] { // one that waits is left where it is
+			seen[l.URL.Key()] = true
+			links = append(links, l)
 		}
 		out = append(out, s)
 	}
-	return out, nil
+	return out, links, nil
+}
+
+// waitsInFifo says whether a URL waits where submitting it does not move it.
+func waitsInFifo(ctx context.Context, store scheduler.Store, k weburl.Key) (bool, error) {
+	r, err := store.Lookup(ctx, k)
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && r.State == scheduler.Waiting && r.Source != scheduler.Refresh, err
 }
 
 // Store is the store that the crawl works on.
