@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/url"
@@ -113,15 +114,55 @@ func (c *Client) Status(ctx context.Context) ([]crawl.Status, error) {
 	return meant, nil
 }
 
-// Submit submits URLs.
+// Submit submits URLs, many of them in several requests. With an error it gives
+// what became of those before.
 func (c *Client) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error) {
-	body, err := json.Marshal(map[string][]string{"urls": urls})
-	if err != nil {
-		return nil, err
+	var all []crawl.Submitted
+	for batch := range batches(urls) {
+		var out []crawl.Submitted
+		if err := c.post(ctx, "/api/v1/add", urlList{batch}, &out); err != nil {
+			return all, err
+		}
+		all = append(all, out...)
 	}
-	var out []crawl.Submitted
-	err = c.decode(ctx, http.MethodPost, "/api/v1/add", nil, bytes.NewReader(body), &out)
-	return out, err
+	return all, nil
+}
+
+// urlList is the body of commands that are about URLs.
+type urlList struct {
+	URLs []string `json:"urls"`
+}
+
+// post sends a body as JSON.
+func (c *Client) post(ctx context.Context, path string, body, into any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return c.decode(ctx, http.MethodPost, path, nil, bytes.NewReader(b), into)
+}
+
+// Bounds of one request's URLs, far below what the server takes.
+const (
+	batchURLs  = 2000
+	batchBytes = 1 << 20
+)
+
+// batches cuts a list into parts that fit into a request; an empty list is one part.
+func batches(urls []string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		size, start := 0, 0
+		for i, u := range urls {
+			if i-start == batchURLs || i > start && size+len(u) > batchBytes {
+				if !yield(urls[start:i]) {
+					return
+				}
+				size, start = 0, i
+			}
+			size += len(u)
+		}
+		yield(urls[start:])
+	}
 }
 
 // Stored calls fn for each stored URL that the query (as for ParseFilter) selects.

@@ -171,9 +171,7 @@ func (s *Server) whichCrawler(name string) string {
 }
 
 func (s *Server) add(w http.ResponseWriter, r *http.Request, c Crawler) {
-	var body struct {
-		URLs []string `json:"urls"`
-	}
+	var body urlList
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		http.Error(w, "the body must be {\"urls\":[...]}: "+err.Error(), http.StatusBadRequest)
 		return

@@ -21,7 +21,7 @@ func indexerCommand() *cli.Command {
 			"index under --data and can be searched on its page.",
 		Flags: append([]cli.Flag{
 			dataFlag(),
-			&cli.StringFlag{Name: "listen", Value: defaultIndexerListen, Usage: "`ADDR`ess to serve on, loopback only", EnvVars: env("listen")},
+			&cli.StringFlag{Name: "listen", Value: defaultIndexerListen, Usage: "`ADDR`ess to serve on, loopback only", EnvVars: env("indexer-listen")},
 			&cli.StringFlag{Name: "user", Usage: "ask for HTTP Basic with this `NAME`", EnvVars: env("user")},
 			&cli.StringFlag{Name: "password", Usage: "the password of --user; better set in SEXTANT_PASSWORD", EnvVars: env("password")},
 			&cli.StringFlag{Name: "fail", Usage: "fail on purpose, for tests: `SCRIPT`", EnvVars: env("fail")},

@@ -25,6 +25,7 @@ func runCommand() *cli.Command {
 			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial", EnvVars: env("max-pages")},
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down (0: for ever)", EnvVars: env("drain-timeout")},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR`ess of /healthz, /status and /metrics, loopback only; off for none", EnvVars: env("listen")},
+			memoryFlag(),
 		),
 		Action: runCrawl,
 	}
@@ -39,6 +40,9 @@ func runCrawl(c *cli.Context) error {
 	}
 	log, err := newLogger(c)
 	if err != nil {
+		return err
+	}
+	if err := limitMemory(c, log); err != nil {
 		return err
 	}
 	if c.String("listen") != "off" {
