@@ -213,6 +213,14 @@ func (f *Frontier) recheck(links []Link) {
 	}
 }
 
+// Announce makes work known that others brought into the store. A place that has
+// none costs a read.
+func (f *Frontier) Announce(places []Place) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.announce(places)
+}
+
 // announce makes places known that got work. The mutex is held.
 func (f *Frontier) announce(places []Place) {
 	for _, p := range places {

@@ -58,6 +58,7 @@ type Frontier struct {
 	ready   uint8 // bit s: lists[s] is not empty
 	closed  closed
 	stopped bool
+	paused  bool
 	// notBefore keeps all hosts closed after an unclean end.
 	notBefore time.Time
 	waiters   []chan struct{} // of Next, each with capacity 1
@@ -162,7 +163,7 @@ func (f *Frontier) choose() (pick, error) {
 // pickable are the sources that hold ready work: none before Run knows which
 // hosts must rest.
 func (f *Frontier) pickable() uint8 {
-	if !f.gated {
+	if !f.gated || f.paused {
 		return 0
 	}
 	return f.ready

@@ -47,6 +47,9 @@ type Result struct {
 	// Validators and dates of a 200.
 	ETag, LastModified, Date string
 
+	// LoginPage says that the answer is a log-in page in place of what was asked for.
+	LoginPage bool
+
 	// Redirect is the target of a 3xx or a meta refresh, already judged, with the shift
 	// of its source unless a rule gave it its own; fifo, alias and hops are set by the
 	// frontier. It is nil if there was none. RedirectIgnored says that the target exists but rules ignore it. Location is

@@ -41,6 +41,12 @@ type Settings struct {
 	// to a host. Crawl-delay, Retry-After and back-off are obeyed all the same.
 	Aggressive            bool
 	MaxConnectionsPerHost int
+	// Throttles set pace and hours of some hosts or URLs; of those that match a URL
+	// the first counts.
+	Throttles []Throttle
+	// PerAddress makes hosts that have one address share its gate, as far as the
+	// holders of leases call Address.
+	PerAddress bool
 
 	Policy Policy
 	// A URL has too many temporary errors after MaxTemporaryErrors in a row, the
@@ -54,11 +60,19 @@ type Settings struct {
 	// it they rest until they are re-queued.
 	SmartRefresh   bool
 	MinAge, MaxAge time.Duration
+	// MinimumAged makes every document due again after a fixed age, the form of
+	// the Smartsite provider; 0 is off. SmartRefresh wins over it.
+	MinimumAged time.Duration
+	// SitemapHints lets a sitemap's lastmod make a URL due (Hinted).
+	SitemapHints bool
 
 	// IndexRedirectSources keeps the URL that redirects as an alias of its target.
 	IndexRedirectSources bool
 	// PushUnchanged pushes a document again though its hash is the same.
 	PushUnchanged bool
+
+	// Depths has shorter depths of known links stored, as Completion.Depths says.
+	Depths bool
 
 	Brake Brake
 	// DeletionBody makes the body of a deletion order. It is called by several
@@ -74,6 +88,9 @@ type Brake struct {
 	Min     int
 	Percent int
 	Window  time.Duration
+	// Host holds the deletions of a host that fails as a whole: its last 20 answers
+	// were all errors, redirects to one place, or log-in pages. It counts without On.
+	Host bool
 }
 
 // DefaultSettings are the defaults of the Exalead manual and, where it gives
@@ -88,6 +105,7 @@ func DefaultSettings() Settings {
 		ErrorRefresh:          7 * 24 * time.Hour,
 		MinAge:                24 * time.Hour,
 		MaxAge:                7 * 24 * time.Hour,
+		SitemapHints:          true,
 		IndexRedirectSources:  true,
 		Brake:                 Brake{On: true, Min: 100, Percent: 20, Window: time.Hour},
 	}

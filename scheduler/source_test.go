@@ -78,10 +78,10 @@ func TestBrake(t *testing.T) {
 		{"both passed, min decides", set, 300, 101},
 		{"both passed, percent decides", set, 1000, 201},
 		{"percent is not passed", set, 10000, 0},
-		{"percent not asked", Brake{true, 100, 0, time.Hour}, 10000, 101},
-		{"min not asked", Brake{true, 0, 20, time.Hour}, 100, 21},
-		{"neither asked", Brake{true, 0, 0, time.Hour}, 1000, 0},
-		{"off", Brake{false, 100, 20, time.Hour}, 1000, 0},
+		{"percent not asked", Brake{On: true, Min: 100, Percent: 0, Window: time.Hour}, 10000, 101},
+		{"min not asked", Brake{On: true, Min: 0, Percent: 20, Window: time.Hour}, 100, 21},
+		{"neither asked", Brake{On: true, Min: 0, Percent: 0, Window: time.Hour}, 1000, 0},
+		{"off", Brake{On: false, Min: 100, Percent: 20, Window: time.Hour}, 1000, 0},
 	} {
 		if got := heldFrom(new(brake), c.set, start(), c.documents, 300); got != c.want {
 			t.Errorf("%s: held from %d on, want %d", c.name, got, c.want)
