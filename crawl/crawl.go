@@ -51,6 +51,9 @@ type Crawl struct {
 
 	requests, pages, bytes atomic.Int64
 	pace                   pace
+	limits                 *limits
+	activities             activityLog
+	rescheduled            chan struct{}   // capacity 1: a reload may have changed schedules
 	outboxFull             atomic.Int32    // workers that wait for the outbox
 	robotsInFlight         sync.Map        // host keys whose robots.txt is being fetched
 	stopping               context.Context // ended by Stop
@@ -99,10 +102,10 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	stopping, stop := context.WithCancel(context.Background())
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
-		judge: newJudge(p), pass: newPass(store),
+		judge: newJudge(p), pass: newPass(store), limits: newLimits(&s), rescheduled: make(chan struct{}, 1),
 	}
 	c.equip(p)
-	c.frontier = scheduler.New(store, frontierSettings(s), log)
+	c.frontier = scheduler.New(store, frontierSettings(p), log)
 	return c, nil
 }
 
@@ -114,6 +117,9 @@ func (c *Crawl) equip(p *policy) {
 		s.Exempt = append(s.Exempt, net.JoinHostPort(root.URL.Host(), root.URL.Port()))
 	}
 	s.Judge = c.judgeAddress
+	if p.settings.MaxBytesPerS > 0 {
+		s.Pace = c.limits.pay
+	}
 	p.fetcher, p.robots = fetcher.New(s, c.log), robots.NewCache(c.store, p.settings.Robots)
 }
 
@@ -126,9 +132,11 @@ func (c *Crawl) judgeAddress(a netip.Addr) (allowed, matched bool, words string)
 	return allowed, matched, words
 }
 
-func frontierSettings(s Settings) scheduler.Settings {
-	s.Frontier.DeletionBody = deletionBody
-	return s.Frontier
+// frontierSettings are those of the policy in the frontier's terms.
+func frontierSettings(p *policy) scheduler.Settings {
+	s := p.settings.Frontier
+	s.DeletionBody = deletionBody
+	return s
 }
 
 // Run crawls until ctx ends (then at once), Stop was called (then after the
@@ -147,6 +155,8 @@ func (c *Crawl) Run(ctx context.Context, once Once) error {
 	owners.Go(func() error { return c.pace.run(background, c) })
 	owners.Go(func() error { return c.rejudge(background) })
 	owners.Go(func() error { return c.watchRejectList(background) })
+	caughtUp := c.frontier.Busy() // what schedules have missed is not there yet
+	owners.Go(func() error { return c.runSchedules(background, caughtUp) })
 
 	// A component that fails ends the crawl, or it would stand still unseen.
 	err := c.runWorkers(background, once)

@@ -49,7 +49,12 @@ func (c *Crawl) replace(ctx context.Context, with func(old *policy) (*policy, er
 		return err
 	}
 	c.judge.swap(p)
-	c.frontier.Apply(frontierSettings(p.settings))
+	c.frontier.Apply(frontierSettings(p))
+	c.limits.apply(&p.settings)
+	select {
+	case c.rescheduled <- struct{}{}:
+	default:
+	}
 	if changed {
 		c.log.Info("new rules: all stored URLs are judged again", "rules", p.fingerprint)
 		c.pass.wake()

@@ -38,6 +38,14 @@ type Settings struct {
 	// OutboxMaxBytes of unsent bodies make the crawl wait; 0 is no limit.
 	OutboxMaxBytes int64
 
+	// MaxRequestsPerS and MaxBytesPerS bound the whole crawl; 0 is no limit. Every
+	// request counts, robots.txt too; the bytes are those of bodies as they come
+	// over the wire, before they are decompressed.
+	MaxRequestsPerS int
+	MaxBytesPerS    int64
+	// Refreshes re-queue groups at set times.
+	Refreshes []Refresh
+
 	Frontier scheduler.Settings
 	Fetcher  fetcher.Settings
 	Robots   robots.Settings

@@ -17,23 +17,40 @@ import (
 // work takes lease after lease until the frontier stops, the tickets are used
 // up, or ctx ends.
 func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
+	slot := c.activities.slot()
+	defer slot.close()
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.stopping, cancel)()
 	for {
 		if !tickets.take() {
 			return nil
 		}
+		slot.now(waitsForOutbox)
 		if err := c.awaitOutbox(ctx, tickets.patience); err != nil {
 			return err
 		}
+		slot.now(waitsForRate)
+		token, err := c.limits.begin(waiting)
+		if err != nil {
+			return ignoreStop(errors.Join(ctx.Err(), c.stopping.Err()))
+		}
+		slot.now(waitsForURL)
 		lease, err := c.frontier.Next(ctx)
+		c.limits.got(&token)
 		if errors.Is(err, scheduler.ErrStopped) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		fetched, err := c.page(ctx, lease)
-		if !fetched {
+		slot.now(working)
+		asked, err := c.page(ctx, lease, slot)
+		if asked < askedPage {
 			tickets.back()
+		}
+		if asked == askedNothing {
+			c.limits.back(token)
 		}
 		if err == nil {
 			continue
@@ -49,6 +66,15 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		c.log.Error("page not completed", "url", lease.URL.String(), "error", err)
 	}
 }
+
+// asked is what was asked for with a lease.
+type asked uint8
+
+const (
+	askedNothing asked = iota
+	askedRobots
+	askedPage
+)
 
 // unrecoverable errors of the store end the crawl: fetching goes to waste when
 // nothing can be stored, and the message must reach somebody.
@@ -99,6 +125,7 @@ type visit struct {
 	*Crawl
 	*policy
 	lease   *scheduler.Lease
+	slot    *slot
 	verdict verdict
 	// indexed says that the rules let the page be a document; if not, unindexed
 	// says why.
@@ -107,35 +134,37 @@ type visit struct {
 }
 
 // page takes one lease through all stages: rules, robots.txt, fetch, read,
-// judge the links, complete. It says whether the page itself was asked for.
-func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease) (fetched bool, err error) {
+// judge the links, complete. It says what was asked for.
+func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (asked asked, err error) {
 	began := c.judge.begin()
 	defer c.judge.end(began)
-	v := &visit{Crawl: c, policy: began, lease: lease}
-	fetched, err = v.page(ctx)
+	v := &visit{Crawl: c, policy: began, lease: lease, slot: slot}
+	asked, err = v.page(ctx)
 	if again := c.judgeAgain(context.WithoutCancel(ctx), began, lease.Key); again != nil {
 		err = errors.Join(err, again, c.passAgain(context.WithoutCancel(ctx)))
 	}
-	return fetched, err
+	return asked, err
 }
 
-func (v *visit) page(ctx context.Context) (fetched bool, err error) {
+func (v *visit) page(ctx context.Context) (asked asked, err error) {
 	if done, err := v.outside(ctx); done {
-		return false, err
+		return askedNothing, err
 	}
 	v.indexed, v.unindexed = v.indexes(&v.verdict)
 
-	excluded, done, err := v.askRobots(ctx)
+	excluded, asked, done, err := v.askRobots(ctx)
 	if done || err != nil {
-		return false, err
+		return asked, err
 	}
 	if excluded != nil {
-		return false, v.complete(ctx, scheduler.Result{Excluded: excluded})
+		return askedNothing, v.complete(ctx, scheduler.Result{Excluded: excluded})
 	}
-
-	response, err := v.fetcher.Fetch(ctx, v.request())
+	response, busy, err := v.fetch(ctx, v.request())
+	if busy {
+		return askedNothing, nil
+	}
 	if err != nil {
-		return true, v.failed(ctx, err)
+		return askedPage, v.failed(ctx, err)
 	}
 	v.count(response)
 
@@ -148,9 +177,18 @@ func (v *visit) page(ctx context.Context) (fetched bool, err error) {
 	}
 	if err != nil {
 		v.frontier.GiveBack(v.lease, true, time.Time{})
-		return true, err
+		return askedPage, err
 	}
-	return true, v.complete(ctx, result)
+	return askedPage, v.complete(ctx, result)
+}
+
+// fetch makes a request, unless the host's address is busy: then the lease was
+// given back.
+func (v *visit) fetch(ctx context.Context, r fetcher.Request) (response *fetcher.Response, busy bool, err error) {
+	v.slot.now(waitsForFetch)
+	defer v.slot.now(working)
+	response, err = v.fetcher.Fetch(ctx, r)
+	return response, false, err
 }
 
 // outside judges the lease's URL again, and completes it if it is outside now, or
@@ -188,27 +226,28 @@ func (v *visit) adopt() {
 // askRobots returns an exclusion if robots.txt forbids the lease's URL. done
 // says that the lease was handed back: robots.txt had to be fetched first, and
 // the host's pause comes between that and the page.
-func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, done bool, err error) {
+func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, asked asked, done bool, err error) {
 	if v.settings.IgnoreRobots {
-		return nil, false, nil
+		return nil, askedNothing, false, nil
 	}
 	verdict, err := v.robots.Verdict(ctx, v.settings.RobotsAgent, v.lease.URL)
 	if err != nil {
 		v.frontier.GiveBack(v.lease, false, time.Time{})
-		return nil, true, err
+		return nil, askedNothing, true, err
 	}
 	switch verdict.State {
 	case robots.NeedsFetch:
-		return nil, true, v.fetchRobots(ctx, verdict)
+		asked, err = v.fetchRobots(ctx, verdict)
+		return nil, asked, true, err
 	case robots.Unreachable:
-		return nil, true, v.frontier.Wait(ctx, v.lease, verdict.Until, "robots.txt cannot be had")
+		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, verdict.Until, "robots.txt cannot be had")
 	case robots.Disallowed:
-		return &scheduler.Exclusion{Words: "robots.txt forbids it"}, false, nil
+		return &scheduler.Exclusion{Words: "robots.txt forbids it"}, askedNothing, false, nil
 	}
 	if verdict.CrawlDelay > 0 {
 		v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
 	}
-	return nil, false, nil
+	return nil, askedNothing, false, nil
 }
 
 // robotsPause is how long a lease waits while another worker fetches its host's robots.txt.
@@ -216,14 +255,17 @@ const robotsPause = 100 * time.Millisecond
 
 // fetchRobots fetches robots.txt and hands the lease back: the host's pause comes
 // between that and the page.
-func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) error {
+func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (asked, error) {
 	host := v.lease.Place.Host
 	if _, taken := v.robotsInFlight.LoadOrStore(host, nil); taken {
 		v.frontier.GiveBack(v.lease, false, time.Now().Add(robotsPause))
-		return nil
+		return askedNothing, nil
 	}
 	defer v.robotsInFlight.Delete(host)
-	response, err := v.fetcher.Fetch(ctx, verdict.Request())
+	response, busy, err := v.fetch(ctx, verdict.Request())
+	if busy {
+		return askedNothing, nil
+	}
 	if err == nil {
 		v.requests.Add(1)
 	}
@@ -232,11 +274,11 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) error {
 	}
 	if e, ok := errors.AsType[*fetcher.Error](err); ok && noHost(e.Fault) {
 		// There is no such host, or none that may be asked: so it is for the page.
-		return v.failed(ctx, err)
+		return askedRobots, v.failed(ctx, err)
 	}
 	err = v.robots.Record(context.WithoutCancel(ctx), v.lease.URL, response, err)
 	v.frontier.GiveBack(v.lease, true, time.Time{})
-	return err
+	return askedRobots, err
 }
 
 // noHost says that a fault is none of the URL's but of its host's name or addresses.
@@ -337,7 +379,10 @@ func (v *visit) complete(ctx context.Context, r scheduler.Result) error {
 	// A page that was fetched is committed even while the service stops.
 	ctx = context.WithoutCancel(ctx)
 	defer v.frontier.Busy()()
-	if err := v.frontier.Complete(ctx, v.lease, r); err != nil {
+	v.slot.now(waitsForStore)
+	err := v.frontier.Complete(ctx, v.lease, r)
+	v.slot.now(working)
+	if err != nil {
 		return err
 	}
 	return v.reconsider(ctx, &r)

@@ -16,16 +16,18 @@ const (
 	// came, and the largest scratch buffer that is kept.
 	directBytes  = 1 << 20
 	scratchBytes = 64 << 10
+	// pacedBytes are read at once where Settings.Pace is asked.
+	pacedBytes = 16 << 10
 )
 
 // readBody reads the body of resp, decoded, up to limit.
-func (f *Fetcher) readBody(ctx context.Context, cancel context.CancelCauseFunc, resp *http.Response, limit int64,
+func (f *Fetcher) readBody(ctx context.Context, whole *download, resp *http.Response, limit int64,
 ) (body []byte, truncated bool, fault Fault, err error) {
 	if resp.Body == http.NoBody || resp.ContentLength == 0 {
 		return nil, false, 0, nil
 	}
-	w := &wire{body: resp.Body, idle: f.settings.IdleTimeout}
-	w.timer = time.AfterFunc(w.idle, func() { cancel(errIdle) })
+	w := &wire{ctx: ctx, body: resp.Body, idle: f.settings.IdleTimeout, pace: f.settings.Pace, whole: whole}
+	w.timer = time.AfterFunc(w.idle, func() { whole.cancel(errIdle) })
 	defer w.timer.Stop()
 
 	var source io.Reader = w
@@ -89,23 +91,60 @@ func (f *Fetcher) read(r io.Reader, length, limit int64) (body []byte, truncated
 }
 
 // wire reads a body as it comes from the connection, limits the wait for each
-// next byte, and remembers what went wrong there: an error that a decoder gives
-// is the server's coding only if the wire had none.
+// next byte, asks the pace, and remembers what went wrong there: an error that a
+// decoder gives is the server's coding only if the wire had none.
 type wire struct {
+	ctx   context.Context
 	body  io.Reader
 	idle  time.Duration
 	timer *time.Timer // cancels the request
-	err   error       // other than io.EOF
+	pace  func(context.Context, int) error
+	whole *download
+	err   error // other than io.EOF
 }
 
 func (w *wire) Read(p []byte) (int, error) {
+	if w.pace != nil {
+		p = p[:min(len(p), pacedBytes)]
+	}
 	w.timer.Reset(w.idle)
 	n, err := w.body.Read(p)
 	w.timer.Stop()
+	if w.pace != nil && n > 0 && (err == nil || errors.Is(err, io.EOF)) {
+		if slow := w.whole.pause(func() error { return w.pace(w.ctx, n) }); slow != nil {
+			err = slow
+		}
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.err = err
 	}
 	return n, err
+}
+
+// download is the time-out of a whole request.
+type download struct {
+	cancel context.CancelCauseFunc
+	timer  *time.Timer // cancels the request
+	until  time.Time
+}
+
+func newDownload(limit time.Duration, cancel context.CancelCauseFunc) *download {
+	return &download{
+		cancel: cancel, until: time.Now().Add(limit),
+		timer: time.AfterFunc(limit, func() { cancel(errDownload) }),
+	}
+}
+
+// pause stops the clock while wait runs.
+func (d *download) pause(wait func() error) error {
+	if !d.timer.Stop() {
+		return nil // it is over
+	}
+	began := time.Now()
+	err := wait()
+	d.until = d.until.Add(time.Since(began))
+	d.timer.Reset(time.Until(d.until))
+	return err
 }
 
 // finish reads what may follow the end of a coding: the end of the body, without

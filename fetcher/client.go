@@ -86,12 +86,12 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 		return nil, &Error{Fault: Protocol, Err: errors.New("no URL to fetch")}
 	}
 	start := time.Now()
-	own, stop := context.WithTimeoutCause(ctx, f.settings.DownloadTimeout, errDownload)
-	defer stop()
-	own, cancel := context.WithCancelCause(own)
+	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	whole := newDownload(f.settings.DownloadTimeout, cancel)
+	defer whole.timer.Stop()
 
-	resp, fault, err := f.roundTrip(own, cancel, r)
+	resp, fault, err := f.roundTrip(own, whole, r)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -109,7 +109,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	return resp, nil
 }
 
-func (f *Fetcher) roundTrip(ctx context.Context, cancel context.CancelCauseFunc, r Request) (*Response, Fault, error) {
+func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*Response, Fault, error) {
 	out := &Response{}
 	var conn net.Conn
 	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { conn = i.Conn }}
@@ -148,7 +148,7 @@ func (f *Fetcher) roundTrip(ctx context.Context, cancel context.CancelCauseFunc,
 		limit = min(limit, errorBodyBytes)
 	}
 	var fault Fault
-	out.Body, out.Truncated, fault, err = f.readBody(ctx, cancel, resp, limit)
+	out.Body, out.Truncated, fault, err = f.readBody(ctx, whole, resp, limit)
 	if err != nil && ok {
 		return nil, fault, err
 	}

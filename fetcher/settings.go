@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"context"
 	"crypto/x509"
 	"net"
 	"net/http"
@@ -45,6 +46,11 @@ type Settings struct {
 	// that it allows is refused only if it is a cloud's metadata address. It is
 	// called by several goroutines at once.
 	Judge func(a netip.Addr) (allowed, matched bool, words string)
+	// Pace, if not nil, is called with the length of each piece of a body, as it
+	// came over the wire, and may wait before it returns: no more is read meanwhile,
+	// and none of the time-outs above runs. An error ends the request; it should be
+	// that of ctx. It is called by several goroutines at once.
+	Pace func(ctx context.Context, n int) error
 	// Roots verify servers; nil: the system's.
 	Roots *x509.CertPool
 	// Resolver looks names up; nil: the system's.

@@ -1,0 +1,145 @@
+package crawl
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	// burst is the time whose worth may come at once: so much the limits are less
+	// even than their name.
+	burst = time.Second / 20
+	// leastByteBurst lets a small limit take a TCP segment or two at once.
+	leastByteBurst = 4 << 10
+)
+
+// limits bound the whole crawl (maxRequestsPerS, maxBytesPerS). A worker waits
+// here before it asks for a URL, so that it never sleeps while it holds one.
+type limits struct {
+	requests, bytes *rate.Limiter
+	// turn is held from the wait for a token until a URL is there (capacity 1): so
+	// no tokens gather at workers that wait for URLs.
+	turn chan struct{}
+
+	mu    sync.Mutex
+	spare int       // tokens of requests that were not made
+	since time.Time // when the last of them came back
+}
+
+func newLimits(s *Settings) *limits {
+	l := &limits{requests: rate.NewLimiter(rate.Inf, 1), bytes: rate.NewLimiter(rate.Inf, 1), turn: make(chan struct{}, 1)}
+	l.apply(s)
+	return l
+}
+
+// apply puts other limits in force, for those that wait already from their next
+// wait on.
+func (l *limits) apply(s *Settings) {
+	setLimit(l.requests, int64(s.MaxRequestsPerS), 1)
+	setLimit(l.bytes, s.MaxBytesPerS, leastByteBurst)
+}
+
+func setLimit(l *rate.Limiter, perS int64, least int) {
+	if perS <= 0 {
+		l.SetLimit(rate.Inf)
+		return
+	}
+	l.SetBurst(max(least, int(min(perS, 1<<30)/int64(time.Second/burst))))
+	l.SetLimit(rate.Limit(perS))
+}
+
+// token lets one request be made.
+type token struct {
+	limited bool      // else there is no limit, and nothing to give back
+	at      time.Time // when the URL for it was there
+}
+
+// begin waits until one more request may be made, and no bytes are owed. Who it
+// lets through calls got when the URL is there, or when there is none.
+func (l *limits) begin(ctx context.Context) (token, error) {
+	if l.requests.Limit() == rate.Inf && l.bytes.Limit() == rate.Inf {
+		return token{}, nil
+	}
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return token{}, ctx.Err()
+	}
+	err := l.awaitBytes(ctx)
+	if err == nil && !l.takeSpare() {
+		err = l.requests.Wait(ctx)
+	}
+	if err != nil {
+		<-l.turn
+	}
+	return token{limited: err == nil, at: time.Now()}, err
+}
+
+// awaitBytes waits until all bytes that came are paid.
+func (l *limits) awaitBytes(ctx context.Context) error {
+	for l.bytes.Limit() != rate.Inf && l.bytes.Tokens() < 0 {
+		if err := l.bytes.WaitN(ctx, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// got ends what begin began. Tokens that gathered while no URL was to be had are
+// not for the next ones.
+func (l *limits) got(t *token) {
+	if !t.limited {
+		return
+	}
+	now := time.Now()
+	if now.Sub(t.at) > burst && l.requests.Limit() != rate.Inf {
+		l.requests.AllowN(now, max(int(l.requests.TokensAt(now)), 0))
+	}
+	t.at = now
+	<-l.turn
+}
+
+// back returns the token of a request that was not made, for use at once.
+func (l *limits) back(t token) {
+	if !t.limited || time.Since(t.at) > burst {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spare, l.since = l.spare+1, time.Now()
+}
+
+// takeSpare takes a token that came back just now.
+func (l *limits) takeSpare() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.spare > 0 && time.Since(l.since) > burst {
+		l.spare = 0
+	}
+	taken := l.spare > 0
+	if taken {
+		l.spare--
+	}
+	return taken
+}
+
+// pay charges bytes that came, and waits until there was room for them.
+func (l *limits) pay(ctx context.Context, n int) error {
+	for n > 0 {
+		part := n
+		if l.bytes.Limit() != rate.Inf {
+			part = min(n, l.bytes.Burst())
+		}
+		if err := l.bytes.WaitN(ctx, part); err != nil {
+			if ctx.Err() == nil && part > l.bytes.Burst() {
+				continue // a reload made the burst smaller
+			}
+			return err
+		}
+		n -= part
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Removed says what was removed.
+type Removed struct {
+	URLs      int `json:"urls"`
+	Deletions int `json:"deletions"` // orders for the indexer among them
+	// Roots are those of the configuration that were selected and stayed.
+	Roots []string `json:"roots,omitempty"`
+}
+
+// removalReason is what the indexer is told.
+const removalReason = "removed by the operator"
+
+// removers is how many URLs are removed at once: the store commits them together.
+const removers = 64
+
+// Remove forgets stored URLs and deletes their documents. The brake does not count
+// these deletions. A URL in flight is removed too: its outcome is dropped. What
+// other pages link to is found again when they are next read; rules can keep
+// it out. Roots of the configuration stay, because they would come back: to name
+// one as a URL is an error, otherwise they are told. Where ctx ends, or the store
+// fails, the counts tell how far it came.
+func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
+	defer c.frontier.Busy()()
+	return remove(ctx, c.judge.current.Load(), c.store, s)
+}
+
+// RemoveStored does what Crawl.Remove does with a store that no crawl has open.
+func RemoveStored(ctx context.Context, settings Settings, store scheduler.Store, s Selection) (Removed, error) {
+	p, err := storedPolicy(ctx, settings, store)
+	if err != nil {
+		return Removed{}, err
+	}
+	return remove(ctx, p, store, s)
+}
+
+func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection) (done Removed, err error) {
+	selector, err := p.selects(ctx, store, s)
+	if err != nil {
+		return done, err
+	}
+	roots := p.rootKeys()
+	if err := refuseRoots(selector.keys, roots); err != nil {
+		return done, err
+	}
+	var urls, deletions atomic.Int64
+	err = selector.each(ctx, store, func(batch []selected) error {
+		var workers errgroup.Group
+		workers.SetLimit(removers)
+		for i := range batch {
+			one := &batch[i]
+			if root, is := roots[one.key]; is {
+				done.Roots = append(done.Roots, root)
+				continue
+			}
+			workers.Go(func() error {
+				order := p.removal(&one.record)
+				err := store.Forget(context.WithoutCancel(ctx), one.key, order)
+				if errors.Is(err, scheduler.ErrNotFound) {
+					return nil
+				}
+				if err == nil {
+					urls.Add(1)
+				}
+				if err == nil && order != nil {
+					deletions.Add(1)
+				}
+				return err
+			})
+		}
+		return workers.Wait()
+	})
+	done.URLs, done.Deletions = int(urls.Load()), int(deletions.Load())
+	return done, err
+}
+
+// rootKeys are the configured roots that would come back: those inside.
+func (p *policy) rootKeys() map[weburl.Key]string {
+	keys := map[weburl.Key]string{}
+	for _, r := range p.roots {
+		if l, _, ok := p.link(crawlspace.Link{URL: r.URL}); ok {
+			keys[l.URL.Key()] = l.URL.String()
+		}
+	}
+	return keys
+}
+
+// refuseRoots is an error if a root was named.
+func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
+	var refused []string
+	for _, k := range keys {
+		if root, is := roots[k]; is {
+			refused = append(refused, root)
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	return fmt.Errorf("a root of the configuration would come back: %s; take it out of CrawlConfig.xml, or exclude it by a rule, and remove it then",
+		named(refused))
+}
+
+// removal is the deletion of a URL's document, nil if there can be none. One that
+// waits may be in flight, its document about to be stored.
+func (p *policy) removal(r *scheduler.Record) *scheduler.Order {
+	source := r.PushedSource
+	switch {
+	case r.Indexed:
+	case r.State == scheduler.Waiting:
+		if u, ok := weburl.FromCanonical(r.URL); ok {
+			source = p.engine.Decide(u).Source
+		}
+	default:
+		return nil
+	}
+	return &scheduler.Order{Op: scheduler.OrderDelete, Source: source, Body: deletionBody(r.URL, removalReason, time.Now())}
+}

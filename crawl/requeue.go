@@ -1,0 +1,85 @@
+package crawl
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Refreshed says what a refresh did.
+type Refreshed struct {
+	URLs int `json:"urls"` // put into a queue
+	// Waiting URLs stood in a queue already, or were in flight, and stayed as they
+	// were. Excluded are those that rules keep out: they are not fetched.
+	Waiting  int `json:"waiting"`
+	Excluded int `json:"excluded"`
+}
+
+// Refresh queues stored URLs once more, those whose time has not come yet and
+// those that rest: in the refresh source where smart refresh is on, else in the
+// index source; a URL that was never fetched, or is being tried again, in its
+// fifo. Where ctx ends, or the store fails, the counts tell how far it came.
+func (c *Crawl) Refresh(ctx context.Context, s Selection) (Refreshed, error) {
+	defer c.frontier.Busy()()
+	return refresh(ctx, c.judge.current.Load(), c.store, c.frontier, s)
+}
+
+// RefreshStored does what Crawl.Refresh does with a store that no crawl has open.
+func RefreshStored(ctx context.Context, settings Settings, store scheduler.Store, s Selection, log *slog.Logger) (Refreshed, error) {
+	p, err := storedPolicy(ctx, settings, store)
+	if err != nil {
+		return Refreshed{}, err
+	}
+	return refresh(ctx, p, store, scheduler.New(store, frontierSettings(p), log), s)
+}
+
+func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *scheduler.Frontier, s Selection) (done Refreshed, err error) {
+	selector, err := p.selects(ctx, store, s)
+	if err != nil {
+		return done, err
+	}
+	source := scheduler.Index
+	if p.settings.Frontier.SmartRefresh {
+		source = scheduler.Refresh
+	}
+	err = selector.each(ctx, store, func(batch []selected) error {
+		keys := make([]weburl.Key, 0, len(batch))
+		for i := range batch {
+			switch r := &batch[i].record; {
+			case outside(r) != 0:
+				done.Excluded++
+			case r.State == scheduler.Waiting:
+				done.Waiting++
+			default:
+				keys = append(keys, batch[i].key)
+			}
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		// Not cancelled half-way: the counts would be wrong.
+		n, err := frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+			if outside(&r) != 0 {
+				return nil
+			}
+			return &scheduler.Change{Next: queuedAgain(r, source, s.Full)}
+		})
+		done.URLs += n
+		return err
+	})
+	return done, err
+}
+
+// queuedAgain is a record that waits for its refresh. Without validators and hash
+// the next answer is a whole one and is pushed, whenever that will be.
+func queuedAgain(r scheduler.Record, source scheduler.Source, full bool) scheduler.Record {
+	r.Source = r.DueSource(source)
+	r.State, r.NextAt = scheduler.Waiting, time.Time{}
+	if full {
+		r.ETag, r.LastModified, r.Date, r.Hash = "", "", "", [16]byte{}
+	}
+	return r
+}

@@ -1,0 +1,211 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Refresh re-queues the documents of a group whenever a schedule says so.
+type Refresh struct {
+	// Schedule is obeyed in local time, unless its spec names a time zone.
+	Schedule cron.Schedule
+	// Spec is the schedule as it is written, which with Group is its name in the store.
+	Spec  string
+	Group string // of roots; "" is all URLs
+}
+
+const (
+	// schedulesName is the store's value that keeps the last runs.
+	schedulesName = "crawl.refreshes"
+	// scheduleStep is how often the clock is looked at: it may be set.
+	scheduleStep = time.Minute
+	// scheduleAhead is up to how far a last run may lie in the future, because the
+	// clock was set back, before it is not believed.
+	scheduleAhead = time.Hour
+)
+
+// lastRun is what is stored of a schedule.
+type lastRun struct {
+	At time.Time `json:"at"` // when it last ran, or was first seen
+	// Running says that the run had not come to its end.
+	Running bool `json:"running,omitempty"`
+}
+
+// name is that of the schedule in the store.
+func (r *Refresh) name() string { return r.Spec + "\n" + r.Group }
+
+// runSchedules refreshes what the schedules name, one after the other, until ctx
+// ends. first is called when the runs that were missed have been caught up.
+func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
+	defer first()
+	runs, err := storedRuns(ctx, c.store)
+	if err != nil {
+		return err
+	}
+	for {
+		next, err := c.runDue(ctx, runs)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && unrecoverable(err):
+			return err
+		case err != nil:
+			c.log.Error("a scheduled refresh failed and is tried again", "pause", scheduleStep, "error", err)
+			next = time.Time{}
+		}
+		first()
+		pause := scheduleStep
+		if !next.IsZero() {
+			pause = min(pause, time.Until(next))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.rescheduled:
+		case <-time.After(pause):
+		}
+	}
+}
+
+func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun, error) {
+	runs := map[string]lastRun{}
+	b, err := store.Value(ctx, schedulesName)
+	if err == nil && len(b) > 0 {
+		if err = json.Unmarshal(b, &runs); err != nil {
+			err = fmt.Errorf("%w: the last runs of the schedules cannot be read: %w", scheduler.ErrDamaged, err)
+		}
+	}
+	return runs, err
+}
+
+// runDue runs the schedules whose time has come and gives that of the next one,
+// zero if there is none. Schedules that are not configured any more are forgotten.
+func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.Time, err error) {
+	refreshes := c.judge.current.Load().settings.Refreshes
+	named := map[string]bool{}
+	for i := range refreshes {
+		r := &refreshes[i]
+		named[r.name()] = true
+		now := time.Now().Round(0) // by the wall clock, which may be set
+		run, at := dueRun(r.Schedule, runs[r.name()], now)
+		if run != runs[r.name()] {
+			runs[r.name()] = run
+			if err := c.saveRuns(ctx, runs); err != nil {
+				return next, err
+			}
+		}
+		if run.Running {
+			if err := c.runSchedule(ctx, r, runs); err != nil {
+				return next, err
+			}
+			at = nextRun(r.Schedule, now)
+		}
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	for name := range runs {
+		if !named[name] {
+			delete(runs, name)
+		}
+	}
+	return next, nil
+}
+
+// runSchedule queues what a schedule names and did not get an answer since the run
+// began: a run that was broken off goes on.
+func (c *Crawl) runSchedule(ctx context.Context, r *Refresh, runs map[string]lastRun) error {
+	run := runs[r.name()]
+	selection := Selection{Group: r.Group, All: r.Group == "", before: run.At}
+	done, err := c.Refresh(ctx, selection)
+	if err != nil {
+		return fmt.Errorf("refresh schedule %q: %w", r.Spec, err)
+	}
+	c.log.Info("scheduled refresh", "schedule", r.Spec, "group", r.Group, "urls", done.URLs, "waiting", done.Waiting)
+	run.Running = false
+	runs[r.name()] = run
+	return c.saveRuns(ctx, runs)
+}
+
+func (c *Crawl) saveRuns(ctx context.Context, runs map[string]lastRun) error {
+	b, err := json.Marshal(runs)
+	if err != nil {
+		return err
+	}
+	if err := c.store.SetValue(ctx, schedulesName, b); err != nil {
+		return fmt.Errorf("storing when schedules ran: %w", err)
+	}
+	return nil
+}
+
+// dueRun says what is to be stored of a schedule now, and when it runs next. A
+// schedule that was never seen before has missed nothing; of several runs that
+// were missed one is caught up.
+func dueRun(s cron.Schedule, last lastRun, now time.Time) (run lastRun, next time.Time) {
+	switch {
+	case last.Running:
+		return last, time.Time{}
+	case last.At.IsZero(), last.At.After(now.Add(scheduleAhead)):
+		last.At = now
+	}
+	next = nextRun(s, last.At)
+	if next.IsZero() || next.After(now) {
+		return last, next
+	}
+	return lastRun{At: now, Running: true}, time.Time{}
+}
+
+// starBit marks a field of a cron.SpecSchedule that was written with a star.
+const starBit = 1 << 63
+
+// nextRun is the schedule's next time after one, in local time or in its own zone.
+// A schedule with fixed hours runs once on days that are set to or from summer
+// time, too: a time that such a day leaves out comes as much later as the clock was
+// set forward, of a time that it has twice the first one counts.
+func nextRun(s cron.Schedule, after time.Time) time.Time {
+	zone := time.Local
+	spec, ok := s.(*cron.SpecSchedule)
+	if ok && spec.Location != nil {
+		zone = spec.Location
+	}
+	next := s.Next(after.In(zone))
+	if !ok || spec.Hour&starBit != 0 || next.IsZero() {
+		return next
+	}
+	if isSecond(next) {
+		next = s.Next(next)
+	}
+	// By a clock that is not set forward.
+	_, offset := after.In(zone).Zone()
+	unset := *spec
+	unset.Location = time.FixedZone("", offset)
+	skipped := unset.Next(after.In(unset.Location))
+	if skipped.Before(next) && isLeftOut(skipped, zone) {
+		return skipped.In(zone)
+	}
+	return next
+}
+
+// isSecond says that the clock has shown t's time before, as it was set back.
+func isSecond(t time.Time) bool {
+	_, now := t.Zone()
+	_, before := t.Add(-3 * time.Hour).Zone()
+	if before <= now {
+		return false
+	}
+	first := t.Add(-time.Duration(before-now) * time.Second)
+	return first.Hour() == t.Hour() && first.Minute() == t.Minute()
+}
+
+// isLeftOut says that clocks in zone never show the date and time of t.
+func isLeftOut(t time.Time, zone *time.Location) bool {
+	y, m, d := t.Date()
+	shown := time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), 0, zone)
+	return shown.Hour() != t.Hour() || shown.Minute() != t.Minute()
+}

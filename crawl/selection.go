@@ -1,0 +1,201 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Selection names stored URLs: those that all set fields select. One with nothing
+// set is an error; All alone selects everything.
+type Selection struct {
+	URLs   []string              // these alone; each must be known
+	Group  string                // in the sites of this group's roots, or such a root itself
+	Source string                // pushed under this source last
+	If     actionrules.Condition // for which the condition holds
+	All    bool
+	// Full makes a refresh fetch without validators and push documents again
+	// though they did not change. Remove does not look at it.
+	Full bool
+
+	before time.Time // if it is set: fetched before, and not being tried again
+}
+
+// selectionBatch is how many URLs are read and changed at once.
+const selectionBatch = 1000
+
+// maxNamed is how many URLs an error names.
+const maxNamed = 10
+
+// selector is a compiled Selection.
+type selector struct {
+	Selection
+	keys  []weburl.Key         // of URLs, sorted
+	match *actionrules.Matcher // nil: any
+	group *actionrules.Engine  // nil: any; accepts the group's sites
+}
+
+// errNothingSelected is the answer to an empty Selection.
+var errNothingSelected = errors.New("nothing is selected: name URLs, a group, a source or a condition, or all")
+
+// selects compiles a selection and finds the URLs that it names.
+func (p *policy) selects(ctx context.Context, store scheduler.Store, s Selection) (*selector, error) {
+	if len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.If == nil && !s.All {
+		return nil, errNothingSelected
+	}
+	out := &selector{Selection: s}
+	var errs []error
+	if s.If != nil {
+		if out.match, errs = actionrules.CompileCondition(s.If); len(errs) > 0 {
+			return nil, errors.Join(errs...)
+		}
+	}
+	if s.Group != "" {
+		var err error
+		if out.group, err = p.groupSites(s.Group); err != nil {
+			return nil, err
+		}
+	}
+	return out, out.find(ctx, p, store)
+}
+
+// groupSites accepts what lies in the sites of a group's roots.
+func (p *policy) groupSites(group string) (*actionrules.Engine, error) {
+	var set actionrules.RuleSet
+	var groups []string
+	for _, r := range p.roots {
+		if r.Group == group {
+			set.Roots = append(set.Roots, r)
+		}
+		if !slices.Contains(groups, r.Group) && r.Group != "" {
+			groups = append(groups, r.Group)
+		}
+	}
+	if len(set.Roots) == 0 {
+		return nil, fmt.Errorf("no root has the group %q: write one of %s", group, strings.Join(groups, ", "))
+	}
+	e, errs := actionrules.Compile(set)
+	return e, errors.Join(errs...)
+}
+
+// find looks the named URLs up, all or none.
+func (s *selector) find(ctx context.Context, p *policy, store scheduler.Store) error {
+	var unknown []string
+	for _, raw := range s.URLs {
+		u, err := weburl.Parse(raw)
+		if err != nil {
+			return err
+		}
+		k := p.space.Rewrite(u).Key()
+		_, err = store.Lookup(ctx, k)
+		if errors.Is(err, scheduler.ErrNotFound) {
+			// Stored before the query filter gave it another name.
+			k = u.Key()
+			_, err = store.Lookup(ctx, k)
+		}
+		switch {
+		case errors.Is(err, scheduler.ErrNotFound):
+			unknown = append(unknown, u.String())
+		case err != nil:
+			return err
+		}
+		s.keys = append(s.keys, k)
+	}
+	if len(unknown) > 0 {
+		return fmt.Errorf("%w: %s; to crawl a new URL use add", scheduler.ErrNotFound, named(unknown))
+	}
+	slices.SortFunc(s.keys, compareKeys)
+	s.keys = slices.Compact(s.keys)
+	return nil
+}
+
+func compareKeys(a, b weburl.Key) int { return slices.Compare(a[:], b[:]) }
+
+// named lists URLs, up to a limit.
+func named(urls []string) string {
+	if len(urls) <= maxNamed {
+		return strings.Join(urls, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(urls[:maxNamed], ", "), len(urls)-maxNamed)
+}
+
+// selects says whether a stored URL is one of those; by keys is left to each.
+func (s *selector) selects(r *scheduler.Record) bool {
+	if s.Source != "" && r.PushedSource != s.Source {
+		return false
+	}
+	if !s.before.IsZero() && (r.Errors > 0 || !r.FetchedAt.Before(s.before)) {
+		return false
+	}
+	if s.match == nil && s.group == nil {
+		return true
+	}
+	u, ok := weburl.FromCanonical(r.URL)
+	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.group.Decide(u).Accept)
+}
+
+// selected is a stored URL as it was read.
+type selected struct {
+	key    weburl.Key
+	record scheduler.Record
+}
+
+// each calls fn with the selected URLs in batches, in order of their keys. A URL
+// that is stored meanwhile may be among them or not.
+func (s *selector) each(ctx context.Context, store scheduler.Store, fn func([]selected) error) error {
+	if len(s.URLs) > 0 {
+		return s.eachNamed(ctx, store, fn)
+	}
+	var from weburl.Key
+	for last := false; !last; {
+		var batch []selected
+		seen := 0
+		last = true
+		err := store.Inspect(ctx, scheduler.Filter{From: from}, func(k weburl.Key, r scheduler.Record) error {
+			if len(batch) == selectionBatch || seen == 100*selectionBatch {
+				from, last = k, false
+				return errBatchFull
+			}
+			if seen++; s.selects(&r) {
+				batch = append(batch, selected{k, r})
+			}
+			return ctx.Err()
+		})
+		if err != nil && !errors.Is(err, errBatchFull) {
+			return err
+		}
+		if err := fn(batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *selector) eachNamed(ctx context.Context, store scheduler.Store, fn func([]selected) error) error {
+	for keys := range slices.Chunk(s.keys, selectionBatch) {
+		var batch []selected
+		for _, k := range keys {
+			r, err := store.Lookup(ctx, k)
+			if errors.Is(err, scheduler.ErrNotFound) {
+				continue // removed since
+			}
+			if err != nil {
+				return err
+			}
+			if s.selects(&r) {
+				batch = append(batch, selected{k, r})
+			}
+		}
+		if err := fn(batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
