@@ -152,7 +152,12 @@ func (j *judgement) redirect() {
 	j.settle(Redirect)
 	j.c.Next.RedirectTo = j.result.Location
 	j.remove("redirect to " + j.result.Location)
-	j.refresh(false)
+	j.compared(j.old.Class != Redirect || j.old.RedirectTo != j.result.Location)
+	if j.result.Moved {
+		j.again(j.set.MaxAge)
+	} else {
+		j.refresh()
+	}
 	j.validators()
 	if t := j.result.Redirect; t != nil && t.URL.String() != j.old.URL {
 		j.c.Links = append(j.c.Links, j.target(*t))
@@ -181,7 +186,8 @@ func (j *judgement) unchanged() {
 	}
 	j.settle(class)
 	j.c.CancelHeld = true
-	j.refresh(false)
+	j.compared(false)
+	j.refresh()
 }
 
 // page: a document that is pushed if it is new, or none.
@@ -194,10 +200,12 @@ func (j *judgement) page() {
 	if d == nil {
 		j.c.Next.LastError = j.result.NoDocument
 		j.remove(j.absence())
-		j.refresh(false)
+		j.compareLinks()
+		j.refresh()
 		return
 	}
-	j.refresh(j.old.Hash != d.Hash)
+	j.compareDocument(d)
+	j.refresh()
 	if j.old.Indexed && j.old.Hash == d.Hash && j.old.PushedSource == d.Source && !j.set.PushUnchanged {
 		j.c.CancelHeld = true
 		return
@@ -267,30 +275,9 @@ func (j *judgement) timed(pause time.Duration) {
 	j.c.Next.State, j.c.Next.NextAt = Timed, j.now.Add(pause)
 }
 
-// refresh sets when a good URL is fetched again: never by itself without smart
-// refresh, else after an interval between MinAge and MaxAge that is halved when
-// the document changed and grows by half when it did not. (An estimate of the
-// rate of change from the whole history of checks is to replace this rule.)
-func (j *judgement) refresh(changed bool) {
-	if !j.set.SmartRefresh {
-		j.rest()
-		return
-	}
-	n := &j.c.Next
-	switch {
-	case n.Interval == 0:
-		n.Interval = j.set.MinAge
-	case changed:
-		n.Interval /= 2
-	default:
-		n.Interval += n.Interval / 2
-	}
-	n.Interval = min(max(n.Interval, j.set.MinAge), j.set.MaxAge)
-	j.timed(n.Interval)
-}
-
 // hold turns a completion with a deletion into that of a held one: the URL keeps
-// its status and counts as indexed, because its document still is.
+// its status and counts as indexed, because its document still is. What may be a
+// mishap of the site is no evidence of how often the page changes.
 func hold(c *Completion, old *Record) {
 	c.Forget = false
 	holdOrder(&c.Next, c.Order, old)
@@ -300,4 +287,5 @@ func holdOrder(n *Record, o *Order, old *Record) {
 	o.Held = true
 	n.Indexed, n.Hash, n.PushedSource = old.Indexed, old.Hash, old.PushedSource
 	n.ETag, n.LastModified, n.Date = old.ETag, old.LastModified, old.Date
+	n.History = old.History
 }

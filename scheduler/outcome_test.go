@@ -240,17 +240,28 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
+// TestSmartRefresh: the estimate's own tests are in refresh_test.go.
 func TestSmartRefresh(t *testing.T) {
-	age := func(r Record, d time.Duration) Record { r.Interval = d; return r }
-	check(t, "first", fresh(), document(1, "web"), settings(smart), "ok timed 24h0m0s indexed push")
-	check(t, "unchanged", age(indexed(), 2*day), document(1, "web"), settings(smart), "ok timed 72h0m0s indexed cancel")
-	check(t, "304", age(indexed(), 2*day), Result{Status: 304, Conditional: true}, settings(smart), "ok timed 72h0m0s indexed cancel")
-	check(t, "changed", age(indexed(), 4*day), document(2, "web"), settings(smart), "ok timed 48h0m0s indexed push")
-	check(t, "never below the min age", age(indexed(), day), document(2, "web"), settings(smart), "ok timed 24h0m0s indexed push")
-	check(t, "never above the max age", age(indexed(), 6*day), document(1, "web"), settings(smart), "ok timed "+week+" indexed cancel")
-	check(t, "redirect", fresh(), Result{Status: 301, RedirectIgnored: true}, settings(smart), "redirect timed 24h0m0s")
-	check(t, "error", fresh(), status(404), settings(smart), "permanent timed "+week)
-	check(t, "excluded", fresh(), Result{Excluded: &Exclusion{Status: 760}}, settings(smart), "ignored at rest")
+	daily := settings(smart, func(s *Settings) { s.MaxAge = s.MinAge })
+	check(t, "document", fresh(), document(1, "web"), daily, "ok timed 24h0m0s indexed push")
+	check(t, "unchanged", indexed(), document(1, "web"), daily, "ok timed 24h0m0s indexed cancel")
+	check(t, "304", indexed(), Result{Status: 304, Conditional: true}, daily, "ok timed 24h0m0s indexed cancel")
+	check(t, "no document", fresh(), status(204), daily, "ok timed 24h0m0s")
+	check(t, "redirect", fresh(), Result{Status: 302, RedirectIgnored: true}, daily, "redirect timed 24h0m0s")
+	check(t, "moved for good", fresh(), Result{Status: 301, RedirectIgnored: true, Moved: true}, settings(smart), "redirect timed "+week)
+	check(t, "error", fresh(), status(404), daily, "permanent timed "+week)
+	check(t, "excluded", fresh(), Result{Excluded: &Exclusion{Status: 760}}, daily, "ignored at rest")
+}
+
+// TestMinimumAged: the Smartsite form, a fixed age.
+func TestMinimumAged(t *testing.T) {
+	aged := settings(func(s *Settings) { s.MinimumAged = 48 * time.Hour })
+	check(t, "document", fresh(), document(1, "web"), aged, "ok timed 48h0m0s indexed push")
+	check(t, "unchanged", indexed(), Result{Status: 304, Conditional: true}, aged, "ok timed 48h0m0s indexed cancel")
+	check(t, "redirect", fresh(), Result{Status: 301, RedirectIgnored: true, Moved: true}, aged, "redirect timed 48h0m0s")
+	check(t, "error", fresh(), status(404), aged, "permanent timed "+week)
+	both := settings(smart, func(s *Settings) { s.MinimumAged, s.MaxAge = 48*time.Hour, s.MinAge })
+	check(t, "smart refresh wins", fresh(), document(1, "web"), both, "ok timed 24h0m0s indexed push")
 }
 
 func TestRetryAfter(t *testing.T) {
