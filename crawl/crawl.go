@@ -34,6 +34,14 @@ type Store interface {
 	scheduler.Store
 	// OutboxBytes are the bodies that no target has safely yet, in constant time.
 	OutboxBytes() uint64
+	// Held calls fn for each held deletion, oldest first.
+	Held(ctx context.Context, fn func(push.Entry) error) error
+	// Release sends the held deletions of URLs, or all if none is named, to the
+	// indexers, and gives how many there were.
+	Release(ctx context.Context, urls ...string) (int, error)
+	// DropHeld drops the held deletions of URLs, or all if none is named, and queues
+	// the URLs for a refresh. It gives the places that got work and how many there were.
+	DropHeld(ctx context.Context, urls ...string) ([]scheduler.Place, int, error)
 }
 
 // Crawl is one Crawler element at work. Its methods may be called at once.
@@ -53,6 +61,8 @@ type Crawl struct {
 	pace                   pace
 	limits                 *limits
 	activities             activityLog
+	addresses              addresses
+	pausing                sync.Mutex      // held while the crawl is paused or resumed
 	rescheduled            chan struct{}   // capacity 1: a reload may have changed schedules
 	outboxFull             atomic.Int32    // workers that wait for the outbox
 	robotsInFlight         sync.Map        // host keys whose robots.txt is being fetched
@@ -106,6 +116,14 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	}
 	c.equip(p)
 	c.frontier = scheduler.New(store, frontierSettings(p), log)
+	paused, err := storedPause(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	if paused {
+		log.Warn("the crawl is paused since it last ran: resume it")
+		c.frontier.Pause()
+	}
 	return c, nil
 }
 
@@ -136,6 +154,14 @@ func (c *Crawl) judgeAddress(a netip.Addr) (allowed, matched bool, words string)
 func frontierSettings(p *policy) scheduler.Settings {
 	s := p.settings.Frontier
 	s.DeletionBody = deletionBody
+	s.Depths = p.space.LimitsLinkDepth()
+	s.PerAddress = s.PerAddress || p.settings.PerAddress
+	if p.settings.Throttles != nil {
+		s.Throttles = p.settings.Throttles
+	}
+	if p.settings.MinimumAged > 0 {
+		s.MinimumAged = p.settings.MinimumAged
+	}
 	return s
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -32,6 +33,14 @@ func parse(t testing.TB, raw string) weburl.URL {
 type memoryStore struct{ scheduler.Store }
 
 func (memoryStore) OutboxBytes() uint64 { return 0 }
+
+func (memoryStore) Held(context.Context, func(push.Entry) error) error { return nil }
+
+func (memoryStore) Release(context.Context, ...string) (int, error) { return 0, nil }
+
+func (memoryStore) DropHeld(context.Context, ...string) ([]scheduler.Place, int, error) {
+	return nil, 0, nil
+}
 
 func newMemoryStore() memoryStore { return memoryStore{storetest.NewMemory()} }
 

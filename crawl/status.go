@@ -23,10 +23,18 @@ type Status struct {
 	Hosts    HostsStatus       `json:"hosts"`
 	Rates    Rates             `json:"rates"`
 	Totals   Totals            `json:"totals"`
-	Idle     string            `json:"idle,omitempty"` // why no worker has work
-	Targets  []TargetStatus    `json:"targets,omitempty"`
-	Brake    *BrakeStatus      `json:"brake,omitempty"`
-	Rules    *RulesStatus      `json:"rules,omitempty"`
+	// Paused says that the operator paused the crawl.
+	Paused bool `json:"paused,omitempty"`
+	// Idle says why workers wait, IdleCode in one of the Idle words; both are empty
+	// while URLs are given out. With IdleSlotsFull nobody is idle, and Idle is empty.
+	Idle     string `json:"idle,omitempty"`
+	IdleCode string `json:"idle_code,omitempty"`
+	// Spent is what the workers spent their time with since the process started, in
+	// seconds: url, rate, outbox, store and fetch are waiting, work is reading and judging.
+	Spent   map[string]float64 `json:"spent_s,omitempty"`
+	Targets []TargetStatus     `json:"targets,omitempty"`
+	Brake   *BrakeStatus       `json:"brake,omitempty"`
+	Rules   *RulesStatus       `json:"rules,omitempty"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
 	// force then. Set by who reloads.
 	ConfigError string `json:"config_error,omitempty"`
@@ -150,6 +158,9 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Store) (Stat
 	if pass.Rules != "" {
 		s.Rules = newRulesStatus(pass, counts.Known)
 	}
+	if s.Paused, err = storedPause(ctx, store); err != nil {
+		return Status{}, err
+	}
 	for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
 		s.ByClass[class.String()] = counts.ByClass[class]
 	}
@@ -166,12 +177,15 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 		s.Rules = newRulesStatus(pass, s.Known)
 	}
 	f := c.frontier.Snapshot()
-	s.InFlight, s.Idle = f.InFlight, f.Idle
+	a := c.activities.snapshot()
+	s.InFlight, s.Paused = f.InFlight, c.frontier.Paused()
+	s.IdleCode, s.Idle = c.idle(f, a)
+	s.Spent = map[string]float64{}
+	for what, d := range a.spent {
+		s.Spent[activity(what).String()] = d.Seconds()
+	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent, Held: f.Brake.Held}
-	if c.outboxFull.Load() > 0 {
-		s.Idle = "the outbox is full"
-	}
 	s.Totals = c.totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)
 	for _, t := range c.relay.Status() {

@@ -185,6 +185,9 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 // fetch makes a request, unless the host's address is busy: then the lease was
 // given back.
 func (v *visit) fetch(ctx context.Context, r fetcher.Request) (response *fetcher.Response, busy bool, err error) {
+	if busy, err = v.takeAddress(ctx); busy || err != nil {
+		return nil, busy, err
+	}
 	v.slot.now(waitsForFetch)
 	defer v.slot.now(working)
 	response, err = v.fetcher.Fetch(ctx, r)

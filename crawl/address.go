@@ -1,0 +1,62 @@
+package crawl
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	// addressAge is how long an address counts before the name is looked up again,
+	// addressesKept how many are kept.
+	addressAge    = time.Minute
+	addressesKept = 10_000
+)
+
+// addresses remembers which address a host is known by, for perAddress.
+type addresses struct {
+	mu    sync.Mutex
+	known map[string]knownAddress // by host name
+}
+
+type knownAddress struct {
+	addr  netip.Addr
+	until time.Time
+}
+
+func (a *addresses) look(host string, now time.Time) (netip.Addr, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	k, ok := a.known[host]
+	return k.addr, ok && now.Before(k.until)
+}
+
+func (a *addresses) keep(host string, addr netip.Addr, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil || len(a.known) >= addressesKept {
+		a.known = map[string]knownAddress{}
+	}
+	a.known[host] = knownAddress{addr, now.Add(addressAge)}
+}
+
+// takeAddress binds the lease's host to its address where perAddress asks for it.
+// busy says that the lease was given back: another host at the address is being
+// visited, or was just now. With an error the lease is the caller's still.
+func (v *visit) takeAddress(ctx context.Context) (busy bool, err error) {
+	if !v.settings.PerAddress {
+		return false, nil
+	}
+	addr, ok := v.addresses.look(v.lease.URL.Host(), time.Now())
+	if !ok {
+		v.slot.now(waitsForFetch)
+		addr, err = v.fetcher.Address(ctx, v.lease.URL)
+		v.slot.now(working)
+		if err != nil {
+			return false, err
+		}
+		v.addresses.keep(v.lease.URL.Host(), addr, time.Now())
+	}
+	return !v.frontier.Address(v.lease, addr), nil
+}

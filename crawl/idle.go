@@ -1,0 +1,64 @@
+package crawl
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Why workers wait, as codes; a contract.
+const (
+	IdleStopping    = "stopping"
+	IdleStarting    = "starting"
+	IdlePaused      = "paused"
+	IdleOutboxFull  = "outbox_full"
+	IdleStoreSlow   = "store_slow" // an outcome has been waiting for the disk for more than a second
+	IdleRateLimit   = "rate_limit" // maxRequestsPerS or maxBytesPerS
+	IdleSourcesOff  = "sources_off"
+	IdleNoURL       = "no_url"
+	IdleHostsClosed = "hosts_closed" // all hosts with work must rest
+	IdleHostsBusy   = "hosts_busy"   // all hosts with work are being visited
+	IdleSlotsFull   = "slots_full"   // all workers are at work: more threads would fetch more
+)
+
+// idle says why workers wait, most important reason first.
+func (c *Crawl) idle(f scheduler.Snapshot, a activitySnapshot) (code, words string) {
+	switch {
+	case c.stopping.Err() != nil:
+		return IdleStopping, "stopping"
+	case c.frontier.Paused():
+		return IdlePaused, "paused by the operator"
+	case a.at[waitsForOutbox] > 0 && c.outboxFull.Load() > 0:
+		return IdleOutboxFull, "the outbox is full"
+	case a.longest[waitsForStore] > slowStore:
+		return IdleStoreSlow, fmt.Sprintf("the store is slow: an outcome has been waiting for %s", a.longest[waitsForStore].Round(time.Second/10))
+	case a.workers > 0 && a.at[waitsForURL]+a.at[waitsForRate] == 0:
+		return IdleSlotsFull, ""
+	case a.at[waitsForRate] > 0 && a.at[waitsForURL] == 0:
+		return IdleRateLimit, "maxRequestsPerS or maxBytesPerS is reached"
+	}
+	return frontierIdle(f), f.Idle
+}
+
+// frontierIdle is the code of the frontier's own reason.
+func frontierIdle(f scheduler.Snapshot) string {
+	switch {
+	case f.Idle == "":
+		return ""
+	case strings.HasPrefix(f.Idle, "starting"):
+		return IdleStarting
+	case strings.HasPrefix(f.Idle, "stopped"):
+		return IdleStopping
+	case strings.HasPrefix(f.Idle, "paused"):
+		return IdlePaused
+	case strings.Contains(f.Idle, "switched off"):
+		return IdleSourcesOff
+	case f.Hosts == 0:
+		return IdleNoURL
+	case f.HostsClosed > 0:
+		return IdleHostsClosed
+	}
+	return IdleHostsBusy
+}

@@ -1,0 +1,63 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// pausedName is the store's value that says that the crawl is paused: pausedYes or
+// anything else.
+const (
+	pausedName = "crawl.paused"
+	pausedYes  = "paused"
+)
+
+func storedPause(ctx context.Context, store scheduler.Store) (bool, error) {
+	b, err := store.Value(ctx, pausedName)
+	return string(b) == pausedYes, err
+}
+
+// Pause makes the crawl fetch nothing until Resume, also after a restart. Pages in
+// flight are finished, and what the outbox holds is pushed.
+func (c *Crawl) Pause(ctx context.Context) error {
+	return c.setPaused(ctx, pausedYes, c.frontier.Pause)
+}
+
+// Resume ends a pause.
+func (c *Crawl) Resume(ctx context.Context) error {
+	return c.setPaused(ctx, "", c.frontier.Resume)
+}
+
+// setPaused stores the state before it is in force.
+func (c *Crawl) setPaused(ctx context.Context, value string, apply func()) error {
+	c.pausing.Lock()
+	defer c.pausing.Unlock()
+	if err := c.store.SetValue(ctx, pausedName, []byte(value)); err != nil {
+		return fmt.Errorf("storing whether the crawl is paused: %w", err)
+	}
+	apply()
+	return nil
+}
+
+// Held calls fn for each deletion that the brake holds, oldest first.
+func (c *Crawl) Held(ctx context.Context, fn func(push.Entry) error) error {
+	return c.store.Held(ctx, fn)
+}
+
+// Release sends the held deletions of the URLs, or all if none is named, and gives
+// how many there were.
+func (c *Crawl) Release(ctx context.Context, urls ...string) (int, error) {
+	return c.store.Release(ctx, urls...)
+}
+
+// DropHeld drops the held deletions of the URLs, or all if none is named, sends
+// the URLs to refresh, and gives how many there were.
+func (c *Crawl) DropHeld(ctx context.Context, urls ...string) (int, error) {
+	defer c.frontier.Busy()()
+	places, n, err := c.store.DropHeld(ctx, urls...)
+	c.frontier.Announce(places)
+	return n, err
+}
