@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -28,6 +27,9 @@ var ErrNotKnown = errors.New("URL is not known")
 
 // ErrRefused says that the service could make no sense of a command.
 var ErrRefused = errors.New("the service refused the command")
+
+// ErrDeclined says that what a command asks for cannot be done, and why.
+var ErrDeclined = errors.New("not done")
 
 // Client talks to a running service over its Unix socket.
 type Client struct {
@@ -81,6 +83,9 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 	}
 	if response.StatusCode == http.StatusBadRequest {
 		return nil, fmt.Errorf("%w: %s", ErrRefused, strings.TrimSpace(string(words)))
+	}
+	if response.StatusCode == http.StatusUnprocessableEntity {
+		return nil, fmt.Errorf("%w: %s", ErrDeclined, strings.TrimSpace(string(words)))
 	}
 	if response.StatusCode == http.StatusNotFound && strings.HasPrefix(string(words), "not known") {
 		return nil, ErrNotKnown
@@ -167,25 +172,7 @@ func batches(urls []string) iter.Seq[[]string] {
 
 // Stored calls fn for each stored URL that the query (as for ParseFilter) selects.
 func (c *Client) Stored(ctx context.Context, query url.Values, fn func(crawl.StoredURL) error) error {
-	answer, err := c.ask(ctx, http.MethodGet, "/api/v1/urls", query, nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Close()
-	lines := json.NewDecoder(bufio.NewReader(answer))
-	for {
-		var u crawl.StoredURL
-		err := lines.Decode(&u)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("the list broke off: %w", err)
-		}
-		if err := fn(u); err != nil {
-			return err
-		}
-	}
+	return stream(ctx, c, "/api/v1/urls", query, fn)
 }
 
 // StoredOne looks one URL up; ErrNotKnown if the service does not know it.

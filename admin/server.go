@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -29,6 +31,7 @@ type Crawler interface {
 	Store() scheduler.Store
 	// Verify proves the store's invariant and calls fn for each fault.
 	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
+	Commands
 }
 
 // Service is what concerns all Crawlers of the process.
@@ -37,6 +40,8 @@ type Service interface {
 	Reload(ctx context.Context) error
 	// Preview judges the URLs of a Crawler by the configuration at path.
 	Preview(ctx context.Context, c Crawler, path string, samples int) (*crawl.Preview, error)
+	// Condition reads a condition in the elements of CrawlConfig.xml.
+	Condition(xml string) (actionrules.Condition, error)
 }
 
 // Server answers for all Crawlers of a process.
@@ -111,6 +116,7 @@ func (s *Server) ownerRoutes() *http.ServeMux {
 	mux.HandleFunc("GET /api/v1/preview", s.forCrawler(s.preview))
 	mux.HandleFunc("POST /api/v1/reload", s.reload)
 	mux.HandleFunc("GET /api/v1/verify", s.forCrawler(s.verify))
+	s.commandRoutes(mux)
 	return mux
 }
 
@@ -172,8 +178,7 @@ func (s *Server) whichCrawler(name string) string {
 
 func (s *Server) add(w http.ResponseWriter, r *http.Request, c Crawler) {
 	var body urlList
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		http.Error(w, "the body must be {\"urls\":[...]}: "+err.Error(), http.StatusBadRequest)
+	if !s.body(w, r, &body) {
 		return
 	}
 	submitted, err := c.Submit(r.Context(), body.URLs)
@@ -192,13 +197,10 @@ func (s *Server) urls(w http.ResponseWriter, r *http.Request, c Crawler) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/jsonl")
-	out := json.NewEncoder(w)
-	err = crawl.Stored(r.Context(), c.Store(), filter, func(u crawl.StoredURL) error { return out.Encode(u) })
-	if err != nil {
-		// The status is out; only a broken connection tells the reader now.
-		s.log.Warn("listing URLs broke off", "error", err)
-		panic(http.ErrAbortHandler)
-	}
+	s.stream(w, "listing URLs", func(w io.Writer) error {
+		out := json.NewEncoder(w)
+		return crawl.Stored(r.Context(), c.Store(), filter, func(u crawl.StoredURL) error { return out.Encode(u) })
+	})
 }
 
 func (s *Server) url(w http.ResponseWriter, r *http.Request, c Crawler) {

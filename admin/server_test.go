@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
@@ -12,10 +13,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -47,12 +51,47 @@ func (f fakeCrawler) Verify(_ context.Context, fn func(string)) (uint64, error) 
 	return 7, f.broken
 }
 
+func (f fakeCrawler) Refresh(_ context.Context, s crawl.Selection) (crawl.Refreshed, error) {
+	return crawl.Refreshed{URLs: len(s.URLs), Waiting: 1, Excluded: 2}, f.broken
+}
+
+func (f fakeCrawler) Remove(_ context.Context, s crawl.Selection) (crawl.Removed, error) {
+	return crawl.Removed{URLs: len(s.URLs), Deletions: 1, Roots: []string{"http://root/"}}, f.broken
+}
+func (f fakeCrawler) Pause(context.Context) error  { return f.broken }
+func (f fakeCrawler) Resume(context.Context) error { return f.broken }
+func (f fakeCrawler) Held(_ context.Context, fn func(push.Entry) error) error {
+	body, err := json.Marshal(push.Deletion{URL: "http://a/1", Reason: "404", At: time.Unix(1, 0).UTC()})
+	if err != nil {
+		return err
+	}
+	if err := fn(push.Entry{URL: "http://a/1", Source: "s", Body: body}); err != nil {
+		return err
+	}
+	return f.broken
+}
+
+func (f fakeCrawler) Release(_ context.Context, urls ...string) (int, error) {
+	return len(urls), f.broken
+}
+
+func (f fakeCrawler) DropHeld(_ context.Context, urls ...string) (int, error) {
+	return 10 + len(urls), f.broken
+}
+
 // fakeService refuses every configuration.
 type fakeService struct{}
 
 func (fakeService) Reload(context.Context) error { return errors.New("CrawlConfig.xml:3:5: broken") }
 func (fakeService) Preview(_ context.Context, _ Crawler, path string, samples int) (*crawl.Preview, error) {
 	return &crawl.Preview{Before: path, Judged: uint64(samples)}, nil
+}
+
+func (fakeService) Condition(xml string) (actionrules.Condition, error) {
+	if xml != "<Path val=\"/a\"/>" {
+		return nil, errors.New("--match:1:1: no condition")
+	}
+	return actionrules.Path("/a", 0, false, actionrules.Position{}), nil
 }
 
 // serve runs a server for the crawlers on a socket and on TCP.

@@ -12,7 +12,9 @@ import (
 
 // Throttle is politeness for the URLs for which a condition holds.
 type Throttle struct {
-	If actionrules.Condition
+	// If is the condition, Match the same, compiled.
+	If    actionrules.Condition
+	Match *actionrules.Matcher
 	// WholeHost says that the condition asks for scheme and host only, so that it
 	// holds for all URLs of a host or for none.
 	WholeHost bool
@@ -38,7 +40,8 @@ func (p *parser) throttles(crawler *node, c *Crawler) {
 		if n.spec.Name != "Throttle" {
 			continue
 		}
-		t := Throttle{If: p.onlyCondition(n), At: p.position(n.at)}
+		t := Throttle{At: p.position(n.at)}
+		t.If, t.Match = p.onlyCondition(n)
 		if a := n.attr("throttleTimeMS"); a != nil {
 			pause := n.duration("throttleTimeMS") + crawler.duration("sleepAfterLoadMS")
 			t.Pause = &pause
@@ -62,12 +65,12 @@ func (p *parser) throttles(crawler *node, c *Crawler) {
 
 // onlyCondition builds the one condition of an element that is no rule, and
 // reports what is wrong in it; nil if there is none that can be used.
-func (p *parser) onlyCondition(n *node) actionrules.Condition {
+func (p *parser) onlyCondition(n *node) (actionrules.Condition, *actionrules.Matcher) {
 	if len(n.children) == 0 {
 		if !n.lost {
 			p.errorf(n.at, "<%s> has no condition: write one inside, such as <Host val=\"www.example.com\"/>", n.spec.Name)
 		}
-		return nil
+		return nil, nil
 	}
 	if len(n.children) > 1 {
 		p.errorf(n.children[1].at, "<%s> is a second condition (the first is at %s): a <%s> has one; join them by <And> or <Or>",
@@ -75,13 +78,14 @@ func (p *parser) onlyCondition(n *node) actionrules.Condition {
 	}
 	condition := p.condition(n.children[0], 0)
 	if condition == nil {
-		return nil
+		return nil, nil
 	}
-	if _, errs := actionrules.CompileCondition(condition); len(errs) > 0 {
+	matcher, errs := actionrules.CompileCondition(condition)
+	if len(errs) > 0 {
 		p.compileErrors(errs)
-		return nil
+		return nil, nil
 	}
-	return condition
+	return condition, matcher
 }
 
 // asksHostOnly says that a condition looks at scheme and host and nothing else.

@@ -80,8 +80,16 @@ func submit(c *cli.Context, urls []string) ([]crawl.Submitted, error) {
 // urlArguments are the URLs of the command line; "-" stands for those of stdin,
 // one a line.
 func urlArguments(c *cli.Context) ([]string, error) {
+	if !c.Args().Present() {
+		return nil, wrongUse("%s: name at least one URL, or - to read them from stdin", c.Command.Name)
+	}
+	return expandStdin(c, c.Args().Slice())
+}
+
+// expandStdin puts the lines of stdin in the place of "-".
+func expandStdin(c *cli.Context, arguments []string) ([]string, error) {
 	var urls []string
-	for _, a := range c.Args().Slice() {
+	for _, a := range arguments {
 		if a != "-" {
 			urls = append(urls, a)
 			continue
@@ -91,9 +99,6 @@ func urlArguments(c *cli.Context) ([]string, error) {
 			return nil, fmt.Errorf("reading URLs from stdin: %w", err)
 		}
 		urls = append(urls, lines...)
-	}
-	if len(urls) == 0 && !c.Args().Present() {
-		return nil, wrongUse("%s: name at least one URL, or - to read them from stdin", c.Command.Name)
 	}
 	return urls, nil
 }

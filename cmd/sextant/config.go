@@ -140,7 +140,12 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 	frontier.MaxTemporaryErrors, frontier.TemporaryErrorMin, frontier.ErrorRefresh = c.MaxTemporaryErrors, c.TemporaryErrorMin, c.ErrorRefresh
 	frontier.SmartRefresh, frontier.MinAge, frontier.MaxAge = c.SmartRefresh, c.SmartRefreshMinAge, c.SmartRefreshMaxAge
 	frontier.IndexRedirectSources, frontier.PushUnchanged = c.IndexRedirectSources, c.PushUnchanged
-	frontier.Brake = scheduler.Brake{On: c.Brake.On, Min: c.Brake.Min, Percent: c.Brake.Percent, Window: c.Brake.Window}
+	frontier.MinimumAged, frontier.SitemapHints = c.MinimumAged, c.SitemapHints
+	frontier.PerAddress, frontier.Throttles = c.PerAddress, throttles(c.Throttles)
+	frontier.Brake = scheduler.Brake{
+		On: c.Brake.On, Min: c.Brake.Min, Percent: c.Brake.Percent, Window: c.Brake.Window,
+		Host: c.Brake.On && c.Brake.Host, // deletionBrake="off" sends every deletion
+	}
 
 	fetch := fetcher.DefaultSettings()
 	fetch.UserAgent = fetcher.UserAgent(version, "")
@@ -166,8 +171,32 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		IgnoreRobots: c.IgnoreRobotsTxt, IgnoreNoFollow: c.IgnoreNofollow, IgnoreNoIndex: c.IgnoreNoindex,
 		Unconditional: c.DisableConditionalGet, RobotsAgent: c.RobotsAgent, MaxRedirects: c.MaxRedirects,
 		PushContent: content, OutboxMaxBytes: c.OutboxMaxBytes,
+		MaxRequestsPerS: c.MaxRequestsPerS, MaxBytesPerS: c.MaxBytesPerS, Refreshes: refreshes(c.Refreshes),
 		Frontier: frontier, Fetcher: fetch,
 	}
+}
+
+func throttles(written []config.Throttle) []scheduler.Throttle {
+	var out []scheduler.Throttle
+	for _, t := range written {
+		s := scheduler.Throttle{Match: t.Match.Match, WholeHost: t.WholeHost, Connections: t.Connections}
+		if t.Pause != nil {
+			s.Pause, s.HasPause = *t.Pause, true
+		}
+		for _, h := range t.Hours {
+			s.Hours = append(s.Hours, scheduler.Hours(h))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func refreshes(written []config.Refresh) []crawl.Refresh {
+	var out []crawl.Refresh
+	for _, r := range written {
+		out = append(out, crawl.Refresh{Schedule: r.Schedule, Spec: r.Spec, Group: r.Group})
+	}
+	return out
 }
 
 func policyOf(p config.ErrorPolicy) scheduler.Policy {

@@ -126,7 +126,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		},
 		Commands: []*cli.Command{
 			runCommand(), demoCommand(), checkCommand(), explainCommand(), testCommand(), addCommand(),
-			urlsCommand(), statusCommand(), reloadCommand(), previewCommand(), verifyCommand(), importCommand(), schemaCommand(), indexerCommand(),
+			refreshCommand(), removeCommand(), urlsCommand(), deletionsCommand(),
+			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), importCommand(), schemaCommand(), indexerCommand(),
 		},
 	}
 	for _, command := range app.Commands {

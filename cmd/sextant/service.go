@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -187,6 +188,9 @@ func (s *service) Preview(ctx context.Context, c admin.Crawler, path string, sam
 	}
 	return nil, fmt.Errorf("%s has no Crawler %q", path, c.Name())
 }
+
+// Condition implements admin.Service.
+func (*service) Condition(xml string) (actionrules.Condition, error) { return parseCondition(xml) }
 
 // stop takes no new URLs; run returns when the pages in flight are committed.
 func (s *service) stop() {

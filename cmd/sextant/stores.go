@@ -99,6 +99,14 @@ func readStore(ctx context.Context, h home, log *slog.Logger, fn func(context.Co
 	return withStore(ctx, h, badgerstore.Options{ReadOnly: true, Logger: log}, fn)
 }
 
+// withKnownStore opens a store for the length of fn, if there is one.
+func withKnownStore(ctx context.Context, h home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) error {
+	if !badgerstore.Exists(h.store()) {
+		return fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", h.dir)
+	}
+	return withStore(ctx, h, o, fn)
+}
+
 // withStore opens a store for the length of fn.
 func withStore(ctx context.Context, h home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) (err error) {
 	store, err := openPatiently(ctx, h, o)

@@ -4,14 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -79,17 +76,13 @@ func listURLs(c *cli.Context) error {
 
 // urlMatch compiles the condition of --match; none matches every URL.
 func urlMatch(condition string) (func(string) bool, error) {
-	if condition == "" {
-		return func(string) bool { return true }, nil
+	text, err := conditionText(condition)
+	if text == "" {
+		return func(string) bool { return true }, err
 	}
-	if !strings.HasPrefix(strings.TrimSpace(condition), "<") {
-		if b, err := os.ReadFile(condition); err == nil {
-			condition = string(b)
-		}
-	}
-	parsed, err := config.ParseCondition("--match", []byte(condition))
+	parsed, err := parseCondition(text)
 	if err != nil {
-		return nil, wrongUse("%w", err)
+		return nil, err
 	}
 	matcher, errs := actionrules.CompileCondition(parsed)
 	if len(errs) > 0 {

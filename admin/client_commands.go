@@ -1,0 +1,105 @@
+package admin
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/sextant-crawler/sextant/crawl"
+)
+
+// Refresh queues the selected URLs once more. Many URLs are sent in several
+// requests; with an error the counts are those of the requests before.
+func (c *Client) Refresh(ctx context.Context, s Selection) (crawl.Refreshed, error) {
+	var all crawl.Refreshed
+	for batch := range batches(s.URLs) {
+		s.URLs = batch
+		var done crawl.Refreshed
+		if err := c.post(ctx, "/api/v1/refresh", s, &done); err != nil {
+			return all, err
+		}
+		all.URLs, all.Waiting, all.Excluded = all.URLs+done.URLs, all.Waiting+done.Waiting, all.Excluded+done.Excluded
+	}
+	return all, nil
+}
+
+// Remove removes the selected URLs, as Refresh does it.
+func (c *Client) Remove(ctx context.Context, s Selection) (crawl.Removed, error) {
+	var all crawl.Removed
+	for batch := range batches(s.URLs) {
+		s.URLs = batch
+		var done crawl.Removed
+		if err := c.post(ctx, "/api/v1/remove", s, &done); err != nil {
+			return all, err
+		}
+		all.URLs, all.Deletions, all.Roots = all.URLs+done.URLs, all.Deletions+done.Deletions, append(all.Roots, done.Roots...)
+	}
+	return all, nil
+}
+
+// Pause takes no new URL until Resume.
+func (c *Client) Pause(ctx context.Context) error {
+	var out struct{}
+	return c.post(ctx, "/api/v1/pause", struct{}{}, &out)
+}
+
+// Resume goes on after Pause.
+func (c *Client) Resume(ctx context.Context) error {
+	var out struct{}
+	return c.post(ctx, "/api/v1/resume", struct{}{}, &out)
+}
+
+// Held calls fn for each held deletion, oldest first.
+func (c *Client) Held(ctx context.Context, fn func(HeldDeletion) error) error {
+	return stream(ctx, c, "/api/v1/deletions", nil, fn)
+}
+
+// Release sends the held deletions of the URLs to the indexers, or all if none is
+// named, and gives how many there were.
+func (c *Client) Release(ctx context.Context, urls ...string) (int, error) {
+	return c.decide(ctx, "/api/v1/deletions/release", urls)
+}
+
+// DropHeld drops them instead; their URLs are fetched again.
+func (c *Client) DropHeld(ctx context.Context, urls ...string) (int, error) {
+	return c.decide(ctx, "/api/v1/deletions/drop", urls)
+}
+
+func (c *Client) decide(ctx context.Context, path string, urls []string) (int, error) {
+	n := 0
+	for batch := range batches(urls) {
+		var done Decided
+		if err := c.post(ctx, path, chosenDeletions{urlList{batch}, len(urls) == 0}, &done); err != nil {
+			return n, err
+		}
+		n += done.Deletions
+	}
+	return n, nil
+}
+
+// stream reads JSON Lines.
+func stream[T any](ctx context.Context, c *Client, path string, query map[string][]string, fn func(T) error) error {
+	answer, err := c.ask(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	lines := json.NewDecoder(bufio.NewReader(answer))
+	for {
+		var v T
+		err := lines.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the list broke off: %w", err)
+		}
+		if err := fn(v); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+func TestCommands(t *testing.T) {
+	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t)})
+	ctx := t.Context()
+	a, ok := Dial(ctx, data, "")
+	if !ok {
+		t.Fatal("the service is not found")
+	}
+	many := make([]string, batchURLs+1)
+	for i := range many {
+		many[i] = fmt.Sprintf("http://h/%d", i)
+	}
+	refreshed, err := a.Refresh(ctx, Selection{URLs: many, Match: `<Path val="/a"/>`, Full: true})
+	if diff := cmp.Diff(crawl.Refreshed{URLs: len(many), Waiting: 2, Excluded: 4}, refreshed); diff != "" || err != nil {
+		t.Errorf("Refresh: %v (-want +got):\n%s", err, diff)
+	}
+	removed, err := a.Remove(ctx, Selection{All: true})
+	if diff := cmp.Diff(crawl.Removed{Deletions: 1, Roots: []string{"http://root/"}}, removed); diff != "" || err != nil {
+		t.Errorf("Remove: %v (-want +got):\n%s", err, diff)
+	}
+	if _, err := a.Refresh(ctx, Selection{Match: "<Pat/>"}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "--match:1:1") {
+		t.Errorf("a faulty condition: %v", err)
+	}
+	if err := errors.Join(a.Pause(ctx), a.Resume(ctx)); err != nil {
+		t.Error(err)
+	}
+	var held []HeldDeletion
+	err = a.Held(ctx, func(d HeldDeletion) error {
+		held = append(held, d)
+		return nil
+	})
+	want := []HeldDeletion{{URL: "http://a/1", Source: "s", Reason: "404", Since: time.Unix(1, 0).UTC()}}
+	if diff := cmp.Diff(want, held); diff != "" || err != nil {
+		t.Errorf("Held: %v (-want +got):\n%s", err, diff)
+	}
+	if n, err := a.Release(ctx, many...); n != len(many) || err != nil {
+		t.Errorf("Release of %d: %d, %v", len(many), n, err)
+	}
+	if n, err := a.DropHeld(ctx); n != 10 || err != nil {
+		t.Errorf("DropHeld of all: %d, %v", n, err)
+	}
+}
+
+// TestFailingCommands: what was asked wrongly, what cannot be done, and what failed
+// are told apart, and a list that breaks off is no whole one.
+func TestFailingCommands(t *testing.T) {
+	for _, tt := range []struct{ broken, want error }{
+		{fmt.Errorf("%w: http://h/", scheduler.ErrNotFound), ErrDeclined},
+		{scheduler.ErrFull, nil},
+	} {
+		data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t), broken: tt.broken})
+		a, _ := Dial(t.Context(), data, "")
+		_, refreshErr := a.Refresh(t.Context(), Selection{All: true})
+		_, removeErr := a.Remove(t.Context(), Selection{All: true})
+		_, releaseErr := a.Release(t.Context())
+		for what, err := range map[string]error{"refresh": refreshErr, "remove": removeErr, "release": releaseErr} {
+			if err == nil || !strings.Contains(err.Error(), tt.broken.Error()) || errors.Is(err, ErrDeclined) != (tt.want != nil) || errors.Is(err, ErrRefused) {
+				t.Errorf("%s with %v: %v", what, tt.broken, err)
+			}
+		}
+		if err := a.Pause(t.Context()); err == nil {
+			t.Error("a failed pause is none")
+		}
+		if err := a.Held(t.Context(), func(HeldDeletion) error { return nil }); err == nil {
+			t.Error("a list that breaks off is none")
+		}
+	}
+}
+
+// TestCommandBodies: bodies that are no command are refused with what is wrong.
+func TestCommandBodies(t *testing.T) {
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, slog.New(slog.DiscardHandler))
+	handler := http.MaxBytesHandler(s.ownerRoutes(), 1000)
+	for _, tt := range []struct{ path, body, want string }{
+		{"refresh", `{"urls":`, "no such command"},
+		{"refresh", `{"url":["http://h/"]}`, `unknown field "url"`},
+		{"remove", `{"all":"yes"}`, "cannot unmarshal"},
+		{"add", `{"urls":["` + strings.Repeat("x", 1000) + `"]}`, "too large"},
+		{"deletions/release", `{}`, "name URLs, or all"},
+		{"deletions/drop", `{"urls":["http://h/"],"all":true}`, "name URLs, or all"},
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/v1/"+tt.path, strings.NewReader(tt.body)))
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), tt.want) {
+			t.Errorf("%s %.60s: %d %s", tt.path, tt.body, w.Code, w.Body)
+		}
+	}
+}
+
+// TestCommandsAreLogged: every change says in the log what was asked and done.
+func TestCommandsAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, slog.New(slog.NewTextHandler(&log, nil)))
+	for path, body := range map[string]string{
+		"refresh": `{"group":"news"}`, "remove": `{"urls":["http://h/1"],"full":true}`, "pause": `{}`, "resume": `{}`,
+		"deletions/release": `{"all":true}`, "deletions/drop": `{"urls":["http://h/2"]}`,
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/api/v1/"+path, strings.NewReader(body))
+		s.ownerRoutes().ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	for _, want := range []string{
+		`msg=refresh crawler=a selection="group \"news\"" urls=0 waiting=1 excluded=2`,
+		`msg="URLs removed" crawler=a selection="1 URLs, the first http://h/1, full" urls=1 deletions=1`,
+		`msg="paused: nothing is fetched until resume" crawler=a`, `msg=resumed crawler=a`,
+		`msg="held deletions released" crawler=a named=0 all=true count=0`,
+		`msg="held deletions dropped" crawler=a named=1 all=false count=11`,
+	} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log has no %s\n%s", want, log.String())
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+func deletionsCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "deletions",
+		Usage:     "list the deletions that the brake holds; release or drop them",
+		ArgsUsage: "[release|drop URL...] (- reads them from stdin)",
+		Description: "release sends them to the indexers. drop forgets them and fetches their URLs again:\n" +
+			"a page that is still gone then comes back here, or goes, as the brake decides.",
+		Flags:  flags(&cli.BoolFlag{Name: "all", EnvVars: env("all"), Usage: "release or drop all of them"}),
+		Action: deletions,
+	}
+}
+
+func deletions(c *cli.Context) error {
+	what, urls := c.Args().First(), c.Args().Tail()
+	if what == "" {
+		if c.Bool("all") {
+			return wrongUse("deletions --all: write deletions release --all, or deletions drop --all")
+		}
+		return listHeld(c)
+	}
+	if what != "release" && what != "drop" {
+		return wrongUse("deletions %q: write release or drop and URLs or --all; without, they are listed", what)
+	}
+	urls, err := expandStdin(c, urls)
+	if err != nil {
+		return err
+	}
+	if c.Bool("all") == (len(urls) > 0) {
+		return wrongUse("deletions %s: name URLs, or write --all", what)
+	}
+	n, err := decideHeld(c, what, urls)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		err = json.NewEncoder(c.App.Writer).Encode(admin.Decided{Deletions: n})
+	} else {
+		done := map[string]string{"release": "released", "drop": "dropped, their URLs are fetched again"}[what]
+		_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", count(n, "deletion"), done)
+	}
+	if err == nil && n == 0 && len(urls) > 0 {
+		return no(fmt.Errorf("no deletion of %s is held: sextant deletions lists those that are", urls[0]))
+	}
+	return err
+}
+
+// listHeld prints what is held, of the running service or of the store.
+func listHeld(c *cli.Context) error {
+	out := json.NewEncoder(c.App.Writer)
+	show := func(d admin.HeldDeletion) error {
+		if c.Bool("json") {
+			return out.Encode(d)
+		}
+		_, err := fmt.Fprintf(c.App.Writer, "%s  %s  %s\n", d.Since.Local().Format(time.DateTime), d.URL, d.Reason)
+		return err
+	}
+	data, crawler := c.String("data"), c.String("crawler")
+	if service, ok := admin.Dial(c.Context, data, crawler); ok {
+		return service.Held(c.Context, show)
+	}
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	h, err := oneHome(data, crawler)
+	if err != nil {
+		return err
+	}
+	return readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+		return store.Held(ctx, func(e push.Entry) error {
+			d, err := admin.NewHeldDeletion(e)
+			if err != nil {
+				return err
+			}
+			return show(d)
+		})
+	})
+}
+
+// decideHeld has the service release or drop, or does it where none runs: the next
+// run sends the orders, or fetches the URLs.
+func decideHeld(c *cli.Context, what string, urls []string) (n int, err error) {
+	data, crawler := c.String("data"), c.String("crawler")
+	if service, ok := admin.Dial(c.Context, data, crawler); ok {
+		if what == "release" {
+			n, err = service.Release(c.Context, urls...)
+		} else {
+			n, err = service.DropHeld(c.Context, urls...)
+		}
+		return n, asked(err)
+	}
+	log, err := newLogger(c)
+	if err != nil {
+		return 0, err
+	}
+	h, err := oneHome(data, crawler)
+	if err != nil {
+		return 0, err
+	}
+	err = withStore(c.Context, h, badgerstore.Options{Logger: log}, func(ctx context.Context, store *badgerstore.Store) error {
+		if what == "release" {
+			n, err = store.Release(ctx, urls...)
+		} else {
+			_, n, err = store.DropHeld(ctx, urls...)
+		}
+		return answered(err)
+	})
+	return n, err
+}

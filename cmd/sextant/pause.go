@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+)
+
+func pauseCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "pause",
+		Usage: "fetch nothing new until resume, also after a restart; what is unsent is still pushed",
+		Flags: flags(),
+		Action: func(c *cli.Context) error {
+			return toService(c, "paused", (*admin.Client).Pause)
+		},
+	}
+}
+
+func resumeCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "resume",
+		Usage: "go on after pause",
+		Flags: flags(),
+		Action: func(c *cli.Context) error {
+			return toService(c, "resumed", (*admin.Client).Resume)
+		},
+	}
+}
+
+// toService sends a command to the service, which must run.
+func toService(c *cli.Context, done string, command func(*admin.Client, context.Context) error) error {
+	if c.Args().Present() {
+		return wrongUse("%s takes no arguments, found %q", c.Command.Name, c.Args().First())
+	}
+	service, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
+	if !ok {
+		return fmt.Errorf("no service runs on %s: start it with sextant run, then %s", c.String("data"), c.Command.Name)
+	}
+	if err := command(service, c.Context); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(c.App.Writer, done)
+	return err
+}

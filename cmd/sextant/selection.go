@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+)
+
+// selectionFlags select stored URLs.
+func selectionFlags(own ...cli.Flag) []cli.Flag {
+	return flags(append(own,
+		&cli.StringFlag{Name: "group", EnvVars: env("group"), Usage: "those in the sites of the roots of this `GROUP`"},
+		&cli.StringFlag{Name: "source", EnvVars: env("source"), Usage: "those that were pushed under this `SOURCE`"},
+		&cli.StringFlag{Name: "match", EnvVars: env("match"), Usage: "those for which this `XMLCONDITION`, or that in the file of this name, holds, as <Path val=\"/a\"/>"},
+		&cli.BoolFlag{Name: "all", EnvVars: env("all"), Usage: "all of them"},
+	)...)
+}
+
+// selectionOf reads the flags and arguments of a command; URLs are those selected by
+// all that is written.
+func selectionOf(c *cli.Context) (admin.Selection, error) {
+	s := admin.Selection{Group: c.String("group"), Source: c.String("source"), All: c.Bool("all"), Full: c.Bool("full")}
+	match, err := conditionText(c.String("match"))
+	if err != nil {
+		return s, err
+	}
+	s.Match = match
+	if c.Args().Present() {
+		if s.URLs, err = urlArguments(c); err != nil {
+			return s, err
+		}
+		if len(s.URLs) == 0 {
+			return s, wrongUse("%s: stdin holds no URL", c.Command.Name)
+		}
+	}
+	if len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.Match == "" && !s.All {
+		return s, wrongUse("%s: name URLs (- reads them from stdin), or write --group, --source, --match or --all", c.Command.Name)
+	}
+	return s, nil
+}
+
+// conditionText is the XML of --match, which is written or stands in a file, and was
+// found to be a condition.
+func conditionText(written string) (string, error) {
+	if written == "" {
+		return "", nil
+	}
+	if !strings.HasPrefix(strings.TrimSpace(written), "<") {
+		if b, err := os.ReadFile(written); err == nil {
+			written = string(b)
+		}
+	}
+	if _, err := parseCondition(written); err != nil {
+		return "", wrongUse("%w", err)
+	}
+	return written, nil
+}
+
+// parseCondition reads a condition that compiles.
+func parseCondition(xml string) (actionrules.Condition, error) {
+	condition, err := config.ParseCondition("--match", []byte(xml))
+	if err != nil {
+		return nil, err
+	}
+	_, errs := actionrules.CompileCondition(condition)
+	return condition, errors.Join(errs...)
+}
+
+// answered gives the error of a command its exit code: what was declined for what it
+// asks is a "no".
+func answered(err error) error {
+	if err == nil || admin.IsFailure(err) {
+		return err
+	}
+	return no(err)
+}
+
+// asked is answered for a command that a service was sent.
+func asked(err error) error {
+	if errors.Is(err, admin.ErrDeclined) {
+		return no(err)
+	}
+	return err
+}
