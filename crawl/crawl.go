@@ -56,6 +56,7 @@ type Crawl struct {
 	relay    *push.Relay
 
 	replacing sync.Mutex // held while a policy is replaced
+	ahead     *judged    // of judgeBatch: what it has read already
 
 	requests, pages, bytes atomic.Int64
 	pace                   pace

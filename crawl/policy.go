@@ -107,12 +107,21 @@ func (v *verdict) rename() {
 
 // judgeLink asks the gates and then the action rules about a link, or about a URL
 // that was taken.
-func (p *policy) judgeLink(l crawlspace.Link) verdict { return p.decide(p.space.Judge(l)) }
+func (p *policy) judgeLink(l crawlspace.Link) verdict {
+	return p.decide(p.space.Judge(l), p.engine.Decide)
+}
 
-// judgeStored is judgeLink without the gates that count only when a URL is taken.
-func (p *policy) judgeStored(l crawlspace.Link) verdict { return p.decide(p.space.JudgeStored(l)) }
+// judgeStored is judgeLink without the gates that count only when a URL is taken,
+// and without metas. It works in the caller's memory.
+func (p *policy) judgeStored(l crawlspace.Link, s *actionrules.Scratch) verdict {
+	return p.decide(p.space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
+		d := p.engine.DecideInto(u, s)
+		d.Metas = nil
+		return d
+	})
+}
 
-func (p *policy) decide(g crawlspace.Verdict) verdict {
+func (p *policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.Decision) verdict {
 	v := verdict{url: g.URL, status: g.Status}
 	if !g.Allowed {
 		v.gate = g.Reason
@@ -120,7 +129,7 @@ func (p *policy) decide(g crawlspace.Verdict) verdict {
 	if g.Status == StatusExcluded {
 		return v
 	}
-	v.decision = p.engine.Decide(g.URL)
+	v.decision = by(g.URL)
 	if !v.decision.Crawl() {
 		// Another crawler does not have what the rules exclude anyway.
 		v.status, v.gate = StatusExcluded, crawlspace.Reason{}

@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
+	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -21,6 +26,8 @@ const (
 	passName = "crawl.rules"
 	// passBatch is how many URLs are read, judged and changed at once.
 	passBatch = 1000
+	// passPart is how many of them are worth a goroutine.
+	passPart = 200
 	// passSave is how often it is stored how far the pass is.
 	passSave = time.Second
 	// passRetry is how long the pass rests after an error of the store.
@@ -87,55 +94,122 @@ func endKey() weburl.Key { return weburl.Key(bytes.Repeat([]byte{0xff}, len(webu
 // errBatchFull ends the reading of a batch.
 var errBatchFull = errors.New("the batch is full")
 
-// judgeBatch judges the URLs from a key on.
+// judged is a batch of stored URLs with what a policy says of them.
+type judged struct {
+	policy     *policy
+	from, next weburl.Key
+	// last says that there are no others. firm is false if a page that began under
+	// other rules was in flight.
+	last, firm bool
+	read       uint64
+	opinions   []keyed // of URLs that change, in order of keys
+}
+
+// keyed is the opinion of one URL.
+type keyed struct {
+	key weburl.Key
+	opinion
+}
+
+// judgeBatch judges the URLs from a key on. While it stores what changes it reads
+// the next ones. It is called by one goroutine at a time.
 func (c *Crawl) judgeBatch(ctx context.Context, p *policy, from weburl.Key) error {
+	b := c.ahead
+	c.ahead = nil
+	if b == nil || b.policy != p || b.from != from {
+		var err error
+		if b, err = c.readBatch(ctx, p, from); err != nil {
+			return err
+		}
+	}
+	var reading errgroup.Group
+	if !b.last {
+		reading.Go(func() (err error) {
+			c.ahead, err = c.readBatch(ctx, p, b.next)
+			return err
+		})
+	}
+	n := passCounts{Judged: b.read}
+	err := c.apply(ctx, b.opinions, &n)
+	_ = reading.Wait() // what failed is read again, and the error told then
+	if err != nil {
+		return err
+	}
+	next := b.next
+	if b.last && !b.firm {
+		next = endKey()
+	}
+	return c.pass.advance(ctx, p, next, b.last, b.firm, n)
+}
+
+// readBatch reads and judges the URLs from a key on.
+func (c *Crawl) readBatch(ctx context.Context, p *policy, from weburl.Key) (*judged, error) {
 	// A page that began under other rules may still be stored after its key was
 	// passed. It is judged then, but a crash before that would lose it: only what
 	// is passed when no such page is left counts after a crash.
-	firm := !c.judge.superseded()
-	opinions := map[weburl.Key]opinion{}
-	var n passCounts
-	next, last := from, true
+	b := &judged{policy: p, from: from, next: from, last: true, firm: !c.judge.superseded()}
+	var batch []selected
 	err := c.store.Inspect(ctx, scheduler.Filter{From: from}, func(k weburl.Key, r scheduler.Record) error {
-		if n.Judged == passBatch {
-			next, last = k, false
+		if b.read == passBatch {
+			b.next, b.last = k, false
 			return errBatchFull
 		}
-		n.Judged++
-		if r.State == scheduler.Waiting {
-			return nil
-		}
-		u, ok := weburl.FromCanonical(r.URL)
-		if !ok {
-			return nil // the frontier ends it when it is taken
-		}
-		if o := p.opine(u, &r); o.effect(&r) != unaffected {
-			o.explain()
-			opinions[k] = o
+		b.read++
+		if r.State != scheduler.Waiting {
+			batch = append(batch, selected{k, r})
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, errBatchFull) {
-		return err
+		return nil, err
 	}
-	if err := c.apply(ctx, opinions, &n); err != nil {
-		return err
-	}
-	if last && !firm {
-		next = endKey()
-	}
-	return c.pass.advance(ctx, p, next, last, firm, n)
+	b.opinions = p.judgeAll(batch)
+	return b, nil
 }
 
-// apply changes the URLs that opinions say something of.
-func (c *Crawl) apply(ctx context.Context, opinions map[weburl.Key]opinion, n *passCounts) error {
+// judgeAll gives the opinions of those that change, on all processors.
+func (p *policy) judgeAll(batch []selected) []keyed {
+	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
+	size := (len(batch) + parts - 1) / parts
+	found := make([][]keyed, parts)
+	var judges errgroup.Group
+	for i := range parts {
+		judges.Go(func() error {
+			found[i] = p.judgePart(batch[min(i*size, len(batch)):min((i+1)*size, len(batch))])
+			return nil
+		})
+	}
+	_ = judges.Wait() // none fails
+	return slices.Concat(found...)
+}
+
+func (p *policy) judgePart(batch []selected) []keyed {
+	var found []keyed
+	var scratch actionrules.Scratch
+	for i := range batch {
+		r := &batch[i].record
+		u, ok := weburl.FromCanonical(r.URL)
+		if !ok {
+			continue // the frontier ends it when it is taken
+		}
+		if o := p.opineInto(u, r, &scratch); o.effect(r) != unaffected {
+			o.explain()
+			found = append(found, keyed{batch[i].key, o})
+		}
+	}
+	return found
+}
+
+// apply changes the URLs that opinions, in order of their keys, say something of.
+func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) error {
 	if len(opinions) == 0 {
 		return nil
 	}
 	var renamed []scheduler.Link
-	keys := make([]weburl.Key, 0, len(opinions))
-	for k, o := range opinions {
-		keys = append(keys, k)
+	keys := make([]weburl.Key, len(opinions))
+	for i := range opinions {
+		o := &opinions[i]
+		keys[i] = o.key
 		if !o.rewritten {
 			continue
 		}
@@ -151,7 +225,11 @@ func (c *Crawl) apply(ctx context.Context, opinions map[weburl.Key]opinion, n *p
 	var done passCounts
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
-		o := opinions[k]
+		i, ok := slices.BinarySearchFunc(opinions, k, func(o keyed, k weburl.Key) int { return compareKeys(o.key, k) })
+		if !ok {
+			return nil
+		}
+		o := &opinions[i].opinion
 		done.count(o.effect(&r))
 		return o.change(&r)
 	})
@@ -180,7 +258,7 @@ func (c *Crawl) judgeAgain(ctx context.Context, began *policy, key weburl.Key) e
 		if u, ok := weburl.FromCanonical(r.URL); ok {
 			o := p.opine(u, &r)
 			o.explain()
-			if err := c.apply(ctx, map[weburl.Key]opinion{key: o}, &passCounts{}); err != nil {
+			if err := c.apply(ctx, []keyed{{key, o}}, &passCounts{}); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package crawl
 import (
 	"time"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -38,8 +39,13 @@ type opinion struct {
 // opine judges a stored URL as the background pass does: without the depths,
 // which count when a URL is taken.
 func (p *policy) opine(u weburl.URL, r *scheduler.Record) opinion {
+	return p.opineInto(u, r, new(actionrules.Scratch))
+}
+
+// opineInto is opine with memory that is used again.
+func (p *policy) opineInto(u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) opinion {
 	link := recorded(u, r)
-	o := opinion{verdict: p.judgeStored(link), policy: p, depth: link.Depth}
+	o := opinion{verdict: p.judgeStored(link, s), policy: p, depth: link.Depth}
 	o.rewritten = o.url.Key() != u.Key()
 	if o.inside() && o.rewritten {
 		o.rename()
