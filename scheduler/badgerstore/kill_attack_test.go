@@ -1,0 +1,62 @@
+package badgerstore
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestKilledAnywhere kills a child at random moments, while it makes every kind of
+// change, and wants exactly what it was told to be stored.
+func TestKilledAnywhere(t *testing.T) {
+	seed := attackSeed(t)
+	r := rand.New(rand.NewPCG(seed, 0))
+	a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000}
+	l := newLedger(a.Bodies)
+	for round := range attackRounds(t, 4) {
+		a.Seed, a.First = r.Uint64(), l.last
+		lines := linesUntilEnd(r, round)
+		attacked(t, a, l, func(n int) bool { return n == lines }).wantKilled(t)
+		l.checkKilled(t, a.Dir, round, round%2 == 1)
+	}
+}
+
+// checkKilled opens a store whose process was killed. Read-only, it is left as it is.
+func (l *ledger) checkKilled(t *testing.T, dir string, round int, readOnly bool) {
+	t.Helper()
+	o := attackOptions()
+	o.ReadOnly = readOnly
+	s := openStore(t, dir, o)
+	l.check(t, s)
+	if !readOnly {
+		l.probe(t, s)
+	}
+	closeStore(t, s)
+	if t.Failed() {
+		t.Fatalf("round %d", round)
+	}
+}
+
+// killPoints are the points of Options.at that every attack passes.
+func killPoints() []string {
+	return []string{atGathered, atBeforeCommit, atCommitted, atAnswered}
+}
+
+// TestKilledAtPoints lets a child kill itself at each named point of the store, the
+// first time it is there and later.
+func TestKilledAtPoints(t *testing.T) {
+	seed := attackSeed(t)
+	for _, point := range killPoints() {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(seed, 0))
+			a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000, Point: point}
+			l := newLedger(a.Bodies)
+			for round := range attackRounds(t, 3) {
+				a.Seed, a.First, a.Nth = r.Uint64(), l.last, 1+int64(round)*r.Int64N(400)
+				e := attacked(t, a, l, nil)
+				e.wantKilled(t)
+				l.checkKilled(t, a.Dir, round, round%2 == 1)
+			}
+		})
+	}
+}

@@ -1,0 +1,275 @@
+package badgerstore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// ledger is what a store may hold after the acts that a child has told of: those
+// that were acknowledged for sure, those that had begun in whole or not at all.
+type ledger struct {
+	web       [webURLs]page
+	under     map[uint64]*act // begun and not acknowledged
+	delivered map[order]bool  // those that the target saw
+	buried    map[order]bool  // those that are dead letters for sure
+	safe      uint64          // acknowledged cursor
+	safing    uint64          // cursor of a Safe under way, or that one
+	notes     [parts]uint64   // newest acknowledged act whose note was stored
+	last      uint64          // highest number of an act
+	bodies    int
+	full      int // how often the disk was full
+	going     int // how often it went on
+}
+
+// page is what may be stored of a URL. contents and orders are all that is
+// possible, in any combination that acts give.
+type page struct {
+	presence            presence
+	forgetting, touched bool
+	epoch               int // counts beginnings and ends of forgetting
+	linking             int // acts under way that make the URL known
+	moves               int // how often its order may have been put anew, held or released
+	contents, orders    []mark
+	// before are contents and orders as they were when the act under way began.
+	beforeContents, beforeOrders []mark
+	aliases                      map[string]bool // for sure
+}
+
+// mark is a possible content (the act that wrote the record, 0: none; the state,
+// and whether the URL may have been queued since), or a possible newest order.
+type mark struct {
+	act    uint64
+	state  scheduler.State
+	queued bool
+	order  string // orderAdd, ...; "" no order
+}
+
+// order is one that an act made: an act may make one for each of several URLs.
+type order struct {
+	act uint64
+	url int
+}
+
+type presence uint8
+
+const (
+	absent presence = iota
+	unsure
+	present
+)
+
+func newLedger(bodies int) *ledger {
+	l := &ledger{under: map[uint64]*act{}, delivered: map[order]bool{}, buried: map[order]bool{}, bodies: bodies}
+	for i := range l.web {
+		l.web[i] = page{contents: []mark{{}}, orders: []mark{{}}, aliases: map[string]bool{}}
+	}
+	return l
+}
+
+// take notes a line of a child.
+func (l *ledger) take(t *testing.T, n line) {
+	t.Helper()
+	switch {
+	case n.Begin != nil:
+		l.begin(n.Begin)
+	case n.Full:
+		l.full++
+	case n.Going:
+		l.going++
+	default:
+		a := l.under[n.Done]
+		if a == nil {
+			t.Fatalf("act %d is acknowledged and never began", n.Done)
+		}
+		delete(l.under, n.Done)
+		l.done(a, n.Hit)
+	}
+}
+
+// changes says what an act makes of a content and an order of a URL, if it meets it.
+func (a *act) changes(content, order mark) (mark, mark) {
+	switch a.Kind {
+	case actPage, actRevise, actForget:
+		content = mark{act: a.ID, state: a.State, queued: a.State == scheduler.Timed}
+		if a.Forget {
+			content = mark{}
+		}
+		if a.Cancel && order.order == orderHeld {
+			order = mark{}
+		}
+		if a.Order != "" {
+			order = mark{act: a.ID, order: a.Order}
+		}
+	case actRequeue:
+		content.state = scheduler.Waiting
+	case actHold:
+		if order.order == orderDelete {
+			order.order = orderHeld // unless the target had it already: see after
+		}
+	case actRelease:
+		if order.order == orderHeld {
+			order.order = orderDelete
+		}
+	case actDrop:
+		if order.order == orderHeld {
+			order, content.state = mark{}, scheduler.Waiting
+		}
+	}
+	return content, order
+}
+
+// subjects are the URLs that an act changes, but for making them known.
+func (a *act) subjects() []int {
+	switch a.Kind {
+	case actPage, actForget:
+		return []int{a.URL}
+	case actRevise, actRequeue, actRelease, actDrop:
+		return a.URLs
+	case actHold:
+		var is []int
+		for i := a.URL; i < webURLs; i += webHosts {
+			is = append(is, i)
+		}
+		return is
+	}
+	return nil
+}
+
+// linked are the URLs that an act makes known.
+func (a *act) linked() []int {
+	switch a.Kind {
+	case actPage, actAdd, actRequeue:
+		is := slices.Clone(a.URLs)
+		slices.Sort(is)
+		return slices.Compact(is)
+	}
+	return nil
+}
+
+func (l *ledger) begin(a *act) {
+	l.under[a.ID] = a
+	l.last = max(l.last, a.ID)
+	switch a.Kind {
+	case actDeliver:
+		l.delivered[order{a.Of, a.URL}] = true
+		delete(l.under, a.ID)
+	case actBury: // as good as delivered: a dead letter is the operator's
+		l.delivered[order{a.Of, a.URL}] = true
+		a.moves = l.web[a.URL].moves
+	case actSafe:
+		l.safing = max(l.safing, a.Seq)
+	}
+	for _, i := range a.subjects() {
+		p := &l.web[i]
+		p.beforeContents, p.beforeOrders = p.contents, p.orders
+		p.contents, p.orders = l.after(i, a, true)
+		if a.Forget {
+			p.forgetting, p.touched = true, false
+			p.epoch++
+			p.presence = min(p.presence, unsure)
+			clear(p.aliases)
+		}
+		if a.Kind == actHold || a.Kind == actRelease || a.Kind == actDrop {
+			p.moves++
+			for _, o := range p.beforeOrders {
+				delete(l.buried, order{o.act, i})
+			}
+		}
+	}
+	a.epochs = map[int]int{}
+	for _, i := range a.linked() {
+		p := &l.web[i]
+		a.epochs[i] = p.epoch
+		p.linking++
+		p.presence = max(p.presence, unsure)
+	}
+}
+
+// after is what may be stored after an act: with both, also if it did not happen.
+func (l *ledger) after(i int, a *act, both bool) (contents, orders []mark) {
+	p := &l.web[i]
+	if both {
+		contents, orders = slices.Clone(p.beforeContents), slices.Clone(p.beforeOrders)
+	}
+	for _, c := range p.beforeContents {
+		next, _ := a.changes(c, mark{})
+		contents = append(contents, next)
+		for _, o := range p.beforeOrders {
+			next, newest := a.changes(c, o)
+			contents, orders = append(contents, next), append(orders, newest)
+			if a.Kind == actHold && l.delivered[order{o.act, i}] {
+				orders = append(orders, o)
+			}
+		}
+	}
+	return distinct(contents), distinct(orders)
+}
+
+func distinct(marks []mark) []mark {
+	set := map[mark]bool{}
+	for _, m := range marks {
+		set[m] = true
+	}
+	return slices.Collect(maps.Keys(set))
+}
+
+func (l *ledger) done(a *act, hit []int) {
+	switch a.Kind {
+	case actSafe:
+		l.safe = max(l.safe, a.Seq)
+	case actBury:
+		l.buried[order{a.Of, a.URL}] = a.moves == l.web[a.URL].moves
+	case actPage:
+		l.notes[a.URL%webHosts%parts] = a.ID
+	}
+	for _, i := range a.subjects() {
+		p := &l.web[i]
+		if a.Kind == actRevise && !slices.Contains(hit, i) {
+			p.contents, p.orders = p.beforeContents, p.beforeOrders
+			continue
+		}
+		p.contents, p.orders = l.after(i, a, false)
+		if a.Forget {
+			p.forgetting = false
+			p.epoch++
+			if p.linking == 0 && !p.touched {
+				p.presence = absent
+			}
+		}
+	}
+	for _, i := range a.linked() {
+		p := &l.web[i]
+		p.linking--
+		switch {
+		case p.forgetting:
+			p.touched = true
+		case p.epoch == a.epochs[i]:
+			p.presence = present
+			if a.Alias != "" {
+				p.aliases[a.Alias] = true
+			}
+		}
+	}
+}
+
+// settle ends a child's life: what was under way has happened or has not, and what
+// the store now holds shows which.
+func (l *ledger) settle() {
+	clear(l.under)
+	l.safing = l.safe
+	for i := range l.web {
+		p := &l.web[i]
+		p.forgetting, p.touched, p.linking = false, false, 0
+	}
+}
+
+func (m mark) String() string {
+	if m.order != "" {
+		return fmt.Sprintf("%s of act %d", m.order, m.act)
+	}
+	return fmt.Sprintf("act %d, state %d, queued %v", m.act, m.state, m.queued)
+}

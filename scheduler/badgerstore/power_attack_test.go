@@ -1,0 +1,128 @@
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/powercut"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// cut runs an attack on a disk that holds what from holds, until the child has told
+// so many lines, cuts the power, and gives the folder that the disk then is.
+func cut(t *testing.T, from string, order powercut.Order, a attack, l *ledger, lines int) string {
+	t.Helper()
+	disk, err := powercut.Load(from, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Dir = t.TempDir()
+	unmount, err := disk.Mount(a.Dir)
+	if errors.Is(err, powercut.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := attacked(t, a, l, func(n int) bool { return n == lines })
+	if err := unmount(); err != nil {
+		t.Fatal(err)
+	}
+	e.wantKilled(t)
+	image := filepath.Join(t.TempDir(), "image")
+	if err := disk.Image(image, a.Seed); err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// linesUntilEnd draws how much a child may tell: now and then hardly anything, so
+// that it ends while it opens the store.
+func linesUntilEnd(r *rand.Rand, round int) int {
+	if round%4 == 3 {
+		return r.IntN(20)
+	}
+	return r.IntN(3000)
+}
+
+// TestPowerCut cuts the power of a disk again and again while a store with
+// durability sync works on it: all that was acknowledged must be there. Every
+// other time the power fails again before the store was closed.
+func TestPowerCut(t *testing.T) {
+	seed := attackSeed(t)
+	r := rand.New(rand.NewPCG(seed, 0))
+	l := newLedger(2000)
+	store := t.TempDir()
+	for round := range attackRounds(t, 4) {
+		a := attack{Seed: r.Uint64(), First: l.last, Durability: Sync, MinFree: -1, Bodies: l.bodies}
+		store = cut(t, store, powercut.Journal, a, l, linesUntilEnd(r, round))
+		checked := store
+		if round%2 == 1 {
+			checked = copied(t, store)
+		}
+		s := openStore(t, checked, attackOptions())
+		l.check(t, s)
+		if checked == store {
+			l.probe(t, s)
+		}
+		closeStore(t, s)
+		if t.Failed() {
+			t.Fatalf("round %d", round)
+		}
+	}
+}
+
+// TestPowerCutUnpromised cuts the power where nothing is promised: under durability
+// os, and under a file system that keeps names only where their folder was synced.
+// The store may have lost its newest changes, or be damaged, but then it says so:
+// what opens is whole.
+func TestPowerCutUnpromised(t *testing.T) {
+	seed := attackSeed(t)
+	for _, c := range []struct {
+		durability Durability
+		order      powercut.Order
+	}{{OS, powercut.Journal}, {OS, powercut.Posix}, {Sync, powercut.Posix}} {
+		t.Run(fmt.Sprint(c.order, " ", c.durability), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 0))
+			refused, found, lost := 0, 0, 0
+			for round := range attackRounds(t, 2) {
+				a := attack{Seed: r.Uint64(), Durability: c.durability, MinFree: -1, Bodies: 2000}
+				image := cut(t, t.TempDir(), c.order, a, newLedger(a.Bodies), 500+r.IntN(2500))
+				s, err := Open(image, attackOptions())
+				if err != nil {
+					if !errors.Is(err, scheduler.ErrDamaged) || !strings.Contains(err.Error(), adviceDamaged) {
+						t.Fatalf("round %d: %v", round, err)
+					}
+					refused++
+					continue
+				}
+				if faults := faultsIn(t, s); len(faults) > 0 {
+					found++
+					for _, f := range faults {
+						t.Logf("round %d: %s: %s", round, f.URL, f.Words)
+					}
+					closeStore(t, s)
+					continue
+				}
+				l := newLedger(a.Bodies)
+				records := recordsOf(t, s)
+				checkPlaces(t, s, records)
+				checkCounts(t, s, records)
+				l.adopt(records)
+				l.probe(t, s)
+				closeStore(t, s)
+				if len(records) == 0 {
+					lost++
+				}
+				if t.Failed() {
+					t.Fatalf("round %d", round)
+				}
+			}
+			t.Logf("refused as damaged %d, found by Verify %d, opened empty %d", refused, found, lost)
+		})
+	}
+}
