@@ -16,7 +16,11 @@ var (
 	ErrFormat   = errors.New("the store has a format that this version does not know")
 	ErrClosed   = errors.New("the store is closed")
 	ErrFull     = errors.New("the disk is nearly full")
+	ErrUpgrade  = errors.New("the store must be upgraded before it can be read")
 )
+
+// MaxAliases is how many aliases a store keeps of a URL: the first ones.
+const MaxAliases = 32
 
 // Place is where work waits: a host's queue in one source.
 type Place struct {
@@ -63,7 +67,7 @@ type Completion struct {
 	// Next is the new record. If its State is Waiting it is queued anew in
 	// Next.Source with a new Seq, if Timed it becomes due at NextAt. Aliases and a
 	// shorter Depth that were stored while the URL was in flight are kept: Next was
-	// made from an older record.
+	// made from an older record. Of its aliases MaxAliases are kept.
 	Next Record
 	// Links are stored and queued where they are not known yet (State Waiting, Source
 	// and Fifo that of the link, class Pending); of a known one only Alias (added if
@@ -157,10 +161,11 @@ type Store interface {
 	// Revise changes stored URLs that nobody has taken. For each key it calls fn
 	// with the newest record, and applies the revision that fn gives; nil leaves
 	// the URL alone. URLs that are unknown or Waiting, in a fifo or in flight, are
-	// passed over: they are judged when they are taken. fn is called while nothing
-	// else changes the record; it must be quick, must not call the store, and may
-	// not change what the record's slices hold. What it gives may be dropped if
-	// the store then fails. A call with many keys may be stored in several steps,
+	// passed over: they are judged when they are taken. A key that is named twice is
+	// one. If the URL is changed before the revision is applied, the revision is
+	// dropped and fn called again with what is stored now; calls never overlap. fn
+	// must be quick, must not call the store, and may not change what the record's
+	// slices hold. What it gives may be dropped if the store then fails. A call with many keys may be stored in several steps,
 	// each URL in one. It returns the places that got work and how many URLs were
 	// changed.
 	Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Revision) ([]Place, int, error)

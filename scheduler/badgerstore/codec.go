@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -13,6 +14,10 @@ import (
 // recordVersion is the first byte of each stored value that has a form of its
 // own; another one was written by another version of the program.
 const recordVersion = 1
+
+// hostVersion is that of a host's state. Those of format 1 have recordVersion and
+// lack all that stands behind the first time.
+const hostVersion = 2
 
 var errShort = errors.New("value ends too early")
 
@@ -28,6 +33,8 @@ const (
 	flagOriginInURL // the origin is the URL's beginning: only its length is stored
 	flagRules       // these two fields are younger than the format
 	flagSpelling
+	flagCheckedAt // so are these two
+	flagHistory
 	flagsEnd
 )
 
@@ -145,6 +152,8 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{strings.HasPrefix(rec.URL, rec.Origin), flagOriginInURL},
 		{rec.RulesVersion != 0, flagRules},
 		{rec.HostSpelling != "", flagSpelling},
+		{!rec.CheckedAt.IsZero(), flagCheckedAt},
+		{rec.History != scheduler.History{}, flagHistory},
 	} {
 		if s.set {
 			f |= s.flag
@@ -153,11 +162,9 @@ func recordFlags(rec *scheduler.Record) uint64 {
 	return f
 }
 
-// encodeRecord writes rec; times keep their nanoseconds and lose their zone.
-// State and depth stand at the front, where peekDepth finds them.
-func encodeRecord(rec *scheduler.Record) []byte {
+// appendRecord writes rec behind b; times keep their nanoseconds and lose their zone.
+func appendRecord(b []byte, rec *scheduler.Record) []byte {
 	f := recordFlags(rec)
-	b := make([]byte, 0, 80+len(rec.URL)+len(rec.Referrer)+len(rec.ETag)+len(rec.LastModified)+len(rec.Date)+len(rec.LastError))
 	b = append(b, recordVersion, byte(rec.State), byte(rec.Class), byte(rec.Source), byte(rec.Fifo))
 	b = binary.AppendUvarint(b, uint64(rec.Depth))
 	b = binary.AppendUvarint(b, f)
@@ -189,6 +196,12 @@ func encodeRecord(rec *scheduler.Record) []byte {
 	}
 	if f&flagSpelling != 0 {
 		b = appendString(b, rec.HostSpelling)
+	}
+	if f&flagCheckedAt != 0 {
+		b = appendTime(b, rec.CheckedAt)
+	}
+	if f&flagHistory != 0 {
+		b = appendHistory(b, &rec.History)
 	}
 	for _, s := range [...]string{rec.Referrer, rec.LastError, rec.ETag, rec.LastModified, rec.Date,
 		rec.PushedSource, rec.RedirectTo, rec.DuplicateOf} {
@@ -256,6 +269,12 @@ func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
 	if f&flagSpelling != 0 {
 		rec.HostSpelling = r.string()
 	}
+	if f&flagCheckedAt != 0 {
+		rec.CheckedAt = r.time()
+	}
+	if f&flagHistory != 0 {
+		rec.History = r.history()
+	}
 	for _, s := range [...]*string{&rec.Referrer, &rec.LastError, &rec.ETag, &rec.LastModified, &rec.Date,
 		&rec.PushedSource, &rec.RedirectTo, &rec.DuplicateOf} {
 		*s = r.string()
@@ -270,13 +289,20 @@ func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
 	}
 }
 
-// peekDepth reads a record's depth without decoding the rest.
-func peekDepth(b []byte) (uint16, error) {
-	r := newReader(b)
-	r.bytes(4)
-	d := r.uvarint()
-	if d > 1<<16-1 {
-		r.fail(fmt.Errorf("depth %d is above 65535", d))
+func appendHistory(b []byte, h *scheduler.History) []byte {
+	b = binary.AppendUvarint(b, uint64(h.Checks))
+	b = binary.AppendUvarint(b, uint64(h.Changes))
+	b = binary.AppendVarint(b, int64(h.Quiet))
+	return binary.AppendVarint(b, int64(h.Busy))
+}
+
+func (r *reader) history() scheduler.History {
+	checks, changes := r.uvarint(), r.uvarint()
+	if max(checks, changes) > math.MaxUint32 {
+		r.fail(fmt.Errorf("%d checks and %d changes are too many", checks, changes))
 	}
-	return uint16(d), r.err
+	return scheduler.History{
+		Checks: uint32(checks), Changes: uint32(changes),
+		Quiet: time.Duration(r.varint()), Busy: time.Duration(r.varint()),
+	}
 }

@@ -11,9 +11,12 @@ import (
 )
 
 func encodeHost(h *scheduler.HostState) []byte {
-	b := appendString([]byte{recordVersion}, h.Origin)
+	b := appendString([]byte{hostVersion}, h.Origin)
 	b = binary.AppendVarint(b, int64(h.Backoff))
 	b = binary.AppendVarint(b, int64(h.Errors))
+	b = binary.AppendVarint(b, int64(h.Delay))
+	b = binary.AppendVarint(b, int64(h.Bad))
+	b = appendString(b, h.BadPlace)
 	if !h.NextAt.IsZero() {
 		b = appendTime(b, h.NextAt)
 	}
@@ -21,10 +24,17 @@ func encodeHost(h *scheduler.HostState) []byte {
 }
 
 func decodeHost(b []byte) (scheduler.HostState, error) {
-	r := newReader(b)
+	r := &reader{b: b}
+	version := r.byte()
+	if r.err == nil && version != recordVersion && version != hostVersion {
+		r.fail(fmt.Errorf("value has version %d, this program knows %d and %d", version, recordVersion, hostVersion))
+	}
 	h := scheduler.HostState{Origin: r.string()}
 	h.Backoff = time.Duration(r.varint())
 	h.Errors = int(r.varint())
+	if version == hostVersion {
+		h.Delay, h.Bad, h.BadPlace = time.Duration(r.varint()), int(r.varint()), r.string()
+	}
 	if r.err == nil && len(r.b) > 0 {
 		h.NextAt = r.time()
 	}

@@ -24,6 +24,8 @@ type counters struct {
 	held    uint64
 	dead    uint64
 	bytes   uint64 // of bodies of waiting orders
+
+	removals uint64 // URLs ever removed: the number of the last note
 }
 
 // fields are all numbers, in the order in which they are stored.
@@ -35,7 +37,7 @@ func (c *counters) fields() []*uint64 {
 	for i := range c.class {
 		f = append(f, &c.class[i])
 	}
-	return f
+	return append(f, &c.removals)
 }
 
 func (c *counters) encode() []byte {
@@ -54,7 +56,11 @@ func decodeCounters(b []byte) (counters, error) {
 	var c counters
 	r := newReader(b)
 	c.clean = r.enum("close mark", 2) == 1
-	for _, f := range c.fields() {
+	fields := c.fields()
+	for i, f := range fields {
+		if i == len(fields)-1 && len(r.b) == 0 {
+			break // written in format 1
+		}
 		*f = r.uvarint()
 	}
 	return c, r.end()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -19,10 +20,10 @@ func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) (
 	var ps places
 	var n int
 	keys := keysOf(links)
-	err := s.do(ctx, &write{links: keys, apply: func(g *group) (err error) {
+	err := s.change(ctx, func(g *group) (err error) {
 		n, err = g.eachOf(keys, func(i int, k weburl.Key) (bool, error) { return g.addLink(k, &links[i], requeue, &ps) })
 		return err
-	}})
+	})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -48,22 +49,19 @@ func (g *group) eachOf(keys []weburl.Key, change func(i int, k weburl.Key) (bool
 }
 
 func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue bool, ps *places) (bool, error) {
-	if _, known, err := g.depth(k); err != nil {
-		return false, err
-	} else if !known {
+	// Read, not looked up in the set: what is submitted must never be taken for known.
+	rec, err := g.record(k)
+	if errors.Is(err, scheduler.ErrNotFound) {
 		return true, g.addURL(k, l, ps)
 	}
-	if !requeue {
-		return false, nil
-	}
-	rec, err := g.record(k)
-	if err != nil || rec.State == scheduler.Waiting && rec.Source != scheduler.Refresh {
+	if err != nil || !requeue || rec.State == scheduler.Waiting && rec.Source != scheduler.Refresh {
 		return false, err
 	}
-	g.unplace(k, &rec)
+	if err := g.unplace(k, &rec); err != nil {
+		return false, err
+	}
 	rec.State, rec.Source, rec.Fifo, rec.Root = scheduler.Waiting, l.Fifo, l.Fifo, rec.Root || l.Root
-	g.place(k, &rec, ps)
-	return true, nil
+	return true, g.place(k, &rec, ps)
 }
 
 // Complete implements scheduler.Store. A page whose links do not fit into one
@@ -76,7 +74,7 @@ func (s *Store) Complete(ctx context.Context, c scheduler.Completion) ([]schedul
 	}
 	var ps places
 	keys := keysOf(c.Links)
-	err := s.do(ctx, &write{links: keys, apply: func(g *group) error { return g.complete(&c, keys, &ps) }})
+	err := s.change(ctx, func(g *group) error { return g.complete(&c, keys, &ps) })
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +89,7 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 	links := c.Links
 	if g.large(links) {
 		for i := range links {
-			if err := g.link(keys[i], &links[i], ps); err != nil {
+			if err := g.link(keys[i], &links[i], c.Depths, ps); err != nil {
 				return err
 			}
 			if err := g.seal(); err != nil {
@@ -103,10 +101,15 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 			return err
 		}
 	}
-	g.finish(c, &old, ps)
-	if err := g.links(keys, links, ps); err != nil {
+	if err := g.finish(c, &old, ps); err != nil {
 		return err
 	}
+	for i := range links {
+		if err := g.link(keys[i], &links[i], c.Depths, ps); err != nil {
+			return err
+		}
+	}
+	g.notes(c.Notes)
 	if c.CancelHeld {
 		if err := g.cancelHeld(c.Key); err != nil {
 			return err
@@ -126,6 +129,9 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 
 // taken gives the record of a URL that still stands where the completion took it from.
 func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
+	if old := c.Old; old != nil && old.State == scheduler.Waiting && old.Seq == c.Seq && placeOf(old) == c.Taken && g.unchanged(c.Key, c.AsOf) {
+		return *old, nil
+	}
 	v, err := g.get(queueKey(c.Taken.Source, c.Taken.Host, c.Seq))
 	if err != nil {
 		return scheduler.Record{}, err
@@ -138,7 +144,7 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 
 // large says whether links may be too much for one transaction.
 func (g *group) large(links []scheduler.Link) bool {
-	if 3*int64(len(links)) > g.maxCount/2 {
+	if 4*int64(len(links)) > g.maxCount/2 {
 		return true
 	}
 	var size int64
@@ -149,19 +155,31 @@ func (g *group) large(links []scheduler.Link) bool {
 }
 
 // finish replaces the record of a URL that was taken.
-func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *places) {
-	g.unplace(c.Key, old)
+func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *places) error {
+	if err := g.unplace(c.Key, old); err != nil {
+		return err
+	}
+	if err := g.raise(c.Taken, c.Floor); err != nil {
+		return err
+	}
 	if c.Forget {
-		g.remove(urlKey(c.Key))
-		return
+		g.forget(c.Key)
+		return nil
 	}
 	next := c.Next
 	next.Depth = min(next.Depth, old.Depth)
-	next.Aliases = old.Aliases
+	next.Aliases = slices.Clip(old.Aliases) // Queue's caller may hold them too
 	for _, a := range c.Next.Aliases {
 		next.Aliases = union(next.Aliases, a)
 	}
-	g.place(c.Key, &next, ps)
+	return g.place(c.Key, &next, ps)
+}
+
+// notes stores named values.
+func (g *group) notes(notes []scheduler.Note) {
+	for _, n := range notes {
+		g.set(valueKey(n.Name), append([]byte{}, n.Value...))
+	}
 }
 
 // Forget implements scheduler.Store. Without an order, what the outbox holds of
@@ -172,8 +190,10 @@ func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order
 		if err != nil {
 			return err
 		}
-		g.unplace(k, &rec)
-		g.remove(urlKey(k))
+		if err := g.unplace(k, &rec); err != nil {
+			return err
+		}
+		g.forget(k)
 		if order == nil {
 			return nil
 		}
@@ -218,9 +238,13 @@ func (g *group) due(ctx context.Context, now time.Time, refresh scheduler.Source
 			return errEnough
 		}
 		n--
-		g.unplace(k, &rec)
+		if err := g.unplace(k, &rec); err != nil {
+			return err
+		}
 		rec.State, rec.Source = scheduler.Waiting, rec.DueSource(refresh)
-		g.place(k, &rec, ps)
+		if err := g.place(k, &rec, ps); err != nil {
+			return err
+		}
 		return g.seal()
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 //
 //	u KEY               record of a URL
 //	q SOURCE HOST SEQ   a queue's entry: KEY
+//	p SOURCE HOST       a queue's state: how many URLs, and a number that none is below
 //	t TIME KEY          a timed URL: empty
 //	o HOST              origin of each host ever seen
 //	h HOST              scheduler.HostState
@@ -22,24 +23,29 @@ import (
 //	b KEY               where the URL's waiting or held order is: w or x, SEQ, length of the body
 //	d TARGET 0 KEY      dead letter of a target
 //	c TARGET            cursor of a target: SEQ
+//	g SEQ KEY           note of a URL that was removed, for the fingerprints: empty
+//	s                   the file of fingerprints that belongs to this state
 //	f                   format version
 //	m                   counters, with every commit
 //
 // KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ 8 bytes, TIME 8
 // bytes of nanoseconds since 1970. A page that brings nothing new writes u, q
-// (removal) and t; each new link writes u and q; an order w and b.
+// (removal), p and t; each new link writes u, q and p; an order w and b. A p that many
+// pages of a batch change is written once.
 const (
-	kindURL    = 'u'
-	kindQueue  = 'q'
-	kindTimed  = 't'
-	kindOrigin = 'o'
-	kindHost   = 'h'
-	kindValue  = 'v'
-	kindOrder  = 'w'
-	kindHeld   = 'x'
-	kindByURL  = 'b'
-	kindDead   = 'd'
-	kindCursor = 'c'
+	kindURL     = 'u'
+	kindQueue   = 'q'
+	kindTimed   = 't'
+	kindOrigin  = 'o'
+	kindHost    = 'h'
+	kindValue   = 'v'
+	kindOrder   = 'w'
+	kindHeld    = 'x'
+	kindByURL   = 'b'
+	kindDead    = 'd'
+	kindCursor  = 'c'
+	kindPlace   = 'p'
+	kindRemoval = 'g'
 )
 
 const (
@@ -47,19 +53,28 @@ const (
 	hostLen = len(weburl.HostKey{})
 	seqLen  = 8
 
-	urlKeyLen   = 1 + keyLen
-	queueKeyLen = 1 + 1 + hostLen + seqLen
-	timedKeyLen = 1 + seqLen + keyLen
-	orderKeyLen = 1 + seqLen + keyLen
+	urlKeyLen     = 1 + keyLen
+	queueKeyLen   = 1 + 1 + hostLen + seqLen
+	timedKeyLen   = 1 + seqLen + keyLen
+	orderKeyLen   = 1 + seqLen + keyLen
+	placeKeyLen   = 1 + 1 + hostLen
+	removalKeyLen = 1 + seqLen + keyLen
 )
 
 func formatKey() []byte   { return []byte{'f'} }
 func countersKey() []byte { return []byte{'m'} }
+func savedKey() []byte    { return []byte{'s'} }
 
-func urlKey(k weburl.Key) []byte            { return append([]byte{kindURL}, k[:]...) }
-func byURLKey(k weburl.Key) []byte          { return append([]byte{kindByURL}, k[:]...) }
-func originKey(h weburl.HostKey) []byte     { return append([]byte{kindOrigin}, h[:]...) }
-func hostKey(h weburl.HostKey) []byte       { return append([]byte{kindHost}, h[:]...) }
+func keyOf(kind byte, id []byte) []byte {
+	b := make([]byte, 1, urlKeyLen)
+	b[0] = kind
+	return append(b, id...)
+}
+
+func urlKey(k weburl.Key) []byte            { return keyOf(kindURL, k[:]) }
+func byURLKey(k weburl.Key) []byte          { return keyOf(kindByURL, k[:]) }
+func originKey(h weburl.HostKey) []byte     { return keyOf(kindOrigin, h[:]) }
+func hostKey(h weburl.HostKey) []byte       { return keyOf(kindHost, h[:]) }
 func valueKey(name string) []byte           { return append([]byte{kindValue}, name...) }
 func cursorKey(target string) []byte        { return append([]byte{kindCursor}, target...) }
 func deadPrefix(target string) []byte       { return append(append([]byte{kindDead}, target...), 0) }
@@ -122,3 +137,23 @@ func orderSeek(kind byte, seq uint64) []byte {
 func splitOrderKey(b []byte) (seq uint64, k weburl.Key) {
 	return binary.BigEndian.Uint64(b[1:]), weburl.Key(b[1+seqLen:])
 }
+
+func placeKey(p scheduler.Place) []byte {
+	b := make([]byte, 2, placeKeyLen)
+	b[0], b[1] = kindPlace, byte(p.Source)
+	return append(b, p.Host[:]...)
+}
+
+// splitPlaceKey reads a key of placeKeyLen bytes.
+func splitPlaceKey(b []byte) scheduler.Place {
+	return scheduler.Place{Source: scheduler.Source(b[1]), Host: weburl.HostKey(b[2:])}
+}
+
+// removalKey is the note that the URL was the n-th to be removed.
+func removalKey(n uint64, k weburl.Key) []byte { return orderKey(kindRemoval, n, k) }
+
+// removalSeek is where the notes from the n-th on begin.
+func removalSeek(n uint64) []byte { return orderSeek(kindRemoval, n) }
+
+// splitRemovalKey reads a key of removalKeyLen bytes.
+func splitRemovalKey(b []byte) (n uint64, k weburl.Key) { return splitOrderKey(b) }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 )
 
 const (
@@ -50,7 +50,7 @@ func Open(dir string, o Options) (*Store, error) {
 		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree, long: o.longValue(), at: o.at,
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
-		seenHosts: map[weburl.HostKey]struct{}{},
+		sync: o.Durability == Sync, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: saveAfter,
 	}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -174,7 +174,7 @@ func openError(dir string, err error) error {
 
 // start reads format and counters and starts the store's goroutines.
 func (s *Store) start() error {
-	c, err := s.readMeta()
+	c, old, err := s.readMeta()
 	if err != nil {
 		return err
 	}
@@ -184,42 +184,62 @@ func (s *Store) start() error {
 	if s.readOnly {
 		return nil
 	}
+	if old {
+		if err := s.upgrade(); err != nil {
+			return fmt.Errorf("store %s: upgrade to format %d (try again, nothing is lost): %w", s.dir, format, err)
+		}
+	}
 	if err := s.markClean(false); err != nil {
 		return s.words(err)
 	}
+	first := s.db.MaxVersion() + 1 // above the number of any batch of an earlier process
+	s.commits.Store(first)
+	s.touched = newTouched(first)
 	s.owned.Go(s.commitWrites)
+	s.owned.Go(s.writeBatches)
+	if c.known == 0 {
+		s.known.set.Store(fingerprints.New(0))
+		s.known.mark = c.removals
+	} else {
+		s.background.Go(s.loadKnown)
+	}
 	s.collect <- struct{}{} // what an earlier process left
 	return nil
 }
 
-func (s *Store) readMeta() (counters, error) {
+// readMeta reads format and counters. old says that the store has format 1.
+func (s *Store) readMeta() (c counters, old bool, err error) {
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
 	v, err := read(txn, formatKey())
 	if err != nil {
-		return counters{}, s.damaged("format", err)
+		return c, false, s.damaged("format", err)
 	}
 	if v == nil && s.db.MaxVersion() == 0 {
-		return counters{clean: true}, nil // new, or its maker died before the first commit
+		return counters{clean: true}, false, nil // new, or its maker died before the first commit
 	}
 	if v == nil {
-		return counters{}, fmt.Errorf("store %s: %w: a Badger database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
+		return c, false, fmt.Errorf("store %s: %w: a Badger database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
 	}
-	if len(v) != 1 || v[0] != format {
-		return counters{}, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; use the version of Sextant that wrote it, or move the directory away and crawl anew",
+	old = string(v) == string([]byte{1})
+	if old && s.readOnly {
+		return c, false, fmt.Errorf("store %s: %w: it has format 1, this program reads %d; start `sextant run` once, which upgrades it",
+			s.dir, scheduler.ErrUpgrade, format)
+	}
+	if !old && (len(v) != 1 || v[0] != format) {
+		return c, false, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; use the version of Sextant that wrote it, or move the directory away and crawl anew",
 			s.dir, scheduler.ErrFormat, v, format)
 	}
 	if v, err = read(txn, countersKey()); err == nil && v == nil {
 		err = errors.New("they are missing")
 	}
 	if err != nil {
-		return counters{}, s.damaged("counters", err)
+		return c, false, s.damaged("counters", err)
 	}
-	c, err := decodeCounters(v)
-	if err != nil {
-		return counters{}, s.damaged("counters", err)
+	if c, err = decodeCounters(v); err != nil {
+		return c, false, s.damaged("counters", err)
 	}
-	return c, nil
+	return c, old, nil
 }
 
 // markClean stores whether the store is closed cleanly. No committer runs meanwhile.

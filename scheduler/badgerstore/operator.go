@@ -49,13 +49,63 @@ func (s *Store) Release(ctx context.Context, urls ...string) (int, error) {
 		if err != nil || !rec.Indexed {
 			return err
 		}
-		g.nextCount.remove(&rec)
-		rec.Indexed = false
-		g.nextCount.add(&rec)
-		g.set(urlKey(k), encodeRecord(&rec))
+		g.setIndexed(k, &rec, false)
 		return nil
 	})
 	return n, err
+}
+
+// setIndexed changes what a record says of its document, wherever its URL stands.
+func (g *group) setIndexed(k weburl.Key, rec *scheduler.Record, indexed bool) {
+	g.touch(k)
+	g.nextCount.remove(rec)
+	rec.Indexed = indexed
+	g.nextCount.add(rec)
+	g.setRecord(k, rec)
+}
+
+// HoldHost implements scheduler.Store. It looks at all waiting orders. One that the
+// relay has read already may be sent nevertheless.
+func (s *Store) HoldHost(ctx context.Context, h weburl.HostKey) (int, error) {
+	n := 0
+	err := s.changeAlone(ctx, func(g *group) error {
+		txn := s.db.NewTransaction(false)
+		defer txn.Discard()
+		return s.walk(ctx, txn, []byte{kindOrder}, []byte{kindOrder}, false, func(item *badger.Item) error {
+			e, k, err := s.entry(item)
+			if err != nil || e.Op != push.Delete || !ofHost(e.URL, h) {
+				return err
+			}
+			n++
+			if err := g.holdOrder(k, &e); err != nil {
+				return err
+			}
+			return g.seal()
+		})
+	})
+	return n, err
+}
+
+func ofHost(url string, h weburl.HostKey) bool {
+	u, ok := weburl.FromCanonical(url)
+	return ok && u.HostKey() == h
+}
+
+// holdOrder holds a waiting deletion; the document stays.
+func (g *group) holdOrder(k weburl.Key, e *push.Entry) error {
+	if err := g.putOrder(k, kindHeld, uint64(len(e.Body)), encodeOrder(e.Op, e.URL, e.Source, e.Body)); err != nil {
+		return err
+	}
+	rec, err := g.record(k)
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return nil // forgotten with its document
+	}
+	if err != nil {
+		return err
+	}
+	rec.Hash = [16]byte{}
+	g.setIndexed(k, &rec, true)
+	return nil
 }
 
 // DropHeld drops the held deletions of the URLs, or all if none is named, and
@@ -74,10 +124,11 @@ func (s *Store) DropHeld(ctx context.Context, urls ...string) ([]scheduler.Place
 		if err != nil || rec.State == scheduler.Waiting {
 			return err
 		}
-		g.unplace(k, &rec)
+		if err := g.unplace(k, &rec); err != nil {
+			return err
+		}
 		rec.State, rec.Source = scheduler.Waiting, scheduler.Refresh
-		g.place(k, &rec, &ps)
-		return nil
+		return g.place(k, &rec, &ps)
 	})
 	if err != nil {
 		return nil, n, err

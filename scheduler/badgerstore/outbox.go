@@ -140,7 +140,7 @@ func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, a
 // cursors are those of all targets. They are not changed by others within a group.
 func (g *group) cursors() (map[string]uint64, error) {
 	cursors := map[string]uint64{}
-	err := g.s.walk(context.Background(), g.snap, []byte{kindCursor}, []byte{kindCursor}, false, func(item *badger.Item) error {
+	err := g.s.walk(context.Background(), g.stored(), []byte{kindCursor}, []byte{kindCursor}, false, func(item *badger.Item) error {
 		v, err := item.ValueCopy(nil)
 		if err == nil {
 			cursors[string(item.Key()[1:])], err = decodeSeq(v)
@@ -209,7 +209,7 @@ func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low ui
 // firstOrder is the number of the oldest waiting order, or of the next one if there is none.
 func (g *group) firstOrder(ctx context.Context) (uint64, error) {
 	first := g.nextCount.order + 1
-	err := g.s.walk(ctx, g.snap, []byte{kindOrder}, []byte{kindOrder}, false, func(item *badger.Item) error {
+	err := g.s.walk(ctx, g.stored(), []byte{kindOrder}, []byte{kindOrder}, false, func(item *badger.Item) error {
 		if len(item.Key()) != orderKeyLen {
 			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
 		}
@@ -347,7 +347,7 @@ func (g *group) putOrder(k weburl.Key, kind byte, size uint64, value []byte) err
 	}
 	g.nextCount.waiting++
 	g.nextCount.bytes += size
-	g.step.orders = true
+	g.stepOrders = true
 	return nil
 }
 

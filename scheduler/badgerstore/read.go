@@ -14,19 +14,30 @@ import (
 
 var errLength = errors.New("it has the wrong length")
 
-// Queue implements scheduler.Store.
+// Queue implements scheduler.Store. It begins where the queue does, so that it does not
+// walk over what was removed.
 func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {
 	if n <= 0 || after == math.MaxUint64 {
 		return nil, ctx.Err()
 	}
 	var urls []scheduler.WaitingURL
+	asOf := s.commits.Load() // before the snapshot, which may be newer then, never older
 	err := s.view(ctx, func(txn *badger.Txn) error {
-		seek := queueKey(p.Source, p.Host, after+1)
-		return s.walk(ctx, txn, placePrefix(p.Source, p.Host), seek, false, func(item *badger.Item) error {
+		q, err := s.placeState(txn, p)
+		if err != nil || q.count == 0 {
+			return err
+		}
+		first := after + 1
+		if first <= q.floor {
+			first = q.floor
+			n = int(min(uint64(n), q.count)) // nor over what was removed behind the last
+		}
+		return s.walk(ctx, txn, placePrefix(p.Source, p.Host), queueKey(p.Source, p.Host, first), false, func(item *badger.Item) error {
 			w, err := s.waiting(txn, item)
 			if err != nil {
 				return err
 			}
+			w.AsOf = asOf
 			if urls = append(urls, w); len(urls) == n {
 				return errEnough
 			}
@@ -70,30 +81,6 @@ func (s *Store) lookup(txn *badger.Txn, k weburl.Key) (rec scheduler.Record, err
 		return rec, s.damaged("URL "+k.String(), err)
 	}
 	return rec, nil
-}
-
-// Places implements scheduler.Store. It seeks from place to place.
-func (s *Store) Places(ctx context.Context, fn func(scheduler.Place, uint64) error) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
-		it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{kindQueue}})
-		defer it.Close()
-		for it.Seek([]byte{kindQueue}); it.Valid(); {
-			if err := s.ended(ctx); err != nil {
-				return err
-			}
-			key := it.Item().Key()
-			if len(key) != queueKeyLen {
-				return s.damaged(fmt.Sprintf("key %x", key), errLength)
-			}
-			p := scheduler.Place{}
-			p.Source, p.Host, _ = splitQueueKey(key)
-			if err := fn(p, 0); err != nil {
-				return err
-			}
-			it.Seek(append(queueKey(p.Source, p.Host, math.MaxUint64), 0))
-		}
-		return nil
-	})
 }
 
 // Host implements scheduler.Store.

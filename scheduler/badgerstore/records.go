@@ -5,55 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// manyHosts is how many hosts the committer remembers to have stored.
-const manyHosts = 1 << 16
-
 func placeOf(rec *scheduler.Record) scheduler.Place {
 	return scheduler.Place{Source: rec.Source, Host: rec.Host}
-}
-
-// storedDepth reads the depth of a committed URL.
-func (g *group) storedDepth(k weburl.Key) (depth uint16, known bool, err error) {
-	item, err := g.snap.Get(urlKey(k))
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return 0, false, nil
-	}
-	if err == nil {
-		err = item.Value(func(v []byte) error {
-			depth, err = peekDepth(v)
-			return err
-		})
-	}
-	if err != nil {
-		return 0, false, g.s.damaged("URL "+k.String(), err)
-	}
-	return depth, true, nil
-}
-
-// depth tells whether a URL is known and its depth.
-func (g *group) depth(k weburl.Key) (depth uint16, known bool, err error) {
-	key := urlKey(k)
-	v, ok := g.step.values[string(key)]
-	if !ok {
-		v, ok = g.writes.values[string(key)]
-	}
-	if ok {
-		if v == nil {
-			return 0, false, nil
-		}
-		depth, err = peekDepth(v)
-		return depth, true, err
-	}
-	if d, ok := g.depths[k]; ok {
-		return uint16(max(d, 0)), d >= 0, nil
-	}
-	return g.storedDepth(k)
 }
 
 // record reads a record; ErrNotFound if there is none.
@@ -73,18 +30,21 @@ func (g *group) record(k weburl.Key) (scheduler.Record, error) {
 }
 
 // unplace takes a record out of the counters and out of where it stands.
-func (g *group) unplace(k weburl.Key, rec *scheduler.Record) {
+func (g *group) unplace(k weburl.Key, rec *scheduler.Record) error {
+	g.touch(k)
 	g.nextCount.remove(rec)
 	switch rec.State {
 	case scheduler.Waiting:
 		g.remove(queueKey(rec.Source, rec.Host, rec.Seq))
+		return g.dequeue(placeOf(rec), rec.Seq)
 	case scheduler.Timed:
 		g.remove(timedKey(rec.NextAt, k))
 	}
+	return nil
 }
 
 // place stores a record that stands nowhere and puts it where its state says.
-func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) {
+func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	rec.Seq = 0
 	if rec.State != scheduler.Timed {
 		rec.NextAt = time.Time{}
@@ -94,13 +54,17 @@ func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) {
 		g.nextCount.seq++
 		rec.Seq = g.nextCount.seq
 		g.set(queueKey(rec.Source, rec.Host, rec.Seq), k[:])
+		if err := g.enqueue(placeOf(rec), rec.Seq); err != nil {
+			return err
+		}
 		ps.add(placeOf(rec))
 	case scheduler.Timed:
 		g.set(timedKey(rec.NextAt, k), []byte{})
 		g.s.dueFloor = min(g.s.dueFloor, sortableTime(rec.NextAt))
 	}
 	g.nextCount.add(rec)
-	g.set(urlKey(k), encodeRecord(rec))
+	g.setRecord(k, rec)
+	return nil
 }
 
 // addURL makes a new URL known.
@@ -117,69 +81,69 @@ func (g *group) addURL(k weburl.Key, l *scheduler.Link, ps *places) error {
 	if err := g.seeHost(rec.Host, rec.Origin); err != nil {
 		return err
 	}
-	g.place(k, &rec, ps)
-	return nil
+	return g.place(k, &rec, ps)
 }
 
 // seeHost stores the origin of a host that was never seen.
 func (g *group) seeHost(h weburl.HostKey, origin string) error {
-	if _, ok := g.s.seenHosts[h]; ok {
+	if _, ok := g.seenHosts.find(h); ok {
 		return nil
 	}
-	v, err := g.get(originKey(h))
+	key := originKey(h)
+	if v, ok := g.changed(key); ok && v != nil {
+		return nil
+	}
+	v, err := g.get(key)
 	if err != nil {
 		return err
 	}
 	if v == nil {
-		g.set(originKey(h), []byte(origin))
+		g.set(key, []byte(origin))
 		g.nextCount.hosts++
+		return nil
 	}
-	if len(g.s.seenHosts) >= manyHosts {
-		clear(g.s.seenHosts)
-	}
-	g.s.seenHosts[h] = struct{}{}
+	g.seenHosts.put(h, struct{}{})
 	return nil
 }
 
-// link stores what a page says of another URL.
-func (g *group) link(k weburl.Key, l *scheduler.Link, ps *places) error {
-	depth, known, err := g.depth(k)
+// link stores what a page says of another URL. depths asks for a shorter depth of a
+// known one to be stored.
+func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) error {
+	known, err := g.known(k)
 	if err != nil {
 		return err
 	}
 	if !known {
 		return g.addURL(k, l, ps)
 	}
-	if l.Depth >= depth && l.Alias == "" {
+	if !depths && l.Alias == "" {
 		return nil
 	}
 	rec, err := g.record(k)
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return g.addURL(k, l, ps) // two URLs have the same fingerprint
+	}
 	if err != nil {
 		return err
 	}
 	aliases := union(rec.Aliases, l.Alias)
-	if l.Depth >= rec.Depth && len(aliases) == len(rec.Aliases) {
+	shorter := depths && l.Depth < rec.Depth
+	if !shorter && len(aliases) == len(rec.Aliases) {
 		return nil
 	}
-	rec.Depth, rec.Aliases = min(rec.Depth, l.Depth), aliases
-	g.set(urlKey(k), encodeRecord(&rec))
-	return nil
-}
-
-// links stores what a page says of others. A page too large for one transaction
-// may be committed in parts: a link stored twice changes nothing.
-func (g *group) links(keys []weburl.Key, links []scheduler.Link, ps *places) error {
-	for i := range links {
-		if err := g.link(keys[i], &links[i], ps); err != nil {
-			return err
-		}
+	if shorter {
+		rec.Depth = l.Depth
 	}
+	rec.Aliases = aliases
+	g.touch(k)
+	g.setRecord(k, &rec)
 	return nil
 }
 
-// union adds an alias to a list that does not hold it yet. It may write to the list's spare room.
+// union adds an alias to a list that does not hold it yet and is not full. It may write
+// to the list's spare room.
 func union(aliases []string, alias string) []string {
-	if alias == "" || slices.Contains(aliases, alias) {
+	if alias == "" || len(aliases) >= scheduler.MaxAliases || slices.Contains(aliases, alias) {
 		return aliases
 	}
 	return append(aliases, alias)
@@ -191,4 +155,32 @@ func keysOf(links []scheduler.Link) []weburl.Key {
 		keys[i] = links[i].URL.Key()
 	}
 	return keys
+}
+
+// places gathers distinct places in order.
+type places struct {
+	seen map[scheduler.Place]struct{} // once there are many
+	list []scheduler.Place
+}
+
+// fewPlaces is how many places are looked through one by one.
+const fewPlaces = 16
+
+func (p *places) add(pl scheduler.Place) {
+	if p.seen == nil && slices.Contains(p.list, pl) {
+		return
+	}
+	if p.seen == nil && len(p.list) == fewPlaces {
+		p.seen = make(map[scheduler.Place]struct{}, 4*fewPlaces)
+		for _, known := range p.list {
+			p.seen[known] = struct{}{}
+		}
+	}
+	if p.seen != nil {
+		if _, ok := p.seen[pl]; ok {
+			return
+		}
+		p.seen[pl] = struct{}{}
+	}
+	p.list = append(p.list, pl)
 }

@@ -28,7 +28,6 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Durability says when a change counts as stored.
@@ -50,9 +49,9 @@ const (
 	// MaxBody is the longest body of an order, in bytes.
 	MaxBody = 64 << 20
 
-	format      = 1
-	groupWrites = 256     // most writes in a group
-	groupBytes  = 8 << 20 // most bytes of values in a group, unless one page alone has more
+	format      = 2
+	groupWrites = 1024    // most writes in a batch
+	groupBytes  = 8 << 20 // most bytes of values in a batch, unless one page alone has more
 )
 
 // Options of Open; the zero value is good for production.
@@ -92,16 +91,25 @@ type Store struct {
 	clean    bool  // closed by the last writer, as found at Open
 	at       func(point string)
 
+	sync bool // commits are synced
+
 	committed atomic.Pointer[counters]
+	commits   atomic.Uint64 // number of the last durable batch
 	changed   chan struct{}
 	writes    chan *write
+	batches   chan *batch
+	loaded    chan loaded
+	timing    timing
 	garbage   atomic.Int64 // bytes of bodies removed since the last look for garbage
 	collect   chan struct{}
 
 	// Owned by the committer.
-	failed    error // of a commit that is perhaps half known to Badger: no more writes
-	seenHosts map[weburl.HostKey]struct{}
-	dueFloor  uint64 // no timed URL is before
+	failed     error  // of a commit that is perhaps half known to Badger: no more writes
+	dueFloor   uint64 // no timed URL is before
+	touched    touched
+	known      known
+	saveAfter  int
+	fileNumber uint64 // of the fingerprints' file; owned by its loader, then by who writes it
 
 	calls  sync.WaitGroup // methods under way
 	mu     sync.Mutex     // guards closed, and calls against a late Add
@@ -109,6 +117,8 @@ type Store struct {
 	quit   chan struct{} // closed when Close begins
 	stop   chan struct{} // closed when no method is under way any more
 	owned  sync.WaitGroup
+
+	background sync.WaitGroup // reading and writing of the fingerprints' file
 }
 
 var _ scheduler.Store = (*Store)(nil)
@@ -119,6 +129,10 @@ const (
 	atBeforeCommit = "before-commit" // Badger is about to get the group
 	atCommitted    = "committed"     // Badger has it, nobody was answered
 	atAnswered     = "answered"      // all of the group's writes are answered
+
+	atSnapshotWritten = "snapshot-written" // the fingerprints' file is there under its first name
+	atSnapshotRenamed = "snapshot-renamed" // it has its name
+	atUpgradePlaces   = "upgrade-places"   // a store of format 1 has its queues' states, not yet the format
 )
 
 // reach tells tests that a point is reached.

@@ -331,7 +331,7 @@ func TestFullDisk(t *testing.T) {
 func TestFullDiskRecovers(t *testing.T) {
 	s := openStore(t, t.TempDir(), quick)
 	link := []scheduler.Link{linkTo(t, "http://a.test/")}
-	err := s.change(t.Context(), func(*group) error { s.minFree = 1 << 62; return nil })
+	err := s.changeAlone(t.Context(), func(*group) error { s.minFree = 1 << 62; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

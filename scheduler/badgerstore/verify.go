@@ -9,6 +9,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -32,8 +33,9 @@ type Report struct {
 // Verify walks over the whole store, on one snapshot, and calls fn for each fault:
 // each URL stands in exactly one place, as its record says, and under its own key;
 // nothing is queued, timed, or in the outbox that has no record of it; no order is
-// below the lowest cursor; the counters are right; all checksums fit. It needs
-// little memory, and the time of a read for each key. The error says that the walk
+// below the lowest cursor; queue states and counters are right; the file of
+// fingerprints holds nothing that is not known; all checksums fit. It needs the memory
+// of the fingerprints, and the time of a read for each key. The error says that the walk
 // could not go on, not that there are faults.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 	v := verification{s: s, ctx: ctx, fn: fn}
@@ -42,11 +44,15 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 		if err := s.checksums(); err != nil {
 			v.fault("", "checksums of tables: %v", err)
 		}
+		if err := v.openSet(); err != nil {
+			return err
+		}
 		for _, part := range []struct {
 			kind  byte
 			check func(*badger.Item) error
 		}{
-			{kindOrigin, v.origin}, {kindHost, v.host}, {kindURL, v.url}, {kindQueue, v.queued}, {kindTimed, v.timed},
+			{kindOrigin, v.origin}, {kindHost, v.host}, {kindURL, v.url}, {kindQueue, v.queued},
+			{kindPlace, v.place}, {kindRemoval, v.removal}, {kindTimed, v.timed},
 			{kindCursor, v.cursor}, {kindOrder, v.order}, {kindHeld, v.order}, {kindByURL, v.byURL}, {kindDead, v.dead},
 		} {
 			prefix := []byte{part.kind}
@@ -56,10 +62,14 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 				}
 				return nil
 			})
+			if err == nil && part.kind == kindQueue {
+				err = v.endQueue()
+			}
 			if err != nil {
 				return err
 			}
 		}
+		v.fingerprints()
 		return v.counters()
 	})
 	return v.report, err
@@ -87,6 +97,11 @@ type verification struct {
 	// low is the lowest cursor, valid if there are targets.
 	low     uint64
 	targets map[string]bool
+
+	queue queueWalk
+	// set are the fingerprints, nil if they are not there; hits are known URLs in it.
+	set  *fingerprints.Set
+	hits int
 }
 
 func (v *verification) fault(url, format string, args ...any) {
@@ -132,6 +147,7 @@ func (v *verification) url(item *badger.Item) error {
 	}
 	v.count.add(&rec)
 	k := weburl.Key(item.Key()[1:])
+	v.fingerprint(k)
 	v.identity(k, &rec)
 	switch rec.State {
 	case scheduler.Waiting:
@@ -195,6 +211,9 @@ func (v *verification) queued(item *badger.Item) error {
 	if seq > v.now().seq {
 		v.fault("", "queue number %d is above the highest one given out, %d", seq, v.now().seq)
 	}
+	if err := v.enterQueue(scheduler.Place{Source: source, Host: host}, seq); err != nil {
+		return err
+	}
 	rec, ok := v.known(weburl.Key(b), fmt.Sprintf("number %d of source %d", seq, source))
 	if ok && (rec.State != scheduler.Waiting || rec.Source != source || rec.Host != host || rec.Seq != seq) {
 		v.fault(rec.URL, "is number %d of source %d, but its record does not say so (state %d, source %d, number %d)",
@@ -230,7 +249,7 @@ func (v *verification) counters() error {
 		v.fault("", "counters: %v", err)
 		return nil
 	}
-	v.count.seq, v.count.order = want.seq, want.order
+	v.count.seq, v.count.order, v.count.removals = want.seq, want.order, want.removals
 	names := [...]string{"queue number", "order number", "known", "timed", "indexed", "hosts", "waiting orders", "held deletions", "dead letters", "bytes of bodies"}
 	found := v.count.fields()
 	for i, kept := range want.fields() {

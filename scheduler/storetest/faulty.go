@@ -70,6 +70,18 @@ func (f *Faulty) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.K
 	return p, n, nil
 }
 
+// HoldHost implements scheduler.Store.
+func (f *Faulty) HoldHost(ctx context.Context, h weburl.HostKey) (int, error) {
+	if err := f.before(ctx, "HoldHost"); err != nil {
+		return 0, err
+	}
+	n, err := f.Store.HoldHost(ctx, h)
+	if err = f.after(ctx, "HoldHost", err); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
 // Inspect implements scheduler.Store.
 func (f *Faulty) Inspect(ctx context.Context, filter scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
 	if err := f.before(ctx, "Inspect"); err != nil {

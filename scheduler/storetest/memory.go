@@ -3,7 +3,6 @@ package storetest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -15,7 +14,7 @@ import (
 
 // Memory is a simple Store in memory: the reference that others are compared
 // with, and the store of the frontier's own tests. It is safe for concurrent
-// use. Close and Reopen stand for the end and the start of a process.
+// use. It needs no Floor, Old or AsOf and does not look at them. Close and Reopen stand for the end and the start of a process.
 type Memory struct {
 	d      *contents
 	closed bool // guarded by d.mu
@@ -31,8 +30,14 @@ type contents struct {
 	records map[weburl.Key]scheduler.Record
 	queues  map[scheduler.Place][]waiting
 	hosts   map[weburl.HostKey]scheduler.HostState
-	outbox  map[weburl.Key]scheduler.Order
+	outbox  map[weburl.Key]order
 	values  map[string][]byte
+}
+
+// order is one of a URL that may be forgotten.
+type order struct {
+	scheduler.Order
+	host weburl.HostKey
 }
 
 type waiting struct {
@@ -47,7 +52,7 @@ func NewMemory() *Memory {
 		records: map[weburl.Key]scheduler.Record{},
 		queues:  map[scheduler.Place][]waiting{},
 		hosts:   map[weburl.HostKey]scheduler.HostState{},
-		outbox:  map[weburl.Key]scheduler.Order{},
+		outbox:  map[weburl.Key]order{},
 		values:  map[string][]byte{},
 	})
 }
@@ -143,28 +148,42 @@ func (m *Memory) Complete(ctx context.Context, c scheduler.Completion) ([]schedu
 		}
 	}
 	for _, l := range c.Links {
-		d.link(l, places)
+		d.link(l, c.Depths, places)
 	}
-	if held, ok := d.outbox[c.Key]; c.CancelHeld && ok && held.Held {
-		delete(d.outbox, c.Key)
-	}
-	if c.Order != nil {
-		d.outbox[c.Key] = *c.Order
-	}
+	d.send(c.Key, old.Host, c.CancelHeld, c.Order)
+	d.note(c.Notes)
 	if c.Host != nil {
 		d.hosts[c.Taken.Host] = *c.Host
 	}
 	return places.list, nil
 }
 
+// send changes what the outbox holds of a URL.
+func (d *contents) send(k weburl.Key, h weburl.HostKey, cancel bool, o *scheduler.Order) {
+	if cancel && d.outbox[k].Held {
+		delete(d.outbox, k)
+	}
+	if o != nil {
+		d.outbox[k] = order{*o, h}
+	}
+}
+
+func (d *contents) note(notes []scheduler.Note) {
+	for _, n := range notes {
+		d.values[n.Name] = append([]byte{}, n.Value...)
+	}
+}
+
 // link stores what a page says of another URL.
-func (d *contents) link(l scheduler.Link, places *placeSet) {
+func (d *contents) link(l scheduler.Link, depths bool, places *placeSet) {
 	r, known := d.records[l.URL.Key()]
 	if !known {
 		places.add(d.add(l))
 		return
 	}
-	r.Depth = min(r.Depth, l.Depth)
+	if depths {
+		r.Depth = min(r.Depth, l.Depth)
+	}
 	r.Aliases = union(r.Aliases, l.Alias)
 	d.records[l.URL.Key()] = r
 }
@@ -305,7 +324,7 @@ func (m *Memory) Lookup(ctx context.Context, k weburl.Key) (scheduler.Record, er
 }
 
 // Forget implements scheduler.Store.
-func (m *Memory) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order) error {
+func (m *Memory) Forget(ctx context.Context, k weburl.Key, o *scheduler.Order) error {
 	d, err := m.lock(ctx)
 	if err != nil {
 		return err
@@ -317,9 +336,7 @@ func (m *Memory) Forget(ctx context.Context, k weburl.Key, order *scheduler.Orde
 	}
 	d.unqueue(k, r)
 	delete(d.records, k)
-	if order != nil {
-		d.outbox[k] = *order
-	}
+	d.send(k, r.Host, false, o)
 	return nil
 }
 
@@ -331,11 +348,13 @@ func (m *Memory) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.K
 	}
 	defer d.mu.Unlock()
 	places, n := newPlaceSet(), 0
+	asked := map[weburl.Key]bool{}
 	for _, k := range keys {
 		old, known := d.records[k]
-		if !known || old.State == scheduler.Waiting {
+		if !known || old.State == scheduler.Waiting || asked[k] {
 			continue
 		}
+		asked[k] = true
 		r := fn(k, clone(old))
 		if r == nil {
 			continue
@@ -344,12 +363,8 @@ func (m *Memory) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.K
 		if p := d.put(k, r.Next); r.Next.State == scheduler.Waiting {
 			places.add(p)
 		}
-		if held, ok := d.outbox[k]; r.CancelHeld && ok && held.Held {
-			delete(d.outbox, k)
-		}
-		if r.Order != nil {
-			d.outbox[k] = *r.Order
-		}
+		d.send(k, old.Host, r.CancelHeld, r.Order)
+		d.note(r.Notes)
 	}
 	return places.list, n, nil
 }
@@ -423,6 +438,24 @@ func (m *Memory) SetValue(ctx context.Context, name string, value []byte) error 
 func (m *Memory) ClosedCleanly() bool { return m.clean }
 
 // HoldHost implements scheduler.Store.
-func (m *Memory) HoldHost(context.Context, weburl.HostKey) (int, error) {
-	return 0, errors.ErrUnsupported
+func (m *Memory) HoldHost(ctx context.Context, h weburl.HostKey) (int, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer d.mu.Unlock()
+	n := 0
+	for k, o := range d.outbox {
+		if o.host != h || o.Held || o.Op != scheduler.OrderDelete {
+			continue
+		}
+		n++
+		o.Held = true
+		d.outbox[k] = o
+		if r, known := d.records[k]; known {
+			r.Indexed, r.Hash = true, [16]byte{}
+			d.records[k] = r
+		}
+	}
+	return n, nil
 }

@@ -32,7 +32,7 @@ func Model(t *testing.T, open Opener) {
 	for i := range uint64(runs) {
 		seed := first + i
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			m := &model{fixture: newFixture(t, open), rand: rand.New(rand.NewPCG(seed, 0)), ref: NewMemory(), now: time.Unix(1e9, 0)}
+			m := &model{fixture: newFixture(t, open), rand: rand.New(rand.NewPCG(seed, 0)), ref: NewMemory(), now: time.Unix(1e9, 0), leases: map[uint64]scheduler.WaitingURL{}}
 			for step := range 200 {
 				m.step()
 				if m.compare(); t.Failed() {
@@ -52,6 +52,8 @@ type model struct {
 	now  time.Time
 	// ticks are nanoseconds that make times differ.
 	ticks time.Duration
+	// leases are URLs as the store under test gave them first, by Seq.
+	leases map[uint64]scheduler.WaitingURL
 	// stale are completions that were made before, of either store.
 	stale []staleCompletion
 }
@@ -72,8 +74,10 @@ func (m *model) step() {
 		m.forgetOne()
 	case n < 94:
 		m.revise()
-	case n < 97:
+	case n < 96:
 		m.setValue()
+	case n < 98:
+		m.holdHost()
 	default:
 		m.reopen()
 		m.must(m.ref.Close())
@@ -136,13 +140,55 @@ func (m *model) completeOne() {
 		return
 	}
 	ref := all[m.rand.IntN(len(all))]
-	tested, err := m.Lookup(m.ctx, ref.Key)
-	m.must(err)
+	tested := m.taken(ref)
 	c := m.outcome(ref)
 	of := staleCompletion{tested: c, ref: c}
 	of.tested.Seq, of.tested.Next.Seq = tested.Seq, tested.Seq
+	if m.rand.IntN(4) > 0 {
+		of.tested.Old, of.tested.AsOf = &tested.Record, tested.AsOf
+	}
+	if m.rand.IntN(2) == 0 {
+		of.tested.Floor = m.floor(of.tested)
+	}
 	m.stale = append(m.stale, of)
 	m.completeBoth("Complete", of)
+}
+
+// taken gives a waiting URL as the store under test gave it once: now, or, like a URL
+// that was in flight for a while, earlier, if it is still the same place.
+func (m *model) taken(ref scheduler.WaitingURL) scheduler.WaitingURL {
+	q, err := m.Queue(m.ctx, placeOf(ref.Record), 0, 1<<20)
+	m.must(err)
+	for _, w := range q {
+		if _, old := m.leases[w.Seq]; !old {
+			m.leases[w.Seq] = w
+		}
+		if w.Key == ref.Key {
+			if m.rand.IntN(2) == 0 {
+				return m.leases[w.Seq]
+			}
+			return w
+		}
+	}
+	m.Fatalf("%s does not wait in the store under test", ref.Record.URL)
+	return ref
+}
+
+// floor is the lowest number in a completion's queue without it, or any lower one.
+func (m *model) floor(c scheduler.Completion) uint64 {
+	q, err := m.Queue(m.ctx, c.Taken, 0, 1<<20)
+	m.must(err)
+	for _, w := range q {
+		if w.Seq != c.Seq {
+			return w.Seq - uint64(m.rand.IntN(2))
+		}
+	}
+	return c.Seq + 1
+}
+
+func (m *model) holdHost() {
+	h := m.link(m.url(), 0).URL.HostKey()
+	m.both("HoldHost", func(s scheduler.Store) (any, error) { return s.HoldHost(m.ctx, h) })
 }
 
 func (m *model) completeBoth(what string, c staleCompletion) {
@@ -166,7 +212,10 @@ func (m *model) outcome(w scheduler.WaitingURL) scheduler.Completion {
 	c.Next.Class = scheduler.Class(m.rand.IntN(6))
 	c.Next.Errors, c.Next.Status = m.rand.IntN(3), 200+m.rand.IntN(3)
 	c.Next.Indexed = m.rand.IntN(2) == 0
-	c.CancelHeld = m.rand.IntN(3) == 0
+	c.CancelHeld, c.Depths = m.rand.IntN(3) == 0, m.rand.IntN(2) == 0
+	if m.rand.IntN(4) == 0 {
+		c.Notes = []scheduler.Note{{Name: fmt.Sprint("name", m.rand.IntN(3)), Value: []byte{byte(m.rand.IntN(256))}}}
+	}
 	if c.Links = m.links(m.rand.IntN(5)); c.Forget {
 		c.Links = nil // whether a page that is forgotten may bring itself back is left open
 	}
@@ -174,7 +223,7 @@ func (m *model) outcome(w scheduler.WaitingURL) scheduler.Completion {
 		c.Order = &scheduler.Order{Op: scheduler.OrderDelete, Held: m.rand.IntN(2) == 0, Body: []byte("{}")}
 	}
 	if m.rand.IntN(2) == 0 {
-		c.Host = &scheduler.HostState{Origin: w.Record.Origin, NextAt: m.now, Errors: m.rand.IntN(5)}
+		c.Host = &scheduler.HostState{Origin: w.Record.Origin, NextAt: m.now, Errors: m.rand.IntN(5), Bad: m.rand.IntN(3)}
 	}
 	return c
 }
@@ -256,6 +305,11 @@ func (m *model) compare() {
 			return nil
 		})
 		return records, err
+	})
+	m.both("places", func(s scheduler.Store) (any, error) {
+		counts := map[scheduler.Place]uint64{}
+		err := s.Places(m.ctx, func(p scheduler.Place, n uint64) error { counts[p] = n; return nil })
+		return counts, err
 	})
 	m.both("queues", func(s scheduler.Store) (any, error) {
 		queues := map[scheduler.Place][]scheduler.Record{}

@@ -30,15 +30,15 @@ func normal(r scheduler.Record) scheduler.Record {
 	r.Seq = 0
 	r.Aliases = append([]string{}, r.Aliases...)
 	slices.Sort(r.Aliases)
-	for _, at := range []*time.Time{&r.NextAt, &r.FirstErrorAt, &r.FetchedAt} {
+	for _, at := range []*time.Time{&r.NextAt, &r.FirstErrorAt, &r.FetchedAt, &r.CheckedAt} {
 		*at = at.UTC()
 	}
 	return r
 }
 
-// union adds alias to a list that does not hold it yet.
+// union adds alias to a list that does not hold it yet and is not full.
 func union(aliases []string, alias string) []string {
-	if alias == "" || slices.Contains(aliases, alias) {
+	if alias == "" || len(aliases) >= scheduler.MaxAliases || slices.Contains(aliases, alias) {
 		return aliases
 	}
 	return append(slices.Clone(aliases), alias)

@@ -128,6 +128,7 @@ func linksKnown(f *fixture) {
 			l.Depth, l.Alias, l.Fifo, l.Root, l.Referrer = depth, fmt.Sprint("http://a.test/alias", i), scheduler.User, true, "http://x.test/"
 			c.Links = append(c.Links, l, l)
 		}
+		c.Depths = true
 		if places := f.complete(c); len(places) != 0 {
 			f.Errorf("places = %v, want none", places)
 		}
@@ -151,7 +152,7 @@ func linksDuplicate(f *fixture) {
 	second := first
 	second.Fifo, second.Depth, second.Alias = scheduler.Follow, 1, "http://a.test/alias"
 	c := completion(page)
-	c.Links = []scheduler.Link{first, second, first}
+	c.Links, c.Depths = []scheduler.Link{first, second, first}, true
 	f.equal("places", f.complete(c), []scheduler.Place{placeOfLink(first)})
 	f.equal("queue", keysOf(f.queue(placeOfLink(first))), keysOfLinks(first))
 	if r := f.lookup(first); r.Depth != 1 || len(r.Aliases) != 1 || r.Fifo != scheduler.Index {
@@ -165,7 +166,7 @@ func linksInFlight(f *fixture) {
 	c := completion(page)
 	said := l
 	said.Depth, said.Alias = 1, "http://a.test/alias"
-	c.Links = []scheduler.Link{said}
+	c.Links, c.Depths = []scheduler.Link{said}, true
 	f.complete(c)
 	c = completion(inFlight)
 	c.Next.Aliases = []string{"http://c.test/"}

@@ -166,7 +166,8 @@ func hostState(f *fixture) {
 	h, err = f.Host(f.ctx, weburl.HostKey{1})
 	f.must(err)
 	f.equal("unknown host", h, scheduler.HostState{})
-	want := scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1e9, 123456789), Backoff: 3 * time.Second, Errors: 4}
+	want := scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1e9, 123456789), Backoff: 3 * time.Second, Errors: 4,
+		Delay: 20 * time.Second, Bad: 7, BadPlace: "http://a.test/login"}
 	c := completion(w)
 	c.Host = &want
 	f.complete(c)
@@ -194,6 +195,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		FetchedAt: time.Unix(1e9, 3), ETag: `W/"x"`, LastModified: "lm", Date: "d", Interval: 36 * time.Hour,
 		Indexed: true, Hash: [16]byte{1, 15: 2}, PushedSource: "web", RedirectTo: "http://to.test/", DuplicateOf: "http://dup.test/",
 		RulesVersion: 1<<63 + 5, HostSpelling: "A.test",
+		CheckedAt: time.Unix(1e9, 4), History: scheduler.History{Checks: 9, Changes: 4, Quiet: time.Hour, Busy: time.Minute},
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {

@@ -1,0 +1,357 @@
+package badgerstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// batch is a transaction: what some writes change, and who waits for it.
+type batch struct {
+	edits
+	no       uint64   // its commit number
+	counters counters // after it
+	orders   bool     // there are new waiting orders
+	acks     []*write // answered when it is durable
+	done     chan struct{}
+	err      error // valid after done
+}
+
+// group is what the committer works on: the batch in the making, and the one before
+// it that the writer has. What a write changes is a step of the batch; a write that
+// fails is taken back, and a batch with no room for a step is handed over without it.
+type group struct {
+	s *Store
+	// snap is what is stored without ahead; nil: not opened.
+	snap *badger.Txn
+	// maxSize and maxCount are Badger's limits of a transaction.
+	maxSize, maxCount int64
+
+	batch *batch // in the making
+	ahead *batch // handed to the writer and not settled; nil: none
+	spare *batch
+
+	sent, stepCount, nextCount counters // after ahead, after the batch, after the step
+	stepOrders                 bool     // the step has new waiting orders
+
+	seenHosts generations[weburl.HostKey, struct{}] // stored ones
+	places    generations[scheduler.Place, queueState]
+	scratch   []byte // for encoding
+}
+
+func newGroup(s *Store) *group {
+	c := *s.committed.Load()
+	g := &group{
+		s: s, maxSize: s.db.MaxBatchSize() * 9 / 10, maxCount: s.db.MaxBatchCount() * 9 / 10,
+		batch: newBatch(s.long), spare: newBatch(s.long),
+		sent: c, stepCount: c, nextCount: c,
+	}
+	g.batch.no = s.commits.Load() + 1
+	return g
+}
+
+func newBatch(long int64) *batch {
+	return &batch{edits: newEdits(long)}
+}
+
+// changed gives a value that the write, those before it or ahead changed.
+func (g *group) changed(key []byte) (value []byte, ok bool) {
+	if value, ok = g.batch.find(key); ok || g.ahead == nil {
+		return value, ok
+	}
+	return g.ahead.find(key)
+}
+
+// stored is the snapshot of what is committed but for ahead.
+func (g *group) stored() *badger.Txn {
+	if g.snap == nil { // then nothing is ahead, or it would wait for that
+		g.snap = g.s.db.NewTransaction(false)
+	}
+	return g.snap
+}
+
+// get reads a value as this write must see it, nil if there is none. It is not to be
+// changed and valid during this write.
+func (g *group) get(key []byte) ([]byte, error) {
+	if v, ok := g.changed(key); ok {
+		return v, nil
+	}
+	v, err := read(g.stored(), bytes.Clone(key))
+	if err != nil {
+		return nil, g.s.damaged(fmt.Sprintf("key %x", key), err)
+	}
+	return v, nil
+}
+
+func (g *group) set(key, value []byte) { g.batch.set(key, value) }
+func (g *group) remove(key []byte)     { g.batch.set(key, nil) }
+
+// setRecord stores a URL's record.
+func (g *group) setRecord(k weburl.Key, rec *scheduler.Record) {
+	g.scratch = appendRecord(g.scratch[:0], rec)
+	if len(g.scratch) >= byReference {
+		g.set(urlKey(k), bytes.Clone(g.scratch))
+		return
+	}
+	g.set(urlKey(k), g.scratch)
+}
+
+// take applies a write to the batch. A write that fails is answered at once.
+func (g *group) take(w *write) {
+	err := w.ctx.Err()
+	if err == nil {
+		err = g.s.failed
+	}
+	if err == nil && w.alone {
+		err = g.barrier()
+	}
+	if err == nil {
+		err = w.apply(g)
+	}
+	if err == nil {
+		err = g.endStep()
+	}
+	if err != nil {
+		g.dropStep()
+		w.done <- err
+		return
+	}
+	g.batch.acks = append(g.batch.acks, w)
+	if w.alone {
+		_ = g.barrier() // its caller gets the error
+	}
+}
+
+// barrier has everything so far committed.
+func (g *group) barrier() error {
+	if err := g.commit(); err != nil {
+		return err
+	}
+	return g.settle()
+}
+
+// seal lets a large write be committed up to here. What is sealed must be right
+// even if the rest never happens.
+func (g *group) seal() error {
+	b := g.batch
+	if b.size < g.maxSize/4 && b.count < g.maxCount/4 && b.bytes < groupBytes/4 {
+		return nil
+	}
+	return g.endStep()
+}
+
+// endStep lets the step join the batch, or the next one if this one is full.
+func (g *group) endStep() error {
+	b := g.batch
+	if b.size >= g.maxSize || b.count >= g.maxCount || b.bytes > groupBytes {
+		if b.mark > 0 {
+			step := slices.Clone(b.takeBack())
+			if err := g.commit(); err != nil {
+				return err
+			}
+			b = g.batch // the arena of the other one is in use until it is settled
+			for i := range step {
+				b.set(step[i].key, step[i].value)
+			}
+		}
+	}
+	b.keepStep()
+	b.orders = b.orders || g.stepOrders
+	g.stepOrders = false
+	g.stepCount = g.nextCount
+	return nil
+}
+
+// dropStep takes back what a failed write changed.
+func (g *group) dropStep() {
+	g.batch.takeBack()
+	g.nextCount, g.stepOrders = g.stepCount, false
+}
+
+// commit hands the batch, without the step, to the writer when that is done with the
+// one before, and begins another.
+func (g *group) commit() error {
+	b := g.batch
+	if len(b.list) == 0 && len(b.acks) == 0 {
+		return nil
+	}
+	err := g.settle()
+	if err == nil && len(b.list) > 0 {
+		g.s.reach(atGathered)
+		err = g.s.room()
+	}
+	switch {
+	case err != nil:
+		g.fail(err)
+		return err
+	case len(b.list) == 0:
+		b.answer(nil)
+		b.reset()
+		return nil
+	}
+	b.set(countersKey(), g.stepCount.encode())
+	b.keepStep()
+	b.counters, g.sent = g.stepCount, g.stepCount
+	b.done = make(chan struct{})
+	g.closeSnapshot()
+	g.snap = g.s.db.NewTransaction(false) // later it would wait for the batch
+	g.ahead, g.batch, g.spare = b, g.spare, nil
+	g.batch.no = b.no + 1
+	g.s.batches <- b
+	return nil
+}
+
+// fail answers the batch's writes with an error; nothing of it happens.
+func (g *group) fail(err error) {
+	g.batch.answer(err)
+	g.batch.reset()
+	g.stepCount, g.nextCount, g.stepOrders = g.sent, g.sent, false
+	g.s.dueFloor = 0
+}
+
+// settle waits until the writer is done with ahead, and takes over what that means.
+func (g *group) settle() error {
+	b := g.ahead
+	if b == nil {
+		return g.s.failed
+	}
+	<-b.done
+	g.ahead = nil
+	g.closeSnapshot()
+	if b.err != nil {
+		g.s.failed = b.err
+	} else {
+		g.learn(b)
+	}
+	b.reset()
+	g.spare = b
+	return g.s.failed
+}
+
+// learn keeps in memory what a durable batch has stored.
+func (g *group) learn(b *batch) {
+	_ = b.each(func(e *edit) error {
+		switch e.key[0] {
+		case kindURL:
+			g.s.known.apply(weburl.Key(e.key[1:]), e.value != nil)
+		case kindPlace:
+			if q, err := decodeQueueState(e.value); err == nil {
+				g.places.put(splitPlaceKey(e.key), q)
+			}
+		case kindOrigin:
+			g.seenHosts.put(weburl.HostKey(e.key[1:]), struct{}{})
+		}
+		return nil
+	})
+	g.s.known.mark = b.counters.removals
+	g.s.saveWhenDue()
+}
+
+func (g *group) closeSnapshot() {
+	if g.snap != nil {
+		g.snap.Discard()
+		g.snap = nil
+	}
+}
+
+// settled is ready when the writer is done with ahead; nil if nothing is ahead.
+func (g *group) settled() <-chan struct{} {
+	if g.ahead == nil {
+		return nil
+	}
+	return g.ahead.done
+}
+
+// writeBatches is the writer: it makes batches durable, in order, and answers.
+func (s *Store) writeBatches() {
+	for b := range s.batches {
+		begin := time.Now()
+		b.err = s.writeBatch(b)
+		s.timing.add(time.Since(begin), len(b.acks))
+		if b.err == nil {
+			c := b.counters
+			s.committed.Store(&c)
+			s.commits.Store(b.no)
+			s.signal(b.orders)
+		}
+		// Last, so that who is answered finds its write in the counters, too.
+		b.answer(b.err)
+		if b.err == nil {
+			s.reach(atAnswered)
+		}
+		close(b.done)
+	}
+}
+
+func (s *Store) writeBatch(b *batch) error {
+	txn := s.db.NewTransaction(true)
+	defer txn.Discard()
+	err := b.each(func(e *edit) error {
+		if e.value == nil {
+			return txn.Delete(e.key)
+		}
+		return txn.Set(e.key, e.value)
+	})
+	if err == nil {
+		s.reach(atBeforeCommit)
+		err = txn.Commit()
+	}
+	if err == nil {
+		s.reach(atCommitted)
+		return nil
+	}
+	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
+		return fmt.Errorf("store %s: %w: a write failed, free some space and open the store again: %w", s.dir, scheduler.ErrFull, err)
+	}
+	return fmt.Errorf("store %s: a write failed, open the store again: %w", s.dir, err)
+}
+
+func (b *batch) answer(err error) {
+	for _, w := range b.acks {
+		w.done <- err
+	}
+}
+
+func (b *batch) reset() {
+	clear(b.acks)
+	b.acks = b.acks[:0]
+	b.edits.clear()
+	b.orders, b.err = false, nil
+}
+
+// generations is a map of bounded size: of what was not asked for in a long time it
+// forgets about half.
+type generations[K comparable, V any] struct{ young, old map[K]V }
+
+// generationSize is how many entries a generation has.
+const generationSize = 1 << 15
+
+func (m *generations[K, V]) find(k K) (V, bool) {
+	if v, ok := m.young[k]; ok {
+		return v, true
+	}
+	v, ok := m.old[k]
+	if ok {
+		m.put(k, v)
+	}
+	return v, ok
+}
+
+func (m *generations[K, V]) put(k K, v V) {
+	if len(m.young) >= generationSize {
+		m.old, m.young = m.young, nil
+	}
+	if m.young == nil {
+		m.young = make(map[K]V)
+	}
+	m.young[k] = v
+}

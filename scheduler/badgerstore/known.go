@@ -1,0 +1,148 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Which URLs are known is kept in memory too, as fingerprints, because most links of a
+// page are known and a read for each would be most of the work. The set may lack keys
+// that are known: "unknown" is confirmed by a read, and the set learns of it. It never
+// holds one that is not, but for the fingerprints' own chance, so:
+//
+//   - A key enters it when the batch that made it known is durable.
+//   - A removal (scheduler.Store.Forget, Completion.Forget) leaves a note in the batch,
+//     under a number that rises. The set's file, see save.go, says up to which number
+//     it lacks what was removed; the notes above are applied to what is read from it.
+//     They are dropped when a newer file is safe.
+//   - A file whose number the store does not name is of another state of the store (it
+//     was restored from a backup, say) and is not used, nor is one whose writer did not
+//     sync what it committed if it was not closed: then the set is made anew from all keys.
+//
+// It is read, or made, in the background. Until then each link costs a read.
+
+// known is the set and what is owned by the committer of it.
+type known struct {
+	set     atomic.Pointer[fingerprints.Set] // nil until it is loaded
+	mark    uint64                           // removals up to this number are applied
+	changes int                              // since the last file
+	saving  bool
+}
+
+// apply makes the set follow a durable change.
+func (n *known) apply(k weburl.Key, isKnown bool) {
+	set := n.set.Load()
+	if set == nil {
+		return
+	}
+	if isKnown {
+		if set.Add(k) {
+			n.changes++
+		}
+		return
+	}
+	set.Remove(k)
+	n.changes++
+}
+
+// known tells whether a URL is known, as this write must see it.
+func (g *group) known(k weburl.Key) (bool, error) {
+	key := urlKey(k)
+	if v, ok := g.changed(key); ok {
+		return v != nil, nil
+	}
+	set := g.s.known.set.Load()
+	if set != nil && set.Has(k) {
+		return true, nil
+	}
+	switch _, err := g.stored().Get(key); {
+	case errors.Is(err, badger.ErrKeyNotFound):
+		return false, nil
+	case err != nil:
+		return false, g.s.damaged("URL "+k.String(), err)
+	}
+	if set != nil {
+		set.Add(k)
+	}
+	return true, nil
+}
+
+// forget removes a URL's record, which stands nowhere any more.
+func (g *group) forget(k weburl.Key) {
+	g.remove(urlKey(k))
+	g.nextCount.removals++
+	g.set(removalKey(g.nextCount.removals, k), []byte{})
+}
+
+// loaded is a set that was read or made in the background, without what was removed
+// up to mark.
+type loaded struct {
+	set  *fingerprints.Set
+	mark uint64
+}
+
+// loadKnown gives the committer the set, from the file or, if that will not do, from the keys.
+func (s *Store) loadKnown() {
+	l, err := s.readKnown()
+	if err != nil {
+		s.log.Warn("the fingerprints of known URLs are made anew; until then each link costs a read", "reason", err)
+		l, err = s.gatherKnown()
+	}
+	switch {
+	case err == nil:
+		s.loaded <- l
+	case !errors.Is(err, scheduler.ErrClosed):
+		s.log.Error("the fingerprints of known URLs cannot be made; each link costs a read", "error", err)
+	}
+}
+
+// gatherKnown makes the set from the keys of all records.
+func (s *Store) gatherKnown() (loaded, error) {
+	c := s.committed.Load() // before the snapshot: what is removed later is applied again
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	l := loaded{set: fingerprints.New(int(c.known)), mark: c.removals}
+	err := s.walk(context.Background(), txn, []byte{kindURL}, []byte{kindURL}, false, func(item *badger.Item) error {
+		if len(item.Key()) != urlKeyLen {
+			return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+		}
+		l.set.Add(weburl.Key(item.Key()[1:]))
+		return nil
+	})
+	return l, err
+}
+
+// applyRemovals takes out of the set what was removed after its mark.
+func (s *Store) applyRemovals(txn *badger.Txn, l *loaded) error {
+	return s.walk(context.Background(), txn, []byte{kindRemoval}, removalSeek(l.mark+1), false, func(item *badger.Item) error {
+		if len(item.Key()) != removalKeyLen {
+			return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+		}
+		var k weburl.Key
+		l.mark, k = splitRemovalKey(item.Key())
+		l.set.Remove(k)
+		return nil
+	})
+}
+
+// adopt takes over a set that was loaded. What was removed meanwhile is in the notes.
+func (g *group) adopt(l loaded) {
+	if g.barrier() != nil {
+		return // the store has failed
+	}
+	if err := g.s.applyRemovals(g.stored(), &l); err != nil {
+		g.s.log.Error("the fingerprints of known URLs are not used; each link costs a read", "error", err)
+		return
+	}
+	n := &g.s.known
+	n.mark = g.sent.removals
+	n.set.Store(l.set)
+}

@@ -1,0 +1,151 @@
+package badgerstore
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// queueState is what is kept of a queue that is not empty, so that nobody has to walk
+// over it, nor over what was removed from its beginning.
+type queueState struct {
+	count uint64 // URLs that wait
+	floor uint64 // none has a lower number
+}
+
+func (q queueState) append(b []byte) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(append(b, recordVersion), q.count), q.floor)
+}
+
+// decodeQueueState reads a queue's state; that of no value is zero.
+func decodeQueueState(b []byte) (queueState, error) {
+	if b == nil {
+		return queueState{}, nil
+	}
+	r := newReader(b)
+	q := queueState{count: r.uvarint(), floor: r.uvarint()}
+	if r.err == nil && q.count == 0 {
+		r.fail(fmt.Errorf("a queue of no URLs"))
+	}
+	return q, r.end()
+}
+
+// queueState reads a queue's state as this write must see it.
+func (g *group) queueState(p scheduler.Place) (queueState, error) {
+	key := placeKey(p)
+	v, ok := g.changed(key)
+	if !ok {
+		if q, ok := g.places.find(p); ok {
+			return q, nil
+		}
+		var err error
+		if v, err = g.get(key); err != nil {
+			return queueState{}, err
+		}
+	}
+	q, err := decodeQueueState(v)
+	if err != nil {
+		return q, g.s.damaged(fmt.Sprintf("queue %x", key), err)
+	}
+	if !ok {
+		g.places.put(p, q)
+	}
+	return q, nil
+}
+
+func (g *group) setQueueState(p scheduler.Place, q queueState) {
+	if q.count == 0 {
+		g.remove(placeKey(p))
+		return
+	}
+	g.scratch = q.append(g.scratch[:0])
+	g.set(placeKey(p), g.scratch)
+}
+
+// enqueue counts a URL that was put into a queue under a new number.
+func (g *group) enqueue(p scheduler.Place, seq uint64) error {
+	q, err := g.queueState(p)
+	if err != nil {
+		return err
+	}
+	if q.count == 0 {
+		q.floor = seq
+	}
+	q.count++
+	g.setQueueState(p, q)
+	return nil
+}
+
+// dequeue counts a URL that was taken out of a queue.
+func (g *group) dequeue(p scheduler.Place, seq uint64) error {
+	q, err := g.queueState(p)
+	if err != nil {
+		return err
+	}
+	if q.count == 0 {
+		return g.s.damaged(fmt.Sprintf("queue %x", placeKey(p)), fmt.Errorf("number %d waits in it, but it is empty", seq))
+	}
+	q.count--
+	if seq == q.floor {
+		q.floor++
+	}
+	g.setQueueState(p, q)
+	return nil
+}
+
+// raise takes the caller's word that nothing waits in a queue below a number.
+func (g *group) raise(p scheduler.Place, floor uint64) error {
+	q, err := g.queueState(p)
+	if err != nil || q.count == 0 || floor <= q.floor {
+		return err
+	}
+	q.floor = min(floor, g.nextCount.seq+1)
+	g.setQueueState(p, q)
+	return nil
+}
+
+// Places implements scheduler.Store. It reads one small key for each place.
+func (s *Store) Places(ctx context.Context, fn func(scheduler.Place, uint64) error) error {
+	return s.view(ctx, func(txn *badger.Txn) error {
+		return s.walk(ctx, txn, []byte{kindPlace}, []byte{kindPlace}, false, func(item *badger.Item) error {
+			p, q, err := s.placeOf(item)
+			if err != nil {
+				return err
+			}
+			return fn(p, q.count)
+		})
+	})
+}
+
+// placeOf reads a queue's state.
+func (s *Store) placeOf(item *badger.Item) (p scheduler.Place, q queueState, err error) {
+	if err = errLength; len(item.Key()) == placeKeyLen {
+		p = splitPlaceKey(item.Key())
+		err = item.Value(func(v []byte) error {
+			q, err = decodeQueueState(v)
+			return err
+		})
+	}
+	if err != nil {
+		return p, q, s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+	}
+	return p, q, nil
+}
+
+// placeState reads a queue's state of a snapshot.
+func (s *Store) placeState(txn *badger.Txn, p scheduler.Place) (queueState, error) {
+	key := placeKey(p)
+	v, err := read(txn, key)
+	var q queueState
+	if err == nil {
+		q, err = decodeQueueState(v)
+	}
+	if err != nil {
+		return q, s.damaged(fmt.Sprintf("queue %x", key), err)
+	}
+	return q, nil
+}

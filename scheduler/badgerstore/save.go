@@ -1,0 +1,234 @@
+package badgerstore
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
+)
+
+// The file of fingerprints stands beside Badger's: its number (8 bytes), then what
+// fingerprints.Set.Save writes. Numbers are drawn by lot.
+const (
+	knownFile    = "fingerprints"
+	knownFileNew = knownFile + ".new" // not complete yet
+)
+
+// When a file is written while the store is open: after so many changes, and after an
+// eighth of the set has changed.
+const saveAfter = 100_000
+
+// savedFile names the file that belongs to the store's state. It is stored before the
+// file gets its name, so both the new one and the one before may be found.
+type savedFile struct {
+	number, before uint64
+	synced         bool // its writer synced commits
+}
+
+func (f savedFile) encode() []byte {
+	b := binary.BigEndian.AppendUint64([]byte{recordVersion, 0}, f.number)
+	if f.synced {
+		b[1] = 1
+	}
+	return binary.BigEndian.AppendUint64(b, f.before)
+}
+
+func decodeSavedFile(b []byte) (savedFile, error) {
+	r := newReader(b)
+	f := savedFile{synced: r.enum("durability", 2) == 1}
+	if n := r.bytes(16); n != nil {
+		f.number, f.before = binary.BigEndian.Uint64(n), binary.BigEndian.Uint64(n[8:])
+	}
+	return f, r.end()
+}
+
+// savedFile reads which file belongs to a snapshot; the zero one if none was written.
+func (s *Store) savedFile(txn *badger.Txn) (savedFile, error) {
+	v, err := read(txn, savedKey())
+	if err != nil || v == nil {
+		return savedFile{}, err
+	}
+	return decodeSavedFile(v)
+}
+
+// readKnown reads the file of fingerprints.
+func (s *Store) readKnown() (loaded, error) {
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	saved, err := s.savedFile(txn)
+	if err != nil {
+		return loaded{}, err
+	}
+	if !s.clean && !saved.synced {
+		return loaded{}, errors.New("the last process was killed and had not synced what it wrote")
+	}
+	l, number, err := s.loadFile(saved)
+	if err != nil {
+		return loaded{}, err
+	}
+	s.fileNumber = number
+	return l, s.applyRemovals(txn, &l)
+}
+
+// loadFile reads the file if it is one that belongs to the store's state.
+func (s *Store) loadFile(saved savedFile) (loaded, uint64, error) {
+	f, err := os.Open(filepath.Join(s.dir, knownFile))
+	if err != nil {
+		return loaded{}, 0, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	r := bufio.NewReaderSize(untilClosed{s, f}, 1<<20)
+	var number uint64
+	if err := binary.Read(r, binary.BigEndian, &number); err != nil {
+		return loaded{}, 0, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	if number == 0 || number != saved.number && number != saved.before {
+		return loaded{}, 0, fmt.Errorf("%s belongs to another state of the store", f.Name())
+	}
+	set, mark, err := fingerprints.Load(r)
+	if err != nil {
+		return loaded{}, 0, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return loaded{set: set, mark: mark}, number, nil
+}
+
+// untilClosed is a file whose reading or writing ends with the store.
+type untilClosed struct {
+	s *Store
+	f *os.File
+}
+
+func (u untilClosed) Read(b []byte) (int, error) {
+	if err := u.s.ended(context.Background()); err != nil {
+		return 0, err
+	}
+	return u.f.Read(b)
+}
+
+// saveWhenDue begins to write the file in the background if enough has changed.
+func (s *Store) saveWhenDue() {
+	n := &s.known
+	set := n.set.Load()
+	if set == nil || n.saving || n.changes < max(s.saveAfter, set.Len()/8) {
+		return
+	}
+	n.saving, n.changes = true, 0
+	mark := n.mark
+	s.background.Go(func() {
+		err := s.saveKnown(set, mark, s.submit)
+		if err != nil && s.ended(context.Background()) == nil {
+			s.log.Warn("the fingerprints of known URLs are not saved; a later attempt follows", "error", err)
+		}
+		s.submit(&write{apply: func(*group) error { n.saving = false; return nil }})
+	})
+}
+
+// saveLast writes the file when the store is closed, if anything has changed.
+func (g *group) saveLast() {
+	g.s.background.Wait() // it may be at the same file
+	n := &g.s.known
+	set := n.set.Load()
+	if g.barrier() != nil || set == nil || n.changes == 0 && (g.s.fileNumber != 0 || set.Len() == 0) {
+		return
+	}
+	err := g.s.saveKnown(set, n.mark, func(w *write) error {
+		w.ctx, w.done = context.Background(), make(chan error, 1)
+		g.take(w)
+		_ = g.barrier() // w gets the error
+		return <-w.done
+	})
+	if err != nil {
+		g.s.log.Warn("the fingerprints of known URLs are not saved; what has changed costs reads after the next start", "error", err)
+	}
+}
+
+// submit is do for the store's own goroutines.
+func (s *Store) submit(w *write) error {
+	w.ctx, w.done = context.Background(), make(chan error, 1)
+	select {
+	case s.writes <- w:
+	case <-s.quit:
+		return s.ended(w.ctx)
+	}
+	select {
+	case err := <-w.done:
+		return err
+	case <-s.quit:
+		return s.ended(w.ctx)
+	}
+}
+
+// saveKnown writes the set, which lacks what was removed up to mark, to its file and
+// then drops the notes up to there. A process that dies in between leaves a file that
+// is as good as before, or better. commit stores a change; it must be durable when it returns.
+func (s *Store) saveKnown(set *fingerprints.Set, mark uint64, commit func(*write) error) error {
+	saved := savedFile{number: rand.Uint64() | 1, before: s.fileNumber, synced: s.sync}
+	if err := s.writeKnown(set, mark, saved.number); err != nil {
+		return err
+	}
+	s.reach(atSnapshotWritten)
+	if err := commit(&write{apply: func(g *group) error { g.set(savedKey(), saved.encode()); return nil }}); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(s.dir, knownFileNew), filepath.Join(s.dir, knownFile)); err != nil {
+		return err
+	}
+	s.fileNumber = saved.number
+	if err := syncDir(s.dir); err != nil {
+		return err
+	}
+	s.reach(atSnapshotRenamed)
+	return commit(&write{alone: true, apply: func(g *group) error { return g.dropRemovals(mark) }})
+}
+
+func (s *Store) writeKnown(set *fingerprints.Set, mark, number uint64) (err error) {
+	f, err := os.Create(filepath.Join(s.dir, knownFileNew))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriterSize(f, 1<<20)
+	if err := binary.Write(w, binary.BigEndian, number); err != nil {
+		return err
+	}
+	if err := set.Save(w, mark); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// dropRemovals removes the notes up to a number.
+func (g *group) dropRemovals(mark uint64) error {
+	txn := g.s.db.NewTransaction(false)
+	defer txn.Discard()
+	return g.s.walk(context.Background(), txn, []byte{kindRemoval}, []byte{kindRemoval}, false, func(item *badger.Item) error {
+		if len(item.Key()) != removalKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+		}
+		if n, _ := splitRemovalKey(item.Key()); n > mark {
+			return errEnough
+		}
+		g.remove(item.Key())
+		return g.seal()
+	})
+}
+
+func syncDir(dir string) (err error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Sync()
+}

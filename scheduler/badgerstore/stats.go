@@ -1,0 +1,99 @@
+package badgerstore
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Stats tell how the store is doing.
+type Stats struct {
+	Batches uint64 // commits since it was opened
+	Writes  uint64 // of callers, in them
+	Waiting int    // writes that wait for the committer now
+	// LastCommit and LongestCommit are how long Badger took for the last commit and
+	// for the longest of the last minute or so.
+	LastCommit, LongestCommit time.Duration
+	// TableBytes, LogBytes and ValueBytes are the disk space of tables, memtable logs
+	// and the value log.
+	TableBytes, LogBytes, ValueBytes int64
+	// Fingerprints is how many URLs are known without a read, FingerprintBytes the
+	// memory that this takes. Loading says that they are still being read.
+	Fingerprints     int
+	FingerprintBytes int64
+	Loading          bool
+}
+
+// Stats measures. It lists the directory.
+func (s *Store) Stats() (Stats, error) {
+	st := s.timing.stats()
+	st.Waiting = len(s.writes)
+	if set := s.known.set.Load(); set != nil {
+		st.Fingerprints, st.FingerprintBytes = set.Len(), set.Bytes()
+	} else {
+		st.Loading = !s.readOnly
+	}
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return st, s.words(err)
+	}
+	for _, f := range files {
+		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes}[filepath.Ext(f.Name())]
+		if sum == nil {
+			continue
+		}
+		if info, err := f.Info(); err == nil {
+			*sum += allocated(info)
+		} // else it was removed meanwhile
+	}
+	return st, nil
+}
+
+// allocated is the disk space of a file: Badger makes large ones that are mostly holes.
+func allocated(info fs.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Blocks * 512
+	}
+	return info.Size()
+}
+
+// timing measures commits.
+type timing struct {
+	mu              sync.Mutex
+	batches, writes uint64
+	last            time.Duration
+	longest         [2]time.Duration // of this half minute and the one before
+	begun           time.Time        // of this half minute
+}
+
+const timingWindow = 30 * time.Second
+
+func (t *timing) add(d time.Duration, writes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.turn()
+	t.batches++
+	t.writes += uint64(writes)
+	t.last = d
+	t.longest[0] = max(t.longest[0], d)
+}
+
+// turn forgets what is too long ago.
+func (t *timing) turn() {
+	switch now := time.Now(); {
+	case now.Sub(t.begun) >= 2*timingWindow:
+		t.longest, t.begun = [2]time.Duration{}, now
+	case now.Sub(t.begun) >= timingWindow:
+		t.longest, t.begun = [2]time.Duration{0, t.longest[0]}, now
+	}
+}
+
+func (t *timing) stats() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.turn()
+	return Stats{Batches: t.batches, Writes: t.writes, LastCommit: t.last, LongestCommit: max(t.longest[0], t.longest[1])}
+}

@@ -1,0 +1,33 @@
+package badgerstore
+
+import (
+	"encoding/binary"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// touchSlots is how many numbers touched has: 8 MiB of them.
+const touchSlots = 1 << 20
+
+// touched tells in which batch a URL's stored record was last changed or removed, at
+// the latest: URLs whose keys fall into the same slot share a number, so that it is
+// sometimes too high, which costs a read, and never too low. New records do not count.
+type touched struct {
+	first uint64 // the number that the store was opened with: what is older is not known
+	slots []uint64
+}
+
+func newTouched(first uint64) touched {
+	return touched{first: first, slots: make([]uint64, touchSlots)}
+}
+
+func touchSlot(k weburl.Key) uint32 { return binary.LittleEndian.Uint32(k[8:]) % touchSlots }
+
+// touch notes that the batch in the making changes the record of k.
+func (g *group) touch(k weburl.Key) { g.s.touched.slots[touchSlot(k)] = g.batch.no }
+
+// unchanged says that the record of k is as it was in a snapshot that was opened when
+// the batch asOf was durable.
+func (g *group) unchanged(k weburl.Key, asOf uint64) bool {
+	return asOf >= g.s.touched.first && g.s.touched.slots[touchSlot(k)] <= asOf
+}

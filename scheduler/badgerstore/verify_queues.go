@@ -1,0 +1,121 @@
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// queueWalk is the queue that the walk over the queues' entries is in.
+type queueWalk struct {
+	at    scheduler.Place
+	count uint64
+	first uint64 // lowest number
+}
+
+// enterQueue counts an entry of a queue; entries come queue by queue, lowest number first.
+func (v *verification) enterQueue(p scheduler.Place, seq uint64) error {
+	if v.queue.count > 0 && v.queue.at != p {
+		if err := v.endQueue(); err != nil {
+			return err
+		}
+	}
+	if v.queue.count == 0 {
+		v.queue = queueWalk{at: p, first: seq}
+	}
+	v.queue.count++
+	return nil
+}
+
+// endQueue compares the queue with its state.
+func (v *verification) endQueue() error {
+	w := v.queue
+	v.queue = queueWalk{}
+	if w.count == 0 {
+		return nil
+	}
+	q, err := v.s.placeState(v.txn, w.at)
+	switch {
+	case err != nil:
+		return err
+	case q.count != w.count:
+		v.fault("", "state of source %d of host %x says that %d URLs wait, but there are %d", w.at.Source, w.at.Host, q.count, w.count)
+	case q.floor > w.first:
+		v.fault("", "state of source %d of host %x says that none waits below %d, but number %d does", w.at.Source, w.at.Host, q.floor, w.first)
+	}
+	return nil
+}
+
+// place checks that a state is that of a queue.
+func (v *verification) place(item *badger.Item) error {
+	p, _, err := v.s.placeOf(item)
+	if err != nil {
+		return err
+	}
+	it := v.txn.NewIterator(badger.IteratorOptions{Prefix: placePrefix(p.Source, p.Host)})
+	defer it.Close()
+	if it.Rewind(); !it.Valid() {
+		v.fault("", "source %d of host %x has a state, but nothing waits there", p.Source, p.Host)
+	}
+	return nil
+}
+
+// removal checks a note of a removed URL.
+func (v *verification) removal(item *badger.Item) error {
+	if len(item.Key()) != removalKeyLen {
+		return errLength
+	}
+	n, k := splitRemovalKey(item.Key())
+	if n > v.now().removals {
+		v.fault("", "note of removal %d is above the number of removals, %d", n, v.now().removals)
+	}
+	if v.set == nil || !v.set.Has(k) {
+		return nil
+	}
+	if _, err := v.txn.Get(urlKey(k)); errors.Is(err, badger.ErrKeyNotFound) {
+		v.fault("", "URL with key %s was removed, but its fingerprint says that it is known", k)
+	}
+	return nil
+}
+
+// openSet reads the fingerprints as the next process would, if the file is that of the
+// snapshot; without one there is nothing that could be wrong.
+func (v *verification) openSet() error {
+	saved, err := v.s.savedFile(v.txn)
+	if err != nil {
+		return fmt.Errorf("name of the fingerprints' file: %w", err)
+	}
+	l, number, err := v.s.loadFile(saved)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && number != saved.number {
+		return nil
+	}
+	if err != nil {
+		v.s.log.Info("the file of fingerprints is of no use", "reason", err)
+		return nil
+	}
+	v.set = l.set
+	return v.s.applyRemovals(v.txn, &l)
+}
+
+// fingerprint counts the known URLs that the set holds.
+func (v *verification) fingerprint(k weburl.Key) {
+	if v.set != nil && v.set.Has(k) {
+		v.hits++
+	}
+}
+
+// fingerprints says if the set holds more than what is known.
+func (v *verification) fingerprints() {
+	if v.set == nil {
+		return
+	}
+	if extra := v.set.Len() - v.hits; extra > 0 {
+		v.fault("", "%d of %d fingerprints are of no known URL: links to them would be lost; remove the file %s, it is made anew",
+			extra, v.set.Len(), knownFile)
+	}
+}
