@@ -1,6 +1,145 @@
 package scheduler
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
-// Address binds the lease's host to an address.
-func (f *Frontier) Address(*Lease, netip.Addr) bool { return true }
+// address is what hosts share that have one address: one request at a time, and
+// the pause after it. A host bound to it is picked only when it has the turn,
+// which goes round among those that could be visited otherwise.
+type address struct {
+	addr    netip.Addr
+	gate    int64 // no request before
+	turn    *host // may be visited or is, nil if none wants to be
+	waiting []*host
+	bound   int // hosts
+}
+
+// Address binds the lease's host to an address, where Settings.PerAddress asks for
+// that; it is to be called before each request of a lease, with the address that
+// will be asked. False says that another host of the address is being visited or
+// that the address must rest: the lease was given back then. Who has which address
+// is forgotten with the host's work and with the process.
+func (f *Frontier) Address(l *Lease, addr netip.Addr) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l.ended || !f.set.PerAddress {
+		return !l.ended
+	}
+	h := l.queue.host
+	a := f.bind(h, addr.Unmap())
+	if a.turn == nil && f.now() >= a.gate {
+		a.turn = h
+	}
+	if a.turn == h && f.now() >= a.gate {
+		return true
+	}
+	f.putBack(l)
+	return false
+}
+
+// bind gives the entry of an address and has the host belong to it alone.
+func (f *Frontier) bind(h *host, addr netip.Addr) *address {
+	if a := h.live.address; a != nil && a.addr == addr {
+		return a
+	}
+	f.unbind(h)
+	a := f.addresses[addr]
+	if a == nil {
+		a = &address{addr: addr}
+		f.addresses[addr] = a
+	}
+	a.bound++
+	h.live.address = a
+	return a
+}
+
+// unbind makes a host independent of its address, which is forgotten with its
+// last host: no gate of it is closed for longer than that one's.
+func (f *Frontier) unbind(h *host) {
+	a := h.live.address
+	if a == nil {
+		return
+	}
+	f.leaveTurn(h)
+	h.live.address = nil
+	if a.bound--; a.bound == 0 {
+		delete(f.addresses, a.addr)
+	}
+}
+
+// bound says whether a host must be kept for the sake of its address; one that
+// need not be is unbound.
+func (f *Frontier) bound(h *host) bool {
+	if h.live.address == nil {
+		return false
+	}
+	if h.stand != nowhere {
+		return true
+	}
+	f.unbind(h)
+	return false
+}
+
+// awaitsTurn says whether a host, which could be visited otherwise, must wait for
+// another of its address. One that gets the turn rests with the address.
+func (f *Frontier) awaitsTurn(h *host) bool {
+	if h.live == nil || h.live.address == nil || h.live.requests > 0 {
+		return false
+	}
+	a, now := h.live.address, f.now()
+	restsWithIt := a.turn == h && h.why == ByAddress && h.gate <= a.gate
+	switch {
+	case !h.working() || now < h.gate && !restsWithIt:
+		f.leaveTurn(h)
+	case a.turn == nil:
+		a.turn = h
+		f.closeUntil(h, a.gate, ByAddress)
+	case a.turn != h:
+		if !slices.Contains(a.waiting, h) {
+			a.waiting = append(a.waiting, h)
+		}
+		return true
+	}
+	return false
+}
+
+// leaveTurn takes a host out of the round of its address. If it had the turn, the
+// next one gets it.
+func (f *Frontier) leaveTurn(h *host) {
+	a := h.live.address
+	if i := slices.Index(a.waiting, h); i >= 0 {
+		a.waiting = slices.Delete(a.waiting, i, i+1)
+	}
+	if a.turn != h {
+		return
+	}
+	a.turn = nil
+	if len(a.waiting) > 0 {
+		next := a.waiting[0]
+		a.waiting = a.waiting[1:]
+		f.place(next, false)
+	}
+}
+
+// restAddress closes the gate that a host shares, after a request to it.
+func (f *Frontier) restAddress(h *host, until int64) {
+	if a := h.live.address; a != nil {
+		a.gate = max(a.gate, until)
+		f.leaveTurn(h)
+	}
+}
+
+// freeAddresses makes all hosts independent of their addresses.
+func (f *Frontier) freeAddresses() {
+	if len(f.addresses) == 0 {
+		return
+	}
+	for _, h := range f.hosts {
+		if h.live != nil && h.live.address != nil {
+			f.unbind(h)
+			f.place(h, false)
+		}
+	}
+}

@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"time"
-
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // errEnded is a fault of the caller.
 var errEnded = errors.New("the lease was ended before")
+
+// ending is what the end of a lease must store beside its outcome.
+type ending struct {
+	host  *HostState // nil if nothing of it is news
+	gate  int64      // that host stores
+	floor uint64
+	holds bool // the host fails as a whole
+}
 
 // Complete ends a lease with its result: what follows from it is decided and
 // stored in one step. The request counts as ended when Complete is called. A URL
@@ -24,21 +30,21 @@ func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 		f.mu.Unlock()
 		return errEnded
 	}
-	set, h := f.set, l.queue.host
+	set := f.set
 	if r.Excluded == nil {
-		h.judge(&r, now)
-		h.ended(set, now)
+		f.judge(l.queue.host, &r)
+		f.judgeWhole(l, &r, set)
+		f.requested(l)
 	}
 	f.endRequest(l)
-	state := h.state()
+	e := f.ending(l)
 	f.mu.Unlock()
 
-	c := outcome(&l.Record, &r, set, now, rand.Float64())
-	if err := f.applyBrake(ctx, &c, &l.Record, set, now); err != nil {
-		return f.committed(l, c, nil, err)
+	c := outcome(&l.Record, &r, set, now, f.jitter())
+	if err := f.applyBrake(ctx, &c, l, set, e.holds); err != nil {
+		return f.committed(l, c, e, nil, err)
 	}
-	c.Host = state
-	return f.commit(ctx, l, c)
+	return errors.Join(f.commit(ctx, l, c, e), f.holdUnsent(ctx, l))
 }
 
 // Wait ends a lease of a URL that cannot be fetched before a time, for a reason
@@ -50,14 +56,18 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, words st
 		f.mu.Unlock()
 		return errEnded
 	}
-	h := l.queue.host
-	h.ended(f.set, time.Now())
+	f.requested(l)
 	f.endRequest(l)
-	state := h.state()
+	e := f.ending(l)
 	f.mu.Unlock()
-	c := Completion{Next: l.Record, Host: state}
+	return f.commit(ctx, l, waits(l, until, words), e)
+}
+
+// waits is the completion of a URL of which nothing new is known.
+func waits(l *Lease, until time.Time, words string) Completion {
+	c := Completion{Next: l.Record}
 	c.Next.State, c.Next.NextAt, c.Next.LastError = Timed, until, words
-	return f.commit(ctx, l, c)
+	return c
 }
 
 // GiveBack ends a lease without an outcome: the URL stands first in its queue
@@ -70,41 +80,82 @@ func (f *Frontier) GiveBack(l *Lease, requested bool, until time.Time) {
 	if l.ended {
 		return
 	}
-	h := l.queue.host
 	if requested {
-		h.ended(f.set, time.Now())
+		f.requested(l)
 	}
 	if !until.IsZero() {
-		h.unsaved = true
-		h.closeUntil(until)
+		f.closeUntil(l.queue.host, f.instant(until), ByCaller)
 	}
-	f.unread(l, false)
-	f.inFlight--
-	l.ended, h.greeted = true, true
-	h.requests--
+	l.queue.host.live.greeted = true
+	f.returned(l)
+}
+
+// putBack ends a lease that nobody has got: it does not count as a pick.
+func (f *Frontier) putBack(l *Lease) {
+	f.stride.refund(l.Place.Source, l.ready)
+	f.returned(l)
+}
+
+// returned ends a lease without an outcome.
+func (f *Frontier) returned(l *Lease) {
+	h := l.queue.host
+	l.ended = true
+	h.live.requests--
+	f.landed(l)
+	f.unread(l, l.check)
+	if f.buffered > bufferedMax {
+		f.shed(h)
+	}
 	f.place(h, true)
 	f.signal()
+}
+
+// requested notes the end of a request to the lease's host.
+func (f *Frontier) requested(l *Lease) {
+	h, now := l.queue.host, f.now()
+	pause, why := h.pause(f.set, l.throttle)
+	h.live.ended = now
+	f.closeUntil(h, now+int64(pause), why)
+	f.restAddress(h, now+int64(f.set.pause(l.throttle)))
 }
 
 // endRequest frees the host's connection before the outcome is committed: the
 // commit may take longer than the pause.
 func (f *Frontier) endRequest(l *Lease) {
 	h := l.queue.host
-	l.ended, h.greeted = true, true
-	h.requests--
+	l.ended, h.live.greeted = true, true
+	h.live.requests--
 	f.place(h, false)
+}
+
+// ending gathers what the commit needs of the host and the queue.
+func (f *Frontier) ending(l *Lease) ending {
+	e := ending{floor: l.queue.floor(l), holds: l.holds(f.set)}
+	e.host, e.gate = f.changedState(l.queue.host, l.Record.Origin)
+	return e
+}
+
+// landed ends the flight of a lease.
+func (f *Frontier) landed(l *Lease) {
+	h := l.queue.host
+	i := slices.Index(h.live.flying, l)
+	h.live.flying = slices.Delete(h.live.flying, i, i+1)
+	l.queue.reading.flying--
+	f.inFlight--
+	for q := h.queues; q != nil; q = q.sibling {
+		q.blocked = false
+	}
 }
 
 // unread puts a lease's URL back into its queue's buffer.
 func (f *Frontier) unread(l *Lease, check bool) {
-	l.queue.inFlight--
-	l.queue.unread(buffered{WaitingURL{Key: l.Key, Seq: l.Seq, Record: l.Record}, check})
+	l.queue.unread(&Lease{Place: l.Place, Key: l.Key, Seq: l.Seq, Record: l.Record, asOf: l.asOf, check: check})
 	f.buffered++
 }
 
 // applyBrake holds the completion's deletion if there are too many.
-func (f *Frontier) applyBrake(ctx context.Context, c *Completion, old *Record, set *Settings, now time.Time) error {
-	if c.Order == nil || c.Order.Op != OrderDelete || !set.Brake.On {
+func (f *Frontier) applyBrake(ctx context.Context, c *Completion, l *Lease, set *Settings, hostHolds bool) error {
+	if c.Order == nil || c.Order.Op != OrderDelete || !set.Brake.On && !set.Brake.Host {
 		return nil
 	}
 	counts, err := f.store.Counts(ctx)
@@ -112,47 +163,51 @@ func (f *Frontier) applyBrake(ctx context.Context, c *Completion, old *Record, s
 		return err
 	}
 	f.mu.Lock()
-	held := f.brake.admit(set.Brake, now, counts.Indexed)
+	held := f.brake.admit(set.Brake, time.Now(), counts.Indexed, hostHolds)
+	c.Notes = append(c.Notes, f.brake.note())
 	f.mu.Unlock()
 	if held {
-		hold(c, old)
-		f.log.Warn("a deletion is held by the brake", "url", old.URL)
+		hold(c, &l.Record)
+		f.log.Warn("a deletion is held by the brake", "url", l.Record.URL)
 	}
 	return nil
 }
 
-func (f *Frontier) commit(ctx context.Context, l *Lease, c Completion) error {
-	c.Key, c.Taken, c.Seq = l.Key, l.Place, l.Seq
+func (f *Frontier) commit(ctx context.Context, l *Lease, c Completion, e ending) error {
+	c.Key, c.Taken, c.Seq, c.Floor = l.Key, l.Place, l.Seq, e.floor
+	c.Old, c.AsOf = &l.Record, l.asOf
+	c.Host, c.Depths = e.host, l.set.Depths
 	places, err := f.store.Complete(ctx, c)
-	return f.committed(l, c, places, err)
+	return f.committed(l, c, e, places, err)
 }
 
 // committed takes over what a commit, or a failure of it, means in memory.
-func (f *Frontier) committed(l *Lease, c Completion, places []Place, err error) error {
+func (f *Frontier) committed(l *Lease, c Completion, e ending, places []Place, err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h := l.queue.host
+	f.landed(l)
 	switch {
 	case err == nil:
-		h.unsaved = !h.nextAt.Equal(c.Host.NextAt)
-		l.queue.inFlight--
+		f.stored(h, e)
+		if !e.holds && c.Order != nil && c.Order.Op == OrderDelete && l.holds(f.set) {
+			h.live.toHold = true // it came too late for the others' HoldHost
+		}
 		if !c.Forget && c.Next.State == Timed {
 			f.dueBy(c.Next.NextAt)
 		}
 	case errors.Is(err, ErrNotFound):
 		f.log.Info("a URL was removed or re-queued while it was fetched", "url", l.Record.URL)
-		l.queue.inFlight--
 		err = nil
 	default:
 		// All of it may be stored nevertheless: the URL is looked up before it is
 		// given out again, and new work is looked for wherever there may be some.
 		err = fmt.Errorf("completing %s: %w", l.Record.URL, err)
 		f.unread(l, true)
-		h.closeUntil(time.Now().Add(errorPause))
+		f.closeUntil(h, f.now()+int64(errorPause), ByStore)
 		places = possiblePlaces(c)
 		f.dueBy(c.Next.NextAt)
 	}
-	f.inFlight--
 	f.announce(places)
 	f.place(h, false)
 	if f.inFlight == 0 {
@@ -161,98 +216,14 @@ func (f *Frontier) committed(l *Lease, c Completion, places []Place, err error) 
 	return err
 }
 
-// possiblePlaces are those that a completion can bring work to.
-func possiblePlaces(c Completion) []Place {
-	places := linkPlaces(c.Links)
-	if c.Next.State == Waiting {
-		places = append(places, Place{Source: c.Next.Source, Host: c.Next.Host})
-	}
-	return places
-}
-
-func linkPlaces(links []Link) []Place {
-	places := make([]Place, 0, len(links))
-	for _, l := range links {
-		places = append(places, Place{Source: l.Fifo, Host: l.URL.HostKey()})
-	}
-	return places
-}
-
-// Add makes links known that no page found, as Store.Add does, and gives how many
-// URLs were new or re-queued.
-func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
-	places, n, err := f.store.Add(ctx, links, requeue)
-	if err != nil {
-		places = linkPlaces(links)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if requeue {
-		f.recheck(links)
-	}
-	f.announce(places)
-	return n, err
-}
-
-// recheck marks buffered URLs of the refresh source that may have been re-queued
-// from there.
-func (f *Frontier) recheck(links []Link) {
-	moved := map[weburl.Key]bool{}
-	for _, l := range links {
-		moved[l.URL.Key()] = true
-	}
-	for _, l := range links {
-		h := f.hosts[l.URL.HostKey()]
-		if h == nil || h.queues[Refresh] == nil {
-			continue
-		}
-		for i := range h.queues[Refresh].buffer {
-			b := &h.queues[Refresh].buffer[i]
-			b.check = b.check || moved[b.Key]
-		}
-	}
-}
-
-// Announce makes work known that others brought into the store. A place that has
-// none costs a read.
-func (f *Frontier) Announce(places []Place) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.announce(places)
-}
-
-// announce makes places known that got work. The mutex is held.
-func (f *Frontier) announce(places []Place) {
-	for _, p := range places {
-		h := f.entry(p.Host, "")
-		q := h.queues[p.Source]
-		if q == nil {
-			q = &queue{host: h, source: p.Source}
-			h.queues[p.Source] = q
-		}
-		q.more = true
-		q.announced++
-		f.place(h, false)
-	}
-}
-
-// entry is a host's entry, made if there is none.
-func (f *Frontier) entry(key weburl.HostKey, origin string) *host {
-	h := f.hosts[key]
-	if h == nil {
-		h = &host{key: key, origin: origin, nextAt: f.notBefore, heapIndex: -1}
-		f.hosts[key] = h
-	}
-	return h
-}
-
-// dueBy makes Run look for due URLs by a time. The mutex is held.
-func (f *Frontier) dueBy(t time.Time) {
-	if t.IsZero() || !f.dueAt.IsZero() && !t.Before(f.dueAt) {
+// stored notes what the store now knows of a host.
+func (f *Frontier) stored(h *host, e ending) {
+	if e.host == nil {
 		return
 	}
-	f.dueAt = t
-	if f.wakeAt.IsZero() || t.Before(f.wakeAt) {
-		f.kickRun()
+	h.live.stored, h.live.storedGate = *e.host, e.gate
+	h.live.stored.NextAt = time.Time{}
+	if e.gate > 0 && e.gate == h.gate {
+		h.unsaved = false
 	}
 }

@@ -13,9 +13,9 @@ func (f *Frontier) Buffered() int {
 	defer f.mu.Unlock()
 	n := 0
 	for _, h := range f.hosts {
-		for _, q := range h.queues {
-			if q != nil {
-				n += len(q.buffer)
+		for q := h.queues; q != nil; q = q.sibling {
+			if q.reading != nil {
+				n += len(q.reading.buffer)
 			}
 		}
 	}

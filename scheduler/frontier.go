@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -24,7 +26,7 @@ const (
 )
 
 // Lease is a URL that may be fetched now. Its holder ends it with exactly one of
-// Complete, GiveBack and Wait.
+// Complete, GiveBack and Wait, and must not change Record.
 type Lease struct {
 	Place  Place
 	Key    weburl.Key
@@ -32,8 +34,15 @@ type Lease struct {
 	URL    weburl.URL
 	Record Record
 
-	queue *queue
-	ended bool // guarded by the Frontier's mutex
+	asOf     uint64 // the store's mark of Record
+	queue    *queue
+	set      *Settings // when it was taken
+	whole    int       // its host's, as in live; -1 if it is not known
+	throttle *Throttle // nil if none matches
+	ready    uint8     // the sources that were ready when it was picked
+	// The rest is guarded by the Frontier's mutex.
+	ended bool
+	check bool // it may have left its queue
 }
 
 // Frontier decides which URL is fetched next. Each source is a queue per host on
@@ -49,35 +58,46 @@ type Frontier struct {
 	log   *slog.Logger
 	kick  chan struct{} // wakes Run; capacity 1
 
-	mu      sync.Mutex
-	set     *Settings // replaced, never changed
-	stride  stride
-	brake   brake
-	hosts   map[weburl.HostKey]*host
-	lists   [Sources]list
-	ready   uint8 // bit s: lists[s] is not empty
-	closed  closed
-	stopped bool
-	paused  bool
-	// notBefore keeps all hosts closed after an unclean end.
-	notBefore time.Time
+	epoch  time.Time      // the begin of the Frontier's time
+	jitter func() float64 // 0 up to 1
+
+	mu        sync.Mutex
+	set       *Settings // replaced, never changed
+	stride    stride
+	brake     brake
+	failing   failingHosts
+	hosts     map[weburl.HostKey]*host
+	addresses map[netip.Addr]*address
+	lists     [Sources]list
+	ready     uint8 // bit s: lists[s] is not empty
+	closed    closed
+	stopped   bool
+	paused    bool
 	waiters   []chan struct{} // of Next, each with capacity 1
 	changed   chan struct{}   // closed when Drained must look again; nil if nobody waits
 
 	buffered, inFlight, working int
-	busy                        int // callers of Busy that are not done
+	standing                    [standings]int // hosts, by where they stand
+	restingFor                  [reasons]int   // of the resting ones, by why
+	busy                        int            // callers of Busy that are not done
 
-	gated           bool      // Run has loaded the gates
+	gated     bool  // Run has loaded the gates, at loadedAt
+	unclean   bool  // the last run may have made requests that no state tells of
+	loadedAt  int64 // in the Frontier's time, as are the next two
+	notBefore int64 // all hosts are closed until then
+	wakeAt    int64 // until when Run sleeps, 0 if until it is kicked
+
 	started, moving bool      // Run has read what waits; is moving what is due
 	dueAt           time.Time // when the first timed URL is due, zero if none is known
-	wakeAt          time.Time // until when Run sleeps
 }
 
 // New makes a Frontier on a store. It reads nothing before Run.
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	return &Frontier{
 		store: store, log: log, kick: make(chan struct{}, 1),
-		set: &s, stride: newStride(s.Weights), hosts: map[weburl.HostKey]*host{},
+		epoch: time.Now(), jitter: rand.Float64,
+		set: &s, stride: newStride(s.Weights),
+		hosts: map[weburl.HostKey]*host{}, addresses: map[netip.Addr]*address{},
 	}
 }
 
@@ -102,7 +122,7 @@ func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 				return nil, err
 			}
 		}
-		if p.lease != nil && f.readable(ctx, p.lease) {
+		if p.lease != nil && f.readable(ctx, p.lease) && f.admit(ctx, p.lease) {
 			return p.lease, nil
 		}
 	}
@@ -136,50 +156,74 @@ type pick struct {
 func (f *Frontier) choose() (pick, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped {
-		return pick{}, ErrStopped
+	for !f.stopped {
+		ready := f.pickable()
+		s, ok := f.stride.pick(ready)
+		if !ok {
+			w := make(chan struct{}, 1)
+			f.waiters = append(f.waiters, w)
+			return pick{wait: w}, nil
+		}
+		q := f.lists[s].head
+		if f.isBlocked(q) {
+			f.stride.refund(s, ready)
+			f.unlist(q)
+			continue
+		}
+		l := q.host.visit()
+		l.requests++
+		l.room = 0
+		f.unlist(q)
+		p := pick{queue: q, ready: ready}
+		if first := q.first(); l.loaded && first != nil && !first.check {
+			p.lease = f.take(p)
+		} else {
+			q.filling, q.news = true, false
+			f.place(q.host, false)
+		}
+		f.wake()
+		return p, nil
 	}
-	ready := f.pickable()
-	s, ok := f.stride.pick(ready)
-	if !ok {
-		w := make(chan struct{}, 1)
-		f.waiters = append(f.waiters, w)
-		return pick{wait: w}, nil
-	}
-	q := f.lists[s].head
-	q.host.requests++
-	f.unlist(q)
-	p := pick{queue: q, ready: ready}
-	if q.host.loaded && len(q.buffer) > 0 && !q.buffer[0].check {
-		p.lease = f.take(q)
-	} else {
-		q.filling = true
-		f.place(q.host, false)
-	}
-	f.wake()
-	return p, nil
+	return pick{}, ErrStopped
+}
+
+// isBlocked says whether a queue's first URL is in flight from another queue of
+// its host, where the operator took it from to put it into this one. It is not
+// fetched twice at once.
+func (f *Frontier) isBlocked(q *queue) bool {
+	l := q.first()
+	q.blocked = l != nil && q.host.flies(l.Key)
+	return q.blocked
 }
 
 // pickable are the sources that hold ready work: none before Run knows which
 // hosts must rest.
 func (f *Frontier) pickable() uint8 {
-	if !f.gated || f.paused {
+	if !f.gated || f.paused || f.now() < f.notBefore {
 		return 0
 	}
 	return f.ready
 }
 
-// take makes a lease of the queue's first URL.
-func (f *Frontier) take(q *queue) *Lease {
-	b := q.buffer[0]
-	if q.buffer = q.buffer[1:]; len(q.buffer) == 0 {
-		q.buffer = nil
+// take makes the queue's first URL a lease.
+func (f *Frontier) take(p pick) *Lease {
+	q := p.queue
+	r, h := q.reading, q.host
+	l := r.buffer[0]
+	r.buffer[0] = nil
+	if r.buffer = r.buffer[1:]; len(r.buffer) == 0 {
+		r.buffer = nil
 	}
 	f.buffered--
-	q.inFlight++
+	r.flying++
 	f.inFlight++
-	f.place(q.host, false)
-	return &Lease{Place: q.place(), Key: b.Key, Seq: b.Seq, Record: b.Record, queue: q}
+	h.live.flying = append(h.live.flying, l)
+	l.queue, l.set, l.whole, l.ready = q, f.set, -1, p.ready
+	if h.live.wholeOf == f.set {
+		l.whole = h.live.whole
+	}
+	f.place(h, false)
+	return l
 }
 
 // await blocks until w is signalled or ctx ends; the caller passes a signal on
@@ -225,7 +269,8 @@ func (f *Frontier) Stop() {
 	}
 }
 
-// Apply replaces the settings. Gates that are closed stay so.
+// Apply replaces the settings. Gates that are closed stay so, but for those that
+// the hours of a throttle closed.
 func (f *Frontier) Apply(s Settings) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,106 +278,25 @@ func (f *Frontier) Apply(s Settings) {
 	for i, w := range s.Weights {
 		f.stride.weight[i] = int64(w)
 	}
+	if !s.PerAddress {
+		f.freeAddresses()
+	}
+	f.reopen()
 	f.wake()
 	f.signal()
-}
-
-// Delay sets the Crawl-delay of a host, from robots.txt: its throttle is at least
-// d, the present pause included. It holds while the host has work in memory and
-// is to be set again with each lease, before that ends.
-func (f *Frontier) Delay(key weburl.HostKey, d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	h := f.hosts[key]
-	if h == nil {
-		return
-	}
-	h.delay = d
-	if !h.endedAt.IsZero() {
-		h.closeUntil(h.endedAt.Add(d))
-	}
-	f.place(h, false)
-}
-
-// place puts a host where it belongs after any change: among the ready ones,
-// first or last, among those with closed gates, or nowhere. The mutex is held.
-func (f *Frontier) place(h *host, first bool) {
-	f.count(h)
-	switch {
-	case h.requests >= h.limit(f.set):
-		f.closed.remove(h)
-		f.unlistAll(h)
-	case time.Now().Before(h.nextAt):
-		f.unlistAll(h)
-		f.closed.put(h)
-		if f.wakeAt.IsZero() || h.nextAt.Before(f.wakeAt) {
-			f.kickRun()
-		}
-	default:
-		f.closed.remove(h)
-		f.enlist(h, first)
-	}
-}
-
-// enlist lists what a host has, and forgets it if it has nothing.
-func (f *Frontier) enlist(h *host, first bool) {
-	used := h.requests > 0
-	for i, q := range h.queues {
-		switch {
-		case q == nil:
-			continue
-		case q.idle():
-			h.queues[i] = nil
-			continue
-		case q.listed && !q.ready():
-			f.unlist(q)
-		case !q.listed && q.ready() && first:
-			f.lists[i].pushFront(q)
-			f.ready |= 1 << i
-		case !q.listed && q.ready():
-			f.lists[i].pushBack(q)
-			f.ready |= 1 << i
-		}
-		used = true
-	}
-	if !used {
-		delete(f.hosts, h.key)
-	}
-	f.wake()
-}
-
-func (f *Frontier) unlistAll(h *host) {
-	for _, q := range h.queues {
-		if q != nil && q.listed {
-			f.unlist(q)
-		}
-	}
-}
-
-func (f *Frontier) unlist(q *queue) {
-	l := &f.lists[q.source]
-	l.remove(q)
-	if l.head == nil {
-		f.ready &^= 1 << q.source
-	}
-}
-
-// count keeps the number of hosts with work.
-func (f *Frontier) count(h *host) {
-	switch working := h.working(); {
-	case working && !h.counted:
-		f.working++
-		h.counted = true
-	case !working && h.counted:
-		f.working--
-		h.counted = false
-	}
 }
 
 func (f *Frontier) kickRun() {
 	select {
 	case f.kick <- struct{}{}:
 	default:
+	}
+}
+
+// wakeBy has Run look again at an instant. The mutex is held.
+func (f *Frontier) wakeBy(at int64) {
+	if f.wakeAt == 0 || at < f.wakeAt {
+		f.kickRun()
 	}
 }
 

@@ -385,7 +385,7 @@ func TestBrakeHolds(t *testing.T) {
 		if err != nil || c.Known != 7 || c.Indexed != 7 || c.Outbox.Held != 7 || c.Outbox.Waiting != 3 {
 			t.Errorf("Counts = %+v, %v; want 3 deleted and 7 held", c, err)
 		}
-		if s := f.Snapshot(); s.Brake != (scheduler.BrakeSnapshot{On: true, Sent: 3, Held: 7}) {
+		if s := f.Snapshot(); s.Brake != (scheduler.BrakeSnapshot{On: true, Sent: 3, Held: 7, Since: time.Now()}) {
 			t.Errorf("Snapshot = %+v", s.Brake)
 		}
 		if _, err := f.Add(t.Context(), all[9:], true); err != nil {

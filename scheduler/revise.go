@@ -88,7 +88,8 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 // brake holds the revision's deletion if there are too many.
 func (r *reviser) brake(v *Revision, old *Record) {
 	r.f.mu.Lock()
-	held := r.f.brake.admit(r.set.Brake, r.now, r.indexed)
+	held := r.f.brake.admit(r.set.Brake, r.now, r.indexed, false)
+	v.Notes = append(v.Notes, r.f.brake.note())
 	r.f.mu.Unlock()
 	if held {
 		r.held++

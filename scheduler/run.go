@@ -2,34 +2,25 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 const (
 	// dueBatch is how many due URLs are moved at once.
 	dueBatch = 1000
-	// gatesName is the store's value that keeps, from one run to the next, the
-	// gates that no completion stored.
-	gatesName = "scheduler.gates"
+	// lookAgain is how long Run sleeps at most while something lies in the future:
+	// the clock may be set.
+	lookAgain = time.Minute
 )
-
-// gate is a host's state in gatesName.
-type gate struct {
-	Host weburl.HostKey
-	HostState
-}
 
 // Run reads where work waits and then opens gates and moves due URLs until ctx
 // ends, which is no error. End it after the last lease was ended: what it stores
 // at its end keeps the next run polite.
 func (f *Frontier) Run(ctx context.Context) error {
-	// Though ctx may have ended already, gates are loaded: saveGates replaces them.
-	if err := f.loadGates(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("reading which hosts must rest: %w", err)
+	// Though ctx may have ended already, all is loaded: save replaces it.
+	if err := f.load(context.WithoutCancel(ctx)); err != nil {
+		return err
 	}
 	if err := f.readPlaces(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("reading what waits to be crawled: %w", err)
@@ -39,50 +30,16 @@ func (f *Frontier) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return f.saveGates(context.WithoutCancel(ctx))
+			return f.save(context.WithoutCancel(ctx))
 		case <-f.kick:
 		case <-timer.C:
 		}
 		f.openGates()
 		f.moveDue(ctx)
-		if at := f.nextWake(); !at.IsZero() {
-			timer.Reset(time.Until(at))
+		if d, ok := f.sleep(); ok {
+			timer.Reset(d)
 		}
 	}
-}
-
-// loadGates closes the hosts that the last run closed without storing it, and
-// all of them if it did not end cleanly.
-func (f *Frontier) loadGates(ctx context.Context) error {
-	stored, err := f.store.Value(ctx, gatesName)
-	if err != nil {
-		return err
-	}
-	var gates []gate
-	if len(stored) > 0 {
-		if err := json.Unmarshal(stored, &gates); err != nil {
-			return fmt.Errorf("the stored %s: %w", gatesName, err)
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.store.ClosedCleanly() {
-		f.notBefore = time.Now().Add(f.set.Throttle)
-	}
-	for _, h := range f.hosts { // that Add brought before
-		h.closeUntil(f.notBefore)
-		f.place(h, false)
-	}
-	for _, g := range gates {
-		h := f.entry(g.Host, g.Origin)
-		h.unsaved, h.backoff, h.errors = true, g.Backoff, g.Errors
-		h.closeUntil(g.NextAt)
-		f.place(h, false)
-	}
-	f.gated = true
-	f.wake()
-	f.dueAt = time.Now()
-	return nil
 }
 
 // readPlaces announces all that waits.
@@ -93,35 +50,6 @@ func (f *Frontier) readPlaces(ctx context.Context) error {
 		f.announce([]Place{p})
 		return nil
 	})
-}
-
-// saveGates stores the gates that the next run would not know of.
-func (f *Frontier) saveGates(ctx context.Context) error {
-	gates, now := []gate{}, time.Now()
-	f.mu.Lock()
-	for _, h := range f.hosts {
-		if h.unsaved && h.nextAt.After(now) {
-			gates = append(gates, gate{h.key, *h.state()})
-		}
-	}
-	f.mu.Unlock()
-	b, err := json.Marshal(gates)
-	if err != nil {
-		return err
-	}
-	if err := f.store.SetValue(ctx, gatesName, b); err != nil {
-		return fmt.Errorf("storing which hosts must rest: %w", err)
-	}
-	return nil
-}
-
-// openGates makes those hosts ready whose time has come.
-func (f *Frontier) openGates() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for now := time.Now(); len(f.closed) > 0 && !now.Before(f.closed[0].nextAt); {
-		f.place(f.closed[0], false)
-	}
 }
 
 // moveDue moves the timed URLs whose time has come. After an error it looks for
@@ -159,16 +87,52 @@ func (f *Frontier) moveDue(ctx context.Context) {
 	}
 }
 
-// nextWake is when Run must look again, zero if a kick will tell.
-func (f *Frontier) nextWake() time.Time {
+// sleep is how long Run may sleep; false if a kick will tell.
+func (f *Frontier) sleep() (time.Duration, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	at := f.dueAt
-	if len(f.closed) > 0 && (at.IsZero() || f.closed[0].nextAt.Before(at)) {
-		at = f.closed[0].nextAt
+	at := f.notBefore
+	if len(f.closed) > 0 && (at == 0 || f.closed[0].gate < at) {
+		at = f.closed[0].gate
 	}
-	f.wakeAt = at
-	return at
+	if !f.dueAt.IsZero() {
+		if due := max(f.instant(f.dueAt), 1); at == 0 || due < at {
+			at = due
+		}
+	}
+	if f.wakeAt = at; at == 0 {
+		return 0, false
+	}
+	return min(time.Duration(at-f.now()), lookAgain), true
+}
+
+// load reads what the last run left, before the first pick.
+func (f *Frontier) load(ctx context.Context) error {
+	window, err := f.store.Value(ctx, brakeName)
+	if err != nil {
+		return fmt.Errorf("reading how many deletions there were: %w", err)
+	}
+	f.mu.Lock()
+	err = f.brake.load(window, time.Now())
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := f.loadGates(ctx); err != nil {
+		return fmt.Errorf("reading which hosts must rest: %w", err)
+	}
+	return nil
+}
+
+// save stores what the next run would not know of.
+func (f *Frontier) save(ctx context.Context) error {
+	f.mu.Lock()
+	n := f.brake.note()
+	f.mu.Unlock()
+	if err := f.store.SetValue(ctx, n.Name, n.Value); err != nil {
+		return fmt.Errorf("storing how many deletions there were: %w", err)
+	}
+	return f.saveGates(ctx)
 }
 
 // Drained blocks until no URL waits and none is in flight: sources of weight 0 do

@@ -2,19 +2,47 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"time"
+)
+
+// Idle is why no URL can be given out, a word that stays the same between
+// versions.
+type Idle string
+
+// The reasons, in the order in which they are asked for.
+const (
+	NotIdle      Idle = ""
+	IdleStopped  Idle = "stopped"
+	IdlePaused   Idle = "paused"
+	IdleStarting Idle = "starting"
+	IdleOff      Idle = "sources-off"   // URLs wait in sources of weight 0 only
+	IdleDone     Idle = "no-urls"       // none waits, none is in flight
+	IdleFetching Idle = "last-urls"     // none waits, some are in flight
+	IdleClosed   Idle = "hosts-closed"  // some host opens again by itself
+	IdleVisited  Idle = "hosts-visited" // all are, as often at once as they may be
 )
 
 // Snapshot is what the Frontier is doing at a moment.
 type Snapshot struct {
-	InFlight    int       // leases that have no stored outcome yet
-	Hosts       int       // hosts with work
-	HostsClosed int       // hosts that may not be visited yet
-	NextOpening time.Time // when the first of those may be, zero if there is none
-	NextDue     time.Time // when the first retry or refresh is due, zero if none is known
-	// Idle says why no URL can be given out; empty if one can.
-	Idle  string
-	Brake BrakeSnapshot
+	InFlight int // leases that have no stored outcome yet
+	Hosts    int // hosts with work
+	// Of all hosts in memory: those that could be visited now, those where no more
+	// requests may run at once, those that wait for another of their address, and
+	// those that may not be visited yet, also by reason.
+	HostsReady, HostsVisited, HostsInTurn, HostsClosed int
+	ClosedFor                                          map[Reason]int
+	NextOpening                                        time.Time // when the first closed one opens, zero if there is none
+	NextDue                                            time.Time // when the first retry or refresh is due, zero if none is known
+	// Idle says why no URL can be given out, IdleCode in one word; both are empty if
+	// one can.
+	Idle     string
+	IdleCode Idle
+	Brake    BrakeSnapshot
+	// FailingHosts is how many hosts fail as a whole, of those that this process
+	// visited; Failing names the first few.
+	FailingHosts int
+	Failing      []FailingHost
 }
 
 // BrakeSnapshot is the deletion brake's state.
@@ -22,39 +50,70 @@ type BrakeSnapshot struct {
 	On bool // asked for
 	// Sent and Held are the deletions of the window.
 	Sent, Held int
+	// Since is when the first of those that are held was; zero if none is.
+	Since time.Time
 }
+
+// failingShown is how many failing hosts a Snapshot names.
+const failingShown = 10
 
 // Snapshot gives the present state, in constant time.
 func (f *Frontier) Snapshot() Snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Snapshot{InFlight: f.inFlight, Hosts: f.working, HostsClosed: len(f.closed), NextDue: f.dueAt}
-	if len(f.closed) > 0 {
-		s.NextOpening = f.closed[0].nextAt
+	s := Snapshot{
+		InFlight: f.inFlight, Hosts: f.working,
+		HostsReady: f.standing[listed], HostsVisited: f.standing[visited], HostsInTurn: f.standing[inTurn],
+		HostsClosed: len(f.closed), NextOpening: f.nextOpening(), NextDue: f.dueAt,
+		FailingHosts: len(f.failing.named) + len(f.failing.unnamed),
+		Failing:      slices.Clone(f.failing.named[:min(failingShown, len(f.failing.named))]),
 	}
-	s.Brake.On = f.set.Brake.On
-	s.Brake.Sent, s.Brake.Held = f.brake.count(f.set.Brake, time.Now())
-	s.Idle = f.idleReason()
+	s.ClosedFor = map[Reason]int{}
+	for r, n := range f.restingFor {
+		if n > 0 {
+			s.ClosedFor[Reason(r)] = n
+		}
+	}
+	f.brake.advance(f.set.Brake, time.Now())
+	s.Brake.On, s.Brake.Since = f.set.Brake.On, f.brake.since
+	s.Brake.Sent, s.Brake.Held = f.brake.count()
+	s.IdleCode, s.Idle = f.idle()
 	return s
 }
 
-func (f *Frontier) idleReason() string {
+// nextOpening is when the next host may be visited that may not be yet.
+func (f *Frontier) nextOpening() time.Time {
+	switch {
+	case f.notBefore > f.now():
+		return f.time(f.notBefore)
+	case len(f.closed) > 0:
+		return f.time(f.closed[0].gate)
+	default:
+		return time.Time{}
+	}
+}
+
+func (f *Frontier) idle() (Idle, string) {
 	switch {
 	case f.stopped:
-		return "stopped"
+		return IdleStopped, "stopped"
+	case f.paused:
+		return IdlePaused, "paused by the operator"
 	case f.stride.sum(f.pickable()) > 0:
-		return ""
+		return NotIdle, ""
 	case !f.started:
-		return "starting"
+		return IdleStarting, "starting"
+	case f.notBefore > f.now():
+		return IdleClosed, fmt.Sprintf("all hosts rest until %s: the last run may have visited them just before", f.time(f.notBefore).Format(time.RFC3339))
 	case f.ready != 0:
-		return "the sources with work are switched off"
+		return IdleOff, "the sources with work are switched off"
 	case f.working == 0 && f.inFlight > 0:
-		return "all that waits is being fetched"
+		return IdleFetching, "all that waits is being fetched"
 	case f.working == 0:
-		return "nothing waits"
+		return IdleDone, "nothing waits"
 	case len(f.closed) > 0:
-		return fmt.Sprintf("all hosts with work rest, the first until %s", f.closed[0].nextAt.Format(time.RFC3339))
+		return IdleClosed, fmt.Sprintf("all hosts with work rest, the first until %s", f.nextOpening().Format(time.RFC3339))
 	default:
-		return "all hosts with work are being visited"
+		return IdleVisited, "all hosts with work are being visited"
 	}
 }

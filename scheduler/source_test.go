@@ -62,7 +62,7 @@ func TestBrake(t *testing.T) {
 	// held; each that is not takes a document out of the index.
 	heldFrom := func(b *brake, set Brake, from time.Time, documents uint64, n int) int {
 		for i := range n {
-			if b.admit(set, from.Add(time.Duration(i)*time.Second), documents) {
+			if b.admit(set, from.Add(time.Duration(i)*time.Second), documents, false) {
 				return i + 1
 			}
 			documents--
@@ -89,13 +89,13 @@ func TestBrake(t *testing.T) {
 	}
 	var b brake
 	heldFrom(&b, set, start(), 300, 150)
-	if !b.admit(set, start().Add(50*time.Minute), 200) {
+	if !b.admit(set, start().Add(50*time.Minute), 200, false) {
 		t.Error("not held within the window")
 	}
-	if b.admit(set, start().Add(2*time.Hour), 200) {
+	if b.admit(set, start().Add(2*time.Hour), 200, false) {
 		t.Error("held though the window is empty again")
 	}
-	if sent, held := b.count(set, start().Add(2*time.Hour)); sent != 1 || held != 0 {
+	if sent, held := b.count(); sent != 1 || held != 0 {
 		t.Errorf("the new window counts %d and %d, want 1 and 0", sent, held)
 	}
 }

@@ -1,0 +1,95 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// possiblePlaces are those that a completion can bring work to.
+func possiblePlaces(c Completion) []Place {
+	places := linkPlaces(c.Links)
+	if c.Next.State == Waiting {
+		places = append(places, Place{Source: c.Next.Source, Host: c.Next.Host})
+	}
+	return places
+}
+
+func linkPlaces(links []Link) []Place {
+	places := make([]Place, 0, len(links))
+	for _, l := range links {
+		places = append(places, Place{Source: l.Fifo, Host: l.URL.HostKey()})
+	}
+	return places
+}
+
+// Add makes links known that no page found, as Store.Add does, and gives how many
+// URLs were new or re-queued.
+func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
+	places, n, err := f.store.Add(ctx, links, requeue)
+	if err != nil {
+		places = linkPlaces(links)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if requeue {
+		f.recheck(links)
+	}
+	f.announce(places)
+	return n, err
+}
+
+// recheck marks URLs of the refresh source that may have been re-queued from there.
+func (f *Frontier) recheck(links []Link) {
+	moved := map[weburl.Key]bool{}
+	for _, l := range links {
+		moved[l.URL.Key()] = true
+	}
+	mark := func(all []*Lease) {
+		for _, l := range all {
+			l.check = l.check || l.Place.Source == Refresh && moved[l.Key]
+		}
+	}
+	for _, l := range links {
+		h := f.hosts[l.URL.HostKey()]
+		if h == nil || h.live == nil {
+			continue
+		}
+		mark(h.live.flying)
+		if q := h.queue(Refresh); q != nil && q.reading != nil {
+			mark(q.reading.buffer)
+		}
+	}
+}
+
+// Announce makes work known that others brought into the store. A place that has
+// none costs a read.
+func (f *Frontier) Announce(places []Place) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.announce(places)
+}
+
+// announce makes places known that got work. The mutex is held.
+func (f *Frontier) announce(places []Place) {
+	for _, p := range places {
+		h := f.entry(p.Host)
+		q := h.queue(p.Source)
+		if q == nil {
+			q = &queue{host: h, source: p.Source, sibling: h.queues}
+			h.queues = q
+		}
+		q.more, q.news = true, true
+		f.place(h, false)
+	}
+}
+
+// dueBy makes Run look for due URLs by a time. The mutex is held.
+func (f *Frontier) dueBy(t time.Time) {
+	if t.IsZero() || !f.dueAt.IsZero() && !t.Before(f.dueAt) {
+		return
+	}
+	f.dueAt = t
+	f.wakeBy(max(f.instant(t), 1))
+}

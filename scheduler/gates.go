@@ -1,0 +1,212 @@
+package scheduler
+
+import (
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Reason is why a host may not be visited yet.
+type Reason uint8
+
+// The reasons.
+const (
+	ByThrottle   Reason = iota // the pause after a request
+	ByCrawlDelay               // that of robots.txt
+	ByBackoff                  // it failed
+	ByRetryAfter               // it asked for it
+	ByHours                    // of a Throttle
+	ByAddress                  // another host of its address was visited
+	ByCaller                   // who gave a lease back
+	ByStore                    // which failed
+	reasons      = iota
+)
+
+// String is the reason's word in all output.
+func (r Reason) String() string {
+	words := [...]string{"throttle", "crawl-delay", "back-off", "retry-after", "hours", "address", "asked for", "store error"}
+	if int(r) >= len(words) {
+		return fmt.Sprintf("reason %d", uint8(r))
+	}
+	return words[r]
+}
+
+const (
+	// restsName is the store's value that keeps, from one run to the next, the
+	// gates that no completion stored.
+	restsName = "scheduler.rests"
+	// gateLongest bounds all gates, so that no time overflows.
+	gateLongest = 100 * 365 * 24 * time.Hour
+)
+
+// now is the present in the Frontier's time: nanoseconds since it was made, which
+// a change of the clock does not move. It is never 0.
+func (f *Frontier) now() int64 { return int64(time.Since(f.epoch)) + 1 }
+
+// instant is t in the Frontier's time.
+func (f *Frontier) instant(t time.Time) int64 {
+	return f.now() + int64(min(time.Until(t), gateLongest))
+}
+
+// time is the clock's reading at an instant of the Frontier's time.
+func (f *Frontier) time(at int64) time.Time {
+	now := time.Now()
+	return now.Add(time.Duration(at - f.now())).Round(0)
+}
+
+// closeUntil closes a host's gate, or leaves it closed for longer.
+func (f *Frontier) closeUntil(h *host, at int64, why Reason) {
+	if why != ByHours && h.live != nil {
+		h.live.rest = max(h.live.rest, at)
+	}
+	if at <= h.gate {
+		return
+	}
+	f.tally(h, -1)
+	h.gate, h.why = at, why
+	f.tally(h, 1)
+	if why != ByHours {
+		h.unsaved = true
+	}
+}
+
+// lasting is the gate but for a Throttle's hours, which are known without a store.
+func (h *host) lasting() int64 {
+	switch {
+	case h.why != ByHours:
+		return h.gate
+	case h.live != nil:
+		return h.live.rest
+	default:
+		return 0
+	}
+}
+
+// reopen opens the gates that hours closed: these may have changed.
+func (f *Frontier) reopen() {
+	if f.restingFor[ByHours] == 0 {
+		return
+	}
+	for _, h := range f.hosts {
+		if h.why == ByHours && h.stand == resting {
+			f.tally(h, -1)
+			h.gate, h.why = h.lasting(), ByThrottle
+			f.tally(h, 1)
+			f.place(h, false)
+		}
+	}
+}
+
+// openGates makes those hosts ready whose time has come.
+func (f *Frontier) openGates() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	if f.notBefore > 0 && now >= f.notBefore {
+		f.notBefore = 0
+		f.wake()
+	}
+	for len(f.closed) > 0 && now >= f.closed[0].gate {
+		f.place(f.closed[0], false)
+	}
+}
+
+// loadGates closes the hosts that the last run closed without storing it, and all
+// of them if it did not end cleanly, or if nobody knows which of them share an
+// address. A rest is never longer than it was when it was stored, whatever became
+// of the clock.
+func (f *Frontier) loadGates(ctx context.Context) error {
+	stored, err := f.store.Value(ctx, restsName)
+	if err != nil {
+		return err
+	}
+	if len(stored) > 0 && len(stored)%16 != 8 {
+		return fmt.Errorf("the stored %s has %d bytes: %w", restsName, len(stored), ErrDamaged)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unclean = !f.store.ClosedCleanly()
+	f.loadedAt = f.now()
+	if f.unclean || f.set.PerAddress {
+		f.notBefore = f.loadedAt + int64(f.set.pause(nil))
+	}
+	for b := stored; len(b) > 8; b = b[16:] {
+		saved := time.Unix(0, int64(binary.BigEndian.Uint64(stored)))
+		until := time.Unix(0, int64(binary.BigEndian.Uint64(b[16:])))
+		rest := min(time.Until(until), until.Sub(saved))
+		if rest <= 0 {
+			continue
+		}
+		h := f.entry(weburl.HostKey(b[8:16]))
+		f.closeUntil(h, f.now()+int64(rest), ByThrottle)
+		f.place(h, false)
+	}
+	f.gated = true
+	f.dueAt = time.Now()
+	f.wake()
+	return nil
+}
+
+// saveGates stores the gates that the next run would not know of: the time, and
+// each host with its own.
+func (f *Frontier) saveGates(ctx context.Context) error {
+	f.mu.Lock()
+	now := f.now()
+	b := binary.BigEndian.AppendUint64(nil, uint64(f.time(now).UnixNano()))
+	for _, h := range f.hosts {
+		if at := h.lasting(); h.unsaved && at > now {
+			b = append(b, h.key[:]...)
+			b = binary.BigEndian.AppendUint64(b, uint64(f.time(at).UnixNano()))
+		}
+	}
+	f.mu.Unlock()
+	if err := f.store.SetValue(ctx, restsName, b); err != nil {
+		return fmt.Errorf("storing which hosts must rest: %w", err)
+	}
+	return nil
+}
+
+// closed is a heap of hosts by the time at which their gates open.
+type closed []*host
+
+func (c closed) Len() int           { return len(c) }
+func (c closed) Less(i, j int) bool { return c[i].gate < c[j].gate }
+func (c closed) Swap(i, j int) {
+	c[i], c[j] = c[j], c[i]
+	c[i].heap, c[j].heap = int32(i), int32(j)
+}
+
+// Push implements heap.Interface.
+func (c *closed) Push(x any) {
+	h := x.(*host)
+	h.heap = int32(len(*c))
+	*c = append(*c, h)
+}
+
+// Pop implements heap.Interface.
+func (c *closed) Pop() any {
+	last := len(*c) - 1
+	h := (*c)[last]
+	(*c)[last] = nil
+	*c, h.heap = (*c)[:last], -1
+	return h
+}
+
+// put adds a host, or moves it to where its changed time belongs.
+func (c *closed) put(h *host) {
+	if h.heap < 0 {
+		heap.Push(c, h)
+	} else {
+		heap.Fix(c, int(h.heap))
+	}
+}
+
+func (c *closed) remove(h *host) {
+	if h.heap >= 0 {
+		heap.Remove(c, int(h.heap))
+	}
+}

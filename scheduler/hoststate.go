@@ -1,0 +1,123 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Bounds of a failing host's back-off: it begins with the third failure in a row
+// and doubles up to a minute, before jitter, which adds up to a quarter. A
+// Retry-After comes on top.
+const (
+	hostFailuresFree   = 2
+	hostBackoffFirst   = 2 * time.Second
+	hostBackoffLongest = time.Minute
+)
+
+// judge notes how the host answered.
+func (f *Frontier) judge(h *host, r *Result) {
+	switch {
+	case r.Fault == AddressFault || r.Fault == RobotsFault:
+		return // which tell nothing new of the host
+	case !hostFails(r):
+		h.live.errors, h.live.backoff = 0, 0
+		return
+	}
+	h.live.errors++
+	if n := h.live.errors - hostFailuresFree; n > 0 {
+		pause := min(hostBackoffFirst<<min(n-1, 16), hostBackoffLongest)
+		h.live.backoff = pause + time.Duration(f.jitter()*float64(pause)/4)
+	}
+	if r.HasRetryAfter && r.RetryAfter > 0 {
+		f.closeUntil(h, f.now()+int64(min(r.RetryAfter, afterLongest)), ByRetryAfter)
+	}
+}
+
+// Delay sets the Crawl-delay of a host, from robots.txt, 0 if it has none: its
+// pause is at least d, the present one included. It is to be set with each lease,
+// before its page is asked for. False says that d has not passed since the last
+// request: the lease is to be given back.
+func (f *Frontier) Delay(key weburl.HostKey, d time.Duration) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.hosts[key]
+	if h == nil || h.live == nil {
+		return true
+	}
+	h.live.delay = d
+	if h.live.ended > 0 {
+		f.closeUntil(h, h.live.ended+int64(d), ByCrawlDelay)
+	} else if f.unclean {
+		f.closeUntil(h, f.loadedAt+int64(d), ByCrawlDelay)
+	}
+	f.place(h, false)
+	return f.now() >= h.gate
+}
+
+// learn takes over the stored state of a host. A stored time is no later than a
+// host may have asked for, whatever became of the clock.
+func (f *Frontier) learn(h *host, s HostState) {
+	l := h.live
+	if l.loaded {
+		return
+	}
+	l.loaded = true
+	l.backoff, l.errors, l.delay = s.Backoff, s.Errors, s.Delay
+	l.bad = badRun{s.Bad, s.BadPlace}
+	if rest := min(time.Until(s.NextAt), max(afterLongest, f.set.longestPause())); rest > 0 {
+		l.storedGate = f.now() + int64(rest)
+		f.closeUntil(h, l.storedGate, ByRetryAfter)
+		h.unsaved = h.gate != l.storedGate
+	}
+	if f.unclean {
+		pause, why := h.pause(f.set, nil)
+		f.closeUntil(h, f.loadedAt+int64(pause), why)
+	}
+	s.NextAt = time.Time{}
+	l.stored = s
+	if l.fails() && f.set.Brake.Host {
+		l.toHold = true // the last run may not have come to it
+		f.failing.add(h.key, s.Origin)
+	}
+}
+
+// state is what the store is to know of the host, but for its gate.
+func (l *live) state() HostState {
+	s := HostState{Backoff: l.backoff, Errors: l.errors, Delay: l.delay}
+	// One bad answer is common, and no loss if a crash forgets it.
+	if l.bad.answers > 1 {
+		s.Bad, s.BadPlace = l.bad.answers, l.bad.place
+	}
+	return s
+}
+
+// known says that the store knows all of the host, but for its gate.
+func (l *live) known() bool {
+	if !l.loaded {
+		return true
+	}
+	s := l.stored
+	s.Origin = ""
+	return !l.toHold && l.state() == s
+}
+
+// changedState is what a completion must store of the host: nothing if the store
+// knows it, and if the next run, even after a crash, lets the host rest for as
+// long all the same. It also gives the gate that is stored with it.
+func (f *Frontier) changedState(h *host, origin string) (*HostState, int64) {
+	covered, _ := h.pause(f.set, f.set.wholeThrottle(h))
+	gate := h.lasting()
+	if gate <= f.now()+int64(covered) {
+		gate = 0
+	}
+	if h.live.known() && (gate == 0 || gate == h.live.storedGate) {
+		return nil, 0
+	}
+	s := h.live.state()
+	s.Origin = origin
+	if gate > 0 {
+		s.NextAt = f.time(gate)
+	}
+	return &s, gate
+}
