@@ -63,6 +63,7 @@ type Crawl struct {
 	limits                 *limits
 	activities             activityLog
 	addresses              addresses
+	logins                 logins
 	pausing                sync.Mutex      // held while the crawl is paused or resumed
 	rescheduled            chan struct{}   // capacity 1: a reload may have changed schedules
 	outboxFull             atomic.Int32    // workers that wait for the outbox

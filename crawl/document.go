@@ -63,6 +63,9 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, directives 
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
 		Metas: metas(v.lease, v.verdict.decision, p, directives),
 	}
+	if response.Truncated {
+		document.Metas["truncated"] = []string{"true"}
+	}
 	if at, err := http.ParseTime(response.Header.Get("Last-Modified")); err == nil {
 		document.LastModified = at.UTC().Format(time.RFC3339)
 	}

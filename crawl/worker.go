@@ -344,6 +344,10 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		result.NoDocument = "the page cannot be read: " + err.Error()
 		return nil
 	}
+	if response.Truncated {
+		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
+	}
+	result.LoginPage = v.logins.is(v.lease, &p)
 	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(v.lease, p) {
 		return v.redirect(ctx, p.Refresh, 0, result)
 	}

@@ -13,6 +13,8 @@ type Page struct {
 	Canonical string // href of link rel=canonical, as written
 	// Robots are the contents of metas named robots and of the crawler's own name.
 	Robots Directives
+	// Password says that the page asks for a password: it has an input of that type.
+	Password bool
 	// Refresh is the target of a meta refresh, as written, RefreshAfter its seconds.
 	Refresh      string
 	RefreshAfter int
