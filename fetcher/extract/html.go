@@ -2,14 +2,9 @@ package extract
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"strings"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
-
+	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -49,18 +44,16 @@ func HTML(body []byte, contentType string, o Options) (Page, error) {
 	if o.MaxLinks <= 0 {
 		o.MaxLinks = maxLinks
 	}
-	r := reader{z: html.NewTokenizer(bytes.NewReader(text)), options: o, title: textWriter{limit: maxTitle}}
+	r := reader{z: markup.NewScanner(text), options: o, title: textWriter{limit: maxTitle}}
 	r.page.Charset = charset
-	if err := r.read(); err != nil {
-		return Page{}, fmt.Errorf("read HTML: %w", err)
-	}
+	r.read()
 	r.page.Text, r.page.Title, r.page.Robots = r.text.String(), r.title.String(), r.robots.directives()
 	return r.page, nil
 }
 
 // reader goes once over the tokens of a page.
 type reader struct {
-	z       *html.Tokenizer
+	z       markup.Scanner
 	options Options
 	page    Page
 	text    textWriter
@@ -79,26 +72,21 @@ type reader struct {
 	googleoff bool // between googleoff and googleon comments
 }
 
-func (r *reader) read() error {
+func (r *reader) read() {
 	for {
 		switch r.z.Next() {
-		case html.ErrorToken:
-			if err := r.z.Err(); !errors.Is(err, io.EOF) {
-				return err
-			}
-			return nil
-		case html.TextToken:
-			r.textToken(r.z.Text())
-		case html.StartTagToken, html.SelfClosingTagToken:
-			name, hasAttributes := r.z.TagName()
+		case markup.End:
+			return
+		case markup.Text:
+			r.textToken(r.z.Data())
+		case markup.StartTag:
 			r.dropNext = false
-			r.startTag(atom.Lookup(name), hasAttributes)
-		case html.EndTagToken:
-			name, _ := r.z.TagName()
+			r.startTag(r.z.Tag())
+		case markup.EndTag:
 			r.dropNext = false
-			r.endTag(atom.Lookup(name))
-		case html.CommentToken:
-			r.comment(r.z.Text())
+			r.endTag(r.z.Tag())
+		case markup.Comment:
+			r.comment(r.z.Data())
 		}
 	}
 }
@@ -106,86 +94,91 @@ func (r *reader) read() error {
 func (r *reader) textToken(text []byte) {
 	switch {
 	case r.inTitle:
-		r.title.write(text)
+		r.title.write(text, !r.z.Literal())
 	case r.dropNext, r.noscript, r.noindex, r.googleoff, r.hidden.active():
 	default:
-		r.text.write(text)
+		r.text.write(text, !r.z.Literal())
 	}
 }
 
-func (r *reader) startTag(a atom.Atom, hasAttributes bool) {
-	r.attr = attributes{}
-	if hasAttributes && (hasReadAttributes(a) || mayHide(r.z.Raw())) {
-		r.attr.read(r.z)
-	}
+func (r *reader) startTag(a markup.Tag) {
+	r.attr.read(r.z.Attributes(), hasReadAttributes(a))
 	if r.hidden.active() {
 		r.hidden.start(a)
 	}
 	inert := r.hidden.active() && r.hidden.inert
-	if separates(a) {
+	if a.Separates() {
 		r.text.separate()
 	}
 	switch a {
-	case atom.Script, atom.Style, atom.Iframe, atom.Noembed, atom.Title:
+	case markup.Script, markup.Style, markup.Iframe, markup.Noembed, markup.Title:
 		r.dropNext = true
-	case atom.Noscript, atom.Noframes:
-		r.z.NextIsNotRawText()
+	case markup.Noscript, markup.Noframes:
+		r.z.NotRaw()
 		r.noscript = true
-	case atom.Svg:
-		r.svg++
+	case markup.Svg:
+		r.foreign(1)
 	}
 	if !inert {
 		r.element(a)
 	}
-	if !r.hidden.active() && !isVoid(a) && (a == atom.Template || r.hides(a)) {
-		r.hidden.begin(a, a == atom.Template)
+	if !r.hidden.active() && !a.IsVoid() && (a == markup.Template || r.hides(a)) {
+		r.hidden.begin(a, a == markup.Template)
 	}
+}
+
+// foreign counts the SVG images that are open.
+func (r *reader) foreign(by int) {
+	r.svg = max(r.svg+by, 0)
+	r.z.AllowCDATA(r.svg > 0)
 }
 
 // hides knows the hidden attribute. A page that hides its whole body is one whose
 // script shows it.
-func (r *reader) hides(a atom.Atom) bool {
-	return a != atom.Html && a != atom.Body && r.attr.isHidden()
+func (r *reader) hides(a markup.Tag) bool {
+	return a != markup.HTML && a != markup.Body && r.attr.isHidden()
 }
 
 // element takes what a start tag says of the page.
-func (r *reader) element(a atom.Atom) {
-	r.inBody = r.inBody || !inHead(a)
+func (r *reader) element(a markup.Tag) {
+	r.inBody = r.inBody || !a.InHead()
 	switch a {
-	case atom.A, atom.Area:
+	case markup.A, markup.Area:
 		r.link(r.attr.href, hasToken(r.attr.rel, "nofollow"))
-	case atom.Frame, atom.Iframe:
+	case markup.Frame, markup.Iframe:
 		r.link(r.attr.src, false)
-	case atom.Link:
+	case markup.Link:
 		r.linkElement()
-	case atom.Meta:
+	case markup.Meta:
 		r.meta()
-	case atom.Base:
+	case markup.Input:
+		r.page.Password = r.page.Password || bytes.EqualFold(bytes.TrimSpace(r.attr.kind), []byte("password"))
+	case markup.Base:
 		if r.page.Base == "" {
 			r.page.Base = reference(r.attr.href)
 		}
-	case atom.Title:
+	case markup.Title:
 		r.inTitle = !r.hadTitle && r.svg == 0
 		r.hadTitle = r.hadTitle || r.inTitle
-	case atom.Html:
+	case markup.HTML:
 		if r.page.Language == "" {
 			r.page.Language = collapse(r.attr.lang, maxLanguage)
 		}
 	}
 }
 
-func (r *reader) endTag(a atom.Atom) {
-	if separates(a) {
+func (r *reader) endTag(a markup.Tag) {
+	if a.Separates() {
 		r.text.separate()
 	}
 	switch a {
-	case atom.Title:
+	case markup.Title:
 		r.inTitle = false
-	case atom.Noscript, atom.Noframes:
+	case markup.Noscript, markup.Noframes:
 		r.noscript = false
-	case atom.Svg:
-		r.svg = max(r.svg-1, 0)
-	case atom.Head:
+	case markup.Svg:
+		r.foreign(-1)
+	case markup.Head:
 		r.inBody = true
 	}
 	if r.hidden.active() {

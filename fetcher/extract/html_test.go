@@ -369,14 +369,3 @@ func samplePage() []byte {
 	b.WriteString("</main></body></html>")
 	return []byte(b.String())
 }
-
-func BenchmarkHTML(b *testing.B) {
-	page := samplePage()
-	b.SetBytes(int64(len(page)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := HTML(page, "text/html; charset=utf-8", Options{Agent: "Sextant"}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -4,55 +4,92 @@ import (
 	"bytes"
 	"strings"
 
-	"golang.org/x/net/html"
+	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
 // maxRefresh is the longest delay of a meta refresh, in seconds, that is told.
 const maxRefresh = 1 << 30
 
-// attributes are those of a start tag that say something here. They are parts of
-// the tokenizer's buffer. Of two with one name the first counts.
+// attributes are those of a start tag that say something here: parts of the page,
+// or of scratch where something had to be replaced. Of two with one name the first
+// counts.
 type attributes struct {
 	href, src, rel, hreflang, lang             []byte
 	name, property, content, httpEquiv, hidden []byte
+	kind                                       []byte // the type of an input
+
+	set     bool // one of the above is not nil
+	scratch []byte
 }
 
-func (a *attributes) read(z *html.Tokenizer) {
-	for more := true; more; {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		var to *[]byte
-		switch string(key) {
-		case "href":
-			to = &a.href
-		case "src":
-			to = &a.src
-		case "rel":
-			to = &a.rel
-		case "hreflang":
-			to = &a.hreflang
-		case "lang", "xml:lang":
-			to = &a.lang
-		case "name":
-			to = &a.name
-		case "property":
-			to = &a.property
-		case "content":
-			to = &a.content
-		case "http-equiv":
-			to = &a.httpEquiv
-		case "hidden":
-			to = &a.hidden
-		default:
+// read takes those of the present tag, or, if not all are wanted, hidden alone.
+func (a *attributes) read(list markup.Attributes, all bool) {
+	if a.set {
+		*a = attributes{scratch: a.scratch[:0]}
+	}
+	for {
+		attribute, more := list.Next()
+		if !more {
+			return
+		}
+		to := a.field(attribute.Name, all)
+		if to == nil || *to != nil {
 			continue
 		}
-		if *to == nil {
-			*to = value
-			if value == nil {
-				*to = []byte{}
-			}
+		a.set = true
+		used := len(a.scratch)
+		value := markup.Unescape(attribute.Value, a.scratch)
+		if n := used + len(value); n <= cap(a.scratch) && len(value) > 0 && &a.scratch[:n][used] == &value[0] {
+			a.scratch = a.scratch[:n]
+		}
+		if *to = value; value == nil {
+			*to = []byte{}
 		}
 	}
+}
+
+// field is where the value of an attribute goes, nil if it says nothing here.
+func (a *attributes) field(name []byte, all bool) *[]byte {
+	if len(name) < 3 || len(name) > len("http-equiv") {
+		return nil
+	}
+	var folded [len("http-equiv")]byte
+	for i, c := range name {
+		if c-'A' <= 'Z'-'A' {
+			c |= 0x20
+		}
+		folded[i] = c
+	}
+	lower := folded[:len(name)]
+	if string(lower) == "hidden" {
+		return &a.hidden
+	}
+	if !all {
+		return nil
+	}
+	switch string(lower) {
+	case "href":
+		return &a.href
+	case "src":
+		return &a.src
+	case "rel":
+		return &a.rel
+	case "hreflang":
+		return &a.hreflang
+	case "lang", "xml:lang":
+		return &a.lang
+	case "name":
+		return &a.name
+	case "type":
+		return &a.kind
+	case "property":
+		return &a.property
+	case "content":
+		return &a.content
+	case "http-equiv":
+		return &a.httpEquiv
+	}
+	return nil
 }
 
 // isHidden is true of the hidden attribute, but not of hidden="until-found", which

@@ -37,10 +37,10 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "weburl"},
+			{"actionrules/match", "fetcher/extract/markup", "weburl"},
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
 			{
-				"actionrules/crawlspace", "fetcher/extract", "fetcher/robots",
+				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/robots",
 				"push/file", "push/papi", "scheduler/badgerstore",
 			},
 			{"crawl", "indexer"},

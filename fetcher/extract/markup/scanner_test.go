@@ -1,0 +1,270 @@
+package markup
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+)
+
+// token is what both tokenizers must agree on. Consecutive texts are one; NUL and
+// U+FFFD, which stand for one another in places that no reader of text tells apart,
+// are left out.
+type token struct {
+	Kind       string
+	Data       string
+	Attributes [][2]string
+}
+
+type tokens []token
+
+func (ts *tokens) text(s string) {
+	s = strings.NewReplacer("\x00", "", "\ufffd", "").Replace(s)
+	if s == "" {
+		return
+	}
+	if n := len(*ts); n > 0 && (*ts)[n-1].Kind == "text" {
+		(*ts)[n-1].Data += s
+		return
+	}
+	*ts = append(*ts, token{Kind: "text", Data: s})
+}
+
+// foreign follows which elements of SVG and MathML are open, so that both
+// tokenizers are told the same about CDATA sections.
+type foreign int
+
+func (f *foreign) tag(name string, end bool) {
+	if name != "svg" && name != "math" {
+		return
+	}
+	if *f++; end {
+		*f = max(*f-2, 0)
+	}
+}
+
+func reference(page []byte) (ts tokens) {
+	z := html.NewTokenizer(bytes.NewReader(page))
+	var in foreign
+	for {
+		z.AllowCDATA(in > 0)
+		switch kind := z.Next(); kind {
+		case html.ErrorToken:
+			return ts
+		case html.TextToken:
+			raw := string(z.Raw())
+			if in > 0 && strings.HasPrefix(raw, "<![CDATA[") {
+				// x/net/html replaces references in CDATA sections; the standard does not.
+				raw = strings.TrimSuffix(strings.TrimPrefix(raw, "<![CDATA["), "]]>")
+				ts.text(newlines(raw))
+				continue
+			}
+			ts.text(string(z.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			got := token{Kind: "start", Data: clean(t.Data)}
+			for _, a := range t.Attr {
+				got.Attributes = append(got.Attributes, [2]string{clean(a.Key), clean(a.Val)})
+			}
+			ts = append(ts, got)
+			in.tag(t.Data, false)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			in.tag(string(name), true)
+			ts = append(ts, token{Kind: "end", Data: clean(string(name))})
+		case html.CommentToken:
+			if text := z.Text(); !bytes.HasPrefix(z.Raw(), []byte("</>")) {
+				ts = append(ts, token{Kind: "comment", Data: clean(string(text))})
+			}
+		}
+	}
+}
+
+func clean(s string) string { return strings.NewReplacer("\x00", "", "\ufffd", "").Replace(s) }
+
+func newlines(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
+
+func lower(b []byte) string {
+	b = bytes.Clone(b)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 0x20
+		}
+	}
+	return clean(string(b))
+}
+
+func unescaped(b []byte) string {
+	b = []byte(newlines(string(b)))
+	var out []byte
+	for i := 0; i < len(b); {
+		if b[i] != '&' {
+			out = append(out, b[i])
+			i++
+			continue
+		}
+		first, second, n := Reference(b[i:], false)
+		out = utf8.AppendRune(out, first)
+		if second != 0 {
+			out = utf8.AppendRune(out, second)
+		}
+		i += n
+	}
+	return string(out)
+}
+
+func scanned(page []byte) (ts tokens) {
+	s := NewScanner(page)
+	var in foreign
+	for {
+		s.AllowCDATA(in > 0)
+		switch s.Next() {
+		case End:
+			return ts
+		case Text:
+			if s.Literal() {
+				ts.text(newlines(string(s.Data())))
+			} else {
+				ts.text(unescaped(s.Data()))
+			}
+		case StartTag:
+			got := token{Kind: "start", Data: lower(s.Data())}
+			seen := map[string]bool{}
+			for attributes := s.Attributes(); ; {
+				a, ok := attributes.Next()
+				if !ok {
+					break
+				}
+				if name := lower(a.Name); !seen[string(bytes.ToLower(a.Name))] {
+					seen[string(bytes.ToLower(a.Name))] = true
+					got.Attributes = append(got.Attributes, [2]string{name, clean(string(Unescape(a.Value, nil)))})
+				}
+			}
+			ts = append(ts, got)
+			in.tag(got.Data, false)
+		case EndTag:
+			in.tag(lower(s.Data()), true)
+			ts = append(ts, token{Kind: "end", Data: lower(s.Data())})
+		case Comment:
+			if !bytes.HasPrefix(page[max(s.start-2, 0):], []byte("</>")) {
+				ts = append(ts, token{Kind: "comment", Data: clean(unescapedComment(s.Data()))})
+			}
+		}
+	}
+}
+
+// unescapedComment does to a comment what x/net/html does, though there are no
+// references in comments.
+func unescapedComment(b []byte) string { return unescaped(b) }
+
+func compare(t *testing.T, page []byte) {
+	t.Helper()
+	before := bytes.Clone(page)
+	got := scanned(page)
+	if !bytes.Equal(before, page) {
+		t.Fatalf("the page was changed: %q", before)
+	}
+	if diff := cmp.Diff(reference(page), got); diff != "" {
+		t.Errorf("%q (-x/net/html +ours):\n%s", page, diff)
+	}
+}
+
+// samples are odd ends that the conformance data might lack.
+func samples() []string {
+	return []string{
+		"", "<", "</", "<!", "<?", "a<", "a</", "<a", "<a ", "<a b", "<a b=", "<a b='", "<a b=c", "</a", "</>x", "</ x>y", "<!>", "<!a", "<!-->x", "<!--->x", "<!---->x",
+		"<!--a--!>b", "<!--a--!-->b", "<!--a--!", "<!--a--", "<!--a-", "<!-- a -- b -->c", "<!doctype html>x", "<!DocType", "<!doct>", "<?xml ?>x",
+		"<p a=1 A=2 b='x&amp;y' c=\"&lt\" d=&copy=1 e=&copy; =f / g/h=i j=>k", "<a href=a/>x", "<a/href=b>", "<a b='>'>x", "<a b=\">\">x", "<a b=c'>'>x",
+		"<title>a<b>&amp;</title >c", "<textarea>x</TEXTAREA/y>z", "<style><a></style><a>", "<script>a<!--<script></script>--></script>b",
+		"<script><!--<script >x</script>y</script>z", "<script><!-- </script>x", "<script><!--></script>x", "<script><!--a--></script>x", "<script><!--<script></script><script>--></script>b",
+		"<script>x", "<script>x</scrip", "<script></script", "<plaintext>a<b></plaintext>", "<xmp><a></xmp><iframe><b></iframe><noscript><c></noscript><noembed><d></noembed><noframes><e></noframes>",
+		"<svg><![CDATA[a<b>&amp;]]>c</svg><![CDATA[d]]>e", "<svg><![CDATA[]]>", "<math><![CDATA[a]]", "&amp&ampx&notin;&notit;&fjlig;&semi;&#0;&#128;&#x110000;&#xd800;&#;&#x;&;&unknown;&CounterClockwiseContourIntegral;",
+		"a\r\nb\rc\x00d", "<scr\x00ipt>", "<a\x00b c\x00d=e\x00f>", "<H1>x</h1><H\x11>", "<blockquotes><figcaption>", "&#13;&#x80;&#x9f;&nbsp&nbsp;", "<a b=&ampx c=&amp d='&amp=' e=&notit; f=&fjlig;>",
+	}
+}
+
+func TestSamples(t *testing.T) {
+	for _, s := range samples() {
+		compare(t, []byte(s))
+	}
+}
+
+// conformance gives all inputs of html5lib-tests, as pages.
+func conformance(tb testing.TB) []string {
+	dir := os.Getenv("SEXTANT_CONFORMANCE")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "..", "shared", "conformance")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "html", "*.test"))
+	if err != nil || len(files) == 0 {
+		tb.Skipf("no conformance data in %s", dir)
+	}
+	var pages []string
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var suite struct {
+			Tests []struct {
+				Input         string
+				InitialStates []string
+				LastStartTag  string
+			}
+			XMLViolationTests []struct{ Input string }
+		}
+		if err := json.Unmarshal(raw, &suite); err != nil {
+			tb.Fatalf("%s: %v", f, err)
+		}
+		for _, x := range suite.Tests {
+			pages = append(pages, x.Input, "<svg>"+x.Input)
+			if x.LastStartTag != "" {
+				pages = append(pages, "<"+x.LastStartTag+">"+x.Input)
+			}
+		}
+		for _, x := range suite.XMLViolationTests {
+			pages = append(pages, x.Input)
+		}
+	}
+	return pages
+}
+
+func TestConformance(t *testing.T) {
+	pages := conformance(t)
+	for _, p := range pages {
+		compare(t, []byte(p))
+	}
+	t.Logf("%d pages", len(pages))
+}
+
+func FuzzScanner(f *testing.F) {
+	for _, s := range samples() {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, page []byte) { compare(t, page) })
+}
+
+func TestNames(t *testing.T) {
+	for tag := Other + 1; tag < tags; tag++ {
+		name := tag.String()
+		if got := lookup([]byte(strings.ToUpper(name))); got != tag {
+			t.Errorf("%q is found as %q: choose another hash", name, got)
+		}
+		if len(name) > longestName {
+			t.Errorf("%q is longer than longestName", name)
+		}
+	}
+	for _, name := range []string{"", "x", "sc\x00ript", "h\x11", "\x01", "scriptx", "figcaptions"} {
+		if got := lookup([]byte(name)); got != Other {
+			t.Errorf("%q is found as %q", name, got)
+		}
+	}
+}
