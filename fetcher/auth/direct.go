@@ -1,0 +1,97 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// direct is a method without log-in requests.
+type direct struct{ *Session }
+
+func (direct) ready(time.Time) bool                { return true }
+func (direct) next() *url.URL                      { return nil }
+func (direct) login(context.Context) (bool, error) { return true, nil }
+func (direct) reset()                              {}
+func (direct) read(a answered) sign                { return a.signOf() }
+func (direct) isLogInPage(weburl.URL) bool         { return false }
+
+// Basic sends user and password with each request (RFC 7617), unasked.
+type Basic struct {
+	Username string
+	Password Secret
+}
+
+func (k Basic) start(s *Session) (method, error) {
+	if strings.Contains(k.Username, ":") {
+		return nil, errors.New("a user name of Basic authentication holds no colon (RFC 7617): write what is before it")
+	}
+	return header{direct{s}, "Basic", k.Password, func(r *http.Request) {
+		r.SetBasicAuth(k.Username, k.Password.Reveal())
+	}}, nil
+}
+
+// Bearer sends a token that never changes with each request (RFC 6750).
+type Bearer struct{ Token Secret }
+
+func (k Bearer) start(s *Session) (method, error) {
+	token := k.Token.Reveal()
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("the bearer token is empty or holds spaces or control characters: write the token alone, without the word Bearer")
+	}
+	return header{direct{s}, "bearer token", k.Token, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+k.Token.Reveal())
+	}}, nil
+}
+
+// header is a method whose credentials are a header that never changes.
+type header struct {
+	direct
+	name   string
+	secret Secret
+	set    func(*http.Request)
+}
+
+func (m header) nature() nature    { return nature{name: m.name, direct: true} }
+func (m header) secrets() []Secret { return []Secret{m.secret} }
+
+func (m header) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {
+	m.set(req)
+	resp, err := m.settings.Do(ctx, req)
+	return resp, true, err
+}
+
+// Certificate is a client certificate (RFC 8446 section 4.4.2): nothing is sent
+// by the session itself, Settings.Do presents it (LoadCertificate reads one).
+type Certificate struct{}
+
+func (Certificate) start(s *Session) (method, error) { return certificate{direct{s}}, nil }
+
+type certificate struct{ direct }
+
+func (certificate) nature() nature {
+	return nature{name: "client certificate", direct: true, certificate: true}
+}
+func (certificate) secrets() []Secret { return nil }
+
+func (m certificate) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {
+	resp, err := m.settings.Do(ctx, req)
+	return resp, true, err
+}
+
+// read also knows how nginx says that a certificate is missing or bad.
+func (m certificate) read(a answered) sign {
+	const nginxCertError, nginxNoCert = 495, 496
+	switch status := a.resp.Status; {
+	case status == nginxCertError, status == nginxNoCert,
+		status == http.StatusBadRequest && bytes.Contains(a.resp.Body, []byte("SSL certificate")):
+		return denied
+	}
+	return a.signOf()
+}

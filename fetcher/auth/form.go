@@ -1,0 +1,387 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Form logs in by the form of a log-in page. Hidden fields, such as tokens
+// against forged requests, are sent as the page has them; action and method are
+// the page's. It is logged out when an answer redirects to the log-in page, holds
+// the log-in form or one of LoggedOut, or is a 401 or 403.
+type Form struct {
+	// URL is the log-in page.
+	URL string
+	// Fields are filled in, in addition to what the page has.
+	Fields []Field
+	// Name, ID or Index (from 1) say which form of the page it is; by default the
+	// one with a password field.
+	Name, ID string
+	Index    int
+	// Success says when the log-in worked. Without any condition it did when the
+	// last answer is 2xx and does not hold the log-in form.
+	Success Success
+	// LoggedOut are texts, as they stand in the source of a page, that show that
+	// nobody is logged in.
+	LoggedOut []string
+	// LogInPages are further pages (scheme, host and path) to which a visitor is
+	// redirected who is not logged in.
+	LogInPages []string
+}
+
+// Field is one of a form.
+type Field struct {
+	Name  string
+	Value Secret
+}
+
+// Success is what must be true after the form was sent; all that is set.
+type Success struct {
+	Text     string // stands in the source of the last answer
+	Cookie   string // a cookie of this name is set
+	Redirect bool   // an answer redirects elsewhere than to the log-in page
+}
+
+func (k Form) start(s *Session) (method, error) {
+	u, err := parsePageURL(k.URL)
+	if err != nil {
+		return nil, err
+	}
+	if len(k.Fields) == 0 {
+		return nil, errors.New("the form has no fields: give the names and values of user name and password")
+	}
+	if k.Index < 0 {
+		return nil, fmt.Errorf("form index %d: count from 1", k.Index)
+	}
+	m := &formMethod{direct: direct{s}, Form: k, url: u, pages: map[string]bool{pageKey(u): true}}
+	for _, written := range k.LogInPages {
+		p, err := parsePageURL(written)
+		if err != nil {
+			return nil, err
+		}
+		m.pages[pageKey(p)] = true
+	}
+	s.origins = append(s.origins, originOf(u))
+	for _, f := range k.Fields {
+		if f.Name == "" {
+			return nil, errors.New("a field of the form has no name: write the name attribute of its input element")
+		}
+		m.marks = append(m.marks, f.Name)
+	}
+	return m, nil
+}
+
+func parsePageURL(written string) (*url.URL, error) {
+	u, err := url.Parse(written)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("log-in page %q is no URL: write it whole, such as https://intranet.example.com/login", place(u))
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+// pageKey names a page whatever its query is.
+func pageKey(u *url.URL) string {
+	path, _, _ := strings.Cut(u.EscapedPath(), ";")
+	if path == "" {
+		path = "/"
+	}
+	return originOf(u).String() + path
+}
+
+type formMethod struct {
+	direct
+	Form
+	url *url.URL
+
+	mu    sync.Mutex
+	in    bool
+	pages map[string]bool // keys of log-in pages
+	marks []string        // fields by which the log-in form is known again
+	flow
+}
+
+// flow is a log-in on its way.
+type flow struct {
+	pending *request // nil: the log-in page
+	hops    int
+	posted  bool
+	cookie  bool // Success.Cookie was set since
+	away    bool // a redirect led elsewhere since
+}
+
+const (
+	maxHops  = 10 // redirects of one log-in
+	maxPages = 100
+)
+
+func (*formMethod) nature() nature { return nature{name: "form", renews: true, lasting: true} }
+
+func (m *formMethod) secrets() []Secret {
+	all := make([]Secret, 0, len(m.Fields))
+	for _, f := range m.Fields {
+		all = append(all, f.Value)
+	}
+	return all
+}
+
+func (m *formMethod) ready(time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.in
+}
+
+func (m *formMethod) reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.in, m.flow = false, flow{}
+}
+
+// resume takes imported cookies for a log-in.
+func (m *formMethod) resume() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.in, m.flow = true, flow{}
+}
+
+func (m *formMethod) next() *url.URL {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.request().url
+}
+
+// request is the next one. Its caller holds mu.
+func (m *formMethod) request() *request {
+	if m.pending != nil {
+		return m.pending
+	}
+	return &request{method: http.MethodGet, url: m.url}
+}
+
+func (m *formMethod) login(ctx context.Context) (done bool, err error) {
+	m.mu.Lock()
+	asked, f := m.request(), m.flow
+	m.mu.Unlock()
+	if f.pending == nil && m.settings.Jar == nil {
+		m.jar.Clear() // what was left of the old log-in may stand in the way
+	}
+	if done, err = m.step(ctx, asked, &f); done || err != nil {
+		f = flow{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.in, m.flow = done, f
+	return done, err
+}
+
+// step makes one request and says in f what the next one is.
+func (m *formMethod) step(ctx context.Context, asked *request, f *flow) (done bool, err error) {
+	if err := m.origins.admit(asked.url); err != nil {
+		return false, fmt.Errorf("%s is part of the log-in, but %w", place(asked.url), err)
+	}
+	req, err := asked.build()
+	if err != nil {
+		return false, err
+	}
+	resp, err := m.send(ctx, req.WithContext(ctx))
+	if err != nil {
+		return false, err
+	}
+	if f.posted {
+		for _, c := range resp.Cookies() {
+			f.cookie = f.cookie || c.Name == m.Success.Cookie && c.Value != "" && c.MaxAge >= 0
+		}
+	}
+	switch {
+	case isRedirect(resp.Response):
+		return m.redirected(asked, resp, f)
+	case f.posted:
+		return m.submitted(asked, resp, f)
+	}
+	return false, m.fill(asked, resp, f)
+}
+
+func isRedirect(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return resp.Header.Get("Location") != ""
+	}
+	return false
+}
+
+// redirected follows a redirect, unless it already shows that the log-in worked.
+func (m *formMethod) redirected(asked *request, resp *read, f *flow) (done bool, err error) {
+	to, err := asked.url.Parse(resp.Header.Get("Location"))
+	if err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
+		return false, fmt.Errorf("%s redirects to something that is no URL", place(asked.url))
+	}
+	to.Fragment, to.RawFragment, to.User = "", "", nil
+	if f.posted && !m.isLogIn(to) {
+		f.away = true
+		want := m.Success
+		if want.Text == "" && (want.Cookie != "" || want.Redirect) && (want.Cookie == "" || f.cookie) {
+			return true, nil
+		}
+	}
+	if f.hops++; f.hops > maxHops {
+		return false, fmt.Errorf("%s: more than %d redirects", place(asked.url), maxHops)
+	}
+	next := request{method: http.MethodGet, url: to, referer: asked.referer}
+	if code := resp.StatusCode; code == http.StatusTemporaryRedirect || code == http.StatusPermanentRedirect {
+		next = *asked
+		next.url = to
+	}
+	f.pending = &next
+	return false, nil
+}
+
+// fill sends the form of the log-in page next.
+func (m *formMethod) fill(asked *request, resp *read, f *flow) error {
+	if resp.StatusCode >= 400 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+		return fmt.Errorf("the log-in page %s answers %d", place(asked.url), resp.StatusCode)
+	}
+	wrap := func(err error) error {
+		words := "the log-in page " + place(asked.url)
+		if resp.cut {
+			words += " (cut at 1 MiB)"
+		}
+		return fmt.Errorf("%s: %w", words, err)
+	}
+	p := readPage(resp.body, resp.Header.Get("Content-Type"))
+	found, err := m.choose(p)
+	if err != nil {
+		return wrap(err)
+	}
+	next, err := m.submission(p, found, asked.url)
+	if err != nil {
+		return wrap(err)
+	}
+	if err := m.origins.admit(next.url); err != nil {
+		return wrap(fmt.Errorf("its form sends to %s: %w", place(next.url), err))
+	}
+	m.remember(asked.url, found)
+	f.pending, f.posted = next, true
+	return nil
+}
+
+// remember how the log-in page and its form look.
+func (m *formMethod) remember(u *url.URL, found *form) {
+	var marks []string
+	for _, field := range m.Fields {
+		if found.hasField(field.Name) {
+			marks = append(marks, field.Name)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.marks = marks
+	if len(m.pages) < maxPages {
+		m.pages[pageKey(u)] = true
+	}
+}
+
+// submitted judges the last answer.
+func (m *formMethod) submitted(asked *request, resp *read, f *flow) (bool, error) {
+	from, want := place(asked.url), m.Success
+	switch {
+	case resp.StatusCode/100 != 2:
+		return false, fmt.Errorf("%s answers %d to the form", from, resp.StatusCode)
+	case want.Text != "" && !bytes.Contains(resp.body, []byte(want.Text)):
+		return false, fmt.Errorf("%s does not show the text that a log-in that worked shows: check user name and password", from)
+	case want.Text == "" && m.holdsForm(resp.body, resp.Header.Get("Content-Type")):
+		return false, fmt.Errorf("%s shows the log-in form again: check user name and password", from)
+	case want.Cookie != "" && !f.cookie:
+		return false, fmt.Errorf("no cookie %s is set after the form was sent: check user name and password", tidy(want.Cookie, 100))
+	case want.Redirect && !f.away:
+		return false, fmt.Errorf("%s redirects nowhere after the form was sent: check user name and password", from)
+	}
+	return true, nil
+}
+
+func (m *formMethod) isLogIn(u *url.URL) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pages[pageKey(u)]
+}
+
+func (m *formMethod) isLogInPage(u weburl.URL) bool {
+	parsed, err := url.Parse(u.String())
+	return err == nil && m.isLogIn(parsed)
+}
+
+// holdsForm says whether a page holds the log-in form. Most pages are done with
+// the search for the word.
+func (m *formMethod) holdsForm(body []byte, contentType string) bool {
+	if !m.selects() && !bytes.Contains(body, []byte("assword")) && !bytes.Contains(body, []byte("ASSWORD")) {
+		return false
+	}
+	if !bytes.Contains(body, []byte("<form")) && !bytes.Contains(body, []byte("<FORM")) {
+		return false
+	}
+	m.mu.Lock()
+	marks := m.marks
+	m.mu.Unlock()
+	p := readPage(body, contentType)
+	for i, f := range p.forms {
+		if m.selects() {
+			if !(m.Name != "" && f.name == m.Name || m.ID != "" && f.id == m.ID || m.Index == i+1) {
+				continue
+			}
+		} else if !f.hasPassword() {
+			continue
+		}
+		if hasAll(f, marks) && (len(marks) > 0 || f.hasPassword()) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasAll(f *form, names []string) bool {
+	for _, name := range names {
+		if !f.hasField(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *formMethod) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {
+	resp, err := m.settings.Do(ctx, req)
+	return resp, true, err
+}
+
+// read knows the log-in page in its disguises.
+func (m *formMethod) read(a answered) sign {
+	sg := a.signOf()
+	switch status := a.resp.Status; {
+	case status/100 == 3 && status != http.StatusNotModified:
+		base, err := url.Parse(a.url.String())
+		if err != nil {
+			return silent
+		}
+		if to, err := base.Parse(a.resp.Header.Get("Location")); err == nil && m.isLogIn(to) {
+			return loginPage
+		}
+	case sg == good && status != http.StatusNotModified:
+		for _, text := range m.LoggedOut {
+			if text != "" && bytes.Contains(a.resp.Body, []byte(text)) {
+				return loginPage
+			}
+		}
+		if m.holdsForm(a.resp.Body, a.resp.Header.Get("Content-Type")) {
+			return loginPage
+		}
+	}
+	return sg
+}

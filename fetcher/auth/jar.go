@@ -1,0 +1,259 @@
+package auth
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// Limits of a Jar. Browsers keep 180 cookies of a site and 4 KiB of each; most
+// servers refuse a request header of more than 8 to 16 KiB.
+const (
+	maxSites       = 1000
+	maxSiteCookies = 100
+	maxSiteBytes   = 16 << 10 // of names and values
+	maxCookieBytes = 4 << 10
+)
+
+// Jar keeps cookies by the rules of RFC 6265 and the public suffix list: those
+// of a session, or with Do those of all sites. It is bounded: a site (a
+// registrable domain) that sends too much keeps what it has, and the site not
+// used for longest is forgotten when there are too many. It is safe for
+// concurrent use, and prints no cookie.
+type Jar struct {
+	mu    sync.Mutex
+	sites map[string]*list.Element // of *site
+	used  *list.List               // last used first
+}
+
+// site is the cookies of one registrable domain: no cookie is ever sent beyond it.
+type site struct {
+	name    string
+	jar     *cookiejar.Jar
+	records map[cookieID]record
+	bytes   int
+}
+
+// cookieID is what makes two cookies one (RFC 6265 section 5.3 step 11).
+type cookieID struct{ domain, path, name string }
+
+// record is a cookie as it came, for counting and for Export: cookiejar shows
+// neither attributes nor numbers.
+type record struct {
+	URL    string // that set it, without query
+	Cookie *http.Cookie
+}
+
+func (r record) size() int { return len(r.Cookie.Name) + len(r.Cookie.Value) }
+
+// NewJar makes an empty jar.
+func NewJar() *Jar { return &Jar{sites: map[string]*list.Element{}, used: list.New()} }
+
+// String tells nothing of what is inside.
+func (*Jar) String() string { return "cookies " + redacted }
+
+// GoString is the form of %#v.
+func (j *Jar) GoString() string { return j.String() }
+
+// Do keeps cookies of all sites for requests that next makes.
+func (j *Jar) Do(next Do) Do {
+	return func(ctx context.Context, req *http.Request) (*http.Response, error) {
+		u := plainURL(req.URL)
+		if cookies := j.Cookies(u); len(cookies) > 0 {
+			req = req.Clone(ctx)
+			addCookies(req, cookies)
+		}
+		resp, err := next(ctx, req)
+		if err == nil {
+			j.SetCookies(u, resp.Cookies())
+		}
+		return resp, err
+	}
+}
+
+func addCookies(req *http.Request, cookies []*http.Cookie) {
+	for _, c := range cookies {
+		req.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value, Quoted: c.Quoted})
+	}
+}
+
+// plainURL gives a URL that is sent as written (Opaque) its path back.
+func plainURL(u *url.URL) *url.URL {
+	if u.Opaque == "" {
+		return u
+	}
+	if parsed, err := url.Parse(u.Scheme + "://" + u.Host + u.Opaque); err == nil && strings.HasPrefix(u.Opaque, "/") {
+		return parsed
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
+}
+
+// siteOf is the registrable domain, or the host where there is none.
+func siteOf(u *url.URL) string {
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if net.ParseIP(host) != nil {
+		return host
+	}
+	if name, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+		return name
+	}
+	return host
+}
+
+// Cookies are those that a request for u carries.
+func (j *Jar) Cookies(u *url.URL) []*http.Cookie {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	element, ok := j.sites[siteOf(u)]
+	if !ok {
+		return nil
+	}
+	j.used.MoveToFront(element)
+	return element.Value.(*site).jar.Cookies(u)
+}
+
+// SetCookies takes the cookies of an answer to u.
+func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
+	if len(cookies) == 0 {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := j.site(siteOf(u))
+	now := time.Now()
+	for _, c := range cookies[:min(len(cookies), maxSiteCookies)] {
+		s.set(u, c, now)
+	}
+}
+
+// Clear forgets all cookies.
+func (j *Jar) Clear() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	clear(j.sites)
+	j.used.Init()
+}
+
+// site is the one of that name, as the last used. Its caller holds mu.
+func (j *Jar) site(name string) *site {
+	if element, ok := j.sites[name]; ok {
+		j.used.MoveToFront(element)
+		return element.Value.(*site)
+	}
+	// With options, New gives no error.
+	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+	s := &site{name: name, jar: jar, records: map[cookieID]record{}}
+	j.sites[name] = j.used.PushFront(s)
+	if j.used.Len() > maxSites {
+		delete(j.sites, j.used.Remove(j.used.Back()).(*site).name)
+	}
+	return s
+}
+
+func (s *site) set(u *url.URL, c *http.Cookie, now time.Time) {
+	r := newRecord(u, c, now)
+	id := cookieID{strings.ToLower(strings.TrimPrefix(c.Domain, ".")), r.Cookie.Path, c.Name}
+	if id.domain == "" {
+		id.domain = "=" + strings.ToLower(u.Hostname()) // for this host only
+	}
+	if c.MaxAge < 0 || !r.Cookie.Expires.IsZero() && !r.Cookie.Expires.After(now) {
+		s.bytes -= s.recorded(id)
+		delete(s.records, id)
+		s.jar.SetCookies(u, []*http.Cookie{c})
+		return
+	}
+	if !s.fits(id, r) {
+		s.expire(now)
+		if !s.fits(id, r) {
+			return
+		}
+	}
+	s.bytes += r.size() - s.recorded(id)
+	s.records[id] = r
+	s.jar.SetCookies(u, []*http.Cookie{r.Cookie})
+}
+
+// fits says whether the site has room for r in the place of id.
+func (s *site) fits(id cookieID, r record) bool {
+	_, known := s.records[id]
+	return r.size() <= maxCookieBytes && s.bytes+r.size()-s.recorded(id) <= maxSiteBytes &&
+		(known || len(s.records) < maxSiteCookies)
+}
+
+func (s *site) recorded(id cookieID) int {
+	if r, ok := s.records[id]; ok {
+		return r.size()
+	}
+	return 0
+}
+
+// expire drops the records of cookies that are over.
+func (s *site) expire(now time.Time) {
+	for id, r := range s.records {
+		if !r.Cookie.Expires.IsZero() && !r.Cookie.Expires.After(now) {
+			s.bytes -= r.size()
+			delete(s.records, id)
+		}
+	}
+}
+
+// newRecord makes what depends on the moment and the request absolute.
+func newRecord(u *url.URL, c *http.Cookie, now time.Time) record {
+	kept := &http.Cookie{
+		Name: c.Name, Value: c.Value, Quoted: c.Quoted, Path: c.Path, Domain: c.Domain,
+		Expires: c.Expires, Secure: c.Secure, HttpOnly: c.HttpOnly,
+	}
+	if c.MaxAge > 0 {
+		const year = 365 * 24 * 60 * 60 // more would overflow a duration
+		kept.Expires = now.Add(time.Duration(min(c.MaxAge, year)) * time.Second)
+	}
+	if !strings.HasPrefix(kept.Path, "/") { // the default path, RFC 6265 section 5.1.4
+		kept.Path = "/"
+		if i := strings.LastIndexByte(u.Path, '/'); i > 0 {
+			kept.Path = u.Path[:i]
+		}
+	}
+	return record{URL: (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String(), Cookie: kept}
+}
+
+// Export gives all cookies as bytes for Import, also after a restart. They are
+// as secret as passwords.
+func (j *Jar) Export() ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := time.Now()
+	records := []record{}
+	for e := j.used.Back(); e != nil; e = e.Prev() {
+		s := e.Value.(*site)
+		s.expire(now)
+		for _, r := range s.records {
+			records = append(records, r)
+		}
+	}
+	return json.Marshal(records)
+}
+
+// Import adds what Export gave. What is over by now is left out. An error means
+// that the bytes are no export; the jar is as it was then.
+func (j *Jar) Import(exported []byte) error {
+	var records []record
+	if err := json.Unmarshal(exported, &records); err != nil {
+		return fmt.Errorf("cookies cannot be read, they are no export or damaged: leave them away to log in anew (%T)", err)
+	}
+	for _, r := range records {
+		if u, err := url.Parse(r.URL); err == nil && r.Cookie != nil {
+			j.SetCookies(u, []*http.Cookie{r.Cookie})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// sign is what an answer says of the session.
+type sign uint8
+
+const (
+	silent    sign = iota // nothing
+	good                  // it opened the page
+	renew                 // the server wants a fresh nonce; nothing is refused
+	refused               // by us: the credentials are not for where they would go
+	denied                // 401, or what means the same
+	forbidden             // 403
+	loginPage             // the log-in page instead of the page
+)
+
+// answered is the answer to a page's request.
+type answered struct {
+	url  weburl.URL
+	resp *fetcher.Response
+	sent bool
+}
+
+// signOf reads what all kinds have in common.
+func (a answered) signOf() sign {
+	switch status := a.resp.Status; {
+	case status == http.StatusUnauthorized:
+		return denied
+	case status == http.StatusForbidden:
+		return forbidden
+	case (status/100 == 2 || status == http.StatusNotModified) && a.sent:
+		return good
+	}
+	return silent
+}
+
+// maxDenials is how many pages in a row may be denied before the session, and
+// not the pages, is taken to be at fault.
+const maxDenials = 3
+
+// maxSuspects bounds what is remembered of denied URLs. One that is forgotten is
+// asked for once more.
+const maxSuspects = 10_000
+
+// suspect is a URL that was denied while it was not certain whose fault it is.
+type suspect struct {
+	seq   uint64 // of the last request when it was denied: later ones tell
+	count int    // of denials
+}
+
+type suspects map[weburl.Key]suspect
+
+func (all suspects) put(k weburl.Key, s suspect) {
+	if _, known := all[k]; !known && len(all) >= maxSuspects {
+		for other := range all {
+			delete(all, other)
+			break
+		}
+	}
+	all[k] = s
+}
+
+// Answer is what the worker does with the answer to a page's request.
+type Answer struct {
+	// Action is Proceed, Return, Wait or Temporary.
+	Action Action
+	// Until is when the URL may be asked for again, for the others than Proceed;
+	// zero: at once. Words say why.
+	Until time.Time
+	Words string
+	// LoginPage says that the answer was a log-in page.
+	LoginPage bool
+}
+
+// Judge says what the answer to the page's request means, and ends the step. err
+// is that of the fetch, resp is nil then. With Proceed the answer, or the error,
+// is the page's own: a 401 or 403 with Proceed is permanent.
+func (st *Step) Judge(resp *fetcher.Response, err error) Answer {
+	s := st.session
+	now := time.Now()
+	var sg sign
+	var why string
+	if err != nil || resp == nil {
+		sg, why = s.broken(err)
+	} else {
+		sg = s.method.read(answered{url: st.url, resp: resp, sent: st.sent})
+		why = wordsOf(sg, resp)
+	}
+	own := sg == loginPage && s.method.isLogInPage(st.url)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer st.end()
+	switch {
+	case sg == silent:
+		return Answer{Action: Proceed}
+	case sg == refused:
+		return Answer{Action: Wait, Until: now.Add(s.settings.MaxBackoff), Words: why}
+	case own: // it is no content, and tells nothing of the session
+		return s.temporary(st.url.Key(), now, "this is the log-in page itself")
+	case st.generation != s.generation: // others logged in anew, or are about to
+		return Answer{Action: Return}
+	case sg == good:
+		s.opened(st)
+		return Answer{Action: Proceed}
+	case sg == renew:
+		return Answer{Action: Return}
+	}
+	return s.deny(st, sg, now, why)
+}
+
+// wordsOf says in words what was denied and how.
+func wordsOf(sg sign, resp *fetcher.Response) string {
+	switch {
+	case sg == loginPage && resp.Status/100 == 3:
+		return fmt.Sprintf("status %d leads to a log-in page", resp.Status)
+	case sg == loginPage:
+		return fmt.Sprintf("status %d with a log-in page", resp.Status)
+	case resp.Status == http.StatusUnauthorized:
+		return "status 401, the server offers " + offered(resp.Header)
+	}
+	return fmt.Sprintf("status %d", resp.Status)
+}
+
+// broken reads the error of a fetch: is it the authentication's?
+func (s *Session) broken(err error) (sign, string) {
+	if ours, ok := errors.AsType[*Error](err); ok {
+		return ours.sign, ours.words
+	}
+	// With TLS 1.3 a server tells only after the handshake what it thinks of a
+	// certificate, and crypto/tls gives its alert no type that could be asked for.
+	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && s.method.nature().certificate {
+		return denied, "the server refuses the client certificate: " + alert.Err.Error()
+	}
+	return silent, ""
+}
+
+// opened takes a good answer into account. Its caller holds mu.
+func (s *Session) opened(st *Step) {
+	if !s.proved {
+		s.log.Info("authenticated", "session", s.settings.Name, "kind", s.method.nature().name)
+	}
+	s.goodSeq = max(s.goodSeq, st.seq)
+	s.proved, s.everProved = true, true
+	s.denials, s.failures, s.words = 0, 0, ""
+	if len(s.suspects) > 0 {
+		if key := st.url.Key(); s.suspects[key].count > 0 {
+			delete(s.suspects, key)
+			s.vain = 0
+		}
+	}
+}
+
+// deny decides what follows from an answer that denies the page, by the table in
+// the package's documentation. Its caller holds mu.
+func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
+	nature, key := s.method.nature(), st.url.Key()
+	old, known := s.suspects[key]
+	switch {
+	case s.proved && sg == forbidden && !nature.lasting:
+		delete(s.suspects, key)
+		return Answer{Action: Proceed, Words: why}
+	case s.proved && known && s.goodSeq > old.seq: // other pages work since, this one does not
+		s.vain++
+		if sg == loginPage {
+			return s.temporary(key, now, "logged in and other pages work, but "+why)
+		}
+		delete(s.suspects, key)
+		return Answer{Action: Proceed, Words: why}
+	}
+	s.suspects.put(key, suspect{seq: s.seq, count: old.count + 1})
+	s.denials++
+	switch {
+	case s.proved && nature.renews && (sg != forbidden && s.vain < maxDenials || s.denials > 1):
+		s.doubt()
+		s.method.reset()
+		s.log.Info("logged out", "session", s.settings.Name, "words", why)
+		return Answer{Action: Return, Words: why, LoginPage: sg == loginPage}
+	case s.proved:
+		if !nature.renews {
+			s.doubt()
+		}
+		return s.waits(now, 1, sg, why)
+	case nature.direct && sg == denied && !s.everProved:
+		s.fail(now, "the credentials are refused: "+why)
+	case s.denials >= maxDenials:
+		s.fail(now, fmt.Sprintf("%d pages in a row are denied, the last one with %s", s.denials, why))
+	case sg == loginPage:
+		s.suspects.put(key, suspect{seq: s.seq, count: old.count})
+		return s.temporary(key, now, "logged in, but "+why)
+	default:
+		return s.waits(now, old.count, sg, why)
+	}
+	// Twice as long as the others: those prove the session, if it is good again.
+	return Answer{Action: Wait, Until: s.retryAt.Add(s.retryAt.Sub(now)), Words: s.settings.Name + ": " + s.words, LoginPage: sg == loginPage}
+}
+
+// doubt takes the proof away: requests on their way tell nothing any more. Its
+// caller holds mu.
+func (s *Session) doubt() {
+	s.generation++
+	s.proved = false
+}
+
+// waits lets one URL wait. Its caller holds mu.
+func (s *Session) waits(now time.Time, before int, sg sign, why string) Answer {
+	return Answer{
+		Action: Wait, Until: now.Add(s.backoff(before)), LoginPage: sg == loginPage,
+		Words: s.settings.Name + ": " + why + "; not yet known whether it is the page's own",
+	}
+}
+
+// temporary is the answer to a page that shows a log-in page though the log-in
+// worked. It waits longer each time, and the reason for its being suspect stays
+// as old as it is. Its caller holds mu.
+func (s *Session) temporary(key weburl.Key, now time.Time, why string) Answer {
+	old, known := s.suspects[key]
+	if !known {
+		old.seq = s.seq
+	}
+	s.suspects.put(key, suspect{seq: old.seq, count: old.count + 1})
+	return Answer{
+		Action: Temporary, Until: now.Add(s.backoff(old.count)), LoginPage: true,
+		Words: s.settings.Name + ": " + why,
+	}
+}

@@ -1,0 +1,238 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Action is what a worker does next.
+type Action uint8
+
+// The actions. A Step gives Proceed, LogIn, Return or Wait; an Answer Proceed,
+// Return, Wait or Temporary.
+const (
+	// Proceed: ask for the page through Step.Do; take the answer as it is.
+	Proceed Action = iota + 1
+	// LogIn: make one request of the log-in with Step.LogIn, and give the lease back.
+	LogIn
+	// Return: give the lease back; it may come again at Until, at once if that is zero.
+	Return
+	// Wait: the URL waits until Until for the reason in Words. No error is counted.
+	Wait
+	// Temporary: the log-in worked and this URL still shows a log-in page. The
+	// answer is a temporary error: never content, and never a deletion.
+	Temporary
+)
+
+// String is the action's word in logs.
+func (a Action) String() string {
+	switch a {
+	case Proceed:
+		return "proceed"
+	case LogIn:
+		return "log in"
+	case Return:
+		return "return"
+	case Wait:
+		return "wait"
+	case Temporary:
+		return "temporary"
+	}
+	return "unknown"
+}
+
+const (
+	// moment is how long a lease is given back while others log in or prove.
+	moment = time.Second
+	// ownTime is how long a log-in belongs to the origin whose leases began it.
+	ownTime = 5 * time.Minute
+	// probeTime is after when a page that should prove the session no longer
+	// keeps the others back; longer than any download.
+	probeTime = 10 * time.Minute
+)
+
+// Step is what a session says about one lease. It is used by one goroutine.
+type Step struct {
+	Action Action
+	// Asked is the URL of the log-in's request, for LogIn: the politeness of its
+	// host is concerned. It may hold what should not be logged.
+	Asked *url.URL
+	// Until and Words belong to Return and Wait.
+	Until time.Time
+	Words string
+
+	session    *Session
+	url        weburl.URL
+	generation uint64
+	seq        uint64
+	at         time.Time
+	sent       bool // the page's request carried credentials
+}
+
+// Step says what must be done before u may be asked for. It makes no request and
+// does not block. End must be called on what it gives.
+func (s *Session) Step(u weburl.URL) *Step {
+	now := time.Now()
+	st := &Step{session: s, url: u, at: now}
+	asked, err := url.Parse(u.Origin())
+	if err == nil {
+		err = s.origins.admit(asked)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil:
+		return st.wait(now.Add(s.settings.MaxBackoff), s.settings.Name+": "+err.Error())
+	case now.Before(s.retryAt):
+		return st.wait(s.retryAt, s.settings.Name+": "+s.words)
+	case !s.method.ready(now):
+		return st.logIn(now)
+	}
+	if !s.proved {
+		if s.probe != nil && now.Before(s.probe.at.Add(probeTime)) {
+			return st.back(now)
+		}
+		s.probe = st
+	}
+	s.seq++
+	st.Action, st.generation, st.seq = Proceed, s.generation, s.seq
+	return st
+}
+
+// logIn lets st make the next request of the log-in, if no other is on its way
+// and st's origin is the one that carries the log-in: its pause lies between the
+// steps then. The caller holds mu.
+func (st *Step) logIn(now time.Time) *Step {
+	s, origin := st.session, st.url.Origin()
+	if s.loggingIn != nil || s.owner != "" && s.owner != origin && now.Before(s.ownerTill) {
+		return st.back(now)
+	}
+	s.loggingIn, s.owner, s.ownerTill = st, origin, now.Add(ownTime)
+	st.Action, st.Asked = LogIn, s.method.next()
+	return st
+}
+
+func (st *Step) back(now time.Time) *Step {
+	st.Action, st.Until = Return, now.Add(moment)
+	return st
+}
+
+func (st *Step) wait(until time.Time, words string) *Step {
+	st.Action, st.Until, st.Words = Wait, until, words
+	return st
+}
+
+// End ends the step, whatever became of it; a second call does nothing.
+func (st *Step) End() {
+	st.session.mu.Lock()
+	defer st.session.mu.Unlock()
+	st.end()
+}
+
+// end is End for a caller that holds mu.
+func (st *Step) end() {
+	if s := st.session; s.probe == st {
+		s.probe = nil
+	} else if s.loggingIn == st {
+		s.loggingIn = nil
+	}
+}
+
+// LogIn makes the one request of a step whose Action is LogIn. What came of it
+// shows in the next Step.
+func (st *Step) LogIn(ctx context.Context) {
+	if st.Action != LogIn {
+		return
+	}
+	s := st.session
+	done, err := s.method.login(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loggingIn != st { // ended already: a mistake of the caller
+		return
+	}
+	st.end()
+	now := time.Now()
+	s.ownerTill = now.Add(ownTime)
+	switch {
+	case err != nil && ctx.Err() != nil: // the crawl stops
+		s.owner = ""
+		s.method.reset()
+	case err != nil && s.method.ready(now):
+		s.owner = ""
+		s.log.Warn("log-in could not be renewed, the old one still holds", "session", s.settings.Name, "words", err.Error())
+	case err != nil:
+		s.fail(now, "log-in failed: "+err.Error())
+	case done:
+		s.loggedIn(now)
+	}
+}
+
+// loggedIn begins a new generation. Its caller holds mu.
+func (s *Session) loggedIn(now time.Time) {
+	s.generation++
+	s.proved, s.owner = false, ""
+	s.logIns++
+	s.since = now
+	s.log.Info("logged in", "session", s.settings.Name, "kind", s.method.nature().name)
+}
+
+// fail makes all URLs wait. Its caller holds mu.
+func (s *Session) fail(now time.Time, words string) {
+	s.retryAt = now.Add(s.backoff(s.failures))
+	s.failures++
+	s.generation++
+	s.words, s.owner = words, ""
+	s.proved, s.everProved, s.denials = false, false, 0
+	s.method.reset()
+	s.log.Warn("not authenticated, its URLs wait", "session", s.settings.Name,
+		"kind", s.method.nature().name, "words", words, "until", s.retryAt)
+}
+
+// backoff doubles with each time that went before.
+func (s *Session) backoff(before int) time.Duration {
+	wait := s.settings.MinBackoff
+	for ; before > 0 && wait < s.settings.MaxBackoff; before-- {
+		wait *= 2
+	}
+	return min(wait, s.settings.MaxBackoff)
+}
+
+// Error is a request that Do did not make, or not to its end, because of the
+// authentication. Judge knows what follows.
+type Error struct {
+	words string
+	sign  sign // refused, or denied if it tells of the session
+}
+
+func (e *Error) Error() string { return e.words }
+
+// Do makes the request of the page of a step whose Action is Proceed, with
+// credentials and cookies, and takes the cookies of its answer. An *Error says
+// that it could not be authenticated.
+func (st *Step) Do(ctx context.Context, req *http.Request) (*http.Response, error) {
+	s := st.session
+	if st.Action != Proceed {
+		return nil, &Error{s.settings.Name + ": the step says " + st.Action.String() + ", not to ask for a page", refused}
+	}
+	if err := s.origins.admit(req.URL); err != nil {
+		return nil, &Error{s.settings.Name + ": " + err.Error(), refused}
+	}
+	req = req.Clone(ctx)
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	u := plainURL(req.URL)
+	addCookies(req, s.jar.Cookies(u))
+	resp, sent, err := s.method.exchange(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	st.sent = sent
+	s.jar.SetCookies(u, resp.Cookies())
+	return resp, nil
+}
