@@ -25,8 +25,7 @@ func (h History) observed(since, quiet time.Duration, changed bool) History {
 		return h
 	}
 	if h.Checks >= fadeChecks {
-		// Rounding changes down keeps the estimate, because the prior's half comes on top.
-		h.Checks, h.Changes, h.Quiet, h.Busy = h.Checks/2, h.Changes/2, h.Quiet/2, h.Busy/2
+		h = h.faded()
 	}
 	h.Checks++
 	if !changed {
@@ -39,6 +38,16 @@ func (h History) observed(since, quiet time.Duration, changed bool) History {
 	return h
 }
 
+// faded halves the sums. Changes are rounded down, which keeps the estimate, since
+// the prior's half comes on top, and busy time goes with them.
+func (h History) faded() History {
+	if h.Changes > 0 {
+		h.Busy = h.Busy / time.Duration(h.Changes) * time.Duration(h.Changes/2)
+	}
+	h.Checks, h.Changes, h.Quiet = h.Checks/2, h.Changes/2, h.Quiet/2
+	return h
+}
+
 // added is the sum of two durations that are not negative, or the longest there is.
 func added(a, b time.Duration) time.Duration {
 	if a > math.MaxInt64-b {
@@ -47,80 +56,79 @@ func added(a, b time.Duration) time.Duration {
 	return a + b
 }
 
-// The prior: a Gamma distribution of the rate, as if priorChanges had been seen
-// in priorTime. It decides alone while a page was never compared, and fades as
-// comparisons come in.
+// The prior: a Gamma distribution of the rate, as if priorChanges had been seen in
+// priorTime, or in the max age if that is shorter. It decides alone while a page
+// was never compared, and weighs less with each comparison.
 const (
 	priorChanges = 0.5
 	priorTime    = 5 * 24 * time.Hour
 )
 
-// rate estimates how often the page changes, in changes a day, from its
-// comparisons: a Poisson process of which each visit tells only whether there was
-// a change since the last one.
+// rate estimates how often a page changes, in changes a day: as a Poisson process
+// of which each visit tells only whether there was a change since the last one.
 //
-// The likelihood equation for irregular intervals (Cho and Garcia-Molina,
-// "Estimating Frequency of Change", ACM TOIT 3(3), 2003, section 5) is: the sum
-// over the busy intervals b of b/(exp(rate b)-1) equals the sum of the quiet
-// ones. With each b replaced by the mean of the busy intervals it has the
-// solution log(1 + Busy/Quiet) / mean, which needs sums only. Half a mean
-// interval on the quiet side makes it their bias-reduced estimator
-// (section 4.2: -log((n-X+0.5)/(n+0.5)) changes an interval, of n checks with X
-// changes), which stays finite when every check found a change. The prior keeps
-// it above zero when none did.
-func (h History) rate() float64 {
+// Cho and Garcia-Molina, "Estimating Frequency of Change" (ACM TOIT 3(3), 2003),
+// give the likelihood equation for irregular intervals: the sum of
+// b/(exp(rate b)-1) over the busy intervals b is the sum of the quiet ones. With
+// the mean of the busy intervals in place of each its solution is
+// log(1 + Busy/Quiet) / mean, for which sums suffice. Half a mean interval more on
+// the quiet side, and half a change, make it for equal intervals their
+// bias-reduced estimator, -log((n-X+0.5)/(n+0.5)) changes an interval for X
+// changes in n checks: finite if every check found a change. The prior's time
+// keeps it from zero if none did, and from much on little evidence.
+func (h History) rate(prior time.Duration) float64 {
 	changes := float64(h.Changes) + priorChanges
-	busy := days(h.Busy) + priorChanges*days(priorTime)/8
-	mean := busy / changes
-	quiet := days(h.Quiet) + days(priorTime) + mean/2
-	return math.Log1p(busy/quiet) / mean
+	quiet := days(h.Quiet) + days(prior)
+	if h.Changes == 0 || h.Busy <= 0 { // no interval to speak of: the limit of what follows
+		return changes / max(quiet, shortestTime)
+	}
+	mean := days(h.Busy) / float64(h.Changes)
+	return math.Log1p(changes*mean/(quiet+mean/2)) / mean
 }
+
+// shortestTime is the least time in days that is reckoned with: a tenth of a second.
+const shortestTime = 1e-6
 
 func days(d time.Duration) float64 { return float64(max(d, 0)) / float64(24*time.Hour) }
 
-// The optimum of freshness visits a page with rate r after an interval i for which
+// Freshness is highest with limited fetches if each page, of rate r, is visited
+// after an interval i for which
 //
 //	(1 - exp(-r i) - r i exp(-r i)) / r = pressure,
 //
 // with one pressure for all pages (Cho and Garcia-Molina, "Effective Page Refresh
-// Policies for Web Crawlers", ACM TODS 28(4), 2003, section 5.3, solved by a
-// Lagrange multiplier). A page that changes faster than once in the pressure would
-// never be visited: whatever is fetched is stale at once. The interval is
-// shortest, shortestInterval times the pressure, where rate times pressure is
-// turningPoint; faster pages are visited less often, but no less than after
-// hopelessInterval times the pressure, which bounds their age.
+// Policies for Web Crawlers", ACM TODS 28(4), 2003, by Lagrange multipliers): far
+// from in proportion to their rates, and ever more seldom above the turning point,
+// where rate times pressure is turningPoint and the interval is shortest,
+// shortestInterval times the pressure. The rule here follows it up to there and
+// visits faster pages as often as those at the point, not less: it costs little
+// freshness, since rates above are never known well, and saves much age.
 const (
-	turningPoint     = 0.5352
-	shortestInterval = 3.350
-	hopelessInterval = 6.0
+	turningPoint     = 0.53516
+	shortestInterval = 3.35092
 )
 
 // optimal is the interval in days for a rate in changes a day and a pressure in
 // days, both above zero.
 func optimal(rate, pressure float64) float64 {
 	y := rate * pressure
-	if y < 1e-9 {
-		return math.Sqrt(2 * pressure / rate)
+	if y >= turningPoint {
+		return shortestInterval * pressure
 	}
-	longest := math.Inf(1)
-	if y > turningPoint {
-		longest = hopelessInterval * pressure
-		// Beyond this the solution is longer than that in any case.
-		y = min(y, 0.99)
-	}
-	return min(gammaQuantile(y)/rate, longest)
+	return gammaQuantile(y) / rate
 }
 
-// gammaQuantile solves 1 - exp(-x) - x exp(-x) = y for x by Newton's method.
+// gammaQuantile solves 1 - exp(-x) - x exp(-x) = y for y from 0 to turningPoint, by
+// Newton's method.
 func gammaQuantile(y float64) float64 {
-	x := math.Sqrt(2*y) * (1 + y)
-	for range 8 {
+	x := math.Sqrt(2 * y)
+	if x < 1e-4 { // where the terms cancel out, the first one of the series is all
+		return x
+	}
+	x += y * (2.0 / 3)
+	for range 4 {
 		e := math.Exp(-x)
-		step := (1 - e - x*e - y) / (x * e)
-		x = max(x-step, x/4)
-		if math.Abs(step) < 1e-6*x {
-			break
-		}
+		x -= (1 - e - x*e - y) / (x * e)
 	}
 	return x
 }
@@ -135,20 +143,19 @@ func lateness(old *Record, now time.Time) time.Duration {
 	return max(now.Sub(old.CheckedAt)-old.Interval, 0)
 }
 
-// pressureGain is the pressure that a lateness exerts, in parts of it.
-const pressureGain = 0.5
-
 // interval is the time to the next visit, between MinAge and MaxAge.
 //
 // Nobody knows beforehand how many fetches there are for refresh: it depends on
 // weights, throttles and new pages. A page that is visited late shows that there
-// are too few, and so its lateness is the pressure. This needs no state but the
-// record, so it survives a restart; it is each host's own; it cannot wind up, since
-// it ends with the backlog; and nothing presses when there is capacity for all.
+// are too few. The pressure is such that the shortest interval is this lateness,
+// or MinAge if that is longer: more often no page can be visited. The next visit
+// is due earlier by the lateness, since it will come later by as much. This needs
+// no state but the record's, so it survives a restart; each host finds its own;
+// and it ends with the backlog, so it cannot wind up.
 func interval(set *Settings, h History, late time.Duration, jitter float64) time.Duration {
-	pressure := max(days(set.MinAge)/shortestInterval, pressureGain*days(late), 1e-6)
-	d := optimal(h.rate(), pressure)*float64(24*time.Hour) - float64(late)
-	return spread(time.Duration(min(max(d, 0), math.MaxInt64/2)), set, jitter)
+	pressure := max(days(max(set.MinAge, late))/shortestInterval, shortestTime)
+	d := optimal(h.rate(min(priorTime, set.MaxAge)), pressure) - days(late)
+	return spread(time.Duration(min(max(d, 0), days(set.MaxAge))*float64(24*time.Hour)), set, jitter)
 }
 
 // spread puts an interval between MinAge and MaxAge and moves it there by up to an

@@ -4,11 +4,10 @@ import (
 	"container/heap"
 	"math"
 	"math/rand/v2"
-	"testing"
 	"time"
 )
 
-// A spread gives the rate of change of a page, in changes a day.
+// rates gives the rate of change of a page, in changes a day.
 type rates func(r *rand.Rand) float64
 
 // webRates is the spread over all domains of Cho and Garcia-Molina, "The Evolution
@@ -36,6 +35,9 @@ func webRates(r *rand.Rand) float64 {
 // Fetterly and others saw ("A Large-Scale Study of the Evolution of Web Pages",
 // WWW 2003: two thirds of pages do not change within 10 weeks) and to a company's pages.
 func quietRates(r *rand.Rand) float64 { return math.Exp(2*r.NormFloat64()) / 60 }
+
+// always is one rate for all.
+func always(rate float64) rates { return func(*rand.Rand) float64 { return rate } }
 
 // A schedule says when a page is to be visited again.
 type schedule interface {
@@ -254,31 +256,5 @@ func (r *run) account(st *state, now float64) {
 	if st.change < now {
 		a, b := max(from-st.change, 0), now-st.change
 		r.age += (b*b - a*a) / 2
-	}
-}
-
-// compare runs ours, uniform and Nutch's rule over one simulation.
-func (s simulation) compare(set *Settings) (us, even, adaptive score) {
-	us = s.simulate(newOurs(s.pages+s.burst, set, s.seed, false))
-	even = s.simulate(uniform{})
-	adaptive = s.simulate(newNutch(s.pages+s.burst, time.Minute, 365*day))
-	return us, even, adaptive
-}
-
-// TestRefreshBeatsOthers: the estimate and its policy reach more freshness, and
-// less age, than visiting all pages in turn and than Nutch's rule.
-func TestRefreshBeatsOthers(t *testing.T) {
-	set := settings(smart, func(s *Settings) { s.MinAge, s.MaxAge = time.Hour, 365*day })
-	for name, spread := range map[string]rates{"web": webRates, "quiet": quietRates} {
-		for _, perDay := range []float64{50, 100, 200} {
-			s := simulation{pages: 1000, perDay: perDay, warmUp: 120, days: 120, rates: spread, seed: 1}
-			us, even, adaptive := s.compare(set)
-			for other, sc := range map[string]score{"uniform": even, "Nutch": adaptive} {
-				if us.fresh <= sc.fresh || us.age >= sc.age {
-					t.Errorf("%s, %v fetches a day: freshness %.4f and age %.3f days; %s reaches %.4f and %.3f",
-						name, perDay, us.fresh, us.age, other, sc.fresh, sc.age)
-				}
-			}
-		}
 	}
 }
