@@ -103,8 +103,8 @@ func (c *Client) decode(ctx context.Context, method, path string, query url.Valu
 }
 
 // Status gives the status of every Crawler, or of the one that is meant.
-func (c *Client) Status(ctx context.Context) ([]crawl.Status, error) {
-	var all, meant []crawl.Status
+func (c *Client) Status(ctx context.Context) ([]Status, error) {
+	var all, meant []Status
 	if err := c.decode(ctx, http.MethodGet, "/status", nil, nil, &all); err != nil {
 		return nil, err
 	}
@@ -187,6 +187,13 @@ func (c *Client) StoredOne(ctx context.Context, u string) (crawl.StoredURL, erro
 func (c *Client) StoredRobots(ctx context.Context, agent, u string) (string, error) {
 	var out string
 	err := c.decode(ctx, http.MethodGet, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}}, nil, &out)
+	return out, err
+}
+
+// LongestQueues gives the n hosts with the most work.
+func (c *Client) LongestQueues(ctx context.Context, n int) ([]HostStatus, error) {
+	var out []HostStatus
+	err := c.decode(ctx, http.MethodGet, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}}, nil, &out)
 	return out, err
 }
 

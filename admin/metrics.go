@@ -7,6 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/sextant-crawler/sextant/crawl"
 )
 
 // collectTimeout bounds one scrape.
@@ -29,6 +31,19 @@ var (
 	requests    = prometheus.NewDesc("sextant_requests_total", "Requests made, robots.txt counted.", label, nil)
 	pages       = prometheus.NewDesc("sextant_pages_total", "Pages answered with 200 or 304.", label, nil)
 	bodyBytes   = prometheus.NewDesc("sextant_body_bytes_total", "Bytes of bodies, decoded.", label, nil)
+	paused      = prometheus.NewDesc("sextant_paused", "1 while the operator has paused the crawl.", label, nil)
+	idle        = prometheus.NewDesc("sextant_idle", "1 for the reason for which workers wait now, 0 for the others.", []string{"crawler", "reason"}, nil)
+	spent       = prometheus.NewDesc("sextant_worker_seconds_total", "Time of the workers, by what they did or waited for.", []string{"crawler", "activity"}, nil)
+	heldSince   = prometheus.NewDesc("sextant_deletions_held_oldest_timestamp_seconds", "Time of the oldest deletion that is held, as a Unix time; absent if none is.", label, nil)
+	nextRefresh = prometheus.NewDesc("sextant_schedule_next_run_timestamp_seconds", "Time of a schedule's next run, as a Unix time.", []string{"crawler", "schedule", "group"}, nil)
+	diskBytes   = prometheus.NewDesc("sextant_store_disk_bytes", "Disk space of the store, by kind of file.", []string{"crawler", "kind"}, nil)
+	commits     = prometheus.NewDesc("sextant_store_commits_total", "Commits of the store since it was opened.", label, nil)
+	writes      = prometheus.NewDesc("sextant_store_writes_total", "Outcomes and other changes in those commits.", label, nil)
+	waiting     = prometheus.NewDesc("sextant_store_writes_waiting", "Changes that wait for the next commit.", label, nil)
+	longest     = prometheus.NewDesc("sextant_store_commit_longest_seconds", "Longest commit of the last minute or so.", label, nil)
+	lastCommit  = prometheus.NewDesc("sextant_store_commit_last_seconds", "How long the last commit took.", label, nil)
+	prints      = prometheus.NewDesc("sextant_fingerprints", "URLs that are known in memory.", label, nil)
+	printBytes  = prometheus.NewDesc("sextant_fingerprints_bytes", "Memory that they take.", label, nil)
 	brakeHolds  = prometheus.NewDesc("sextant_deletion_brake_holds", "1 while the brake holds deletions.", label, nil)
 	configError = prometheus.NewDesc("sextant_config_reload_failed", "1 while a changed configuration could not be put in force.", label, nil)
 	statusError = prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read.", label, nil)
@@ -56,7 +71,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		total := func(d *prometheus.Desc, v int64) {
 			out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), name)
 		}
-		s, err := crawler.Status(ctx)
+		s, err := statusOf(ctx, crawler)
 		if err != nil {
 			gauge(statusError, 1)
 			continue
@@ -79,6 +94,15 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		gauge(hosts, float64(s.Hosts.Known), "known")
 		gauge(hosts, float64(s.Hosts.WithWork), "with_work")
 		gauge(hosts, float64(s.Hosts.Closed), "closed")
+		gauge(paused, boolGauge(s.Paused))
+		for _, reason := range idleReasons() {
+			gauge(idle, boolGauge(s.IdleCode == reason), reason)
+		}
+		for activity, seconds := range s.Spent {
+			out <- prometheus.MustNewConstMetric(spent, prometheus.CounterValue, seconds, name, activity)
+		}
+		details(&s.Details, gauge)
+		storeFigures(s.Store, name, out)
 		total(requests, s.Totals.Requests)
 		total(pages, s.Totals.Pages)
 		total(bodyBytes, s.Totals.Bytes)
@@ -86,6 +110,47 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 			gauge(brakeHolds, boolGauge(s.Brake.Held > 0))
 		}
 	}
+}
+
+// idleReasons are all codes of crawl.Status.IdleCode.
+func idleReasons() []string {
+	return []string{
+		crawl.IdleStopping, crawl.IdleStarting, crawl.IdlePaused, crawl.IdleOutboxFull, crawl.IdleStoreSlow, crawl.IdleRateLimit,
+		crawl.IdleSourcesOff, crawl.IdleNoURL, crawl.IdleHostsClosed, crawl.IdleHostsBusy, crawl.IdleSlotsFull,
+	}
+}
+
+func details(d *Details, gauge func(*prometheus.Desc, float64, ...string)) {
+	if d.HeldSince != nil {
+		gauge(heldSince, float64(d.HeldSince.Unix()))
+	}
+	seen := map[[2]string]bool{}
+	for _, s := range d.Schedules {
+		if series := [2]string{s.Schedule, s.Group}; !seen[series] {
+			seen[series] = true
+			gauge(nextRefresh, float64(s.Next.Unix()), s.Schedule, s.Group)
+		}
+	}
+}
+
+// storeFigures are those of the store, where they are known.
+func storeFigures(s *StoreStatus, name string, out chan<- prometheus.Metric) {
+	if s == nil {
+		return
+	}
+	metric := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, v, append([]string{name}, labels...)...)
+	}
+	metric(diskBytes, prometheus.GaugeValue, float64(s.TableBytes), "tables")
+	metric(diskBytes, prometheus.GaugeValue, float64(s.LogBytes), "logs")
+	metric(diskBytes, prometheus.GaugeValue, float64(s.BodyBytes), "bodies")
+	metric(commits, prometheus.CounterValue, float64(s.Commits))
+	metric(writes, prometheus.CounterValue, float64(s.Writes))
+	metric(waiting, prometheus.GaugeValue, float64(s.WritesWaiting))
+	metric(longest, prometheus.GaugeValue, s.LongestCommitS)
+	metric(lastCommit, prometheus.GaugeValue, s.LastCommitS)
+	metric(prints, prometheus.GaugeValue, float64(s.Fingerprints))
+	metric(printBytes, prometheus.GaugeValue, float64(s.FingerprintBytes))
 }
 
 func boolGauge(b bool) float64 {

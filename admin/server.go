@@ -27,6 +27,7 @@ import (
 type Crawler interface {
 	Name() string
 	Status(ctx context.Context) (crawl.Status, error)
+	Details(ctx context.Context) (Details, error)
 	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
 	Store() scheduler.Store
 	// Verify proves the store's invariant and calls fn for each fault.
@@ -112,6 +113,7 @@ func (s *Server) ownerRoutes() *http.ServeMux {
 	mux.HandleFunc("GET /api/v1/urls", s.forCrawler(s.urls))
 	mux.HandleFunc("GET /api/v1/url", s.forCrawler(s.url))
 	mux.HandleFunc("GET /api/v1/robots", s.forCrawler(s.robots))
+	mux.HandleFunc("GET /api/v1/hosts", s.forCrawler(s.hosts))
 	mux.HandleFunc("GET /api/v1/moves", s.forCrawler(s.moves))
 	mux.HandleFunc("GET /api/v1/preview", s.forCrawler(s.preview))
 	mux.HandleFunc("POST /api/v1/reload", s.reload)
@@ -137,9 +139,9 @@ func sameHost(next http.Handler) http.Handler {
 }
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	all := make([]crawl.Status, 0, len(s.crawlers))
+	all := make([]Status, 0, len(s.crawlers))
 	for _, c := range s.crawlers {
-		one, err := c.Status(r.Context())
+		one, err := statusOf(r.Context(), c)
 		if err != nil {
 			s.fail(w, err)
 			return
@@ -147,6 +149,29 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		all = append(all, one)
 	}
 	s.reply(w, all)
+}
+
+func statusOf(ctx context.Context, c Crawler) (Status, error) {
+	status, err := c.Status(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	details, err := c.Details(ctx)
+	return Status{Status: status, Details: details}, err
+}
+
+func (s *Server) hosts(w http.ResponseWriter, r *http.Request, c Crawler) {
+	n, err := strconv.Atoi(r.URL.Query().Get("n"))
+	if err != nil || n < 1 {
+		http.Error(w, "n is a number, 1 or more", http.StatusBadRequest)
+		return
+	}
+	hosts, err := LongestQueues(r.Context(), c.Store(), n)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.reply(w, hosts)
 }
 
 // forCrawler gives a command the Crawler that the query names; a process with

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -40,6 +41,12 @@ func (f fakeCrawler) Status(ctx context.Context) (crawl.Status, error) {
 		return crawl.Status{}, f.broken
 	}
 	return crawl.StoredStatus(ctx, f.name, f.store)
+}
+
+func (f fakeCrawler) Details(ctx context.Context) (Details, error) {
+	since, err := HeldSince(ctx, f.Held)
+	next := ScheduleStatus{Schedule: "@daily", Group: "news", Next: time.Unix(86400, 0).UTC()}
+	return Details{HeldSince: since, Schedules: []ScheduleStatus{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}, err
 }
 
 func (f fakeCrawler) Submit(_ context.Context, urls []string) ([]crawl.Submitted, error) {
@@ -209,6 +216,63 @@ func TestFailingCrawler(t *testing.T) {
 	n, _ := answer.Body.Read(b)
 	if !strings.Contains(string(b[:n]), `sextant_status_error{crawler="a"} 1`) {
 		t.Errorf("metrics of a broken Crawler:\n%s", b[:n])
+	}
+}
+
+// TestMetrics: each figure has its name, labels and type.
+func TestMetrics(t *testing.T) {
+	_, address := serve(t, fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1")})
+	answer, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"# TYPE sextant_urls_known gauge", `sextant_urls_known{crawler="a"} 1`,
+		`sextant_paused{crawler="a"} 0`, `sextant_idle{crawler="a",reason="paused"} 0`, `sextant_idle{crawler="a",reason="hosts_closed"} 0`,
+		`sextant_deletions_held_oldest_timestamp_seconds{crawler="a"} 1`,
+		`sextant_schedule_next_run_timestamp_seconds{crawler="a",group="news",schedule="@daily"} 86400`,
+		`sextant_store_disk_bytes{crawler="a",kind="bodies"} 4`,
+		"# TYPE sextant_store_commits_total counter", `sextant_store_commits_total{crawler="a"} 5`,
+		`sextant_fingerprints_bytes{crawler="a"} 0`,
+	} {
+		if !strings.Contains(string(b), want+"\n") {
+			t.Errorf("no %s in\n%s", want, b)
+		}
+	}
+}
+
+// TestLongestQueues: hosts with the most work first, also those that were not asked yet.
+func TestLongestQueues(t *testing.T) {
+	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1", "http://b.test/1", "http://b.test/2", "http://c.test/1")})
+	a, _ := Dial(t.Context(), data, "")
+	hosts, err := a.LongestQueues(t.Context(), 2)
+	if err != nil || len(hosts) != 2 || hosts[0].Host != "http://b.test" || hosts[0].Waiting != 2 || hosts[1].Waiting != 1 {
+		t.Errorf("LongestQueues = %+v, %v", hosts, err)
+	}
+	if _, err := a.LongestQueues(t.Context(), 0); !errors.Is(err, ErrRefused) {
+		t.Errorf("LongestQueues of none: %v", err)
+	}
+}
+
+func TestHostWords(t *testing.T) {
+	now := time.Now()
+	for want, state := range map[string]scheduler.HostState{
+		"":                            {Origin: "http://h"},
+		"the pause between":           {NextAt: now.Add(time.Second)},
+		"its robots.txt asks for 10s": {NextAt: now.Add(time.Second), Delay: 10 * time.Second},
+		"it failed 3 times in a row":  {NextAt: now.Add(time.Second), Errors: 3},
+		"its last 20 answers were errors or log-in pages":            {Bad: 20, Errors: 1},
+		"its last 20 answers were redirects to http://h/maintenance": {Bad: 20, BadPlace: "http://h/maintenance"},
+	} {
+		h := newHostStatus(&state, 1, now)
+		if !strings.Contains(h.Why, want) || want == "" && h.Why != "" || (h.ClosedUntil != nil) != state.NextAt.After(now) {
+			t.Errorf("%+v: %+v, want %q", state, h, want)
+		}
 	}
 }
 

@@ -77,9 +77,11 @@ func (s *service) applyConfig(ctx context.Context) error {
 		s.log.Warn("another number of Crawlers counts from the next start", "now", s.configured, "then", len(parsed.Crawlers))
 	}
 	for _, r := range s.crawls {
-		if err := r.Reload(ctx, crawlSettings(byName[r.Name()])); err != nil {
+		crawler := byName[r.Name()]
+		if err := r.Reload(ctx, crawlSettings(crawler)); err != nil {
 			return fmt.Errorf("reloading Crawler %s: %w", r.Name(), err)
 		}
+		r.refreshes.Store(&crawler.Refreshes)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -38,6 +39,8 @@ type running struct {
 	*crawl.Crawl
 	store   *badgerstore.Store
 	weights [6]int
+	// refreshes are the schedules in force.
+	refreshes atomic.Pointer[[]config.Refresh]
 	// configError is why the last reload failed, nil if it did not.
 	configError atomic.Pointer[string]
 }
@@ -49,6 +52,21 @@ func (r *running) Status(ctx context.Context) (crawl.Status, error) {
 		s.ConfigError = *words
 	}
 	return s, err
+}
+
+// Details implements admin.Crawler.
+func (r *running) Details(ctx context.Context) (admin.Details, error) {
+	d, err := storedDetails(ctx, r.store)
+	for _, s := range *r.refreshes.Load() {
+		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Schedule.Next(time.Now())})
+	}
+	return d, err
+}
+
+// storedDetails are what a store alone can tell.
+func storedDetails(ctx context.Context, store *badgerstore.Store) (admin.Details, error) {
+	since, err := admin.HeldSince(ctx, store.Held)
+	return admin.Details{HeldSince: since}, err
 }
 
 // setConfigError notes how a reload ended.
@@ -115,7 +133,9 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h home, log *slog.Lo
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &running{Crawl: made, store: store, weights: crawler.Weights}, nil
+	r := &running{Crawl: made, store: store, weights: crawler.Weights}
+	r.refreshes.Store(&crawler.Refreshes)
+	return r, nil
 }
 
 // listenSocket listens on the socket of the data directory, which is also the

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,10 +20,13 @@ func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "print counts: of the running service, else of the store",
-		Flags: flags(),
+		Flags: flags(&cli.IntFlag{Name: "hosts", EnvVars: env("hosts"), Usage: "name the `N` hosts with the longest queues, too"}),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return wrongUse("status takes no arguments, found %q", c.Args().First())
+			}
+			if c.Int("hosts") < 0 {
+				return wrongUse("--hosts is 0 or more")
 			}
 			all, err := statuses(c)
 			if err != nil {
@@ -37,7 +42,7 @@ func statusCommand() *cli.Command {
 				if i > 0 {
 					fmt.Fprintln(c.App.Writer)
 				}
-				printStatus(c.App.Writer, s)
+				printStatus(c.App.Writer, &s)
 			}
 			return nil
 		},
@@ -45,24 +50,23 @@ func statusCommand() *cli.Command {
 }
 
 // statuses asks the service, or reads the stores where none runs.
-func statuses(c *cli.Context) ([]crawl.Status, error) {
+func statuses(c *cli.Context) ([]admin.Status, error) {
 	log, err := newLogger(c)
 	if err != nil {
 		return nil, err
 	}
-	data, crawler := c.String("data"), c.String("crawler")
+	data, crawler, hosts := c.String("data"), c.String("crawler"), c.Int("hosts")
 	if service, ok := admin.Dial(c.Context, data, crawler); ok {
-		return service.Status(c.Context)
+		return statusesRunning(c.Context, data, service, hosts)
 	}
 	homes, err := homesIn(data, crawler)
 	if err != nil {
 		return nil, err
 	}
-	var all []crawl.Status
+	var all []admin.Status
 	for _, h := range homes {
 		err := readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-			s, err := crawl.StoredStatus(ctx, h.crawler, store)
-			s.Idle = "not running"
+			s, err := storedStatus(ctx, h.crawler, store, hosts)
 			all = append(all, s)
 			return err
 		})
@@ -73,42 +77,128 @@ func statuses(c *cli.Context) ([]crawl.Status, error) {
 	return all, nil
 }
 
+// statusesRunning asks a service, about the hosts of each Crawler by itself.
+func statusesRunning(ctx context.Context, data string, service *admin.Client, hosts int) ([]admin.Status, error) {
+	all, err := service.Status(ctx)
+	for i := range all {
+		if hosts == 0 || err != nil {
+			break
+		}
+		one, ok := admin.Dial(ctx, data, all[i].Crawler)
+		if !ok {
+			return nil, errors.New("the service has ended meanwhile")
+		}
+		all[i].LongestQueues, err = one.LongestQueues(ctx, hosts)
+	}
+	return all, err
+}
+
+// notRunning is the reason for which nothing is fetched where no service runs.
+const notRunning = "not running"
+
+// storedStatus is what a store tells without a service.
+func storedStatus(ctx context.Context, name string, store *badgerstore.Store, hosts int) (s admin.Status, err error) {
+	if s.Status, err = crawl.StoredStatus(ctx, name, store); err != nil {
+		return s, err
+	}
+	s.Idle = notRunning
+	if s.Details, err = storedDetails(ctx, store); err != nil {
+		return s, err
+	}
+	if hosts > 0 {
+		s.LongestQueues, err = admin.LongestQueues(ctx, store, hosts)
+	}
+	return s, err
+}
+
+// row writes a named line of a status.
+func row(w io.Writer, name, format string, args ...any) {
+	fmt.Fprintf(w, "%-12s"+format+"\n", append([]any{name}, args...)...)
+}
+
 // printStatus writes what a person wants to see of a Crawler.
-func printStatus(w io.Writer, s crawl.Status) {
+func printStatus(w io.Writer, s *admin.Status) {
 	if s.Crawler != "" {
 		fmt.Fprintf(w, "Crawler %s\n", s.Crawler)
 	}
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-12s"+format+"\n", append([]any{name}, args...)...)
-	}
-	row("known", "%d URLs on %d hosts, %d documents indexed", s.Known, s.Hosts.Known, s.Indexed)
-	row("outcomes", "%d ok, %d redirect, %d ignored, %d temporary, %d permanent, %d pending",
+	row(w, "known", "%d URLs on %d hosts, %d documents indexed", s.Known, s.Hosts.Known, s.Indexed)
+	row(w, "outcomes", "%d ok, %d redirect, %d ignored, %d temporary, %d permanent, %d pending",
 		s.ByClass["ok"], s.ByClass["redirect"], s.ByClass["ignored"], s.ByClass["temporary"], s.ByClass["permanent"], s.ByClass["pending"])
 	var waiting string
 	for source := scheduler.User; source < scheduler.Sources; source++ {
 		waiting += fmt.Sprintf("%s %d  ", source, s.Pending[source.String()])
 	}
-	row("waiting", "%s(later: %d)", waiting, s.Timed)
-	row("outbox", "%d waiting, %d held, %d dead", s.Outbox.Waiting, s.Outbox.Held, s.Outbox.Dead)
-	if s.Idle == "not running" {
-		row("service", "not running")
+	row(w, "waiting", "%s(later: %d)", waiting, s.Timed)
+	row(w, "outbox", "%d waiting, %d held, %d dead", s.Outbox.Waiting, s.Outbox.Held, s.Outbox.Dead)
+	if s.Idle == notRunning {
+		printStopped(w, s)
+	} else {
+		printRunning(w, s)
+	}
+	printHeld(w, s)
+	printStore(w, s.Store)
+	for _, h := range s.LongestQueues {
+		row(w, "host", "%s", h)
+	}
+}
+
+func printStopped(w io.Writer, s *admin.Status) {
+	if s.Paused {
+		row(w, "service", "not running; paused: it fetches nothing before sextant resume")
 		return
 	}
-	row("in flight", "%d URLs; hosts with work %d, of them closed %d", s.InFlight, s.Hosts.WithWork, s.Hosts.Closed)
-	row("pace", "%.1f requests/s, %.1f pages/s, %.0f KiB/s", s.Rates.RequestsPerS, s.Rates.PagesPerS, s.Rates.BytesPerS/1024)
+	row(w, "service", "not running")
+}
+
+// printRunning writes what only a service can tell.
+func printRunning(w io.Writer, s *admin.Status) {
+	row(w, "in flight", "%d URLs; hosts with work %d, of them closed %d", s.InFlight, s.Hosts.WithWork, s.Hosts.Closed)
+	row(w, "pace", "%.1f requests/s, %.1f pages/s, %.0f KiB/s", s.Rates.RequestsPerS, s.Rates.PagesPerS, s.Rates.BytesPerS/1024)
 	if s.ConfigError != "" {
-		row("config", "not reloaded, the old one is in force: %s", s.ConfigError)
+		row(w, "config", "not reloaded, the old one is in force: %s", s.ConfigError)
 	}
 	if r := s.Rules; r != nil && r.Running {
-		row("rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted", r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted)
+		row(w, "rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted", r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted)
 	}
-	if s.Idle != "" {
-		row("idle", "%s", s.Idle)
+	switch {
+	case s.IdleCode == crawl.IdleSlotsFull:
+		row(w, "busy", "all threads are at work (%s)", s.IdleCode)
+	case s.Idle != "":
+		row(w, "idle", "%s (%s)", s.Idle, s.IdleCode)
 	}
-	if s.Brake != nil && s.Brake.Held > 0 {
-		row("brake", "holds deletions: too many within its window")
+	for _, r := range s.Schedules {
+		what := "all"
+		if r.Group != "" {
+			what = "group " + r.Group
+		}
+		row(w, "refresh", "%s at %s (%s)", what, r.Next.Local().Format(time.DateTime), r.Schedule)
 	}
 	for _, t := range s.Targets {
-		row("target", "%s", t)
+		row(w, "target", "%s", t)
+	}
+}
+
+// printHeld says that the brake holds deletions, and what to do.
+func printHeld(w io.Writer, s *admin.Status) {
+	if s.Outbox.Held == 0 {
+		return
+	}
+	since := ""
+	if s.HeldSince != nil {
+		since = " since " + s.HeldSince.Local().Format(time.DateTime)
+	}
+	row(w, "brake", "holds %s%s: see sextant deletions", count(int(s.Outbox.Held), "deletion"), since)
+}
+
+func printStore(w io.Writer, s *admin.StoreStatus) {
+	if s == nil {
+		return
+	}
+	row(w, "store", "%d MiB on disk: tables %d, logs %d, bodies %d", s.DiskBytes()>>20, s.TableBytes>>20, s.LogBytes>>20, s.BodyBytes>>20)
+	if s.Commits > 0 {
+		row(w, "commits", "the last took %.0f ms, the longest of the last minute %.0f ms, %d changes wait", 1000*s.LastCommitS, 1000*s.LongestCommitS, s.WritesWaiting)
+	}
+	if s.Fingerprints > 0 {
+		row(w, "memory", "%d URLs known in %d MiB", s.Fingerprints, s.FingerprintBytes>>20)
 	}
 }

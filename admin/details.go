@@ -1,0 +1,74 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push"
+)
+
+// Status is all that the status command prints of one Crawler.
+type Status struct {
+	crawl.Status
+	Details
+}
+
+// Details are what a status tells beside the crawl's own figures.
+type Details struct {
+	// HeldSince is when the oldest deletion that the brake holds was ordered, nil if it
+	// holds none.
+	HeldSince *time.Time `json:"held_since,omitempty"`
+	// Schedules are those of the configuration, and when each runs next.
+	Schedules []ScheduleStatus `json:"schedules,omitempty"`
+	Store     *StoreStatus     `json:"store,omitempty"`
+	// LongestQueues are there where they were asked for.
+	LongestQueues []HostStatus `json:"longest_queues,omitempty"`
+}
+
+// ScheduleStatus is a Refresh element.
+type ScheduleStatus struct {
+	Schedule string    `json:"schedule"`
+	Group    string    `json:"group,omitempty"` // "" is all
+	Next     time.Time `json:"next"`
+}
+
+// StoreStatus is how a store does. The counts are since it was opened.
+type StoreStatus struct {
+	TableBytes     int64   `json:"table_bytes"` // on disk, as the others
+	LogBytes       int64   `json:"log_bytes"`
+	BodyBytes      int64   `json:"body_bytes"`
+	Commits        uint64  `json:"commits"`
+	Writes         uint64  `json:"writes"`           // outcomes and other changes in them
+	WritesWaiting  int     `json:"writes_waiting"`   // for the next commit
+	LastCommitS    float64 `json:"last_commit_s"`    // how long it took
+	LongestCommitS float64 `json:"longest_commit_s"` // of the last minute or so
+	// Fingerprints are the URLs that are known in memory.
+	Fingerprints       int   `json:"fingerprints"`
+	FingerprintBytes   int64 `json:"fingerprint_bytes"`
+	FingerprintLoading bool  `json:"fingerprint_loading,omitempty"` // they are still being read
+}
+
+// DiskBytes are all bytes on disk.
+func (s *StoreStatus) DiskBytes() int64 { return s.TableBytes + s.LogBytes + s.BodyBytes }
+
+// errFirst ends a walk at its first entry.
+var errFirst = errors.New("the first is enough")
+
+// HeldSince is when the oldest held deletion was ordered; held walks over them,
+// oldest first. It is nil if there is none.
+func HeldSince(ctx context.Context, held func(context.Context, func(push.Entry) error) error) (since *time.Time, err error) {
+	err = held(ctx, func(e push.Entry) error {
+		d, err := NewHeldDeletion(e)
+		if err != nil {
+			return err
+		}
+		since = &d.Since
+		return errFirst
+	})
+	if errors.Is(err, errFirst) {
+		err = nil
+	}
+	return since, err
+}
