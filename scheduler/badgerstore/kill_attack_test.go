@@ -38,7 +38,15 @@ func (l *ledger) checkKilled(t *testing.T, dir string, round int, readOnly bool)
 
 // killPoints are the points of Options.at that every attack passes.
 func killPoints() []string {
-	return []string{atGathered, atBeforeCommit, atCommitted, atAnswered}
+	return []string{atGathered, atBeforeCommit, atCommitted, atAnswered, atSnapshotWritten, atSnapshotRenamed}
+}
+
+// passings is up to how many passings of a point a test waits for.
+func passings(point string) int64 {
+	if point == atSnapshotWritten || point == atSnapshotRenamed {
+		return 4 // the file is written seldom
+	}
+	return 400
 }
 
 // TestKilledAtPoints lets a child kill itself at each named point of the store, the
@@ -52,7 +60,7 @@ func TestKilledAtPoints(t *testing.T) {
 			a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000, Point: point}
 			l := newLedger(a.Bodies)
 			for round := range attackRounds(t, 3) {
-				a.Seed, a.First, a.Nth = r.Uint64(), l.last, 1+int64(round)*r.Int64N(400)
+				a.Seed, a.First, a.Nth = r.Uint64(), l.last, 1+int64(round)*r.Int64N(passings(point))
 				e := attacked(t, a, l, nil)
 				e.wantKilled(t)
 				l.checkKilled(t, a.Dir, round, round%2 == 1)

@@ -59,9 +59,9 @@ func (p *worker) run() error {
 	for {
 		var err error
 		switch n := p.r.IntN(100); {
-		case n < 66:
+		case n < 60:
 			err = p.pages()
-		case n < 74:
+		case n < 68:
 			err = p.revise()
 		case n < 79:
 			err = p.forget()
@@ -113,7 +113,7 @@ func (p *worker) pages() error {
 
 func (p *worker) page(at scheduler.Place, w scheduler.WaitingURL, floor uint64) error {
 	i := webIndex(w.Record.URL)
-	a := act{Kind: actPage, URL: i, Alias: p.alias(), Forget: p.r.IntN(15) == 0}
+	a := act{Kind: actPage, URL: i, Alias: p.alias(), Forget: p.r.IntN(8) == 0}
 	a.URLs = p.any(p.r.IntN(12))
 	if p.r.IntN(200) == 0 {
 		a.URLs = p.any(2000) // more than one transaction
@@ -187,11 +187,10 @@ func (p *worker) revise() error {
 		keys[n] = webKey(i)
 	}
 	source, at := scheduler.Source(p.r.IntN(scheduler.Sources)), time.Now().Add(time.Duration(p.r.IntN(50))*time.Millisecond)
-	for {
-		var hit []int
-		_, n, err := p.s.Revise(p.ctx, keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
+	n := 0
+	return p.do(a, func() (err error) {
+		_, n, err = p.s.Revise(p.ctx, keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
 			i := webIndex(r.URL)
-			hit = append(hit, i)
 			v := &scheduler.Revision{Next: r, Order: p.orderOf(a, i)}
 			stamp(&v.Next, a.ID, i)
 			v.Next.State, v.Next.Source, v.Next.NextAt = a.State, source, at
@@ -200,15 +199,24 @@ func (p *worker) revise() error {
 			}
 			return v
 		})
-		if p.again(err) {
-			continue
+		return err
+	}, func() ([]int, error) { return p.revised(a, n) })
+}
+
+// revised is which URLs a revision met.
+func (p *worker) revised(a act, n int) (hit []int, err error) {
+	for _, i := range a.URLs {
+		r, err := p.s.Lookup(p.ctx, webKey(i))
+		if err == nil && r.ETag == fmt.Sprint(a.ID) {
+			hit = append(hit, i)
+		} else if err != nil && !errors.Is(err, scheduler.ErrNotFound) {
+			return nil, err
 		}
-		if err != nil || n != len(hit) {
-			return fmt.Errorf("%+v: %d of %d revised: %w", a, n, len(hit), err)
-		}
-		p.say(line{Done: a.ID, Hit: hit})
-		return nil
 	}
+	if n != len(hit) {
+		return nil, fmt.Errorf("%+v: says that %d are revised, %d are", a, n, len(hit))
+	}
+	return hit, nil
 }
 
 func (p *worker) forget() error {
@@ -247,14 +255,10 @@ func (p *worker) hold() error {
 	if err != nil {
 		return err
 	}
-	err = p.do(a, func() error {
+	return p.do(a, func() error {
 		_, err := p.s.HoldHost(p.ctx, webLink(h).URL.HostKey())
 		return err
 	})
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
-	}
-	return err
 }
 
 // held releases or drops some of the held deletions of the worker's hosts.

@@ -84,7 +84,7 @@ type line struct {
 // The invented web: webURLs pages, webHosts hosts.
 const (
 	webHosts = 12
-	webURLs  = 2400
+	webURLs  = 1200
 	parts    = 4 // workers, each with hosts of its own
 )
 
@@ -203,6 +203,10 @@ func (w *attacker) run(t *testing.T) error {
 	w.s = s
 	w.next.Store(w.First)
 	ctx := t.Context()
+	// So that fingerprints are saved while the attack goes on.
+	if err := s.changeAlone(ctx, func(g *group) error { g.s.saveAfter = 50; return nil }); err != nil && !errors.Is(err, scheduler.ErrFull) {
+		return err
+	}
 	for {
 		if err = s.Outbox().Open(ctx, []string{"target"}); !w.again(err) {
 			break
@@ -257,8 +261,9 @@ func (w *attacker) begin(a act) (act, error) {
 	return a, nil
 }
 
-// do makes an act, again and again while the disk is full.
-func (w *attacker) do(a act, change func() error) error {
+// do makes an act, again and again while the disk is full. hit, if there is one, says
+// which URLs it met.
+func (w *attacker) do(a act, change func() error, hit ...func() ([]int, error)) error {
 	for {
 		err := change()
 		if w.again(err) {
@@ -267,7 +272,13 @@ func (w *attacker) do(a act, change func() error) error {
 		if err != nil {
 			return fmt.Errorf("%+v: %w", a, err)
 		}
-		w.say(line{Done: a.ID})
+		l := line{Done: a.ID}
+		for _, ask := range hit {
+			if l.Hit, err = ask(); err != nil {
+				return err
+			}
+		}
+		w.say(l)
 		return nil
 	}
 }
