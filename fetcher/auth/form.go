@@ -333,14 +333,7 @@ func (m *formMethod) holdsForm(body []byte, contentType string) bool {
 	m.mu.Unlock()
 	p := readPage(body, contentType)
 	for i, f := range p.forms {
-		if m.selects() {
-			if !(m.Name != "" && f.name == m.Name || m.ID != "" && f.id == m.ID || m.Index == i+1) {
-				continue
-			}
-		} else if !f.hasPassword() {
-			continue
-		}
-		if hasAll(f, marks) && (len(marks) > 0 || f.hasPassword()) {
+		if m.picks(f, i) && hasAll(f, marks) && (len(marks) > 0 || f.hasPassword()) {
 			return true
 		}
 	}

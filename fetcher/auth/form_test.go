@@ -30,9 +30,8 @@ type portal struct {
 	life     int               // pages of a session, 0: endless
 	requests []string
 	password string
-	redirect bool // pages of a visitor lead to the log-in page, not 200 with the form
-	wrong    int  // wrong passwords seen
-	forms    string
+	redirect bool   // pages of a visitor lead to the log-in page, not 200 with the form
+	wrong    int    // wrong passwords seen
 	after    string // redirect after the log-in; "": a page
 }
 

@@ -72,7 +72,6 @@ func fetch(ctx context.Context, u weburl.URL, do auth.Do) (*fetcher.Response, er
 // a pause after each, and URLs that wait for their time.
 type crawl struct {
 	sessions auth.Sessions
-	do       auth.Do // for URLs without session
 	pause    func(requested bool)
 	waits    []string // words
 	temps    int

@@ -204,6 +204,7 @@ type cancelBody struct {
 	cancel context.CancelCauseFunc
 }
 
+// Close also ends the context.
 func (b *cancelBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.cancel(nil)

@@ -137,6 +137,7 @@ func (m *oauth2Method) reason(err error) error {
 // transport lets an http.Client make its requests by a Do.
 type transport Do
 
+// RoundTrip makes one request.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t(req.Context(), req)
 }

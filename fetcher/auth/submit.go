@@ -19,7 +19,7 @@ func (k Form) choose(p *page) (*form, error) {
 		return k.guess(p)
 	}
 	for i, f := range p.forms {
-		if k.Name != "" && f.name == k.Name || k.ID != "" && f.id == k.ID || k.Index == i+1 {
+		if k.picks(f, i) {
 			return f, nil
 		}
 	}
@@ -28,13 +28,21 @@ func (k Form) choose(p *page) (*form, error) {
 
 func (k Form) selects() bool { return k.Name != "" || k.ID != "" || k.Index != 0 }
 
+// picks says whether f, the form at i, may be the log-in form.
+func (k Form) picks(f *form, i int) bool {
+	if !k.selects() {
+		return f.hasPassword()
+	}
+	return k.Name != "" && f.name == k.Name || k.ID != "" && f.id == k.ID || k.Index == i+1
+}
+
 // guess takes the first form with a password field that also has the configured
 // fields, else the first with a password field: a page may register users, too.
 func (k Form) guess(p *page) (*form, error) {
 	var first *form
-	for _, f := range p.forms {
+	for i, f := range p.forms {
 		switch {
-		case !f.hasPassword():
+		case !k.picks(f, i):
 		case k.fits(f):
 			return f, nil
 		case first == nil:
