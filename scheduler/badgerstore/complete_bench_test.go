@@ -2,74 +2,140 @@ package badgerstore
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// BenchmarkComplete completes pages with 20 links, 18 of them known, 64 at once,
-// synced, with 100,000 known URLs on 1,000 hosts. Each
-// page is queued anew, so that they never end.
+// knownInBench is how many URLs are known when a benchmark begins;
+// SEXTANT_BENCH_KNOWN sets it.
+func knownInBench(b *testing.B) int {
+	s, ok := os.LookupEnv("SEXTANT_BENCH_KNOWN")
+	if !ok {
+		return 100_000
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1000 {
+		b.Fatalf("SEXTANT_BENCH_KNOWN=%s: want a number from 1000 on", s)
+	}
+	return n
+}
+
+// addKnown makes n URLs of so many hosts known.
+func addKnown(b *testing.B, s *Store, n, hosts int) []scheduler.Link {
+	links := make([]scheduler.Link, n)
+	for i := range links {
+		links[i] = linkTo(b, fmt.Sprintf("http://host%d.test/known/page%d.html", i%hosts, i))
+	}
+	const batch = 10_000
+	for i := 0; i < n; i += batch {
+		if _, _, err := s.Add(b.Context(), links[i:min(i+batch, n)], false); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return links
+}
+
+// cpuTime is what the process has used of all processors.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// lease is a URL of the benchmark's crawl and where it was taken from.
+type lease struct {
+	scheduler.WaitingURL
+	place scheduler.Place
+}
+
+// BenchmarkComplete takes and completes pages with 20 links, 18 of them known, 256 at
+// once, with SEXTANT_BENCH_KNOWN known URLs (100,000) on a thousandth as many hosts,
+// synced. Each page is queued anew, so that they never end. SEXTANT_BENCH_OS=1: not synced.
 func BenchmarkComplete(b *testing.B) {
-	const known, hosts = 100_000, 1000
 	for _, body := range []int{0, 4 << 10} {
-		b.Run(fmt.Sprintf("body=%d", body), func(b *testing.B) {
-			s := openStore(b, b.TempDir(), Options{})
-			links := make([]scheduler.Link, known)
-			for i := range links {
-				links[i] = linkTo(b, fmt.Sprintf("http://host%d.test/known/page%d.html", i%hosts, i))
-			}
-			if _, _, err := s.Add(b.Context(), links, false); err != nil {
-				b.Fatal(err)
-			}
-			lease := make(chan scheduler.WaitingURL, known)
-			if err := s.Places(b.Context(), func(p scheduler.Place, _ uint64) error {
-				urls, err := s.Queue(b.Context(), p, 0, known)
-				for _, u := range urls {
-					lease <- u
+		b.Run(fmt.Sprintf("body=%d", body), func(b *testing.B) { benchComplete(b, body) })
+	}
+}
+
+func benchComplete(b *testing.B, body int) {
+	known := knownInBench(b)
+	hosts := known / 1000
+	o := Options{}
+	if os.Getenv("SEXTANT_BENCH_OS") != "" {
+		o.Durability = OS
+	}
+	s := openStore(b, b.TempDir(), o)
+	links := addKnown(b, s, known, hosts)
+	places := make(chan scheduler.Place, 2*hosts)
+	if err := s.Places(b.Context(), func(p scheduler.Place, _ uint64) error {
+		places <- p
+		return nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+	var fresh, left atomic.Int64
+	left.Store(int64(b.N))
+	// page completes a lease with 18 known links and 2 new ones.
+	page := func(w *lease) error {
+		n := int(fresh.Add(1))
+		c := scheduler.Completion{
+			Key: w.Key, Taken: w.place, Seq: w.Seq, Next: w.Record, Old: &w.Record, AsOf: w.AsOf,
+			Links: make([]scheduler.Link, 0, 20),
+		}
+		for i := range 18 {
+			c.Links = append(c.Links, links[(n*7919+i*104729)%known])
+		}
+		for i := range 2 {
+			c.Links = append(c.Links, linkTo(b, fmt.Sprintf("http://host%d.test/new/%d/%d", n%hosts, n, i)))
+		}
+		if body > 0 {
+			c.Order = &scheduler.Order{Body: make([]byte, body)}
+		}
+		_, err := s.Complete(b.Context(), c)
+		return err
+	}
+	b.ResetTimer()
+	begin := cpuTime()
+	var workers sync.WaitGroup
+	for range 256 {
+		workers.Go(func() {
+			for left.Load() > 0 {
+				p := <-places
+				urls, err := s.Queue(b.Context(), p, 0, 32)
+				if err != nil {
+					b.Error(err)
+					return
 				}
-				return err
-			}); err != nil {
-				b.Fatal(err)
-			}
-			var fresh atomic.Int64
-			b.ResetTimer()
-			var workers sync.WaitGroup
-			var left atomic.Int64
-			left.Store(int64(b.N))
-			for range 64 {
-				workers.Go(func() {
-					for left.Add(-1) >= 0 {
-						w := <-lease
-						n := fresh.Add(1)
-						c := scheduler.Completion{Key: w.Key, Taken: placeOf(&w.Record), Seq: w.Seq, Next: w.Record}
-						for i := range 18 {
-							c.Links = append(c.Links, links[(int(n)*7919+i*104729)%known])
-						}
-						for i := range 2 {
-							c.Links = append(c.Links, linkTo(b, fmt.Sprintf("http://host%d.test/new/%d/%d", n%hosts, n, i)))
-						}
-						if body > 0 {
-							c.Order = &scheduler.Order{Body: make([]byte, body)}
-						}
-						if _, err := s.Complete(b.Context(), c); err != nil {
-							b.Error(err)
-							return
-						}
-						rec, err := s.Lookup(b.Context(), w.Key)
-						if err != nil {
-							b.Error(err)
-							return
-						}
-						lease <- scheduler.WaitingURL{Key: w.Key, Seq: rec.Seq, Record: rec}
+				for _, w := range urls {
+					if left.Add(-1) < 0 {
+						return
 					}
-				})
+					if err := page(&lease{w, p}); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+				places <- p
 			}
-			workers.Wait()
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
 		})
 	}
+	workers.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
+	b.ReportMetric(float64((cpuTime()-begin).Microseconds())/float64(b.N), "cpu-µs/page")
+	st, err := s.Stats()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(st.LongestCommit.Milliseconds()), "longest-ms")
+	b.ReportMetric(float64(st.Writes)/float64(st.Batches), "writes/batch")
 }

@@ -22,8 +22,9 @@ import (
 // crashChildEnv names the store's directory to a child process of TestCrash.
 const crashChildEnv = "SEXTANT_CRASH_CHILD"
 
-// crashOptions makes memtables small, so that tables are written and compacted.
-var crashOptions = Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1}
+// crashOptions makes memtables small, so that tables are written and compacted,
+// and saves fingerprints often.
+var crashOptions = Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1, saveAfter: 200}
 
 // TestCrash kills a process that crawls, again and again, and looks each time
 // whether all that was acknowledged is there. SEXTANT_CRASH_ROUNDS sets how often.

@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func Open(dir string, o Options) (*Store, error) {
 		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree, long: o.longValue(), at: o.at,
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
-		sync: o.Durability == Sync, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: saveAfter,
+		sync: o.Durability == Sync, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
 	}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, db.Close())

@@ -120,14 +120,21 @@ func (s *Store) saveWhenDue() {
 	if set == nil || n.saving || n.changes < max(s.saveAfter, set.Len()/8) {
 		return
 	}
+	mark, changes := n.mark, n.changes
 	n.saving, n.changes = true, 0
-	mark := n.mark
 	s.background.Go(func() {
 		err := s.saveKnown(set, mark, s.submit)
 		if err != nil && s.ended(context.Background()) == nil {
 			s.log.Warn("the fingerprints of known URLs are not saved; a later attempt follows", "error", err)
 		}
-		s.submit(&write{apply: func(*group) error { n.saving = false; return nil }})
+		// If the store is closed meanwhile, saveLast finds it unfinished.
+		_ = s.submit(&write{apply: func(*group) error {
+			n.saving = false
+			if err != nil {
+				n.changes += changes
+			}
+			return nil
+		}})
 	})
 }
 
@@ -136,7 +143,7 @@ func (g *group) saveLast() {
 	g.s.background.Wait() // it may be at the same file
 	n := &g.s.known
 	set := n.set.Load()
-	if g.barrier() != nil || set == nil || n.changes == 0 && (g.s.fileNumber != 0 || set.Len() == 0) {
+	if g.barrier() != nil || set == nil || n.changes == 0 && !n.saving && (g.s.fileNumber != 0 || set.Len() == 0) {
 		return
 	}
 	err := g.s.saveKnown(set, n.mark, func(w *write) error {
@@ -212,16 +219,21 @@ func (s *Store) writeKnown(set *fingerprints.Set, mark, number uint64) (err erro
 func (g *group) dropRemovals(mark uint64) error {
 	txn := g.s.db.NewTransaction(false)
 	defer txn.Discard()
-	return g.s.walk(context.Background(), txn, []byte{kindRemoval}, []byte{kindRemoval}, false, func(item *badger.Item) error {
-		if len(item.Key()) != removalKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{kindRemoval}}) // walk would end with Close
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		if len(it.Item().Key()) != removalKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", it.Item().Key()), errLength)
 		}
-		if n, _ := splitRemovalKey(item.Key()); n > mark {
-			return errEnough
+		if n, _ := splitRemovalKey(it.Item().Key()); n > mark {
+			return nil
 		}
-		g.remove(item.Key())
-		return g.seal()
-	})
+		g.remove(it.Item().Key())
+		if err := g.seal(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func syncDir(dir string) (err error) {

@@ -73,6 +73,8 @@ type Options struct {
 	// at, if not nil, is called at named points by the store's own goroutines, so that
 	// tests can end the process there: see point.
 	at func(point string)
+	// saveAfter is for tests too; 0: the constant.
+	saveAfter int
 }
 
 // longValue is the length from which values enter the value log: a quarter of what

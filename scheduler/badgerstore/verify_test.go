@@ -74,7 +74,7 @@ func TestVerifyFindsEachLostKey(t *testing.T) {
 		}
 		put(t, s, key, values[i])
 	}
-	for _, kind := range []byte("uqtohwxbdcfm") {
+	for _, kind := range []byte("uqptohwxbdcfm") {
 		if !kinds[kind] {
 			t.Errorf("the store has no key of kind %c", kind)
 		}
@@ -196,6 +196,18 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		"host state is garbage": {func(t *testing.T, s *Store) {
 			put(t, s, hostKey(host), []byte{9})
 		}, "value has version 9"},
+		"state of a queue with a wrong count": {func(t *testing.T, s *Store) {
+			put(t, s, placeKey(scheduler.Place{Source: scheduler.Index, Host: host}), queueState{count: 2, floor: 1}.append(nil))
+		}, "says that 2 URLs wait, but there are 1"},
+		"state of a queue with a floor too high": {func(t *testing.T, s *Store) {
+			put(t, s, placeKey(scheduler.Place{Source: scheduler.Index, Host: host}), queueState{count: 1, floor: 2}.append(nil))
+		}, "says that none waits below 2, but number 1 does"},
+		"state of no queue": {func(t *testing.T, s *Store) {
+			put(t, s, placeKey(scheduler.Place{Source: scheduler.User, Host: host}), queueState{count: 1, floor: 1}.append(nil))
+		}, "has a state, but nothing waits there"},
+		"note of a removal that was not": {func(t *testing.T, s *Store) {
+			put(t, s, removalKey(9, key("http://rests.test/")), []byte{})
+		}, "note of removal 9 is above"},
 		"key too long": {func(t *testing.T, s *Store) {
 			put(t, s, append(timedKey(time.Unix(1, 0), key("http://timed.test/")), 1), []byte{})
 		}, "wrong length"},
@@ -208,5 +220,29 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 				t.Errorf("no fault says %q, but:\n%s", c.want, faults)
 			}
 		})
+	}
+}
+
+// TestVerifyFingerprints: a file that holds a URL which is not known would lose links.
+func TestVerifyFingerprints(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, quick)
+	links := crawled(t, s, 20, 5)
+	closeStore(t, s)
+	s = settled(t, openStore(t, dir, quick))
+	if faults := faultsOf(t, s); len(faults) != 0 {
+		t.Fatalf("faults of a good store: %q", faults)
+	}
+	for _, l := range links[:2] { // as if it had been removed without a word
+		s.known.set.Load().Add(l.URL.Key())
+	}
+	s.known.changes++
+	closeStore(t, s)
+	for _, readOnly := range []bool{true, false} {
+		s = openStore(t, dir, Options{Durability: OS, ReadOnly: readOnly})
+		if faults := strings.Join(faultsOf(t, s), "\n"); !strings.Contains(faults, "2 of 17 fingerprints are of no known URL") {
+			t.Errorf("read-only %t: faults %q", readOnly, faults)
+		}
+		closeStore(t, s)
 	}
 }

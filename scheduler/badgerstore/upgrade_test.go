@@ -1,0 +1,153 @@
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// encodeHost1 writes a host state of format 1.
+func encodeHost1(h scheduler.HostState) []byte {
+	b := appendString([]byte{1}, h.Origin)
+	b = append(b, encodeHost(&scheduler.HostState{Backoff: h.Backoff, Errors: h.Errors})[2:]...)
+	b = b[:len(b)-3] // no delay, no bad answers
+	return appendTime(b, h.NextAt)
+}
+
+// makeFormat1 makes a store as the programs of format 1 did: no queue states, no notes,
+// no name of a file, host states and counters in their old forms.
+func makeFormat1(t *testing.T) (dir string, places map[scheduler.Place]uint64) {
+	t.Helper()
+	dir = t.TempDir()
+	s := openStore(t, dir, Options{Durability: OS, MemtableBytes: MinMemtableBytes})
+	var links []scheduler.Link
+	for i := range 300 {
+		l := linkTo(t, fmt.Sprintf("http://h%d.test/%d", i%7, i))
+		l.Fifo = scheduler.Source(i % 3)
+		links = append(links, l)
+	}
+	if _, _, err := s.Add(t.Context(), links, false); err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range links[:30] { // gaps at the beginning of the queues
+		rec, err := s.Lookup(t.Context(), l.URL.Key())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := scheduler.Completion{Key: l.URL.Key(), Taken: placeOf(&rec), Seq: rec.Seq, Next: rec, Forget: i%2 == 0}
+		c.Next.State, c.Next.Class = scheduler.AtRest, scheduler.OK
+		if _, err := s.Complete(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	places = placesOf(t, s)
+	closeStore(t, s)
+	db, err := badger.Open(badgerOptions(dir, Options{Logger: discard(), MemtableBytes: MinMemtableBytes}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	s.db, s.quit = db, make(chan struct{})
+	for _, kind := range []byte{kindPlace, kindRemoval, 's'} {
+		if err := s.dropKind(kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := *s.committed.Load()
+	c.removals, c.clean = 0, true
+	counters1 := c.encode()
+	put(t, s, countersKey(), counters1[:len(counters1)-1])
+	put(t, s, formatKey(), []byte{1})
+	put(t, s, hostKey(links[0].URL.HostKey()), encodeHost1(host1))
+	return dir, places
+}
+
+var host1 = scheduler.HostState{Origin: "http://h0.test", NextAt: time.Unix(5, 6).UTC(), Backoff: time.Minute, Errors: 3}
+
+func placesOf(t *testing.T, s *Store) map[scheduler.Place]uint64 {
+	t.Helper()
+	got := map[scheduler.Place]uint64{}
+	if err := s.Places(t.Context(), func(p scheduler.Place, n uint64) error { got[p] = n; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestUpgrade(t *testing.T) {
+	dir, places := makeFormat1(t)
+	_, err := Open(dir, Options{ReadOnly: true})
+	if !errors.Is(err, scheduler.ErrUpgrade) || !strings.Contains(err.Error(), "sextant run") {
+		t.Fatalf("Open for reading: %v, want ErrUpgrade and what to do", err)
+	}
+	var words strings.Builder
+	s := openStore(t, dir, Options{Durability: OS, Logger: textLogger(&words)})
+	if !strings.Contains(words.String(), "upgraded") {
+		t.Errorf("the log says nothing of the upgrade: %s", words.String())
+	}
+	if d := cmp.Diff(places, placesOf(t, s)); d != "" {
+		t.Errorf("places (-want +got):\n%s", d)
+	}
+	if !s.ClosedCleanly() {
+		t.Error("not closed cleanly")
+	}
+	h, err := s.Host(t.Context(), linkTo(t, "http://h0.test/").URL.HostKey())
+	if d := cmp.Diff(host1, h); err != nil || d != "" {
+		t.Errorf("%v, host (-want +got):\n%s", err, d)
+	}
+	mustVerify(t, s)
+	closeStore(t, s)
+	s = openStore(t, dir, Options{Durability: OS, ReadOnly: true})
+	mustVerify(t, s)
+}
+
+// TestUpgradeKilled: an upgrade that a process did not finish is done again by the next
+// one, also if the old program has changed queues in between.
+func TestUpgradeKilled(t *testing.T) {
+	dir, places := makeFormat1(t)
+	type killed struct{}
+	func() {
+		defer func() {
+			if p := recover(); p != (killed{}) {
+				t.Fatalf("it did not reach the point: %v", p)
+			}
+		}()
+		var db *badger.DB
+		o := Options{Durability: OS, MemtableBytes: MinMemtableBytes, Logger: discard()}
+		db, err := openBadger(dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		s := &Store{db: db, dir: dir, log: discard(), quit: make(chan struct{})}
+		s.at = func(point string) {
+			if point == atUpgradePlaces {
+				put(t, s, placeKey(scheduler.Place{Source: 4}), queueState{count: 3, floor: 1}.append(nil)) // a queue that is gone
+				panic(killed{})
+			}
+		}
+		t.Error(s.start())
+	}()
+	if _, err := Open(dir, Options{ReadOnly: true}); !errors.Is(err, scheduler.ErrUpgrade) {
+		t.Fatalf("Open for reading after half an upgrade: %v", err)
+	}
+	s := openStore(t, dir, quick)
+	if d := cmp.Diff(places, placesOf(t, s)); d != "" {
+		t.Errorf("places (-want +got):\n%s", d)
+	}
+	mustVerify(t, s)
+}
