@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -60,6 +61,12 @@ func (m *digestMethod) secrets() []Secret { return []Secret{m.Password} }
 
 // reset keeps the nonces: each 401 brings a new one.
 func (*digestMethod) reset() {}
+
+func (m *digestMethod) risks(u *url.URL) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.nonces[originOf(u)] != nil
+}
 
 func (m *digestMethod) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {
 	o := originOf(req.URL)

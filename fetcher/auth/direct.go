@@ -16,6 +16,7 @@ import (
 type direct struct{ *Session }
 
 func (direct) ready(time.Time) bool                { return true }
+func (direct) risks(*url.URL) bool                 { return true }
 func (direct) next() *url.URL                      { return nil }
 func (direct) login(context.Context) (bool, error) { return true, nil }
 func (direct) reset()                              {}

@@ -60,12 +60,15 @@ type nature struct {
 }
 
 // method does a kind's work. login is called by one goroutine at a time, the
-// others by any number; none is called with Session.mu held but ready and reset,
-// which must not block.
+// others by any number; ready, risks, next and reset are called with Session.mu held
+// and must not block.
 type method interface {
 	nature() nature
 	// ready says that pages may be asked for: nothing has to be fetched first.
 	ready(now time.Time) bool
+	// risks says that a request to the origin of u would carry credentials that may
+	// be refused.
+	risks(u *url.URL) bool
 	// next is the URL of the log-in's next request.
 	next() *url.URL
 	// login makes that request. With done the log-in is complete.

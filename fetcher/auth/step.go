@@ -92,7 +92,7 @@ func (s *Session) Step(u weburl.URL) *Step {
 	case !s.method.ready(now):
 		return st.logIn(now)
 	}
-	if !s.proved {
+	if !s.proved && s.method.risks(asked) {
 		if s.probe != nil && now.Before(s.probe.at.Add(probeTime)) {
 			return st.back(now)
 		}
