@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -140,4 +141,18 @@ func copied(t *testing.T, dir string) string {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return to
+}
+
+// String says in a few words how a child ended.
+func (e ending) String() string {
+	switch {
+	case e.signal != 0:
+		return e.signal.String()
+	case strings.Contains(e.stderr, "fault address") || strings.Contains(e.stderr, "SIGBUS"):
+		return "bus error"
+	case e.exit == 0:
+		return "done"
+	}
+	last := strings.Split(strings.TrimSpace(e.stderr), "\n")
+	return "exit: " + last[len(last)-1]
 }

@@ -1,0 +1,181 @@
+//go:build linux
+
+package badgerstore
+
+import (
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// namespaceEnv marks a test that was started again in a name space of its own.
+const namespaceEnv = "SEXTANT_ATTACK_NAMESPACE"
+
+// mountable runs the test again in a user name space of its own, where it may mount,
+// if it may not here. It returns false if that was done.
+func mountable(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(namespaceEnv) != "" {
+		return true
+	}
+	probe := t.TempDir()
+	if err := unix.Mount("tmpfs", probe, "tmpfs", 0, "size=1m"); err == nil {
+		if err := unix.Unmount(probe, 0); err != nil {
+			t.Fatal(err)
+		}
+		return true
+	}
+	again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	again.Env = append(os.Environ(), namespaceEnv+"=1")
+	again.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := again.CombinedOutput()
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) || strings.Contains(string(out), "no tmpfs here") {
+		t.Skipf("no tmpfs here: neither root nor user name spaces: %v", err)
+	}
+	if t.Logf("%s", out); err != nil {
+		t.Error(err)
+	}
+	return false
+}
+
+// smallDisk mounts a file system of so many MiB.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("no tmpfs here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// ballast fills a disk until left bytes of it are free.
+func ballast(t *testing.T, disk string, left int64) (remove func()) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(disk, "ballast"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := make([]byte, 64<<10)
+	for freeBytes(t, disk) > left && err == nil {
+		_, err = f.Write(zeros)
+	}
+	if err != nil && !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	_ = f.Close() // it may be short
+	return func() {
+		if err := os.Remove(f.Name()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func freeBytes(t *testing.T, dir string) int64 {
+	t.Helper()
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	return int64(st.Bavail) * st.Bsize
+}
+
+// TestDiskFills fills a disk under an attack until less than MinFree is left: the
+// child must tell of ErrFull, go on reading, and go on writing by itself when there
+// is room again.
+func TestDiskFills(t *testing.T) {
+	if !mountable(t) {
+		return
+	}
+	seed := attackSeed(t)
+	r := rand.New(rand.NewPCG(seed, 0))
+	const minFree = 32 << 20
+	disk := smallDisk(t, "128m")
+	l := newLedger(6000)
+	a := attack{Dir: filepath.Join(disk, "store"), Durability: OS, MinFree: minFree, Bodies: l.bodies}
+	for round := range attackRounds(t, 2) {
+		a.Seed, a.First = r.Uint64(), l.last
+		var remove func()
+		begin, full, going := 200+r.IntN(600), l.full, l.going
+		e := attacked(t, a, l, func(lines int) bool {
+			switch {
+			case lines >= begin && remove == nil:
+				remove = ballast(t, disk, int64(r.IntN(minFree)))
+			case remove != nil && l.full > full && l.going == going && freeBytes(t, disk) < minFree:
+				remove()
+			}
+			return l.going > going && lines > begin+1000
+		})
+		if e.wantKilled(t); l.full == full {
+			t.Fatalf("round %d: a full disk was never told of", round)
+		}
+		l.checkKilled(t, a.Dir, round, false)
+	}
+}
+
+// TestDiskFillsSuddenly fills a disk to the last byte at any moment, under stores that
+// look for room before they write and under those that do not. The child may die;
+// when there is room again the store must be whole. While there is none, the store
+// must not take that for damage.
+func TestDiskFillsSuddenly(t *testing.T) {
+	if !mountable(t) {
+		return
+	}
+	seed := attackSeed(t)
+	r := rand.New(rand.NewPCG(seed, 0))
+	disk := smallDisk(t, "96m")
+	l := newLedger(6000)
+	a := attack{Dir: filepath.Join(disk, "store"), Durability: OS, Bodies: l.bodies}
+	ends := map[string]int{}
+	for round := range attackRounds(t, 4) {
+		a.Seed, a.First, a.MinFree = r.Uint64(), l.last, -1
+		if round%2 == 1 {
+			a.MinFree = 8 << 20
+		}
+		var remove func()
+		begin, full := r.IntN(800), l.full
+		e := attacked(t, a, l, func(lines int) bool {
+			if lines == begin {
+				remove = ballast(t, disk, 0)
+			}
+			return l.full > full
+		})
+		ends[e.String()]++
+		if remove == nil {
+			t.Fatalf("round %d: %v\n%s", round, e, e.stderr)
+		}
+		a.First = l.last
+		again := attacked(t, a, l, func(lines int) bool { return lines > 0 })
+		if strings.Contains(again.stderr, scheduler.ErrDamaged.Error()) {
+			t.Errorf("round %d: a full disk counts as damage: %s", round, again.stderr)
+		}
+		ends["opened while full: "+again.String()]++
+		remove()
+		l.checkKilled(t, a.Dir, round, round%3 == 2)
+		if free := freeBytes(t, disk); free < 24<<20 {
+			l = newLedger(l.bodies)
+			if err := os.RemoveAll(a.Dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("children ended: %v", ends)
+}
