@@ -79,7 +79,9 @@ func (j *judgement) excluded() {
 		j.timed(j.set.ErrorRefresh)
 	}
 	j.c.Next.Status, j.c.Next.LastError = j.result.Excluded.Status, j.result.Excluded.Words
-	if !j.result.Excluded.Keep {
+	if j.result.Excluded.Keep {
+		j.c.CancelHeld = true
+	} else {
 		j.remove(j.result.Excluded.Words)
 	}
 }
@@ -105,7 +107,7 @@ func (j *judgement) temporary() {
 	n := &j.c.Next
 	n.Class = Temporary
 	n.Errors++
-	if n.FirstErrorAt.IsZero() {
+	if n.FirstErrorAt.IsZero() || n.FirstErrorAt.After(j.now) { // the clock was set back
 		n.FirstErrorAt = j.now
 	}
 	tooMany := n.Errors >= j.set.MaxTemporaryErrors && j.now.Sub(n.FirstErrorAt) >= j.set.TemporaryErrorMin
@@ -123,7 +125,7 @@ func (j *judgement) temporary() {
 // retryAfter is the pause after the nth temporary error in a row. Jitter only
 // lengthens it, so that it is never shorter than what the server asked for.
 func retryAfter(n int, r *Result, jitter float64) time.Duration {
-	pause := retryFirst << min(n-1, 16)
+	pause := retryFirst << min(max(n-1, 0), 16)
 	pause = min(pause, retryLongest)
 	pause += time.Duration(jitter * float64(pause) / 4)
 	if r.HasRetryAfter {
@@ -150,11 +152,11 @@ func (j *judgement) final() {
 // redirect: remembered; its target goes to redir, shifted as the link says.
 func (j *judgement) redirect() {
 	j.settle(Redirect)
-	j.c.Next.RedirectTo = j.result.Location
+	j.c.Next.RedirectTo, j.c.Next.DuplicateOf = j.result.Location, ""
 	j.remove("redirect to " + j.result.Location)
-	j.compared(j.old.Class != Redirect || j.old.RedirectTo != j.result.Location)
+	j.compared(true, j.old.RedirectTo != j.result.Location)
 	if j.result.Moved {
-		j.again(j.set.MaxAge)
+		j.again(spread(j.set.MaxAge, j.set, j.jitter))
 	} else {
 		j.refresh()
 	}
@@ -176,17 +178,16 @@ func (j *judgement) target(t Link) Link {
 	return t
 }
 
-// unchanged: nothing is pushed and no link is new. A page that a directive keeps
-// out of the index stays so.
+// unchanged: nothing is pushed and no link is new. A page that redirects by a meta
+// refresh still does.
 func (j *judgement) unchanged() {
-	class := OK
-	if j.old.Class == Ignored {
-		class = Ignored
-		j.c.Next.LastError = j.old.LastError
+	if j.old.RedirectTo != "" && !j.old.Indexed {
+		j.settle(Redirect)
+	} else {
+		j.settle(OK)
 	}
-	j.settle(class)
 	j.c.CancelHeld = true
-	j.compared(false)
+	j.compared(true, false)
 	j.refresh()
 }
 

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// compareDocument compares a page's document with what the page was before. Where
-// rules or the push source differ, a change may be the operator's: it tells nothing.
+// compareDocument compares a page's document with what the page was before, where
+// that is known: not after exclusions and errors for which the document was
+// deleted. Where rules or the push source differ, a change may be the operator's
+// and tells nothing.
 func (j *judgement) compareDocument(d *Document) {
 	old := j.old
-	changed := !old.Indexed || old.Hash != d.Hash
-	switch {
-	case old.Indexed && old.Hash == [16]byte{}: // not known what it was
-		j.checked()
-	case changed && (j.rejudged() || old.Indexed && old.PushedSource != d.Source):
-		j.checked()
-	default:
-		j.compared(changed)
+	known := old.Hash != [16]byte{}
+	if !old.Indexed {
+		known = old.Class == OK || old.Class == Redirect
 	}
+	changed := !old.Indexed || old.Hash != d.Hash
+	ours := j.rejudged() || old.Indexed && old.PushedSource != d.Source
+	j.compared(known && !(changed && ours), changed)
 }
 
 // compareLinks compares a page that has no document: what matters of it is where
 // it leads to. The hash of its links stands in for the document's.
 func (j *judgement) compareLinks() {
 	if !j.set.SmartRefresh {
-		j.checked()
+		j.compared(false, false)
 		return
 	}
 	h := fnv.New128a()
@@ -34,44 +34,37 @@ func (j *judgement) compareLinks() {
 	}
 	n := &j.c.Next
 	h.Sum(n.Hash[:0])
+	known := j.old.Indexed || j.old.Hash != [16]byte{}
 	changed := j.old.Indexed || j.old.Hash != n.Hash
-	switch {
-	case !j.old.Indexed && j.old.Hash == [16]byte{}, changed && j.rejudged():
-		j.checked()
-	default:
-		j.compared(changed)
-	}
+	j.compared(known && !(changed && j.rejudged()), changed)
 }
 
-// rejudged says that the page was excluded before, or judged by other rules.
-func (j *judgement) rejudged() bool {
-	return j.old.Class == Ignored || j.old.RulesVersion != j.result.RulesVersion
-}
+// rejudged says that the page was judged by other rules before.
+func (j *judgement) rejudged() bool { return j.old.RulesVersion != j.result.RulesVersion }
 
-// compared notes that the page was had, and whether it is another than before. The
-// first time there is nothing to compare with; then only the page itself tells
-// for how long it has not changed, and is believed for no longer than the max age.
-func (j *judgement) compared(changed bool) {
+// compared notes that the page was had, and, if it is known, whether it is another
+// than before. The first time there is nothing to compare with; then only the
+// page itself tells for how long it has not changed, and is believed for no
+// longer than the max age.
+func (j *judgement) compared(known, changed bool) {
 	n, quiet := &j.c.Next, quietBefore(j.result, j.now)
-	if j.old.CheckedAt.IsZero() {
+	switch {
+	case j.old.CheckedAt.IsZero():
 		n.History.Quiet = min(quiet, j.set.MaxAge)
-	} else {
+	case known:
 		n.History = n.History.observed(j.now.Sub(j.old.CheckedAt), quiet, changed)
 	}
-	j.checked()
+	n.CheckedAt = j.now
 }
-
-func (j *judgement) checked() { j.c.Next.CheckedAt = j.now }
 
 // refresh sets when a good URL is fetched again: by the estimate with smart
 // refresh, after a fixed age with MinimumAged, else when somebody asks for it.
 func (j *judgement) refresh() {
-	switch n := &j.c.Next; {
-	case j.set.SmartRefresh:
-		j.again(interval(j.set, n.History, lateness(j.old, j.now), j.jitter))
-	default:
-		j.again(0)
+	var d time.Duration
+	if j.set.SmartRefresh {
+		d = interval(j.set, j.c.Next.History, lateness(j.old, j.now), j.jitter)
 	}
+	j.again(d)
 }
 
 // again makes a good URL due after an interval, if good URLs are refreshed.

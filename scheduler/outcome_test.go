@@ -248,7 +248,7 @@ func TestSmartRefresh(t *testing.T) {
 	check(t, "304", indexed(), Result{Status: 304, Conditional: true}, daily, "ok timed 24h0m0s indexed cancel")
 	check(t, "no document", fresh(), status(204), daily, "ok timed 24h0m0s")
 	check(t, "redirect", fresh(), Result{Status: 302, RedirectIgnored: true}, daily, "redirect timed 24h0m0s")
-	check(t, "moved for good", fresh(), Result{Status: 301, RedirectIgnored: true, Moved: true}, settings(smart), "redirect timed "+week)
+	check(t, "moved for good", fresh(), Result{Status: 301, RedirectIgnored: true, Moved: true}, settings(smart), "redirect timed 147h0m0s")
 	check(t, "error", fresh(), status(404), daily, "permanent timed "+week)
 	check(t, "excluded", fresh(), Result{Excluded: &Exclusion{Status: 760}}, daily, "ignored at rest")
 }
@@ -328,8 +328,8 @@ func check(t *testing.T, name string, old Record, r Result, s *Settings, want st
 // TestElsewhere: the document of a URL that another crawler has stays.
 func TestElsewhere(t *testing.T) {
 	r := Result{Excluded: &Exclusion{Status: 761, Words: "domain gate", Keep: true}}
-	check(t, "761, a document was indexed", indexed(), r, settings(smart), "ignored at rest indexed")
-	check(t, "761, never fetched", fresh(), r, settings(smart), "ignored at rest")
+	check(t, "761, a document was indexed", indexed(), r, settings(smart), "ignored at rest indexed cancel")
+	check(t, "761, never fetched", fresh(), r, settings(smart), "ignored at rest cancel")
 }
 
 // TestRulesVersion: the version of the rules is stored with each lasting outcome,
