@@ -180,6 +180,9 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 	}
 	s.suspects.put(key, suspect{seq: s.seq, count: old.count + 1})
 	s.denials++
+	if known && !s.proved { // the log-in was made for it
+		s.vain++
+	}
 	switch {
 	case s.proved && nature.renews && (sg != forbidden && s.vain < maxDenials || s.denials > 1):
 		s.doubt()

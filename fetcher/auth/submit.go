@@ -49,7 +49,10 @@ func (k Form) guess(p *page) (*form, error) {
 			first = f
 		}
 	}
-	if first == nil {
+	switch {
+	case len(p.forms) == 0:
+		return nil, errors.New("it has no form at all; one that a script makes cannot be filled in")
+	case first == nil:
 		return nil, fmt.Errorf("it has no form with a password field; it has %s: if one of them logs in, give its name, id or index", formsOf(p))
 	}
 	return first, nil
@@ -68,7 +71,7 @@ func (k Form) fits(f *form) bool {
 func formsOf(p *page) string {
 	forms := p.forms
 	if len(forms) == 0 {
-		return "no form at all (a page that a script builds cannot be filled in)"
+		return "none at all"
 	}
 	var names []string
 	for i, f := range forms[:min(len(forms), 10)] {
