@@ -79,7 +79,8 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 func (s *Store) checksums() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("a block cannot be read: %v", p)
+			s.log.Debug("Badger's words for a damaged block", "panic", p)
+			err = errors.New("a block is damaged, and what it held is lost; " + adviceDamaged)
 		}
 	}()
 	return s.db.VerifyChecksum()
