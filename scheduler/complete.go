@@ -191,7 +191,7 @@ func (f *Frontier) committed(l *Lease, c Completion, e ending, places []Place, e
 	case err == nil:
 		f.stored(h, e)
 		if !e.holds && c.Order != nil && c.Order.Op == OrderDelete && l.holds(f.set) {
-			h.live.toHold = true // it came too late for the others' HoldHost
+			h.live.holdsDue++ // it came too late for HoldHost
 		}
 		if !c.Forget && c.Next.State == Timed {
 			f.dueBy(c.Next.NextAt)

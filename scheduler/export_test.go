@@ -24,3 +24,10 @@ func (f *Frontier) Buffered() int {
 	}
 	return n
 }
+
+// Addresses is how many addresses take memory.
+func (f *Frontier) Addresses() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.addresses)
+}

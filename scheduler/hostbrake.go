@@ -55,11 +55,14 @@ func placeOfRedirect(location string) string {
 // fails says that the host fails as a whole.
 func (l *live) fails() bool { return l.bad.answers >= badLast }
 
+// toHold says that the host's unsent deletions are to be held.
+func (l *live) toHold() bool { return l.holdsDone < l.holdsDue }
+
 // judgeWhole notes whether the host begins or ceases to fail as a whole.
 func (f *Frontier) judgeWhole(l *Lease, r *Result, set *Settings) {
 	h := l.queue.host
 	if !set.Brake.Host {
-		h.live.bad, h.live.toHold = badRun{}, false
+		h.live.bad, h.live.holdsDone = badRun{}, h.live.holdsDue
 		f.failing.remove(h.key)
 		return
 	}
@@ -67,11 +70,11 @@ func (f *Frontier) judgeWhole(l *Lease, r *Result, set *Settings) {
 	h.live.bad = h.live.bad.next(r, set.Policy)
 	switch fails := h.live.fails(); {
 	case fails && !failed:
-		h.live.toHold = true
+		h.live.holdsDue++
 		f.failing.add(h.key, l.Record.Origin)
 		f.log.Warn("a host fails as a whole: its deletions are held", "host", l.Record.Origin, "answers", badLast)
 	case failed && !fails:
-		h.live.toHold = false
+		h.live.holdsDone = h.live.holdsDue
 		f.failing.remove(h.key)
 		f.log.Info("a host that failed as a whole answers again", "host", l.Record.Origin)
 	}
@@ -86,21 +89,22 @@ func (l *Lease) holds(set *Settings) bool {
 func (f *Frontier) holdUnsent(ctx context.Context, l *Lease) error {
 	f.mu.Lock()
 	h := l.queue.host
-	hold := l.holds(f.set) && h.live.toHold
+	hold, due := l.holds(f.set) && h.live.toHold(), 0
 	if hold {
-		h.live.toHold = false
+		due = h.live.holdsDue
 	}
 	f.mu.Unlock()
 	if !hold {
 		return nil
 	}
 	n, err := f.store.HoldHost(ctx, h.key)
-	if err != nil {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if h.live != nil {
-			h.live.toHold = true // its next completion tries again
-		}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil && h.live != nil { // it may answer again since
+		h.live.holdsDone = max(h.live.holdsDone, due)
+		f.place(h, false)
+	}
+	if err != nil { // the host's next completion tries again
 		return fmt.Errorf("holding the deletions of %s: %w", l.Record.Origin, err)
 	}
 	f.log.Warn("unsent deletions of a failing host are held", "host", l.Record.Origin, "deletions", n)
@@ -120,9 +124,11 @@ type failingHosts struct {
 	unnamed map[weburl.HostKey]bool // those beyond failingNamed
 }
 
-func (f *failingHosts) add(k weburl.HostKey, origin string) {
+// add says whether the host is new.
+func (f *failingHosts) add(k weburl.HostKey, origin string) bool {
 	switch {
 	case f.unnamed[k] || f.index(k) >= 0:
+		return false
 	case len(f.named) < failingNamed:
 		f.named = append(f.named, FailingHost{k, origin, time.Now()})
 	default:
@@ -131,6 +137,7 @@ func (f *failingHosts) add(k weburl.HostKey, origin string) {
 		}
 		f.unnamed[k] = true
 	}
+	return true
 }
 
 func (f *failingHosts) remove(k weburl.HostKey) {

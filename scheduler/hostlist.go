@@ -124,7 +124,7 @@ func (f *Frontier) describe(info *HostInfo) {
 	if h == nil {
 		return
 	}
-	info.Visited, info.InTurn = h.stand == visited, h.stand == inTurn
+	info.Visited, info.InTurn = h.stand == occupied, h.stand == inTurn
 	if h.gate > f.now() {
 		info.Until, info.Reason = f.time(h.gate), h.why
 	}

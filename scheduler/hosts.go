@@ -27,11 +27,11 @@ type host struct {
 type standing uint8
 
 const (
-	nowhere standing = iota // nothing to pick
-	listed                  // in the lists of its sources
-	visited                 // no more requests may run at once
-	resting                 // in closed, until its gate opens
-	inTurn                  // another host of its address comes first
+	nowhere  standing = iota // nothing to pick
+	listed                   // in the lists of its sources
+	occupied                 // no more requests may run at once
+	resting                  // in closed, until its gate opens
+	inTurn                   // another host of its address comes first
 	standings
 )
 
@@ -58,7 +58,8 @@ type live struct {
 	backoff time.Duration
 	errors  int // failures in a row of the host as a whole
 	bad     badRun
-	toHold  bool // HoldHost is to be called
+	// HoldHost is to be called while holdsDone is below holdsDue.
+	holdsDue, holdsDone int
 
 	stored     HostState // without NextAt
 	storedGate int64     // the gate that the store knows, 0 if none

@@ -77,8 +77,9 @@ func (f *Frontier) learn(h *host, s HostState) {
 	s.NextAt = time.Time{}
 	l.stored = s
 	if l.fails() && f.set.Brake.Host {
-		l.toHold = true // the last run may not have come to it
-		f.failing.add(h.key, s.Origin)
+		if f.failing.add(h.key, s.Origin) {
+			l.holdsDue++ // the last run may not have come to it
+		}
 	}
 }
 
@@ -99,7 +100,7 @@ func (l *live) known() bool {
 	}
 	s := l.stored
 	s.Origin = ""
-	return !l.toHold && l.state() == s
+	return !l.toHold() && l.state() == s
 }
 
 // changedState is what a completion must store of the host: nothing if the store

@@ -16,7 +16,7 @@ func (f *Frontier) place(h *host, first bool) {
 	awaits := f.awaitsTurn(h)
 	switch now := f.now(); {
 	case h.full(f.set):
-		f.withdraw(h, visited)
+		f.withdraw(h, occupied)
 	case now < h.gate:
 		f.withdraw(h, resting)
 		f.closed.put(h)
@@ -122,7 +122,7 @@ func (f *Frontier) tidy(h *host) {
 			p = &(*p).sibling
 		}
 	}
-	if h.live != nil && h.quiet() && (h.queues == nil || h.live.known()) && !f.bound(h) {
+	if h.live != nil && h.quiet() && (h.live.known() || h.queues == nil && !h.live.toHold()) && !f.bound(h) {
 		h.live = nil
 		for q := h.queues; q != nil; q = q.sibling {
 			q.reading = nil

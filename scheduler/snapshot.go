@@ -63,7 +63,7 @@ func (f *Frontier) Snapshot() Snapshot {
 	defer f.mu.Unlock()
 	s := Snapshot{
 		InFlight: f.inFlight, Hosts: f.working,
-		HostsReady: f.standing[listed], HostsVisited: f.standing[visited], HostsInTurn: f.standing[inTurn],
+		HostsReady: f.standing[listed], HostsVisited: f.standing[occupied], HostsInTurn: f.standing[inTurn],
 		HostsClosed: len(f.closed), NextOpening: f.nextOpening(), NextDue: f.dueAt,
 		FailingHosts: len(f.failing.named) + len(f.failing.unnamed),
 		Failing:      slices.Clone(f.failing.named[:min(failingShown, len(f.failing.named))]),
