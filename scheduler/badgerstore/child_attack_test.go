@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -133,14 +134,41 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-// copied is a copy of a folder of files.
+// copied is a copy of a folder of files. If a store is open there, none of its tables
+// came or went meanwhile: a process killed at that moment would leave this.
 func copied(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
-	if out, err := exec.Command("cp", "-a", "--sparse=always", dir, to).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	for {
+		before := listed(t, dir)
+		out, err := exec.Command("cp", "-a", "--sparse=always", dir, to).CombinedOutput()
+		if listed(t, dir) == before {
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			return to
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return to
+}
+
+// listed tells the names of a folder's files and how long those are that only grow.
+func listed(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		fmt.Fprint(&all, f.Name(), " ")
+		if info, err := f.Info(); err == nil && f.Name() == "MANIFEST" {
+			fmt.Fprint(&all, info.Size(), " ")
+		}
+	}
+	return all.String()
 }
 
 // String says in a few words how a child ended.

@@ -49,22 +49,20 @@ func passings(point string) int64 {
 	return 400
 }
 
-// TestKilledAtPoints lets a child kill itself at each named point of the store, the
-// first time it is there and later.
+// TestKilledAtPoints lets a child kill itself at each named point of the store, one
+// after the other: the first time it is there, and later.
 func TestKilledAtPoints(t *testing.T) {
 	seed := attackSeed(t)
-	for _, point := range killPoints() {
-		t.Run(point, func(t *testing.T) {
-			t.Parallel()
-			r := rand.New(rand.NewPCG(seed, 0))
-			a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000, Point: point}
-			l := newLedger(a.Bodies)
-			for round := range attackRounds(t, 3) {
-				a.Seed, a.First, a.Nth = r.Uint64(), l.last, 1+int64(min(round, 1))*r.Int64N(passings(point))
-				e := attacked(t, a, l, nil)
-				e.wantKilled(t)
-				l.checkKilled(t, a.Dir, round, round%2 == 1)
-			}
-		})
+	r := rand.New(rand.NewPCG(seed, 0))
+	points := killPoints()
+	a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000}
+	l := newLedger(a.Bodies)
+	for round := range attackRounds(t, 2) * len(points) {
+		a.Seed, a.First, a.Point = r.Uint64(), l.last, points[round%len(points)]
+		a.Nth = 1 + int64(min(round/len(points), 1))*r.Int64N(passings(a.Point))
+		attacked(t, a, l, nil).wantKilled(t)
+		if l.checkKilled(t, a.Dir, round, r.IntN(2) == 0); t.Failed() {
+			t.Fatalf("killed at passing %d of %s", a.Nth, a.Point)
+		}
 	}
 }

@@ -1,0 +1,429 @@
+package badgerstore
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+)
+
+// killed is a Store that ends as a killed process leaves it: when it is closed, what
+// lies on the disk at that moment takes the place of what Close would leave.
+type killed struct {
+	verified
+	dir string
+}
+
+// Close implements io.Closer.
+func (k killed) Close() error {
+	image := copied(k.t, k.dir)
+	if err := k.verified.Close(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(k.dir); err != nil {
+		return err
+	}
+	return os.Rename(image, k.dir)
+}
+
+// TestModelKilled is the model test where each end of the store is that of a killed
+// process.
+func TestModelKilled(t *testing.T) {
+	o := Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1}
+	storetest.Model(t, func(t *testing.T, dir string) storetest.Store {
+		return killed{openVerified(o)(t, dir).(verified), dir}
+	})
+}
+
+// outboxModel is an outbox in the simplest form, and the store that must equal it.
+type outboxModel struct {
+	t   *testing.T
+	ctx context.Context
+	r   *rand.Rand
+	dir string
+	s   *Store
+	id  uint64 // of orders
+	seq uint64 // of the model; the store's differ, their order does not
+
+	orders  map[int]modelOrder // waiting or held, by URL
+	dead    map[string]map[int]modelOrder
+	cursors map[string]uint64
+	// safe are the orders that a target has had and whose cursor has passed them.
+	safe map[string]map[uint64]bool
+}
+
+type modelOrder struct {
+	id, seq uint64
+	url     int
+	delete  bool
+	held    bool
+}
+
+const modelURLs = 10
+
+// TestOutboxModel runs random changes of orders, with killed stores among them, and
+// wants the store to hold what the simplest outbox holds after each.
+func TestOutboxModel(t *testing.T) {
+	seed := attackSeed(t)
+	for run := range max(2, attackRounds(t, 3)/4) {
+		m := &outboxModel{
+			t: t, ctx: t.Context(), r: rand.New(rand.NewPCG(seed, uint64(run))), dir: t.TempDir(),
+			orders: map[int]modelOrder{}, dead: map[string]map[int]modelOrder{}, cursors: map[string]uint64{}, safe: map[string]map[uint64]bool{},
+		}
+		m.s = openStore(t, m.dir, attackOptions())
+		m.targets()
+		for step := range 400 {
+			word := m.step()
+			if m.compare(); t.Failed() {
+				t.Fatalf("run %d, step %d: %s", run, step, word)
+			}
+		}
+		mustVerify(t, m.s)
+		closeStore(t, m.s)
+	}
+}
+
+func (m *outboxModel) must(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *outboxModel) step() string {
+	steps := []struct {
+		word string
+		of   int
+		do   func()
+	}{
+		{"complete", 40, m.complete}, {"safe", 15, m.passCursor}, {"bury", 8, m.bury}, {"hold", 5, m.hold},
+		{"release", 6, m.release}, {"drop", 6, m.drop}, {"retry", 5, m.retry}, {"targets", 4, m.targets},
+		{"forget", 8, m.forget}, {"kill", 3, m.kill},
+	}
+	n := m.r.IntN(100)
+	for _, s := range steps {
+		if n -= s.of; n < 0 {
+			s.do()
+			return s.word
+		}
+	}
+	panic("the shares are not 100")
+}
+
+// put is what every new order of a URL does.
+func (m *outboxModel) put(o modelOrder) {
+	m.seq++
+	o.seq = m.seq
+	for _, dead := range m.dead {
+		delete(dead, o.url)
+	}
+	m.orders[o.url] = o
+}
+
+func (m *outboxModel) newOrder(u int) (modelOrder, *scheduler.Order) {
+	m.id++
+	o := modelOrder{id: m.id, url: u, delete: m.r.IntN(2) == 0}
+	o.held = o.delete && m.r.IntN(2) == 0
+	order := &scheduler.Order{Source: "src", Body: bodyOf(o.id, u, 200), Held: o.held}
+	if o.delete {
+		order.Op = scheduler.OrderDelete
+	}
+	return o, order
+}
+
+// waiting gives a URL as it stands in its queue, known anew if it was not.
+func (m *outboxModel) waiting(u int) (scheduler.Place, scheduler.WaitingURL) {
+	_, _, err := m.s.Add(m.ctx, webLinks([]int{u}, ""), true)
+	m.must(err)
+	rec, err := m.s.Lookup(m.ctx, webKey(u))
+	m.must(err)
+	return placeOf(&rec), scheduler.WaitingURL{Key: webKey(u), Seq: rec.Seq, Record: rec}
+}
+
+func (m *outboxModel) complete() {
+	u := m.r.IntN(modelURLs)
+	place, w := m.waiting(u)
+	c := scheduler.Completion{Key: w.Key, Taken: place, Seq: w.Seq, Next: w.Record, CancelHeld: m.r.IntN(3) == 0}
+	c.Next.State = scheduler.AtRest
+	if c.CancelHeld && m.orders[u].held {
+		delete(m.orders, u)
+	}
+	if m.r.IntN(4) > 0 {
+		var o modelOrder
+		o, c.Order = m.newOrder(u)
+		c.Next.Indexed = !o.delete || o.held
+		m.put(o)
+	}
+	_, err := m.s.Complete(m.ctx, c)
+	m.must(err)
+}
+
+func (m *outboxModel) forget() {
+	u := m.r.IntN(modelURLs)
+	if _, err := m.s.Lookup(m.ctx, webKey(u)); err != nil {
+		return
+	}
+	var order *scheduler.Order
+	if m.r.IntN(2) == 0 {
+		var o modelOrder
+		o, order = m.newOrder(u)
+		m.put(o)
+	}
+	m.must(m.s.Forget(m.ctx, webKey(u), order))
+}
+
+func (m *outboxModel) sorted(which func(modelOrder) bool) []modelOrder {
+	return slices.SortedFunc(func(yield func(modelOrder) bool) {
+		for _, o := range m.orders {
+			if which(o) && !yield(o) {
+				return
+			}
+		}
+	}, func(a, b modelOrder) int { return cmp.Compare(a.seq, b.seq) })
+}
+
+func (m *outboxModel) target() string {
+	names := slices.Sorted(maps.Keys(m.cursors))
+	return names[m.r.IntN(len(names))]
+}
+
+// next are the entries that a target has to get, of the store and of the model.
+func (m *outboxModel) next(target string) ([]push.Entry, []modelOrder) {
+	at, err := m.s.Outbox().Cursor(m.ctx, target)
+	m.must(err)
+	entries, err := m.s.Outbox().Entries(m.ctx, at, 1000, 1<<30)
+	m.must(err)
+	want := m.sorted(func(o modelOrder) bool { return !o.held && o.seq > m.cursors[target] })
+	if len(entries) != len(want) {
+		m.t.Fatalf("target %s has to get %d orders, the store gives %d", target, len(want), len(entries))
+	}
+	return entries, want
+}
+
+// passCursor delivers some entries to a target: none that was safe before.
+func (m *outboxModel) passCursor() {
+	target := m.target()
+	entries, orders := m.next(target)
+	if len(entries) == 0 {
+		return
+	}
+	n := m.r.IntN(len(entries))
+	m.must(m.s.Outbox().Safe(m.ctx, target, entries[n].Seq))
+	m.cursors[target] = orders[n].seq
+	for i := range n + 1 {
+		id, _, err := actOfBody(entries[i].Body)
+		m.must(err)
+		if m.safe[target][id] {
+			m.t.Errorf("target %s gets order %d again, which was safe", target, id)
+		}
+		m.safe[target][id] = true
+	}
+	low := slices.Min(slices.Collect(maps.Values(m.cursors)))
+	maps.DeleteFunc(m.orders, func(_ int, o modelOrder) bool { return !o.held && o.seq <= low })
+}
+
+// bury makes a dead letter, now and then of an order that is not the newest any more.
+func (m *outboxModel) bury() {
+	target := m.target()
+	entries, orders := m.next(target)
+	if len(entries) == 0 {
+		return
+	}
+	n := m.r.IntN(len(entries))
+	if m.r.IntN(3) == 0 {
+		o, order := m.newOrder(orders[n].url)
+		place, w := m.waiting(o.url)
+		c := scheduler.Completion{Key: w.Key, Taken: place, Seq: w.Seq, Next: w.Record, Order: order}
+		c.Next.State = scheduler.AtRest
+		_, err := m.s.Complete(m.ctx, c)
+		m.must(err)
+		m.put(o)
+	}
+	m.must(m.s.Outbox().Bury(m.ctx, target, entries[n], "refused", time.Unix(1, 0)))
+	if m.orders[orders[n].url].id == orders[n].id {
+		m.dead[target][orders[n].url] = orders[n]
+	}
+}
+
+// again says that an order may come again to those that had it.
+func (m *outboxModel) again(o modelOrder) {
+	for _, had := range m.safe {
+		delete(had, o.id)
+	}
+}
+
+func (m *outboxModel) hold() {
+	h := m.r.IntN(webHosts)
+	n, err := m.s.HoldHost(m.ctx, webLink(h).URL.HostKey())
+	m.must(err)
+	held := m.sorted(func(o modelOrder) bool { return o.delete && !o.held && o.url%webHosts == h })
+	for _, o := range held {
+		o.held = true
+		m.put(o)
+	}
+	if n != len(held) {
+		m.t.Errorf("HoldHost held %d, want %d", n, len(held))
+	}
+}
+
+// someHeld names held deletions, or none, which means all.
+func (m *outboxModel) someHeld() (urls []string, held []modelOrder) {
+	held = m.sorted(func(o modelOrder) bool { return o.held })
+	if m.r.IntN(3) == 0 {
+		return nil, held
+	}
+	held = slices.DeleteFunc(held, func(modelOrder) bool { return m.r.IntN(2) == 0 })
+	for _, o := range held {
+		urls = append(urls, webURL(o.url))
+	}
+	return append(urls, webURL(modelURLs+1)), held // one that has none
+}
+
+func (m *outboxModel) release() {
+	urls, held := m.someHeld()
+	n, err := m.s.Release(m.ctx, urls...)
+	m.must(err)
+	for _, o := range held {
+		o.held = false
+		m.put(o)
+		m.again(o)
+	}
+	if n != len(held) {
+		m.t.Errorf("Release released %d, want %d", n, len(held))
+	}
+}
+
+func (m *outboxModel) drop() {
+	urls, held := m.someHeld()
+	_, n, err := m.s.DropHeld(m.ctx, urls...)
+	m.must(err)
+	for _, o := range held {
+		delete(m.orders, o.url)
+	}
+	if n != len(held) {
+		m.t.Errorf("DropHeld dropped %d, want %d", n, len(held))
+	}
+}
+
+// retry sends the dead letters of a URL again, or drops them.
+func (m *outboxModel) retry() {
+	u := m.r.IntN(modelURLs)
+	var letters []modelOrder
+	for _, dead := range m.dead {
+		if o, ok := dead[u]; ok {
+			letters = append(letters, o)
+			delete(dead, u)
+		}
+	}
+	var n int
+	var err error
+	if m.r.IntN(2) == 0 {
+		n, err = m.s.DropDead(m.ctx, webURL(u))
+	} else {
+		n, err = m.s.RetryDead(m.ctx, webURL(u))
+		for _, o := range letters[:min(1, len(letters))] { // all are the same order: it was the newest
+			m.put(o)
+			m.again(o)
+		}
+	}
+	m.must(err)
+	if n != len(letters) {
+		m.t.Errorf("%d dead letters of %s, want %d", n, webURL(u), len(letters))
+	}
+}
+
+// targets names the targets anew, at least one.
+func (m *outboxModel) targets() {
+	names := []string{"a", "b", "c"}[:1+m.r.IntN(3)]
+	m.must(m.s.Outbox().Open(m.ctx, names))
+	first := m.seq + 1
+	for _, o := range m.sorted(func(o modelOrder) bool { return !o.held })[:] {
+		first = min(first, o.seq)
+	}
+	for _, t := range names {
+		if _, known := m.cursors[t]; !known {
+			m.cursors[t], m.dead[t], m.safe[t] = first-1, map[int]modelOrder{}, map[uint64]bool{}
+		}
+	}
+	for t := range m.cursors {
+		if !slices.Contains(names, t) {
+			delete(m.cursors, t)
+			delete(m.dead, t)
+			delete(m.safe, t)
+		}
+	}
+	low := slices.Min(slices.Collect(maps.Values(m.cursors)))
+	maps.DeleteFunc(m.orders, func(_ int, o modelOrder) bool { return !o.held && o.seq <= low })
+}
+
+func (m *outboxModel) kill() {
+	image := copied(m.t, m.dir)
+	closeStore(m.t, m.s)
+	m.dir = image
+	m.s = openStore(m.t, m.dir, attackOptions())
+}
+
+// compare wants the store's waiting, held and dead orders to be those of the model,
+// in the same order.
+func (m *outboxModel) compare() {
+	m.t.Helper()
+	ids := func(orders []modelOrder) []uint64 {
+		all := []uint64{}
+		for _, o := range orders {
+			all = append(all, o.id)
+		}
+		return all
+	}
+	want := map[string][]uint64{
+		"waiting": ids(m.sorted(func(o modelOrder) bool { return !o.held })),
+		"held":    ids(m.sorted(func(o modelOrder) bool { return o.held })),
+	}
+	got := map[string][]uint64{"waiting": {}, "held": {}}
+	take := func(name string, e push.Entry) error {
+		id, _, err := actOfBody(e.Body)
+		got[name] = append(got[name], id)
+		return err
+	}
+	entries, err := m.s.Outbox().Entries(m.ctx, 0, 1000, 1<<30)
+	m.must(err)
+	for _, e := range entries {
+		m.must(take("waiting", e))
+	}
+	m.must(m.s.Held(m.ctx, func(e push.Entry) error { return take("held", e) }))
+	for t, dead := range m.dead {
+		name := "dead of " + t
+		want[name], got[name] = []uint64{}, []uint64{}
+		for _, o := range dead {
+			want[name] = append(want[name], o.id)
+		}
+		slices.Sort(want[name])
+	}
+	m.must(m.s.Dead(m.ctx, func(d push.Dead) error { return take("dead of "+d.Target, d.Entry) }))
+	for name := range got {
+		if name != "waiting" && name != "held" {
+			slices.Sort(got[name])
+		}
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		m.t.Errorf("orders (-model +store):\n%s", diff)
+	}
+	c, err := m.s.Counts(m.ctx)
+	m.must(err)
+	dead := 0
+	for _, d := range m.dead {
+		dead += len(d)
+	}
+	if o := (scheduler.OutboxCounts{Waiting: uint64(len(want["waiting"])), Held: uint64(len(want["held"])), Dead: uint64(dead)}); c.Outbox != o {
+		m.t.Errorf("outbox counts %+v, want %+v", c.Outbox, o)
+	}
+}
