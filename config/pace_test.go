@@ -118,9 +118,9 @@ func TestThrottlesAndRefreshes(t *testing.T) {
 		got = append(got, th)
 	}
 	want := []Throttle{
-		{WholeHost: true, Pause: ms(110), Connections: 3, Hours: []Hours{{1320, 360}, {720, 780}}},
+		{WholeHost: true, Pause: ms(110), Connections: 1, Hours: []Hours{{1320, 360}, {720, 780}}},
 		{WholeHost: true, Pause: ms(10)},
-		{Connections: 2},
+		{Pause: ms(10), Connections: 2},
 		{WholeHost: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -32,7 +32,7 @@ func crawlElements() []Element {
 		}, Doc: "A target that gets all documents and deletions; without any there is one of kind file."},
 		{Name: "Throttle", Parents: []string{"Crawler"}, Attributes: []Attribute{
 			ranged("throttleTimeMS", Milliseconds, "", 0, day*1000, "Pause for these URLs' hosts, in place of the Crawler's; sleepAfterLoadMS is added to it, too."),
-			ranged("maxConnectionsPerHost", Int, "", 1, 1000, "Requests at once to such a host, in place of the Crawler's, with or without aggressive."),
+			ranged("maxConnectionsPerHost", Int, "", 1, 1000, "Requests at once to such a host where no pause is kept, that is with aggressive or throttleTimeMS 0."),
 			text("hours", HourRanges, "", "Hours of the day, in local time, in which requests are allowed, such as 22-6, or 22:30-06:00,12-13; the first is inside, the last outside."),
 		}, Doc: "Politeness for the URLs for which its one condition holds; of several that match, the first counts."},
 		{Name: "Refresh", Parents: []string{"Crawler"}, Attributes: []Attribute{

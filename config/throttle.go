@@ -59,7 +59,27 @@ func (p *parser) throttles(crawler *node, c *Crawler) {
 			p.report.notef(t.At, "<Throttle> sets nothing: what it matches has the Crawler's settings, whatever later ones say")
 		}
 		t.WholeHost = asksHostOnly(t.If)
+		p.checkConnections(n, &t, c)
 		c.Throttles = append(c.Throttles, t)
+	}
+}
+
+// checkConnections warns of requests at once where a pause keeps them apart.
+func (p *parser) checkConnections(n *node, t *Throttle, c *Crawler) {
+	pause := c.Throttle
+	switch {
+	case t.Pause != nil:
+		pause = *t.Pause
+	case c.Aggressive:
+		pause = 0
+	}
+	a := n.attr("maxConnectionsPerHost")
+	switch {
+	case t.Connections < 2:
+	case c.PerAddress:
+		p.warnf(a.name, "maxConnectionsPerHost has no effect with perAddress=\"true\", which allows one request at a time")
+	case pause > 0:
+		p.warnf(a.name, "maxConnectionsPerHost has no effect where %s pass between two requests: write throttleTimeMS=\"0\", too", pause)
 	}
 }
 
