@@ -1,27 +1,118 @@
 package badgerstore
 
 import (
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 )
 
+// badgerOptions are all options of Badger that matter here, each with its reason.
 func badgerOptions(dir string, o Options) badger.Options {
 	b := badger.DefaultOptions(dir)
 	b.SyncWrites = o.Durability == Sync
 	b.ReadOnly = o.ReadOnly
 	b.Logger = badgerLog{o.Logger}
-	b.MetricsEnabled = false
+	b.MetricsEnabled = false  // they are global, and counted for each key
 	b.DetectConflicts = false // there is one writer
+	b.NumVersionsToKeep = 1
+
+	// Memory. There is one memtable that is written, up to NumMemtables that wait to
+	// become tables, and one that becomes one. A table under construction takes twice
+	// BaseTableSize, rounded up to a power of two, and more if that is not enough; Badger
+	// keeps up to eight such pieces, each as large as the largest table made in it. So all
+	// tables have one size, and a memtable fits into a piece.
 	b.MemTableSize = o.MemtableBytes
 	b.NumMemtables = 3
-	b.BaseTableSize = 8 << 20
+	b.BaseTableSize = o.MemtableBytes / 2
+	b.TableSizeMultiplier = 1
+
+	// Compaction. Level 0 takes what comes in bursts: writers wait only when it holds
+	// six times the tables at which its compaction begins, which costs disk and not
+	// memory. The first level below is larger than what level 0 hands it at a time, or
+	// it would overflow each time and keep level 0 waiting; Badger then merges level 0
+	// into one table, for which it takes 256 MiB at once. Two compactors are the fewest
+	// that Badger allows, and each works on up to five ranges of keys at a time.
+	b.NumLevelZeroTables = int(min(max(levelZeroBytes/o.MemtableBytes, 4), 10))
+	b.NumLevelZeroTablesStall = 6 * b.NumLevelZeroTables
+	b.BaseLevelSize = baseLevelBytes
+	b.LevelSizeMultiplier = 10
 	b.NumCompactors = 2
+
+	// Reading. Tables are mapped: the kernel's page cache holds them, and takes memory
+	// back when it is needed, so Badger has no cache of its own, for which blocks would
+	// have to be copied, and blocks are not compressed. Most reads are of single records
+	// at random: small blocks. One unknown key in a hundred costs a read.
 	b.Compression = options.None
 	b.BlockCacheSize = 0
 	b.IndexCacheSize = 0
+	b.BlockSize = 4 << 10
+	b.BloomFalsePositive = 0.01
 	b.ChecksumVerificationMode = options.OnBlockRead
 	b.VerifyValueChecksum = true
+
 	b.ValueThreshold = o.longValue()
 	b.ValueLogFileSize = 2 * MaxBody
 	return b
+}
+
+const (
+	levelZeroBytes = 80 << 20
+	baseLevelBytes = 128 << 20
+)
+
+// DefaultMemoryBudget is the memory that LimitMemory allows a process where nothing
+// else is said, in bytes.
+const DefaultMemoryBudget = 1 << 30
+
+// leastMemory is the least that LimitMemory leaves to Go: below, the collector would
+// do nothing else.
+const leastMemory = 96 << 20
+
+// LimitMemory sets the limit at which Go's garbage collector works harder, so that the
+// process stays within budget bytes (0: DefaultMemoryBudget, or three quarters of what
+// the process's cgroup allows if that is less); outside is memory that Go does not see
+// (Stats.FingerprintBytes of all stores). It is to be called again when outside has
+// grown. It gives the limit that it set; 0 if it left it alone because the environment
+// sets GOMEMLIMIT. Files that are mapped do not count.
+func LimitMemory(budget, outside int64) int64 {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return 0
+	}
+	if budget <= 0 {
+		budget = min(DefaultMemoryBudget, cgroupLimit("/proc/self/cgroup", "/sys/fs/cgroup")/4*3)
+	}
+	limit := max(budget-outside, leastMemory)
+	debug.SetMemoryLimit(limit)
+	return limit
+}
+
+// cgroupLimit is the least memory.max of the process's cgroup (version 2) and those
+// above it, MaxInt64 if there is none.
+func cgroupLimit(self, root string) int64 {
+	least := int64(math.MaxInt64)
+	b, err := os.ReadFile(self)
+	if err != nil {
+		return least
+	}
+	_, group, ok := strings.Cut(string(b), "0::")
+	if !ok {
+		return least
+	}
+	group, _, _ = strings.Cut(group, "\n")
+	for dir := filepath.Join(root, filepath.Clean("/"+group)); strings.HasPrefix(dir, root); dir = filepath.Dir(dir) {
+		b, err := os.ReadFile(filepath.Join(dir, "memory.max"))
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil { // else it is "max"
+			least = min(least, n)
+		}
+	}
+	return least
 }

@@ -1,0 +1,237 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/ristretto/v2/z"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// BackupReport is what a backup or a restore has gone over.
+type BackupReport struct {
+	Keys   uint64 // all
+	URLs   uint64
+	Orders uint64 // waiting and held
+	Bytes  int64  // of the backup
+	// Faults is how many faults Verify has found in the restored store. It is as the
+	// one that was backed up was: the backup's checksums are looked at before.
+	Faults uint64
+}
+
+func (r *BackupReport) count(key []byte) {
+	r.Keys++
+	switch key[0] {
+	case kindURL:
+		r.URLs++
+	case kindOrder, kindHeld:
+		r.Orders++
+	}
+}
+
+// Backup writes all that is stored at the moment of the call to w, while the crawl
+// goes on, in order of the keys, and gives what it wrote. It needs memory for a MiB and
+// the longest value. What it wrote is no backup if it gives an error, and Restore says so.
+// The backup is not compressed.
+func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
+	var report BackupReport
+	b := newBackupWriter(w)
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		if v, err := read(txn, countersKey()); err != nil || v == nil {
+			return s.damaged("counters", errors.Join(err, errors.New("there is nothing to back up")))
+		}
+		return s.walk(ctx, txn, nil, nil, true, func(item *badger.Item) error {
+			if string(item.Key()) == string(savedKey()) {
+				return nil // the file is not in the backup
+			}
+			var written error
+			err := item.Value(func(v []byte) error {
+				written = b.add(item.Key(), v)
+				return written
+			})
+			switch {
+			case written != nil:
+				return s.words(fmt.Errorf("backup: %w", written))
+			case err != nil:
+				return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+			}
+			report.count(item.Key())
+			return nil
+		})
+	})
+	if err != nil {
+		return report, err
+	}
+	if err := b.end(report.Keys); err != nil {
+		return report, s.words(fmt.Errorf("backup: %w", err))
+	}
+	report.Bytes = b.written
+	return report, nil
+}
+
+// restoring is the end of the name of a directory with half a store.
+const restoring = ".restoring"
+
+// Restore makes a store in dir from what Backup wrote. dir must be missing or empty;
+// there is nothing in it until all of the backup is read, found whole, verified and safe on
+// disk: until then it is made beside, in dir with ".restoring" behind its name. Of o, only
+// Logger and MemtableBytes count. The store does not count as closed cleanly: since the
+// backup, requests have been made that it does not know of. Errors wrap
+// scheduler.ErrDamaged if r is no whole backup, ErrFormat if it is of another version.
+func Restore(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
+	if err := vacant(dir); err != nil {
+		return BackupReport{}, err
+	}
+	o = Options{Logger: o.Logger, MemtableBytes: o.MemtableBytes}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MemtableBytes == 0 {
+		o.MemtableBytes = DefaultMemtableBytes
+	}
+	part := filepath.Clean(dir) + restoring
+	if err := os.MkdirAll(filepath.Dir(part), 0o755); err != nil {
+		return BackupReport{}, fmt.Errorf("store: %w", err)
+	}
+	if err := os.Mkdir(part, 0o755); errors.Is(err, fs.ErrExist) {
+		return BackupReport{}, fmt.Errorf("store %s: %s is there, from a restore that runs or was killed: wait for it, or remove that directory", dir, part)
+	} else if err != nil {
+		return BackupReport{}, fmt.Errorf("store: %w", err)
+	}
+	report, err := restoreInto(ctx, part, r, o)
+	if err == nil {
+		err = publish(part, dir)
+	}
+	if err != nil {
+		return report, errors.Join(fmt.Errorf("store %s: restore: %w", dir, err), os.RemoveAll(part))
+	}
+	return report, nil
+}
+
+// vacant says whether a store can be restored to dir.
+func vacant(dir string) error {
+	files, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("store: %w", err)
+	case len(files) > 0:
+		return fmt.Errorf("store %s: a backup is restored to a new or empty directory only, and this one holds %s: name another one or move it away", dir, files[0].Name())
+	}
+	return nil
+}
+
+// publish gives a whole store its name.
+func publish(part, dir string) error {
+	if err := syncDir(part); err != nil {
+		return err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // only if it is empty
+		return err
+	}
+	if err := os.Rename(part, dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(part))
+}
+
+func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
+	report, err := readBackup(ctx, dir, r, o)
+	if err != nil {
+		return report, err
+	}
+	o.ReadOnly = true
+	s, err := Open(dir, o)
+	if err != nil {
+		return report, err
+	}
+	found, err := s.Verify(ctx, func(f Fault) { s.log.Warn("fault in the restored store", "url", f.URL, "fault", f.Words) })
+	report.Faults = found.Faults
+	return report, errors.Join(err, s.Close())
+}
+
+// readBackup fills a new Badger database with the keys of a backup, which come in
+// order: they are written as tables of the last level, with nothing to compact.
+func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, err error) {
+	db, err := tryBadger(badgerOptions(dir, o))
+	if err != nil {
+		return report, openError(dir, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tables := db.NewStreamWriter()
+	defer tables.Cancel() // does nothing after Flush
+	if err := tables.Prepare(); err != nil {
+		return report, err
+	}
+	b := newBackupReader(r)
+	buf := z.NewBuffer(2*backupBlock, "restore")
+	defer func() { err = errors.Join(err, buf.Release()) }()
+	var seen restored
+	for {
+		key, value, err := b.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			value, err = seen.check(key, value)
+		}
+		if err != nil {
+			return report, err
+		}
+		report.count(key)
+		badger.KVToBuffer(&pb.KV{Key: key, Value: value, Version: 1}, buf)
+		if buf.LenNoPadding() < backupBlock {
+			continue
+		}
+		if err := tables.Write(buf); err != nil {
+			return report, err
+		}
+		buf.Reset()
+	}
+	report.Bytes = b.read
+	return report, errors.Join(tables.Write(buf), tables.Flush(), seen.missing())
+}
+
+// restored looks at what a backup must have.
+type restored struct{ format, counters bool }
+
+// check gives the value as it is to be stored.
+func (seen *restored) check(key, value []byte) ([]byte, error) {
+	switch string(key) {
+	case string(formatKey()):
+		seen.format = true
+		if len(value) != 1 || value[0] != format {
+			return nil, fmt.Errorf("%w: the backup is of a store of format %d, this program reads %d; restore it with the version of Sextant that wrote it",
+				scheduler.ErrFormat, value, format)
+		}
+	case string(countersKey()):
+		seen.counters = true
+		c, err := decodeCounters(value)
+		if err != nil {
+			return nil, fmt.Errorf("%w: counters of the backup: %w", scheduler.ErrDamaged, err)
+		}
+		c.clean = false
+		return c.encode(), nil
+	}
+	return value, nil
+}
+
+func (seen *restored) missing() error {
+	if seen.format && seen.counters {
+		return nil
+	}
+	return fmt.Errorf("%w: the backup has no format or no counters", scheduler.ErrDamaged)
+}

@@ -1,0 +1,66 @@
+package badgerstore
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"testing"
+)
+
+func TestLimitMemory(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	t.Setenv("GOMEMLIMIT", "")
+	for _, c := range []struct{ budget, outside, want int64 }{
+		{600 << 20, 0, 600 << 20},
+		{600 << 20, 300 << 20, 300 << 20},
+		{600 << 20, 590 << 20, leastMemory},
+	} {
+		if got := LimitMemory(c.budget, c.outside); got != c.want || debug.SetMemoryLimit(-1) != c.want {
+			t.Errorf("LimitMemory(%d, %d) = %d, set is %d; want %d", c.budget, c.outside, got, debug.SetMemoryLimit(-1), c.want)
+		}
+	}
+	if got := LimitMemory(0, 0); got < leastMemory || got > DefaultMemoryBudget {
+		t.Errorf("LimitMemory(0, 0) = %d", got)
+	}
+	set := debug.SetMemoryLimit(777 << 20)
+	t.Setenv("GOMEMLIMIT", "777MiB")
+	if got := LimitMemory(1<<30, 0); got != 0 || debug.SetMemoryLimit(-1) != 777<<20 {
+		t.Errorf("LimitMemory gives %d and sets %d although the user set a limit (before: %d)", got, debug.SetMemoryLimit(-1), set)
+	}
+}
+
+func TestCgroupLimit(t *testing.T) {
+	root := t.TempDir()
+	write := func(path, content string) {
+		t.Helper()
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self := filepath.Join(root, "self")
+	sys := filepath.Join(root, "sys")
+	if got := cgroupLimit(self, sys); got != math.MaxInt64 {
+		t.Errorf("without cgroups: %d", got)
+	}
+	write("self", "12:memory:/old\n0::/system.slice/sextant.service\n")
+	write("sys/system.slice/memory.max", "900\n")
+	write("sys/system.slice/sextant.service/memory.max", "max\n")
+	write("memory.max", "1\n") // not a cgroup's
+	if got := cgroupLimit(self, sys); got != 900 {
+		t.Errorf("limit of the slice: %d, want 900", got)
+	}
+	write("sys/system.slice/sextant.service/memory.max", "400\n")
+	if got := cgroupLimit(self, sys); got != 400 {
+		t.Errorf("limit of the service: %d, want 400", got)
+	}
+	write("self", "0::/../../..\n")
+	if got := cgroupLimit(self, sys); got != math.MaxInt64 {
+		t.Errorf("a group outside: %d", got)
+	}
+}
