@@ -78,9 +78,9 @@ func (l *limits) begin(ctx context.Context) (token, error) {
 	return token{limited: err == nil, at: time.Now()}, err
 }
 
-// awaitBytes waits until all bytes that came are paid.
+// awaitBytes waits until all bytes that came are paid, but for the rounding.
 func (l *limits) awaitBytes(ctx context.Context) error {
-	for l.bytes.Limit() != rate.Inf && l.bytes.Tokens() < 0 {
+	for l.bytes.Limit() != rate.Inf && l.bytes.Tokens() <= -1 {
 		if err := l.bytes.WaitN(ctx, 0); err != nil {
 			return err
 		}
