@@ -72,7 +72,7 @@ func (m *digestMethod) exchange(ctx context.Context, req *http.Request) (*http.R
 	o := originOf(req.URL)
 	authorization, err := m.authorization(o, req)
 	if err != nil {
-		return nil, false, &Error{m.settings.Name + ": " + err.Error(), denied}
+		return nil, false, &Error{err.Error(), denied}
 	}
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)

@@ -93,6 +93,7 @@ func (st *Step) Judge(resp *fetcher.Response, err error) Answer {
 	if err != nil || resp == nil {
 		sg, why = s.broken(err)
 	} else {
+		st.answered = true
 		sg = s.method.read(answered{url: st.url, resp: resp, sent: st.sent})
 		why = wordsOf(sg, resp)
 	}
@@ -105,7 +106,7 @@ func (st *Step) Judge(resp *fetcher.Response, err error) Answer {
 	case sg == silent:
 		return Answer{Action: Proceed}
 	case sg == refused:
-		return Answer{Action: Wait, Until: now.Add(s.settings.MaxBackoff), Words: why}
+		return Answer{Action: Wait, Until: now.Add(s.settings.MaxBackoff), Words: s.settings.Name + ": " + why}
 	case own: // it is no content, and tells nothing of the session
 		return s.temporary(st.url.Key(), now, "this is the log-in page itself")
 	case st.generation != s.generation: // others logged in anew, or are about to
@@ -140,7 +141,7 @@ func (s *Session) broken(err error) (sign, string) {
 	// With TLS 1.3 a server tells only after the handshake what it thinks of a
 	// certificate, and crypto/tls gives its alert no type that could be asked for.
 	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && s.method.nature().certificate {
-		return denied, "the server refuses the client certificate: " + alert.Err.Error()
+		return denied, "the server refuses the client certificate: " + tidy(alert.Err.Error(), 100)
 	}
 	return silent, ""
 }
@@ -195,7 +196,10 @@ func (s *Session) deny(st *Step, sg sign, now time.Time, why string) Answer {
 		}
 		return s.waits(now, 1, sg, why)
 	case nature.direct && sg == denied && !s.everProved:
-		s.fail(now, "the credentials are refused: "+why)
+		if st.answered {
+			why = "the credentials are refused: " + why
+		}
+		s.fail(now, why)
 	case s.denials >= maxDenials:
 		s.fail(now, fmt.Sprintf("%d pages in a row are denied, the last one with %s", s.denials, why))
 	case sg == loginPage:

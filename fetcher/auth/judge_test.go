@@ -15,7 +15,7 @@ import (
 )
 
 // scripted answers by the path: "/401/x" is a 401. The log-ins always work.
-type scripted struct{ stale bool }
+type scripted struct{}
 
 func (s scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	first, _, _ := strings.Cut(r.URL.Path[1:], "/")
@@ -37,6 +37,8 @@ func (s scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "<b>Please sign in</b>")
 	case "ok":
 		_, _ = io.WriteString(w, "content")
+	case "sso":
+		http.Redirect(w, r, "https://sso.example.com/start;id=1?x", http.StatusSeeOther)
 	case "302":
 		http.Redirect(w, r, "/ok/there", http.StatusFound)
 	default:
@@ -53,7 +55,7 @@ var kinds = map[string]auth.Kind{
 	"bearer":      auth.Bearer{Token: auth.NewSecret("tok")},
 	"certificate": auth.Certificate{},
 	"oauth2":      auth.OAuth2{TokenURL: origin + "/token", ClientID: "me", ClientSecret: auth.NewSecret(password)},
-	"form": auth.Form{URL: origin + "/login", LoggedOut: []string{"Please sign in"}, Fields: []auth.Field{
+	"form": auth.Form{URL: origin + "/login", LoggedOut: []string{"Please sign in"}, LogInPages: []string{"https://sso.example.com/start"}, Fields: []auth.Field{
 		{Name: "user", Value: auth.NewSecret("robot")}, {Name: "pw", Value: auth.NewSecret(password)},
 	}},
 }
@@ -67,6 +69,12 @@ func TestDecisions(t *testing.T) {
 		renews = "oauth2 form"
 		all    = direct + " " + renews
 	)
+	kindOf := func(k string) auth.Kind {
+		if k == "digest" {
+			return auth.Digest{Username: "robot", Password: auth.NewSecret(password)}
+		}
+		return kinds[k]
+	}
 	for _, cell := range []struct{ kinds, before, asked, action, state string }{
 		{all, "", "ok", "proceed", "good"},
 		{all, "", "302", "proceed", "unproven"},
@@ -109,7 +117,20 @@ func TestDecisions(t *testing.T) {
 		{"form", "ok in ok/b in", "in", "temporary", "good"},
 		{"form", "ok", "login", "temporary", "good"},
 		{"form", "", "login", "temporary", "unproven"},
+		{"form", "ok", "sso", "return", "logged out"},
 		{direct, "ok", "form", "proceed", "good"}, // nothing known of forms
+		{direct, "ok", "sso", "proceed", "good"},
+
+		// The first 401 brings the nonce.
+		{"digest", "", "ok", "proceed", "unproven"},
+		{"digest", "", "401", "return", "unproven"},
+		{"digest", "401", "ok", "proceed", "good"},
+		{"digest", "401", "401", "wait", "failed"},
+		{"digest", "401", "403", "wait", "unproven"},
+		{"digest", "401 ok", "403", "proceed", "good"},
+		{"digest", "401 ok", "401", "return", "unproven"},
+		{"digest", "401 ok 401", "401", "wait", "unproven"},
+		{"digest", "401 ok 401 ok", "401", "proceed", "good"},
 
 		{"certificate", "ok", "400", "proceed", "good"},
 		{"certificate", "ok", "496", "wait", "unproven"},
@@ -118,7 +139,7 @@ func TestDecisions(t *testing.T) {
 		for k := range strings.FieldsSeq(cell.kinds) {
 			t.Run(fmt.Sprintf("%s %s then %s", k, cell.before, cell.asked), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newSession(t, auth.Settings{Origins: []string{origin}, Do: inMemory(scripted{})}, kinds[k])
+					s := newSession(t, auth.Settings{Origins: []string{origin}, Do: inMemory(scripted{})}, kindOf(k))
 					for path := range strings.FieldsSeq(cell.before) {
 						judged(t, s, path)
 					}

@@ -146,7 +146,7 @@ func (m *ntlmMethod) answer(token string) ([]byte, error) {
 }
 
 func (m *ntlmMethod) fault(words string, a ...any) error {
-	return &Error{m.settings.Name + ": " + tidy(fmt.Errorf(words, a...).Error(), 300), denied}
+	return &Error{tidy(fmt.Errorf(words, a...).Error(), 300), denied}
 }
 
 func authorization(scheme string, message []byte) string {

@@ -147,7 +147,7 @@ func (m *oauth2Method) exchange(ctx context.Context, req *http.Request) (*http.R
 	token := m.token
 	m.mu.Unlock()
 	if token == nil { // dropped since the step; the server's 401 leads to the next
-		return nil, false, &Error{m.settings.Name + ": the token was just given up", renew}
+		return nil, false, &Error{"the token was just given up", renew}
 	}
 	token.SetAuthHeader(req)
 	resp, err := m.settings.Do(ctx, req)

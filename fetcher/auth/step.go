@@ -71,6 +71,7 @@ type Step struct {
 	seq        uint64
 	at         time.Time
 	sent       bool // the page's request carried credentials
+	answered   bool // and there is an answer to it
 }
 
 // Step says what must be done before u may be asked for. It makes no request and
@@ -202,8 +203,8 @@ func (s *Session) backoff(before int) time.Duration {
 	return min(wait, s.settings.MaxBackoff)
 }
 
-// Error is a request that Do did not make, or not to its end, because of the
-// authentication. Judge knows what follows.
+// Error is a request that Step.Do did not make, or not to its end, because of the
+// authentication. Judge knows what follows, whatever wraps it. It holds no secret.
 type Error struct {
 	words string
 	sign  sign // refused, or denied if it tells of the session
@@ -217,10 +218,10 @@ func (e *Error) Error() string { return e.words }
 func (st *Step) Do(ctx context.Context, req *http.Request) (*http.Response, error) {
 	s := st.session
 	if st.Action != Proceed {
-		return nil, &Error{s.settings.Name + ": the step says " + st.Action.String() + ", not to ask for a page", refused}
+		return nil, &Error{"the step says " + st.Action.String() + ", not to ask for a page", refused}
 	}
 	if err := s.origins.admit(req.URL); err != nil {
-		return nil, &Error{s.settings.Name + ": " + err.Error(), refused}
+		return nil, &Error{err.Error(), refused}
 	}
 	req = req.Clone(ctx)
 	if req.Header == nil {

@@ -1,0 +1,212 @@
+package auth_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/fetcher/auth"
+)
+
+func mustURL(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// sent is the Cookie header for a URL.
+func sent(t *testing.T, j *auth.Jar, to string) string {
+	t.Helper()
+	var all []string
+	for _, c := range j.Cookies(mustURL(t, to)) {
+		all = append(all, c.Name+"="+c.Value)
+	}
+	return strings.Join(all, "; ")
+}
+
+func set(t *testing.T, j *auth.Jar, from string, headers ...string) {
+	t.Helper()
+	j.SetCookies(mustURL(t, from), (&http.Response{Header: http.Header{"Set-Cookie": headers}}).Cookies())
+}
+
+var jarCases = []struct{ from, header, to, want string }{
+	{"https://a.example.com/x/y", "n=1", "https://a.example.com/x/z", "n=1"},
+	{"https://a.example.com/x/y", "n=1", "https://a.example.com/", ""}, // default path
+	{"https://a.example.com/x/y", "n=1; Path=/", "https://a.example.com/", "n=1"},
+	{"https://a.example.com/", "n=1", "https://b.example.com/", ""}, // for this host only
+	{"https://a.example.com/", "n=1; Domain=example.com", "https://b.example.com/", "n=1"},
+	{"https://a.example.com/", "n=1; Domain=.Example.com", "https://b.example.com/", "n=1"},
+	{"https://a.example.com/", "n=1; Domain=evil.example", "https://evil.example/", ""},
+	{"https://a.co.uk/", "n=1; Domain=co.uk", "https://b.co.uk/", ""}, // a public suffix
+	{"https://a.example.com/", "n=1; Secure", "http://a.example.com/", ""},
+	{"https://a.example.com/", "n=1; Secure; HttpOnly", "https://a.example.com/", "n=1"},
+	{"https://a.example.com/", "n=1; Max-Age=60", "https://a.example.com/", "n=1"},
+	{"https://a.example.com/", "n=1; Max-Age=-1", "https://a.example.com/", ""},
+	{"https://a.example.com/", "n=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "https://a.example.com/", ""},
+	{"http://10.0.0.1:8080/", "n=1", "http://10.0.0.1/", "n=1"}, // ports are one, RFC 6265 section 8.5
+	{"http://localhost/", "n=1", "http://localhost/", "n=1"},
+	{"https://a.example.com/", `n="a b"`, "https://a.example.com/", "n=a b"},
+}
+
+func TestJarRules(t *testing.T) {
+	for _, c := range jarCases {
+		j := auth.NewJar()
+		set(t, j, c.from, c.header)
+		if got := sent(t, j, c.to); got != c.want {
+			t.Errorf("%s from %s to %s: %q, want %q", c.header, c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// What Import took behaves as what Export gave.
+func TestJarExport(t *testing.T) {
+	for _, c := range jarCases {
+		before, after := auth.NewJar(), auth.NewJar()
+		set(t, before, c.from, c.header)
+		exported, err := before.Export()
+		if err == nil {
+			err = after.Import(exported)
+		}
+		if got := sent(t, after, c.to); err != nil || got != c.want {
+			t.Errorf("%s from %s to %s: %q, want %q (%v)", c.header, c.from, c.to, got, c.want, err)
+		}
+	}
+	err := auth.NewJar().Import([]byte(`[{"URL":"https://x/","Cookie":{"Value":"s3cret","MaxAge":"bad"}}]`))
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("damaged export: %v", err)
+	}
+}
+
+func TestJarExpiresAfterImport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j, k := auth.NewJar(), auth.NewJar()
+		set(t, j, origin+"/", "short=1; Max-Age=60", "long=1; Max-Age=600", "session=1")
+		time.Sleep(30 * time.Second)
+		exported, err := j.Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Import(exported); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(31 * time.Second)
+		if got := sent(t, k, origin+"/"); strings.Contains(got, "short") || !strings.Contains(got, "long=1") || !strings.Contains(got, "session=1") {
+			t.Errorf("a minute after they were set: %q", got)
+		}
+	})
+}
+
+func TestJarBounds(t *testing.T) {
+	j := auth.NewJar()
+	for i := range 500 {
+		set(t, j, origin+"/", fmt.Sprintf("c%d=%d", i, i))
+	}
+	if n := len(j.Cookies(mustURL(t, origin+"/"))); n != 100 {
+		t.Errorf("%d cookies of a site, want 100", n)
+	}
+	set(t, j, origin+"/", "c1=new") // one that is there may change
+	if got := sent(t, j, origin+"/"); !strings.Contains(got, "c1=new") {
+		t.Errorf("a known cookie does not change: %q", got)
+	}
+	set(t, j, origin+"/", "c1=; Max-Age=0", "after=1") // and what goes makes room
+	if got := sent(t, j, origin+"/"); !strings.Contains(got, "after=1") {
+		t.Errorf("no room after one went: %q", got)
+	}
+
+	big := auth.NewJar()
+	for i := range 50 {
+		set(t, big, origin+"/", fmt.Sprintf("c%d=%s", i, strings.Repeat("x", 3000)))
+	}
+	set(t, big, origin+"/", "huge="+strings.Repeat("x", 5000))
+	if n := len(sent(t, big, origin+"/")); n > 17<<10 || n < 12<<10 {
+		t.Errorf("%d bytes of cookies of a site, want up to 16 KiB", n)
+	}
+
+	many := auth.NewJar()
+	for i := range 3000 {
+		set(t, many, fmt.Sprintf("https://site%d.example/", i), "n=1")
+	}
+	if got := sent(t, many, "https://site0.example/"); got != "" {
+		t.Errorf("the site not used for longest is still there: %q", got)
+	}
+	if got := sent(t, many, "https://site2999.example/"); got != "n=1" {
+		t.Errorf("the newest site is gone: %q", got)
+	}
+}
+
+// enableCookies: one jar for all sites.
+func TestJarForAllSites(t *testing.T) {
+	var got []string
+	do := auth.NewJar().Do(inMemory(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Host+" "+r.Header.Get("Cookie"))
+		http.SetCookie(w, &http.Cookie{Name: "at", Value: r.Host})
+	})))
+	for _, host := range []string{"a.example", "b.example", "a.example", "b.example"} {
+		if _, err := fetch(t.Context(), parse(t, "https://"+host+"/"), do); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := cmp.Diff([]string{"a.example ", "b.example ", "a.example at=a.example", "b.example at=b.example"}, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+func TestJarConcurrently(t *testing.T) {
+	j := auth.NewJar()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := range 50 {
+				u := mustURL(t, fmt.Sprintf("https://h%d.example.com/", n%7))
+				j.SetCookies(u, []*http.Cookie{{Name: fmt.Sprint("c", i), Value: "1"}})
+				j.Cookies(u)
+				_, _ = j.Export()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Cookies of a session go on after a restart: nobody logs in anew.
+func TestSessionExport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPortal()
+		before := newCrawl(newSession(t, auth.Settings{Do: inMemory(p)}, p.kind()))
+		before.run(t.Context(), 10, pages(t, origin, "/a")...)
+		exported, err := before.sessions[0].Session.Export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := newSession(t, auth.Settings{Do: inMemory(p)}, p.kind())
+		if err := after.Import(exported); err != nil {
+			t.Fatal(err)
+		}
+		p.requests = nil
+		newCrawl(after).run(t.Context(), 10, pages(t, origin, "/b")...)
+		if d := cmp.Diff([]string{"GET /b"}, p.requests); d != "" {
+			t.Errorf("after the restart (-want +got):\n%s", d)
+		}
+
+		clear(p.sessions) // the server restarted, too
+		p.requests = nil
+		late := newSession(t, auth.Settings{Do: inMemory(p)}, p.kind())
+		if err := late.Import(exported); err != nil {
+			t.Fatal(err)
+		}
+		c := newCrawl(late)
+		c.run(t.Context(), 20, pages(t, origin, "/c", "/d")...)
+		if len(c.result) != 2 || late.Status().LogIns != 1 {
+			t.Errorf("with cookies that are over: %v, %+v, asked %q", c.result, late.Status(), p.requests)
+		}
+	})
+}
