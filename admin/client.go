@@ -190,8 +190,8 @@ func (c *Client) StoredRobots(ctx context.Context, agent, u string) (string, err
 	return out, err
 }
 
-// LongestQueues gives the n hosts with the most work.
-func (c *Client) LongestQueues(ctx context.Context, n int) ([]HostStatus, error) {
+// Hosts gives the n hosts with the longest queues, and up to n more that rest longest.
+func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
 	var out []HostStatus
 	err := c.decode(ctx, http.MethodGet, "/api/v1/hosts", url.Values{"n": {strconv.Itoa(n)}}, nil, &out)
 	return out, err

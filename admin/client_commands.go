@@ -81,6 +81,19 @@ func (c *Client) decide(ctx context.Context, path string, urls []string) (int, e
 	return n, nil
 }
 
+// Backup writes a copy of the store to w. After an error it is not whole.
+func (c *Client) Backup(ctx context.Context, w io.Writer) error {
+	answer, err := c.ask(ctx, http.MethodGet, "/api/v1/backup", nil, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	if _, err := io.Copy(w, answer); err != nil {
+		return fmt.Errorf("the backup broke off: %w", err)
+	}
+	return nil
+}
+
 // stream reads JSON Lines.
 func stream[T any](ctx context.Context, c *Client, path string, query map[string][]string, fn func(T) error) error {
 	answer, err := c.ask(ctx, http.MethodGet, path, query, nil)

@@ -27,6 +27,8 @@ type Commands interface {
 	// DropHeld drops them; both give how many there were.
 	Release(ctx context.Context, urls ...string) (int, error)
 	DropHeld(ctx context.Context, urls ...string) (int, error)
+	// Backup writes a copy of the store, as it is at one moment.
+	Backup(ctx context.Context, w io.Writer) error
 }
 
 // commandRoutes are the operator's commands.
@@ -38,6 +40,7 @@ func (s *Server) commandRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/deletions", s.forCrawler(s.deletions))
 	mux.HandleFunc("POST /api/v1/deletions/release", s.forCrawler(s.release))
 	mux.HandleFunc("POST /api/v1/deletions/drop", s.forCrawler(s.drop))
+	mux.HandleFunc("GET /api/v1/backup", s.forCrawler(s.backup))
 }
 
 // body reads the JSON of a request; false if it was answered with what is wrong.
@@ -204,6 +207,14 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, c Crawler, done 
 	}
 	s.log.Warn(done, "crawler", c.Name(), "named", len(chosen.URLs), "all", chosen.All, "count", n)
 	s.reply(w, Decided{n})
+}
+
+func (s *Server) backup(w http.ResponseWriter, r *http.Request, c Crawler) {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	begin := time.Now()
+	s.log.Info("backup begins", "crawler", c.Name())
+	s.stream(w, "the backup", func(w io.Writer) error { return c.Backup(r.Context(), w) })
+	s.log.Info("backup is written", "crawler", c.Name(), "took", time.Since(begin))
 }
 
 // decline answers a command that could not be done. What the store did not cause is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -52,6 +53,10 @@ func TestCommands(t *testing.T) {
 	if diff := cmp.Diff(want, held); diff != "" || err != nil {
 		t.Errorf("Held: %v (-want +got):\n%s", err, diff)
 	}
+	var copied strings.Builder
+	if err := a.Backup(ctx, &copied); err != nil || copied.String() != "a backup" {
+		t.Errorf("Backup: %q, %v", copied.String(), err)
+	}
 	if n, err := a.Release(ctx, many...); n != len(many) || err != nil {
 		t.Errorf("Release of %d: %d, %v", len(many), n, err)
 	}
@@ -79,6 +84,9 @@ func TestFailingCommands(t *testing.T) {
 		}
 		if err := a.Pause(t.Context()); err == nil {
 			t.Error("a failed pause is none")
+		}
+		if err := a.Backup(t.Context(), io.Discard); err == nil {
+			t.Error("half a backup is a whole one")
 		}
 		if err := a.Held(t.Context(), func(HeldDeletion) error { return nil }); err == nil {
 			t.Error("a list that breaks off is none")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // Status is all that the status command prints of one Crawler.
@@ -20,11 +21,51 @@ type Details struct {
 	// HeldSince is when the oldest deletion that the brake holds was ordered, nil if it
 	// holds none.
 	HeldSince *time.Time `json:"held_since,omitempty"`
+	// ClosedFor counts the hosts that may not be visited yet by the word for why, and
+	// NextOpening is when the first of them opens, nil if there is none.
+	ClosedFor   map[string]int `json:"closed_for,omitempty"`
+	NextOpening *time.Time     `json:"next_opening,omitempty"`
+	// FailingHosts is how many hosts fail as a whole; Failing names the first few.
+	FailingHosts int           `json:"failing_hosts,omitempty"`
+	Failing      []FailingHost `json:"failing,omitempty"`
+	// NextDue is when the first retry or refresh is due, nil if none is known.
+	NextDue *time.Time `json:"next_due,omitempty"`
 	// Schedules are those of the configuration, and when each runs next.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
 	Store     *StoreStatus     `json:"store,omitempty"`
-	// LongestQueues are there where they were asked for.
-	LongestQueues []HostStatus `json:"longest_queues,omitempty"`
+	// HostList are the hosts with the longest queues, then some that rest longest, where
+	// they were asked for.
+	HostList []HostStatus `json:"host_list,omitempty"`
+}
+
+// FailingHost is a host whose deletions the brake holds, because it fails as a whole.
+type FailingHost struct {
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"` // when the process noticed
+}
+
+// AddSnapshot adds what the frontier is doing.
+func (d *Details) AddSnapshot(s scheduler.Snapshot) {
+	for why, n := range s.ClosedFor {
+		if d.ClosedFor == nil {
+			d.ClosedFor = map[string]int{}
+		}
+		d.ClosedFor[why.String()] = n
+	}
+	d.NextOpening, d.NextDue = utc(s.NextOpening), utc(s.NextDue)
+	d.FailingHosts = s.FailingHosts
+	for _, h := range s.Failing {
+		d.Failing = append(d.Failing, FailingHost{h.Origin, h.Since.UTC()})
+	}
+}
+
+// utc is nil for the zero time.
+func utc(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
 }
 
 // ScheduleStatus is a Refresh element.

@@ -1,111 +1,69 @@
 package admin
 
 import (
-	"cmp"
-	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// HostStatus is what a store tells of a host with work.
+// HostStatus is a host with work, or one that rests, as it is printed.
 type HostStatus struct {
-	Host    string `json:"host"`    // scheme, host and port
-	Waiting uint64 `json:"waiting"` // URLs, in flight ones included
+	Host     string `json:"host"`    // scheme, host and port
+	Waiting  uint64 `json:"waiting"` // URLs, in flight ones included
+	InFlight int    `json:"in_flight"`
 	// ClosedUntil is before when the host is not asked, nil if it may be asked now;
-	// Why says the reason.
+	// ClosedBy is the word for why, a scheduler.Reason.
 	ClosedUntil *time.Time `json:"closed_until,omitempty"`
-	Why         string     `json:"why,omitempty"`
-	Errors      int        `json:"errors,omitempty"` // failures of the host as a whole, in a row
-	// BadAnswers are its last answers in a row that were errors, redirects to one place
-	// or log-in pages: with 20 of them its deletions are held (hostBrake).
-	BadAnswers int `json:"bad_answers,omitempty"`
+	ClosedBy    string     `json:"closed_by,omitempty"`
+	Errors      int        `json:"errors,omitempty"`  // failures in a row
+	Failing     bool       `json:"failing,omitempty"` // as a whole: its deletions are held
+	Address     string     `json:"address,omitempty"` // with perAddress
+}
+
+// NewHostStatus gives what the frontier tells its printed form.
+func NewHostStatus(info scheduler.HostInfo) HostStatus {
+	h := HostStatus{Host: info.Origin, InFlight: info.InFlight, Errors: info.Errors, Failing: info.Failing}
+	for _, n := range info.Waiting {
+		h.Waiting += n
+	}
+	if !info.Until.IsZero() {
+		h.ClosedUntil, h.ClosedBy = utc(info.Until), info.Reason.String()
+	}
+	if info.Address.IsValid() {
+		h.Address = info.Address.String()
+	}
+	return h
 }
 
 // String is a line for a person.
 func (h HostStatus) String() string {
 	line := fmt.Sprintf("%-40s %6d URLs", h.Host, h.Waiting)
 	if h.ClosedUntil != nil {
-		line += "; closed until " + h.ClosedUntil.Local().Format(time.DateTime)
+		line += "; closed until " + h.ClosedUntil.Local().Round(time.Second).Format(time.DateTime) + ": " + closedWords(h.ClosedBy)
 	}
-	if h.Why != "" {
-		line += "; " + h.Why
+	if h.Errors > 0 {
+		line += fmt.Sprintf("; failed %d times in a row", h.Errors)
+	}
+	if h.Failing {
+		line += "; fails as a whole, its deletions are held"
 	}
 	return line
 }
 
-// LongestQueues are the n hosts with the most work, most first. It looks at every
-// host with work.
-func LongestQueues(ctx context.Context, store scheduler.Store, n int) ([]HostStatus, error) {
-	type queue struct {
-		host   weburl.HostKey
-		place  scheduler.Place // one of those where it waits
-		length uint64
+// closedWords are a scheduler.Reason for a person.
+func closedWords(reason string) string {
+	words := map[string]string{
+		scheduler.ByThrottle.String():   "the pause between two requests",
+		scheduler.ByCrawlDelay.String(): "its robots.txt asks for a pause",
+		scheduler.ByBackoff.String():    "it failed",
+		scheduler.ByRetryAfter.String(): "it asked for it by Retry-After",
+		scheduler.ByHours.String():      "not at this time of day, by the hours of its Throttle",
+		scheduler.ByAddress.String():    "another host of its address was visited",
+		scheduler.ByStore.String():      "its outcome could not be stored",
+	}[reason]
+	if words == "" {
+		return reason
 	}
-	byHost := map[weburl.HostKey]*queue{}
-	err := store.Places(ctx, func(p scheduler.Place, waiting uint64) error {
-		q := byHost[p.Host]
-		if q == nil {
-			q = &queue{host: p.Host, place: p}
-			byHost[p.Host] = q
-		}
-		q.length += waiting
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	queues := make([]*queue, 0, len(byHost))
-	for _, q := range byHost {
-		queues = append(queues, q)
-	}
-	slices.SortFunc(queues, func(a, b *queue) int {
-		return cmp.Or(cmp.Compare(b.length, a.length), slices.Compare(a.host[:], b.host[:]))
-	})
-	out := []HostStatus{}
-	for _, q := range queues[:min(n, len(queues))] {
-		state, err := store.Host(ctx, q.host)
-		if err != nil {
-			return nil, err
-		}
-		if state.Origin == "" { // it was not asked yet
-			first, err := store.Queue(ctx, q.place, 0, 1)
-			if err != nil {
-				return nil, err
-			}
-			if len(first) == 0 {
-				continue // its work is done meanwhile
-			}
-			state.Origin = first[0].Record.Origin
-		}
-		out = append(out, newHostStatus(&state, q.length, time.Now()))
-	}
-	return out, nil
-}
-
-func newHostStatus(state *scheduler.HostState, waiting uint64, now time.Time) HostStatus {
-	h := HostStatus{Host: state.Origin, Waiting: waiting, Errors: state.Errors, BadAnswers: state.Bad}
-	switch {
-	case state.BadPlace != "" && state.Bad > 1:
-		h.Why = fmt.Sprintf("its last %d answers were redirects to %s", state.Bad, state.BadPlace)
-	case state.Bad > 1:
-		h.Why = fmt.Sprintf("its last %d answers were errors or log-in pages", state.Bad)
-	case state.Errors > 0:
-		h.Why = fmt.Sprintf("it failed %d times in a row", state.Errors)
-	}
-	if state.NextAt.After(now) {
-		until := state.NextAt.UTC()
-		h.ClosedUntil = &until
-		switch {
-		case h.Why != "":
-		case state.Delay > 0:
-			h.Why = fmt.Sprintf("its robots.txt asks for %s between requests", state.Delay)
-		default:
-			h.Why = "the pause between two requests"
-		}
-	}
-	return h
+	return words
 }

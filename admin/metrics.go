@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // collectTimeout bounds one scrape.
@@ -44,6 +45,9 @@ var (
 	lastCommit  = prometheus.NewDesc("sextant_store_commit_last_seconds", "How long the last commit took.", label, nil)
 	prints      = prometheus.NewDesc("sextant_fingerprints", "URLs that are known in memory.", label, nil)
 	printBytes  = prometheus.NewDesc("sextant_fingerprints_bytes", "Memory that they take.", label, nil)
+	closedFor   = prometheus.NewDesc("sextant_hosts_closed", "Hosts that may not be visited yet, by reason.", []string{"crawler", "reason"}, nil)
+	failing     = prometheus.NewDesc("sextant_hosts_failing", "Hosts that fail as a whole: their deletions are held.", label, nil)
+	nextDue     = prometheus.NewDesc("sextant_next_due_timestamp_seconds", "When the first retry or refresh is due, as a Unix time; absent if none is known.", label, nil)
 	brakeHolds  = prometheus.NewDesc("sextant_deletion_brake_holds", "1 while the brake holds deletions.", label, nil)
 	configError = prometheus.NewDesc("sextant_config_reload_failed", "1 while a changed configuration could not be put in force.", label, nil)
 	statusError = prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read.", label, nil)
@@ -123,6 +127,13 @@ func idleReasons() []string {
 func details(d *Details, gauge func(*prometheus.Desc, float64, ...string)) {
 	if d.HeldSince != nil {
 		gauge(heldSince, float64(d.HeldSince.Unix()))
+	}
+	for why := scheduler.ByThrottle; why <= scheduler.ByStore; why++ {
+		gauge(closedFor, float64(d.ClosedFor[why.String()]), why.String())
+	}
+	gauge(failing, float64(d.FailingHosts))
+	if d.NextDue != nil {
+		gauge(nextDue, float64(d.NextDue.Unix()))
 	}
 	seen := map[[2]string]bool{}
 	for _, s := range d.Schedules {

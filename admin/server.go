@@ -28,6 +28,9 @@ type Crawler interface {
 	Name() string
 	Status(ctx context.Context) (crawl.Status, error)
 	Details(ctx context.Context) (Details, error)
+	// Hosts calls fn for the n hosts with the longest queues, then for up to n more
+	// that rest longest.
+	Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error
 	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
 	Store() scheduler.Store
 	// Verify proves the store's invariant and calls fn for each fault.
@@ -166,7 +169,11 @@ func (s *Server) hosts(w http.ResponseWriter, r *http.Request, c Crawler) {
 		http.Error(w, "n is a number, 1 or more", http.StatusBadRequest)
 		return
 	}
-	hosts, err := LongestQueues(r.Context(), c.Store(), n)
+	hosts := []HostStatus{}
+	err = c.Hosts(r.Context(), n, func(info scheduler.HostInfo) error {
+		hosts = append(hosts, NewHostStatus(info))
+		return nil
+	})
 	if err != nil {
 		s.fail(w, err)
 		return

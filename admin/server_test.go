@@ -49,6 +49,17 @@ func (f fakeCrawler) Details(ctx context.Context) (Details, error) {
 	return Details{HeldSince: since, Schedules: []ScheduleStatus{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}, err
 }
 
+func (f fakeCrawler) Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error {
+	return scheduler.New(f.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler)).Hosts(ctx, n, fn)
+}
+
+func (f fakeCrawler) Backup(_ context.Context, w io.Writer) error {
+	if _, err := io.WriteString(w, "a backup"); err != nil {
+		return err
+	}
+	return f.broken
+}
+
 func (f fakeCrawler) Submit(_ context.Context, urls []string) ([]crawl.Submitted, error) {
 	return []crawl.Submitted{{URL: strings.Join(urls, " "), Result: crawl.SubmitQueued}}, f.broken
 }
@@ -246,32 +257,32 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestLongestQueues: hosts with the most work first, also those that were not asked yet.
-func TestLongestQueues(t *testing.T) {
+// TestHosts: hosts with the most work first, also those that were not asked yet.
+func TestHosts(t *testing.T) {
 	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1", "http://b.test/1", "http://b.test/2", "http://c.test/1")})
 	a, _ := Dial(t.Context(), data, "")
-	hosts, err := a.LongestQueues(t.Context(), 2)
+	hosts, err := a.Hosts(t.Context(), 2)
 	if err != nil || len(hosts) != 2 || hosts[0].Host != "http://b.test" || hosts[0].Waiting != 2 || hosts[1].Waiting != 1 {
-		t.Errorf("LongestQueues = %+v, %v", hosts, err)
+		t.Errorf("Hosts = %+v, %v", hosts, err)
 	}
-	if _, err := a.LongestQueues(t.Context(), 0); !errors.Is(err, ErrRefused) {
-		t.Errorf("LongestQueues of none: %v", err)
+	if _, err := a.Hosts(t.Context(), 0); !errors.Is(err, ErrRefused) {
+		t.Errorf("Hosts of none: %v", err)
 	}
 }
 
 func TestHostWords(t *testing.T) {
-	now := time.Now()
-	for want, state := range map[string]scheduler.HostState{
-		"":                            {Origin: "http://h"},
-		"the pause between":           {NextAt: now.Add(time.Second)},
-		"its robots.txt asks for 10s": {NextAt: now.Add(time.Second), Delay: 10 * time.Second},
-		"it failed 3 times in a row":  {NextAt: now.Add(time.Second), Errors: 3},
-		"its last 20 answers were errors or log-in pages":            {Bad: 20, Errors: 1},
-		"its last 20 answers were redirects to http://h/maintenance": {Bad: 20, BadPlace: "http://h/maintenance"},
+	soon := time.Now().Add(time.Second)
+	for want, info := range map[string]scheduler.HostInfo{
+		"http://h                                      3 URLs": {Origin: "http://h", Waiting: [scheduler.Sources]uint64{1, 2}},
+		": the pause between two requests":                     {Until: soon},
+		": its robots.txt asks for a pause":                    {Until: soon, Reason: scheduler.ByCrawlDelay},
+		": it failed; failed 3 times in a row":                 {Until: soon, Reason: scheduler.ByBackoff, Errors: 3},
+		": not at this time of day, by the hours":              {Until: soon, Reason: scheduler.ByHours},
+		": asked for": {Until: soon, Reason: scheduler.ByCaller},
+		"0 URLs; fails as a whole, its deletions are held": {Failing: true},
 	} {
-		h := newHostStatus(&state, 1, now)
-		if !strings.Contains(h.Why, want) || want == "" && h.Why != "" || (h.ClosedUntil != nil) != state.NextAt.After(now) {
-			t.Errorf("%+v: %+v, want %q", state, h, want)
+		if h := NewHostStatus(info); !strings.HasSuffix(h.String(), want) && !strings.Contains(h.String(), want+" of its") || (h.ClosedUntil != nil) != (info.Until == soon) {
+			t.Errorf("%+v: %s, want %q", info, h, want)
 		}
 	}
 }

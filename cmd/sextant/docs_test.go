@@ -95,3 +95,62 @@ func TestReadmeExample(t *testing.T) {
 		t.Error(p)
 	}
 }
+
+// TestOperationsCommands: each command of docs/operations.md is run by a case file.
+func TestOperationsCommands(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts, err := filepath.Glob(filepath.Join("..", "..", "testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Only the addresses differ.
+	address := regexp.MustCompile(`(http://www\.example\.com|\$SITE)(/\S*)`)
+	run := map[string]bool{}
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if command, ok := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "! "), "exec "); ok {
+				run[address.ReplaceAllString(command, "URL")] = true
+			}
+		}
+	}
+	commands := 0
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "    sextant ") {
+			continue
+		}
+		commands++
+		command, _, _ := strings.Cut(line, "  #")
+		if command = address.ReplaceAllString(strings.TrimSpace(command), "URL"); !run[command] {
+			t.Errorf("no case file runs %s", command)
+		}
+	}
+	if commands < 20 {
+		t.Errorf("only %d commands found", commands)
+	}
+}
+
+// TestOperationsConfiguration: the elements on the page are ones that check accepts.
+func TestOperationsConfiguration(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```xml\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) < 2 {
+		t.Errorf("only %d blocks found", len(blocks))
+	}
+	for _, b := range blocks {
+		text := `<CrawlConfig><Crawler name="a"><Root url="http://www.example.com/" group="news"/>` + b[1] + `</Crawler></CrawlConfig>`
+		_, report := config.Parse("operations.md", []byte(text), config.Lookups{})
+		for _, p := range slices.Concat(report.Errors, report.Warnings) {
+			t.Errorf("%s\n%s", p, b[1])
+		}
+	}
+}

@@ -17,7 +17,9 @@ import (
 // TestScript runs the case files of testdata/script: the program as its user
 // starts it. Each file is a shell of its own with an empty folder.
 //
-//	serve DIR        serves DIR of the case file on loopback; $SITE is its origin
+//	serve DIR        serves DIR of the case file on loopback; $SITE is its origin,
+//	                 $LOCALSITE the same by the name localhost, which is another host
+//	hours NAME       sets $NAME to an hour of the day that is some hours away
 //	port NAME        sets $NAME to a free loopback address
 //	fill FILE...     replaces $SITE and other variables in FILE
 //	await FILE TEXT  waits until FILE contains TEXT
@@ -38,7 +40,7 @@ func TestScript(t *testing.T) {
 			return os.Symlink(program, filepath.Join(bin, "sextant"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": serveScript, "port": portScript, "fill": fillScript, "await": awaitScript,
+			"serve": serveScript, "hours": hoursScript, "port": portScript, "fill": fillScript, "await": awaitScript,
 		},
 	})
 }
@@ -47,6 +49,13 @@ func serveScript(ts *testscript.TestScript, _ bool, args []string) {
 	server := httptest.NewServer(http.FileServer(http.Dir(ts.MkAbs(args[0]))))
 	ts.Defer(server.Close)
 	ts.Setenv("SITE", server.URL)
+	ts.Setenv("LOCALSITE", strings.Replace(server.URL, "127.0.0.1", "localhost", 1))
+}
+
+func hoursScript(ts *testscript.TestScript, _ bool, args []string) {
+	const away = 6 * time.Hour
+	at := time.Now().Add(away)
+	ts.Setenv(args[0], at.Format("15:04-")+at.Add(time.Hour).Format("15:04"))
 }
 
 func portScript(ts *testscript.TestScript, _ bool, args []string) {

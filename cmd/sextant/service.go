@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -57,6 +58,7 @@ func (r *running) Status(ctx context.Context) (crawl.Status, error) {
 // Details implements admin.Crawler.
 func (r *running) Details(ctx context.Context) (admin.Details, error) {
 	d, err := storedDetails(ctx, r.store)
+	d.AddSnapshot(r.Snapshot())
 	for _, s := range *r.refreshes.Load() {
 		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Schedule.Next(time.Now())})
 	}
@@ -66,7 +68,22 @@ func (r *running) Details(ctx context.Context) (admin.Details, error) {
 // storedDetails are what a store alone can tell.
 func storedDetails(ctx context.Context, store *badgerstore.Store) (admin.Details, error) {
 	since, err := admin.HeldSince(ctx, store.Held)
-	return admin.Details{HeldSince: since}, err
+	if err != nil {
+		return admin.Details{}, err
+	}
+	s, err := store.Stats()
+	return admin.Details{HeldSince: since, Store: &admin.StoreStatus{
+		TableBytes: s.TableBytes, LogBytes: s.LogBytes, BodyBytes: s.ValueBytes,
+		Commits: s.Batches, Writes: s.Writes, WritesWaiting: s.Waiting,
+		LastCommitS: s.LastCommit.Seconds(), LongestCommitS: s.LongestCommit.Seconds(),
+		Fingerprints: s.Fingerprints, FingerprintBytes: s.FingerprintBytes, FingerprintLoading: s.Loading,
+	}}, err
+}
+
+// Backup implements admin.Crawler.
+func (r *running) Backup(ctx context.Context, w io.Writer) error {
+	_, err := r.store.Backup(ctx, w)
+	return err
 }
 
 // setConfigError notes how a reload ended.

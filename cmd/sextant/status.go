@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -20,7 +23,7 @@ func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "print counts: of the running service, else of the store",
-		Flags: flags(&cli.IntFlag{Name: "hosts", EnvVars: env("hosts"), Usage: "name the `N` hosts with the longest queues, too"}),
+		Flags: flags(&cli.IntFlag{Name: "hosts", EnvVars: env("hosts"), Usage: "name the `N` hosts with the longest queues, too, and some that rest longest"}),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return wrongUse("status takes no arguments, found %q", c.Args().First())
@@ -88,7 +91,7 @@ func statusesRunning(ctx context.Context, data string, service *admin.Client, ho
 		if !ok {
 			return nil, errors.New("the service has ended meanwhile")
 		}
-		all[i].LongestQueues, err = one.LongestQueues(ctx, hosts)
+		all[i].HostList, err = one.Hosts(ctx, hosts)
 	}
 	return all, err
 }
@@ -106,9 +109,29 @@ func storedStatus(ctx context.Context, name string, store *badgerstore.Store, ho
 		return s, err
 	}
 	if hosts > 0 {
-		s.LongestQueues, err = admin.LongestQueues(ctx, store, hosts)
+		s.HostList, err = storedHosts(ctx, store, hosts, time.Now())
 	}
 	return s, err
+}
+
+// storedHosts are the hosts with the longest queues as a store knows them: without
+// the hours of a Throttle.
+func storedHosts(ctx context.Context, store *badgerstore.Store, n int, now time.Time) (out []admin.HostStatus, err error) {
+	frontier := scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
+	return out, frontier.Hosts(ctx, n, func(info scheduler.HostInfo) error {
+		state, err := store.Host(ctx, info.Host)
+		if state.NextAt.After(now) {
+			info.Until, info.Errors = state.NextAt, state.Errors
+			switch {
+			case state.Errors > 0:
+				info.Reason = scheduler.ByBackoff
+			case state.Delay > 0:
+				info.Reason = scheduler.ByCrawlDelay
+			}
+		}
+		out = append(out, admin.NewHostStatus(info))
+		return err
+	})
 }
 
 // row writes a named line of a status.
@@ -137,7 +160,7 @@ func printStatus(w io.Writer, s *admin.Status) {
 	}
 	printHeld(w, s)
 	printStore(w, s.Store)
-	for _, h := range s.LongestQueues {
+	for _, h := range s.HostList {
 		row(w, "host", "%s", h)
 	}
 }
@@ -166,6 +189,7 @@ func printRunning(w io.Writer, s *admin.Status) {
 	case s.Idle != "":
 		row(w, "idle", "%s (%s)", s.Idle, s.IdleCode)
 	}
+	printHosts(w, s)
 	for _, r := range s.Schedules {
 		what := "all"
 		if r.Group != "" {
@@ -175,6 +199,27 @@ func printRunning(w io.Writer, s *admin.Status) {
 	}
 	for _, t := range s.Targets {
 		row(w, "target", "%s", t)
+	}
+}
+
+// printHosts says which hosts rest, why, and which fail.
+func printHosts(w io.Writer, s *admin.Status) {
+	if len(s.ClosedFor) > 0 {
+		var parts []string
+		for _, why := range slices.Sorted(maps.Keys(s.ClosedFor)) {
+			parts = append(parts, fmt.Sprintf("%s %d", why, s.ClosedFor[why]))
+		}
+		next := ""
+		if s.NextOpening != nil {
+			next = "; the first opens at " + s.NextOpening.Local().Round(time.Second).Format(time.DateTime)
+		}
+		row(w, "closed", "hosts by reason: %s%s", join(parts), next)
+	}
+	for _, h := range s.Failing {
+		row(w, "failing", "%s, noticed at %s: its deletions are held", h.Host, h.Since.Local().Format(time.DateTime))
+	}
+	if more := s.FailingHosts - len(s.Failing); more > 0 {
+		row(w, "failing", "and %d hosts more", more)
 	}
 }
 
@@ -194,11 +239,23 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 	if s == nil {
 		return
 	}
-	row(w, "store", "%d MiB on disk: tables %d, logs %d, bodies %d", s.DiskBytes()>>20, s.TableBytes>>20, s.LogBytes>>20, s.BodyBytes>>20)
+	row(w, "store", "%s on disk: tables %s, logs %s, bodies %s", size(s.DiskBytes()), size(s.TableBytes), size(s.LogBytes), size(s.BodyBytes))
 	if s.Commits > 0 {
 		row(w, "commits", "the last took %.0f ms, the longest of the last minute %.0f ms, %d changes wait", 1000*s.LastCommitS, 1000*s.LongestCommitS, s.WritesWaiting)
 	}
 	if s.Fingerprints > 0 {
-		row(w, "memory", "%d URLs known in %d MiB", s.Fingerprints, s.FingerprintBytes>>20)
+		row(w, "memory", "%d URLs known in %s", s.Fingerprints, size(s.FingerprintBytes))
+	}
+}
+
+// size words a number of bytes.
+func size(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 10<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	default:
+		return fmt.Sprintf("%d KiB", (n+1023)>>10)
 	}
 }

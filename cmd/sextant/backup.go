@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+func backupCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "backup",
+		Usage:     "write a copy of the store, also while the service runs",
+		ArgsUsage: "FILE (- is stdout)",
+		Description: "It holds all that is known of URLs, and the outbox, as they are at one moment; not the\n" +
+			"configuration, and not what targets of kind file have written. FILE gets its name when it is\n" +
+			"whole: an older one stays until then.",
+		Flags: flags(),
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return wrongUse("backup: name one file, or - for stdout")
+			}
+			return backup(c, c.Args().First())
+		},
+	}
+}
+
+func backup(c *cli.Context, name string) error {
+	if name == "-" {
+		return writeBackup(c, c.App.Writer)
+	}
+	var length int64
+	err := replaceFile(name, func(f *os.File) error {
+		if err := writeBackup(c, f); err != nil {
+			return err
+		}
+		info, err := f.Stat()
+		if err == nil {
+			length = info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "backup of %s in %s\n", size(length), name)
+	return err
+}
+
+// writeBackup has the service write it, or reads the store where none runs.
+func writeBackup(c *cli.Context, w io.Writer) error {
+	data, crawler := c.String("data"), c.String("crawler")
+	if service, ok := admin.Dial(c.Context, data, crawler); ok {
+		return service.Backup(c.Context, w)
+	}
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	h, err := oneHome(data, crawler)
+	if err != nil {
+		return err
+	}
+	return readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+		_, err := store.Backup(ctx, w)
+		return err
+	})
+}
+
+// replaceFile gives a file its name when all of it is written and on disk.
+func replaceFile(name string, write func(*os.File) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".part-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+func restoreCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "restore",
+		Usage:     "make a store of what backup wrote, in a data directory that has none",
+		ArgsUsage: "FILE (- is stdin)",
+		Flags:     flags(),
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return wrongUse("restore: name one file, or - for stdin")
+			}
+			return restore(c, c.Args().First())
+		},
+	}
+}
+
+func restore(c *cli.Context, name string) error {
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	data := c.String("data")
+	if _, ok := admin.Dial(c.Context, data, ""); ok {
+		return fmt.Errorf("a service runs on %s: stop it, or choose another --data", data)
+	}
+	h, err := restoreHome(c)
+	if err != nil {
+		return err
+	}
+	if badgerstore.Exists(h.store()) {
+		return fmt.Errorf("%s holds a store already: move it away, or choose another --data", h.dir)
+	}
+	in := c.App.Reader
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	report, err := badgerstore.Restore(c.Context, h.store(), in, badgerstore.Options{Logger: log})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.App.Writer, "%s and %s restored to %s, %s\n",
+		count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.dir, count(int(report.Faults), "fault"))
+	if report.Faults > 0 {
+		return no(errors.New("the store had faults when it was backed up: sextant verify lists them"))
+	}
+	return nil
+}
+
+// restoreHome is where a store is to be: as the configuration says, if there is one.
+func restoreHome(c *cli.Context) (home, error) {
+	data, crawler := c.String("data"), c.String("crawler")
+	if path, err := configPath(c); err == nil {
+		if parsed, _, err := config.Load(path); err == nil && parsed != nil {
+			_, h, err := theCrawler(c, parsed)
+			return h, err
+		}
+	}
+	if crawler != "" {
+		data = filepath.Join(data, crawler)
+	}
+	return home{crawler: crawler, dir: data}, nil
+}
