@@ -58,8 +58,8 @@ type lease struct {
 }
 
 // BenchmarkComplete takes and completes pages with 20 links, 18 of them known, 256 at
-// once, with SEXTANT_BENCH_KNOWN known URLs (100,000) on a thousandth as many hosts,
-// synced. Each page is queued anew, so that they never end. SEXTANT_BENCH_OS=1: not synced.
+// once, with SEXTANT_BENCH_KNOWN known URLs (100,000) on 1,024 hosts or
+// a thousandth as many, synced. Each page is queued anew, so that they never end. SEXTANT_BENCH_OS=1: not synced.
 func BenchmarkComplete(b *testing.B) {
 	for _, body := range []int{0, 4 << 10} {
 		b.Run(fmt.Sprintf("body=%d", body), func(b *testing.B) { benchComplete(b, body) })
@@ -68,7 +68,7 @@ func BenchmarkComplete(b *testing.B) {
 
 func benchComplete(b *testing.B, body int) {
 	known := knownInBench(b)
-	hosts := known / 1000
+	hosts := max(known/1000, 1024)
 	o := Options{}
 	if os.Getenv("SEXTANT_BENCH_OS") != "" {
 		o.Durability = OS
@@ -117,7 +117,7 @@ func benchComplete(b *testing.B, body int) {
 				}
 				for _, w := range urls {
 					if left.Add(-1) < 0 {
-						return
+						break
 					}
 					if err := page(&lease{w, p}); err != nil {
 						b.Error(err)

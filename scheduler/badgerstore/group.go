@@ -303,7 +303,7 @@ func (s *Store) writeBatch(b *batch) error {
 	})
 	if err == nil {
 		s.reach(atBeforeCommit)
-		err = txn.Commit()
+		err = s.commit(txn)
 	}
 	if err == nil {
 		s.reach(atCommitted)

@@ -92,6 +92,7 @@ type Store struct {
 	long     int64 // Options.longValue
 	clean    bool  // closed by the last writer, as found at Open
 	at       func(point string)
+	commit   func(*badger.Txn) error // Txn.Commit, but in tests
 
 	sync bool // commits are synced
 

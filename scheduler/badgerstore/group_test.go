@@ -1,0 +1,164 @@
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// TestFailedCommit: if Badger refuses a batch, its writes and those of the batch that
+// was made meanwhile fail, nothing is written any more, and after opening the store
+// again nothing of them is there.
+func TestFailedCommit(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct{ gives, want error }{
+		{broken, broken},
+		{fmt.Errorf("write: %w", syscall.ENOSPC), scheduler.ErrFull},
+	} {
+		dir := t.TempDir()
+		s := openStore(t, dir, quick)
+		before := crawled(t, s, 100, 10)
+		var failing atomic.Bool
+		begun, goOn := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		err := s.changeAlone(t.Context(), func(*group) error {
+			s.commit = func(txn *badger.Txn) error {
+				if failing.Load() {
+					once.Do(func() { close(begun) })
+					<-goOn
+					return c.gives
+				}
+				return txn.Commit()
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failing.Store(true)
+		add := func(i int) error {
+			_, _, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, fmt.Sprintf("http://late.test/%d", i))}, false)
+			return err
+		}
+		errs := make(chan error, 20)
+		go func() { errs <- add(0) }()
+		<-begun // the writer has the first one; the rest is made meanwhile
+		for i := range 10 {
+			go func() { errs <- add(i) }() // add(0) again: known ahead
+		}
+		for i := range 9 {
+			go func() { errs <- s.Forget(t.Context(), before[20+i].URL.Key(), nil) }()
+		}
+		close(goOn)
+		for range 20 {
+			if err := <-errs; !errors.Is(err, c.want) {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+		}
+		failing.Store(false)
+		if err := add(77); !errors.Is(err, c.want) {
+			t.Errorf("a later write gives %v, want %v", err, c.want)
+		}
+		if n, err := s.Counts(t.Context()); err != nil || n.Known != 90 {
+			t.Errorf("Counts: %+v, %v", n, err)
+		}
+		if got := s.known.set.Load().Len(); got != 90 {
+			t.Errorf("%d URLs are in the set, want 90", got)
+		}
+		closeStore(t, s)
+		s = settled(t, openStore(t, dir, quick))
+		if s.ClosedCleanly() {
+			t.Error("a store that failed counts as closed cleanly")
+		}
+		if r := mustVerify(t, s); r.URLs != 90 {
+			t.Errorf("%+v", r)
+		}
+		findAll(t, s, before)
+	}
+}
+
+// TestFullDiskBehindCommit: a batch for which there is no room fails alone; the one
+// before it is stored, and so is what comes when there is room again.
+func TestFullDiskBehindCommit(t *testing.T) {
+	s := openStore(t, t.TempDir(), quick)
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	err := s.changeAlone(t.Context(), func(*group) error {
+		s.commit = func(txn *badger.Txn) error {
+			once.Do(func() { close(begun); <-goOn })
+			return txn.Commit()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs := make(chan error, 1)
+	go func() {
+		_, _, err := s.Add(t.Context(), []scheduler.Link{linkTo(t, "http://a.test/1")}, false)
+		errs <- err
+	}()
+	<-begun
+	room := func(n int64) func(*group) error {
+		return func(g *group) error { g.s.minFree = n; g.set(valueKey("x"), []byte{1}); return nil }
+	}
+	full := &write{ctx: t.Context(), done: make(chan error, 1), apply: room(1 << 62)}
+	s.writes <- full
+	close(goOn)
+	if err := <-errs; err != nil {
+		t.Errorf("the batch before gives %v", err)
+	}
+	if err := <-full.done; !errors.Is(err, scheduler.ErrFull) {
+		t.Errorf("the batch without room gives %v, want ErrFull", err)
+	}
+	if err := s.change(t.Context(), room(-1)); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	crawled(t, s, 20, 3)
+	if r := mustVerify(t, s); r.URLs != 18 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestLargeSteps: steps that do not fit into the rest of a batch move to the next one
+// whole, while many write at once.
+func TestLargeSteps(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, Options{Durability: OS, MemtableBytes: MinMemtableBytes})
+	var writers sync.WaitGroup
+	for i := range 8 {
+		writers.Go(func() {
+			page := linkTo(t, fmt.Sprintf("http://p%d.test/", i))
+			if _, _, err := s.Add(t.Context(), []scheduler.Link{page}, false); err != nil {
+				t.Error(err)
+			}
+			for j := range 6 {
+				rec, err := s.Lookup(t.Context(), page.URL.Key())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c := scheduler.Completion{Key: page.URL.Key(), Taken: placeOf(&rec), Seq: rec.Seq, Next: rec, Depths: j%2 == 0}
+				for n := range 350 { // a third of what fits
+					c.Links = append(c.Links, linkTo(t, fmt.Sprintf("http://h%d.test/%d/%d", (j*300+n)%9, i/2, j*300+n)))
+				}
+				if _, err := s.Complete(t.Context(), c); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if r := mustVerify(t, s); r.URLs != 8+4*(5*300+350) {
+		t.Errorf("%+v", r)
+	}
+	closeStore(t, s)
+	mustVerify(t, openStore(t, dir, quick))
+}
