@@ -45,7 +45,7 @@ func (a *addresses) keep(host string, addr netip.Addr, now time.Time) {
 // busy says that the lease was given back: another host at the address is being
 // visited, or was just now. With an error the lease is the caller's still.
 func (v *visit) takeAddress(ctx context.Context) (busy bool, err error) {
-	if !v.settings.PerAddress {
+	if !v.settings.Frontier.PerAddress {
 		return false, nil
 	}
 	addr, ok := v.addresses.look(v.lease.URL.Host(), time.Now())

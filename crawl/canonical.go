@@ -3,6 +3,8 @@ package crawl
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
@@ -42,7 +44,8 @@ func (v *visit) canonical(ctx context.Context, p extract.Page) (string, schedule
 type chainEnd uint8
 
 const (
-	documentOrOpen chainEnd = iota // an indexed document, or not fetched yet
+	isDocument chainEnd = iota
+	isOpen              // not known yet: it was not fetched, or not with success
 	noDocument
 	leadsBack // to the page that it began at
 )
@@ -55,15 +58,17 @@ func (c *Crawl) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 		}
 		r, err := c.store.Lookup(ctx, u.Key())
 		if errors.Is(err, scheduler.ErrNotFound) {
-			return documentOrOpen, nil
+			return isOpen, nil
 		}
 		if err != nil {
 			return 0, err
 		}
 		next := r.DuplicateOf
 		switch {
-		case r.Indexed, r.Class == scheduler.Pending, r.Class == scheduler.Temporary:
-			return documentOrOpen, nil
+		case r.Indexed:
+			return isDocument, nil
+		case r.Class == scheduler.Pending, r.Class == scheduler.Temporary:
+			return isOpen, nil
 		case next != "":
 		case r.RedirectTo != "":
 			next = r.RedirectTo
@@ -77,35 +82,141 @@ func (c *Crawl) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 	return noDocument, nil
 }
 
-// reconsider fetches a page again whose canonical came to nothing after it was
-// taken for a duplicate: this one, if its canonical leads back to it (both were
-// in flight), or the one that named this one, if this is no document.
+// reconsider fetches pages again whose canonical came to nothing after they were
+// taken for duplicates: this one, if its canonical leads back to it or has come to
+// nothing meanwhile, or those that named this one, if this is no document.
 func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
-	if r.DuplicateOf != "" {
-		u, err := weburl.Parse(r.DuplicateOf)
-		if err != nil {
-			return err
-		}
-		if end, err := v.canonicalEnd(ctx, u, v.lease.Key); err != nil || end != leadsBack {
-			return err
-		}
-		return v.requeue(ctx, v.lease.URL)
-	}
-	if r.Document != nil || r.Excluded != nil || r.Redirect != nil || v.lease.Record.Settled || v.lease.Record.Referrer == "" {
+	switch {
+	case r.DuplicateOf != "":
+		return v.reconsiderItself(ctx, r.DuplicateOf)
+	case r.Redirect != nil:
+		v.namers.move(v.lease.Key, r.Redirect.URL.Key())
+		return nil
+	case r.Document != nil:
+		v.namers.take(v.lease.Key)
 		return nil
 	}
-	u, err := weburl.Parse(v.lease.Record.Referrer)
-	if err != nil {
-		return nil //nolint:nilerr // a referrer that is no URL names no page
+	pages := v.namers.take(v.lease.Key)
+	if !v.lease.Record.Settled && v.lease.Record.Referrer != "" {
+		pages = append(pages, v.lease.Record.Referrer) // it may have been named before the process started
 	}
-	referrer, err := v.store.Lookup(ctx, u.Key())
-	if errors.Is(err, scheduler.ErrNotFound) || err == nil && referrer.DuplicateOf != v.lease.URL.String() {
+	if len(pages) == 0 {
 		return nil
 	}
+	end, err := v.canonicalEnd(ctx, v.lease.URL, weburl.Key{})
+	if err == nil && end == noDocument {
+		return v.reconsiderAll(ctx, pages)
+	}
+	for _, page := range pages {
+		v.namers.add(v.lease.Key, page)
+	}
+	return err
+}
+
+func (v *visit) reconsiderItself(ctx context.Context, canonical string) error {
+	u, err := weburl.Parse(canonical)
 	if err != nil {
 		return err
 	}
-	return v.requeue(ctx, u)
+	// First, so that either the canonical's outcome is seen here, or it sees this page.
+	v.namers.add(u.Key(), v.lease.URL.String())
+	end, err := v.canonicalEnd(ctx, u, v.lease.Key)
+	if err != nil || end == isOpen {
+		return err
+	}
+	v.namers.remove(u.Key(), v.lease.URL.String())
+	if end == isDocument {
+		return nil
+	}
+	return v.requeue(ctx, v.lease.URL)
+}
+
+// reconsiderAll fetches those pages again that are duplicates of no document.
+func (v *visit) reconsiderAll(ctx context.Context, pages []string) error {
+	for _, page := range pages {
+		u, err := weburl.Parse(page)
+		if err != nil {
+			continue // a referrer that is no URL names no page
+		}
+		r, err := v.store.Lookup(ctx, u.Key())
+		if errors.Is(err, scheduler.ErrNotFound) || err == nil && r.DuplicateOf == "" {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		canonical, err := weburl.Parse(r.DuplicateOf)
+		if err != nil {
+			continue
+		}
+		if end, err := v.canonicalEnd(ctx, canonical, u.Key()); err != nil {
+			return err
+		} else if end != noDocument {
+			continue
+		}
+		if err := v.requeue(ctx, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namersKept bounds how many pages are remembered; others wait for their refresh
+// when their canonical comes to nothing, unless they are the one that led to it.
+const namersKept = 100_000
+
+// namers are the pages that were taken for duplicates of a URL of which it is not
+// known yet whether it becomes a document.
+type namers struct {
+	mu    sync.Mutex
+	pages map[weburl.Key][]string // by the URL that they name
+	n     int
+}
+
+func (n *namers) add(canonical weburl.Key, page string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.n >= namersKept || slices.Contains(n.pages[canonical], page) {
+		return
+	}
+	if n.pages == nil {
+		n.pages = map[weburl.Key][]string{}
+	}
+	n.pages[canonical] = append(n.pages[canonical], page)
+	n.n++
+}
+
+// take forgets and returns the pages that name a URL.
+func (n *namers) take(canonical weburl.Key) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	pages := n.pages[canonical]
+	delete(n.pages, canonical)
+	n.n -= len(pages)
+	return pages
+}
+
+func (n *namers) remove(canonical weburl.Key, page string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	pages := n.pages[canonical]
+	i := slices.Index(pages, page)
+	if i < 0 {
+		return
+	}
+	n.n--
+	if pages = slices.Delete(pages, i, i+1); len(pages) == 0 {
+		delete(n.pages, canonical)
+		return
+	}
+	n.pages[canonical] = pages
+}
+
+// move lets another URL stand for one that redirects to it.
+func (n *namers) move(from, to weburl.Key) {
+	for _, page := range n.take(from) {
+		n.add(to, page)
+	}
 }
 
 // requeue sends a known URL through the fifos once more.

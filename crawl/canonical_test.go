@@ -1,11 +1,16 @@
 package crawl
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // TestCanonicals: whatever canonicals name, each content stays in the index under
@@ -55,6 +60,51 @@ func TestCanonicals(t *testing.T) {
 		for _, loop := range []string{"/two-", "/three-"} {
 			if !slices.ContainsFunc(indexed, func(p string) bool { return strings.HasPrefix(p, loop) }) {
 				t.Errorf("%d workers: no page of the loop %s is indexed: %v", workers, loop, indexed)
+			}
+		}
+	}
+}
+
+// TestDeadCanonicalOfManyPages: pages that name one URL, which turns out to be no
+// document in one way or another, are all documents in the end.
+func TestDeadCanonicalOfManyPages(t *testing.T) {
+	for _, workers := range []int{1, 8} {
+		site := testsite.New(t, testsite.Options{Pages: 1, Disallow: []string{"/forbidden"}})
+		origin := site.Origins()[0]
+		links := []string{}
+		for _, target := range []string{"/missing", "/forbidden", "/hop", "/hidden"} {
+			for i := range 10 {
+				path := fmt.Sprintf("/%d%s", i, strings.ReplaceAll(target, "/", "-"))
+				p := testsite.HTML("", "")
+				p.Body = fmt.Sprintf(`<title>x</title><link rel=canonical href=%q><p>text of %s`, target, path)
+				site.Set(path, p)
+				links = append(links, path)
+			}
+		}
+		hidden := testsite.HTML("", "")
+		hidden.Body = `<meta name=robots content=noindex><p>hidden`
+		site.Set("/hidden", hidden)
+		site.Set("/hop", testsite.Page{Status: http.StatusFound, Header: map[string]string{"Location": "/gone"}})
+		site.Set("/start", testsite.HTML("start", "start", links...))
+		b := newBench(t, origin+"/start")
+		b.settings.Workers = workers
+		b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultIndex, b.settings.Rules.DefaultFollow = true, true, true
+		b.with(func(c *Crawl, _ *badgerstore.Store) {
+			if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
+				t.Fatal(err)
+			}
+			if len(c.namers.pages) != 0 || c.namers.n != 0 {
+				t.Errorf("%d workers: %v are remembered to the end", workers, c.namers.pages)
+			}
+		})
+		want := append(slices.Clone(links), "/start")
+		slices.Sort(want)
+		if diff := cmp.Diff(want, b.paths(origin)); diff != "" {
+			t.Errorf("%d workers: documents (-want +got):\n%s", workers, diff)
+		}
+		for _, path := range links {
+			if n := site.Hits(path); n > 2 {
+				t.Errorf("%d workers: %s was asked for %d times", workers, path, n)
 			}
 		}
 	}

@@ -64,6 +64,7 @@ type Crawl struct {
 	activities             activityLog
 	addresses              addresses
 	logins                 logins
+	namers                 namers
 	pausing                sync.Mutex      // held while the crawl is paused or resumed
 	rescheduled            chan struct{}   // capacity 1: a reload may have changed schedules
 	outboxFull             atomic.Int32    // workers that wait for the outbox
@@ -157,13 +158,6 @@ func frontierSettings(p *policy) scheduler.Settings {
 	s := p.settings.Frontier
 	s.DeletionBody = deletionBody
 	s.Depths = p.space.LimitsLinkDepth()
-	s.PerAddress = s.PerAddress || p.settings.PerAddress
-	if p.settings.Throttles != nil {
-		s.Throttles = p.settings.Throttles
-	}
-	if p.settings.MinimumAged > 0 {
-		s.MinimumAged = p.settings.MinimumAged
-	}
 	return s
 }
 

@@ -267,7 +267,7 @@ func TestPerAddress(t *testing.T) {
 	}
 	b := newBench(t, roots...)
 	b.settings.Workers = 8
-	b.settings.PerAddress = true
+	b.settings.Frontier.PerAddress = true
 	b.settings.Frontier.Aggressive, b.settings.Frontier.Throttle = false, throttle
 	b.once()
 	if diff := cmp.Diff(site.Documents(), b.indexed()); diff != "" {

@@ -43,11 +43,6 @@ type Settings struct {
 	// over the wire, before they are decompressed.
 	MaxRequestsPerS int
 	MaxBytesPerS    int64
-	// PerAddress, Throttles and MinimumAged are those of scheduler.Settings and go
-	// before what Frontier says.
-	PerAddress  bool
-	Throttles   []scheduler.Throttle
-	MinimumAged time.Duration
 	// Refreshes re-queue groups at set times.
 	Refreshes []Refresh
 
