@@ -1,59 +1,46 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"io/fs"
-	"log/slog"
+	"context"
 	"math"
 	"os"
-	"path"
-	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
+
+// noMemoryLimit is the budget of a process that sets itself none.
+const noMemoryLimit = -1
 
 func memoryFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "memory-limit", EnvVars: env("memory-limit"),
-		Usage: "memory that the process tries to stay below, as `SIZE` (512MiB, 2GiB) or off (default: three quarters of the container's, else half of the machine's; GOMEMLIMIT counts where it is set)",
+		Usage: "memory that the process tries to stay below, files that it maps not counted: `SIZE` (512MiB, 2GiB) or off (default: 1GiB, or three quarters of the container's if that is less); GOMEMLIMIT counts before it",
 	}
 }
 
-// limitMemory tells the garbage collector how much memory there is. The environment
-// variable GOMEMLIMIT, which the runtime has obeyed already, counts before what is
-// found, and the flag before both.
-func limitMemory(c *cli.Context, log *slog.Logger) error {
+// memoryBudget reads the flag: bytes, 0 where it is not written, or noMemoryLimit.
+func memoryBudget(c *cli.Context) (int64, error) {
 	written := c.String("memory-limit")
-	if written == "" {
-		if limit := os.Getenv("GOMEMLIMIT"); limit != "" {
-			log.Info("memory limit", "bytes", debug.SetMemoryLimit(-1), "from", "GOMEMLIMIT="+limit)
-			return nil
-		}
-		limit, from := memoryShare(os.DirFS("/"))
-		debug.SetMemoryLimit(limit)
-		log.Info("memory limit", "bytes", limit, "from", from)
-		return nil
+	switch written {
+	case "":
+		return 0, nil
+	case "off":
+		return noMemoryLimit, nil
 	}
-	limit, ok := parseSize(written)
+	n, ok := parseSize(written)
 	if !ok {
-		return wrongUse("--memory-limit %q: write a size such as 512MiB or 2GiB (at least %d MiB), or off", written, leastMemory>>20)
+		return 0, wrongUse("--memory-limit %q: write a size such as 512MiB or 2GiB, or off", written)
 	}
-	debug.SetMemoryLimit(limit)
-	log.Info("memory limit", "bytes", limit, "from", "--memory-limit")
-	return nil
+	return n, nil
 }
 
-// leastMemory is what a limit must allow: below it the collector would run without end.
-const leastMemory = 64 << 20
-
-// parseSize reads a size as GOMEMLIMIT has it.
+// parseSize reads a size above 0 as GOMEMLIMIT has it.
 func parseSize(s string) (int64, bool) {
-	if s == "off" {
-		return math.MaxInt64, true
-	}
 	shift := 0
 	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
 		if n, ok := strings.CutSuffix(s, unit); ok {
@@ -61,60 +48,49 @@ func parseSize(s string) (int64, bool) {
 		}
 	}
 	n, err := strconv.ParseInt(strings.TrimSuffix(s, "B"), 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64>>shift || n<<shift < leastMemory {
+	if err != nil || n <= 0 || n > math.MaxInt64>>shift {
 		return 0, false
 	}
 	return n << shift, true
 }
 
-// memoryShare is the part of the container's or the machine's memory that the
-// program takes for itself; the rest is for the cache of its files, and for others.
-func memoryShare(root fs.FS) (limit int64, from string) {
-	limit, from = math.MaxInt64, "no limit is known"
-	if total := machineMemory(root); total > 0 {
-		limit, from = max(total/2, leastMemory), "half of the machine's memory"
-	}
-	if most := containerMemory(root); most > 0 && most/4*3 < limit {
-		limit, from = max(most/4*3, leastMemory), "three quarters of the container's memory"
-	}
-	return limit, from
-}
+const (
+	// memoryStep is how often is looked at what memory Go does not see, and
+	// memoryGrain by how much it must have changed to matter.
+	memoryStep  = time.Minute
+	memoryGrain = 8 << 20
+)
 
-// machineMemory is MemTotal of /proc/meminfo; 0 if it is not known.
-func machineMemory(root fs.FS) int64 {
-	raw, _ := fs.ReadFile(root, "proc/meminfo")
-	lines := bufio.NewScanner(bytes.NewReader(raw))
-	for lines.Scan() {
-		if fields := strings.Fields(lines.Text()); len(fields) == 3 && fields[0] == "MemTotal:" {
-			kib, _ := strconv.ParseInt(fields[1], 10, 53)
-			return kib << 10
-		}
+// limitMemory keeps the garbage collector's limit at the budget less what the stores
+// take outside of Go's memory, until ctx ends.
+func (s *service) limitMemory(ctx context.Context) error {
+	if s.memory == noMemoryLimit {
+		s.log.Info("no memory limit")
+		return nil
 	}
-	return 0
-}
-
-// containerMemory is the lowest memory limit of the control groups, version 2 or 1,
-// that the process is in; 0 if there is none.
-func containerMemory(root fs.FS) int64 {
-	files := []string{"sys/fs/cgroup/memory/memory.limit_in_bytes"}
-	raw, _ := fs.ReadFile(root, "proc/self/cgroup")
-	for line := range strings.Lines(string(raw)) {
-		group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/")
-		for ok {
-			files = append(files, path.Join("sys/fs/cgroup", group, "memory.max"))
-			if group == "" || group == "." {
-				break
+	if limit := os.Getenv("GOMEMLIMIT"); limit != "" {
+		s.log.Info("memory limit", "of", "GOMEMLIMIT", "limit", limit)
+		return nil
+	}
+	last := int64(-memoryGrain)
+	for {
+		outside := int64(0)
+		for _, r := range s.crawls {
+			stats, err := r.store.Stats()
+			if err != nil {
+				return err
 			}
-			group = path.Dir(group)
+			outside += stats.FingerprintBytes
+		}
+		if outside >= last+memoryGrain || outside <= last-memoryGrain {
+			limit := badgerstore.LimitMemory(s.memory, outside)
+			s.log.Info("memory limit", "of", "Go", "bytes", limit, "fingerprints", outside)
+			last = outside
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(memoryStep):
 		}
 	}
-	least := int64(0)
-	for _, name := range files {
-		if raw, err := fs.ReadFile(root, name); err == nil { // "max" is no number
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil && n > 0 && (least == 0 || n < least) {
-				least = n
-			}
-		}
-	}
-	return least
 }

@@ -42,7 +42,8 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := limitMemory(c, log); err != nil {
+	budget, err := memoryBudget(c)
+	if err != nil {
 		return err
 	}
 	if c.String("listen") != "off" {
@@ -69,6 +70,7 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	s.memory = budget
 	once := crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")}
 
 	ctx, cancel := context.WithCancel(c.Context)

@@ -32,6 +32,7 @@ type service struct {
 
 	path       string // of the configuration; empty where it is not read again
 	configured int    // Crawlers in it when the service started
+	memory     int64  // budget in bytes; 0 is the default one
 	reloading  sync.Mutex
 }
 
@@ -195,6 +196,7 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return admin.NewServer(crawlers, s, s.log).Run(door, s.open, s.owner) })
 	group.Go(func() error { return s.watch(door) })
+	group.Go(func() error { return s.limitMemory(door) })
 	group.Go(func() error {
 		defer closeDoor()
 		crawls, ctx := errgroup.WithContext(ctx)
