@@ -1,9 +1,17 @@
 // Package badgerstore keeps the frontier and the outbox in Badger.
 //
-// One goroutine, the committer, makes all changes: it takes the writes that wait,
-// applies them one after the other to what is stored, and commits the result as
-// one transaction, so that a group of pages costs one sync of the disk and no
-// transaction can conflict. The layout of the keys is told in keys.go.
+// One goroutine, the committer, makes all changes: it applies the writes that wait, one
+// after the other, to a batch, while another, the writer, makes the batch before durable
+// as one transaction. So a group of pages costs one sync of the disk, no transaction can
+// conflict, and making and writing overlap. A write sees what is stored, the batch that
+// the writer has, and its own, in this order; it is answered when its batch is durable.
+// If Badger refuses a batch, that one and the next fail, and nothing is written until
+// the store is opened again. The layout of the keys is told in keys.go.
+//
+// A usual page costs no read: that its links are known is told by fingerprints in memory
+// (known.go), its own record is what Queue gave if nothing has changed it since
+// (touched.go), and its queue's state is remembered (places.go). Two unknown links of it
+// cost a read each, because nothing is stored as new that was not looked up.
 //
 // Bodies of orders are values like any other here, and compactions reclaim their
 // space. Only values longer than Options.longValue (629 KiB by default) enter Badger's
@@ -12,9 +20,11 @@
 // would be written once and not three times; encodeOrder is where that begins.
 //
 // Memory: at most four memtables of MemtableBytes and a third, 84 MiB with the default
-// and 21 MiB until 16 MiB were written; one group of at most 8 MiB or one page;
-// tables are read through the page cache (no compression, no block cache), which
-// the kernel takes back when it needs to.
+// and 21 MiB until 16 MiB were written; two batches of at most 8 MiB or one page each;
+// 8 MiB of touched, of which the kernel gives what is used; up to 6 MiB for remembered
+// queues and hosts; 5 to 7 bytes a known URL for the fingerprints. Tables are read
+// through the page cache (no compression, no block cache), which the kernel takes back
+// when it needs to.
 package badgerstore
 
 import (
