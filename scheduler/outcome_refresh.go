@@ -17,7 +17,7 @@ func (j *judgement) compareDocument(d *Document) {
 	}
 	changed := !old.Indexed || old.Hash != d.Hash
 	ours := j.rejudged() || old.Indexed && old.PushedSource != d.Source
-	j.compared(known && !(changed && ours), changed)
+	j.compared(known && (!changed || !ours), changed)
 }
 
 // compareLinks compares a page that has no document: what matters of it is where
@@ -36,7 +36,7 @@ func (j *judgement) compareLinks() {
 	h.Sum(n.Hash[:0])
 	known := j.old.Indexed || j.old.Hash != [16]byte{}
 	changed := j.old.Indexed || j.old.Hash != n.Hash
-	j.compared(known && !(changed && j.rejudged()), changed)
+	j.compared(known && (!changed || !j.rejudged()), changed)
 }
 
 // rejudged says that the page was judged by other rules before.

@@ -35,9 +35,9 @@ func (s score) mustBeat(t *testing.T, what, name string, other score) {
 // less age, than visiting all pages in turn and than Nutch's rule.
 func TestRefreshBeatsOthers(t *testing.T) {
 	for name, spread := range spreads() {
-		for _, perDay := range []float64{50, 100, 200} {
+		for _, perDay := range []float64{30, 60, 120} {
 			for seed := range uint64(2) {
-				s := simulation{pages: 1000, perDay: perDay, warmUp: 150, days: 180, rates: spread, seed: seed}
+				s := simulation{pages: 600, perDay: perDay, warmUp: 120, days: 150, rates: spread, seed: seed}
 				what, us := fmt.Sprintf("%s, %v fetches a day, seed %d", name, perDay, seed), s.ours(wide())
 				us.mustBeat(t, what, "uniform", s.uniform())
 				us.mustBeat(t, what, "Nutch", s.adaptive())

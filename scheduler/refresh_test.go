@@ -304,3 +304,14 @@ func BenchmarkInterval(b *testing.B) {
 	}
 	_ = sum
 }
+
+// TestWaitIsCounted: a page that is pressed is due earlier by the time that it will
+// have to wait, so that it is visited after the optimal interval.
+func TestWaitIsCounted(t *testing.T) {
+	h := history(12, 0, 10*day)
+	late := 2 * day
+	want := optimal(h.rate(priorTime), days(late)/shortestInterval) - days(late)
+	if got := days(interval(wide(), h, late, 0)); math.Abs(got-want*7/8) > 1e-6 {
+		t.Errorf("%.3f days, want %.3f", got, want*7/8)
+	}
+}
