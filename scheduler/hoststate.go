@@ -55,8 +55,9 @@ func (f *Frontier) Delay(key weburl.HostKey, d time.Duration) bool {
 	return f.now() >= h.gate
 }
 
-// learn takes over the stored state of a host. A stored time is no later than a
-// host may have asked for, whatever became of the clock.
+// learn takes over the stored state of a host. A time that the last run stored is
+// no later than a host may have asked for then, whatever became of the clock;
+// what this run stored, it obeys without that.
 func (f *Frontier) learn(h *host, s HostState) {
 	l := h.live
 	if l.loaded {
@@ -65,8 +66,9 @@ func (f *Frontier) learn(h *host, s HostState) {
 	l.loaded = true
 	l.backoff, l.errors, l.delay = s.Backoff, s.Errors, s.Delay
 	l.bad = badRun{s.Bad, s.BadPlace}
-	if rest := min(time.Until(s.NextAt), max(afterLongest, f.set.longestPause())); rest > 0 {
-		l.storedGate = f.now() + int64(rest)
+	latest := f.loadedAt + int64(max(afterLongest, f.set.longestPause()))
+	if at := min(f.instant(s.NextAt), latest); at > f.now() {
+		l.storedGate = at
 		f.closeUntil(h, l.storedGate, ByRetryAfter)
 		h.unsaved = h.gate != l.storedGate
 	}
