@@ -54,7 +54,7 @@ func (s *Session) scrub(err error, u *url.URL) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
-	words := err.Error()
+	words := strings.ReplaceAll(err.Error(), u.String(), place(u))
 	if u.RawQuery != "" {
 		words = strings.ReplaceAll(words, u.RawQuery, redacted)
 	}

@@ -128,6 +128,35 @@ func TestFormKinds(t *testing.T) {
 	}
 }
 
+// A cookie of the old log-in, with which the server shows no form, does not stand
+// in the way of the next.
+func TestFormForgetsOldCookies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		valid := 0
+		site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c, err := r.Cookie("in")
+			switch {
+			case r.URL.Path == "/login" && err == nil:
+				http.Redirect(w, r, "/home", http.StatusFound)
+			case r.URL.Path == "/login":
+				_, _ = io.WriteString(w, plainForm)
+			case r.URL.Path == "/do":
+				valid++
+				http.SetCookie(w, &http.Cookie{Name: "in", Value: fmt.Sprint(valid), Path: "/"})
+			case err != nil || c.Value != fmt.Sprint(valid):
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		})
+		c := newCrawl(newSession(t, auth.Settings{Do: inMemory(site)}, auth.Form{URL: origin + "/login", Fields: formFields()}))
+		c.run(t.Context(), 10, pages(t, origin, "/a")...)
+		valid++ // the server forgets
+		c.run(t.Context(), 10, pages(t, origin, "/b")...)
+		if len(c.result) != 2 || len(c.waits) > 0 {
+			t.Errorf("%v, words %q", c.result, c.waits)
+		}
+	})
+}
+
 // Fields are sent in the page's own encoding, as browsers do.
 func TestFormInAnOldEncoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

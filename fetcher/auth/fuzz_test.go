@@ -71,11 +71,40 @@ func FuzzChallenges(f *testing.F) {
 	})
 }
 
+func TestPairs(t *testing.T) {
+	for form, want := range map[string]string{
+		`<input name=a value=1><input value=2><input name=b disabled value=3>`:                                                   "a=1",
+		`<input type=checkbox name=a><input type=checkbox name=b checked><input type=radio name=c checked value=x>`:              "b=on&c=x",
+		`<select name=a><option>one <option> two  words<option selected>three</select>`:                                          "a=three",
+		`<select name=a><option value=1></select><option value=2 selected>`:                                                      "a=1",
+		`<select name=a></select><input name=b>`:                                                                                 "b=",
+		`<select name=a><option value="">none<input name=b>`:                                                                     "a=&b=",
+		"<textarea name=a>\n x &amp; y</textarea>":                                                                               "a=+x+%26+y",
+		`<button name=a value=1></button><button name=b value=2></button><button type=button name=c></button>`:                   "a=1",
+		`<button value=1></button><button name=b value=2></button>`:                                                              "",
+		`<input type=submit name=go><input type=submit name=own>`:                                                                "own=mine",
+		`<input type=reset name=a><input type=button name=b><input type=image name=c><input type=file name=d>`:                   "",
+		`<input name=own value=old><input name=own value=old>`:                                                                   "own=mine",
+		`<script><input name=a></script><!-- <input name=b> --><title><input name=c></title><noscript><input name=d></noscript>`: "d=",
+		`<form><input name=a></form><input name=b>`:                                                                              "a=",
+	} {
+		p := readPage([]byte("<form>"+form+"</form>"), "text/html; charset=utf-8")
+		k := Form{}
+		if strings.Contains(want, "own=") {
+			k.Fields = []Field{{"own", NewSecret("mine")}}
+		}
+		if got := urlEncode(k.pairs(p.forms[0])); got != want {
+			t.Errorf("%s: %q, want %q", form, got, want)
+		}
+	}
+}
+
 func FuzzForms(f *testing.F) {
 	f.Add([]byte(`<form action=/a method=post><input name=user><input name=pw type=password><select name=s><option>a<option selected value=b></select><textarea name=t>x</textarea><button name=b></form>`), "text/html", "")
 	f.Add([]byte("<table><form><tr><td><input type=password></table><input form=x><form id=x><base href='http://[::1'>"), "text/html; charset=utf-16", "x")
 	f.Add([]byte("\xff\xfe<\x00f\x00o\x00r\x00m\x00>\x00"), "", "")
 	f.Add([]byte("<form enctype=multipart/form-data method=POST action='//h:99999/\x01'><textarea><option><select><option></form>"), "text/html;charset=shift_jis", "")
+	f.Add([]byte("<form action='https://u:p@example.com/x#y'><input type=password></form>"), "text/html", "")
 	from := &url.URL{Scheme: "https", Host: "example.com", Path: "/login"}
 	f.Fuzz(func(t *testing.T, body []byte, contentType, id string) {
 		k := Form{ID: id, Fields: []Field{{"user", NewSecret("u")}, {"pw", NewSecret("p")}}}
@@ -104,7 +133,7 @@ func FuzzForms(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r.url.Scheme != "http" && r.url.Scheme != "https" || r.url.Host == "" || r.url.User != nil {
+		if r.url.Scheme != "http" && r.url.Scheme != "https" || r.url.Host == "" || r.url.User != nil || r.url.Fragment != "" {
 			t.Errorf("sends to %q", r.url)
 		}
 		if req, err := r.build(); err == nil && req.URL.Host != r.url.Host {

@@ -123,6 +123,15 @@ func TestJarBounds(t *testing.T) {
 		t.Errorf("no room after one went: %q", got)
 	}
 
+	same := auth.NewJar()
+	for range 50 {
+		set(t, same, origin+"/", "c="+strings.Repeat("x", 3000))
+	}
+	set(t, same, origin+"/", "after=1")
+	if got := sent(t, same, origin+"/"); !strings.Contains(got, "after=1") {
+		t.Error("a cookie that is set again and again fills the site")
+	}
+
 	big := auth.NewJar()
 	for i := range 50 {
 		set(t, big, origin+"/", fmt.Sprintf("c%d=%s", i, strings.Repeat("x", 3000)))

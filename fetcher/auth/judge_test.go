@@ -105,6 +105,10 @@ func TestDecisions(t *testing.T) {
 		{"form", "ok 403 ok", "403", "proceed", "good"},
 		{"form", "ok 403", "403", "return", "logged out"},
 
+		// Others were good after the URL was denied, but the session is in doubt again.
+		{direct, "ok 401/u ok 401/v", "401/u", "wait", "unproven"},
+		{renews, "ok 401/u ok/a ok/b 401/v", "401/u", "wait", "unproven"},
+
 		{"form", "", "in", "temporary", "unproven"},
 		{"form", "", "form", "temporary", "unproven"},
 		{"form", "", "text", "temporary", "unproven"},
@@ -244,6 +248,29 @@ func TestAnswersOfAnOlderLogIn(t *testing.T) {
 		}
 		if a := late.Judge(response, err); a.Action != auth.Return {
 			t.Errorf("late answer: %s, want return", a.Action)
+		}
+	})
+}
+
+// A good answer to a request made before a denial does not show that the session
+// was good after it.
+func TestGoodAnswersThatCameLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, auth.Settings{Do: inMemory(scripted{})}, kinds["form"])
+		judged(t, s, "ok")
+		u := parse(t, origin+"/ok/slow")
+		slow := s.Step(u)
+		response, err := fetch(t.Context(), u, slow.Do)
+		if a := judged(t, s, "403/u"); a.Action != auth.Wait {
+			t.Fatalf("first 403: %s", a.Action)
+		}
+		slow.Judge(response, err)
+		if a := judged(t, s, "403/u"); a.Action == auth.Proceed {
+			t.Error("a 403 became permanent by an answer that is older")
+		}
+		judged(t, s, "ok")
+		if a := judged(t, s, "403/u"); a.Action != auth.Proceed {
+			t.Errorf("after a good page: %s", a.Action)
 		}
 	})
 }

@@ -59,14 +59,14 @@ func (n *ntlmServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		kind = binary.LittleEndian.Uint32(message[8:])
 	}
 	n.requests = append(n.requests, fmt.Sprint(r.URL.Path, " ", kind))
-	switch {
-	case kind == 1:
+	switch kind {
+	case 1:
 		n.in[r.RemoteAddr] = false
 		server := []byte{1, 2, 3, 4, 5, 6, 7, byte(len(n.requests))}
 		n.challenge[r.RemoteAddr] = server
 		n.refuse(w, " "+base64.StdEncoding.EncodeToString(challengeMessage(server)))
 		return
-	case kind == 3:
+	case 3:
 		n.in[r.RemoteAddr] = n.good(message, n.challenge[r.RemoteAddr])
 		delete(n.challenge, r.RemoteAddr)
 	}

@@ -117,6 +117,9 @@ func (r *reader) start() {
 	case "base", "form", "option":
 	case "input", "button", "textarea", "select":
 		r.endSelect()
+	case "noscript": // what is in it is for us
+		r.tokens.NextIsNotRawText()
+		return
 	default:
 		return
 	}
