@@ -67,10 +67,10 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// ballast fills a disk until left bytes of it are free.
-func ballast(t *testing.T, disk string, left int64) (remove func()) {
+// ballast fills a disk with a file until left bytes of it are free.
+func ballast(t *testing.T, disk, name string, left int64) (remove func()) {
 	t.Helper()
-	f, err := os.Create(filepath.Join(disk, "ballast"))
+	f, err := os.Create(filepath.Join(disk, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestDiskFills(t *testing.T) {
 		e := attacked(t, a, l, func(lines int) bool {
 			switch {
 			case lines >= begin && remove == nil:
-				remove = ballast(t, disk, int64(r.IntN(minFree)))
+				remove = ballast(t, disk, "ballast", int64(r.IntN(minFree)))
 			case remove != nil && l.full > full && l.going == going && freeBytes(t, disk) < minFree:
 				remove()
 			}
@@ -154,7 +154,7 @@ func TestDiskFillsSuddenly(t *testing.T) {
 		begin, full := r.IntN(800), l.full
 		e := attacked(t, a, l, func(lines int) bool {
 			if lines == begin {
-				remove = ballast(t, disk, 0)
+				remove = ballast(t, disk, "ballast", 0)
 			}
 			return l.full > full
 		})
