@@ -151,7 +151,11 @@ func printStatus(w io.Writer, s *admin.Status) {
 	for source := scheduler.User; source < scheduler.Sources; source++ {
 		waiting += fmt.Sprintf("%s %d  ", source, s.Pending[source.String()])
 	}
-	row(w, "waiting", "%s(later: %d)", waiting, s.Timed)
+	first := ""
+	if s.NextDue != nil && s.Timed > 0 {
+		first = ", the first at " + s.NextDue.Local().Round(time.Second).Format(time.DateTime)
+	}
+	row(w, "waiting", "%s(later: %d%s)", waiting, s.Timed, first)
 	row(w, "outbox", "%d waiting, %d held, %d dead", s.Outbox.Waiting, s.Outbox.Held, s.Outbox.Dead)
 	if s.Idle == notRunning {
 		printStopped(w, s)
@@ -243,7 +247,10 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 	if s.Commits > 0 {
 		row(w, "commits", "the last took %.0f ms, the longest of the last minute %.0f ms, %d changes wait", 1000*s.LastCommitS, 1000*s.LongestCommitS, s.WritesWaiting)
 	}
-	if s.Fingerprints > 0 {
+	switch {
+	case s.FingerprintLoading:
+		row(w, "memory", "the known URLs are being read; until then each link costs a read")
+	case s.Fingerprints > 0:
 		row(w, "memory", "%d URLs known in %s", s.Fingerprints, size(s.FingerprintBytes))
 	}
 }

@@ -1,0 +1,54 @@
+package admin
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// ParseFilter reads a filter of stored URLs: status (HTTP code), class, fifo,
+// host (a host name, or scheme://host:port).
+func ParseFilter(q map[string][]string) (crawl.Filter, error) {
+	var f crawl.Filter
+	get := func(name string) string {
+		if v := q[name]; len(v) > 0 {
+			return v[0]
+		}
+		return ""
+	}
+	if v := get("status"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 0 || n > 999 {
+			return f, fmt.Errorf("status %q is no HTTP code: write for example 404, 760", v)
+		}
+		f.Status = &n
+	}
+	if v := get("class"); v != "" {
+		c, ok := parseClass(v)
+		if !ok {
+			return f, fmt.Errorf("class %q is none of ok, redirect, ignored, temporary, permanent, pending", v)
+		}
+		f.Class = &c
+	}
+	if v := get("fifo"); v != "" {
+		s, err := scheduler.ParseSource(v)
+		if err != nil {
+			return f, err
+		}
+		f.Fifo = &s
+	}
+	f.Host = get("host")
+	return f, nil
+}
+
+// parseClass reads the operator's word for a class.
+func parseClass(word string) (scheduler.Class, bool) {
+	for c := scheduler.Pending; c <= scheduler.Permanent; c++ {
+		if c.String() == word {
+			return c, true
+		}
+	}
+	return 0, false
+}
