@@ -154,11 +154,11 @@ func oldGone(f *fixture) {
 }
 
 func oldReopened(f *fixture) {
-	l, w := f.put("http://a.test/1", scheduler.Index)
+	l, _ := f.put("http://a.test/1", scheduler.Index)
 	for i := range 20 { // so that a mark of this process is high
 		f.put(fmt.Sprint("http://b.test/", i), scheduler.Index)
 	}
-	w = f.waiting(l)
+	w := f.waiting(l)
 	f.reopen()
 	f.complete(completion(f.waiting(l)))
 	f.refused(withOld(w))
