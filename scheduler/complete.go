@@ -32,6 +32,7 @@ func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 	}
 	set := f.set
 	if r.Excluded == nil {
+		l.queue.host.live.greeted = true
 		f.judge(l.queue.host, &r)
 		f.judgeWhole(l, &r, set)
 		f.requested(l)
@@ -86,7 +87,6 @@ func (f *Frontier) GiveBack(l *Lease, requested bool, until time.Time) {
 	if !until.IsZero() {
 		f.closeUntil(l.queue.host, f.instant(until), ByCaller)
 	}
-	l.queue.host.live.greeted = true
 	f.returned(l)
 }
 
@@ -123,7 +123,7 @@ func (f *Frontier) requested(l *Lease) {
 // commit may take longer than the pause.
 func (f *Frontier) endRequest(l *Lease) {
 	h := l.queue.host
-	l.ended, h.live.greeted = true, true
+	l.ended = true
 	h.live.requests--
 	f.place(h, false)
 }

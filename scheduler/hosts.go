@@ -48,7 +48,7 @@ type live struct {
 	// loaded says that the stored state was read. It is read when the host is
 	// picked, so that a start with a million hosts reads none.
 	loaded bool
-	// greeted says that a lease of it has ended: before, its robots.txt and what
+	// greeted says that a page of it was fetched: before, its robots.txt and what
 	// pause that asks for may not be known.
 	greeted bool
 
