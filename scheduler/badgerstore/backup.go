@@ -54,7 +54,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 				return nil // the file is not in the backup
 			}
 			var written error
-			err := item.Value(func(v []byte) error {
+			err := valueOf(item, func(v []byte) error {
 				written = b.add(item.Key(), v)
 				return written
 			})

@@ -16,23 +16,26 @@ import (
 const collectAfter = 2 * MaxBody
 
 // room says ErrFull if the disk has less free space than it must have.
-func (s *Store) room() error {
-	if s.minFree < 0 {
+func (s *Store) room() error { return room(s.dir, s.minFree) }
+
+// room is for the directory of a store, and the free space that it must have.
+func room(dir string, minFree int64) error {
+	if minFree < 0 {
 		return nil
 	}
 	var st unix.Statfs_t
-	if err := unix.Statfs(s.dir, &st); err != nil {
-		return fmt.Errorf("store %s: free space: %w", s.dir, err)
+	if err := unix.Statfs(dir, &st); err != nil {
+		return fmt.Errorf("store %s: free space: %w", dir, err)
 	}
 	free := int64(math.MaxInt64)
 	if block := uint64(st.Bsize); st.Bavail < math.MaxInt64/block {
 		free = int64(st.Bavail * block)
 	}
-	if free >= s.minFree {
+	if free >= minFree {
 		return nil
 	}
 	return fmt.Errorf("store %s: %w: %d MiB are free, %d are needed: free some space, nothing is lost",
-		s.dir, scheduler.ErrFull, free>>20, s.minFree>>20)
+		dir, scheduler.ErrFull, free>>20, minFree>>20)
 }
 
 // collectGarbage has a value log file removed that is all garbage. Never one that is

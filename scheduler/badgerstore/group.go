@@ -305,6 +305,9 @@ func (s *Store) writeBatch(b *batch) error {
 		s.reach(atBeforeCommit)
 		err = s.commit(txn)
 	}
+	if err == nil && s.sync {
+		err = s.directory.sync()
+	}
 	if err == nil {
 		s.reach(atCommitted)
 		return nil
@@ -324,7 +327,7 @@ func (b *batch) answer(err error) {
 func (b *batch) reset() {
 	clear(b.acks)
 	b.acks = b.acks[:0]
-	b.edits.clear()
+	b.clear()
 	b.orders, b.err = false, nil
 }
 

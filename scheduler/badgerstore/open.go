@@ -51,7 +51,7 @@ func Open(dir string, o Options) (*Store, error) {
 		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
-		sync: o.Durability == Sync, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
+		sync: o.Durability == Sync, directory: directory{path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
 	}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -89,9 +89,9 @@ func prepare(dir string, o Options) error {
 
 // openBadger opens Badger, after a repair of what a killed process left.
 func openBadger(dir string, o Options) (*badger.DB, error) {
-	killed, err := removeEmptyLogs(dir)
+	killed, err := tidy(dir, o)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	if killed && o.ReadOnly {
 		// Only a writer can cut off half a record.
@@ -99,32 +99,57 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 		writable.ReadOnly = false
 		db, err := tryBadger(badgerOptions(dir, writable))
 		if err == nil {
-			err = db.Close()
+			err = errors.Join(db.Close(), markClosed(dir))
 		}
 		if err != nil {
 			return nil, openError(dir, err)
 		}
 	}
-	db, err := tryBadger(badgerOptions(dir, o))
+	var left leftOut
+	options := badgerOptions(dir, o)
+	options.Logger = badgerLog{o.Logger, left.note}
+	db, err := tryBadger(options)
 	if err != nil {
 		return nil, openError(dir, err)
+	}
+	if err := left.err(dir); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// removeEmptyLogs removes log files of no bytes. A process that is killed between
-// making or emptying such a file and the next step leaves one, and Badger refuses
-// to open it. killed says that memtables are left: Badger writes them to tables when
-// it is closed. If a process has the store open, nothing is done.
-func removeEmptyLogs(dir string) (killed bool, err error) {
+// tidy checks the files of a store and removes what a killed process left of them,
+// unless another process has the store open. killed says that memtables are left:
+// Badger writes them to tables when it is closed.
+func tidy(dir string, o Options) (killed bool, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("store: %w", err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	if unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return false, nil // Badger uses the same lock and will report it
 	}
+	if err := checkFiles(dir); err != nil {
+		return false, err
+	}
+	killed, err = removeEmptyLogs(d)
+	if err == nil && (killed || !o.ReadOnly) {
+		if err := room(dir, o.MinFree); err != nil {
+			return killed, err
+		}
+		err = unmarkClosed(dir)
+	}
+	if err != nil {
+		return killed, fmt.Errorf("store: %w", err)
+	}
+	return killed, nil
+}
+
+// removeEmptyLogs removes log files of no bytes. A process that is killed between
+// making or emptying such a file and the next step leaves one, and Badger refuses
+// to open it. killed says that there are memtables.
+func removeEmptyLogs(d *os.File) (killed bool, err error) {
 	files, err := d.ReadDir(-1)
 	if err != nil {
 		return false, err
@@ -138,7 +163,7 @@ func removeEmptyLogs(dir string) (killed bool, err error) {
 		if info, err := f.Info(); err != nil || info.Size() > 0 {
 			continue
 		}
-		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+		if err := os.Remove(filepath.Join(d.Name(), f.Name())); err != nil {
 			return killed, err
 		}
 	}
@@ -264,11 +289,14 @@ func read(txn *badger.Txn, key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return item.ValueCopy([]byte{})
+	return copyValue(item)
 }
 
-// badgerLog hands Badger's words to slog.
-type badgerLog struct{ *slog.Logger }
+// badgerLog hands Badger's words to slog, and its errors to note first.
+type badgerLog struct {
+	*slog.Logger
+	note func(words string)
+}
 
 func (l badgerLog) write(level slog.Level, format string, args []any) {
 	if ctx := context.Background(); l.Enabled(ctx, level) {
@@ -277,7 +305,12 @@ func (l badgerLog) write(level slog.Level, format string, args []any) {
 }
 
 // Errorf implements badger.Logger.
-func (l badgerLog) Errorf(format string, args ...any) { l.write(slog.LevelError, format, args) }
+func (l badgerLog) Errorf(format string, args ...any) {
+	if l.note != nil {
+		l.note(fmt.Sprintf(format, args...))
+	}
+	l.write(slog.LevelError, format, args)
+}
 
 // Warningf implements badger.Logger.
 func (l badgerLog) Warningf(format string, args ...any) { l.write(slog.LevelWarn, format, args) }

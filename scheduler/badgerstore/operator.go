@@ -185,7 +185,7 @@ func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
 func (s *Store) deadLetter(item *badger.Item) (d push.Dead, k weburl.Key, err error) {
 	target, k, err := splitDeadKey(item.Key())
 	if err == nil {
-		err = item.Value(func(v []byte) error {
+		err = valueOf(item, func(v []byte) error {
 			d, err = decodeDead(target, v)
 			return err
 		})

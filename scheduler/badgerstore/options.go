@@ -17,7 +17,7 @@ func badgerOptions(dir string, o Options) badger.Options {
 	b := badger.DefaultOptions(dir)
 	b.SyncWrites = o.Durability == Sync
 	b.ReadOnly = o.ReadOnly
-	b.Logger = badgerLog{o.Logger}
+	b.Logger = badgerLog{Logger: o.Logger}
 	b.MetricsEnabled = false  // they are global, and counted for each key
 	b.DetectConflicts = false // there is one writer
 	b.NumVersionsToKeep = 1

@@ -91,7 +91,7 @@ func (s *Store) entry(item *badger.Item) (e push.Entry, k weburl.Key, err error)
 		return e, k, s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
 	}
 	seq, k := splitOrderKey(item.Key())
-	err = item.Value(func(v []byte) error {
+	err = valueOf(item, func(v []byte) error {
 		e, err = decodeOrder(seq, v)
 		return err
 	})
@@ -141,7 +141,7 @@ func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, a
 func (g *group) cursors() (map[string]uint64, error) {
 	cursors := map[string]uint64{}
 	err := g.s.walk(context.Background(), g.stored(), []byte{kindCursor}, []byte{kindCursor}, false, func(item *badger.Item) error {
-		v, err := item.ValueCopy(nil)
+		v, err := copyValue(item)
 		if err == nil {
 			cursors[string(item.Key()[1:])], err = decodeSeq(v)
 		}

@@ -125,7 +125,7 @@ func (s *Store) Places(ctx context.Context, fn func(scheduler.Place, uint64) err
 func (s *Store) placeOf(item *badger.Item) (p scheduler.Place, q queueState, err error) {
 	if err = errLength; len(item.Key()) == placeKeyLen {
 		p = splitPlaceKey(item.Key())
-		err = item.Value(func(v []byte) error {
+		err = valueOf(item, func(v []byte) error {
 			q, err = decodeQueueState(v)
 			return err
 		})

@@ -49,7 +49,7 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 
 // waiting reads the URL that a queue's entry names.
 func (s *Store) waiting(txn *badger.Txn, item *badger.Item) (scheduler.WaitingURL, error) {
-	v, err := item.ValueCopy(nil)
+	v, err := copyValue(item)
 	if err == nil && (len(v) != keyLen || len(item.Key()) != queueKeyLen) {
 		err = errLength
 	}
@@ -72,7 +72,7 @@ func (s *Store) lookup(txn *badger.Txn, k weburl.Key) (rec scheduler.Record, err
 		return rec, scheduler.ErrNotFound
 	}
 	if err == nil {
-		err = item.Value(func(v []byte) error {
+		err = valueOf(item, func(v []byte) error {
 			rec, err = decodeRecord(v)
 			return err
 		})
@@ -128,7 +128,7 @@ func (s *Store) recordOf(item *badger.Item) (rec scheduler.Record, err error) {
 	if len(item.Key()) != urlKeyLen {
 		return rec, s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
 	}
-	err = item.Value(func(v []byte) error {
+	err = valueOf(item, func(v []byte) error {
 		rec, err = decodeRecord(v)
 		return err
 	})

@@ -104,7 +104,8 @@ type Store struct {
 	at       func(point string)
 	commit   func(*badger.Txn) error // Txn.Commit, but in tests
 
-	sync bool // commits are synced
+	sync      bool      // commits are synced
+	directory directory // owned by the writer
 
 	committed atomic.Pointer[counters]
 	commits   atomic.Uint64 // number of the last durable batch
@@ -246,6 +247,12 @@ func (s *Store) Close() error {
 		err = s.markClean(true)
 	}
 	if err := errors.Join(err, s.db.Close()); err != nil {
+		return s.words(err)
+	}
+	if s.readOnly || s.failed != nil {
+		return nil
+	}
+	if err := markClosed(s.dir); err != nil {
 		return s.words(err)
 	}
 	return nil

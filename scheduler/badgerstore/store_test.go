@@ -129,7 +129,7 @@ func TestOpenFormat(t *testing.T) {
 		if err := db.Update(func(txn *badger.Txn) error { return txn.Set(key, value) }); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Close(); err != nil {
+		if err := errors.Join(db.Close(), markClosed(dir)); err != nil {
 			t.Fatal(err)
 		}
 	}

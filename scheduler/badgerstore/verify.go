@@ -116,7 +116,7 @@ func (v *verification) origin(item *badger.Item) error {
 	if len(item.Key()) != 1+hostLen {
 		return errLength
 	}
-	origin, err := item.ValueCopy(nil)
+	origin, err := copyValue(item)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (v *verification) host(item *badger.Item) error {
 	if len(item.Key()) != 1+hostLen {
 		return errLength
 	}
-	return item.Value(func(b []byte) error {
+	return valueOf(item, func(b []byte) error {
 		_, err := decodeHost(b)
 		return err
 	})
@@ -201,7 +201,7 @@ func (v *verification) known(k weburl.Key, what string) (scheduler.Record, bool)
 
 func (v *verification) queued(item *badger.Item) error {
 	v.report.Queued++
-	b, err := item.ValueCopy(nil)
+	b, err := copyValue(item)
 	if err != nil {
 		return err
 	}

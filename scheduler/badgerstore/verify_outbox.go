@@ -10,7 +10,7 @@ import (
 )
 
 func (v *verification) cursor(item *badger.Item) error {
-	b, err := item.ValueCopy(nil)
+	b, err := copyValue(item)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (v *verification) byURL(item *badger.Item) error {
 		return errLength
 	}
 	k := weburl.Key(item.Key()[1:])
-	b, err := item.ValueCopy(nil)
+	b, err := copyValue(item)
 	if err != nil {
 		return err
 	}
