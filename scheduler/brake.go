@@ -103,7 +103,9 @@ func (b *brake) count() (sent, held int) {
 	return sent, held
 }
 
-// note is the window as stored with the deletion that was counted last.
+// note is the window as stored with a deletion. Of deletions that are stored at
+// once the last to be stored wins: after a crash the window may lack as many as
+// there are workers.
 func (b *brake) note() Note {
 	v := binary.AppendVarint(nil, b.last.UnixNano())
 	v = binary.AppendVarint(v, b.since.UnixNano())

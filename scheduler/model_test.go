@@ -38,7 +38,7 @@ func (a *auditor) Complete(ctx context.Context, c scheduler.Completion) ([]sched
 		a.deleted[c.Key]++
 		a.mu.Unlock()
 	}
-	first, err := a.Store.Queue(context.WithoutCancel(ctx), c.Taken, 0, 1)
+	first, err := a.Queue(context.WithoutCancel(ctx), c.Taken, 0, 1)
 	switch {
 	case err != nil || len(first) == 0:
 	case first[0].Seq < c.Floor:
