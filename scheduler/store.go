@@ -165,9 +165,9 @@ type Store interface {
 	// one. If the URL is changed before the revision is applied, the revision is
 	// dropped and fn called again with what is stored now; calls never overlap. fn
 	// must be quick, must not call the store, and may not change what the record's
-	// slices hold. What it gives may be dropped if the store then fails. A call with many keys may be stored in several steps,
-	// each URL in one. It returns the places that got work and how many URLs were
-	// changed.
+	// slices hold. What it gives may be dropped if the store then fails. A call with
+	// many keys may be stored in several steps, each URL in one. It returns the places
+	// that got work and how many URLs were changed.
 	Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Revision) ([]Place, int, error)
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.

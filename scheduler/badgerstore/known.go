@@ -33,6 +33,7 @@ import (
 type known struct {
 	set     atomic.Pointer[fingerprints.Set] // nil until it is loaded
 	mark    uint64                           // removals up to this number are applied
+	dropped uint64                           // notes up to this number are gone
 	changes int                              // since the last file
 	saving  bool
 }

@@ -221,18 +221,19 @@ func (g *group) dropRemovals(mark uint64) error {
 	defer txn.Discard()
 	it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{kindRemoval}}) // walk would end with Close
 	defer it.Close()
-	for it.Rewind(); it.Valid(); it.Next() {
+	for it.Seek(removalSeek(g.s.known.dropped + 1)); it.Valid(); it.Next() {
 		if len(it.Item().Key()) != removalKeyLen {
 			return g.s.damaged(fmt.Sprintf("key %x", it.Item().Key()), errLength)
 		}
 		if n, _ := splitRemovalKey(it.Item().Key()); n > mark {
-			return nil
+			break
 		}
 		g.remove(it.Item().Key())
 		if err := g.seal(); err != nil {
 			return err
 		}
 	}
+	g.s.known.dropped = mark // if that fails, they stay, and are dropped by the next process
 	return nil
 }
 

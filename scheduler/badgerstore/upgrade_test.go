@@ -3,6 +3,8 @@ package badgerstore
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +51,10 @@ func makeFormat1(t *testing.T) (dir string, places map[scheduler.Place]uint64) {
 	}
 	places = placesOf(t, s)
 	closeStore(t, s)
+	// What the program of format 1 left had no mark of how it was closed.
+	if err := os.RemoveAll(filepath.Join(dir, "CLOSED")); err != nil {
+		t.Fatal(err)
+	}
 	db, err := badger.Open(badgerOptions(dir, Options{Logger: discard(), MemtableBytes: MinMemtableBytes}))
 	if err != nil {
 		t.Fatal(err)
