@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -44,21 +43,22 @@ func (c *Crawl) idle(f scheduler.Snapshot, a activitySnapshot) (code, words stri
 
 // frontierIdle is the code of the frontier's own reason.
 func frontierIdle(f scheduler.Snapshot) string {
-	switch {
-	case f.Idle == "":
+	switch f.IdleCode {
+	case scheduler.NotIdle:
 		return ""
-	case strings.HasPrefix(f.Idle, "starting"):
+	case scheduler.IdleStarting:
 		return IdleStarting
-	case strings.HasPrefix(f.Idle, "stopped"):
+	case scheduler.IdleStopped:
 		return IdleStopping
-	case strings.HasPrefix(f.Idle, "paused"):
+	case scheduler.IdlePaused:
 		return IdlePaused
-	case strings.Contains(f.Idle, "switched off"):
+	case scheduler.IdleOff:
 		return IdleSourcesOff
-	case f.Hosts == 0:
-		return IdleNoURL
-	case f.HostsClosed > 0:
+	case scheduler.IdleClosed:
 		return IdleHostsClosed
+	case scheduler.IdleVisited:
+		return IdleHostsBusy
+	default: // nothing waits, though URLs may be in flight
+		return IdleNoURL
 	}
-	return IdleHostsBusy
 }

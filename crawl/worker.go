@@ -244,11 +244,15 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 		return nil, asked, true, err
 	case robots.Unreachable:
 		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, verdict.Until, "robots.txt cannot be had")
-	case robots.Disallowed:
-		return &scheduler.Exclusion{Words: "robots.txt forbids it"}, askedNothing, false, nil
 	}
-	if verdict.CrawlDelay > 0 {
-		v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
+	// Told also where there is none: an earlier robots.txt may have had one.
+	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
+	switch {
+	case verdict.State == robots.Disallowed:
+		return &scheduler.Exclusion{Words: "robots.txt forbids it"}, askedNothing, false, nil
+	case !open: // robots.txt was fetched just before
+		v.frontier.GiveBack(v.lease, false, time.Time{})
+		return nil, askedNothing, true, nil
 	}
 	return nil, askedNothing, false, nil
 }
