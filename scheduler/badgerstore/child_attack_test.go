@@ -114,7 +114,7 @@ func TestWorkload(t *testing.T) {
 	if beAttacker(t) {
 		return
 	}
-	a := attack{Dir: t.TempDir(), Seed: attackSeed(t), Acts: 3000, Durability: OS, MinFree: -1, Bodies: 2000}
+	a := attack{Dir: t.TempDir(), Seed: attackSeed(t), Acts: 1200, Durability: OS, MinFree: -1, Bodies: 2000}
 	l := newLedger(a.Bodies)
 	for range 2 {
 		a.First = l.last

@@ -21,7 +21,7 @@ func TestClockJumps(t *testing.T) {
 	ctx := t.Context()
 	const urls = 60
 	instants := []time.Time{
-		time.Unix(0, 0), time.Unix(0, 1), time.Unix(-1, 999999999), time.Unix(1, 0), time.Unix(0, math.MaxInt64), time.Unix(0, math.MaxInt64).Add(-1),
+		time.Unix(0, 0), time.Unix(0, 1), time.Unix(-1, 999999999), time.Unix(1, 0), time.Unix(0, math.MaxInt64),
 		time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2038, 1, 19, 3, 14, 8, 0, time.UTC), time.Date(2262, 4, 11, 0, 0, 0, 0, time.UTC),
 	}
 	when := func() time.Time {

@@ -46,7 +46,7 @@ func linesUntilEnd(r *rand.Rand, round int) int {
 	if round%4 == 3 {
 		return r.IntN(20)
 	}
-	return r.IntN(3000)
+	return r.IntN(2000)
 }
 
 // TestPowerCut cuts the power of a disk again and again while a store with
@@ -57,7 +57,7 @@ func TestPowerCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	l := newLedger(2000)
 	store := t.TempDir()
-	for round := range attackRounds(t, 4) {
+	for round := range attackRounds(t, 3) {
 		a := attack{Seed: r.Uint64(), First: l.last, Durability: Sync, MinFree: -1, Bodies: l.bodies}
 		store = cut(t, store, powercut.Journal, a, l, linesUntilEnd(r, round))
 		checked := store
@@ -89,9 +89,9 @@ func TestPowerCutUnpromised(t *testing.T) {
 		t.Run(fmt.Sprint(c.order, " ", c.durability), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			refused, found, lost := 0, 0, 0
-			for round := range attackRounds(t, 2) {
+			for round := range attackRounds(t, 1) {
 				a := attack{Seed: r.Uint64(), Durability: c.durability, MinFree: -1, Bodies: 2000}
-				image := cut(t, t.TempDir(), c.order, a, newLedger(a.Bodies), 500+r.IntN(2500))
+				image := cut(t, t.TempDir(), c.order, a, newLedger(a.Bodies), 500+r.IntN(1500))
 				s, err := Open(image, attackOptions())
 				if err != nil {
 					if !errors.Is(err, scheduler.ErrDamaged) || !strings.Contains(err.Error(), adviceDamaged) {
