@@ -46,10 +46,15 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
 	b := newBackupWriter(w)
 	err := s.view(ctx, func(txn *badger.Txn) error {
-		if v, err := read(txn, countersKey()); err != nil || v == nil {
+		v, err := read(txn, countersKey())
+		if err != nil || v == nil {
 			return s.damaged("counters", errors.Join(err, errors.New("there is nothing to back up")))
 		}
-		return s.walk(ctx, txn, nil, nil, true, func(item *badger.Item) error {
+		kept, err := decodeCounters(v)
+		if err != nil {
+			return s.damaged("counters", err)
+		}
+		if err := s.walk(ctx, txn, nil, nil, true, func(item *badger.Item) error {
 			if string(item.Key()) == string(savedKey()) {
 				return nil // the file is not in the backup
 			}
@@ -66,7 +71,15 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			}
 			report.count(item.Key())
 			return nil
-		})
+		}); err != nil {
+			return err
+		}
+		// Badger ends a walk at a block that it cannot read, without a word.
+		if report.URLs != kept.known || report.Orders != kept.waiting+kept.held {
+			return s.damaged("backup", fmt.Errorf("%d of %d URLs and %d of %d orders could be read",
+				report.URLs, kept.known, report.Orders, kept.waiting+kept.held))
+		}
+		return nil
 	})
 	if err != nil {
 		return report, err

@@ -390,3 +390,51 @@ func FuzzBackup(f *testing.F) {
 		}
 	})
 }
+
+// TestBackupOfDamage damages each block in turn: what is backed up then is whole, or
+// it is an error. Badger itself ends its walks at such a block without a word.
+func TestBackupOfDamage(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, quick)
+	const urls = 3000
+	var links []scheduler.Link
+	for i := range urls {
+		links = append(links, linkTo(t, fmt.Sprintf("http://h.test/%d", i)))
+	}
+	addLinks(t, s, links...)
+	closeStore(t, s)
+	refused := 0
+	for _, table := range tables(t, dir) {
+		whole, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 2000; at < len(whole); at += max(4<<10, len(whole)/20) {
+			damaged := bytes.Clone(whole)
+			damaged[at] ^= 1
+			if err := os.WriteFile(table, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o := quick
+			o.ReadOnly = true
+			s, err := Open(dir, o)
+			if err != nil {
+				refused++ // the index, or what is read first
+				continue
+			}
+			report, err := s.Backup(t.Context(), io.Discard)
+			if err != nil {
+				refused++
+			} else if report.URLs != urls {
+				t.Errorf("byte %d of %s damaged: %d of %d URLs are backed up, and no word", at, filepath.Base(table), report.URLs, urls)
+			}
+			closeStore(t, s)
+		}
+		if err := os.WriteFile(table, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused == 0 {
+		t.Error("no damage was noticed")
+	}
+}
