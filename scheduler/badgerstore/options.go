@@ -24,13 +24,17 @@ func badgerOptions(dir string, o Options) badger.Options {
 
 	// Memory. There is one memtable that is written, up to NumMemtables that wait to
 	// become tables, and one that becomes one. A table under construction takes twice
-	// BaseTableSize, rounded up to a power of two, and more if that is not enough; Badger
-	// keeps up to eight such pieces, each as large as the largest table made in it. So all
-	// tables have one size, and a memtable fits into a piece.
+	// BaseTableSize, rounded up to a power of two, and three times that if it does not
+	// suffice; Badger keeps up to eight such pieces, each as large as the largest table
+	// ever made in it. So all tables are of one size, and a memtable fits into a piece.
+	// Blocks begin as pieces of BlockSize, and a longer value leaves its piece behind
+	// unused: with 4 KiB and documents of 11 KiB a 20,000-page crawl held 2 to 3 times
+	// the memory that it holds with 16 KiB.
 	b.MemTableSize = o.MemtableBytes
 	b.NumMemtables = 3
-	b.BaseTableSize = o.MemtableBytes / 2
+	b.BaseTableSize = o.MemtableBytes
 	b.TableSizeMultiplier = 1
+	b.BlockSize = 16 << 10
 
 	// Compaction. Level 0 takes what comes in bursts: writers wait only when it holds
 	// six times the tables at which its compaction begins, which costs disk and not
@@ -46,12 +50,11 @@ func badgerOptions(dir string, o Options) badger.Options {
 
 	// Reading. Tables are mapped: the kernel's page cache holds them, and takes memory
 	// back when it is needed, so Badger has no cache of its own, for which blocks would
-	// have to be copied, and blocks are not compressed. Most reads are of single records
-	// at random: small blocks. One unknown key in a hundred costs a read.
+	// have to be copied, and blocks are not compressed. One unknown key in a hundred
+	// costs a read.
 	b.Compression = options.None
 	b.BlockCacheSize = 0
 	b.IndexCacheSize = 0
-	b.BlockSize = 4 << 10
 	b.BloomFalsePositive = 0.01
 	b.ChecksumVerificationMode = options.OnBlockRead
 	b.VerifyValueChecksum = true

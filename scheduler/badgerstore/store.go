@@ -14,17 +14,17 @@
 // cost a read each, because nothing is stored as new that was not looked up.
 //
 // Bodies of orders are values like any other here, and compactions reclaim their
-// space. Only values longer than Options.longValue (629 KiB by default) enter Badger's
+// space. Only values longer than Options.longValue (314 KiB by default) enter Badger's
 // value log, whose files are removed when nothing in them is needed any more; see
 // collectGarbage for why not earlier. Bodies in files of their own, removed whole,
 // would be written once and not three times; encodeOrder is where that begins.
 //
-// Memory: at most four memtables of MemtableBytes and a third, 84 MiB with the default
-// and 21 MiB until 16 MiB were written; two batches of at most 8 MiB or one page each;
-// 8 MiB of touched, of which the kernel gives what is used; up to 6 MiB for remembered
-// queues and hosts; 5 to 7 bytes a known URL for the fingerprints. Tables are read
-// through the page cache (no compression, no block cache), which the kernel takes back
-// when it needs to.
+// Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default
+// and 11 MiB until 8 MiB were written, and tables in the making, see badgerOptions;
+// two batches of at most 8 MiB or one page each; 8 MiB of touched, of which the kernel
+// gives what is used; up to 6 MiB for remembered queues and hosts; 5 to 7 bytes a known
+// URL for the fingerprints. Tables are read through the page cache (no compression, no
+// block cache), which the kernel takes back when it needs to.
 package badgerstore
 
 import (
@@ -54,7 +54,7 @@ const (
 	// DefaultMinFree is the free space, in bytes, below which nothing is written.
 	DefaultMinFree = 512 << 20
 	// DefaultMemtableBytes is the size of a memtable, MinMemtableBytes the least one.
-	DefaultMemtableBytes = 16 << 20
+	DefaultMemtableBytes = 8 << 20
 	MinMemtableBytes     = 1 << 20
 	// MaxBody is the longest body of an order, in bytes.
 	MaxBody = 64 << 20

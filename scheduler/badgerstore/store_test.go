@@ -244,8 +244,8 @@ func TestVerifyFindsBadBlock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fi.Size() > 20<<10 {
-			overwrite(t, f, 10<<10)
+		if fi.Size() > 60<<10 {
+			overwrite(t, f, 40<<10) // not the first block, which holds the format
 		}
 	}
 	s = openStore(t, dir, quick)
