@@ -5,6 +5,7 @@ GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 3s
 KILLS ?= 50
+ROUNDS ?= 200
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,8 +30,9 @@ fuzz-long: ## run each fuzz target for five minutes
 bench: ## run all benchmarks, with allocations
 	go test -run '^$$' -bench . -benchmem ./...
 
-crash: ## kill crawler, store and receiver at random moments, KILLS (50) times, and look for losses
-	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./...
+crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of the store, KILLS (50) of crawler and receiver
+	SEXTANT_CRASH_ROUNDS=$(ROUNDS) go test -count=1 -timeout 120m -run 'Crash|Kill|PowerCut|DiskFills|RunOnFullDisk|DamagedFiles|OutboxModel|Workload|ClockJumps' ./scheduler/...
+	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./indexer/... ./push/...
 
 ci: ## what continuous integration runs
 	.ci/run

@@ -23,15 +23,26 @@ import (
 // makes it panic in a goroutine of its own or that it leaves out, a manifest cut
 // short, by which it would remove tables, and values whose file is gone.
 
-// checkTables looks at the end of each table: lengths that cannot be make Badger die.
-func checkTables(dir string) error {
-	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+// checkTables looks at the end of each table that the manifest names: lengths that
+// cannot be make Badger die. Others were being written when the process ended, and
+// Badger removes them.
+func checkTables(dir string) (err error) {
+	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a new store
+	}
 	if err != nil {
 		return err
 	}
-	for _, name := range tables {
-		if err := checkFooter(name); err != nil {
-			return fmt.Errorf("table %s: %w", filepath.Base(name), err)
+	defer func() { err = errors.Join(err, f.Close()) }()
+	manifest, _, err := badger.ReplayManifestFile(f, 0, badger.DefaultOptions(dir))
+	if err != nil {
+		return fmt.Errorf("the file %s: %w", badger.ManifestFilename, err)
+	}
+	for id := range manifest.Tables {
+		name := fmt.Sprintf("%06d.sst", id)
+		if err := checkFooter(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("table %s: %w", name, err)
 		}
 	}
 	return nil

@@ -84,7 +84,9 @@ type workload struct {
 	turn  atomic.Int64 // hosts taken so far
 }
 
-const steadyWorkers = 512
+// steadyWorkers complete pages at once. What one of them waits is at least their number
+// over the pages a second.
+const steadyWorkers = 256
 
 // run lets workers take a host at a time and complete what waits there, up to 16 pages.
 func (w *workload) run(t *testing.T, lasts time.Duration) int {
@@ -153,15 +155,18 @@ func (w *workload) links(r *rand.Rand) []scheduler.Link {
 // watch logs each tenth of the run and keeps Go's memory limit as the program does.
 func (w *workload) watch(t *testing.T, what string, lasts time.Duration, db *badger.DB, pages func() int64, s *Store) {
 	begin, most, last := time.Now(), 0, int64(0)
+	var longest time.Duration
 	for i := 1; i <= 10; i++ {
 		for next := begin.Add(lasts / 10 * time.Duration(i)); time.Now().Before(next); {
 			time.Sleep(min(time.Until(next), time.Second/4)) // only to look at it
 			most = max(most, rssAnon(t))
 			var outside int64
 			if s != nil {
-				if set := s.known.set.Load(); set != nil {
-					outside = set.Bytes()
+				stats, err := s.Stats()
+				if err != nil {
+					t.Error(err)
 				}
+				outside, longest = stats.FingerprintBytes, max(longest, stats.LongestCommit)
 			}
 			LimitMemory(0, outside)
 		}
@@ -170,7 +175,7 @@ func (w *workload) watch(t *testing.T, what string, lasts time.Duration, db *bad
 			float64(n-last)/(lasts/10).Seconds(), rssAnon(t), levels(db))
 		last = n
 	}
-	t.Logf("%s: RssAnon at most %d MiB", what, most)
+	t.Logf("%s: RssAnon at most %d MiB; longest transaction %v", what, most, longest.Round(time.Millisecond))
 }
 
 // levels lists tables and MiB of each level of the tree.
