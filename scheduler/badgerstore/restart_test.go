@@ -18,7 +18,7 @@ import (
 const restartChildEnv = "SEXTANT_RESTART_CHILD"
 
 // TestRestart measures from opening a store to the first URL that a frontier gives: after
-// a clean close, and after a process that was completing pages was killed. To measure, with
+// a clean close, and after a process that was adding URLs was killed. To measure, with
 // a tenth of the URLs waiting on a hundredth as many hosts:
 //
 //	SEXTANT_RESTART=10000000 go test -run 'TestRestart$' -timeout 60m -v ./scheduler/badgerstore
@@ -71,7 +71,7 @@ func firstPick(t *testing.T, dir string, clean bool) {
 	closeStore(t, s)
 }
 
-// killWhileWriting lets another process complete pages and kills it.
+// killWhileWriting lets another process add URLs and kills it.
 func killWhileWriting(t *testing.T, dir string, known int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRestartChild$")
