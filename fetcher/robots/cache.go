@@ -3,7 +3,6 @@ package robots
 import (
 	"container/list"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -32,6 +31,11 @@ type Settings struct {
 	MaxBackoff time.Duration // that it doubles up to; 6 h
 	Origins    int           // kept parsed in memory; 10,000
 	Bytes      int           // that they may take, estimated; 64 MiB
+	// Original reads every copy as ParseOriginal does, also those of a Memory.
+	Original bool
+	// Agent is the product token by whose rules Verdict.Changed is found; empty:
+	// by the rules for all.
+	Agent string
 }
 
 func (s Settings) withDefaults() Settings {
@@ -71,6 +75,20 @@ type Verdict struct {
 	Until time.Time
 	// CrawlDelay is what the copy at hand asks for, at most a day.
 	CrawlDelay time.Duration
+	// Changed, if not zero, says that a copy fetched then may forbid what the one
+	// before it allowed, so that what is stored of this origin is to be asked for
+	// by Forbids. It stays, also over a restart, until Cache.Judged takes it.
+	Changed time.Time
+}
+
+// WithoutRules is the verdict for who ignores robots.txt with its owner's
+// permission (ignoreRobotsTxt): it is fetched, and its CrawlDelay and
+// Rules.Sitemaps count, but nothing is forbidden, also while it cannot be had.
+func (v Verdict) WithoutRules() Verdict {
+	if v.State == Disallowed || v.State == Unreachable {
+		v.State, v.Until = Allowed, time.Time{}
+	}
+	return v
 }
 
 // Request is the request for NeedsFetch.
@@ -105,6 +123,7 @@ type known struct {
 	fetched  time.Time // when that was
 	retryAt  time.Time // no try before, if failures > 0
 	failures int       // since then
+	changed  time.Time // fetched of the last copy that was stricter, until it was judged by
 }
 
 // NewCache makes a Cache over memory.
@@ -122,7 +141,7 @@ func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdic
 	}
 	now := time.Now()
 	waits := k.failures > 0 && now.Before(k.retryAt)
-	var v Verdict
+	v := Verdict{Changed: k.changed}
 	if k.rules != nil {
 		v.CrawlDelay = k.rules.CrawlDelay(agent)
 	}
@@ -149,6 +168,40 @@ func (c *Cache) Rules(ctx context.Context, u weburl.URL) (*Rules, error) {
 	return k.rules, err
 }
 
+// Forbids says whether the copy at hand, however old, forbids u to agent. Where
+// none ever came it is false: an origin that fails takes nothing out of the index.
+func (c *Cache) Forbids(ctx context.Context, agent string, u weburl.URL) (bool, error) {
+	rules, err := c.Rules(ctx, u)
+	return rules != nil && !rules.Allowed(agent, u), err
+}
+
+// Judged says that all that is stored of u's origin was judged by a copy at least
+// as new as that of changed, a Verdict.Changed. A copy that was stricter after
+// that keeps its own. The error is Memory's.
+func (c *Cache) Judged(ctx context.Context, u weburl.URL, changed time.Time) error {
+	origin := u.Origin()
+	k, _, err := c.load(ctx, origin)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	e := c.entry(origin)
+	if e.size == 0 { // thrown out since
+		e.known = k
+	}
+	settled := !e.changed.IsZero() && !e.changed.After(changed)
+	if settled {
+		e.changed = time.Time{}
+	}
+	c.resize(e)
+	k = e.known
+	c.mu.Unlock()
+	if !settled {
+		return nil
+	}
+	return c.save(ctx, origin, k)
+}
+
 // Record takes what fetching Verdict.URL for u gave. A redirect leads to another
 // NeedsFetch; 4xx other than 429 means that there are no rules; 429, 5xx and
 // faults leave the copy at hand in force, and nothing allowed without one. An
@@ -167,7 +220,7 @@ func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response
 	if err != nil {
 		return err
 	}
-	rules := readRules(resp)
+	rules := c.readRules(resp)
 	next, redirected := location(asked, resp)
 
 	c.mu.Lock()
@@ -177,14 +230,14 @@ func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response
 	}
 	switch {
 	case rules != nil:
-		e.succeed(rules)
+		e.succeed(rules, c.settings.Agent)
 	case redirected && !next.IsZero() && e.hops < maxRedirects:
 		e.hop, e.hops = next, e.hops+1
 		c.resize(e)
 		c.mu.Unlock()
 		return nil
 	case redirected:
-		e.succeed(Parse(nil)) // as if there were none
+		e.succeed(Parse(nil), c.settings.Agent) // as if there were none
 	default:
 		e.fail(c.settings, resp)
 	}
@@ -195,16 +248,12 @@ func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response
 }
 
 // readRules gives nil if resp says nothing of rules.
-func readRules(resp *fetcher.Response) *Rules {
+func (c *Cache) readRules(resp *fetcher.Response) *Rules {
 	switch {
 	case resp == nil:
 		return nil
 	case resp.Status/100 == 2:
-		body := resp.Body
-		if resp.Truncated {
-			body = wholeLines(body)
-		}
-		return Parse(body)
+		return parse(resp.Body, resp.Truncated, c.settings.Original)
 	case resp.Status/100 == 4 && resp.Status != http.StatusTooManyRequests:
 		return Parse(nil)
 	}
@@ -231,8 +280,13 @@ func robotsURL(u weburl.URL) (weburl.URL, error) {
 	return r, nil
 }
 
-func (e *entry) succeed(rules *Rules) {
-	e.known = known{rules: rules, fetched: time.Now()}
+// succeed takes a new copy. The first one is no change: nothing was allowed before.
+func (e *entry) succeed(rules *Rules, agent string) {
+	old := e.known
+	e.known = known{rules: rules, fetched: time.Now(), changed: old.changed}
+	if old.rules != nil && rules.stricter(agent, old.rules) {
+		e.changed = e.fetched
+	}
 	e.hop, e.hops = weburl.URL{}, 0
 }
 
@@ -249,93 +303,4 @@ func (e *entry) fail(s Settings, resp *fetcher.Response) {
 	e.failures++
 	e.retryAt = time.Now().Add(wait)
 	e.hop, e.hops = weburl.URL{}, 0
-}
-
-// stored is the form of known in a Memory.
-type stored struct {
-	Text     *[]byte   `json:"text,omitempty"`
-	Fetched  time.Time `json:"fetched,omitzero"`
-	RetryAt  time.Time `json:"retryAt,omitzero"`
-	Failures int       `json:"failures,omitempty"`
-}
-
-func name(origin string) string { return "robots/" + origin }
-
-func (c *Cache) save(ctx context.Context, origin string, k known) error {
-	s := stored{Fetched: k.fetched, RetryAt: k.retryAt, Failures: k.failures}
-	if k.rules != nil {
-		text := []byte(k.rules.text) // as bytes: it need not be UTF-8
-		s.Text = &text
-	}
-	value, err := json.Marshal(s)
-	if err == nil {
-		err = c.memory.SetValue(ctx, name(origin), value)
-	}
-	if err != nil {
-		return fmt.Errorf("keep robots.txt of %s: %w", origin, err)
-	}
-	return nil
-}
-
-// load gives what is known of origin, and the next URL after a redirect; what is
-// not in the cache comes from Memory. A value that cannot be read counts as none:
-// robots.txt is fetched again.
-func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, error) {
-	c.mu.Lock()
-	if element, ok := c.entries[origin]; ok {
-		c.used.MoveToFront(element)
-		e := element.Value.(*entry)
-		k, hop := e.known, e.hop
-		c.mu.Unlock()
-		return k, hop, nil
-	}
-	c.mu.Unlock()
-	value, err := c.memory.Value(ctx, name(origin))
-	if err != nil {
-		return known{}, weburl.URL{}, fmt.Errorf("look up robots.txt of %s: %w", origin, err)
-	}
-	var k known
-	var s stored
-	if value != nil && json.Unmarshal(value, &s) == nil {
-		k = known{fetched: s.Fetched, retryAt: s.RetryAt, failures: s.Failures}
-		if s.Text != nil {
-			k.rules = Parse(*s.Text)
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.entry(origin)
-	if e.size == 0 { // nobody was faster
-		e.known = k
-		c.resize(e)
-	}
-	return e.known, e.hop, nil
-}
-
-// entry is origin's entry, a new one of size 0 if there is none. Its caller holds
-// mu, and calls resize.
-func (c *Cache) entry(origin string) *entry {
-	element, ok := c.entries[origin]
-	if !ok {
-		element = c.used.PushFront(&entry{origin: origin})
-		c.entries[origin] = element
-	}
-	return element.Value.(*entry)
-}
-
-// resize counts e anew and throws out what was not used for longest, but not e,
-// if that is the last used. Its caller holds mu.
-func (c *Cache) resize(e *entry) {
-	const perEntry = 400 // entry, list element, map slot, origin
-	size := perEntry + 2*len(e.origin)
-	if e.rules != nil {
-		size += e.rules.size()
-	}
-	c.bytes += size - e.size
-	e.size = size
-	for c.used.Len() > 1 && (c.used.Len() > c.settings.Origins || c.bytes > c.settings.Bytes) {
-		oldest := c.used.Remove(c.used.Back()).(*entry)
-		delete(c.entries, oldest.origin)
-		c.bytes -= oldest.size
-	}
 }

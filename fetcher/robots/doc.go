@@ -9,4 +9,12 @@
 //		err = cache.Record(ctx, u, resp, fetchErr)
 //		// give u back: the request counted for the politeness of v.URL's host
 //	}
+//	if !v.Changed.IsZero() {
+//		// ask Forbids for each stored URL of u's origin, take out those that it
+//		// names, and then, after a crash from the beginning:
+//		err = cache.Judged(ctx, u, v.Changed)
+//	}
+//
+// Where robots.txt is ignored, the loop goes on with v.WithoutRules(): the file is
+// fetched, its Crawl-delay and Sitemap lines count, and nothing is forbidden.
 package robots

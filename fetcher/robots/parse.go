@@ -3,11 +3,14 @@ package robots
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -23,20 +26,16 @@ const (
 )
 
 // Parse reads a robots.txt. Everything is one: what is no directive is skipped.
-func Parse(body []byte) *Rules {
-	if len(body) > MaxBytes {
-		body = wholeLines(body[:MaxBytes])
+func Parse(body []byte) *Rules { return parse(body, false, false) }
+
+// parse reads a body, of which cut says that it is but the beginning.
+func parse(body []byte, cut, original bool) *Rules {
+	text := readText(body, cut)
+	if original {
+		return parseOriginal(text)
 	}
-	text := string(body)
 	p := parser{rules: &Rules{text: text, agents: map[string][]int{}}, current: -1}
-	text = skipBOM(text)
-	for text != "" {
-		line := text
-		if end := strings.IndexAny(text, "\r\n"); end >= 0 {
-			line, text = text[:end], text[end+1:]
-		} else {
-			text = ""
-		}
+	for line := range lines(skipBOM(text)) {
 		if key, value, ok := directive(line); ok {
 			p.add(key, value)
 		}
@@ -47,8 +46,61 @@ func Parse(body []byte) *Rules {
 	return p.rules
 }
 
-// wholeLines leaves out a last line without end: half a rule is another rule.
-func wholeLines(body []byte) []byte { return body[:1+bytes.LastIndexAny(body, "\r\n")] }
+// readText is the body as far as the limit lets it be read.
+func readText(body []byte, cut bool) string {
+	if len(body) > MaxBytes {
+		body, cut = body[:MaxBytes], true
+	}
+	text := decodeUTF16(body)
+	if len(text) > MaxBytes {
+		text, cut = text[:MaxBytes], true
+	}
+	if cut { // half a rule is another rule
+		text = text[:1+strings.LastIndexAny(text, "\r\n")]
+	}
+	return text
+}
+
+// decodeUTF16 is body as UTF-8, if its byte order mark says that it is UTF-16, and
+// else as it is. RFC 9309 section 2.2 asks for UTF-8, and Google's parser finds
+// nothing in such a file; but who saved one with Windows' editor meant its rules.
+func decodeUTF16(body []byte) string {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	default:
+		return string(body)
+	}
+	units := make([]uint16, 0, len(body)/2)
+	for i := 2; i+1 < len(body); i += 2 {
+		units = append(units, order.Uint16(body[i:]))
+	}
+	return string(utf16.Decode(units))
+}
+
+// lines are those of a text whose line ends are CR, LF or both (RFC 9309 section 2.2).
+func lines(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for text != "" {
+			line := text
+			if end := strings.IndexAny(text, "\r\n"); end < 0 {
+				text = ""
+			} else {
+				line = text[:end]
+				if strings.HasPrefix(text[end:], "\r\n") {
+					end++
+				}
+				text = text[end+1:]
+			}
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
 
 // skipBOM also skips the beginning of a byte order mark.
 func skipBOM(text string) string {
@@ -140,8 +192,7 @@ func (p *parser) addRule(allows bool, value string) {
 		return // matches nothing, but ends the list of user agents
 	}
 	g := &p.rules.groups[p.current]
-	pattern := escape(value)
-	g.rules = append(g.rules, rule{pattern: pattern, canonical: canonical(pattern), allows: allows})
+	g.rules = append(g.rules, newRule(escape(value), allows))
 }
 
 // productToken is the beginning of a user agent that names a crawler (RFC 9309
@@ -181,7 +232,7 @@ func directiveOf(key string) directiveKind {
 		{"crawl-delay", crawlDelay}, {"crawldelay", crawlDelay},
 		{"sitemap", sitemap}, {"site-map", sitemap},
 	} {
-		if len(key) >= len(d.prefix) && strings.EqualFold(key[:len(d.prefix)], d.prefix) {
+		if len(key) >= len(d.prefix) && key[0]|0x20 == d.prefix[0] && strings.EqualFold(key[:len(d.prefix)], d.prefix) {
 			return d.kind
 		}
 	}
@@ -203,7 +254,10 @@ func delay(value string) (time.Duration, bool) {
 // escape percent-encodes what is not ASCII and writes hex digits in upper case.
 func escape(pattern string) string {
 	const hex = "0123456789ABCDEF"
-	var out []byte
+	if isPlain(pattern) {
+		return pattern
+	}
+	out := make([]byte, 0, len(pattern)+8)
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
 		switch {
@@ -217,6 +271,16 @@ func escape(pattern string) string {
 		}
 	}
 	return string(out)
+}
+
+// isPlain says that a pattern is all ASCII, and nothing in it is percent-encoded.
+func isPlain(pattern string) bool {
+	for i := range len(pattern) {
+		if c := pattern[i]; c >= 0x80 || c == '%' {
+			return false
+		}
+	}
+	return true
 }
 
 func isHex(c byte) bool {
@@ -242,7 +306,7 @@ func canonical(pattern string) string {
 // sortRules puts first what decides: the longest pattern, allow before disallow.
 func sortRules(rules []rule) {
 	slices.SortStableFunc(rules, func(a, b rule) int {
-		if c := cmp.Compare(len(b.pattern), len(a.pattern)); c != 0 {
+		if c := cmp.Compare(b.length, a.length); c != 0 {
 			return c
 		}
 		switch {

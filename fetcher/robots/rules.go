@@ -2,7 +2,6 @@ package robots
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -14,6 +13,8 @@ type Rules struct {
 	groups   []group
 	agents   map[string][]int // groups of an agent in lower case, anyAgent for all
 	sitemaps []string
+	original bool     // of the 1994 standard
+	order    []string // agents other than anyAgent as they come, if original
 }
 
 const anyAgent = "*"
@@ -23,11 +24,21 @@ type group struct {
 	delay time.Duration
 }
 
-// rule is a line of a group. Its precedence is the length of its pattern.
+// rule is a line of a group.
 type rule struct {
-	pattern   string // as written, in ASCII
-	canonical string // as URLs are written here
+	pattern            // as written, in ASCII
+	canonical *pattern // as URLs are written here, nil where that is the same
+	length    int      // as written: the longer rule decides
 	allows    bool
+}
+
+func newRule(text string, allows bool) rule {
+	r := rule{pattern: newPattern(text), length: len(text), allows: allows}
+	if c := canonical(text); c != text {
+		other := newPattern(c)
+		r.canonical = &other
+	}
+	return r
 }
 
 // Allowed says whether agent may fetch u. agent is a product token, letters, '-'
@@ -45,14 +56,13 @@ func (r *Rules) AllowedTarget(agent, target string) bool { return r.allowed(agen
 func (r *Rules) allowed(agent, target string, isCanonical bool) bool {
 	longest, allows := 0, true
 	for _, i := range r.groupsOf(agent) {
-		for _, rule := range r.groups[i].rules {
-			n := len(rule.pattern)
-			if n < longest || n == longest && allows {
+		for j := range r.groups[i].rules {
+			rule := &r.groups[i].rules[j]
+			if rule.length < longest || rule.length == longest && allows {
 				break // nothing that follows can decide
 			}
-			if matches(rule.pattern, target) ||
-				isCanonical && rule.canonical != rule.pattern && matches(rule.canonical, target) {
-				longest, allows = n, rule.allows
+			if rule.matches(target) || isCanonical && rule.canonical != nil && rule.canonical.matches(target) {
+				longest, allows = rule.length, rule.allows
 				break
 			}
 		}
@@ -63,11 +73,28 @@ func (r *Rules) allowed(agent, target string, isCanonical bool) bool {
 // groupsOf are the groups that name agent or, if none does, those for all.
 func (r *Rules) groupsOf(agent string) []int {
 	if agent != "" && agent != anyAgent {
-		if groups, ok := r.agents[strings.ToLower(agent)]; ok {
+		if r.original {
+			return r.firstRecord(agent)
+		}
+		var buf [64]byte
+		lower := appendLower(buf[:0], agent)
+		if groups, ok := r.agents[string(lower)]; ok {
 			return groups
 		}
 	}
 	return r.agents[anyAgent]
+}
+
+// appendLower is strings.ToLower for ASCII, without memory of its own.
+func appendLower(out []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // CrawlDelay is the longest delay that agent's groups ask for, 0 if none, at most
@@ -83,47 +110,51 @@ func (r *Rules) CrawlDelay(agent string) time.Duration {
 // Sitemaps are the values of the Sitemap lines, as written.
 func (r *Rules) Sitemaps() []string { return slices.Clone(r.sitemaps) }
 
+// stricter says whether r may forbid to agent what old allowed: exactly where it
+// has a Disallow more or an Allow less. That a longer rule overrides it is not looked for.
+func (r *Rules) stricter(agent string, old *Rules) bool {
+	before := old.patternsOf(agent)
+	after := r.patternsOf(agent)
+	for p := range after {
+		if _, had := before[p]; !had && !p.allows {
+			return true
+		}
+	}
+	for p := range before {
+		if _, has := after[p]; !has && p.allows {
+			return true
+		}
+	}
+	return false
+}
+
+// line is what a rule says.
+type line struct {
+	pattern
+	allows bool
+}
+
+func (r *Rules) patternsOf(agent string) map[line]struct{} {
+	all := map[line]struct{}{}
+	for _, i := range r.groupsOf(agent) {
+		for _, rule := range r.groups[i].rules {
+			all[line{rule.pattern, rule.allows}] = struct{}{}
+		}
+	}
+	return all
+}
+
 // size estimates the memory that the rules take, in bytes.
 func (r *Rules) size() int {
-	const perGroup, perAgent, perRule, perSitemap = 48, 96, 40, 16
+	const perGroup, perAgent, perRule, perCanonical, perSitemap = 48, 112, 64, 48, 16
 	n := len(r.text) + perGroup*len(r.groups) + perAgent*len(r.agents) + perSitemap*len(r.sitemaps)
 	for _, g := range r.groups {
 		for _, rule := range g.rules {
-			n += perRule + len(rule.pattern)
-			if rule.canonical != rule.pattern {
-				n += len(rule.canonical)
+			n += perRule + rule.length
+			if rule.canonical != nil {
+				n += perCanonical + rule.canonical.length()
 			}
 		}
 	}
 	return n
-}
-
-// matches says whether pattern matches target from its beginning. A '*' stands
-// for anything, a '$' at the end for the end (RFC 9309 section 2.2.3). Taking
-// each piece where it comes first is right, as only '*' is between them, and
-// needs time that grows with the lengths' sum, not with their product.
-func matches(pattern, target string) bool {
-	pattern, anchored := strings.CutSuffix(pattern, "$")
-	piece, rest, more := strings.Cut(pattern, "*")
-	target, ok := strings.CutPrefix(target, piece)
-	if !ok {
-		return false
-	}
-	if !more {
-		return !anchored || target == ""
-	}
-	for {
-		piece, rest, more = strings.Cut(rest, "*")
-		if !more && anchored {
-			return strings.HasSuffix(target, piece)
-		}
-		i := strings.Index(target, piece)
-		if i < 0 {
-			return false
-		}
-		if !more {
-			return true
-		}
-		target = target[i+len(piece):]
-	}
 }

@@ -1,0 +1,115 @@
+package robots
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// stored is the form of known in a Memory.
+type stored struct {
+	Text     *[]byte   `json:"text,omitempty"`
+	Fetched  time.Time `json:"fetched,omitzero"`
+	RetryAt  time.Time `json:"retryAt,omitzero"`
+	Failures int       `json:"failures,omitempty"`
+	Changed  time.Time `json:"changed,omitzero"`
+}
+
+func name(origin string) string { return "robots/" + origin }
+
+// save writes k, and again what origin's entry became meanwhile, so that of two
+// savers at once the newer one's word stays.
+func (c *Cache) save(ctx context.Context, origin string, k known) error {
+	for {
+		if err := c.write(ctx, origin, k); err != nil {
+			return fmt.Errorf("keep robots.txt of %s: %w", origin, err)
+		}
+		c.mu.Lock()
+		element, ok := c.entries[origin]
+		if !ok || element.Value.(*entry).known == k {
+			c.mu.Unlock()
+			return nil
+		}
+		k = element.Value.(*entry).known
+		c.mu.Unlock()
+	}
+}
+
+func (c *Cache) write(ctx context.Context, origin string, k known) error {
+	s := stored{Fetched: k.fetched, RetryAt: k.retryAt, Failures: k.failures, Changed: k.changed}
+	if k.rules != nil {
+		text := []byte(k.rules.text) // as bytes: it need not be UTF-8
+		s.Text = &text
+	}
+	value, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return c.memory.SetValue(ctx, name(origin), value)
+}
+
+// load gives what is known of origin, and the next URL after a redirect; what is
+// not in the cache comes from Memory. A value that cannot be read counts as none:
+// robots.txt is fetched again.
+func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, error) {
+	c.mu.Lock()
+	if element, ok := c.entries[origin]; ok {
+		c.used.MoveToFront(element)
+		e := element.Value.(*entry)
+		k, hop := e.known, e.hop
+		c.mu.Unlock()
+		return k, hop, nil
+	}
+	c.mu.Unlock()
+	value, err := c.memory.Value(ctx, name(origin))
+	if err != nil {
+		return known{}, weburl.URL{}, fmt.Errorf("look up robots.txt of %s: %w", origin, err)
+	}
+	var k known
+	var s stored
+	if value != nil && json.Unmarshal(value, &s) == nil {
+		k = known{fetched: s.Fetched, retryAt: s.RetryAt, failures: s.Failures, changed: s.Changed}
+		if s.Text != nil {
+			k.rules = parse(*s.Text, false, c.settings.Original)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entry(origin)
+	if e.size == 0 { // nobody was faster
+		e.known = k
+		c.resize(e)
+	}
+	return e.known, e.hop, nil
+}
+
+// entry is origin's entry, a new one of size 0 if there is none. Its caller holds
+// mu, and calls resize.
+func (c *Cache) entry(origin string) *entry {
+	element, ok := c.entries[origin]
+	if !ok {
+		element = c.used.PushFront(&entry{origin: origin})
+		c.entries[origin] = element
+	}
+	return element.Value.(*entry)
+}
+
+// resize counts e anew and throws out what was not used for longest, but not e,
+// if that is the last used. Its caller holds mu.
+func (c *Cache) resize(e *entry) {
+	const perEntry = 400 // entry, list element, map slot, origin
+	size := perEntry + 2*len(e.origin)
+	if e.rules != nil {
+		size += e.rules.size()
+	}
+	c.bytes += size - e.size
+	e.size = size
+	for c.used.Len() > 1 && (c.used.Len() > c.settings.Origins || c.bytes > c.settings.Bytes) {
+		oldest := c.used.Remove(c.used.Back()).(*entry)
+		delete(c.entries, oldest.origin)
+		c.bytes -= oldest.size
+	}
+}
