@@ -5,5 +5,8 @@
 // They are those of IBM's Web crawler (crawl.rules, global.rules), Funnelback
 // (patterns, kill lists) and Smartsite (site crawler settings).
 //
+// Traps stand behind the gates, for new links alone: they count, and so are no part
+// of a Space.
+//
 // The package does no input and output: it is given the contents of files.
 package crawlspace

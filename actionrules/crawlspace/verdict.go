@@ -76,6 +76,10 @@ const (
 	GateAddress        Gate = "address"
 	GateMIME           Gate = "mime"
 	GateKill           Gate = "kill"
+	// Those of Traps, in their order, stand behind GatePrefix, for new links.
+	GateRepetition Gate = "repetition"
+	GateHostURLs   Gate = "host-urls"
+	GateURLPattern Gate = "url-pattern"
 )
 
 // Reason is what a gate judged by, in the form of explain's excluded_by. Rule is

@@ -1,0 +1,169 @@
+package crawlspace
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// patternBytes is the length of a pattern that is written without memory of its own.
+const patternBytes = 256
+
+// appendPattern writes u with each run of digits in its path and query as one '#',
+// which no canonical URL holds. general says that there was one; without, u is all
+// that has the pattern. The digits of percent-encoded bytes are none.
+func appendPattern(out []byte, u weburl.URL) (_ []byte, general bool) {
+	out = append(out, u.Origin()...)
+	target := u.PathAndQuery()
+	for i := 0; i < len(target); i++ {
+		c := target[i]
+		switch {
+		case c == '%' && i+2 < len(target) && isHex(target[i+1]) && isHex(target[i+2]):
+			out = append(out, target[i:i+3]...)
+			i += 2
+		case c < '0' || c > '9':
+			out = append(out, c)
+		case out[len(out)-1] != '#':
+			out, general = append(out, '#'), true
+		}
+	}
+	return out, general
+}
+
+// patternKey is cut from a cryptographic hash, because patterns come from strangers:
+// nobody must be able to use up the budget of somebody else's pages.
+func patternKey(pattern []byte) uint64 {
+	h := sha256.Sum256(pattern)
+	return binary.BigEndian.Uint64(h[:])
+}
+
+const (
+	ways            = 8
+	stripes         = 64 // locks, each for every stripes-th set of slots
+	maxPatternCount = math.MaxInt32
+)
+
+// slot counts the URLs of a pattern; it is free at 0.
+type slot struct {
+	key   uint64
+	count uint32
+}
+
+// slots are those that a pattern may stand in.
+type slots [ways]slot
+
+// find is key's slot or, where it has none, the one with the smallest count, which
+// it may take.
+func (s *slots) find(key uint64) *slot {
+	least := &s[0]
+	for i := range s {
+		if s[i].count > 0 && s[i].key == key {
+			return &s[i]
+		}
+		if s[i].count < least.count {
+			least = &s[i]
+		}
+	}
+	return least
+}
+
+// patternCounts is a table of fixed size: sets of slots, chosen by key.
+type patternCounts struct {
+	sets  []slots
+	locks [stripes]sync.Mutex
+}
+
+func newPatternCounts(patterns int) *patternCounts {
+	return &patternCounts{sets: make([]slots, (patterns+ways-1)/ways)}
+}
+
+func (c *patternCounts) set(key uint64) (*slots, *sync.Mutex) {
+	i := key % uint64(len(c.sets))
+	return &c.sets[i], &c.locks[i%stripes]
+}
+
+// take counts one URL more for key, if it has less than limit.
+func (c *patternCounts) take(key uint64, limit uint32) bool {
+	set, mu := c.set(key)
+	mu.Lock()
+	defer mu.Unlock()
+	s := set.find(key)
+	if s.key != key || s.count == 0 {
+		*s = slot{key: key}
+	}
+	if s.count >= limit {
+		return false
+	}
+	s.count++
+	return true
+}
+
+// count is how many URLs of key were taken.
+func (c *patternCounts) count(key uint64) uint32 {
+	set, mu := c.set(key)
+	mu.Lock()
+	defer mu.Unlock()
+	if s := set.find(key); s.key == key {
+		return s.count
+	}
+	return 0
+}
+
+// stateVersion begins what AppendState writes; each count follows with its key.
+const (
+	stateVersion = 1
+	slotBytes    = 8 + 4
+)
+
+// ErrTrapState says that bytes given to RestoreState were not AppendState's.
+var ErrTrapState = errors.New("counts of traps are damaged")
+
+// AppendState appends the counts to b, to be kept over a restart: 12 bytes a
+// pattern, so at most 768 KiB by default. Counts that change meanwhile may be
+// those before or after.
+func (t *Traps) AppendState(b []byte) []byte {
+	b = append(b, stateVersion)
+	for i := range t.counts.sets {
+		mu := &t.counts.locks[i%stripes]
+		mu.Lock()
+		set := t.counts.sets[i]
+		mu.Unlock()
+		for _, s := range set {
+			if s.count > 0 {
+				b = binary.BigEndian.AppendUint64(b, s.key)
+				b = binary.BigEndian.AppendUint32(b, s.count)
+			}
+		}
+	}
+	return b
+}
+
+// RestoreState adds what AppendState wrote, maybe of a table of another size,
+// before the first Admit; no bytes at all are no counts. With an error, which
+// wraps ErrTrapState, nothing is changed: the budgets begin anew.
+func (t *Traps) RestoreState(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if b[0] != stateVersion || len(b)%slotBytes != 1 {
+		return ErrTrapState
+	}
+	for b = b[1:]; len(b) > 0; b = b[slotBytes:] {
+		t.counts.restore(slot{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:])})
+	}
+	return nil
+}
+
+// restore keeps the larger counts where there is not room for all.
+func (c *patternCounts) restore(old slot) {
+	set, mu := c.set(old.key)
+	mu.Lock()
+	defer mu.Unlock()
+	if s := set.find(old.key); s.count < old.count {
+		*s = old
+	}
+}
