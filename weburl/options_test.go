@@ -28,6 +28,7 @@ func TestOptions(t *testing.T) {
 		{www, "http://www.www.com/", "http://www.com/"},
 		{www, "http://www/", "http://www/"},
 		{www, "http://www2.h.example/", "http://www2.h.example/"},
+		{www, "http://www..h.example/", "http://www..h.example/"},
 		{www, "http://a.www.h.example/", "http://a.www.h.example/"},
 		{www, "http://www.münchen.example/", "http://xn--mnchen-3ya.example/"},
 		{www, "http://h.example/www.h.example", "http://h.example/www.h.example"},
@@ -58,6 +59,7 @@ func TestOptions(t *testing.T) {
 
 		{sorted, "http://h/?b=1&a=2", "http://h/?a=2&b=1"},
 		{sorted, "http://h/?b&a=2&a=1&a&B", "http://h/?B&a=2&a=1&a&b"},
+		{sorted, "http://h/?b&a=9&a=8&a=7&a=6&a=5&a=4&a=3&a=2&a=1&b=5&b=4&b=3&b=2&b=1", "http://h/?a=9&a=8&a=7&a=6&a=5&a=4&a=3&a=2&a=1&b&b=5&b=4&b=3&b=2&b=1"},
 		{sorted, "http://h/?a=1&a-b=2&a", "http://h/?a=1&a&a-b=2"},
 		{sorted, "http://h/?b%&%41=1", "http://h/?b%&%41=1"},
 
@@ -213,7 +215,7 @@ func TestOptionsFingerprint(t *testing.T) {
 }
 
 func TestOptionsAllocateNothingForNothing(t *testing.T) {
-	for _, raw := range []string{stored, "http://h.example/", "http://h/a;v=1/b?a=1&b=2&c=3", "http://www.com/a?x"} {
+	for _, raw := range []string{stored, "http://h.example/", "http://h/a;v=1/b?a=1&b=2&c=3", "http://h/?a=2&a=1", "http://www.com/a?x"} {
 		u := mustParse(t, raw)
 		o := everyOption
 		o.SortQuery = raw != stored // its query is in no order

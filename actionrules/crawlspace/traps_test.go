@@ -295,6 +295,9 @@ func TestRestoreState(t *testing.T) {
 	if err := small.RestoreState(big.AppendState(nil)); err != nil {
 		t.Fatal(err)
 	}
+	if err := small.RestoreState([]byte("\x01seldom..\x00\x00\x00\x01")); err != nil {
+		t.Fatal(err)
+	}
 	for i := 100 - ways; i < 100; i++ {
 		if n := small.counts.count(patternKey([]byte(fmt.Sprintf("http://h/%s/#", strings.Repeat("x", i))))); n != uint32(i) {
 			t.Errorf("pattern %d has %d URLs", i, n)

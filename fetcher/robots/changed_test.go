@@ -196,3 +196,27 @@ func TestStricterMissesNothing(t *testing.T) {
 		}
 	})
 }
+
+// slowMemory is a Memory in which something happens before a value is there.
+type slowMemory struct {
+	store
+	before func()
+}
+
+func (m *slowMemory) SetValue(ctx context.Context, name string, value []byte) error {
+	if f := m.before; f != nil {
+		m.before = nil
+		f()
+	}
+	return m.store.SetValue(ctx, name, value)
+}
+
+// A newer copy that is kept while an older word is still on its way stays.
+func TestTheNewerCopyIsKept(t *testing.T) {
+	memory := &slowMemory{}
+	c := tester{t, NewCache(memory, Settings{})}
+	memory.before = func() { c.record("http://h.test/", ok(someForbidden), nil) }
+	c.record("http://h.test/", ok(""), nil)
+	c = tester{t, NewCache(memory, Settings{})}
+	c.want("http://h.test/private", Disallowed)
+}
