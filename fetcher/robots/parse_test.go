@@ -189,6 +189,13 @@ func FuzzParse(f *testing.F) {
 		if u, err := weburl.Parse("http://h.test" + target); err == nil {
 			r.Allowed("Sextant", u)
 		}
+		o := ParseOriginal(body)
+		if o.AllowedTarget("none", target) != o.AllowedTarget("NONE", target) || o.CrawlDelay("*") > maxCrawlDelay {
+			t.Error("by the text of 1994 the case of the agent decides, or the crawl delay is too long")
+		}
+		if r.stricter("none", r) || o.stricter("none", o) {
+			t.Error("stricter than itself")
+		}
 		if len(r.Sitemaps()) > 0 && !bytes.Contains(bytes.ToLower(body), []byte("map")) {
 			t.Error("sitemaps out of nothing")
 		}
