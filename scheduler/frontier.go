@@ -66,6 +66,7 @@ type Frontier struct {
 	stride    stride
 	brake     brake
 	failing   failingHosts
+	silent    map[weburl.HostKey]struct{} // hosts that failed silentAfter times in a row
 	hosts     map[weburl.HostKey]*host
 	addresses map[netip.Addr]*address
 	lists     [Sources]list
@@ -97,7 +98,7 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 		store: store, log: log, kick: make(chan struct{}, 1),
 		epoch: time.Now(), jitter: rand.Float64,
 		set: &s, stride: newStride(s.Weights),
-		hosts: map[weburl.HostKey]*host{}, addresses: map[netip.Addr]*address{},
+		hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{},
 	}
 }
 

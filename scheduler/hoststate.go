@@ -13,6 +13,9 @@ const (
 	hostFailuresFree   = 2
 	hostBackoffFirst   = 2 * time.Second
 	hostBackoffLongest = time.Minute
+	// silentAfter is after how many failures in a row a host counts as silent: about
+	// four minutes of back-off. Nobody waits for the end of its work any more.
+	silentAfter = 10
 )
 
 // judge notes how the host answered.
@@ -22,9 +25,12 @@ func (f *Frontier) judge(h *host, r *Result) {
 		return // which tell nothing new of the host
 	case !hostFails(r):
 		h.live.errors, h.live.backoff = 0, 0
+		delete(f.silent, h.key)
 		return
 	}
-	h.live.errors++
+	if h.live.errors++; h.live.errors >= silentAfter {
+		f.silent[h.key] = struct{}{}
+	}
 	if n := h.live.errors - hostFailuresFree; n > 0 {
 		pause := min(hostBackoffFirst<<min(n-1, 16), hostBackoffLongest)
 		h.live.backoff = pause + time.Duration(f.jitter()*float64(pause)/4)

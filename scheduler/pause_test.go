@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -154,6 +155,43 @@ func TestHosts(t *testing.T) {
 		})
 		if want := "[http://h9.test http://h8.test http://h7.test http://rests.test]"; err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%v, %v; want %s", got, err, want)
+		}
+	})
+}
+
+// TestDrainedLeavesSilentHosts: nobody waits for all URLs of a host that is down, but
+// for those of the others.
+func TestDrainedLeavesSilentHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := run(t, storetest.NewMemory())
+		defer f.end()
+		const urls = 500
+		f.add(links(urls, "http://down.test/%d", scheduler.Index)...)
+		f.add(links(urls, "http://up.test/%d", scheduler.Index)...)
+		ctx, cancel := context.WithCancel(t.Context())
+		drained := make(chan error, 1)
+		go func() {
+			drained <- f.Drained(t.Context())
+			cancel()
+		}()
+		fetched := map[string]int{}
+		for {
+			l, err := f.Next(ctx)
+			if err != nil {
+				break
+			}
+			fetched[l.URL.Host()]++
+			if l.URL.Host() == "down.test" {
+				f.complete(l, scheduler.Result{Fault: scheduler.Refused})
+			} else {
+				f.complete(l, ok(l))
+			}
+		}
+		if err := <-drained; err != nil {
+			t.Fatal(err)
+		}
+		if fetched["up.test"] != urls || fetched["down.test"] < 10 || fetched["down.test"] == urls {
+			t.Errorf("fetched %v", fetched)
 		}
 	})
 }

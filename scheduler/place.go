@@ -131,6 +131,7 @@ func (f *Frontier) tidy(h *host) {
 	if h.queues == nil && h.live == nil && h.stand == nowhere && f.hosts[h.key] == h {
 		f.tally(h, -1)
 		delete(f.hosts, h.key)
+		delete(f.silent, h.key)
 	}
 }
 

@@ -136,8 +136,8 @@ func (f *Frontier) save(ctx context.Context) error {
 }
 
 // Drained blocks until no URL waits and none is in flight: sources of weight 0 do
-// not count, nor do retries and refreshes that lie in the future. It gives ctx's
-// error or the store's.
+// not count, nor do retries and refreshes that lie in the future, nor the URLs of hosts
+// that failed too often in a row. It gives ctx's error or the store's.
 func (f *Frontier) Drained(ctx context.Context) error {
 	for {
 		f.mu.Lock()
@@ -153,7 +153,7 @@ func (f *Frontier) Drained(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if pending(c, set) == 0 {
+			if n := pending(c, set); n == 0 || f.onlySilent(n) {
 				return nil
 			}
 		}
@@ -163,6 +163,23 @@ func (f *Frontier) Drained(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// onlySilent says whether all work left is that of hosts that do not answer.
+func (f *Frontier) onlySilent(urls uint64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	working := 0
+	for k := range f.silent {
+		if h := f.hosts[k]; h != nil && h.working() {
+			working++
+		}
+	}
+	if working == 0 || working < f.working {
+		return false
+	}
+	f.log.Warn("hosts do not answer: their URLs wait for another run", "hosts", working, "urls", urls)
+	return true
 }
 
 // pending counts what waits in sources that are not switched off.
