@@ -61,6 +61,12 @@ func (o Options) Apply(u URL) URL {
 	if o == (Options{}) || u.IsZero() {
 		return u
 	}
+	return o.apply(u)
+}
+
+// apply is apart from Apply so that the compiler can put the latter, which is all
+// that most crawls need, where it is called.
+func (o Options) apply(u URL) URL {
 	www := 0
 	if o.DropWWW {
 		www = wwwLength(u.s[u.hostStart:u.hostEnd])

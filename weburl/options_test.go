@@ -250,6 +250,13 @@ func FuzzOptions(f *testing.F) {
 }
 
 func BenchmarkOptions(b *testing.B) {
+	b.Run("off", func(b *testing.B) {
+		u := mustParse(b, stored)
+		b.ReportAllocs()
+		for b.Loop() {
+			Options{}.Apply(u)
+		}
+	})
 	for name, raw := range map[string]string{
 		"no query":  "https://docs.example.com/some/path/to/a/page.html",
 		"clean":     "https://docs.example.com/some/path/page.html?a=string&of=ninety&query=x&with=y",
