@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -28,6 +27,7 @@ type Fetcher struct {
 	settings  Settings
 	header    http.Header // of each request without condition; never written
 	transport *http.Transport
+	dialer    *dialer
 	decoders  decoders
 	scratch   sync.Pool // *[]byte
 	logger    *slog.Logger
@@ -37,11 +37,14 @@ type Fetcher struct {
 func New(s Settings, logger *slog.Logger) *Fetcher {
 	s = s.withDefaults()
 	d := newDialer(s)
-	f := &Fetcher{settings: s, header: s.header(), logger: logger}
+	f := &Fetcher{settings: s, header: s.header(), dialer: d, logger: logger}
+	config := tlsConfig(s)
 	f.transport = &http.Transport{
 		DialContext:            d.dial,
-		DialTLSContext:         dialTLS(d, s),
-		ForceAttemptHTTP2:      true,
+		DialTLSContext:         dialTLS(d, s, config),
+		TLSClientConfig:        config.Clone(), // inside the tunnel of a proxy
+		TLSHandshakeTimeout:    s.TLSTimeout,
+		ForceAttemptHTTP2:      !s.HTTP1,
 		DisableCompression:     true, // decoded here, where the limit is
 		MaxConnsPerHost:        s.MaxConnectionsPerHost,
 		MaxIdleConnsPerHost:    s.MaxConnectionsPerHost,
@@ -50,12 +53,29 @@ func New(s Settings, logger *slog.Logger) *Fetcher {
 		ResponseHeaderTimeout:  s.FirstByteTimeout,
 		MaxResponseHeaderBytes: s.MaxHeaderBytes,
 	}
+	if s.HTTP1 {
+		f.transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+	}
+	if s.Proxy != nil {
+		f.viaProxy(d, s.Proxy)
+	}
 	return f
 }
 
+func tlsConfig(s Settings) *tls.Config {
+	c := &tls.Config{
+		RootCAs: s.Roots, Certificates: s.Certificates,
+		InsecureSkipVerify: s.InsecureTLS, // the operator's word
+		NextProtos:         []string{"h2", "http/1.1"},
+	}
+	if s.HTTP1 {
+		c.NextProtos = c.NextProtos[1:]
+	}
+	return c
+}
+
 // dialTLS shakes hands itself, so that an error of the handshake is known as one.
-func dialTLS(d *dialer, s Settings) func(ctx context.Context, network, hostPort string) (net.Conn, error) {
-	config := &tls.Config{RootCAs: s.Roots, NextProtos: []string{"h2", "http/1.1"}}
+func dialTLS(d *dialer, s Settings, config *tls.Config) func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 		conn, err := d.dial(ctx, network, hostPort)
 		if err != nil {
@@ -63,6 +83,9 @@ func dialTLS(d *dialer, s Settings) func(ctx context.Context, network, hostPort 
 		}
 		c := config.Clone()
 		c.ServerName, _, _ = net.SplitHostPort(hostPort)
+		if hostPort == d.proxy {
+			c.Certificates, c.NextProtos = nil, []string{"http/1.1"}
+		}
 		secure := tls.Client(conn, c)
 		ctx, cancel := context.WithTimeout(ctx, s.TLSTimeout)
 		defer cancel()
@@ -111,27 +134,21 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 
 func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*Response, Fault, error) {
 	out := &Response{}
-	var conn net.Conn
-	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { conn = i.Conn }}
+	way := &way{}
 	header, conditional := f.requestHeader(r)
 	out.Conditional = conditional
-	req := (&http.Request{
+	req := &http.Request{
 		Method: http.MethodGet,
 		URL:    target(r.URL),
 		Header: header,
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(httptrace.WithClientTrace(ctx, trace))
-
-	resp, err := f.transport.RoundTrip(req)
+	}
+	resp, fault, err := f.exchange(way.trace(ctx), way, req, r)
 	if err != nil {
-		fault := classify(ctx, err)
-		if fault == Protocol && conn != nil && hasEnded(conn) {
-			fault = Reset
-		}
 		return nil, fault, err
 	}
 	defer func() { _ = resp.Body.Close() }() // all that counts was read
-	out.Status, out.Header, out.Address = resp.StatusCode, resp.Header, remote(conn)
+	out.Status, out.Header, out.Address = resp.StatusCode, resp.Header, remote(way.conn)
 	if v := resp.Header.Get("Retry-After"); v != "" {
 		out.RetryAfter, out.HasRetryAfter = retryAfter(v, time.Now())
 	}
@@ -147,7 +164,6 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 	if !ok {
 		limit = min(limit, errorBodyBytes)
 	}
-	var fault Fault
 	out.Body, out.Truncated, fault, err = f.readBody(ctx, whole, resp, limit)
 	if err != nil && ok {
 		return nil, fault, err

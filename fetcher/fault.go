@@ -66,6 +66,12 @@ func classify(ctx context.Context, err error) Fault {
 	if cause := context.Cause(ctx); errors.Is(cause, errIdle) || errors.Is(cause, errDownload) {
 		return Timeout
 	}
+	if proxy := (*proxyError)(nil); errors.As(err, &proxy) {
+		if timeout := net.Error(nil); errors.As(proxy.err, &timeout) && timeout.Timeout() {
+			return Timeout
+		}
+		return Refused
+	}
 	var refused *refusedAddress
 	if errors.As(err, &refused) {
 		if refused.rule {

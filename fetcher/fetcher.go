@@ -4,6 +4,7 @@
 package fetcher
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -22,6 +23,10 @@ type Request struct {
 	MaxBodyBytes int64
 	// Refuse, if not nil, is asked before the body is read; with true it stays unread.
 	Refuse func(status int, header http.Header) bool
+	// Do, if not nil, makes the request, for example to log in with it (auth.Step.Do).
+	// It must make its requests, any number of them, by the Fetcher's own Do, with
+	// the context that it is given; the answer to the last of them counts.
+	Do func(ctx context.Context, req *http.Request) (*http.Response, error)
 }
 
 // Response is an HTTP answer whose body was read to its end or to the limit.

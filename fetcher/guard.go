@@ -17,6 +17,7 @@ type dialer struct {
 	net    net.Dialer
 	exempt map[string]bool // "host:port" as dialled
 	judge  func(netip.Addr) (allowed, matched bool, words string)
+	proxy  string // "host:port" of the proxy, always dialled
 }
 
 func newDialer(s Settings) *dialer {
@@ -27,7 +28,7 @@ func newDialer(s Settings) *dialer {
 		}
 		d.exempt[hostPort] = true
 	}
-	d.net = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Resolver}
+	d.net = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Names.resolver(s.Resolver)}
 	return d
 }
 
@@ -35,7 +36,9 @@ func newDialer(s Settings) *dialer {
 func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	try := attempt{dialer: d, exempt: d.exempt[hostPort]}
 	use := d.net
-	use.Control = try.control
+	if hostPort != d.proxy {
+		use.Control = try.control
+	}
 	conn, err := use.DialContext(ctx, network, hostPort)
 	if err != nil {
 		return nil, &dialError{try.reason(err)}
@@ -73,7 +76,11 @@ func (t *attempt) ask(address string) *refusedAddress {
 	if err != nil {
 		return &refusedAddress{address: address, why: "it is no IP address"}
 	}
-	a, exempt := dialled.Addr(), t.exempt
+	return t.judgeAddress(dialled.Addr())
+}
+
+func (t *attempt) judgeAddress(a netip.Addr) *refusedAddress {
+	exempt := t.exempt
 	if t.judge != nil {
 		switch allowed, matched, words := t.judge(a); {
 		case matched && !allowed:

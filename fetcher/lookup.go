@@ -12,19 +12,15 @@ import (
 
 // Address is what a host's addresses are known by: the lowest of them, so that it
 // does not change with the order in which DNS gives them. The guard is not asked.
-// It asks the resolver each time, for at most the connect time-out. The error is
+// It asks Settings.Names, for at most the connect time-out. The error is
 // an *Error, or that of ctx if ctx ended.
 func (f *Fetcher) Address(ctx context.Context, u weburl.URL) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(u.Host()); err == nil {
 		return a.Unmap(), nil
 	}
-	resolver := f.settings.Resolver
-	if resolver == nil {
-		resolver = net.DefaultResolver
-	}
 	own, cancel := context.WithTimeout(ctx, f.settings.ConnectTimeout)
 	defer cancel()
-	all, err := resolver.LookupNetIP(own, "ip", u.Host())
+	all, err := f.dialer.net.Resolver.LookupNetIP(own, "ip", u.Host())
 	if err == nil && len(all) == 0 {
 		err = &net.DNSError{Err: "no address", Name: u.Host(), IsNotFound: true}
 	}

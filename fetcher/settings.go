@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"net"
 	"net/http"
@@ -53,8 +54,21 @@ type Settings struct {
 	Pace func(ctx context.Context, n int) error
 	// Roots verify servers; nil: the system's.
 	Roots *x509.CertPool
-	// Resolver looks names up; nil: the system's.
+	// InsecureTLS takes any certificate of a server: whoever is on the way can read
+	// and change what is said.
+	InsecureTLS bool
+	// Certificates are presented to servers that ask for one (RFC 8446 section
+	// 4.4.2), not to a proxy.
+	Certificates []tls.Certificate
+	// HTTP1 keeps from HTTP/2.
+	HTTP1 bool
+	// Proxy passes all requests on; nil: none.
+	Proxy *Proxy
+	// Resolver is where names are looked up, always by Go's own resolver; nil: the
+	// system's servers.
 	Resolver *net.Resolver
+	// Names keeps what was looked up, and may be shared; nil: for this Fetcher only.
+	Names *Names
 }
 
 // DefaultSettings are the documented defaults.
@@ -98,6 +112,9 @@ func (s Settings) withDefaults() Settings {
 		if *f.v <= 0 {
 			*f.v = *f.d
 		}
+	}
+	if s.Names == nil {
+		s.Names = NewNames()
 	}
 	if s.UserAgent == "" {
 		s.UserAgent = d.UserAgent

@@ -1,0 +1,207 @@
+package fetcher
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+	"time"
+)
+
+// inFetch is the key of a context in which Fetch makes its request.
+type inFetch struct{}
+
+// way is how a request went.
+type way struct {
+	conn      net.Conn    // of the last request
+	handshake atomic.Bool // failed; told by the goroutine that dials
+}
+
+func (w *way) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(i httptrace.GotConnInfo) { w.conn = i.Conn },
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+			if err != nil {
+				w.handshake.Store(true)
+			}
+		},
+	})
+}
+
+// exchange makes the request of a Fetch, by its own Do if it has one.
+func (f *Fetcher) exchange(ctx context.Context, w *way, req *http.Request, r Request) (*http.Response, Fault, error) {
+	if r.Do == nil {
+		return f.send(ctx, w, req.WithContext(ctx))
+	}
+	ctx = context.WithValue(ctx, inFetch{}, w)
+	req.Header = req.Header.Clone() // it may add to it
+	if path, err := url.PathUnescape(r.URL.Path()); err == nil {
+		req.URL.Path = path // for cookies; what is sent stands in Opaque
+	}
+	resp, err := r.Do(ctx, req.WithContext(ctx))
+	if err == nil {
+		return resp, 0, nil
+	}
+	if known, ok := errors.AsType[*Error](err); ok {
+		return nil, known.Fault, known.Err
+	}
+	return nil, classify(ctx, err), err
+}
+
+// send is one round trip.
+func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Response, Fault, error) {
+	err := f.admit(req.URL)
+	var resp *http.Response
+	if err == nil {
+		resp, err = f.transport.RoundTrip(req)
+	}
+	if err == nil && f.settings.Proxy != nil && resp.StatusCode == http.StatusProxyAuthRequired {
+		_ = resp.Body.Close()
+		err = &proxyError{status: resp.StatusCode}
+	}
+	if err == nil {
+		return resp, 0, nil
+	}
+	failed := w.handshake.Load()
+	if f.settings.Proxy != nil {
+		err = f.byProxy(err, w.conn != nil || failed)
+	}
+	fault := classify(ctx, err)
+	switch {
+	case fault == Protocol && w.conn != nil && hasEnded(w.conn):
+		fault = Reset
+	case fault == Protocol && failed:
+		fault = TLSFault
+	}
+	return nil, fault, err
+}
+
+// Do makes one request of any method with the default headers where req has none of
+// that name, and follows no redirect. The body is decoded, ends at MaxBodyBytes, and
+// must be closed; DownloadTimeout lasts until then. An error, also of reading the
+// body, is an *Error, or that of ctx if ctx ended. Under the context of a Request.Do it
+// makes a round trip of that Fetch, which decodes and bounds the body itself.
+func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, error) {
+	header := req.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	for name, values := range f.header {
+		if _, there := header[name]; !there {
+			header[name] = values
+		}
+	}
+	// The coding is this Fetcher's to undo, whoever asked for another.
+	header["Accept-Encoding"] = f.header["Accept-Encoding"]
+	if w, ok := ctx.Value(inFetch{}).(*way); ok {
+		req = req.WithContext(ctx)
+		req.Header = header
+		w.conn = nil
+		resp, fault, err := f.send(ctx, w, req)
+		if err != nil {
+			return nil, &Error{URL: req.URL.Redacted(), Fault: fault, Err: err}
+		}
+		return resp, nil
+	}
+	return f.do(ctx, req, header)
+}
+
+func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header) (*http.Response, error) {
+	own, cancel := context.WithCancelCause(ctx)
+	whole := newDownload(f.settings.DownloadTimeout, cancel)
+	w := &way{}
+	req = req.WithContext(w.trace(own))
+	req.Header = header
+	b := &ownedBody{ctx: ctx, own: own, whole: whole, url: req.URL.Redacted(), left: f.settings.MaxBodyBytes}
+	resp, fault, err := f.send(own, w, req)
+	if err != nil {
+		b.end()
+		return nil, b.failed(fault, err)
+	}
+	b.closer = resp.Body
+	b.wire = &wire{ctx: own, body: resp.Body, idle: f.settings.IdleTimeout, pace: f.settings.Pace, whole: whole}
+	b.wire.timer = time.AfterFunc(b.wire.idle, func() { cancel(errIdle) })
+	b.wire.timer.Stop() // runs while something is read
+	b.source = b.wire
+	if codings := contentCodings(resp.Header); len(codings) > 0 && req.Method != http.MethodHead {
+		b.open = func() (io.Reader, func(), error) { return f.decoders.open(own, codings, b.wire) }
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+		resp.ContentLength, resp.Uncompressed = -1, true
+	}
+	resp.Body = b
+	return resp, nil
+}
+
+// ownedBody is the body of an answer that Do gave: decoded and bounded. It is used
+// by one goroutine.
+type ownedBody struct {
+	ctx, own context.Context
+	whole    *download
+	url      string
+	closer   io.Closer
+	wire     *wire
+	open     func() (io.Reader, func(), error) // at the first reading
+	release  func()
+	source   io.Reader
+	left     int64
+}
+
+func (b *ownedBody) Read(p []byte) (int, error) {
+	if b.open != nil {
+		source, release, err := b.open()
+		b.open, b.release = nil, release
+		if err != nil {
+			source = failing{err}
+		}
+		b.source = source
+	}
+	if b.left <= 0 {
+		return 0, io.EOF
+	}
+	n, err := b.source.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.failed(b.wire.fault(b.own, err), err)
+	}
+	return n, err
+}
+
+// failed is what the caller is told.
+func (b *ownedBody) failed(fault Fault, err error) error {
+	if b.ctx.Err() != nil {
+		return b.ctx.Err()
+	}
+	if cause := context.Cause(b.own); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	return &Error{URL: b.url, Fault: fault, Err: err}
+}
+
+func (b *ownedBody) Close() error {
+	err := b.closer.Close()
+	if b.release != nil {
+		b.release()
+		b.release, b.source, b.open = nil, failing{http.ErrBodyReadAfterClose}, nil
+	}
+	b.end()
+	return err
+}
+
+func (b *ownedBody) end() {
+	if b.wire != nil {
+		b.wire.timer.Stop()
+	}
+	b.whole.timer.Stop()
+	b.whole.cancel(nil)
+}
+
+// failing gives its error instead of bytes.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }

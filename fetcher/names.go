@@ -1,0 +1,171 @@
+package fetcher
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+const (
+	// minTTL keeps an answer for the requests that follow it at once, however short
+	// its time to live; maxTTL lets a host that moved be found again.
+	minTTL = 5 * time.Second
+	maxTTL = time.Hour
+	// maxNegativeTTL is for a name that does not exist (RFC 2308), troubleTTL for
+	// a server that says that it failed.
+	maxNegativeTTL = 5 * time.Minute
+	troubleTTL     = 5 * time.Second
+	// maxNames bounds the answers kept, maxAnswer the bytes of each.
+	maxNames  = 20_000
+	maxAnswer = 4 << 10
+)
+
+// Names keeps answers of DNS for as long as their time to live says, between 5 s
+// and 1 h: for a name that does not exist at most 5 min (RFC 2308), for the failure
+// of a server 5 s. What never came is not kept. One query for a name is on its way
+// to a server at a time. At most 20,000 answers of at most 4 KiB are kept. It stands
+// between Go's resolver and the server, so that hosts file, search list and the order
+// of addresses are the resolver's, and the guard judges each address that is dialled,
+// kept or not. It is safe for concurrent use and may be shared by Fetchers.
+type Names struct {
+	mu      sync.Mutex
+	answers map[question]kept
+	asking  map[question]chan struct{} // closed when the answer is there, or will not come
+}
+
+// question is what is asked, and whom: a resolver of other settings may say
+// otherwise.
+type question struct {
+	resolver *net.Resolver
+	server   string
+	name     string // in lower case
+	kind     dnsmessage.Type
+}
+
+type kept struct {
+	message []byte
+	until   time.Time
+}
+
+// NewNames makes an empty Names.
+func NewNames() *Names {
+	return &Names{answers: map[question]kept{}, asking: map[question]chan struct{}{}}
+}
+
+// resolver asks as r does, nil being the system's servers, through n.
+func (n *Names) resolver(r *net.Resolver) *net.Resolver {
+	dial := (&net.Dialer{}).DialContext
+	strict := false
+	if r != nil {
+		strict = r.StrictErrors
+		if r.Dial != nil {
+			dial = r.Dial
+		}
+	}
+	return &net.Resolver{PreferGo: true, StrictErrors: strict,
+		Dial: func(ctx context.Context, network, server string) (net.Conn, error) {
+			return &nameConn{ctx: ctx, names: n, resolver: r, network: network, server: server, dial: dial}, nil
+		}}
+}
+
+// answer is what is kept for q, or what ask gives. Others that ask for the same
+// wait meanwhile; when the one that asked got nothing, the next one asks.
+func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, error)) ([]byte, error) {
+	for {
+		n.mu.Lock()
+		if k, ok := n.answers[q]; ok && time.Now().Before(k.until) {
+			n.mu.Unlock()
+			return k.message, nil
+		}
+		others, busy := n.asking[q]
+		if !busy {
+			break
+		}
+		n.mu.Unlock()
+		select {
+		case <-others:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	done := make(chan struct{})
+	n.asking[q] = done
+	n.mu.Unlock()
+	message, err := ask()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.asking, q)
+	close(done)
+	if err != nil {
+		return nil, err
+	}
+	if ttl := lifetime(message); ttl > 0 && len(message) <= maxAnswer {
+		n.makeRoom()
+		n.answers[q] = kept{message, time.Now().Add(ttl)}
+	}
+	return message, nil
+}
+
+// makeRoom drops what is out of date when all room is taken, and if that is
+// nothing a tenth of the rest. The caller holds mu.
+func (n *Names) makeRoom() {
+	if len(n.answers) < maxNames {
+		return
+	}
+	now := time.Now()
+	for q, k := range n.answers {
+		if now.After(k.until) {
+			delete(n.answers, q)
+		}
+	}
+	for q := range n.answers {
+		if len(n.answers) <= maxNames*9/10 {
+			return
+		}
+		delete(n.answers, q)
+	}
+}
+
+// lifetime is how long an answer may be kept, 0 for not at all: truncated, or not
+// understood.
+func lifetime(message []byte) time.Duration {
+	var m dnsmessage.Message
+	if err := m.Unpack(message); err != nil || m.Truncated {
+		return 0
+	}
+	seconds := func(ttl uint32) time.Duration { return time.Duration(ttl) * time.Second }
+	switch {
+	case m.RCode != dnsmessage.RCodeSuccess && m.RCode != dnsmessage.RCodeNameError:
+		return troubleTTL
+	case m.RCode == dnsmessage.RCodeNameError || len(m.Answers) == 0:
+		for _, r := range m.Authorities {
+			if soa, ok := r.Body.(*dnsmessage.SOAResource); ok {
+				return min(max(seconds(min(soa.MinTTL, r.Header.TTL)), minTTL), maxNegativeTTL)
+			}
+		}
+		return troubleTTL // without SOA it should not be kept at all
+	}
+	ttl := maxTTL
+	for _, r := range m.Answers {
+		ttl = min(ttl, seconds(r.Header.TTL))
+	}
+	return max(ttl, minTTL)
+}
+
+// asked reads the question of a message; a message with several is none.
+func asked(message []byte) (name string, kind dnsmessage.Type, id uint16, ok bool) {
+	var p dnsmessage.Parser
+	h, err := p.Start(message)
+	if err != nil {
+		return "", 0, 0, false
+	}
+	all, err := p.AllQuestions()
+	if err != nil || len(all) != 1 || all[0].Class != dnsmessage.ClassINET {
+		return "", 0, 0, false
+	}
+	return strings.ToLower(all[0].Name.String()), all[0].Type, h.ID, true
+}
