@@ -28,6 +28,7 @@ type Fetcher struct {
 	header    http.Header // of each request without condition; never written
 	transport *http.Transport
 	dialer    *dialer
+	absolute  bool // a proxy wants to be told scheme and host (RFC 9112 section 3.2.2)
 	decoders  decoders
 	scratch   sync.Pool // *[]byte
 	logger    *slog.Logger
@@ -142,6 +143,9 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 		URL:    target(r.URL),
 		Header: header,
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if f.absolute && req.URL.Scheme == "http" && req.URL.Opaque != "" {
+		req.URL.Opaque = "//" + req.URL.Host + r.URL.PathAndQuery()
 	}
 	resp, fault, err := f.exchange(way.trace(ctx), way, req, r)
 	if err != nil {

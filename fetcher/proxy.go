@@ -71,7 +71,7 @@ func (e *proxyError) Unwrap() error { return e.err }
 // viaProxy lets the transport go through the proxy, never around it.
 func (f *Fetcher) viaProxy(d *dialer, p *Proxy) {
 	u, hostPort, err := p.parse()
-	d.proxy = hostPort
+	d.proxy, f.absolute = hostPort, err == nil && u.Scheme != "socks5"
 	f.transport.Proxy = func(*http.Request) (*url.URL, error) { return u, err }
 	f.transport.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {

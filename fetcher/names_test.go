@@ -1,0 +1,219 @@
+package fetcher
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// nameServer is a DNS server in memory that counts what it is asked.
+type nameServer struct {
+	mu     sync.Mutex
+	asked  map[string]int
+	answer func(name string, nth int) (addresses []string, ttl uint32, code dnsmessage.RCode)
+	slow   time.Duration
+}
+
+func (s *nameServer) resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go s.serve(server)
+		return client, nil
+	}}
+}
+
+func (s *nameServer) count(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[name]
+}
+
+func (s *nameServer) serve(c net.Conn) {
+	defer func() { _ = c.Close() }()
+	message, err := readMessage(c, false)
+	if err != nil {
+		return
+	}
+	var m dnsmessage.Message
+	if err := m.Unpack(message); err != nil {
+		return
+	}
+	time.Sleep(s.slow)
+	q := m.Questions[0]
+	name := strings.TrimSuffix(q.Name.String(), ".")
+	s.mu.Lock()
+	if q.Type == dnsmessage.TypeA {
+		s.asked[name]++
+	}
+	addresses, ttl, code := s.answer(name, s.asked[name])
+	s.mu.Unlock()
+	m.Response, m.RecursionAvailable, m.Additionals, m.RCode = true, true, nil, code
+	h := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: ttl}
+	if q.Type == dnsmessage.TypeA {
+		for _, a := range addresses {
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{A: [4]byte(net.ParseIP(a).To4())}})
+		}
+	}
+	if len(m.Answers) == 0 && ttl > 0 {
+		m.Authorities = []dnsmessage.Resource{{Header: h, Body: &dnsmessage.SOAResource{NS: q.Name, MBox: q.Name, MinTTL: ttl}}}
+	}
+	packed, err := m.Pack()
+	if err == nil {
+		_, _ = c.Write(append([]byte{byte(len(packed) >> 8), byte(len(packed))}, packed...))
+	}
+}
+
+// TestNames: answers are kept as long as they may be, and no longer.
+func TestNames(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		ttl       uint32
+		code      dnsmessage.RCode
+		addresses []string
+		kept      time.Duration
+		want      Fault
+	}{
+		{"usual", 60, 0, []string{"192.0.2.1"}, time.Minute, 0},
+		{"never", 0, 0, []string{"192.0.2.1"}, minTTL, 0},
+		{"week", 604800, 0, []string{"192.0.2.1"}, maxTTL, 0},
+		{"unknown", 30, dnsmessage.RCodeNameError, nil, 30 * time.Second, DNSNotFound},
+		{"unknown for a week", 604800, dnsmessage.RCodeNameError, nil, maxNegativeTTL, DNSNotFound},
+		{"no address", 30, 0, nil, 30 * time.Second, DNSNotFound},
+		{"failure", 0, dnsmessage.RCodeServerFailure, nil, troubleTTL, DNSNoAnswer},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &nameServer{asked: map[string]int{}, answer: func(string, int) ([]string, uint32, dnsmessage.RCode) {
+					return tt.addresses, tt.ttl, tt.code
+				}}
+				resolver, names := s.resolver(), NewNames()
+				f := []*Fetcher{
+					newFetcher(t, func(set *Settings) { set.Resolver, set.Names = resolver, names }),
+					newFetcher(t, func(set *Settings) { set.Resolver, set.Names = resolver, names }),
+				}
+				look := func(f *Fetcher) {
+					_, err := f.Address(t.Context(), mustURL(t, "http://A.test/"))
+					if tt.want != 0 {
+						wantFault(t, nil, err, tt.want)
+					} else if err != nil {
+						t.Error(err)
+					}
+				}
+				look(f[0])
+				once := s.count("a.test")
+				time.Sleep(tt.kept - time.Millisecond)
+				look(f[0])
+				look(f[1])
+				if got := s.count("a.test"); got != once {
+					t.Errorf("asked %d times within %v, want %d", got, tt.kept, once)
+				}
+				time.Sleep(2 * time.Millisecond)
+				look(f[1])
+				if got := s.count("a.test"); got <= once {
+					t.Errorf("not asked again after %v", tt.kept)
+				}
+			})
+		})
+	}
+}
+
+// TestNamesOnce: many that want a name at once make one query; one that gives up keeps
+// the others from nothing.
+func TestNamesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &nameServer{slow: time.Second, asked: map[string]int{}, answer: func(string, int) ([]string, uint32, dnsmessage.RCode) {
+			return []string{"192.0.2.1"}, 60, 0
+		}}
+		resolver, names := s.resolver(), NewNames()
+		var wg sync.WaitGroup
+		for i := range 20 {
+			f := newFetcher(t, func(set *Settings) { set.Resolver, set.Names = resolver, names })
+			ctx, cancel := context.WithCancel(t.Context())
+			if i == 0 {
+				time.AfterFunc(500*time.Millisecond, cancel)
+			}
+			wg.Go(func() {
+				defer cancel()
+				_, err := f.Address(ctx, mustURL(t, "http://a.test/"))
+				if (err != nil) != (i == 0) {
+					t.Errorf("%d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		if got := s.count("a.test"); got > 2 {
+			t.Errorf("asked %d times, want once, and once more for the one that gave up", got)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestRebinding: whatever a name's answer was before, the address that is dialled now
+// is judged, also when it comes out of the cache.
+func TestRebinding(t *testing.T) {
+	var reached atomic.Int64
+	addr := serve(t, func(http.ResponseWriter, *http.Request) { reached.Add(1) })
+	_, port, _ := net.SplitHostPort(addr)
+	s := &nameServer{asked: map[string]int{}, answer: func(_ string, nth int) ([]string, uint32, dnsmessage.RCode) {
+		if nth <= 1 {
+			return []string{"192.0.2.1"}, 0, 0
+		}
+		return []string{"127.0.0.1"}, 3600, 0
+	}}
+	f := newFetcher(t, func(set *Settings) { set.Resolver = s.resolver() })
+	u := mustURL(t, "http://rebound.test:"+port+"/")
+	if a, err := f.Address(t.Context(), u); err != nil || a.String() != "192.0.2.1" {
+		t.Fatalf("first look-up: %v, %v", a, err)
+	}
+	names := f.settings.Names
+	names.mu.Lock()
+	clear(names.answers) // as after its time to live
+	names.mu.Unlock()
+	for range 3 {
+		resp, err := f.Fetch(t.Context(), Request{URL: u})
+		wantFault(t, resp, err, AddressFault)
+	}
+	if got := s.count("rebound.test"); got != 2 || reached.Load() != 0 {
+		t.Errorf("%d look-ups, want 2; the server was reached %d times", got, reached.Load())
+	}
+}
+
+// TestNamesAreBounded: however many names are asked for, room is what it is.
+func TestNamesAreBounded(t *testing.T) {
+	n := NewNames()
+	for i := range maxNames + 10 {
+		n.makeRoom()
+		n.answers[question{kind: dnsmessage.Type(i % 7), name: string(rune(i + 1000))}] = kept{until: time.Now().Add(time.Hour)}
+	}
+	if len(n.answers) > maxNames {
+		t.Errorf("%d answers are kept", len(n.answers))
+	}
+}
+
+// FuzzLifetime: any answer of a server gives a time within the bounds.
+func FuzzLifetime(f *testing.F) {
+	m := dnsmessage.Message{Header: dnsmessage.Header{Response: true}, Questions: []dnsmessage.Question{
+		{Name: dnsmessage.MustNewName("a.test."), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
+	}}
+	packed, err := m.Pack()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(packed)
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, message []byte) {
+		if ttl := lifetime(message); ttl != 0 && (ttl < minTTL || ttl > maxTTL) {
+			t.Errorf("kept for %v", ttl)
+		}
+		_, _, _, _ = asked(message)
+	})
+}
