@@ -30,6 +30,7 @@ type Crawler struct {
 	// counts.
 	Throttles       []Throttle
 	IgnoreRobotsTxt bool
+	OriginalRobots  bool // robots="original"
 
 	// Rules are the roots, the rules and the start state; Engine is the same,
 	// compiled.
@@ -70,7 +71,12 @@ type Crawler struct {
 	Timeouts       Timeouts
 	IgnoreNofollow bool
 	IgnoreNoindex  bool
-	Fetcher        string // CloudView's name of its fetcher settings, without effect
+	EnableCookies  bool
+	// Fetches are in the order of the file: of those that match a URL, the first
+	// counts. The one that the attribute fetcher names is the last and matches all.
+	Fetches []Fetch
+	// DenyPrivate is private="deny" of Addresses.
+	DenyPrivate bool
 
 	// Weights are those of the six sources, by their numbers: user, redir, index,
 	// index_follow, follow, refresh. 0 switches a source off.

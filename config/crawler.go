@@ -47,6 +47,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		Throttle:              n.duration("throttleTimeMS") + n.duration("sleepAfterLoadMS"),
 		MaxConnectionsPerHost: int(n.number("maxConnectionsPerHost")),
 		IgnoreRobotsTxt:       n.boolean("ignoreRobotsTxt"),
+		OriginalRobots:        n.str("robots") == "original",
 		IndexRedirectSources:  n.boolean("indexRedirectSources"),
 		DisableConditionalGet: n.boolean("disableConditionalGet"),
 		SmartRefresh:          n.boolean("smartRefresh"),
@@ -65,7 +66,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		MaxRedirects:          int(n.number("maxRedirects")),
 		IgnoreNofollow:        n.boolean("ignoreNofollow"),
 		IgnoreNoindex:         n.boolean("ignoreNoindex"),
-		Fetcher:               n.str("fetcher"),
+		EnableCookies:         n.boolean("enableCookies"),
 		OutboxMaxBytes:        n.number("outboxMaxBytes"),
 		PerAddress:            n.boolean("perAddress"),
 		MaxRequestsPerS:       int(n.number("maxRequestsPerS")),
@@ -97,7 +98,9 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 	p.space(n, &c, alone)
 	p.rules(n, &c)
 	p.compileSpace(&c)
+	p.warnOfRobots(n)
 	p.throttles(n, &c)
+	p.fetches(n, &c)
 	p.refreshes(n, &c)
 	p.warnings(&c)
 	return c

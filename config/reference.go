@@ -94,10 +94,13 @@ func (a *Attribute) attributeStatus(e Element) string {
 }
 
 func (a *Attribute) kindSentence() string {
-	if a.Kind == "" {
-		return ""
+	switch {
+	case a.Kind != "":
+		return " For kind " + a.Kind + " only."
+	case len(a.Auth) > 0:
+		return " For auth " + strings.Join(a.Auth, ", ") + " only."
 	}
-	return " For kind " + a.Kind + " only."
+	return ""
 }
 
 func (a *Attribute) typeWords() string {

@@ -151,6 +151,14 @@ func (s *schemaWriter) content(t *etree.Element, e *Element) {
 		sequence := t.CreateElement("xs:sequence")
 		conditions(sequence)
 		reference(sequence, "crawl:action").CreateAttr("maxOccurs", "unbounded")
+	case e.Name == "Fetch":
+		settings := slices.DeleteFunc(children, func(c *Element) bool { return c.Role == Condition })
+		sequence := t.CreateElement("xs:sequence")
+		s.orders(sequence, settings, nil)
+		behind := sequence.CreateElement("xs:sequence")
+		behind.CreateAttr("minOccurs", "0")
+		conditions(behind)
+		s.orders(behind, settings, nil)
 	case e.Name == "Not", e.Name == "Throttle":
 		conditions(t.CreateElement("xs:sequence"))
 	case len(children) > 0 && e.Role == Condition:

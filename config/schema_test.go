@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func inNamespace(text string) string {
 // others, other files, variables, and the document type, which is not validated.
 func beyondSchema() map[string]bool {
 	return map[string]bool{
-		"ages": true, "doctype": true, "refresh": true, "smart-and-fixed": true, "hours": true, "environment": true, "patterns": true, "secret-file": true,
+		"ages": true, "fetch-meaning": true, "doctype": true, "refresh": true, "smart-and-fixed": true, "hours": true, "environment": true, "patterns": true, "secret-file": true,
 	}
 }
 
@@ -161,7 +162,13 @@ func changes(e *Element) map[string]func(*etree.Element) {
 	}
 	for i := range e.Attributes {
 		a := &e.Attributes[i]
+		if e.Name == "Fetch" && (a.Type == Path || slices.Contains(a.Auth, "certificate") && !slices.Contains(a.Auth, "basic")) {
+			continue // they name certificates, which must be there
+		}
 		for what, value := range values(a) {
+			if e.Name == "Fetch" && value == "certificate" {
+				continue
+			}
 			all[a.Name+"="+what] = func(el *etree.Element) { company(el, a, value); el.CreateAttr(a.Name, value) }
 		}
 		all["without-"+a.Name] = func(el *etree.Element) { el.RemoveAttr(a.Name) }
@@ -177,6 +184,9 @@ func company(el *etree.Element, a *Attribute, value string) {
 			el.CreateAttr(name, "http://h/")
 		}
 		el.CreateAttr("kind", "papi")
+	}
+	if el.Tag == "Fetch" {
+		companyOfFetch(el, a, value)
 	}
 	if a.Name == "smartRefreshMaxAgeS" {
 		el.CreateAttr("smartRefreshMinAgeS", "0")
@@ -194,6 +204,28 @@ func company(el *etree.Element, a *Attribute, value string) {
 	}
 	if a.Name == "kind" && el.Tag == "Atom" {
 		el.CreateAttr("val", "[5]")
+	}
+}
+
+// companyOfFetch writes what the kind of authentication of an attribute needs.
+func companyOfFetch(el *etree.Element, a *Attribute, value string) {
+	kind := value
+	if len(a.Auth) > 0 {
+		kind = a.Auth[0]
+		el.CreateAttr("auth", kind)
+	}
+	for _, other := range newSchema().elements["Fetch"].Attributes {
+		if slices.Contains(other.Auth, kind) && neededForAuth(other.Name, kind) {
+			el.CreateAttr(other.Name, sampleValue(&other))
+		}
+	}
+	if kind == "form" {
+		bare(el, newSchema().elements["Field"])
+	}
+	switch a.Name {
+	case "proxyUser", "proxyPassword":
+		el.CreateAttr("proxy", "http://h:1")
+		el.CreateAttr("proxyUser", "a")
 	}
 }
 
@@ -253,6 +285,8 @@ func sampleValue(a *Attribute) string {
 		return "k=v"
 	case a.Type == HourRanges:
 		return "22:30-6, 12-13"
+	case a.Name == "origins", a.Name == "proxy":
+		return "http://h"
 	case a.Name == "schedule":
 		return "@daily"
 	case a.Name == "type":
@@ -289,6 +323,9 @@ func example(table *schema, e *Element) (*etree.Document, *etree.Element) {
 	switch {
 	case e.Role == Condition:
 		parent.Parent().CreateElement("Accept")
+	case e.Name == "Field":
+		parent.Parent().CreateAttr("auth", "oauth2")
+		companyOfFetch(parent.Parent(), &Attribute{}, "oauth2")
 	case e.Name == "Rule":
 		bare(parent, table.elements["Host"])
 		parent.CreateElement("Accept")
@@ -307,7 +344,7 @@ func bare(parent *etree.Element, e *Element) *etree.Element {
 	switch {
 	case e.Text:
 		el.SetText("a")
-	case e.Name == "And" || e.Name == "Or" || e.Name == "Not" || e.Name == "Throttle":
+	case e.Name == "And" || e.Name == "Or" || e.Name == "Not" || e.Name == "Throttle" || e.Name == "Fetch":
 		el.CreateElement("Host").CreateAttr("val", "a")
 	}
 	return el

@@ -57,7 +57,9 @@ type Attribute struct {
 	// Unique: no two such elements in the same parent have the same value.
 	Unique bool
 	// Kind restricts the attribute to elements whose attribute kind has this value.
-	Kind   string
+	Kind string
+	// Auth restricts it to elements whose attribute auth has one of these values.
+	Auth   []string
 	Status Status
 	// Inert is the value that asks for nothing beyond what this version does, so
 	// that writing it is neither an error nor a warning.
@@ -100,7 +102,7 @@ type Element struct {
 // element, parents, attributes with type, default and range, and what this
 // version does with them. The slices are the caller's own.
 func Elements() []Element {
-	return slices.Concat(frameElements(), crawlElements(), gateElements(), contentElements(), fetchElements(),
+	return slices.Concat(frameElements(), crawlElements(), gateElements(), contentElements(), fetchElements(), sourceElements(),
 		conditionElements(), actionElements())
 }
 

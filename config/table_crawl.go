@@ -52,29 +52,10 @@ func forKind(kind string, a Attribute) Attribute {
 	return a
 }
 
-// fetchElements are settings of requests and further sources of URLs.
-func fetchElements() []Element {
+// sourceElements are further sources of URLs.
+func sourceElements() []Element {
 	crawler := []string{"Crawler"}
 	return refuseAll([]Element{
-		{Name: "Fetch", Parents: crawler, Attributes: []Attribute{
-			text("caFile", Path, "", "Certificates of further authorities."),
-			boolean("insecureTLS", "false", "Accepts any certificate."),
-			boolean("ignoreRobotsTxt", "", "Fetches what robots.txt forbids."),
-			{Name: "auth", Type: Enum, Values: []string{"basic", "digest", "ntlm", "form"}, Doc: "Kind of authentication."},
-			text("user", String, "", "User name."),
-			text("password", SecretString, "", "Password."),
-			text("loginURL", HTTPURL, "", "Page of the log-in form."),
-			text("proxy", String, "", "Proxy: http, https or socks5 URL."),
-			text("proxyUser", String, "", "User name at the proxy."),
-			text("proxyPassword", SecretString, "", "Password at the proxy."),
-		}, Doc: "Settings of requests for the URLs that its condition matches."},
-		{Name: "Header", Parents: []string{"Fetch"}, Attributes: []Attribute{
-			required("name", HeaderValue, "Name of the header."),
-			required("value", SecretString, "Its value."),
-		}, Doc: "An extra request header."},
-		{Name: "Addresses", Parents: crawler, Once: true, Attributes: []Attribute{
-			{Name: "private", Type: Enum, Default: "allow", Values: []string{"allow", "deny"}, Doc: "Whether private addresses may be dialled."},
-		}, Doc: "IP addresses that may be dialled."},
 		{Name: "Sitemap", Parents: crawler, Attributes: []Attribute{
 			required("url", String, "Where the sitemap is."),
 		}, Doc: "A sitemap."},

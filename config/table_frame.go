@@ -61,7 +61,7 @@ func crawlerAttributes() []Attribute {
 		ranged("outboxMaxBytes", Bytes, "4294967296", 1<<20, 1<<50, "Size of unsent documents at which the crawl waits."),
 		{Name: "durability", Type: Enum, Default: "sync", Values: []string{"sync", "os"},
 			Doc: "sync: a commit survives a power loss; os: it survives the end of the process."},
-		ineffective("", text("fetcher", String, "", "Name of CloudView's fetcher settings; one fetcher serves all.")),
+		text("fetcher", String, "", "Name of the Fetch, one without condition, whose settings all URLs have that no other Fetch matches."),
 		ranged("minimumAgedS", Seconds, "0", 0, 100*year, "Fixed age after which documents are checked again, in place of smartRefresh; 0: never."),
 		ineffective("false", boolean("sitemapHints", "true", "Whether lastmod of sitemaps feeds the refresh estimate.")),
 	}
@@ -77,7 +77,7 @@ func politenessAttributes() []Attribute {
 		ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Requests a second of the whole crawl; 0 is no limit."),
 		ranged("maxBytesPerS", Bytes, "0", 0, 1<<40, "Bytes a second of the whole crawl; 0 is no limit."),
 		boolean("ignoreRobotsTxt", "false", "Fetches what robots.txt forbids: with the owner's permission only."),
-		{Name: "robots", Type: Enum, Default: "standard", Values: []string{"standard", "original"}, NotYet: []string{"original"},
+		{Name: "robots", Type: Enum, Default: "standard", Values: []string{"standard", "original"},
 			Doc: "standard is RFC 9309, original the 1994 text without Allow and wildcards."},
 		ineffective("false", boolean("crawlSitemaps", "true", "Reads the sitemaps that robots.txt names.")),
 		ineffective("", ranged("sitemapMaxBytes", Bytes, "52428800", 1, giB, "Largest sitemap that is read.")),
@@ -115,7 +115,7 @@ func fetchAttributes() []Attribute {
 		ranged("firstByteTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time from the request to the answer's header."),
 		ranged("idleTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time without a byte while the body comes."),
 		ranged("downloadTimeoutMS", Milliseconds, "300000", 1, day*1000, "Time for the whole request."),
-		ineffective("false", boolean("enableCookies", "false", "Keeps cookies for all sites.")),
+		boolean("enableCookies", "false", "Keeps cookies for all sites, until the process ends; with auth they are kept anyway."),
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,17 +87,18 @@ func (p *parser) checkConnections(n *node, t *Throttle, c *Crawler) {
 // onlyCondition builds the one condition of an element that is no rule, and
 // reports what is wrong in it; nil if there is none that can be used.
 func (p *parser) onlyCondition(n *node) (actionrules.Condition, *actionrules.Matcher) {
-	if len(n.children) == 0 {
+	conditions := slices.DeleteFunc(slices.Clone(n.children), func(c *node) bool { return c.spec.Role != Condition })
+	if len(conditions) == 0 {
 		if !n.lost {
 			p.errorf(n.at, "<%s> has no condition: write one inside, such as <Host val=\"www.example.com\"/>", n.spec.Name)
 		}
 		return nil, nil
 	}
-	if len(n.children) > 1 {
-		p.errorf(n.children[1].at, "<%s> is a second condition (the first is at %s): a <%s> has one; join them by <And> or <Or>",
-			n.children[1].spec.Name, p.lineAndColumn(n.children[0].at), n.spec.Name)
+	if len(conditions) > 1 {
+		p.errorf(conditions[1].at, "<%s> is a second condition (the first is at %s): a <%s> has one; join them by <And> or <Or>",
+			conditions[1].spec.Name, p.lineAndColumn(conditions[0].at), n.spec.Name)
 	}
-	condition := p.condition(n.children[0], 0)
+	condition := p.condition(conditions[0], 0)
 	if condition == nil {
 		return nil, nil
 	}
@@ -174,23 +176,38 @@ func minuteOfDay(s string) int {
 	return 60*h + m
 }
 
-// idleThrottles warns of those that count for no URL: their condition cannot hold,
-// or one before them matches wherever they do. It sees what idleRules sees.
+// idleThrottles warns of those that count for no URL.
 func idleThrottles(throttles []Throttle) []actionrules.Warning {
+	written := make([]chosen, len(throttles))
+	for i, t := range throttles {
+		written[i] = chosen{t.If, t.At}
+	}
+	return idleChoices("Throttle", written)
+}
+
+// chosen is an element of which the first that matches a URL counts.
+type chosen struct {
+	condition actionrules.Condition
+	at        actionrules.Position
+}
+
+// idleChoices warns of elements that count for no URL: their condition cannot hold,
+// or one before them matches wherever they do. It sees what idleRules sees.
+func idleChoices(name string, all []chosen) []actionrules.Warning {
 	var warnings []actionrules.Warning
 	earlier, matches := newLaterRules(), []actionrules.Action{{Verb: actionrules.Accept}}
-	for i, t := range throttles {
-		if conditionSize(t.If, maxConditionSize) > maxConditionSize {
+	for i, c := range all {
+		if conditionSize(c.condition, maxConditionSize) > maxConditionSize {
 			continue
 		}
-		if contradictory(t.If) {
-			warnings = append(warnings, actionrules.Warning{At: t.At, Text: "the Throttle can never match: its conditions exclude each other"})
+		if contradictory(c.condition) {
+			warnings = append(warnings, actionrules.Warning{At: c.at, Text: "the " + name + " can never match: its conditions exclude each other"})
 			continue
 		}
-		k := earlier.keysOf(t.If)
+		k := earlier.keysOf(c.condition)
 		if by := earlier.overriding(matches, k.implied); by > 0 {
-			warnings = append(warnings, actionrules.Warning{At: t.At, Text: fmt.Sprintf(
-				"the Throttle never counts: the one at %s matches wherever it does, and the first counts", throttles[by-1].At)})
+			warnings = append(warnings, actionrules.Warning{At: c.at, Text: fmt.Sprintf(
+				"the %s never counts: the one at %s matches wherever it does, and the first counts", name, all[by-1].at)})
 		}
 		earlier.add(i+1, matches, k.enough)
 	}

@@ -101,7 +101,7 @@ func (p *parser) unknownAttribute(n *node, a etree.Attr, at place) {
 // written shows an attribute as it stands in the file, variables unresolved, so
 // that nothing secret can get into a message.
 func (p *parser) written(spec *Attribute, value string) string {
-	if spec.Type == SecretString {
+	if spec.Type == SecretString || spec.Type == HTTPURL && strings.Contains(value, "@") {
 		return spec.Name
 	}
 	return spec.Name + "=" + quote(value)

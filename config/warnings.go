@@ -14,7 +14,7 @@ func (p *parser) warnings(c *Crawler) {
 	if len(p.report.Errors) > 0 {
 		return
 	}
-	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), idleThrottles(c.Throttles)) {
+	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), idleThrottles(c.Throttles), idleFetches(c.Fetches)) {
 		if w.At == (actionrules.Position{}) {
 			w.At = c.At
 		}

@@ -45,13 +45,13 @@ func (a *addresses) keep(host string, addr netip.Addr, now time.Time) {
 // busy says that the lease was given back: another host at the address is being
 // visited, or was just now. With an error the lease is the caller's still.
 func (v *visit) takeAddress(ctx context.Context) (busy bool, err error) {
-	if !v.settings.Frontier.PerAddress {
+	if !v.settings.Frontier.PerAddress || v.access.proxied {
 		return false, nil
 	}
 	addr, ok := v.addresses.look(v.lease.URL.Host(), time.Now())
 	if !ok {
 		v.slot.now(waitsForFetch)
-		addr, err = v.fetcher.Address(ctx, v.lease.URL)
+		addr, err = v.access.fetcher.Address(ctx, v.lease.URL)
 		v.slot.now(working)
 		if err != nil {
 			return false, err
@@ -59,4 +59,15 @@ func (v *visit) takeAddress(ctx context.Context) (busy bool, err error) {
 		v.addresses.keep(v.lease.URL.Host(), addr, time.Now())
 	}
 	return !v.frontier.Address(v.lease, addr), nil
+}
+
+// privateDenied is why a private address is not dialled. Like a refusal of the
+// fetcher's own guard it deletes nothing: names lead astray for a while.
+const privateDenied = `private, which <Addresses private="deny"/> forbids`
+
+// isPrivate says that an address belongs to a private network (RFC 1918, RFC 4193)
+// or to a carrier's behind a translation (RFC 6598).
+func isPrivate(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsPrivate() || netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10).Contains(a)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -63,6 +64,8 @@ type Crawl struct {
 	limits                 *limits
 	activities             activityLog
 	addresses              addresses
+	names                  *fetcher.Names // DNS answers, for all fetchers
+	jar                    *auth.Jar      // cookies of all sites, with EnableCookies
 	logins                 logins
 	namers                 namers
 	pausing                sync.Mutex      // held while the crawl is paused or resumed
@@ -116,8 +119,11 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
 		judge: newJudge(p), pass: newPass(store), limits: newLimits(&s), rescheduled: make(chan struct{}, 1),
+		names: fetcher.NewNames(), jar: auth.NewJar(),
 	}
-	c.equip(p)
+	if err := c.equip(p, nil); err != nil {
+		return nil, err
+	}
 	c.frontier = scheduler.New(store, frontierSettings(p), log)
 	paused, err := storedPause(ctx, store)
 	if err != nil {
@@ -130,27 +136,38 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	return c, nil
 }
 
-// equip gives a policy what fetches pages by its settings.
-func (c *Crawl) equip(p *policy) {
-	s := p.settings.Fetcher
+// equip gives a policy what fetches pages by its settings. Before are the accesses
+// that were in force.
+func (c *Crawl) equip(p *policy, before accesses) (err error) {
+	p.robots = robots.NewCache(c.store, p.settings.Robots)
+	p.accesses, err = c.newAccesses(p, before)
+	return err
+}
+
+// equipped are a policy's settings of a fetcher with what the crawl itself adds.
+func (c *Crawl) equipped(s fetcher.Settings, p *policy) fetcher.Settings {
 	s.Exempt = slices.Clone(s.Exempt)
 	for _, root := range p.settings.Rules.Roots {
 		s.Exempt = append(s.Exempt, net.JoinHostPort(root.URL.Host(), root.URL.Port()))
 	}
-	s.Judge = c.judgeAddress
+	s.Judge, s.Names = c.judgeAddress, c.names
 	if p.settings.MaxBytesPerS > 0 {
 		s.Pace = c.limits.pay
 	}
-	p.fetcher, p.robots = fetcher.New(s, c.log), robots.NewCache(c.store, p.settings.Robots)
+	return s
 }
 
 // judgeAddress asks the address rules in force about an address that is to be dialled.
 func (c *Crawl) judgeAddress(a netip.Addr) (allowed, matched bool, words string) {
-	allowed, matched, reason := c.judge.current.Load().space.Addresses().Judge(a)
-	if matched {
-		words = reason.String()
+	p := c.judge.current.Load()
+	allowed, matched, reason := p.space.Addresses().Judge(a)
+	switch {
+	case matched:
+		return allowed, true, reason.String()
+	case p.settings.DenyPrivate && isPrivate(a):
+		return false, true, privateDenied
 	}
-	return allowed, matched, words
+	return false, false, ""
 }
 
 // frontierSettings are those of the policy in the frontier's terms.
@@ -165,7 +182,7 @@ func frontierSettings(p *policy) scheduler.Settings {
 // pages in flight), or what once asks for is done. The order of stopping stands
 // here: workers, outbox, frontier and relay. It is called once.
 func (c *Crawl) Run(ctx context.Context, once Once) error {
-	defer func() { c.judge.current.Load().fetcher.Close() }()
+	defer func() { c.judge.current.Load().accesses.close() }()
 	if err := c.start(ctx); err != nil {
 		return err
 	}

@@ -26,7 +26,9 @@ type Explained struct {
 	Rules actionrules.Explanation
 	// Killed is the kill list's entry that keeps the page out of the index, nil if none does.
 	Killed *crawlspace.Reason
-	Fifo   scheduler.Source // where the URL is crawled
+	// Fetch is the name of the settings by which it is asked for; empty for those of all.
+	Fetch string
+	Fifo  scheduler.Source // where the URL is crawled
 }
 
 // Moves are the sites that moved, as StoredMoves gives them.
@@ -57,7 +59,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) Explained {
 		x.Killed = &reason
 	}
 	if v.inside() {
-		x.Fifo = fifoOf(v.decision)
+		x.Fifo, x.Fetch = fifoOf(v.decision), e.policy.settings.fetchOf(v.url)
 	}
 	return x
 }

@@ -38,8 +38,8 @@ func (j *judge) end(p *policy) {
 		return
 	}
 	delete(j.pages, p)
-	if now := j.current.Load(); now.fetcher != p.fetcher {
-		p.fetcher.Close()
+	if now := j.current.Load(); now.accesses[0] != p.accesses[0] {
+		p.accesses.close()
 	}
 }
 
@@ -48,8 +48,8 @@ func (j *judge) swap(p *policy) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	old := j.current.Swap(p)
-	if old.fetcher != p.fetcher {
-		old.fetcher.Close()
+	if old.accesses[0] != p.accesses[0] {
+		old.accesses.close()
 	}
 }
 

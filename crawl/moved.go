@@ -94,7 +94,7 @@ func (c *Crawl) remember(ctx context.Context, old *policy, moved moves) (*policy
 	if err != nil {
 		return nil, err
 	}
-	p.fetcher, p.robots = old.fetcher, old.robots
+	p.accesses, p.robots = old.accesses, old.robots
 	saved, err := json.Marshal(moved)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -35,8 +34,8 @@ type policy struct {
 	fingerprint string
 	version     uint64
 
-	fetcher *fetcher.Fetcher
-	robots  *robots.Cache
+	accesses accesses
+	robots   *robots.Cache
 }
 
 // newPolicy compiles rules and crawl space with the sites that moved at their new

@@ -26,8 +26,7 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 		if err != nil {
 			return nil, err
 		}
-		c.equip(p)
-		return p, nil
+		return p, c.equip(p, c.judge.current.Load().accesses)
 	})
 }
 
@@ -49,6 +48,7 @@ func (c *Crawl) replace(ctx context.Context, with func(old *policy) (*policy, er
 		return err
 	}
 	c.judge.swap(p)
+	p.accesses.adopt()
 	c.frontier.Apply(frontierSettings(p))
 	c.limits.apply(&p.settings)
 	select {

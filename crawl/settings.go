@@ -46,6 +46,14 @@ type Settings struct {
 	// Refreshes re-queue groups at set times.
 	Refreshes []Refresh
 
+	// Fetches are how some URLs are asked for; of those that match, the first counts,
+	// and Fetcher where none does. robots.txt is asked for as its host's pages are.
+	Fetches []Fetch
+	// EnableCookies keeps cookies for all sites where no Login does.
+	EnableCookies bool
+	// DenyPrivate refuses private addresses that no address rule allows.
+	DenyPrivate bool
+
 	Frontier scheduler.Settings
 	Fetcher  fetcher.Settings
 	Robots   robots.Settings

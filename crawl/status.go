@@ -35,6 +35,8 @@ type Status struct {
 	Targets []TargetStatus     `json:"targets,omitempty"`
 	Brake   *BrakeStatus       `json:"brake,omitempty"`
 	Rules   *RulesStatus       `json:"rules,omitempty"`
+	// Sessions are the accounts that Fetch elements log in with.
+	Sessions []SessionStatus `json:"sessions,omitempty"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
 	// force then. Set by who reloads.
 	ConfigError string `json:"config_error,omitempty"`
@@ -186,6 +188,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent, Held: f.Brake.Held}
+	s.Sessions = c.judge.current.Load().accesses.sessions()
 	s.Totals = c.totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)
 	for _, t := range c.relay.Status() {

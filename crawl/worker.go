@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -72,7 +73,7 @@ type asked uint8
 
 const (
 	askedNothing asked = iota
-	askedRobots
+	askedOther         // robots.txt, a step of a log-in, a page that tells of the log-in only
 	askedPage
 )
 
@@ -125,6 +126,7 @@ type visit struct {
 	*Crawl
 	*policy
 	lease   *scheduler.Lease
+	access  *access
 	slot    *slot
 	verdict verdict
 	// indexed says that the rules let the page be a document; if not, unindexed
@@ -138,7 +140,7 @@ type visit struct {
 func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (asked asked, err error) {
 	began := c.judge.begin()
 	defer c.judge.end(began)
-	v := &visit{Crawl: c, policy: began, lease: lease, slot: slot}
+	v := &visit{Crawl: c, policy: began, lease: lease, access: began.accesses.of(lease.URL), slot: slot}
 	asked, err = v.page(ctx)
 	if again := c.judgeAgain(context.WithoutCancel(ctx), began, lease.Key); again != nil {
 		err = errors.Join(err, again, c.passAgain(context.WithoutCancel(ctx)))
@@ -159,9 +161,9 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 	if excluded != nil {
 		return askedNothing, v.complete(ctx, scheduler.Result{Excluded: excluded})
 	}
-	response, busy, err := v.fetch(ctx, v.request())
-	if busy {
-		return askedNothing, nil
+	response, asked, done, err := v.fetch(ctx, v.request(), v.access)
+	if done {
+		return asked, err
 	}
 	if err != nil {
 		return askedPage, v.failed(ctx, err)
@@ -180,18 +182,6 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 		return askedPage, err
 	}
 	return askedPage, v.complete(ctx, result)
-}
-
-// fetch makes a request, unless the host's address is busy: then the lease was
-// given back.
-func (v *visit) fetch(ctx context.Context, r fetcher.Request) (response *fetcher.Response, busy bool, err error) {
-	if busy, err = v.takeAddress(ctx); busy || err != nil {
-		return nil, busy, err
-	}
-	v.slot.now(waitsForFetch)
-	defer v.slot.now(working)
-	response, err = v.fetcher.Fetch(ctx, r)
-	return response, false, err
 }
 
 // outside judges the lease's URL again, and completes it if it is outside now, or
@@ -230,13 +220,13 @@ func (v *visit) adopt() {
 // says that the lease was handed back: robots.txt had to be fetched first, and
 // the host's pause comes between that and the page.
 func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, asked asked, done bool, err error) {
-	if v.settings.IgnoreRobots {
-		return nil, askedNothing, false, nil
-	}
 	verdict, err := v.robots.Verdict(ctx, v.settings.RobotsAgent, v.lease.URL)
 	if err != nil {
 		v.frontier.GiveBack(v.lease, false, time.Time{})
 		return nil, askedNothing, true, err
+	}
+	if v.access.ignoreRobots {
+		verdict = verdict.WithoutRules()
 	}
 	switch verdict.State {
 	case robots.NeedsFetch:
@@ -269,9 +259,9 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (asked,
 		return askedNothing, nil
 	}
 	defer v.robotsInFlight.Delete(host)
-	response, busy, err := v.fetch(ctx, verdict.Request())
-	if busy {
-		return askedNothing, nil
+	response, asked, done, err := v.fetchRobotsTxt(ctx, verdict.Request())
+	if done {
+		return asked, err
 	}
 	if err == nil {
 		v.requests.Add(1)
@@ -281,11 +271,11 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (asked,
 	}
 	if e, ok := errors.AsType[*fetcher.Error](err); ok && noHost(e.Fault) {
 		// There is no such host, or none that may be asked: so it is for the page.
-		return askedRobots, v.failed(ctx, err)
+		return askedOther, v.failed(ctx, err)
 	}
 	err = v.robots.Record(context.WithoutCancel(ctx), v.lease.URL, response, err)
 	v.frontier.GiveBack(v.lease, true, time.Time{})
-	return askedRobots, err
+	return askedOther, err
 }
 
 // noHost says that a fault is none of the URL's but of its host's name or addresses.
@@ -330,7 +320,10 @@ func (v *visit) failed(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*fetcher.Error](err); ok {
 		result.Fault = faultOf(e.Fault)
 		result.Words = e.Err.Error()
-		if e.Fault == fetcher.AddressForbidden {
+		switch {
+		case e.Fault == fetcher.AddressForbidden && strings.Contains(result.Words, privateDenied):
+			result.Fault = scheduler.AddressFault
+		case e.Fault == fetcher.AddressForbidden:
 			result = scheduler.Result{Excluded: &scheduler.Exclusion{Status: StatusExcluded, Words: e.Err.Error()}}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/file"
 	"github.com/sextant-crawler/sextant/push/papi"
@@ -172,8 +173,34 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		Unconditional: c.DisableConditionalGet, RobotsAgent: c.RobotsAgent, MaxRedirects: c.MaxRedirects,
 		PushContent: content, OutboxMaxBytes: c.OutboxMaxBytes,
 		MaxRequestsPerS: c.MaxRequestsPerS, MaxBytesPerS: c.MaxBytesPerS, Refreshes: refreshes(c.Refreshes),
+		Fetches: fetches(c.Fetches, fetch), EnableCookies: c.EnableCookies, DenyPrivate: c.DenyPrivate,
 		Frontier: frontier, Fetcher: fetch,
+		Robots: robots.Settings{Original: c.OriginalRobots, Agent: c.RobotsAgent},
 	}
+}
+
+// fetches are those of a Crawler, which have its own settings of a fetcher but for
+// what they say.
+func fetches(written []config.Fetch, common fetcher.Settings) []crawl.Fetch {
+	var out []crawl.Fetch
+	for _, w := range written {
+		f := crawl.Fetch{Name: w.Name, Fetcher: common, IgnoreRobots: w.IgnoreRobotsTxt}
+		if f.Name == "" {
+			f.Name = "at " + w.At.String()
+		}
+		if w.Match != nil {
+			f.Match = w.Match.Match
+		}
+		f.Fetcher.Roots, f.Fetcher.InsecureTLS, f.Fetcher.Header = w.Roots, w.InsecureTLS, w.Header
+		if w.Proxy != nil {
+			f.Fetcher.Proxy = &fetcher.Proxy{URL: w.Proxy.URL, User: w.Proxy.User, Password: w.Proxy.Password.Reveal()}
+		}
+		if l := w.Login; l != nil {
+			f.Login = &crawl.Login{Name: l.Name, Origins: l.Origins, Kind: l.Kind, Certificate: l.Certificate, Identity: l.Identity}
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 func throttles(written []config.Throttle) []scheduler.Throttle {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -74,5 +76,64 @@ func TestBrakeOff(t *testing.T) {
 	}
 	if b := settingsOf(t, `hostBrake="false"`, "").Frontier.Brake; !b.On || b.Host {
 		t.Errorf("brake %+v", b)
+	}
+}
+
+// TestFetchesReachTheCrawl: each Fetch is the Crawler's settings with its own.
+func TestFetchesReachTheCrawl(t *testing.T) {
+	s := settingsOf(t, `userAgent="Bot/1" enableCookies="true" robots="original" fetcher="rest" ignoreRobotsTxt="true"`,
+		`<Addresses private="deny"/>
+		<Fetch name="wiki" auth="basic" origins="https://wiki.example" user="u" password="p" ignoreRobotsTxt="false" insecureTLS="true"><Host val="wiki.example"/></Fetch>
+		<Fetch auth="ntlm" origins="https://files.example" user="u" password="p"><Host val="files.example"/><Header name="X-A" value="b"/></Fetch>
+		<Fetch name="rest" proxy="socks5://proxy.example:1080" proxyUser="u" proxyPassword="p"/>`)
+	if !s.EnableCookies || !s.DenyPrivate || !s.Robots.Original || s.Robots.Agent != "Sextant" || !s.IgnoreRobots || len(s.Fetches) != 3 {
+		t.Fatalf("settings %+v", s)
+	}
+	wiki, files, rest := s.Fetches[0], s.Fetches[1], s.Fetches[2]
+	for _, f := range s.Fetches {
+		if f.Fetcher.UserAgent != "Bot/1" || f.Fetcher.MaxBodyBytes != s.Fetcher.MaxBodyBytes {
+			t.Errorf("%s has not the Crawler's settings: %+v", f.Name, f.Fetcher)
+		}
+	}
+	if wiki.Name != "wiki" || *wiki.IgnoreRobots || !wiki.Fetcher.InsecureTLS || wiki.Fetcher.Proxy != nil || wiki.Fetcher.Header != nil ||
+		wiki.Login.Name != "wiki" || wiki.Login.Origins[0] != "https://wiki.example" {
+		t.Errorf("wiki %+v", wiki)
+	}
+	if _, ok := wiki.Login.Kind.(auth.Basic); !ok {
+		t.Errorf("wiki logs in by %T", wiki.Login.Kind)
+	}
+	if _, ok := files.Login.Kind.(auth.NTLM); !ok || files.IgnoreRobots != nil || files.Fetcher.Header.Get("X-A") != "b" ||
+		files.Name != "at CrawlConfig.xml:3:3" || files.Login.Name != "ntlm at https://files.example" || files.Login.Identity == wiki.Login.Identity {
+		t.Errorf("files %+v", files)
+	}
+	if diff := cmp.Diff(&fetcher.Proxy{URL: "socks5://proxy.example:1080", User: "u", Password: "p"}, rest.Fetcher.Proxy); diff != "" || rest.Login != nil || rest.Match != nil {
+		t.Errorf("rest %+v (-want +got):\n%s", rest, diff)
+	}
+	u, err := weburl.Parse("http://files.example/a")
+	if err != nil || wiki.Match(u) || !files.Match(u) {
+		t.Errorf("wiki or files matches wrongly: %v", err)
+	}
+}
+
+// TestIdentityOfLogins: the session of a Fetch goes on where all that makes it is the same.
+func TestIdentityOfLogins(t *testing.T) {
+	identity := func(attributes, inside string) [32]byte {
+		return settingsOf(t, "", `<Fetch auth="oauth2" tokenURL="https://t.example/" clientId="c" `+attributes+`>`+inside+`</Fetch>`).Fetches[0].Login.Identity
+	}
+	const same, host = `origins="https://a.example" clientSecret="s"`, `<Host val="a.example"/>`
+	first := identity(same, host)
+	if first != identity(same+` ignoreRobotsTxt="true" proxy="http://p:1"`, `<Host val="b.example"/>`) {
+		t.Error("what makes no session changes the identity")
+	}
+	for attributes, inside := range map[string]string{
+		same:                    host + `<Field name="resource" value="r"/>`,
+		same + ` scopes="read"`: host,
+		same + ` name="other"`:  host,
+		`origins="https://a.example" clientSecret="t"`: host,
+		`origins="https://b.example" clientSecret="s"`: host,
+	} {
+		if first == identity(attributes, inside) {
+			t.Errorf("%s %s: the identity is the same", attributes, inside)
+		}
 	}
 }

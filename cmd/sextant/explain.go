@@ -50,6 +50,7 @@ type explanation struct {
 	Status     *int                    `json:"status"`
 	Rules      []ruleExplanation       `json:"rules"`
 	Gates      []crawlspace.GateAnswer `json:"gates,omitempty"`
+	Fetch      string                  `json:"fetch,omitempty"`     // the Fetch element by which it is asked for
 	KilledBy   *crawlspace.Reason      `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
 	Stored     *storedExplanation      `json:"stored,omitempty"`
 
@@ -208,7 +209,7 @@ func (e *explainer) explain(raw string, u weburl.URL) *explanation {
 	out := &explanation{
 		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index, Follow: d.Follow,
 		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []ruleExplanation{}, start: x.Rules.Start.Why,
-		Gates: x.Gates, KilledBy: x.Killed,
+		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch,
 	}
 	for _, m := range d.Metas {
 		out.Metas[m.Name] = append(out.Metas[m.Name], m.Value)
@@ -249,6 +250,9 @@ func newStored(s crawl.StoredURL, err error) (*storedExplanation, error) {
 	switch {
 	case s.Class == scheduler.Pending.String():
 		why += "it waits to be fetched"
+		if s.LastError != "" {
+			why += ": " + s.LastError
+		}
 	case s.DuplicateOf != "":
 		why += "it is a duplicate of " + s.DuplicateOf
 	case s.RedirectTo != "":
@@ -305,6 +309,9 @@ func (x *explanation) print(w io.Writer) {
 		if x.Source != "" {
 			row("source", "%s", x.Source)
 		}
+		if x.Fetch != "" {
+			row("fetch", "by the settings %s", x.Fetch)
+		}
 		if x.KilledBy != nil {
 			row("killed", "not indexed: %s", x.KilledBy)
 		}
@@ -321,6 +328,9 @@ func (x *explanation) print(w io.Writer) {
 		row("stored", "status %d, class %s, fifo %s, depth %d, errors %d", s.Status, s.Class, s.Fifo, s.Depth, s.Errors)
 		if s.FetchedAt != nil {
 			row("fetched", "%s", s.FetchedAt)
+		}
+		if s.LastError != "" {
+			row("last", "%s", s.LastError)
 		}
 		if s.NextAt != nil {
 			row("next", "%s", s.NextAt)

@@ -19,6 +19,7 @@ import (
 //
 //	serve DIR        serves DIR of the case file on loopback; $SITE is its origin,
 //	                 $LOCALSITE the same by the name localhost, which is another host
+//	protect KIND     serves pages to who is let in, see protectedScript
 //	hours NAME       sets $NAME to an hour of the day that is some hours away
 //	port NAME        sets $NAME to a free loopback address
 //	fill FILE...     replaces $SITE and other variables in FILE
@@ -40,7 +41,7 @@ func TestScript(t *testing.T) {
 			return os.Symlink(program, filepath.Join(bin, "sextant"))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": serveScript, "hours": hoursScript, "port": portScript, "fill": fillScript, "await": awaitScript,
+			"serve": serveScript, "protect": protectedScript, "hours": hoursScript, "port": portScript, "fill": fillScript, "await": awaitScript,
 		},
 	})
 }

@@ -194,6 +194,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 		row(w, "idle", "%s (%s)", s.Idle, s.IdleCode)
 	}
 	printHosts(w, s)
+	for _, session := range s.Sessions {
+		row(w, "session", "%s", session)
+	}
 	for _, r := range s.Schedules {
 		what := "all"
 		if r.Group != "" {

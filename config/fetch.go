@@ -1,0 +1,234 @@
+package config
+
+import (
+	"crypto/x509"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// Fetch is how the URLs are asked for for which a condition holds.
+type Fetch struct {
+	// Name is "" where none is written.
+	Name string
+	// If is the condition, Match the same, compiled; both are nil for the settings
+	// of all URLs that nothing else matches.
+	If    actionrules.Condition
+	Match *actionrules.Matcher
+	// IgnoreRobotsTxt takes the place of the Crawler's; nil is not written.
+	IgnoreRobotsTxt *bool
+	// Roots verify servers; nil is the system's.
+	Roots       *x509.CertPool
+	InsecureTLS bool
+	// Header is sent with each request. Its values may be secrets.
+	Header http.Header
+	Proxy  *Proxy // nil is none
+	Login  *Login // nil is none
+	At     actionrules.Position
+}
+
+// Proxy is a proxy server.
+type Proxy struct {
+	URL      string // of scheme http, https or socks5
+	User     string // "" is no authentication
+	Password Secret
+}
+
+// fetches reads the Fetch and Addresses elements of a Crawler, and which Fetch its
+// attribute fetcher chooses.
+func (p *parser) fetches(crawler *node, c *Crawler) {
+	chosen := crawler.attr("fetcher")
+	if chosen != nil && chosen.text == "" {
+		chosen = nil
+	}
+	var all *Fetch
+	found, names := false, map[string]int{}
+	for _, n := range crawler.children {
+		if n.spec.Name == "Addresses" {
+			c.DenyPrivate = n.str("private") == "deny"
+		}
+		if n.spec.Name != "Fetch" {
+			continue
+		}
+		if a := n.attr("name"); a != nil {
+			if first, twice := names[a.text]; twice {
+				p.errorf(a.value, "%s is the name of another Fetch (at %s): names are unique in a Crawler", quote(a.text), p.lineAndColumn(first))
+			} else {
+				names[a.text] = a.value
+			}
+		}
+		f := p.fetch(n)
+		isChosen := chosen != nil && f.Name == chosen.text
+		found = found || isChosen
+		hasCondition := slices.ContainsFunc(n.children, func(child *node) bool { return child.spec.Role == Condition })
+		switch {
+		case hasCondition && isChosen:
+			p.errorf(chosen.value, "fetcher=%s is the Fetch at %s, which has a condition: choose one without, which counts for all URLs that no other matches", quote(f.Name), p.lineAndColumn(n.at))
+		case isChosen:
+			all = &f
+		case hasCondition, n.missing("name"):
+			if f.If, f.Match = p.onlyCondition(n); f.If != nil {
+				c.Fetches = append(c.Fetches, f)
+			}
+		case !n.lost:
+			p.warnf(n.at, "<Fetch name=%s> is never used: it has no condition, and no fetcher=%s chooses it", quote(f.Name), quote(f.Name))
+		}
+	}
+	if all != nil {
+		c.Fetches = append(c.Fetches, *all)
+	}
+	switch {
+	case chosen == nil || found:
+	case len(names) > 0:
+		p.errorf(chosen.value, "fetcher=%s is the name of no <Fetch> here: write one of their names", quote(chosen.text))
+	default: // files of CloudView name settings that stand elsewhere
+		p.warnf(chosen.name, "fetcher=%s has no effect: there is no <Fetch name=%s> in this Crawler", quote(chosen.text), quote(chosen.text))
+	}
+}
+
+// fetch reads one Fetch but for its condition.
+func (p *parser) fetch(n *node) Fetch {
+	f := Fetch{Name: n.str("name"), InsecureTLS: n.boolean("insecureTLS"), At: p.position(n.at)}
+	if n.written("ignoreRobotsTxt") {
+		ignore := n.boolean("ignoreRobotsTxt")
+		f.IgnoreRobotsTxt = &ignore
+		p.warnOfRobots(n)
+	}
+	if f.InsecureTLS {
+		p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so that passwords and pages can be read and changed on their way: write caFile with the certificate of the server's authority instead")
+		if a := n.attr("caFile"); a != nil {
+			p.warnf(a.name, "caFile has no effect with insecureTLS=\"true\"")
+		}
+	}
+	if a := n.attr("caFile"); a != nil {
+		f.Roots = p.authorities(a)
+	}
+	f.Header = p.headers(n)
+	f.Proxy = p.proxy(n)
+	f.Login = p.login(n, f.Name)
+	return f
+}
+
+// warnOfRobots warns where robots.txt is ignored.
+func (p *parser) warnOfRobots(n *node) {
+	if a := n.attr("ignoreRobotsTxt"); a != nil && isTrue(a.text) {
+		p.warnf(a.name, "ignoreRobotsTxt fetches what the sites' owners forbid: ask for their permission first")
+	}
+}
+
+// authorities are those of the system and of a file.
+func (p *parser) authorities(a *attr) *x509.CertPool {
+	content, err := p.lookups.ReadFile(p.resolvePath(a.text))
+	if err != nil {
+		p.errorf(a.value, "caFile: the file cannot be read: %v", cause(err))
+		return nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(content) {
+		p.errorf(a.value, "caFile: there is no certificate in the file: write one or more in PEM form, each beginning with -----BEGIN CERTIFICATE-----")
+	}
+	return pool
+}
+
+// headers reads the Header elements of a Fetch.
+func (p *parser) headers(fetch *node) http.Header {
+	out := http.Header{}
+	for _, n := range fetch.children {
+		name := n.attr("name")
+		if n.spec.Name != "Header" || name == nil {
+			continue
+		}
+		key := http.CanonicalHeaderKey(name.text)
+		switch complaint := headerComplaint(key, fetch.str("auth")); {
+		case !httpguts.ValidHeaderFieldName(name.text):
+			p.errorf(name.value, "name=%s is no name of a header: write letters, digits and hyphens", quote(name.text))
+		case complaint != "":
+			p.errorf(name.value, "the header %s %s", key, complaint)
+		case out[key] != nil:
+			p.errorf(name.value, "the header %s is written twice: remove one", key)
+		case key == "Authorization" || key == "Cookie":
+			p.warnf(name.value, "%s is sent to each URL that the condition matches, also over http: write auth, which sends credentials to its origins only", key)
+		}
+		if value := n.attr("value"); value != nil {
+			if strings.ContainsFunc(value.text, func(r rune) bool { return r < ' ' || r > '~' }) {
+				p.errorf(value.value, "value holds characters that a header cannot carry: write printable ASCII")
+				continue
+			}
+			out.Set(key, value.text)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// headerComplaint says why a header cannot be written by hand, and what to write.
+func headerComplaint(key, authentication string) string {
+	switch key {
+	case "User-Agent":
+		return "is written as userAgent of the Crawler"
+	case "From":
+		return "is written as from of the Crawler"
+	case "Accept", "Accept-Encoding", "If-None-Match", "If-Modified-Since", "Range",
+		"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect":
+		return "is the crawler's own: remove it"
+	case "Proxy-Authorization", "Proxy-Connection":
+		return "is written as proxyUser and proxyPassword"
+	case "Authorization", "Cookie":
+		if authentication != "" {
+			return "cannot be written beside auth, which sets it: remove one of the two"
+		}
+	}
+	return ""
+}
+
+// proxy reads the proxy of a Fetch.
+func (p *parser) proxy(n *node) *Proxy {
+	for _, name := range []string{"proxyUser", "proxyPassword"} {
+		if n.written(name) && n.missing("proxy") {
+			p.errorf(n.attr(name).name, "%s without proxy: write proxy=\"http://host:port\", too", name)
+		}
+	}
+	if n.written("proxyPassword") && n.missing("proxyUser") {
+		p.errorf(n.attr("proxyPassword").name, "proxyPassword without proxyUser: write proxyUser=\"...\", too")
+	}
+	a := n.attr("proxy")
+	if a == nil {
+		return nil
+	}
+	u, err := url.Parse(a.text)
+	switch {
+	case err != nil || !slices.Contains([]string{"http", "https", "socks5"}, u.Scheme) || u.Hostname() == "":
+		p.errorf(a.value, "proxy is no URL of a proxy: write http://host:port, https://host:port or socks5://host:port")
+		return nil
+	case u.User != nil:
+		p.errorf(a.value, "proxy holds credentials: write them as proxyUser and proxyPassword")
+		return nil
+	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+		p.errorf(a.value, "proxy holds more than scheme, host and port: write those only")
+		return nil
+	case n.written("proxyPassword") && u.Scheme != "https":
+		p.warnf(n.attr("proxyPassword").name, "proxyPassword goes to the proxy unencrypted over %s", u.Scheme)
+	}
+	return &Proxy{URL: a.text, User: n.str("proxyUser"), Password: NewSecret(n.str("proxyPassword"))}
+}
+
+// idleFetches warns of those that count for no URL.
+func idleFetches(fetches []Fetch) []actionrules.Warning {
+	var written []chosen
+	for _, f := range fetches {
+		if f.If != nil {
+			written = append(written, chosen{f.If, f.At})
+		}
+	}
+	return idleChoices("Fetch", written)
+}

@@ -1,0 +1,226 @@
+package config
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/fetcher/auth"
+)
+
+// Login is a way to authenticate that auth.New has found valid.
+type Login struct {
+	// Name is the Fetch's, or made of kind and server.
+	Name    string
+	Origins []string
+	Kind    auth.Kind
+	// Certificate is presented for auth.Certificate.
+	Certificate *tls.Certificate
+	// Identity is the same for the same settings, and tells nothing of them.
+	Identity [32]byte
+}
+
+// login reads how a Fetch authenticates; nil if it does not, or has faults.
+func (p *parser) login(n *node, name string) *Login {
+	kind := n.str("auth")
+	if slices.Contains(n.faulty, "auth") || !p.belongs(n, kind) || kind == "" {
+		return nil
+	}
+	login := &Login{Name: name, Origins: strings.Fields(n.str("origins")), Identity: loginIdentity(n)}
+	var err error
+	if login.Kind, err = p.authKind(n, login); err != nil {
+		p.errorf(n.attr("auth").name, "auth=%q: %v", kind, err)
+		return nil
+	}
+	if login.Name == "" {
+		login.Name = kind
+		if at := append(slices.Clone(login.Origins), n.str("loginURL")); at[0] != "" {
+			login.Name += " at " + originOf(at[0])
+		}
+	}
+	// It says what is wrong, and shows no secret.
+	_, err = auth.New(auth.Settings{Name: login.Name, Origins: login.Origins, Do: noRequests}, login.Kind)
+	if err != nil {
+		p.errorf(n.attr("auth").name, "auth=%q: %v", kind, errors.Unwrap(err))
+		return nil
+	}
+	p.overHTTP(n)
+	return login
+}
+
+func noRequests(context.Context, *http.Request) (*http.Response, error) {
+	return nil, errors.New("no requests while the configuration is read")
+}
+
+func originOf(raw string) string {
+	if u, err := url.Parse(raw); err == nil {
+		return u.Scheme + "://" + u.Host
+	}
+	return ""
+}
+
+// belongs says whether all that is written of a Fetch's authentication belongs to
+// its kind, and all that it needs is there.
+func (p *parser) belongs(n *node, kind string) bool {
+	good := true
+	fault := func(at int, format string, args ...any) {
+		good = false
+		p.errorf(at, format, args...)
+	}
+	for _, a := range n.attrs {
+		switch of := a.spec.Auth; {
+		case len(of) == 0 || slices.Contains(of, kind):
+		case kind == "":
+			fault(a.name, "%s without auth: write auth=\"%s\", too", a.spec.Name, strings.Join(of, `" or "`))
+		default:
+			fault(a.name, "%s belongs to auth=\"%s\": remove it, or write that", a.spec.Name, strings.Join(of, `" or "`))
+		}
+	}
+	for i := range n.spec.Attributes {
+		if a := &n.spec.Attributes[i]; slices.Contains(a.Auth, kind) && neededForAuth(a.Name, kind) {
+			switch {
+			case n.missing(a.Name):
+				fault(n.at, "<Fetch auth=%q> needs the attribute %s", kind, a.Name)
+			case !n.written(a.Name):
+				good = false // reported already
+			}
+		}
+	}
+	fields := 0
+	for _, child := range n.children {
+		if child.spec.Name != "Field" {
+			continue
+		}
+		if fields++; kind != "form" && kind != "oauth2" {
+			fault(child.at, "<Field> belongs to auth=\"form\" or \"oauth2\": remove it, or write that")
+		}
+	}
+	if kind == "form" && fields == 0 && !n.lost {
+		fault(n.at, "<Fetch auth=\"form\"> needs the fields to fill in: write <Field name=\"...\" value=\"...\"/> for user name and password")
+	}
+	return good
+}
+
+func neededForAuth(name, kind string) bool {
+	switch name {
+	case "origins":
+		return kind != "form"
+	case "user", "password", "token", "tokenURL", "clientId", "clientSecret", "certFile", "loginURL":
+		return true
+	}
+	return false
+}
+
+// authKind is the kind of authentication with its own settings. What it needs is
+// written.
+func (p *parser) authKind(n *node, login *Login) (auth.Kind, error) {
+	secret := func(name string) auth.Secret { return auth.NewSecret(n.str(name)) }
+	switch n.str("auth") {
+	case "basic":
+		return auth.Basic{Username: n.str("user"), Password: secret("password")}, nil
+	case "digest":
+		return auth.Digest{Username: n.str("user"), Password: secret("password")}, nil
+	case "ntlm":
+		return auth.NTLM{Username: n.str("user"), Password: secret("password")}, nil
+	case "bearer":
+		return auth.Bearer{Token: secret("token")}, nil
+	case "oauth2":
+		k := auth.OAuth2{
+			TokenURL: n.str("tokenURL"), ClientID: n.str("clientId"), ClientSecret: secret("clientSecret"),
+			Scopes: strings.Fields(n.str("scopes")), Params: map[string]auth.Secret{},
+		}
+		for _, f := range fieldsOf(n) {
+			k.Params[f.Name] = f.Value
+		}
+		return k, nil
+	case "certificate":
+		keyFile := n.str("keyFile")
+		if keyFile != "" {
+			keyFile = p.resolvePath(keyFile)
+		}
+		certificate, err := auth.LoadCertificate(p.resolvePath(n.str("certFile")), keyFile)
+		if err != nil {
+			return nil, err
+		}
+		login.Certificate = &certificate
+		login.Identity = sha256.Sum256(slices.Concat(append([][]byte{login.Identity[:]}, certificate.Certificate...)...))
+		return auth.Certificate{}, nil
+	default:
+		return p.form(n), nil
+	}
+}
+
+func (p *parser) form(n *node) auth.Form {
+	k := auth.Form{
+		URL: n.str("loginURL"), Fields: fieldsOf(n),
+		Success: auth.Success{Text: n.str("successText"), Cookie: n.str("successCookie")},
+	}
+	if text := n.str("loggedOutText"); text != "" {
+		k.LoggedOut = []string{text}
+	}
+	which := n.str("loginForm")
+	if index, err := strconv.Atoi(which); err == nil {
+		k.Index = index
+		if index < 1 {
+			p.errorf(n.valueAt("loginForm"), "loginForm=%s: write the form's name, #id, or its number from 1", quote(which))
+			k.Index = 0
+		}
+	} else if id, ok := strings.CutPrefix(which, "#"); ok {
+		k.ID = id
+	} else {
+		k.Name = which
+	}
+	return k
+}
+
+func fieldsOf(fetch *node) []auth.Field {
+	var out []auth.Field
+	for _, n := range fetch.children {
+		if n.spec.Name == "Field" {
+			out = append(out, auth.Field{Name: n.str("name"), Value: auth.NewSecret(n.str("value"))})
+		}
+	}
+	return out
+}
+
+// loginIdentity is a digest of all that makes a session.
+func loginIdentity(fetch *node) [32]byte {
+	h := sha256.New()
+	write := func(n *node) {
+		for _, a := range n.attrs {
+			for _, s := range []string{n.spec.Name, a.spec.Name, a.text} {
+				h.Write(strconv.AppendInt(nil, int64(len(s)), 10))
+				h.Write([]byte{':'})
+				h.Write([]byte(s))
+			}
+		}
+	}
+	for i := range fetch.attrs {
+		if a := fetch.attrs[i]; a.spec.Name == "name" || len(a.spec.Auth) > 0 || a.spec.Name == "auth" {
+			write(&node{spec: fetch.spec, attrs: []attr{a}})
+		}
+	}
+	for _, child := range fetch.children {
+		if child.spec.Name == "Field" {
+			write(child)
+		}
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// overHTTP warns of credentials that go unencrypted.
+func (p *parser) overHTTP(n *node) {
+	for _, name := range []string{"origins", "loginURL", "tokenURL"} {
+		for _, written := range strings.Fields(n.str(name)) {
+			if strings.HasPrefix(strings.ToLower(written), "http:") {
+				p.warnf(n.valueAt(name), "the credentials go to %s unencrypted, where others can read them: write https if the server has it", originOf(written))
+			}
+		}
+	}
+}

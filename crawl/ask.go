@@ -1,0 +1,96 @@
+package crawl
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/auth"
+)
+
+// fetch makes the request of the lease's page. With done the lease has ended: the
+// host's address is busy, or the request was one of a log-in, or the answer tells
+// of the log-in and not of the page.
+func (v *visit) fetch(ctx context.Context, r fetcher.Request, by *access) (response *fetcher.Response, asked asked, done bool, err error) {
+	if busy, err := v.takeAddress(ctx); busy || err != nil {
+		return nil, askedNothing, busy, err
+	}
+	if by.login != nil {
+		return v.fetchLoggedIn(ctx, r, by, func(int) bool { return true })
+	}
+	r.Do = by.do
+	response, err = v.exchange(ctx, r, by)
+	return response, askedPage, false, err
+}
+
+// fetchRobotsTxt is fetch for robots.txt, which is asked for as the page is. What
+// it answers proves nothing of credentials, and many servers forbid it though they
+// show the pages: so only what can come of the log-in is judged.
+func (v *visit) fetchRobotsTxt(ctx context.Context, r fetcher.Request) (response *fetcher.Response, asked asked, done bool, err error) {
+	by := v.access
+	if r.URL.Origin() != v.lease.URL.Origin() {
+		by = v.accesses.of(r.URL)
+	}
+	if by.login == nil {
+		return v.fetch(ctx, r, by)
+	}
+	if busy, err := v.takeAddress(ctx); busy || err != nil {
+		return nil, askedNothing, busy, err
+	}
+	return v.fetchLoggedIn(ctx, r, by, func(status int) bool {
+		return status == http.StatusUnauthorized || by.login.renews && status != http.StatusForbidden
+	})
+}
+
+// fetchLoggedIn does what the session says: one request of a log-in, or the page's,
+// whose answer it judges if judged says so of the status.
+func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access, judged func(status int) bool) (
+	response *fetcher.Response, asked asked, done bool, err error,
+) {
+	step := by.login.session.Step(r.URL)
+	defer step.End()
+	switch step.Action {
+	case auth.LogIn:
+		v.logIn(ctx, step)
+		v.frontier.GiveBack(v.lease, true, time.Time{})
+		return nil, askedOther, true, nil
+	case auth.Return:
+		v.frontier.GiveBack(v.lease, false, step.Until)
+		return nil, askedNothing, true, nil
+	case auth.Wait:
+		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, step.Until, step.Words)
+	}
+	r.Do = step.Do
+	response, err = v.exchange(ctx, r, by)
+	if ctx.Err() != nil || response != nil && !judged(response.Status) {
+		return response, askedPage, false, err
+	}
+	answer := step.Judge(response, err)
+	if answer.Action == auth.Proceed {
+		return response, askedPage, false, err
+	}
+	v.requests.Add(1)
+	if response != nil {
+		v.bytes.Add(int64(len(response.Body)))
+	}
+	if answer.Action == auth.Return {
+		v.frontier.GiveBack(v.lease, true, answer.Until)
+		return nil, askedOther, true, nil
+	}
+	return nil, askedOther, true, v.frontier.Wait(context.WithoutCancel(ctx), v.lease, answer.Until, answer.Words)
+}
+
+// logIn makes one request of a log-in.
+func (v *visit) logIn(ctx context.Context, step *auth.Step) {
+	v.slot.now(waitsForFetch)
+	defer v.slot.now(working)
+	v.requests.Add(1)
+	step.LogIn(ctx)
+}
+
+func (v *visit) exchange(ctx context.Context, r fetcher.Request, by *access) (*fetcher.Response, error) {
+	v.slot.now(waitsForFetch)
+	defer v.slot.now(working)
+	return by.fetcher.Fetch(ctx, r)
+}
