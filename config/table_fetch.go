@@ -21,7 +21,7 @@ func fetchElements() []Element {
 		}, Doc: "A field of the log-in form that is filled in, beside those that the page has itself; for auth oauth2 a further parameter of the token request, such as resource."},
 		{Name: "Addresses", Parents: []string{"Crawler"}, Once: true, Attributes: []Attribute{
 			{Name: "private", Type: Enum, Default: "allow", Values: []string{"allow", "deny"},
-				Doc: "Whether private addresses (RFC 1918, RFC 4193, RFC 6598) may be dialled that neither a Root names nor an address rule allows."},
+				Doc: "Whether private addresses (RFC 1918, RFC 4193, RFC 6598) may be dialled that no address rule allows, also where a Root names them; proxies may always be."},
 		}, Doc: "IP addresses that may be dialled."},
 	}
 }

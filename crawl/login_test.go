@@ -318,3 +318,54 @@ func TestDenyPrivate(t *testing.T) {
 		})
 	}
 }
+
+// TestEnableCookies: cookies of all sites come back where they are kept.
+func TestEnableCookies(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if cookie, err := r.Cookie("seen"); r.URL.Path == "/p" && (err != nil || cookie.Value != "yes") {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		http.SetCookie(w, &http.Cookie{Name: "seen", Value: "yes", Path: "/"})
+		fmt.Fprint(w, `<title>t</title><a href="/p">p</a>`)
+	}))
+	defer server.Close()
+	for _, keep := range []bool{false, true} {
+		b := newBench(t, server.URL+"/")
+		b.settings.EnableCookies = keep
+		b.once()
+		if got := slices.Contains(b.indexed(), server.URL+"/p"); got != keep {
+			t.Errorf("cookies kept: %v; the page behind one is indexed: %v", keep, got)
+		}
+	}
+}
+
+// TestProxyOfAFetch: what a Fetch matches goes through its proxy, robots.txt too,
+// and what it does not match goes straight, also with perAddress.
+func TestProxyOfAFetch(t *testing.T) {
+	var mu sync.Mutex
+	asked := map[string]string{}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[r.URL.String()] = r.Header.Get("Proxy-Authorization")
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<title>t</title>`)
+	}))
+	defer proxy.Close()
+	site := newIntranet(t, 1, false)
+	b := newBench(t, "http://inside.invalid/", site.URL+"/")
+	b.settings.Frontier.PerAddress = true
+	s := fetcher.DefaultSettings()
+	s.Proxy = &fetcher.Proxy{URL: proxy.URL, User: "u", Password: "p"}
+	b.settings.Fetches = []Fetch{site.login(), {Fetcher: s}}
+	b.once()
+	const basic = "Basic dTpw"
+	if len(asked) != 2 || asked["http://inside.invalid/"] != basic || asked["http://inside.invalid/robots.txt"] != basic {
+		t.Errorf("the proxy was asked for %v", asked)
+	}
+	if got := len(b.indexed()); got != 2 {
+		t.Errorf("documents %v, want both roots", b.indexed())
+	}
+}
