@@ -147,7 +147,7 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 	if f.absolute && req.URL.Scheme == "http" && req.URL.Opaque != "" {
 		req.URL.Opaque = "//" + req.URL.Host + r.URL.PathAndQuery()
 	}
-	resp, fault, err := f.exchange(way.trace(ctx), way, req, r)
+	resp, fault, err := f.exchange(f.trace(ctx, way), way, req, r)
 	if err != nil {
 		return nil, fault, err
 	}

@@ -19,18 +19,21 @@ type inFetch struct{}
 // way is how a request went.
 type way struct {
 	conn      net.Conn    // of the last request
-	handshake atomic.Bool // failed; told by the goroutine that dials
+	handshake atomic.Bool // failed inside a proxy's tunnel; told by the goroutine that dials
+	hooks     httptrace.ClientTrace
 }
 
-func (w *way) trace(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(i httptrace.GotConnInfo) { w.conn = i.Conn },
-		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+// trace is ctx with the hooks by which w learns.
+func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
+	w.hooks.GotConn = func(i httptrace.GotConnInfo) { w.conn = i.Conn }
+	if f.settings.Proxy != nil {
+		w.hooks.TLSHandshakeDone = func(_ tls.ConnectionState, err error) {
 			if err != nil {
 				w.handshake.Store(true)
 			}
-		},
-	})
+		}
+	}
+	return httptrace.WithClientTrace(ctx, &w.hooks)
 }
 
 // exchange makes the request of a Fetch, by its own Do if it has one.
@@ -115,7 +118,7 @@ func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header)
 	own, cancel := context.WithCancelCause(ctx)
 	whole := newDownload(f.settings.DownloadTimeout, cancel)
 	w := &way{}
-	req = req.WithContext(w.trace(own))
+	req = req.WithContext(f.trace(own, w))
 	req.Header = header
 	b := &ownedBody{ctx: ctx, own: own, whole: whole, url: req.URL.Redacted(), left: f.settings.MaxBodyBytes}
 	resp, fault, err := f.send(own, w, req)

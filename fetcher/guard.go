@@ -17,11 +17,12 @@ type dialer struct {
 	net    net.Dialer
 	exempt map[string]bool // "host:port" as dialled
 	judge  func(netip.Addr) (allowed, matched bool, words string)
+	deny   bool   // private addresses
 	proxy  string // "host:port" of the proxy, always dialled
 }
 
 func newDialer(s Settings) *dialer {
-	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge}
+	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge, deny: s.DenyPrivate}
 	for _, hostPort := range s.Exempt {
 		if host, port, err := net.SplitHostPort(hostPort); err == nil {
 			hostPort = net.JoinHostPort(host, port)
@@ -80,14 +81,17 @@ func (t *attempt) ask(address string) *refusedAddress {
 }
 
 func (t *attempt) judgeAddress(a netip.Addr) *refusedAddress {
-	exempt := t.exempt
+	exempt, deny := t.exempt, t.deny
 	if t.judge != nil {
 		switch allowed, matched, words := t.judge(a); {
 		case matched && !allowed:
 			return &refusedAddress{address: a.String(), why: words, rule: true}
 		case matched:
-			exempt = true
+			exempt, deny = true, false
 		}
+	}
+	if deny && isPrivate(meant(a)) {
+		return &refusedAddress{address: a.String(), why: "it is private, and private addresses are denied", rule: true}
 	}
 	if why := refusal(a, exempt); why != "" {
 		return &refusedAddress{address: a.String(), why: "it is " + why}
@@ -156,6 +160,10 @@ func meant(a netip.Addr) netip.Addr {
 		return last4
 	}
 	return a
+}
+
+func isPrivate(a netip.Addr) bool {
+	return a.IsPrivate() || netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10).Contains(a)
 }
 
 // isMetadata knows the addresses at which clouds hand out credentials to

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -129,5 +130,25 @@ func TestTLSFaults(t *testing.T) {
 			resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+tt.addr)})
 			wantFault(t, resp, err, tt.want)
 		})
+	}
+}
+
+func TestTLSSettings(t *testing.T) {
+	s, addr := tlsServer(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, "%s, %d certificates", r.Proto, len(r.TLS.PeerCertificates))
+	})
+	s.TLS.ClientAuth = tls.RequestClientCert
+	for _, tt := range []struct {
+		change func(*Settings)
+		want   string
+	}{
+		{func(set *Settings) { set.InsecureTLS = true }, "HTTP/2.0, 0 certificates"},
+		{func(set *Settings) { set.InsecureTLS, set.HTTP1 = true, true }, "HTTP/1.1, 0 certificates"},
+		{func(set *Settings) { set.Roots, set.Certificates = pool(s.Certificate()), s.TLS.Certificates }, "HTTP/2.0, 1 certificates"},
+	} {
+		resp, err := newFetcher(t, tt.change, addr).Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr+"/")})
+		if err != nil || string(resp.Body) != tt.want {
+			t.Errorf("got %+v, %v; want %q", resp, err, tt.want)
+		}
 	}
 }
