@@ -186,6 +186,7 @@ func (b *ownedBody) failed(fault Fault, err error) error {
 	return &Error{URL: b.url, Fault: fault, Err: err}
 }
 
+// Close ends the request, whatever was read of its answer.
 func (b *ownedBody) Close() error {
 	err := b.closer.Close()
 	if b.release != nil {

@@ -111,9 +111,20 @@ func (c *nameConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (c *nameConn) SetDeadline(t time.Time) error  { c.deadline = t; return nil }
-func (*nameConn) SetReadDeadline(time.Time) error  { return nil }
+// SetDeadline limits the next query.
+func (c *nameConn) SetDeadline(t time.Time) error { c.deadline = t; return nil }
+
+// SetReadDeadline does nothing: what is read is there.
+func (*nameConn) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline does nothing: SetDeadline is what the resolver uses.
 func (*nameConn) SetWriteDeadline(time.Time) error { return nil }
-func (*nameConn) Close() error                     { return nil }
-func (*nameConn) LocalAddr() net.Addr              { return nil }
-func (*nameConn) RemoteAddr() net.Addr             { return nil }
+
+// Close does nothing: the server's connection is closed with its answer.
+func (*nameConn) Close() error { return nil }
+
+// LocalAddr is unknown.
+func (*nameConn) LocalAddr() net.Addr { return nil }
+
+// RemoteAddr is unknown.
+func (*nameConn) RemoteAddr() net.Addr { return nil }
