@@ -61,13 +61,6 @@ func (v *visit) takeAddress(ctx context.Context) (busy bool, err error) {
 	return !v.frontier.Address(v.lease, addr), nil
 }
 
-// privateDenied is why a private address is not dialled. Like a refusal of the
-// fetcher's own guard it deletes nothing: names lead astray for a while.
-const privateDenied = `private, which <Addresses private="deny"/> forbids`
-
-// isPrivate says that an address belongs to a private network (RFC 1918, RFC 4193)
-// or to a carrier's behind a translation (RFC 6598).
-func isPrivate(a netip.Addr) bool {
-	a = a.Unmap()
-	return a.IsPrivate() || netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10).Contains(a)
-}
+// privateDenied is in the fetcher's words where DenyPrivate refuses an address. Like
+// its other refusals that are built in it deletes nothing: names lead astray for a while.
+const privateDenied = "private addresses are denied"

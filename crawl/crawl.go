@@ -150,7 +150,7 @@ func (c *Crawl) equipped(s fetcher.Settings, p *policy) fetcher.Settings {
 	for _, root := range p.settings.Rules.Roots {
 		s.Exempt = append(s.Exempt, net.JoinHostPort(root.URL.Host(), root.URL.Port()))
 	}
-	s.Judge, s.Names = c.judgeAddress, c.names
+	s.Judge, s.Names, s.DenyPrivate = c.judgeAddress, c.names, p.settings.DenyPrivate
 	if p.settings.MaxBytesPerS > 0 {
 		s.Pace = c.limits.pay
 	}
@@ -159,15 +159,11 @@ func (c *Crawl) equipped(s fetcher.Settings, p *policy) fetcher.Settings {
 
 // judgeAddress asks the address rules in force about an address that is to be dialled.
 func (c *Crawl) judgeAddress(a netip.Addr) (allowed, matched bool, words string) {
-	p := c.judge.current.Load()
-	allowed, matched, reason := p.space.Addresses().Judge(a)
-	switch {
-	case matched:
-		return allowed, true, reason.String()
-	case p.settings.DenyPrivate && isPrivate(a):
-		return false, true, privateDenied
+	allowed, matched, reason := c.judge.current.Load().space.Addresses().Judge(a)
+	if matched {
+		words = reason.String()
 	}
-	return false, false, ""
+	return allowed, matched, words
 }
 
 // frontierSettings are those of the policy in the frontier's terms.

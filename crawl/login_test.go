@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -296,26 +295,15 @@ func TestFirstFetchCounts(t *testing.T) {
 	}
 }
 
-// TestDenyPrivate: only what an address rule allows may be private.
+// TestDenyPrivate: a private address is not dialled, also where a root names it, and
+// nothing is deleted for it.
 func TestDenyPrivate(t *testing.T) {
-	b := newBench(t, "http://a.example/")
-	b.settings.Space.CrawlRules = file("crawl.rules", "allow address 10.0.0.2 255.255.255.255")
-	for _, deny := range []bool{false, true} {
-		b.settings.DenyPrivate = deny
-		b.with(func(c *Crawl, _ *badgerstore.Store) {
-			for a, private := range map[string]bool{
-				"10.0.0.1": true, "172.16.0.1": true, "192.168.1.1": true, "100.64.0.1": true, "fd00::1": true, "::ffff:10.0.0.1": true,
-				"100.128.0.1": false, "172.32.0.1": false, "8.8.8.8": false, "2001:db8::1": false,
-			} {
-				allowed, matched, words := c.judgeAddress(netip.MustParseAddr(a))
-				if matched != (deny && private) || allowed || (words != "") != matched {
-					t.Errorf("private denied: %v; %s: allowed %v, decided %v, %q", deny, a, allowed, matched, words)
-				}
-			}
-			if allowed, _, _ := c.judgeAddress(netip.MustParseAddr("10.0.0.2")); !allowed {
-				t.Errorf("private denied: %v; what a rule allows is not allowed", deny)
-			}
-		})
+	const root = "http://10.255.255.1:9/"
+	b := newBench(t, root)
+	b.settings.DenyPrivate = true
+	b.once()
+	if r, ok := b.record(root); !ok || r.Status == StatusExcluded || r.Class != "ignored" || !strings.Contains(r.LastError, privateDenied) {
+		t.Errorf("%+v, want it ignored for %q", r, privateDenied)
 	}
 }
 
