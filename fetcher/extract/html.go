@@ -45,6 +45,7 @@ func HTML(body []byte, contentType string, o Options) (Page, error) {
 		o.MaxLinks = maxLinks
 	}
 	r := reader{z: markup.NewScanner(text), options: o, title: textWriter{limit: maxTitle}}
+	r.text.b = make([]byte, 0, len(text)*3/4) // seldom more of a page is text
 	r.page.Charset = charset
 	r.read()
 	r.page.Text, r.page.Title, r.page.Robots = r.text.String(), r.title.String(), r.robots.directives()
