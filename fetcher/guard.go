@@ -15,6 +15,7 @@ import (
 // its owner must not reach (server-side request forgery, DNS rebinding).
 type dialer struct {
 	net    net.Dialer
+	strict *net.Resolver   // of the same servers; see sureOf
 	exempt map[string]bool // "host:port" as dialled
 	judge  func(netip.Addr) (allowed, matched bool, words string)
 	deny   bool   // private addresses
@@ -29,7 +30,8 @@ func newDialer(s Settings) *dialer {
 		}
 		d.exempt[hostPort] = true
 	}
-	d.net = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Names.resolver(s.Resolver)}
+	d.net = net.Dialer{Timeout: s.ConnectTimeout, Resolver: s.Names.resolver(s.Resolver, false)}
+	d.strict = s.Names.resolver(s.Resolver, true)
 	return d
 }
 
@@ -40,9 +42,12 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	if hostPort != d.proxy {
 		use.Control = try.control
 	}
+	ctx, cancel := context.WithTimeout(ctx, d.net.Timeout)
+	defer cancel()
 	conn, err := use.DialContext(ctx, network, hostPort)
 	if err != nil {
-		return nil, &dialError{try.reason(err)}
+		host, _, _ := net.SplitHostPort(hostPort) // it was looked up
+		return nil, &dialError{try.reason(d.sureOf(ctx, host, err))}
 	}
 	return &watchedConn{Conn: conn}, nil
 }

@@ -24,6 +24,7 @@ func (f *Fetcher) Address(ctx context.Context, u weburl.URL) (netip.Addr, error)
 	if err == nil && len(all) == 0 {
 		err = &net.DNSError{Err: "no address", Name: u.Host(), IsNotFound: true}
 	}
+	err = f.dialer.sureOf(own, u.Host(), err)
 	if err != nil {
 		if ctx.Err() != nil {
 			return netip.Addr{}, ctx.Err()
@@ -38,4 +39,20 @@ func (f *Fetcher) Address(ctx context.Context, u weburl.URL) (netip.Addr, error)
 		all[i] = all[i].Unmap().WithZone("")
 	}
 	return slices.MinFunc(all, netip.Addr.Compare), nil
+}
+
+// sureOf is err, or if err says that host does not exist what speaks against it.
+// Go's resolver takes one kind of address (or one name of the search list) for the
+// whole when the server fails for another, depending on which answer comes last; the
+// URLs of a host that does not exist are deleted. What was answered is in Names,
+// so that this asks for nothing but what failed.
+func (d *dialer) sureOf(ctx context.Context, host string, err error) error {
+	if dns := (*net.DNSError)(nil); !errors.As(err, &dns) || !dns.IsNotFound {
+		return err
+	}
+	_, again := d.strict.LookupNetIP(ctx, "ip", host)
+	if again == nil {
+		return &net.DNSError{Err: "the DNS server failed for a moment", Name: host, IsTemporary: true}
+	}
+	return again
 }

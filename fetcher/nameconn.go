@@ -43,12 +43,21 @@ func (c *nameConn) Write(framed []byte) (int, error) {
 	q := question{resolver: c.resolver, server: c.server, name: name, kind: kind}
 	message, err := c.names.answer(ctx, q, func() ([]byte, error) { return c.ask(ctx, query, q, id) })
 	if err != nil {
-		return 0, err
+		return 0, temporary(err, c.network)
 	}
 	c.answer = binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(message)), uint16(len(message)))
 	c.answer = append(c.answer, message...)
 	binary.BigEndian.PutUint16(c.answer[2:], id)
 	return len(framed), nil
+}
+
+// temporary is err so that the resolver, which knows a fault that may pass by its
+// being of the network, does not take it for the word that a name does not exist.
+func temporary(err error, network string) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, new(*net.OpError)) {
+		return err
+	}
+	return &net.OpError{Op: "ask", Net: network, Err: err}
 }
 
 // ask sends a query to the server and waits for the message that answers it.
@@ -78,6 +87,9 @@ func (c *nameConn) ask(ctx context.Context, query []byte, q question, id uint16)
 		}
 		name, kind, got, ok := asked(message)
 		if ok && name == q.name && kind == q.kind && got == id && message[2]&0x80 != 0 {
+			if !packets && message[2]&2 != 0 && message[6]|message[7] == 0 {
+				return nil, errors.New("the DNS server leaves its answer out")
+			}
 			return message, nil
 		}
 		if !packets {

@@ -2,6 +2,9 @@ package fetcher
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"net"
 	"strings"
 	"sync"
@@ -26,7 +29,7 @@ const (
 
 // Names keeps answers of DNS for as long as their time to live says, between 5 s
 // and 1 h: for a name that does not exist at most 5 min (RFC 2308), for the failure
-// of a server 5 s. What never came is not kept. One query for a name is on its way
+// of a server 5 s. What never came or is garbled is not kept. One query for a name is on its way
 // to a server at a time. At most 20,000 answers of at most 4 KiB are kept. It stands
 // between Go's resolver and the server, so that hosts file, search list and the order
 // of addresses are the resolver's, and the guard judges each address that is dialled,
@@ -48,6 +51,7 @@ type question struct {
 
 type kept struct {
 	message []byte
+	trouble error // why the message is none to go by
 	until   time.Time
 }
 
@@ -56,12 +60,12 @@ func NewNames() *Names {
 	return &Names{answers: map[question]kept{}, asking: map[question]chan struct{}{}}
 }
 
-// resolver asks as r does, nil being the system's servers, through n.
-func (n *Names) resolver(r *net.Resolver) *net.Resolver {
+// resolver asks as r does, nil being the system's servers, through n. A strict one
+// takes no address and no absence for the answer when a server failed.
+func (n *Names) resolver(r *net.Resolver, strict bool) *net.Resolver {
 	dial := (&net.Dialer{}).DialContext
-	strict := false
 	if r != nil {
-		strict = r.StrictErrors
+		strict = strict || r.StrictErrors
 		if r.Dial != nil {
 			dial = r.Dial
 		}
@@ -79,7 +83,7 @@ func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, erro
 		n.mu.Lock()
 		if k, ok := n.answers[q]; ok && time.Now().Before(k.until) {
 			n.mu.Unlock()
-			return k.message, nil
+			return k.message, k.trouble
 		}
 		others, busy := n.asking[q]
 		if !busy {
@@ -103,11 +107,12 @@ func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	if ttl := lifetime(message); ttl > 0 && len(message) <= maxAnswer {
+	ttl, trouble := lifetime(message, q.kind)
+	if ttl > 0 && len(message) <= maxAnswer {
 		n.makeRoom()
-		n.answers[q] = kept{message, time.Now().Add(ttl)}
+		n.answers[q] = kept{message, trouble, time.Now().Add(ttl)}
 	}
-	return message, nil
+	return message, trouble
 }
 
 // makeRoom drops what is out of date when all room is taken, and if that is
@@ -130,30 +135,85 @@ func (n *Names) makeRoom() {
 	}
 }
 
-// lifetime is how long an answer may be kept, 0 for not at all: truncated, or not
-// understood.
-func lifetime(message []byte) time.Duration {
-	var m dnsmessage.Message
-	if err := m.Unpack(message); err != nil || m.Truncated {
+var (
+	errGarbled  = errors.New("the answer of the DNS server is garbled")
+	errReferral = errors.New("the DNS server sends to other servers instead of asking them")
+)
+
+// lifetime is how long an answer to a question of a kind may be kept, 0 for not at
+// all. trouble is why it says nothing about the name, not even that it does not
+// exist. A truncated answer is for the resolver to ask again.
+func lifetime(message []byte, kind dnsmessage.Type) (ttl time.Duration, trouble error) {
+	var p dnsmessage.Parser
+	h, err := p.Start(message)
+	if err != nil {
+		return 0, errGarbled
+	}
+	if h.Truncated {
+		return 0, nil
+	}
+	if err := p.SkipAllQuestions(); err != nil {
+		return 0, errGarbled
+	}
+	answers, err := p.AllAnswers()
+	if err != nil {
+		return 0, errGarbled
+	}
+	authorities, _ := p.AllAuthorities() // what is garbled here is only a time lost
+	switch code := extendedCode(&p, h); code {
+	case dnsmessage.RCodeSuccess:
+	case dnsmessage.RCodeNameError:
+		return negativeLifetime(authorities), nil
+	default:
+		return troubleTTL, fmt.Errorf("the DNS server fails: %s", strings.TrimPrefix(code.String(), "RCode"))
+	}
+	if len(answers) == 0 && !h.Authoritative && !h.RecursionAvailable {
+		return troubleTTL, errReferral
+	}
+	ttl, found := maxTTL, false
+	for _, r := range answers {
+		ttl = min(ttl, seconds(r.Header.TTL))
+		found = found || r.Header.Type == kind
+	}
+	if !found { // the aliases, if there are any, may be kept for longer than what they lead to
+		return min(negativeLifetime(authorities), max(ttl, minTTL)), nil
+	}
+	return max(ttl, minTTL), nil
+}
+
+// negativeLifetime is by RFC 2308 section 5.
+func negativeLifetime(authorities []dnsmessage.Resource) time.Duration {
+	for _, r := range authorities {
+		if soa, ok := r.Body.(*dnsmessage.SOAResource); ok {
+			return min(max(min(seconds(soa.MinTTL), seconds(r.Header.TTL)), minTTL), maxNegativeTTL)
+		}
+	}
+	return troubleTTL // without SOA it should not be kept at all
+}
+
+// seconds is a time to live by RFC 2181 section 8: with the highest bit it is 0.
+func seconds(ttl uint32) time.Duration {
+	if ttl > math.MaxInt32 {
 		return 0
 	}
-	seconds := func(ttl uint32) time.Duration { return time.Duration(ttl) * time.Second }
-	switch {
-	case m.RCode != dnsmessage.RCodeSuccess && m.RCode != dnsmessage.RCodeNameError:
-		return troubleTTL
-	case m.RCode == dnsmessage.RCodeNameError || len(m.Answers) == 0:
-		for _, r := range m.Authorities {
-			if soa, ok := r.Body.(*dnsmessage.SOAResource); ok {
-				return min(max(seconds(min(soa.MinTTL, r.Header.TTL)), minTTL), maxNegativeTTL)
-			}
+	return time.Duration(ttl) * time.Second
+}
+
+// extendedCode is h's code with the bits that EDNS adds (RFC 6891 section 6.1.3). p
+// stands behind the authorities.
+func extendedCode(p *dnsmessage.Parser, h dnsmessage.Header) dnsmessage.RCode {
+	for {
+		r, err := p.AdditionalHeader()
+		if err != nil {
+			return h.RCode
 		}
-		return troubleTTL // without SOA it should not be kept at all
+		if r.Type == dnsmessage.TypeOPT {
+			return r.ExtendedRCode(h.RCode)
+		}
+		if err := p.SkipAdditional(); err != nil {
+			return h.RCode
+		}
 	}
-	ttl := maxTTL
-	for _, r := range m.Answers {
-		ttl = min(ttl, seconds(r.Header.TTL))
-	}
-	return max(ttl, minTTL)
 }
 
 // asked reads the question of a message; a message with several is none.

@@ -211,7 +211,7 @@ func FuzzLifetime(f *testing.F) {
 	f.Add(packed)
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, message []byte) {
-		if ttl := lifetime(message); ttl != 0 && (ttl < minTTL || ttl > maxTTL) {
+		if ttl, _ := lifetime(message, dnsmessage.TypeA); ttl != 0 && (ttl < minTTL || ttl > maxTTL) {
 			t.Errorf("kept for %v", ttl)
 		}
 		_, _, _, _ = asked(message)
