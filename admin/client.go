@@ -183,10 +183,10 @@ func (c *Client) StoredOne(ctx context.Context, u string) (crawl.StoredURL, erro
 }
 
 // StoredRobots says what the stored robots.txt of a URL says to agent, in the
-// words of crawl.StoredRobots.
-func (c *Client) StoredRobots(ctx context.Context, agent, u string) (string, error) {
+// words of crawl.StoredRobots. With original it is read by the text of 1994.
+func (c *Client) StoredRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
 	var out string
-	err := c.decode(ctx, http.MethodGet, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}}, nil, &out)
+	err := c.decode(ctx, http.MethodGet, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}}, nil, &out)
 	return out, err
 }
 

@@ -253,12 +253,13 @@ func (s *Server) url(w http.ResponseWriter, r *http.Request, c Crawler) {
 }
 
 func (s *Server) robots(w http.ResponseWriter, r *http.Request, c Crawler) {
-	u, err := weburl.Parse(r.URL.Query().Get("url"))
+	query := r.URL.Query()
+	u, err := weburl.Parse(query.Get("url"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	says, err := crawl.StoredRobots(r.Context(), c.Store(), r.URL.Query().Get("agent"), u)
+	says, err := crawl.StoredRobots(r.Context(), c.Store(), query.Get("agent"), query.Get("original") == "true", u)
 	if err != nil {
 		s.fail(w, err)
 		return

@@ -68,6 +68,8 @@ type Crawl struct {
 	jar                    *auth.Jar      // cookies of all sites, with EnableCookies
 	logins                 logins
 	namers                 namers
+	restricted             *restricted
+	visits                 visits
 	pausing                sync.Mutex      // held while the crawl is paused or resumed
 	rescheduled            chan struct{}   // capacity 1: a reload may have changed schedules
 	outboxFull             atomic.Int32    // workers that wait for the outbox
@@ -119,7 +121,7 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
 		judge: newJudge(p), pass: newPass(store), limits: newLimits(&s), rescheduled: make(chan struct{}, 1),
-		names: fetcher.NewNames(), jar: auth.NewJar(),
+		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(),
 	}
 	if err := c.equip(p, nil); err != nil {
 		return nil, err
@@ -136,10 +138,19 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	return c, nil
 }
 
-// equip gives a policy what fetches pages by its settings. Before are the accesses
-// that were in force.
-func (c *Crawl) equip(p *policy, before accesses) (err error) {
-	p.robots = robots.NewCache(c.store, p.settings.Robots)
+// equip gives a policy what fetches pages by its settings. Old is the one in
+// force, nil at the start.
+func (c *Crawl) equip(p, old *policy) (err error) {
+	p.settings.Robots.Agent = p.settings.RobotsAgent
+	var before accesses
+	if old != nil {
+		before = old.accesses
+	}
+	if old != nil && old.settings.Robots == p.settings.Robots {
+		p.robots = old.robots
+	} else {
+		p.robots = robots.NewCache(c.store, p.settings.Robots)
+	}
 	p.accesses, err = c.newAccesses(p, before)
 	return err
 }
@@ -189,6 +200,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) error {
 	owners.Go(func() error { return c.relay.Run(background) })
 	owners.Go(func() error { return c.pace.run(background, c) })
 	owners.Go(func() error { return c.rejudge(background) })
+	owners.Go(func() error { return c.judgeRestricted(background) })
 	owners.Go(func() error { return c.watchRejectList(background) })
 	caughtUp := c.frontier.Busy() // what schedules have missed is not there yet
 	owners.Go(func() error { return c.runSchedules(background, caughtUp) })
@@ -238,6 +250,9 @@ func (c *Crawl) start(ctx context.Context) error {
 	defer c.replacing.Unlock()
 	p := c.judge.current.Load()
 	if err := c.pass.open(ctx, p); err != nil {
+		return err
+	}
+	if err := c.restoreRestricted(ctx); err != nil {
 		return err
 	}
 	return c.addRoots(ctx, p)

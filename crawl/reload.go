@@ -21,12 +21,12 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 	if max(s.Workers, 1) != c.workers {
 		c.log.Warn("the number of threads changes with the next start", "now", c.workers, "then", s.Workers)
 	}
-	return c.replace(ctx, func(*policy) (*policy, error) {
+	return c.replace(ctx, func(old *policy) (*policy, error) {
 		p, err := storedPolicy(ctx, s, c.store)
 		if err != nil {
 			return nil, err
 		}
-		return p, c.equip(p, c.judge.current.Load().accesses)
+		return p, c.equip(p, old)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -40,6 +41,8 @@ type selector struct {
 	keys  []weburl.Key         // of URLs, sorted
 	match *actionrules.Matcher // nil: any
 	group *actionrules.Engine  // nil: any; accepts the group's sites
+	// origins, if not nil, are those that have rules of robots.txt here.
+	origins map[string]*robots.Rules
 }
 
 // errNothingSelected is the answer to an empty Selection.
@@ -132,6 +135,9 @@ func (s *selector) selects(r *scheduler.Record) bool {
 		return false
 	}
 	if !s.before.IsZero() && (r.Errors > 0 || !r.FetchedAt.Before(s.before)) {
+		return false
+	}
+	if s.origins != nil && s.origins[r.Origin] == nil {
 		return false
 	}
 	if s.match == nil && s.group == nil {

@@ -35,6 +35,8 @@ type Status struct {
 	Targets []TargetStatus     `json:"targets,omitempty"`
 	Brake   *BrakeStatus       `json:"brake,omitempty"`
 	Rules   *RulesStatus       `json:"rules,omitempty"`
+	// Robots tells of origins whose robots.txt became stricter; nil where none did.
+	Robots *RobotsStatus `json:"robots,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
 	Sessions []SessionStatus `json:"sessions,omitempty"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
@@ -188,6 +190,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent, Held: f.Brake.Held}
+	s.Robots = c.restricted.status()
 	s.Sessions = c.judge.current.Load().accesses.sessions()
 	s.Totals = c.totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)

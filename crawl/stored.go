@@ -97,9 +97,9 @@ const (
 )
 
 // StoredRobots is what the stored copy of u's robots.txt says to agent, however
-// old it is.
-func StoredRobots(ctx context.Context, store scheduler.Store, agent string, u weburl.URL) (string, error) {
-	rules, err := robots.NewCache(store, robots.Settings{}).Rules(ctx, u)
+// old it is. With original it is read by the text of 1994.
+func StoredRobots(ctx context.Context, store scheduler.Store, agent string, original bool, u weburl.URL) (string, error) {
+	rules, err := robots.NewCache(store, robots.Settings{Original: original}).Rules(ctx, u)
 	switch {
 	case err != nil:
 		return "", err

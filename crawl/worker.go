@@ -138,6 +138,7 @@ type visit struct {
 // page takes one lease through all stages: rules, robots.txt, fetch, read,
 // judge the links, complete. It says what was asked for.
 func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (asked asked, err error) {
+	defer c.visits.begin()()
 	began := c.judge.begin()
 	defer c.judge.end(began)
 	v := &visit{Crawl: c, policy: began, lease: lease, access: began.accesses.of(lease.URL), slot: slot}
@@ -225,6 +226,9 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 		v.frontier.GiveBack(v.lease, false, time.Time{})
 		return nil, askedNothing, true, err
 	}
+	if !verdict.Changed.IsZero() {
+		v.restrict(v.lease.URL)
+	}
 	if v.access.ignoreRobots {
 		verdict = verdict.WithoutRules()
 	}
@@ -239,7 +243,7 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
 	switch {
 	case verdict.State == robots.Disallowed:
-		return &scheduler.Exclusion{Words: "robots.txt forbids it"}, askedNothing, false, nil
+		return &scheduler.Exclusion{Words: robotsForbids}, askedNothing, false, nil
 	case !open: // robots.txt was fetched just before
 		v.frontier.GiveBack(v.lease, false, time.Time{})
 		return nil, askedNothing, true, nil

@@ -126,7 +126,7 @@ func explain(c *cli.Context) error {
 				if x.Stored, err = newStored(known.lookup(u)); err != nil {
 					return err
 				}
-				if x.Stored.Robots, err = known.robots(crawler.RobotsAgent, u); err != nil {
+				if x.Stored.Robots, err = known.robots(crawler, u); err != nil {
 					return err
 				}
 			}
@@ -152,8 +152,8 @@ func explain(c *cli.Context) error {
 type knowledge struct {
 	moved  crawl.Moves
 	lookup func(weburl.URL) (crawl.StoredURL, error)
-	// robots is what the stored robots.txt says to an agent.
-	robots func(agent string, u weburl.URL) (string, error)
+	// robots is what the stored robots.txt says to a Crawler.
+	robots func(c config.Crawler, u weburl.URL) (string, error)
 }
 
 // withKnowledge gives fn a look into the store: the running service's, else the files.
@@ -170,8 +170,8 @@ func withKnowledge(c *cli.Context, h home, fn func(knowledge) error) error {
 		return fn(knowledge{
 			moved:  moved,
 			lookup: func(u weburl.URL) (crawl.StoredURL, error) { return service.StoredOne(c.Context, u.String()) },
-			robots: func(agent string, u weburl.URL) (string, error) {
-				return service.StoredRobots(c.Context, agent, u.String())
+			robots: func(by config.Crawler, u weburl.URL) (string, error) {
+				return service.StoredRobots(c.Context, by.RobotsAgent, by.OriginalRobots, u.String())
 			},
 		})
 	}
@@ -189,7 +189,9 @@ func withKnowledge(c *cli.Context, h home, fn func(knowledge) error) error {
 				}
 				return s, err
 			},
-			robots: func(agent string, u weburl.URL) (string, error) { return crawl.StoredRobots(ctx, store, agent, u) },
+			robots: func(by config.Crawler, u weburl.URL) (string, error) {
+				return crawl.StoredRobots(ctx, store, by.RobotsAgent, by.OriginalRobots, u)
+			},
 		})
 	})
 }

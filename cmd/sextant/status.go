@@ -187,6 +187,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 	if r := s.Rules; r != nil && r.Running {
 		row(w, "rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted", r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted)
 	}
+	if r := s.Robots; r != nil {
+		row(w, "robots", "stricter robots.txt: %d stored URLs judged by it, %d excluded; hosts still to judge %d", r.Judged, r.Excluded, r.Origins)
+	}
 	switch {
 	case s.IdleCode == crawl.IdleSlotsFull:
 		row(w, "busy", "all threads are at work (%s)", s.IdleCode)

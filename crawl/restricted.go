@@ -1,0 +1,325 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// When an origin's robots.txt becomes stricter, what is stored of it is asked for
+// anew in the background, and what is forbidden now is taken out. URLs that wait
+// or are in flight are left to the worker that takes them. The origins are stored,
+// and each keeps its mark in its robots.txt until all of it was judged, so that
+// this begins again after a crash; the same URL judged twice is changed once.
+
+const (
+	// robotsForbids is why such a URL is excluded.
+	robotsForbids = "robots.txt forbids it"
+	// restrictedName is the store's value that keeps the origins.
+	restrictedName = "crawl.robots"
+	// restrictedStored is how many of them are stored; what is beyond is found
+	// again when a URL of the origin is taken.
+	restrictedStored = 1000
+)
+
+// restricted are the origins whose stored URLs are to be judged by robots.txt.
+type restricted struct {
+	kick chan struct{} // capacity 1
+
+	mu      sync.Mutex
+	origins map[string]*restrictedOrigin
+	stored  []string // what the store has, sorted
+	RobotsStatus
+}
+
+type restrictedOrigin struct {
+	home weburl.URL
+	done func() // ends Frontier.Busy
+	// again says that robots.txt may have become stricter while it was judged by.
+	again bool
+}
+
+func newRestricted() *restricted {
+	return &restricted{kick: make(chan struct{}, 1), origins: map[string]*restrictedOrigin{}}
+}
+
+// RobotsStatus tells of the stored URLs that a robots.txt that became stricter is
+// asked about. Judged and Excluded count since the process started.
+type RobotsStatus struct {
+	Origins  int    `json:"origins"` // that are being judged
+	Judged   uint64 `json:"judged"`
+	Excluded uint64 `json:"excluded"` // robots.txt forbids them now
+}
+
+func (r *restricted) status() *RobotsStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.RobotsStatus
+	if s.Origins = len(r.origins); s == (RobotsStatus{}) {
+		return nil
+	}
+	return &s
+}
+
+// restrict has the stored URLs of u's origin judged by its robots.txt. Until that
+// is done the crawl is not.
+func (c *Crawl) restrict(u weburl.URL) {
+	r := c.restricted
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o, ok := r.origins[u.Origin()]; ok {
+		o.again = true
+		return
+	}
+	home, err := weburl.Parse(u.Origin() + "/")
+	if err != nil {
+		return // no origin that a URL came from
+	}
+	r.origins[u.Origin()] = &restrictedOrigin{home: home, done: c.frontier.Busy()}
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// restoreRestricted takes up what the last run left.
+func (c *Crawl) restoreRestricted(ctx context.Context) error {
+	b, err := c.store.Value(ctx, restrictedName)
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	if err := json.Unmarshal(b, &c.restricted.stored); err != nil {
+		return fmt.Errorf("%w: the origins to judge by robots.txt cannot be read: %w", scheduler.ErrDamaged, err)
+	}
+	for _, origin := range c.restricted.stored {
+		if home, err := weburl.Parse(origin + "/"); err == nil {
+			c.restrict(home)
+		}
+	}
+	return nil
+}
+
+// judgeRestricted judges origins until ctx ends.
+func (c *Crawl) judgeRestricted(ctx context.Context) error {
+	for {
+		var retry <-chan time.Time
+		err := c.judgeOrigins(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && unrecoverable(err):
+			return err
+		case err != nil:
+			c.log.Error("stored URLs cannot be judged by robots.txt", "pause", passRetry, "error", err)
+			retry = time.After(passRetry)
+		case len(c.restricted.left()) > 0:
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.restricted.kick:
+		case <-retry:
+		}
+	}
+}
+
+// left are the origins that are to be judged.
+func (r *restricted) left() map[string]*restrictedOrigin {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.origins)
+}
+
+// take are the origins to judge now.
+func (r *restricted) take() map[string]*restrictedOrigin {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range r.origins {
+		o.again = false
+	}
+	return maps.Clone(r.origins)
+}
+
+// judgeOrigins judges all origins that are to be judged, in one reading of the
+// store.
+func (c *Crawl) judgeOrigins(ctx context.Context) error {
+	origins := c.restricted.take()
+	if len(origins) == 0 {
+		return nil
+	}
+	if err := c.saveRestricted(ctx, origins); err != nil {
+		return err
+	}
+	p := c.judge.current.Load()
+	changed := map[string]time.Time{}
+	for origin, o := range origins {
+		v, err := p.robots.Verdict(ctx, p.settings.RobotsAgent, o.home)
+		if err != nil {
+			return err
+		}
+		if !v.Changed.IsZero() {
+			changed[origin] = v.Changed
+		}
+	}
+	if len(changed) > 0 {
+		if err := c.judgeByRobots(ctx, p, origins, changed); err != nil {
+			return err
+		}
+	}
+	for origin, at := range changed {
+		if err := p.robots.Judged(ctx, origins[origin].home, at); err != nil {
+			return err
+		}
+	}
+	c.restricted.remove(origins)
+	return c.saveRestricted(ctx, c.restricted.left())
+}
+
+// remove ends the origins that did not change again.
+func (r *restricted) remove(origins map[string]*restrictedOrigin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for origin, o := range origins {
+		if !o.again {
+			delete(r.origins, origin)
+			o.done()
+		}
+	}
+}
+
+// saveRestricted stores the origins.
+func (c *Crawl) saveRestricted(ctx context.Context, origins map[string]*restrictedOrigin) error {
+	names := slices.Sorted(maps.Keys(origins))
+	names = names[:min(len(names), restrictedStored)]
+	if slices.Equal(names, c.restricted.stored) {
+		return nil
+	}
+	b, err := json.Marshal(names)
+	if err == nil {
+		err = c.store.SetValue(ctx, restrictedName, b)
+	}
+	if err != nil {
+		return fmt.Errorf("storing the origins to judge by robots.txt: %w", err)
+	}
+	c.restricted.stored = names
+	return nil
+}
+
+// judgeByRobots takes out the stored URLs of the changed origins that robots.txt
+// forbids.
+func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
+	// A page that began under the copy before may be stored yet: then it is among
+	// those that are read. One that begins from now on asks the new copy.
+	if err := c.visits.ended(ctx); err != nil {
+		return err
+	}
+	rules := map[string]*robots.Rules{}
+	for origin := range changed {
+		r, err := p.robots.Rules(ctx, origins[origin].home)
+		if err != nil {
+			return err
+		}
+		if r != nil { // else nothing is known to be forbidden
+			rules[origin] = r
+		}
+	}
+	c.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
+	all := &selector{origins: rules}
+	return all.each(ctx, c.store, func(batch []selected) error { return c.forbid(ctx, p, rules, batch) })
+}
+
+// forbid takes out what the rules of its origin forbid.
+func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.Rules, batch []selected) error {
+	var keys []weburl.Key
+	for i := range batch {
+		r := &batch[i].record
+		u, ok := weburl.FromCanonical(r.URL)
+		if ok && !isForbidden(r) && !p.accesses.of(u).ignoreRobots && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
+			keys = append(keys, batch[i].key)
+		}
+	}
+	n := 0
+	if len(keys) > 0 {
+		now := time.Now()
+		var err error
+		// Not cancelled half-way: the store calls the function until it returns.
+		n, err = c.frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+			if isForbidden(&r) {
+				return nil
+			}
+			return &scheduler.Change{Next: forbidden(r, p, now), Delete: robotsForbids}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	c.restricted.mu.Lock()
+	defer c.restricted.mu.Unlock()
+	c.restricted.Judged += uint64(len(batch))
+	c.restricted.Excluded += uint64(n)
+	return ctx.Err()
+}
+
+// isForbidden says that a record is of a URL that is out already. Where its
+// document is still there, the deletion is held.
+func isForbidden(r *scheduler.Record) bool {
+	return r.State == scheduler.Waiting || outside(r) != 0 ||
+		r.Class == scheduler.Ignored && r.Status == 0 && r.LastError == robotsForbids
+}
+
+// forbidden is the record of a URL that robots.txt forbids, as it is when that is
+// found where a worker takes it: it is asked for again in time.
+func forbidden(r scheduler.Record, p *policy, now time.Time) scheduler.Record {
+	r.State, r.NextAt = scheduler.Timed, now.Add(p.settings.Frontier.ErrorRefresh)
+	r.Class, r.Status, r.LastError, r.Settled = scheduler.Ignored, 0, robotsForbids, true
+	r.Errors, r.FirstErrorAt = 0, time.Time{}
+	r.RulesVersion = p.version
+	return r
+}
+
+// visits are the pages in flight.
+type visits struct {
+	mu   sync.Mutex
+	open map[chan struct{}]struct{} // closed when the page has ended
+}
+
+// begin counts a page until the function that it gives is called.
+func (v *visits) begin() (end func()) {
+	ended := make(chan struct{})
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.open == nil {
+		v.open = map[chan struct{}]struct{}{}
+	}
+	v.open[ended] = struct{}{}
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		delete(v.open, ended)
+		close(ended)
+	}
+}
+
+// ended waits until the pages that are in flight now have ended.
+func (v *visits) ended(ctx context.Context) error {
+	v.mu.Lock()
+	open := slices.Collect(maps.Keys(v.open))
+	v.mu.Unlock()
+	for _, ended := range open {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// disallow makes a robots.txt that forbids path prefixes.
+func disallow(prefixes ...string) testsite.Page {
+	body := "User-agent: *\nDisallow: /private/\n"
+	for _, p := range prefixes {
+		body += "Disallow: " + p + "\n"
+	}
+	return testsite.Page{Body: body, ContentType: "text/plain"}
+}
+
+// ageRobots makes the stored copy of an origin's robots.txt too old.
+func (b *bench) ageRobots(origin string) {
+	b.t.Helper()
+	b.with(func(_ *Crawl, store *badgerstore.Store) {
+		value, err := store.Value(b.t.Context(), "robots/"+origin)
+		fields := map[string]any{}
+		if err == nil {
+			err = json.Unmarshal(value, &fields)
+		}
+		if fields["fetched"] == nil {
+			b.t.Fatalf("the stored robots.txt is %s", value)
+		}
+		fields["fetched"] = time.Now().Add(-48 * time.Hour)
+		if value, e := json.Marshal(fields); err == nil && e == nil {
+			err = store.SetValue(b.t.Context(), "robots/"+origin, value)
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	})
+}
+
+// TestStricterRobots: documents that robots.txt forbids from now on are deleted
+// though their URLs are not due, and not asked for.
+func TestStricterRobots(t *testing.T) {
+	site := testsite.New(t, testsite.Options{Pages: 8, Hosts: 2})
+	origin := site.Origins()[0]
+	b := newBench(t, origin+"/", site.Origins()[1]+"/")
+	b.once()
+	all := b.indexed()
+	b.newOrders()
+	out := []string{origin + testsite.Path(3), origin + testsite.Path(5)}
+	hits := site.Hits(testsite.Path(3))
+
+	site.Set("/robots.txt", disallow(testsite.Path(3), testsite.Path(5)))
+	b.ageRobots(origin)
+	b.once(origin + testsite.Path(1))
+	want := []string{"delete " + out[0] + ": " + robotsForbids, "delete " + out[1] + ": " + robotsForbids}
+	if diff := cmp.Diff(want, b.newOrders()); diff != "" {
+		t.Errorf("orders (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(without(without(all, out[0]), out[1]), b.indexed()); diff != "" {
+		t.Errorf("documents, of the other host too (-want +got):\n%s", diff)
+	}
+	if site.Hits(testsite.Path(3)) != hits {
+		t.Error("a page that robots.txt forbids was asked for")
+	}
+	r, _ := b.record(out[0])
+	if r.Class != "ignored" || r.Status != 0 || r.LastError != robotsForbids || r.Indexed || r.NextAt == nil {
+		t.Errorf("%+v, want it ignored by robots.txt, and asked for again in time", r)
+	}
+	b.once(origin + testsite.Path(1))
+	if got := b.newOrders(); len(got) != 0 {
+		t.Errorf("another crawl gave orders %v", got)
+	}
+	site.Set("/robots.txt", disallow())
+	b.ageRobots(origin)
+	b.once(out...)
+	if diff := cmp.Diff(all, b.indexed()); diff != "" {
+		t.Errorf("allowed again, documents (-want +got):\n%s", diff)
+	}
+}
+
+// TestRobotsThatFails: a robots.txt that cannot be had takes nothing out, nor does
+// one that the operator ignores.
+func TestRobotsThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		robots testsite.Page
+		ignore bool
+	}{
+		"503":                 {testsite.Page{Status: 503}, false},
+		"429":                 {testsite.Page{Status: 429}, false},
+		"404":                 {testsite.Page{Status: 404}, false},
+		"ignored by settings": {disallow("/"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			site := testsite.New(t, testsite.Options{Pages: 4})
+			b := newBench(t, site.URL())
+			b.once()
+			all := b.indexed()
+			b.settings.IgnoreRobots = c.ignore
+			site.Set("/robots.txt", c.robots)
+			b.ageRobots(site.Origins()[0])
+			b.once(site.URL())
+			for _, u := range all {
+				if !slices.Contains(b.indexed(), u) {
+					t.Errorf("%s is deleted", u)
+				}
+			}
+			if site.Hits("/robots.txt") < 2 {
+				t.Error("robots.txt was not asked for again")
+			}
+		})
+	}
+}
+
+// TestStricterRobotsBrake: deletions go through the brake, and those that are held
+// are not ordered twice.
+func TestStricterRobotsBrake(t *testing.T) {
+	site := testsite.New(t, testsite.Options{Pages: 12})
+	b := newBench(t, site.URL())
+	b.settings.Frontier.Brake = scheduler.Brake{On: true, Min: 3, Percent: 1, Window: time.Hour}
+	b.once()
+	all := b.indexed()
+	site.Set("/robots.txt", disallow("/p/"))
+	for range 2 {
+		b.ageRobots(site.Origins()[0])
+		b.once(site.URL())
+	}
+	if gone := len(all) - len(b.indexed()); gone == 0 || gone >= len(all)-1 {
+		t.Errorf("%d of %d documents are deleted, want some, the others held", gone, len(all))
+	}
+	held := 0
+	b.with(func(_ *Crawl, store *badgerstore.Store) {
+		err := store.Held(t.Context(), func(push.Entry) error { held++; return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if gone := len(all) - len(b.indexed()); held+gone != len(all)-1 {
+		t.Errorf("%d held, %d of %d deleted: want all but the home page", held, gone, len(all))
+	}
+}
+
+// crashing is a store that ends the process, as it were, at the first revision.
+type crashing struct {
+	*badgerstore.Store
+	crash context.CancelFunc
+}
+
+func (s crashing) Revise(ctx context.Context, _ []weburl.Key, _ func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	s.crash()
+	return nil, 0, errors.New("crashed")
+}
+
+// TestStricterRobotsCrash: the next run does what the last one did not, though no
+// URL of the host is due.
+func TestStricterRobotsCrash(t *testing.T) {
+	site := testsite.New(t, testsite.Options{Pages: 8})
+	origin := site.Origins()[0]
+	b := newBench(t, origin+"/")
+	b.once()
+	b.newOrders()
+	site.Set("/robots.txt", disallow(testsite.Path(3)))
+	b.ageRobots(origin)
+	b.with(func(_ *Crawl, store *badgerstore.Store) {
+		ctx, cancel := context.WithCancel(t.Context())
+		relay, err := push.NewRelay(store.Outbox(), []push.TargetSettings{{Target: b.target}}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := New(ctx, b.settings, crashing{store, cancel}, relay, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Submit(ctx, []string{origin + testsite.Path(1)}); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Run(ctx, Once{Drain: true})
+		if ctx.Err() == nil {
+			t.Fatal("nothing was revised")
+		}
+	})
+	if got := b.newOrders(); len(got) != 0 {
+		t.Fatalf("orders %v before the crash", got)
+	}
+	visits := len(site.Visits())
+	b.once()
+	if got := b.newOrders(); len(got) != 1 || !strings.HasPrefix(got[0], "delete "+origin+testsite.Path(3)) {
+		t.Errorf("orders %v, want one deletion", got)
+	}
+	if n := len(site.Visits()) - visits; n > 1 { // the submitted page, if it was not completed
+		t.Errorf("%d requests after the crash", n)
+	}
+}
+
+// TestVisitsEnded: who waits for the pages in flight waits for no later ones.
+func TestVisitsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var v visits
+		end := v.begin()
+		done := false
+		go func() {
+			done = v.ended(t.Context()) == nil
+		}()
+		synctest.Wait()
+		later := v.begin()
+		defer later()
+		if done {
+			t.Error("a page is in flight still")
+		}
+		end()
+		synctest.Wait()
+		if !done {
+			t.Error("the pages that were in flight have ended")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := v.ended(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
