@@ -57,22 +57,12 @@ func backup(c *cli.Context, name string) error {
 
 // writeBackup has the service write it, or reads the store where none runs.
 func writeBackup(c *cli.Context, w io.Writer) error {
-	data, crawler := c.String("data"), c.String("crawler")
-	if service, ok := admin.Dial(c.Context, data, crawler); ok {
-		return service.Backup(c.Context, w)
-	}
-	log, err := newLogger(c)
-	if err != nil {
-		return err
-	}
-	h, err := oneHome(data, crawler)
-	if err != nil {
-		return err
-	}
-	return readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-		_, err := store.Backup(ctx, w)
-		return err
-	})
+	return fromServiceOrStore(c,
+		func(service *admin.Client) error { return service.Backup(c.Context, w) },
+		func(ctx context.Context, store *badgerstore.Store) error {
+			_, err := store.Backup(ctx, w)
+			return err
+		})
 }
 
 // replaceFile gives a file its name when all of it is written and on disk.

@@ -69,27 +69,17 @@ func listHeld(c *cli.Context) error {
 		_, err := fmt.Fprintf(c.App.Writer, "%s  %s  %s\n", d.Since.Local().Format(time.DateTime), d.URL, d.Reason)
 		return err
 	}
-	data, crawler := c.String("data"), c.String("crawler")
-	if service, ok := admin.Dial(c.Context, data, crawler); ok {
-		return service.Held(c.Context, show)
-	}
-	log, err := newLogger(c)
-	if err != nil {
-		return err
-	}
-	h, err := oneHome(data, crawler)
-	if err != nil {
-		return err
-	}
-	return readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-		return store.Held(ctx, func(e push.Entry) error {
-			d, err := admin.NewHeldDeletion(e)
-			if err != nil {
-				return err
-			}
-			return show(d)
+	return fromServiceOrStore(c,
+		func(service *admin.Client) error { return service.Held(c.Context, show) },
+		func(ctx context.Context, store *badgerstore.Store) error {
+			return store.Held(ctx, func(e push.Entry) error {
+				d, err := admin.NewHeldDeletion(e)
+				if err != nil {
+					return err
+				}
+				return show(d)
+			})
 		})
-	})
 }
 
 // decideHeld has the service release or drop, or does it where none runs: the next

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,7 +30,10 @@ func refresh(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := refreshBy(c, selection)
+	done, err := bySelection(c, selection, (*admin.Client).Refresh,
+		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
+			return crawl.RefreshStored(ctx, s, store, selected, log)
+		})
 	if err != nil {
 		return err
 	}
@@ -38,29 +42,4 @@ func refresh(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.Writer, "%s queued; %d waited already, %d excluded by the rules\n", count(done.URLs, "URL"), done.Waiting, done.Excluded)
 	return nil
-}
-
-// refreshBy has the service do it, or does it where none runs.
-func refreshBy(c *cli.Context, selection admin.Selection) (done crawl.Refreshed, err error) {
-	if service, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
-		done, err = service.Refresh(c.Context, selection)
-		return done, asked(err)
-	}
-	compiled, err := selection.Compile(parseCondition)
-	if err != nil {
-		return done, err
-	}
-	log, err := newLogger(c)
-	if err != nil {
-		return done, err
-	}
-	crawler, h, err := oneCrawler(c)
-	if err != nil {
-		return done, err
-	}
-	err = withKnownStore(c.Context, h, storeOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
-		done, err = crawl.RefreshStored(ctx, crawlSettings(crawler), store, compiled, log)
-		return answered(err)
-	})
-	return done, err
 }

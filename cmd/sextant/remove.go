@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -33,7 +34,10 @@ func remove(c *cli.Context) error {
 	if selection.All && !c.Bool("yes") {
 		return wrongUse("remove --all forgets every URL and deletes every document: write --yes, too, if that is meant")
 	}
-	done, err := removeBy(c, selection)
+	done, err := bySelection(c, selection, (*admin.Client).Remove,
+		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.Removed, error) {
+			return crawl.RemoveStored(ctx, s, store, selected)
+		})
 	if err != nil {
 		return err
 	}
@@ -45,29 +49,4 @@ func remove(c *cli.Context) error {
 		fmt.Fprintf(c.App.Writer, "roots of the configuration stay: %s\n", strings.Join(done.Roots, ", "))
 	}
 	return nil
-}
-
-// removeBy has the service do it, or does it where none runs.
-func removeBy(c *cli.Context, selection admin.Selection) (done crawl.Removed, err error) {
-	if service, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
-		done, err = service.Remove(c.Context, selection)
-		return done, asked(err)
-	}
-	compiled, err := selection.Compile(parseCondition)
-	if err != nil {
-		return done, err
-	}
-	log, err := newLogger(c)
-	if err != nil {
-		return done, err
-	}
-	crawler, h, err := oneCrawler(c)
-	if err != nil {
-		return done, err
-	}
-	err = withKnownStore(c.Context, h, storeOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
-		done, err = crawl.RemoveStored(ctx, crawlSettings(crawler), store, compiled)
-		return answered(err)
-	})
-	return done, err
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -10,6 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // selectionFlags select stored URLs.
@@ -87,4 +91,33 @@ func asked(err error) error {
 		return no(err)
 	}
 	return err
+}
+
+// bySelection has the running service do what is to be done with the selected URLs, or
+// does it in the store where none runs.
+func bySelection[T any](c *cli.Context, selection admin.Selection,
+	service func(*admin.Client, context.Context, admin.Selection) (T, error),
+	stored func(context.Context, crawl.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
+) (done T, err error) {
+	if running, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
+		done, err = service(running, c.Context, selection)
+		return done, asked(err)
+	}
+	compiled, err := selection.Compile(parseCondition)
+	if err != nil {
+		return done, err
+	}
+	log, err := newLogger(c)
+	if err != nil {
+		return done, err
+	}
+	crawler, h, err := oneCrawler(c)
+	if err != nil {
+		return done, err
+	}
+	err = withKnownStore(c.Context, h, storeOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
+		done, err = stored(ctx, crawlSettings(crawler), store, compiled, log)
+		return answered(err)
+	})
+	return done, err
 }

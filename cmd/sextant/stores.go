@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -140,4 +143,21 @@ func openPatiently(ctx context.Context, h home, o badgerstore.Options) (*badgers
 		case <-time.After(lockPause):
 		}
 	}
+}
+
+// fromServiceOrStore asks the running service, or reads the store where none runs.
+func fromServiceOrStore(c *cli.Context, service func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
+	data, crawler := c.String("data"), c.String("crawler")
+	if running, ok := admin.Dial(c.Context, data, crawler); ok {
+		return service(running)
+	}
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	h, err := oneHome(data, crawler)
+	if err != nil {
+		return err
+	}
+	return readStore(c.Context, h, log, stored)
 }

@@ -36,10 +36,6 @@ func listURLs(c *cli.Context) error {
 	if c.Args().Present() {
 		return wrongUse("urls takes no arguments, found %q", c.Args().First())
 	}
-	log, err := newLogger(c)
-	if err != nil {
-		return err
-	}
 	query := url.Values{}
 	for _, name := range urlFilters {
 		if c.IsSet(name) {
@@ -61,17 +57,11 @@ func listURLs(c *cli.Context) error {
 		}
 		return out.Encode(u)
 	}
-	data, crawler := c.String("data"), c.String("crawler")
-	if service, ok := admin.Dial(c.Context, data, crawler); ok {
-		return service.Stored(c.Context, query, show)
-	}
-	h, err := oneHome(data, crawler)
-	if err != nil {
-		return err
-	}
-	return readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-		return crawl.Stored(ctx, store, filter, show)
-	})
+	return fromServiceOrStore(c,
+		func(service *admin.Client) error { return service.Stored(c.Context, query, show) },
+		func(ctx context.Context, store *badgerstore.Store) error {
+			return crawl.Stored(ctx, store, filter, show)
+		})
 }
 
 // urlMatch compiles the condition of --match; none matches every URL.
