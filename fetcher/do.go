@@ -63,12 +63,13 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 	if err == nil {
 		resp, err = f.transport.RoundTrip(req)
 	}
-	if err == nil && f.settings.Proxy != nil && resp.StatusCode == http.StatusProxyAuthRequired {
-		_ = resp.Body.Close()
-		err = &proxyError{status: resp.StatusCode}
-	}
 	if err == nil {
-		return resp, 0, nil
+		page := f.proxyPage(req.URL, resp)
+		if page == nil {
+			return resp, 0, nil
+		}
+		_ = resp.Body.Close()
+		err = page
 	}
 	failed := w.handshake.Load()
 	if f.settings.Proxy != nil {

@@ -67,7 +67,7 @@ func classify(ctx context.Context, err error) Fault {
 		return Timeout
 	}
 	if proxy := (*proxyError)(nil); errors.As(err, &proxy) {
-		if timeout := net.Error(nil); errors.As(proxy.err, &timeout) && timeout.Timeout() {
+		if timeout := net.Error(nil); proxy.late || errors.As(proxy.err, &timeout) && timeout.Timeout() {
 			return Timeout
 		}
 		return Refused

@@ -29,8 +29,8 @@ const (
 
 // Names keeps answers of DNS for as long as their time to live says, between 5 s
 // and 1 h: for a name that does not exist at most 5 min (RFC 2308), for the failure
-// of a server 5 s. What never came or is garbled is not kept. One query for a name is on its way
-// to a server at a time. At most 20,000 answers of at most 4 KiB are kept. It stands
+// of a server 5 s. What never came, or came garbled, is not kept. One query for a
+// name is on its way to a server at a time. At most 20,000 answers of at most 4 KiB are kept. It stands
 // between Go's resolver and the server, so that hosts file, search list and the order
 // of addresses are the resolver's, and the guard judges each address that is dialled,
 // kept or not. It is safe for concurrent use and may be shared by Fetchers.
@@ -44,7 +44,7 @@ type Names struct {
 // otherwise.
 type question struct {
 	resolver *net.Resolver
-	server   string
+	server   string // "" for any: what one said is said, also when it is another's turn
 	name     string // in lower case
 	kind     dnsmessage.Type
 }
@@ -81,7 +81,7 @@ func (n *Names) resolver(r *net.Resolver, strict bool) *net.Resolver {
 func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, error)) ([]byte, error) {
 	for {
 		n.mu.Lock()
-		if k, ok := n.answers[q]; ok && time.Now().Before(k.until) {
+		if k, ok := n.find(q); ok {
 			n.mu.Unlock()
 			return k.message, k.trouble
 		}
@@ -109,10 +109,26 @@ func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, erro
 	}
 	ttl, trouble := lifetime(message, q.kind)
 	if ttl > 0 && len(message) <= maxAnswer {
+		if trouble == nil {
+			q.server = ""
+		}
 		n.makeRoom()
 		n.answers[q] = kept{message, trouble, time.Now().Add(ttl)}
 	}
 	return message, trouble
+}
+
+// find is what any server answered to q, or else how its own server failed. The
+// caller holds mu.
+func (n *Names) find(q question) (kept, bool) {
+	now := time.Now()
+	whole := q
+	whole.server = ""
+	if k, ok := n.answers[whole]; ok && now.Before(k.until) {
+		return k, true
+	}
+	k, ok := n.answers[q]
+	return k, ok && now.Before(k.until)
 }
 
 // makeRoom drops what is out of date when all room is taken, and if that is

@@ -2,6 +2,8 @@ package fetcher
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -126,35 +128,48 @@ func TestNames(t *testing.T) {
 }
 
 // TestNamesOnce: many that want a name at once make one query; one that gives up keeps
-// the others from nothing.
+// the others from nothing, and makes the next of them ask once more.
 func TestNamesOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &nameServer{slow: time.Second, asked: map[string]int{}, answer: func(string, int) ([]string, uint32, dnsmessage.RCode) {
-			return []string{"192.0.2.1"}, 60, 0
-		}}
-		resolver, names := s.resolver(), NewNames()
-		var wg sync.WaitGroup
-		for i := range 20 {
-			f := newFetcher(t, func(set *Settings) { set.Resolver, set.Names = resolver, names })
-			ctx, cancel := context.WithCancel(t.Context())
-			if i == 0 {
-				time.AfterFunc(500*time.Millisecond, cancel)
+	for _, givesUp := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &nameServer{slow: time.Second, asked: map[string]int{}, answer: func(string, int) ([]string, uint32, dnsmessage.RCode) {
+				return []string{"192.0.2.1"}, 60, 0
+			}}
+			resolver, names := s.resolver(), NewNames()
+			start, queries, wait := time.Now(), 1, time.Second
+			if givesUp {
+				queries, wait = 2, 1500*time.Millisecond
 			}
-			wg.Go(func() {
-				defer cancel()
-				_, err := f.Address(ctx, mustURL(t, "http://a.test/"))
-				if (err != nil) != (i == 0) {
-					t.Errorf("%d: %v", i, err)
+			var wg sync.WaitGroup
+			for i := range 20 {
+				f := newFetcher(t, func(set *Settings) { set.Resolver, set.Names = resolver, names })
+				ctx, cancel := context.WithCancel(t.Context())
+				leaves := givesUp && i == 0
+				if leaves {
+					time.AfterFunc(500*time.Millisecond, cancel)
 				}
-			})
-			synctest.Wait()
-		}
-		wg.Wait()
-		if got := s.count("a.test"); got > 2 {
-			t.Errorf("asked %d times, want once, and once more for the one that gave up", got)
-		}
-		time.Sleep(time.Minute)
-	})
+				wg.Go(func() {
+					defer cancel()
+					a, err := f.Address(ctx, mustURL(t, "http://a.test/"))
+					switch {
+					case leaves && !errors.Is(err, context.Canceled):
+						t.Errorf("the one that gave up: %v", err)
+					case !leaves && (err != nil || a.String() != "192.0.2.1"):
+						t.Errorf("%d: %v, %v", i, a, err)
+					}
+				})
+				synctest.Wait() // the first asks, the others wait
+			}
+			wg.Wait()
+			if got := s.count("a.test"); got != queries {
+				t.Errorf("asked %d times, want %d", got, queries)
+			}
+			if got := time.Since(start); got != wait {
+				t.Errorf("took %v, want %v", got, wait)
+			}
+			time.Sleep(time.Minute) // for the server to end
+		})
+	}
 }
 
 // TestRebinding: whatever a name's answer was before, the address that is dialled now
@@ -187,16 +202,64 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestNamesAreBounded: however many names are asked for, room is what it is.
+// TestNamesAreBounded: however many names are asked for, room is what it is; what is out
+// of date leaves first, and what is too long is not kept.
 func TestNamesAreBounded(t *testing.T) {
-	n := NewNames()
-	for i := range maxNames + 10 {
-		n.makeRoom()
-		n.answers[question{kind: dnsmessage.Type(i % 7), name: string(rune(i + 1000))}] = kept{until: time.Now().Add(time.Hour)}
-	}
-	if len(n.answers) > maxNames {
-		t.Errorf("%d answers are kept", len(n.answers))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		n := NewNames()
+		queries := 0
+		ask := func(i, addresses int, ttl uint32) {
+			name := dnsmessage.MustNewName(fmt.Sprintf("n%d.test.", i))
+			m := dnsmessage.Message{
+				Header:    dnsmessage.Header{Response: true, RecursionAvailable: true},
+				Questions: []dnsmessage.Question{{Name: name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}},
+			}
+			for range addresses {
+				h := dnsmessage.ResourceHeader{Name: name, Class: dnsmessage.ClassINET, TTL: ttl}
+				m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{}})
+			}
+			q := question{name: name.String(), kind: dnsmessage.TypeA}
+			_, err := n.answer(t.Context(), q, func() ([]byte, error) { queries++; return packed(m), nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := func(from, to int) int { // how many of them are asked for anew
+			before := queries
+			for i := from; i < to; i++ {
+				ask(i, 1, 3600)
+			}
+			return queries - before
+		}
+		const old = maxNames / 4
+		for i := range maxNames {
+			ask(i, 1, map[bool]uint32{true: 10, false: 3600}[i < old])
+		}
+		if len(n.answers) != maxNames || again(0, maxNames) != 0 {
+			t.Fatalf("%d answers are kept, and not all are used", len(n.answers))
+		}
+		time.Sleep(11 * time.Second)
+		ask(maxNames, 1, 3600)
+		if got := len(n.answers); got != maxNames-old+1 || again(old, maxNames+1) != 0 {
+			t.Errorf("%d answers are kept, want those that are not out of date", got)
+		}
+		for i := range 2 * maxNames { // of which none goes out of date
+			ask(maxNames+1+i, 1, 3600)
+			if len(n.answers) > maxNames {
+				t.Fatalf("%d answers are kept", len(n.answers))
+			}
+		}
+		if len(n.answers) < maxNames*9/10 || again(3*maxNames, 3*maxNames+1) != 0 {
+			t.Errorf("%d answers are kept, or not the newest", len(n.answers))
+		}
+		before := queries
+		for range 2 {
+			ask(-1, maxAnswer/16+1, 3600)
+		}
+		if queries != before+2 {
+			t.Error("an answer that is too long is kept")
+		}
+	})
 }
 
 // FuzzLifetime: any answer of a server gives a time within the bounds.

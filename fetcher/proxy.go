@@ -15,6 +15,11 @@ import (
 // hosts itself, so that the guard sees only addresses that are written in URLs; what
 // names may lead to is for the proxy's own rules to say. The proxy's own address may
 // always be dialled.
+//
+// What an HTTP proxy says itself about an https URL, or SOCKS5 about any, is told
+// from the host's answer for sure. For an http URL only by marks that not all proxies
+// set (Proxy-Status, X-Squid-Error, Proxy-Authenticate, the status 407) and that a host
+// may set, too: a 403 or 404 of the proxy's own without them is taken for the host's.
 type Proxy struct {
 	// URL is "http://host:port", "https://host:port" or "socks5://host:port"; the
 	// port may be missing: 80, 443, 1080.
@@ -49,10 +54,12 @@ func (p Proxy) parse() (u *url.URL, hostPort string, err error) {
 }
 
 // proxyError is what kept the proxy from passing a request on. Its fault is
-// Refused: it says nothing about the page, and passes when the proxy or the
-// configuration is put right.
+// Refused or Timeout: it says nothing about the page, and passes when the proxy or
+// the configuration is put right.
 type proxyError struct {
-	status int // of the proxy's answer, 0 if there was none
+	status int    // of the proxy's answer, 0 if there was none
+	said   string // by the answer about its cause
+	late   bool   // the cause is a time-out
 	err    error
 }
 
@@ -60,6 +67,8 @@ func (e *proxyError) Error() string {
 	switch {
 	case e.status == http.StatusProxyAuthRequired:
 		return "the proxy wants other credentials (407): set the proxy's user and password"
+	case e.said != "":
+		return fmt.Sprintf("the proxy answers itself: %d %s (%q)", e.status, http.StatusText(e.status), e.said)
 	case e.status != 0:
 		return fmt.Sprintf("the proxy does not connect: %d %s", e.status, http.StatusText(e.status))
 	}

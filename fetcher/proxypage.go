@@ -1,0 +1,63 @@
+package fetcher
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxSaid bounds what a proxy's header says in an error.
+const maxSaid = 100
+
+// proxyPage is the fault that an answer tells which an HTTP proxy gave of its own
+// instead of the host's, nil for others. It knows a proxy by an error in Proxy-Status
+// (RFC 9209), by X-Squid-Error, and by Proxy-Authenticate, which concerns only the next
+// on the way (RFC 9110 section 11.7.1). Via and Proxy-Connection are no marks: proxies
+// send them with the pages of hosts, too.
+func (f *Fetcher) proxyPage(u *url.URL, resp *http.Response) *proxyError {
+	passed := f.absolute && u.Scheme == "http" // and not in a tunnel to the host
+	switch {
+	case f.settings.Proxy == nil, resp.StatusCode < http.StatusBadRequest:
+		return nil
+	case resp.StatusCode == http.StatusProxyAuthRequired, passed && resp.Header.Get("Proxy-Authenticate") != "":
+		return &proxyError{status: http.StatusProxyAuthRequired}
+	case !passed:
+		return nil
+	}
+	said := proxyStatus(resp.Header.Values("Proxy-Status"))
+	if said == "" {
+		said = resp.Header.Get("X-Squid-Error")
+	}
+	if said == "" {
+		return nil
+	}
+	return &proxyError{
+		status: resp.StatusCode, said: said[:min(len(said), maxSaid)],
+		late: resp.StatusCode == http.StatusGatewayTimeout || strings.Contains(strings.ToLower(said), "timeout"),
+	}
+}
+
+// proxyStatus is the error, "" for none, of the last member of Proxy-Status, which is
+// that of the proxy next to us. The values are a list of structured fields (RFC 9651).
+func proxyStatus(values []string) string {
+	said, quoted := "", false
+	all := strings.Join(values, ",") + ","
+	for start, i := 0, 0; i < len(all); i++ {
+		switch c := all[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted || c != ';' && c != ',':
+		default:
+			if word, ok := strings.CutPrefix(strings.Trim(all[start:i], " \t"), "error="); ok {
+				said = word
+			}
+			start = i + 1
+			if c == ',' && start < len(all) {
+				said = ""
+			}
+		}
+	}
+	return said
+}
