@@ -204,6 +204,13 @@ func (c *Client) Moves(ctx context.Context) (crawl.Moves, error) {
 	return out, err
 }
 
+// TrapCounts gives what traps had counted when that was stored last.
+func (c *Client) TrapCounts(ctx context.Context) (crawl.TrapCounts, error) {
+	var out crawl.TrapCounts
+	err := c.decode(ctx, http.MethodGet, "/api/v1/traps", nil, nil, &out)
+	return out, err
+}
+
 // Reload has the service read its configuration again; ErrRefused with its errors
 // if it cannot be used.
 func (c *Client) Reload(ctx context.Context) error {

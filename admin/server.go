@@ -118,6 +118,7 @@ func (s *Server) ownerRoutes() *http.ServeMux {
 	mux.HandleFunc("GET /api/v1/robots", s.forCrawler(s.robots))
 	mux.HandleFunc("GET /api/v1/hosts", s.forCrawler(s.hosts))
 	mux.HandleFunc("GET /api/v1/moves", s.forCrawler(s.moves))
+	mux.HandleFunc("GET /api/v1/traps", s.forCrawler(s.traps))
 	mux.HandleFunc("GET /api/v1/preview", s.forCrawler(s.preview))
 	mux.HandleFunc("POST /api/v1/reload", s.reload)
 	mux.HandleFunc("GET /api/v1/verify", s.forCrawler(s.verify))
@@ -297,6 +298,15 @@ func (s *Server) moves(w http.ResponseWriter, r *http.Request, c Crawler) {
 		return
 	}
 	s.reply(w, moved)
+}
+
+func (s *Server) traps(w http.ResponseWriter, r *http.Request, c Crawler) {
+	counts, err := crawl.StoredTraps(r.Context(), c.Store())
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	s.reply(w, counts)
 }
 
 // Verification is the answer of verify.

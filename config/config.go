@@ -43,6 +43,8 @@ type Crawler struct {
 	// name; Gates are the same, compiled for the roots in the file.
 	Space crawlspace.Settings
 	Gates *crawlspace.Space
+	// Traps are asked of new links behind all else; nil is off.
+	Traps *crawlspace.TrapSettings
 	// RejectList is read again while the crawl goes on; Space has its first content.
 	RejectList RejectList
 

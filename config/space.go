@@ -159,6 +159,13 @@ func (p *parser) gate(n *node, c *Crawler) {
 		s.QueryFilter = &keep
 	case "IgnoredExtensions":
 		s.Extensions = p.extensions(n)
+	case "Traps":
+		c.Traps = &crawlspace.TrapSettings{
+			MaxRepeats: int(n.number("maxRepeats")), MaxURLsPerPattern: int(n.number("maxURLsPerPattern")), At: p.position(n.at),
+		}
+		if n.written("maxURLsPerHost") {
+			c.Traps.MaxURLsPerHost = int(n.number("maxURLsPerHost"))
+		}
 	case "MimeTypes":
 		s.MIME = &crawlspace.MIMETypes{At: p.position(n.at)}
 		for _, m := range n.children {

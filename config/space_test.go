@@ -262,3 +262,24 @@ func TestRejectListIsReadAgain(t *testing.T) {
 		t.Errorf("NUL: %v", err)
 	}
 }
+
+// TestTraps: off without the element, and its defaults with it.
+func TestTraps(t *testing.T) {
+	for element, want := range map[string]*crawlspace.TrapSettings{
+		"":         nil,
+		"<Traps/>": {MaxRepeats: crawlspace.DefaultMaxRepeats, MaxURLsPerPattern: crawlspace.DefaultMaxURLsPerPattern},
+		`<Traps maxRepeats="2" maxURLsPerPattern="365" maxURLsPerHost="50000"/>`: {MaxRepeats: 2, MaxURLsPerPattern: 365, MaxURLsPerHost: 50_000},
+	} {
+		text := "<CrawlConfig><Crawler name='a'>" + element + "</Crawler></CrawlConfig>"
+		file, report := parse(newSchema(), FileName, []byte(text), Lookups{})
+		if err := report.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if want != nil {
+			want.At = actionrules.Position{File: FileName, Line: 1, Column: 32}
+		}
+		if diff := cmp.Diff(want, file.Crawlers[0].Traps); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", element, diff)
+		}
+	}
+}

@@ -57,6 +57,11 @@ func gateElements() []Element {
 			required("type", String, "MIME type, such as video/mp4."),
 			text("extension", String, "", "The extension that belongs to it; required in IgnoredExtensions."),
 		}, Doc: "A MIME type."},
+		{Name: "Traps", Parents: crawler, Once: true, Attributes: []Attribute{
+			ranged("maxRepeats", Int, "3", 1, 1000, "How often one segment may stand in a path, or one pair of name and value in a query."),
+			ranged("maxURLsPerPattern", Int, "10000", 1, 1_000_000_000, "Budget of URLs that differ in digits alone, as those of a calendar do."),
+			ranged("maxURLsPerHost", Int, "", 1, 1_000_000_000, "Budget of known URLs for a scheme, host and port; no limit where absent. With it all known URLs are counted before the crawl begins."),
+		}, Doc: "Refuses new links that look like endless loops and calendars; known URLs, start URLs and submitted ones are not asked about. Off without it."},
 	}
 	if !gatesSupported {
 		return refuseAll(gates)
@@ -80,8 +85,5 @@ func contentElements() []Element {
 			required("from", String, "Name or property of the meta in the page."),
 			required("to", String, "Field that it feeds."),
 		}, Doc: "One mapping."},
-		{Name: "Traps", Parents: crawler, Once: true, Attributes: []Attribute{
-			ranged("maxURLsPerHost", Int, "", 1, 1_000_000_000, "Budget of URLs for a host; no limit where absent."),
-		}, Doc: "Refuses URLs that look like endless loops and calendars."},
 	})
 }

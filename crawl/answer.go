@@ -88,7 +88,8 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 		}
 	}
 	// The move of a site is in force at once.
-	link, ok := v.judge.current.Load().redirectLink(crawlspace.Link{
+	p := v.judge.current.Load()
+	link, ok := p.redirectLink(crawlspace.Link{
 		URL: target, Host: v.spelling(location, target), Depth: int(v.lease.Record.Depth),
 	}, v.lease.Record.Shift)
 	if !ok {
@@ -97,6 +98,15 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	}
 	if link.URL.Key() == v.lease.Key { // but for parameters that the query filter drops
 		result.Fault, result.Words = scheduler.BadRedirect, "redirect: "+errRedirectLoop.Error()
+		return nil
+	}
+	reason, ok, err := v.admits(ctx, p, link.URL)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		result.RedirectIgnored = true
+		result.Words += ": " + reason.String()
 		return nil
 	}
 	link.Referrer = v.lease.URL.String()

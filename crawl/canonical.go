@@ -17,7 +17,7 @@ const maxCanonicals = 10
 
 // canonical is the URL under which the page wants to be indexed, "" for its own.
 // Canonicals outside the space, those that lead back to the page, and those that
-// are known to be no document are ignored.
+// are known to be no document, are ignored, as are traps.
 func (v *visit) canonical(ctx context.Context, p extract.Page) (string, scheduler.Link, error) {
 	if p.Canonical == "" {
 		return "", scheduler.Link{}, nil
@@ -35,6 +35,9 @@ func (v *visit) canonical(ctx context.Context, p extract.Page) (string, schedule
 	}
 	end, err := v.canonicalEnd(ctx, link.URL, v.lease.Key)
 	if err != nil || end == noDocument || end == leadsBack {
+		return "", scheduler.Link{}, err
+	}
+	if _, ok, err := v.admits(ctx, v.policy, link.URL); !ok {
 		return "", scheduler.Link{}, err
 	}
 	return link.URL.String(), link, nil

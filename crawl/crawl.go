@@ -70,6 +70,8 @@ type Crawl struct {
 	namers                 namers
 	restricted             *restricted
 	visits                 visits
+	hostURLs               hostURLs
+	trapped                atomic.Int64
 	pausing                sync.Mutex      // held while the crawl is paused or resumed
 	rescheduled            chan struct{}   // capacity 1: a reload may have changed schedules
 	outboxFull             atomic.Int32    // workers that wait for the outbox
@@ -123,7 +125,7 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 		judge: newJudge(p), pass: newPass(store), limits: newLimits(&s), rescheduled: make(chan struct{}, 1),
 		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(),
 	}
-	if err := c.equip(p, nil); err != nil {
+	if err := c.equip(ctx, p, nil); err != nil {
 		return nil, err
 	}
 	c.frontier = scheduler.New(store, frontierSettings(p), log)
@@ -138,9 +140,9 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	return c, nil
 }
 
-// equip gives a policy what fetches pages by its settings. Old is the one in
+// equip gives a policy what fetches pages by its settings, and its traps. Old is the one in
 // force, nil at the start.
-func (c *Crawl) equip(p, old *policy) (err error) {
+func (c *Crawl) equip(ctx context.Context, p, old *policy) (err error) {
 	p.settings.Robots.Agent = p.settings.RobotsAgent
 	var before accesses
 	if old != nil {
@@ -150,6 +152,9 @@ func (c *Crawl) equip(p, old *policy) (err error) {
 		p.robots = old.robots
 	} else {
 		p.robots = robots.NewCache(c.store, p.settings.Robots)
+	}
+	if err := c.equipTraps(ctx, p, old); err != nil {
+		return err
 	}
 	p.accesses, err = c.newAccesses(p, before)
 	return err
@@ -200,6 +205,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) error {
 	owners.Go(func() error { return c.relay.Run(background) })
 	owners.Go(func() error { return c.pace.run(background, c) })
 	owners.Go(func() error { return c.rejudge(background) })
+	owners.Go(func() error { return c.keepTraps(background) })
 	owners.Go(func() error { return c.judgeRestricted(background) })
 	owners.Go(func() error { return c.watchRejectList(background) })
 	caughtUp := c.frontier.Busy() // what schedules have missed is not there yet
@@ -255,7 +261,10 @@ func (c *Crawl) start(ctx context.Context) error {
 	if err := c.restoreRestricted(ctx); err != nil {
 		return err
 	}
-	return c.addRoots(ctx, p)
+	if err := c.addRoots(ctx, p); err != nil || !p.limitsHosts() {
+		return err
+	}
+	return c.countHosts(ctx)
 }
 
 // drained waits until all stored URLs are judged and nothing is left to crawl.

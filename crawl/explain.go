@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -11,7 +12,10 @@ import (
 
 // Explainer says by which gates and rules a URL is decided about. It may be used
 // by any number of goroutines at once.
-type Explainer struct{ policy *policy }
+type Explainer struct {
+	policy *policy
+	traps  *crawlspace.Traps // nil: off
+}
 
 // Explained is all that decides about one URL as a newly discovered link.
 type Explained struct {
@@ -40,10 +44,19 @@ func StoredMoves(ctx context.Context, store scheduler.Store) (Moves, error) {
 	return storedMoves(ctx, store)
 }
 
-// NewExplainer compiles settings. Moved may be nil.
-func NewExplainer(s Settings, moved Moves) (*Explainer, error) {
+// NewExplainer compiles settings. Moved may be nil, and traps may have counted
+// nothing.
+func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error) {
 	p, err := newPolicy(s, moved)
-	return &Explainer{p}, err
+	if err != nil || s.Traps == nil {
+		return &Explainer{policy: p}, err
+	}
+	full := fullHosts{}
+	for _, host := range counts.Full {
+		full[host] = true
+	}
+	traps := crawlspace.NewTraps(*s.Traps, full)
+	return &Explainer{p, traps}, traps.RestoreState(counts.Patterns)
 }
 
 // Explain decides about u, written as raw, as about a link on a start page.
@@ -58,8 +71,24 @@ func (e *Explainer) Explain(raw string, u weburl.URL) Explained {
 	if reason, killed := e.policy.space.Killed(v.url); killed {
 		x.Killed = &reason
 	}
-	if v.inside() {
+	e.explainTraps(&x, v.inside())
+	if x.Status == 0 {
 		x.Fifo, x.Fetch = fifoOf(v.decision), e.policy.settings.fetchOf(v.url)
 	}
 	return x
+}
+
+// explainTraps adds the traps' answers, of which a link that is no root and inside
+// otherwise is refused by the first that does.
+func (e *Explainer) explainTraps(x *Explained, inside bool) {
+	if e.traps == nil || slices.ContainsFunc(e.policy.roots, func(r actionrules.Root) bool { return r.URL.Key() == x.URL.Key() }) {
+		return
+	}
+	for _, answer := range e.traps.Explain(x.URL) {
+		x.Gates = append(x.Gates, answer)
+		if inside && !answer.Allowed {
+			inside = false
+			x.Refused, x.Status = &answer.Reason, StatusExcluded
+		}
+	}
 }

@@ -94,7 +94,7 @@ func (c *Crawl) remember(ctx context.Context, old *policy, moved moves) (*policy
 	if err != nil {
 		return nil, err
 	}
-	p.accesses, p.robots = old.accesses, old.robots
+	p.accesses, p.robots, p.traps = old.accesses, old.robots, old.traps
 	saved, err := json.Marshal(moved)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,7 @@ type policy struct {
 
 	accesses accesses
 	robots   *robots.Cache
+	traps    *crawlspace.Traps // nil: off
 }
 
 // newPolicy compiles rules and crawl space with the sites that moved at their new

@@ -26,7 +26,7 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 		if err != nil {
 			return nil, err
 		}
-		return p, c.equip(p, old)
+		return p, c.equip(ctx, p, old)
 	})
 }
 

@@ -19,6 +19,8 @@ type Settings struct {
 	Rules   actionrules.RuleSet
 	// Space are the gates before the rules; the zero value has none.
 	Space crawlspace.Settings
+	// Traps are asked of new links behind gates and rules; nil is off.
+	Traps *crawlspace.TrapSettings
 	// ReadRejectList, if not nil, reads the reject list anew, nil for none. It is
 	// called every RejectListEvery (60 s if 0), and what it gives holds from then on.
 	ReadRejectList  func() (*crawlspace.File, error)

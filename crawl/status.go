@@ -37,6 +37,8 @@ type Status struct {
 	Rules   *RulesStatus       `json:"rules,omitempty"`
 	// Robots tells of origins whose robots.txt became stricter; nil where none did.
 	Robots *RobotsStatus `json:"robots,omitempty"`
+	// Trapped links were refused by Traps since the process started.
+	Trapped int64 `json:"trapped,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
 	Sessions []SessionStatus `json:"sessions,omitempty"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
@@ -190,7 +192,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent, Held: f.Brake.Held}
-	s.Robots = c.restricted.status()
+	s.Robots, s.Trapped = c.restricted.status(), c.trapped.Load()
 	s.Sessions = c.judge.current.Load().accesses.sessions()
 	s.Totals = c.totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)

@@ -359,7 +359,9 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	}
 	directives := p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.settings.RobotsAgent))
 	if v.verdict.decision.Follow && (!directives.NoFollow || v.settings.IgnoreNoFollow) {
-		result.Links = v.links(p)
+		if result.Links, err = v.admitted(ctx, v.links(p)); err != nil {
+			return err
+		}
 	}
 	switch {
 	case !v.indexed:

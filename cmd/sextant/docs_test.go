@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
 )
 
 // TestRulesDocumentation runs the examples of docs/rules.md: an xml block, blocks
@@ -52,7 +53,7 @@ func runExample(t *testing.T, name string, files map[string]string, written stri
 		if err := report.Err(); err != nil {
 			t.Fatalf("%v\n%s", err, files["xml"])
 		}
-		explain, err := newExplainer(parsed.Crawlers[0], nil)
+		explain, err := newExplainer(parsed.Crawlers[0], nil, crawl.TrapCounts{})
 		if err != nil {
 			t.Fatal(err)
 		}

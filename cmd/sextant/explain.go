@@ -108,7 +108,7 @@ func explain(c *cli.Context) error {
 	}
 	invalid := false
 	show := func(known knowledge) error {
-		explainer, err := newExplainer(crawler, known.moved)
+		explainer, err := newExplainer(crawler, known.moved, known.traps)
 		if err != nil {
 			return err
 		}
@@ -147,10 +147,11 @@ func explain(c *cli.Context) error {
 	return err
 }
 
-// knowledge is what a store adds to an explanation: the sites that moved, and
-// the stored state of a URL (admin.ErrNotKnown where there is none).
+// knowledge is what a store adds to an explanation: the sites that moved, what
+// traps have counted, and the stored state of a URL (admin.ErrNotKnown where there is none).
 type knowledge struct {
 	moved  crawl.Moves
+	traps  crawl.TrapCounts
 	lookup func(weburl.URL) (crawl.StoredURL, error)
 	// robots is what the stored robots.txt says to a Crawler.
 	robots func(c config.Crawler, u weburl.URL) (string, error)
@@ -167,8 +168,13 @@ func withKnowledge(c *cli.Context, h home, fn func(knowledge) error) error {
 		if err != nil {
 			return err
 		}
+		traps, err := service.TrapCounts(c.Context)
+		if err != nil {
+			return err
+		}
 		return fn(knowledge{
 			moved:  moved,
+			traps:  traps,
 			lookup: func(u weburl.URL) (crawl.StoredURL, error) { return service.StoredOne(c.Context, u.String()) },
 			robots: func(by config.Crawler, u weburl.URL) (string, error) {
 				return service.StoredRobots(c.Context, by.RobotsAgent, by.OriginalRobots, u.String())
@@ -180,8 +186,13 @@ func withKnowledge(c *cli.Context, h home, fn func(knowledge) error) error {
 		if err != nil {
 			return err
 		}
+		traps, err := crawl.StoredTraps(ctx, store)
+		if err != nil {
+			return err
+		}
 		return fn(knowledge{
 			moved: moved,
+			traps: traps,
 			lookup: func(u weburl.URL) (crawl.StoredURL, error) {
 				s, ok, err := crawl.StoredOne(ctx, store, u)
 				if err == nil && !ok {
@@ -199,8 +210,8 @@ func withKnowledge(c *cli.Context, h home, fn func(knowledge) error) error {
 // explainer explains by the gates and rules of one Crawler.
 type explainer struct{ *crawl.Explainer }
 
-func newExplainer(crawler config.Crawler, moved crawl.Moves) (*explainer, error) {
-	e, err := crawl.NewExplainer(crawlSettings(crawler), moved)
+func newExplainer(crawler config.Crawler, moved crawl.Moves, traps crawl.TrapCounts) (*explainer, error) {
+	e, err := crawl.NewExplainer(crawlSettings(crawler), moved, traps)
 	return &explainer{e}, err
 }
 

@@ -190,6 +190,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 	if r := s.Robots; r != nil {
 		row(w, "robots", "stricter robots.txt: %d stored URLs judged by it, %d excluded; hosts still to judge %d", r.Judged, r.Excluded, r.Origins)
 	}
+	if s.Trapped > 0 {
+		row(w, "traps", "%d links refused", s.Trapped)
+	}
 	switch {
 	case s.IdleCode == crawl.IdleSlotsFull:
 		row(w, "busy", "all threads are at work (%s)", s.IdleCode)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -41,7 +42,7 @@ func testRules(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	explain, err := newExplainer(crawler, nil)
+	explain, err := newExplainer(crawler, nil, crawl.TrapCounts{})
 	if err != nil {
 		return err
 	}
