@@ -287,3 +287,43 @@ func TestDeadServer(t *testing.T) {
 		t.Errorf("got %v, %v after %v", a, err, time.Since(start))
 	}
 }
+
+// TestLifetime: how long answers may be kept, by what is in them.
+func TestLifetime(t *testing.T) {
+	name := dnsmessage.MustNewName("a.test.")
+	header := func(ttl uint32) dnsmessage.ResourceHeader {
+		return dnsmessage.ResourceHeader{Name: name, Class: dnsmessage.ClassINET, TTL: ttl}
+	}
+	a := func(ttl uint32) dnsmessage.Resource {
+		return dnsmessage.Resource{Header: header(ttl), Body: &dnsmessage.AResource{}}
+	}
+	alias := func(ttl uint32) dnsmessage.Resource {
+		return dnsmessage.Resource{Header: header(ttl), Body: &dnsmessage.CNAMEResource{CNAME: name}}
+	}
+	soa := func(ttl, minimum uint32) []dnsmessage.Resource {
+		return []dnsmessage.Resource{{Header: header(ttl), Body: &dnsmessage.SOAResource{NS: name, MBox: name, MinTTL: minimum}}}
+	}
+	type resources = []dnsmessage.Resource
+	for words, tt := range map[string]struct {
+		answers, authorities resources
+		code                 dnsmessage.RCode
+		want                 time.Duration
+	}{
+		"address":                      {answers: resources{a(60)}, want: time.Minute},
+		"shortest of all":              {answers: resources{alias(40), a(60), a(50)}, want: 40 * time.Second},
+		"highest bit (RFC 2181)":       {answers: resources{a(1<<31 + 60)}, want: minTTL},
+		"alias to nothing":             {answers: resources{alias(3600)}, authorities: soa(3600, 30), want: 30 * time.Second},
+		"short alias to nothing":       {answers: resources{alias(20)}, authorities: soa(3600, 30), want: 20 * time.Second},
+		"alias to nothing, no SOA":     {answers: resources{alias(3600)}, want: troubleTTL},
+		"alias to no name":             {answers: resources{alias(3600)}, authorities: soa(3600, 30), code: dnsmessage.RCodeNameError, want: 30 * time.Second},
+		"time to live of the SOA":      {authorities: soa(30, 3600), want: 30 * time.Second},
+		"SOA without any time":         {authorities: soa(0, 3600), want: minTTL},
+		"failure, whatever it carries": {answers: resources{a(60)}, code: dnsmessage.RCodeServerFailure, want: troubleTTL},
+	} {
+		m := dnsmessage.Message{Header: dnsmessage.Header{Response: true, RecursionAvailable: true, RCode: tt.code}, Answers: tt.answers, Authorities: tt.authorities}
+		got, trouble := lifetime(packed(m), dnsmessage.TypeA)
+		if got != tt.want || (trouble != nil) != (tt.code == dnsmessage.RCodeServerFailure) {
+			t.Errorf("%s: kept for %v (%v), want %v", words, got, trouble, tt.want)
+		}
+	}
+}

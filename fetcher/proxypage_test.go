@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -82,6 +83,44 @@ func TestTunnelsHaveNoPagesOfProxies(t *testing.T) {
 	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://example.com/")})
 	if err != nil || resp.Status != http.StatusNotFound {
 		t.Errorf("got %+v, %v", resp, err)
+	}
+}
+
+// TestSOCKSHasNoPages: what comes through SOCKS5 is the host's, too.
+func TestSOCKSHasNoPages(t *testing.T) {
+	plain := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Squid-Error", "ERR_ACCESS_DENIED 0")
+		w.WriteHeader(http.StatusForbidden)
+	})
+	var asked atomic.Value
+	p := &Proxy{URL: "socks5://" + socks(t, plain, &asked), User: "me", Password: secret}
+	f := newFetcher(t, func(set *Settings) { set.Proxy = p })
+	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://example.com/")})
+	if err != nil || resp.Status != http.StatusForbidden {
+		t.Errorf("got %+v, %v", resp, err)
+	}
+}
+
+func TestProxyStatus(t *testing.T) {
+	for _, tt := range []struct {
+		values []string
+		want   string
+	}{
+		{nil, ""},
+		{[]string{"corp"}, ""},
+		{[]string{"corp;error=x"}, "x"},
+		{[]string{"corp;\terror=x ; next-hop=y"}, "x"},
+		{[]string{"a;error=x,corp;error=y"}, "y"},
+		{[]string{"a;error=x", "corp;error=y"}, "y"},
+		{[]string{"a;error=x", "corp"}, ""},
+		{[]string{`corp;details="\"; error=x; \""`}, ""},
+		{[]string{`corp;details=",;";error=x`}, "x"},
+		{[]string{`corp;details="a\\";error=x`}, "x"},
+		{[]string{`corp;details="`, `b;error=x`}, ""},
+	} {
+		if got := proxyStatus(tt.values); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.values, got, tt.want)
+		}
 	}
 }
 
