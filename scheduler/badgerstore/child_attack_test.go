@@ -136,7 +136,7 @@ func TestWorkload(t *testing.T) {
 
 // copied is a copy of a folder of files. If a store is open there, none of its tables
 // came or went meanwhile: a process killed at that moment would leave this.
-func copied(t *testing.T, dir string) string {
+func copied(t testing.TB, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
 	for {
@@ -155,7 +155,7 @@ func copied(t *testing.T, dir string) string {
 }
 
 // listed tells the names of a folder's files and how long those are that only grow.
-func listed(t *testing.T, dir string) string {
+func listed(t testing.TB, dir string) string {
 	t.Helper()
 	files, err := os.ReadDir(dir)
 	if err != nil {

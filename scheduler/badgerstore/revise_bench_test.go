@@ -74,7 +74,7 @@ func BenchmarkOpen(b *testing.B) {
 	s := openStore(b, dir, Options{})
 	n := knownInBench(b)
 	addKnown(b, s, n, n/10)
-	killed := copyOf(b, dir)
+	killed := copied(b, dir) // while tables are being written
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
