@@ -134,6 +134,7 @@ func (p *parser) authKind(n *node, login *Login) (auth.Kind, error) {
 		k := auth.OAuth2{
 			TokenURL: n.str("tokenURL"), ClientID: n.str("clientId"), ClientSecret: secret("clientSecret"),
 			Scopes: strings.Fields(n.str("scopes")), Params: map[string]auth.Secret{},
+			InBody: n.boolean("credentialsInBody"),
 		}
 		for _, f := range fieldsOf(n) {
 			k.Params[f.Name] = f.Value
@@ -159,7 +160,8 @@ func (p *parser) authKind(n *node, login *Login) (auth.Kind, error) {
 func (p *parser) form(n *node) auth.Form {
 	k := auth.Form{
 		URL: n.str("loginURL"), Fields: fieldsOf(n),
-		Success: auth.Success{Text: n.str("successText"), Cookie: n.str("successCookie")},
+		Success:    auth.Success{Text: n.str("successText"), Cookie: n.str("successCookie"), Redirect: n.boolean("successRedirect")},
+		LogInPages: strings.Fields(n.str("loginPage")),
 	}
 	if text := n.str("loggedOutText"); text != "" {
 		k.LoggedOut = []string{text}
