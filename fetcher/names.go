@@ -86,10 +86,13 @@ func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, erro
 			return k.message, k.trouble
 		}
 		others, busy := n.asking[q]
-		if !busy {
+		if !busy && ctx.Err() == nil { // a resolver that was left tries again all the same
 			break
 		}
 		n.mu.Unlock()
+		if !busy {
+			return nil, ctx.Err()
+		}
 		select {
 		case <-others:
 		case <-ctx.Done():
