@@ -52,10 +52,10 @@ type Fault uint8
 const (
 	Timeout          Fault = iota + 1 // connect, TLS, first byte, idle or whole
 	Reset                             // connection reset or closed before the header was whole
-	Refused                           // connection refused
+	Refused                           // connection refused, or request by a proxy
 	ShortBody                         // body ended before its Content-Length or its last chunk
-	DNSNotFound                       // NXDOMAIN
-	DNSNoAnswer                       // time-out or server failure of DNS
+	DNSNotFound                       // NXDOMAIN, or no address of any kind and no failure
+	DNSNoAnswer                       // time-out or failure of DNS, be it for one kind of address
 	TLSFault                          // handshake, certificate
 	Protocol                          // not HTTP, bad framing or encoding, oversized header
 	AddressFault                      // the built-in guard refused the address
