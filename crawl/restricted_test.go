@@ -1,18 +1,25 @@
 package crawl
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -133,10 +140,21 @@ func TestStricterRobotsBrake(t *testing.T) {
 	b.settings.Frontier.Brake = scheduler.Brake{On: true, Min: 3, Percent: 1, Window: time.Hour}
 	b.once()
 	all := b.indexed()
-	site.Set("/robots.txt", disallow("/p/"))
-	for range 2 {
+	for run, forbids := range [][]string{{"/p/"}, {"/p/", "/other"}} {
+		site.Set("/robots.txt", disallow(forbids...))
 		b.ageRobots(site.Origins()[0])
-		b.once(site.URL())
+		b.with(func(c *Crawl, _ *badgerstore.Store) {
+			if _, err := c.Submit(t.Context(), []string{site.URL()}); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
+				t.Fatal(err)
+			}
+			s, err := c.Status(t.Context())
+			if err != nil || s.Robots == nil || s.Robots.Judged == 0 || s.Robots.Origins != 0 || (s.Robots.Excluded == 0) != (run == 1) {
+				t.Errorf("run %d: status %+v (%v), want URLs excluded in the first run alone", run, s.Robots, err)
+			}
+		})
 	}
 	if gone := len(all) - len(b.indexed()); gone == 0 || gone >= len(all)-1 {
 		t.Errorf("%d of %d documents are deleted, want some, the others held", gone, len(all))
@@ -202,6 +220,64 @@ func TestStricterRobotsCrash(t *testing.T) {
 	}
 	if n := len(site.Visits()) - visits; n > 1 { // the submitted page, if it was not completed
 		t.Errorf("%d requests after the crash", n)
+	}
+}
+
+// TestStricterRobotsInFlight: a page that is being fetched while robots.txt becomes
+// stricter is taken out when it has been stored.
+func TestStricterRobotsInFlight(t *testing.T) {
+	asked, answer := make(chan struct{}, 1), make(chan struct{})
+	var visits atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			_, _ = fmt.Fprint(w, `<a href="/slow">x</a>`)
+		case "/slow":
+			n := visits.Add(1)
+			if n == 2 {
+				asked <- struct{}{}
+				<-answer
+			}
+			_, _ = fmt.Fprintf(w, "visit %d", n)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	b := newBench(t, server.URL+"/")
+	b.once()
+	b.newOrders()
+	slow := parse(t, server.URL+"/slow")
+	b.with(func(c *Crawl, store *badgerstore.Store) {
+		if _, err := c.Submit(t.Context(), []string{slow.String()}); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() { ended <- c.Run(t.Context(), Once{Drain: true}) }()
+		<-asked
+		cache := c.judge.current.Load().robots
+		if err := cache.Record(t.Context(), slow, &fetcher.Response{Status: 200, Body: []byte("User-agent: *\nDisallow: /slow\n")}, nil); err != nil {
+			t.Fatal(err)
+		}
+		c.restrict(slow)
+		for b, err := []byte(nil), error(nil); !bytes.Contains(b, []byte(server.URL)); b, err = store.Value(t.Context(), restrictedName) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			runtime.Gosched()
+		}
+		close(answer)
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	})
+	want := []string{"add " + slow.String(), "delete " + slow.String() + ": " + robotsForbids}
+	got := b.newOrders()
+	if len(got) == 1 { // the deletion took the unsent document's place
+		got = append([]string{want[0]}, got...)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("orders (-want +got):\n%s", diff)
 	}
 }
 
