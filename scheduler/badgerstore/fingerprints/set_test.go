@@ -68,7 +68,7 @@ func same(t testing.TB, s *Set, want map[uint64]bool) {
 // split and joined again, saves and loads, and compares with a map.
 func TestAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := New(rapid.IntRange(-1, 3_000_000).Draw(t, "hint"))
+		s := New(rapid.IntRange(-1, 300_000).Draw(t, "hint"))
 		want := map[uint64]bool{}
 		few := byte(rapid.SampledFrom([]int{1, 2, 255}).Draw(t, "stripes"))
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
@@ -155,7 +155,7 @@ func TestUnevenKeys(t *testing.T) {
 
 // TestBytes holds the memory to its promise at every size while it grows.
 func TestBytes(t *testing.T) {
-	sizes, most := 3_000_000, 0.0
+	sizes, most := 1_000_000, 0.0
 	if testing.Short() {
 		sizes = 300_000
 	}
