@@ -177,9 +177,9 @@ func TestPositionsOfRulesAndRoots(t *testing.T) {
 func TestEngineIsThatOfTheRules(t *testing.T) {
 	file := goodCase(t, "real-file")
 	for raw, want := range map[string]bool{
-		"http://www.library.example/shelf/books/1234567":     true,
-		"http://www.library.example/shelf/books/123456":      false, // accepted, neither indexed nor followed
-		"http://www.library.example/shelf/books/1234567.pdf": false,
+		"http://www.archive.example/shelf/books/1234567":     true,
+		"http://www.archive.example/shelf/books/123456":      false, // accepted, neither indexed nor followed
+		"http://www.archive.example/shelf/books/1234567.pdf": false,
 	} {
 		if d := file.Crawlers[0].Engine.Decide(mustURL(t, raw)); d.Crawl() != want {
 			t.Errorf("%s: %+v, want crawl %v", raw, d, want)
