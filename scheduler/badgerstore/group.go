@@ -161,6 +161,9 @@ func (g *group) endStep() error {
 			b = g.batch // the arena of the other one is in use until it is settled
 			for i := range step {
 				b.set(step[i].key, step[i].value)
+				if step[i].key[0] == kindURL { // it was noted for the batch before
+					g.touch(weburl.Key(step[i].key[1:]))
+				}
 			}
 		}
 	}
