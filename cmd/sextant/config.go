@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -239,7 +240,10 @@ func policyOf(p config.ErrorPolicy) scheduler.Policy {
 
 // storeOptions are how a Crawler's store is opened for writing.
 func storeOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
-	o := badgerstore.Options{Logger: log, Durability: badgerstore.Sync}
+	o := badgerstore.Options{
+		Logger: log, Durability: badgerstore.Sync,
+		FirstOrder: uint64(time.Now().UnixMicro()), //nolint:gosec // after 1970
+	}
 	if c.Durability == config.OS {
 		o.Durability = badgerstore.OS
 	}

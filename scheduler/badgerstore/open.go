@@ -48,7 +48,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, minFree: o.MinFree, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
+		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
 		sync: o.Durability == Sync, directory: directory{path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
@@ -206,6 +206,9 @@ func (s *Store) start() error {
 	}
 	s.clean = c.clean
 	c.clean = s.readOnly && c.clean
+	if !s.readOnly {
+		c.order = max(c.order, s.firstOrder)
+	}
 	s.committed.Store(&c)
 	if s.readOnly {
 		return nil

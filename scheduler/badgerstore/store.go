@@ -79,6 +79,11 @@ type Options struct {
 	// ReadOnly opens a store that no process writes to; all changes fail. It must
 	// exist. Any number of processes may read at once.
 	ReadOnly bool
+	// FirstOrder is what the numbers of new outbox entries begin at, if they are not
+	// beyond it yet. Given the wall clock in microseconds, entries of a store that was
+	// made anew, or restored, are newer than all that were pushed before: indexers
+	// that compare versions would refuse them otherwise.
+	FirstOrder uint64
 
 	// at, if not nil, is called at named points by the store's own goroutines, so that
 	// tests can end the process there: see point.
@@ -98,11 +103,13 @@ type Store struct {
 	dir      string
 	log      *slog.Logger
 	readOnly bool
-	minFree  int64
-	long     int64 // Options.longValue
-	clean    bool  // closed by the last writer, as found at Open
-	at       func(point string)
-	commit   func(*badger.Txn) error // Txn.Commit, but in tests
+	// firstOrder is Options.FirstOrder.
+	firstOrder uint64
+	minFree    int64
+	long       int64 // Options.longValue
+	clean      bool  // closed by the last writer, as found at Open
+	at         func(point string)
+	commit     func(*badger.Txn) error // Txn.Commit, but in tests
 
 	sync      bool      // commits are synced
 	directory directory // owned by the writer
