@@ -2,22 +2,28 @@ package extract
 
 import (
 	"strings"
+	"time"
 )
 
 // maxUnavailableAfter is the longest date, in bytes, that is kept as written.
 const maxUnavailableAfter = 100
 
-// Merge is what d and o ask for together: each can only forbid. Of two dates
-// d's is taken.
+// Merge is what d and o ask for together: each can only forbid. Of two dates the
+// earlier is taken, and before one that cannot be read, one that can.
 func (d Directives) Merge(o Directives) Directives {
 	d.NoIndex = d.NoIndex || o.NoIndex
 	d.NoFollow = d.NoFollow || o.NoFollow
 	d.NoSnippet = d.NoSnippet || o.NoSnippet
 	d.NoArchive = d.NoArchive || o.NoArchive
-	if d.UnavailableAfter == "" {
-		d.UnavailableAfter = o.UnavailableAfter
-	}
+	d.unavailable(o.UnavailableAfter, o.UnavailableAt)
 	return d
+}
+
+// unavailable takes a date that is stricter than what there is.
+func (d *Directives) unavailable(written string, at time.Time) {
+	if d.UnavailableAfter == "" || !at.IsZero() && (d.UnavailableAt.IsZero() || at.Before(d.UnavailableAt)) {
+		d.UnavailableAfter, d.UnavailableAt = written, at
+	}
 }
 
 // robotsSource collects directives for all crawlers and those for one by name,
@@ -102,6 +108,34 @@ func (p *directiveParser) add(d *Directives, part string) {
 		return
 	}
 	p.end(d)
+	switch {
+	case name == "unavailable_after":
+		p.inDate, p.date = true, strings.TrimSpace(value)
+	case name == "max-snippet" && strings.TrimSpace(value) == "0":
+		d.NoSnippet = true
+	case isDirective(name):
+		d.add(name)
+	default:
+		d.words(part)
+	}
+}
+
+// words takes directives that are separated by spaces or semicolons, as many pages
+// have them; all of them must be known.
+func (d *Directives) words(part string) {
+	between := func(c rune) bool { return c == ' ' || c == ';' || c == '\t' || c == '\n' || c == '\r' }
+	list := Directives{}
+	for word := range strings.FieldsFuncSeq(strings.ToLower(part), between) {
+		if !isDirective(word) {
+			return
+		}
+		list.add(word)
+	}
+	*d = d.Merge(list)
+}
+
+// add takes one directive, in lower case.
+func (d *Directives) add(name string) {
 	switch name {
 	case "noindex":
 		d.NoIndex = true
@@ -111,16 +145,15 @@ func (p *directiveParser) add(d *Directives, part string) {
 		d.NoIndex, d.NoFollow = true, true
 	case "nosnippet":
 		d.NoSnippet = true
-	case "noarchive":
+	case "noarchive", "nocache":
 		d.NoArchive = true
-	case "unavailable_after":
-		p.inDate, p.date = true, strings.TrimSpace(value)
 	}
 }
 
 func (p *directiveParser) end(d *Directives) {
-	if p.inDate && d.UnavailableAfter == "" && len(p.date) <= maxUnavailableAfter {
-		d.UnavailableAfter = p.date
+	if p.inDate && p.date != "" && len(p.date) <= maxUnavailableAfter {
+		at, _ := parseDate(p.date)
+		d.unavailable(p.date, at)
 	}
 	p.inDate, p.date = false, ""
 }

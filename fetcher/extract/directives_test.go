@@ -3,9 +3,12 @@ package extract
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+func june25(hour int) time.Time { return time.Date(2010, 6, 25, hour, 0, 0, 0, time.UTC) }
 
 func TestXRobotsTag(t *testing.T) {
 	tests := []struct {
@@ -26,10 +29,18 @@ func TestXRobotsTag(t *testing.T) {
 		{"noarchive, sextant: noindex, nofollow, otherbot: nosnippet", Directives{NoIndex: true, NoFollow: true}},
 		{"otherbot: nofollow, sextant: noindex", Directives{NoIndex: true}},
 		{"robots: noindex", Directives{NoIndex: true}},
-		{"unavailable_after: 25 Jun 2010 15:00:00 PST", Directives{UnavailableAfter: "25 Jun 2010 15:00:00 PST"}},
-		{"unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT, noindex", Directives{NoIndex: true, UnavailableAfter: "Fri, 25 Jun 2010 15:00:00 GMT"}},
-		{"sextant: unavailable_after: 2010-06-25T15:00:00Z", Directives{UnavailableAfter: "2010-06-25T15:00:00Z"}},
+		{"unavailable_after: 25 Jun 2010 15:00:00 PST", Directives{UnavailableAfter: "25 Jun 2010 15:00:00 PST", UnavailableAt: june25(23)}},
+		{"unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT, noindex", Directives{NoIndex: true, UnavailableAfter: "Fri, 25 Jun 2010 15:00:00 GMT", UnavailableAt: june25(15)}},
+		{"sextant: unavailable_after: 2010-06-25T15:00:00Z", Directives{UnavailableAfter: "2010-06-25T15:00:00Z", UnavailableAt: june25(15)}},
 		{"unavailable_after: 1\nunavailable_after: 2", Directives{UnavailableAfter: "1"}},
+		{"unavailable_after: 1\nunavailable_after: 2010-06-25", Directives{UnavailableAfter: "2010-06-25", UnavailableAt: june25(24)}},
+		{"unavailable_after: 26 Jun 2010\nunavailable_after: 2010-06-25", Directives{UnavailableAfter: "2010-06-25", UnavailableAt: june25(24)}},
+		{"unavailable_after: Friday, 25-Jun-10 15:00:00 UTC, nosnippet", Directives{NoSnippet: true, UnavailableAfter: "Friday, 25-Jun-10 15:00:00 UTC", UnavailableAt: june25(15)}},
+		{"unavailable_after:,noindex", Directives{NoIndex: true}},
+		{"noindex nofollow", Directives{NoIndex: true, NoFollow: true}},
+		{"this is no noindex", Directives{}},
+		{"max-snippet:0", Directives{NoSnippet: true}},
+		{"nocache", Directives{NoArchive: true}},
 		{"unavailable_after: " + strings.Repeat("x", 101), Directives{}},
 		{":,:noindex,,", Directives{}},
 	}
@@ -51,7 +62,7 @@ func TestRobotsMetas(t *testing.T) {
 		{`<meta name=robots content=none><meta name=Sextant content=noarchive>`, Directives{NoArchive: true}},
 		{`<meta name=sextant content=""><meta name=robots content=none>`, Directives{}},
 		{`<meta name=otherbot content=noindex>`, Directives{}},
-		{`<meta name=robots content="noindex; nofollow">`, Directives{}},
+		{`<meta name=robots content="noindex; nofollow">`, Directives{NoIndex: true, NoFollow: true}},
 		{`<body><meta name=robots content=noindex>`, Directives{NoIndex: true}},
 		{`<template><meta name=robots content=noindex></template>`, Directives{}},
 	}
@@ -85,6 +96,9 @@ func FuzzXRobotsTag(f *testing.F) {
 		d := XRobotsTag([]string{value}, agent)
 		if len(d.UnavailableAfter) > maxUnavailableAfter {
 			t.Errorf("date of %d bytes", len(d.UnavailableAfter))
+		}
+		if !d.UnavailableAt.IsZero() && d.UnavailableAfter == "" {
+			t.Error("a time without words")
 		}
 		if d.NoIndex && !strings.Contains(strings.ToLower(value), "no") {
 			t.Error("noindex out of nothing")

@@ -58,7 +58,7 @@ func TestWholePage(t *testing.T) {
 			{Href: "https://a.test/"}, {Href: "/de"}, {Href: "?p=2"}, {Href: "x.html"},
 			{Href: "y?a=1&b=2", NoFollow: true}, {Href: "area"}, {Href: "frame.html"},
 		},
-		Robots: Directives{NoFollow: true, NoArchive: true, UnavailableAfter: "Friday, 25-Jun-10 15:00:00 UTC"},
+		Robots: Directives{NoFollow: true, NoArchive: true, UnavailableAfter: "Friday, 25-Jun-10 15:00:00 UTC", UnavailableAt: june25(15)},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

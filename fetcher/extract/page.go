@@ -1,6 +1,8 @@
 // Package extract reads links, text and metas out of a body.
 package extract
 
+import "time"
+
 // Page is what was read out of an HTML page. Nothing in it aliases the body.
 type Page struct {
 	Title     string // of the head; fallbacks are the caller's
@@ -32,5 +34,9 @@ type Link struct {
 // Directives are what robots metas and X-Robots-Tag ask for. The zero value asks nothing.
 type Directives struct {
 	NoIndex, NoFollow, NoSnippet, NoArchive bool
-	UnavailableAfter                        string // as written
+	// UnavailableAfter is a date as written, "" if there is none; UnavailableAt is
+	// what it means, in UTC, zero if it is no date that can be read: then it asks
+	// nothing.
+	UnavailableAfter string
+	UnavailableAt    time.Time
 }
