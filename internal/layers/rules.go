@@ -37,11 +37,12 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "fetcher/extract/markup", "weburl"},
+			{"actionrules/match", "fetcher/extract/markup", "secret", "weburl"},
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
+			{"push/wire"},
 			{
 				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/robots",
-				"push/file", "push/papi", "scheduler/badgerstore",
+				"push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
 			},
 			{"crawl", "indexer"},
 			{"admin"}, // it shows crawls
