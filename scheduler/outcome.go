@@ -37,6 +37,9 @@ func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float6
 	kind := classify(r, set.Policy)
 	if kind != answerExcluded {
 		j.c.Next.FetchedAt = now
+		if old.Kind == KindItem {
+			j.c.Next.Kind = KindPage // somebody asked for the page itself
+		}
 		if r.Decided < Refresh {
 			j.c.Next.Fifo = r.Decided
 		}
@@ -144,7 +147,7 @@ func (j *judgement) permanent() {
 // and the status go, at first crawl it is remembered and refreshed like a document.
 func (j *judgement) final() {
 	j.remove(j.reason())
-	j.c.Forget = j.old.Settled
+	j.c.Forget = j.old.Settled && !j.old.Kind.IsSource() // who names a source may not name it again
 	j.settle(j.c.Next.Class)
 	j.timed(j.set.ErrorRefresh)
 }

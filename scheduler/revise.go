@@ -13,6 +13,8 @@ import (
 type Change struct {
 	// Next is as in Revision.
 	Next Record
+	// Document, if not nil, is pushed for the URL; Next is then made to say so.
+	Document *Document
 	// Delete, if not empty, is why the URL's document is deleted, if it has one.
 	Delete string
 	// CancelHeld drops a held deletion of the URL.
@@ -70,7 +72,10 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := &Revision{Next: change.Next, CancelHeld: change.CancelHeld}
-	if change.Delete != "" && old.Indexed {
+	if d := change.Document; d != nil {
+		v.Order = &Order{Op: OrderAdd, Source: d.Source, Body: d.Body}
+		v.Next.Indexed, v.Next.Hash, v.Next.PushedSource = true, d.Hash, d.Source
+	} else if change.Delete != "" && old.Indexed {
 		v.Order = deletion(&v.Next, &old, change.Delete, r.set, r.now)
 		r.brake(v, &old)
 	}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -45,6 +46,34 @@ const (
 	Permanent
 )
 
+// Kind is what a URL is crawled for.
+type Kind uint8
+
+// The kinds. All but pages come from the configuration or from robots.txt, never
+// from a page. Sources, from KindSitemap to KindXML, lead to URLs and are no
+// documents themselves.
+const (
+	KindPage         Kind = iota
+	KindSitemap           // of the configuration, or named by the index of such a one
+	KindNamedSitemap      // that a robots.txt names, or the index of such a one
+	KindFeed
+	KindXML  // an XML file that holds documents
+	KindItem // a document out of a feed or an XML file: the URL itself is not fetched
+	Kinds    // how many there are
+)
+
+// IsSource says that a URL of this kind leads to others and is no document.
+func (k Kind) IsSource() bool { return KindSitemap <= k && k <= KindXML }
+
+// String is the kind's word in all output.
+func (k Kind) String() string {
+	words := [...]string{"page", "sitemap", "sitemap", "feed", "xml", "item"}
+	if k >= Kinds {
+		return fmt.Sprintf("kind %d", uint8(k))
+	}
+	return words[k]
+}
+
 // Record is all that is stored of one URL.
 type Record struct {
 	URL    string
@@ -56,6 +85,7 @@ type Record struct {
 	Seq    uint64    // its place in the queue while Waiting; rises with every commit
 	NextAt time.Time // while Timed
 
+	Kind  Kind
 	Root  bool // submitted by the user or the configuration
 	Shift int8 // fifo shift, inherited by a redirect's target
 	Depth uint16
@@ -112,6 +142,7 @@ func (r *Record) DueSource(refresh Source) Source {
 type Link struct {
 	URL      weburl.URL
 	Fifo     Source // where it goes if it is new
+	Kind     Kind   // as in Record; a KindItem rests from the beginning
 	Root     bool
 	Shift    int8
 	Depth    uint16

@@ -35,6 +35,7 @@ const (
 	flagSpelling
 	flagCheckedAt // so are these two
 	flagHistory
+	flagKind // younger still
 	flagsEnd
 )
 
@@ -154,6 +155,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{rec.HostSpelling != "", flagSpelling},
 		{!rec.CheckedAt.IsZero(), flagCheckedAt},
 		{rec.History != scheduler.History{}, flagHistory},
+		{rec.Kind != scheduler.KindPage, flagKind},
 	} {
 		if s.set {
 			f |= s.flag
@@ -202,6 +204,9 @@ func appendRecord(b []byte, rec *scheduler.Record) []byte {
 	}
 	if f&flagHistory != 0 {
 		b = appendHistory(b, &rec.History)
+	}
+	if f&flagKind != 0 {
+		b = append(b, byte(rec.Kind))
 	}
 	for _, s := range [...]string{rec.Referrer, rec.LastError, rec.ETag, rec.LastModified, rec.Date,
 		rec.PushedSource, rec.RedirectTo, rec.DuplicateOf} {
@@ -274,6 +279,9 @@ func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
 	}
 	if f&flagHistory != 0 {
 		rec.History = r.history()
+	}
+	if f&flagKind != 0 {
+		rec.Kind = scheduler.Kind(r.enum("kind", byte(scheduler.Kinds)))
 	}
 	for _, s := range [...]*string{&rec.Referrer, &rec.LastError, &rec.ETag, &rec.LastModified, &rec.Date,
 		&rec.PushedSource, &rec.RedirectTo, &rec.DuplicateOf} {

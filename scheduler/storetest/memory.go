@@ -108,7 +108,9 @@ func (m *Memory) Add(ctx context.Context, links []scheduler.Link, requeue bool) 
 		r, known := d.records[l.URL.Key()]
 		switch {
 		case !known:
-			places.add(d.add(l))
+			if p := d.add(l); l.Kind != scheduler.KindItem {
+				places.add(p)
+			}
 		case !requeue || r.State == scheduler.Waiting && r.Source != scheduler.Refresh:
 			continue
 		default:
@@ -194,9 +196,13 @@ func (d *contents) add(l scheduler.Link) scheduler.Place {
 	if _, seen := d.hosts[h]; !seen {
 		d.hosts[h] = scheduler.HostState{}
 	}
+	state := scheduler.Waiting
+	if l.Kind == scheduler.KindItem {
+		state = scheduler.AtRest
+	}
 	return d.put(l.URL.Key(), scheduler.Record{
 		URL: l.URL.String(), Host: h, Origin: l.URL.Origin(),
-		State: scheduler.Waiting, Source: l.Fifo, Fifo: l.Fifo,
+		State: state, Kind: l.Kind, Source: l.Fifo, Fifo: l.Fifo,
 		Root: l.Root, Shift: l.Shift, Depth: l.Depth, Hops: l.Hops, Referrer: l.Referrer,
 		Aliases: union(nil, l.Alias), HostSpelling: l.HostSpelling,
 	})

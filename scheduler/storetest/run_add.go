@@ -131,3 +131,19 @@ func requeueRoot(f *fixture) {
 		f.Error("the URL is no root any more")
 	}
 }
+
+func addKinds(f *fixture) {
+	sitemap, item := f.link("http://a.test/sitemap.xml", scheduler.Index), f.link("http://a.test/item", scheduler.Index)
+	sitemap.Kind, item.Kind = scheduler.KindNamedSitemap, scheduler.KindItem
+	places, n, err := f.Add(f.ctx, []scheduler.Link{sitemap, item}, false)
+	f.must(err)
+	f.equal("new", n, 2)
+	f.equal("places", places, []scheduler.Place{placeOfLink(sitemap)})
+	f.equal("waiting", keysOf(f.queue(placeOfLink(sitemap))), keysOfLinks(sitemap))
+	if got := f.lookup(sitemap).Kind; got != scheduler.KindNamedSitemap {
+		f.Errorf("kind of the sitemap is %s", got)
+	}
+	if r := f.lookup(item); r.Kind != scheduler.KindItem || r.State != scheduler.AtRest {
+		f.Errorf("the item has kind %s and state %d", r.Kind, r.State)
+	}
+}

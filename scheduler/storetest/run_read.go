@@ -194,7 +194,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		Class: scheduler.Temporary, Status: 503, Errors: 3, FirstErrorAt: time.Unix(1e9, 2), LastError: "no\nanswer", Settled: true,
 		FetchedAt: time.Unix(1e9, 3), ETag: `W/"x"`, LastModified: "lm", Date: "d", Interval: 36 * time.Hour,
 		Indexed: true, Hash: [16]byte{1, 15: 2}, PushedSource: "web", RedirectTo: "http://to.test/", DuplicateOf: "http://dup.test/",
-		RulesVersion: 1<<63 + 5, HostSpelling: "A.test",
+		RulesVersion: 1<<63 + 5, HostSpelling: "A.test", Kind: scheduler.KindFeed,
 		CheckedAt: time.Unix(1e9, 4), History: scheduler.History{Checks: 9, Changes: 4, Quiet: time.Hour, Busy: time.Minute},
 	}
 	v := reflect.ValueOf(r)
