@@ -20,8 +20,10 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/file"
 	"github.com/sextant-crawler/sextant/push/papi"
+	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // configPath is the configuration that a command means.
@@ -290,8 +292,8 @@ func papiTarget(p config.Push) (push.Target, error) {
 		stamp = papi.StampSeq
 	}
 	return papi.New(papi.Settings{
-		Name: p.Name, URL: p.PAPI.URL, Connector: p.PAPI.Connector,
-		User: p.PAPI.User, Password: p.PAPI.Password.Reveal(),
+		Name: p.Name, Connector: p.PAPI.Connector,
+		Server:         wire.Settings{URL: p.PAPI.URL, User: p.PAPI.User, Password: secret.New(p.PAPI.Password.Reveal())},
 		CheckpointName: p.PAPI.CheckpointName, SyncParameter: p.PAPI.SyncParameter,
 		Stamp: stamp, StampPart: p.PAPI.StampPart,
 		Class: p.PAPI.Class, ClassPart: p.PAPI.ClassPart, DeletionsInURL: p.PAPI.DeletionsInURL,

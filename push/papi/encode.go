@@ -13,50 +13,45 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/wire"
 )
 
-// addition is a run of documents encoded as one multipart/form-data body, any
-// part of which is a body too once it is terminated.
-type addition struct {
-	boundary string
-	buf      bytes.Buffer
-	starts   []int // of each document in buf
+// form is the frame of multipart/form-data bodies: documents that were encoded for
+// one can be put together in any number.
+type form struct{ boundary string }
+
+func newForm() form { return form{multipart.NewWriter(nil).Boundary()} }
+
+func (f form) contentType() string { return "multipart/form-data; boundary=" + f.boundary }
+
+// body is that of a request with these documents.
+func (f form) body(items []wire.Item) []byte {
+	return append(wire.Join(items), "--"+f.boundary+"--\r\n"...)
 }
 
-func newAddition() *addition {
-	return &addition{boundary: multipart.NewWriter(nil).Boundary()}
-}
-
-func (a *addition) contentType() string {
-	return "multipart/form-data; boundary=" + a.boundary
-}
-
-// body is that of a request with documents i to j-1.
-func (a *addition) body(i, j int) []byte {
-	end := a.buf.Len()
-	if j < len(a.starts) {
-		end = a.starts[j]
-	}
-	return slices.Concat(a.buf.Bytes()[a.starts[i]:end], []byte("--"+a.boundary+"--\r\n"))
-}
-
-// add encodes one more document. An error means that e cannot be encoded and is
-// left out.
-func (a *addition) add(e push.Entry, s *Settings) error {
+// document encodes a document under an id of its own. An error means that e cannot
+// be encoded.
+func (f form) document(id int, e push.Entry, s *Settings) ([]byte, error) {
 	var d push.Document
 	if err := json.Unmarshal(e.Body, &d); err != nil {
-		return fmt.Errorf("the outbox holds no document here: %w", err)
+		return nil, fmt.Errorf("the outbox holds no document here: %w", err)
 	}
-	id := "PAPI_" + strconv.Itoa(len(a.starts)) + ":"
-	a.starts = append(a.starts, a.buf.Len())
-	a.field(id+"uri", e.URL)
-	a.field(id+s.StampPart, stamp(e, &d, s.Stamp))
+	p := parts{boundary: f.boundary, prefix: "PAPI_" + strconv.Itoa(id) + ":"}
+	p.buf.Grow(len(d.Text) + len(d.Content) + 2048)
+	p.field("uri", e.URL)
+	p.field(s.StampPart, stamp(e, &d, s.Stamp))
 	if s.Class != "" {
-		a.unnamedFile(id+s.ClassPart, "", s.Class)
+		p.unnamedFile(s.ClassPart, "", s.Class)
 	}
-	a.metas(id+"meta:", &d)
-	a.master(id, &d)
-	return nil
+	p.metas(&d)
+	p.master(&d)
+	return p.buf.Bytes(), nil
+}
+
+// parts are those of one document.
+type parts struct {
+	boundary, prefix string
+	buf              bytes.Buffer
 }
 
 func stamp(e push.Entry, d *push.Document, kind Stamp) string {
@@ -66,7 +61,7 @@ func stamp(e push.Entry, d *push.Document, kind Stamp) string {
 	return d.Hash
 }
 
-func (a *addition) metas(prefix string, d *push.Document) {
+func (p *parts) metas(d *push.Document) {
 	own := [...]struct{ name, value string }{
 		{"title", d.Title},
 		{"lastmodifieddate", d.LastModified},
@@ -80,58 +75,57 @@ func (a *addition) metas(prefix string, d *push.Document) {
 	for _, m := range own {
 		if m.value != "" {
 			taken[m.name] = true
-			a.unnamedFile(prefix+m.name, "", m.value)
+			p.unnamedFile("meta:"+m.name, "", m.value)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
-		part := plain(name)
+		part := wire.Plain(name)
 		if taken[part] || part == "" {
 			continue
 		}
 		for _, v := range d.Metas[name] {
-			a.unnamedFile(prefix+part, "", v)
+			p.unnamedFile("meta:"+part, "", v)
 		}
 	}
 }
 
-func (a *addition) master(id string, d *push.Document) {
-	directive := id + "part_directive:master:"
-	bytesPart := id + "part_bytes:master"
+func (p *parts) master(d *push.Document) {
+	const directive, bytesPart = "part_directive:master:", "part_bytes:master"
 	if len(d.Content) == 0 {
-		a.unnamedFile(bytesPart, "text/plain;charset=UTF-8", d.Text)
-		a.unnamedFile(directive+"encoding", "", "UTF-8")
-		a.unnamedFile(directive+"mimeHint", "", "text/plain")
+		p.unnamedFile(bytesPart, "text/plain;charset=UTF-8", d.Text)
+		p.unnamedFile(directive+"encoding", "", "UTF-8")
+		p.unnamedFile(directive+"mimeHint", "", "text/plain")
 		return
 	}
 	kind := d.ContentType
 	if !headerSafe(kind) {
 		kind = "application/octet-stream"
 	}
-	a.unnamedFile(bytesPart, kind, string(d.Content))
+	p.unnamedFile(bytesPart, kind, string(d.Content))
 	for _, m := range [...]struct{ name, value string }{
 		{"encoding", d.Charset}, {"filename", fileName(d.URL)}, {"mimeHint", mediaType(kind)},
 	} {
 		if m.value != "" {
-			a.unnamedFile(directive+m.name, "", m.value)
+			p.unnamedFile(directive+m.name, "", m.value)
 		}
 	}
 }
 
 // field writes a part with a name only, and unnamedFile one with filename="".
-func (a *addition) field(name, value string) {
-	disposition := multipart.FileContentDisposition(name, "")
-	a.part(strings.TrimSuffix(disposition, `; filename=""`), "", value)
+func (p *parts) field(name, value string) {
+	disposition := multipart.FileContentDisposition(p.prefix+name, "")
+	p.part(strings.TrimSuffix(disposition, `; filename=""`), "", value)
 }
 
-func (a *addition) unnamedFile(name, contentType, value string) {
-	a.part(multipart.FileContentDisposition(name, ""), contentType, value)
+func (p *parts) unnamedFile(name, contentType, value string) {
+	p.part(multipart.FileContentDisposition(p.prefix+name, ""), contentType, value)
 }
 
 // part writes a part. The boundary is too random to stand in a value.
-func (a *addition) part(disposition, contentType, value string) {
-	b := &a.buf
+func (p *parts) part(disposition, contentType, value string) {
+	b := &p.buf
 	b.WriteString("--")
-	b.WriteString(a.boundary)
+	b.WriteString(p.boundary)
 	b.WriteString("\r\nContent-Disposition: ")
 	b.WriteString(disposition)
 	if contentType != "" {

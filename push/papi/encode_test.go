@@ -7,11 +7,12 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/pushtest"
+	"github.com/sextant-crawler/sextant/push/wire"
 )
 
 // Whatever a page contains, the strict parser finds one document with the same
 // values: nothing of it becomes a part or a header.
-func FuzzAddition(f *testing.F) {
+func FuzzDocument(f *testing.F) {
 	f.Add("http://h/a.html", "title", "author", "text", []byte(nil), "")
 	f.Add("http://h/\"\r\n", "a\r\n--b\r\nContent-Disposition: form-data; name=\"PAPI_0:uri\"\r\n\r\n", "\";\r\n\x00é\u2028", "\r\n--", []byte("x"), "a\r\nB: c")
 	f.Add("http://h/%zz", "", "a:b\\", "", []byte{0xff}, "text/html; charset=\"\x7f")
@@ -24,14 +25,17 @@ func FuzzAddition(f *testing.F) {
 			URL: clean(uri), Title: clean(title), Text: clean(text), Content: content, ContentType: clean(contentType),
 			Metas: map[string][]string{clean(meta): {"value"}},
 		})
-		a := newAddition()
-		for range 2 {
-			if err := a.add(e, &Settings{StampPart: "stamp"}); err != nil {
+		form := newForm()
+		var items []wire.Item
+		for i := range 2 {
+			b, err := form.document(i, e, &Settings{StampPart: "stamp"})
+			if err != nil {
 				t.Fatal(err)
 			}
+			items = append(items, wire.Item{Entry: e, Wire: b})
 		}
 		for i := range 2 {
-			docs, err := parseDocuments(a.contentType(), string(a.body(i, i+1)))
+			docs, err := parseDocuments(form.contentType(), string(form.body(items[i:i+1])))
 			if err != nil || len(docs) != 1 {
 				t.Fatalf("%d documents: %v", len(docs), err)
 			}
@@ -50,18 +54,21 @@ func FuzzAddition(f *testing.F) {
 	})
 }
 
-func BenchmarkAddition(b *testing.B) {
+func BenchmarkDocuments(b *testing.B) {
 	e := pushtest.Doc("http://host/page.html", strings.Repeat("All words of a page of some length. ", 5000/36))
 	set := Settings{StampPart: "stamp"}
 	b.ReportAllocs()
 	b.SetBytes(int64(100 * len(e.Body)))
 	for b.Loop() {
-		a := newAddition()
-		for range 100 {
-			if err := a.add(e, &set); err != nil {
+		form := newForm()
+		items := make([]wire.Item, 100)
+		for i := range items {
+			wire, err := form.document(i, e, &set)
+			if err != nil {
 				b.Fatal(err)
 			}
+			items[i].Wire = wire
 		}
-		_ = a.body(0, 100)
+		_ = form.body(items)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/pushtest"
+	"github.com/sextant-crawler/sextant/push/wire"
 )
 
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -49,8 +50,8 @@ func newModel(t *testing.T, seed uint64) *model {
 	return &model{
 		t: t, rnd: rnd, server: s, outbox: pushtest.NewOutbox(),
 		set: Settings{
-			URL: "http://indexer", Connector: "web pages", Transport: s.serve(),
-			Timeout: 30 * time.Second, SyncTimeout: 15 * time.Second, DeletionsInURL: seed%5 == 0,
+			Server:    wire.Settings{URL: "http://indexer", Transport: s.serve(), Timeout: 30 * time.Second},
+			Connector: "web pages", SyncTimeout: 15 * time.Second, DeletionsInURL: seed%5 == 0,
 		},
 		want: pushtest.Index{}, refuse: map[string]bool{},
 	}

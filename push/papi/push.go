@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/wire"
 )
 
 // maxURIQuery bounds the query of one delete_documents, where URIs stand in it:
@@ -67,33 +68,35 @@ func (t *Target) runLength(entries []push.Entry) int {
 }
 
 func (t *Target) add(ctx context.Context, run []push.Entry) ([]push.Refusal, error) {
-	a := newAddition()
-	encoded := make([]push.Entry, 0, len(run))
+	form := newForm()
+	items := make([]wire.Item, 0, len(run))
 	var refused []push.Refusal
 	for _, e := range run {
-		if err := a.add(e, &t.set); err != nil {
+		b, err := form.document(len(items), e, &t.set)
+		if err != nil {
 			refused = append(refused, push.Refusal{Seq: e.Seq, Words: err.Error()})
 			continue
 		}
-		encoded = append(encoded, e)
+		items = append(items, wire.Item{Entry: e, Wire: b})
 	}
-	if len(encoded) == 0 {
+	if len(items) == 0 {
 		return refused, nil
 	}
-	more, err := t.halve(ctx, encoded, 0, len(encoded), func(i, j int) request {
-		return request{method: http.MethodPost, command: "add_documents", contentType: a.contentType(), body: a.body(i, j)}
+	more, err := wire.Halve(ctx, items, func(ctx context.Context, items []wire.Item) ([]push.Refusal, error) {
+		return t.change(ctx, request{method: http.MethodPost, command: "add_documents", contentType: form.contentType(), body: form.body(items)})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return append(refused, more...), nil
+	return append(refused, more...), err
 }
 
 func (t *Target) delete(ctx context.Context, run []push.Entry) ([]push.Refusal, error) {
-	return t.halve(ctx, run, 0, len(run), func(i, j int) request {
-		uris := make([]string, 0, j-i)
-		for _, e := range run[i:j] {
-			uris = append(uris, e.URL)
+	items := make([]wire.Item, len(run))
+	for i, e := range run {
+		items[i].Entry = e
+	}
+	return wire.Halve(ctx, items, func(ctx context.Context, items []wire.Item) ([]push.Refusal, error) {
+		uris := make([]string, len(items))
+		for i, item := range items {
+			uris[i] = item.URL
 		}
 		v := url.Values{"PAPI_uri": uris}
 		r := request{method: http.MethodPost, command: "delete_documents"}
@@ -102,37 +105,22 @@ func (t *Target) delete(ctx context.Context, run []push.Entry) ([]push.Refusal, 
 		} else {
 			r.contentType, r.body = "application/x-www-form-urlencoded", []byte(v.Encode())
 		}
-		return r
+		return t.change(ctx, r)
 	})
 }
 
-// halve sends run[i:j] as one request, or in smaller ones if it is refused.
-func (t *Target) halve(ctx context.Context, run []push.Entry, i, j int, build func(i, j int) request) ([]push.Refusal, error) {
-	_, err := t.do(ctx, build(i, j))
-	var status *statusError
-	if err == nil || !errors.As(err, &status) || !status.ofContent() {
+// change sends a command that the server refuses either for its content, which makes
+// it unfit, or because it restarted.
+func (t *Target) change(ctx context.Context, r request) ([]push.Refusal, error) {
+	_, err := t.do(ctx, r)
+	status, ok := errors.AsType[*wire.StatusError](err)
+	if !ok || !status.OfContent() {
 		return nil, err
 	}
 	if err := t.sameSession(ctx); err != nil {
 		return nil, err
 	}
-	if j-i == 1 {
-		words := status.words
-		if words == "" {
-			words = status.Error()
-		}
-		return []push.Refusal{{Seq: run[i].Seq, Words: words}}, nil
-	}
-	middle := i + (j-i)/2
-	refused, err := t.halve(ctx, run, i, middle, build)
-	if err != nil {
-		return nil, err
-	}
-	more, err := t.halve(ctx, run, middle, j, build)
-	if err != nil {
-		return nil, err
-	}
-	return append(refused, more...), nil
+	return nil, status.Unfit("")
 }
 
 // sameSession fails with push.ErrRewind if the server restarted meanwhile, and
@@ -161,8 +149,7 @@ func (t *Target) Checkpoint(ctx context.Context, seq uint64) error {
 		return err
 	}
 	err := t.checkpoint(ctx, seq)
-	var status *statusError
-	if errors.As(err, &status) && status.ofContent() {
+	if status, ok := errors.AsType[*wire.StatusError](err); ok && status.OfContent() {
 		if changed := t.sameSession(ctx); changed != nil {
 			return changed
 		}
@@ -196,7 +183,7 @@ func (t *Target) checkpoint(ctx context.Context, seq uint64) error {
 			return nil
 		}
 		if time.Until(deadline) < pause {
-			return fmt.Errorf("get_checkpoint: after %s the server has not synced %q, but %q", t.set.SyncTimeout, t.mark.value, clip(synced, 100))
+			return fmt.Errorf("get_checkpoint: after %s the server has not synced %q, but %q", t.set.SyncTimeout, t.mark.value, wire.Clip(synced, 100))
 		}
 		timer := time.NewTimer(pause)
 		select {

@@ -18,12 +18,10 @@
 package papi
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
-	"strings"
 	"time"
+
+	"github.com/sextant-crawler/sextant/push/wire"
 )
 
 // Stamp is what a document's stamp is made of.
@@ -50,10 +48,9 @@ func ParseStamp(s string) (Stamp, error) {
 // Settings of a papi target. Zero values stand for the defaults in brackets.
 type Settings struct {
 	Name      string // of the target ["papi"]
-	URL       string // http(s)://HOST:PORT of the server; 10002 is the usual port
 	Connector string // the connector on the server, which must exist there
 
-	User, Password string // HTTP Basic, where User is not empty
+	Server wire.Settings // its URL is http(s)://HOST:PORT; 10002 is the usual port
 
 	CheckpointName string // PAPI_name; one for each crawler that pushes to a connector ["sextant"]
 	SyncParameter  string // asks set_checkpoint for a sync ["PAPI_sync"]
@@ -63,15 +60,8 @@ type Settings struct {
 	ClassPart      string // ["directive:datamodel_class"]
 	DeletionsInURL bool   // PAPI_uri in the query of delete_documents instead of its body
 
-	Timeout       time.Duration // of one request, up to the end of its answer [2 min]
-	Retries       int           // repetitions of one request before Push fails; -1 for none [4]
-	RetryWait     time.Duration // before the first of them, doubled for each other [500 ms]
-	RetryWaitMax  time.Duration // the most of that, and of a server's Retry-After [1 min]
 	SyncTimeout   time.Duration // for a checkpoint to be read back [10 min]
 	SyncFirstPoll time.Duration // before it is read again the first time; doubled up to 64 times that [50 ms]
-
-	// Transport makes the requests [http.DefaultTransport's settings, on its own].
-	Transport http.RoundTripper
 }
 
 func (s *Settings) setDefaults() {
@@ -90,31 +80,6 @@ func (s *Settings) setDefaults() {
 			*v = d
 		}
 	}
-	span(&s.Timeout, 2*time.Minute)
-	span(&s.RetryWait, 500*time.Millisecond)
-	span(&s.RetryWaitMax, time.Minute)
 	span(&s.SyncTimeout, 10*time.Minute)
 	span(&s.SyncFirstPoll, 50*time.Millisecond)
-	if s.Retries == 0 {
-		s.Retries = 4
-	}
-	s.Retries = max(s.Retries, 0)
-}
-
-// commandsURL is what the name of a command is appended to.
-func (s *Settings) commandsURL() (string, error) {
-	u, err := url.Parse(s.URL)
-	if err != nil {
-		return "", fmt.Errorf("url of the papi target: %w: write http://HOST:10002", err)
-	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("url %q of the papi target is not the address of a server: write http://HOST:10002", u.Redacted())
-	}
-	if u.User != nil {
-		return "", errors.New("url of the papi target has a user in it: write user and password into their own attributes")
-	}
-	if s.Connector == "" || s.Connector == "." || s.Connector == ".." {
-		return "", errors.New("the papi target names no connector: write connector, the name it has on the server")
-	}
-	return strings.TrimSuffix(u.String(), "/") + "/papi/4/connectors/" + url.PathEscape(s.Connector) + "/", nil
 }

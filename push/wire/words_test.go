@@ -1,4 +1,4 @@
-package papi
+package wire
 
 import (
 	"strings"
@@ -25,7 +25,7 @@ func TestErrorWords(t *testing.T) {
 		"escape code": {"<e>\x1b[31mred</e>", "<e> [31mred</e>"},
 	}
 	for name, test := range tests {
-		if got := errorWords([]byte(test.body)); got != test.want {
+		if got := Words([]byte(test.body)); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -37,7 +37,7 @@ func FuzzErrorWords(f *testing.F) {
 	f.Add([]byte("<e>\xff&#0;&#x1b;</e"))
 	f.Add([]byte("plain \x00 text"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s := errorWords(body)
+		s := Words(body)
 		if len(s) > maxWords || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Errorf("words %q", s)
 		}

@@ -1,4 +1,4 @@
-package papi
+package wire
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 // maxWords bounds what is kept of an error's words, in bytes.
 const maxWords = 1000
 
-// errorWords are the words in the body of an error answer: the text of an XML
+// Words are the words in the body of an error answer: the text of an XML
 // document, or else the body as it is; on one line, without control characters,
 // not longer than maxWords.
-func errorWords(body []byte) string {
+func Words(body []byte) string {
 	if text := xmlText(body); text != "" {
-		return clip(text, maxWords)
+		return Clip(text, maxWords)
 	}
-	return clip(plain(string(body)), maxWords)
+	return Clip(Plain(string(body)), maxWords)
 }
 
 // xmlText is the character data of an XML document, and the attributes named
@@ -31,7 +31,7 @@ func xmlText(body []byte) string {
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	var words []string
 	add := func(s string) {
-		if s = plain(s); s != "" {
+		if s = Plain(s); s != "" {
 			words = append(words, s)
 		}
 	}
@@ -59,15 +59,15 @@ func xmlText(body []byte) string {
 	}
 }
 
-// plain makes s fit for one line of a log.
-func plain(s string) string {
+// Plain makes s fit for one line of a log.
+func Plain(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsGraphic(r)
 	}), " ")
 }
 
-// clip cuts s to at most n bytes, between characters.
-func clip(s string, n int) string {
+// Clip cuts s to at most n bytes, between characters.
+func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -1,0 +1,303 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-cleanhttp"
+	"github.com/hashicorp/go-retryablehttp"
+	"github.com/klauspost/compress/gzip"
+	"golang.org/x/time/rate"
+)
+
+// MaxAnswer bounds what is read of an answer where a Request does not say more:
+// numbers, and words of errors.
+const MaxAnswer = 64 << 10
+
+// Client makes the requests of a target. Its methods may be called at once.
+type Client struct {
+	set     Settings
+	base    string
+	client  *retryablehttp.Client
+	writers sync.Pool // of *gzip.Writer
+}
+
+// New checks the settings; it makes no request.
+func New(s Settings) (*Client, error) {
+	s.setDefaults()
+	base, err := s.base()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{set: s, base: base, client: retryablehttp.NewClient()}
+	c.writers.New = func() any {
+		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a level that there is
+		return w
+	}
+	c.client.Logger = nil // errors are logged once, by the relay
+	c.client.RetryMax = s.Retries
+	c.client.RetryWaitMin, c.client.RetryWaitMax = s.RetryWait, s.RetryWaitMax
+	c.client.Backoff = backoff
+	c.client.ErrorHandler = lastAnswer
+	c.client.HTTPClient = &http.Client{
+		Transport: s.transport(),
+		// A redirected POST would become a GET, and its credentials go elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, nil
+}
+
+func (s *Settings) transport() http.RoundTripper {
+	next := s.Transport
+	if next == nil {
+		own := cleanhttp.DefaultPooledTransport()
+		own.TLSClientConfig = &tls.Config{
+			MinVersion: tls.VersionTLS12,
+			RootCAs:    s.Roots, InsecureSkipVerify: s.InsecureTLS, //nolint:gosec // where the configuration says so, which is warned of
+		}
+		own.MaxIdleConnsPerHost = 100
+		next = own
+	}
+	limits := &attempts{next: next, timeout: s.Timeout}
+	if s.MaxRequestsPerS > 0 {
+		limits.rate = rate.NewLimiter(rate.Limit(s.MaxRequestsPerS), 1)
+	}
+	return limits
+}
+
+// attempts bounds the rate of requests, repetitions included, and the silence of
+// each: Timeout up to its headers, and then between two pieces of its body.
+type attempts struct {
+	next    http.RoundTripper
+	timeout time.Duration
+	rate    *rate.Limiter
+}
+
+// errSilent is a timeout, with the words for the operator.
+type errSilent struct{ after time.Duration }
+
+func (e errSilent) Error() string { return fmt.Sprintf("the server said nothing for %s", e.after) }
+
+func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
+	if a.rate != nil {
+		if err := a.rate.Wait(r.Context()); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	timer := time.AfterFunc(a.timeout, func() { cancel(errSilent{a.timeout}) })
+	resp, err := a.next.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		timer.Stop()
+		err = silence(ctx, err)
+		cancel(nil)
+		return nil, err
+	}
+	resp.Body = &patience{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, timer: timer, timeout: a.timeout}
+	return resp, nil
+}
+
+// CloseIdleConnections passes on what http.Client asks for.
+func (a *attempts) CloseIdleConnections() {
+	if c, ok := a.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// silence is err, or why its context was ended by attempts.
+func silence(ctx context.Context, err error) error {
+	if silent, ok := errors.AsType[errSilent](context.Cause(ctx)); ok {
+		return silent
+	}
+	return err
+}
+
+// patience is a body that must not be silent for long.
+type patience struct {
+	io.ReadCloser
+	ctx     context.Context //nolint:containedctx // of the request that the body belongs to
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+	timeout time.Duration
+}
+
+func (p *patience) Read(b []byte) (int, error) {
+	p.timer.Reset(p.timeout)
+	n, err := p.ReadCloser.Read(b)
+	p.timer.Stop() // a slow reader is not the server's silence
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = silence(p.ctx, err)
+	}
+	return n, err
+}
+
+func (p *patience) Close() error {
+	p.timer.Stop()
+	defer p.cancel(nil)
+	return p.ReadCloser.Close()
+}
+
+// backoff is retryablehttp's own (Retry-After, or doubling) within its bounds,
+// and with jitter where the server asked for nothing.
+func backoff(first, most time.Duration, attempt int, resp *http.Response) time.Duration {
+	if resp != nil && resp.Header.Get("Retry-After") != "" {
+		wait := retryablehttp.DefaultBackoff(first, most, attempt, resp)
+		if wait < 0 { // more seconds than a Duration has
+			wait = most
+		}
+		return min(wait, most)
+	}
+	wait := retryablehttp.DefaultBackoff(first, most, attempt, nil)
+	return wait/2 + rand.N(wait/2+1)
+}
+
+// lastAnswer keeps the last answer when retries are used up, for its words.
+func lastAnswer(resp *http.Response, err error, _ int) (*http.Response, error) {
+	if err != nil && resp != nil {
+		_ = resp.Body.Close() // the context ended: err is what counts
+		return nil, err
+	}
+	return resp, err
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.client.HTTPClient.CloseIdleConnections() }
+
+// Pause waits as long as a repetition waits: attempt counts from 0. It returns
+// early with the error of ctx.
+func (c *Client) Pause(ctx context.Context, attempt int) error {
+	timer := time.NewTimer(backoff(c.set.RetryWait, c.set.RetryWaitMax, attempt, nil))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Retries is how often a request is repeated.
+func (c *Client) Retries() int { return c.set.Retries }
+
+// Request is one command. It may be repeated, so it must do no more harm twice.
+type Request struct {
+	Name        string // for errors
+	Method      string
+	Path        string // below the URL of the settings, escaped, with its slash
+	Query       url.Values
+	ContentType string
+	Body        []byte
+	Header      http.Header // further ones
+	MaxAnswer   int64       // bounds what is read of the answer; 0: MaxAnswer
+}
+
+// Do makes a request with its repetitions and returns the body of an answer of
+// status 2xx. Other answers are a *StatusError.
+func (c *Client) Do(ctx context.Context, r Request) ([]byte, error) {
+	body, err := c.Open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	most := r.MaxAnswer
+	if most <= 0 {
+		most = MaxAnswer
+	}
+	answer, err := io.ReadAll(io.LimitReader(body, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: reading the answer: %w", r.Name, withoutURL(err))
+	case int64(len(answer)) > most:
+		return nil, fmt.Errorf("%s: the answer is longer than %d bytes: is url the address of the indexer?", r.Name, most)
+	}
+	return answer, nil
+}
+
+// Open is Do for an answer of any length. The caller closes it.
+func (c *Client) Open(ctx context.Context, r Request) (io.ReadCloser, error) {
+	req, err := c.request(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, withoutURL(err))
+	}
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, withoutURL(err))
+	}
+	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer)) // the status says enough
+	return nil, &StatusError{Name: r.Name, Status: resp.StatusCode, Body: answer, Words: Words(answer)}
+}
+
+func (c *Client) request(ctx context.Context, r Request) (*retryablehttp.Request, error) {
+	address := c.base + r.Path
+	if len(r.Query) > 0 {
+		address += "?" + r.Query.Encode()
+	}
+	body := r.Body
+	if c.set.Gzip && len(body) > 0 {
+		body = c.compress(body)
+	}
+	var content any
+	if body != nil {
+		content = body
+	}
+	req, err := retryablehttp.NewRequestWithContext(ctx, r.Method, address, content)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range r.Header {
+		req.Header[name] = values
+	}
+	if r.ContentType != "" {
+		req.Header.Set("Content-Type", r.ContentType)
+	}
+	if c.set.Gzip && len(r.Body) > 0 {
+		req.Header.Set("Content-Encoding", "gzip")
+	}
+	for _, h := range c.set.Headers {
+		req.Header.Set(h.Name, h.Value.Reveal())
+	}
+	if c.set.User != "" {
+		req.SetBasicAuth(c.set.User, c.set.Password.Reveal())
+	}
+	return req, nil
+}
+
+func (c *Client) compress(body []byte) []byte {
+	w := c.writers.Get().(*gzip.Writer) //nolint:forcetypeassert // the pool's own
+	defer c.writers.Put(w)
+	var out bytes.Buffer
+	w.Reset(&out)
+	_, _ = w.Write(body) // into memory: no error
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// withoutURL drops the address from err: it may be very long.
+func withoutURL(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// Segment escapes a name for a path; one that would leave its place is refused.
+func Segment(what, name string) (string, error) {
+	if name == "" || name == "." || name == ".." || strings.ContainsRune(name, 0) {
+		return "", fmt.Errorf("%s %q: write the name that it has on the server", what, name)
+	}
+	return url.PathEscape(name), nil
+}
