@@ -41,7 +41,7 @@ func ProjectRules() Rules {
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
 			{"push/wire"},
 			{
-				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/robots",
+				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
 			},
 			{"crawl", "indexer"},

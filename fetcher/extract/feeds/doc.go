@@ -1,0 +1,80 @@
+// Package feeds reads what lists URLs and documents for crawlers: sitemaps, sitemap
+// indexes and lists of URLs (sitemaps.org), RSS 0.9x, 1.0 and 2.0, Atom (RFC 4287),
+// and elements of any other XML file. It reads from a stream, gives entry after
+// entry, and holds one at a time.
+//
+// Its XML is what sites send, not what XML 1.0 asks for: unknown entities, bare
+// ampersands, attributes without quotes, wrong case, end tags that are missing and
+// whatever stands around the root are passed over. The only entities are the five of
+// XML and numbers; a DOCTYPE that declares any is refused, and nothing outside of the
+// file is ever asked for.
+package feeds
+
+import "fmt"
+
+// Limits of what one file can make this package hold in memory.
+const (
+	maxDepth     = 256      // of elements inside each other
+	maxName      = 256      // bytes of a name, the rest is dropped
+	maxAttribute = 64 << 10 // bytes of a value, the rest is dropped
+	maxAttrs     = 64       // of one element, the rest is dropped
+	maxField     = 64 << 10 // bytes of a title, URL or date
+	maxContent   = 1 << 20  // bytes of an item's content
+	maxList      = 256      // alternates, categories or enclosures of one entry
+)
+
+// Format is what a file turned out to be.
+type Format uint8
+
+// The formats.
+const (
+	Unknown Format = iota
+	URLSet         // urlset of sitemaps.org
+	Index          // sitemapindex of sitemaps.org
+	URLList        // one URL a line
+	RSS            // 0.9x and 2.0
+	RDF            // RSS 0.90 and 1.0
+	Atom
+)
+
+// String is for messages.
+func (f Format) String() string {
+	words := [...]string{"unknown", "sitemap", "sitemap index", "list of URLs", "RSS feed", "RSS 1.0 feed", "Atom feed"}
+	if int(f) >= len(words) {
+		return fmt.Sprintf("format %d", uint8(f))
+	}
+	return words[f]
+}
+
+// IsFeed says that entries of this format have title and text, not URLs alone.
+func (f Format) IsFeed() bool { return f == RSS || f == RDF || f == Atom }
+
+// Options bound what is read; a zero field is no bound.
+type Options struct {
+	// ContentType is the header of the answer: its charset counts where the file
+	// itself says nothing.
+	ContentType string
+	MaxBytes    int64 // after decompression
+	MaxEntries  int
+}
+
+// Summary is what is known of a file after it was read, as far as it could be.
+type Summary struct {
+	Format  Format
+	Entries int
+	// Title and Language are those of a feed.
+	Title, Language string
+	// Cut says which limit the file passed, empty if it was read to its end.
+	Cut string
+}
+
+// SyntaxError is where and why the reading of a file ended early. What came before
+// counts.
+type SyntaxError struct {
+	Line, Column int // from 1, in characters
+	Words        string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Words)
+}

@@ -1,0 +1,393 @@
+package feeds
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// tokenKind is what a token is.
+type tokenKind uint8
+
+const (
+	endOfFile tokenKind = iota
+	startTag
+	endTag
+	characters
+)
+
+// token is a piece of XML. Comments, declarations and processing instructions are none.
+type token struct {
+	kind   tokenKind
+	name   string // with its prefix
+	attrs  []attribute
+	closed bool // <a/>
+	text   string
+	line   int // where it begins
+	column int
+}
+
+type attribute struct{ name, value string }
+
+// attr is the value of an attribute, "" if there is none.
+func (t *token) attr(name string) string {
+	for i := range t.attrs {
+		if strings.EqualFold(t.attrs[i].name, name) {
+			return t.attrs[i].value
+		}
+	}
+	return ""
+}
+
+// scanner takes XML apart. It never looks back, and holds one token.
+type scanner struct {
+	r            *bufio.Reader
+	line, column int // of the next character
+	// most is how many bytes of a text are kept; the rest is dropped.
+	most int
+	buf  []byte
+	err  error // of the reader, other than io.EOF
+}
+
+func newScanner(r io.Reader) *scanner {
+	b, ok := r.(*bufio.Reader)
+	if !ok {
+		b = bufio.NewReaderSize(r, 64<<10)
+	}
+	return &scanner{r: b, line: 1, column: 1}
+}
+
+// read gives the next byte and counts lines and characters.
+func (s *scanner) read() (byte, bool) {
+	b, err := s.r.ReadByte()
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			s.err = err
+		}
+		return 0, false
+	}
+	switch {
+	case b == '\n':
+		s.line, s.column = s.line+1, 1
+	case utf8.RuneStart(b):
+		s.column++
+	}
+	return b, true
+}
+
+// follows says that the next bytes are these, in any case, and takes them if so.
+func (s *scanner) follows(text string) bool {
+	b, _ := s.r.Peek(len(text))
+	if !strings.EqualFold(string(b), text) {
+		return false
+	}
+	for range len(text) {
+		s.read()
+	}
+	return true
+}
+
+// peek gives the next byte, 0 at the end.
+func (s *scanner) peek() byte {
+	b, err := s.r.Peek(1)
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			s.err = err
+		}
+		return 0
+	}
+	return b[0]
+}
+
+func (s *scanner) fault(line, column int, format string, args ...any) error {
+	return &SyntaxError{Line: line, Column: column, Words: fmt.Sprintf(format, args...)}
+}
+
+// ends is the error for a file that ends where it should not.
+func (s *scanner) ends(in string) error {
+	if s.err != nil {
+		return s.fault(s.line, s.column, "the file cannot be read further: %v", s.err)
+	}
+	return s.fault(s.line, s.column, "the file ends inside %s", in)
+}
+
+// next gives the next token.
+func (s *scanner) next() (token, error) {
+	for {
+		line, column := s.line, s.column
+		b := s.peek()
+		if b == 0 {
+			if _, ok := s.read(); ok {
+				continue // a zero byte is none of XML's characters
+			}
+			if s.err != nil {
+				return token{}, s.ends("")
+			}
+			return token{kind: endOfFile, line: line, column: column}, nil
+		}
+		if b != '<' {
+			return token{kind: characters, text: s.characters(), line: line, column: column}, nil
+		}
+		switch {
+		case s.follows("<!--"):
+			if err := s.until("-->", "a comment", 0); err != nil {
+				return token{}, err
+			}
+		case s.follows("<![CDATA["):
+			err := s.until("]]>", "a CDATA section", s.most)
+			return token{kind: characters, text: s.kept(), line: line, column: column}, err
+		case s.follows("<!"):
+			if err := s.declaration(line, column); err != nil {
+				return token{}, err
+			}
+		case s.follows("<?"):
+			if err := s.until("?>", "a processing instruction", 0); err != nil {
+				return token{}, err
+			}
+		case s.follows("</"):
+			t, err := s.tag(token{kind: endTag, line: line, column: column})
+			return t, err
+		default:
+			if b, _ := s.r.Peek(2); len(b) == 2 && !isNameStart(b[1]) {
+				return token{kind: characters, text: s.characters(), line: line, column: column}, nil
+			}
+			s.read()
+			t, err := s.tag(token{kind: startTag, line: line, column: column})
+			return t, err
+		}
+	}
+}
+
+func isNameStart(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b == '_' || b == ':' || b >= utf8.RuneSelf
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' || b == '\f' }
+
+func (s *scanner) kept() string { return strings.ToValidUTF8(string(s.buf), "\uFFFD") }
+
+// until reads up to and over an end mark, and keeps up to so many bytes before it.
+func (s *scanner) until(mark, what string, most int) error {
+	s.buf = s.buf[:0]
+	last := mark[len(mark)-1]
+	tail := make([]byte, 0, 4) // the last bytes, as many as the mark has
+	for {
+		b, ok := s.read()
+		if !ok {
+			return s.ends(what)
+		}
+		if len(tail) == len(mark) {
+			copy(tail, tail[1:])
+			tail[len(tail)-1] = b
+		} else {
+			tail = append(tail, b)
+		}
+		if len(s.buf) < most+len(mark) {
+			s.buf = append(s.buf, b)
+		}
+		if b == last && string(tail) == mark {
+			break
+		}
+	}
+	s.buf = bytes.TrimSuffix(s.buf, []byte(mark))
+	s.buf = s.buf[:min(len(s.buf), most)]
+	return nil
+}
+
+// declaration passes over a DOCTYPE behind its "<!".
+func (s *scanner) declaration(line, column int) error {
+	var quote byte
+	for {
+		b, ok := s.read()
+		switch {
+		case !ok:
+			return s.ends("a declaration")
+		case quote != 0:
+			if b == quote {
+				quote = 0
+			}
+		case b == '"' || b == '\'':
+			quote = b
+		case b == '[':
+			return s.fault(line, column, "a DOCTYPE with declarations of its own is not read: entities could make a small file a huge one")
+		case b == '>':
+			return nil
+		}
+	}
+}
+
+// characters reads text up to the next tag.
+func (s *scanner) characters() string {
+	s.buf = s.buf[:0]
+	first := true
+	for {
+		b := s.peek()
+		if b == '<' && !first {
+			if next, _ := s.r.Peek(2); len(next) < 2 || isNameStart(next[1]) || next[1] == '/' || next[1] == '!' || next[1] == '?' {
+				break
+			}
+		}
+		if b == 0 {
+			if _, ok := s.read(); !ok {
+				break
+			}
+			continue
+		}
+		first = false
+		s.read()
+		if len(s.buf) >= s.most {
+			continue
+		}
+		if b == '&' {
+			s.buf = s.reference(s.buf)
+		} else {
+			s.buf = append(s.buf, b)
+		}
+	}
+	return s.kept()
+}
+
+// longestReference is that of a numeric one with some leading zeros.
+const longestReference = 12
+
+// reference reads what follows an ampersand, and appends what it means; one that
+// means nothing stays as it is written.
+func (s *scanner) reference(to []byte) []byte {
+	ahead, _ := s.r.Peek(longestReference)
+	end := bytes.IndexByte(ahead, ';')
+	if end < 0 {
+		return append(to, '&')
+	}
+	r, ok := referred(string(ahead[:end]))
+	if !ok {
+		return append(to, '&')
+	}
+	for range end + 1 {
+		s.read()
+	}
+	return utf8.AppendRune(to, r)
+}
+
+func referred(name string) (rune, bool) {
+	switch name {
+	case "amp":
+		return '&', true
+	case "lt":
+		return '<', true
+	case "gt":
+		return '>', true
+	case "quot":
+		return '"', true
+	case "apos":
+		return '\'', true
+	}
+	digits, ok := strings.CutPrefix(name, "#")
+	base := 10
+	if hex, isHex := strings.CutPrefix(strings.ToLower(digits), "x"); isHex {
+		digits, base = hex, 16
+	}
+	n, err := strconv.ParseUint(digits, base, 32)
+	if !ok || err != nil || n > utf8.MaxRune {
+		return 0, false
+	}
+	if n < ' ' && n != '\t' && n != '\n' && n != '\r' {
+		return ' ', true
+	}
+	return rune(n), true
+}
+
+// tag reads name and attributes of a tag up to its end.
+func (s *scanner) tag(t token) (token, error) {
+	t.name = s.name()
+	for {
+		for isSpace(s.peek()) {
+			s.read()
+		}
+		switch b := s.peek(); b {
+		case 0, '<':
+			if b == '<' {
+				return t, nil // the next tag begins: this one lacks its end
+			}
+			if _, ok := s.read(); !ok {
+				return t, s.ends("the tag <" + t.name + ">")
+			}
+		case '>':
+			s.read()
+			return t, nil
+		case '/', '=', '"', '\'':
+			s.read()
+			if b == '/' && s.peek() == '>' {
+				t.closed = t.kind == startTag
+			}
+		default:
+			a, err := s.attribute(t.name)
+			if err != nil {
+				return t, err
+			}
+			if t.kind == startTag && len(t.attrs) < maxAttrs {
+				t.attrs = append(t.attrs, a)
+			}
+		}
+	}
+}
+
+func (s *scanner) name() string {
+	s.buf = s.buf[:0]
+	for {
+		b := s.peek()
+		if b == 0 || isSpace(b) || b == '/' || b == '>' || b == '=' || b == '<' {
+			return s.kept()
+		}
+		s.read()
+		if len(s.buf) < maxName {
+			s.buf = append(s.buf, b)
+		}
+	}
+}
+
+func (s *scanner) attribute(tag string) (attribute, error) {
+	a := attribute{name: s.name()}
+	for isSpace(s.peek()) {
+		s.read()
+	}
+	if s.peek() != '=' {
+		return a, nil
+	}
+	s.read()
+	for isSpace(s.peek()) {
+		s.read()
+	}
+	quote := s.peek()
+	if quote == '"' || quote == '\'' {
+		s.read()
+	} else {
+		quote = 0
+	}
+	s.buf = s.buf[:0]
+	for {
+		if next := s.peek(); quote == 0 && (isSpace(next) || next == '>') {
+			break
+		}
+		b, ok := s.read()
+		if !ok {
+			return a, s.ends("the tag <" + tag + ">")
+		}
+		if quote != 0 && b == quote {
+			break
+		}
+		switch {
+		case len(s.buf) >= maxAttribute:
+		case b == '&':
+			s.buf = s.reference(s.buf)
+		default:
+			s.buf = append(s.buf, b)
+		}
+	}
+	a.value = strings.TrimSpace(s.kept())
+	return a, nil
+}

@@ -1,0 +1,195 @@
+package feeds
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// walker goes through the elements of a file. Its end tags are those of the elements
+// that are open, each once, whatever the file's are.
+type walker struct {
+	*scanner
+	open    []string // names in lower case, outermost first
+	closing int      // end tags that are due
+	begun   bool     // there was a root
+	// prefixes are what the root's declarations make of a prefix, see known.
+	prefixes map[string]string
+	own      string // the root's prefix
+}
+
+func newWalker(r io.Reader) *walker { return &walker{scanner: newScanner(r)} }
+
+// next is that of the scanner. The file ends with its root.
+func (w *walker) next() (token, error) {
+	if w.closing > 0 {
+		return w.close(), nil
+	}
+	for {
+		if w.begun && len(w.open) == 0 {
+			return token{kind: endOfFile, line: w.line, column: w.column}, nil
+		}
+		t, err := w.scanner.next()
+		if err != nil {
+			return t, err
+		}
+		switch t.kind {
+		case startTag:
+			if len(w.open) == maxDepth {
+				return t, w.fault(t.line, t.column, "more than %d elements lie inside each other", maxDepth)
+			}
+			w.begun = true
+			w.open = append(w.open, strings.ToLower(t.name))
+			if t.closed {
+				w.closing = 1
+			}
+		case endTag:
+			if w.closing = w.ended(strings.ToLower(t.name)); w.closing == 0 {
+				continue
+			}
+			return w.close(), nil
+		case endOfFile:
+			if len(w.open) > 0 {
+				return t, w.fault(t.line, t.column, "the file ends inside <%s>", w.open[len(w.open)-1])
+			}
+		}
+		return t, nil
+	}
+}
+
+// ended is how many open elements an end tag ends, 0 if its own is not open.
+func (w *walker) ended(name string) int {
+	for i := len(w.open) - 1; i >= 0; i-- {
+		if w.open[i] == name {
+			return len(w.open) - i
+		}
+	}
+	return 0
+}
+
+func (w *walker) close() token {
+	w.closing--
+	last := len(w.open) - 1
+	t := token{kind: endTag, name: w.open[last], line: w.line, column: w.column}
+	w.open = w.open[:last]
+	return t
+}
+
+// within says that the element that is the depth-th open one is still open.
+func (w *walker) within(depth int) bool { return len(w.open) >= depth }
+
+// text reads the rest of the element just begun and gives its text, that of elements
+// inside apart by blanks. Of more than most bytes the rest is dropped.
+func (w *walker) text(most int) (string, error) {
+	var b strings.Builder
+	depth := len(w.open)
+	for w.within(depth) {
+		w.most = max(most-b.Len(), 0)
+		t, err := w.next()
+		w.most = 0
+		if err != nil {
+			return strings.TrimSpace(b.String()), err
+		}
+		switch t.kind {
+		case characters:
+			b.WriteString(t.text)
+		case endOfFile:
+			return strings.TrimSpace(b.String()), nil
+		default:
+			if w.within(depth) && b.Len() < most {
+				b.WriteByte(' ')
+			}
+		}
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+// line is text without line breaks and double blanks, for titles.
+func (w *walker) words(most int) (string, error) {
+	s, err := w.text(most)
+	return strings.Join(strings.Fields(s), " "), err
+}
+
+// skip reads the rest of the element just begun.
+func (w *walker) skip() error {
+	_, err := w.text(0)
+	return err
+}
+
+// root reads up to the first tag. kind is endOfFile where there is none.
+func (w *walker) root() (token, error) {
+	for {
+		t, err := w.next()
+		if err != nil || t.kind == endOfFile {
+			return t, err
+		}
+		if t.kind != startTag {
+			continue
+		}
+		w.declare(&t)
+		w.own, _ = split(t.name)
+		return t, nil
+	}
+}
+
+// declare notes which prefixes the root gives the known namespaces.
+func (w *walker) declare(root *token) {
+	w.prefixes = map[string]string{}
+	for _, a := range root.attrs {
+		prefix, ok := strings.CutPrefix(strings.ToLower(a.name), "xmlns:")
+		if known := namespace(a.value); ok && known != "" {
+			w.prefixes[prefix] = known
+		}
+	}
+}
+
+// namespace is the usual prefix of a namespace, "" if it is none that counts.
+func namespace(uri string) string {
+	switch strings.TrimSuffix(strings.ToLower(uri), "/") {
+	case "http://purl.org/rss/1.0/modules/content":
+		return "content"
+	case "http://purl.org/dc/elements/1.1":
+		return "dc"
+	case "http://purl.org/dc/terms":
+		return "dcterms"
+	case "http://www.w3.org/2005/atom":
+		return "atom"
+	case "http://www.w3.org/1999/xhtml":
+		return "xhtml"
+	}
+	return ""
+}
+
+// split parts a name in lower case.
+func split(name string) (prefix, local string) {
+	prefix, local, ok := strings.Cut(strings.ToLower(name), ":")
+	if !ok {
+		return "", prefix
+	}
+	return prefix, local
+}
+
+// known is a name as it is usually written: elements of the format itself without
+// prefix, those of the known extensions with their usual one.
+func (w *walker) known(name string) string {
+	prefix, local := split(name)
+	if prefix == w.own {
+		return local
+	}
+	if usual, ok := w.prefixes[prefix]; ok {
+		prefix = usual
+	}
+	if prefix == "" {
+		return local
+	}
+	return prefix + ":" + local
+}
+
+// wrongRoot is the error for a file that is something else.
+func (w *walker) wrongRoot(root *token, want string) error {
+	words := fmt.Sprintf("its outermost element is <%s>, not %s", root.name, want)
+	if _, local := split(root.name); local == "html" {
+		words = "it is an HTML page, not " + want
+	}
+	return w.fault(root.line, root.column, "%s", words)
+}
