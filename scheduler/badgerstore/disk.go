@@ -1,18 +1,16 @@
 package badgerstore
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
-	"github.com/dgraph-io/badger/v4"
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// collectAfter is how many bytes of bodies are removed until Badger is asked to
-// look for a value log file worth rewriting.
+// collectAfter is how many bytes of bodies are removed until it is looked for value log
+// files that are all garbage.
 const collectAfter = 2 * MaxBody
 
 // room says ErrFull if the disk has less free space than it must have.
@@ -36,23 +34,6 @@ func room(dir string, minFree int64) error {
 	}
 	return fmt.Errorf("store %s: %w: %d MiB are free, %d are needed: free some space, nothing is lost",
 		dir, scheduler.ErrFull, free>>20, minFree>>20)
-}
-
-// collectGarbage has a value log file removed that is all garbage. Never one that is
-// not: Badger writes values back under their old version, also removed ones that no
-// compaction has met yet, and when the removal is compacted away first, they are
-// there again (TestCrash found that at a ratio of a half). No value is so short
-// that the ratio could hide it. Badger learns of garbage when it compacts: space
-// comes back some time after orders were removed.
-func (s *Store) collectGarbage() {
-	const allOfIt = 0.99999
-	s.garbage.Store(0)
-	switch err := s.db.RunValueLogGC(allOfIt); {
-	case err == nil:
-		s.wakeCollector() // there may be another
-	case !errors.Is(err, badger.ErrNoRewrite):
-		s.log.Warn("value log is not collected", "error", err)
-	}
 }
 
 func (s *Store) wakeCollector() {
