@@ -35,6 +35,7 @@ func (c *Crawl) Resume(ctx context.Context) error {
 func (c *Crawl) setPaused(ctx context.Context, value string, apply func()) error {
 	c.pausing.Lock()
 	defer c.pausing.Unlock()
+	ctx = context.WithoutCancel(ctx) // what is stored is in force, whoever still waits for it
 	if err := c.store.SetValue(ctx, pausedName, []byte(value)); err != nil {
 		return fmt.Errorf("storing whether the crawl is paused: %w", err)
 	}
@@ -50,14 +51,15 @@ func (c *Crawl) Held(ctx context.Context, fn func(push.Entry) error) error {
 // Release sends the held deletions of the URLs, or all if none is named, and gives
 // how many there were.
 func (c *Crawl) Release(ctx context.Context, urls ...string) (int, error) {
-	return c.store.Release(ctx, urls...)
+	return c.store.Release(context.WithoutCancel(ctx), urls...)
 }
 
 // DropHeld drops the held deletions of the URLs, or all if none is named, sends
 // the URLs to refresh, and gives how many there were.
 func (c *Crawl) DropHeld(ctx context.Context, urls ...string) (int, error) {
 	defer c.frontier.Busy()()
-	places, n, err := c.store.DropHeld(ctx, urls...)
+	// A client that goes away must not keep the frontier from hearing of the work.
+	places, n, err := c.store.DropHeld(context.WithoutCancel(ctx), urls...)
 	c.frontier.Announce(places)
 	return n, err
 }

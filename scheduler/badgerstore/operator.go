@@ -52,7 +52,16 @@ func (s *Store) Release(ctx context.Context, urls ...string) (int, error) {
 		g.setIndexed(k, &rec, false)
 		return nil
 	})
-	return n, err
+	return counted(&n, err)
+}
+
+// counted gives a count of the committer's, which may still be at it after an error
+// of the context.
+func counted(n *int, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	return *n, nil
 }
 
 // setIndexed changes what a record says of its document, wherever its URL stands.
@@ -83,7 +92,7 @@ func (s *Store) HoldHost(ctx context.Context, h weburl.HostKey) (int, error) {
 			return g.seal()
 		})
 	})
-	return n, err
+	return counted(&n, err)
 }
 
 func ofHost(url string, h weburl.HostKey) bool {
@@ -131,7 +140,7 @@ func (s *Store) DropHeld(ctx context.Context, urls ...string) ([]scheduler.Place
 		return g.place(k, &rec, &ps)
 	})
 	if err != nil {
-		return nil, n, err
+		return nil, 0, err
 	}
 	return ps.list, n, nil
 }
@@ -251,7 +260,7 @@ func (s *Store) takeDead(ctx context.Context, urls []string, fn func(*group, web
 			return g.seal()
 		})
 	})
-	return n, err
+	return counted(&n, err)
 }
 
 // dropDeadOf removes a target's dead letters.
