@@ -44,6 +44,8 @@ func ProjectRules() Rules {
 				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
 			},
+			{"fetcher/extract/office", "fetcher/extract/pdf"},
+			{"fetcher/extract/documents"},
 			{"crawl", "indexer"},
 			{"admin"}, // it shows crawls
 			{"config"},
@@ -55,6 +57,8 @@ func ProjectRules() Rules {
 			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore"}},
 			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/badgerstore"}},
 			{Import: "github.com/hanwen/go-fuse", Allowed: []string{"internal/powercut"}},
+			{Import: "github.com/klippa-app/go-pdfium", Allowed: []string{"fetcher/extract/pdf"}},
+			{Import: "github.com/tetratelabs/wazero", Allowed: []string{"fetcher/extract/pdf"}},
 			{Import: "github.com/prometheus", File: "metrics.go"},
 			{Import: "github.com/urfave/cli", Allowed: []string{"cmd/"}},
 			{Import: "github.com/blevesearch", Allowed: []string{"indexer"}},

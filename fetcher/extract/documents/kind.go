@@ -1,0 +1,144 @@
+// Package documents reads documents that are no pages, such as PDF files, in processes
+// of their own: a parser that loops, crashes or wants all memory ends one document
+// and nothing else.
+package documents
+
+import (
+	"bytes"
+	"mime"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract/office"
+)
+
+// Kind is a kind of document, in the word that status and metrics show.
+type Kind string
+
+// PDF is the kind beside those of package office.
+const PDF Kind = "pdf"
+
+// Media types as IANA has them registered, and those that are in use for the same.
+const (
+	ooxml = "application/vnd.openxmlformats-officedocument."
+	odf   = "application/vnd.oasis.opendocument."
+	macro = ".macroenabled.12"
+)
+
+// KindOf decides by the first bytes, where the declared type is one of a document or
+// says nothing; and by the declared type where the bytes say nothing. A type that
+// declares something else, such as text/html, is believed.
+func KindOf(contentType string, body []byte) (Kind, bool) {
+	if len(body) == 0 {
+		return "", false
+	}
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	if parsed, _, err := mime.ParseMediaType(contentType); err == nil {
+		mediaType = parsed
+	}
+	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	declared := declaredKind(mediaType)
+	if declared == "" && !saysNothing(mediaType) {
+		return "", false
+	}
+	if kind := sniff(body); kind != "" {
+		return kind, true
+	}
+	return declared, declared != ""
+}
+
+// saysNothing knows types that servers send for what they do not know.
+func saysNothing(mediaType string) bool {
+	switch mediaType {
+	case "", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream", "binary/octet-stream",
+		"application/binary", "application/force-download", "application/x-download", "application/download",
+		"application/zip", "application/x-zip-compressed":
+		return true
+	}
+	return false
+}
+
+func declaredKind(mediaType string) Kind {
+	switch mediaType {
+	case "application/pdf", "application/x-pdf", "text/pdf", "application/acrobat":
+		return PDF
+	case "application/rtf", "text/rtf", "application/x-rtf", "text/richtext":
+		return Kind(office.RTF)
+	case ooxml + "wordprocessingml.document", ooxml + "wordprocessingml.template",
+		"application/vnd.ms-word.document" + macro, "application/vnd.ms-word.template" + macro:
+		return Kind(office.DOCX)
+	case ooxml + "spreadsheetml.sheet", ooxml + "spreadsheetml.template",
+		"application/vnd.ms-excel.sheet" + macro, "application/vnd.ms-excel.template" + macro:
+		return Kind(office.XLSX)
+	case ooxml + "presentationml.presentation", ooxml + "presentationml.template", ooxml + "presentationml.slideshow",
+		"application/vnd.ms-powerpoint.presentation" + macro, "application/vnd.ms-powerpoint.slideshow" + macro:
+		return Kind(office.PPTX)
+	}
+	return odfKind(mediaType)
+}
+
+func odfKind(mediaType string) Kind {
+	switch strings.TrimSuffix(mediaType, "-template") {
+	case odf + "text", odf + "text-master", odf + "text-web":
+		return Kind(office.ODT)
+	case odf + "spreadsheet":
+		return Kind(office.ODS)
+	case odf + "presentation":
+		return Kind(office.ODP)
+	}
+	return ""
+}
+
+// IsPDF says whether a Content-Type declares a PDF file.
+func IsPDF(contentType string) bool {
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	return declaredKind(strings.ToLower(strings.TrimSpace(mediaType))) == PDF
+}
+
+const (
+	// pdfHeaderWithin is how far readers look for the header of a PDF file.
+	pdfHeaderWithin = 1024
+	// directoryBytes at the end of an archive are searched for the names of parts.
+	directoryBytes = 64 << 10
+)
+
+// sniff decides by the bytes alone, "" if they are of no kind that it knows.
+func sniff(body []byte) Kind {
+	start := bytes.TrimLeft(body[:min(len(body), pdfHeaderWithin)], " \t\r\n\ufeff")
+	switch {
+	case bytes.HasPrefix(start, []byte(`{\rtf`)):
+		return Kind(office.RTF)
+	case bytes.HasPrefix(body, []byte("PK\x03\x04")):
+		return sniffArchive(body)
+	case bytes.Contains(start, []byte("%PDF-")) && !bytes.HasPrefix(start, []byte("<")):
+		return PDF
+	}
+	return ""
+}
+
+// sniffArchive looks for what each kind must have: OpenDocument begins with its type,
+// Office Open XML has parts by known names. Nothing is unpacked for it.
+func sniffArchive(body []byte) Kind {
+	head := body[:min(len(body), 256)]
+	if at := bytes.Index(head, []byte("mimetype"+odf)); at >= 0 {
+		mediaType := string(head[at+len("mimetype"):])
+		for i, c := range mediaType {
+			if (c < 'a' || c > 'z') && c != '.' && c != '-' && c != '/' {
+				mediaType = mediaType[:i]
+				break
+			}
+		}
+		return odfKind(mediaType)
+	}
+	for _, part := range []struct {
+		name string
+		kind office.Format
+	}{
+		{"word/document", office.DOCX}, {"xl/workbook.xml", office.XLSX}, {"ppt/presentation.xml", office.PPTX},
+	} {
+		if bytes.Contains(body[max(len(body)-directoryBytes, 0):], []byte(part.name)) ||
+			bytes.Contains(body[:min(len(body), directoryBytes)], []byte(part.name)) {
+			return Kind(part.kind)
+		}
+	}
+	return ""
+}

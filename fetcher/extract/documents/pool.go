@@ -1,0 +1,196 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+)
+
+// Settings of a pool. Those at zero have the documented defaults.
+type Settings struct {
+	// Command starts a worker: program and arguments. Empty: this program with
+	// WorkerCommand and the arguments of these settings.
+	Command []string
+	// Workers is how many documents are read at once: 1.
+	Workers int
+	// Timeout for one document, without the wait for a worker: 30 s.
+	Timeout time.Duration
+	// MaxMemory of one worker, in bytes: 512 MiB.
+	MaxMemory int64
+}
+
+// WorkerCommand is the command of the program that runs a worker.
+const WorkerCommand = "read-document"
+
+const (
+	defaultTimeout   = 30 * time.Second
+	defaultMaxMemory = 512 << 20
+	// prepareTimeout bounds what comes before a document's own time.
+	prepareTimeout = 2 * time.Minute
+	// documentsPerWorker are read by one process; the next begins with clean memory.
+	documentsPerWorker = 500
+	// idleTime is how long a worker is kept that nobody needs.
+	idleTime = 5 * time.Minute
+)
+
+func (s Settings) withDefaults() Settings {
+	s.Workers = max(s.Workers, 1)
+	if s.Timeout <= 0 {
+		s.Timeout = defaultTimeout
+	}
+	if s.MaxMemory <= 0 {
+		s.MaxMemory = defaultMaxMemory
+	}
+	return s
+}
+
+// command is that of a worker.
+func (s Settings) command() ([]string, error) {
+	if len(s.Command) > 0 {
+		return s.Command, nil
+	}
+	program, err := executable()
+	if err != nil {
+		return nil, err
+	}
+	return []string{program, WorkerCommand, "--timeout", s.Timeout.String(), "--memory", fmt.Sprint(s.MaxMemory)}, nil
+}
+
+// Pool reads documents in worker processes, which it starts when they are needed. Its
+// methods may be called at once.
+type Pool struct {
+	log     *slog.Logger
+	closing context.Context
+	close   context.CancelFunc
+	// slots holds one entry for each worker that may run; nil where none does.
+	slots chan *worker
+
+	mu       sync.Mutex
+	settings Settings
+	idle     *time.Timer
+}
+
+// NewPool gives a pool; it starts nothing.
+func NewPool(s Settings, log *slog.Logger) *Pool {
+	p := &Pool{log: log, settings: s.withDefaults()}
+	p.closing, p.close = context.WithCancel(context.Background())
+	p.slots = make(chan *worker, p.settings.Workers)
+	for range p.settings.Workers {
+		p.slots <- nil
+	}
+	return p
+}
+
+// Set changes the settings for workers that are started from now on; their number
+// stays.
+func (p *Pool) Set(s Settings) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settings = s.withDefaults()
+}
+
+// Close ends what is being read, and all workers.
+func (p *Pool) Close() error {
+	p.close()
+	for range cap(p.slots) {
+		if w := <-p.slots; w != nil {
+			w.end()
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idle != nil {
+		p.idle.Stop()
+	}
+	return nil
+}
+
+var errClosed = errors.New("the pool is closed")
+
+// Read reads a document of a kind that KindOf knows. The error is an *Error, or that
+// of ctx if ctx ended. The body must not change meanwhile.
+func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (page extract.Page, err error) {
+	kind, ok := KindOf(contentType, body)
+	if !ok {
+		return extract.Page{}, &Error{Damaged, fmt.Sprintf("%q is no document that is read", contentType)}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.closing, func() { cancel(errClosed) })()
+	var w *worker
+	select {
+	case w = <-p.slots:
+	case <-ctx.Done():
+		return extract.Page{}, context.Cause(ctx)
+	}
+	defer func() {
+		p.slots <- w
+		p.endIdle()
+	}()
+	for {
+		if ctx.Err() != nil {
+			return extract.Page{}, context.Cause(ctx)
+		}
+		fresh := w == nil
+		if fresh {
+			if w, err = p.start(); err != nil {
+				return extract.Page{}, &Error{Unavailable, err.Error()}
+			}
+		}
+		page, err = w.read(ctx, kind, body)
+		if !w.lost && w.done < documentsPerWorker {
+			return page, err
+		}
+		lost := w.lost
+		w.end()
+		w = nil
+		failed, _ := errors.AsType[*Error](err)
+		switch {
+		case !lost, fresh, failed != nil && failed.Reason == TooSlow:
+			return page, err
+		}
+		// What ended the worker may be what it had read before.
+		p.log.Debug("a worker ended: the document is read again in a new one", "error", err)
+	}
+}
+
+// start starts a worker.
+func (p *Pool) start() (*worker, error) {
+	p.mu.Lock()
+	s := p.settings
+	p.mu.Unlock()
+	return startWorker(s)
+}
+
+// endIdle makes sure that a worker that nobody needs for a while is ended.
+func (p *Pool) endIdle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closing.Err() != nil:
+	case p.idle == nil:
+		p.idle = time.AfterFunc(idleTime, p.reap)
+	default:
+		p.idle.Reset(idleTime)
+	}
+}
+
+// reap ends the workers that are not at work.
+func (p *Pool) reap() {
+	for range cap(p.slots) {
+		select {
+		case w := <-p.slots:
+			if w != nil {
+				w.end()
+			}
+			p.slots <- nil
+		default:
+			return
+		}
+	}
+}

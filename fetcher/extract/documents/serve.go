@@ -1,0 +1,119 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/extract/office"
+	"github.com/sextant-crawler/sextant/fetcher/extract/pdf"
+)
+
+// Reader reads documents in the worker's process, one after the other.
+type Reader interface {
+	// Prepare makes what a kind needs, before the time of the first document of that
+	// kind begins.
+	Prepare(kind Kind) error
+	// Read reads a document. Where ctx ends it should give what it has.
+	Read(ctx context.Context, kind Kind, body []byte) (extract.Page, error)
+}
+
+// softTime is the part of a document's time after which its reader is asked to end
+// with what it has; at the end of all, the worker is killed.
+const softTime = 0.75
+
+// Serve is the worker's side: it answers requests from in until that ends, which is
+// no error. It must be the last thing that its process does: where in ends while a
+// document is read, that goes on until the process ends.
+func Serve(in io.Reader, out io.Writer, timeout time.Duration, r Reader) error {
+	requests, ended := make(chan []byte), make(chan error, 1)
+	go func() {
+		for {
+			t, payload, err := readFrame(in, maxRequest)
+			if err == nil && t != frameRequest {
+				err = fmt.Errorf("a frame of type %q where a request was expected", t)
+			}
+			if err != nil {
+				ended <- err
+				return
+			}
+			requests <- payload
+		}
+	}()
+	go func() {
+		for payload := range requests {
+			if err := answer(out, payload, timeout, r); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	if err := <-ended; !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// answer reads the document of one request.
+func answer(out io.Writer, payload []byte, timeout time.Duration, r Reader) error {
+	kind, body, err := parseRequest(payload)
+	if err != nil {
+		return err
+	}
+	if err := r.Prepare(kind); err != nil {
+		return writeAnswer(out, nil, &Error{Unavailable, err.Error()})
+	}
+	if err := writeFrame(out, frameBegun); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(softTime*float64(timeout)))
+	defer cancel()
+	page, err := readSafely(ctx, r, kind, body)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = &Error{TooSlow, fmt.Sprintf("nothing was read of it within %s", timeout)}
+		}
+		return writeAnswer(out, nil, failure(err))
+	}
+	return writeAnswer(out, &page, nil)
+}
+
+// readSafely makes a panic of a parser an error; each document is read with new
+// state, so that the next is none the worse for it.
+func readSafely(ctx context.Context, r Reader, kind Kind, body []byte) (page extract.Page, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			page, err = extract.Page{}, &Error{Crashed, fmt.Sprint(p)}
+		}
+	}()
+	return r.Read(ctx, kind, body)
+}
+
+// Readers are the readers of all kinds.
+type Readers struct {
+	maxMemory int64
+	pdf       *pdf.Reader // nil until it is needed
+}
+
+// NewReaders gives the readers for a process that may take maxMemory bytes.
+func NewReaders(maxMemory int64) *Readers { return &Readers{maxMemory: maxMemory} }
+
+// Prepare implements Reader.
+func (r *Readers) Prepare(kind Kind) (err error) {
+	if kind == PDF && r.pdf == nil {
+		// The other half is for the body, the binding and its garbage.
+		r.pdf, err = pdf.NewReader(r.maxMemory / 2)
+	}
+	return err
+}
+
+// Read implements Reader.
+func (r *Readers) Read(ctx context.Context, kind Kind, body []byte) (extract.Page, error) {
+	if kind == PDF {
+		return r.pdf.Read(ctx, body)
+	}
+	return office.Read(ctx, office.Format(kind), body)
+}

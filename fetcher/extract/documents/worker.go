@@ -1,0 +1,136 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+)
+
+// worker is the pool's side of a process that reads documents. One goroutine at a
+// time uses it.
+type worker struct {
+	command *exec.Cmd
+	in      io.WriteCloser // the process's standard input
+	out     io.ReadCloser
+	said    *lastWords // on standard error
+	timeout time.Duration
+	done    int  // documents read
+	lost    bool // it must not be asked again
+}
+
+// startWorker starts one with an empty environment, and nothing open but its pipes.
+func startWorker(s Settings) (w *worker, err error) {
+	words, err := s.command()
+	if err != nil {
+		return nil, err
+	}
+	w = &worker{timeout: s.Timeout, said: &lastWords{}}
+	w.command = exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // our own program; end ends it
+	w.command.Env = []string{}
+	w.command.Dir = "/"
+	w.command.Stderr = w.said
+	w.command.SysProcAttr = attributes()
+	w.command.WaitDelay = time.Second
+	if w.in, err = w.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if w.out, err = w.command.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := w.command.Start(); err != nil {
+		return nil, fmt.Errorf("starting a worker that reads documents: %w", err)
+	}
+	return w, nil
+}
+
+// kill ends the process at once; reads and writes of its pipes return then.
+func (w *worker) kill() {
+	_ = w.command.Process.Kill() // it fails for a process that has ended only
+}
+
+// end ends the process and waits for it.
+func (w *worker) end() {
+	w.kill()
+	_ = w.command.Wait() // it was killed: that is its state
+}
+
+// read has the process read a document. The error is an *Error. Where the process
+// breaks off or ctx ends, the worker is lost.
+func (w *worker) read(ctx context.Context, kind Kind, body []byte) (extract.Page, error) {
+	var slow atomic.Bool
+	stop := context.AfterFunc(ctx, w.kill)
+	timer := time.AfterFunc(prepareTimeout, func() { slow.Store(true); w.kill() })
+	page, err := w.exchange(kind, body, timer)
+	onTime := timer.Stop()
+	if !stop() || !onTime {
+		w.lost = true
+	}
+	w.done++
+	if _, answered := errors.AsType[*Error](err); err == nil || answered {
+		return page, err
+	}
+	w.lost = true
+	w.end() // so that all it said is there
+	switch words := w.said.String(); {
+	case slow.Load():
+		return page, &Error{TooSlow, fmt.Sprintf("it was not read within %s", w.timeout)}
+	case strings.Contains(words, "out of memory") || strings.Contains(words, "cannot allocate memory"):
+		return page, &Error{OutOfMemory, "its worker had no memory left"}
+	default:
+		return page, &Error{Crashed, fmt.Sprintf("its worker ended: %v: %s", err, firstLine(words))}
+	}
+}
+
+// exchange sends the request and waits for the answer.
+func (w *worker) exchange(kind Kind, body []byte, timer *time.Timer) (extract.Page, error) {
+	if err := writeRequest(w.in, kind, body); err != nil {
+		return extract.Page{}, err
+	}
+	t, payload, err := readFrame(w.out, maxAnswer)
+	if err != nil {
+		return extract.Page{}, err
+	}
+	if t == frameBegun {
+		timer.Reset(w.timeout)
+		if t, payload, err = readFrame(w.out, maxAnswer); err != nil {
+			return extract.Page{}, err
+		}
+	}
+	return parseAnswer(t, payload)
+}
+
+// lastWords keeps the beginning of what a process says before it ends: a crash of Go
+// says there what it was.
+type lastWords struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+const maxWords = 8 << 10
+
+// Write implements io.Writer.
+func (l *lastWords) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Write(p[:min(len(p), max(maxWords-l.b.Len(), 0))])
+	return len(p), nil
+}
+
+func (l *lastWords) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

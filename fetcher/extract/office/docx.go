@@ -1,0 +1,131 @@
+package office
+
+import (
+	"encoding/xml"
+	"errors"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+)
+
+// readDOCX reads a document of WordprocessingML: the text in its order, then foot- and
+// endnotes, comments, headers and footers. Deleted text and field codes are left out.
+func readDOCX(a *archive, b *extract.Builder) error {
+	root := a.relationsOf("")
+	main := mainPart(&root, "word/document.xml")
+	officeProperties(a, b)
+	related := a.relationsOf(main)
+	related.links(b)
+	w := &words{b: b}
+	if err := a.walk(main, w); err != nil {
+		return noMainPart(err)
+	}
+	seen := map[string]bool{}
+	for _, kind := range []string{"footnotes", "endnotes", "comments", "header", "footer"} {
+		for _, part := range related.parts(kind) {
+			if seen[part] {
+				continue
+			}
+			seen[part] = true
+			b.Break()
+			if err := a.walk(part, &words{b: b}); err != nil && !errors.Is(err, errNoPart) {
+				return err
+			}
+			of := a.relationsOf(part)
+			of.links(b)
+		}
+	}
+	return nil
+}
+
+// mainPart is the part that the package's relations name, or its usual name.
+func mainPart(root *relations, usual string) string {
+	if parts := root.parts("officeDocument"); len(parts) > 0 {
+		return parts[0]
+	}
+	return usual
+}
+
+func noMainPart(err error) error {
+	if errors.Is(err, errNoPart) {
+		return extract.Damaged("%w", err)
+	}
+	return err
+}
+
+// words takes the text out of a part of WordprocessingML or DrawingML.
+type words struct {
+	b     *extract.Builder
+	in    bool // in an element that holds text
+	code  bool // in a field code
+	field strings.Builder
+}
+
+func (w *words) start(e *xml.StartElement) bool {
+	switch e.Name.Local {
+	case "t":
+		w.in = true
+	case "instrText":
+		w.code = true
+	case "fldSimple":
+		w.link(attribute(e, "instr"))
+	case "fldChar":
+		if attribute(e, "fldCharType") != "begin" {
+			w.link(w.field.String())
+		}
+		w.field.Reset()
+	case "tab", "br", "cr", "ptab":
+		w.b.Break()
+	case "noBreakHyphen":
+		w.b.Write([]byte("-"))
+	case "Fallback", "del", "moveFrom":
+		return true // what Choice has said already; what is no longer there
+	}
+	return false
+}
+
+func (w *words) end(name string) {
+	switch name {
+	case "t":
+		w.in = false
+	case "instrText":
+		w.code = false
+	case "p", "tc":
+		w.b.Break()
+	}
+}
+
+func (w *words) text(t []byte) {
+	switch {
+	case w.in:
+		w.b.Write(t)
+	case w.code && w.field.Len() < maxProperty:
+		w.field.Write(t)
+	}
+}
+
+// link takes the address out of a field code such as HYPERLINK "https://host/".
+func (w *words) link(code string) {
+	if href := hyperlink(code); href != "" {
+		w.b.Link(href)
+	}
+}
+
+// hyperlink is the address of a field code HYPERLINK, "" if it is none or one inside
+// of the document.
+func hyperlink(code string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(code), "HYPERLINK")
+	if !ok {
+		return ""
+	}
+	rest = strings.TrimSpace(rest)
+	if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+		href, _, _ := strings.Cut(quoted, `"`)
+		return href
+	}
+	if strings.HasPrefix(rest, `\`) { // a switch: \l is a bookmark
+		return ""
+	}
+	href, _, _ := strings.Cut(rest, " ")
+	return href
+}

@@ -1,0 +1,80 @@
+// Package office reads the documents of word processors, spreadsheets and
+// presentations: Office Open XML (ECMA-376), OpenDocument (ISO/IEC 26300) and RTF 1.9.1.
+// It reads text, properties and links, unpacks no more than it needs, runs nothing and
+// opens nothing outside of the body. Old binary formats (doc, xls, ppt) are not read.
+package office
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+)
+
+// Format is a kind of document.
+type Format string
+
+// The formats; templates and documents with macros are of the same ones.
+const (
+	DOCX Format = "docx"
+	XLSX Format = "xlsx"
+	PPTX Format = "pptx"
+	ODT  Format = "odt"
+	ODS  Format = "ods"
+	ODP  Format = "odp"
+	RTF  Format = "rtf"
+)
+
+// Read reads a document. Where a part of it is damaged, too large, or ctx ends, the
+// page is what was read until there, and has the meta truncated; if that is nothing,
+// the error says why, which is extract.ErrEncrypted, extract.ErrTooLarge or another.
+func Read(ctx context.Context, format Format, body []byte) (extract.Page, error) {
+	b := &extract.Builder{}
+	var err error
+	if format == RTF {
+		err = readRTF(ctx, body, b)
+	} else {
+		err = readPackage(ctx, format, body, b)
+	}
+	if err != nil {
+		if !b.HasText() {
+			return extract.Page{}, err
+		}
+		b.Cut()
+	}
+	return b.Page(), nil
+}
+
+func readPackage(ctx context.Context, format Format, body []byte, b *extract.Builder) error {
+	if bytes.HasPrefix(body, compoundFile) {
+		return compoundError(body)
+	}
+	a, err := openArchive(ctx, body)
+	if err != nil {
+		return err
+	}
+	switch format {
+	case DOCX:
+		return readDOCX(a, b)
+	case XLSX:
+		return readXLSX(a, b)
+	case PPTX:
+		return readPPTX(a, b)
+	case ODT, ODS, ODP:
+		return readODF(a, b)
+	}
+	return fmt.Errorf("%q is no format that is read", format)
+}
+
+// compoundFile begins the files of MS-CFB: old binary formats, and the envelope of
+// encrypted new ones.
+var compoundFile = []byte{0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1}
+
+func compoundError(body []byte) error {
+	if bytes.Contains(body, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
+		return extract.ErrEncrypted
+	}
+	return errors.New("it is of an old binary format, which is not read")
+}
