@@ -2,68 +2,191 @@ package extract
 
 import "github.com/sextant-crawler/sextant/fetcher/extract/markup"
 
-// hasReadAttributes says that an element has attributes of interest besides hidden,
-// which all may have.
-func hasReadAttributes(a markup.Tag) bool {
-	switch a {
-	case markup.A, markup.Area, markup.Base, markup.Frame, markup.HTML, markup.Iframe, markup.Input, markup.Link, markup.Meta:
+// maxDepth is how deep elements are told apart; what is deeper is only counted.
+const maxDepth = 512
+
+// openElements are those that a place in the page stands in, as far as it matters
+// for what is not read: inside of a region, all; outside, only those that are blocks.
+// Each operation takes the same time however deep they are, but for what it takes to
+// leave elements that were entered.
+type openElements struct {
+	n, beyond int // of stack; deeper than it
+	stack     [maxDepth + 1]openElement
+	// innermost gives the place in stack of the innermost of each element, 0 for none.
+	innermost [markup.Tags]uint16
+	// scope and special are the innermost elements that end tags, and implied ends of
+	// list entries, do not reach across.
+	scope, special uint16
+	// The outermost of each kind of region, 0 if there is none.
+	hidden, removed, inert uint16
+}
+
+// openElement remembers what was innermost before it.
+type openElement struct {
+	tag                      markup.Tag
+	before, scope, specialAt uint16
+}
+
+// inRegion says that something around here is not read.
+func (o *openElements) inRegion() bool { return o.hidden|o.removed|o.inert != 0 }
+
+// reset begins a page.
+func (o *openElements) reset() {
+	o.leave(1)
+	o.beyond = 0
+}
+
+// enter goes into an element, and gives its place; 0 if it is too deep.
+func (o *openElements) enter(tag markup.Tag) uint16 {
+	if o.n == maxDepth {
+		o.beyond++
+		return 0
+	}
+	o.n++
+	at := uint16(o.n)
+	o.stack[at] = openElement{tag: tag, before: o.innermost[tag], scope: o.scope, specialAt: o.special}
+	o.innermost[tag] = at
+	switch nesting[tag] {
+	case bounds:
+		o.scope, o.special = at, at
+	case special:
+		o.special = at
+	}
+	return at
+}
+
+// leave leaves the element at a place and all in it.
+func (o *openElements) leave(at uint16) {
+	if at == 0 {
+		return
+	}
+	for o.n >= int(at) {
+		e := &o.stack[o.n]
+		o.innermost[e.tag], o.scope, o.special = e.before, e.scope, e.specialAt
+		o.n--
+	}
+	o.beyond = 0
+	o.hidden, o.removed, o.inert = within(o.hidden, at), within(o.removed, at), within(o.inert, at)
+}
+
+// within is a region that is still open after the element at a place was left.
+func within(region, at uint16) uint16 {
+	if region >= at {
+		return 0
+	}
+	return region
+}
+
+// ended is the place of the element that an end tag ends, 0 for none.
+func (o *openElements) ended(tag markup.Tag) uint16 {
+	if o.beyond > 0 {
+		o.beyond--
+		return 0
+	}
+	floor := o.scope
+	switch {
+	case tag == markup.Template:
+		floor = 0
+	case tag == markup.P:
+		floor = max(floor, o.innermost[markup.Button])
+	case isTablePart(tag):
+		floor = max(o.innermost[markup.Table], o.innermost[markup.Template])
+	}
+	if at := o.innermost[tag]; at > floor || at == floor && nesting[tag] == bounds {
+		return at
+	}
+	return 0
+}
+
+// implied is the place of the outermost element that ends where another begins, 0
+// for none: end tags may be left out (WHATWG HTML section 13.1.2.4), and some
+// elements do not nest.
+func (o *openElements) implied(start markup.Tag) uint16 {
+	const none = markup.Other
+	switch start {
+	case markup.Td, markup.Th:
+		return o.outermost(o.table(), markup.Td, markup.Th)
+	case markup.Tr:
+		return o.outermost(o.table(), markup.Tr, markup.Td, markup.Th)
+	case markup.Thead, markup.Tbody, markup.Tfoot, markup.Caption, markup.Colgroup:
+		return o.outermost(o.table(), markup.Thead, markup.Tbody, markup.Tfoot, markup.Caption, markup.Colgroup, markup.Tr, markup.Td, markup.Th)
+	case markup.Option:
+		return o.outermost(o.scope, markup.Option)
+	case markup.Optgroup:
+		return o.outermost(o.scope, markup.Optgroup, markup.Option)
+	case markup.A, markup.Button, markup.Nobr:
+		return o.outermost(o.scope, start)
+	}
+	entry, other := none, none
+	switch start {
+	case markup.Li:
+		entry, other = markup.Li, markup.Li
+	case markup.Dd, markup.Dt:
+		entry, other = markup.Dd, markup.Dt
+	case markup.Hr:
+	default:
+		if !start.Is(markup.Block) {
+			return 0
+		}
+	}
+	if entry != none {
+		if at := o.outermost(max(o.special, 1)-1, entry, other); at != 0 {
+			return at
+		}
+	}
+	return o.outermost(max(o.scope, o.innermost[markup.Button]), markup.P)
+}
+
+// table is the place that implied ends of a table's parts do not reach across.
+func (o *openElements) table() uint16 {
+	return max(o.innermost[markup.Table], o.innermost[markup.Template])
+}
+
+// outermost is the outermost place of some elements that is inside of floor.
+func (o *openElements) outermost(floor uint16, tags ...markup.Tag) uint16 {
+	var found uint16
+	for _, tag := range tags {
+		if at := o.innermost[tag]; at > floor && (found == 0 || at < found) {
+			found = at
+		}
+	}
+	return found
+}
+
+func isTablePart(tag markup.Tag) bool {
+	switch tag {
+	case markup.Table, markup.Caption, markup.Colgroup, markup.Thead, markup.Tbody, markup.Tfoot, markup.Tr, markup.Td, markup.Th:
 		return true
 	}
 	return false
 }
 
-// impliesEnd says that the start of an element ends the open one, whose end tag
-// may be left out (WHATWG HTML section 13.1.2.4).
-func impliesEnd(start, open markup.Tag) bool {
-	switch open {
-	case markup.P:
-		return start.IsBlock() || start == markup.Hr
-	case markup.Li:
-		return start == markup.Li
-	case markup.Dd, markup.Dt:
-		return start == markup.Dd || start == markup.Dt
-	case markup.Option:
-		return start == markup.Option || start == markup.Optgroup
-	case markup.Td, markup.Th:
-		return start == markup.Td || start == markup.Th || impliesEnd(start, markup.Tr)
-	case markup.Tr:
-		return start == markup.Tr || start == markup.Thead || start == markup.Tbody || start == markup.Tfoot
-	}
-	return false
-}
+// How elements nest.
+const (
+	inline   = iota
+	ordinary // followed outside of regions too
+	special  // implied ends of list entries do not reach across it
+	bounds   // nor do end tags ("scope" in WHATWG HTML section 13.2.4.2)
+)
 
-// hidden follows an element whose content is not shown, through everything that
-// is open inside of it. Wrong nesting ends it rather early than never: what is
-// shown to a reader must not be lost for one forgotten end tag.
-type hidden struct {
-	open  []markup.Tag // the element itself first
-	inert bool         // a template: its content is no part of the page
-}
-
-// maxHidden is how deep elements inside of a hidden one are followed.
-const maxHidden = 512
-
-func (h *hidden) active() bool { return len(h.open) > 0 }
-
-func (h *hidden) begin(a markup.Tag, inert bool) { h.open, h.inert = append(h.open[:0], a), inert }
-
-func (h *hidden) start(a markup.Tag) {
-	for len(h.open) > 0 && impliesEnd(a, h.open[len(h.open)-1]) {
-		h.open = h.open[:len(h.open)-1]
-	}
-	if len(h.open) > 0 && len(h.open) < maxHidden && !a.IsVoid() {
-		h.open = append(h.open, a)
-	}
-}
-
-func (h *hidden) end(a markup.Tag) {
-	for i := len(h.open) - 1; i >= 0; i-- {
-		if h.open[i] == a {
-			h.open = h.open[:i]
-			return
+// nesting is constant. The page itself is none of its elements.
+var nesting = func() (t [markup.Tags]uint8) {
+	for tag := range markup.Tags {
+		if tag.Is(markup.Block) && !tag.Is(markup.Void) {
+			t[tag] = special
 		}
 	}
-	if a.IsBlock() && a != markup.P && !h.inert {
-		h.open = h.open[:0] // the end of an element around the hidden one
+	for _, tag := range [...]markup.Tag{markup.Address, markup.Div, markup.P} {
+		t[tag] = ordinary
 	}
-}
+	t[markup.Button], t[markup.Select] = special, special
+	for _, tag := range [...]markup.Tag{
+		markup.Applet, markup.Caption, markup.Desc, markup.ForeignObject, markup.Marquee, markup.Object, markup.Table, markup.Td, markup.Template, markup.Th,
+	} {
+		t[tag] = bounds
+	}
+	for _, tag := range [...]markup.Tag{markup.HTML, markup.Body, markup.Frameset} {
+		t[tag] = inline
+	}
+	return t
+}()

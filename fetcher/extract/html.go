@@ -2,10 +2,9 @@ package extract
 
 import (
 	"bytes"
-	"strings"
+	"sync"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Limits of what is kept of one page; what is over them is left out or cut. They
@@ -26,6 +25,14 @@ type Options struct {
 	Agent string
 	// MaxLinks limits the links that are kept; 0: 50,000.
 	MaxLinks int
+	// Removal are elements that are left out of the text; nil: none.
+	Removal *Removal
+	// Embedded takes as links also what a page is made of, and what its forms ask
+	// for: images with their srcset, embed, object, audio, video, source, track, and
+	// form with the method GET.
+	Embedded bool
+	// KeepContent gives Page.Content.
+	KeepContent bool
 }
 
 // HTML reads an HTML or XHTML body. contentType is the header, of which the
@@ -33,9 +40,12 @@ type Options struct {
 //
 // Links are those of a, area, frame, iframe and of link with rel canonical, next,
 // or alternate with hreflang. Those in comments, scripts and templates are none;
-// those in noscript, hidden elements and noindex regions are, though the text
-// there is left out. The target of a meta refresh is in Refresh alone, as its
+// those in noscript, hidden or removed elements and noindex regions are, though the
+// text there is left out. The target of a meta refresh is in Refresh alone, as its
 // delay decides whether it is a link or a redirect.
+//
+// It takes time and memory in proportion to the body, whatever stands in it, and
+// may be called from many goroutines at once.
 func HTML(body []byte, contentType string, o Options) (Page, error) {
 	text, charset, err := decode(body, contentType)
 	if err != nil {
@@ -44,33 +54,85 @@ func HTML(body []byte, contentType string, o Options) (Page, error) {
 	if o.MaxLinks <= 0 {
 		o.MaxLinks = maxLinks
 	}
-	r := reader{z: markup.NewScanner(text), options: o, title: textWriter{limit: maxTitle}}
-	r.text.b = make([]byte, 0, len(text)*3/4) // seldom more of a page is text
-	r.page.Charset = charset
+	r := readers.Get().(*reader)
+	defer readers.Put(r)
+	r.begin(text, o)
 	r.read()
-	r.page.Text, r.page.Title, r.page.Robots = r.text.String(), r.title.String(), r.robots.directives()
-	return r.page, nil
+	p := r.end()
+	p.Charset = charset
+	if p.Content != nil {
+		p.ContentCharset = charset
+		if len(text) > 0 && len(body) > 0 && &text[len(text)-1] != &body[len(body)-1] {
+			p.ContentCharset = "utf-8"
+		}
+	}
+	return p, nil
 }
+
+// readers keeps what reading a page needs beside its result.
+var readers = sync.Pool{New: func() any { return new(reader) }}
 
 // reader goes once over the tokens of a page.
 type reader struct {
 	z       markup.Scanner
+	page    []byte
 	options Options
-	page    Page
+	found   found
 	text    textWriter
 	title   textWriter
 	robots  robotsSource
-	attr    attributes
+	open    openElements
+	cut     cutter
+	scratch []byte // of the values of one tag
 
+	// foreign are the open elements of SVG and MathML, and those in them in which
+	// HTML stands again.
+	foreign   []markup.Tag
+	isForeign bool // the element of the present start tag
 	inBody    bool // past the head
-	inTitle   bool // of the page, not of an SVG image
+	inTitle   bool // of the page
 	hadTitle  bool
-	dropNext  bool // text of a script or the like
-	noscript  bool // or noframes: shown to browsers that we are not
-	svg       int  // depth
-	hidden    hidden
-	noindex   bool // between noindex and endnoindex comments
-	googleoff bool // between googleoff and googleon comments
+	password  bool // seen
+	muted     muted
+	outside   int // how deep the elements around noscript are
+}
+
+// muted says why text is not read, beside the regions of openElements.
+type muted uint8
+
+const (
+	noscript  muted = 1 << iota // or noframes: shown to browsers that we are not
+	noindex                     // between noindex and endnoindex comments
+	googleoff                   // between googleoff and googleon comments
+)
+
+func (r *reader) begin(page []byte, o Options) {
+	r.z, r.page, r.options = markup.NewScanner(page), page, o
+	r.found.reset()
+	r.text = textWriter{b: r.text.b[:0]}
+	r.title = textWriter{b: r.title.b[:0], limit: maxTitle}
+	r.robots, r.cut = robotsSource{}, cutter{page: page, wanted: o.KeepContent}
+	r.open.reset()
+	r.foreign = r.foreign[:0]
+	r.inBody, r.inTitle, r.hadTitle, r.password, r.muted = false, false, false, false, 0
+}
+
+// maxScratch is how much memory of each kind is kept for the next page.
+const maxScratch = 1 << 20
+
+// end gives the page, and forgets it.
+func (r *reader) end() Page {
+	p := r.found.page()
+	p.Text, p.Title, p.Robots, p.Password = r.text.String(), r.title.String(), r.robots.directives(), r.password
+	p.Content = r.cut.content()
+	r.z, r.page, r.options, r.cut = markup.Scanner{}, nil, Options{}, cutter{}
+	r.found.forget()
+	for _, b := range [...]*[]byte{&r.text.b, &r.title.b, &r.scratch} {
+		if cap(*b) > maxScratch {
+			*b = nil
+		}
+	}
+	return p
 }
 
 func (r *reader) read() {
@@ -79,12 +141,10 @@ func (r *reader) read() {
 		case markup.End:
 			return
 		case markup.Text:
-			r.textToken(r.z.Data())
+			r.textToken()
 		case markup.StartTag:
-			r.dropNext = false
 			r.startTag(r.z.Tag())
 		case markup.EndTag:
-			r.dropNext = false
 			r.endTag(r.z.Tag())
 		case markup.Comment:
 			r.comment(r.z.Data())
@@ -92,169 +152,185 @@ func (r *reader) read() {
 	}
 }
 
-func (r *reader) textToken(text []byte) {
-	switch {
-	case r.inTitle:
-		r.title.write(text, !r.z.Literal())
-	case r.dropNext, r.noscript, r.noindex, r.googleoff, r.hidden.active():
-	default:
-		r.text.write(text, !r.z.Literal())
-	}
-}
-
-func (r *reader) startTag(a markup.Tag) {
-	r.attr.read(r.z.Attributes(), hasReadAttributes(a))
-	if r.hidden.active() {
-		r.hidden.start(a)
-	}
-	inert := r.hidden.active() && r.hidden.inert
-	if a.Separates() {
-		r.text.separate()
-	}
-	switch a {
-	case markup.Script, markup.Style, markup.Iframe, markup.Noembed, markup.Title:
-		r.dropNext = true
-	case markup.Noscript, markup.Noframes:
-		r.z.NotRaw()
-		r.noscript = true
-	case markup.Svg:
-		r.foreign(1)
-	}
-	if !inert {
-		r.element(a)
-	}
-	if !r.hidden.active() && !a.IsVoid() && (a == markup.Template || r.hides(a)) {
-		r.hidden.begin(a, a == markup.Template)
-	}
-}
-
-// foreign counts the SVG images that are open.
-func (r *reader) foreign(by int) {
-	r.svg = max(r.svg+by, 0)
-	r.z.AllowCDATA(r.svg > 0)
-}
-
-// hides knows the hidden attribute. A page that hides its whole body is one whose
-// script shows it.
-func (r *reader) hides(a markup.Tag) bool {
-	return a != markup.HTML && a != markup.Body && r.attr.isHidden()
-}
-
-// element takes what a start tag says of the page.
-func (r *reader) element(a markup.Tag) {
-	r.inBody = r.inBody || !a.InHead()
-	switch a {
-	case markup.A, markup.Area:
-		r.link(r.attr.href, hasToken(r.attr.rel, "nofollow"))
-	case markup.Frame, markup.Iframe:
-		r.link(r.attr.src, false)
-	case markup.Link:
-		r.linkElement()
-	case markup.Meta:
-		r.meta()
-	case markup.Input:
-		r.page.Password = r.page.Password || bytes.EqualFold(bytes.TrimSpace(r.attr.kind), []byte("password"))
-	case markup.Base:
-		if r.page.Base == "" {
-			r.page.Base = reference(r.attr.href)
-		}
+func (r *reader) textToken() {
+	to := &r.text
+	switch r.z.Content() {
+	case markup.Script, markup.Style, markup.Iframe, markup.Noembed:
+		return
 	case markup.Title:
-		r.inTitle = !r.hadTitle && r.svg == 0
-		r.hadTitle = r.hadTitle || r.inTitle
-	case markup.HTML:
-		if r.page.Language == "" {
-			r.page.Language = collapse(r.attr.lang, maxLanguage)
+		if !r.inTitle {
+			return
 		}
+		to = &r.title
+	default:
+		if r.muted != 0 || r.open.inRegion() {
+			return
+		}
+	}
+	how := inText
+	if r.z.Literal() {
+		how = noReferences
+	}
+	begin, end := r.z.Span()
+	to.writePart(r.page, begin, end, how)
+}
+
+func (r *reader) startTag(tag markup.Tag) {
+	r.isForeign = false
+	if len(r.foreign) > 0 || tag == markup.Svg || tag == markup.Math {
+		r.foreignStart(tag)
+	}
+	if tag.Is(markup.Separates) {
+		r.text.separate()
+	}
+	if nesting[tag] != inline || r.open.inRegion() {
+		from, _ := r.z.Token()
+		r.leave(r.open.implied(tag), from)
+	}
+	if tag == markup.Noscript || tag == markup.Noframes {
+		r.z.NotRaw()
+		if r.muted&noscript == 0 {
+			r.muted, r.outside = r.muted|noscript, r.open.n
+		}
+	}
+	if r.open.inert == 0 {
+		r.element(tag)
+	}
+	r.enter(tag)
+}
+
+// enter follows an element, if that matters, and begins regions.
+func (r *reader) enter(tag markup.Tag) {
+	hides, removes, inert := r.hides(tag), r.removes(tag), tag == markup.Template
+	if !hides && !removes && !inert && nesting[tag] == inline && !r.open.inRegion() {
+		return
+	}
+	from, to := r.z.Token()
+	if tag.Is(markup.Void) || r.z.SelfClosing() && r.isForeign {
+		if removes {
+			r.cut.at(from, true)
+			r.cut.at(to, r.cuts())
+		}
+		return
+	}
+	at := r.open.enter(tag)
+	if hides && r.open.hidden == 0 {
+		r.open.hidden = at
+	}
+	if inert && r.open.inert == 0 {
+		r.open.inert = at
+	}
+	if removes && r.open.removed == 0 {
+		r.open.removed = at
+		r.cut.at(from, r.cuts())
 	}
 }
 
-func (r *reader) endTag(a markup.Tag) {
-	if a.Separates() {
+// leave leaves the element at a place, and all in it, at a position in the page.
+func (r *reader) leave(at uint16, position int) {
+	if at == 0 {
+		return
+	}
+	r.open.leave(at)
+	r.cut.at(position, r.cuts())
+}
+
+// cuts says that the present place is no part of the content.
+func (r *reader) cuts() bool { return r.open.removed != 0 || r.muted&(noindex|googleoff) != 0 }
+
+// isPage is true of the elements that no region begins with: a page that hides its
+// whole body is one whose script shows it.
+func isPage(tag markup.Tag) bool {
+	return tag == markup.HTML || tag == markup.Head || tag == markup.Body || tag == markup.Frameset
+}
+
+// hides knows the hidden attribute, but not hidden="until-found", which is for what
+// readers shall find; and what SVG does not draw.
+func (r *reader) hides(tag markup.Tag) bool {
+	if r.z.Has(1<<markup.Hidden) && !isPage(tag) {
+		return !bytes.EqualFold(bytes.TrimSpace(r.z.Value(markup.Hidden)), []byte("until-found"))
+	}
+	switch tag {
+	case markup.Script, markup.Style, markup.Title, markup.Desc, markup.Metadata:
+		return r.isForeign
+	}
+	return false
+}
+
+func (r *reader) removes(tag markup.Tag) bool {
+	return r.options.Removal != nil && !isPage(tag) && r.options.Removal.matches(r, tag)
+}
+
+func (r *reader) endTag(tag markup.Tag) {
+	if len(r.foreign) > 0 {
+		r.foreignEnd(tag)
+	}
+	if tag.Is(markup.Separates) {
 		r.text.separate()
 	}
-	switch a {
+	switch tag {
 	case markup.Title:
 		r.inTitle = false
-	case markup.Noscript, markup.Noframes:
-		r.noscript = false
-	case markup.Svg:
-		r.foreign(-1)
 	case markup.Head:
 		r.inBody = true
+	case markup.Noscript, markup.Noframes:
+		if r.muted&noscript != 0 {
+			r.muted &^= noscript
+			if from, _ := r.z.Token(); r.open.n > r.outside {
+				r.leave(uint16(r.outside+1), from)
+			}
+		}
 	}
-	if r.hidden.active() {
-		r.hidden.end(a)
+	if nesting[tag] == inline && !r.open.inRegion() {
+		return
+	}
+	if at := r.open.ended(tag); at != 0 {
+		position, behind := r.z.Token()
+		if at == r.open.removed {
+			position = behind
+		}
+		r.leave(at, position)
 	}
 }
 
 // comment knows the marks around what must not be searched.
 func (r *reader) comment(text []byte) {
-	mark := strings.ToLower(string(bytes.TrimSpace(text[:min(len(text), 64)])))
-	if name, what, ok := strings.Cut(mark, ":"); ok {
-		if what = strings.TrimSpace(what); what != "index" && what != "all" {
-			return
-		}
-		mark = strings.TrimSpace(name)
-	}
-	switch mark {
+	was := r.muted
+	switch mark(text) {
 	case "noindex":
-		r.noindex = true
+		r.muted |= noindex
 	case "endnoindex", "/noindex":
-		r.noindex = false
+		r.muted &^= noindex
 	case "googleoff":
-		r.googleoff = true
+		r.muted |= googleoff
 	case "googleon":
-		r.googleoff = false
+		r.muted &^= googleoff
 	default:
 		return
 	}
 	r.text.separate()
+	from, to := r.z.Token()
+	if was&(noindex|googleoff) == 0 {
+		to = from
+	}
+	r.cut.at(to, r.cuts())
 }
 
-func (r *reader) link(href []byte, nofollow bool) {
-	if len(r.page.Links) >= r.options.MaxLinks {
-		return
-	}
-	if ref := reference(href); ref != "" {
-		r.page.Links = append(r.page.Links, Link{Href: ref, NoFollow: nofollow})
-	}
-}
-
-// linkElement reads a link element. A canonical link counts in the head only, as
-// what stands in a page's text may be written by others than its owner.
-func (r *reader) linkElement() {
-	rel := r.attr.rel
-	switch {
-	case hasToken(rel, "canonical"):
-		if r.inBody {
-			return
-		}
-		if r.page.Canonical == "" {
-			r.page.Canonical = reference(r.attr.href)
-		}
-	case hasToken(rel, "next"):
-	case hasToken(rel, "alternate") && len(r.attr.hreflang) > 0:
-	default:
-		return
-	}
-	r.link(r.attr.href, hasToken(rel, "nofollow"))
-}
-
-// reference is the value of an attribute that is a URL, "" if it cannot be one.
-func reference(value []byte) string {
-	value = bytes.TrimFunc(value, func(c rune) bool { return c <= ' ' })
-	if len(value) > weburl.MaxLength {
+// mark is the comment in lower case if it may be one of those, without what it is
+// about; "" if it is none of them.
+func mark(text []byte) string {
+	text = bytes.TrimSpace(text)
+	if len(text) < len("noindex") || len(text) > 32 {
 		return ""
 	}
-	return strings.ToValidUTF8(string(value), "\ufffd")
-}
-
-// hasToken says whether a list of words has one, without regard to case.
-func hasToken(list []byte, token string) bool {
-	for word := range bytes.FieldsSeq(list) {
-		if bytes.EqualFold(word, []byte(token)) {
-			return true
+	name, what, isAbout := bytes.Cut(text, []byte(":"))
+	if what = bytes.TrimSpace(what); isAbout && !bytes.EqualFold(what, []byte("index")) && !bytes.EqualFold(what, []byte("all")) {
+		return ""
+	}
+	for _, mark := range [...]string{"noindex", "endnoindex", "/noindex", "googleoff", "googleon"} {
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte(mark)) {
+			return mark
 		}
 	}
-	return false
+	return ""
 }

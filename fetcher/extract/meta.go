@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
@@ -10,139 +11,82 @@ import (
 // maxRefresh is the longest delay of a meta refresh, in seconds, that is told.
 const maxRefresh = 1 << 30
 
-// attributes are those of a start tag that say something here: parts of the page,
-// or of scratch where something had to be replaced. Of two with one name the first
-// counts.
-type attributes struct {
-	href, src, rel, hreflang, lang             []byte
-	name, property, content, httpEquiv, hidden []byte
-	kind                                       []byte // the type of an input
-
-	set     bool // one of the above is not nil
-	scratch []byte
-}
-
-// read takes those of the present tag, or, if not all are wanted, hidden alone.
-func (a *attributes) read(list markup.Attributes, all bool) {
-	if a.set {
-		*a = attributes{scratch: a.scratch[:0]}
-	}
-	for {
-		attribute, more := list.Next()
-		if !more {
-			return
-		}
-		to := a.field(attribute.Name, all)
-		if to == nil || *to != nil {
-			continue
-		}
-		a.set = true
-		used := len(a.scratch)
-		value := markup.Unescape(attribute.Value, a.scratch)
-		if n := used + len(value); n <= cap(a.scratch) && len(value) > 0 && &a.scratch[:n][used] == &value[0] {
-			a.scratch = a.scratch[:n]
-		}
-		if *to = value; value == nil {
-			*to = []byte{}
-		}
-	}
-}
-
-// field is where the value of an attribute goes, nil if it says nothing here.
-func (a *attributes) field(name []byte, all bool) *[]byte {
-	if len(name) < 3 || len(name) > len("http-equiv") {
-		return nil
-	}
-	var folded [len("http-equiv")]byte
-	for i, c := range name {
-		if c-'A' <= 'Z'-'A' {
-			c |= 0x20
-		}
-		folded[i] = c
-	}
-	lower := folded[:len(name)]
-	if string(lower) == "hidden" {
-		return &a.hidden
-	}
-	if !all {
-		return nil
-	}
-	switch string(lower) {
-	case "href":
-		return &a.href
-	case "src":
-		return &a.src
-	case "rel":
-		return &a.rel
-	case "hreflang":
-		return &a.hreflang
-	case "lang", "xml:lang":
-		return &a.lang
-	case "name":
-		return &a.name
-	case "type":
-		return &a.kind
-	case "property":
-		return &a.property
-	case "content":
-		return &a.content
-	case "http-equiv":
-		return &a.httpEquiv
-	}
-	return nil
-}
-
-// isHidden is true of the hidden attribute, but not of hidden="until-found", which
-// is for what readers shall find.
-func (a *attributes) isHidden() bool {
-	return a.hidden != nil && !bytes.EqualFold(bytes.TrimSpace(a.hidden), []byte("until-found"))
-}
-
+// meta reads a meta element.
 func (r *reader) meta() {
-	a := &r.attr
-	if a.content == nil {
+	if !r.z.Has(1 << markup.Content) {
 		return
 	}
-	if a.httpEquiv != nil {
+	if r.z.Has(1 << markup.HTTPEquiv) {
 		r.pragma()
 	}
-	var content string
-	for _, attr := range [...][]byte{a.name, a.property} {
-		if len(attr) == 0 || len(attr) > maxMetaName {
+	var content part
+	for _, attribute := range [...]markup.Name{markup.NameAttribute, markup.Property} {
+		value := r.z.Value(attribute)
+		if len(value) == 0 || len(value) > maxMetaName || len(r.found.metas) >= maxMetas {
 			continue
 		}
-		name := strings.ToLower(collapse(attr, 0))
-		if name == "" {
+		name := r.found.collapsed(value, 0)
+		if name = r.found.lower(name); name.isEmpty() {
 			continue
 		}
-		if content == "" {
-			content = collapse(a.content, maxMetaContent)
+		if content.isEmpty() {
+			content = r.found.collapsed(r.z.Value(markup.Content), maxMetaContent)
 		}
+		r.found.metas = append(r.found.metas, foundMeta{name, content})
+		r.robotsMeta(r.found.strings[name.from:name.to], r.found.strings[content.from:content.to])
+	}
+}
+
+// robotsMeta takes the directives of a meta for robots.
+func (r *reader) robotsMeta(name, content []byte) {
+	switch {
+	case r.options.Agent != "" && len(name) == len(r.options.Agent) && strings.EqualFold(string(name), r.options.Agent):
+		r.robots.own = r.robots.own.Merge(contentDirectives(string(content)))
+		r.robots.named = true
+	case string(name) == "robots":
+		r.robots.general = r.robots.general.Merge(contentDirectives(string(content)))
+	}
+}
+
+// lower makes lower case of the part that was added last.
+func (f *found) lower(p part) part {
+	name := f.strings[p.from:p.to]
+	for i, c := range name {
 		switch {
-		case r.options.Agent != "" && strings.EqualFold(name, r.options.Agent):
-			r.robots.own = r.robots.own.Merge(contentDirectives(content))
-			r.robots.named = true
-		case name == "robots":
-			r.robots.general = r.robots.general.Merge(contentDirectives(content))
-		}
-		if len(r.page.Metas) < maxMetas {
-			r.page.Metas = append(r.page.Metas, Meta{Name: name, Content: content})
+		case c >= utf8.RuneSelf:
+			f.strings = append(f.strings[:p.from], bytes.ToLower(name)...)
+			return part{p.from, len(f.strings)}
+		case c-'A' <= 'Z'-'A':
+			name[i] = c | 0x20
 		}
 	}
+	return p
+}
+
+// value is the value of an attribute with references replaced.
+func (r *reader) value(n markup.Name) []byte {
+	value := r.z.Value(n)
+	if isPlain(value) {
+		return value
+	}
+	from := len(r.scratch)
+	r.scratch = markup.AppendUnescaped(r.scratch, value)
+	return r.scratch[from:]
 }
 
 // pragma reads meta http-equiv. A refresh in noscript is for browsers without
 // scripts, which are not who the page is for.
 func (r *reader) pragma() {
-	switch kind := string(bytes.ToLower(bytes.TrimSpace(r.attr.httpEquiv))); {
-	case kind == "refresh" && r.page.Refresh == "" && !r.noscript:
-		if seconds, target := refresh(r.attr.content); target != "" {
-			r.page.Refresh, r.page.RefreshAfter = target, seconds
+	r.scratch = r.scratch[:0]
+	kind, content := bytes.TrimSpace(r.value(markup.HTTPEquiv)), r.value(markup.Content)
+	switch {
+	case bytes.EqualFold(kind, []byte("refresh")) && r.found.refresh.isEmpty() && r.muted&noscript == 0:
+		if seconds, target := refresh(content); target != "" {
+			r.found.refresh, r.found.refreshAfter = r.found.text(target), seconds
 		}
-	case kind == "content-language" && r.page.Language == "":
-		language := collapse(r.attr.content, maxLanguage)
-		if !strings.ContainsAny(language, ", ") { // a list is about readers, not about the text
-			r.page.Language = language
+	case bytes.EqualFold(kind, []byte("content-language")) && r.found.language.isEmpty():
+		if !bytes.ContainsAny(bytes.TrimSpace(content), ", \t\n\f\r") { // a list is about readers, not about the text
+			r.found.language = r.found.collapsed(r.z.Value(markup.Content), maxLanguage)
 		}
 	}
 }

@@ -20,6 +20,12 @@ type Page struct {
 	// Refresh is the target of a meta refresh, as written, RefreshAfter its seconds.
 	Refresh      string
 	RefreshAfter int
+	// Content is the page without what Options.Removal and noindex regions take out
+	// of its text; nil if nothing was taken out, or KeepContent was not asked for.
+	Content []byte
+	// ContentCharset is the charset of Content: Charset, or utf-8 if the body had to
+	// be decoded.
+	ContentCharset string
 }
 
 // Meta is one meta of a page.

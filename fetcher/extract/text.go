@@ -2,6 +2,8 @@ package extract
 
 import (
 	"encoding/binary"
+	"math/bits"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -9,10 +11,11 @@ import (
 )
 
 // textWriter collects text with white space collapsed to single spaces, and none
-// at the ends. Control characters are white space, bytes that are no UTF-8 become
-// U+FFFD.
+// at the ends. Control characters are white space, NUL is nothing, and bytes that
+// are no UTF-8 become U+FFFD.
 type textWriter struct {
 	b     []byte
+	begin int  // of the text in b
 	limit int  // in bytes, after which the text is cut; 0: none
 	gap   bool // what follows is another word
 }
@@ -20,108 +23,150 @@ type textWriter struct {
 // separate makes sure that what follows is another word.
 func (w *textWriter) separate() { w.gap = true }
 
-// write adds text; references says that & begins character references in it.
-func (w *textWriter) write(text []byte, references bool) {
-	if w.limit > 0 && len(w.b) >= w.limit {
+// references says what & begins in a text.
+type references uint8
+
+const (
+	noReferences references = iota
+	inText
+	inAttribute
+)
+
+// write adds text; decode says that & begins character references in it.
+func (w *textWriter) write(text []byte, decode bool) {
+	how := noReferences
+	if decode {
+		how = inText
+	}
+	w.writePart(text, 0, len(text), how)
+}
+
+// writePart adds a part of a page, eight bytes at a time where they are words with
+// single spaces between them.
+func (w *textWriter) writePart(page []byte, i, end int, how references) {
+	if w.limit > 0 && len(w.b)-w.begin >= w.limit {
 		return
 	}
-	for i := 0; i < len(text); {
-		if !w.gap && len(w.b) > 0 {
-			// Mostly, words with single spaces between them.
-			n := plain(text[i:])
-			w.b = append(w.b, text[i:i+n]...)
-			if i += n; i == len(text) {
-				break
-			}
-		}
-		i += w.one(text[i:], references)
+	n, b := len(w.b), room(w.b, end-i)
+	if w.gap && n > w.begin {
+		b[n] = ' '
+		n++
 	}
-	if w.limit > 0 && len(w.b) > w.limit {
-		w.b = wholeRunes(w.b, w.limit)
+	after := w.spaceAt(b, n)
+	for i < end {
+		if i+8 > len(page) {
+			// The last bytes of the page, with what is not written behind them.
+			var last [8]byte
+			page, i, end = last[:], 0, copy(last[:], page[i:end])
+		}
+		x := binary.LittleEndian.Uint64(page[i:])
+		binary.LittleEndian.PutUint64(b[n:], x)
+		stops, spaces := stops(x, after)
+		if stops == 0 && i+8 <= end {
+			n, i, after = n+8, i+8, spaces>>56
+			continue
+		}
+		k := min(bits.TrailingZeros64(stops)/8, end-i)
+		if n, i = n+k, i+k; i < end {
+			var skip int
+			b, skip = w.stop(b[:n], page[i:end], how)
+			n, i = len(b), i+skip
+			b = room(b, end-i)
+		}
+		after = w.spaceAt(b, n)
+	}
+	if w.gap = w.spaceAt(b, n) != 0; w.gap && n > w.begin {
+		n--
+	}
+	if w.b = b[:n]; w.limit > 0 && n-w.begin > w.limit {
+		w.b = w.b[:w.begin+len(wholeRunes(w.b[w.begin:], w.limit))]
 	}
 }
 
-// one writes the character that text begins with, and gives its length.
-func (w *textWriter) one(text []byte, references bool) int {
-	switch c := text[0]; {
-	case c <= ' ' || c == 0x7f:
-		w.gap = true
-		return 1
-	case c == '&' && references:
-		first, second, n := markup.Reference(text, false)
-		w.rune(first)
-		if second != 0 {
-			w.rune(second)
-		}
-		return n
-	case c < utf8.RuneSelf:
-		w.word()
-		w.b = append(w.b, c)
-		return 1
+// room makes place for n bytes, and eight more, behind the end of b.
+func room(b []byte, n int) []byte {
+	if cap(b)-len(b) < n+8 {
+		b = slices.Grow(b, n+8)
 	}
-	r, n := utf8.DecodeRune(text)
-	w.rune(r)
-	return n
+	return b[:cap(b)]
+}
+
+// spaceAt has the high bit of a byte set if no space must follow at n.
+func (w *textWriter) spaceAt(b []byte, n int) uint64 {
+	if n == w.begin || b[n-1] == ' ' {
+		return 0x80
+	}
+	return 0
+}
+
+// stops has the high bit set of the first byte of x, the lowest, that is not written
+// as it is: no ASCII, a control character, &, or a space behind another one; after
+// has the high bit of a byte set if there is a space before x. Higher bytes may have
+// it wrongly. spaces has the high bit of each space set.
+func stops(x, after uint64) (stops, spaces uint64) {
+	const (
+		each = 0x0101010101010101
+		high = each * 0x80
+	)
+	space := x ^ each*' '
+	spaces = ^((space&^high + each*0x7f) | space | each*0x7f)
+	and := x ^ each*'&'
+	stops = (x-each*' ')&^x | x | (x + each) | (and-each)&^and | spaces&(spaces<<8|after)
+	return stops & high, spaces
+}
+
+// stop writes what text begins with, and gives its length.
+func (w *textWriter) stop(b, text []byte, how references) (to []byte, length int) {
+	switch c := text[0]; {
+	case c == '&' && how != noReferences:
+		first, second, n := markup.Reference(text, how == inAttribute)
+		b = w.rune(b, first)
+		if second != 0 {
+			b = w.rune(b, second)
+		}
+		return b, n
+	case c == '&':
+		return append(b, '&'), 1
+	case c >= utf8.RuneSelf:
+		return w.beyondASCII(b, text)
+	}
+	n, space := 0, false
+	for n < len(text) && (text[n] <= ' ' || text[n] == 0x7f) {
+		space = space || text[n] != 0
+		n++
+	}
+	if space {
+		b = w.rune(b, ' ')
+	}
+	return b, n
+}
+
+// beyondASCII writes characters until one of ASCII.
+func (w *textWriter) beyondASCII(b, text []byte) (to []byte, length int) {
+	n := 0
+	for n < len(text) && text[n] >= utf8.RuneSelf {
+		r, size := utf8.DecodeRune(text[n:])
+		if size > 1 && r > 0xad && r < 0x1680 { // letters, mostly
+			b = append(b, text[n:n+size]...)
+		} else {
+			b = w.rune(b, r)
+		}
+		n += size
+	}
+	return b, n
 }
 
 // rune writes a character.
-func (w *textWriter) rune(r rune) {
+func (w *textWriter) rune(b []byte, r rune) []byte {
 	switch kindOf(r) {
 	case inWord:
-		w.word()
-		w.b = utf8.AppendRune(w.b, r)
+		return utf8.AppendRune(b, r)
 	case betweenWords:
-		w.gap = true
-	}
-}
-
-// word begins a word.
-func (w *textWriter) word() {
-	if w.gap && len(w.b) > 0 {
-		w.b = append(w.b, ' ')
-	}
-	w.gap = false
-}
-
-// plain is the length of the beginning of text that is written as it is after a
-// word: ASCII without control characters, references and runs of spaces, its last
-// space left out. There may be more of it behind.
-func plain(text []byte) int {
-	const (
-		each = 0x0101010101010101
-		high = 0x8080808080808080
-	)
-	n, spaces := 0, uint64(0)
-	for ; n+8 <= len(text); n += 8 {
-		x := binary.LittleEndian.Uint64(text[n:])
-		// The high bit of each byte: below a space, or no ASCII; &; DEL; a space.
-		special := (x - each*' ') &^ x
-		special |= x | zero(x^each*'&') | zero(x^each*0x7f)
-		space := zero(x^each*' ') & high
-		if (special|space&(space<<8|spaces))&high != 0 {
-			break
+		if w.spaceAt(b, len(b)) == 0 {
+			return append(b, ' ')
 		}
-		spaces = space >> 56
 	}
-	after := spaces != 0
-	for end := min(n+8, len(text)); n < end; n++ {
-		c := text[n]
-		if c < ' ' || c >= 0x7f || c == '&' || c == ' ' && after {
-			break
-		}
-		after = c == ' '
-	}
-	if after {
-		n--
-	}
-	return n
-}
-
-// zero has the high bit set of each byte of x that is zero, and perhaps of one that
-// is 1 above such a byte.
-func zero(x uint64) uint64 {
-	const each = 0x0101010101010101
-	return (x - each) &^ x
+	return b
 }
 
 type runeKind uint8
@@ -134,7 +179,9 @@ const (
 
 func kindOf(r rune) runeKind {
 	switch {
-	case r == '\u00ad' || r == '\ufeff': // soft hyphen, byte order mark
+	case r > ' ' && r < 0x7f, r > 0x3000 && r != '\ufeff':
+		return inWord
+	case r == '\u00ad' || r == '\ufeff' || r == 0: // soft hyphen, byte order mark
 		return nowhere
 	case unicode.IsSpace(r), unicode.IsControl(r), r == '\u200b':
 		return betweenWords
@@ -145,6 +192,9 @@ func kindOf(r rune) runeKind {
 // wholeRunes cuts text to at most n bytes, not inside of a character and without a
 // space at its end.
 func wholeRunes(text []byte, n int) []byte {
+	if n >= len(text) {
+		return text
+	}
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
@@ -154,7 +204,7 @@ func wholeRunes(text []byte, n int) []byte {
 	return text[:n]
 }
 
-func (w *textWriter) String() string { return string(w.b) }
+func (w *textWriter) String() string { return string(w.b[w.begin:]) }
 
 func collapse(text []byte, limit int) string {
 	w := textWriter{limit: limit}

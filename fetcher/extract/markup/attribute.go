@@ -2,100 +2,129 @@ package markup
 
 import "bytes"
 
-// Attribute is one of a start tag, as written.
-type Attribute struct{ Name, Value []byte }
+// Name is an attribute that a reader of pages must know by name.
+type Name uint8
 
-// Attributes goes over the attributes of a start tag. Of two with one name the
-// first counts, which is for the caller to see to.
-type Attributes struct {
-	tag []byte // from behind the name to before the >
-	at  int
+// The attributes, in order of their names.
+const (
+	noName Name = iota
+	Action
+	Charset
+	Class
+	Content
+	Data
+	Hidden
+	Href
+	Hreflang
+	HTTPEquiv
+	ID
+	Lang
+	Method
+	NameAttribute
+	Poster
+	Property
+	Rel
+	Src
+	Srcset
+	Type
+	XMLLang
+	names // how many there are
+)
+
+// attributeNames is constant: names by Name.
+var attributeNames = [names]string{
+	Action: "action", Charset: "charset", Class: "class", Content: "content", Data: "data", Hidden: "hidden", Href: "href",
+	Hreflang: "hreflang", HTTPEquiv: "http-equiv", ID: "id", Lang: "lang", Method: "method", NameAttribute: "name",
+	Poster: "poster", Property: "property", Rel: "rel", Src: "src", Srcset: "srcset", Type: "type", XMLLang: "xml:lang",
 }
 
-// Attributes are those of the present start tag.
-func (s *Scanner) Attributes() Attributes {
-	return Attributes{tag: s.page[s.attributes : s.pos-1]}
+// String is the attribute's name in lower case.
+func (n Name) String() string { return attributeNames[n] }
+
+// attributeTable is constant.
+var attributeTable = newTable(attributeNames[:])
+
+// Has says whether the present start tag has any of the attributes in a set of
+// 1<<Name.
+func (s *Scanner) Has(set uint32) bool { return s.has&set != 0 }
+
+// Value is the value of an attribute of the present start tag, as written; of two
+// with one name the first counts. It is empty where there is none.
+func (s *Scanner) Value(n Name) []byte {
+	if s.has&(1<<n) == 0 {
+		return nil
+	}
+	v := s.values[n]
+	return s.page[v.from:v.to]
 }
 
-// skipAttributes goes behind the > of a tag; false if there is none.
-func (s *Scanner) skipAttributes() bool {
-	page, i := s.page, s.end
-	for i < len(page) {
-		c := page[i]
-		switch {
-		case c == '>':
-			s.pos = i + 1
-			return true
-		case class[c]&isSpace != 0 || c == '/':
-			i++
-			continue
-		}
-		for i++; i < len(page) && class[page[i]]&endsKey == 0; { // the first may be =
+// span is a part of a page.
+type span struct{ from, to int }
+
+// readAttributes goes behind the > of a tag, from behind its name; false if there is
+// none.
+func (s *Scanner) readAttributes(i int) bool {
+	page := s.page
+	for {
+		slash := false
+		for i < len(page) && class[page[i]]&betweenAttributes != 0 {
+			slash = page[i] == '/'
 			i++
 		}
-		i = skipSpace(page, i)
-		if i >= len(page) || page[i] != '=' {
-			continue
-		}
-		var ok bool
-		if _, _, i, ok = value(page, i+1); !ok {
+		if i >= len(page) {
 			return false
 		}
+		if page[i] == '>' {
+			s.pos, s.selfClosing = i+1, slash
+			return true
+		}
+		name, value, next := attribute(page, i)
+		if next < 0 {
+			return false
+		}
+		if n := Name(attributeTable.findFold(attributeNames[:], page, name.from, name.to)); n != noName && s.has&(1<<n) == 0 {
+			s.has |= 1 << n
+			s.values[n] = value
+		}
+		i = next
 	}
-	return false
 }
 
-// Next gives the next attribute with a name; false after the last.
-func (a *Attributes) Next() (Attribute, bool) {
-	tag, i := a.tag, a.at
-	for i < len(tag) && (class[tag[i]]&isSpace != 0 || tag[i] == '/') {
+// attribute reads the attribute that begins at i; next is negative if the page ends
+// in it.
+func attribute(page []byte, i int) (name, value span, next int) {
+	name.from = i
+	for i++; i < len(page) && class[page[i]]&endsKey == 0; { // the first may be =
 		i++
 	}
-	if i >= len(tag) {
-		a.at = i
-		return Attribute{}, false
-	}
-	start := i
-	for i++; i < len(tag) && class[tag[i]]&endsKey == 0; {
+	name.to = i
+	for i < len(page) && class[page[i]]&isSpace != 0 {
 		i++
 	}
-	got := Attribute{Name: tag[start:i]}
-	if i = skipSpace(tag, i); i < len(tag) && tag[i] == '=' {
-		var from, to int
-		from, to, i, _ = value(tag, i+1)
-		got.Value = tag[from:to]
+	if i >= len(page) || page[i] != '=' {
+		return name, span{i, i}, i
 	}
-	a.at = i
-	return got, true
-}
-
-// value reads what follows the = of an attribute; false if the page ends in it.
-func value(page []byte, i int) (from, to, next int, ok bool) {
-	i = skipSpace(page, i)
+	for i++; i < len(page) && class[page[i]]&isSpace != 0; {
+		i++
+	}
 	if i >= len(page) {
-		return i, i, i, false
+		return name, span{}, -1
 	}
 	switch c := page[i]; c {
 	case '>':
-		return i, i, i, true
+		return name, span{i, i}, i
 	case '"', '\'':
 		i++
 		n := bytes.IndexByte(page[i:], c)
 		if n < 0 {
-			return i, len(page), len(page), false
+			return name, span{}, -1
 		}
-		return i, i + n, i + n + 1, true
+		return name, span{i, i + n}, i + n + 1
 	}
-	from = i
-	for i < len(page) && page[i] != '>' && class[page[i]]&isSpace == 0 {
+	value.from = i
+	for i < len(page) && class[page[i]]&endsValue == 0 {
 		i++
 	}
-	return from, i, i, true
-}
-
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && class[b[i]]&isSpace != 0 {
-		i++
-	}
-	return i
+	value.to = i
+	return name, value, i
 }

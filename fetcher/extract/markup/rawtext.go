@@ -15,7 +15,7 @@ func (s *Scanner) rawText() {
 	default:
 		s.pos = s.rawEnd(s.pos)
 	}
-	s.end, s.raw = s.pos, 0
+	s.end, s.content, s.raw = s.pos, s.raw, 0
 }
 
 // rawEnd is where the end tag of the element begins.
@@ -34,7 +34,7 @@ func (s *Scanner) rawEnd(at int) int {
 
 // isRawEnd says whether the element's end tag begins at a <.
 func (s *Scanner) isRawEnd(at int) bool {
-	rest, name := s.page[at+1:], elements[s.raw].name
+	rest, name := s.page[at+1:], tagNames[s.raw]
 	n := 1 + len(name)
 	return len(rest) > n && rest[0] == '/' && hasPrefixFold(rest[1:], name) && class[rest[n]]&endsName != 0
 }

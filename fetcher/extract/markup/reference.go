@@ -2,35 +2,59 @@ package markup
 
 import (
 	"bytes"
+	_ "embed" // the names of references
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
 )
 
-const (
-	// longestReference is the length of the longest name, with its semicolon.
-	longestReference = 32
-	// longestBare is the length of the longest name that needs no semicolon.
-	longestBare = 6
-)
+// entityNames are the names of all character references (WHATWG HTML section 13.5),
+// those that need no semicolon also without it.
+//
+//go:embed entities.txt
+var entityNames string
 
-// common is constant: what is written in most pages, for a look-up without
-// allocation. All other names are left to x/net/html.
-var common = func() map[string]rune {
-	names := `amp lt gt quot apos nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg
-		plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc
-		Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc
-		Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig
-		ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash
-		ugrave uacute ucirc uuml yacute thorn yuml OElig oelig Scaron scaron ensp emsp thinsp zwnj zwj ndash mdash lsquo
-		rsquo sbquo ldquo rdquo bdquo dagger Dagger bull hellip lsaquo rsaquo euro trade larr uarr rarr darr`
-	m := make(map[string]rune)
-	for name := range strings.FieldsSeq(names) {
-		r, _ := utf8.DecodeRuneInString(html.UnescapeString("&" + name + ";"))
-		m[name+";"] = r
+// entity is the one or two characters that a name stands for.
+type entity struct{ first, second rune }
+
+// entities is constant: all references, put together when a page first has an
+// uncommon one. What they stand for is in x/net/html's own table.
+var entities = sync.OnceValue(func() map[string]entity {
+	m := make(map[string]entity, 2300)
+	for name := range strings.FieldsSeq(entityNames) {
+		var e entity
+		text := html.UnescapeString("&" + name)
+		first, n := utf8.DecodeRuneInString(text)
+		if e.first = first; n < len(text) {
+			e.second, _ = utf8.DecodeRuneInString(text[n:])
+		}
+		m[name] = e
 	}
 	return m
+})
+
+// longestBare is the length of the longest name that needs no semicolon.
+const longestBare = 6
+
+// commonNames are what is written in most pages, each of up to eight letters.
+const commonNames = `amp lt gt quot apos nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg
+	plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc
+	Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc
+	Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig
+	ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash
+	ugrave uacute ucirc uuml yacute thorn yuml OElig oelig Scaron scaron ensp emsp thinsp zwnj zwj ndash mdash lsquo
+	rsquo sbquo ldquo rdquo bdquo dagger Dagger bull hellip lsaquo rsaquo euro trade larr uarr rarr darr`
+
+// commonRunes and commonTable are constant: what commonNames stand for, by index.
+var commonRunes, commonTable = func() ([]rune, *table) {
+	names, runes := []string{""}, []rune{0}
+	for name := range strings.FieldsSeq(commonNames) {
+		r, _ := utf8.DecodeRuneInString(html.UnescapeString("&" + name + ";"))
+		names, runes = append(names, name), append(runes, r)
+	}
+	return runes, newTable(names)
 }()
 
 // Reference reads the character reference that b begins with, b[0] being the &, and
@@ -40,24 +64,46 @@ func Reference(b []byte, attribute bool) (first, second rune, length int) {
 	if len(b) > 1 && b[1] == '#' {
 		return numeric(b)
 	}
-	n := 1
-	for n < len(b) && (isLetter(b[n]) || '0' <= b[n] && b[n] <= '9') {
+	n, key := 1, uint64(0)
+	for n < len(b) && class[b[n]]&isAlphanumeric != 0 {
+		key |= uint64(b[n]) << (8 * uint(n-1)) // nothing, of the ninth and later ones
 		n++
 	}
-	ended := n < len(b) && b[n] == ';'
-	if ended {
-		n++
+	if n < len(b) && b[n] == ';' && n <= 9 {
+		if i := commonTable.find(key, n-1); i != 0 {
+			return commonRunes[i], 0, n + 1
+		}
 	}
-	switch {
-	case n == 1 || n == 2 && ended:
+	return named(b, n, attribute)
+}
+
+// named reads a reference by name, which ends at n.
+func named(b []byte, n int, attribute bool) (first, second rune, length int) {
+	if n < 3 {
 		return '&', 0, 1
-	case attribute && !ended && n < len(b) && b[n] == '=':
+	}
+	all := entities()
+	if n < len(b) && b[n] == ';' {
+		if e, ok := all[string(b[1:n+1])]; ok {
+			return e.first, e.second, n + 1
+		}
+	}
+	if attribute {
+		// Only whole names, and before = none: it is more likely a query.
+		if n < len(b) && b[n] == '=' || n > 1+longestBare {
+			return '&', 0, 1
+		}
+		if e, ok := all[string(b[1:n])]; ok {
+			return e.first, e.second, n
+		}
 		return '&', 0, 1
 	}
-	if r, ok := common[string(b[1:n])]; ok {
-		return r, 0, n
+	for i := min(n, 1+longestBare); i > 2; i-- {
+		if e, ok := all[string(b[1:i])]; ok {
+			return e.first, e.second, i
+		}
 	}
-	return named(b[:n], attribute)
+	return '&', 0, 1
 }
 
 // numeric reads &#1; and &#x1;.
@@ -84,12 +130,18 @@ func numeric(b []byte) (first, second rune, length int) {
 	}
 	switch {
 	case 0x80 <= value && value <= 0x9f:
-		// As windows-1252, which x/net/html has the table of.
-		value, _ = utf8.DecodeRuneInString(html.UnescapeString(string(b[:n])))
+		value = windows1252[value-0x80]
 	case value == 0 || !utf8.ValidRune(value):
 		value = utf8.RuneError
 	}
 	return value, 0, n
+}
+
+// windows1252 is constant: what &#x80; to &#x9f; stand for (WHATWG HTML section
+// 13.2.5.80).
+var windows1252 = [32]rune{
+	'\u20ac', 0x81, '\u201a', '\u0192', '\u201e', '\u2026', '\u2020', '\u2021', '\u02c6', '\u2030', '\u0160', '\u2039', '\u0152', 0x8d, '\u017d', 0x8f,
+	0x90, '\u2018', '\u2019', '\u201c', '\u201d', '\u2022', '\u2013', '\u2014', '\u02dc', '\u2122', '\u0161', '\u203a', '\u0153', 0x9d, '\u017e', '\u0178',
 }
 
 // digit is the value of a hexadecimal digit, or more.
@@ -103,85 +155,33 @@ func digit(c byte) rune {
 	return 16
 }
 
-// named asks x/net/html about a name, b being the & and the name. A name that
-// begins with one that needs no semicolon counts as that one, in text.
-func named(b []byte, attribute bool) (first, second rune, length int) {
-	bare := min(len(b)-2, longestBare)
-	if len(b) <= longestReference+1 {
-		text := string(b)
-		got := html.UnescapeString(text)
-		if got == text {
-			return '&', 0, 1
+// AppendUnescaped appends the value of an attribute to b: references replaced,
+// newlines as \n.
+func AppendUnescaped(b, value []byte) []byte {
+	for {
+		i := bytes.IndexAny(value, "&\r\x00")
+		if i < 0 {
+			return append(b, value...)
 		}
-		if !isPrefix(b, got, bare) {
-			r, n := utf8.DecodeRuneInString(got)
-			if n < len(got) {
-				second, _ = utf8.DecodeRuneInString(got[n:])
-			}
-			return r, second, len(b)
-		}
-	}
-	if attribute {
-		return '&', 0, 1
-	}
-	for n := bare; n > 1; n-- {
-		if r, ok := bareName(b[1 : 1+n]); ok {
-			return r, 0, 1 + n
-		}
-	}
-	return '&', 0, 1
-}
-
-// isPrefix says whether got is what a beginning of the name stands for and the rest
-// of it as it is.
-func isPrefix(b []byte, got string, bare int) bool {
-	for n := bare; n > 1; n-- {
-		if r, ok := bareName(b[1 : 1+n]); ok {
-			rest, found := strings.CutPrefix(got, string(r))
-			return found && rest == string(b[1+n:])
-		}
-	}
-	return false
-}
-
-// bareName is what a whole name without semicolon stands for.
-func bareName(name []byte) (rune, bool) {
-	got := html.UnescapeString("&" + string(name))
-	r, n := utf8.DecodeRuneInString(got)
-	return r, n == len(got)
-}
-
-// Unescape gives the value of an attribute: references replaced, newlines as \n. It
-// is the value itself where there is nothing to replace, else it is appended to
-// scratch.
-func Unescape(value, scratch []byte) []byte {
-	i := bytes.IndexAny(value, "&\r\x00")
-	if i < 0 {
-		return value
-	}
-	out := scratch
-	out = append(out, value[:i]...)
-	for i < len(value) {
-		switch c := value[i]; c {
+		b = append(b, value[:i]...)
+		value = value[i:]
+		n := 1
+		switch value[0] {
 		case '&':
-			first, second, n := Reference(value[i:], true)
-			out = utf8.AppendRune(out, first)
+			var first, second rune
+			first, second, n = Reference(value, true)
+			b = utf8.AppendRune(b, first)
 			if second != 0 {
-				out = utf8.AppendRune(out, second)
+				b = utf8.AppendRune(b, second)
 			}
-			i += n
 		case '\r':
-			out = append(out, '\n')
-			if i++; i < len(value) && value[i] == '\n' {
-				i++
+			b = append(b, '\n')
+			if len(value) > 1 && value[1] == '\n' {
+				n = 2
 			}
 		case 0:
-			out = utf8.AppendRune(out, utf8.RuneError)
-			i++
-		default:
-			out = append(out, c)
-			i++
+			b = utf8.AppendRune(b, utf8.RuneError)
 		}
+		value = value[n:]
 	}
-	return out[len(scratch):]
 }

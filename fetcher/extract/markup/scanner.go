@@ -26,11 +26,16 @@ type Scanner struct {
 	page []byte
 	pos  int // behind the present token
 
-	kind       Kind
-	start, end int // of the token's data: text, name of a tag, content of a comment
+	begin      int // of the token
+	start, end int // of its data: text, name of a tag, content of a comment
 	tag        Tag
-	attributes int  // where those of a start tag begin
-	literal    bool // a text in which & is nothing but itself
+	// selfClosing says that a tag ends in "/>".
+	selfClosing bool
+	literal     bool // a text in which & is nothing but itself
+	content     Tag  // the element that the present text is the content of, if that is no markup
+
+	has    uint32 // the attributes of a start tag, a set of 1<<Name
+	values [names]span
 
 	raw   Tag // the element whose content comes next and is no markup, 0 if none
 	cdata bool
@@ -44,41 +49,58 @@ func NewScanner(page []byte) Scanner { return Scanner{page: page} }
 func (s *Scanner) AllowCDATA(allow bool) { s.cdata = allow }
 
 // NotRaw makes markup of the content of the element whose start tag is the present
-// token, where that would not be: noscript, for who does not run scripts.
+// token, where that would not be: of noscript, for who does not run scripts, and of
+// all in foreign content.
 func (s *Scanner) NotRaw() { s.raw = 0 }
 
 // Tag is the element of a start or end tag, Other if it has no name here.
 func (s *Scanner) Tag() Tag { return s.tag }
 
-// Data is the text, the name of the tag, or the content of the comment, as written.
+// SelfClosing says that the present tag ends in "/>", which means something in
+// foreign content only.
+func (s *Scanner) SelfClosing() bool { return s.selfClosing }
+
+// Token is where the present token begins and ends in the page.
+func (s *Scanner) Token() (from, to int) { return s.begin, s.pos }
+
+// Span is where the text, the name of the tag, or the content of the comment stands.
+func (s *Scanner) Span() (from, to int) { return s.start, s.end }
+
+// Data is what stands there, as written.
 func (s *Scanner) Data() []byte { return s.page[s.start:s.end] }
 
 // Literal says that in the present text & is nothing but itself.
 func (s *Scanner) Literal() bool { return s.literal }
 
+// Content is the element that the present text is the whole content of because that
+// is no markup; Other if it is not.
+func (s *Scanner) Content() Tag { return s.content }
+
 // Next goes on to the next token.
 func (s *Scanner) Next() Kind {
+	s.begin = s.pos
 	if s.raw != 0 {
 		if s.rawText(); s.end > s.start {
-			s.kind = Text
 			return Text
 		}
 	}
-	s.literal = false
+	s.literal, s.content = false, Other
 	s.start = s.pos
-	for at := s.pos; ; {
-		i := bytes.IndexByte(s.page[at:], '<')
-		if i < 0 || at+i+1 == len(s.page) {
-			return s.text(len(s.page))
+	page := s.page
+	for at := s.pos; ; at++ {
+		i := bytes.IndexByte(page[at:], '<')
+		if i < 0 || at+i+1 == len(page) {
+			return s.text(len(page))
 		}
 		at += i
-		c := s.page[at+1]
-		if !isLetter(c) && c != '/' && c != '!' && c != '?' {
-			at++
+		c := page[at+1]
+		switch {
+		case class[c]&beginsMarkup == 0:
 			continue
-		}
-		if at > s.start {
+		case at > s.start:
 			return s.text(at)
+		case class[c]&isAlphanumeric != 0:
+			return s.startTag(at + 1)
 		}
 		return s.markup(c)
 	}
@@ -87,19 +109,16 @@ func (s *Scanner) Next() Kind {
 // text ends a text before a position; none if there is nothing in it.
 func (s *Scanner) text(end int) Kind {
 	s.end, s.pos = end, end
-	s.kind = Text
 	if s.start == end {
-		s.kind = End
+		return End
 	}
-	return s.kind
+	return Text
 }
 
-// markup reads what begins with < and c.
+// markup reads what begins with < and c, which is no letter.
 func (s *Scanner) markup(c byte) Kind {
 	at := s.pos
 	switch {
-	case isLetter(c):
-		return s.startTag(at + 1)
 	case c == '!':
 		return s.declaration(at + 2)
 	case c == '?':
@@ -108,57 +127,51 @@ func (s *Scanner) markup(c byte) Kind {
 		return s.text(len(s.page))
 	case s.page[at+2] == '>': // "</>" is nothing
 		s.start, s.end, s.pos = at+2, at+2, at+3
-		s.kind = Comment
 		return Comment
 	case isLetter(s.page[at+2]):
-		return s.endTag(at + 2)
+		if !s.readTag(at + 2) {
+			return s.noMore()
+		}
+		return EndTag
 	default:
 		return s.bogus(at + 2)
 	}
 }
 
 func (s *Scanner) startTag(at int) Kind {
-	s.tag, s.start, s.end = s.readName(at)
-	s.attributes = s.end
-	if !s.skipAttributes() {
+	if !s.readTag(at) {
 		return s.noMore()
 	}
-	if s.tag.is(isRaw) {
+	if s.tag.Is(Raw) {
 		s.raw = s.tag
 	}
-	s.kind = StartTag
 	return StartTag
-}
-
-func (s *Scanner) endTag(at int) Kind {
-	s.tag, s.start, s.end = s.readName(at)
-	s.attributes = s.end
-	if !s.skipAttributes() {
-		return s.noMore()
-	}
-	s.kind = EndTag
-	return EndTag
 }
 
 // noMore is the end of a page in the middle of a tag.
 func (s *Scanner) noMore() Kind {
 	s.start, s.end, s.pos = len(s.page), len(s.page), len(s.page)
-	s.kind = End
 	return End
 }
 
-// readName reads a tag's name.
-func (s *Scanner) readName(at int) (t Tag, start, end int) {
-	end = at
-	for end < len(s.page) && class[s.page[end]]&endsName == 0 {
+// readTag reads a tag from its name on; false if the page ends in it.
+func (s *Scanner) readTag(at int) bool {
+	page, end := s.page, at
+	for end < len(page) && class[page[end]]&endsName == 0 {
 		end++
 	}
-	return lookup(s.page[at:end]), at, end
+	s.start, s.end, s.has = at, end, 0
+	s.tag = Tag(tagTable.findFold(tagNames[:], page, at, end))
+	if end < len(page) && page[end] == '>' {
+		s.pos, s.selfClosing = end+1, false
+		return true
+	}
+	return s.readAttributes(end)
 }
 
 // bogus is a comment up to the next >.
 func (s *Scanner) bogus(at int) Kind {
-	s.start, s.kind = at, Comment
+	s.start = at
 	if i := bytes.IndexByte(s.page[at:], '>'); i >= 0 {
 		s.end, s.pos = at+i, at+i+1
 	} else {
@@ -179,7 +192,6 @@ func (s *Scanner) declaration(at int) Kind {
 		return s.comment(at + 2)
 	case hasPrefixFold(rest, "doctype"):
 		s.bogus(at + len("doctype"))
-		s.kind = Doctype
 		return Doctype
 	case s.cdata && bytes.HasPrefix(rest, []byte("[CDATA[")):
 		return s.section(at + len("[CDATA["))
@@ -190,7 +202,7 @@ func (s *Scanner) declaration(at int) Kind {
 
 // comment reads up to "-->", "--!>", or, at its very beginning, ">" or "->".
 func (s *Scanner) comment(at int) Kind {
-	s.start, s.kind = at, Comment
+	s.start = at
 	for from := at; ; {
 		i := bytes.IndexByte(s.page[from:], '>')
 		if i < 0 {
@@ -229,7 +241,7 @@ func (s *Scanner) abruptComment(at int) {
 
 // section is the text of a CDATA section. An empty one is no token.
 func (s *Scanner) section(at int) Kind {
-	s.start, s.literal, s.kind = at, true, Text
+	s.start, s.literal = at, true
 	if i := bytes.Index(s.page[at:], []byte("]]>")); i >= 0 {
 		s.end, s.pos = at+i, at+i+3
 	} else {
@@ -240,20 +252,32 @@ func (s *Scanner) section(at int) Kind {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// Classes of bytes inside of tags.
+// Classes of bytes.
 const (
-	isSpace  = 1 << iota
-	endsName // space, / and >
-	endsKey  // the same and =
+	isSpace           = 1 << iota
+	endsName          // of a tag: space, / and >
+	endsKey           // of an attribute: the same and =
+	endsValue         // not quoted: space and >
+	betweenAttributes // space and /
+	isAlphanumeric
+	beginsMarkup // behind a <
 )
 
 // class is constant.
 var class = func() (t [256]uint8) {
 	for _, c := range []byte(" \n\r\t\f") {
-		t[c] = isSpace | endsName | endsKey
+		t[c] = isSpace | endsName | endsKey | endsValue | betweenAttributes
 	}
-	t['/'], t['>'] = endsName|endsKey, endsName|endsKey
+	t['/'] = endsName | endsKey | betweenAttributes | beginsMarkup
+	t['>'] = endsName | endsKey | endsValue
 	t['='] = endsKey
+	t['!'], t['?'] = beginsMarkup, beginsMarkup
+	for c := '0'; c <= '9'; c++ {
+		t[c] = isAlphanumeric
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		t[c], t[c-0x20] = isAlphanumeric|beginsMarkup, isAlphanumeric|beginsMarkup
+	}
 	return t
 }()
 

@@ -3,8 +3,10 @@ package markup
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -92,14 +94,16 @@ func newlines(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
-func lower(b []byte) string {
+func lowerCase(b []byte) string { return clean(asciiLower(b)) }
+
+func asciiLower(b []byte) string {
 	b = bytes.Clone(b)
 	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {
 			b[i] = c + 0x20
 		}
 	}
-	return clean(string(b))
+	return string(b)
 }
 
 func unescaped(b []byte) string {
@@ -121,6 +125,41 @@ func unescaped(b []byte) string {
 	return string(out)
 }
 
+// all gives the attributes of the present start tag, and panics where those that
+// are known by name are others.
+func (s *Scanner) all() (list [][2]string) {
+	seen := map[string]bool{}
+	known := *s
+	_, i := s.Span()
+	for {
+		for class[s.page[i]]&betweenAttributes != 0 {
+			i++
+		}
+		if i == s.pos-1 {
+			break
+		}
+		name, value, next := attribute(s.page, i)
+		i = next
+		key := asciiLower(s.page[name.from:name.to])
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		raw := s.page[value.from:value.to]
+		list = append(list, [2]string{lowerCase(s.page[name.from:name.to]), clean(string(AppendUnescaped(nil, raw)))})
+		if n := slices.Index(attributeNames[:], key); n > 0 {
+			if !known.Has(1<<n) || string(known.Value(Name(n))) != string(raw) {
+				panic(fmt.Sprintf("%s is %q, not %q", key, known.Value(Name(n)), raw))
+			}
+			known.has &^= 1 << n
+		}
+	}
+	if known.has != 0 {
+		panic(fmt.Sprintf("attributes %b out of nothing", known.has))
+	}
+	return list
+}
+
 func scanned(page []byte) (ts tokens) {
 	s := NewScanner(page)
 	var in foreign
@@ -136,23 +175,13 @@ func scanned(page []byte) (ts tokens) {
 				ts.text(unescaped(s.Data()))
 			}
 		case StartTag:
-			got := token{Kind: "start", Data: lower(s.Data())}
-			seen := map[string]bool{}
-			for attributes := s.Attributes(); ; {
-				a, ok := attributes.Next()
-				if !ok {
-					break
-				}
-				if name := lower(a.Name); !seen[string(bytes.ToLower(a.Name))] {
-					seen[string(bytes.ToLower(a.Name))] = true
-					got.Attributes = append(got.Attributes, [2]string{name, clean(string(Unescape(a.Value, nil)))})
-				}
-			}
+			got := token{Kind: "start", Data: lowerCase(s.Data())}
+			got.Attributes = s.all()
 			ts = append(ts, got)
 			in.tag(got.Data, false)
 		case EndTag:
-			in.tag(lower(s.Data()), true)
-			ts = append(ts, token{Kind: "end", Data: lower(s.Data())})
+			in.tag(lowerCase(s.Data()), true)
+			ts = append(ts, token{Kind: "end", Data: lowerCase(s.Data())})
 		case Comment:
 			if !bytes.HasPrefix(page[max(s.start-2, 0):], []byte("</>")) {
 				ts = append(ts, token{Kind: "comment", Data: clean(unescapedComment(s.Data()))})
@@ -253,18 +282,31 @@ func FuzzScanner(f *testing.F) {
 }
 
 func TestNames(t *testing.T) {
-	for tag := Other + 1; tag < tags; tag++ {
+	for tag := Other + 1; tag < Tags; tag++ {
 		name := tag.String()
-		if got := lookup([]byte(strings.ToUpper(name))); got != tag {
-			t.Errorf("%q is found as %q: choose another hash", name, got)
-		}
-		if len(name) > longestName {
-			t.Errorf("%q is longer than longestName", name)
+		if got := Lookup([]byte(strings.ToUpper(name))); got != tag || name == "" {
+			t.Errorf("%q is found as %q", name, got)
 		}
 	}
-	for _, name := range []string{"", "x", "sc\x00ript", "h\x11", "\x01", "scriptx", "figcaptions"} {
-		if got := lookup([]byte(name)); got != Other {
+	for n := noName + 1; n < names; n++ {
+		name := n.String()
+		page := []byte("x" + strings.ToUpper(name) + "=")
+		if got := attributeTable.findFold(attributeNames[:], page, 1, 1+len(name)); Name(got) != n || name == "" {
+			t.Errorf("%q is found as %q", name, Name(got))
+		}
+	}
+	for _, name := range []string{"", "x", "sc\x00ript", "h\x11", "\x01", "scriptx", "figcaptions", "blockquot\x85", "p\x00", "foreignobjecx"} {
+		if got := Lookup([]byte(name)); got != Other {
 			t.Errorf("%q is found as %q", name, got)
+		}
+	}
+}
+
+func TestReferences(t *testing.T) {
+	for name := range strings.FieldsSeq(entityNames) {
+		for _, text := range []string{"&" + name, "&" + name + "x", "&" + name + ";", "&" + strings.TrimSuffix(name, ";") + "="} {
+			compare(t, []byte(text))
+			compare(t, []byte("<a b='"+text+"'>"))
 		}
 	}
 }

@@ -1,0 +1,32 @@
+package extract
+
+// cutter cuts parts out of a page.
+type cutter struct {
+	page    []byte
+	wanted  bool   // else nothing is done
+	kept    []byte // what was kept of the page up to done; nil if nothing was cut yet
+	done    int
+	cutting bool
+}
+
+// at begins or ends a cut at a position, which must not be before the last one.
+func (c *cutter) at(position int, cutting bool) {
+	if !c.wanted || cutting == c.cutting {
+		return
+	}
+	if c.cutting = cutting; cutting {
+		if c.kept == nil {
+			c.kept = make([]byte, 0, len(c.page))
+		}
+		c.kept = append(c.kept, c.page[c.done:position]...)
+	}
+	c.done = position
+}
+
+// content is what was kept, nil if nothing was cut.
+func (c *cutter) content() []byte {
+	if c.kept == nil || c.cutting {
+		return c.kept
+	}
+	return append(c.kept, c.page[c.done:]...)
+}
