@@ -144,9 +144,6 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 		Header: header,
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if f.absolute && req.URL.Scheme == "http" && req.URL.Opaque != "" {
-		req.URL.Opaque = "//" + req.URL.Host + r.URL.PathAndQuery()
-	}
 	resp, fault, err := f.exchange(f.trace(ctx, way), way, req, r)
 	if err != nil {
 		return nil, fault, err

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -43,8 +44,9 @@ func (f *Fetcher) exchange(ctx context.Context, w *way, req *http.Request, r Req
 	}
 	ctx = context.WithValue(ctx, inFetch{}, w)
 	req.Header = req.Header.Clone() // it may add to it
+	req.URL.Path = r.URL.Path()     // for cookies; what is sent stands in Opaque
 	if path, err := url.PathUnescape(r.URL.Path()); err == nil {
-		req.URL.Path = path // for cookies; what is sent stands in Opaque
+		req.URL.Path = path
 	}
 	resp, err := r.Do(ctx, req.WithContext(ctx))
 	if err == nil {
@@ -61,7 +63,7 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 	err := f.admit(req.URL)
 	var resp *http.Response
 	if err == nil {
-		resp, err = f.transport.RoundTrip(req)
+		resp, err = f.transport.RoundTrip(f.addressed(req))
 	}
 	if err == nil {
 		page := f.proxyPage(req.URL, resp)
@@ -83,6 +85,18 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 		fault = TLSFault
 	}
 	return nil, fault, err
+}
+
+// addressed is req in the form that is sent: a proxy is told scheme and host, also
+// where what is sent stands in Opaque. Who made req, and keeps cookies by its URL or
+// signs it, does not see that.
+func (f *Fetcher) addressed(req *http.Request) *http.Request {
+	if !f.absolute || req.URL.Scheme != "http" || !strings.HasPrefix(req.URL.Opaque, "/") || strings.HasPrefix(req.URL.Opaque, "//") {
+		return req
+	}
+	u, out := *req.URL, *req
+	u.Opaque, out.URL = "//"+u.Host+u.Opaque, &u
+	return &out
 }
 
 // Do makes one request of any method with the default headers where req has none of

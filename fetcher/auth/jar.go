@@ -68,7 +68,7 @@ func (j *Jar) GoString() string { return j.String() }
 // Do keeps cookies of all sites for requests that next makes.
 func (j *Jar) Do(next Do) Do {
 	return func(ctx context.Context, req *http.Request) (*http.Response, error) {
-		u := plainURL(req.URL)
+		u := req.URL
 		if cookies := j.Cookies(u); len(cookies) > 0 {
 			req = req.Clone(ctx)
 			addCookies(req, cookies)
@@ -85,17 +85,6 @@ func addCookies(req *http.Request, cookies []*http.Cookie) {
 	for _, c := range cookies {
 		req.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value, Quoted: c.Quoted})
 	}
-}
-
-// plainURL gives a URL that is sent as written (Opaque) its path back.
-func plainURL(u *url.URL) *url.URL {
-	if u.Opaque == "" {
-		return u
-	}
-	if parsed, err := url.Parse(u.Scheme + "://" + u.Host + u.Opaque); err == nil && strings.HasPrefix(u.Opaque, "/") {
-		return parsed
-	}
-	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
 }
 
 // siteOf is the registrable domain, or the host where there is none.

@@ -227,7 +227,7 @@ func (st *Step) Do(ctx context.Context, req *http.Request) (*http.Response, erro
 	if req.Header == nil {
 		req.Header = http.Header{}
 	}
-	u := plainURL(req.URL)
+	u := req.URL
 	addCookies(req, s.jar.Cookies(u))
 	resp, sent, err := s.method.exchange(ctx, req)
 	if err != nil {
