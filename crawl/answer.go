@@ -80,6 +80,9 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 		result.Fault, result.Words = scheduler.TooManyHops, "more redirects than maxRedirects"
 		return nil
 	}
+	if v.lease.Record.Kind.IsSource() {
+		return v.sourceRedirect(ctx, target, result)
+	}
 	// A site that was crawled before moves only for good: a redirect that says it is
 	// temporary may lead to a log-in or maintenance page.
 	if result.Moved || !v.lease.Record.Settled || v.lease.Record.Class == scheduler.Redirect {

@@ -166,6 +166,9 @@ func (c *Crawl) equipped(s fetcher.Settings, p *policy) fetcher.Settings {
 	for _, root := range p.settings.Rules.Roots {
 		s.Exempt = append(s.Exempt, net.JoinHostPort(root.URL.Host(), root.URL.Port()))
 	}
+	for _, source := range p.sources {
+		s.Exempt = append(s.Exempt, net.JoinHostPort(source.URL.Host(), source.URL.Port()))
+	}
 	s.Judge, s.Names, s.DenyPrivate = c.judgeAddress, c.names, p.settings.DenyPrivate
 	if p.settings.MaxBytesPerS > 0 {
 		s.Pace = c.limits.pay
@@ -330,8 +333,10 @@ func (c *Crawl) addRoots(ctx context.Context, p *policy) error {
 		l.Root = true
 		links = append(links, l)
 	}
-	_, err := c.frontier.Add(ctx, links, false)
-	return err
+	if _, err := c.frontier.Add(ctx, links, false); err != nil {
+		return err
+	}
+	return c.addSources(ctx, p)
 }
 
 // RootsFailed returns ErrNoRoot if there are roots and the last answer of each was bad.

@@ -29,6 +29,7 @@ type policy struct {
 	space    *crawlspace.Space
 	moved    moves
 	roots    []actionrules.Root // in force: moved sites at their new place
+	sources  []Source           // sorted by key
 	since    time.Time
 	// fingerprint identifies rules and crawl space, version is its beginning.
 	fingerprint string
@@ -42,7 +43,7 @@ type policy struct {
 // newPolicy compiles rules and crawl space with the sites that moved at their new
 // place.
 func newPolicy(s Settings, moved moves) (*policy, error) {
-	p := &policy{settings: s, moved: moved, since: time.Now().UTC()}
+	p := &policy{settings: s, moved: moved, since: time.Now().UTC(), sources: sortedSources(s.Sources)}
 	var urls []weburl.URL
 	rules := s.Rules
 	rules.Roots = movedRoots(s.Rules.Roots, moved)
@@ -159,7 +160,7 @@ func (p *policy) exclusion(v *verdict) *scheduler.Exclusion {
 
 // recorded is a stored URL as the gates see it.
 func recorded(u weburl.URL, r *scheduler.Record) crawlspace.Link {
-	return crawlspace.Link{URL: u, Host: r.HostSpelling, Depth: int(r.Depth)}
+	return crawlspace.Link{URL: u, Host: r.HostSpelling, Depth: int(r.Depth), Exempt: r.Kind.IsSource()}
 }
 
 // link places a discovered URL in a fifo, or returns false if it is outside.

@@ -24,7 +24,8 @@ func (v *visit) extract(r *fetcher.Response) (p extract.Page, read bool, err err
 	case strings.HasPrefix(contentType, "text/plain"):
 		p, err = extract.Text(r.Body, contentType)
 	default:
-		return p, false, nil
+		p, read = v.feedPage(r)
+		return p, read, nil
 	}
 	return p, true, err
 }

@@ -53,6 +53,7 @@ func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *sc
 				done.Excluded++
 			case r.State == scheduler.Waiting:
 				done.Waiting++
+			case r.Kind == scheduler.KindItem: // its feed is refreshed
 			default:
 				keys = append(keys, batch[i].key)
 			}
@@ -62,7 +63,7 @@ func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *sc
 		}
 		// Not cancelled half-way: the counts would be wrong.
 		n, err := frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
-			if outside(&r) != 0 {
+			if outside(&r) != 0 || r.Kind == scheduler.KindItem {
 				return nil
 			}
 			return &scheduler.Change{Next: queuedAgain(r, source, s.Full)}

@@ -243,7 +243,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 	for i := range batch {
 		r := &batch[i].record
 		u, ok := weburl.FromCanonical(r.URL)
-		if ok && !isForbidden(r) && !p.accesses.of(u).ignoreRobots && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
+		if ok && obeysRobots(r) && !isForbidden(r) && !p.accesses.of(u).ignoreRobots && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
 			keys = append(keys, batch[i].key)
 		}
 	}
@@ -253,7 +253,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 		var err error
 		// Not cancelled half-way: the store calls the function until it returns.
 		n, err = c.frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
-			if isForbidden(&r) {
+			if isForbidden(&r) || !obeysRobots(&r) {
 				return nil
 			}
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: robotsForbids}
@@ -274,6 +274,12 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 func isForbidden(r *scheduler.Record) bool {
 	return r.State == scheduler.Waiting || outside(r) != 0 ||
 		r.Class == scheduler.Ignored && r.Status == 0 && r.LastError == robotsForbids
+}
+
+// obeysRobots says that robots.txt can forbid a URL: not what it names as a sitemap
+// itself, and not an item, which is not fetched.
+func obeysRobots(r *scheduler.Record) bool {
+	return r.Kind != scheduler.KindNamedSitemap && r.Kind != scheduler.KindItem
 }
 
 // forbidden is the record of a URL that robots.txt forbids, as it is when that is

@@ -45,6 +45,9 @@ func (p *policy) opine(u weburl.URL, r *scheduler.Record) opinion {
 // opineInto is opine with memory that is used again.
 func (p *policy) opineInto(u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) opinion {
 	link := recorded(u, r)
+	if r.Kind.IsSource() {
+		return opinion{verdict: p.judgeSource(u, r.HostSpelling), policy: p, returns: true, words: isSource, depth: link.Depth}
+	}
 	o := opinion{verdict: p.judgeStored(link, s), policy: p, depth: link.Depth}
 	o.rewritten = o.url.Key() != u.Key()
 	if o.inside() && o.rewritten {

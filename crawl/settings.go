@@ -56,6 +56,14 @@ type Settings struct {
 	// DenyPrivate refuses private addresses that no address rule allows.
 	DenyPrivate bool
 
+	// Sources are the sitemaps and feeds that the configuration names.
+	Sources []Source
+	// CrawlSitemaps reads those that robots.txt names. SitemapMaxBytes and
+	// SitemapMaxLinks bound each; 0 is no bound.
+	CrawlSitemaps   bool
+	SitemapMaxBytes int64
+	SitemapMaxLinks int
+
 	Frontier scheduler.Settings
 	Fetcher  fetcher.Settings
 	Robots   robots.Settings

@@ -17,6 +17,7 @@ type StoredURL struct {
 	Class        string     `json:"class"`
 	Fifo         string     `json:"fifo"`
 	Depth        int        `json:"depth"`
+	Kind         string     `json:"kind,omitempty"` // sitemap, feed or item; a page has none
 	Source       string     `json:"source"`
 	Indexed      bool       `json:"indexed"`
 	Hash         string     `json:"hash,omitempty"`
@@ -38,6 +39,9 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: r.Fifo.String(), Depth: int(r.Depth),
 		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
 		Errors: r.Errors, LastError: r.LastError, Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo,
+	}
+	if r.Kind != scheduler.KindPage {
+		s.Kind = r.Kind.String()
 	}
 	if r.State == scheduler.Waiting {
 		s.Fifo = r.Source.String()

@@ -47,7 +47,9 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 	if done, err := v.outside(ctx); done {
 		return askedNothing, err
 	}
-	v.indexed, v.unindexed = v.indexes(&v.verdict)
+	if v.indexed, v.unindexed = v.indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
+		v.indexed, v.unindexed = false, isSource
+	}
 
 	excluded, asked, done, err := v.askRobots(ctx)
 	if done || err != nil {
@@ -82,6 +84,9 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 // outside judges the lease's URL again, and completes it if it is outside now, or
 // if the query filter gives it another name, which is made known then.
 func (v *visit) outside(ctx context.Context) (done bool, err error) {
+	if v.lease.Record.Kind.IsSource() {
+		return v.sourceOutside(ctx)
+	}
 	link := recorded(v.lease.URL, &v.lease.Record)
 	v.verdict = v.judgeLink(link)
 	renamed := v.verdict.url.Key() != v.lease.Key
@@ -136,7 +141,7 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 	// Told also where there is none: an earlier robots.txt may have had one.
 	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
 	switch {
-	case verdict.State == robots.Disallowed:
+	case verdict.State == robots.Disallowed && v.lease.Record.Kind != scheduler.KindNamedSitemap:
 		return &scheduler.Exclusion{Words: robotsForbids}, askedNothing, false, nil
 	case !open: // robots.txt was fetched just before
 		v.frontier.GiveBack(v.lease, false, time.Time{})
@@ -171,6 +176,10 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (asked,
 		// There is no such host, or none that may be asked: so it is for the page.
 		return askedOther, v.failed(ctx, err)
 	}
+	if named := v.nameSitemaps(ctx, response); named != nil {
+		v.frontier.GiveBack(v.lease, true, time.Time{})
+		return askedOther, named
+	}
 	err = v.robots.Record(context.WithoutCancel(ctx), v.lease.URL, response, err)
 	v.frontier.GiveBack(v.lease, true, time.Time{})
 	return askedOther, err
@@ -185,6 +194,9 @@ func noHost(f fetcher.Fault) bool {
 // good before, by the rules in force, and what they want of it has been done.
 func (v *visit) request() fetcher.Request {
 	r, d := &v.lease.Record, &v.verdict.decision
+	if r.Kind.IsSource() {
+		return v.sourceRequest()
+	}
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
 	case v.settings.Unconditional, r.Class != scheduler.OK, r.RulesVersion != v.version,
@@ -234,6 +246,9 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		result.NoDocument = v.mime(response.Header).Reason.String()
 		return nil
 	}
+	if v.lease.Record.Kind.IsSource() {
+		return v.readSource(ctx, response, result)
+	}
 	p, read, err := v.extract(response)
 	if err != nil {
 		result.NoDocument = "the page cannot be read: " + err.Error()
@@ -277,6 +292,9 @@ func (v *visit) complete(ctx context.Context, r scheduler.Result) error {
 			"document", r.Document != nil, "words", r.Words)
 	}
 	r.RulesVersion = v.version
+	if v.lease.Record.Kind.IsSource() {
+		r.RulesVersion = v.sourceVersion(v.lease.Key)
+	}
 	if v.verdict.inside() {
 		r.Decided = fifoOf(v.verdict.decision)
 	}

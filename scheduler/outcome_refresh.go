@@ -34,6 +34,9 @@ func (j *judgement) compareLinks() {
 	}
 	n := &j.c.Next
 	h.Sum(n.Hash[:0])
+	if j.result.LinksHash != [16]byte{} {
+		n.Hash = j.result.LinksHash
+	}
 	known := j.old.Indexed || j.old.Hash != [16]byte{}
 	changed := j.old.Indexed || j.old.Hash != n.Hash
 	j.compared(known && (!changed || !j.rejudged()), changed)

@@ -61,11 +61,17 @@ type Result struct {
 
 	// Links to follow that the page names, judged, without duplicates.
 	Links []Link
+	// LinksHash, if not zero, stands for Links where these are not all that was read.
+	LinksHash [16]byte
 	// Document is the page for the index, nil if it has none (not indexed, empty,
 	// error). NoDocument says why not, for a 200.
 	Document    *Document
 	NoDocument  string
 	DuplicateOf string
+	// Directives, UnavailableAt and Simhash are as in Record; of a page that was read.
+	Directives    Directives
+	UnavailableAt time.Time
+	Simhash       uint64
 	// Decided is where the rules now put the URL; refresh and retry use it.
 	Decided Source
 	// RulesVersion names the rules that the URL and its links were judged by.

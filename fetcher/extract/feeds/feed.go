@@ -25,6 +25,14 @@ type Item struct {
 	Enclosures []string // URLs as written
 }
 
+// Reference is Link with its Base, "" where the item names no page.
+func (i *Item) Reference() string {
+	if i.Link == "" {
+		return ""
+	}
+	return join(i.Base, i.Link)
+}
+
 // Feed reads RSS or Atom and calls fn for each item, in order. Errors are those of
 // Sitemap.
 func Feed(r io.Reader, o Options, fn func(Item) error) (Summary, error) {

@@ -19,9 +19,14 @@ type Entry struct {
 	// or longer, of which it is the beginning.
 	LastMod time.Time
 	Day     bool
+	// Sitemap says that it is one, named by an index.
+	Sitemap bool
 	// Alternates are the URL in other languages (xhtml:link), as they are written.
 	Alternates []string
 }
+
+// Reference is Loc with its Base.
+func (e *Entry) Reference() string { return join(e.Base, e.Loc) }
 
 // errEnough ends a reading at MaxEntries.
 var errEnough = errors.New("enough entries")
@@ -91,6 +96,7 @@ func (s *sitemap) give(e Entry) error {
 		return errEnough
 	}
 	s.Entries++
+	e.Sitemap = s.Format == Index
 	return s.fn(e)
 }
 

@@ -1,0 +1,307 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Sitemaps and feeds are sources: stored URLs with a kind of their own, which go
+// through the frontier as pages do. The configuration names them, or robots.txt
+// does; what an index names is one, too.
+
+// Source is a sitemap or feed that the configuration names.
+type Source struct {
+	URL  weburl.URL
+	Kind scheduler.Kind // KindSitemap or KindFeed
+	// IndexItems makes documents of a feed's items, whose pages are not fetched then.
+	IndexItems bool
+}
+
+const (
+	// notNamed is why a source is not fetched any more.
+	notNamed = "neither the configuration nor a robots.txt names it any more"
+	// isSource is why a document is deleted whose URL became a source.
+	isSource = "it is a sitemap or feed"
+	// maxSitemaps of one robots.txt are read, the first ones.
+	maxSitemaps = 1000
+	// sourceFifo is where sources wait: beside pages that are indexed.
+	sourceFifo = scheduler.Index
+)
+
+// judgeSource asks whether a source may be fetched: by the gates, but for those of
+// extension and MIME type, and by the rules that name it. That no rule accepts it is
+// no reason: it is no document. The query filter leaves it as it is.
+func (p *policy) judgeSource(u weburl.URL, spelling string) verdict {
+	g := p.space.Judge(crawlspace.Link{URL: u, Host: spelling, Exempt: true})
+	g.URL = u
+	return p.decide(g, func(u weburl.URL) actionrules.Decision {
+		if p.ignores(u) {
+			return actionrules.Decision{}
+		}
+		return actionrules.Decision{Accept: true, Index: true} // which puts it into sourceFifo
+	})
+}
+
+// ignores says that a rule, not the start state, excludes a URL.
+func (p *policy) ignores(u weburl.URL) bool {
+	if p.engine.Decide(u).Crawl() {
+		return false
+	}
+	rule, _ := p.engine.Explain(u).ExcludedBy()
+	return rule >= 0
+}
+
+// judgeRecord asks about a stored URL as its kind wants it.
+func (p *policy) judgeRecord(u weburl.URL, r *scheduler.Record) verdict {
+	if r.Kind.IsSource() {
+		return p.judgeSource(u, r.HostSpelling)
+	}
+	return p.judgeLink(recorded(u, r))
+}
+
+// sourceLink is a source as a link, or the reason why it is not fetched.
+func (p *policy) sourceLink(u weburl.URL, kind scheduler.Kind, referrer string) (scheduler.Link, verdict, bool) {
+	v := p.judgeSource(u, "")
+	return scheduler.Link{URL: u, Fifo: sourceFifo, Kind: kind, Referrer: referrer}, v, v.inside()
+}
+
+// sourceOf is the source of the configuration that a URL is, nil if it is none.
+func (p *policy) sourceOf(k weburl.Key) *Source {
+	i, ok := slices.BinarySearchFunc(p.sources, k, func(s Source, k weburl.Key) int { return compareKeys(s.URL.Key(), k) })
+	if !ok {
+		return nil
+	}
+	return &p.sources[i]
+}
+
+// sortedSources are those of settings in the order that sourceOf looks for.
+func sortedSources(s []Source) []Source {
+	s = slices.Clone(s)
+	slices.SortFunc(s, func(a, b Source) int { return compareKeys(a.URL.Key(), b.URL.Key()) })
+	return s
+}
+
+// sourceVersion names the rules and settings that a source is read by.
+func (p *policy) sourceVersion(k weburl.Key) uint64 {
+	if s := p.sourceOf(k); s != nil && s.IndexItems {
+		return p.version ^ 1
+	}
+	return p.version
+}
+
+// addSources puts the configured sources in. One that was read by other rules or
+// settings is read again.
+func (c *Crawl) addSources(ctx context.Context, p *policy) error {
+	var links []scheduler.Link
+	for _, s := range p.sources {
+		l, v, ok := p.sourceLink(s.URL, s.Kind, "")
+		if !ok {
+			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.words(&v))
+			continue
+		}
+		l.Root = true
+		links = append(links, l)
+	}
+	return c.nameSources(ctx, links, func(k weburl.Key, r *scheduler.Record) bool {
+		return r.RulesVersion != p.sourceVersion(k)
+	})
+}
+
+// nameSources makes URLs known as sources, known pages too. again says of a source
+// that was read before that it is read once more, and in full. It may be repeated.
+func (c *Crawl) nameSources(ctx context.Context, links []scheduler.Link, again func(weburl.Key, *scheduler.Record) bool) error {
+	if len(links) == 0 {
+		return nil
+	}
+	if _, err := c.frontier.Add(ctx, links, false); err != nil {
+		return err
+	}
+	byKey := make(map[weburl.Key]*scheduler.Link, len(links))
+	keys := make([]weburl.Key, len(links))
+	for i := range links {
+		keys[i] = links[i].URL.Key()
+		byKey[keys[i]] = &links[i]
+	}
+	// Not cancelled half-way: the store calls the function until it returns.
+	_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
+		return toSource(r, byKey[k], again(k, &r))
+	})
+	return err
+}
+
+// toSource is the change of a known URL that l names as a source, nil if it is known as
+// that already.
+func toSource(r scheduler.Record, l *scheduler.Link, again bool) *scheduler.Change {
+	wasSource, kind := r.Kind.IsSource(), kindOf(&r, l)
+	if kind == r.Kind && !unnamed(&r) && (r.Root || !l.Root) && (!again || r.Errors > 0) {
+		return nil
+	}
+	if !wasSource || unnamed(&r) {
+		r.Referrer, r.Depth = l.Referrer, l.Depth
+	}
+	r.Kind, r.Root = kind, r.Root || l.Root
+	r.State, r.Source, r.Fifo = scheduler.Waiting, l.Fifo, l.Fifo
+	r.ETag, r.LastModified, r.Date = "", "", ""
+	if r.Class == scheduler.Ignored {
+		r.Class, r.Status, r.LastError = scheduler.Pending, 0, ""
+	}
+	change := &scheduler.Change{Next: r}
+	if !wasSource {
+		change.Delete = isSource
+	}
+	return change
+}
+
+// kindOf is what a stored URL is when l names it. The configuration has precedence,
+// but what robots.txt names is free of its rules.
+func kindOf(r *scheduler.Record, l *scheduler.Link) scheduler.Kind {
+	switch {
+	case !r.Kind.IsSource(), unnamed(r), r.Kind == scheduler.KindSitemap && l.Kind == scheduler.KindNamedSitemap:
+		return l.Kind
+	case l.Root && (l.Kind != scheduler.KindSitemap || r.Kind != scheduler.KindNamedSitemap):
+		return l.Kind
+	}
+	return r.Kind
+}
+
+// unnamed says that a source was given up because nothing names it.
+func unnamed(r *scheduler.Record) bool {
+	return r.Class == scheduler.Ignored && r.LastError == notNamed
+}
+
+// nameSitemaps makes the sitemaps known that a robots.txt names, before it is
+// recorded: so no crash comes in between.
+func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) error {
+	if !v.settings.CrawlSitemaps || response == nil || response.Status/100 != 2 {
+		return nil
+	}
+	parse := robots.Parse
+	if v.settings.Robots.Original {
+		parse = robots.ParseOriginal
+	}
+	before, err := v.robots.Rules(ctx, v.lease.URL)
+	if err != nil {
+		return err
+	}
+	known := namedBy(before, v.lease.URL)
+	var links []scheduler.Link
+	for _, u := range namedBy(parse(response.Body), v.lease.URL) {
+		l, verdict, ok := v.sourceLink(u, scheduler.KindNamedSitemap, robotsOf(v.lease.URL))
+		if !ok {
+			v.log.Info("a sitemap that robots.txt names is not read", "url", u.String(), "by", v.words(&verdict))
+			continue
+		}
+		links = append(links, l)
+	}
+	slices.SortFunc(links, func(a, b scheduler.Link) int { return compareKeys(a.URL.Key(), b.URL.Key()) })
+	return v.nameSources(ctx, links, func(k weburl.Key, r *scheduler.Record) bool {
+		// What it lists of this host was dropped as long as this robots.txt did not name it.
+		_, was := known[k]
+		u, ok := weburl.FromCanonical(r.URL)
+		return ok && !was && !sameSite(u, v.lease.URL)
+	})
+}
+
+// robotsOf is the URL of the robots.txt that is asked about u.
+func robotsOf(u weburl.URL) string { return u.Origin() + "/robots.txt" }
+
+// namedBy are the sitemaps that the robots.txt of u's origin names.
+func namedBy(rules *robots.Rules, u weburl.URL) map[weburl.Key]weburl.URL {
+	if rules == nil {
+		return nil
+	}
+	base, err := weburl.NewBase(robotsOf(u))
+	if err != nil {
+		return nil
+	}
+	all := map[weburl.Key]weburl.URL{}
+	for _, raw := range rules.Sitemaps() {
+		if s, err := base.Resolve(raw); err == nil && len(all) < maxSitemaps {
+			all[s.Key()] = s
+		}
+	}
+	return all
+}
+
+// stillNamed says whether anything names the source that was taken.
+func (v *visit) stillNamed(ctx context.Context) (bool, error) {
+	r := &v.lease.Record
+	if v.sourceOf(v.lease.Key) != nil {
+		return true, nil
+	}
+	from, err := weburl.Parse(r.Referrer)
+	switch {
+	case r.Kind == scheduler.KindNamedSitemap && !v.settings.CrawlSitemaps, err != nil:
+		return false, nil // it was the configuration's
+	case from.PathAndQuery() == "/robots.txt":
+		rules, err := v.robots.Rules(ctx, from)
+		_, named := namedBy(rules, from)[v.lease.Key]
+		return rules == nil || named, err
+	}
+	parent, err := v.store.Lookup(ctx, from.Key())
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return true, nil
+	}
+	return !unnamed(&parent), err
+}
+
+// sourceOutside is outside for a source.
+func (v *visit) sourceOutside(ctx context.Context) (done bool, err error) {
+	r := &v.lease.Record
+	if s := v.sourceOf(v.lease.Key); s != nil && r.Kind != scheduler.KindNamedSitemap {
+		r.Kind = s.Kind
+	}
+	v.verdict = v.judgeRecord(v.lease.URL, r)
+	if !v.verdict.inside() {
+		return true, v.complete(ctx, scheduler.Result{Excluded: v.exclusion(&v.verdict)})
+	}
+	named, err := v.stillNamed(ctx)
+	if err != nil {
+		v.frontier.GiveBack(v.lease, false, time.Time{})
+		return true, err
+	}
+	if !named {
+		return true, v.complete(ctx, scheduler.Result{Excluded: &scheduler.Exclusion{Words: notNamed}})
+	}
+	return false, nil
+}
+
+// sourceRequest is the request for a source, conditional if it was read by the same
+// rules and settings.
+func (v *visit) sourceRequest() fetcher.Request {
+	r := &v.lease.Record
+	q := fetcher.Request{URL: v.lease.URL}
+	if r.Kind == scheduler.KindSitemap || r.Kind == scheduler.KindNamedSitemap {
+		q.MaxBodyBytes = v.settings.SitemapMaxBytes
+	}
+	if !v.settings.Unconditional && r.Class == scheduler.OK && r.RulesVersion == v.sourceVersion(v.lease.Key) {
+		q.ETag, q.LastModified = r.ETag, r.LastModified
+		if q.ETag == "" && q.LastModified == "" {
+			q.LastModified = r.Date
+		}
+	}
+	return q
+}
+
+// sourceRedirect is redirect's link for a source: its target is one, too.
+func (v *visit) sourceRedirect(ctx context.Context, target weburl.URL, result *scheduler.Result) error {
+	r := &v.lease.Record
+	link, _, ok := v.sourceLink(target, r.Kind, v.lease.URL.String())
+	if !ok {
+		result.RedirectIgnored = true
+		return nil
+	}
+	link.Depth, link.Hops = r.Depth, r.Hops+1 // maxRedirects was asked
+	result.Redirect = &link
+	// First, since a completion leaves known pages as they are.
+	return v.nameSources(ctx, []scheduler.Link{link}, func(weburl.Key, *scheduler.Record) bool { return false })
+}
