@@ -57,11 +57,17 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, words st
 		f.mu.Unlock()
 		return errEnded
 	}
+	set := f.set
 	f.requested(l)
 	f.endRequest(l)
 	e := f.ending(l)
 	f.mu.Unlock()
-	return f.commit(ctx, l, waits(l, until, words), e)
+	c := waits(l, until, words)
+	expire(&c, &l.Record, set, time.Now())
+	if err := f.applyBrake(ctx, &c, l, set, e.holds); err != nil {
+		return f.committed(l, c, e, nil, err)
+	}
+	return f.commit(ctx, l, c, e)
 }
 
 // waits is the completion of a URL of which nothing new is known.

@@ -70,6 +70,9 @@ func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float6
 	case answerPage:
 		j.page()
 	}
+	if kind != answerExcluded {
+		expire(&j.c, old, set, now)
+	}
 	return j.c
 }
 
@@ -156,6 +159,7 @@ func (j *judgement) final() {
 func (j *judgement) redirect() {
 	j.settle(Redirect)
 	j.c.Next.RedirectTo, j.c.Next.DuplicateOf = j.result.Location, ""
+	j.reading()
 	j.remove("redirect to " + j.result.Location)
 	j.compared(true, j.old.RedirectTo != j.result.Location)
 	if j.result.Moved {
@@ -198,6 +202,7 @@ func (j *judgement) unchanged() {
 func (j *judgement) page() {
 	j.settle(OK)
 	j.c.Next.RedirectTo, j.c.Next.DuplicateOf = "", j.result.DuplicateOf
+	j.reading()
 	j.validators()
 	j.c.Links = j.result.Links
 	d := j.result.Document

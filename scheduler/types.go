@@ -127,6 +127,14 @@ type Record struct {
 	// HostSpelling is the host as the link that admitted the URL spelled it, empty
 	// where that is the URL's own: domain rules tell letters' case apart.
 	HostSpelling string
+	// Directives and UnavailableAt are what the page asked for when it was last read;
+	// a document of which the time has come is deleted. UnavailableAt is zero where
+	// the page does not say, or the crawl does not obey it.
+	Directives    Directives
+	UnavailableAt time.Time
+	// Simhash is that of the page's text when it was last read, 0 if it was not
+	// asked for: near-duplicates differ from each other in few bits.
+	Simhash uint64
 }
 
 // DueSource is the source that a timed URL enters when its time has come: a URL

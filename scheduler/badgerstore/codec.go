@@ -36,6 +36,9 @@ const (
 	flagCheckedAt // so are these two
 	flagHistory
 	flagKind // younger still
+	flagDirectives
+	flagUnavailableAt
+	flagSimhash
 	flagsEnd
 )
 
@@ -156,6 +159,9 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{!rec.CheckedAt.IsZero(), flagCheckedAt},
 		{rec.History != scheduler.History{}, flagHistory},
 		{rec.Kind != scheduler.KindPage, flagKind},
+		{rec.Directives != 0, flagDirectives},
+		{!rec.UnavailableAt.IsZero(), flagUnavailableAt},
+		{rec.Simhash != 0, flagSimhash},
 	} {
 		if s.set {
 			f |= s.flag
@@ -208,6 +214,7 @@ func appendRecord(b []byte, rec *scheduler.Record) []byte {
 	if f&flagKind != 0 {
 		b = append(b, byte(rec.Kind))
 	}
+	b = appendReading(b, f, rec)
 	for _, s := range [...]string{rec.Referrer, rec.LastError, rec.ETag, rec.LastModified, rec.Date,
 		rec.PushedSource, rec.RedirectTo, rec.DuplicateOf} {
 		b = appendString(b, s)
@@ -283,6 +290,7 @@ func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
 	if f&flagKind != 0 {
 		rec.Kind = scheduler.Kind(r.enum("kind", byte(scheduler.Kinds)))
 	}
+	r.reading(f, rec)
 	for _, s := range [...]*string{&rec.Referrer, &rec.LastError, &rec.ETag, &rec.LastModified, &rec.Date,
 		&rec.PushedSource, &rec.RedirectTo, &rec.DuplicateOf} {
 		*s = r.string()
@@ -294,6 +302,34 @@ func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
 	}
 	for range n {
 		rec.Aliases = append(rec.Aliases, r.string())
+	}
+}
+
+// appendReading writes what a page said when it was read.
+func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
+	if f&flagDirectives != 0 {
+		b = append(b, byte(rec.Directives))
+	}
+	if f&flagUnavailableAt != 0 {
+		b = appendTime(b, rec.UnavailableAt)
+	}
+	if f&flagSimhash != 0 {
+		b = binary.LittleEndian.AppendUint64(b, rec.Simhash)
+	}
+	return b
+}
+
+func (r *reader) reading(f uint64, rec *scheduler.Record) {
+	if f&flagDirectives != 0 {
+		rec.Directives = scheduler.Directives(r.byte())
+	}
+	if f&flagUnavailableAt != 0 {
+		rec.UnavailableAt = r.time()
+	}
+	if f&flagSimhash != 0 {
+		if b := r.bytes(8); b != nil {
+			rec.Simhash = binary.LittleEndian.Uint64(b)
+		}
 	}
 }
 

@@ -45,7 +45,8 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		Interval: time.Duration(rapid.Int64().Draw(t, "Interval")), Indexed: rapid.Bool().Draw(t, "Indexed"),
 		PushedSource: s.Draw(t, "PushedSource"), RedirectTo: s.Draw(t, "RedirectTo"), DuplicateOf: s.Draw(t, "DuplicateOf"),
 		RulesVersion: rapid.Uint64().Draw(t, "RulesVersion"), HostSpelling: s.Draw(t, "HostSpelling"),
-		CheckedAt: drawTime(t, "CheckedAt"),
+		CheckedAt: drawTime(t, "CheckedAt"), UnavailableAt: drawTime(t, "UnavailableAt"),
+		Directives: scheduler.Directives(rapid.Byte().Draw(t, "Directives")), Simhash: rapid.Uint64().Draw(t, "Simhash"),
 		Kind:      scheduler.Kind(rapid.Uint8Range(0, uint8(scheduler.Kinds)-1).Draw(t, "Kind")),
 		History: scheduler.History{
 			Checks: rapid.Uint32().Draw(t, "Checks"), Changes: rapid.Uint32().Draw(t, "Changes"),

@@ -30,7 +30,7 @@ func normal(r scheduler.Record) scheduler.Record {
 	r.Seq = 0
 	r.Aliases = append([]string{}, r.Aliases...)
 	slices.Sort(r.Aliases)
-	for _, at := range []*time.Time{&r.NextAt, &r.FirstErrorAt, &r.FetchedAt, &r.CheckedAt} {
+	for _, at := range []*time.Time{&r.NextAt, &r.FirstErrorAt, &r.FetchedAt, &r.CheckedAt, &r.UnavailableAt} {
 		*at = at.UTC()
 	}
 	return r

@@ -1,0 +1,26 @@
+package scheduler
+
+import "time"
+
+// reading stores what the page asked for.
+func (j *judgement) reading() {
+	n := &j.c.Next
+	n.Directives, n.UnavailableAt, n.Simhash = j.result.Directives, j.result.UnavailableAt, j.result.Simhash
+}
+
+// unavailable is why a document is deleted of which the time has come.
+const unavailable = "unavailable_after is over"
+
+// expire makes a document due when its page becomes unavailable by its own word, at
+// the latest. From then on it is deleted whatever else is known of it, unless the
+// page was had again and says another time.
+func expire(c *Completion, old *Record, set *Settings, now time.Time) {
+	n := &c.Next
+	switch {
+	case n.UnavailableAt.IsZero() || !n.Indexed || c.Forget:
+	case c.Order == nil && !now.Before(n.UnavailableAt):
+		c.Order = deletion(n, old, unavailable, set, now)
+	case n.State != Timed || n.NextAt.After(n.UnavailableAt):
+		n.State, n.NextAt = Timed, n.UnavailableAt
+	}
+}
