@@ -20,6 +20,8 @@ type connector struct {
 	last  map[string]*document // nil: deleted
 	marks map[string]string    // checkpoints by name
 	bytes int64
+
+	graves graves // of the _bulk interface
 }
 
 // state is the synced part, as stored.
@@ -32,7 +34,7 @@ type state struct {
 const operationBytes = 200
 
 func newConnector(name string, synced state) *connector {
-	c := &connector{name: name, synced: synced, serial: synced.Serial}
+	c := &connector{name: name, synced: synced, serial: synced.Serial, graves: graves{}}
 	c.drop()
 	return c
 }

@@ -6,18 +6,24 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
 // Fail says how the server is to fail. The zero value never does. "Commands" are all
-// known commands of the protocol that were called with the right method.
+// known commands of all protocols that were called with the right method, "changes"
+// those of them that bring documents or deletions.
 type Fail struct {
 	Status       []StatusFailure // worked off one after the other from the first command on
 	RetryAfter   int             // seconds, said with scripted 429 and 503; 0: not said
-	Bad          []string        // 400 for an add_documents with a URI that contains one of these
+	Bad          []string        // documents with a URI that contains one of these are refused
 	RestartEvery int             // after so many commands: new session, pending operations lost
 	DieAfter     int             // the process ends at the command after so many; 0: never
+	DieAmid      int             // the process ends at this change, of which half was taken; 0: never
+	Stall        int             // so many commands are never answered
+	Garbage      int             // so many commands are answered 200 with garbage, and nothing is done
+	LoseAnswer   int             // so many changes are done, and the connection is cut instead of an answer
+	Lose         int             // so many changes are answered as done, and nothing is
+	MaxBytes     int             // bodies that are longer are 413; 0: MaxRequestBytes alone counts
 	Slow         time.Duration   // each command waits first
 }
 
@@ -31,9 +37,16 @@ type StatusFailure struct {
 //
 //	status=CODE:N    the next N commands answer CODE (400 to 599); may be repeated
 //	retry-after=S    Retry-After of scripted 429 and 503, in seconds
-//	bad=SUBSTRING    400 for a batch with a URI that contains it; may be repeated
+//	bad=SUBSTRING    documents with a URI that contains it are refused; may be repeated.
+//	                 The Push API answers 400 to the whole batch, the others by document
 //	restart-every=N  after every N commands a new session, pending operations lost
 //	die-after=N      the process ends at the command after N
+//	die-amid=N       the process ends at change N, of which half was taken
+//	stall=N          the first N commands are never answered
+//	garbage=N        the first N commands are answered 200 with garbage, and nothing is done
+//	lose-answer=N    the first N changes are done, and the connection cut instead of an answer
+//	lose=N           the first N changes are answered as done, and nothing is
+//	max-bytes=N      413 for a body that is longer
 //	slow=DURATION    every command waits first, as 200ms or 2s
 //
 // Restarts that come sooner than a client gets to a sync keep it from ever getting
@@ -63,6 +76,27 @@ func ParseFail(text string) (Fail, error) {
 	return f, nil
 }
 
+// counts are the settings that are one number.
+func (f *Fail) counts() []struct {
+	name  string
+	count *int
+} {
+	return []struct {
+		name  string
+		count *int
+	}{
+		{"retry-after", &f.RetryAfter},
+		{"restart-every", &f.RestartEvery},
+		{"die-after", &f.DieAfter},
+		{"die-amid", &f.DieAmid},
+		{"stall", &f.Stall},
+		{"garbage", &f.Garbage},
+		{"lose-answer", &f.LoseAnswer},
+		{"lose", &f.Lose},
+		{"max-bytes", &f.MaxBytes},
+	}
+}
+
 func (f *Fail) set(name, value string) (err error) {
 	switch name {
 	case "status":
@@ -75,26 +109,31 @@ func (f *Fail) set(name, value string) (err error) {
 			return fmt.Errorf("write status=CODE:N, N: %w", err)
 		}
 		f.Status = append(f.Status, status)
-	case "retry-after":
-		f.RetryAfter, err = number(value, 1, maxScript)
+		return nil
 	case "bad":
 		if value == "" {
 			return errors.New("write bad=SUBSTRING, with a substring of the URIs to refuse")
 		}
 		f.Bad = append(f.Bad, value)
-	case "restart-every":
-		f.RestartEvery, err = number(value, 1, maxScript)
-	case "die-after":
-		f.DieAfter, err = number(value, 1, maxScript)
+		return nil
 	case "slow":
 		f.Slow, err = time.ParseDuration(value)
 		if err != nil || f.Slow <= 0 {
 			return errors.New("write slow=DURATION, as 200ms or 2s")
 		}
-	default:
-		return errors.New("unknown: write status=CODE:N, retry-after=S, bad=SUBSTRING, restart-every=N, die-after=N or slow=DURATION")
+		return nil
 	}
-	return err
+	for _, c := range f.counts() {
+		if c.name == name {
+			*c.count, err = number(value, 1, maxScript)
+			return err
+		}
+	}
+	known := "status=CODE:N, bad=SUBSTRING, slow=DURATION"
+	for _, c := range f.counts() {
+		known += ", " + c.name + "=N"
+	}
+	return errors.New("unknown: write " + known)
 }
 
 // maxScript bounds the counts of a script.
@@ -114,17 +153,13 @@ func (f Fail) String() string {
 	for _, s := range f.Status {
 		out = append(out, fmt.Sprintf("status=%d:%d", s.Code, s.Count))
 	}
-	if f.RetryAfter > 0 {
-		out = append(out, fmt.Sprintf("retry-after=%d", f.RetryAfter))
-	}
 	for _, b := range f.Bad {
 		out = append(out, "bad="+b)
 	}
-	if f.RestartEvery > 0 {
-		out = append(out, fmt.Sprintf("restart-every=%d", f.RestartEvery))
-	}
-	if f.DieAfter > 0 {
-		out = append(out, fmt.Sprintf("die-after=%d", f.DieAfter))
+	for _, c := range f.counts() {
+		if *c.count > 0 {
+			out = append(out, fmt.Sprintf("%s=%d", c.name, *c.count))
+		}
 	}
 	if f.Slow > 0 {
 		out = append(out, "slow="+f.Slow.String())
@@ -139,48 +174,4 @@ func (f Fail) badFor(uri string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// verdict is what a script has in store for one command.
-type verdict struct {
-	die, restart bool
-	slow         time.Duration
-	status       int // 0: none
-	retryAfter   int
-}
-
-// script counts the commands.
-type script struct {
-	fail Fail
-
-	mu       sync.Mutex
-	commands int
-	failed   int // commands answered by Status
-}
-
-func newScript(f Fail) *script { return &script{fail: f} }
-
-func (s *script) next() verdict {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := s.commands
-	s.commands++
-	v := verdict{
-		die:     s.fail.DieAfter > 0 && before >= s.fail.DieAfter,
-		restart: s.fail.RestartEvery > 0 && before > 0 && before%s.fail.RestartEvery == 0,
-		slow:    s.fail.Slow,
-	}
-	position := s.failed
-	for _, status := range s.fail.Status {
-		if position < status.Count {
-			s.failed++
-			v.status = status.Code
-			if status.Code == http.StatusTooManyRequests || status.Code == http.StatusServiceUnavailable {
-				v.retryAfter = s.fail.RetryAfter
-			}
-			break
-		}
-		position -= status.Count
-	}
-	return v
 }

@@ -15,9 +15,10 @@ func TestParseFail(t *testing.T) {
 	tests := map[string]indexer.Fail{
 		"":  {},
 		" ": {},
-		"status=503:3,retry-after=2,status=400:1": {Status: []indexer.StatusFailure{{503, 3}, {400, 1}}, RetryAfter: 2},
-		"bad=/x, bad=y=z":                         {Bad: []string{"/x", "y=z"}},
-		"restart-every=50,die-after=7,slow=1.5s":  {RestartEvery: 50, DieAfter: 7, Slow: 1500 * time.Millisecond},
+		"status=503:3,retry-after=2,status=400:1":                          {Status: []indexer.StatusFailure{{503, 3}, {400, 1}}, RetryAfter: 2},
+		"die-amid=3,stall=2,garbage=1,lose-answer=4,lose=5,max-bytes=1000": {DieAmid: 3, Stall: 2, Garbage: 1, LoseAnswer: 4, Lose: 5, MaxBytes: 1000},
+		"bad=/x, bad=y=z":                        {Bad: []string{"/x", "y=z"}},
+		"restart-every=50,die-after=7,slow=1.5s": {RestartEvery: 50, DieAfter: 7, Slow: 1500 * time.Millisecond},
 	}
 	for text, want := range tests {
 		got, err := indexer.ParseFail(text)
@@ -32,7 +33,8 @@ func TestParseFail(t *testing.T) {
 
 func TestParseFailErrorsNameWhatIsAllowed(t *testing.T) {
 	tests := map[string]string{
-		"stall":                          "write status=CODE:N, retry-after=S",
+		"sulk":                           "write status=CODE:N, bad=SUBSTRING",
+		"stall":                          "from 1",
 		"slow=1s,":                       "unknown",
 		"status=503":                     "status=CODE:N",
 		"status=200:1":                   "from 400 to 599",

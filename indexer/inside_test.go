@@ -3,6 +3,7 @@ package indexer
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,7 @@ func TestSlowWaitsAndGivesUpWithTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{script: newScript(Fail{Slow: time.Minute})}
 		begin := time.Now()
-		if err := s.follow(t.Context(), s.script.next()); err != nil {
+		if err := s.follow(t.Context(), s.script.next(false), &http.Request{}); err != nil {
 			t.Error(err)
 		}
 		if waited := time.Since(begin); waited != time.Minute {
@@ -24,7 +25,7 @@ func TestSlowWaitsAndGivesUpWithTheCaller(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := s.follow(ctx, s.script.next()); err == nil {
+		if err := s.follow(ctx, s.script.next(false), &http.Request{}); err == nil {
 			t.Error("no error though the caller is gone")
 		}
 		if waited := time.Since(begin); waited != time.Minute+time.Second {

@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -33,6 +31,7 @@ type call struct {
 	connector string
 	query     url.Values
 	request   *http.Request
+	verdict   verdict
 	answer    http.ResponseWriter
 }
 
@@ -87,8 +86,13 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, &refusal{status: http.StatusMethodNotAllowed, words: "this command is called with " + cmd.method})
 		return
 	}
-	if err := s.follow(r.Context(), s.script.next()); err != nil {
+	v := s.script.next(strings.HasSuffix(r.PathValue("command"), "_documents") && cmd.method == http.MethodPost)
+	if err := s.follow(r.Context(), v, r); err != nil {
 		s.refuse(w, r, err)
+		return
+	}
+	if v.garbage {
+		writeGarbage(w)
 		return
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -102,7 +106,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	c := &call{connector: name, query: query, request: r, answer: w}
+	c := &call{connector: name, query: query, request: r, verdict: v}
 	written := &answerWriter{ResponseWriter: w}
 	c.answer = written
 	if err := cmd.run(s, c); err != nil {
@@ -113,6 +117,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
+	s.end(v)
 	if !written.begun {
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -138,34 +143,7 @@ func (s *Server) accepts(connector string) bool {
 	if len(s.settings.Connectors) > 0 {
 		return slices.Contains(s.settings.Connectors, connector)
 	}
-	return connector != "" && len(connector) <= maxConnectorName && isPlain(connector) && !strings.Contains(connector, "/")
-}
-
-// follow does what the script says for this command.
-func (s *Server) follow(ctx context.Context, v verdict) error {
-	if v.die {
-		s.log.Warn("scripted death")
-		s.settings.Exit(1)
-		panic(http.ErrAbortHandler) // only where Exit returns, in tests
-	}
-	if v.restart {
-		s.mu.Lock()
-		s.restart()
-		s.mu.Unlock()
-	}
-	if v.slow > 0 {
-		timer := time.NewTimer(v.slow)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	if v.status != 0 {
-		return &refusal{status: v.status, words: "scripted failure", retryAfter: v.retryAfter}
-	}
-	return nil
+	return connector != "" && !strings.HasPrefix(connector, elasticPrefix) && !strings.HasPrefix(connector, webhookPrefix) && len(connector) <= maxConnectorName && isPlain(connector) && !strings.Contains(connector, "/")
 }
 
 func (s *Server) checkSession(query url.Values) error {

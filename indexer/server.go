@@ -27,6 +27,7 @@ type Settings struct {
 	MaxRequestBytes int64          // of one add_documents, and of all that are read at once; default 256 MiB
 	MaxParts        int            // of one add_documents; default 100,000
 	MaxPendingBytes int64          // pushed and not synced, before a sync by itself; default 16 MiB
+	WebhookSecret   string         // signatures of webhooks are asked for; empty: they are not looked at
 	Exit            func(code int) // ends the process for Fail.DieAfter; default os.Exit
 }
 
@@ -44,6 +45,7 @@ type Server struct {
 	session    int64
 	connectors map[string]*connector
 	pending    int64 // bytes in all connectors
+	keys       map[string]remembered
 	closed     bool
 }
 
@@ -75,7 +77,7 @@ func Open(dir string, settings Settings, log *slog.Logger) (*Server, error) {
 	}
 	s := &Server{
 		settings: withDefaults(settings), log: log, store: st, page: page,
-		script: newScript(settings.Fail), session: newSession(),
+		script: newScript(settings.Fail), session: newSession(), keys: map[string]remembered{},
 	}
 	s.reading = semaphore.NewWeighted(s.settings.MaxRequestBytes)
 	if s.connectors, err = st.connectors(); err != nil {
@@ -143,6 +145,8 @@ func (s *Server) Handler() http.Handler {
 		s.refuse(w, r, &refusal{status: http.StatusNotFound,
 			words: "no such address: write /papi/4/connectors/NAME/COMMAND"})
 	})
+	mux.HandleFunc("/elastic/{path...}", s.serveElastic)
+	mux.HandleFunc("POST /webhook/{name}", s.protocol(s.refuseHook, s.webhook))
 	mux.HandleFunc("GET /{$}", s.servePage)
 	mux.HandleFunc("GET /style.css", serveStyle)
 	mux.HandleFunc("GET /api/search", s.serveSearch)

@@ -44,12 +44,16 @@ func (n Names) Over(base Names) Names {
 	return out
 }
 
-// of is the target's name of a part; false if it is dropped.
-func (n Names) of(part string) (string, bool) {
-	name, ok := n[part]
-	if !ok {
-		return part, true
+// Name is the target's name of a part, "" if it is dropped.
+func (n Names) Name(part string) string {
+	if name, ok := n[part]; ok {
+		return name
 	}
+	return part
+}
+
+func (n Names) of(part string) (string, bool) {
+	name := n.Name(part)
 	return name, name != ""
 }
 

@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxWords bounds what is kept of an error's words, in bytes.
-const maxWords = 1000
+// MaxWords bounds what is kept of an error's words, in bytes.
+const MaxWords = 1000
 
 // Words are the words in the body of an error answer: the text of an XML
 // document, or else the body as it is; on one line, without control characters,
-// not longer than maxWords.
+// not longer than MaxWords.
 func Words(body []byte) string {
 	if text := xmlText(body); text != "" {
-		return Clip(text, maxWords)
+		return Clip(text, MaxWords)
 	}
-	return Clip(Plain(string(body)), maxWords)
+	return Clip(Plain(string(body)), MaxWords)
 }
 
 // xmlText is the character data of an XML document, and the attributes named

@@ -21,7 +21,7 @@ func TestErrorWords(t *testing.T) {
 		"no text":     {"<e/>", "<e/>"},
 		"latin1":      {"<?xml version='1.0' encoding='ISO-8859-1'?><e>caf\xe9</e>", "caf\ufffd"},
 		"not UTF-8":   {"\xff\xfe!", "\ufffd!"},
-		"long":        {"<e>" + long + "</e>", strings.Repeat("é", maxWords/2)},
+		"long":        {"<e>" + long + "</e>", strings.Repeat("é", MaxWords/2)},
 		"escape code": {"<e>\x1b[31mred</e>", "<e> [31mred</e>"},
 	}
 	for name, test := range tests {
@@ -38,7 +38,7 @@ func FuzzErrorWords(f *testing.F) {
 	f.Add([]byte("plain \x00 text"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s := Words(body)
-		if len(s) > maxWords || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if len(s) > MaxWords || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Errorf("words %q", s)
 		}
 	})

@@ -1,0 +1,130 @@
+package indexer
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// verdict is what a script has in store for one command.
+type verdict struct {
+	die, restart, stall, garbage bool
+	dieAmid, loseAnswer, lose    bool // of changes only
+	slow                         time.Duration
+	status                       int // 0: none
+	retryAfter                   int
+}
+
+// script counts the commands.
+type script struct {
+	fail Fail
+
+	mu       sync.Mutex
+	commands int
+	changes  int
+	failed   int // commands answered by Status
+}
+
+func newScript(f Fail) *script { return &script{fail: f} }
+
+// next is the verdict for one more command, which may be a change.
+func (s *script) next(change bool) verdict {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.commands
+	s.commands++
+	v := verdict{
+		die:     s.fail.DieAfter > 0 && before >= s.fail.DieAfter,
+		restart: s.fail.RestartEvery > 0 && before > 0 && before%s.fail.RestartEvery == 0,
+		stall:   before < s.fail.Stall,
+		garbage: before < s.fail.Garbage,
+		slow:    s.fail.Slow,
+	}
+	if change {
+		s.changes++
+		v.dieAmid = s.changes == s.fail.DieAmid
+		v.loseAnswer = s.changes <= s.fail.LoseAnswer
+		v.lose = s.changes <= s.fail.Lose
+	}
+	position := s.failed
+	for _, status := range s.fail.Status {
+		if position < status.Count {
+			s.failed++
+			v.status = status.Code
+			if status.Code == http.StatusTooManyRequests || status.Code == http.StatusServiceUnavailable {
+				v.retryAfter = s.fail.RetryAfter
+			}
+			break
+		}
+		position -= status.Count
+	}
+	return v
+}
+
+// taken is how many of n documents or deletions of a change are to be taken.
+func (v verdict) taken(n int) int {
+	switch {
+	case v.lose:
+		return 0
+	case v.dieAmid:
+		return n / 2
+	}
+	return n
+}
+
+// follow does what the script says before a command is looked at.
+func (s *Server) follow(ctx context.Context, v verdict, r *http.Request) error {
+	if v.die {
+		s.die()
+	}
+	if v.restart {
+		s.mu.Lock()
+		s.restart()
+		s.mu.Unlock()
+	}
+	if v.slow > 0 {
+		timer := time.NewTimer(v.slow)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if v.stall {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server would not see that the client went away
+		<-ctx.Done()
+		panic(http.ErrAbortHandler)
+	}
+	if v.status != 0 {
+		return &refusal{status: v.status, words: "scripted failure", retryAfter: v.retryAfter}
+	}
+	if most := s.settings.Fail.MaxBytes; most > 0 && r.ContentLength > int64(most) {
+		return &refusal{status: http.StatusRequestEntityTooLarge, words: "scripted failure: the body is too long"}
+	}
+	return nil
+}
+
+// end does what the script says when a command is done and not yet answered.
+func (s *Server) end(v verdict) {
+	if v.dieAmid {
+		s.die()
+	}
+	if v.loseAnswer {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (s *Server) die() {
+	s.log.Warn("scripted death")
+	s.settings.Exit(1)
+	panic(http.ErrAbortHandler) // only where Exit returns, in tests
+}
+
+// writeGarbage is the answer of something that is no indexer.
+func writeGarbage(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html")
+	_, _ = io.WriteString(w, "<html>\x00\xff{[welcome</html>")
+}

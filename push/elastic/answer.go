@@ -1,0 +1,109 @@
+package elastic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/wire"
+)
+
+// answer is what the indexer says of one entry.
+type answer struct {
+	Status int     `json:"status"`
+	Error  failure `json:"error"`
+}
+
+// failure is why an entry was not taken.
+type failure struct {
+	Type     string   `json:"type"`
+	Reason   string   `json:"reason"`
+	CausedBy *failure `json:"caused_by"`
+}
+
+// UnmarshalJSON takes errors that are only words, too.
+func (f *failure) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &f.Reason)
+	}
+	type plain failure
+	return json.Unmarshal(b, (*plain)(f))
+}
+
+// words are type and reasons on one line, from the outside to the cause.
+func (f *failure) words() string {
+	var all []string
+	for depth := 0; f != nil && depth < 5; f, depth = f.CausedBy, depth+1 {
+		for _, s := range []string{f.Type, f.Reason} {
+			if s = wire.Plain(s); s != "" {
+				all = append(all, s)
+			}
+		}
+	}
+	return wire.Clip(strings.Join(all, ": "), wire.MaxWords)
+}
+
+// parseAnswer reads the answer to a request of n items.
+func parseAnswer(body []byte, n int) ([]answer, error) {
+	var whole struct {
+		Errors *bool               `json:"errors"`
+		Items  []map[string]answer `json:"items"`
+	}
+	if err := json.Unmarshal(body, &whole); err != nil {
+		return nil, fmt.Errorf("_bulk: the answer is not what an indexer answers: %w: is url its address?", err)
+	}
+	if whole.Errors == nil || len(whole.Items) != n {
+		return nil, fmt.Errorf("_bulk: the answer speaks of %d entries and %d were sent: is url the address of an indexer?", len(whole.Items), n)
+	}
+	out := make([]answer, n)
+	for i, item := range whole.Items {
+		if len(item) != 1 {
+			return nil, errors.New("_bulk: an entry of the answer has not one operation")
+		}
+		for _, a := range item {
+			out[i] = a
+		}
+	}
+	return out, nil
+}
+
+// outcome is what becomes of an entry after an answer.
+type outcome uint8
+
+const (
+	delivered  outcome = iota
+	refused            // for good
+	turnedAway         // for now
+	broken             // the fault is not the entry's
+)
+
+func (a *answer) judge(op push.Op) outcome {
+	switch {
+	case a.Status >= 200 && a.Status <= 299:
+		return delivered
+	case a.Status == http.StatusConflict: // it has a newer version
+		return delivered
+	case a.Status == http.StatusNotFound && op == push.Delete:
+		return delivered
+	case a.Status == http.StatusTooManyRequests, a.Status >= 500:
+		return turnedAway
+	case a.Status != http.StatusBadRequest, a.Error.ofIndex():
+		return broken
+	}
+	return refused
+}
+
+// ofIndex says that a 400 has its cause in the index or in what the configuration
+// names: all documents would fail for it.
+func (f *failure) ofIndex() bool {
+	switch f.Type {
+	case "invalid_index_name_exception", "index_closed_exception", "index_not_found_exception", "cluster_block_exception", "security_exception":
+		return true
+	case "illegal_argument_exception":
+		return strings.HasPrefix(f.Reason, "pipeline with id") || strings.HasPrefix(f.Reason, "no write index")
+	}
+	return false
+}

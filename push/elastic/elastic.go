@@ -1,0 +1,220 @@
+// Package elastic is the push target that speaks the _bulk interface of
+// Elasticsearch (7 and later) and OpenSearch.
+//
+// A document's _id is the SHA-256 of its URL in hex, because ids are limited to 512
+// bytes; the URL is a field. Each entry carries its number as an external version, so
+// that whatever arrives late or twice cannot replace something newer. What was
+// answered with 200, and in it with a good status of its own, is safe: the indexer
+// has it in its transaction log on disk, where index.translog.durability is left at
+// request.
+package elastic
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/wire"
+)
+
+// Settings of an elastic target. Zero values stand for the defaults in brackets.
+type Settings struct {
+	Name  string // of the target ["elasticsearch", or "opensearch"]
+	Index string // or an alias that has one index to write to
+
+	Pipeline       string // ingest pipeline of the documents; none if empty
+	CreateTemplate bool   // makes an index template where there is none of its name
+	OpenSearch     bool   // the server is OpenSearch, whose templates differ
+
+	Fields wire.Names
+	Server wire.Settings // of the node or what stands before the nodes
+	Limits wire.Limits
+}
+
+// Target is a push.Target for one index.
+type Target struct {
+	set      Settings
+	bulkPath string
+	query    url.Values
+	client   *wire.Client
+	ready    bool // the template is there, or not wanted
+}
+
+// New checks the settings; it makes no request.
+func New(s Settings) (*Target, error) {
+	if s.Name == "" {
+		s.Name = "elasticsearch"
+		if s.OpenSearch {
+			s.Name = "opensearch"
+		}
+	}
+	index, err := wire.Segment("index", s.Index)
+	if err != nil {
+		return nil, fmt.Errorf("the %s target: %w", s.Name, err)
+	}
+	client, err := wire.New(s.Server)
+	if err != nil {
+		return nil, fmt.Errorf("the %s target: %w", s.Name, err)
+	}
+	t := &Target{
+		set: s, client: client, ready: !s.CreateTemplate, bulkPath: "/" + index + "/_bulk",
+		query: url.Values{"filter_path": {"errors,items.*.status,items.*.error"}},
+	}
+	if s.Pipeline != "" {
+		t.query.Set("pipeline", s.Pipeline)
+	}
+	return t, nil
+}
+
+// Name is the target's name.
+func (t *Target) Name() string { return t.set.Name }
+
+// Close drops idle connections.
+func (t *Target) Close() error {
+	t.client.Close()
+	return nil
+}
+
+// Checkpoint has nothing to do: what Push was not refused is safe.
+func (t *Target) Checkpoint(ctx context.Context, _ uint64) error { return ctx.Err() }
+
+// Push sends entries as _bulk requests. Entries that the indexer turns away for now
+// (429, 503) are sent again; a document that it cannot take is given back.
+func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
+	if len(entries) == 0 {
+		return nil, ctx.Err()
+	}
+	if !t.ready {
+		if err := t.createTemplate(ctx); err != nil {
+			return nil, err
+		}
+		t.ready = true
+	}
+	return wire.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
+}
+
+// ID is the _id of the document of a URL.
+func ID(url string) string {
+	sum := sha256.Sum256([]byte(url))
+	return hex.EncodeToString(sum[:])
+}
+
+// encode gives the line of the action and, of an add, that of the document.
+func (t *Target) encode(e push.Entry) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(len(e.Body) + 200)
+	op := "index"
+	if e.Op == push.Delete {
+		op = "delete"
+	}
+	fmt.Fprintf(&b, `{"%s":{"_id":"%s","version":%d,"version_type":"external_gte"}}`+"\n", op, ID(e.URL), e.Seq)
+	if e.Op == push.Delete {
+		return b.Bytes(), nil
+	}
+	if err := t.source(&b, e.Body); err != nil {
+		return nil, fmt.Errorf("the outbox holds no document here: %w", err)
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+// source writes a document on one line.
+func (t *Target) source(b *bytes.Buffer, body []byte) error {
+	if len(t.set.Fields) == 0 {
+		return json.Compact(b, body)
+	}
+	var d push.Document
+	if err := json.Unmarshal(body, &d); err != nil {
+		return err
+	}
+	encoded, err := json.Marshal(t.set.Fields.Fields(&d, nil))
+	b.Write(encoded)
+	return err
+}
+
+// send makes a _bulk request, and again for what was turned away for now.
+func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, error) {
+	var refused []push.Refusal
+	for attempt := 0; ; attempt++ {
+		v, err := t.bulk(ctx, items)
+		if err != nil {
+			return nil, err
+		}
+		refused = append(refused, v.refused...)
+		if len(v.again) == 0 {
+			return refused, nil
+		}
+		if attempt == t.client.Retries() {
+			return nil, fmt.Errorf("_bulk: %d of %d entries were turned away for now, %d times: %s", len(v.again), len(items), attempt+1, v.words)
+		}
+		if err := t.client.Pause(ctx, attempt); err != nil {
+			return nil, err
+		}
+		items = v.again
+	}
+}
+
+// verdicts are what the indexer said of the items of a request.
+type verdicts struct {
+	refused []push.Refusal
+	again   []wire.Item
+	words   string // of one that is to be sent again
+}
+
+// What is read of an answer: errors say long things of documents.
+const (
+	answerBytes = 64 << 10
+	itemBytes   = 8 << 10
+)
+
+func (t *Target) bulk(ctx context.Context, items []wire.Item) (v verdicts, err error) {
+	body, err := t.client.Do(ctx, wire.Request{
+		Name: "_bulk", Method: http.MethodPost, Path: t.bulkPath, Query: t.query,
+		ContentType: "application/x-ndjson", Body: wire.Join(items), MaxAnswer: int64(answerBytes + itemBytes*len(items)),
+	})
+	if status, ok := errors.AsType[*wire.StatusError](err); ok {
+		return v, status.Unfit(reason(status.Body))
+	}
+	if err != nil {
+		return v, err
+	}
+	answers, err := parseAnswer(body, len(items))
+	if err != nil {
+		return v, err
+	}
+	for i, a := range answers {
+		switch item := items[i]; a.judge(item.Op) {
+		case delivered:
+		case refused:
+			v.refused = append(v.refused, push.Refusal{Seq: item.Seq, Words: a.Error.words()})
+		case turnedAway:
+			v.again, v.words = append(v.again, item), a.Error.words()
+		default:
+			return v, fmt.Errorf("_bulk: the indexer answers %d for an entry, which is a matter of the index %q and not of the entry: %s",
+				a.Status, t.set.Index, a.Error.words())
+		}
+	}
+	return v, nil
+}
+
+// reason is what an error answer says.
+func reason(body []byte) string {
+	var answer struct {
+		Error failure `json:"error"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return ""
+	}
+	return answer.Error.words()
+}
+
+// templateName is the name of the index template.
+func (t *Target) templateName() string { return "sextant-" + strings.TrimPrefix(t.set.Index, ".") }

@@ -1,0 +1,64 @@
+package elastic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/sextant-crawler/sextant/push/wire"
+)
+
+// createTemplate makes the index template if there is none of its name, so that what
+// an operator changed in it stays.
+func (t *Target) createTemplate(ctx context.Context) error {
+	path := "/_index_template/" + url.PathEscape(t.templateName())
+	_, err := t.client.Do(ctx, wire.Request{Name: "_index_template", Method: http.MethodHead, Path: path})
+	if status, ok := errors.AsType[*wire.StatusError](err); !ok || status.Status != http.StatusNotFound {
+		return err
+	}
+	body, err := json.Marshal(t.template())
+	if err != nil {
+		return err
+	}
+	_, err = t.client.Do(ctx, wire.Request{Name: "_index_template", Method: http.MethodPut, Path: path, ContentType: "application/json", Body: body})
+	if status, ok := errors.AsType[*wire.StatusError](err); ok {
+		return fmt.Errorf("making the index template %q: %w", t.templateName(), status)
+	}
+	return err
+}
+
+// Long values of keywords are kept and not searchable: an indexer refuses terms of
+// more than 32,766 bytes, and a character has up to four.
+const longestKeyword = 8191
+
+// template is an index template for the fields of documents under their names here.
+func (t *Target) template() map[string]any {
+	keyword := map[string]any{"type": "keyword", "ignore_above": longestKeyword}
+	metas := map[string]any{"type": "flattened", "ignore_above": longestKeyword}
+	if t.set.OpenSearch {
+		metas = map[string]any{"type": "flat_object"}
+	}
+	types := map[string]any{
+		"url": keyword, "source": keyword, "referrer": keyword, "hash": keyword,
+		"content_type": keyword, "charset": keyword, "language": keyword,
+		"title": map[string]any{"type": "text", "fields": map[string]any{"keyword": keyword}},
+		"text":  map[string]any{"type": "text"}, "content": map[string]any{"type": "binary"},
+		"last_modified": map[string]any{"type": "date", "ignore_malformed": true},
+		"fetched_at":    map[string]any{"type": "date"}, "depth": map[string]any{"type": "integer"},
+		"metas": metas,
+	}
+	properties := map[string]any{}
+	for part, kind := range types {
+		if name := t.set.Fields.Name(part); name != "" {
+			properties[name] = kind
+		}
+	}
+	return map[string]any{
+		"index_patterns": []string{t.set.Index},
+		"priority":       100,
+		"template":       map[string]any{"mappings": map[string]any{"properties": properties}},
+	}
+}

@@ -1,0 +1,185 @@
+// Package solr is the push target that speaks the JSON form of Apache Solr's
+// /update. A document's id is its URL. Solr answers a request with 200 when it has
+// all of it in its update log; one bad document makes it refuse the request, which is
+// then sent by halves until that document is found.
+package solr
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/wire"
+)
+
+// Settings of a solr target. Zero values stand for the defaults in brackets.
+type Settings struct {
+	Name       string // of the target ["solr"]
+	Collection string // or core
+
+	CommitWithin time.Duration // until documents can be found; 0 leaves it to Solr's autoSoftCommit
+	IDField      string        // the schema's uniqueKey ["id"]
+	// MetaPrefix and MetaSuffix make the name of a field of that of a meta.
+	MetaPrefix, MetaSuffix string // ["meta_" and "_ss"]
+
+	Fields wire.Names    // over DefaultFields
+	Server wire.Settings // such as http://host:8983/solr
+	Limits wire.Limits
+}
+
+// DefaultFields are dynamic fields of Solr's _default configuration. Page bytes are
+// left out: there is no field for them.
+func DefaultFields() wire.Names {
+	return wire.Names{
+		"url": "url_s", "source": "source_s", "title": "title_t", "text": "text_t", "content": "",
+		"content_type": "content_type_s", "charset": "charset_s", "language": "language_s",
+		"last_modified": "last_modified_dt", "fetched_at": "fetched_at_dt", "depth": "depth_i",
+		"referrer": "referrer_s", "hash": "hash_s",
+	}
+}
+
+// Target is a push.Target for one collection.
+type Target struct {
+	set    Settings
+	fields wire.Names
+	path   string
+	query  url.Values
+	client *wire.Client
+}
+
+// New checks the settings; it makes no request.
+func New(s Settings) (*Target, error) {
+	text := func(v *string, d string) {
+		if *v == "" {
+			*v = d
+		}
+	}
+	text(&s.Name, "solr")
+	text(&s.IDField, "id")
+	if s.MetaPrefix == "" && s.MetaSuffix == "" {
+		s.MetaPrefix, s.MetaSuffix = "meta_", "_ss"
+	}
+	collection, err := wire.Segment("collection", s.Collection)
+	if err != nil {
+		return nil, fmt.Errorf("the solr target: %w", err)
+	}
+	client, err := wire.New(s.Server)
+	if err != nil {
+		return nil, fmt.Errorf("the solr target: %w", err)
+	}
+	t := &Target{
+		set: s, fields: s.Fields.Over(DefaultFields()), client: client,
+		path: "/" + collection + "/update", query: url.Values{"wt": {"json"}},
+	}
+	if s.CommitWithin > 0 {
+		t.query.Set("commitWithin", strconv.FormatInt(s.CommitWithin.Milliseconds(), 10))
+	}
+	return t, nil
+}
+
+// Name is the target's name.
+func (t *Target) Name() string { return t.set.Name }
+
+// Close drops idle connections.
+func (t *Target) Close() error {
+	t.client.Close()
+	return nil
+}
+
+// Checkpoint has nothing to do: what Push was not refused is in Solr's update log.
+func (t *Target) Checkpoint(ctx context.Context, _ uint64) error { return ctx.Err() }
+
+// Push sends adds and deletions together, in one JSON object a request.
+func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
+	return wire.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
+}
+
+// encode gives a member of the object; its commands may be repeated, and are followed
+// in order.
+func (t *Target) encode(e push.Entry) ([]byte, error) {
+	command, value := "delete", any(map[string]string{"id": e.URL})
+	if e.Op == push.Add {
+		var d push.Document
+		if err := json.Unmarshal(e.Body, &d); err != nil {
+			return nil, fmt.Errorf("the outbox holds no document here: %w", err)
+		}
+		fields := t.fields.Fields(&d, t.metaField)
+		fields[t.set.IDField] = e.URL
+		command, value = "add", map[string]any{"doc": fields}
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, "%q:%s", command, encoded), nil
+}
+
+// metaField is the field of a meta: Solr's names are letters, digits and underscores.
+func (t *Target) metaField(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '_'
+	}, name)
+	if strings.Trim(plain, "_") == "" {
+		return "" // nothing is left of the name
+	}
+	return t.set.MetaPrefix + plain + t.set.MetaSuffix
+}
+
+func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, error) {
+	var b bytes.Buffer
+	for i, item := range items {
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(item.Wire)
+	}
+	b.WriteByte('}')
+	body, err := t.client.Do(ctx, wire.Request{
+		Name: "update", Method: http.MethodPost, Path: t.path, Query: t.query, ContentType: "application/json", Body: b.Bytes(),
+	})
+	if status, ok := errors.AsType[*wire.StatusError](err); ok {
+		return nil, status.Unfit(reason(status.Body))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, check(body)
+}
+
+// check reads a good answer: other servers say 200, too.
+func check(body []byte) error {
+	var answer struct {
+		Header *struct {
+			Status *int `json:"status"`
+		} `json:"responseHeader"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Header == nil || answer.Header.Status == nil {
+		return fmt.Errorf("update: the answer %q is not Solr's: is url the address of Solr, with /solr at its end?", wire.Clip(wire.Plain(string(body)), 100))
+	}
+	if status := *answer.Header.Status; status != 0 {
+		return fmt.Errorf("update: Solr answers status %d", status)
+	}
+	return nil
+}
+
+// reason is what an error answer says.
+func reason(body []byte) string {
+	var answer struct {
+		Error struct {
+			Msg string `json:"msg"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return ""
+	}
+	return wire.Clip(wire.Plain(answer.Error.Msg), wire.MaxWords)
+}

@@ -1,0 +1,182 @@
+// Package webhook is the push target that posts JSON Lines to an address of the
+// operator's: the lines that the file target writes. Any answer 2xx says that the
+// receiver has all lines of the request safely, but for those that it names as
+// refused; docs/webhook.openapi.yaml describes both sides.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/wire"
+	"github.com/sextant-crawler/sextant/secret"
+)
+
+// The header fields of a request, beside Content-Type.
+const (
+	// KeyHeader names a request: the same for its repetitions.
+	KeyHeader = "Idempotency-Key"
+	// SignatureHeader is "t=SECONDS,v1=HEX", where there is a secret: the time of the
+	// request, and the HMAC-SHA256 over "SECONDS.BODY" with BODY as it was sent but
+	// for Content-Encoding.
+	SignatureHeader = "Sextant-Signature"
+)
+
+// ContentType is that of the lines.
+const ContentType = "application/x-ndjson"
+
+// Settings of a webhook target. Zero values stand for the defaults in brackets.
+type Settings struct {
+	Name   string        // of the target ["webhook"]
+	Secret secret.Value  // signs requests where it is not empty
+	Fields wire.Names    // of documents
+	Server wire.Settings // its URL is the whole address
+	Limits wire.Limits
+}
+
+// Target is a push.Target for one address.
+type Target struct {
+	set    Settings
+	client *wire.Client
+}
+
+// New checks the settings; it makes no request.
+func New(s Settings) (*Target, error) {
+	if s.Name == "" {
+		s.Name = "webhook"
+	}
+	client, err := wire.New(s.Server)
+	if err != nil {
+		return nil, fmt.Errorf("the webhook target: %w", err)
+	}
+	return &Target{set: s, client: client}, nil
+}
+
+// Name is the target's name.
+func (t *Target) Name() string { return t.set.Name }
+
+// Close drops idle connections.
+func (t *Target) Close() error {
+	t.client.Close()
+	return nil
+}
+
+// Checkpoint has nothing to do: what Push was not refused is safe.
+func (t *Target) Checkpoint(ctx context.Context, _ uint64) error { return ctx.Err() }
+
+// Push posts entries in order.
+func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
+	return wire.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
+}
+
+// encode gives the line of an entry.
+func (t *Target) encode(e push.Entry) ([]byte, error) {
+	member := "document"
+	if e.Op == push.Delete {
+		member = "deletion"
+	}
+	body := []byte(e.Body)
+	if e.Op == push.Add && len(t.set.Fields) > 0 {
+		var d push.Document
+		err := json.Unmarshal(body, &d)
+		if err == nil {
+			body, err = json.Marshal(t.set.Fields.Fields(&d, nil))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the outbox holds no document here: %w", err)
+		}
+	}
+	var b bytes.Buffer
+	b.Grow(len(body) + 64)
+	fmt.Fprintf(&b, `{"op":%q,"seq":%d,%q:`, e.Op, e.Seq, member)
+	if err := json.Compact(&b, body); err != nil {
+		return nil, fmt.Errorf("the outbox holds no document here: %w", err)
+	}
+	b.WriteString("}\n")
+	return b.Bytes(), nil
+}
+
+// Answer is what a receiver may answer, in JSON, beside 2xx.
+type Answer struct {
+	// Refused are lines that the receiver cannot take, for good.
+	Refused []RefusedLine `json:"refused"`
+}
+
+// RefusedLine names a line by its seq, and says why.
+type RefusedLine struct {
+	Seq   uint64 `json:"seq"`
+	Error string `json:"error"`
+}
+
+func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, error) {
+	body := wire.Join(items)
+	header := http.Header{KeyHeader: {key(body)}}
+	if !t.set.Secret.IsEmpty() {
+		header[SignatureHeader] = []string{Signature(t.set.Secret, time.Now(), body)}
+	}
+	answer, err := t.client.Do(ctx, wire.Request{
+		Name: "webhook", Method: http.MethodPost, ContentType: ContentType, Body: body, Header: header,
+		MaxAnswer: int64(wire.MaxAnswer + 1024*len(items)),
+	})
+	if status, ok := errors.AsType[*wire.StatusError](err); ok {
+		return nil, status.Unfit("")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return refusals(answer, items)
+}
+
+// key is the same for the same lines, also after a restart.
+func key(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Signature is the value of SignatureHeader.
+func Signature(key secret.Value, at time.Time, body []byte) string {
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(key.Reveal()))
+	mac.Write([]byte(seconds + "."))
+	mac.Write(body)
+	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// refusals reads a good answer. One that is no JSON object refuses nothing.
+func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
+	var a Answer
+	trimmed := bytes.TrimSpace(answer)
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return nil, nil
+	}
+	if err := json.Unmarshal(trimmed, &a); err != nil {
+		return nil, fmt.Errorf("webhook: the answer is no JSON of {\"refused\":[{\"seq\":1,\"error\":\"...\"}]}: %w", err)
+	}
+	sent := make(map[uint64]bool, len(items))
+	for _, item := range items {
+		sent[item.Seq] = true
+	}
+	var out []push.Refusal
+	for _, r := range a.Refused {
+		if !sent[r.Seq] {
+			return nil, fmt.Errorf("webhook: the answer refuses seq %d, which was not sent or is refused twice", r.Seq)
+		}
+		delete(sent, r.Seq)
+		words := wire.Clip(wire.Plain(r.Error), wire.MaxWords)
+		if words == "" {
+			words = "refused without a reason"
+		}
+		out = append(out, push.Refusal{Seq: r.Seq, Words: words})
+	}
+	return out, nil
+}
