@@ -97,8 +97,8 @@ func (f *Frontier) awaitsTurn(h *host) bool {
 		a.turn = h
 		f.closeUntil(h, a.gate, ByAddress)
 	case a.turn != h:
-		if !slices.Contains(a.waiting, h) {
-			a.waiting = append(a.waiting, h)
+		if !h.live.waits {
+			a.waiting, h.live.waits = append(a.waiting, h), true
 		}
 		return true
 	}
@@ -109,8 +109,9 @@ func (f *Frontier) awaitsTurn(h *host) bool {
 // next one gets it.
 func (f *Frontier) leaveTurn(h *host) {
 	a := h.live.address
-	if i := slices.Index(a.waiting, h); i >= 0 {
-		a.waiting = slices.Delete(a.waiting, i, i+1)
+	if h.live.waits {
+		i := slices.Index(a.waiting, h)
+		a.waiting, h.live.waits = slices.Delete(a.waiting, i, i+1), false
 	}
 	if a.turn != h {
 		return
@@ -118,7 +119,7 @@ func (f *Frontier) leaveTurn(h *host) {
 	a.turn = nil
 	if len(a.waiting) > 0 {
 		next := a.waiting[0]
-		a.waiting = a.waiting[1:]
+		a.waiting, next.live.waits = a.waiting[1:], false
 		f.place(next, false)
 	}
 }

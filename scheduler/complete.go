@@ -32,7 +32,9 @@ func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 	}
 	set := f.set
 	if r.Excluded == nil {
-		l.queue.host.live.greeted = true
+		if r.Fault == NoFault {
+			l.queue.host.live.greeted = true
+		}
 		f.judge(l.queue.host, &r)
 		f.judgeWhole(l, &r, set)
 		f.requested(l)

@@ -78,9 +78,8 @@ type Frontier struct {
 	changed   chan struct{}   // closed when Drained must look again; nil if nobody waits
 
 	buffered, inFlight, working int
-	standing                    [standings]int // hosts, by where they stand
-	restingFor                  [reasons]int   // of the resting ones, by why
-	busy                        int            // callers of Busy that are not done
+	restingFor                  [reasons]int // of the resting ones, by why
+	busy                        int          // callers of Busy that are not done
 
 	gated     bool  // Run has loaded the gates, at loadedAt
 	unclean   bool  // the last run may have made requests that no state tells of

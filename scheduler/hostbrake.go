@@ -15,6 +15,8 @@ const (
 	badLast = 20
 	// failingNamed is how many failing hosts are remembered by name.
 	failingNamed = 1000
+	// failingUnnamed is how many more are remembered at all.
+	failingUnnamed = 100_000
 )
 
 // badRun counts a host's last answers in a row that were errors, log-in pages, or
@@ -120,24 +122,36 @@ type FailingHost struct {
 
 // failingHosts are those that fail as a whole, in order of time.
 type failingHosts struct {
-	named   []FailingHost
-	unnamed map[weburl.HostKey]bool // those beyond failingNamed
+	named   []FailingHost           // the latest failingNamed
+	unnamed map[weburl.HostKey]bool // those before them, of which failingUnnamed are remembered
 }
 
 // add says whether the host is new.
 func (f *failingHosts) add(k weburl.HostKey, origin string) bool {
-	switch {
-	case f.unnamed[k] || f.index(k) >= 0:
+	if f.unnamed[k] || f.index(k) >= 0 {
 		return false
-	case len(f.named) < failingNamed:
-		f.named = append(f.named, FailingHost{k, origin, time.Now()})
-	default:
-		if f.unnamed == nil {
-			f.unnamed = map[weburl.HostKey]bool{}
-		}
-		f.unnamed[k] = true
 	}
+	if len(f.named) == failingNamed {
+		f.unname()
+	}
+	f.named = append(f.named, FailingHost{k, origin, time.Now()})
 	return true
+}
+
+// unname makes room for a name. One that is forgotten counts as new when it fails
+// again, which does no harm.
+func (f *failingHosts) unname() {
+	if f.unnamed == nil {
+		f.unnamed = map[weburl.HostKey]bool{}
+	}
+	if len(f.unnamed) == failingUnnamed {
+		for k := range f.unnamed {
+			delete(f.unnamed, k)
+			break
+		}
+	}
+	f.unnamed[f.named[0].Host] = true
+	f.named = slices.Delete(f.named, 0, 1)
 }
 
 func (f *failingHosts) remove(k weburl.HostKey) {

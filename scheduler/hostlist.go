@@ -21,9 +21,6 @@ type HostInfo struct {
 	// Until is when it may be visited again, zero if now; Reason says why not before.
 	Until  time.Time
 	Reason Reason
-	// Visited says that no more requests may run at once, InTurn that another host
-	// of its address comes first.
-	Visited, InTurn bool
 	// The rest is known of hosts that have URLs in memory or in flight.
 	Delay, Backoff time.Duration
 	Errors         int // failures in a row
@@ -124,7 +121,6 @@ func (f *Frontier) describe(info *HostInfo) {
 	if h == nil {
 		return
 	}
-	info.Visited, info.InTurn = h.stand == occupied, h.stand == inTurn
 	if h.gate > f.now() {
 		info.Until, info.Reason = f.time(h.gate), h.why
 	}

@@ -32,7 +32,6 @@ const (
 	occupied                 // no more requests may run at once
 	resting                  // in closed, until its gate opens
 	inTurn                   // another host of its address comes first
-	standings
 )
 
 // live is what is known of a host while URLs of it are in memory or in flight, or
@@ -65,6 +64,7 @@ type live struct {
 	storedGate int64     // the gate that the store knows, 0 if none
 
 	address *address // it is bound to, nil if to none
+	waits   bool     // stands in address.waiting
 	whole   int      // index of the first Throttle of the whole host, in wholeOf
 	wholeOf *Settings
 }
@@ -152,6 +152,16 @@ func (h *host) queue(s Source) *queue {
 func (h *host) working() bool {
 	for q := h.queues; q != nil; q = q.sibling {
 		if q.more || q.first() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// workingIn is working for the sources that are not switched off.
+func (h *host) workingIn(weights *[Sources]int) bool {
+	for q := h.queues; q != nil; q = q.sibling {
+		if weights[q.source] > 0 && (q.more || q.first() != nil) {
 			return true
 		}
 	}

@@ -84,7 +84,6 @@ func (f *Frontier) setStanding(h *host, s standing) {
 }
 
 func (f *Frontier) tally(h *host, n int) {
-	f.standing[h.stand] += n
 	if h.stand == resting {
 		f.restingFor[h.why] += n
 	}

@@ -31,7 +31,7 @@ func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl
 		return 0, err
 	}
 	f.mu.Lock()
-	r := reviser{f: f, set: f.set, now: time.Now(), indexed: counts.Indexed, fn: fn}
+	r := reviser{f: f, set: f.set, indexed: counts.Indexed, fn: fn, judged: map[weburl.Key]bool{}}
 	f.mu.Unlock()
 	places, n, err := f.store.Revise(ctx, keys, r.revise)
 	r.mu.Lock() // if ctx has ended, the store may still be at it
@@ -54,11 +54,11 @@ func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl
 type reviser struct {
 	f   *Frontier
 	set *Settings
-	now time.Time
 	fn  func(weburl.Key, Record) *Change
 
 	mu      sync.Mutex
-	indexed uint64 // documents, without those that this call removes
+	indexed uint64              // documents, without those that this call removes
+	judged  map[weburl.Key]bool // what the brake said: the store may ask twice for a URL
 	held    int
 	places  []Place   // that may get work
 	due     time.Time // of the first timed one
@@ -76,8 +76,9 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 		v.Order = &Order{Op: OrderAdd, Source: d.Source, Body: d.Body}
 		v.Next.Indexed, v.Next.Hash, v.Next.PushedSource = true, d.Hash, d.Source
 	} else if change.Delete != "" && old.Indexed {
-		v.Order = deletion(&v.Next, &old, change.Delete, r.set, r.now)
-		r.brake(v, &old)
+		now := time.Now()
+		v.Order = deletion(&v.Next, &old, change.Delete, r.set, now)
+		r.brake(k, v, &old, now)
 	}
 	switch n := &v.Next; n.State {
 	case Waiting:
@@ -91,15 +92,23 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 }
 
 // brake holds the revision's deletion if there are too many.
-func (r *reviser) brake(v *Revision, old *Record) {
+func (r *reviser) brake(k weburl.Key, v *Revision, old *Record, now time.Time) {
+	held, again := r.judged[k]
 	r.f.mu.Lock()
-	held := r.f.brake.admit(r.set.Brake, r.now, r.indexed, false)
+	if !again {
+		held = r.f.brake.admit(r.set.Brake, now, r.indexed, false)
+		r.judged[k] = held
+	}
 	v.Notes = append(v.Notes, r.f.brake.note())
 	r.f.mu.Unlock()
 	if held {
-		r.held++
 		holdOrder(&v.Next, v.Order, old)
-		return
 	}
-	r.indexed -= min(r.indexed, 1)
+	switch {
+	case again:
+	case held:
+		r.held++
+	default:
+		r.indexed -= min(r.indexed, 1)
+	}
 }

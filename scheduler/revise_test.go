@@ -120,6 +120,34 @@ func TestReviseCountsWhatItRemoves(t *testing.T) {
 	})
 }
 
+// TestReviseKeepsTheWindow: however long a revision takes and whoever looks at the
+// brake meanwhile, its window ages with the clock.
+func TestReviseKeepsTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storetest.NewMemory()
+		f := run(t, store, func(s *scheduler.Settings) {
+			s.Throttle, s.Aggressive = 0, true
+			s.Brake = scheduler.Brake{On: true, Min: 2, Window: time.Hour}
+		})
+		defer f.end()
+		all := links(3, "http://a.test/%d", scheduler.Index)
+		f.indexAll(all)
+		for i := range all {
+			_, err := f.Revise(t.Context(), keys(all[i:i+1]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+				time.Sleep(20 * time.Minute)
+				f.Snapshot()
+				return &scheduler.Change{Next: r, Delete: "rule"}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c, err := store.Counts(t.Context()); err != nil || c.Outbox.Held != 1 {
+			t.Errorf("%+v, %v; want the third deletion of the hour held", c.Outbox, err)
+		}
+	})
+}
+
 // TestReviseMakesWorkKnown: URLs that a revision puts into a queue or lets wait
 // for a time are given out, also if the store fails after it has stored them.
 func TestReviseMakesWorkKnown(t *testing.T) {

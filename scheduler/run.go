@@ -169,16 +169,23 @@ func (f *Frontier) Drained(ctx context.Context) error {
 func (f *Frontier) onlySilent(urls uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	working := 0
-	for k := range f.silent {
-		if h := f.hosts[k]; h != nil && h.working() {
-			working++
-		}
-	}
-	if working == 0 || working < f.working {
+	if len(f.silent) == 0 {
 		return false
 	}
-	f.log.Warn("hosts do not answer: their URLs wait for another run", "hosts", working, "urls", urls)
+	silent := 0
+	for k, h := range f.hosts {
+		switch _, is := f.silent[k]; {
+		case !h.workingIn(&f.set.Weights):
+		case is:
+			silent++
+		default:
+			return false
+		}
+	}
+	if silent == 0 {
+		return false
+	}
+	f.log.Warn("hosts do not answer: their URLs wait for another run", "hosts", silent, "urls", urls)
 	return true
 }
 

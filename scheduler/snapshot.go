@@ -27,13 +27,11 @@ const (
 type Snapshot struct {
 	InFlight int // leases that have no stored outcome yet
 	Hosts    int // hosts with work
-	// Of all hosts in memory: those that could be visited now, those where no more
-	// requests may run at once, those that wait for another of their address, and
-	// those that may not be visited yet, also by reason.
-	HostsReady, HostsVisited, HostsInTurn, HostsClosed int
-	ClosedFor                                          map[Reason]int
-	NextOpening                                        time.Time // when the first closed one opens, zero if there is none
-	NextDue                                            time.Time // when the first retry or refresh is due, zero if none is known
+	// HostsClosed are those that may not be visited yet, ClosedFor by reason.
+	HostsClosed int
+	ClosedFor   map[Reason]int
+	NextOpening time.Time // when the first closed one opens, zero if there is none
+	NextDue     time.Time // when the first retry or refresh is due, zero if none is known
 	// Idle says why no URL can be given out, IdleCode in one word; both are empty if
 	// one can.
 	Idle     string
@@ -63,7 +61,6 @@ func (f *Frontier) Snapshot() Snapshot {
 	defer f.mu.Unlock()
 	s := Snapshot{
 		InFlight: f.inFlight, Hosts: f.working,
-		HostsReady: f.standing[listed], HostsVisited: f.standing[occupied], HostsInTurn: f.standing[inTurn],
 		HostsClosed: len(f.closed), NextOpening: f.nextOpening(), NextDue: f.dueAt,
 		FailingHosts: len(f.failing.named) + len(f.failing.unnamed),
 		Failing:      slices.Clone(f.failing.named[:min(failingShown, len(f.failing.named))]),
