@@ -230,7 +230,7 @@ func zoneOffset(name string) (minutes int, ok bool) {
 
 // time puts the fields together, if they are a date that there is.
 func (d *dateFields) time() (time.Time, bool) {
-	if d.year < 0 || d.month < 1 || d.day < 1 || d.hour > 24 || d.minute > 59 || d.second > 60 {
+	if d.year < 0 || d.month < 1 || d.day < 1 || d.hour > 24 || d.minute > 59 || d.second > 60 || d.hour == 24 && d.minute+d.second > 0 {
 		return time.Time{}, false
 	}
 	hour := d.hour

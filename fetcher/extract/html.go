@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // HTML reads an HTML or XHTML body. contentType is the header, of which the
-// charset counts. No markup is an error; an error is one of decoding or reading.
+// charset counts. No markup is an error; an error is one of decoding.
 //
 // Links are those of a, area, frame, iframe and of link with rel canonical, next,
 // or alternate with hreflang. Those in comments, scripts and templates are none;
