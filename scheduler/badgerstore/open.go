@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
-	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
@@ -43,18 +42,25 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := prepare(dir, o); err != nil {
 		return nil, err
 	}
-	db, err := openBadger(dir, o)
+	lock, err := lockDirectory(dir, o.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
+	if err := tidy(lock, o); err != nil {
+		return nil, errors.Join(err, unlock(lock))
+	}
+	db, err := openBadger(dir, o)
+	if err != nil {
+		return nil, errors.Join(err, unlock(lock))
+	}
 	s := &Store{
-		db: db, dir: dir, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
+		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
 		sync: o.Durability == Sync, directory: directory{path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
 	}
 	if err := s.start(); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, db.Close(), unlock(lock))
 	}
 	return s, nil
 }
@@ -87,26 +93,11 @@ func prepare(dir string, o Options) error {
 	return nil
 }
 
-// openBadger opens Badger, after a repair of what a killed process left.
+// openBadger opens Badger in a directory that is locked and tidy.
 func openBadger(dir string, o Options) (*badger.DB, error) {
-	killed, err := tidy(dir, o)
-	if err != nil {
-		return nil, err
-	}
-	if killed && o.ReadOnly {
-		// Only a writer can cut off half a record.
-		writable := o
-		writable.ReadOnly = false
-		db, err := tryBadger(badgerOptions(dir, writable))
-		if err == nil {
-			err = errors.Join(db.Close(), markClosed(dir))
-		}
-		if err != nil {
-			return nil, openError(dir, err)
-		}
-	}
 	var left leftOut
 	options := badgerOptions(dir, o)
+	options.BypassLockGuard = true
 	options.Logger = badgerLog{o.Logger, left.note}
 	db, err := tryBadger(options)
 	if err != nil {
@@ -116,58 +107,6 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
-}
-
-// tidy checks the files of a store and removes what a killed process left of them,
-// unless another process has the store open. killed says that memtables are left:
-// Badger writes them to tables when it is closed.
-func tidy(dir string, o Options) (killed bool, err error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return false, fmt.Errorf("store: %w", err)
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	if unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return false, nil // Badger uses the same lock and will report it
-	}
-	if err := checkFiles(dir); err != nil {
-		return false, err
-	}
-	killed, err = removeEmptyLogs(d)
-	if err == nil && (killed || !o.ReadOnly) {
-		if err := room(dir, o.MinFree); err != nil {
-			return killed, err
-		}
-		err = unmarkClosed(dir)
-	}
-	if err != nil {
-		return killed, fmt.Errorf("store: %w", err)
-	}
-	return killed, nil
-}
-
-// removeEmptyLogs removes log files of no bytes. A process that is killed between
-// making or emptying such a file and the next step leaves one, and Badger refuses
-// to open it. killed says that there are memtables.
-func removeEmptyLogs(d *os.File) (killed bool, err error) {
-	files, err := d.ReadDir(-1)
-	if err != nil {
-		return false, err
-	}
-	for _, f := range files {
-		ext := filepath.Ext(f.Name())
-		if ext != ".vlog" && ext != ".mem" {
-			continue
-		}
-		killed = killed || ext == ".mem"
-		if info, err := f.Info(); err != nil || info.Size() > 0 {
-			continue
-		}
-		if err := os.Remove(filepath.Join(d.Name(), f.Name())); err != nil {
-			return killed, err
-		}
-	}
-	return killed, nil
 }
 
 // tryBadger opens Badger, which panics at some damage.
@@ -180,13 +119,10 @@ func tryBadger(o badger.Options) (db *badger.DB, err error) {
 	return badger.Open(o)
 }
 
-// openError tells a lock, the system's refusals and damage apart. Badger keeps
+// openError tells the system's refusals and damage apart. Badger keeps
 // only the words of the errors that it wraps.
 func openError(dir string, err error) error {
 	words := err.Error()
-	if strings.Contains(words, "Cannot acquire directory lock") {
-		return fmt.Errorf("store %s: %w: %s", dir, scheduler.ErrLocked, adviceLocked)
-	}
 	if strings.Contains(words, syscall.ENOSPC.Error()) {
 		return fmt.Errorf("store %s: %w: %w", dir, scheduler.ErrFull, err)
 	}

@@ -32,6 +32,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -101,6 +102,7 @@ func (o Options) longValue() int64 { return o.MemtableBytes * 15 / 100 / 4 }
 type Store struct {
 	db       *badger.DB
 	dir      string
+	lock     *os.File // of dir
 	log      *slog.Logger
 	readOnly bool
 	// firstOrder is Options.FirstOrder.
@@ -253,13 +255,11 @@ func (s *Store) Close() error {
 	if !s.readOnly && s.failed == nil {
 		err = s.markClean(true)
 	}
-	if err := errors.Join(err, s.db.Close()); err != nil {
-		return s.words(err)
+	err = errors.Join(err, s.db.Close())
+	if err == nil && !s.readOnly && s.failed == nil {
+		err = markClosed(s.dir)
 	}
-	if s.readOnly || s.failed != nil {
-		return nil
-	}
-	if err := markClosed(s.dir); err != nil {
+	if err := errors.Join(err, unlock(s.lock)); err != nil {
 		return s.words(err)
 	}
 	return nil

@@ -1,0 +1,46 @@
+package badgerstore
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// TestOpenAtOnce opens and closes one store from several sides. Each of them gets it or
+// is told that it is locked; nobody finds it half open or half closed.
+func TestOpenAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	closeStore(t, openStore(t, dir, attackOptions()))
+	var sides sync.WaitGroup
+	var locked atomic.Int64
+	for side := range 4 {
+		sides.Go(func() {
+			for n := 0; n < 8; {
+				o := attackOptions()
+				o.ReadOnly = side == 0 && n%2 == 0
+				s, err := Open(dir, o)
+				if errors.Is(err, scheduler.ErrLocked) {
+					locked.Add(1)
+					time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+					continue
+				}
+				n++
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	sides.Wait()
+	t.Logf("found locked %d times", locked.Load())
+	mustVerify(t, openStore(t, dir, attackOptions()))
+}
