@@ -48,7 +48,7 @@ func defaultCrawler(name string) Crawler {
 	return Crawler{
 		Name: name, Threads: 1, Throttle: 2500 * time.Millisecond, MaxConnectionsPerHost: 6,
 		Rules:                actionrules.RuleSet{DefaultFollowRoots: true},
-		IndexRedirectSources: true, SitemapHints: true, SmartRefreshMinAge: 24 * time.Hour, SmartRefreshMaxAge: 7 * 24 * time.Hour,
+		IndexRedirectSources: true, SitemapHints: true, Sitemaps: defaultSitemaps(), SmartRefreshMinAge: 24 * time.Hour, SmartRefreshMaxAge: 7 * 24 * time.Hour,
 		MaxTemporaryErrors: 5, TemporaryErrorMin: 24 * time.Hour, ErrorRefresh: 7 * 24 * time.Hour,
 		Brake:       Brake{On: true, Min: 100, Percent: 20, Window: time.Hour, Host: true},
 		RobotsAgent: "Sextant", MaxBodyBytes: 10 << 20, MaxRedirects: 10,
@@ -60,6 +60,10 @@ func defaultCrawler(name string) Crawler {
 		Push:           []Push{{Name: "file", File: &FilePush{RotateBytes: 256 << 20}}},
 		OutboxMaxBytes: 4 << 30,
 	}
+}
+
+func defaultSitemaps() Sitemaps {
+	return Sitemaps{FromRobots: true, MaxBytes: 50 << 20, MaxLinks: 50_000}
 }
 
 func TestDefaults(t *testing.T) {
@@ -75,8 +79,8 @@ func TestEverySetting(t *testing.T) {
 		IgnoreRobotsTxt: true, DisableConditionalGet: true,
 		SmartRefresh: true, SmartRefreshMinAge: time.Minute, SmartRefreshMaxAge: 2 * time.Minute, PushUnchanged: true,
 		ErrorPolicy: Cautious, MaxTemporaryErrors: 3, TemporaryErrorMin: 7 * time.Second, ErrorRefresh: 90 * time.Second,
-		SitemapHints: true,
-		Brake:        Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS,
+		SitemapHints: true, Sitemaps: defaultSitemaps(),
+		Brake: Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS,
 		UserAgent: "Test/1.0 (+http://example.com/bot)", RobotsAgent: "Test", From: "bot@example.com",
 		MaxBodyBytes: 2048, MaxRedirects: 2, IgnoreNofollow: true, IgnoreNoindex: true,
 		Timeouts: Timeouts{

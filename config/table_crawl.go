@@ -51,28 +51,3 @@ func forKind(kind string, a Attribute) Attribute {
 	a.Kind = kind
 	return a
 }
-
-// sourceElements are further sources of URLs.
-func sourceElements() []Element {
-	crawler := []string{"Crawler"}
-	return refuseAll([]Element{
-		{Name: "Sitemap", Parents: crawler, Attributes: []Attribute{
-			required("url", String, "Where the sitemap is."),
-		}, Doc: "A sitemap."},
-		{Name: "Feed", Parents: crawler, Attributes: []Attribute{
-			required("url", String, "Where the feed is."),
-			boolean("indexItems", "false", "Whether its entries are documents, too."),
-		}, Doc: "An RSS or Atom feed."},
-		{Name: "XMLDocuments", Parents: crawler, Attributes: []Attribute{
-			required("url", String, "Where the file is."),
-			required("path", String, "Elements that are documents, such as //item."),
-		}, Doc: "An XML file with one document an element."},
-	})
-}
-
-func refuseAll(elements []Element) []Element {
-	for i := range elements {
-		elements[i].Status = Refused
-	}
-	return elements
-}

@@ -19,7 +19,7 @@ func frameElements() []Element {
 			Doc: "CloudView's own: accepted with all that is inside, has no effect here."},
 		{Name: "Crawler", Parents: []string{"CrawlConfig"}, Needed: true,
 			Attributes: slices.Concat(crawlerAttributes(), politenessAttributes(), failureAttributes(),
-				fetchAttributes(), readAttributes(), own),
+				fetchAttributes(), sitemapAttributes(), readAttributes(), own),
 			Doc: "One crawl with its own roots, rules and store; a file has one or several."},
 		{Name: "Root", Parents: []string{"Crawler"}, Attributes: []Attribute{
 			required("url", String, "Start URL, absolute, http or https."),
@@ -63,7 +63,6 @@ func crawlerAttributes() []Attribute {
 			Doc: "sync: a commit survives a power loss; os: it survives the end of the process."},
 		text("fetcher", String, "", "Name of the Fetch, one without condition, whose settings all URLs have that no other Fetch matches."),
 		ranged("minimumAgedS", Seconds, "0", 0, 100*year, "Fixed age after which documents are checked again, in place of smartRefresh; 0: never."),
-		ineffective("false", boolean("sitemapHints", "true", "Whether lastmod of sitemaps feeds the refresh estimate.")),
 	}
 }
 
@@ -79,9 +78,6 @@ func politenessAttributes() []Attribute {
 		boolean("ignoreRobotsTxt", "false", "Fetches what robots.txt forbids: with the owner's permission only."),
 		{Name: "robots", Type: Enum, Default: "standard", Values: []string{"standard", "original"},
 			Doc: "standard is RFC 9309, original the 1994 text without Allow and wildcards."},
-		ineffective("false", boolean("crawlSitemaps", "true", "Reads the sitemaps that robots.txt names.")),
-		ineffective("", ranged("sitemapMaxBytes", Bytes, "52428800", 1, giB, "Largest sitemap that is read.")),
-		ineffective("", ranged("sitemapMaxLinks", Int, "50000", 1, 10_000_000, "Most links of one sitemap.")),
 	}
 }
 

@@ -20,6 +20,7 @@ func (p *parser) warnings(c *Crawler) {
 		}
 		p.report.warnf(w.At, "%s", w.Text)
 	}
+	p.idleSources(c)
 	if p.schema.elements["CrawlSpace"].Status == Refused {
 		return // its advice could not be followed
 	}

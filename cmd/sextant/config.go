@@ -176,10 +176,25 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		Unconditional: c.DisableConditionalGet, RobotsAgent: c.RobotsAgent, MaxRedirects: c.MaxRedirects,
 		PushContent: content, OutboxMaxBytes: c.OutboxMaxBytes,
 		MaxRequestsPerS: c.MaxRequestsPerS, MaxBytesPerS: c.MaxBytesPerS, Refreshes: refreshes(c.Refreshes),
+		Sources: sources(c.URLSources), CrawlSitemaps: c.Sitemaps.FromRobots,
+		SitemapMaxBytes: c.Sitemaps.MaxBytes, SitemapMaxLinks: c.Sitemaps.MaxLinks,
 		Fetches: fetches(c.Fetches, fetch), EnableCookies: c.EnableCookies, DenyPrivate: c.DenyPrivate,
 		Frontier: frontier, Fetcher: fetch,
 		Robots: robots.Settings{Original: c.OriginalRobots, Agent: c.RobotsAgent},
 	}
+}
+
+// sources are the sitemaps and feeds of a Crawler.
+func sources(written []config.URLSource) []crawl.Source {
+	var out []crawl.Source
+	for _, w := range written {
+		s := crawl.Source{URL: w.URL, Kind: scheduler.KindSitemap, IndexItems: w.IndexItems}
+		if w.Feed {
+			s.Kind = scheduler.KindFeed
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // fetches are those of a Crawler, which have its own settings of a fetcher but for
