@@ -2,9 +2,11 @@ package fetcher
 
 import (
 	"crypto/tls"
+	"io"
 	"net"
 	"net/netip"
 	"sync/atomic"
+	"syscall"
 )
 
 // watchedConn remembers that reading met the connection's end. net/http takes
@@ -23,9 +25,20 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hasEnded says whether c, as net/http shows it, was read to its end.
+// hasEnded says whether c, as net/http shows it after an error, was read to its end.
+// Nobody else reads it any more, unless it speaks HTTP/2.
 func hasEnded(c net.Conn) bool {
-	if secure, ok := c.(*tls.Conn); ok {
+	for {
+		secure, ok := c.(*tls.Conn)
+		if !ok {
+			break
+		}
+		if secure.ConnectionState().NegotiatedProtocol != "h2" {
+			// TLS has an end of its own, before that of the connection below; it says
+			// again what it met.
+			_, err := secure.Read(make([]byte, 1))
+			return isAny(err, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET)
+		}
 		c = secure.NetConn()
 	}
 	w, ok := c.(*watchedConn)
