@@ -51,9 +51,11 @@ func (s *Settings) fetchOf(u weburl.URL) string {
 // session learns.
 type access struct {
 	match        func(weburl.URL) bool // nil: all
+	before       accesses              // that are asked first
 	fetcher      *fetcher.Fetcher
-	login        *login  // nil: no authentication
-	do           auth.Do // nil: the fetcher's own; else it keeps cookies
+	header       http.Header // the fetcher's, for the requests of a log-in
+	login        *login      // nil: no authentication
+	do           auth.Do     // nil: the fetcher's own; else it keeps cookies
 	ignoreRobots bool
 	proxied      bool // the proxy looks names up
 }
@@ -64,20 +66,31 @@ type login struct {
 	session  *auth.Session
 	renews   bool // it is made of requests: a form, a token
 
-	mu      sync.Mutex
-	fetcher *fetcher.Fetcher // makes the requests from now on
+	mu     sync.Mutex
+	access *access // makes the requests from now on
 }
 
-func (l *login) do(f *fetcher.Fetcher) {
+func (l *login) by(a *access) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fetcher = f
+	l.access = a
 }
 
-func (l *login) current() *fetcher.Fetcher {
+// do makes a request of the log-in, or of a page. Only who belongs to the condition
+// gets the header of its Fetch: a log-in may ask other hosts.
+func (l *login) do(ctx context.Context, req *http.Request) (*http.Response, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.fetcher
+	a := l.access
+	l.mu.Unlock()
+	if u, err := weburl.Parse(req.URL.String()); len(a.header) > 0 && err == nil && a.owns(u) {
+		req = req.Clone(ctx)
+		for name, values := range a.header {
+			if req.Header[name] == nil {
+				req.Header[name] = values
+			}
+		}
+	}
+	return a.fetcher.Do(ctx, req)
 }
 
 // accesses are asked in order; the last one matches all.
@@ -90,6 +103,12 @@ func (all accesses) of(u weburl.URL) *access {
 		}
 	}
 	return all[len(all)-1]
+}
+
+// owns says that u is asked for by a.
+func (a *access) owns(u weburl.URL) bool {
+	return (a.match == nil || a.match(u)) &&
+		!slices.ContainsFunc(a.before, func(b *access) bool { return b.match == nil || b.match(u) })
 }
 
 func (all accesses) close() {
@@ -117,7 +136,7 @@ func (all accesses) sessions() []SessionStatus {
 func (c *Crawl) newAccesses(p *policy, before accesses) (accesses, error) {
 	var all accesses
 	for _, f := range p.settings.Fetches {
-		a := &access{match: f.Match, ignoreRobots: p.settings.IgnoreRobots, proxied: f.Fetcher.Proxy != nil}
+		a := &access{match: f.Match, before: slices.Clip(all), header: f.Fetcher.Header, ignoreRobots: p.settings.IgnoreRobots, proxied: f.Fetcher.Proxy != nil}
 		if f.IgnoreRobots != nil {
 			a.ignoreRobots = *f.IgnoreRobots
 		}
@@ -133,7 +152,7 @@ func (c *Crawl) newAccesses(p *policy, before accesses) (accesses, error) {
 		a.fetcher = fetcher.New(settings, c.log)
 		if f.Login != nil {
 			var err error
-			if a.login, err = newLogin(f.Login, a.fetcher, slices.Concat(before, all), c.log); err != nil {
+			if a.login, err = newLogin(f.Login, a, slices.Concat(before, all), c.log); err != nil {
 				return nil, err
 			}
 		} else {
@@ -158,29 +177,24 @@ func (c *Crawl) cookies(p *policy, f *fetcher.Fetcher) auth.Do {
 func (all accesses) adopt() {
 	for _, a := range all {
 		if a.login != nil {
-			a.login.do(a.fetcher)
+			a.login.by(a)
 		}
 	}
 }
 
-func newLogin(l *Login, f *fetcher.Fetcher, before accesses, log *slog.Logger) (*login, error) {
+func newLogin(l *Login, by *access, before accesses, log *slog.Logger) (*login, error) {
 	for _, a := range before {
 		if a.login != nil && a.login.identity == l.Identity {
 			return a.login, nil
 		}
 	}
-	out := &login{identity: l.Identity, fetcher: f}
+	out := &login{identity: l.Identity, access: by}
 	switch l.Kind.(type) {
 	case auth.Form, auth.OAuth2:
 		out.renews = true
 	}
 	var err error
-	out.session, err = auth.New(auth.Settings{
-		Name: l.Name, Origins: l.Origins, Logger: log,
-		Do: func(ctx context.Context, req *http.Request) (*http.Response, error) {
-			return out.current().Do(ctx, req)
-		},
-	}, l.Kind)
+	out.session, err = auth.New(auth.Settings{Name: l.Name, Origins: l.Origins, Logger: log, Do: out.do}, l.Kind)
 	return out, err
 }
 

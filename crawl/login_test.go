@@ -256,7 +256,7 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if s := reloaded(1); s.State != "good" || s.LogIns != 1 {
 			t.Errorf("with the same settings: %v", s)
 		}
-		if got := c.judge.current.Load().accesses[0]; got.login.current() != got.fetcher {
+		if got := c.judge.current.Load().accesses[0]; got.login.access != got {
 			t.Error("the session does not ask by the new settings")
 		}
 		if s := reloaded(2); s.State != "logged out" || s.LogIns != 0 {

@@ -86,6 +86,7 @@ func dialTLS(d *dialer, s Settings, config *tls.Config) func(ctx context.Context
 		c.ServerName, _, _ = net.SplitHostPort(hostPort)
 		if hostPort == d.proxy {
 			c.Certificates, c.NextProtos = nil, []string{"http/1.1"}
+			c.InsecureSkipVerify = false // that word was about the sites, and the proxy gets a password
 		}
 		secure := tls.Client(conn, c)
 		ctx, cancel := context.WithTimeout(ctx, s.TLSTimeout)
@@ -135,7 +136,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 
 func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*Response, Fault, error) {
 	out := &Response{}
-	way := &way{}
+	way := &way{fetcher: f}
 	header, conditional := f.requestHeader(r)
 	out.Conditional = conditional
 	req := &http.Request{

@@ -19,6 +19,7 @@ type inFetch struct{}
 
 // way is how a request went.
 type way struct {
+	fetcher   *Fetcher
 	conn      net.Conn    // of the last request
 	handshake atomic.Bool // failed inside a proxy's tunnel; told by the goroutine that dials
 	hooks     httptrace.ClientTrace
@@ -99,24 +100,30 @@ func (f *Fetcher) addressed(req *http.Request) *http.Request {
 	return &out
 }
 
-// Do makes one request of any method with the default headers where req has none of
-// that name, and follows no redirect. The body is decoded, ends at MaxBodyBytes, and
-// must be closed; DownloadTimeout lasts until then. An error, also of reading the
-// body, is an *Error, or that of ctx if ctx ended. Under the context of a Request.Do it
-// makes a round trip of that Fetch, which decodes and bounds the body itself.
+// Do makes one request of any method, with User-Agent, From and Accept where req has
+// none of that name, and follows no redirect. Settings.Header is not added: it is meant
+// for the hosts that are fetched, and who calls Do may ask others. The body is decoded,
+// ends at MaxBodyBytes, and must be closed; DownloadTimeout lasts until then. An error,
+// also of reading the body, is an *Error, or that of ctx if ctx ended. Under the
+// context of a Request.Do it makes a round trip of that Fetch, by the Fetcher whose
+// Fetch it is, which decodes and bounds the body itself.
 func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, error) {
+	w, inside := ctx.Value(inFetch{}).(*way)
+	if inside {
+		f = w.fetcher
+	}
 	header := req.Header.Clone()
 	if header == nil {
 		header = http.Header{}
 	}
-	for name, values := range f.header {
-		if _, there := header[name]; !there {
+	for _, name := range [...]string{"User-Agent", "From", "Accept"} {
+		if values, set := f.header[name]; set && header[name] == nil {
 			header[name] = values
 		}
 	}
 	// The coding is this Fetcher's to undo, whoever asked for another.
 	header["Accept-Encoding"] = f.header["Accept-Encoding"]
-	if w, ok := ctx.Value(inFetch{}).(*way); ok {
+	if inside {
 		req = req.WithContext(ctx)
 		req.Header = header
 		w.conn = nil
@@ -132,7 +139,7 @@ func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, er
 func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header) (*http.Response, error) {
 	own, cancel := context.WithCancelCause(ctx)
 	whole := newDownload(f.settings.DownloadTimeout, cancel)
-	w := &way{}
+	w := &way{fetcher: f}
 	req = req.WithContext(f.trace(own, w))
 	req.Header = header
 	b := &ownedBody{ctx: ctx, own: own, whole: whole, url: req.URL.Redacted(), left: f.settings.MaxBodyBytes}

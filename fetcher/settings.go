@@ -58,8 +58,8 @@ type Settings struct {
 	Pace func(ctx context.Context, n int) error
 	// Roots verify servers; nil: the system's.
 	Roots *x509.CertPool
-	// InsecureTLS takes any certificate of a server: whoever is on the way can read
-	// and change what is said.
+	// InsecureTLS takes any certificate of a server, but not of a proxy: whoever is on
+	// the way can read and change what is said.
 	InsecureTLS bool
 	// Certificates are presented to servers that ask for one (RFC 8446 section
 	// 4.4.2), not to a proxy.

@@ -190,3 +190,15 @@ var nesting = func() (t [markup.Tags]uint8) {
 	}
 	return t
 }()
+
+// simple is constant: elements of which the start tags say nothing, unless they have
+// attributes that do, and that stand in no head.
+var simple = func() (t [markup.Tags]bool) {
+	for _, tag := range [...]markup.Tag{
+		markup.Other, markup.B, markup.Big, markup.Code, markup.Em, markup.I, markup.Small, markup.Span, markup.Strong, markup.Sub, markup.Sup, markup.Tt,
+		markup.U, markup.Var,
+	} {
+		t[tag] = true
+	}
+	return t
+}()

@@ -90,13 +90,6 @@ func (f *found) text(s string) part {
 	return part{from, len(f.strings)}
 }
 
-// collapsed adds a text with white space collapsed.
-func (f *found) collapsed(value []byte, limit int) part {
-	w := textWriter{b: f.strings, begin: len(f.strings), limit: limit}
-	w.writePart(value, 0, len(value), inAttribute)
-	f.strings = w.b
-	return part{w.begin, len(w.b)}
-}
 
 // isPlain says that a value is ASCII without control characters and references.
 func isPlain(value []byte) bool {

@@ -95,6 +95,8 @@ type reader struct {
 	password  bool // seen
 	muted     muted
 	outside   int // how deep the elements around noscript are
+	// follows says that elements count that have no meaning of their own.
+	follows bool
 }
 
 // muted says why text is not read, beside the regions of openElements.
@@ -114,6 +116,7 @@ func (r *reader) begin(page []byte, o Options) {
 	r.robots, r.cut = robotsSource{}, cutter{page: page, wanted: o.KeepContent}
 	r.open.reset()
 	r.foreign = r.foreign[:0]
+	r.follows = o.Removal != nil
 	r.inBody, r.inTitle, r.hadTitle, r.password, r.muted = false, false, false, false, 0
 }
 
@@ -176,6 +179,10 @@ func (r *reader) textToken() {
 }
 
 func (r *reader) startTag(tag markup.Tag) {
+	if simple[tag] && !r.follows && len(r.foreign) == 0 && !r.z.Has(1<<markup.Hidden) && !r.open.inRegion() {
+		r.inBody = true
+		return
+	}
 	r.isForeign = false
 	if len(r.foreign) > 0 || tag == markup.Svg || tag == markup.Math {
 		r.foreignStart(tag)

@@ -33,7 +33,7 @@ func (r *reader) element(tag markup.Tag) {
 			if !r.z.Has(1 << name) {
 				name = markup.XMLLang
 			}
-			r.found.language = r.found.collapsed(r.z.Value(name), maxLanguage)
+			r.found.language = r.collapsed(name, maxLanguage)
 		}
 	default:
 		if r.options.Embedded {

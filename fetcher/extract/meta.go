@@ -21,20 +21,28 @@ func (r *reader) meta() {
 	}
 	var content part
 	for _, attribute := range [...]markup.Name{markup.NameAttribute, markup.Property} {
-		value := r.z.Value(attribute)
-		if len(value) == 0 || len(value) > maxMetaName || len(r.found.metas) >= maxMetas {
+		if n := len(r.z.Value(attribute)); n == 0 || n > maxMetaName || len(r.found.metas) >= maxMetas {
 			continue
 		}
-		name := r.found.collapsed(value, 0)
+		name := r.collapsed(attribute, 0)
 		if name = r.found.lower(name); name.isEmpty() {
 			continue
 		}
 		if content.isEmpty() {
-			content = r.found.collapsed(r.z.Value(markup.Content), maxMetaContent)
+			content = r.collapsed(markup.Content, maxMetaContent)
 		}
 		r.found.metas = append(r.found.metas, foundMeta{name, content})
 		r.robotsMeta(r.found.strings[name.from:name.to], r.found.strings[content.from:content.to])
 	}
+}
+
+// collapsed adds the value of an attribute with white space collapsed.
+func (r *reader) collapsed(n markup.Name, limit int) part {
+	w := textWriter{b: r.found.strings, begin: len(r.found.strings), limit: limit}
+	from, to := r.z.ValueSpan(n)
+	w.writePart(r.page, from, to, inAttribute)
+	r.found.strings = w.b
+	return part{w.begin, len(w.b)}
 }
 
 // robotsMeta takes the directives of a meta for robots.
@@ -86,7 +94,7 @@ func (r *reader) pragma() {
 		}
 	case bytes.EqualFold(kind, []byte("content-language")) && r.found.language.isEmpty():
 		if !bytes.ContainsAny(bytes.TrimSpace(content), ", \t\n\f\r") { // a list is about readers, not about the text
-			r.found.language = r.found.collapsed(r.z.Value(markup.Content), maxLanguage)
+			r.found.language = r.collapsed(markup.Content, maxLanguage)
 		}
 	}
 }

@@ -18,6 +18,7 @@ type textWriter struct {
 	begin int  // of the text in b
 	limit int  // in bytes, after which the text is cut; 0: none
 	gap   bool // what follows is another word
+	last  [8]byte
 }
 
 // separate makes sure that what follows is another word.
@@ -56,8 +57,7 @@ func (w *textWriter) writePart(page []byte, i, end int, how references) {
 	for i < end {
 		if i+8 > len(page) {
 			// The last bytes of the page, with what is not written behind them.
-			var last [8]byte
-			page, i, end = last[:], 0, copy(last[:], page[i:end])
+			page, i, end = w.last[:], 0, copy(w.last[:], page[i:end])
 		}
 		x := binary.LittleEndian.Uint64(page[i:])
 		binary.LittleEndian.PutUint64(b[n:], x)

@@ -1,7 +1,5 @@
 package markup
 
-import "bytes"
-
 // Name is an attribute that a reader of pages must know by name.
 type Name uint8
 
@@ -51,11 +49,16 @@ func (s *Scanner) Has(set uint32) bool { return s.has&set != 0 }
 // Value is the value of an attribute of the present start tag, as written; of two
 // with one name the first counts. It is empty where there is none.
 func (s *Scanner) Value(n Name) []byte {
+	from, to := s.ValueSpan(n)
+	return s.page[from:to]
+}
+
+// ValueSpan is where the value of an attribute stands in the page.
+func (s *Scanner) ValueSpan(n Name) (from, to int) {
 	if s.has&(1<<n) == 0 {
-		return nil
+		return 0, 0
 	}
-	v := s.values[n]
-	return s.page[v.from:v.to]
+	return s.values[n].from, s.values[n].to
 }
 
 // span is a part of a page.
@@ -115,11 +118,11 @@ func attribute(page []byte, i int) (name, value span, next int) {
 		return name, span{i, i}, i
 	case '"', '\'':
 		i++
-		n := bytes.IndexByte(page[i:], c)
-		if n < 0 {
+		end := index(page, i, c)
+		if end < 0 {
 			return name, span{}, -1
 		}
-		return name, span{i, i + n}, i + n + 1
+		return name, span{i, end}, end + 1
 	}
 	value.from = i
 	for i < len(page) && class[page[i]]&endsValue == 0 {

@@ -88,11 +88,10 @@ func (s *Scanner) Next() Kind {
 	s.start = s.pos
 	page := s.page
 	for at := s.pos; ; at++ {
-		i := bytes.IndexByte(page[at:], '<')
-		if i < 0 || at+i+1 == len(page) {
+		at = index(page, at, '<')
+		if at < 0 || at+1 == len(page) {
 			return s.text(len(page))
 		}
-		at += i
 		c := page[at+1]
 		switch {
 		case class[c]&beginsMarkup == 0:
