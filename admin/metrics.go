@@ -48,6 +48,8 @@ var (
 	closedFor   = prometheus.NewDesc("sextant_hosts_closed", "Hosts that may not be visited yet, by reason.", []string{"crawler", "reason"}, nil)
 	failing     = prometheus.NewDesc("sextant_hosts_failing", "Hosts that fail as a whole: their deletions are held.", label, nil)
 	nextDue     = prometheus.NewDesc("sextant_next_due_timestamp_seconds", "When the first retry or refresh is due, as a Unix time; absent if none is known.", label, nil)
+	docsRead    = prometheus.NewDesc("sextant_documents_read_total", "PDF and office documents that were read.", []string{"crawler", "kind"}, nil)
+	docsFailed  = prometheus.NewDesc("sextant_documents_failed_total", "PDF and office documents that could not be read.", []string{"crawler", "kind", "reason"}, nil)
 	brakeHolds  = prometheus.NewDesc("sextant_deletion_brake_holds", "1 while the brake holds deletions.", label, nil)
 	configError = prometheus.NewDesc("sextant_config_reload_failed", "1 while a changed configuration could not be put in force.", label, nil)
 	statusError = prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read.", label, nil)
@@ -107,11 +109,27 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		}
 		details(&s.Details, gauge)
 		storeFigures(s.Store, name, out)
+		documentFigures(s.Documents, name, out)
 		total(requests, s.Totals.Requests)
 		total(pages, s.Totals.Pages)
 		total(bodyBytes, s.Totals.Bytes)
 		if s.Brake != nil {
 			gauge(brakeHolds, boolGauge(s.Brake.Held > 0))
+		}
+	}
+}
+
+// documentFigures are nothing before the first document.
+func documentFigures(s *crawl.DocumentsStatus, name string, out chan<- prometheus.Metric) {
+	if s == nil {
+		return
+	}
+	for kind, n := range s.Read {
+		out <- prometheus.MustNewConstMetric(docsRead, prometheus.CounterValue, float64(n), name, kind)
+	}
+	for kind, reasons := range s.Failed {
+		for reason, n := range reasons {
+			out <- prometheus.MustNewConstMetric(docsFailed, prometheus.CounterValue, float64(n), name, kind, reason)
 		}
 	}
 }

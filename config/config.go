@@ -72,6 +72,8 @@ type Crawler struct {
 	RobotsAgent    string
 	From           string
 	MaxBodyBytes   int64
+	MaxPDFBytes    int64
+	Documents      Documents
 	MaxRedirects   int
 	Timeouts       Timeouts
 	IgnoreNofollow bool
@@ -90,6 +92,14 @@ type Crawler struct {
 	// Push has at least one target; their names are unique.
 	Push           []Push
 	OutboxMaxBytes int64
+}
+
+// Documents is how PDF and office documents are read.
+type Documents struct {
+	On        bool
+	Workers   int // processes at once
+	Timeout   time.Duration
+	MaxMemory int64 // of one process, in bytes
 }
 
 // Brake holds deletions when there are unusually many. Both limits must be

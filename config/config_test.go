@@ -51,7 +51,8 @@ func defaultCrawler(name string) Crawler {
 		IndexRedirectSources: true, SitemapHints: true, Sitemaps: defaultSitemaps(), SmartRefreshMinAge: 24 * time.Hour, SmartRefreshMaxAge: 7 * 24 * time.Hour,
 		MaxTemporaryErrors: 5, TemporaryErrorMin: 24 * time.Hour, ErrorRefresh: 7 * 24 * time.Hour,
 		Brake:       Brake{On: true, Min: 100, Percent: 20, Window: time.Hour, Host: true},
-		RobotsAgent: "Sextant", MaxBodyBytes: 10 << 20, MaxRedirects: 10,
+		RobotsAgent: "Sextant", MaxBodyBytes: 10 << 20, MaxPDFBytes: 32 << 20, MaxRedirects: 10,
+		Documents: Documents{On: true, Workers: 1, Timeout: 30 * time.Second, MaxMemory: 512 << 20},
 		Timeouts: Timeouts{
 			Connect: 10 * time.Second, TLS: 10 * time.Second, FirstByte: 30 * time.Second,
 			Idle: 30 * time.Second, Download: 5 * time.Minute,
@@ -82,7 +83,8 @@ func TestEverySetting(t *testing.T) {
 		SitemapHints: true, Sitemaps: defaultSitemaps(),
 		Brake: Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS,
 		UserAgent: "Test/1.0 (+http://example.com/bot)", RobotsAgent: "Test", From: "bot@example.com",
-		MaxBodyBytes: 2048, MaxRedirects: 2, IgnoreNofollow: true, IgnoreNoindex: true,
+		Documents:    Documents{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
+		MaxBodyBytes: 2048, MaxPDFBytes: 4096, MaxRedirects: 2, IgnoreNofollow: true, IgnoreNoindex: true,
 		Timeouts: Timeouts{
 			Connect: time.Millisecond, TLS: 2 * time.Millisecond, FirstByte: 3 * time.Millisecond,
 			Idle: 4 * time.Millisecond, Download: 5 * time.Millisecond,

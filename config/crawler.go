@@ -63,6 +63,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		RobotsAgent:           n.str("robotsAgent"),
 		From:                  n.str("from"),
 		MaxBodyBytes:          n.number("maxBodyBytes"),
+		MaxPDFBytes:           n.number("maxPdfBytes"),
 		MaxRedirects:          int(n.number("maxRedirects")),
 		IgnoreNofollow:        n.boolean("ignoreNofollow"),
 		IgnoreNoindex:         n.boolean("ignoreNoindex"),
@@ -82,6 +83,12 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		Percent: int(n.number("deletionBrakePercent")),
 		Window:  n.duration("deletionWindowS"),
 		Host:    n.boolean("hostBrake"),
+	}
+	c.Documents = Documents{
+		On:        n.boolean("readDocuments"),
+		Workers:   int(n.number("documentWorkers")),
+		Timeout:   n.duration("documentTimeoutS"),
+		MaxMemory: n.number("documentMaxMemoryMB") << 20,
 	}
 	c.Timeouts = Timeouts{
 		Connect:   n.duration("connectTimeoutMS"),

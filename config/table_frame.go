@@ -104,7 +104,7 @@ func fetchAttributes() []Attribute {
 		text("robotsAgent", Product, "Sextant", "Product token looked for in robots.txt, robots metas and X-Robots-Tag."),
 		text("from", HeaderValue, "", "From header: an e-mail address of the operator."),
 		ranged("maxBodyBytes", Bytes, "10485760", 1024, giB, "Largest body after decompression; the rest is cut off."),
-		ineffective("", ranged("maxPdfBytes", Bytes, "10485760", 1024, giB, "Largest PDF.")),
+		ranged("maxPdfBytes", Bytes, "33554432", 1024, giB, "Largest body of a PDF file, in place of maxBodyBytes; what is cut off can seldom be read."),
 		ranged("maxRedirects", Int, "10", 0, 100, "Redirects in a row before a URL is given up."),
 		ranged("connectTimeoutMS", Milliseconds, "10000", 1, 3_600_000, "Time to connect, DNS included."),
 		ranged("tlsTimeoutMS", Milliseconds, "10000", 1, 3_600_000, "Time for the TLS handshake."),
@@ -117,6 +117,10 @@ func fetchAttributes() []Attribute {
 
 func readAttributes() []Attribute {
 	return []Attribute{
+		boolean("readDocuments", "true", "Reads PDF, docx, xlsx, pptx, odt, ods, odp and rtf; with false they are indexed by URL and metas alone."),
+		ranged("documentWorkers", Int, "1", 1, 64, "Processes that read such documents at once; their number changes with the next start."),
+		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "Time to read one such document."),
+		ranged("documentMaxMemoryMB", Int, "512", 384, 65_536, "Memory of one such process, in MiB."),
 		boolean("ignoreNofollow", "false", "Ignores nofollow in pages, links and X-Robots-Tag."),
 		boolean("ignoreNoindex", "false", "Ignores noindex in pages and X-Robots-Tag."),
 		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"}, NotYet: untilGates("include"),

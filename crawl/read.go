@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -14,9 +15,9 @@ var (
 	errRedirectLoop = errors.New("it leads to itself")
 )
 
-// extract reads a body by its type. A type that nothing reads yet gives a page
+// extract reads a body by its type. A type that nothing reads gives a page
 // without text and read false: it is indexed by its URL and metas alone.
-func (v *visit) extract(r *fetcher.Response) (p extract.Page, read bool, err error) {
+func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Page, read bool, err error) {
 	contentType := r.Header.Get("Content-Type")
 	switch {
 	case extract.IsHTML(contentType, r.Body):
@@ -24,8 +25,10 @@ func (v *visit) extract(r *fetcher.Response) (p extract.Page, read bool, err err
 	case strings.HasPrefix(contentType, "text/plain"):
 		p, err = extract.Text(r.Body, contentType)
 	default:
-		p, read = v.feedPage(r)
-		return p, read, nil
+		if p, read = v.feedPage(r); read {
+			return p, true, nil
+		}
+		return v.readDocument(ctx, contentType, r.Body)
 	}
 	return p, true, err
 }

@@ -53,6 +53,10 @@ type Settings struct {
 	Fetches []Fetch
 	// EnableCookies keeps cookies for all sites where no Login does.
 	EnableCookies bool
+	// Documents reads PDF and office documents; nil: they are not read.
+	Documents DocumentReader
+	// MaxPDFBytes limits bodies of PDF files in place of Fetcher's MaxBodyBytes; 0: it does not.
+	MaxPDFBytes int64
 	// DenyPrivate refuses private addresses that no address rule allows.
 	DenyPrivate bool
 

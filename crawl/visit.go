@@ -58,7 +58,9 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 	if excluded != nil {
 		return askedNothing, v.complete(ctx, scheduler.Result{Excluded: excluded})
 	}
-	response, asked, done, err := v.fetch(ctx, v.request(), v.access)
+	request := v.request()
+	request.Limit = v.bodyLimit
+	response, asked, done, err := v.fetch(ctx, request, v.access)
 	if done {
 		return asked, err
 	}
@@ -249,7 +251,10 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	if v.lease.Record.Kind.IsSource() {
 		return v.readSource(ctx, response, result)
 	}
-	p, read, err := v.extract(response)
+	p, read, err := v.extract(ctx, response)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		result.NoDocument = "the page cannot be read: " + err.Error()
 		return nil

@@ -162,6 +162,11 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 	if r.MaxBodyBytes > 0 {
 		limit = r.MaxBodyBytes
 	}
+	if r.Limit != nil {
+		if own := r.Limit(out.Header); own > 0 {
+			limit = own
+		}
+	}
 	ok := resp.StatusCode/100 == 2
 	if !ok {
 		limit = min(limit, errorBodyBytes)

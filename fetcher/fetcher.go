@@ -21,6 +21,9 @@ type Request struct {
 	ETag, LastModified string
 	// MaxBodyBytes, if above 0, is this request's limit instead of the fetcher's.
 	MaxBodyBytes int64
+	// Limit, if not nil, is asked before the body of a good answer is read; what it
+	// gives, if above 0, is the limit instead of all others.
+	Limit func(header http.Header) int64
 	// Refuse, if not nil, is asked before the body is read; with true it stays unread.
 	Refuse func(status int, header http.Header) bool
 	// Do, if not nil, makes the request, for example to log in with it (auth.Step.Do).

@@ -170,7 +170,8 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		readRejectList = c.RejectList.Read
 	}
 	return crawl.Settings{
-		Name: c.Name, Workers: c.Threads, Rules: c.Rules, Space: c.Space, Traps: c.Traps,
+		MaxPDFBytes: c.MaxPDFBytes,
+		Name:        c.Name, Workers: c.Threads, Rules: c.Rules, Space: c.Space, Traps: c.Traps,
 		ReadRejectList: readRejectList, RejectListEvery: c.RejectList.Checkpoint,
 		IgnoreRobots: c.IgnoreRobotsTxt, IgnoreNoFollow: c.IgnoreNofollow, IgnoreNoIndex: c.IgnoreNoindex,
 		Unconditional: c.DisableConditionalGet, RobotsAgent: c.RobotsAgent, MaxRedirects: c.MaxRedirects,

@@ -78,9 +78,10 @@ func (s *service) applyConfig(ctx context.Context) error {
 	}
 	for _, r := range s.crawls {
 		crawler := byName[r.Name()]
-		if err := r.Reload(ctx, crawlSettings(crawler)); err != nil {
+		if err := r.Reload(ctx, r.settings(crawler)); err != nil {
 			return fmt.Errorf("reloading Crawler %s: %w", r.Name(), err)
 		}
+		r.documents.Set(documentSettings(crawler))
 		r.refreshes.Store(&crawler.Refreshes)
 	}
 	return nil

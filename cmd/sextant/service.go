@@ -19,6 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -45,6 +46,8 @@ type running struct {
 	refreshes atomic.Pointer[[]config.Refresh]
 	// configError is why the last reload failed, nil if it did not.
 	configError atomic.Pointer[string]
+	// documents are read by it, unless readDocuments is off.
+	documents *documents.Pool
 }
 
 // Status implements admin.Crawler.
@@ -147,11 +150,10 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h home, log *slog.Lo
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	made, err := crawl.New(ctx, crawlSettings(crawler), store, relay, log)
-	if err != nil {
+	r := &running{store: store, weights: crawler.Weights, documents: documents.NewPool(documentSettings(crawler), log)}
+	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	r := &running{Crawl: made, store: store, weights: crawler.Weights}
 	r.refreshes.Store(&crawler.Refreshes)
 	return r, nil
 }
@@ -243,6 +245,7 @@ func (s *service) stop() {
 func (s *service) close() error {
 	var errs []error
 	for _, r := range s.crawls {
+		r.documents.Close()
 		errs = append(errs, r.store.Close())
 	}
 	for _, l := range []net.Listener{s.open, s.owner} {

@@ -193,6 +193,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 	if s.Trapped > 0 {
 		row(w, "traps", "%d links refused", s.Trapped)
 	}
+	if words := documentWords(s.Documents); words != "" {
+		row(w, "documents", "%s", words)
+	}
 	switch {
 	case s.IdleCode == crawl.IdleSlotsFull:
 		row(w, "busy", "all threads are at work (%s)", s.IdleCode)

@@ -95,7 +95,7 @@ func (p *Pool) Set(s Settings) {
 }
 
 // Close ends what is being read, and all workers.
-func (p *Pool) Close() error {
+func (p *Pool) Close() {
 	p.close()
 	for range cap(p.slots) {
 		if w := <-p.slots; w != nil {
@@ -107,7 +107,6 @@ func (p *Pool) Close() error {
 	if p.idle != nil {
 		p.idle.Stop()
 	}
-	return nil
 }
 
 var errClosed = errors.New("the pool is closed")

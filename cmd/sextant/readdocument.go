@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+)
+
+// readDocumentCommand is what the crawler runs itself as, in a process of its own, to
+// read PDF and office documents.
+func readDocumentCommand() *cli.Command {
+	return &cli.Command{
+		Name: documents.WorkerCommand, Hidden: true,
+		Usage: "read documents for a running crawler, which starts this itself",
+		Flags: []cli.Flag{
+			&cli.DurationFlag{Name: "timeout", Required: true, Usage: "time for one document"},
+			&cli.Int64Flag{Name: "memory", Required: true, Usage: "`BYTES` that it may take"},
+		},
+		Action: func(c *cli.Context) error {
+			// The crawler ends its workers; what is sent to all of its processes is not for them.
+			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			memory := c.Int64("memory")
+			if err := documents.Restrict(memory); err != nil {
+				return err
+			}
+			return documents.Serve(c.App.Reader, c.App.Writer, c.Duration("timeout"), documents.NewReaders(memory))
+		},
+	}
+}
+
+// documentSettings puts a Crawler element into the terms of the pool.
+func documentSettings(c config.Crawler) documents.Settings {
+	return documents.Settings{Workers: c.Documents.Workers, Timeout: c.Documents.Timeout, MaxMemory: c.Documents.MaxMemory}
+}
+
+// settings are those of a Crawler that runs, which has what reads documents.
+func (r *running) settings(c config.Crawler) crawl.Settings {
+	s := crawlSettings(c)
+	if c.Documents.On {
+		s.Documents = r.documents
+	}
+	return s
+}
+
+// documentWords counts the PDF and office documents, in words.
+func documentWords(s *crawl.DocumentsStatus) string {
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(s.Read)) {
+		parts = append(parts, fmt.Sprintf("%d %s read", s.Read[kind], kind))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(s.Failed)) {
+		for _, reason := range slices.Sorted(maps.Keys(s.Failed[kind])) {
+			parts = append(parts, fmt.Sprintf("%d %s failed (%s)", s.Failed[kind][reason], kind, reason))
+		}
+	}
+	return join(parts)
+}
