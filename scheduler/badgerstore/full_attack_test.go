@@ -127,7 +127,7 @@ func TestDiskFills(t *testing.T) {
 		if e.wantKilled(t); l.full == full {
 			t.Fatalf("round %d: a full disk was never told of", round)
 		}
-		l.checkKilled(t, a.Dir, round, false)
+		l.checkKilled(t, a.Dir, e, round, false)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestDiskFillsSuddenly(t *testing.T) {
 			t.Errorf("round %d: opened on a full disk, the store ends with %s", round, again)
 		}
 		remove()
-		l.checkKilled(t, a.Dir, round, round%3 == 2)
+		l.checkKilled(t, a.Dir, again, round, round%3 == 2)
 		if free := freeBytes(t, disk); free < 24<<20 {
 			l = newLedger(l.bodies)
 			if err := os.RemoveAll(a.Dir); err != nil {

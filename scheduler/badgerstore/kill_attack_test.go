@@ -1,8 +1,11 @@
 package badgerstore
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
+	"time"
 )
 
 // TestKilledAnywhere kills a child at random moments, while it makes every kind of
@@ -15,14 +18,50 @@ func TestKilledAnywhere(t *testing.T) {
 	for round := range attackRounds(t, 3) {
 		a.Seed, a.First = r.Uint64(), l.last
 		lines := linesUntilEnd(r, round)
-		attacked(t, a, l, func(n int) bool { return n == lines }).wantKilled(t)
-		l.checkKilled(t, a.Dir, round, round%2 == 1)
+		e := attacked(t, a, l, func(n int) bool { return n == lines })
+		e.wantKilled(t)
+		l.checkKilled(t, a.Dir, e, round, round%2 == 1)
 	}
 }
 
-// checkKilled opens a store whose process was killed. Read-only, it is left as it is.
-func (l *ledger) checkKilled(t *testing.T, dir string, round int, readOnly bool) {
+// TestKilledReopening kills a child that opens and closes a store most of the time.
+func TestKilledReopening(t *testing.T) {
+	seed := attackSeed(t)
+	r := rand.New(rand.NewPCG(seed, 0))
+	a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000, Reopen: true}
+	l := newLedger(a.Bodies)
+	for round := range attackRounds(t, 3) {
+		a.Seed, a.First = r.Uint64(), l.last
+		lines, more := r.IntN(30), time.Duration(r.IntN(20_000))*time.Microsecond
+		e := attacked(t, a, l, func(n int) bool {
+			if n == lines {
+				time.Sleep(more) // so that any moment may be the last
+			}
+			return n == lines
+		})
+		e.wantKilled(t)
+		l.checkKilled(t, a.Dir, e, round, r.IntN(2) == 0)
+	}
+}
+
+// checkKilled opens a store whose process was killed. Read-only, it is left as it is. If
+// anything is wrong, the store is kept as the process left it.
+func (l *ledger) checkKilled(t *testing.T, dir string, e ending, round int, readOnly bool) {
 	t.Helper()
+	image := copied(t, dir)
+	defer func() {
+		if !t.Failed() {
+			if err := os.RemoveAll(image); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		kept := fmt.Sprintf("%s/killed-%d-%d", os.TempDir(), os.Getpid(), round)
+		if err := os.Rename(image, kept); err != nil {
+			t.Error(err)
+		}
+		t.Logf("round %d, read-only %v, killed after %d lines; the store is kept in %s; the process said %q", round, readOnly, e.lines, kept, e.stderr)
+	}()
 	o := attackOptions()
 	o.ReadOnly = readOnly
 	s := openStore(t, dir, o)
@@ -32,19 +71,22 @@ func (l *ledger) checkKilled(t *testing.T, dir string, round int, readOnly bool)
 	}
 	closeStore(t, s)
 	if t.Failed() {
-		t.Fatalf("round %d", round)
+		t.FailNow()
 	}
 }
 
-// killPoints are the points of Options.at that every attack passes.
+// killPoints are the points of Options.at, and one in Badger, that every attack passes.
 func killPoints() []string {
-	return []string{atGathered, atBeforeCommit, atCommitted, atAnswered, atSnapshotWritten, atSnapshotRenamed}
+	return []string{atGathered, atBeforeCommit, atCommitted, atAnswered, atSnapshotWritten, atSnapshotRenamed, atCounted}
 }
 
 // passings is up to how many passings of a point a test waits for.
 func passings(point string) int64 {
-	if point == atSnapshotWritten || point == atSnapshotRenamed {
+	switch point {
+	case atSnapshotWritten, atSnapshotRenamed:
 		return 3 // the file is written seldom
+	case atCounted:
+		return 2
 	}
 	return 200
 }
@@ -63,9 +105,9 @@ func TestKilledAtPoints(t *testing.T) {
 		if r.IntN(3) > 0 {
 			a.Nth += r.Int64N(passings(a.Point))
 		}
-		attacked(t, a, l, nil).wantKilled(t)
-		if l.checkKilled(t, a.Dir, round, r.IntN(2) == 0); t.Failed() {
-			t.Fatalf("killed at passing %d of %s", a.Nth, a.Point)
-		}
+		e := attacked(t, a, l, nil)
+		e.wantKilled(t)
+		t.Logf("round %d: killed at passing %d of %s", round, a.Nth, a.Point)
+		l.checkKilled(t, a.Dir, e, round, r.IntN(2) == 0)
 	}
 }

@@ -57,29 +57,31 @@ func (p *worker) alias() string {
 
 func (p *worker) run() error {
 	for {
-		var err error
-		switch n := p.r.IntN(100); {
-		case n < 60:
-			err = p.pages()
-		case n < 68:
-			err = p.revise()
-		case n < 79:
-			err = p.forget()
-		case n < 84:
-			err = p.add(actAdd, p.any(1+p.r.IntN(30)), false)
-		case n < 88:
-			err = p.add(actRequeue, p.owns(1+p.r.IntN(5)), true)
-		case n < 90:
-			err = p.hold()
-		case n < 95:
-			err = p.held()
-		default:
-			err = p.due()
-		}
-		if err != nil {
+		if err := p.step(); err != nil {
 			return err
 		}
 	}
+}
+
+// step makes an act, or some.
+func (p *worker) step() error {
+	switch n := p.r.IntN(100); {
+	case n < 60:
+		return p.pages()
+	case n < 68:
+		return p.revise()
+	case n < 79:
+		return p.forget()
+	case n < 84:
+		return p.add(actAdd, p.any(1+p.r.IntN(30)), false)
+	case n < 88:
+		return p.add(actRequeue, p.owns(1+p.r.IntN(5)), true)
+	case n < 90:
+		return p.hold()
+	case n < 95:
+		return p.held()
+	}
+	return p.due()
 }
 
 // pages completes some of a place's URLs.
