@@ -2,29 +2,32 @@ package extract
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 
-	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
 )
+
+// utf8Name is the name of the charset that nothing need be done for.
+const utf8Name = "utf-8"
 
 // decode gives body in UTF-8, and the charset that it was in: by byte order mark,
 // Content-Type, meta or XML declaration in the first KiB, else UTF-8 if it is
-// that, else windows-1252 (WHATWG HTML, "determining the character encoding").
-// What is UTF-8 already is not copied. Invalid UTF-8 is left in it.
+// that, else windows-1252 (WHATWG HTML section 13.2.3.2, "determining the character
+// encoding"). What is UTF-8 already is not copied. Invalid UTF-8 is left in it. What
+// was decoded has at most three times the length of the body.
 func decode(body []byte, contentType string) (text []byte, name string, err error) {
-	from, name, _ := charset.DetermineEncoding(body, contentType)
-	if from == charmap.Windows1252 { // the default, not one that was declared
-		if e, declared := xmlEncoding(body); e != nil {
-			from, name = e, declared
-		} else if isUTF8(body) {
-			name = "utf-8"
-		}
-	}
-	if name == "utf-8" {
+	from, name := encodingOf(body, contentType)
+	if name == utf8Name {
 		return bytes.TrimPrefix(body, []byte("\ufeff")), name, nil
+	}
+	if m, ok := from.(*charmap.Charmap); ok {
+		return decodeBytes(body, m), name, nil
 	}
 	text, err = from.NewDecoder().Bytes(body)
 	if err != nil {
@@ -33,20 +36,88 @@ func decode(body []byte, contentType string) (text []byte, name string, err erro
 	return bytes.TrimPrefix(text, []byte("\ufeff")), name, nil
 }
 
-// xmlEncoding reads the encoding out of an XML declaration.
-func xmlEncoding(body []byte) (encoding.Encoding, string) {
-	body, ok := bytes.CutPrefix(body[:min(len(body), 1024)], []byte("<?xml"))
-	if !ok {
+// encodingOf is the encoding of a page; it is not told for UTF-8.
+func encodingOf(body []byte, contentType string) (encoding.Encoding, string) {
+	switch {
+	case bytes.HasPrefix(body, []byte("\ufeff")):
+		return nil, utf8Name
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "utf-16be"
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "utf-16le"
+	}
+	if label, ok := charsetIn([]byte(contentType)); ok {
+		if e, name := lookup(label); name != "" {
+			return e, name
+		}
+	}
+	if e, name := prescan(body[:min(len(body), 1024)]); name != "" {
+		return e, name
+	}
+	if e, name := xmlEncoding(body); name != "" {
+		return e, name
+	}
+	if isUTF8(body) {
+		return nil, utf8Name
+	}
+	return charmap.Windows1252, "windows-1252"
+}
+
+// lookup finds an encoding by its label (WHATWG Encoding section 4.2); the name is ""
+// if there is none.
+func lookup(label []byte) (encoding.Encoding, string) {
+	label = trimSpace(label)
+	if bytes.EqualFold(label, []byte("utf-8")) || bytes.EqualFold(label, []byte("utf8")) {
+		return nil, utf8Name
+	}
+	e, err := htmlindex.Get(string(label))
+	if err != nil {
 		return nil, ""
 	}
-	declaration, _, _ := bytes.Cut(body, []byte(">"))
-	_, value, ok := bytes.Cut(declaration, []byte("encoding"))
-	value = bytes.TrimLeft(value, " \t\r\n=")
-	if !ok || len(value) == 0 || value[0] != '"' && value[0] != '\'' {
+	name, err := htmlindex.Name(e)
+	if err != nil {
 		return nil, ""
 	}
-	label, _, _ := bytes.Cut(value[1:], value[:1])
-	return charset.Lookup(string(label))
+	return e, name
+}
+
+// decodeBytes decodes an encoding with one byte a character, of which the first half
+// is ASCII.
+func decodeBytes(body []byte, m *charmap.Charmap) []byte {
+	n := asciiPrefix(body)
+	if n == len(body) {
+		return body
+	}
+	var high [128][]byte
+	for i := range high {
+		high[i] = utf8.AppendRune(nil, m.DecodeByte(byte(0x80+i)))
+	}
+	text := make([]byte, 0, len(body)+len(body)/8)
+	for {
+		text = append(text, body[:n]...)
+		if body = body[n:]; len(body) == 0 {
+			return text
+		}
+		for n = 0; n < len(body) && body[n] >= utf8.RuneSelf; n++ {
+			text = append(text, high[body[n]-0x80]...)
+		}
+		body = body[n:]
+		n = asciiPrefix(body)
+	}
+}
+
+// asciiPrefix is how many bytes are ASCII before one that is not.
+func asciiPrefix(b []byte) int {
+	n := 0
+	for ; n+8 <= len(b); n += 8 {
+		if high := binary.LittleEndian.Uint64(b[n:]) & 0x8080808080808080; high != 0 {
+			return n + bits.TrailingZeros64(high)/8
+		}
+	}
+	for n < len(b) && b[n] < utf8.RuneSelf {
+		n++
+	}
+	return n
 }
 
 // isUTF8 says that body has more than ASCII in it, and is UTF-8 as a whole but
@@ -60,10 +131,6 @@ func isUTF8(body []byte) bool {
 			break
 		}
 	}
-	for i, c := range body {
-		if c >= utf8.RuneSelf {
-			return utf8.Valid(body[i:])
-		}
-	}
-	return false
+	n := asciiPrefix(body)
+	return n < len(body) && utf8.Valid(body[n:])
 }

@@ -90,7 +90,6 @@ func (f *found) text(s string) part {
 	return part{from, len(f.strings)}
 }
 
-
 // isPlain says that a value is ASCII without control characters and references.
 func isPlain(value []byte) bool {
 	for _, c := range value {

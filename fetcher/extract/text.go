@@ -67,13 +67,21 @@ func (w *textWriter) writePart(page []byte, i, end int, how references) {
 			continue
 		}
 		k := min(bits.TrailingZeros64(stops)/8, end-i)
-		if n, i = n+k, i+k; i < end {
-			var skip int
-			b, skip = w.stop(b[:n], page[i:end], how)
-			n, i = len(b), i+skip
-			b = room(b, end-i)
+		if n, i = n+k, i+k; i >= end {
+			break
 		}
-		after = w.spaceAt(b, n)
+		if c := page[i]; c <= ' ' && c != 0 {
+			if after = 0x80; w.spaceAt(b, n) == 0 {
+				b[n] = ' '
+				n++
+			}
+			i++
+			continue
+		}
+		var skip int
+		b, skip = w.stop(b[:n], page[i:end], how)
+		n, i = len(b), i+skip
+		b, after = room(b, end-i), w.spaceAt(b, n)
 	}
 	if w.gap = w.spaceAt(b, n) != 0; w.gap && n > w.begin {
 		n--
@@ -130,15 +138,7 @@ func (w *textWriter) stop(b, text []byte, how references) (to []byte, length int
 	case c >= utf8.RuneSelf:
 		return w.beyondASCII(b, text)
 	}
-	n, space := 0, false
-	for n < len(text) && (text[n] <= ' ' || text[n] == 0x7f) {
-		space = space || text[n] != 0
-		n++
-	}
-	if space {
-		b = w.rune(b, ' ')
-	}
-	return b, n
+	return w.rune(b, rune(text[0])), 1
 }
 
 // beyondASCII writes characters until one of ASCII.
@@ -179,7 +179,7 @@ const (
 
 func kindOf(r rune) runeKind {
 	switch {
-	case r > ' ' && r < 0x7f, r > 0x3000 && r != '\ufeff':
+	case r > ' ' && r < 0x7f, r > 0xad && r < 0x1680, r > 0x3000 && r != '\ufeff':
 		return inWord
 	case r == '\u00ad' || r == '\ufeff' || r == 0: // soft hyphen, byte order mark
 		return nowhere
