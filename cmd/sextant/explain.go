@@ -338,9 +338,18 @@ func (x *explanation) print(w io.Writer) {
 	row("index", "%s", x.Stored.Why)
 	row("robots", "%s by the robots.txt at hand", x.Stored.Robots)
 	if s := x.Stored.StoredURL; s != nil {
+		if s.Kind != "" {
+			row("kind", "%s", s.Kind)
+		}
 		row("stored", "status %d, class %s, fifo %s, depth %d, errors %d", s.Status, s.Class, s.Fifo, s.Depth, s.Errors)
 		if s.FetchedAt != nil {
 			row("fetched", "%s", s.FetchedAt)
+		}
+		if len(s.Directives) > 0 {
+			row("says", "%s", strings.Join(s.Directives, ", "))
+		}
+		if s.UnavailableAfter != nil {
+			row("says", "unavailable_after %s", s.UnavailableAfter)
 		}
 		if s.LastError != "" {
 			row("last", "%s", s.LastError)

@@ -26,7 +26,7 @@ func ParseTime(s string) (t time.Time, day, ok bool) {
 }
 
 func parseISO(s string) (t time.Time, day, ok bool) {
-	s = strings.ToUpper(s)
+	s = strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), " UTC"), " GMT")
 	for _, layout := range []string{"2006-01-02", "2006-01", "2006", "20060102", "2006/01/02", "2006-1-2"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t, true, true
@@ -39,7 +39,7 @@ func parseISO(s string) (t time.Time, day, ok bool) {
 	if !ok {
 		return t, false, false
 	}
-	clock = strings.ReplaceAll(strings.TrimSuffix(clock, "UTC"), " ", "")
+	clock = strings.ReplaceAll(clock, " ", "")
 	for _, clockLayout := range []string{
 		"15:04:05Z07:00", "15:04:05Z0700", "15:04:05Z07", "15:04Z07:00", "15:04Z0700", "15:04:05", "15:04", "150405Z07:00", "150405",
 	} {

@@ -143,11 +143,10 @@ func (s *sitemap) url(w *walker, name string) error {
 		t, err := w.next()
 		w.most = 0
 		switch {
+		case err != nil: // the entry may be whole but for its end
+			return errors.Join(s.entry(&e, bare.String()), err)
 		case t.kind == characters:
 			bare.WriteString(t.text)
-		case err != nil:
-			// The entry may be whole but for its end.
-			return errors.Join(s.entry(&e, bare.String()), err)
 		case t.kind == endOfFile:
 			return s.entry(&e, bare.String())
 		case t.kind == startTag && w.known(t.name) == name:
