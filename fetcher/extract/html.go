@@ -116,7 +116,9 @@ func (r *reader) begin(page []byte, o Options) {
 	r.robots, r.cut = robotsSource{}, cutter{page: page, wanted: o.KeepContent}
 	r.open.reset()
 	r.foreign = r.foreign[:0]
-	r.follows = o.Removal != nil
+	if r.follows = o.Removal != nil; r.follows {
+		r.z.ReadClasses()
+	}
 	r.inBody, r.inTitle, r.hadTitle, r.password, r.muted = false, false, false, false, 0
 }
 
@@ -269,6 +271,9 @@ func (r *reader) removes(tag markup.Tag) bool {
 }
 
 func (r *reader) endTag(tag markup.Tag) {
+	if simple[tag] && len(r.foreign) == 0 && !r.open.inRegion() {
+		return
+	}
 	if len(r.foreign) > 0 {
 		r.foreignEnd(tag)
 	}

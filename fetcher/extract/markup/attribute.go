@@ -47,7 +47,9 @@ var attributeTable = newTable(attributeNames[:])
 func (s *Scanner) Has(set uint32) bool { return s.has&set != 0 }
 
 // Value is the value of an attribute of the present start tag, as written; of two
-// with one name the first counts. It is empty where there is none.
+// with one name the first counts. It is empty where there is none. Of elements that
+// are not Attributed it may be told of hidden only, and of class and id after
+// ReadClasses.
 func (s *Scanner) Value(n Name) []byte {
 	from, to := s.ValueSpan(n)
 	return s.page[from:to]
@@ -67,7 +69,7 @@ type span struct{ from, to int }
 // readAttributes goes behind the > of a tag, from behind its name; false if there is
 // none.
 func (s *Scanner) readAttributes(i int) bool {
-	page := s.page
+	page, all := s.page, s.tag.Is(Attributed)
 	for {
 		slash := false
 		for i < len(page) && class[page[i]]&betweenAttributes != 0 {
@@ -85,11 +87,14 @@ func (s *Scanner) readAttributes(i int) bool {
 		if next < 0 {
 			return false
 		}
+		i = next
+		if length := name.to - name.from; !all && length != len("hidden") && (!s.classes || length != len("class") && length != len("id")) {
+			continue
+		}
 		if n := Name(attributeTable.findFold(attributeNames[:], page, name.from, name.to)); n != noName && s.has&(1<<n) == 0 {
 			s.has |= 1 << n
 			s.values[n] = value
 		}
-		i = next
 	}
 }
 

@@ -16,26 +16,28 @@ type Properties uint8
 // The properties (WHATWG HTML, "void elements", "parsing", and the suggested style
 // sheet of section 15.3).
 const (
-	Raw       Properties = 1 << iota // its content is no markup
-	Void                             // it has no content and no end tag
-	Block                            // displayed as a block or a part of a table; the start of most ends a paragraph
-	Separates                        // its tags stand between words: all blocks, and what is replaced by something else
-	InHead                           // it may stand in the head
-	BreaksOut                        // its start ends foreign content (section 13.2.6.5)
+	Raw        Properties = 1 << iota // its content is no markup
+	Void                              // it has no content and no end tag
+	Block                             // displayed as a block or a part of a table; the start of most ends a paragraph
+	Separates                         // its tags stand between words: all blocks, and what is replaced by something else
+	InHead                            // it may stand in the head
+	BreaksOut                         // its start ends foreign content (section 13.2.6.5)
+	Attributed                        // it has attributes of interest besides those that all have
 )
 
 const block = Block | Separates
 
 // tagProperties is constant: properties by Tag.
 var tagProperties = [Tags]Properties{
+	A:          Attributed,
 	Address:    block,
 	Applet:     Separates,
-	Area:       Void,
+	Area:       Void | Attributed,
 	Article:    block,
 	Aside:      block,
-	Audio:      Separates,
+	Audio:      Separates | Attributed,
 	B:          BreaksOut,
-	Base:       Void | InHead,
+	Base:       Void | InHead | Attributed,
 	Big:        BreaksOut,
 	Blockquote: block | BreaksOut,
 	Body:       block | BreaksOut,
@@ -55,13 +57,13 @@ var tagProperties = [Tags]Properties{
 	Dl:         block | BreaksOut,
 	Dt:         block | BreaksOut,
 	Em:         BreaksOut,
-	Embed:      Void | Separates | BreaksOut,
+	Embed:      Void | Separates | BreaksOut | Attributed,
 	Fieldset:   block,
 	Figcaption: block,
 	Figure:     block,
 	Footer:     block,
-	Form:       block,
-	Frame:      Void | block,
+	Form:       block | Attributed,
+	Frame:      Void | block | Attributed,
 	Frameset:   block,
 	H1:         block | BreaksOut,
 	H2:         block | BreaksOut,
@@ -73,27 +75,27 @@ var tagProperties = [Tags]Properties{
 	Header:     block,
 	Hgroup:     block,
 	Hr:         Void | Separates | BreaksOut,
-	HTML:       block | InHead,
+	HTML:       block | InHead | Attributed,
 	I:          BreaksOut,
-	Iframe:     Raw | Separates,
-	Img:        Void | Separates | BreaksOut,
-	Input:      Void | Separates,
+	Iframe:     Raw | Separates | Attributed,
+	Img:        Void | Separates | BreaksOut | Attributed,
+	Input:      Void | Separates | Attributed,
 	Legend:     block,
 	Li:         block | BreaksOut,
-	Link:       Void | InHead,
+	Link:       Void | InHead | Attributed,
 	Listing:    block | BreaksOut,
 	Main:       block,
 	Marquee:    Separates,
 	Math:       Separates,
 	Menu:       block | BreaksOut,
-	Meta:       Void | InHead | BreaksOut,
+	Meta:       Void | InHead | BreaksOut | Attributed,
 	Meter:      Separates,
 	Nav:        block,
 	Nobr:       BreaksOut,
 	Noembed:    Raw,
 	Noframes:   Raw,
 	Noscript:   Raw | InHead,
-	Object:     Separates,
+	Object:     Separates | Attributed,
 	Ol:         block | BreaksOut,
 	Optgroup:   Separates,
 	Option:     Separates,
@@ -109,7 +111,7 @@ var tagProperties = [Tags]Properties{
 	Section:    block,
 	Select:     Separates,
 	Small:      BreaksOut,
-	Source:     Void,
+	Source:     Void | Attributed,
 	Span:       BreaksOut,
 	Strike:     BreaksOut,
 	Strong:     BreaksOut,
@@ -128,12 +130,12 @@ var tagProperties = [Tags]Properties{
 	Thead:      block,
 	Title:      Raw | Separates | InHead,
 	Tr:         block,
-	Track:      Void,
+	Track:      Void | Attributed,
 	Tt:         BreaksOut,
 	U:          BreaksOut,
 	Ul:         block | BreaksOut,
 	Var:        BreaksOut,
-	Video:      Separates,
+	Video:      Separates | Attributed,
 	Wbr:        Void,
 	Xmp:        Raw | block,
 }

@@ -39,10 +39,15 @@ type Scanner struct {
 
 	raw   Tag // the element whose content comes next and is no markup, 0 if none
 	cdata bool
+	// classes says that class and id are read of all elements.
+	classes bool
 }
 
 // NewScanner begins a page, in UTF-8 or what comes near to it.
 func NewScanner(page []byte) Scanner { return Scanner{page: page} }
+
+// ReadClasses makes class and id known of all elements.
+func (s *Scanner) ReadClasses() { s.classes = true }
 
 // AllowCDATA says whether the next tokens stand in foreign content (SVG, MathML),
 // where CDATA sections are text and not comments.
@@ -86,22 +91,26 @@ func (s *Scanner) Next() Kind {
 	}
 	s.literal, s.content = false, Other
 	s.start = s.pos
-	page := s.page
-	for at := s.pos; ; at++ {
-		at = index(page, at, '<')
-		if at < 0 || at+1 == len(page) {
+	page, at := s.page, s.pos
+	for ; ; at++ {
+		if at+1 < len(page) && page[at] == '<' {
+			// Most often, as the present text ended here or there was none.
+		} else if at = index(page, at, '<'); at < 0 || at+1 == len(page) {
 			return s.text(len(page))
 		}
 		c := page[at+1]
 		switch {
-		case class[c]&beginsMarkup == 0:
-			continue
-		case at > s.start:
-			return s.text(at)
-		case class[c]&isAlphanumeric != 0:
+		case isLetter(c):
+			if at > s.start {
+				return s.text(at)
+			}
 			return s.startTag(at + 1)
+		case c == '/', c == '!', c == '?':
+			if at > s.start {
+				return s.text(at)
+			}
+			return s.markup(c)
 		}
-		return s.markup(c)
 	}
 }
 
@@ -259,7 +268,6 @@ const (
 	endsValue         // not quoted: space and >
 	betweenAttributes // space and /
 	isAlphanumeric
-	beginsMarkup // behind a <
 )
 
 // class is constant.
@@ -267,15 +275,14 @@ var class = func() (t [256]uint8) {
 	for _, c := range []byte(" \n\r\t\f") {
 		t[c] = isSpace | endsName | endsKey | endsValue | betweenAttributes
 	}
-	t['/'] = endsName | endsKey | betweenAttributes | beginsMarkup
+	t['/'] = endsName | endsKey | betweenAttributes
 	t['>'] = endsName | endsKey | endsValue
 	t['='] = endsKey
-	t['!'], t['?'] = beginsMarkup, beginsMarkup
 	for c := '0'; c <= '9'; c++ {
 		t[c] = isAlphanumeric
 	}
 	for c := 'a'; c <= 'z'; c++ {
-		t[c], t[c-0x20] = isAlphanumeric|beginsMarkup, isAlphanumeric|beginsMarkup
+		t[c], t[c-0x20] = isAlphanumeric, isAlphanumeric
 	}
 	return t
 }()

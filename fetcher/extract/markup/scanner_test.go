@@ -147,11 +147,13 @@ func (s *Scanner) all() (list [][2]string) {
 		seen[key] = true
 		raw := s.page[value.from:value.to]
 		list = append(list, [2]string{lowerCase(s.page[name.from:name.to]), clean(string(AppendUnescaped(nil, raw)))})
-		if n := slices.Index(attributeNames[:], key); n > 0 {
+		if n := slices.Index(attributeNames[:], key); n > 0 && (s.tag.Is(Attributed) || key == "hidden" || s.classes && (key == "class" || key == "id")) {
 			if !known.Has(1<<n) || string(known.Value(Name(n))) != string(raw) {
 				panic(fmt.Sprintf("%s is %q, not %q", key, known.Value(Name(n)), raw))
 			}
 			known.has &^= 1 << n
+		} else if n > 0 {
+			known.has &^= 1 << n // not promised
 		}
 	}
 	if known.has != 0 {
@@ -162,6 +164,9 @@ func (s *Scanner) all() (list [][2]string) {
 
 func scanned(page []byte) (ts tokens) {
 	s := NewScanner(page)
+	if len(page)%2 == 0 {
+		s.ReadClasses()
+	}
 	var in foreign
 	for {
 		s.AllowCDATA(in > 0)
