@@ -140,16 +140,22 @@ const (
 	OS
 )
 
-// Push is a target that gets documents and deletions. Exactly one of File and
-// PAPI is set.
+// Push is a target that gets documents and deletions. Exactly one of File, PAPI,
+// Elastic, Solr, Funnelback and Webhook is set, and Server for all but File.
 type Push struct {
 	Name   string
+	Kind   string
 	Source string // this source's documents only; "" is all
 	// Content asks for the page bytes.
-	Content bool
-	File    *FilePush
-	PAPI    *PAPIPush
-	At      actionrules.Position
+	Content    bool
+	File       *FilePush
+	Server     *PushServer
+	PAPI       *PAPIPush
+	Elastic    *ElasticPush
+	Solr       *SolrPush
+	Funnelback *FunnelbackPush
+	Webhook    *WebhookPush
+	At         actionrules.Position
 }
 
 // FilePush writes JSON Lines into a folder.
@@ -158,24 +164,4 @@ type FilePush struct {
 	// directory.
 	Dir         string
 	RotateBytes int64
-}
-
-// PAPIPush speaks Exalead CloudView's Push API v4.
-type PAPIPush struct {
-	URL        string // scheme, host and port
-	Connector  string
-	User       string // "" is no authentication
-	Password   Secret
-	BatchCount int
-	BatchBytes int64
-	BatchAge   time.Duration
-	// CheckpointName is PAPI_name; the Crawler's name unless written.
-	CheckpointName string
-	Class          string // data model class; "" sends none
-	StampSeq       bool   // stamps are sequence numbers, not hashes
-	// What the vendor does not document.
-	SyncParameter  string
-	StampPart      string
-	ClassPart      string
-	DeletionsInURL bool
 }

@@ -58,7 +58,7 @@ func defaultCrawler(name string) Crawler {
 			Idle: 30 * time.Second, Download: 5 * time.Minute,
 		},
 		Weights:        [6]int{10000, 2000, 1000, 100, 10, 1},
-		Push:           []Push{{Name: "file", File: &FilePush{RotateBytes: 256 << 20}}},
+		Push:           []Push{{Name: "file", Kind: "file", File: &FilePush{RotateBytes: 256 << 20}}},
 		OutboxMaxBytes: 4 << 30,
 	}
 }
@@ -92,11 +92,12 @@ func TestEverySetting(t *testing.T) {
 		Weights:        [6]int{10000, 2000, 1000, 200, 10, 0},
 		OutboxMaxBytes: 1 << 20,
 		Push: []Push{
-			{Name: "lines", Source: "s", Content: true, File: &FilePush{Dir: "out", RotateBytes: 4096}},
-			{Name: "papi", PAPI: &PAPIPush{
-				URL: "http://cloudview:10002", Connector: "web", User: "admin", Password: NewSecret("open sesame"),
+			{Name: "lines", Kind: "file", Source: "s", Content: true, File: &FilePush{Dir: "out", RotateBytes: 4096}},
+			{Name: "papi", Kind: "papi", Server: &PushServer{
+				URL: "http://cloudview:10002", User: "admin", Password: NewSecret("open sesame"), Timeout: 2 * time.Minute,
 				BatchCount: 5, BatchBytes: 4096, BatchAge: 6 * time.Millisecond,
-				CheckpointName: "e", Class: "d", StampSeq: true,
+			}, PAPI: &PAPIPush{
+				Connector: "web", CheckpointName: "e", Class: "d", StampSeq: true,
 				SyncParameter: "sync", StampPart: "p", ClassPart: "c", DeletionsInURL: true,
 			}},
 		},

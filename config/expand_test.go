@@ -44,9 +44,9 @@ func TestExpand(t *testing.T) {
 func TestSecretIsPrintedNowhere(t *testing.T) {
 	const word = "sesame"
 	target := struct {
-		Push PAPIPush
+		Push PushServer
 		P    *Secret
-	}{PAPIPush{User: "u", Password: NewSecret(word)}, &Secret{word}}
+	}{PushServer{User: "u", Password: NewSecret(word)}, &Secret{word}}
 	var printed strings.Builder
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T"} {
 		fmt.Fprintf(&printed, verb+"\n", target)

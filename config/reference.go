@@ -95,8 +95,8 @@ func (a *Attribute) attributeStatus(e Element) string {
 
 func (a *Attribute) kindSentence() string {
 	switch {
-	case a.Kind != "":
-		return " For kind " + a.Kind + " only."
+	case len(a.Kinds) > 0:
+		return " For kind " + strings.Join(a.Kinds, ", ") + " only."
 	case len(a.Auth) > 0:
 		return " For auth " + strings.Join(a.Auth, ", ") + " only."
 	}

@@ -162,7 +162,10 @@ func changes(e *Element) map[string]func(*etree.Element) {
 	}
 	for i := range e.Attributes {
 		a := &e.Attributes[i]
-		if e.Name == "Fetch" && (a.Type == Path || slices.Contains(a.Auth, "certificate") && !slices.Contains(a.Auth, "basic")) {
+		if e.Name == "PushField" {
+			continue // what may stand in it depends on the rest
+		}
+		if e.Name == "Push" && a.Name == "caFile" || e.Name == "Fetch" && (a.Type == Path || slices.Contains(a.Auth, "certificate") && !slices.Contains(a.Auth, "basic")) {
 			continue // they name certificates, which must be there
 		}
 		for what, value := range values(a) {
@@ -179,11 +182,8 @@ func changes(e *Element) map[string]func(*etree.Element) {
 // company writes what must stand beside an attribute for its values to be valid,
 // since a schema does not see what depends on another attribute.
 func company(el *etree.Element, a *Attribute, value string) {
-	if a.Kind == "papi" || value == "papi" {
-		for _, name := range []string{"url", "connector", "user"} {
-			el.CreateAttr(name, "http://h/")
-		}
-		el.CreateAttr("kind", "papi")
+	if el.Tag == "Push" {
+		companyOfPush(el, a, value)
 	}
 	if el.Tag == "Fetch" {
 		companyOfFetch(el, a, value)
@@ -204,6 +204,24 @@ func company(el *etree.Element, a *Attribute, value string) {
 	}
 	if a.Name == "kind" && el.Tag == "Atom" {
 		el.CreateAttr("val", "[5]")
+	}
+}
+
+// companyOfPush writes what the kind of target of an attribute needs.
+func companyOfPush(el *etree.Element, a *Attribute, value string) {
+	kind := "file"
+	if len(a.Kinds) > 0 {
+		kind = a.Kinds[0]
+	}
+	if slices.Contains(pushKinds(), value) {
+		kind = value
+	}
+	el.CreateAttr("kind", kind)
+	for _, name := range neededForKind(kind) {
+		el.CreateAttr(name, "http://h/")
+	}
+	if a.Name == "password" {
+		el.CreateAttr("user", "a")
 	}
 }
 
@@ -326,6 +344,8 @@ func example(table *schema, e *Element) (*etree.Document, *etree.Element) {
 	case e.Name == "Field":
 		parent.Parent().CreateAttr("auth", "oauth2")
 		companyOfFetch(parent.Parent(), &Attribute{}, "oauth2")
+	case e.Name == "PushField" || e.Name == "PushHeader":
+		companyOfPush(parent.Parent(), &Attribute{}, "webhook")
 	case e.Name == "Rule":
 		bare(parent, table.elements["Host"])
 		parent.CreateElement("Accept")
@@ -344,6 +364,9 @@ func bare(parent *etree.Element, e *Element) *etree.Element {
 	switch {
 	case e.Text:
 		el.SetText("a")
+	case e.Name == "PushField":
+		el.CreateAttr("name", "title")
+		el.CreateAttr("as", "b")
 	case e.Name == "And" || e.Name == "Or" || e.Name == "Not" || e.Name == "Throttle" || e.Name == "Fetch":
 		el.CreateElement("Host").CreateAttr("val", "a")
 	}

@@ -56,8 +56,8 @@ type Attribute struct {
 	NotEmpty bool
 	// Unique: no two such elements in the same parent have the same value.
 	Unique bool
-	// Kind restricts the attribute to elements whose attribute kind has this value.
-	Kind string
+	// Kinds restricts it to elements whose attribute kind has one of these values.
+	Kinds []string
 	// Auth restricts it to elements whose attribute auth has one of these values.
 	Auth   []string
 	Status Status

@@ -17,13 +17,8 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
-	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/push/file"
-	"github.com/sextant-crawler/sextant/push/papi"
-	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // configPath is the configuration that a command means.
@@ -266,54 +261,6 @@ func storeOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
 		o.Durability = badgerstore.OS
 	}
 	return o
-}
-
-// relayOf makes the relay with all targets of a Crawler.
-func relayOf(c config.Crawler, h home, outbox push.Outbox, log *slog.Logger) (*push.Relay, error) {
-	var settings []push.TargetSettings
-	for _, p := range c.Push {
-		s := push.TargetSettings{}
-		if p.Source != "" {
-			s.Source = &p.Source
-		}
-		var err error
-		if p.PAPI != nil {
-			s.BatchCount, s.BatchBytes, s.BatchAge = p.PAPI.BatchCount, int(p.PAPI.BatchBytes), p.PAPI.BatchAge
-			s.Target, err = papiTarget(p)
-		} else {
-			s.Target, err = fileTarget(p, h, log)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: Push %q: %w", p.At, p.Name, err)
-		}
-		if !p.Content {
-			s.Target = push.WithoutContent(s.Target)
-		}
-		settings = append(settings, s)
-	}
-	return push.NewRelay(outbox, settings, log)
-}
-
-func fileTarget(p config.Push, h home, log *slog.Logger) (push.Target, error) {
-	dir := p.File.Dir
-	if dir == "" {
-		dir = filepath.Join(h.dir, "out")
-	}
-	return file.Open(file.Settings{Name: p.Name, Dir: dir, RotateBytes: p.File.RotateBytes, Log: log})
-}
-
-func papiTarget(p config.Push) (push.Target, error) {
-	stamp := papi.StampHash
-	if p.PAPI.StampSeq {
-		stamp = papi.StampSeq
-	}
-	return papi.New(papi.Settings{
-		Name: p.Name, Connector: p.PAPI.Connector,
-		Server:         wire.Settings{URL: p.PAPI.URL, User: p.PAPI.User, Password: secret.New(p.PAPI.Password.Reveal())},
-		CheckpointName: p.PAPI.CheckpointName, SyncParameter: p.PAPI.SyncParameter,
-		Stamp: stamp, StampPart: p.PAPI.StampPart,
-		Class: p.PAPI.Class, ClassPart: p.PAPI.ClassPart, DeletionsInURL: p.PAPI.DeletionsInURL,
-	})
 }
 
 // count words a number of things.

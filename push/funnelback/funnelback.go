@@ -24,7 +24,6 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/wire"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // Settings of a funnelback target. Zero values stand for the defaults in brackets.
@@ -32,12 +31,11 @@ type Settings struct {
 	Name       string // of the target ["funnelback"]
 	Collection string // or data source, of type push
 
-	Token    secret.Value // sent as X-Security-Token, where it is not empty
-	Filters  string       // filters of the server that documents pass; its own if empty
-	NoCommit bool         // leaves commits to the server
+	Filters  string // filters of the server that documents pass; its own if empty
+	NoCommit bool   // leaves commits to the server
 
 	Fields wire.Names    // of metadata; text, content and url are no metadata
-	Server wire.Settings // such as https://host:8443
+	Server wire.Settings // such as https://host:8443; a token is a header X-Security-Token
 	Limits wire.Limits   // Requests only: a request has one document
 }
 
@@ -58,9 +56,6 @@ func New(s Settings) (*Target, error) {
 	collection, err := wire.Segment("collection", s.Collection)
 	if err != nil {
 		return nil, fmt.Errorf("the funnelback target: %w", err)
-	}
-	if !s.Token.IsEmpty() {
-		s.Server.Headers = append(slices.Clone(s.Server.Headers), wire.Header{Name: "X-Security-Token", Value: s.Token})
 	}
 	client, err := wire.New(s.Server)
 	if err != nil {

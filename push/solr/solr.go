@@ -27,8 +27,9 @@ type Settings struct {
 
 	CommitWithin time.Duration // until documents can be found; 0 leaves it to Solr's autoSoftCommit
 	IDField      string        // the schema's uniqueKey ["id"]
-	// MetaPrefix and MetaSuffix make the name of a field of that of a meta.
-	MetaPrefix, MetaSuffix string // ["meta_" and "_ss"]
+	// MetaPrefix and MetaSuffix make the name of a field of that of a meta: "meta_" and
+	// "_ss" fit Solr's _default configuration.
+	MetaPrefix, MetaSuffix string
 
 	Fields wire.Names    // over DefaultFields
 	Server wire.Settings // such as http://host:8983/solr
@@ -64,9 +65,6 @@ func New(s Settings) (*Target, error) {
 	}
 	text(&s.Name, "solr")
 	text(&s.IDField, "id")
-	if s.MetaPrefix == "" && s.MetaSuffix == "" {
-		s.MetaPrefix, s.MetaSuffix = "meta_", "_ss"
-	}
 	collection, err := wire.Segment("collection", s.Collection)
 	if err != nil {
 		return nil, fmt.Errorf("the solr target: %w", err)

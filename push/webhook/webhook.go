@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -47,6 +48,8 @@ type Settings struct {
 // Target is a push.Target for one address.
 type Target struct {
 	set    Settings
+	path   string
+	query  url.Values
 	client *wire.Client
 }
 
@@ -55,11 +58,20 @@ func New(s Settings) (*Target, error) {
 	if s.Name == "" {
 		s.Name = "webhook"
 	}
+	t := &Target{}
+	// The client puts paths behind its address, where a slash and a query at the end
+	// would be lost.
+	if u, err := url.Parse(s.Server.URL); err == nil && u.Host != "" {
+		t.path, t.query = u.EscapedPath(), u.Query()
+		u.Path, u.RawPath, u.RawQuery = "", "", ""
+		s.Server.URL = u.String()
+	}
 	client, err := wire.New(s.Server)
 	if err != nil {
 		return nil, fmt.Errorf("the webhook target: %w", err)
 	}
-	return &Target{set: s, client: client}, nil
+	t.set, t.client = s, client
+	return t, nil
 }
 
 // Name is the target's name.
@@ -125,7 +137,7 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 		header[SignatureHeader] = []string{Signature(t.set.Secret, time.Now(), body)}
 	}
 	answer, err := t.client.Do(ctx, wire.Request{
-		Name: "webhook", Method: http.MethodPost, ContentType: ContentType, Body: body, Header: header,
+		Name: "webhook", Method: http.MethodPost, Path: t.path, Query: t.query, ContentType: ContentType, Body: body, Header: header,
 		MaxAnswer: int64(wire.MaxAnswer + 1024*len(items)),
 	})
 	if status, ok := errors.AsType[*wire.StatusError](err); ok {
