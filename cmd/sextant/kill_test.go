@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/indexer"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 )
@@ -32,7 +33,8 @@ import (
 const beMain = "SEXTANT_TEST_BE_MAIN"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(beMain) != "" {
+	// Workers that read documents have no environment.
+	if os.Getenv(beMain) != "" || len(os.Args) > 1 && os.Args[1] == documents.WorkerCommand {
 		main()
 	}
 	os.Exit(m.Run())

@@ -2,7 +2,6 @@ package extract
 
 import (
 	"errors"
-	"fmt"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -103,11 +102,6 @@ func (b *Builder) Page() Page {
 		p.Metas = append(p.Metas[:len(p.Metas):len(p.Metas)], Meta{Name: "truncated", Content: "true"})
 	}
 	return p
-}
-
-// Damaged is the error of a document of which nothing can be read.
-func Damaged(format string, args ...any) error {
-	return fmt.Errorf("it is damaged: "+format, args...)
 }
 
 // collapsed is text with white space collapsed to single spaces and none at its ends.

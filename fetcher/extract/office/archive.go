@@ -42,10 +42,10 @@ type archive struct {
 func openArchive(ctx context.Context, body []byte) (*archive, error) {
 	z, err := zip.NewReader(bytes.NewReader(body), int64(len(body)))
 	if err != nil {
-		return nil, extract.Damaged("%w", err)
+		return nil, err
 	}
 	if len(z.File) > maxEntries {
-		return nil, extract.Damaged("its archive has %d entries", len(z.File))
+		return nil, fmt.Errorf("its archive has %d entries", len(z.File))
 	}
 	a := &archive{ctx: ctx, parts: make(map[string]*zip.File, len(z.File)), left: maxUnpacked}
 	for _, f := range z.File {
@@ -83,7 +83,7 @@ func (a *archive) walk(name string, v visitor) error {
 	}
 	packed, err := f.Open()
 	if err != nil {
-		return extract.Damaged("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer packed.Close()
 	d := xml.NewDecoder(transform.NewReader(&meter{packed, a}, unicode.BOMOverride(transform.Nop)))
@@ -97,7 +97,7 @@ func (a *archive) walk(name string, v visitor) error {
 		if errors.Is(err, extract.ErrTooLarge) || a.ctx.Err() != nil {
 			return err
 		}
-		return extract.Damaged("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func readDOCX(a *archive, b *extract.Builder) error {
 	related.links(b)
 	w := &words{b: b}
 	if err := a.walk(main, w); err != nil {
-		return noMainPart(err)
+		return err
 	}
 	seen := map[string]bool{}
 	for _, kind := range []string{"footnotes", "endnotes", "comments", "header", "footer"} {
@@ -44,13 +44,6 @@ func mainPart(root *relations, usual string) string {
 		return parts[0]
 	}
 	return usual
-}
-
-func noMainPart(err error) error {
-	if errors.Is(err, errNoPart) {
-		return extract.Damaged("%w", err)
-	}
-	return err
 }
 
 // words takes the text out of a part of WordprocessingML or DrawingML.

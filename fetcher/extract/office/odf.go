@@ -24,7 +24,7 @@ func readODF(a *archive, b *extract.Builder) error {
 	var statistics statistics
 	_ = a.walk("meta.xml", &statistics) // as the properties
 	b.Meta("pages", statistics.pages)
-	return noMainPart(a.walk("content.xml", &paragraphs{b: b}))
+	return a.walk("content.xml", &paragraphs{b: b})
 }
 
 // encryption is found where a manifest says how a part is encrypted.

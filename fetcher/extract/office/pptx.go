@@ -14,7 +14,7 @@ func readPPTX(a *archive, b *extract.Builder) error {
 	officeProperties(a, b)
 	order := identified{element: "sldId"}
 	if err := a.walk(main, &order); err != nil {
-		return noMainPart(err)
+		return err
 	}
 	related := a.relationsOf(main)
 	for _, slide := range order.found {

@@ -64,7 +64,7 @@ type rtfReader struct {
 func readRTF(ctx context.Context, body []byte, b *extract.Builder) error {
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte(`{\rtf`)) {
-		return extract.Damaged(`it does not begin with {\rtf`)
+		return errors.New(`it does not begin with {\rtf`)
 	}
 	r := &rtfReader{
 		ctx: ctx, in: body, b: b, group: group{skip: 1}, page: codePage(1252),

@@ -17,7 +17,7 @@ func readXLSX(a *archive, b *extract.Builder) error {
 	officeProperties(a, b)
 	sheets := identified{element: "sheet"}
 	if err := a.walk(main, &sheets); err != nil {
-		return noMainPart(err)
+		return err
 	}
 	related := a.relationsOf(main)
 	shared := sharedStrings{}

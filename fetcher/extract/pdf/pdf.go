@@ -72,7 +72,7 @@ func (r *Reader) Read(ctx context.Context, body []byte) (page extract.Page, err 
 	defer func() {
 		// The binding panics where an answer of PDFium makes no sense.
 		if p := recover(); p != nil {
-			page, err = extract.Page{}, extract.Damaged("PDFium: %v", p)
+			page, err = extract.Page{}, fmt.Errorf("PDFium: %v", p)
 		}
 		_ = instance.Close() // whatever is wrong with it, it is not used again
 	}()
@@ -98,24 +98,24 @@ func (f *file) read(ctx context.Context, body []byte) error {
 	case errors.Is(err, pdfiumerrors.ErrPassword), errors.Is(err, pdfiumerrors.ErrSecurity):
 		return extract.ErrEncrypted
 	case err != nil:
-		return extract.Damaged("PDFium: %w", err)
+		return fmt.Errorf("PDFium: %w", err)
 	}
 	f.document = opened.Document
 	count, err := f.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: f.document})
 	if err != nil {
-		return extract.Damaged("PDFium: %w", err)
+		return fmt.Errorf("PDFium: %w", err)
 	}
 	f.properties(count.PageCount)
 	var failed error
 	for i := range count.PageCount {
 		if ctx.Err() != nil || f.b.Full() {
 			f.b.Cut()
-			return ctx.Err()
+			return nil // properties are worth something without text, too
 		}
 		f.b.Break()
 		if err := f.page(i); err != nil {
 			// One bad page says nothing of the others.
-			failed = extract.Damaged("page %d: %w", i+1, err)
+			failed = fmt.Errorf("page %d: %w", i+1, err)
 			f.b.Cut()
 		}
 	}

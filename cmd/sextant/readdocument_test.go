@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/internal/testdocs"
+	"github.com/sextant-crawler/sextant/push"
+)
+
+const documentsConfig = `<CrawlConfig>
+  <Crawler name="docs" nthreads="4" aggressive="true" maxPdfBytes="2000000" maxBodyBytes="1000000" %[2]s>
+    <Root url="%[1]s/"/>
+    <Push kind="file"/>
+  </Crawler>
+</CrawlConfig>`
+
+// documentSite serves one document of each kind, hostile ones, and pages that only
+// documents link to.
+func documentSite(t *testing.T) *httptest.Server {
+	t.Helper()
+	types := map[string]string{
+		"pdf": "application/pdf", "rtf": "text/rtf", "odt": "application/vnd.oasis.opendocument.text",
+		"docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "zip": "application/zip",
+	}
+	bodies := map[string][]byte{}
+	for kind, body := range testdocs.All(testdocs.Content{Title: "A title", Author: "Ann", Text: "What it says.", Link: "/beyond-KIND.html"}) {
+		bodies["good."+kind] = bytes.ReplaceAll(body, []byte("KIND"), []byte(kind)) // only those that are not packed have it
+	}
+	big := testdocs.PDF(testdocs.PDFFile{Content: testdocs.Content{Title: "A title", Author: "Ann", Link: "/beyond-pdf.html"}, Pages: []string{"What it says."}})
+	bodies["large.pdf"] = append(bytes.Repeat([]byte("% padding\n"), 120_000), big...) // above maxBodyBytes, below maxPdfBytes
+	bodies["large.pdf"] = append([]byte("%PDF-1.4\n"), bodies["large.pdf"]...)
+	bodies["locked.pdf"] = testdocs.PDF(testdocs.PDFFile{Pages: []string{"secret"}, Password: "hidden"})
+	bodies["damaged.docx"] = []byte("PK\x03\x04 and nothing more")
+	bodies["none.pdf"] = bytes.Repeat([]byte("no PDF at all "), 1000)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		body, ok := bodies[name]
+		switch {
+		case ok:
+			w.Header().Set("Content-Type", types[name[strings.LastIndex(name, ".")+1:]])
+			if w.Header().Get("Content-Type") == "" {
+				w.Header().Set("Content-Type", "application/octet-stream") // found by its bytes
+			}
+			_, _ = w.Write(body)
+		case name == "":
+			fmt.Fprint(w, "<title>Root</title>")
+			for name := range bodies {
+				fmt.Fprintf(w, "<a href='/%s'>x</a>", html.EscapeString(name))
+			}
+		case strings.HasPrefix(name, "beyond"):
+			fmt.Fprint(w, "<title>Beyond</title>reached")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func crawlDocuments(t *testing.T, site, attributes string) (map[string]push.Document, string) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "CrawlConfig.xml")
+	if err := os.WriteFile(path, fmt.Appendf(nil, documentsConfig, site, attributes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := process(t, "run", "--once", "--listen=off", "-c", path, "-d", filepath.Join(dir, "data")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("run --once: %v\n%s", err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "data", "out", "*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files of the target: %v, %v\n%s", files, err, out)
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]push.Document{}
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var line struct{ Document push.Document }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		got[strings.TrimPrefix(line.Document.URL, site+"/")] = line.Document
+	}
+	return got, string(out)
+}
+
+// TestCrawlDocuments crawls a site with the program, as its user does.
+func TestCrawlDocuments(t *testing.T) {
+	site := documentSite(t)
+	got, out := crawlDocuments(t, site.URL, "")
+	for _, kind := range []string{"pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf"} {
+		d := got["good."+kind]
+		if d.Title != "A title" || !strings.Contains(d.Text, "What it says.") || !cmp.Equal(d.Metas["author"], []string{"Ann"}) ||
+			!cmp.Equal(d.Metas["created"], []string{"2026-01-02T03:04:05Z"}) || kind != "rtf" && d.Language != "en-GB" || d.Metas["extraction_error"] != nil {
+			t.Errorf("%s: %+v", kind, d)
+		}
+	}
+	for _, name := range []string{"beyond-pdf.html", "beyond-rtf.html", "beyond-KIND.html"} { // the last by those that are packed
+		if got[name].Title != "Beyond" {
+			t.Errorf("%s was not reached", name)
+		}
+	}
+	if d := got["large.pdf"]; d.Text != "What it says." || d.Metas["truncated"] != nil {
+		t.Errorf("large.pdf: %+v", d)
+	}
+	for name, reason := range map[string]string{"locked.pdf": "encrypted", "damaged.docx": "damaged", "none.pdf": "damaged"} {
+		d, ok := got[name]
+		if diff := cmp.Diff(map[string][]string{"extraction_error": {reason}}, d.Metas); !ok || diff != "" || d.Text != "" {
+			t.Errorf("%s: %+v\n%s", name, d, diff)
+		}
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+// TestDocumentsOff wants no worker at all.
+func TestDocumentsOff(t *testing.T) {
+	got, _ := crawlDocuments(t, documentSite(t).URL, `readDocuments="false"`)
+	for name, d := range got {
+		if strings.HasPrefix(name, "good.") && (d.Text != "" || d.Metas != nil) {
+			t.Errorf("%s was read: %+v", name, d)
+		}
+	}
+	if _, ok := got["good.pdf"]; !ok {
+		t.Error("good.pdf is not indexed")
+	}
+}
+
+// TestWorkerEndsWithService kills the service, which can do nothing about its worker then.
+func TestWorkerEndsWithService(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("no /proc")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "CrawlConfig.xml")
+	if err := os.WriteFile(path, fmt.Appendf(nil, documentsConfig, documentSite(t).URL, ""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service := process(t, "run", "--listen=off", "-c", path, "-d", filepath.Join(dir, "data"))
+	if err := service.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var worker int
+	await(t, "a worker", func() bool { worker = workerOf(service.Process.Pid); return worker != 0 })
+	if err := service.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = service.Wait() // it was killed
+	await(t, "the end of the worker", func() bool { return !isWorker(worker) })
+}
+
+// await waits for what another process does.
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+func isWorker(pid int) bool {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && bytes.Contains(line, []byte("\x00"+documents.WorkerCommand+"\x00"))
+}
+
+// workerOf is the process that reads documents for another, 0 if there is none.
+func workerOf(parent int) int {
+	processes, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0
+	}
+	for _, path := range processes {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(parent) && isWorker(pid) {
+			return pid
+		}
+	}
+	return 0
+}
