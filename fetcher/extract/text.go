@@ -86,7 +86,12 @@ func (w *textWriter) writePart(page []byte, i, end int, how references) {
 	if w.gap = w.spaceAt(b, n) != 0; w.gap && n > w.begin {
 		n--
 	}
-	if w.b = b[:n]; w.limit > 0 && n-w.begin > w.limit {
+	if cap(b) == cap(w.b) {
+		w.b = w.b[:n] // spares the garbage collector a pointer
+	} else {
+		w.b = b[:n]
+	}
+	if w.limit > 0 && n-w.begin > w.limit {
 		w.b = w.b[:w.begin+len(wholeRunes(w.b[w.begin:], w.limit))]
 	}
 }

@@ -39,8 +39,11 @@ var attributeNames = [names]string{
 // String is the attribute's name in lower case.
 func (n Name) String() string { return attributeNames[n] }
 
-// attributeTable is constant.
-var attributeTable = newTable(attributeNames[:])
+// attributeTable and attributeLetters are constant.
+var (
+	attributeTable   = newTable(attributeNames[:])
+	attributeLetters = newLetters(" \n\r\t\f/>=")
+)
 
 // Has says whether the present start tag has any of the attributes in a set of
 // 1<<Name.
@@ -83,7 +86,7 @@ func (s *Scanner) readAttributes(i int) bool {
 			s.pos, s.selfClosing = i+1, slash
 			return true
 		}
-		name, value, next := attribute(page, i)
+		name, key, value, next := attribute(page, i)
 		if next < 0 {
 			return false
 		}
@@ -91,7 +94,7 @@ func (s *Scanner) readAttributes(i int) bool {
 		if length := name.to - name.from; !all && length != len("hidden") && (!s.classes || length != len("class") && length != len("id")) {
 			continue
 		}
-		if n := Name(attributeTable.findFold(attributeNames[:], page, name.from, name.to)); n != noName && s.has&(1<<n) == 0 {
+		if n := Name(attributeTable.findIn(attributeNames[:], page, name, key)); n != noName && s.has&(1<<n) == 0 {
 			s.has |= 1 << n
 			s.values[n] = value
 		}
@@ -99,40 +102,38 @@ func (s *Scanner) readAttributes(i int) bool {
 }
 
 // attribute reads the attribute that begins at i; next is negative if the page ends
-// in it.
-func attribute(page []byte, i int) (name, value span, next int) {
+// in it. key is what readName makes of its name.
+func attribute(page []byte, i int) (name span, key uint64, value span, next int) {
 	name.from = i
-	for i++; i < len(page) && class[page[i]]&endsKey == 0; { // the first may be =
-		i++
-	}
+	key, i = readName(page, i, i+1, uint64(tagLetters[page[i]]), &attributeLetters) // the first may be =
 	name.to = i
 	for i < len(page) && class[page[i]]&isSpace != 0 {
 		i++
 	}
 	if i >= len(page) || page[i] != '=' {
-		return name, span{i, i}, i
+		return name, key, span{i, i}, i
 	}
 	for i++; i < len(page) && class[page[i]]&isSpace != 0; {
 		i++
 	}
 	if i >= len(page) {
-		return name, span{}, -1
+		return name, key, span{}, -1
 	}
 	switch c := page[i]; c {
 	case '>':
-		return name, span{i, i}, i
+		return name, key, span{i, i}, i
 	case '"', '\'':
 		i++
 		end := index(page, i, c)
 		if end < 0 {
-			return name, span{}, -1
+			return name, key, span{}, -1
 		}
-		return name, span{i, end}, end + 1
+		return name, key, span{i, end}, end + 1
 	}
 	value.from = i
 	for i < len(page) && class[page[i]]&endsValue == 0 {
 		i++
 	}
 	value.to = i
-	return name, value, i
+	return name, key, value, i
 }

@@ -164,12 +164,10 @@ func (s *Scanner) noMore() Kind {
 
 // readTag reads a tag from its name on; false if the page ends in it.
 func (s *Scanner) readTag(at int) bool {
-	page, end := s.page, at
-	for end < len(page) && class[page[end]]&endsName == 0 {
-		end++
-	}
+	page := s.page
+	key, end := readName(page, at, at, 0, &tagLetters)
 	s.start, s.end, s.has = at, end, 0
-	s.tag = Tag(tagTable.findFold(tagNames[:], page, at, end))
+	s.tag = Tag(tagTable.findIn(tagNames[:], page, span{at, end}, key))
 	if end < len(page) && page[end] == '>' {
 		s.pos, s.selfClosing = end+1, false
 		return true
@@ -264,7 +262,6 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 const (
 	isSpace           = 1 << iota
 	endsName          // of a tag: space, / and >
-	endsKey           // of an attribute: the same and =
 	endsValue         // not quoted: space and >
 	betweenAttributes // space and /
 	isAlphanumeric
@@ -273,11 +270,10 @@ const (
 // class is constant.
 var class = func() (t [256]uint8) {
 	for _, c := range []byte(" \n\r\t\f") {
-		t[c] = isSpace | endsName | endsKey | endsValue | betweenAttributes
+		t[c] = isSpace | endsName | endsValue | betweenAttributes
 	}
-	t['/'] = endsName | endsKey | betweenAttributes
-	t['>'] = endsName | endsKey | endsValue
-	t['='] = endsKey
+	t['/'] = endsName | betweenAttributes
+	t['>'] = endsName | endsValue
 	for c := '0'; c <= '9'; c++ {
 		t[c] = isAlphanumeric
 	}

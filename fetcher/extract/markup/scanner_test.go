@@ -138,7 +138,7 @@ func (s *Scanner) all() (list [][2]string) {
 		if i == s.pos-1 {
 			break
 		}
-		name, value, next := attribute(s.page, i)
+		name, _, value, next := attribute(s.page, i)
 		i = next
 		key := asciiLower(s.page[name.from:name.to])
 		if seen[key] {
@@ -296,7 +296,8 @@ func TestNames(t *testing.T) {
 	for n := noName + 1; n < names; n++ {
 		name := n.String()
 		page := []byte("x" + strings.ToUpper(name) + "=")
-		if got := attributeTable.findFold(attributeNames[:], page, 1, 1+len(name)); Name(got) != n || name == "" {
+		from, key, _, _ := attribute(page, 1)
+		if got := attributeTable.findIn(attributeNames[:], page, from, key); Name(got) != n || name == "" {
 			t.Errorf("%q is found as %q", name, Name(got))
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// table finds short names by their first eight letters, which are one number, and
-// their length. It has open addressing and is a quarter full at most.
+// table finds names by their first eight letters, which are one number, and their
+// length. It has open addressing and is a quarter full at most.
 type table [1024]struct {
 	letters uint64
 	length  uint8
@@ -22,8 +22,11 @@ func newTable(names []string) *table {
 		if name == "" {
 			continue
 		}
-		key := letters([]byte(name), 0, len(name))
-		at := slot(key, len(name))
+		var key uint64
+		for j, c := range []byte(name) {
+			key |= uint64(c) << (8 * uint(j))
+		}
+		at := slot(key)
 		for t[at].index != 0 {
 			at = (at + 1) % len(t)
 		}
@@ -32,15 +35,13 @@ func newTable(names []string) *table {
 	return t
 }
 
-// slot is where a name stands, or one of those behind it.
-func slot(key uint64, length int) int {
-	return int((key + uint64(length)) * 0x9e3779b97f4a7c15 >> 54)
-}
+// slot is where a name stands, or before it.
+func slot(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> 54) }
 
-// find gives the index of a name, 0 if it is none. Of names that are longer than
-// eight letters the others are not compared.
+// find gives the index of a name, 0 if it is none. Letters behind the eighth are not
+// compared.
 func (t *table) find(key uint64, length int) int {
-	at := slot(key, length)
+	at := slot(key)
 	for t[at].index != 0 {
 		if t[at].letters == key && int(t[at].length) == length {
 			return int(t[at].index)
@@ -50,26 +51,45 @@ func (t *table) find(key uint64, length int) int {
 	return 0
 }
 
-// findFold finds a name of a list in lower case, of which t is the table, in any
-// case.
-func (t *table) findFold(list []string, page []byte, from, to int) int {
-	i := t.find(lower(letters(page, from, to)), to-from)
-	if to-from > 8 && i != 0 && !hasPrefixFold(page[from+8:to], list[i][8:]) {
+// findIn finds the name that stands in a part of a page, of which readName read the
+// letters, in a list of which t is the table.
+func (t *table) findIn(list []string, page []byte, name span, key uint64) int {
+	i := t.find(key, name.to-name.from)
+	if name.to-name.from > 8 && i != 0 && !hasPrefixFold(page[name.from+8:name.to], list[i][8:]) {
 		return 0
 	}
 	return i
 }
 
-// letters are up to eight bytes of a page, the first lowest.
-func letters(page []byte, from, to int) uint64 {
-	if from+8 <= len(page) {
-		return binary.LittleEndian.Uint64(page[from:]) & (1<<(8*uint(to-from)) - 1)
+// letters gives the letters of names in lower case, and 0 for what ends one. NUL is
+// another byte that is in no name either.
+type letters [256]uint8
+
+func newLetters(ends string) (t letters) {
+	for c := range t {
+		t[c] = byte(c)
+		if 'A' <= c && c <= 'Z' {
+			t[c] |= 0x20
+		}
 	}
-	var x uint64
-	for i := min(to, from+8) - 1; i >= from; i-- {
-		x = x<<8 | uint64(page[i])
+	t[0] = 0xff
+	for _, c := range []byte(ends) {
+		t[c] = 0
 	}
-	return x
+	return t
+}
+
+// readName adds the letters of a name to a key, those from the eighth on left out,
+// and gives where it ends.
+func readName(page []byte, from, at int, key uint64, t *letters) (uint64, int) {
+	for ; at < len(page); at++ {
+		c := t[page[at]]
+		if c == 0 {
+			break
+		}
+		key |= uint64(c) << (8 * uint(at-from))
+	}
+	return key, at
 }
 
 // index is where a byte stands first from a position on, -1 if it does not. It looks
@@ -87,16 +107,4 @@ func index(page []byte, at int, c byte) int {
 		return -1
 	}
 	return at + i
-}
-
-// lower makes lower-case letters of those of A to Z.
-func lower(x uint64) uint64 {
-	const (
-		each = 0x0101010101010101
-		high = 0x80 * each
-	)
-	// The high bit of each byte that is ASCII, at least A, and not above Z.
-	low := x &^ high
-	upper := (low + (0x80-'A')*each) &^ (low + (0x7f-'Z')*each) &^ x & high
-	return x | upper>>2
 }

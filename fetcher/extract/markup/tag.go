@@ -121,11 +121,20 @@ const (
 	Tags // how many there are
 )
 
-// tagTable is constant.
-var tagTable = newTable(tagNames[:])
+// tagTable and tagLetters are constant.
+var (
+	tagTable   = newTable(tagNames[:])
+	tagLetters = newLetters(" \n\r\t\f/>")
+)
 
 // Lookup finds the element of a name in any case, Other if it has no name here.
-func Lookup(name []byte) Tag { return Tag(tagTable.findFold(tagNames[:], name, 0, len(name))) }
+func Lookup(name []byte) Tag {
+	key, end := readName(name, 0, 0, 0, &tagLetters)
+	if end < len(name) {
+		return Other
+	}
+	return Tag(tagTable.findIn(tagNames[:], name, span{0, end}, key))
+}
 
 // String is the element's name in lower case, empty for Other.
 func (t Tag) String() string { return tagNames[t] }
