@@ -85,6 +85,12 @@ type Crawler struct {
 	// DenyPrivate is private="deny" of Addresses.
 	DenyPrivate bool
 
+	// Remove are elements whose text is left out of pages, as extract.NewRemoval takes
+	// them: RemoveElements.
+	Remove []string
+	// Mapping is that of metas; nil where they keep their names.
+	Mapping *Mapping
+
 	// Weights are those of the six sources, by their numbers: user, redir, index,
 	// index_follow, follow, refresh. 0 switches a source off.
 	Weights [6]int

@@ -109,6 +109,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 	p.throttles(n, &c)
 	p.fetches(n, &c)
 	p.refreshes(n, &c)
+	p.content(n, &c)
 	p.urlSources(n, &c)
 	p.warnings(&c)
 	return c

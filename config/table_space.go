@@ -68,22 +68,3 @@ func gateElements() []Element {
 	}
 	return gates
 }
-
-// contentElements are what is left out of pages, and of hosts.
-func contentElements() []Element {
-	crawler := []string{"Crawler"}
-	return refuseAll([]Element{
-		{Name: "RemoveElements", Parents: crawler, Once: true, Attributes: []Attribute{
-			text("names", String, "header,footer", "Elements whose text is left out."),
-			text("classes", String, "noindex", "Classes of elements whose text is left out."),
-			text("selectors", String, "", "CSS selectors of elements whose text is left out."),
-		}, Doc: "Parts of pages that are not indexed; their links are still found."},
-		{Name: "MetadataMapping", Parents: crawler, Once: true, Attributes: []Attribute{
-			boolean("keepUnmapped", "false", "Whether metas that are not mapped pass."),
-		}, Doc: "Renames metas of pages."},
-		{Name: "Map", Parents: []string{"MetadataMapping"}, Attributes: []Attribute{
-			required("from", String, "Name or property of the meta in the page."),
-			required("to", String, "Field that it feeds."),
-		}, Doc: "One mapping."},
-	})
-}

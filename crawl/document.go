@@ -61,7 +61,7 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, directives 
 		URL: v.lease.URL.String(), Source: v.verdict.decision.Source, Title: title(p, v.lease.URL), Text: p.Text,
 		ContentType: contentType, Charset: p.Charset, Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
-		Metas: metas(v.lease, v.verdict.decision, p, directives),
+		Metas: metas(v.lease, v.verdict.decision, v.settings.Mapping.apply(p.Metas, response.Header), directives),
 	}
 	if response.Truncated {
 		document.Metas["truncated"] = []string{"true"}
@@ -71,20 +71,23 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, directives 
 	}
 	if v.settings.PushContent && !directives.NoArchive {
 		document.Content = response.Body
+		if p.Content != nil { // without what is not to be searched
+			document.Content, document.Charset = p.Content, p.ContentCharset
+		}
 	}
 	return document
 }
 
 // metas are the page's, then the rules' and the roots', then what directives and
 // redirects add; each value of a name once.
-func metas(lease *scheduler.Lease, d actionrules.Decision, p extract.Page, directives extract.Directives) map[string][]string {
+func metas(lease *scheduler.Lease, d actionrules.Decision, own []extract.Meta, directives extract.Directives) map[string][]string {
 	m := map[string][]string{}
 	add := func(name, value string) {
 		if name != "" && value != "" && !slices.Contains(m[name], value) {
 			m[name] = append(m[name], value)
 		}
 	}
-	for _, meta := range p.Metas {
+	for _, meta := range own {
 		add(meta.Name, meta.Content)
 	}
 	for _, meta := range d.Metas {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -38,6 +39,7 @@ type policy struct {
 	accesses accesses
 	robots   *robots.Cache
 	traps    *crawlspace.Traps // nil: off
+	removed  *extract.Removal  // nil: none
 }
 
 // newPolicy compiles rules and crawl space with the sites that moved at their new
@@ -59,6 +61,12 @@ func newPolicy(s Settings, moved moves) (*policy, error) {
 	}
 	if p.engine, errs = actionrules.Compile(rules); len(errs) > 0 {
 		return nil, errors.Join(errs...)
+	}
+	if len(s.Remove) > 0 {
+		var err error
+		if p.removed, err = extract.NewRemoval(s.Remove); err != nil {
+			return nil, err
+		}
 	}
 	p.roots = rules.Roots
 	p.identify(rulesFingerprint(rules))

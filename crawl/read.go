@@ -21,7 +21,9 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 	contentType := r.Header.Get("Content-Type")
 	switch {
 	case extract.IsHTML(contentType, r.Body):
-		p, err = extract.HTML(r.Body, contentType, extract.Options{Agent: v.settings.RobotsAgent})
+		p, err = extract.HTML(r.Body, contentType, extract.Options{
+			Agent: v.settings.RobotsAgent, Removal: v.removed, KeepContent: v.settings.PushContent,
+		})
 	case strings.HasPrefix(contentType, "text/plain"):
 		p, err = extract.Text(r.Body, contentType)
 	default:

@@ -37,6 +37,11 @@ type Settings struct {
 	MaxRedirects int
 	// PushContent sends the page's bytes beside its text.
 	PushContent bool
+	// Remove are elements whose text is left out of pages, as extract.NewRemoval
+	// takes them.
+	Remove []string
+	// Mapping of metas; nil: they keep their names.
+	Mapping *Mapping
 	// OutboxMaxBytes of unsent bodies make the crawl wait; 0 is no limit.
 	OutboxMaxBytes int64
 

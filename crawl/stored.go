@@ -30,6 +30,9 @@ type StoredURL struct {
 	Referrer     string     `json:"referrer,omitempty"`
 	DuplicateOf  string     `json:"duplicate_of,omitempty"`
 	RedirectTo   string     `json:"redirect_to,omitempty"`
+	// Directives are what the page asked for when it was last read.
+	Directives       []string   `json:"directives,omitempty"`
+	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
 }
 
 // NewStoredURL gives a record its printed form. Fifo is where it waits, else
@@ -52,6 +55,11 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 	if !r.FetchedAt.IsZero() {
 		at := r.FetchedAt.UTC()
 		s.FetchedAt = &at
+	}
+	s.Directives = r.Directives.Words()
+	if !r.UnavailableAt.IsZero() {
+		at := r.UnavailableAt.UTC()
+		s.UnavailableAfter = &at
 	}
 	if r.State == scheduler.Timed {
 		at := r.NextAt.UTC()

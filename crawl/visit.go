@@ -5,12 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
-	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -187,7 +184,8 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (asked,
 	return askedOther, err
 }
 
-// noHost says that a fault is none of the URL's but of its host's name or addresses.
+// noHost says that a fault is none of the URL's but of its host's name or addresses, or
+// of the way there.
 func noHost(f fetcher.Fault) bool {
 	return f == fetcher.DNSNotFound || f == fetcher.AddressFault || f == fetcher.AddressForbidden
 }
@@ -202,7 +200,8 @@ func (v *visit) request() fetcher.Request {
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
 	case v.settings.Unconditional, r.Class != scheduler.OK, r.RulesVersion != v.version,
-		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource:
+		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource,
+		isOver(r.UnavailableAt):
 		return q
 	}
 	q.ETag, q.LastModified = r.ETag, r.LastModified
@@ -210,15 +209,6 @@ func (v *visit) request() fetcher.Request {
 		q.LastModified = r.Date
 	}
 	return q
-}
-
-// refuse leaves the body of an answer unread whose MIME type is excluded.
-func (v *visit) refuse(status int, header http.Header) bool {
-	return status == http.StatusOK && !v.mime(header).Allowed
-}
-
-func (v *visit) mime(header http.Header) crawlspace.Verdict {
-	return v.space.JudgeMIME(recorded(v.lease.URL, &v.lease.Record), header.Get("Content-Type"))
 }
 
 // failed completes a lease whose request got no usable answer.
@@ -245,7 +235,7 @@ func (v *visit) failed(ctx context.Context, err error) error {
 // read takes links and document out of a 200.
 func (v *visit) read(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	if response.Refused {
-		result.NoDocument = v.mime(response.Header).Reason.String()
+		result.NoDocument = v.mime(response.Header.Get("Content-Type")).Reason.String()
 		return nil
 	}
 	if v.lease.Record.Kind.IsSource() {
@@ -254,6 +244,10 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	p, read, err := v.extract(ctx, response)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if typed := v.sniff(response); !typed.Allowed {
+		result.NoDocument = typed.Reason.String()
+		return nil
 	}
 	if err != nil {
 		result.NoDocument = "the page cannot be read: " + err.Error()
@@ -271,7 +265,8 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	} else if back {
 		v.adopt()
 	}
-	directives := p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.settings.RobotsAgent))
+	directives := v.directives(response, p)
+	noIndex := v.heed(directives, result)
 	if v.verdict.decision.Follow && (!directives.NoFollow || v.settings.IgnoreNoFollow) {
 		if result.Links, err = v.admitted(ctx, v.links(p)); err != nil {
 			return err
@@ -280,8 +275,8 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	switch {
 	case !v.indexed:
 		result.NoDocument = v.unindexed
-	case directives.NoIndex && !v.settings.IgnoreNoIndex:
-		result.NoDocument = "noindex"
+	case noIndex != "":
+		result.NoDocument = noIndex
 	case len(response.Body) == 0:
 		result.NoDocument = "empty"
 	default:

@@ -176,6 +176,7 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		SitemapMaxBytes: c.Sitemaps.MaxBytes, SitemapMaxLinks: c.Sitemaps.MaxLinks,
 		Fetches: fetches(c.Fetches, fetch), EnableCookies: c.EnableCookies, DenyPrivate: c.DenyPrivate,
 		Frontier: frontier, Fetcher: fetch,
+		Remove: c.Remove, Mapping: mapping(c.Mapping),
 		Robots: robots.Settings{Original: c.OriginalRobots, Agent: c.RobotsAgent},
 	}
 }
@@ -241,6 +242,18 @@ func refreshes(written []config.Refresh) []crawl.Refresh {
 }
 
 func policyOf(p config.ErrorPolicy) scheduler.Policy {
+// mapping is that of metas, nil where there is none.
+func mapping(written *config.Mapping) *crawl.Mapping {
+	if written == nil {
+		return nil
+	}
+	m := &crawl.Mapping{KeepUnmapped: written.KeepUnmapped}
+	for _, w := range written.Maps {
+		m.Maps = append(m.Maps, crawl.Map(w))
+	}
+	return m
+}
+
 	switch p {
 	case config.Cautious:
 		return scheduler.Cautious

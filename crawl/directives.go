@@ -1,0 +1,41 @@
+package crawl
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// directives are what a page asks for by robots metas and X-Robots-Tag together.
+func (v *visit) directives(response *fetcher.Response, p extract.Page) extract.Directives {
+	return p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.settings.RobotsAgent))
+}
+
+// heed puts what the page asks for into the result, and gives the words why it must
+// not be indexed, or empty ones. A page decides against a rule, never for it.
+func (v *visit) heed(d extract.Directives, result *scheduler.Result) (noIndex string) {
+	for _, said := range [...]struct {
+		yes  bool
+		flag scheduler.Directives
+	}{{d.NoIndex, scheduler.NoIndex}, {d.NoFollow, scheduler.NoFollow}, {d.NoSnippet, scheduler.NoSnippet}, {d.NoArchive, scheduler.NoArchive}} {
+		if said.yes {
+			result.Directives |= said.flag
+		}
+	}
+	if v.settings.IgnoreNoIndex {
+		return ""
+	}
+	result.UnavailableAt = d.UnavailableAt
+	switch {
+	case d.NoIndex:
+		return "noindex"
+	case isOver(d.UnavailableAt):
+		return "unavailable_after " + d.UnavailableAfter
+	}
+	return ""
+}
+
+// isOver says that a time was given and has come.
+func isOver(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
