@@ -1,0 +1,135 @@
+package pushtest
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+// Fault is what a Gate does to one request.
+type Fault struct {
+	Status     int    // answered and not passed on, if not 0
+	Header     string // of that answer, "Name: value"
+	Body       string // of that answer
+	LoseAnswer bool   // passed on, and the connection cut instead of an answer
+	CutAnswer  bool   // passed on, and the connection cut in the middle of the answer
+	Cut        bool   // the connection is cut at once
+	Stall      bool   // nothing is said until the client goes away
+	Kill       bool   // the receiver is killed and started again, then the request passed on
+}
+
+// Gate is a server between a target and its receiver that fails as it is told, and
+// passes all else on.
+type Gate struct {
+	URL string
+
+	receiver string
+	kill     func()
+	client   *http.Client
+
+	mu       sync.Mutex
+	script   []Fault
+	requests int
+}
+
+// NewGate starts a Gate before the receiver at an address without a path; kill is for
+// Fault.Kill.
+func NewGate(t testing.TB, receiver string, kill func()) *Gate {
+	g := &Gate{receiver: receiver, kill: kill, client: &http.Client{
+		Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	srv := httptest.NewServer(g)
+	t.Cleanup(srv.Close)
+	g.URL = srv.URL
+	return g
+}
+
+// Next sets what becomes of the next requests, in place of what was set before.
+func (g *Gate) Next(faults ...Fault) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.script, g.requests = faults, 0
+}
+
+// Left is how many faults wait, and Requests how many requests came since Next.
+func (g *Gate) Left() int { return g.count(func() int { return len(g.script) }) }
+
+// Requests is how many requests came since Next.
+func (g *Gate) Requests() int { return g.count(func() int { return g.requests }) }
+
+func (g *Gate) count(n func() int) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return n()
+}
+
+func (g *Gate) next() Fault {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.requests++
+	if len(g.script) == 0 {
+		return Fault{}
+	}
+	f := g.script[0]
+	g.script = g.script[1:]
+	return f
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client went away
+	}
+	f := g.next()
+	switch {
+	case f.Cut:
+		panic(http.ErrAbortHandler)
+	case f.Stall:
+		<-r.Context().Done()
+		return
+	case f.Status != 0:
+		if name, value, ok := bytes.Cut([]byte(f.Header), []byte(": ")); ok {
+			w.Header().Set(string(name), string(value))
+		}
+		w.WriteHeader(f.Status)
+		_, _ = io.WriteString(w, f.Body)
+		return
+	case f.Kill:
+		g.kill()
+	}
+	g.pass(w, r, body, f)
+}
+
+func (g *Gate) pass(w http.ResponseWriter, r *http.Request, body []byte, f Fault) {
+	req, err := http.NewRequestWithContext(r.Context(), r.Method, g.receiver+r.RequestURI, bytes.NewReader(body))
+	if err != nil {
+		panic(err) // of the test's own making
+	}
+	req.Header = r.Header
+	resp, err := g.client.Do(req)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || f.LoseAnswer {
+		panic(http.ErrAbortHandler)
+	}
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	if f.CutAnswer {
+		w.Header().Set("Content-Length", strconv.Itoa(len(answer)+10))
+	}
+	w.WriteHeader(resp.StatusCode)
+	_, _ = w.Write(answer)
+	if f.CutAnswer {
+		panic(http.ErrAbortHandler)
+	}
+}
