@@ -119,7 +119,7 @@ func (r *items) itemDocument(i *feeds.Item, u weburl.URL, v *verdict) push.Docum
 	return push.Document{
 		URL: u.String(), Source: v.decision.Source, Title: title(p, u), Text: p.Text, ContentType: "text/plain", Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: sourceDepth, Referrer: r.lease.URL.String(),
-		Metas: metas(&scheduler.Lease{}, v.decision, p.Metas, extract.Directives{}),
+		Metas: metas(&scheduler.Lease{}, v.decision, r.settings.Mapping.apply(p.Metas, nil), extract.Directives{}),
 	}
 }
 
