@@ -61,8 +61,13 @@ type Entry struct {
 	Body   json.RawMessage
 	// Moved is set on an Add whose URL may stand in an index under another
 	// source: targets narrowed to another source than Source delete it. An entry
-	// that replaces a waiting one with Moved has it too.
+	// that replaces a waiting one with Moved, or an unsent deletion, has it too.
 	Moved bool
+	// At is when the entry was made, in whole seconds; zero if that is not known.
+	At time.Time
+	// Damage says why the body cannot be read any more; empty: it is there. Such an
+	// entry is no order to any indexer.
+	Damage string
 }
 
 // Dead is an entry that a target refused for good, with the indexer's words.

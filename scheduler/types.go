@@ -177,6 +177,8 @@ type Order struct {
 	Source string
 	Body   []byte
 	Held   bool // a deletion held by the brake
+	// Moved is set on a document that was pushed under another source before.
+	Moved bool
 }
 
 // History sums up a page's comparisons with its earlier self: enough to estimate

@@ -39,13 +39,13 @@ func (r *BackupReport) count(key []byte) {
 }
 
 // Backup writes all that is stored at the moment of the call to w, while the crawl
-// goes on, in order of the keys, and gives what it wrote. It needs memory for a MiB and
-// the longest value. What it wrote is no backup if it gives an error, and Restore says so.
+// goes on, in order of the keys, and gives what it wrote. It needs memory for a few MiB and
+// the longest body. What it wrote is no backup if it gives an error, and Restore says so.
 // The backup is not compressed.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
 	b := newBackupWriter(w)
-	err := s.view(ctx, func(txn *badger.Txn) error {
+	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *bodyReader) error {
 		v, err := read(txn, countersKey())
 		if err != nil || v == nil {
 			return s.damaged("counters", errors.Join(err, errors.New("there is nothing to back up")))
@@ -54,12 +54,16 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 		if err != nil {
 			return s.damaged("counters", err)
 		}
-		if err := s.walk(ctx, txn, nil, nil, true, func(item *badger.Item) error {
-			if string(item.Key()) == string(savedKey()) {
-				return nil // the file is not in the backup
+		if err := s.walk(ctx, txn, nil, nil, false, func(item *badger.Item) error {
+			if string(item.Key()) == string(savedKey()) || item.Key()[0] == kindSegment {
+				return nil // the files are not in the backup
 			}
 			var written error
 			err := valueOf(item, func(v []byte) error {
+				v, err := bodies.whole(item.Key(), v)
+				if err != nil {
+					return err
+				}
 				written = b.add(item.Key(), v)
 				return written
 			})
@@ -89,6 +93,41 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	}
 	report.Bytes = b.written
 	return report, nil
+}
+
+// whole is the value of a key as a backup has it: orders hold their bodies, as they did
+// in format 2, and nothing names a segment.
+func (r *bodyReader) whole(key, v []byte) ([]byte, error) {
+	switch key[0] {
+	case kindOrder, kindHeld:
+		o, err := decodeOrder(v)
+		if err == nil && o.place.segment != 0 {
+			err = r.inline(&o)
+			v = o.append(nil)
+		}
+		return v, err
+	case kindDead:
+		d, err := decodeDead(v)
+		if err == nil && d.place.segment != 0 {
+			err = r.inline(&d.storedOrder)
+			v = d.encode()
+		}
+		return v, err
+	case kindByURL:
+		p, err := decodeOrderPlace(v)
+		p.segment = 0
+		return p.append(nil), err
+	}
+	return v, nil
+}
+
+// inline takes an order's body into the order.
+func (r *bodyReader) inline(o *storedOrder) (err error) {
+	if o.body, err = r.read(o.place); errors.Is(err, errBody) {
+		err = fmt.Errorf("%s: %w; start the service, which makes it a dead letter, and back up again", o.url, err)
+	}
+	o.place = bodyPlace{}
+	return err
 }
 
 // restoring is the end of the name of a directory with half a store.
@@ -226,17 +265,18 @@ func (seen *restored) check(key, value []byte) ([]byte, error) {
 	switch string(key) {
 	case string(formatKey()):
 		seen.format = true
-		if len(value) != 1 || value[0] != format {
+		if len(value) != 1 || value[0] != format && value[0] != formatInline {
 			return nil, fmt.Errorf("%w: the backup is of a store of format %d, this program reads %d; restore it with the version of Sextant that wrote it",
 				scheduler.ErrFormat, value, format)
 		}
+		return []byte{format}, nil
 	case string(countersKey()):
 		seen.counters = true
 		c, err := decodeCounters(value)
 		if err != nil {
 			return nil, fmt.Errorf("%w: counters of the backup: %w", scheduler.ErrDamaged, err)
 		}
-		c.clean = false
+		c.clean, c.segment, c.segmentEnd = false, 0, 0
 		return c.encode(), nil
 	}
 	return value, nil

@@ -47,7 +47,7 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		RulesVersion: rapid.Uint64().Draw(t, "RulesVersion"), HostSpelling: s.Draw(t, "HostSpelling"),
 		CheckedAt: drawTime(t, "CheckedAt"), UnavailableAt: drawTime(t, "UnavailableAt"),
 		Directives: scheduler.Directives(rapid.Byte().Draw(t, "Directives")), Simhash: rapid.Uint64().Draw(t, "Simhash"),
-		Kind:      scheduler.Kind(rapid.Uint8Range(0, uint8(scheduler.Kinds)-1).Draw(t, "Kind")),
+		Kind: scheduler.Kind(rapid.Uint8Range(0, uint8(scheduler.Kinds)-1).Draw(t, "Kind")),
 		History: scheduler.History{
 			Checks: rapid.Uint32().Draw(t, "Checks"), Changes: rapid.Uint32().Draw(t, "Changes"),
 			Quiet: time.Duration(rapid.Int64().Draw(t, "Quiet")), Busy: time.Duration(rapid.Int64().Draw(t, "Busy")),
@@ -143,15 +143,44 @@ func TestNoFieldForgotten(t *testing.T) {
 	}
 }
 
-func TestDeadRoundTrip(t *testing.T) {
-	want := push.Dead{
-		Entry:  push.Entry{Seq: 7, Op: push.Delete, URL: "http://a.test/", Source: "s", Body: []byte(`{"a":1}`)},
-		Target: "papi", Words: "bad document", At: time.Unix(5, 6).UTC(),
+// decoded compares what was stored with what is read of it.
+func decoded[T any](t *testing.T, want, got T, err error) {
+	t.Helper()
+	d := cmp.Diff(want, got, cmp.AllowUnexported(counters{}, storedOrder{}, storedDead{}, bodyPlace{}, orderPlace{}, segmentState{}))
+	if err != nil || d != "" {
+		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
-	got, err := decodeDead("papi", encodeDead(&want.Entry, want.Words, want.At))
-	if d := cmp.Diff(want, got); d != "" || err != nil {
-		t.Errorf("%v\n%s", err, d)
+}
+
+func TestOrderRoundTrip(t *testing.T) {
+	for _, want := range []storedOrder{
+		{op: push.Delete, at: time.Unix(5, 0).UTC(), url: "http://a.test/", source: "s", body: []byte(`{"a":1}`)},
+		{moved: true, url: "http://a.test/", place: bodyPlace{segment: 1 << 40, offset: 1 << 35, length: MaxBody, sum: 0xfffffffe}},
+		{lost: true, url: "http://a.test/", body: []byte{}},
+	} {
+		got, err := decodeOrder(want.append(nil))
+		decoded(t, want, got, err)
+		dead := storedDead{storedOrder: want, seq: 7, at: time.Unix(5, 6).UTC(), words: "bad document"}
+		gotDead, err := decodeDead(dead.encode())
+		decoded(t, dead, gotDead, err)
 	}
+	p := orderPlace{kind: kindHeld, moved: true, delete: true, seq: 300, size: 500, segment: 700}
+	gotPlace, err := decodeOrderPlace(p.append(nil))
+	decoded(t, p, gotPlace, err)
+	st := segmentState{entries: 1, live: 200, size: 1 << 40}
+	gotState, err := decodeSegmentState(st.append(nil))
+	decoded(t, st, gotState, err)
+}
+
+// TestOrdersOfFormat2 reads orders as they were written when bodies lay in Badger.
+func TestOrdersOfFormat2(t *testing.T) {
+	got, err := decodeOrder([]byte("\x01\x00\x0ehttp://a.test/\x01s{}"))
+	want := storedOrder{url: "http://a.test/", source: "s", body: []byte("{}")}
+	decoded(t, want, got, err)
+	dead, err := decodeDead([]byte("\x01\x07\x0a\x06\x02no\x01\x00\x0ehttp://a.test/\x01s{}"))
+	decoded(t, storedDead{storedOrder: want, seq: 7, at: time.Unix(5, 6).UTC(), words: "no"}, dead, err)
+	place, err := decodeOrderPlace([]byte("\x01x\xac\x02\x05"))
+	decoded(t, orderPlace{kind: kindHeld, seq: 300, size: 5}, place, err)
 }
 
 // FuzzDecode: garbage gives an error, never a panic, and what is read is stable.
@@ -159,10 +188,14 @@ func FuzzDecode(f *testing.F) {
 	rec := scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Host: weburl.HostKey{1}, Aliases: []string{"http://b.test/"}, ETag: `"1"`, FetchedAt: time.Unix(1, 2)}
 	f.Add(encodeRecord(&rec))
 	f.Add(encodeHost(&scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1, 2)}))
-	f.Add(encodeOrder(push.Add, "http://a.test/", "s", []byte("{}")))
-	f.Add(encodeDead(&push.Entry{Seq: 1, URL: "http://a.test/"}, "no", time.Unix(1, 0)))
+	f.Add((&storedOrder{url: "http://a.test/", source: "s", body: []byte("{}")}).append(nil))
+	inSegment := storedOrder{url: "http://a.test/", at: time.Unix(9, 0), place: bodyPlace{segment: 1, offset: 2, length: 3, sum: 4}}
+	f.Add(inSegment.append(nil))
+	f.Add([]byte("\x01\x00\x0ehttp://a.test/\x01s{}"))
+	f.Add((&storedDead{storedOrder: inSegment, seq: 1, words: "no", at: time.Unix(1, 0)}).encode())
+	f.Add(segmentState{entries: 1, live: 2, size: 3}.append(nil))
 	f.Add((&counters{known: 300}).encode())
-	f.Add(orderPlace{kindHeld, 300, 5}.encode())
+	f.Add(orderPlace{kind: kindHeld, seq: 300, size: 5, segment: 2}.append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if rec, err := decodeRecord(b); err == nil {
 			again, err := decodeRecord(encodeRecord(&rec))
@@ -176,17 +209,17 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("host: %v\n%s", err, d)
 			}
 		}
-		if e, err := decodeOrder(1, b); err == nil {
-			again, err := decodeOrder(1, encodeOrder(e.Op, e.URL, e.Source, e.Body))
-			if d := cmp.Diff(e, again); d != "" || err != nil {
-				t.Errorf("order: %v\n%s", err, d)
-			}
+		if o, err := decodeOrder(b); err == nil {
+			again, err := decodeOrder(o.append(nil))
+			decoded(t, o, again, err)
 		}
-		if d, err := decodeDead("t", b); err == nil {
-			again, err := decodeDead("t", encodeDead(&d.Entry, d.Words, d.At))
-			if diff := cmp.Diff(d, again); diff != "" || err != nil {
-				t.Errorf("dead letter: %v\n%s", err, diff)
-			}
+		if d, err := decodeDead(b); err == nil {
+			again, err := decodeDead(d.encode())
+			decoded(t, d, again, err)
+		}
+		if st, err := decodeSegmentState(b); err == nil {
+			again, err := decodeSegmentState(st.append(nil))
+			decoded(t, st, again, err)
 		}
 		if c, err := decodeCounters(b); err == nil {
 			if again, err := decodeCounters(c.encode()); err != nil || again != c {
@@ -194,7 +227,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if p, err := decodeOrderPlace(b); err == nil {
-			if again, err := decodeOrderPlace(p.encode()); err != nil || again != p {
+			if again, err := decodeOrderPlace(p.append(nil)); err != nil || again != p {
 				t.Errorf("place: %v, %+v, %+v", err, p, again)
 			}
 		}

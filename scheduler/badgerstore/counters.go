@@ -26,7 +26,16 @@ type counters struct {
 	bytes   uint64 // of bodies of waiting orders
 
 	removals uint64 // URLs ever removed: the number of the last note
+
+	segment    uint64 // that bodies are appended to; 0: there was none yet
+	segmentEnd uint64 // where the next one goes
 }
+
+// Numbers that were stored in the first formats.
+const (
+	fieldsOfFormat1 = 10 + int(scheduler.Sources) + classes
+	fieldsOfFormat2 = fieldsOfFormat1 + 1
+)
 
 // fields are all numbers, in the order in which they are stored.
 func (c *counters) fields() []*uint64 {
@@ -37,7 +46,7 @@ func (c *counters) fields() []*uint64 {
 	for i := range c.class {
 		f = append(f, &c.class[i])
 	}
-	return append(f, &c.removals)
+	return append(f, &c.removals, &c.segment, &c.segmentEnd)
 }
 
 func (c *counters) encode() []byte {
@@ -58,8 +67,8 @@ func decodeCounters(b []byte) (counters, error) {
 	c.clean = r.enum("close mark", 2) == 1
 	fields := c.fields()
 	for i, f := range fields {
-		if i == len(fields)-1 && len(r.b) == 0 {
-			break // written in format 1
+		if len(r.b) == 0 && (i == fieldsOfFormat1 || i == fieldsOfFormat2) {
+			break
 		}
 		*f = r.uvarint()
 	}

@@ -31,8 +31,8 @@ func longBodies(t *testing.T, orders int) (dir string, o Options) {
 	}
 	for _, w := range waiting(t, s) {
 		c := scheduler.Completion{Key: w.Key, Taken: placeOf(&w.Record), Seq: w.Seq, Next: w.Record}
-		c.Next.State, c.Next.Indexed = scheduler.AtRest, true
-		c.Order = &scheduler.Order{Body: []byte(strings.Repeat("x", 2*int(o.longValue())))}
+		c.Next.State = scheduler.AtRest
+		c.Order = &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte(strings.Repeat("x", 2*int(o.longValue())))}
 		if _, err := s.Complete(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}

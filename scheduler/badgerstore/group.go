@@ -21,9 +21,13 @@ type batch struct {
 	no       uint64   // its commit number
 	counters counters // after it
 	orders   bool     // there are new waiting orders
-	acks     []*write // answered when it is durable
-	done     chan struct{}
-	err      error // valid after done
+	// bodies are to be written before; those from bodyMark on belong to the step.
+	bodies    []newBody
+	bodyMark  int
+	bodyBytes int64
+	acks      []*write // answered when it is durable
+	done      chan struct{}
+	err       error // valid after done
 }
 
 // group is what the committer works on: the batch in the making, and the one before
@@ -114,6 +118,7 @@ func (g *group) take(w *write) {
 	if err == nil && w.alone {
 		err = g.barrier()
 	}
+	before, mark := g.batch.no, g.batch.mark
 	if err == nil {
 		err = w.apply(g)
 	}
@@ -122,6 +127,9 @@ func (g *group) take(w *write) {
 	}
 	if err != nil {
 		g.dropStep()
+		if g.batch.no != before || g.batch.mark != mark {
+			_ = g.barrier() // who gets the error finds what was sealed
+		}
 		w.done <- err
 		return
 	}
@@ -143,7 +151,7 @@ func (g *group) barrier() error {
 // even if the rest never happens.
 func (g *group) seal() error {
 	b := g.batch
-	if b.size < g.maxSize/4 && b.count < g.maxCount/4 && b.bytes < groupBytes/4 {
+	if b.size < g.maxSize/4 && b.count < g.maxCount/4 && b.bytes+b.bodyBytes < groupBytes/4 {
 		return nil
 	}
 	return g.endStep()
@@ -152,9 +160,9 @@ func (g *group) seal() error {
 // endStep lets the step join the batch, or the next one if this one is full.
 func (g *group) endStep() error {
 	b := g.batch
-	if b.size >= g.maxSize || b.count >= g.maxCount || b.bytes > groupBytes {
+	if b.size >= g.maxSize || b.count >= g.maxCount || b.bytes+b.bodyBytes > groupBytes {
 		if b.mark > 0 {
-			step := slices.Clone(b.takeBack())
+			step, bodies := slices.Clone(b.takeBack()), b.takeBackBodies()
 			if err := g.commit(); err != nil {
 				return err
 			}
@@ -165,9 +173,11 @@ func (g *group) endStep() error {
 					g.touch(weburl.Key(step[i].key[1:]))
 				}
 			}
+			b.addBodies(bodies) // their places follow what the batch before has
 		}
 	}
 	b.keepStep()
+	b.bodyMark = len(b.bodies)
 	b.orders = b.orders || g.stepOrders
 	g.stepOrders = false
 	g.stepCount = g.nextCount
@@ -177,6 +187,7 @@ func (g *group) endStep() error {
 // dropStep takes back what a failed write changed.
 func (g *group) dropStep() {
 	g.batch.takeBack()
+	g.batch.takeBackBodies()
 	g.nextCount, g.stepOrders = g.stepCount, false
 }
 
@@ -242,6 +253,7 @@ func (g *group) settle() error {
 
 // learn keeps in memory what a durable batch has stored.
 func (g *group) learn(b *batch) {
+	gone := false
 	_ = b.each(func(e *edit) error {
 		switch e.key[0] {
 		case kindURL:
@@ -252,9 +264,16 @@ func (g *group) learn(b *batch) {
 			}
 		case kindOrigin:
 			g.seenHosts.put(weburl.HostKey(e.key[1:]), struct{}{})
+		case kindSegment:
+			n, _ := decodeSeq(e.key[1:])
+			gone = g.s.segments.learn(n, e.value) || gone
 		}
 		return nil
 	})
+	if gone {
+		g.s.background.Go(g.s.segments.sweep)
+	}
+	g.s.compactWhenDue()
 	g.s.known.mark = b.counters.removals
 	g.s.saveWhenDue()
 }
@@ -276,9 +295,16 @@ func (g *group) settled() <-chan struct{} {
 
 // writeBatches is the writer: it makes batches durable, in order, and answers.
 func (s *Store) writeBatches() {
+	bodies := segmentWriter{dir: s.dir, sync: s.sync}
+	defer func() { _ = bodies.close() }() // what counts is synced
 	for b := range s.batches {
 		begin := time.Now()
-		b.err = s.writeBatch(b)
+		if b.err = bodies.write(b.bodies); b.err == nil {
+			s.reach(atBodies)
+			b.err = s.writeBatch(b)
+		} else {
+			b.err = s.refused(b.err)
+		}
 		s.timing.add(time.Since(begin), len(b.acks))
 		if b.err == nil {
 			c := b.counters
@@ -315,6 +341,11 @@ func (s *Store) writeBatch(b *batch) error {
 		s.reach(atCommitted)
 		return nil
 	}
+	return s.refused(err)
+}
+
+// refused says what to do after a write that the disk or Badger refused.
+func (s *Store) refused(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return fmt.Errorf("store %s: %w: a write failed, free some space and open the store again: %w", s.dir, scheduler.ErrFull, err)
 	}
@@ -327,7 +358,27 @@ func (b *batch) answer(err error) {
 	}
 }
 
+func (b *batch) addBodies(bodies []newBody) {
+	for _, n := range bodies {
+		b.bodies = append(b.bodies, n)
+		b.bodyBytes += int64(len(n.bytes))
+	}
+}
+
+// takeBackBodies takes those of the step out, and gives them.
+func (b *batch) takeBackBodies() []newBody {
+	step := slices.Clone(b.bodies[b.bodyMark:])
+	for _, n := range step {
+		b.bodyBytes -= int64(len(n.bytes))
+	}
+	clear(b.bodies[b.bodyMark:])
+	b.bodies = b.bodies[:b.bodyMark]
+	return step
+}
+
 func (b *batch) reset() {
+	clear(b.bodies)
+	b.bodies, b.bodyMark, b.bodyBytes = b.bodies[:0], 0, 0
 	clear(b.acks)
 	b.acks = b.acks[:0]
 	b.clear()

@@ -18,9 +18,10 @@ import (
 //	o HOST              origin of each host ever seen
 //	h HOST              scheduler.HostState
 //	v NAME              a named value
-//	w SEQ KEY           waiting order: op, URL, source, body
+//	w SEQ KEY           waiting order: op, URL, source, and a deletion's body or where a document's is
 //	x SEQ KEY           held deletion, the same form
-//	b KEY               where the URL's waiting or held order is: w or x, SEQ, length of the body
+//	b KEY               where the URL's waiting or held order is: w or x, SEQ, and of its body length and segment
+//	n SEGMENT           segment file of bodies: how many are needed, their bytes, its length
 //	d TARGET 0 KEY      dead letter of a target
 //	c TARGET            cursor of a target: SEQ
 //	g SEQ KEY           note of a URL that was removed, for the fingerprints: empty
@@ -46,6 +47,7 @@ const (
 	kindCursor  = 'c'
 	kindPlace   = 'p'
 	kindRemoval = 'g'
+	kindSegment = 'n'
 )
 
 const (
@@ -59,11 +61,15 @@ const (
 	orderKeyLen   = 1 + seqLen + keyLen
 	placeKeyLen   = 1 + 1 + hostLen
 	removalKeyLen = 1 + seqLen + keyLen
+	segmentKeyLen = 1 + seqLen
 )
 
 func formatKey() []byte   { return []byte{'f'} }
 func countersKey() []byte { return []byte{'m'} }
 func savedKey() []byte    { return []byte{'s'} }
+
+// segmentKey is the key of a segment's state.
+func segmentKey(n uint64) []byte { return orderSeek(kindSegment, n) }
 
 func keyOf(kind byte, id []byte) []byte {
 	b := make([]byte, 1, urlKeyLen)

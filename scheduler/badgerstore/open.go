@@ -59,6 +59,7 @@ func Open(dir string, o Options) (*Store, error) {
 		quit: make(chan struct{}), stop: make(chan struct{}),
 		sync: o.Durability == Sync, directory: directory{path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
 	}
+	s.segments = segments{dir: dir, log: o.Logger, max: uint64(cmp.Or(o.segmentBytes, segmentBytes))}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, db.Close(), unlock(lock))
 	}
@@ -146,13 +147,16 @@ func (s *Store) start() error {
 		c.order = max(c.order, s.firstOrder)
 	}
 	s.committed.Store(&c)
-	if s.readOnly {
-		return nil
-	}
-	if old {
+	if old { // then it is not read-only
 		if err := s.upgrade(); err != nil {
 			return fmt.Errorf("store %s: upgrade to format %d (try again, nothing is lost): %w", s.dir, format, err)
 		}
+	}
+	if err := s.openSegments(&c); err != nil {
+		return err
+	}
+	if s.readOnly {
+		return nil
 	}
 	if err := s.markClean(false); err != nil {
 		return s.words(err)
@@ -191,7 +195,7 @@ func (s *Store) readMeta() (c counters, old bool, err error) {
 		return c, false, fmt.Errorf("store %s: %w: it has format 1, this program reads %d; start `sextant run` once, which upgrades it",
 			s.dir, scheduler.ErrUpgrade, format)
 	}
-	if !old && (len(v) != 1 || v[0] != format) {
+	if !old && (len(v) != 1 || v[0] != format && v[0] != formatInline) {
 		return c, false, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; use the version of Sextant that wrote it, or move the directory away and crawl anew",
 			s.dir, scheduler.ErrFormat, v, format)
 	}

@@ -15,11 +15,15 @@ import (
 
 // Held calls fn for each held deletion, oldest first.
 func (s *Store) Held(ctx context.Context, fn func(push.Entry) error) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
+	return s.viewBodies(ctx, func(txn *badger.Txn, r *bodyReader) error {
 		return s.walk(ctx, txn, []byte{kindHeld}, []byte{kindHeld}, false, func(item *badger.Item) error {
-			e, _, err := s.entry(item)
+			seq, _, o, err := s.order(item)
 			if err != nil {
 				return err
+			}
+			e := o.entry(seq)
+			if e.Body, e.Damage, err = r.bodyOf(&o); err != nil {
+				return s.words(fmt.Errorf("held deletion %d: %w", seq, err))
 			}
 			return fn(e)
 		})
@@ -38,7 +42,11 @@ func (s *Store) Release(ctx context.Context, urls ...string) (int, error) {
 		if err != nil {
 			return err
 		}
-		if err := g.putOrder(k, kindOrder, p.size, v); err != nil {
+		o, err := decodeOrder(v)
+		if err != nil {
+			return s.damaged("held deletion of URL "+k.String(), err)
+		}
+		if err := g.putOrder(k, kindOrder, &o); err != nil {
 			return err
 		}
 		n++
@@ -73,26 +81,34 @@ func (g *group) setIndexed(k weburl.Key, rec *scheduler.Record, indexed bool) {
 	g.setRecord(k, rec)
 }
 
-// HoldHost implements scheduler.Store. It looks at all waiting orders. One that the
-// relay has read already may be sent nevertheless.
+// HoldHost implements scheduler.Store. It looks at all waiting orders that a target
+// still needs. One that the relay has read already may be sent nevertheless.
 func (s *Store) HoldHost(ctx context.Context, h weburl.HostKey) (int, error) {
 	n := 0
 	err := s.changeAlone(ctx, func(g *group) error {
+		cursors, err := g.cursors()
+		if err != nil {
+			return err
+		}
+		from := uint64(0) // what all are past was removed, and would only be walked over
+		if len(cursors) > 0 {
+			from = lowest(cursors) + 1
+		}
 		txn := s.db.NewTransaction(false)
 		defer txn.Discard()
-		return s.walk(ctx, txn, []byte{kindOrder}, []byte{kindOrder}, false, func(item *badger.Item) error {
-			e, k, err := s.entry(item)
-			if err != nil || e.Op != push.Delete || !ofHost(e.URL, h) {
+		return s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, from), false, func(item *badger.Item) error {
+			_, k, o, err := s.order(item)
+			if err != nil || o.op != push.Delete || !ofHost(o.url, h) {
 				return err
 			}
 			n++
-			if err := g.holdOrder(k, &e); err != nil {
+			if err := g.holdOrder(k, &o); err != nil {
 				return err
 			}
 			return g.seal()
 		})
 	})
-	return counted(&n, err)
+	return n, err
 }
 
 func ofHost(url string, h weburl.HostKey) bool {
@@ -101,8 +117,8 @@ func ofHost(url string, h weburl.HostKey) bool {
 }
 
 // holdOrder holds a waiting deletion; the document stays.
-func (g *group) holdOrder(k weburl.Key, e *push.Entry) error {
-	if err := g.putOrder(k, kindHeld, uint64(len(e.Body)), encodeOrder(e.Op, e.URL, e.Source, e.Body)); err != nil {
+func (g *group) holdOrder(k weburl.Key, o *storedOrder) error {
+	if err := g.putOrder(k, kindHeld, o); err != nil {
 		return err
 	}
 	rec, err := g.record(k)
@@ -124,7 +140,9 @@ func (s *Store) DropHeld(ctx context.Context, urls ...string) ([]scheduler.Place
 	n := 0
 	var ps places
 	err := s.eachHeld(ctx, urls, func(g *group, k weburl.Key, p orderPlace) error {
-		g.dropOrderAt(k, p)
+		if err := g.dropOrderAt(k, p); err != nil {
+			return err
+		}
 		n++
 		rec, err := g.record(k)
 		if errors.Is(err, scheduler.ErrNotFound) {
@@ -180,29 +198,34 @@ func (s *Store) eachHeld(ctx context.Context, urls []string, fn func(*group, web
 
 // Dead calls fn for each dead letter, target by target.
 func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
-	return s.view(ctx, func(txn *badger.Txn) error {
+	return s.viewBodies(ctx, func(txn *badger.Txn, r *bodyReader) error {
 		return s.walk(ctx, txn, []byte{kindDead}, []byte{kindDead}, false, func(item *badger.Item) error {
-			d, _, err := s.deadLetter(item)
+			target, _, stored, err := s.deadLetter(item)
 			if err != nil {
 				return err
+			}
+			d := stored.letter(target)
+			if d.Body, d.Damage, err = r.bodyOf(&stored.storedOrder); err != nil {
+				return s.words(fmt.Errorf("dead letter of %s: %w", d.URL, err))
 			}
 			return fn(d)
 		})
 	})
 }
 
-func (s *Store) deadLetter(item *badger.Item) (d push.Dead, k weburl.Key, err error) {
-	target, k, err := splitDeadKey(item.Key())
+// deadLetter reads a dead letter. What it gives is valid while item is.
+func (s *Store) deadLetter(item *badger.Item) (target string, k weburl.Key, d storedDead, err error) {
+	target, k, err = splitDeadKey(item.Key())
 	if err == nil {
 		err = valueOf(item, func(v []byte) error {
-			d, err = decodeDead(target, v)
+			d, err = decodeDead(v)
 			return err
 		})
 	}
 	if err != nil {
-		return d, k, s.damaged(fmt.Sprintf("dead letter %q", item.Key()), err)
+		return target, k, d, s.damaged(fmt.Sprintf("dead letter %q", item.Key()), err)
 	}
-	return d, k, nil
+	return target, k, d, nil
 }
 
 func splitDeadKey(b []byte) (target string, k weburl.Key, err error) {
@@ -215,25 +238,28 @@ func splitDeadKey(b []byte) (target string, k weburl.Key, err error) {
 
 // RetryDead sends the orders of the URLs' dead letters, or of all if none is
 // named, to the indexers again, and returns how many dead letters there were. All
-// targets get them: the order is a new one.
+// targets get them: the order is a new one. A URL whose document is lost is fetched again.
 func (s *Store) RetryDead(ctx context.Context, urls ...string) (int, error) {
-	return s.takeDead(ctx, urls, func(g *group, k weburl.Key, d *push.Dead) error {
+	return s.takeDead(ctx, urls, func(g *group, k weburl.Key, d *storedDead) error {
 		p, ok, err := g.orderPlace(k)
-		if err != nil || ok && p.seq > d.Seq {
+		if err != nil || ok && p.seq > d.seq {
 			return err // the same order, dead at another target, or a newer one waits
 		}
-		return g.putOrder(k, kindOrder, uint64(len(d.Body)), encodeOrder(d.Op, d.URL, d.Source, d.Body))
+		if d.lost {
+			return g.fetchAgain(k)
+		}
+		return g.putOrder(k, kindOrder, &d.storedOrder)
 	})
 }
 
 // DropDead drops the dead letters of the URLs, or all if none is named, and
 // returns how many there were.
 func (s *Store) DropDead(ctx context.Context, urls ...string) (int, error) {
-	return s.takeDead(ctx, urls, func(*group, weburl.Key, *push.Dead) error { return nil })
+	return s.takeDead(ctx, urls, func(*group, weburl.Key, *storedDead) error { return nil })
 }
 
 // takeDead removes dead letters and calls fn in the committer for each.
-func (s *Store) takeDead(ctx context.Context, urls []string, fn func(*group, weburl.Key, *push.Dead) error) (int, error) {
+func (s *Store) takeDead(ctx context.Context, urls []string, fn func(*group, weburl.Key, *storedDead) error) (int, error) {
 	keys, err := parseKeys(urls)
 	if err != nil {
 		return 0, err
@@ -243,24 +269,28 @@ func (s *Store) takeDead(ctx context.Context, urls []string, fn func(*group, web
 		txn := g.s.db.NewTransaction(false)
 		defer txn.Discard()
 		return s.walk(ctx, txn, []byte{kindDead}, []byte{kindDead}, false, func(item *badger.Item) error {
-			d, k, err := s.deadLetter(item)
+			_, k, d, err := s.deadLetter(item)
 			if err != nil || len(keys) > 0 && !slices.Contains(keys, k) {
 				return err
 			}
 			n++
 			// Another dead letter of the URL may have been taken for this one.
-			if v, err := g.get(item.KeyCopy(nil)); err != nil || v == nil {
+			key := item.KeyCopy(nil)
+			if v, err := g.get(key); err != nil || v == nil {
 				return err
 			}
-			g.remove(item.KeyCopy(nil))
+			g.remove(key)
 			g.nextCount.dead--
 			if err := fn(g, k, &d); err != nil {
+				return err
+			}
+			if err := g.release(d.place.segment, d.size()); err != nil { // after a new order refers to it
 				return err
 			}
 			return g.seal()
 		})
 	})
-	return counted(&n, err)
+	return n, err
 }
 
 // dropDeadOf removes a target's dead letters.
@@ -269,8 +299,15 @@ func (g *group) dropDeadOf(ctx context.Context, target string) error {
 	defer txn.Discard()
 	prefix := deadPrefix(target)
 	return g.s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
-		g.remove(item.KeyCopy(nil))
+		_, k, d, err := g.s.deadLetter(item)
+		if err != nil {
+			return err
+		}
+		g.remove(deadKey(target, k))
 		g.nextCount.dead--
+		if err := g.release(d.place.segment, d.size()); err != nil {
+			return err
+		}
 		return g.seal()
 	})
 }

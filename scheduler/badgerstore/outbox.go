@@ -67,14 +67,18 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 	}
 	var entries []push.Entry
 	size := 0
-	err := o.s.view(ctx, func(txn *badger.Txn) error {
+	err := o.s.viewBodies(ctx, func(txn *badger.Txn, r *bodyReader) error {
 		return o.s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, after+1), false, func(item *badger.Item) error {
-			e, _, err := o.s.entry(item)
+			seq, _, stored, err := o.s.order(item)
 			if err != nil {
 				return err
 			}
-			if size += len(e.Body); len(entries) > 0 && size > maxBytes {
+			if size += int(stored.size()); len(entries) > 0 && size > maxBytes {
 				return errEnough
+			}
+			e := stored.entry(seq)
+			if e.Body, e.Damage, err = r.bodyOf(&stored); err != nil {
+				return o.s.words(fmt.Errorf("order %d: %w", seq, err))
 			}
 			if entries = append(entries, e); len(entries) == n {
 				return errEnough
@@ -85,20 +89,20 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 	return entries, err
 }
 
-// entry reads a waiting or held order.
-func (s *Store) entry(item *badger.Item) (e push.Entry, k weburl.Key, err error) {
+// order reads a waiting or held order. What it gives is valid while item is.
+func (s *Store) order(item *badger.Item) (seq uint64, k weburl.Key, o storedOrder, err error) {
 	if len(item.Key()) != orderKeyLen {
-		return e, k, s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+		return 0, k, o, s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
 	}
-	seq, k := splitOrderKey(item.Key())
+	seq, k = splitOrderKey(item.Key())
 	err = valueOf(item, func(v []byte) error {
-		e, err = decodeOrder(seq, v)
+		o, err = decodeOrder(v)
 		return err
 	})
 	if err != nil {
-		return e, k, s.damaged(fmt.Sprintf("order %d", seq), err)
+		return seq, k, o, s.damaged(fmt.Sprintf("order %d", seq), err)
 	}
-	return e, k, nil
+	return seq, k, o, nil
 }
 
 // Safe implements push.Outbox. Many entries are removed in several steps, the
@@ -123,18 +127,46 @@ func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, a
 	} else if v == nil {
 		return errTarget(target)
 	}
-	if p, ok, err := g.orderPlace(k); err != nil || ok && p.seq > e.Seq {
+	p, ok, err := g.orderPlace(k)
+	if err != nil || ok && p.seq > e.Seq {
 		return err
 	}
-	old, err := g.get(deadKey(target, k))
-	if err != nil {
+	d := storedDead{seq: e.Seq, at: at, words: words}
+	if d.storedOrder, err = g.orderOf(k, e, p, ok); err != nil {
 		return err
 	}
-	if old == nil {
-		g.nextCount.dead++
+	if err := g.refer(d.place.segment, d.size()); err != nil {
+		return err
 	}
-	g.set(deadKey(target, k), encodeDead(e, words, at))
+	if err := g.dropDead(target, k); err != nil {
+		return err
+	}
+	g.nextCount.dead++
+	g.set(deadKey(target, k), d.encode())
+	if d.lost {
+		return g.fetchAgain(k)
+	}
 	return nil
+}
+
+// orderOf is the order of an entry, as a dead letter keeps it: the one at p, if that is
+// the same and still there.
+func (g *group) orderOf(k weburl.Key, e *push.Entry, p orderPlace, ok bool) (storedOrder, error) {
+	o := storedOrder{op: e.Op, moved: e.Moved, lost: e.Damage != "", at: e.At, url: e.URL, source: e.Source}
+	if o.lost {
+		return o, nil
+	}
+	if ok && p.seq == e.Seq && p.segment != 0 && e.Op == push.Add {
+		v, err := g.get(p.key(k))
+		if err != nil {
+			return o, err
+		}
+		if o, err = decodeOrder(v); err != nil {
+			return o, g.s.damaged(fmt.Sprintf("order %d", p.seq), err)
+		}
+		return o, nil
+	}
+	return o, g.keepBody(&o, e.Body)
 }
 
 // cursors are those of all targets. They are not changed by others within a group.
@@ -264,7 +296,9 @@ func (g *group) dropPassed(ctx context.Context, from, seq uint64, passed func(ui
 		if !ok || p.kind != kindOrder || p.seq != at {
 			return g.s.damaged(fmt.Sprintf("order %d", at), errors.New("it is not the order of its URL"))
 		}
-		g.dropOrderAt(k, p)
+		if err := g.dropOrderAt(k, p); err != nil {
+			return err
+		}
 		passed(at)
 		return g.seal()
 	})
@@ -284,69 +318,95 @@ func (g *group) orderPlace(k weburl.Key) (orderPlace, bool, error) {
 }
 
 // dropOrderAt removes the waiting or held order of a URL.
-func (g *group) dropOrderAt(k weburl.Key, p orderPlace) {
+func (g *group) dropOrderAt(k weburl.Key, p orderPlace) error {
 	g.remove(p.key(k))
 	g.remove(byURLKey(k))
-	g.s.garbage.Add(int64(p.size))
 	if p.kind == kindHeld {
 		g.nextCount.held--
-		return
+	} else {
+		g.nextCount.waiting--
+		g.nextCount.bytes -= p.size
 	}
-	g.nextCount.waiting--
-	g.nextCount.bytes -= p.size
+	if p.segment == 0 {
+		g.s.garbage.Add(int64(p.size))
+	}
+	return g.release(p.segment, p.size)
 }
 
-// dropOrders removes all that is in the outbox of a URL.
-func (g *group) dropOrders(k weburl.Key) error {
-	if p, ok, err := g.orderPlace(k); err != nil {
+// dropDead removes a dead letter of a URL, if there is one.
+func (g *group) dropDead(target string, k weburl.Key) error {
+	key := deadKey(target, k)
+	v, err := g.get(key)
+	if err != nil || v == nil {
 		return err
-	} else if ok {
-		g.dropOrderAt(k, p)
 	}
-	if g.nextCount.dead == 0 {
-		return nil
+	d, err := decodeDead(v)
+	if err != nil {
+		return g.s.damaged(fmt.Sprintf("dead letter %q", key), err)
+	}
+	g.remove(key)
+	g.nextCount.dead--
+	return g.release(d.place.segment, d.size())
+}
+
+// dropOrders removes all that is in the outbox of a URL. elsewhere says that a target
+// may have its document under another source: what tells so is dropped.
+func (g *group) dropOrders(k weburl.Key) (elsewhere bool, err error) {
+	p, ok, err := g.orderPlace(k)
+	if err == nil && ok {
+		elsewhere = p.moved || p.delete
+		err = g.dropOrderAt(k, p)
+	}
+	if err != nil || g.nextCount.dead == 0 {
+		return elsewhere, err
 	}
 	cursors, err := g.cursors()
 	if err != nil {
-		return err
+		return elsewhere, err
 	}
+	dead := g.nextCount.dead
 	for t := range cursors {
-		v, err := g.get(deadKey(t, k))
-		if err != nil {
-			return err
-		}
-		if v != nil {
-			g.remove(deadKey(t, k))
-			g.nextCount.dead--
+		if err := g.dropDead(t, k); err != nil {
+			return elsewhere, err
 		}
 	}
-	return nil
+	return elsewhere || g.nextCount.dead < dead, nil
 }
 
 // addOrder puts an order in the place of an older one of its URL.
 func (g *group) addOrder(k weburl.Key, url string, o *scheduler.Order) error {
-	kind, op := byte(kindOrder), push.Op(o.Op)
+	kind := byte(kindOrder)
 	if o.Held {
 		kind = kindHeld
 	}
-	return g.putOrder(k, kind, uint64(len(o.Body)), encodeOrder(op, url, o.Source, o.Body))
-}
-
-// putOrder stores an encoded order under a new number.
-func (g *group) putOrder(k weburl.Key, kind byte, size uint64, value []byte) error {
-	if err := g.dropOrders(k); err != nil {
+	stored := storedOrder{op: push.Op(o.Op), moved: o.Moved, at: time.Now(), url: url, source: o.Source}
+	if err := g.keepBody(&stored, o.Body); err != nil {
 		return err
 	}
+	return g.putOrder(k, kind, &stored)
+}
+
+// putOrder stores an order under a new number.
+func (g *group) putOrder(k weburl.Key, kind byte, o *storedOrder) error {
+	if err := g.refer(o.place.segment, o.size()); err != nil {
+		return err
+	}
+	elsewhere, err := g.dropOrders(k)
+	if err != nil {
+		return err
+	}
+	o.moved = o.op == push.Add && (o.moved || elsewhere)
 	g.nextCount.order++
-	p := orderPlace{kind: kind, seq: g.nextCount.order, size: size}
-	g.set(p.key(k), value)
-	g.set(byURLKey(k), p.encode())
+	p := placeOfOrder(kind, g.nextCount.order, o)
+	g.set(p.key(k), o.append(nil))
+	g.scratch = p.append(g.scratch[:0])
+	g.set(byURLKey(k), g.scratch)
 	if kind == kindHeld {
 		g.nextCount.held++
 		return nil
 	}
 	g.nextCount.waiting++
-	g.nextCount.bytes += size
+	g.nextCount.bytes += p.size
 	g.stepOrders = true
 	return nil
 }
@@ -355,7 +415,7 @@ func (g *group) putOrder(k weburl.Key, kind byte, size uint64, value []byte) err
 func (g *group) cancelHeld(k weburl.Key) error {
 	p, ok, err := g.orderPlace(k)
 	if err == nil && ok && p.kind == kindHeld {
-		g.dropOrderAt(k, p)
+		return g.dropOrderAt(k, p)
 	}
 	return err
 }

@@ -201,7 +201,7 @@ func checkRegular(dir string) error {
 	}
 	for _, f := range list {
 		switch filepath.Ext(f.Name()) {
-		case ".sst", ".vlog", ".mem":
+		case ".sst", ".vlog", ".mem", segmentExt:
 		default:
 			if !slices.Contains([]string{badger.ManifestFilename, "DISCARD", "KEYREGISTRY", "LOCK", closedName}, f.Name()) {
 				continue

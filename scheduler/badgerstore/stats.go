@@ -17,9 +17,9 @@ type Stats struct {
 	// LastCommit and LongestCommit are how long Badger took for the last commit and
 	// for the longest of the last minute or so.
 	LastCommit, LongestCommit time.Duration
-	// TableBytes, LogBytes and ValueBytes are the disk space of tables, memtable logs
-	// and the value log.
-	TableBytes, LogBytes, ValueBytes int64
+	// TableBytes, LogBytes, ValueBytes and BodyBytes are the disk space of tables, memtable
+	// logs, the value log and the outbox's segments.
+	TableBytes, LogBytes, ValueBytes, BodyBytes int64
 	// Fingerprints is how many URLs are known without a read, FingerprintBytes the
 	// memory that this takes. Loading says that they are still being read.
 	Fingerprints     int
@@ -41,7 +41,7 @@ func (s *Store) Stats() (Stats, error) {
 		return st, s.words(err)
 	}
 	for _, f := range files {
-		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes}[filepath.Ext(f.Name())]
+		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes, segmentExt: &st.BodyBytes}[filepath.Ext(f.Name())]
 		if sum == nil {
 			continue
 		}

@@ -13,11 +13,11 @@
 // (touched.go), and its queue's state is remembered (places.go). Two unknown links of it
 // cost a read each, because nothing is stored as new that was not looked up.
 //
-// Bodies of orders are values like any other here, and compactions reclaim their
-// space. Only values longer than Options.longValue (314 KiB by default) enter Badger's
-// value log, whose files are removed when nothing in them is needed any more; see
-// collectGarbage for why not earlier. Bodies in files of their own, removed whole,
-// would be written once and not three times; encodeOrder is where that begins.
+// Bodies of documents lie in segment files beside Badger's, see segments.go: they are
+// written once, before the batch that names them, and a segment is removed when nothing
+// in it is needed any more. Deletions, and what a store of format 2 left, are values like
+// any other. Only values longer than Options.longValue (314 KiB by default) enter
+// Badger's value log; see collectGarbage for when its files are removed.
 //
 // Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default
 // and 11 MiB until 8 MiB were written, and tables in the making, see badgerOptions;
@@ -60,7 +60,11 @@ const (
 	// MaxBody is the longest body of an order, in bytes.
 	MaxBody = 64 << 20
 
-	format      = 2
+	format = 3
+	// formatInline is that of stores that have bodies in Badger. It is read as it is, and
+	// written as this one: values tell by themselves what they hold.
+	formatInline = 2
+
 	groupWrites = 1024    // most writes in a batch
 	groupBytes  = 8 << 20 // most bytes of values in a batch, unless one page alone has more
 )
@@ -91,6 +95,8 @@ type Options struct {
 	at func(point string)
 	// saveAfter is for tests too; 0: the constant.
 	saveAfter int
+	// segmentBytes is for tests too; 0: the constant.
+	segmentBytes int64
 }
 
 // longValue is the length from which values enter the value log: a quarter of what
@@ -127,6 +133,7 @@ type Store struct {
 	collect   chan struct{}
 
 	// Owned by the committer.
+	segments   segments
 	failed     error  // of a commit that is perhaps half known to Badger: no more writes
 	dueFloor   uint64 // no timed URL is before
 	touched    touched
@@ -149,6 +156,7 @@ var _ scheduler.Store = (*Store)(nil)
 // The points at which tests may end the process, in Options.at.
 const (
 	atGathered     = "gathered"      // a group of writes is applied, nothing is written yet
+	atBodies       = "bodies"        // its bodies are written, nothing else is
 	atBeforeCommit = "before-commit" // Badger is about to get the group
 	atCommitted    = "committed"     // Badger has it, nobody was answered
 	atAnswered     = "answered"      // all of the group's writes are answered

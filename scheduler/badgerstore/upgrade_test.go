@@ -71,9 +71,9 @@ func makeFormat1(t *testing.T) (dir string, places map[scheduler.Place]uint64) {
 		}
 	}
 	c := *s.committed.Load()
-	c.removals, c.clean = 0, true
+	c.removals, c.segment, c.segmentEnd, c.clean = 0, 0, 0, true
 	counters1 := c.encode()
-	put(t, s, countersKey(), counters1[:len(counters1)-1])
+	put(t, s, countersKey(), counters1[:len(counters1)-3])
 	put(t, s, formatKey(), []byte{1})
 	put(t, s, hostKey(links[0].URL.HostKey()), encodeHost1(host1))
 	return dir, places

@@ -33,14 +33,15 @@ type Report struct {
 // Verify walks over the whole store, on one snapshot, and calls fn for each fault:
 // each URL stands in exactly one place, as its record says, and under its own key;
 // nothing is queued, timed, or in the outbox that has no record of it; no order is
-// below the lowest cursor; queue states and counters are right; the file of
+// below the lowest cursor; bodies of orders are what was stored, and what is kept of their
+// files is right; queue states and counters are right; the file of
 // fingerprints holds nothing that is not known; all checksums fit. It needs the memory
 // of the fingerprints, and the time of a read for each key. The error says that the walk
 // could not go on, not that there are faults.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
-	v := verification{s: s, ctx: ctx, fn: fn}
-	err := s.view(ctx, func(txn *badger.Txn) error {
-		v.txn = txn
+	v := verification{s: s, ctx: ctx, fn: fn, kept: map[uint64]segmentState{}, segments: map[uint64]segmentState{}, sizes: map[uint64]uint64{}}
+	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *bodyReader) error {
+		v.txn, v.bodies = txn, bodies
 		if err := s.checksums(); err != nil {
 			v.fault("", "checksums of tables: %v", err)
 		}
@@ -53,10 +54,10 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 		}{
 			{kindOrigin, v.origin}, {kindHost, v.host}, {kindURL, v.url}, {kindQueue, v.queued},
 			{kindPlace, v.place}, {kindRemoval, v.removal}, {kindTimed, v.timed},
-			{kindCursor, v.cursor}, {kindOrder, v.order}, {kindHeld, v.order}, {kindByURL, v.byURL}, {kindDead, v.dead},
+			{kindSegment, v.segment}, {kindCursor, v.cursor}, {kindOrder, v.order}, {kindHeld, v.order}, {kindByURL, v.byURL}, {kindDead, v.dead},
 		} {
 			prefix := []byte{part.kind}
-			err := s.walk(ctx, txn, prefix, prefix, true, func(item *badger.Item) error {
+			err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
 				if err := part.check(item); err != nil {
 					v.fault("", "key %q: %v", item.Key(), err)
 				}
@@ -69,6 +70,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 				return err
 			}
 		}
+		v.endSegments()
 		v.fingerprints()
 		return v.counters()
 	})
@@ -98,6 +100,11 @@ type verification struct {
 	// low is the lowest cursor, valid if there are targets.
 	low     uint64
 	targets map[string]bool
+
+	bodies *bodyReader
+	// kept are the segments' states as stored, segments as found, sizes their lengths.
+	kept, segments map[uint64]segmentState
+	sizes          map[uint64]uint64
 
 	queue queueWalk
 	// set are the fingerprints, nil if they are not there; hits are known URLs in it.
@@ -251,6 +258,7 @@ func (v *verification) counters() error {
 		return nil
 	}
 	v.count.seq, v.count.order, v.count.removals = want.seq, want.order, want.removals
+	v.count.segment, v.count.segmentEnd = want.segment, want.segmentEnd
 	names := [...]string{"queue number", "order number", "known", "timed", "indexed", "hosts", "waiting orders", "held deletions", "dead letters", "bytes of bodies"}
 	found := v.count.fields()
 	for i, kept := range want.fields() {

@@ -1,7 +1,7 @@
 package badgerstore
 
 import (
-	"bytes"
+	"fmt"
 	"math"
 
 	"github.com/dgraph-io/badger/v4"
@@ -33,31 +33,86 @@ func (v *verification) cursor(item *badger.Item) error {
 // order checks a waiting or held order.
 func (v *verification) order(item *badger.Item) error {
 	v.report.Orders++
-	e, k, err := v.s.entry(item)
+	seq, k, o, err := v.s.order(item)
 	if err != nil {
 		return err
 	}
-	place := orderPlace{kind: item.Key()[0], seq: e.Seq, size: uint64(len(e.Body))}
+	place := placeOfOrder(item.Key()[0], seq, &o)
 	if place.kind == kindHeld {
 		v.count.held++
 	} else {
 		v.count.waiting++
 		v.count.bytes += place.size
-		if v.targets != nil && e.Seq <= v.low {
-			v.fault(e.URL, "order %d still waits, but all targets are past it (lowest cursor %d)", e.Seq, v.low)
+		if v.targets != nil && seq <= v.low {
+			v.fault(o.url, "order %d still waits, but all targets are past it (lowest cursor %d)", seq, v.low)
 		}
 	}
-	if e.Seq > v.now().order {
-		v.fault(e.URL, "order %d is above the highest number given out, %d", e.Seq, v.now().order)
+	if seq > v.now().order {
+		v.fault(o.url, "order %d is above the highest number given out, %d", seq, v.now().order)
 	}
-	if u, err := weburl.Parse(e.URL); err != nil || u.Key() != k {
-		v.fault(e.URL, "order %d is stored under another URL's key %s", e.Seq, k)
+	if u, err := weburl.Parse(o.url); err != nil || u.Key() != k {
+		v.fault(o.url, "order %d is stored under another URL's key %s", seq, k)
+	}
+	if err := v.body(&o, fmt.Sprintf("order %d", seq)); err != nil {
+		return err
 	}
 	at, err := read(v.txn, byURLKey(k))
-	if err == nil && !bytes.Equal(at, place.encode()) {
-		v.fault(e.URL, "order %d is not what the URL's entry in the outbox names", e.Seq)
+	if err != nil {
+		return err
 	}
-	return err
+	named, err := decodeOrderPlace(at)
+	named.moved, named.delete = place.moved, place.delete // format 2 does not know
+	if err != nil || named != place {
+		v.fault(o.url, "order %d is not what the URL's entry in the outbox names", seq)
+	}
+	return nil
+}
+
+// body checks that the body of an order is there, and counts it.
+func (v *verification) body(o *storedOrder, what string) error {
+	if n := o.place.segment; n != 0 {
+		st := v.segments[n]
+		st.entries++
+		st.live += o.place.length
+		v.segments[n] = st
+		if end := o.place.offset + o.place.length; end > v.sizes[n] {
+			v.fault(o.url, "%s has its body up to byte %d of segment %d, which ends at %d", what, end, n, v.sizes[n])
+		}
+	}
+	_, damage, err := v.bodies.bodyOf(o)
+	if err != nil {
+		return err
+	}
+	if damage != "" && !o.lost { // a lost one is known
+		v.fault(o.url, "%s: %s; the service makes it a dead letter and fetches the URL again", what, damage)
+	}
+	return nil
+}
+
+// segment notes what is kept of a segment.
+func (v *verification) segment(item *badger.Item) error {
+	n, st, err := segmentOf(item)
+	if err != nil {
+		return err
+	}
+	v.kept[n], v.sizes[n] = st, st.size
+	return nil
+}
+
+// endSegments compares what is kept of the segments with what was found. The current
+// one may be without entries.
+func (v *verification) endSegments() {
+	for n, kept := range v.kept {
+		found := v.segments[n]
+		if found.entries != kept.entries || found.live != kept.live {
+			v.fault("", "segment %d is said to have %d bodies that are needed, of %d bytes, but it has %d, of %d bytes", n, kept.entries, kept.live, found.entries, found.live)
+		}
+	}
+	for n := range v.segments {
+		if _, ok := v.kept[n]; !ok {
+			v.fault("", "segment %d has bodies that are needed, but nothing is kept of it", n)
+		}
+	}
 }
 
 // byURL checks that a URL's entry names an order that is there.
@@ -87,15 +142,15 @@ func (v *verification) byURL(item *badger.Item) error {
 func (v *verification) dead(item *badger.Item) error {
 	v.report.Dead++
 	v.count.dead++
-	d, k, err := v.s.deadLetter(item)
+	target, k, d, err := v.s.deadLetter(item)
 	if err != nil {
 		return err
 	}
-	if !v.targets[d.Target] {
-		v.fault(d.URL, "dead letter is of target %q, which is not known", d.Target)
+	if !v.targets[target] {
+		v.fault(d.url, "dead letter is of target %q, which is not known", target)
 	}
-	if u, err := weburl.Parse(d.URL); err != nil || u.Key() != k {
-		v.fault(d.URL, "dead letter is stored under another URL's key %s", k)
+	if u, err := weburl.Parse(d.url); err != nil || u.Key() != k {
+		v.fault(d.url, "dead letter is stored under another URL's key %s", k)
 	}
-	return nil
+	return v.body(&d.storedOrder, fmt.Sprintf("dead letter of target %q", target))
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -120,7 +119,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		put(t, s, urlKey(key(url)), encodeRecord(&rec))
 	}
 	host := parse(t, "http://waits.test/").HostKey()
-	order := encodeOrder(push.Add, "http://rests.test/", "", []byte("x"))
+	order := (&storedOrder{url: "http://rests.test/", body: []byte("x")}).append(nil)
 	for name, c := range map[string]struct {
 		hurt func(t *testing.T, s *Store)
 		want string // in a fault
@@ -183,12 +182,10 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 			put(t, s, cursorKey("x"), encodeSeq(50))
 		}, `cursor of target "x" is 50`},
 		"dead letter of nobody": {func(t *testing.T, s *Store) {
-			e := push.Entry{Seq: 1, URL: "http://rests.test/"}
-			put(t, s, deadKey("z", key("http://rests.test/")), encodeDead(&e, "", time.Time{}))
+			put(t, s, deadKey("z", key("http://rests.test/")), (&storedDead{storedOrder: storedOrder{url: "http://rests.test/"}, seq: 1}).encode())
 		}, `http://rests.test/ dead letter is of target "z"`},
 		"dead letter of another URL": {func(t *testing.T, s *Store) {
-			e := push.Entry{Seq: 1, URL: "http://rests.test/"}
-			put(t, s, deadKey("x", key("http://held.test/")), encodeDead(&e, "", time.Time{}))
+			put(t, s, deadKey("x", key("http://held.test/")), (&storedDead{storedOrder: storedOrder{url: "http://rests.test/"}, seq: 1}).encode())
 		}, "http://rests.test/ dead letter is stored under another"},
 		"origin of another host": {func(t *testing.T, s *Store) {
 			put(t, s, originKey(host), []byte("http://other.test"))
@@ -208,6 +205,15 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		"note of a removal that was not": {func(t *testing.T, s *Store) {
 			put(t, s, removalKey(9, key("http://rests.test/")), []byte{})
 		}, "note of removal 9 is above"},
+		"segment of nothing": {func(t *testing.T, s *Store) {
+			put(t, s, segmentKey(5), segmentState{entries: 1, live: 2, size: 3}.append(nil))
+		}, "segment 5 is said to have 1 bodies that are needed"},
+		"segment with another count": {func(t *testing.T, s *Store) {
+			put(t, s, segmentKey(1), segmentState{entries: 7, live: 2, size: 3}.append(nil))
+		}, "segment 1 is said to have 7 bodies"},
+		"body beyond its segment": {func(t *testing.T, s *Store) {
+			put(t, s, segmentKey(1), segmentState{entries: 1, live: 1}.append(nil))
+		}, "which ends at 0"},
 		"key too long": {func(t *testing.T, s *Store) {
 			put(t, s, append(timedKey(time.Unix(1, 0), key("http://timed.test/")), 1), []byte{})
 		}, "wrong length"},

@@ -1,0 +1,199 @@
+package badgerstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// A body that is needed for long, a dead letter's or that of a target which is down while
+// others of its time were replaced, keeps a whole segment. So when more than half of all
+// segments, and more than a few of them, is not needed, those that are mostly not needed
+// are emptied: what is left in them is written once more. What is delivered in order empties
+// segments by itself, and never comes to this.
+
+const (
+	// compactSlack is how many segments may be there beyond twice of what is needed.
+	compactSlack = 4
+	// compactBytes and compactOrders are what is moved in one write, about.
+	compactBytes  = 1 << 20
+	compactOrders = 500
+	// compactKeys bounds the memory of one round.
+	compactKeys = 100_000
+)
+
+// compactWhenDue begins to empty segments in the background if that is worth it.
+func (s *Store) compactWhenDue() {
+	f := &s.segments
+	if f.compacting || f.size <= 2*f.live+compactSlack*f.max || f.size < f.compactAt {
+		return
+	}
+	victims := f.victims(s.committed.Load().segment)
+	if len(victims) == 0 {
+		return
+	}
+	f.compacting = true
+	s.background.Go(func() {
+		err := s.compact(victims)
+		if err != nil && s.ended(context.Background()) == nil {
+			s.log.Warn("segments of the outbox are not emptied; a later attempt follows", "error", err)
+		}
+		// If the store is closed meanwhile, the next process finds it due again.
+		_ = s.submit(&write{apply: func(g *group) error {
+			f.compacting, f.compactAt = false, 0
+			if err != nil {
+				f.compactAt = f.size + f.max
+			}
+			return nil
+		}})
+	})
+}
+
+// victims are the segments of which at most half is needed, but for the current one.
+func (s *segments) victims(current uint64) map[uint64]bool {
+	all := map[uint64]bool{}
+	for n, st := range s.states {
+		if n != current && 2*st.live <= st.size {
+			all[n] = true
+		}
+	}
+	return all
+}
+
+// named is an order or dead letter by its key.
+type named struct{ key, value []byte }
+
+// compact moves all bodies that are needed out of segments.
+func (s *Store) compact(victims map[uint64]bool) error {
+	var list []named
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	for _, kind := range []byte{kindOrder, kindHeld, kindDead} {
+		err := s.walk(context.Background(), txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
+			o, err := orderAt(item)
+			if err != nil {
+				return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+			}
+			if !victims[o.place.segment] {
+				return nil
+			}
+			v, err := copyValue(item)
+			list = append(list, named{item.KeyCopy(nil), v})
+			if len(list) == compactKeys {
+				return errEnough
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(list, compactOrders) {
+		if err := s.move(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orderAt reads an order or that of a dead letter, valid while item is.
+func orderAt(item *badger.Item) (o storedOrder, err error) {
+	err = valueOf(item, func(v []byte) error {
+		o, err = orderIn(item.Key(), v)
+		return err
+	})
+	return o, err
+}
+
+func orderIn(key, v []byte) (storedOrder, error) {
+	if key[0] == kindDead {
+		d, err := decodeDead(v)
+		return d.storedOrder, err
+	}
+	return decodeOrder(v)
+}
+
+// move writes the bodies of orders into the current segment. Bodies are read outside of
+// the committer; what was changed meanwhile is left alone.
+func (s *Store) move(list []named) error {
+	r := s.segments.reader()
+	defer r.close()
+	for len(list) > 0 {
+		var bodies [][]byte // nil: lost
+		for size := 0; len(bodies) < len(list) && size < compactBytes; {
+			o, err := orderIn(list[len(bodies)].key, list[len(bodies)].value)
+			if err != nil {
+				return err
+			}
+			b, err := r.read(o.place)
+			if err != nil && !errors.Is(err, errBody) {
+				return err
+			}
+			bodies, size = append(bodies, b), size+len(b)
+		}
+		part := list[:len(bodies)]
+		if err := s.submit(&write{apply: func(g *group) error {
+			for i := range part {
+				if err := g.move(&part[i], bodies[i]); err != nil {
+					return err
+				}
+				if err := g.seal(); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}); err != nil {
+			return err
+		}
+		list = list[len(bodies):]
+	}
+	return nil
+}
+
+// move gives an order that is still as it was another place for its body. A body that is
+// damaged leaves its order there, as one whose body is lost.
+func (g *group) move(n *named, body []byte) error {
+	v, err := g.get(n.key)
+	if err != nil || !bytes.Equal(v, n.value) {
+		return err
+	}
+	var d storedDead
+	if n.key[0] == kindDead {
+		d, err = decodeDead(v)
+	} else {
+		d.storedOrder, err = decodeOrder(v)
+	}
+	if err != nil {
+		return g.s.damaged(fmt.Sprintf("key %x", n.key), err)
+	}
+	o := &d.storedOrder
+	old, size := o.place, o.size()
+	o.place = bodyPlace{}
+	if o.lost = body == nil; !o.lost {
+		if err := g.keepBody(o, body); err != nil {
+			return err
+		}
+	}
+	if err := g.refer(o.place.segment, o.size()); err != nil {
+		return err
+	}
+	if err := g.release(old.segment, size); err != nil {
+		return err
+	}
+	if n.key[0] == kindDead {
+		g.set(n.key, d.encode())
+		return nil
+	}
+	seq, k := splitOrderKey(n.key)
+	p := placeOfOrder(n.key[0], seq, o)
+	if p.kind == kindOrder {
+		g.nextCount.bytes += p.size - size
+	}
+	g.set(n.key, o.append(nil))
+	g.set(byURLKey(k), p.append(nil))
+	return nil
+}

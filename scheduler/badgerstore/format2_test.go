@@ -1,0 +1,173 @@
+package badgerstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// oldOrder and oldPlace are as format 2 wrote them.
+func oldOrder(o *storedOrder, body string) []byte {
+	b := appendString([]byte{recordVersion, byte(o.op)}, o.url)
+	return append(appendString(b, o.source), body...)
+}
+
+func oldPlace(p orderPlace) []byte {
+	b := binary.AppendUvarint([]byte{recordVersion, p.kind}, p.seq)
+	return binary.AppendUvarint(b, p.size)
+}
+
+// makeFormat2 makes a closed store as the program wrote it when bodies lay in Badger.
+func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
+	t.Helper()
+	dir = t.TempDir()
+	b := newSegmentBench(t, dir, "x")
+	for i := range 8 {
+		b.crawl(pageURL(i), document(long(fmt.Sprint("body ", i))))
+	}
+	b.crawl("http://a.test/held", deletion(true))
+	e, err := b.o.Entries(t.Context(), 0, 1, 0)
+	b.must(err)
+	b.must(b.o.Bury(t.Context(), "x", e[0], "bad", time.Unix(5, 0)))
+	bodies = b.bodies()
+	old := map[string][]byte{}
+	b.must(b.s.viewBodies(t.Context(), func(txn *badger.Txn, r *bodyReader) error {
+		return b.s.walk(t.Context(), txn, nil, nil, false, func(item *badger.Item) error {
+			key := item.KeyCopy(nil)
+			v, err := copyValue(item)
+			b.must(err)
+			switch key[0] {
+			case kindOrder, kindHeld, kindDead:
+				o, err := orderIn(key, v)
+				b.must(err)
+				body, _, err := r.bodyOf(&o)
+				b.must(err)
+				old[string(key)] = oldOrder(&o, string(body))
+				if key[0] == kindDead {
+					d, err := decodeDead(v)
+					b.must(err)
+					head := appendString(appendTime(binary.AppendUvarint([]byte{recordVersion}, d.seq), d.at), d.words)
+					old[string(key)] = append(head, old[string(key)]...)
+				}
+			case kindByURL:
+				p, err := decodeOrderPlace(v)
+				b.must(err)
+				old[string(key)] = oldPlace(p)
+			case kindSegment:
+				old[string(key)] = nil
+			}
+			return nil
+		})
+	}))
+	closeStore(t, b.s)
+	b.must(os.Remove(filepath.Join(dir, closedName)))
+	db, err := badger.Open(badgerOptions(dir, Options{Logger: discard(), MemtableBytes: MinMemtableBytes}))
+	b.must(err)
+	c := *b.s.committed.Load()
+	c.segment, c.segmentEnd, c.clean = 0, 0, true
+	b.must(db.Update(func(txn *badger.Txn) error {
+		for k, v := range old {
+			if v == nil {
+				b.must(txn.Delete([]byte(k)))
+				continue
+			}
+			b.must(txn.Set([]byte(k), v))
+		}
+		encoded := c.encode()
+		b.must(txn.Set(countersKey(), encoded[:len(encoded)-2]))
+		return txn.Set(formatKey(), []byte{2})
+	}))
+	b.must(db.Close())
+	for _, n := range segmentFiles(t, dir) {
+		b.must(os.Remove(filepath.Join(dir, segmentName(n))))
+	}
+	return dir, bodies
+}
+
+// A store of format 2 is read as it is; what comes new goes to segments.
+func TestFormat2(t *testing.T) {
+	dir, bodies := makeFormat2(t)
+	o := smallSegments
+	o.ReadOnly = true
+	s := openStore(t, dir, o)
+	mustVerify(t, s)
+	var backup bytes.Buffer
+	if _, err := s.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	restored := filepath.Join(t.TempDir(), "restored")
+	if r, err := Restore(t.Context(), restored, &backup, smallSegments); err != nil || r.Faults > 0 {
+		t.Fatalf("Restore: %+v, %v", r, err)
+	}
+	for _, dir := range []string{dir, restored} {
+		b := newSegmentBench(t, dir, "x")
+		if got := b.bodies(); !maps.Equal(got, bodies) {
+			t.Errorf("bodies %q, want %q", got, bodies)
+		}
+		b.crawl(pageURL(3), document(long("new 3")))
+		b.crawl(pageURL(9), document(long("new 9")))
+		if n, err := b.s.RetryDead(t.Context()); err != nil || n != 1 {
+			t.Errorf("RetryDead: %d, %v", n, err)
+		}
+		if n, err := b.s.Release(t.Context()); err != nil || n != 1 {
+			t.Errorf("Release: %d, %v", n, err)
+		}
+		want := maps.Clone(bodies)
+		want[pageURL(3)], want[pageURL(9)], want["http://a.test/held"] = "new 3", "new 9", "gone"
+		if got := b.bodies(); !maps.Equal(got, want) {
+			t.Errorf("bodies %q, want %q", got, want)
+		}
+		b.wantSegments(1)
+		b.wantCounts(scheduler.OutboxCounts{Waiting: 10})
+		mustVerify(t, b.s)
+		b.must(b.o.Safe(t.Context(), "x", 100))
+		b.wantCounts(scheduler.OutboxCounts{})
+		mustVerify(t, b.s)
+		closeStore(t, b.s)
+		if s := openStore(t, dir, smallSegments); !s.ClosedCleanly() {
+			t.Error("not closed cleanly")
+		} else {
+			closeStore(t, s)
+		}
+	}
+}
+
+// A backup holds the bodies, wherever they lie.
+func TestBackupOfSegments(t *testing.T) {
+	b := newSegmentBench(t, t.TempDir(), "x")
+	for i := range 20 {
+		b.crawl(pageURL(i%15), document(long(fmt.Sprint("body ", i))))
+	}
+	e, err := b.o.Entries(t.Context(), 0, 1, 0)
+	b.must(err)
+	b.must(b.o.Bury(t.Context(), "x", e[0], "bad", time.Unix(5, 0)))
+	var backup bytes.Buffer
+	if _, err := b.s.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	want := b.bodies()
+	closeStore(t, b.s)
+	dir := filepath.Join(t.TempDir(), "restored")
+	if r, err := Restore(t.Context(), dir, &backup, smallSegments); err != nil || r.Faults > 0 {
+		t.Fatalf("Restore: %+v, %v", r, err)
+	}
+	b = newSegmentBench(t, dir, "x")
+	if got := b.bodies(); !maps.Equal(got, want) {
+		t.Errorf("bodies %q, want %q", got, want)
+	}
+	if n, err := b.s.RetryDead(t.Context()); err != nil || n != 1 {
+		t.Errorf("RetryDead: %d, %v", n, err)
+	}
+	mustVerify(t, b.s)
+	closeStore(t, b.s)
+}
