@@ -31,6 +31,7 @@ type delivery struct {
 	known              bool // cursor was read from the outbox
 	cursor, sent, read uint64
 	batch              []Entry
+	moved              map[uint64]Entry // what those of the batch were that narrow made deletions of
 	batchBytes         int
 	batchSince         time.Time
 	unsafe             int       // entries between cursor and sent
@@ -173,6 +174,7 @@ func (d *delivery) rewind(ctx context.Context) error {
 
 func (d *delivery) dropBatch() {
 	clear(d.batch) // lets the bodies go
+	clear(d.moved)
 	d.batch, d.batchBytes, d.read = d.batch[:0], 0, d.sent
 }
 
@@ -188,6 +190,9 @@ func (d *delivery) fill(ctx context.Context) (int, error) {
 	for _, e := range entries {
 		d.read = e.Seq
 		mine, ok, err := d.narrow(e)
+		if err == nil && ok && mine.Damage != "" {
+			ok, err = false, d.bury(ctx, e, e.Damage)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -219,7 +224,11 @@ func (d *delivery) narrow(e Entry) (Entry, bool, error) {
 	if err != nil {
 		return e, false, fmt.Errorf("making the deletion of a document that changed its source: %w", err)
 	}
-	e.Op, e.Body = Delete, body
+	if d.moved == nil {
+		d.moved = map[uint64]Entry{}
+	}
+	d.moved[e.Seq] = e
+	e.Op, e.Body, e.Damage = Delete, body, ""
 	return e, true, nil
 }
 
@@ -238,7 +247,7 @@ func (d *delivery) push(ctx context.Context) error {
 		return fmt.Errorf("pushing: %w", err)
 	}
 	for _, r := range refused {
-		if err := d.bury(ctx, r); err != nil {
+		if err := d.refuse(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -266,16 +275,25 @@ func (d *delivery) push(ctx context.Context) error {
 	return nil
 }
 
-func (d *delivery) bury(ctx context.Context, r Refusal) error {
+// refuse keeps an entry as a dead letter. One that narrow made a deletion of is kept as
+// the document that it was: a retry reaches all targets, and each narrows it anew.
+func (d *delivery) refuse(ctx context.Context, r Refusal) error {
 	i := slices.IndexFunc(d.batch, func(e Entry) bool { return e.Seq == r.Seq })
 	if i < 0 {
 		return fmt.Errorf("the target refused entry %d, which it was not given", r.Seq)
 	}
 	e := d.batch[i]
-	if err := d.relay.outbox.Bury(ctx, d.name, e, r.Words, time.Now()); err != nil {
-		return fmt.Errorf("keeping %s, which the indexer refused, as a dead letter: %w", e.URL, err)
+	if o, ok := d.moved[e.Seq]; ok {
+		e = o
 	}
-	d.relay.log.Warn("indexer refused an entry for good", "target", d.name, "op", e.Op.String(), "url", e.URL, "seq", e.Seq, "words", r.Words)
+	return d.bury(ctx, e, r.Words)
+}
+
+func (d *delivery) bury(ctx context.Context, e Entry, words string) error {
+	if err := d.relay.outbox.Bury(ctx, d.name, e, words, time.Now()); err != nil {
+		return fmt.Errorf("keeping the order for %s as a dead letter: %w", e.URL, err)
+	}
+	d.relay.log.Warn("an entry of the outbox becomes a dead letter", "target", d.name, "op", e.Op.String(), "url", e.URL, "seq", e.Seq, "words", words)
 	return nil
 }
 

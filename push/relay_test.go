@@ -81,7 +81,7 @@ func (f *fakeTarget) Push(ctx context.Context, es []push.Entry) ([]push.Refusal,
 	var refused []push.Refusal
 	for _, e := range es {
 		switch {
-		case strings.Contains(e.URL, "bad") && e.Op == push.Add:
+		case strings.Contains(e.URL, "bad") && e.Op == push.Add, strings.Contains(e.URL, "undeletable") && e.Op == push.Delete:
 			refused = append(refused, push.Refusal{Seq: e.Seq, Words: "bad document"})
 		case e.Op == push.Delete:
 			delete(f.now, e.URL)

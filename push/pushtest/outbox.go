@@ -44,7 +44,7 @@ func (o *Outbox) Put(e push.Entry) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if i, ok := o.find(o.newest[e.URL]); ok {
-		e.Moved = e.Moved || o.entries[i].Moved
+		e.Moved = e.Op == push.Add && (e.Moved || o.entries[i].Moved || o.entries[i].Op == push.Delete)
 		o.entries = slices.Delete(o.entries, i, i+1)
 	}
 	for _, dead := range o.dead {
