@@ -34,7 +34,7 @@ const (
 	prepareTimeout = 2 * time.Minute
 	// documentsPerWorker are read by one process; the next begins with clean memory.
 	documentsPerWorker = 500
-	// idleTime is how long a worker is kept that nobody needs.
+	// idleTime is how long workers are kept while no document comes.
 	idleTime = 5 * time.Minute
 )
 
@@ -67,22 +67,19 @@ type Pool struct {
 	log     *slog.Logger
 	closing context.Context
 	close   context.CancelFunc
-	// slots holds one entry for each worker that may run; nil where none does.
-	slots chan *worker
+	slots   chan struct{} // as many as workers may be at work
 
 	mu       sync.Mutex
 	settings Settings
-	idle     *time.Timer
+	idle     []*worker // not at work, the last used at the end
+	reaper   *time.Timer
 }
 
 // NewPool gives a pool; it starts nothing.
 func NewPool(s Settings, log *slog.Logger) *Pool {
 	p := &Pool{log: log, settings: s.withDefaults()}
 	p.closing, p.close = context.WithCancel(context.Background())
-	p.slots = make(chan *worker, p.settings.Workers)
-	for range p.settings.Workers {
-		p.slots <- nil
-	}
+	p.slots = make(chan struct{}, p.settings.Workers)
 	return p
 }
 
@@ -98,15 +95,9 @@ func (p *Pool) Set(s Settings) {
 func (p *Pool) Close() {
 	p.close()
 	for range cap(p.slots) {
-		if w := <-p.slots; w != nil {
-			w.end()
-		}
+		p.slots <- struct{}{} // and never given back
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.idle != nil {
-		p.idle.Stop()
-	}
+	p.reap()
 }
 
 var errClosed = errors.New("the pool is closed")
@@ -121,20 +112,17 @@ func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (page 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.closing, func() { cancel(errClosed) })()
-	var w *worker
 	select {
-	case w = <-p.slots:
+	case p.slots <- struct{}{}:
+	case <-p.closing.Done():
+		return extract.Page{}, errClosed
 	case <-ctx.Done():
 		return extract.Page{}, context.Cause(ctx)
 	}
-	defer func() {
-		p.slots <- w
-		p.endIdle()
-	}()
+	defer func() { <-p.slots }()
+	w := p.warm()
+	defer func() { p.keep(w) }()
 	for {
-		if ctx.Err() != nil {
-			return extract.Page{}, context.Cause(ctx)
-		}
 		fresh := w == nil
 		if fresh {
 			if w, err = p.start(); err != nil {
@@ -150,6 +138,8 @@ func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (page 
 		w = nil
 		failed, _ := errors.AsType[*Error](err)
 		switch {
+		case ctx.Err() != nil:
+			return extract.Page{}, context.Cause(ctx)
 		case !lost, fresh, failed != nil && failed.Reason == TooSlow:
 			return page, err
 		}
@@ -166,30 +156,42 @@ func (p *Pool) start() (*worker, error) {
 	return startWorker(s)
 }
 
-// endIdle makes sure that a worker that nobody needs for a while is ended.
-func (p *Pool) endIdle() {
+// warm takes the worker that was used last, nil if there is none.
+func (p *Pool) warm() *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.closing.Err() != nil:
-	case p.idle == nil:
-		p.idle = time.AfterFunc(idleTime, p.reap)
-	default:
-		p.idle.Reset(idleTime)
+	if len(p.idle) == 0 {
+		return nil
+	}
+	w := p.idle[len(p.idle)-1]
+	p.idle = p.idle[:len(p.idle)-1]
+	return w
+}
+
+// keep gives a worker back, if it is not nil. All end when none was given back for a while.
+func (p *Pool) keep(w *worker) {
+	if w == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, w)
+	if p.reaper == nil {
+		p.reaper = time.AfterFunc(idleTime, p.reap)
+	} else {
+		p.reaper.Reset(idleTime)
 	}
 }
 
 // reap ends the workers that are not at work.
 func (p *Pool) reap() {
-	for range cap(p.slots) {
-		select {
-		case w := <-p.slots:
-			if w != nil {
-				w.end()
-			}
-			p.slots <- nil
-		default:
-			return
-		}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.idle {
+		w.end()
+	}
+	p.idle = nil
+	if p.reaper != nil {
+		p.reaper.Stop()
 	}
 }
