@@ -1,0 +1,141 @@
+package near
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Distance is in how many bits, of 64, near-duplicates differ at most.
+const Distance = 3
+
+// MinWords is how many words a text must have for its fingerprint to tell: of two
+// shorter ones, one word is too much of the whole.
+const MinWords = 50
+
+// Simhash is the fingerprint of a text and how many words it has. Words are runs of
+// letters and digits, compared without the case of ASCII letters; of scripts that put
+// no spaces between words each character is one. What counts is pairs of words, so
+// their order matters a little, and where in the text they stand does not. It is the
+// same in every process and version, and 0 for texts without words alone.
+func Simhash(text string) (hash uint64, words int) {
+	var s sums
+	var before uint64
+	for i := 0; i < len(text); {
+		if kinds[text[i]] == between {
+			i++
+			continue
+		}
+		word, n := wordAt(text[i:])
+		i += n
+		words++
+		s.add(mix(word, before))
+		before = bits.RotateLeft64(word, 23)
+	}
+	if words == 0 {
+		return 0, 0
+	}
+	if hash = s.majority(); hash == 0 {
+		hash = 1
+	}
+	return hash, words
+}
+
+const (
+	between = iota // words
+	inWord
+	upper    // of ASCII
+	wordByte // first of a character that is a word
+)
+
+var kinds = func() (k [256]uint8) {
+	for c := range k {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 0x80:
+			k[c] = inWord
+		case c >= 'A' && c <= 'Z':
+			k[c] = upper
+		}
+		if c >= 0xe3 && c <= 0xed { // U+3000 to U+DFFF
+			k[c] = wordByte
+		}
+	}
+	return k
+}()
+
+// wordAt hashes the word that text begins with, eight bytes at a time, and gives its
+// length.
+func wordAt(text string) (hash uint64, length int) {
+	if kinds[text[0]] == wordByte && len(text) >= 3 {
+		return mix(uint64(text[0])<<16|uint64(text[1])<<8|uint64(text[2]), 3), 3
+	}
+	var piece [8]byte
+	n := 0
+	for n < len(text) {
+		kind := kinds[text[n]]
+		if kind == between || kind == wordByte {
+			break
+		}
+		c := text[n]
+		if kind == upper {
+			c |= 0x20
+		}
+		piece[n&7] = c
+		if n++; n&7 == 0 {
+			hash = mix(hash, binary.LittleEndian.Uint64(piece[:]))
+			piece = [8]byte{}
+		}
+	}
+	if n == 0 { // a character that was cut
+		return mix(uint64(text[0]), 1), 1
+	}
+	return mix(hash^uint64(n), binary.LittleEndian.Uint64(piece[:])), n
+}
+
+// mix hashes two numbers into one.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd1b54a32d192ed03)
+	h := hi ^ lo
+	h ^= h >> 32
+	h *= 0xd6e8feb86659fd93
+	return h ^ h>>29
+}
+
+// sums count for each bit in how many numbers it is set. Eight counters of a byte each
+// share a number, until they are full.
+type sums struct {
+	bytes [8]uint64
+	n     int // in bytes
+	total [64]uint32
+	all   uint32
+}
+
+func (s *sums) add(h uint64) {
+	const low = 0x0101010101010101
+	for i := range s.bytes {
+		s.bytes[i] += h >> i & low
+	}
+	if s.n++; s.n == 255 {
+		s.flush()
+	}
+}
+
+func (s *sums) flush() {
+	for i := range s.bytes {
+		for j := range 8 {
+			s.total[8*j+i] += uint32(s.bytes[i] >> (8 * j) & 0xff)
+		}
+	}
+	s.all += uint32(s.n)
+	s.bytes, s.n = [8]uint64{}, 0
+}
+
+// majority has the bits set that more than half of the numbers have.
+func (s *sums) majority() (h uint64) {
+	s.flush()
+	for i, n := range s.total {
+		if 2*n > s.all {
+			h |= 1 << i
+		}
+	}
+	return h
+}
