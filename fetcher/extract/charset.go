@@ -88,9 +88,9 @@ func decodeBytes(body []byte, m *charmap.Charmap) []byte {
 	if n == len(body) {
 		return body
 	}
-	var high [128][]byte
+	var high [128]rune
 	for i := range high {
-		high[i] = utf8.AppendRune(nil, m.DecodeByte(byte(0x80+i)))
+		high[i] = m.DecodeByte(byte(0x80 + i))
 	}
 	text := make([]byte, 0, len(body)+len(body)/8)
 	for {
@@ -99,7 +99,7 @@ func decodeBytes(body []byte, m *charmap.Charmap) []byte {
 			return text
 		}
 		for n = 0; n < len(body) && body[n] >= utf8.RuneSelf; n++ {
-			text = append(text, high[body[n]-0x80]...)
+			text = utf8.AppendRune(text, high[body[n]-0x80])
 		}
 		body = body[n:]
 		n = asciiPrefix(body)

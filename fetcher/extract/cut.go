@@ -9,8 +9,9 @@ type cutter struct {
 	cutting bool
 }
 
-// at begins or ends a cut at a position, which must not be before the last one.
-func (c *cutter) at(position int, cutting bool) {
+// at begins or ends a cut at a position, which must not be before the last one. Where
+// a cut ends, between leaves a space for what stood between two words.
+func (c *cutter) at(position int, cutting, between bool) {
 	if !c.wanted || cutting == c.cutting {
 		return
 	}
@@ -19,6 +20,8 @@ func (c *cutter) at(position int, cutting bool) {
 			c.kept = make([]byte, 0, len(c.page))
 		}
 		c.kept = append(c.kept, c.page[c.done:position]...)
+	} else if between {
+		c.kept = append(c.kept, ' ')
 	}
 	c.done = position
 }

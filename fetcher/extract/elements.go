@@ -103,6 +103,9 @@ func (o *openElements) ended(tag markup.Tag) uint16 {
 // elements do not nest.
 func (o *openElements) implied(start markup.Tag) uint16 {
 	const none = markup.Other
+	if o.beyond > 0 {
+		return 0
+	}
 	switch start {
 	case markup.Td, markup.Th:
 		return o.outermost(o.table(), markup.Td, markup.Th)

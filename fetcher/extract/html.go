@@ -94,7 +94,6 @@ type reader struct {
 	hadTitle  bool
 	password  bool // seen
 	muted     muted
-	outside   int // how deep the elements around noscript are
 	// follows says that elements count that have no meaning of their own.
 	follows bool
 }
@@ -103,7 +102,7 @@ type reader struct {
 type muted uint8
 
 const (
-	noscript  muted = 1 << iota // or noframes: shown to browsers that we are not
+	noscript  muted = 1 << iota // or noframes: shown to browsers that we are not; only links are read
 	noindex                     // between noindex and endnoindex comments
 	googleoff                   // between googleoff and googleon comments
 )
@@ -185,22 +184,24 @@ func (r *reader) startTag(tag markup.Tag) {
 		r.inBody = true
 		return
 	}
+	if r.muted&noscript != 0 {
+		if r.open.inert == 0 {
+			r.element(tag)
+		}
+		return
+	}
 	r.isForeign = false
 	if len(r.foreign) > 0 || tag == markup.Svg || tag == markup.Math {
 		r.foreignStart(tag)
 	}
-	if tag.Is(markup.Separates) {
-		r.text.separate()
-	}
 	if nesting[tag] != inline || r.open.inRegion() {
 		from, _ := r.z.Token()
-		r.leave(r.open.implied(tag), from)
+		r.leave(r.open.implied(tag), from, tag)
 	}
+	r.separate(tag)
 	if tag == markup.Noscript || tag == markup.Noframes {
 		r.z.NotRaw()
-		if r.muted&noscript == 0 {
-			r.muted, r.outside = r.muted|noscript, r.open.n
-		}
+		r.muted |= noscript
 	}
 	if r.open.inert == 0 {
 		r.element(tag)
@@ -210,15 +211,16 @@ func (r *reader) startTag(tag markup.Tag) {
 
 // enter follows an element, if that matters, and begins regions.
 func (r *reader) enter(tag markup.Tag) {
-	hides, removes, inert := r.hides(tag), r.removes(tag), tag == markup.Template
+	hides, removes := r.hides(tag), r.removes(tag)
+	inert := tag == markup.Template || r.isForeign && (tag == markup.Script || tag == markup.Style)
 	if !hides && !removes && !inert && nesting[tag] == inline && !r.open.inRegion() {
 		return
 	}
 	from, to := r.z.Token()
 	if tag.Is(markup.Void) || r.z.SelfClosing() && r.isForeign {
 		if removes {
-			r.cut.at(from, true)
-			r.cut.at(to, r.cuts())
+			r.cut.at(from, true, false)
+			r.cutAt(to)
 		}
 		return
 	}
@@ -231,21 +233,33 @@ func (r *reader) enter(tag markup.Tag) {
 	}
 	if removes && r.open.removed == 0 {
 		r.open.removed = at
-		r.cut.at(from, r.cuts())
+		r.cutAt(from)
 	}
 }
 
-// leave leaves the element at a place, and all in it, at a position in the page.
-func (r *reader) leave(at uint16, position int) {
+// leave leaves the element at a place, and all in it, at a position in the page, for
+// a tag.
+func (r *reader) leave(at uint16, position int, tag markup.Tag) {
 	if at == 0 {
 		return
 	}
 	r.open.leave(at)
-	r.cut.at(position, r.cuts())
+	r.separate(tag)
+	r.cutAt(position)
 }
 
-// cuts says that the present place is no part of the content.
-func (r *reader) cuts() bool { return r.open.removed != 0 || r.muted&(noindex|googleoff) != 0 }
+// separate begins another word at a tag between words, but for those in what is not
+// read.
+func (r *reader) separate(tag markup.Tag) {
+	if tag.Is(markup.Separates) && !r.open.inRegion() {
+		r.text.separate()
+	}
+}
+
+// cutAt begins or ends a cut at a position, if what is around it changed that much.
+func (r *reader) cutAt(position int) {
+	r.cut.at(position, r.open.removed != 0 || r.muted&(noindex|googleoff) != 0, r.text.gap)
+}
 
 // isPage is true of the elements that no region begins with: a page that hides its
 // whole body is one whose script shows it.
@@ -274,24 +288,21 @@ func (r *reader) endTag(tag markup.Tag) {
 	if simple[tag] && len(r.foreign) == 0 && !r.open.inRegion() {
 		return
 	}
+	if tag == markup.Noscript || tag == markup.Noframes {
+		r.muted &^= noscript
+	}
+	if r.muted&noscript != 0 {
+		return
+	}
 	if len(r.foreign) > 0 {
 		r.foreignEnd(tag)
 	}
-	if tag.Is(markup.Separates) {
-		r.text.separate()
-	}
+	r.separate(tag)
 	switch tag {
 	case markup.Title:
 		r.inTitle = false
 	case markup.Head:
 		r.inBody = true
-	case markup.Noscript, markup.Noframes:
-		if r.muted&noscript != 0 {
-			r.muted &^= noscript
-			if from, _ := r.z.Token(); r.open.n > r.outside {
-				r.leave(uint16(r.outside+1), from)
-			}
-		}
 	}
 	if nesting[tag] == inline && !r.open.inRegion() {
 		return
@@ -301,7 +312,7 @@ func (r *reader) endTag(tag markup.Tag) {
 		if at == r.open.removed {
 			position = behind
 		}
-		r.leave(at, position)
+		r.leave(at, position, tag)
 	}
 }
 
@@ -325,7 +336,7 @@ func (r *reader) comment(text []byte) {
 	if was&(noindex|googleoff) == 0 {
 		to = from
 	}
-	r.cut.at(to, r.cuts())
+	r.cutAt(to)
 }
 
 // mark is the comment in lower case if it may be one of those, without what it is

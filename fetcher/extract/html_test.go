@@ -78,8 +78,8 @@ func TestText(t *testing.T) {
 		{"script and style", "a<script>x < y</script>b<style>p{}</style>c", "abc"},
 		{"unclosed script", "a<script>b", "a"},
 		{"title not in the text", "<title>t</title>a", "a"},
-		{"noscript", "a<noscript>b<p>c</p></noscript>d", "a d"},
-		{"template", "a<template><p>b<template>c</template>d</p></template>e", "a e"},
+		{"noscript", "a<noscript>b<p>c</p></noscript>d", "ad"},
+		{"template", "a<template><p>b<template>c</template>d</p></template>e", "ae"},
 		{"hidden", "a<div hidden>b<div>c</div>d</div>e", "a e"},
 		{"hidden with value", "a<span hidden=hidden>b</span>c<i hidden=until-found>d</i>", "acd"},
 		{"hidden in upper case", "a<DIV CLASS=x HIDDEN>b</DIV>c", "a c"},
@@ -102,6 +102,19 @@ func TestText(t *testing.T) {
 		{"noindex to the end", "a<!--noindex-->b", "a"},
 		{"svg", "a<svg><title>b</title><text>c</text></svg>d", "a c d"},
 		{"cdata", "a<![CDATA[b]]>c", "ac"},
+		{"svg style that ends itself", "<svg><style/><text>a</text></svg>b<style>c</style>", "a b"},
+		{"svg style and script", "<svg><style>a</style><script>b</script><desc>c</desc><metadata>d</metadata><text>e</text></svg>f", "e f"},
+		{"svg ended by html", "<svg><path><p>a<title/>b</title>c", "a c"},
+		{"svg ended by the end of its block", "<div><svg><g></div><script>'<p>a'</script>b", "b"},
+		{"html in svg", "<svg><foreignObject><p>a</p><style>b</style></foreignObject><text>c</text></svg>", "a c"},
+		{"svg that ends itself", "a<svg/><style>b</style>c", "a c"},
+		{"cdata in svg", "<svg><text><![CDATA[a<b>&amp;]]></text></svg><![CDATA[c]]>", "a<b>&amp;"},
+		{"cdata in math", "<math><mi><![CDATA[a<b>]]></mi></math>", "a<b>"},
+		{"noscript in a hidden element", "<p hidden>a<noscript><p>b</noscript>c</p>d", "d"},
+		{"noscript that ends too early", "<noscript><div hidden></noscript>a", "a"},
+		{"noscript without end", "a<noscript>b", "a"},
+		{"plaintext", "a<plaintext>b</plaintext><p>", "a b</plaintext><p>"},
+		{"xmp", "a<xmp><p>&amp;</xmp>b", "a <p>&amp; b"},
 		{"only brackets", "a < b <3 </ > <", "a < b <3 <"},
 		{"nothing", "", ""},
 	}
@@ -134,6 +147,11 @@ func TestLinks(t *testing.T) {
 		{"control characters around", "<a href='\x01 1 \x1f'>", []string{"1"}},
 		{"images and scripts", `<img src=1><script src=2></script><embed src=3><form action=4></form>`, nil},
 		{"svg", `<svg><a href=1></a></svg>`, []string{"1"}},
+		{"script in svg", `<svg><script><a href=1></a></script><a href=2></a></svg><script><a href=3></script>`, []string{"2"}},
+		{"template in a hidden element", `<p hidden><template><a href=1></a></template><a href=2>`, []string{"2"}},
+		{"references", `<a href="?a=1&amp;b=2&copy=3&lt;&#x41;">`, []string{"?a=1&b=2&copy=3<A"}},
+		{"new line", "<a href='a\r\nb\rc'>", []string{"a\nb\nc"}},
+		{"encoded space around", "<a href='&#32;1&#10;'>", []string{"1"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -143,6 +161,35 @@ func TestLinks(t *testing.T) {
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.html, d)
+			}
+		})
+	}
+}
+
+func TestEmbedded(t *testing.T) {
+	tests := []struct {
+		name, html string
+		want       []string
+	}{
+		{"images", `<img src=1 srcset="2 1x, 3 2x"><input type=IMAGE src=4><input type=text src=no>`, []string{"1", "2", "3", "4"}},
+		{"picture", `<picture><source srcset="1, 2 100w"><img src=3></picture>`, []string{"1", "2", "3"}},
+		{"srcset", `<img srcset=",, a,b 1x,c(1,2) 2x,&amp;d , e (x,y) 1w,f,">`, []string{"a,b", "c(1,2)", "&d", "e", "f"}},
+		{"references once", `<img srcset="?a=1&amp;amp;b=2">`, []string{"?a=1&amp;b=2"}},
+		{"media", `<video src=1 poster=2><track src=3></video><audio src=4></audio>`, []string{"1", "2", "3", "4"}},
+		{"plug-ins", `<embed src=1><object data=2></object>`, []string{"1", "2"}},
+		{"forms", `<form action=1><form method=GET action=2><form method=post action=no><form method="" action=3><form>`, []string{"1", "2", "3"}},
+		{"links too", `<a href=1><img src=2></a>`, []string{"1", "2"}},
+		{"no scripts and style sheets", `<script src=1></script><link rel=stylesheet href=2>`, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := HTML([]byte(tt.html), "text/html; charset=utf-8", Options{Embedded: true})
+			var got []string
+			for _, l := range p.Links {
+				got = append(got, l.Href)
+			}
+			if d := cmp.Diff(tt.want, got); err != nil || d != "" {
+				t.Errorf("%s: %v (-want +got):\n%s", tt.html, err, d)
 			}
 		})
 	}
@@ -322,7 +369,11 @@ func FuzzHTML(f *testing.F) {
 	} {
 		f.Add([]byte(s), "text/html")
 	}
+	m := removal(f, "nav", ".r", "#x", "td", "x-y")
 	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
+		if _, err := HTML(body, contentType, Options{Removal: m, Embedded: true, KeepContent: true}); err != nil {
+			t.Fatal(err)
+		}
 		p, err := HTML(body, contentType, Options{Agent: "Sextant"})
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,8 @@ type Page struct {
 	Refresh      string
 	RefreshAfter int
 	// Content is the page without what Options.Removal and noindex regions take out
-	// of its text; nil if nothing was taken out, or KeepContent was not asked for.
+	// of its text, a space in place of what stood between words; nil if nothing was
+	// taken out, or KeepContent was not asked for.
 	Content []byte
 	// ContentCharset is the charset of Content: Charset, or utf-8 if the body had to
 	// be decoded.

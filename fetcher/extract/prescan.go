@@ -67,7 +67,7 @@ func (m *scannedMeta) read(page []byte, i int) int {
 			to   *[]byte
 		}{{"charset", &m.charset}, {"content", &m.content}, {"http-equiv", &m.httpEquiv}} {
 			if *a.to == nil && bytes.EqualFold(name, []byte(a.name)) {
-				*a.to = append([]byte{}, value...)
+				*a.to = value
 			}
 		}
 	}
@@ -108,10 +108,10 @@ func scannedAttribute(page []byte, i int) (name, value []byte, next int) {
 	name = page[begin:i]
 	i = skipSpace(page, i)
 	if i >= len(page) || page[i] != '=' {
-		return name, nil, i
+		return name, page[i:i], i
 	}
 	if i = skipSpace(page, i+1); i >= len(page) {
-		return name, nil, i
+		return name, page[i:i], i
 	}
 	if quote := page[i]; quote == '"' || quote == '\'' {
 		end := bytes.IndexByte(page[i+1:], quote)

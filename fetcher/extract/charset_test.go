@@ -1,0 +1,160 @@
+package extract
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+)
+
+// TestPrescan has the beginnings of pages and the charset that they declare (WHATWG
+// HTML section 13.2.3.2).
+func TestPrescan(t *testing.T) {
+	pad := strings.Repeat(" ", 1024)
+	for page, want := range map[string]string{
+		"":                                      "",
+		"<meta charset=koi8-r>":                 "koi8-r",
+		"<META CHARSET = ' KOI8-R ' >":          "koi8-r",
+		"<meta/charset=koi8-r/>x":               "", // the slash is of the value
+		"<meta/charset=koi8-r />x":              "koi8-r",
+		"<meta charset=koi8-r":                  "", // the end is not known
+		"<metacharset=koi8-r>":                  "",
+		"<meta charset=none><meta charset=gbk>": "gbk",
+		"<meta charset=none charset=gbk>":       "",
+		"<meta charset='gbk>":                   "",
+		"<meta charset>":                        "",
+		"<meta name=a charset=gbk>":             "gbk",
+		"<meta http-equiv=Content-Type content='text/html; charset=gbk'>":                   "gbk",
+		"<meta content='text/html; charset=gbk' http-equiv=content-type>":                   "gbk",
+		"<meta content='text/html; charset=gbk'>":                                           "",
+		"<meta http-equiv=refresh content='charset=gbk'>":                                   "",
+		"<meta http-equiv=content-type content=charset=gbk>":                                "gbk",
+		"<meta http-equiv=content-type content='charset charset = \"gbk\"x'>":               "gbk",
+		"<meta http-equiv=content-type content='charset=\"gbk'>":                            "",
+		"<meta http-equiv=content-type content='charset=gbk;x'>":                            "gbk",
+		"<meta http-equiv=content-type content='charset='>":                                 "",
+		"<meta http-equiv=content-type content='charset=gbk' charset=koi8-r>":               "koi8-r",
+		"<meta charset=utf-16le>":                                                           "utf-8",
+		"<meta charset=UTF-16BE>":                                                           "utf-8",
+		"<meta charset=x-user-defined>":                                                     "windows-1252",
+		"<!-- <meta charset=gbk> --><meta charset=koi8-r>":                                  "koi8-r",
+		"<!--><meta charset=gbk>-->":                                                        "gbk",
+		"<!-- <meta charset=gbk>":                                                           "",
+		"<a title='<meta charset=gbk>'><meta charset=koi8-r>":                               "koi8-r",
+		"<a title='<meta charset=gbk>":                                                      "",
+		"</a title='<meta charset=gbk>'><meta charset=koi8-r>":                              "koi8-r",
+		"<!doctype '<meta charset=gbk>'><meta charset=koi8-r>":                              "koi8-r",
+		"<?xml version='1.0'?><meta charset=koi8-r>":                                        "koi8-r",
+		"<? <meta charset=koi8-r":                                                           "",
+		"< meta charset=gbk>< <meta charset=koi8-r>":                                        "koi8-r",
+		"<1meta charset=gbk>":                                                               "",
+		"<script>'<meta charset=gbk>'</script>":                                             "gbk", // that too
+		"<meta charset=utf8>":                                                               "utf-8",
+		"<meta charset=latin1>":                                                             "windows-1252",
+		"\x00<\x00m\x00e\x00t\x00a":                                                         "",
+		pad[:1024-len("<meta charset=gbk> ")] + "<meta charset=gbk> ":                       "gbk",
+		pad + "<meta charset=gbk>":                                                          "",
+		"<meta =x charset=gbk>":                                                             "gbk",
+		"<meta ==x charset=gbk>":                                                            "gbk",
+		"<title><meta charset=gbk></title>":                                                 "gbk",
+		"<meta name=\"viewport\" content=\"width=device-width\">\n<meta charset=\"utf-8\">": "utf-8",
+	} {
+		if _, got := prescan([]byte(page)[:min(len(page), 1024)]); got != want {
+			t.Errorf("%.100q: %q, want %q", page, got, want)
+		}
+	}
+}
+
+func TestHeaderCharset(t *testing.T) {
+	for header, want := range map[string]string{
+		"text/html":                              "windows-1252",
+		"text/html; charset=gbk":                 "gbk",
+		"text/html;CHARSET=\"GBK\"":              "gbk",
+		"text/html; boundary=x; charset = gbk":   "gbk",
+		"text/html; charset=gbk; charset=koi8-r": "gbk",
+		"text/html; charset=none":                "windows-1252",
+		"text/html; charset=":                    "windows-1252",
+		"text/html; charset=utf-16le":            "utf-16le",
+		"text/html; charset='utf-8'":             "utf-8",
+		"charset":                                "windows-1252",
+	} {
+		if _, got := encodingOf(nil, header); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+}
+
+// TestSingleBytes holds all charsets of one byte a character to x/text's decoders.
+func TestSingleBytes(t *testing.T) {
+	body := make([]byte, 0, 512)
+	for c := range 256 {
+		body = append(body, byte(c), byte(255-c))
+	}
+	for _, e := range charmap.All {
+		name, err := htmlindex.Name(e)
+		if err != nil {
+			continue // no charset of the web
+		}
+		want, err := e.NewDecoder().Bytes(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, gotName, err := decode(body, "text/html; charset="+name)
+		if err != nil || gotName != name || !bytes.Equal(got, want) {
+			t.Errorf("%s: as %s, %v\n got %q\nwant %q", name, gotName, err, got, want)
+		}
+	}
+}
+
+// FuzzPrescan compares declarations with x/net/html's, on pages where both must
+// agree: one meta, with attributes in quotes.
+func FuzzPrescan(f *testing.F) {
+	for _, s := range [][2]string{{"gbk", "text/html; charset=koi8-r"}, {" UTF-8 ", ""}, {"x", "charset=\"gbk"}, {"latin1", "charset charset=gbk ;"}} {
+		f.Add(s[0], s[1], true)
+	}
+	f.Fuzz(func(t *testing.T, label, content string, pragma bool) {
+		if strings.ContainsAny(label+content, "'<>&\x00\r") || len(label)+len(content) > 500 {
+			return
+		}
+		page := "<meta charset='" + label + "'>"
+		if pragma {
+			page = "<meta http-equiv=content-type content='" + content + "'>"
+		}
+		_, want, certain := charset.DetermineEncoding([]byte(page), "")
+		_, got := prescan([]byte(page))
+		if certain || got == want || got == "" && (want == "windows-1252" || want == "utf-8") {
+			return
+		}
+		switch {
+		case want == "utf-16be" || want == "utf-16le", // x/net/html leaves it as declared, with the same effect
+			want == "x-user-defined",
+			pragma: // it reads labels in quotes that do not end, and others like them
+			return
+		}
+		t.Errorf("%q: %q, x/net/html %q", page, got, want)
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	page := syntheticPage(1)
+	latin := bytes.ReplaceAll(page, []byte("&eacute;"), []byte("\xe9"))
+	for name, tt := range map[string]struct {
+		body   []byte
+		header string
+	}{
+		"utf-8 by header": {page, "text/html; charset=utf-8"}, "utf-8 by meta": {page, "text/html"}, "windows-1252": {latin, "text/html; charset=iso-8859-1"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(tt.body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := decode(tt.body, tt.header); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
