@@ -60,7 +60,3 @@ func (v *visit) takeAddress(ctx context.Context) (busy bool, err error) {
 	}
 	return !v.frontier.Address(v.lease, addr), nil
 }
-
-// privateDenied is in the fetcher's words where DenyPrivate refuses an address. Like
-// its other refusals that are built in it deletes nothing: names lead astray for a while.
-const privateDenied = "private addresses are denied"

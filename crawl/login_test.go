@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -299,6 +300,7 @@ func TestFirstFetchCounts(t *testing.T) {
 // nothing is deleted for it.
 func TestDenyPrivate(t *testing.T) {
 	const root = "http://10.255.255.1:9/"
+	const privateDenied = "private addresses are denied"
 	b := newBench(t, root)
 	b.settings.DenyPrivate = true
 	b.once()
@@ -346,7 +348,7 @@ func TestProxyOfAFetch(t *testing.T) {
 	b := newBench(t, "http://inside.invalid/", site.URL+"/")
 	b.settings.Frontier.PerAddress = true
 	s := fetcher.DefaultSettings()
-	s.Proxy = &fetcher.Proxy{URL: proxy.URL, User: "u", Password: "p"}
+	s.Proxy = &fetcher.Proxy{URL: proxy.URL, User: "u", Password: secret.New("p")}
 	b.settings.Fetches = []Fetch{site.login(), {Fetcher: s}}
 	b.once()
 	const basic = "Basic dTpw"

@@ -187,8 +187,12 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (asked,
 // noHost says that a fault is none of the URL's but of its host's name or addresses, or
 // of the way there.
 func noHost(f fetcher.Fault) bool {
-	return f == fetcher.DNSNotFound || f == fetcher.AddressFault || f == fetcher.AddressForbidden
+	return f == fetcher.DNSNotFound || f == fetcher.AddressFault || f == fetcher.AddressForbidden || f == fetcher.ProxyFault
 }
+
+// proxyWait is how long a URL waits whose proxy does not pass it on. That says nothing
+// of the page, however long it lasts.
+const proxyWait = 10 * time.Minute
 
 // request is conditional where an unchanged answer would be enough: the page was
 // good before, by the rules in force, and what they want of it has been done.
@@ -222,11 +226,11 @@ func (v *visit) failed(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*fetcher.Error](err); ok {
 		result.Fault = faultOf(e.Fault)
 		result.Words = e.Err.Error()
-		switch {
-		case e.Fault == fetcher.AddressForbidden && strings.Contains(result.Words, privateDenied):
-			result.Fault = scheduler.AddressFault
-		case e.Fault == fetcher.AddressForbidden:
+		switch e.Fault {
+		case fetcher.AddressForbidden:
 			result = scheduler.Result{Excluded: &scheduler.Exclusion{Status: StatusExcluded, Words: e.Err.Error()}}
+		case fetcher.ProxyFault:
+			return v.frontier.Wait(context.WithoutCancel(ctx), v.lease, time.Now().Add(proxyWait), e.Err.Error())
 		}
 	}
 	return v.complete(ctx, result)
@@ -241,13 +245,13 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	if v.lease.Record.Kind.IsSource() {
 		return v.readSource(ctx, response, result)
 	}
-	p, read, err := v.extract(ctx, response)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	if typed := v.sniff(response); !typed.Allowed {
 		result.NoDocument = typed.Reason.String()
 		return nil
+	}
+	p, read, err := v.extract(ctx, response)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if err != nil {
 		result.NoDocument = "the page cannot be read: " + err.Error()

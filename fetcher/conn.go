@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // watchedConn remembers that reading met the connection's end. net/http takes
@@ -14,7 +15,22 @@ import (
 // that died in the middle of its header from one that speaks no HTTP.
 type watchedConn struct {
 	net.Conn
-	ended atomic.Bool
+	ended   atomic.Bool
+	limited atomic.Bool // what a proxy needs to lead to the host, by a deadline
+}
+
+// limit says how long a proxy may take: net/http limits SOCKS by nothing, and CONNECT
+// by a minute.
+func (c *watchedConn) limit(d time.Duration) error {
+	c.limited.Store(true)
+	return c.SetDeadline(time.Now().Add(d))
+}
+
+// inUse ends limit.
+func (c *watchedConn) inUse() {
+	if c.limited.Swap(false) {
+		_ = c.SetDeadline(time.Time{}) // else the first use of it fails
+	}
 }
 
 func (c *watchedConn) Read(p []byte) (int, error) {
@@ -28,21 +44,28 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 // hasEnded says whether c, as net/http shows it after an error, was read to its end.
 // Nobody else reads it any more, unless it speaks HTTP/2.
 func hasEnded(c net.Conn) bool {
-	for {
-		secure, ok := c.(*tls.Conn)
-		if !ok {
-			break
-		}
-		if secure.ConnectionState().NegotiatedProtocol != "h2" {
-			// TLS has an end of its own, before that of the connection below; it says
-			// again what it met.
-			_, err := secure.Read(make([]byte, 1))
-			return isAny(err, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET)
-		}
-		c = secure.NetConn()
+	if secure, ok := c.(*tls.Conn); ok && secure.ConnectionState().NegotiatedProtocol != "h2" {
+		// TLS has an end of its own, before that of the connection below; it says
+		// again what it met.
+		_, err := secure.Read(make([]byte, 1))
+		return isAny(err, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET)
 	}
-	w, ok := c.(*watchedConn)
-	return ok && w.ended.Load()
+	w := below(c)
+	return w != nil && w.ended.Load()
+}
+
+// below is the connection under all layers of TLS: through a proxy there may be two.
+func below(c net.Conn) *watchedConn {
+	for {
+		switch layer := c.(type) {
+		case *tls.Conn:
+			c = layer.NetConn()
+		case *watchedConn:
+			return layer
+		default:
+			return nil
+		}
+	}
 }
 
 func remote(c net.Conn) netip.Addr {

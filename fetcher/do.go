@@ -29,6 +29,12 @@ type way struct {
 func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
 	w.hooks.GotConn = func(i httptrace.GotConnInfo) { w.conn = i.Conn }
 	if f.settings.Proxy != nil {
+		w.hooks.GotConn = func(i httptrace.GotConnInfo) {
+			w.conn = i.Conn
+			if c := below(i.Conn); c != nil {
+				c.inUse()
+			}
+		}
 		w.hooks.TLSHandshakeDone = func(_ tls.ConnectionState, err error) {
 			if err != nil {
 				w.handshake.Store(true)
@@ -76,7 +82,7 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 	}
 	failed := w.handshake.Load()
 	if f.settings.Proxy != nil {
-		err = f.byProxy(err, w.conn != nil || failed)
+		err = f.byProxy(err, req.URL, w.conn != nil, failed)
 	}
 	fault := classify(ctx, err)
 	switch {

@@ -39,6 +39,8 @@ func (f Fault) String() string {
 		return "address refused"
 	case AddressForbidden:
 		return "address forbidden"
+	case ProxyFault:
+		return "proxy"
 	}
 	return "unknown"
 }
@@ -63,14 +65,11 @@ func (e streamError) Error() string { return "HTTP/2 stream error" }
 // ctx is the request's own context. The order matters: a time-out of DNS is DNS's,
 // a handshake cut off is a reset and not a matter of TLS.
 func classify(ctx context.Context, err error) Fault {
+	if errors.As(err, new(*proxyError)) {
+		return ProxyFault
+	}
 	if cause := context.Cause(ctx); errors.Is(cause, errIdle) || errors.Is(cause, errDownload) {
 		return Timeout
-	}
-	if proxy := (*proxyError)(nil); errors.As(err, &proxy) {
-		if timeout := net.Error(nil); proxy.late || errors.As(proxy.err, &timeout) && timeout.Timeout() {
-			return Timeout
-		}
-		return Refused
 	}
 	var refused *refusedAddress
 	if errors.As(err, &refused) {
@@ -90,6 +89,11 @@ func classify(ctx context.Context, err error) Fault {
 	if errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, context.DeadlineExceeded) {
 		return Timeout
+	}
+	// An alert after the handshake: with TLS 1.3 a server tells only then what it thinks
+	// of a certificate, or that it wants one. It has no other type to ask for.
+	if op := (*net.OpError)(nil); errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") {
+		return TLSFault
 	}
 	switch {
 	case isAny(err, syscall.ECONNREFUSED):

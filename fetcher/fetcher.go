@@ -55,7 +55,7 @@ type Fault uint8
 const (
 	Timeout          Fault = iota + 1 // connect, TLS, first byte, idle or whole
 	Reset                             // connection reset or closed before the header was whole
-	Refused                           // connection refused, or request by a proxy
+	Refused                           // connection refused
 	ShortBody                         // body ended before its Content-Length or its last chunk
 	DNSNotFound                       // NXDOMAIN, or no address of any kind and no failure
 	DNSNoAnswer                       // time-out or failure of DNS, be it for one kind of address
@@ -63,6 +63,7 @@ const (
 	Protocol                          // not HTTP, bad framing or encoding, oversized header
 	AddressFault                      // the built-in guard refused the address
 	AddressForbidden                  // Settings.Judge forbade all addresses of the host
+	ProxyFault                        // the proxy did not pass the request on, for whatever reason
 )
 
 // Error is a request that got no usable answer.

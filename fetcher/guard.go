@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // dialer connects to addresses that the guard lets pass. The guard sees the
@@ -20,10 +21,12 @@ type dialer struct {
 	judge  func(netip.Addr) (allowed, matched bool, words string)
 	deny   bool   // private addresses
 	proxy  string // "host:port" of the proxy, always dialled
+
+	handshake time.Duration // at most, of TLS
 }
 
 func newDialer(s Settings) *dialer {
-	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge, deny: s.DenyPrivate}
+	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge, deny: s.DenyPrivate, handshake: s.TLSTimeout}
 	for _, hostPort := range s.Exempt {
 		if host, port, err := net.SplitHostPort(hostPort); err == nil {
 			hostPort = net.JoinHostPort(host, port)
@@ -49,7 +52,11 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 		host, _, _ := net.SplitHostPort(hostPort) // it was looked up
 		return nil, &dialError{try.reason(d.sureOf(ctx, host, err))}
 	}
-	return &watchedConn{Conn: conn}, nil
+	watched := &watchedConn{Conn: conn}
+	if hostPort == d.proxy {
+		return watched, watched.limit(d.net.Timeout + 2*d.handshake)
+	}
+	return watched, nil
 }
 
 // attempt judges the addresses of one host.
@@ -88,7 +95,7 @@ func (t *attempt) ask(address string) *refusedAddress {
 func (t *attempt) judgeAddress(a netip.Addr) *refusedAddress {
 	exempt, deny := t.exempt, t.deny
 	if t.judge != nil {
-		switch allowed, matched, words := t.judge(a); {
+		switch allowed, matched, words := t.byRules(a); {
 		case matched && !allowed:
 			return &refusedAddress{address: a.String(), why: words, rule: true}
 		case matched:
@@ -96,12 +103,26 @@ func (t *attempt) judgeAddress(a netip.Addr) *refusedAddress {
 		}
 	}
 	if deny && isPrivate(meant(a)) {
-		return &refusedAddress{address: a.String(), why: "it is private, and private addresses are denied", rule: true}
+		return &refusedAddress{address: a.String(), why: "it is private, and private addresses are denied"}
 	}
 	if why := refusal(a, exempt); why != "" {
 		return &refusedAddress{address: a.String(), why: "it is " + why}
 	}
 	return nil
+}
+
+// byRules asks the rules for a, and for the address that is meant by it: what they
+// forbid is forbidden in every form.
+func (t *attempt) byRules(a netip.Addr) (allowed, matched bool, words string) {
+	allowed, matched, words = t.judge(a)
+	to := meant(a)
+	if matched && !allowed || to == a.Unmap().WithZone("") {
+		return allowed, matched, words
+	}
+	if also, asWell, why := t.judge(to); asWell && (!also || !matched) {
+		return also, asWell, why
+	}
+	return allowed, matched, words
 }
 
 // reason is why no connection came about. net gives the error of the first

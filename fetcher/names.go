@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -116,7 +117,7 @@ func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, erro
 			q.server = ""
 		}
 		n.makeRoom()
-		n.answers[q] = kept{message, trouble, time.Now().Add(ttl)}
+		n.answers[q] = kept{bytes.Clone(message), trouble, time.Now().Add(ttl)}
 	}
 	return message, trouble
 }

@@ -9,6 +9,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // Proxy is a server through which all requests go. It looks up the names of the
@@ -26,7 +32,8 @@ type Proxy struct {
 	URL string
 	// User and Password are sent to the proxy (Basic, RFC 7617; RFC 1929) if User is
 	// not empty. No error or log has them.
-	User, Password string
+	User     string
+	Password secret.Value
 }
 
 // Format is the form of every verb, lest fmt shows the password.
@@ -47,19 +54,25 @@ func (p Proxy) parse() (u *url.URL, hostPort string, err error) {
 	if u.Port() != "" {
 		port = u.Port()
 	}
-	if p.User != "" {
-		u.User = url.UserPassword(p.User, p.Password)
+	host := u.Hostname()
+	if strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 { // as net/http dials it
+		if host, err = idna.Lookup.ToASCII(host); err != nil {
+			return nil, "", errProxyURL
+		}
 	}
-	return u, net.JoinHostPort(u.Hostname(), port), nil
+	if p.User != "" {
+		u.User = url.UserPassword(p.User, p.Password.Reveal())
+	}
+	return u, net.JoinHostPort(host, port), nil
 }
 
 // proxyError is what kept the proxy from passing a request on. Its fault is
-// Refused or Timeout: it says nothing about the page, and passes when the proxy or
-// the configuration is put right.
+// ProxyFault: it says nothing about the page, and passes when the proxy or the
+// configuration is put right. What a proxy says about a host (that it knows no such name,
+// or gets no answer) is among it, because a proxy that lost its own way says the same.
 type proxyError struct {
 	status int    // of the proxy's answer, 0 if there was none
 	said   string // by the answer about its cause
-	late   bool   // the cause is a time-out
 	err    error
 }
 
@@ -108,19 +121,22 @@ func (f *Fetcher) admit(u *url.URL) error {
 	return nil
 }
 
-// byProxy tells apart what the proxy did and what the host did. connected says
-// that a connection to the host, or to the proxy for it, was there.
-func (f *Fetcher) byProxy(err error, connected bool) error {
+// byProxy tells apart what the proxy did and what the host did, in an error of a
+// request for u. failed says that a handshake did inside of a tunnel.
+func (f *Fetcher) byProxy(err error, u *url.URL, connected, failed bool) error {
+	tunnel := !f.absolute || u.Scheme != "http"
 	var own *refusedAddress
 	var proxy *proxyError
 	var op *net.OpError
 	switch {
+	case errors.As(err, &own):
+		return err
 	case errors.As(err, &proxy):
 		return proxy
-	case errors.As(err, &op) && op.Op == "proxyconnect", !connected && errors.As(err, new(*dialError)):
-		return &proxyError{err: err}
-	case connected, errors.As(err, &own), classify(context.Background(), err) != Protocol:
-		return err
+	case errors.As(err, &op) && op.Op == "proxyconnect", !connected && !failed:
+	case !tunnel: // the host's answer would have come as one of the proxy's
+	case !failed, classify(context.Background(), err) == TLSFault, classify(context.Background(), err) == Protocol:
+		return err // a handshake is the host's but where the way broke off
 	}
 	return &proxyError{err: err}
 }

@@ -13,9 +13,11 @@ import (
 	"testing"
 
 	"net/netip"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
-const secret = "s3cr3t-word"
+const proxyWord = "s3cr3t-word"
 
 // httpProxy passes everything to target, whatever name is asked for, for those who know
 // the password.
@@ -27,7 +29,7 @@ func httpProxy(t *testing.T, target string, asked *atomic.Value) string {
 			return
 		}
 		asked.Store(req.Method + " " + req.RequestURI)
-		want := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+secret))
+		want := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+proxyWord))
 		if req.Header.Get("Proxy-Authorization") != want {
 			_, _ = io.WriteString(c, "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
 			return
@@ -66,7 +68,7 @@ func socks(t *testing.T, target string, asked *atomic.Value) string {
 		_, _ = c.Write([]byte{5, 2})
 		user := string(read(int(read(2)[1])))
 		password := string(read(int(read(1)[0])))
-		if user != "me" || password != secret {
+		if user != "me" || password != proxyWord {
 			_, _ = c.Write([]byte{1, 1})
 			return
 		}
@@ -101,31 +103,31 @@ func TestProxies(t *testing.T) {
 		password                string
 		want                    Fault
 	}{
-		{"http://" + web, "http://a.example.com/x", "GET http://a.example.com/x", "proxied", secret, 0},
-		{"http://" + web, "https://example.com/x", "CONNECT example.com:443", "HTTP/2.0", secret, 0},
-		{"http://" + web, "http://example.com/x", "GET http://example.com/x", "", "bad" + secret, Refused},
-		{"http://" + web, "https://example.com/x", "CONNECT example.com:443", "", "bad" + secret, Refused},
-		{"http://" + web, "https://gone.test/x", "CONNECT gone.test:443", "", secret, Refused},
-		{"http://" + web, "https://other.test/x", "CONNECT other.test:443", "", secret, TLSFault},
-		{"socks5://" + over, "https://example.com/x", "example.com", "HTTP/2.0", secret, 0},
-		{"socks5://" + overPlain, "http://a.example.com/x", "a.example.com", "proxied", secret, 0},
-		{"socks5://" + over, "https://gone.test/x", "gone.test", "", secret, Refused},
-		{"socks5://" + over, "https://example.com/x", "", "", "bad" + secret, Refused},
-		{"http://no.test:1", "http://example.com/x", "", "", secret, Refused},
-		{"http://127.0.0.1:1", "https://example.com/x", "", "", secret, Refused},
-		{"ftp://" + web, "http://example.com/x", "", "", secret, Refused},
-		{"http://" + web, "http://127.0.0.1/x", "", "", secret, AddressFault},
-		{"http://" + web, "http://[::ffff:169.254.169.254]/x", "", "", secret, AddressFault},
+		{"http://" + web, "http://a.example.com/x", "GET http://a.example.com/x", "proxied", proxyWord, 0},
+		{"http://" + web, "https://example.com/x", "CONNECT example.com:443", "HTTP/2.0", proxyWord, 0},
+		{"http://" + web, "http://example.com/x", "GET http://example.com/x", "", "bad" + proxyWord, ProxyFault},
+		{"http://" + web, "https://example.com/x", "CONNECT example.com:443", "", "bad" + proxyWord, ProxyFault},
+		{"http://" + web, "https://gone.test/x", "CONNECT gone.test:443", "", proxyWord, ProxyFault},
+		{"http://" + web, "https://other.test/x", "CONNECT other.test:443", "", proxyWord, TLSFault},
+		{"socks5://" + over, "https://example.com/x", "example.com", "HTTP/2.0", proxyWord, 0},
+		{"socks5://" + overPlain, "http://a.example.com/x", "a.example.com", "proxied", proxyWord, 0},
+		{"socks5://" + over, "https://gone.test/x", "gone.test", "", proxyWord, ProxyFault},
+		{"socks5://" + over, "https://example.com/x", "", "", "bad" + proxyWord, ProxyFault},
+		{"http://no.test:1", "http://example.com/x", "", "", proxyWord, ProxyFault},
+		{"http://127.0.0.1:1", "https://example.com/x", "", "", proxyWord, ProxyFault},
+		{"ftp://" + web, "http://example.com/x", "", "", proxyWord, ProxyFault},
+		{"http://" + web, "http://127.0.0.1/x", "", "", proxyWord, AddressFault},
+		{"http://" + web, "http://[::ffff:169.254.169.254]/x", "", "", proxyWord, AddressFault},
 	} {
 		asked.Store("")
-		p := &Proxy{URL: tt.proxy, User: "me", Password: tt.password}
+		p := &Proxy{URL: tt.proxy, User: "me", Password: secret.New(tt.password)}
 		resp, err := trusting(p).Fetch(t.Context(), Request{URL: mustURL(t, tt.url)})
 		if tt.want != 0 {
 			wantFault(t, resp, err, tt.want)
 		} else if err != nil || string(resp.Body) != tt.body {
 			t.Errorf("%s by %s: got %+v, %v", tt.url, tt.proxy, resp, err)
 		}
-		if err != nil && strings.Contains(err.Error(), secret) || strings.Contains(fmt.Sprintf("%+v %#v", p, Settings{Proxy: p}.Proxy), secret) {
+		if err != nil && strings.Contains(err.Error(), proxyWord) || strings.Contains(fmt.Sprintf("%+v %#v", p, Settings{Proxy: p}.Proxy), proxyWord) {
 			t.Errorf("the password is told: %v", err)
 		}
 		if asked.Load() != tt.asked {
@@ -146,7 +148,7 @@ func TestProxyOfTLS(t *testing.T) {
 		})
 		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://a.test/x")})
 		if !trusted {
-			wantFault(t, resp, err, Refused)
+			wantFault(t, resp, err, ProxyFault)
 		} else if err != nil || string(resp.Body) != "http://a.test/x" {
 			t.Errorf("got %+v, %v", resp, err)
 		}

@@ -17,12 +17,10 @@ const maxSaid = 100
 func (f *Fetcher) proxyPage(u *url.URL, resp *http.Response) *proxyError {
 	passed := f.absolute && u.Scheme == "http" // and not in a tunnel to the host
 	switch {
-	case f.settings.Proxy == nil, resp.StatusCode < http.StatusBadRequest:
+	case f.settings.Proxy == nil, !passed, resp.StatusCode < http.StatusBadRequest:
 		return nil
-	case resp.StatusCode == http.StatusProxyAuthRequired, passed && resp.Header.Get("Proxy-Authenticate") != "":
+	case resp.StatusCode == http.StatusProxyAuthRequired, resp.Header.Get("Proxy-Authenticate") != "":
 		return &proxyError{status: http.StatusProxyAuthRequired}
-	case !passed:
-		return nil
 	}
 	said := proxyStatus(resp.Header.Values("Proxy-Status"))
 	if said == "" {
@@ -33,7 +31,6 @@ func (f *Fetcher) proxyPage(u *url.URL, resp *http.Response) *proxyError {
 	}
 	return &proxyError{
 		status: resp.StatusCode, said: said[:min(len(said), maxSaid)],
-		late: resp.StatusCode == http.StatusGatewayTimeout || strings.Contains(strings.ToLower(said), "timeout"),
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // TestPagesOfProxies: what can be known as a proxy's own page is no answer of the host.
@@ -19,21 +21,21 @@ func TestPagesOfProxies(t *testing.T) {
 		want   Fault  // 0: the host's answer
 		words  string // in the error
 	}{
-		{403, "Proxy-Status: corp; error=http_request_denied; details=\"by policy\"", Refused, "403 Forbidden (\"http_request_denied\")"},
-		{404, "Proxy-Status: origin-cdn; received-status=404, corp;error=dns_error;rcode=\"NXDOMAIN\"", Refused, "dns_error"},
+		{403, "Proxy-Status: corp; error=http_request_denied; details=\"by policy\"", ProxyFault, "403 Forbidden (\"http_request_denied\")"},
+		{404, "Proxy-Status: origin-cdn; received-status=404, corp;error=dns_error;rcode=\"NXDOMAIN\"", ProxyFault, "dns_error"},
 		{404, "Proxy-Status: origin-cdn; error=dns_error, corp; received-status=404", 0, ""},
 		{404, "Proxy-Status: cdn; error=dns_error\r\nProxy-Status: corp; received-status=404", 0, ""},
 		{403, "Proxy-Status: corp; details=\"a, b; error=none, \\\"; error=none\"; next-hop=x", 0, ""},
-		{502, "Proxy-Status: corp; error=connection_timeout", Timeout, "connection_timeout"},
-		{504, "Proxy-Status: corp; error=destination_unavailable", Timeout, "504"},
+		{502, "Proxy-Status: corp; error=connection_timeout", ProxyFault, "connection_timeout"},
+		{504, "Proxy-Status: corp; error=destination_unavailable", ProxyFault, "504"},
 		{200, "Proxy-Status: corp; error=http_response_incomplete", 0, ""},
-		{403, "X-Squid-Error: ERR_ACCESS_DENIED 0", Refused, "ERR_ACCESS_DENIED"},
-		{404, "X-Squid-Error: ERR_DNS_FAIL 0", Refused, "ERR_DNS_FAIL"},
-		{503, "X-Squid-Error: ERR_CONNECT_FAIL 111\r\nVia: 1.1 corp (squid/6.6)", Refused, "ERR_CONNECT_FAIL"},
-		{500, "X-Squid-Error: ERR_READ_TIMEOUT 0", Timeout, "ERR_READ_TIMEOUT"},
-		{404, "X-Squid-Error: " + strings.Repeat("x", 9000), Refused, "xxx"},
-		{403, "Proxy-Authenticate: Basic realm=\"x\"", Refused, "credentials"},
-		{407, "X: y", Refused, "credentials"},
+		{403, "X-Squid-Error: ERR_ACCESS_DENIED 0", ProxyFault, "ERR_ACCESS_DENIED"},
+		{404, "X-Squid-Error: ERR_DNS_FAIL 0", ProxyFault, "ERR_DNS_FAIL"},
+		{503, "X-Squid-Error: ERR_CONNECT_FAIL 111\r\nVia: 1.1 corp (squid/6.6)", ProxyFault, "ERR_CONNECT_FAIL"},
+		{500, "X-Squid-Error: ERR_READ_TIMEOUT 0", ProxyFault, "ERR_READ_TIMEOUT"},
+		{404, "X-Squid-Error: " + strings.Repeat("x", 9000), ProxyFault, "xxx"},
+		{403, "Proxy-Authenticate: Basic realm=\"x\"", ProxyFault, "credentials"},
+		{407, "X: y", ProxyFault, "credentials"},
 		{403, "Via: 1.1 corp (squid/6.6)\r\nProxy-Connection: keep-alive", 0, ""},
 		{404, "Proxy-Status: \"", 0, ""},
 		{502, "X: y", 0, ""},
@@ -68,10 +70,11 @@ func TestPagesOfProxies(t *testing.T) {
 // TestTunnelsHaveNoPagesOfProxies: what comes through a tunnel is the host's, whatever it
 // says.
 func TestTunnelsHaveNoPagesOfProxies(t *testing.T) {
+	var status int
 	s, secure := tlsServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Squid-Error", "ERR_ACCESS_DENIED 0")
 		w.Header().Set("Proxy-Authenticate", "Basic")
-		w.WriteHeader(http.StatusNotFound)
+		w.WriteHeader(status)
 	})
 	proxy := listen(t, func(c net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
@@ -80,24 +83,29 @@ func TestTunnelsHaveNoPagesOfProxies(t *testing.T) {
 		}
 	})
 	f := newFetcher(t, func(set *Settings) { set.Roots, set.Proxy = pool(s.Certificate()), &Proxy{URL: "http://" + proxy} })
-	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://example.com/")})
-	if err != nil || resp.Status != http.StatusNotFound {
-		t.Errorf("got %+v, %v", resp, err)
+	for _, status = range []int{http.StatusNotFound, http.StatusProxyAuthRequired} {
+		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://example.com/")})
+		if err != nil || resp.Status != status {
+			t.Errorf("got %+v, %v", resp, err)
+		}
 	}
 }
 
 // TestSOCKSHasNoPages: what comes through SOCKS5 is the host's, too.
 func TestSOCKSHasNoPages(t *testing.T) {
+	var status int
 	plain := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Squid-Error", "ERR_ACCESS_DENIED 0")
-		w.WriteHeader(http.StatusForbidden)
+		w.WriteHeader(status)
 	})
 	var asked atomic.Value
-	p := &Proxy{URL: "socks5://" + socks(t, plain, &asked), User: "me", Password: secret}
+	p := &Proxy{URL: "socks5://" + socks(t, plain, &asked), User: "me", Password: secret.New(proxyWord)}
 	f := newFetcher(t, func(set *Settings) { set.Proxy = p })
-	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://example.com/")})
-	if err != nil || resp.Status != http.StatusForbidden {
-		t.Errorf("got %+v, %v", resp, err)
+	for _, status = range []int{http.StatusForbidden, http.StatusProxyAuthRequired} {
+		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://example.com/")})
+		if err != nil || resp.Status != status {
+			t.Errorf("got %+v, %v", resp, err)
+		}
 	}
 }
 

@@ -47,9 +47,10 @@ type Settings struct {
 	// that it allows is refused only if it is a cloud's metadata address. It is
 	// called by several goroutines at once.
 	Judge func(a netip.Addr) (allowed, matched bool, words string)
-	// DenyPrivate forbids, as a rule of Judge does, addresses of private networks (RFC
-	// 1918, RFC 4193) and of carriers behind a translation (RFC 6598) that Judge does
-	// not match, also those of Exempt, and in whatever form of IPv6 they are written.
+	// DenyPrivate refuses addresses of private networks (RFC 1918, RFC 4193) and of
+	// carriers behind a translation (RFC 6598) that Judge does not allow, also those of
+	// Exempt, and in whatever form of IPv6 they are written. As with what is refused
+	// otherwise the fault is AddressFault: names lead astray for a while.
 	DenyPrivate bool
 	// Pace, if not nil, is called with the length of each piece of a body, as it
 	// came over the wire, and may wait before it returns: no more is read meanwhile,

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // TestFetchGoesItsOwnWay: whosever Do a log-in was given, the requests of a Fetch are
@@ -90,7 +92,7 @@ func TestInsecureIsNoWordOfTheProxy(t *testing.T) {
 	proxy := tlsProxy(t, addr)
 	for _, trusted := range []bool{true, false} {
 		f := newFetcher(t, func(s *Settings) {
-			s.InsecureTLS, s.Proxy = true, &Proxy{URL: proxy.URL, User: "me", Password: secret}
+			s.InsecureTLS, s.Proxy = true, &Proxy{URL: proxy.URL, User: "me", Password: secret.New(proxyWord)}
 			if trusted {
 				s.Roots = pool(host.Certificate())
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // configPath is the configuration that a command means.
@@ -175,8 +176,8 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		Sources: sources(c.URLSources), CrawlSitemaps: c.Sitemaps.FromRobots,
 		SitemapMaxBytes: c.Sitemaps.MaxBytes, SitemapMaxLinks: c.Sitemaps.MaxLinks,
 		Fetches: fetches(c.Fetches, fetch), EnableCookies: c.EnableCookies, DenyPrivate: c.DenyPrivate,
-		Frontier: frontier, Fetcher: fetch,
 		Remove: c.Remove, Mapping: mapping(c.Mapping),
+		Frontier: frontier, Fetcher: fetch,
 		Robots: robots.Settings{Original: c.OriginalRobots, Agent: c.RobotsAgent},
 	}
 }
@@ -208,7 +209,7 @@ func fetches(written []config.Fetch, common fetcher.Settings) []crawl.Fetch {
 		}
 		f.Fetcher.Roots, f.Fetcher.InsecureTLS, f.Fetcher.Header = w.Roots, w.InsecureTLS, w.Header
 		if w.Proxy != nil {
-			f.Fetcher.Proxy = &fetcher.Proxy{URL: w.Proxy.URL, User: w.Proxy.User, Password: w.Proxy.Password.Reveal()}
+			f.Fetcher.Proxy = &fetcher.Proxy{URL: w.Proxy.URL, User: w.Proxy.User, Password: secret.New(w.Proxy.Password.Reveal())}
 		}
 		if l := w.Login; l != nil {
 			f.Login = &crawl.Login{Name: l.Name, Origins: l.Origins, Kind: l.Kind, Certificate: l.Certificate, Identity: l.Identity}
@@ -241,7 +242,6 @@ func refreshes(written []config.Refresh) []crawl.Refresh {
 	return out
 }
 
-func policyOf(p config.ErrorPolicy) scheduler.Policy {
 // mapping is that of metas, nil where there is none.
 func mapping(written *config.Mapping) *crawl.Mapping {
 	if written == nil {
@@ -254,6 +254,7 @@ func mapping(written *config.Mapping) *crawl.Mapping {
 	return m
 }
 
+func policyOf(p config.ErrorPolicy) scheduler.Policy {
 	switch p {
 	case config.Cautious:
 		return scheduler.Cautious
