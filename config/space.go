@@ -154,6 +154,11 @@ func (p *parser) gate(n *node, c *Crawler) {
 		s.MustContain = append(s.MustContain, p.inside(n))
 	case "MustNotContain":
 		s.MustNotContain = append(s.MustNotContain, p.inside(n))
+	case "CanonicalURL":
+		s.Canonical = &crawlspace.Canonical{At: p.position(n.at), Options: weburl.Options{
+			DropWWW: n.boolean("dropWWW"), DropSessionIDs: n.boolean("dropSessionIDs"),
+			DropTracking: n.boolean("dropTracking"), SortQuery: n.boolean("sortQuery"),
+		}}
 	case "QueryFilter":
 		keep := p.value(n, "keep")
 		s.QueryFilter = &keep

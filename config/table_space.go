@@ -44,6 +44,12 @@ func gateElements() []Element {
 		}, Doc: "Whether links are followed; if not, only start URLs are visited, and what redirects lead to."},
 		{Name: "MustContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain one of them."},
 		{Name: "MustNotContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain none of them."},
+		{Name: "CanonicalURL", Parents: crawler, Once: true, Attributes: []Attribute{
+			boolean("dropWWW", "false", "Whether a leading www. of the host is dropped. Only for sites that answer without it and do not redirect back."),
+			boolean("dropSessionIDs", "false", "Whether ;jsessionid= in the path and the parameters jsessionid, PHPSESSID, sid and aspsessionid* are dropped."),
+			boolean("dropTracking", "false", "Whether the parameters utm_*, gclid, fbclid, mc_cid and mc_eid are dropped."),
+			boolean("sortQuery", "false", "Whether query parameters are put into the order of their names."),
+		}, Doc: "What is dropped from every URL, so that several spellings are one page. A change gives stored URLs their new names: their documents are deleted under the old one and pushed under the new."},
 		{Name: "QueryFilter", Parents: crawler, Once: true, Attributes: []Attribute{
 			text("keep", String, "", "Query parameters that stay, separated by commas; id always stays."),
 		}, Doc: "Drops all other query parameters from URLs."},

@@ -99,8 +99,9 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 		result.RedirectIgnored = true
 		return nil
 	}
-	if link.URL.Key() == v.lease.Key { // but for parameters that the query filter drops
-		result.Fault, result.Words = scheduler.BadRedirect, "redirect: "+errRedirectLoop.Error()
+	if link.URL.Key() == v.lease.Key { // but for what is dropped from URLs
+		result.Fault = scheduler.BadRedirect
+		result.Words = fmt.Sprintf("redirect: %v: %s is known under this name (%s)", errRedirectLoop, target, p.space.Renamed(target).Gate)
 		return nil
 	}
 	reason, ok, err := v.admits(ctx, p, link.URL)

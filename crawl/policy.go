@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,11 @@ type policy struct {
 // newPolicy compiles rules and crawl space with the sites that moved at their new
 // place.
 func newPolicy(s Settings, moved moves) (*policy, error) {
+	s.Rules.Roots = slices.Clone(s.Rules.Roots)
+	rewrite := s.Space.Rewriter()
+	for i := range s.Rules.Roots {
+		s.Rules.Roots[i].URL = rewrite(s.Rules.Roots[i].URL)
+	}
 	p := &policy{settings: s, moved: moved, since: time.Now().UTC(), sources: sortedSources(s.Sources)}
 	var urls []weburl.URL
 	rules := s.Rules
@@ -55,9 +61,6 @@ func newPolicy(s Settings, moved moves) (*policy, error) {
 	var errs []error
 	if p.space, errs = crawlspace.Compile(s.Space, urls); len(errs) > 0 {
 		return nil, errors.Join(errs...)
-	}
-	for i := range rules.Roots {
-		rules.Roots[i].URL = p.space.Rewrite(rules.Roots[i].URL)
 	}
 	if p.engine, errs = actionrules.Compile(rules); len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -97,7 +100,7 @@ func (p *policy) identify(rules [32]byte) {
 
 // verdict is what the rules in force say of a URL.
 type verdict struct {
-	// url is the one to go on with: the query filter may have changed it.
+	// url is the one to go on with, which may have another name.
 	url      weburl.URL
 	decision actionrules.Decision
 	// status is 0 where the URL is inside, else StatusExcluded or
@@ -108,10 +111,10 @@ type verdict struct {
 
 func (v *verdict) inside() bool { return v.status == 0 }
 
-// rename makes a URL that the query filter gives another name one that is outside.
-func (v *verdict) rename() {
+// rename makes a URL that is known under another name one that is outside.
+func (p *policy) rename(v *verdict, u weburl.URL) {
 	v.status = StatusExcluded
-	v.gate = crawlspace.Reason{Gate: crawlspace.GateQuery, Rule: "the URL is " + v.url.String() + " now"}
+	v.gate = p.space.Renamed(u)
 }
 
 // judgeLink asks the gates and then the action rules about a link, or about a URL

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -213,7 +212,8 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		if !o.rewritten {
 			continue
 		}
-		if l, _, ok := o.policy.link(crawlspace.Link{URL: o.url, Depth: o.depth}); ok {
+		if l, _, ok := o.policy.link(o.link); ok {
+			l.Referrer = o.referrer
 			renamed = append(renamed, l)
 		}
 	}

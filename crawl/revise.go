@@ -26,14 +26,16 @@ const (
 type opinion struct {
 	verdict
 	policy *policy
-	// rewritten says that the query filter gives the URL another name.
+	// rewritten says that the URL has another name now, under which link is to be known.
 	rewritten bool
 	// returns says that a URL that was excluded may come back: all gates let it in.
 	returns bool
 	// indexed says that it may have a document; if not, or outside, words say why.
 	indexed bool
 	words   string
-	depth   int
+	// link is the URL as the gates see it, with the record's referrer.
+	link     crawlspace.Link
+	referrer string
 }
 
 // opine judges a stored URL as the background pass does: without the depths,
@@ -46,12 +48,12 @@ func (p *policy) opine(u weburl.URL, r *scheduler.Record) opinion {
 func (p *policy) opineInto(u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) opinion {
 	link := recorded(u, r)
 	if r.Kind.IsSource() {
-		return opinion{verdict: p.judgeSource(u, r.HostSpelling), policy: p, returns: true, words: isSource, depth: link.Depth}
+		return opinion{verdict: p.judgeSource(u, r.HostSpelling), policy: p, returns: true, words: isSource, link: link}
 	}
-	o := opinion{verdict: p.judgeStored(link, s), policy: p, depth: link.Depth}
+	o := opinion{verdict: p.judgeStored(link, s), policy: p, link: link, referrer: r.Referrer}
 	o.rewritten = o.url.Key() != u.Key()
 	if o.inside() && o.rewritten {
-		o.rename()
+		p.rename(&o.verdict, u)
 	}
 	if !o.inside() {
 		return o

@@ -81,7 +81,7 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 }
 
 // outside judges the lease's URL again, and completes it if it is outside now, or
-// if the query filter gives it another name, which is made known then.
+// has another name, which is made known then.
 func (v *visit) outside(ctx context.Context) (done bool, err error) {
 	if v.lease.Record.Kind.IsSource() {
 		return v.sourceOutside(ctx)
@@ -93,7 +93,6 @@ func (v *visit) outside(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	if v.verdict.inside() {
-		link.URL = v.verdict.url
 		if l, _, ok := v.link(link); ok {
 			l.Referrer = v.lease.Record.Referrer
 			if _, err := v.frontier.Add(ctx, []scheduler.Link{l}, false); err != nil {
@@ -101,7 +100,7 @@ func (v *visit) outside(ctx context.Context) (done bool, err error) {
 				return true, err
 			}
 		}
-		v.verdict.rename()
+		v.rename(&v.verdict, v.lease.URL)
 	}
 	return true, v.complete(ctx, scheduler.Result{Excluded: v.exclusion(&v.verdict)})
 }

@@ -47,8 +47,11 @@ func (d digest) patterns(name string, entries []entry) {
 func (s *Space) hash() string {
 	d := digest{sha256.New()}
 	d.list(version, strconv.FormatBool(s.settings.FoldHost))
-	if s.query != nil {
-		d.list("query", slices.Sorted(maps.Keys(s.query.keep))...)
+	if q := s.names.query; q != nil {
+		d.list("query", slices.Sorted(maps.Keys(q.keep))...)
+	}
+	if f := s.names.options.Fingerprint(); f != "" {
+		d.list("canonical", f)
 	}
 	for _, g := range s.gates {
 		switch g := g.(type) {

@@ -34,7 +34,7 @@ func (c *compiler) killList() killList {
 			p.add(l.number, l.words[0].column, "%w; write an absolute URL, such as http://www.example.com/", err)
 			return
 		}
-		key := c.s.query.rewrite(u).String()
+		key := c.s.Rewrite(u).String()
 		if _, known := k.exact[key]; !known {
 			k.exact[key] = Reason{Gate: GateKill, File: f.Name, Line: l.number, Rule: text}
 		}

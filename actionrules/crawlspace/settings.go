@@ -40,8 +40,10 @@ type Settings struct {
 	MustContain, MustNotContain []Text
 	// QueryFilter lists the query parameters that stay, separated by commas.
 	QueryFilter *Text
-	Extensions  *Extensions
-	MIME        *MIMETypes
+	// Canonical, if not nil, drops more before.
+	Canonical  *Canonical
+	Extensions *Extensions
+	MIME       *MIMETypes
 
 	// Proxy says that pages are fetched through a proxy. It only makes a warning.
 	Proxy bool

@@ -22,7 +22,7 @@ type gate interface {
 // safe for concurrent use; a reload makes a new one.
 type Space struct {
 	settings Settings
-	query    *queryFilter
+	names    names
 	gates    []gate // all that are on, in order
 	stored   []gate // those that are asked about stored URLs in the background
 
@@ -42,9 +42,13 @@ type Space struct {
 // afterwards. roots are the start URLs, for StartURLMatch. Where there are errors
 // it gives all of them, each an *actionrules.Error with its place, and no Space.
 func Compile(settings Settings, roots []weburl.URL) (*Space, []error) {
-	c := compiler{s: &Space{settings: settings, query: newQueryFilter(settings.QueryFilter)}}
+	c := compiler{s: &Space{settings: settings, names: newNames(&settings)}}
+	known := make([]weburl.URL, len(roots))
+	for i, root := range roots {
+		known[i] = c.s.Rewrite(root)
+	}
 	c.rules()
-	c.patterns(roots)
+	c.patterns(known)
 	c.kinds()
 	c.s.kill = c.killList()
 	if len(c.errs) > 0 {
@@ -157,7 +161,7 @@ func newRejectGate(entries []entry) *patternGate {
 
 // Judge asks all gates, in order, up to the first that refuses. It is for links
 // that were found and for URLs that are taken from their fifo. It allocates
-// only where the query filter changes the URL.
+// only where the URL gets another name.
 func (s *Space) Judge(l Link) Verdict { return s.judge(l, s.gates) }
 
 // JudgeStored is Judge for the background pass over stored URLs after a change
@@ -165,7 +169,7 @@ func (s *Space) Judge(l Link) Verdict { return s.judge(l, s.gates) }
 func (s *Space) JudgeStored(l Link) Verdict { return s.judge(l, s.stored) }
 
 func (s *Space) judge(l Link, gates []gate) Verdict {
-	l.URL = s.query.rewrite(l.URL)
+	l.URL = s.Rewrite(l.URL)
 	for _, g := range gates {
 		reason, ok := g.judge(l)
 		if ok {
@@ -197,15 +201,12 @@ func (s *Space) elsewhere(l Link) bool {
 }
 
 // Trace asks every gate that is on, also behind one that refuses, on another way
-// than Judge, and gives their answers in order; the query filter first, global.rules
+// than Judge, and gives their answers in order; what renames URLs first, global.rules
 // last and only where the domain rules refuse. Where a gate let the link pass by
 // no rule, the rule is empty.
 func (s *Space) Trace(l Link) []GateAnswer {
-	var all []GateAnswer
-	if s.query != nil {
-		all = append(all, GateAnswer{s.query.reason, true})
-		l.URL = s.query.rewrite(l.URL)
-	}
+	all := s.names.trace()
+	l.URL = s.Rewrite(l.URL)
 	for _, g := range s.gates {
 		all = append(all, g.explain(l))
 	}
@@ -221,15 +222,12 @@ func (s *Space) Trace(l Link) []GateAnswer {
 	return append(all, a)
 }
 
-// Rewrite is the query filter alone: the URL under which u is known.
-func (s *Space) Rewrite(u weburl.URL) weburl.URL { return s.query.rewrite(u) }
-
 // Addresses are the rules for the addresses dialled; it is never nil.
 func (s *Space) Addresses() *AddressRules { return s.addresses }
 
 // Killed says that u is crawled and followed, but never a document of the index,
 // and by which entry (Funnelback, kill_exact.cfg and kill_pattern.cfg).
-func (s *Space) Killed(u weburl.URL) (Reason, bool) { return s.kill.killed(s.query.rewrite(u)) }
+func (s *Space) Killed(u weburl.URL) (Reason, bool) { return s.kill.killed(s.Rewrite(u)) }
 
 // LimitsLinkDepth says that the way to a URL counts: a shorter one may let it in.
 func (s *Space) LimitsLinkDepth() bool { return s.settings.MaxLinkDepth != nil }

@@ -60,6 +60,7 @@ type Gate string
 // tells StatusElsewhere from StatusExcluded. GateAddress is asked for the address
 // dialled, GateMIME for the answer.
 const (
+	GateCanonical      Gate = "canonical"
 	GateQuery          Gate = "query-filter"
 	GateStartURL       Gate = "start-url"
 	GateMustContain    Gate = "must-contain"

@@ -39,7 +39,7 @@ func (e expectation) String() string {
 func flagWords() []string {
 	return []string{"crawl", "ignore", "index", "noindex", "follow", "nofollow"}
 }
-func valueWords() []string { return []string{"fifo", "shift", "source", "by", "line", "status"} }
+func valueWords() []string { return []string{"fifo", "shift", "source", "by", "line", "status", "as"} }
 
 // parseCases reads a case file; all its errors are given, each with its place.
 func parseCases(name, text string) (cases []testCase, errs []error) {
@@ -160,6 +160,8 @@ func (e expectation) met(x *explanation) (got string, ok bool) {
 		got = strconv.Itoa(x.Shift)
 	case "source":
 		got = x.Source
+	case "as":
+		got = x.Canonical
 	case "by", "line":
 		return e.metBy(x)
 	case "status":

@@ -123,10 +123,11 @@ func explain(c *cli.Context) error {
 			}
 			x := explainer.explain(raw, u)
 			if known.lookup != nil {
-				if x.Stored, err = newStored(known.lookup(u)); err != nil {
+				var as weburl.URL
+				if x.Stored, as, err = known.stored(x.Canonical, u); err != nil {
 					return err
 				}
-				if x.Stored.Robots, err = known.robots(crawler, u); err != nil {
+				if x.Stored.Robots, err = known.robots(crawler, as); err != nil {
 					return err
 				}
 			}
@@ -155,6 +156,23 @@ type knowledge struct {
 	lookup func(weburl.URL) (crawl.StoredURL, error)
 	// robots is what the stored robots.txt says to a Crawler.
 	robots func(c config.Crawler, u weburl.URL) (string, error)
+}
+
+// stored looks a URL up, and says under which name: under its canonical one, else, as
+// it may have been stored before that was another, under its own.
+func (k knowledge) stored(canonical string, u weburl.URL) (*storedExplanation, weburl.URL, error) {
+	as, ok := weburl.FromCanonical(canonical)
+	if !ok {
+		as = u
+	}
+	s, err := k.lookup(as)
+	if errors.Is(err, admin.ErrNotKnown) && as.Key() != u.Key() {
+		if old, again := k.lookup(u); again == nil {
+			s, err, as = old, nil, u
+		}
+	}
+	part, err := newStored(s, err)
+	return part, as, err
 }
 
 // withKnowledge gives fn a look into the store: the running service's, else the files.

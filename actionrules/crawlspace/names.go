@@ -1,0 +1,68 @@
+package crawlspace
+
+import (
+	"strconv"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Canonical says what is dropped from URLs, so that several spellings of a page are
+// one URL.
+type Canonical struct {
+	weburl.Options
+	At actionrules.Position
+}
+
+// names gives URLs the name under which they are known: by the options of the
+// canonical form and then by the query filter.
+type names struct {
+	options weburl.Options
+	reason  Reason // of the options
+	query   *queryFilter
+}
+
+func newNames(s *Settings) names {
+	n := names{query: newQueryFilter(s.QueryFilter)}
+	if c := s.Canonical; c != nil {
+		n.options = c.Options
+		n.reason = reasonAt(GateCanonical, c.At, "dropWWW="+quoted(c.DropWWW)+" dropSessionIDs="+quoted(c.DropSessionIDs)+
+			" dropTracking="+quoted(c.DropTracking)+" sortQuery="+quoted(c.SortQuery))
+	}
+	return n
+}
+
+func quoted(on bool) string { return strconv.Quote(strconv.FormatBool(on)) }
+
+func (n *names) rewrite(u weburl.URL) weburl.URL { return n.query.rewrite(n.options.Apply(u)) }
+
+// trace are the answers of what renames URLs, which refuses none.
+func (n *names) trace() []GateAnswer {
+	var all []GateAnswer
+	if n.options != (weburl.Options{}) {
+		all = append(all, GateAnswer{n.reason, true})
+	}
+	if n.query != nil {
+		all = append(all, GateAnswer{n.query.reason, true})
+	}
+	return all
+}
+
+// Rewriter gives the name under which the settings' Space will know a URL.
+func (s *Settings) Rewriter() func(weburl.URL) weburl.URL {
+	n := newNames(s)
+	return n.rewrite
+}
+
+// Rewrite gives the URL under which u is known.
+func (s *Space) Rewrite(u weburl.URL) weburl.URL { return s.names.rewrite(u) }
+
+// Renamed is why a URL that Rewrite gives another name is not known under its own.
+func (s *Space) Renamed(u weburl.URL) Reason {
+	r := Reason{Gate: GateQuery}
+	if s.names.options.Apply(u) != u {
+		r.Gate = GateCanonical
+	}
+	r.Rule = "the URL is " + s.Rewrite(u).String() + " now"
+	return r
+}
