@@ -211,6 +211,21 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 	})
 }
 
+// freeOfRobots says that robots.txt cannot forbid the URL that was taken, because it
+// names it, or the index of which it is a part: it is there for crawlers.
+func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
+	r := &v.lease.Record
+	if r.Kind != scheduler.KindSitemap || !v.settings.CrawlSitemaps {
+		return r.Kind == scheduler.KindNamedSitemap, nil
+	}
+	// It was not at rest when robots.txt was read.
+	rules, err := v.robots.Rules(ctx, v.lease.URL)
+	if _, named := namedBy(rules, v.lease.URL)[v.lease.Key]; named {
+		r.Kind = scheduler.KindNamedSitemap
+	}
+	return r.Kind == scheduler.KindNamedSitemap, err
+}
+
 // robotsOf is the URL of the robots.txt that is asked about u.
 func robotsOf(u weburl.URL) string { return u.Origin() + "/robots.txt" }
 

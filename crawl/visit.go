@@ -138,8 +138,13 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 	}
 	// Told also where there is none: an earlier robots.txt may have had one.
 	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
+	free, err := v.freeOfRobots(ctx)
+	if err != nil {
+		v.frontier.GiveBack(v.lease, false, time.Time{})
+		return nil, askedNothing, true, err
+	}
 	switch {
-	case verdict.State == robots.Disallowed && v.lease.Record.Kind != scheduler.KindNamedSitemap:
+	case verdict.State == robots.Disallowed && !free:
 		return &scheduler.Exclusion{Words: robotsForbids}, askedNothing, false, nil
 	case !open: // robots.txt was fetched just before
 		v.frontier.GiveBack(v.lease, false, time.Time{})
