@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -158,14 +159,13 @@ func (p *directiveParser) end(d *Directives) {
 	p.inDate, p.date = false, ""
 }
 
-// isDirective knows the words that search engines have defined, those included
-// that mean nothing here.
-func isDirective(name string) bool {
-	switch name {
-	case "all", "index", "follow", "noindex", "nofollow", "none", "nosnippet", "noarchive", "nocache",
-		"unavailable_after", "noimageindex", "notranslate", "nositelinkssearchbox", "noodp", "noydir",
-		"indexifembedded", "max-snippet", "max-image-preview", "max-video-preview":
-		return true
-	}
-	return false
+// directiveNames is constant: the words that search engines have defined, those
+// included that mean nothing here.
+var directiveNames = [...]string{
+	"all", "index", "follow", "noindex", "nofollow", "none", "nosnippet", "noarchive", "nocache",
+	"unavailable_after", "noimageindex", "notranslate", "nositelinkssearchbox", "noodp", "noydir",
+	"indexifembedded", "max-snippet", "max-image-preview", "max-video-preview",
 }
+
+// isDirective says whether a word in lower case is one of those.
+func isDirective(name string) bool { return slices.Contains(directiveNames[:], name) }
