@@ -24,8 +24,9 @@ lint: ## check the format, vet, and run golangci-lint
 fuzz: ## run each fuzz target for FUZZTIME (3s)
 	.ci/fuzz $(FUZZTIME)
 
-fuzz-long: ## run each fuzz target for five minutes
+fuzz-long: ## run each fuzz target for five minutes, and the HTML tokens for an hour
 	.ci/fuzz 5m
+	go test -run '^$$' -fuzz '^FuzzScanner$$' -fuzztime 1h ./fetcher/extract/markup
 
 bench: ## run all benchmarks, with allocations
 	go test -run '^$$' -bench . -benchmem ./...
