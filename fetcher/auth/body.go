@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/fetcher"
@@ -61,12 +62,21 @@ func (s *Session) scrub(err error, u *url.URL) error {
 	return errors.New(place(u) + ": " + s.clean(words))
 }
 
-// clean takes the secrets out of words.
+// tellingBytes is how short a value is that is no secret, such as the "1" of a box that
+// is ticked: without it words of errors could not be read any more.
+const tellingBytes = 4
+
+// clean takes the secrets out of words, the longest first: one may stand in another.
 func (s *Session) clean(words string) string {
+	var values []string
 	for _, secret := range s.method.secrets() {
-		if v := secret.Reveal(); v != "" {
-			words = strings.ReplaceAll(strings.ReplaceAll(words, v, redacted), url.QueryEscape(v), redacted)
+		if v := secret.Reveal(); len(v) >= tellingBytes {
+			values = append(values, v, url.QueryEscape(v))
 		}
+	}
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	for _, v := range values {
+		words = strings.ReplaceAll(words, v, redacted)
 	}
 	return tidy(words, 500)
 }

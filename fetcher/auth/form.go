@@ -171,7 +171,7 @@ func (m *formMethod) login(ctx context.Context) (done bool, err error) {
 	m.mu.Lock()
 	asked, f := m.request(), m.flow
 	m.mu.Unlock()
-	if f.pending == nil && m.settings.Jar == nil {
+	if f.pending == nil {
 		m.jar.Clear() // what was left of the old log-in may stand in the way
 	}
 	if done, err = m.step(ctx, asked, &f); done || err != nil {
@@ -296,7 +296,7 @@ func (m *formMethod) submitted(asked *request, resp *read, f *flow) (bool, error
 	switch {
 	case resp.StatusCode/100 != 2:
 		return false, fmt.Errorf("%s answers %d to the form", from, resp.StatusCode)
-	case want.Text != "" && !bytes.Contains(resp.body, []byte(want.Text)):
+	case want.Text != "" && !shows(resp.body, resp.Header.Get("Content-Type"), want.Text):
 		return false, fmt.Errorf("%s does not show the text that a log-in that worked shows: check user name and password", from)
 	case want.Text == "" && m.holdsForm(resp.body, resp.Header.Get("Content-Type")):
 		return false, fmt.Errorf("%s shows the log-in form again: check user name and password", from)
@@ -368,7 +368,7 @@ func (m *formMethod) read(a answered) sign {
 		}
 	case sg == good && status != http.StatusNotModified:
 		for _, text := range m.LoggedOut {
-			if text != "" && bytes.Contains(a.resp.Body, []byte(text)) {
+			if text != "" && shows(a.resp.Body, a.resp.Header.Get("Content-Type"), text) {
 				return loginPage
 			}
 		}

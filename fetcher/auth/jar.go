@@ -161,6 +161,9 @@ func (s *site) set(u *url.URL, c *http.Cookie, now time.Time) {
 		s.jar.SetCookies(u, []*http.Cookie{c})
 		return
 	}
+	if !admissible(u, r.Cookie) {
+		return
+	}
 	if !s.fits(id, r) {
 		s.expire(now)
 		if !s.fits(id, r) {
@@ -170,6 +173,17 @@ func (s *site) set(u *url.URL, c *http.Cookie, now time.Time) {
 	s.bytes += r.size() - s.recorded(id)
 	s.records[id] = r
 	s.jar.SetCookies(u, []*http.Cookie{r.Cookie})
+}
+
+// admissible says whether cookiejar takes a cookie: one of another domain takes no room.
+func admissible(u *url.URL, c *http.Cookie) bool {
+	if c.Domain == "" {
+		return true
+	}
+	// With options, New gives no error.
+	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+	jar.SetCookies(u, []*http.Cookie{c})
+	return len(jar.Cookies(&url.URL{Scheme: "https", Host: u.Host, Path: c.Path})) > 0
 }
 
 // fits says whether the site has room for r in the place of id.

@@ -3,6 +3,7 @@ package auth
 import (
 	"bytes"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
@@ -77,12 +78,31 @@ type choice struct {
 	text  bool // the value is the text that comes next
 }
 
+// decoded is a page's source in UTF-8, and the encoding that it came in.
+func decoded(body []byte, contentType string) ([]byte, encoding.Encoding) {
+	e, _, _ := charset.DetermineEncoding(body, contentType)
+	if plain, err := e.NewDecoder().Bytes(body); err == nil {
+		body = plain
+	}
+	return body, e
+}
+
+// shows says whether text stands in the source of a page. Only what is no ASCII has to be
+// decoded: most pages are UTF-8, or extend ASCII.
+func shows(body []byte, contentType, text string) bool {
+	if bytes.Contains(body, []byte(text)) {
+		return true
+	}
+	if strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) < 0 {
+		return false
+	}
+	plain, _ := decoded(body, contentType)
+	return bytes.Contains(plain, []byte(text))
+}
+
 // readPage reads the forms of body, which may be any bytes.
 func readPage(body []byte, contentType string) *page {
-	e, _, _ := charset.DetermineEncoding(body, contentType)
-	if decoded, err := e.NewDecoder().Bytes(body); err == nil {
-		body = decoded
-	}
+	body, e := decoded(body, contentType)
 	r := &reader{tokens: html.NewTokenizer(bytes.NewReader(body)), ids: map[string]*form{}}
 	r.encoding = e
 	for {

@@ -29,8 +29,6 @@ type Settings struct {
 	// Do makes the requests. For NTLM it must speak HTTP/1.1 over connections that
 	// no other session uses; for a client certificate, over such ones that carry it.
 	Do Do
-	// Jar keeps the cookies; nil: a jar of the session's own.
-	Jar *Jar
 	// MinBackoff is how long URLs wait after a log-in that failed, doubling up to
 	// MaxBackoff; 2 min and 1 h.
 	MinBackoff, MaxBackoff time.Duration
@@ -138,10 +136,7 @@ func New(set Settings, k Kind) (*Session, error) {
 		set.MaxBackoff = time.Hour
 	}
 	set.MaxBackoff = max(set.MaxBackoff, set.MinBackoff)
-	s := &Session{settings: set, jar: set.Jar, log: set.Logger, state: state{suspects: suspects{}}}
-	if s.jar == nil {
-		s.jar = NewJar()
-	}
+	s := &Session{settings: set, jar: NewJar(), log: set.Logger, state: state{suspects: suspects{}}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
