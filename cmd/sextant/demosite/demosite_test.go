@@ -61,6 +61,38 @@ func crawl(t *testing.T, h http.Handler) map[string]*httptest.ResponseRecorder {
 	return answers
 }
 
+// unlinked is the page that only the sitemap lists.
+const unlinked = "/accessibility"
+
+// TestSitemap: what robots.txt names lists pages that exist, under the name that was
+// asked for, the unlinked one among them.
+func TestSitemap(t *testing.T) {
+	h := Handler()
+	if robots := get(t, h, "http://demo.test:8080/robots.txt").Body.String(); !strings.Contains(robots, "Sitemap: http://demo.test:8080/sitemap.xml\n") {
+		t.Errorf("robots.txt names no sitemap:\n%s", robots)
+	}
+	w := get(t, h, "http://demo.test:8080/sitemap.xml")
+	var list struct {
+		URLs []struct {
+			Loc string `xml:"loc"`
+		} `xml:"url"`
+	}
+	if err := xml.Unmarshal(w.Body.Bytes(), &list); err != nil || w.Header().Get("Last-Modified") == "" {
+		t.Fatalf("%v\n%s", err, w.Body)
+	}
+	found := false
+	for _, u := range list.URLs {
+		path, ok := strings.CutPrefix(u.Loc, "http://demo.test:8080/")
+		if !ok || get(t, h, "/"+path).Code != http.StatusOK {
+			t.Errorf("%s is no page", u.Loc)
+		}
+		found = found || "/"+path == unlinked
+	}
+	if !found {
+		t.Errorf("%s is not listed in\n%s", unlinked, w.Body)
+	}
+}
+
 func TestSiteIsWhole(t *testing.T) {
 	h := Handler()
 	answers := crawl(t, h)
@@ -84,8 +116,8 @@ func TestSiteIsWhole(t *testing.T) {
 		t.Errorf("%d pages, %d dead links, %d redirects; want 60 to 100, 1, 1", pages, missing, redirects)
 	}
 	for path := range h.(*site).resources {
-		if answers[path] == nil && path != "/robots.txt" {
-			t.Errorf("no link leads to %s", path)
+		if linked := answers[path] != nil; !linked && path != "/robots.txt" && path != unlinked || linked && path == unlinked {
+			t.Errorf("%s: a link leads there: %v", path, linked)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package demosite is the sample that `sextant demo` crawls: the web site of an
 // invented maker of tide gauges, and the CrawlConfig.xml for it. The site has
 // what crawlers meet: departments, listings, a redirect, a dead link, a folder
-// that robots.txt forbids, a noindex page, a canonical one, a download, images.
+// that robots.txt forbids, a sitemap with a page that nothing links to, a noindex page, a canonical one, a download, images.
 package demosite
 
 import (
@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/xml"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -45,6 +46,19 @@ type resource struct {
 type site struct {
 	resources map[string]resource
 	redirects map[string]string
+	listed    []*page // in the sitemap: those at the top of the site
+	newest    time.Time
+}
+
+// sitemap lists pages under the origin that was asked, as sitemaps.org wants it.
+func (s *site) sitemap(origin string) []byte {
+	var b bytes.Buffer
+	b.WriteString(xml.Header + `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
+	for _, p := range s.listed {
+		fmt.Fprintf(&b, "<url><loc>%s</loc><lastmod>%s</lastmod></url>\n", origin+p.Path, p.Date)
+	}
+	b.WriteString("</urlset>\n")
+	return b.Bytes()
 }
 
 // ServeHTTP answers with the resource, a redirect, or 404.
@@ -58,10 +72,18 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, target, http.StatusMovedPermanently)
 		return
 	}
+	if r.URL.Path == "/sitemap.xml" {
+		w.Header().Set("Content-Type", "application/xml; charset=utf-8")
+		http.ServeContent(w, r, "", s.newest, bytes.NewReader(s.sitemap("http://"+r.Host)))
+		return
+	}
 	res, ok := s.resources[r.URL.Path]
 	if !ok {
 		http.NotFound(w, r)
 		return
+	}
+	if r.URL.Path == "/robots.txt" { // it names the sitemap under the name that was asked
+		res.body = bytes.ReplaceAll(res.body, []byte("SITE_ORIGIN"), []byte("http://"+r.Host))
 	}
 	w.Header().Set("Content-Type", res.contentType)
 	w.Header().Set("ETag", res.etag)
@@ -86,7 +108,6 @@ func load(files fs.FS) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	var newest time.Time
 	for _, p := range pages {
 		if p.Redirect != "" {
 			s.redirects[p.Path] = p.Redirect
@@ -97,11 +118,14 @@ func load(files fs.FS) (*site, error) {
 			return nil, fmt.Errorf("%s: %w", p.Path, err)
 		}
 		s.add(p.Path, "text/html; charset=utf-8", p.modified, b.Bytes())
-		if p.modified.After(newest) {
-			newest = p.modified
+		if folder(p.Path) == "/" && !strings.HasSuffix(p.Path, "/") {
+			s.listed = append(s.listed, p)
+		}
+		if p.modified.After(s.newest) {
+			s.newest = p.modified
 		}
 	}
-	return s, s.addAssets(files, newest)
+	return s, s.addAssets(files, s.newest)
 }
 
 // loadPages reads all content files. Each page is listed by the page whose path
