@@ -72,6 +72,7 @@ type Crawl struct {
 	visits                 visits
 	hostURLs               hostURLs
 	trapped                atomic.Int64
+	trial                  *trial // looks on in a dry run, else nil
 	documents              documentCounts
 	pausing                sync.Mutex      // held while the crawl is paused or resumed
 	rescheduled            chan struct{}   // capacity 1: a reload may have changed schedules

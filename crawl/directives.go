@@ -16,14 +16,7 @@ func (v *visit) directives(response *fetcher.Response, p extract.Page) extract.D
 // heed puts what the page asks for into the result, and gives the words why it must
 // not be indexed, or empty ones. A page decides against a rule, never for it.
 func (v *visit) heed(d extract.Directives, result *scheduler.Result) (noIndex string) {
-	for _, said := range [...]struct {
-		yes  bool
-		flag scheduler.Directives
-	}{{d.NoIndex, scheduler.NoIndex}, {d.NoFollow, scheduler.NoFollow}, {d.NoSnippet, scheduler.NoSnippet}, {d.NoArchive, scheduler.NoArchive}} {
-		if said.yes {
-			result.Directives |= said.flag
-		}
-	}
+	result.Directives = directiveFlags(d)
 	if v.settings.IgnoreNoIndex {
 		return ""
 	}
@@ -39,3 +32,16 @@ func (v *visit) heed(d extract.Directives, result *scheduler.Result) (noIndex st
 
 // isOver says that a time was given and has come.
 func isOver(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
+
+// directiveFlags are the directives as they are stored.
+func directiveFlags(d extract.Directives) (flags scheduler.Directives) {
+	for _, said := range [...]struct {
+		yes  bool
+		flag scheduler.Directives
+	}{{d.NoIndex, scheduler.NoIndex}, {d.NoFollow, scheduler.NoFollow}, {d.NoSnippet, scheduler.NoSnippet}, {d.NoArchive, scheduler.NoArchive}} {
+		if said.yes {
+			flags |= said.flag
+		}
+	}
+	return flags
+}

@@ -65,6 +65,7 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 		return askedPage, v.failed(ctx, err)
 	}
 	v.count(response)
+	v.trial.answered(response)
 
 	result := answer(response)
 	switch {
@@ -126,6 +127,7 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 	if !verdict.Changed.IsZero() {
 		v.restrict(v.lease.URL)
 	}
+	v.trial.asked(&verdict)
 	if v.access.ignoreRobots {
 		verdict = verdict.WithoutRules()
 	}
@@ -275,7 +277,9 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	}
 	directives := v.directives(response, p)
 	noIndex := v.heed(directives, result)
-	if v.verdict.decision.Follow && (!directives.NoFollow || v.settings.IgnoreNoFollow) {
+	follows := v.verdict.decision.Follow && (!directives.NoFollow || v.settings.IgnoreNoFollow)
+	v.trial.read(p, read, directives, follows)
+	if follows {
 		if result.Links, err = v.admitted(ctx, v.links(p)); err != nil {
 			return err
 		}
@@ -305,6 +309,9 @@ func (v *visit) complete(ctx context.Context, r scheduler.Result) error {
 	}
 	if v.verdict.inside() {
 		r.Decided = fifoOf(v.verdict.decision)
+	}
+	if err := v.trial.completed(&r); err != nil {
+		return err
 	}
 	// A page that was fetched is committed even while the service stops.
 	ctx = context.WithoutCancel(ctx)

@@ -125,7 +125,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			return nil
 		},
 		Commands: []*cli.Command{
-			runCommand(), demoCommand(), checkCommand(), explainCommand(), testCommand(), addCommand(),
+			runCommand(), demoCommand(), checkCommand(), explainCommand(), fetchCommand(), testCommand(), addCommand(),
 			refreshCommand(), removeCommand(), urlsCommand(), deletionsCommand(),
 			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), backupCommand(), restoreCommand(), importCommand(), schemaCommand(), indexerCommand(), readDocumentCommand(),
 		},
