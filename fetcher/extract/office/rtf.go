@@ -211,6 +211,7 @@ func (r *rtfReader) byte(c byte) {
 	if r.group.to == toNowhere || r.group.to == toInfo || r.group.to == toFonts {
 		return
 	}
+	r.high = 0
 	r.bytes = append(r.bytes, c)
 	if len(r.bytes) >= 4096 && c < utf8.RuneSelf {
 		r.flush()
