@@ -1,0 +1,96 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func setOf(urls []string) Set {
+	return func(fn func(string) error) error {
+		for _, u := range urls {
+			if err := fn(u); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// TestRun: with any bound of memory the differences are those of two plain sets.
+func TestRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		url := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("http://h/", rapid.IntRange(0, 200).Draw(t, "n")) })
+		stored := rapid.SliceOfN(url, 0, 150).Draw(t, "stored")
+		indexed := rapid.SliceOfN(url, 0, 150).Draw(t, "indexed")
+		missing, foreign := []string{}, []string{}
+		c, err := Run(setOf(stored), setOf(indexed), rapid.IntRange(2, 200).Draw(t, "keys"),
+			func(u string) error { missing = append(missing, u); return nil },
+			func(u string) error { foreign = append(foreign, u); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		foreign = unique(foreign) // named as often as they are listed
+		a, b := unique(stored), unique(indexed)
+		wantMissing := slices.DeleteFunc(slices.Clone(a), func(u string) bool { return slices.Contains(b, u) })
+		wantForeign := slices.DeleteFunc(slices.Clone(b), func(u string) bool { return slices.Contains(a, u) })
+		slices.Sort(missing)
+		if diff := cmp.Diff([][]string{wantMissing, wantForeign}, [][]string{missing, foreign}); diff != "" {
+			t.Errorf("missing, foreign (-want +got):\n%s", diff)
+		}
+		if int(c.Stored) != len(a) || int(c.Missing) != len(wantMissing) {
+			t.Errorf("counts %+v of %d and %d", c, len(a), len(b))
+		}
+	})
+}
+
+func unique(urls []string) []string {
+	out := append([]string{}, urls...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func TestRunEnds(t *testing.T) {
+	broken := errors.New("broken")
+	fail := func(string) error { return broken }
+	bad := func(func(string) error) error { return broken }
+	ignore := func(string) error { return nil }
+	for name, run := range map[string]func() (Counts, error){
+		"stored":  func() (Counts, error) { return Run(bad, setOf(nil), 0, ignore, ignore) },
+		"indexed": func() (Counts, error) { return Run(setOf(nil), bad, 0, ignore, ignore) },
+		"missing": func() (Counts, error) { return Run(setOf([]string{"a"}), setOf(nil), 0, fail, ignore) },
+		"foreign": func() (Counts, error) { return Run(setOf(nil), setOf([]string{"a"}), 0, ignore, fail) },
+	} {
+		if _, err := run(); !errors.Is(err, broken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// BenchmarkRun compares a million URLs, of which a hundredth differs.
+func BenchmarkRun(b *testing.B) {
+	set := func(skip int) Set {
+		return func(fn func(string) error) error {
+			for i := range 1_000_000 {
+				if i%100 == skip {
+					continue
+				}
+				if err := fn(fmt.Sprintf("http://www.example.com/a/path/of/some/length/%d.html", i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := Run(set(1), set(2), 0, func(string) error { return nil }, func(string) error { return nil })
+		if err != nil || c.Missing != 10_000 || c.Foreign != 10_000 {
+			b.Fatal(c, err)
+		}
+	}
+}
