@@ -42,7 +42,7 @@ func ProjectRules() Rules {
 			{"push/wire"},
 			{
 				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
-				"push/compare", "push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
+				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
 			},
 			{"fetcher/extract/office", "fetcher/extract/pdf"},
 			{"fetcher/extract/documents"},
