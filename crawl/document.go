@@ -43,7 +43,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	}
 	sum := documentHash(document, unread)
 	document.Hash = hex.EncodeToString(sum[:])
-	body, err := json.Marshal(document)
+	body, err := document.Encode()
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"mime"
 	"strings"
@@ -82,7 +81,7 @@ func (r *items) item(i feeds.Item) error {
 	d := r.itemDocument(&i, link.URL, &verdict)
 	sum := documentHash(d, nil)
 	d.Hash = hex.EncodeToString(sum[:])
-	body, err := json.Marshal(d)
+	body, err := d.Encode()
 	if err != nil {
 		return err
 	}

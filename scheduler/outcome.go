@@ -219,7 +219,7 @@ func (j *judgement) page() {
 		j.c.CancelHeld = true
 		return
 	}
-	j.c.Order = &Order{Op: OrderAdd, Source: d.Source, Body: d.Body}
+	j.c.Order = addition(j.old, d)
 	j.c.Next.Indexed, j.c.Next.Hash, j.c.Next.PushedSource = true, d.Hash, d.Source
 }
 
@@ -240,6 +240,11 @@ func (j *judgement) remove(reason string) {
 		return
 	}
 	j.c.Order = deletion(&j.c.Next, j.old, reason, j.set, j.now)
+}
+
+// addition is the order to index a document.
+func addition(old *Record, d *Document) *Order {
+	return &Order{Op: OrderAdd, Source: d.Source, Body: d.Body, Moved: old.Indexed && old.PushedSource != d.Source}
 }
 
 // deletion is the order to delete a URL's document, and what next says from then on.

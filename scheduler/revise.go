@@ -73,7 +73,7 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 	defer r.mu.Unlock()
 	v := &Revision{Next: change.Next, CancelHeld: change.CancelHeld}
 	if d := change.Document; d != nil {
-		v.Order = &Order{Op: OrderAdd, Source: d.Source, Body: d.Body}
+		v.Order = addition(&old, d)
 		v.Next.Indexed, v.Next.Hash, v.Next.PushedSource = true, d.Hash, d.Source
 	} else if change.Delete != "" && old.Indexed {
 		now := time.Now()

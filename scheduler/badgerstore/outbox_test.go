@@ -314,3 +314,50 @@ func TestCompleteTooLargeBody(t *testing.T) {
 		t.Errorf("Complete: %v", err)
 	}
 }
+
+// A document that replaces what would have told a target of its move, or of its end,
+// tells of it itself.
+func TestMovedIsInherited(t *testing.T) {
+	b := newBench(t, "x")
+	moved := func(url string) bool {
+		t.Helper()
+		entries, err := b.o.Entries(t.Context(), 0, 1000, 1<<30)
+		b.must(err)
+		for _, e := range entries {
+			if e.URL == url {
+				return e.Moved
+			}
+		}
+		t.Fatalf("no order for %s waits", url)
+		return false
+	}
+	first := document("one")
+	first.Moved = true
+	b.crawl("http://a.test/moved", first)
+	b.crawl("http://a.test/moved", document("two"))
+	b.crawl("http://a.test/moved", document("three"))
+	b.crawl("http://a.test/stays", document("one"))
+	b.crawl("http://a.test/stays", document("two"))
+	b.crawl("http://a.test/deleted", deletion(false))
+	b.crawl("http://a.test/deleted", document("back"))
+	b.crawl("http://a.test/held", deletion(true))
+	b.crawl("http://a.test/held", document("back"))
+	for url, want := range map[string]bool{"http://a.test/moved": true, "http://a.test/stays": false, "http://a.test/deleted": true, "http://a.test/held": true} {
+		if got := moved(url); got != want {
+			t.Errorf("%s: moved %t, want %t", url, got, want)
+		}
+	}
+	b.crawl("http://a.test/dead", document("one"))
+	entries, err := b.o.Entries(t.Context(), 0, 1000, 1<<30)
+	b.must(err)
+	b.must(b.o.Bury(t.Context(), "x", entries[len(entries)-1], "bad", time.Unix(5, 0)))
+	b.must(b.o.Safe(t.Context(), "x", entries[len(entries)-1].Seq))
+	b.crawl("http://a.test/dead", document("two"))
+	b.crawl("http://a.test/end", first)
+	b.crawl("http://a.test/end", deletion(false))
+	for url, want := range map[string]bool{"http://a.test/dead": true, "http://a.test/end": false} {
+		if got := moved(url); got != want {
+			t.Errorf("%s: moved %t, want %t", url, got, want)
+		}
+	}
+}
