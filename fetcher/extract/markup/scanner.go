@@ -104,10 +104,22 @@ func (s *Scanner) Next() Kind {
 			if at > s.start {
 				return s.text(at)
 			}
-			return s.startTag(at + 1)
+			if !s.readTag(at + 1) {
+				return s.noMore()
+			}
+			if s.tag.Is(Raw) {
+				s.raw = s.tag
+			}
+			return StartTag
 		case c == '/', c == '!', c == '?':
 			if at > s.start {
 				return s.text(at)
+			}
+			if c == '/' && at+2 < len(page) && isLetter(page[at+2]) {
+				if !s.readTag(at + 2) {
+					return s.noMore()
+				}
+				return EndTag
 			}
 			return s.markup(c)
 		}
@@ -123,7 +135,7 @@ func (s *Scanner) text(end int) Kind {
 	return Text
 }
 
-// markup reads what begins with < and c, which is no letter.
+// markup reads what begins with < and c, and is no tag.
 func (s *Scanner) markup(c byte) Kind {
 	at := s.pos
 	switch {
@@ -136,24 +148,9 @@ func (s *Scanner) markup(c byte) Kind {
 	case s.page[at+2] == '>': // "</>" is nothing
 		s.start, s.end, s.pos = at+2, at+2, at+3
 		return Comment
-	case isLetter(s.page[at+2]):
-		if !s.readTag(at + 2) {
-			return s.noMore()
-		}
-		return EndTag
 	default:
 		return s.bogus(at + 2)
 	}
-}
-
-func (s *Scanner) startTag(at int) Kind {
-	if !s.readTag(at) {
-		return s.noMore()
-	}
-	if s.tag.Is(Raw) {
-		s.raw = s.tag
-	}
-	return StartTag
 }
 
 // noMore is the end of a page in the middle of a tag.
