@@ -65,6 +65,7 @@ func ProjectRules() Rules {
 			{Import: "testing", Tests: true},
 			{Import: "net/http/httptest", Tests: true},
 			{Import: "github.com/google/go-cmp", Tests: true},
+			{Import: "github.com/getkin/kin-openapi", Tests: true},
 			{Import: "github.com/rogpeppe/go-internal", Tests: true},
 			{Import: "go.uber.org/goleak", Tests: true},
 			{Import: "pgregory.net/rapid", Tests: true},
