@@ -95,7 +95,10 @@ func dialTLS(d *dialer, s Settings, config *tls.Config) func(ctx context.Context
 			_ = conn.Close() // the handshake's error is the one to tell
 			return nil, &tlsError{err}
 		}
-		return secure, nil
+		if secure.ConnectionState().NegotiatedProtocol == "h2" {
+			return secure, nil // as net/http must see it
+		}
+		return &watchedConn{Conn: secure}, nil // TLS has an end of its own
 	}
 }
 

@@ -44,26 +44,35 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 // hasEnded says whether c, as net/http shows it after an error, was read to its end.
 // Nobody else reads it any more, unless it speaks HTTP/2.
 func hasEnded(c net.Conn) bool {
-	if secure, ok := c.(*tls.Conn); ok && secure.ConnectionState().NegotiatedProtocol != "h2" {
-		// TLS has an end of its own, before that of the connection below; it says
-		// again what it met.
-		_, err := secure.Read(make([]byte, 1))
-		return isAny(err, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET)
+	for {
+		switch layer := c.(type) {
+		case *watchedConn:
+			return layer.ended.Load()
+		case *tls.Conn:
+			if layer.ConnectionState().NegotiatedProtocol == "h2" {
+				c = layer.NetConn()
+				continue
+			}
+			// Inside of a tunnel TLS ends unseen. It says again what it met.
+			_, err := layer.Read(make([]byte, 1))
+			return isAny(err, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET)
+		default:
+			return false
+		}
 	}
-	w := below(c)
-	return w != nil && w.ended.Load()
 }
 
-// below is the connection under all layers of TLS: through a proxy there may be two.
-func below(c net.Conn) *watchedConn {
+// lowest is the connection under all layers, nil if it is none of ours.
+func lowest(c net.Conn) *watchedConn {
+	var found *watchedConn
 	for {
 		switch layer := c.(type) {
 		case *tls.Conn:
 			c = layer.NetConn()
 		case *watchedConn:
-			return layer
+			c, found = layer.Conn, layer
 		default:
-			return nil
+			return found
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
 	if f.settings.Proxy != nil {
 		w.hooks.GotConn = func(i httptrace.GotConnInfo) {
 			w.conn = i.Conn
-			if c := below(i.Conn); c != nil {
+			if c := lowest(i.Conn); c != nil {
 				c.inUse()
 			}
 		}
