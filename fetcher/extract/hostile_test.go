@@ -79,7 +79,10 @@ func hostilePages(n int) map[string]string {
 // size would not come to an end. Memory must stay in proportion, and every byte must
 // belong to one token.
 func TestHostile(t *testing.T) {
-	const size = 2 << 20
+	size := 2 << 20
+	if underRace {
+		size = 128 << 10
+	}
 	m := removal(t, ".r", "#x")
 	for name, page := range hostilePages(size) {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +94,7 @@ func TestHostile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if grown := after.TotalAlloc - before.TotalAlloc; grown > 20*size {
+			if grown := after.TotalAlloc - before.TotalAlloc; grown > 20*uint64(size) {
 				t.Errorf("%d MiB of memory for %d MiB", grown>>20, size>>20)
 			}
 			if len(p.Links) > maxLinks || len(p.Metas) > maxMetas || len(p.Title) > maxTitle {
@@ -142,6 +145,9 @@ func TestManyAtOnce(t *testing.T) {
 // TestAllocations holds a page to what its result is made of: text, title, the rest
 // of its strings, links and metas.
 func TestAllocations(t *testing.T) {
+	if underRace {
+		t.Skip("skip: the race detector allocates, too")
+	}
 	page, small := samplePage(), []byte("<p>a b</p>")
 	for name, tt := range map[string]struct {
 		page []byte

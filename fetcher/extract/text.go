@@ -83,6 +83,11 @@ func (w *textWriter) writePart(page []byte, i, end int, how references) {
 		n, i = len(b), i+skip
 		b, after = room(b, end-i), w.spaceAt(b, n)
 	}
+	w.keep(b, n)
+}
+
+// keep takes n bytes of b, without a space at their end, up to the limit.
+func (w *textWriter) keep(b []byte, n int) {
 	if w.gap = w.spaceAt(b, n) != 0; w.gap && n > w.begin {
 		n--
 	}

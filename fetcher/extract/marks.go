@@ -1,0 +1,45 @@
+package extract
+
+import "bytes"
+
+// comment knows the marks around what must not be searched.
+func (r *reader) comment(text []byte) {
+	was := r.muted
+	switch mark(text) {
+	case "noindex":
+		r.muted |= noindex
+	case "endnoindex", "/noindex":
+		r.muted &^= noindex
+	case "googleoff":
+		r.muted |= googleoff
+	case "googleon":
+		r.muted &^= googleoff
+	default:
+		return
+	}
+	r.text.separate()
+	from, to := r.z.Token()
+	if was&(noindex|googleoff) == 0 {
+		to = from
+	}
+	r.cutAt(to)
+}
+
+// mark is the comment in lower case if it may be one of those, without what it is
+// about; "" if it is none of them.
+func mark(text []byte) string {
+	text = bytes.TrimSpace(text)
+	if len(text) < len("noindex") || len(text) > 32 {
+		return ""
+	}
+	name, what, isAbout := bytes.Cut(text, []byte(":"))
+	if what = bytes.TrimSpace(what); isAbout && !bytes.EqualFold(what, []byte("index")) && !bytes.EqualFold(what, []byte("all")) {
+		return ""
+	}
+	for _, mark := range [...]string{"noindex", "endnoindex", "/noindex", "googleoff", "googleon"} {
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte(mark)) {
+			return mark
+		}
+	}
+	return ""
+}
