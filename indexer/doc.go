@@ -1,8 +1,8 @@
 // Package indexer is the small real receiver behind "sextant indexer": it takes
-// documents over the Exalead CloudView Push API v4 (PAPI), keeps them in an
-// embedded Bleve index and answers searches on a page. It is meant for trials and
-// tests, and is an independent reader of the protocol: it imports no other package
-// of the project. Elasticsearch _bulk and webhook are not in this version.
+// documents over the Exalead CloudView Push API v4 (PAPI), Elasticsearch's _bulk and
+// the webhook's JSON Lines, keeps them in one embedded Bleve index and answers searches
+// on a page. It is meant for trials and tests, and is an independent reader of the
+// protocols: it imports no other package of the project.
 //
 // # Commands
 //
@@ -67,6 +67,23 @@
 //     of 4 KiB. URIs and parameters have no control characters.
 //   - The multipart body ends with its last boundary; an epilogue is refused, because a
 //     body that was cut off between two parts could not be told from a whole one.
+//
+// # _bulk
+//
+// POST or PUT /elastic/_bulk and /elastic/INDEX/_bulk: index and delete with _id, and
+// external_gte versions or none; each item is answered for itself, and the answer
+// leaves when all is on disk. Versions of deleted documents are remembered for a
+// minute. GET, HEAD and PUT /elastic/_index_template/NAME keep templates, of which the
+// types of fields are checked; they have no effect. A document is in the connector
+// elastic:INDEX; its fields url, title, text, source and content_type have places of
+// their own, the others are metas.
+//
+// # Webhook
+//
+// POST /webhook/NAME as docs/webhook.openapi.yaml says, into the connector
+// webhook:NAME. The answer leaves when all is on disk. The last 1,000
+// Idempotency-Keys are known: the same lines are not taken twice, and other lines
+// under such a key are 422.
 //
 // # Pages
 //

@@ -16,7 +16,7 @@ const defaultIndexerListen = "127.0.0.1:10002"
 func indexerCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "indexer",
-		Usage: "run a small indexer that speaks the Push API, with a search page",
+		Usage: "run a small indexer that speaks the Push API, _bulk and webhooks, with a search page",
 		Description: "It is for trying things out and for tests: documents are kept in an embedded\n" +
 			"index under --data and can be searched on its page.",
 		Flags: append([]cli.Flag{
@@ -24,6 +24,7 @@ func indexerCommand() *cli.Command {
 			&cli.StringFlag{Name: "listen", Value: defaultIndexerListen, Usage: "`ADDR`ess to serve on, loopback only", EnvVars: env("indexer-listen")},
 			&cli.StringFlag{Name: "user", Usage: "ask for HTTP Basic with this `NAME`", EnvVars: env("user")},
 			&cli.StringFlag{Name: "password", Usage: "the password of --user; better set in SEXTANT_PASSWORD", EnvVars: env("password")},
+			&cli.StringFlag{Name: "webhook-secret", Usage: "ask webhooks for signatures with this `SECRET`; better set in SEXTANT_WEBHOOK_SECRET", EnvVars: env("webhook-secret")},
 			&cli.StringFlag{Name: "fail", Usage: "fail on purpose, for tests: `SCRIPT`", EnvVars: env("fail")},
 		}, logFlags()...),
 		Action: runIndexer,
@@ -38,7 +39,7 @@ func runIndexer(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	settings := indexer.Settings{User: c.String("user"), Password: c.String("password")}
+	settings := indexer.Settings{User: c.String("user"), Password: c.String("password"), WebhookSecret: c.String("webhook-secret")}
 	if settings.Fail, err = indexer.ParseFail(c.String("fail")); err != nil {
 		return wrongUse("--fail: %w", err)
 	}
@@ -56,7 +57,7 @@ func runIndexer(c *cli.Context) error {
 	ctx, cancel := context.WithCancel(c.Context)
 	defer onSignals(cancel, cancel, func() {})()
 	defer cancel()
-	fmt.Fprintf(c.App.Writer, "indexer: http://%s/ (Push API below /papi/4/connectors/NAME/), documents in %s\n", listener.Addr(), dir)
+	fmt.Fprintf(c.App.Writer, "indexer: http://%s/ (Push API below /papi/4/connectors/NAME/, _bulk below /elastic/, webhooks at /webhook/NAME), documents in %s\n", listener.Addr(), dir)
 	runErr := server.Run(ctx, listener)
 	if err := server.Close(); err != nil {
 		return err
