@@ -192,9 +192,9 @@ func scannedIn(text string, raw Tag) (ts tokens) {
 			got := token{Kind: "start", Data: lowerCase(s.Data())}
 			got.Attributes = s.all()
 			ts = append(ts, got)
-			in.tag(got.Data, false)
+			in.tag(asciiLower(s.Data()), false)
 		case EndTag:
-			in.tag(lowerCase(s.Data()), true)
+			in.tag(asciiLower(s.Data()), true)
 			ts = append(ts, token{Kind: "end", Data: lowerCase(s.Data())})
 		case Comment:
 			if !bytes.HasPrefix(page[max(s.start-2, 0):], []byte("</>")) {
