@@ -44,14 +44,14 @@ func (r *reader) element(tag markup.Tag) {
 
 // link takes the URL in an attribute.
 func (r *reader) link(from markup.Name) {
-	if r.z.Has(1 << from) {
+	if r.z.Has(1<<from) && len(r.found.links) < r.options.MaxLinks {
 		r.add(r.found.reference(r.z.Value(from)))
 	}
 }
 
 // add takes a URL that stands in the present start tag.
 func (r *reader) add(href part) {
-	if !href.isEmpty() && len(r.found.links) < r.options.MaxLinks {
+	if !href.isEmpty() {
 		nofollow := r.z.Has(1<<markup.Rel) && hasToken(r.z.Value(markup.Rel), "nofollow")
 		r.found.links = append(r.found.links, foundLink{href, nofollow})
 	}
@@ -117,7 +117,7 @@ func (r *reader) srcset() {
 	rest := r.value(markup.Srcset)
 	for {
 		rest = bytes.TrimLeft(rest, " \t\n\f\r,")
-		if len(rest) == 0 {
+		if len(rest) == 0 || len(r.found.links) >= r.options.MaxLinks {
 			return
 		}
 		n := bytes.IndexAny(rest, " \t\n\f\r")

@@ -2,7 +2,6 @@ package extract
 
 import (
 	"bytes"
-	"mime"
 	"net/http"
 	"strings"
 )
@@ -11,12 +10,8 @@ import (
 // this is missing or says nothing, by its first bytes (WHATWG MIME Sniffing). XML
 // whose root is html is XHTML, whatever kind of XML the header says.
 func IsHTML(contentType string, body []byte) bool {
-	mediaType, _, err := mime.ParseMediaType(contentType)
-	if err != nil && mediaType == "" {
-		// A parameter that is wrong is no reason not to believe the type.
-		mediaType, _, _ = strings.Cut(contentType, ";")
-		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
-	}
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	switch mediaType {
 	case "text/html", "application/xhtml+xml":
 		return true
