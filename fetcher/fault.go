@@ -129,8 +129,12 @@ func isCut(err error) bool {
 		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE) {
 		return true
 	}
-	// What net/http says of a whole HTTP/2 connection has no type to ask for.
-	for _, words := range [...]string{"server sent GOAWAY", "client connection lost", "client connection force closed"} {
+	// What net/http says of a whole HTTP/2 connection has no type to ask for, nor what it
+	// says of a connection on which something came before anything was asked.
+	for _, words := range [...]string{
+		"server sent GOAWAY", "client connection lost", "client connection force closed",
+		"server closed idle connection", "readLoopPeekFailLocked",
+	} {
 		if strings.Contains(err.Error(), words) {
 			return true
 		}

@@ -1,0 +1,78 @@
+package crawl
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/internal/hostile"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// TestHostileHostsAtOnce: beside all hosts of the list a good one is crawled to its end,
+// and each URL of theirs is of the class that the list says, by both policies.
+func TestHostileHostsAtOnce(t *testing.T) {
+	const pages = 50
+	cases := hostile.Read(t, "../testdata/hostile/servers.md")
+	for _, policy := range []scheduler.Policy{scheduler.Cloudview, scheduler.Cautious} {
+		t.Run(fmt.Sprint("policy ", policy), func(t *testing.T) {
+			t.Parallel()
+			servers := hostile.Start(t)
+			good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				fmt.Fprintf(w, "<title>%s</title>", r.URL.Path)
+				for i := range pages - 1 {
+					fmt.Fprintf(w, `<a href="/p%d">x</a>`, i)
+				}
+			}))
+			defer good.Close()
+			roots := []string{good.URL + "/"}
+			for _, c := range cases {
+				roots = append(roots, servers.URLs[c.Name])
+			}
+			b := newBench(t, roots...)
+			b.settings.Workers, b.settings.Frontier.Policy, b.settings.IgnoreRobots = 64, policy, true
+			b.settings.Fetches = []Fetch{{
+				Fetcher: fetcher.DefaultSettings(),
+				Match:   func(u weburl.URL) bool { return strings.HasPrefix(u.String(), good.URL) },
+			}}
+			s := &b.settings.Fetcher
+			s.Resolver, s.Roots, s.MaxBodyBytes = servers.Resolver, servers.Roots, 1<<20
+			const soon = 6 * time.Second // long enough for a busy machine
+			s.ConnectTimeout, s.TLSTimeout, s.FirstByteTimeout, s.IdleTimeout, s.DownloadTimeout = soon, soon, soon, soon, 2*soon
+			b.once()
+
+			documents := 0
+			for _, u := range b.indexed() {
+				if strings.HasPrefix(u, good.URL) {
+					documents++
+				}
+			}
+			if documents != pages {
+				t.Errorf("%d documents of the good host, want %d", documents, pages)
+			}
+			b.with(func(_ *Crawl, store *badgerstore.Store) {
+				for _, c := range cases {
+					u, err := weburl.Parse(servers.URLs[c.Name])
+					if err != nil {
+						t.Fatal(err)
+					}
+					r, _, err := StoredOne(t.Context(), store, u)
+					want := c.CloudView
+					if policy == scheduler.Cautious {
+						want = c.Cautious
+					}
+					if err != nil || !hostile.OneOf(r.Class, want) {
+						t.Errorf("%s: class %q (%d %s), %v, want %q", c.Name, r.Class, r.Status, r.LastError, err, want)
+					}
+				}
+			})
+		})
+	}
+}
