@@ -1,0 +1,89 @@
+package fetcher
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/hostile"
+)
+
+// measured is what a process holds.
+type measured struct {
+	goroutines, descriptors int
+	heap                    uint64
+}
+
+func measure(t *testing.T) measured {
+	t.Helper()
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc on this system")
+	}
+	return measured{runtime.NumGoroutine(), len(open), m.HeapAlloc}
+}
+
+// TestFlatAfterHostileAnswers: after SEXTANT_HOSTILE (400) answers of servers that
+// misbehave, as many goroutines, descriptors and bytes are in use as after the first of
+// each, whatever became of the connections.
+func TestFlatAfterHostileAnswers(t *testing.T) {
+	n := 400
+	if s := os.Getenv("SEXTANT_HOSTILE"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatal("SEXTANT_HOSTILE is no number")
+		}
+	}
+	servers := hostile.Start(t)
+	f := newFetcher(t, func(s *Settings) {
+		*s = hostileSettings(servers, "none")
+		const soon = short
+		s.ConnectTimeout, s.TLSTimeout, s.FirstByteTimeout, s.IdleTimeout, s.DownloadTimeout = soon, soon, soon, soon, 2*soon
+		s.MaxBodyBytes = 64 << 10
+	})
+	names := servers.Names()
+	run := func(n int) {
+		var workers sync.WaitGroup
+		next := make(chan string)
+		for range 16 {
+			workers.Go(func() {
+				for name := range next {
+					_, _ = f.Fetch(t.Context(), Request{URL: mustURL(t, servers.URLs[name])}) // whatever comes
+				}
+			})
+		}
+		for i := range n {
+			next <- names[i%len(names)]
+		}
+		close(next)
+		workers.Wait()
+		f.Close()
+	}
+	// calm waits until what was cut off is gone on both ends.
+	calm := func() measured {
+		var m measured
+		for range 100 {
+			before := m
+			if m = measure(t); m.goroutines == before.goroutines && m.descriptors == before.descriptors {
+				break
+			}
+			time.Sleep(short)
+		}
+		return m
+	}
+	run(2 * len(names))
+	before := calm()
+	run(n)
+	after := calm()
+	t.Logf("after %d: %+v, before: %+v", n, after, before)
+	if after.goroutines > before.goroutines+20 || after.descriptors > before.descriptors+20 || after.heap > before.heap+8<<20 {
+		t.Errorf("after %d hostile answers: %+v, before: %+v", n, after, before)
+	}
+}
