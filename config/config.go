@@ -85,6 +85,7 @@ type Crawler struct {
 	// DenyPrivate is private="deny" of Addresses.
 	DenyPrivate bool
 
+	NearDuplicates bool // nearDuplicateDetector
 	// Remove are elements whose text is left out of pages, as extract.NewRemoval takes
 	// them: RemoveElements.
 	Remove []string

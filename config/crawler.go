@@ -67,6 +67,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		MaxRedirects:          int(n.number("maxRedirects")),
 		IgnoreNofollow:        n.boolean("ignoreNofollow"),
 		IgnoreNoindex:         n.boolean("ignoreNoindex"),
+		NearDuplicates:        n.boolean("nearDuplicateDetector"),
 		EnableCookies:         n.boolean("enableCookies"),
 		OutboxMaxBytes:        n.number("outboxMaxBytes"),
 		PerAddress:            n.boolean("perAddress"),

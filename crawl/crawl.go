@@ -22,6 +22,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // ErrIndexerDown says that an indexer did not take all that was pushed.
@@ -72,7 +73,9 @@ type Crawl struct {
 	visits                 visits
 	hostURLs               hostURLs
 	trapped                atomic.Int64
-	trial                  *trial // looks on in a dry run, else nil
+	duplicates             *duplicates // nil: they are not looked for
+	unloaded               weburl.Key  // from here on their fingerprints are still to be read
+	trial                  *trial      // looks on in a dry run, else nil
 	documents              documentCounts
 	pausing                sync.Mutex      // held while the crawl is paused or resumed
 	rescheduled            chan struct{}   // capacity 1: a reload may have changed schedules
@@ -129,6 +132,9 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	}
 	if err := c.equip(ctx, p, nil); err != nil {
 		return nil, err
+	}
+	if s.NearDuplicates {
+		c.duplicates = newDuplicates()
 	}
 	c.frontier = scheduler.New(store, frontierSettings(p), log)
 	paused, err := storedPause(ctx, store)
@@ -213,6 +219,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) error {
 	owners.Go(func() error { return c.keepTraps(background) })
 	owners.Go(func() error { return c.judgeRestricted(background) })
 	owners.Go(func() error { return c.watchRejectList(background) })
+	owners.Go(func() error { return c.keepDuplicates(background) })
 	caughtUp := c.frontier.Busy() // what schedules have missed is not there yet
 	owners.Go(func() error { return c.runSchedules(background, caughtUp) })
 
@@ -264,6 +271,10 @@ func (c *Crawl) start(ctx context.Context) error {
 		return err
 	}
 	if err := c.restoreRestricted(ctx); err != nil {
+		return err
+	}
+	var err error
+	if c.unloaded, err = c.beginDuplicates(ctx); err != nil {
 		return err
 	}
 	if err := c.addRoots(ctx, p); err != nil || !p.limitsHosts() {

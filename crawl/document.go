@@ -42,6 +42,18 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		unread = response.Body
 	}
 	sum := documentHash(document, unread)
+	if v.duplicates != nil {
+		c := compare(&document, sum)
+		result.Simhash = c.simhash
+		original, words, err := v.original(ctx, c)
+		if err != nil {
+			return err
+		}
+		if original != nil {
+			result.DuplicateOf, result.NoDocument = original.URL, words
+			return nil
+		}
+	}
 	document.Hash = hex.EncodeToString(sum[:])
 	body, err := document.Encode()
 	if err != nil {

@@ -223,6 +223,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		}
 	}
 	var done passCounts
+	var gone []weburl.Key
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
 		i, ok := slices.BinarySearchFunc(opinions, k, func(o keyed, k weburl.Key) int { return compareKeys(o.key, k) })
@@ -231,12 +232,17 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		}
 		o := &opinions[i].opinion
 		done.count(o.effect(&r))
-		return o.change(&r)
+		change := o.change(&r)
+		if change != nil && change.Delete != "" && r.Indexed {
+			gone = append(gone, k)
+		}
+		return change
 	})
-	if err == nil {
-		n.add(done)
+	if err != nil {
+		return err
 	}
-	return err
+	n.add(done)
+	return c.freeCopies(ctx, gone)
 }
 
 // judgeAgain judges the URL of a page that ended, if other rules than those that

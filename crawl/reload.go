@@ -21,6 +21,9 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 	if max(s.Workers, 1) != c.workers {
 		c.log.Warn("the number of threads changes with the next start", "now", c.workers, "then", s.Workers)
 	}
+	if s.NearDuplicates != (c.duplicates != nil) {
+		c.log.Warn("whether duplicates are looked for changes with the next start", "then", s.NearDuplicates)
+	}
 	return c.replace(ctx, func(old *policy) (*policy, error) {
 		p, err := storedPolicy(ctx, s, c.store)
 		if err != nil {

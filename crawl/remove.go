@@ -36,7 +36,7 @@ const removers = 64
 // fails, the counts tell how far it came.
 func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 	defer c.frontier.Busy()()
-	return remove(ctx, c.judge.current.Load(), c.store, s)
+	return remove(ctx, c.judge.current.Load(), c.store, s, c.freeCopies)
 }
 
 // RemoveStored does what Crawl.Remove does with a store that no crawl has open.
@@ -45,10 +45,11 @@ func RemoveStored(ctx context.Context, settings Settings, store scheduler.Store,
 	if err != nil {
 		return Removed{}, err
 	}
-	return remove(ctx, p, store, s)
+	return remove(ctx, p, store, s, func(context.Context, []weburl.Key) error { return nil }) // the next start finds the copies
 }
 
-func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection) (done Removed, err error) {
+// remove tells gone of the URLs that had documents.
+func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection, gone func(context.Context, []weburl.Key) error) (done Removed, err error) {
 	selector, err := p.selects(ctx, store, s)
 	if err != nil {
 		return done, err
@@ -61,11 +62,15 @@ func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection) 
 	err = selector.each(ctx, store, func(batch []selected) error {
 		var workers errgroup.Group
 		workers.SetLimit(removers)
+		var documents []weburl.Key
 		for i := range batch {
 			one := &batch[i]
 			if root, is := roots[one.key]; is {
 				done.Roots = append(done.Roots, root)
 				continue
+			}
+			if one.record.Indexed {
+				documents = append(documents, one.key)
 			}
 			workers.Go(func() error {
 				order := p.removal(&one.record)
@@ -82,7 +87,10 @@ func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection) 
 				return err
 			})
 		}
-		return workers.Wait()
+		if err := workers.Wait(); err != nil {
+			return err
+		}
+		return gone(ctx, documents)
 	})
 	done.URLs, done.Deletions = int(urls.Load()), int(deletions.Load())
 	return done, err

@@ -258,6 +258,9 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 			}
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: robotsForbids}
 		})
+		if err == nil {
+			err = c.freeCopies(ctx, keys)
+		}
 		if err != nil {
 			return err
 		}

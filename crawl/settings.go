@@ -37,6 +37,9 @@ type Settings struct {
 	MaxRedirects int
 	// PushContent sends the page's bytes beside its text.
 	PushContent bool
+	// NearDuplicates does not index documents of which another of the same source has
+	// the content, or nearly. It counts when a crawl is made: Reload does not change it.
+	NearDuplicates bool
 	// Remove are elements whose text is left out of pages, as extract.NewRemoval
 	// takes them.
 	Remove []string

@@ -41,6 +41,9 @@ type Status struct {
 	Trapped int64 `json:"trapped,omitempty"`
 	// Documents counts those that are no pages; nil while there was none.
 	Documents *DocumentsStatus `json:"documents,omitempty"`
+	// Duplicates tells of the documents that are compared with each other; nil where
+	// they are not.
+	Duplicates *DuplicatesStatus `json:"duplicates,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
 	Sessions []SessionStatus `json:"sessions,omitempty"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
@@ -195,7 +198,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent, Held: f.Brake.Held}
 	s.Robots, s.Trapped = c.restricted.status(), c.trapped.Load()
-	s.Documents = c.documents.status()
+	s.Documents, s.Duplicates = c.documents.status(), c.duplicates.status()
 	s.Sessions = c.judge.current.Load().accesses.sessions()
 	s.Totals = c.totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)

@@ -33,6 +33,7 @@ func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (a
 	began := c.judge.begin()
 	defer c.judge.end(began)
 	v := &visit{Crawl: c, policy: began, lease: lease, access: began.accesses.of(lease.URL), slot: slot}
+	defer v.abandon()
 	asked, err = v.page(ctx)
 	if again := c.judgeAgain(context.WithoutCancel(ctx), began, lease.Key); again != nil {
 		err = errors.Join(err, again, c.passAgain(context.WithoutCancel(ctx)))
@@ -322,5 +323,5 @@ func (v *visit) complete(ctx context.Context, r scheduler.Result) error {
 	if err != nil {
 		return err
 	}
-	return v.reconsider(ctx, &r)
+	return errors.Join(v.settle(ctx, &r), v.reconsider(ctx, &r))
 }

@@ -176,7 +176,7 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		Sources: sources(c.URLSources), CrawlSitemaps: c.Sitemaps.FromRobots,
 		SitemapMaxBytes: c.Sitemaps.MaxBytes, SitemapMaxLinks: c.Sitemaps.MaxLinks,
 		Fetches: fetches(c.Fetches, fetch), EnableCookies: c.EnableCookies, DenyPrivate: c.DenyPrivate,
-		Remove: c.Remove, Mapping: mapping(c.Mapping),
+		NearDuplicates: c.NearDuplicates, Remove: c.Remove, Mapping: mapping(c.Mapping),
 		Frontier: frontier, Fetcher: fetch,
 		Robots: robots.Settings{Original: c.OriginalRobots, Agent: c.RobotsAgent},
 	}

@@ -193,6 +193,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 	if s.Trapped > 0 {
 		row(w, "traps", "%d links refused", s.Trapped)
 	}
+	if d := s.Duplicates; d != nil {
+		row(w, "duplicates", "%s", duplicateWords(d))
+	}
 	if words := documentWords(s.Documents); words != "" {
 		row(w, "documents", "%s", words)
 	}

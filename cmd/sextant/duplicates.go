@@ -1,0 +1,17 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/crawl"
+)
+
+// duplicateWords tell of the detection of duplicates, in words.
+func duplicateWords(d *crawl.DuplicatesStatus) string {
+	words := fmt.Sprintf("%d documents are compared, %d copies of them are not indexed, %d were found since the start; %d KiB",
+		d.Documents, d.Copies, d.Found, d.Bytes>>10)
+	if d.Loading {
+		words += "; not all are read yet"
+	}
+	return words
+}

@@ -1,0 +1,182 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+const (
+	// loadPatience is how long the first page waits for the fingerprints of documents:
+	// in small stores all are there then.
+	loadPatience = 500 * time.Millisecond
+	// loadBatch is how many records are read before others have their turn.
+	loadBatch = 5000
+)
+
+// loadDuplicates reads the fingerprints of all documents from their records, and
+// fetches copies again whose original has gone, or changed, unseen: it was so when the
+// process was killed.
+func (c *Crawl) loadDuplicates(ctx context.Context, from weburl.Key) (next weburl.Key, done bool, err error) {
+	n := 0
+	var orphans []weburl.URL
+	next, done = from, true
+	err = c.store.Inspect(ctx, scheduler.Filter{From: from}, func(k weburl.Key, r scheduler.Record) error {
+		if n == loadBatch {
+			next, done = k, false
+			return errBatchFull
+		}
+		n++
+		copyOf, err := c.duplicates.load(ctx, c.store, k, &r)
+		if err == nil && copyOf {
+			if u, ok := weburl.FromCanonical(r.URL); ok {
+				orphans = append(orphans, u)
+			}
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errBatchFull) {
+		return next, false, err
+	}
+	for _, u := range orphans {
+		if err := c.requeue(ctx, u); err != nil {
+			return next, false, err
+		}
+	}
+	return next, done, nil
+}
+
+// load takes one record in. It is an orphan if it is a copy of what is no document.
+func (d *duplicates) load(ctx context.Context, store scheduler.Store, k weburl.Key, r *scheduler.Record) (orphan bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, flies := d.inFlight[k]; flies {
+		return false, nil
+	}
+	if r.Indexed && r.DuplicateOf == "" {
+		d.hold(contentOf(r).fingerprint(), k)
+	}
+	if !isCopy(r) {
+		return false, nil
+	}
+	u, ok := weburl.FromCanonical(r.DuplicateOf)
+	if !ok {
+		return true, nil
+	}
+	original, err := store.Lookup(ctx, u.Key())
+	if err != nil && !errors.Is(err, scheduler.ErrNotFound) {
+		return false, err
+	}
+	if _, flies := d.inFlight[u.Key()]; !flies {
+		own := content{simhash: r.Simhash, source: original.PushedSource}
+		if _, nearly := own.like(contentOf(&original)); err != nil || !original.Indexed || r.Simhash != 0 && !nearly {
+			return true, nil
+		}
+	}
+	d.copies.Add(keyPrint(u.Key()), k)
+	return false, nil
+}
+
+// keepDuplicates loads what is left to load until ctx ends. The first part of it is
+// the crawl's wait for small stores.
+func (c *Crawl) keepDuplicates(ctx context.Context) error {
+	if c.duplicates == nil || c.duplicates.isLoaded() {
+		return nil
+	}
+	began, next := time.Now(), c.unloaded
+	for {
+		part := time.Now()
+		to, done, err := c.loadDuplicates(ctx, next)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && unrecoverable(err):
+			return err
+		case err != nil:
+			c.log.Error("the fingerprints of documents cannot be read", "pause", passRetry, "error", err)
+			if !pauseFor(ctx, passRetry) {
+				return nil
+			}
+			continue
+		}
+		if next = to; done {
+			c.duplicates.nowLoaded()
+			c.log.Info("duplicates are looked for among all documents", "documents", c.duplicates.Len(), "took", time.Since(began).Round(time.Millisecond))
+			return nil
+		}
+		if !pauseFor(ctx, time.Since(part)) { // half of the time is the crawl's
+			return nil
+		}
+	}
+}
+
+func pauseFor(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// beginDuplicates loads as much as there is patience for, and gives where to go on.
+func (c *Crawl) beginDuplicates(ctx context.Context) (next weburl.Key, err error) {
+	if c.duplicates == nil {
+		return next, nil
+	}
+	for began := time.Now(); time.Since(began) < loadPatience; {
+		var done bool
+		if next, done, err = c.loadDuplicates(ctx, next); err != nil {
+			return next, err
+		}
+		if done {
+			c.duplicates.nowLoaded()
+			return next, nil
+		}
+	}
+	return next, nil
+}
+
+func (d *duplicates) isLoaded() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.loaded
+}
+
+func (d *duplicates) nowLoaded() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.loaded = true
+}
+
+// Len is how many documents can be found.
+func (d *duplicates) Len() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.originals.Len()
+}
+
+// DuplicatesStatus tells of the detection of duplicates.
+type DuplicatesStatus struct {
+	Documents int    `json:"documents"` // that are compared with
+	Copies    int    `json:"copies"`    // known of them
+	Found     uint64 `json:"found"`     // copies since the process started
+	Bytes     int64  `json:"bytes"`     // of memory
+	Loading   bool   `json:"loading,omitempty"`
+}
+
+// status is nil where duplicates are not looked for.
+func (d *duplicates) status() *DuplicatesStatus {
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return &DuplicatesStatus{
+		Documents: d.originals.Len(), Copies: d.copies.Len(), Found: d.found,
+		Bytes: d.originals.Bytes() + d.copies.Bytes(), Loading: !d.loaded,
+	}
+}
