@@ -57,7 +57,7 @@ type Crawler struct {
 	MinimumAged           time.Duration // 0 is off; then SmartRefresh is false
 	SitemapHints          bool
 	Refreshes             []Refresh
-	// URLSources are the Sitemap and Feed elements, each URL once.
+	// URLSources are the Sitemap, Feed and XMLDocuments elements, each URL once.
 	URLSources []URLSource
 	Sitemaps   Sitemaps
 

@@ -305,6 +305,8 @@ func sampleValue(a *Attribute) string {
 		return "22:30-6, 12-13"
 	case a.Name == "origins", a.Name == "proxy":
 		return "http://h"
+	case a.Name == "path":
+		return "//a"
 	case a.Name == "schedule":
 		return "@daily"
 	case a.Name == "type":

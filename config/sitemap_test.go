@@ -25,8 +25,17 @@ func TestURLSources(t *testing.T) {
 		{"http://files.example.net/sitemap.xml.gz", false, false},
 		{"http://www.example.com/news.rss", true, false},
 		{"http://www.example.com/old/news.rss", true, true},
+		{"http://www.example.com/staff.xml", false, false},
 	}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(source{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+	x := c.URLSources[5].XML
+	if x == nil || len(x.Metas) != 1 || x.Date == nil {
+		t.Fatalf("%+v", x)
+	}
+	paths := []string{x.Path.String(), x.Link.String(), x.Title.String(), x.Text.String(), x.Date.String(), x.Metas[0].Name, x.Metas[0].Path.String()}
+	if d := cmp.Diff([]string{"/staff/person", "@href", "name", ".", "since", "room", "office/@room"}, paths); d != "" || !x.HTML {
+		t.Errorf("HTML %v (-want +got):\n%s", x.HTML, d)
 	}
 }

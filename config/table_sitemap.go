@@ -3,7 +3,7 @@ package config
 // sourceElements are further sources of URLs.
 func sourceElements() []Element {
 	crawler := []string{"Crawler"}
-	return append([]Element{
+	return []Element{
 		{Name: "Sitemap", Parents: crawler, Attributes: []Attribute{
 			required("url", HTTPURL, "Where the sitemap is: urlset, index, list of URLs or feed, gzip or not."),
 		}, Doc: "A sitemap that robots.txt does not name; its entries are links."},
@@ -11,19 +11,20 @@ func sourceElements() []Element {
 			required("url", HTTPURL, "Where the feed is."),
 			boolean("indexItems", "false", "Whether its items are the documents; their pages are not fetched then."),
 		}, Doc: "An RSS or Atom feed, the items of which are links."},
-	}, refuseAll([]Element{
 		{Name: "XMLDocuments", Parents: crawler, Attributes: []Attribute{
-			required("url", String, "Where the file is."),
-			required("path", String, "Elements that are documents, such as //item."),
-		}, Doc: "An XML file with one document an element."},
-	})...)
-}
-
-func refuseAll(elements []Element) []Element {
-	for i := range elements {
-		elements[i].Status = Refused
+			required("url", HTTPURL, "Where the file is."),
+			required("path", String, "Elements that are documents, from the root on, such as /catalog/book, or //book at any depth."),
+			required("link", String, "Path inside of one to its URL, such as link, or @href."),
+			{Name: "title", Default: "title", NotEmpty: true, Doc: "Path to its title."},
+			{Name: "text", Default: ".", NotEmpty: true, Doc: "Path to its text, or HTML; by default all text of the element."},
+			{Name: "date", NotEmpty: true, Doc: "Path to its date, which becomes the meta date."},
+			boolean("html", "false", "Whether its text is HTML."),
+		}, Doc: "An XML file with one document an element; what is gone from the file is deleted."},
+		{Name: "XMLMeta", Parents: []string{"XMLDocuments"}, Attributes: []Attribute{
+			required("name", String, "Name of the meta; several may have the same one."),
+			required("path", String, "Path inside of the element to its values."),
+		}, Doc: "A meta of the documents of an XML file."},
 	}
-	return elements
 }
 
 // sitemapAttributes are those of Crawler about all sitemaps.

@@ -28,7 +28,7 @@ type items struct {
 	base  weburl.Base
 	batch []item
 	sum   [16]byte
-	n     int
+	keys  []weburl.Key // of all documents
 }
 
 // item is a document on its way into the store.
@@ -45,12 +45,10 @@ func isSyntax(err error) bool {
 // readItems makes a document of each item that the rules index. The URL is known
 // then, and at rest: its page is not fetched. A URL that is known as a page stays one.
 func (v *visit) readItems(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
-	base, err := weburl.NewBase(v.lease.URL.String())
+	r, options, err := v.newItems(ctx, response)
 	if err != nil {
 		return err
 	}
-	r := &items{visit: v, ctx: ctx, base: base}
-	options := feeds.Options{ContentType: response.Header.Get("Content-Type"), MaxBytes: v.settings.Fetcher.MaxBodyBytes, MaxEntries: v.settings.SitemapMaxLinks}
 	summary, readErr := feeds.Feed(bytes.NewReader(response.Body), options, r.item)
 	if readErr != nil && !isSyntax(readErr) {
 		return readErr
@@ -59,45 +57,20 @@ func (v *visit) readItems(ctx context.Context, response *fetcher.Response, resul
 		return err
 	}
 	result.LinksHash = r.sum
-	v.sourceWords(result, response, summary, readErr, "")
+	v.sourceWords(result, response, summary.Format.String(), summary, readErr, "")
 	return nil
+}
+
+func (v *visit) newItems(ctx context.Context, response *fetcher.Response) (*items, feeds.Options, error) {
+	base, err := weburl.NewBase(v.lease.URL.String())
+	return &items{visit: v, ctx: ctx, base: base}, feeds.Options{
+		ContentType: response.Header.Get("Content-Type"), MaxBytes: v.settings.Fetcher.MaxBodyBytes, MaxEntries: v.settings.SitemapMaxLinks,
+	}, err
 }
 
 // item takes one item of the feed.
 func (r *items) item(i feeds.Item) error {
-	href := i.Reference()
-	u, err := r.base.Resolve(href)
-	if href == "" || err != nil {
-		return nil //nolint:nilerr // what has no page has no URL to be indexed under
-	}
-	link, verdict, ok := r.link(crawlspace.Link{URL: u, Host: hostIn(href), Depth: sourceDepth})
-	if !ok {
-		return nil
-	}
-	if indexed, _ := r.indexes(&verdict); !indexed {
-		return nil
-	}
-	link.Kind, link.Referrer = scheduler.KindItem, r.lease.URL.String()
-	d := r.itemDocument(&i, link.URL, &verdict)
-	sum := documentHash(d, nil)
-	d.Hash = hex.EncodeToString(sum[:])
-	body, err := d.Encode()
-	if err != nil {
-		return err
-	}
-	for n := range sum { // in any order: a feed that sorts anew has not changed
-		r.sum[n] ^= sum[n]
-	}
-	r.batch = append(r.batch, item{link, scheduler.Document{Body: body, Hash: sum, Source: verdict.decision.Source}})
-	if len(r.batch) == itemBatch {
-		return r.flush()
-	}
-	return nil
-}
-
-// itemDocument is an item as the indexer gets it.
-func (r *items) itemDocument(i *feeds.Item, u weburl.URL, v *verdict) push.Document {
-	p := extract.Page{Title: i.Title, Text: textOf(i), Language: i.Language}
+	p := extract.Page{Title: i.Title, Text: textOf(i.Content, i.HTML), Language: i.Language}
 	add := func(name, value string) {
 		if value != "" {
 			p.Metas = append(p.Metas, extract.Meta{Name: name, Content: value})
@@ -115,19 +88,52 @@ func (r *items) itemDocument(i *feeds.Item, u weburl.URL, v *verdict) push.Docum
 			add("enclosure", at.String())
 		}
 	}
-	return push.Document{
-		URL: u.String(), Source: v.decision.Source, Title: title(p, u), Text: p.Text, ContentType: "text/plain", Language: p.Language,
-		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: sourceDepth, Referrer: r.lease.URL.String(),
-		Metas: metas(&scheduler.Lease{}, v.decision, r.settings.Mapping.apply(p.Metas, nil), extract.Directives{}),
-	}
+	return r.document(i.Reference(), p)
 }
 
-// textOf is an item's text.
-func textOf(i *feeds.Item) string {
-	if !i.HTML || !strings.ContainsAny(i.Content, "<&") {
-		return strings.Join(strings.Fields(i.Content), " ")
+// document takes what is to be a document under a URL. Without one it is none.
+func (r *items) document(href string, p extract.Page) error {
+	u, err := r.base.Resolve(href)
+	if href == "" || err != nil {
+		return nil //nolint:nilerr // what has no page has no URL to be indexed under
 	}
-	p, err := extract.HTML([]byte("<body>"+i.Content), "text/html; charset=utf-8", extract.Options{})
+	link, verdict, ok := r.link(crawlspace.Link{URL: u, Host: hostIn(href), Depth: sourceDepth})
+	if !ok {
+		return nil
+	}
+	if indexed, _ := r.indexes(&verdict); !indexed {
+		return nil
+	}
+	link.Kind, link.Referrer = scheduler.KindItem, r.lease.URL.String()
+	d := push.Document{
+		URL: link.URL.String(), Source: verdict.decision.Source, Title: title(p, link.URL), Text: p.Text,
+		ContentType: "text/plain", Language: p.Language,
+		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: sourceDepth, Referrer: link.Referrer,
+		Metas: metas(&scheduler.Lease{}, verdict.decision, r.settings.Mapping.apply(p.Metas, nil), extract.Directives{}),
+	}
+	sum := documentHash(d, nil)
+	d.Hash = hex.EncodeToString(sum[:])
+	body, err := d.Encode()
+	if err != nil {
+		return err
+	}
+	for n := range sum { // in any order: a feed that sorts anew has not changed
+		r.sum[n] ^= sum[n]
+	}
+	r.keys = append(r.keys, link.URL.Key())
+	r.batch = append(r.batch, item{link, scheduler.Document{Body: body, Hash: sum, Source: verdict.decision.Source}})
+	if len(r.batch) == itemBatch {
+		return r.flush()
+	}
+	return nil
+}
+
+// textOf is the text of what may be HTML.
+func textOf(content string, html bool) string {
+	if !html || !strings.ContainsAny(content, "<&") {
+		return strings.Join(strings.Fields(content), " ")
+	}
+	p, err := extract.HTML([]byte("<body>"+content), "text/html; charset=utf-8", extract.Options{})
 	if err != nil {
 		return "" // no page at all
 	}
@@ -150,10 +156,9 @@ func (r *items) flush() error {
 	}
 	now := time.Now()
 	// Not cancelled half-way: the store calls the function until it returns.
-	n, err := r.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
+	_, err := r.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
 		return r.change(documents[k], rec, now)
 	})
-	r.n += n
 	r.batch = r.batch[:0]
 	return err
 }
@@ -187,7 +192,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 			if href := i.Reference(); href != "" {
 				p.Links = append(p.Links, extract.Link{Href: href})
 			}
-			text.WriteString(i.Title + "\n" + textOf(&i) + "\n")
+			text.WriteString(i.Title + "\n" + textOf(i.Content, i.HTML) + "\n")
 			return nil
 		})
 		if err != nil {

@@ -18,12 +18,13 @@ import (
 // through the frontier as pages do. The configuration names them, or robots.txt
 // does; what an index names is one, too.
 
-// Source is a sitemap or feed that the configuration names.
+// Source is a sitemap, feed or XML file that the configuration names.
 type Source struct {
 	URL  weburl.URL
-	Kind scheduler.Kind // KindSitemap or KindFeed
+	Kind scheduler.Kind // KindSitemap, KindFeed or KindXML
 	// IndexItems makes documents of a feed's items, whose pages are not fetched then.
 	IndexItems bool
+	XML        *XMLDocuments // of KindXML
 }
 
 const (
@@ -92,7 +93,11 @@ func sortedSources(s []Source) []Source {
 
 // sourceVersion names the rules and settings that a source is read by.
 func (p *policy) sourceVersion(k weburl.Key) uint64 {
-	if s := p.sourceOf(k); s != nil && s.IndexItems {
+	switch s := p.sourceOf(k); {
+	case s == nil:
+	case s.XML != nil:
+		return p.version ^ s.XML.hash()
+	case s.IndexItems:
 		return p.version ^ 1
 	}
 	return p.version

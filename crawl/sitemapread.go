@@ -61,8 +61,15 @@ func (v *visit) readSource(ctx context.Context, response *fetcher.Response, resu
 		result.NoDocument = "its header says nofollow: it is not read"
 		return nil
 	}
-	if s := v.sourceOf(v.lease.Key); v.lease.Record.Kind == scheduler.KindFeed && s != nil && s.IndexItems {
+	s := v.sourceOf(v.lease.Key)
+	switch kind := v.lease.Record.Kind; {
+	case kind == scheduler.KindXML && s != nil && s.XML != nil:
+		return v.readXML(ctx, response, s.XML, result)
+	case kind == scheduler.KindFeed && s != nil && s.IndexItems:
 		return v.readItems(ctx, response, result)
+	case kind == scheduler.KindXML: // it redirected here
+		result.NoDocument = "the configuration names another URL: name this one"
+		return nil
 	}
 	return v.readSitemap(ctx, response, result)
 }
@@ -87,7 +94,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	}
 	result.Links = r.links
 	r.sum.Sum(result.LinksHash[:0])
-	v.sourceWords(result, response, summary, readErr, r.words())
+	v.sourceWords(result, response, summary.Format.String(), summary, readErr, r.words())
 	if r.unsure {
 		forgetValidators(result)
 	}
@@ -96,8 +103,8 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 
 // sourceWords says how the reading of a source went. One that was not read to its
 // end is read in full the next time.
-func (v *visit) sourceWords(result *scheduler.Result, response *fetcher.Response, s feeds.Summary, err error, more string) {
-	result.NoDocument = fmt.Sprintf("%s: %d entries%s", s.Format, s.Entries, more)
+func (v *visit) sourceWords(result *scheduler.Result, response *fetcher.Response, what string, s feeds.Summary, err error, more string) {
+	result.NoDocument = fmt.Sprintf("%s: %d entries%s", what, s.Entries, more)
 	if response.Truncated && s.Cut == "" {
 		s.Cut = "it is larger than its limit"
 		err = nil

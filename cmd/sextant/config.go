@@ -182,13 +182,21 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 	}
 }
 
-// sources are the sitemaps and feeds of a Crawler.
+// sources are the sitemaps, feeds and XML files of a Crawler.
 func sources(written []config.URLSource) []crawl.Source {
 	var out []crawl.Source
 	for _, w := range written {
 		s := crawl.Source{URL: w.URL, Kind: scheduler.KindSitemap, IndexItems: w.IndexItems}
-		if w.Feed {
+		switch {
+		case w.Feed:
 			s.Kind = scheduler.KindFeed
+		case w.XML != nil:
+			s.Kind, s.XML = scheduler.KindXML, &crawl.XMLDocuments{
+				Path: w.XML.Path, Link: w.XML.Link, Title: w.XML.Title, Text: w.XML.Text, Date: w.XML.Date, HTML: w.XML.HTML,
+			}
+			for _, m := range w.XML.Metas {
+				s.XML.Metas = append(s.XML.Metas, crawl.XMLMeta(m))
+			}
 		}
 		out = append(out, s)
 	}

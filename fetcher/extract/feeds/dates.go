@@ -8,7 +8,7 @@ import (
 // ParseTime reads the times of sitemaps and feeds: the W3C profile of ISO 8601 with
 // all its precisions (www.w3.org/TR/NOTE-datetime), RFC 3339, and those of RFC 822 and
 // 5322, as sloppily as they are written: without zone they are taken for UTC. day says
-// that it is a day or longer, of which it is the beginning. The years are 1970 to 9999.
+// that it is a day or longer, of which it is the beginning. The years are 1000 to 9999.
 func ParseTime(s string) (t time.Time, day, ok bool) {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) < 4 || len(s) > 64 {
@@ -19,7 +19,7 @@ func ParseTime(s string) (t time.Time, day, ok bool) {
 	} else {
 		t, ok = parseMail(s)
 	}
-	if !ok || t.Year() < 1970 || t.Year() > 9999 {
+	if !ok || t.Year() < 1000 || t.Year() > 9999 {
 		return time.Time{}, false, false
 	}
 	return t.UTC(), day, true

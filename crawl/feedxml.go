@@ -1,0 +1,151 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// XMLDocuments says which elements of an XML file are documents, and what of them is
+// what.
+type XMLDocuments struct {
+	Path, Link, Title, Text feeds.Path
+	Date                    *feeds.Path // nil: none
+	HTML                    bool        // the text is
+	Metas                   []XMLMeta
+}
+
+// XMLMeta is a meta of such documents.
+type XMLMeta struct {
+	Name string
+	Path feeds.Path
+}
+
+// goneElement is why a document is deleted that an XML file had.
+const goneElement = "its element is gone from the XML file"
+
+// hash tells these settings from others.
+func (x *XMLDocuments) hash() uint64 {
+	h := fnv.New64a()
+	writeParts(h, x.Path.String(), x.Link.String(), x.Title.String(), x.Text.String(), strconv.FormatBool(x.HTML), strconv.FormatBool(x.Date != nil))
+	if x.Date != nil {
+		writeParts(h, x.Date.String())
+	}
+	for _, m := range x.Metas {
+		writeParts(h, m.Name, m.Path.String())
+	}
+	return h.Sum64()
+}
+
+// fields are the paths in the order of page's values.
+func (x *XMLDocuments) fields() []feeds.Path {
+	fields := []feeds.Path{x.Link, x.Title, x.Text}
+	for _, m := range x.Metas {
+		fields = append(fields, m.Path)
+	}
+	if x.Date != nil {
+		fields = append(fields, *x.Date)
+	}
+	return fields
+}
+
+// page is an element as a page, with its URL.
+func (x *XMLDocuments) page(values [][]string) (href string, p extract.Page) {
+	first := func(v []string) string {
+		if len(v) == 0 {
+			return ""
+		}
+		return v[0]
+	}
+	href, p.Title = first(values[0]), textOf(first(values[1]), false)
+	for _, text := range values[2] {
+		if text = textOf(text, x.HTML); p.Text != "" {
+			text = "\n" + text
+		}
+		p.Text += text
+	}
+	for i, m := range x.Metas {
+		for _, value := range values[3+i] {
+			p.Metas = append(p.Metas, extract.Meta{Name: m.Name, Content: textOf(value, false)})
+		}
+	}
+	if x.Date != nil {
+		if at, _, ok := feeds.ParseTime(first(values[len(values)-1])); ok {
+			p.Metas = append(p.Metas, extract.Meta{Name: "date", Content: at.Format(time.RFC3339)})
+		}
+	}
+	return href, p
+}
+
+// readXML makes a document of each element, as readItems does of items. The file is
+// the whole list: a document that is not in it any more is deleted, if it was read to
+// its end.
+func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *XMLDocuments, result *scheduler.Result) error {
+	r, options, err := v.newItems(ctx, response)
+	if err != nil {
+		return err
+	}
+	summary, readErr := feeds.Elements(bytes.NewReader(response.Body), options, x.Path, x.fields(), func(values [][]string) error {
+		return r.document(x.page(values))
+	})
+	if readErr != nil && !isSyntax(readErr) {
+		return readErr
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if readErr == nil && summary.Cut == "" && !response.Truncated {
+		if err := r.sweep(); err != nil {
+			return err
+		}
+	}
+	result.LinksHash = r.sum
+	v.sourceWords(result, response, "XML file", summary, readErr, "")
+	return nil
+}
+
+// sweep deletes the documents that the last reading had and this one has not. What it
+// had is stored as keys, one after the other.
+func (r *items) sweep() error {
+	name := "crawl.xml." + r.lease.Key.String()
+	stored, err := r.store.Value(r.ctx, name)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(r.keys, compareKeys)
+	var gone []weburl.Key
+	size := len(weburl.Key{})
+	for ; len(stored) >= size; stored = stored[size:] {
+		k := weburl.Key(stored[:size])
+		if _, there := slices.BinarySearchFunc(r.keys, k, compareKeys); !there {
+			gone = append(gone, k)
+		}
+	}
+	if len(gone) > 0 {
+		// Not cancelled half-way: the store calls the function until it returns.
+		_, err = r.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(_ weburl.Key, rec scheduler.Record) *scheduler.Change {
+			if rec.Kind != scheduler.KindItem || rec.Referrer != r.lease.URL.String() || !rec.Indexed {
+				return nil
+			}
+			rec.LastError = goneElement
+			return &scheduler.Change{Next: rec, Delete: goneElement}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	keys := make([]byte, 0, size*len(r.keys))
+	for _, k := range slices.Compact(r.keys) {
+		keys = append(keys, k[:]...)
+	}
+	return r.store.SetValue(r.ctx, name, keys)
+}
