@@ -3,6 +3,7 @@ package markup
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,9 @@ import (
 //   - x/net/html replaces references in CDATA sections and comments, the standard
 //     does not (reference, scannedIn);
 //   - "</>" is an empty comment in both, and nothing in the standard;
-//   - doctypes are not read.
+//   - doctypes are not read;
+//   - x/net/html leaves the escaped state of a script at a < that no letter or / follows,
+//     the standard does not (leavesEscaped, TestScripts).
 type token struct {
 	Kind       string
 	Data       string
@@ -208,6 +211,35 @@ func scannedIn(text string, raw Tag) (ts tokens) {
 // references in comments.
 func unescapedComment(b []byte) string { return unescaped(b) }
 
+// leavesEscaped are pages in which a script might have such a <.
+var leavesEscaped = regexp.MustCompile(`(?is)<script.*<!--.*<[^a-z/]`)
+
+// TestScripts has scripts, and their content by the standard (WHATWG HTML sections
+// 13.2.5.4 and 13.2.5.15 to 13.2.5.31).
+func TestScripts(t *testing.T) {
+	for script, want := range map[string]string{
+		"a</script>b":                                      "a",
+		"<!--a</script>b":                                  "<!--a",
+		"<!--<script>a</script>b</script>c":                "<!--<script>a</script>b",
+		"<!--<<script>a</script>b</script>c":               "<!--<<script>a</script>b",
+		"<!--<1<script/a</script>b</script>c":              "<!--<1<script/a</script>b",
+		"<!--<!--<script>a</script>b</script>c":            "<!--<!--<script>a</script>b",
+		"<!--<scriptx>a</script>b":                         "<!--<scriptx>a",
+		"<!--<script><1</script>--></script>c":             "<!--<script><1</script>-->",
+		"<!--<script>--><script></script>c":                "<!--<script>--><script>",
+		"<!--<script>a":                                    "<!--<script>a",
+		"<!--<script></script><script></script>a</script>": "<!--<script></script><script></script>a",
+		"<!-->a</script>b":                                 "<!-->a",
+		"<!--->a<script></script>b":                        "<!--->a<script>",
+	} {
+		s := NewScanner([]byte("<script>" + script))
+		s.Next()
+		if got := s.Next(); got != Text || string(s.Data()) != want {
+			t.Errorf("%q: %q, want %q", script, s.Data(), want)
+		}
+	}
+}
+
 func compare(t *testing.T, page []byte) {
 	t.Helper()
 	before := bytes.Clone(page)
@@ -215,7 +247,7 @@ func compare(t *testing.T, page []byte) {
 	if !bytes.Equal(before, page) {
 		t.Fatalf("the page was changed: %q", before)
 	}
-	if diff := cmp.Diff(reference(page), got); diff != "" {
+	if diff := cmp.Diff(reference(page), got); diff != "" && !leavesEscaped.Match(page) {
 		t.Errorf("%q (-x/net/html +ours):\n%s", page, diff)
 	}
 }
