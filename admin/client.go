@@ -211,7 +211,7 @@ func (c *Client) TrapCounts(ctx context.Context) (crawl.TrapCounts, error) {
 	return out, err
 }
 
-// Reload has the service read its configuration again; ErrRefused with its errors
+// Reload has the service read its configuration again; ErrDeclined with its errors
 // if it cannot be used.
 func (c *Client) Reload(ctx context.Context) error {
 	var out struct{}

@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Commands are what an operator does to a Crawler.
@@ -148,13 +149,15 @@ func (s *Server) deletions(w http.ResponseWriter, r *http.Request, c Crawler) {
 
 // stream answers with what write writes. After an error it breaks the connection,
 // unless nothing is out yet: only that tells the reader then.
-func (s *Server) stream(w http.ResponseWriter, what string, write func(io.Writer) error) {
+func (s *Server) stream(w http.ResponseWriter, what string, write func(io.Writer) error) (done bool) {
 	out := &begunWriter{w: w}
 	err := write(out)
 	switch {
 	case err == nil:
+		return true
 	case !out.begun:
 		s.fail(w, err)
+		return false
 	default:
 		s.log.Warn(what+" broke off", "error", err)
 		panic(http.ErrAbortHandler)
@@ -213,30 +216,44 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request, c Crawler) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	begin := time.Now()
 	s.log.Info("backup begins", "crawler", c.Name())
-	s.stream(w, "the backup", func(w io.Writer) error { return c.Backup(r.Context(), w) })
-	s.log.Info("backup is written", "crawler", c.Name(), "took", time.Since(begin))
+	if s.stream(w, "the backup", func(w io.Writer) error { return c.Backup(r.Context(), w) }) {
+		s.log.Info("backup is written", "crawler", c.Name(), "took", time.Since(begin))
+	}
 }
 
-// decline answers a command that could not be done. What the store did not cause is
-// the user's to mend.
+// decline answers a command that could not be done: what the user wrote is the
+// user's to mend.
 func (s *Server) decline(w http.ResponseWriter, err error, soFar string) {
-	if IsFailure(err) {
-		s.fail(w, fmt.Errorf("%w (%s)", err, soFar))
+	if IsDeclined(err) {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		return
 	}
-	http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+	if soFar != "" {
+		err = fmt.Errorf("%w (%s)", err, soFar)
+	}
+	s.fail(w, err)
 }
 
-// IsFailure says that a command failed by itself or its store, and not for what it
-// was asked.
-func IsFailure(err error) bool {
-	for _, failure := range []error{
-		scheduler.ErrClosed, scheduler.ErrDamaged, scheduler.ErrFull, scheduler.ErrFormat, scheduler.ErrLocked,
-		context.Canceled, context.DeadlineExceeded,
-	} {
-		if errors.Is(err, failure) {
-			return true
-		}
+// IsDeclined says that a command was not done for what it was asked, and did not fail
+// by itself or its store.
+func IsDeclined(err error) bool {
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return true
 	}
-	return false
+	if _, ok := errors.AsType[*crawl.SelectionError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*weburl.Error](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*Declined](err)
+	return ok
 }
+
+// Declined is an error of Service that the user has to mend.
+type Declined struct{ Err error }
+
+func (e *Declined) Error() string { return e.Err.Error() }
+
+// Unwrap gives what is wrong.
+func (e *Declined) Unwrap() error { return e.Err }

@@ -71,6 +71,7 @@ func TestFailingCommands(t *testing.T) {
 	for _, tt := range []struct{ broken, want error }{
 		{fmt.Errorf("%w: http://h/", scheduler.ErrNotFound), ErrDeclined},
 		{scheduler.ErrFull, nil},
+		{errors.New("of no known kind"), nil},
 	} {
 		data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t), broken: tt.broken})
 		a, _ := Dial(t.Context(), data, "")

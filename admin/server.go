@@ -270,7 +270,7 @@ func (s *Server) robots(w http.ResponseWriter, r *http.Request, c Crawler) {
 
 func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
 	if err := s.service.Reload(r.Context()); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		s.decline(w, err, "")
 		return
 	}
 	s.reply(w, struct{}{})
@@ -285,7 +285,7 @@ func (s *Server) preview(w http.ResponseWriter, r *http.Request, c Crawler) {
 	}
 	p, err := s.service.Preview(r.Context(), c, query.Get("config"), samples)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		s.decline(w, err, "")
 		return
 	}
 	s.reply(w, p)

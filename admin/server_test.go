@@ -100,7 +100,9 @@ func (f fakeCrawler) DropHeld(_ context.Context, urls ...string) (int, error) {
 // fakeService refuses every configuration.
 type fakeService struct{}
 
-func (fakeService) Reload(context.Context) error { return errors.New("CrawlConfig.xml:3:5: broken") }
+func (fakeService) Reload(context.Context) error {
+	return &Declined{errors.New("CrawlConfig.xml:3:5: broken")}
+}
 func (fakeService) Preview(_ context.Context, _ Crawler, path string, samples int) (*crawl.Preview, error) {
 	return &crawl.Preview{Before: path, Judged: uint64(samples)}, nil
 }
@@ -191,7 +193,7 @@ func TestClient(t *testing.T) {
 	if v, err := a.Verify(ctx); err != nil || v.URLs != 7 || len(v.Faults) != 1 {
 		t.Errorf("Verify = %+v, %v", v, err)
 	}
-	if err := a.Reload(ctx); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
+	if err := a.Reload(ctx); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
 		t.Errorf("Reload of a broken configuration: %v", err)
 	}
 	if p, err := a.Preview(ctx, "new.xml", 3); err != nil || !filepath.IsAbs(p.Before) || p.Judged != 3 {

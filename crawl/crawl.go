@@ -77,8 +77,9 @@ type Crawl struct {
 	unloaded               weburl.Key  // from here on their fingerprints are still to be read
 	trial                  *trial      // looks on in a dry run, else nil
 	documents              documentCounts
-	pausing                sync.Mutex      // held while the crawl is paused or resumed
-	rescheduled            chan struct{}   // capacity 1: a reload may have changed schedules
+	pausing                sync.Mutex    // held while the crawl is paused or resumed
+	rescheduled            chan struct{} // capacity 1: a reload may have changed schedules
+	plan                   atomic.Pointer[[]Schedule]
 	outboxFull             atomic.Int32    // workers that wait for the outbox
 	robotsInFlight         sync.Map        // host keys whose robots.txt is being fetched
 	stopping               context.Context // ended by Stop
@@ -206,6 +207,9 @@ func frontierSettings(p *policy) scheduler.Settings {
 // here: workers, outbox, frontier and relay. It is called once.
 func (c *Crawl) Run(ctx context.Context, once Once) error {
 	defer func() { c.judge.current.Load().accesses.close() }()
+	if c.frontier.Paused() && (once.Drain || once.MaxPages > 0) {
+		return ErrPaused
+	}
 	if err := c.start(ctx); err != nil {
 		return err
 	}

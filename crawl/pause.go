@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/push"
@@ -14,6 +15,9 @@ const (
 	pausedName = "crawl.paused"
 	pausedYes  = "paused"
 )
+
+// ErrPaused is why a crawl that is to come to an end does not begin.
+var ErrPaused = errors.New("the crawl is paused, so that it would never end: run sextant resume first")
 
 func storedPause(ctx context.Context, store scheduler.Store) (bool, error) {
 	b, err := store.Value(ctx, pausedName)
@@ -29,6 +33,11 @@ func (c *Crawl) Pause(ctx context.Context) error {
 // Resume ends a pause.
 func (c *Crawl) Resume(ctx context.Context) error {
 	return c.setPaused(ctx, "", c.frontier.Resume)
+}
+
+// ResumeStored ends the pause of a store that no crawl has open.
+func ResumeStored(ctx context.Context, store scheduler.Store) error {
+	return store.SetValue(ctx, pausedName, nil)
 }
 
 // setPaused stores the state before it is in force.

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"errors"
 	"context"
 	"net/http"
 	"strings"
@@ -54,12 +55,15 @@ func TestPause(t *testing.T) {
 		if s, err := c.Status(t.Context()); err != nil || !s.Paused {
 			t.Errorf("after a restart: %+v, %v; want paused", s, err)
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- c.Run(t.Context(), Once{Drain: true}) }()
+		if err := c.Run(t.Context(), Once{Drain: true}); !errors.Is(err, ErrPaused) {
+			t.Errorf("a paused crawl that is to end: %v", err)
+		}
+	})
+	b.with(func(c *Crawl, _ *badgerstore.Store) {
 		if err := c.Resume(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-ended; err != nil {
+		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Error(err)
 		}
 	})

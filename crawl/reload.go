@@ -51,6 +51,7 @@ func (c *Crawl) replace(ctx context.Context, with func(old *policy) (*policy, er
 		return err
 	}
 	c.judge.swap(p)
+	ctx = context.WithoutCancel(ctx) // the rest belongs to what is in force
 	p.accesses.adopt()
 	c.frontier.Apply(frontierSettings(p))
 	c.limits.apply(&p.settings)
@@ -89,17 +90,13 @@ func (c *Crawl) watchRejectList(ctx context.Context) error {
 }
 
 func (c *Crawl) rereadRejectList(ctx context.Context) error {
-	read := c.judge.current.Load().settings.ReadRejectList
-	if read == nil {
-		return nil
-	}
-	f, err := read()
-	if err != nil {
-		return err
-	}
 	return c.replace(ctx, func(old *policy) (*policy, error) {
-		if reflect.DeepEqual(f, old.settings.Space.RejectList) {
+		if old.settings.ReadRejectList == nil {
 			return old, nil
+		}
+		f, err := old.settings.ReadRejectList()
+		if err != nil || reflect.DeepEqual(f, old.settings.Space.RejectList) {
+			return old, err
 		}
 		return old.withRejectList(f)
 	})

@@ -118,8 +118,8 @@ func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	return fmt.Errorf("a root of the configuration would come back: %s; take it out of CrawlConfig.xml, or exclude it by a rule, and remove it then",
-		named(refused))
+	return &SelectionError{fmt.Errorf("a root of the configuration would come back: %s; take it out of CrawlConfig.xml, or exclude it by a rule, and remove it then",
+		named(refused))}
 }
 
 // removal is the deletion of a URL's document, nil if there can be none. One that

@@ -232,6 +232,9 @@ func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string
 			rules[origin] = r
 		}
 	}
+	if len(rules) == 0 {
+		return nil
+	}
 	c.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
 	all := &selector{origins: rules}
 	return all.each(ctx, c.store, func(batch []selected) error { return c.forbid(ctx, p, rules, batch) })

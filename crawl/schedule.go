@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -35,6 +36,21 @@ type lastRun struct {
 	At time.Time `json:"at"` // when it last ran, or was first seen
 	// Running says that the run had not come to its end.
 	Running bool `json:"running,omitempty"`
+}
+
+// Schedule tells when a Refresh runs next; the zero time if never.
+type Schedule struct {
+	Spec, Group string
+	Next        time.Time
+}
+
+// Schedules are the refreshes in force; none before they were looked at for the
+// first time.
+func (c *Crawl) Schedules() []Schedule {
+	if plan := c.plan.Load(); plan != nil {
+		return *plan
+	}
+	return nil
 }
 
 // name is that of the schedule in the store.
@@ -89,6 +105,8 @@ func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun,
 func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.Time, err error) {
 	refreshes := c.judge.current.Load().settings.Refreshes
 	named := map[string]bool{}
+	plan := make([]Schedule, 0, len(refreshes))
+	defer func() { c.plan.Store(&plan) }()
 	for i := range refreshes {
 		r := &refreshes[i]
 		named[r.name()] = true
@@ -109,11 +127,12 @@ func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
+		plan = append(plan, Schedule{Spec: r.Spec, Group: r.Group, Next: at})
 	}
-	for name := range runs {
-		if !named[name] {
-			delete(runs, name)
-		}
+	known := len(runs)
+	maps.DeleteFunc(runs, func(name string, _ lastRun) bool { return !named[name] })
+	if len(runs) < known {
+		return next, c.saveRuns(ctx, runs)
 	}
 	return next, nil
 }

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -45,25 +46,34 @@ type selector struct {
 	origins map[string]*robots.Rules
 }
 
+// SelectionError says that a Selection, or a list of URLs, cannot be meant as it is
+// written: it is the user's to mend. All other errors are of the store.
+type SelectionError struct{ Err error }
+
+func (e *SelectionError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what is wrong.
+func (e *SelectionError) Unwrap() error { return e.Err }
+
 // errNothingSelected is the answer to an empty Selection.
 var errNothingSelected = errors.New("nothing is selected: name URLs, a group, a source or a condition, or all")
 
 // selects compiles a selection and finds the URLs that it names.
 func (p *policy) selects(ctx context.Context, store scheduler.Store, s Selection) (*selector, error) {
 	if len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.If == nil && !s.All {
-		return nil, errNothingSelected
+		return nil, &SelectionError{errNothingSelected}
 	}
 	out := &selector{Selection: s}
 	var errs []error
 	if s.If != nil {
 		if out.match, errs = actionrules.CompileCondition(s.If); len(errs) > 0 {
-			return nil, errors.Join(errs...)
+			return nil, &SelectionError{errors.Join(errs...)}
 		}
 	}
 	if s.Group != "" {
 		var err error
 		if out.group, err = p.groupSites(s.Group); err != nil {
-			return nil, err
+			return nil, &SelectionError{err}
 		}
 	}
 	return out, out.find(ctx, p, store)
@@ -119,7 +129,7 @@ func (s *selector) find(ctx context.Context, p *policy, store scheduler.Store) e
 	return nil
 }
 
-func compareKeys(a, b weburl.Key) int { return slices.Compare(a[:], b[:]) }
+func compareKeys(a, b weburl.Key) int { return bytes.Compare(a[:], b[:]) }
 
 // named lists URLs, up to a limit.
 func named(urls []string) string {

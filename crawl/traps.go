@@ -85,12 +85,12 @@ func (h *hostURLs) full(limit int) []string {
 	defer h.mu.Unlock()
 	var full []string
 	for k, n := range h.counts {
-		if limit > 0 && n >= limit && len(full) < fullStored {
+		if limit > 0 && n >= limit {
 			full = append(full, hex.EncodeToString(k[:]))
 		}
 	}
 	slices.Sort(full)
-	return full
+	return full[:min(len(full), fullStored)]
 }
 
 // equipTraps gives a policy its traps, with the counts of those in force or else

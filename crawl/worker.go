@@ -80,24 +80,29 @@ func unrecoverable(err error) bool {
 // outbox has room.
 const outboxPause = 200 * time.Millisecond
 
+// outboxIsFull asks for the limit in force: a reload may raise it.
+func (c *Crawl) outboxIsFull(bytes uint64) bool {
+	limit := c.judge.current.Load().settings.OutboxMaxBytes
+	return limit > 0 && bytes >= uint64(limit)
+}
+
 // awaitOutbox waits while the outbox holds as much as it may: an indexer that is
 // down must not fill the disk. It gives ErrIndexerDown when the outbox does not
 // become shorter for as long as patience, unless that is 0.
 func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
-	limit := uint64(max(c.judge.current.Load().settings.OutboxMaxBytes, 0))
 	least := c.store.OutboxBytes()
-	if limit == 0 || least < limit {
+	if !c.outboxIsFull(least) {
 		return nil
 	}
 	if c.outboxFull.Add(1) == 1 {
-		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", limit)
+		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.judge.current.Load().settings.OutboxMaxBytes)
 	}
 	defer c.outboxFull.Add(-1)
 	defer c.relay.Urge()()
 	for since := time.Now(); ; {
 		held := c.store.OutboxBytes()
 		switch {
-		case held < limit:
+		case !c.outboxIsFull(held):
 			return nil
 		case held < least:
 			least, since = held, time.Now()

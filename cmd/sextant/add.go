@@ -30,10 +30,7 @@ func add(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	submitted, err := submit(c, urls)
-	if err != nil {
-		return err
-	}
+	submitted, failed := submit(c, urls)
 	bad := false
 	for _, s := range submitted {
 		bad = bad || s.Result == crawl.SubmitIgnored || s.Result == crawl.SubmitInvalid
@@ -50,10 +47,10 @@ func add(c *cli.Context) error {
 			fmt.Fprintf(c.App.Writer, "%s: %s: %s\n", s.URL, s.Result, s.Words)
 		}
 	}
-	if bad {
+	if bad && failed == nil {
 		return no(nil)
 	}
-	return nil
+	return failed // with what became of those before
 }
 
 // submit hands URLs to the service, or puts them into the store where none runs.

@@ -7,6 +7,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func pauseCommand() *cli.Command {
@@ -26,6 +28,9 @@ func resumeCommand() *cli.Command {
 		Usage: "go on after pause",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
+			if _, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); !ok && !c.Args().Present() {
+				return resumeStored(c)
+			}
 			return toService(c, "resumed", (*admin.Client).Resume)
 		},
 	}
@@ -44,5 +49,24 @@ func toService(c *cli.Context, done string, command func(*admin.Client, context.
 		return err
 	}
 	_, err := fmt.Fprintln(c.App.Writer, done)
+	return err
+}
+
+// resumeStored ends a pause that a service left behind, for a run that is to end by itself.
+func resumeStored(c *cli.Context) error {
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	h, err := oneHome(c.String("data"), c.String("crawler"))
+	if err != nil {
+		return err
+	}
+	if err := withKnownStore(c.Context, h, badgerstore.Options{Logger: log}, func(ctx context.Context, store *badgerstore.Store) error {
+		return crawl.ResumeStored(ctx, store)
+	}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.App.Writer, "resumed")
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -34,12 +35,12 @@ func refresh(c *cli.Context) error {
 		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
 			return crawl.RefreshStored(ctx, s, store, selected, log)
 		})
-	if err != nil {
+	if err != nil && done.URLs == 0 {
 		return err
 	}
 	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(done)
+		return errors.Join(err, json.NewEncoder(c.App.Writer).Encode(done))
 	}
 	fmt.Fprintf(c.App.Writer, "%s queued; %d waited already, %d excluded by the rules\n", count(done.URLs, "URL"), done.Waiting, done.Excluded)
-	return nil
+	return err // of what came after that
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -28,10 +27,7 @@ func reloadCommand() *cli.Command {
 				return fmt.Errorf("no service runs on %s: a changed configuration counts from its next start", c.String("data"))
 			}
 			if err := service.Reload(c.Context); err != nil {
-				if errors.Is(err, admin.ErrRefused) {
-					return no(err)
-				}
-				return err
+				return asked(err)
 			}
 			_, err := fmt.Fprintln(c.App.Writer, "reloaded")
 			return err
@@ -62,7 +58,10 @@ func (s *service) applyConfig(ctx context.Context) error {
 		return err
 	}
 	if parsed == nil {
-		return report.Err()
+		return &admin.Declined{Err: report.Err()}
+	}
+	for _, w := range report.Warnings {
+		s.log.Warn("configuration", "warning", w.String())
 	}
 	byName := map[string]config.Crawler{}
 	for _, crawler := range parsed.Crawlers {
@@ -70,7 +69,7 @@ func (s *service) applyConfig(ctx context.Context) error {
 	}
 	for _, r := range s.crawls {
 		if _, ok := byName[r.Name()]; !ok {
-			return fmt.Errorf("the configuration has no Crawler %q any more: stop the service for that", r.Name())
+			return &admin.Declined{Err: fmt.Errorf("the configuration has no Crawler %q any more: stop the service for that", r.Name())}
 		}
 	}
 	if len(parsed.Crawlers) != s.configured {
@@ -82,7 +81,7 @@ func (s *service) applyConfig(ctx context.Context) error {
 			return fmt.Errorf("reloading Crawler %s: %w", r.Name(), err)
 		}
 		r.documents.Set(documentSettings(crawler))
-		r.refreshes.Store(&crawler.Refreshes)
+		r.configured(&crawler, s.log)
 	}
 	return nil
 }

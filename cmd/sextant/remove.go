@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -38,15 +39,15 @@ func remove(c *cli.Context) error {
 		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.Removed, error) {
 			return crawl.RemoveStored(ctx, s, store, selected)
 		})
-	if err != nil {
+	if err != nil && done.URLs == 0 {
 		return err
 	}
 	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(done)
+		return errors.Join(err, json.NewEncoder(c.App.Writer).Encode(done))
 	}
 	fmt.Fprintf(c.App.Writer, "%s removed, %s for the indexer\n", count(done.URLs, "URL"), count(done.Deletions, "deletion"))
 	if len(done.Roots) > 0 {
 		fmt.Fprintf(c.App.Writer, "roots of the configuration stay: %s\n", strings.Join(done.Roots, ", "))
 	}
-	return nil
+	return err // of what came after that
 }

@@ -119,10 +119,10 @@ func (s *service) summary(ctx context.Context, once crawl.Once) summary {
 		out.lines = append(out.lines, fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
 			r.Name(), count(int(status.Totals.Pages), "page"), count(int(status.Known), "URL"), count(int(status.Indexed), "document"),
 			status.ByClass["permanent"], status.ByClass["temporary"]))
-		if undone := undoneWork(status, r.weights); undone != "" {
+		if undone := undoneWork(status, *r.weights.Load()); undone != "" {
 			out.lines = append(out.lines, "not done: "+undone)
 		}
-		if later := laterWork(status, r.weights); later != "" {
+		if later := laterWork(status, *r.weights.Load()); later != "" {
 			out.lines = append(out.lines, "for later: "+later)
 		}
 		if err := r.RootsFailed(ctx); err != nil {

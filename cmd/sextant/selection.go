@@ -79,10 +79,10 @@ func parseCondition(xml string) (actionrules.Condition, error) {
 // answered gives the error of a command its exit code: what was declined for what it
 // asks is a "no".
 func answered(err error) error {
-	if err == nil || admin.IsFailure(err) {
-		return err
+	if admin.IsDeclined(err) {
+		return no(err)
 	}
-	return no(err)
+	return err
 }
 
 // asked is answered for a command that a service was sent.

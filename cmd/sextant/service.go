@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -40,10 +40,10 @@ type service struct {
 // running is one Crawler with what it owns.
 type running struct {
 	*crawl.Crawl
-	store   *badgerstore.Store
-	weights [6]int
-	// refreshes are the schedules in force.
-	refreshes atomic.Pointer[[]config.Refresh]
+	store *badgerstore.Store
+	// opened is what the Crawler was started with; weights are those in force.
+	opened  config.Crawler
+	weights atomic.Pointer[[6]int]
 	// configError is why the last reload failed, nil if it did not.
 	configError atomic.Pointer[string]
 	// documents are read by it, unless readDocuments is off.
@@ -63,8 +63,8 @@ func (r *running) Status(ctx context.Context) (crawl.Status, error) {
 func (r *running) Details(ctx context.Context) (admin.Details, error) {
 	d, err := storedDetails(ctx, r.store)
 	d.AddSnapshot(r.Snapshot())
-	for _, s := range *r.refreshes.Load() {
-		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Schedule.Next(time.Now())})
+	for _, s := range r.Schedules() {
+		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Next})
 	}
 	return d, err
 }
@@ -150,12 +150,26 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h home, log *slog.Lo
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	r := &running{store: store, weights: crawler.Weights, documents: documents.NewPool(documentSettings(crawler), log)}
+	r := &running{store: store, opened: crawler, documents: documents.NewPool(documentSettings(crawler), log)}
 	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	r.refreshes.Store(&crawler.Refreshes)
+	r.weights.Store(&crawler.Weights)
 	return r, nil
+}
+
+// configured notes a configuration that came into force while the Crawler runs, and
+// tells what of it counts from the next start only.
+func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
+	r.weights.Store(&crawler.Weights)
+	for what, same := range map[string]bool{
+		"Push":       reflect.DeepEqual(crawler.Push, r.opened.Push),
+		"durability": crawler.Durability == r.opened.Durability,
+	} {
+		if !same {
+			log.Warn("a change counts from the next start only", "crawler", r.Name(), "what", what)
+		}
+	}
 }
 
 // listenSocket listens on the socket of the data directory, which is also the
@@ -220,14 +234,14 @@ func (s *service) Preview(ctx context.Context, c admin.Crawler, path string, sam
 		return nil, err
 	}
 	if parsed == nil {
-		return nil, report.Err()
+		return nil, &admin.Declined{Err: report.Err()}
 	}
 	for _, crawler := range parsed.Crawlers {
 		if crawler.Name == c.Name() {
 			return crawl.NewPreview(ctx, crawlSettings(crawler), c.Store(), samples)
 		}
 	}
-	return nil, fmt.Errorf("%s has no Crawler %q", path, c.Name())
+	return nil, &admin.Declined{Err: fmt.Errorf("%s has no Crawler %q", path, c.Name())}
 }
 
 // Condition implements admin.Service.

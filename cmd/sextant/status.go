@@ -118,7 +118,7 @@ func storedStatus(ctx context.Context, name string, store *badgerstore.Store, ho
 // the hours of a Throttle.
 func storedHosts(ctx context.Context, store *badgerstore.Store, n int, now time.Time) (out []admin.HostStatus, err error) {
 	frontier := scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
-	return out, frontier.Hosts(ctx, n, func(info scheduler.HostInfo) error {
+	err = frontier.Hosts(ctx, n, func(info scheduler.HostInfo) error {
 		state, err := store.Host(ctx, info.Host)
 		if state.NextAt.After(now) {
 			info.Until, info.Errors = state.NextAt, state.Errors
@@ -132,6 +132,7 @@ func storedHosts(ctx context.Context, store *badgerstore.Store, n int, now time.
 		out = append(out, admin.NewHostStatus(info))
 		return err
 	})
+	return out, err
 }
 
 // row writes a named line of a status.
