@@ -21,8 +21,8 @@ type Request struct {
 	ETag, LastModified string
 	// MaxBodyBytes, if above 0, is this request's limit instead of the fetcher's.
 	MaxBodyBytes int64
-	// Limit, if not nil, is asked before the body of a good answer is read; what it
-	// gives, if above 0, is the limit instead of all others.
+	// Limit, if not nil, is asked before the body is read: what it gives, if above
+	// 0, is the limit in place of MaxBodyBytes.
 	Limit func(header http.Header) int64
 	// Refuse, if not nil, is asked before the body is read; with true it stays unread.
 	Refuse func(status int, header http.Header) bool

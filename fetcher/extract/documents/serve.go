@@ -29,8 +29,9 @@ const softTime = 0.75
 // no error. It must be the last thing that its process does: where in ends while a
 // document is read, that goes on until the process ends.
 func Serve(in io.Reader, out io.Writer, timeout time.Duration, r Reader) error {
-	requests, ended := make(chan []byte), make(chan error, 1)
+	requests, ended := make(chan []byte), make(chan error, 2)
 	go func() {
+		defer close(requests)
 		for {
 			t, payload, err := readFrame(in, maxRequest)
 			if err == nil && t != frameRequest {

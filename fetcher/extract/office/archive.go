@@ -63,8 +63,6 @@ func partName(name string) string {
 	return strings.TrimPrefix(strings.ToLower(strings.ReplaceAll(name, `\`, "/")), "/")
 }
 
-func (a *archive) has(name string) bool { return a.parts[partName(name)] != nil }
-
 // visitor is told what stands in a part. Names are without prefixes: what a prefix
 // means is not asked, since no two elements that are read have the same local name.
 type visitor interface {

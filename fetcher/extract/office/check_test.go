@@ -8,7 +8,7 @@ import (
 )
 
 // checkPage reads a body, and looks at what must hold of any page.
-func checkPage(t *testing.T, ctx context.Context, format Format, body []byte) {
+func checkPage(ctx context.Context, t *testing.T, format Format, body []byte) {
 	t.Helper()
 	page, err := Read(ctx, format, body)
 	if err != nil {

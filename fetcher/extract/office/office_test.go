@@ -252,7 +252,7 @@ func FuzzPackage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n uint8, body []byte) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		checkPage(t, ctx, formats[int(n)%len(formats)], body)
+		checkPage(ctx, t, formats[int(n)%len(formats)], body)
 	})
 }
 
@@ -268,7 +268,7 @@ func FuzzParts(f *testing.F) {
 	}{{DOCX, "word/", "document.xml"}, {XLSX, "xl/", "workbook.xml"}, {PPTX, "ppt/", "presentation.xml"}, {ODT, "", "content.xml"}}
 	f.Fuzz(func(t *testing.T, n uint8, main, rels string) {
 		m := mains[int(n)%len(mains)]
-		checkPage(t, t.Context(), m.format, testdocs.Zip(
+		checkPage(t.Context(), t, m.format, testdocs.Zip(
 			testdocs.Part{Name: m.dir + m.base, Body: main}, testdocs.Part{Name: m.dir + "_rels/" + m.base + ".rels", Body: rels},
 			testdocs.Part{Name: "meta.xml", Body: main}, testdocs.Part{Name: "xl/sharedStrings.xml", Body: main}))
 	})
@@ -277,5 +277,5 @@ func FuzzParts(f *testing.F) {
 func FuzzRTF(f *testing.F) {
 	f.Add(testdocs.RTF(content))
 	f.Add([]byte(`{\rtf1\ansicpg932{\fonttbl{\f1\fcharset204 A;}}\f1\'c0\u1040?\uc2\u-10179 ab\u-8704 ab{\v hidden}\bin3 abc{\*\x y}}`))
-	f.Fuzz(func(t *testing.T, body []byte) { checkPage(t, t.Context(), RTF, append([]byte(`{\rtf`), body...)) })
+	f.Fuzz(func(t *testing.T, body []byte) { checkPage(t.Context(), t, RTF, append([]byte(`{\rtf`), body...)) })
 }
