@@ -131,6 +131,9 @@ func (o *opinion) change(r *scheduler.Record) *scheduler.Change {
 		n.State, n.Source = scheduler.Waiting, n.Fifo
 		n.Class, n.Status, n.LastError = scheduler.Pending, 0, ""
 		c.CancelHeld = true
+		if r.Kind == scheduler.KindItem { // its feed, which is read again by the new rules, has its document
+			n.State = scheduler.AtRest
+		}
 	case unindexed:
 		n.Fifo = o.fifo(r)
 		n.LastError = o.words
