@@ -1,6 +1,10 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,5 +41,28 @@ func TestURLSources(t *testing.T) {
 	paths := []string{x.Path.String(), x.Link.String(), x.Title.String(), x.Text.String(), x.Date.String(), x.Metas[0].Name, x.Metas[0].Path.String()}
 	if d := cmp.Diff([]string{"/staff/person", "@href", "name", ".", "since", "room", "office/@room"}, paths); d != "" || !x.HTML {
 		t.Errorf("HTML %v (-want +got):\n%s", x.HTML, d)
+	}
+}
+
+// TestDocumentedSources: check accepts the elements of docs/reading-feeds.md.
+func TestDocumentedSources(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "reading-feeds.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, b := range regexp.MustCompile("(?s)```xml\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		if !regexp.MustCompile("^<(Feed|Sitemap|XMLDocuments) url=").MatchString(b[1]) {
+			continue // a file of a site
+		}
+		n++
+		text := `<CrawlConfig><Crawler name="a"><Root url="http://www.example.com/"/>` + b[1] + `</Crawler></CrawlConfig>`
+		_, report := Parse("reading-feeds.md", []byte(text), Lookups{})
+		for _, p := range slices.Concat(report.Errors, report.Warnings) {
+			t.Errorf("%s\n%s", p, b[1])
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d blocks found", n)
 	}
 }
