@@ -13,7 +13,7 @@ type Key = [16]byte
 //
 // Buckets are split one at a time as entries come (linear hashing, Litwin 1980), and
 // memory is taken in pieces: there is no pause in which all of it is moved. An entry
-// takes 32 bytes and its share of the buckets 4 to 8. It is for one goroutine at a time.
+// takes 32 bytes and its share of the buckets 6. It is for one goroutine at a time.
 type Index struct {
 	entries [][]entry // pieces of pieceLen; numbers begin at 1
 	used    uint32    // of entries
@@ -36,6 +36,19 @@ const (
 	// load is how many entries come to a bucket, in quarters.
 	load = 5
 )
+
+// A head is the number of a bucket's first entry, and marks in its upper bits: one of
+// each entry, by the upper bits of its half. Where one of the lower bits of a half
+// differs, the upper ones do not: so most buckets need not be looked into.
+const (
+	markBits   = 5
+	numberBits = 32 - markBits
+	maxEntries = 1<<numberBits - 1
+)
+
+func mark(half uint32) uint32 { return 1 << (numberBits + half>>numberBits%markBits) }
+
+func number(head uint32) uint32 { return head & maxEntries }
 
 // table has the buckets by the lowest bits of a half.
 type table struct {
@@ -83,12 +96,16 @@ func (t *table) head(b uint32) *uint32 { return &t.heads[b/headLen][b%headLen] }
 
 func (t *table) len() int { return 1<<t.bits + int(t.split) }
 
-// Add holds a fingerprint for a key, beside others that the key may have.
+// Add holds a fingerprint for a key, beside others that the key may have. An index of
+// 134 million is full: then it does nothing.
 func (x *Index) Add(hash uint64, key Key) {
 	i := x.free
 	if i != 0 {
 		x.free = x.entry(i).next[0]
 	} else {
+		if x.used == maxEntries {
+			return
+		}
 		if x.used%pieceLen == 0 {
 			x.entries = append(x.entries, make([]entry, pieceLen))
 		}
@@ -98,8 +115,9 @@ func (x *Index) Add(hash uint64, key Key) {
 	e := x.entry(i)
 	e.hash, e.key = hash, key
 	for t := range x.tables {
-		head := x.tables[t].head(x.tables[t].bucket(half(hash, t)))
-		e.next[t], *head = *head, i
+		h := half(hash, t)
+		head := x.tables[t].head(x.tables[t].bucket(h))
+		e.next[t], *head = number(*head), i|*head&^maxEntries|mark(h)
 	}
 	x.n++
 	for t := range x.tables {
@@ -122,13 +140,13 @@ func (x *Index) grow(t int) {
 		b.bits, b.split = b.bits+1, 0
 	}
 	var chains [2]uint32
-	for i := *b.head(from); i != 0; {
+	for i := number(*b.head(from)); i != 0; {
 		e := x.entry(i)
-		next, moves := e.next[t], 0
-		if b.bucket(half(e.hash, t)) == to {
-			moves = 1
+		h, next, chain := half(e.hash, t), e.next[t], &chains[0]
+		if b.bucket(h) == to {
+			chain = &chains[1]
 		}
-		e.next[t], chains[moves] = chains[moves], i
+		e.next[t], *chain = number(*chain), i|*chain&^maxEntries|mark(h)
 		i = next
 	}
 	*b.head(from), *b.head(to) = chains[0], chains[1]
@@ -148,17 +166,22 @@ func (x *Index) Remove(hash uint64, key Key) bool {
 	return true
 }
 
-// unlink takes the first entry for which is holds out of its chain in a table.
+// unlink takes the first entry for which is holds out of its chain in a table. Its mark
+// stays.
 func (x *Index) unlink(t int, is func(*entry) bool, hash uint64) uint32 {
-	link := x.tables[t].head(x.tables[t].bucket(half(hash, t)))
-	for *link != 0 {
-		i := *link
+	head := x.tables[t].head(x.tables[t].bucket(half(hash, t)))
+	var before *entry
+	for i := number(*head); i != 0; {
 		e := x.entry(i)
 		if is(e) {
-			*link = e.next[t]
+			if before == nil {
+				*head = *head&^maxEntries | e.next[t]
+			} else {
+				before.next[t] = e.next[t]
+			}
 			return i
 		}
-		link = &e.next[t]
+		before, i = e, e.next[t]
 	}
 	return 0
 }
@@ -167,7 +190,7 @@ func (x *Index) unlink(t int, is func(*entry) bool, hash uint64) uint32 {
 // index must not be changed meanwhile.
 func (x *Index) Same(hash uint64, fn func(Key) bool) {
 	b := &x.tables[0]
-	for i := *b.head(b.bucket(half(hash, 0))); i != 0; {
+	for i := number(*b.head(b.bucket(half(hash, 0)))); i != 0; {
 		e := x.entry(i)
 		if e.hash == hash && !fn(e.key) {
 			return
@@ -206,18 +229,16 @@ func (x *Index) Near(hash uint64, fn func(hash uint64, key Key) bool) {
 // heads begins the chains in which a half may stand that differs in one bit at most.
 func (x *Index) heads(hash uint64, t int) {
 	b, h := &x.tables[t], half(hash, t)
-	own := b.bucket(h)
-	x.at = append(x.at[:0], *b.head(own))
-	for bit := range min(b.bits+1, 32) {
+	own, marked := b.bucket(h), mark(h)
+	x.at = x.at[:0]
+	if i := number(*b.head(own)); i != 0 {
+		x.at = append(x.at, i)
+	}
+	for bit := range min(b.bits+1, numberBits) {
 		if other := b.bucket(h ^ 1<<bit); other != own {
-			x.at = append(x.at, *b.head(other))
+			if head := *b.head(other); head&marked != 0 && number(head) != 0 {
+				x.at = append(x.at, number(head))
+			}
 		}
 	}
-	used := x.at[:0]
-	for _, i := range x.at {
-		if i != 0 {
-			used = append(used, i)
-		}
-	}
-	x.at = used
 }
