@@ -139,7 +139,7 @@ func TestWebhookContract(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer server.Close() //nolint:errcheck // of a temporary folder
+			defer server.Close()
 			c := newContract(t, server.Handler())
 			srv := httptest.NewServer(c)
 			defer srv.Close()
@@ -150,7 +150,7 @@ func TestWebhookContract(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer target.Close() //nolint:errcheck // idle connections only
+			defer target.Close()
 			page := func(url, text string) push.Entry {
 				return pushtest.DocumentEntry(push.Document{URL: url, Text: text, FetchedAt: time.Now()})
 			}

@@ -73,7 +73,7 @@ func quick(address string) wire.Settings {
 // rest is taken.
 func testRefusals(t *testing.T, r Served) {
 	target := r.Open(t, quick(r.Address))
-	defer target.Close() //nolint:errcheck // idle connections only
+	defer target.Close()
 	want := Index{}
 	var entries []push.Entry
 	for i := range 40 {
@@ -121,7 +121,7 @@ func testFailures(t *testing.T, r Served) {
 				t.Skip("a request has one document")
 			}
 			target := r.Open(t, quick(g.URL))
-			defer target.Close() //nolint:errcheck // idle connections only
+			defer target.Close()
 			n++
 			entries := Numbered(uint64(n*100), Doc("http://h/a", name), Del("http://h/b"), Doc("http://h/b", name), Doc("http://h/c", name), Del("http://h/c"))
 			g.Next(faults...)
@@ -172,7 +172,7 @@ func testTargetErrors(t *testing.T, r Served) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := r.Open(t, quick(g.URL))
-			defer target.Close() //nolint:errcheck // idle connections only
+			defer target.Close()
 			g.Next(slices.Repeat([]Fault{tt.fault}, 20)...)
 			refused, err := target.Push(t.Context(), Numbered(1, Doc("http://h/a", "x"), Doc("http://h/b", "x")))
 			if tt.words == "" && err == nil && len(refused) == 0 {
@@ -217,14 +217,14 @@ func testTimeOut(t *testing.T, r Served) {
 	s := quick(g.URL)
 	s.Timeout, s.Retries = 20*time.Millisecond, 1
 	target := r.Open(t, s)
-	defer target.Close() //nolint:errcheck // idle connections only
+	defer target.Close()
 	g.Next(slices.Repeat([]Fault{{Stall: true}}, 10)...)
 	if _, err := target.Push(t.Context(), Numbered(1, Doc("http://h/a", "x"))); err == nil || !strings.Contains(err.Error(), "said nothing for 20ms") {
 		t.Errorf("error %v", err)
 	}
 	s.Timeout = time.Hour
 	patient := r.Open(t, s)
-	defer patient.Close() //nolint:errcheck // idle connections only
+	defer patient.Close()
 	g.Next(slices.Repeat([]Fault{{Stall: true}}, 10)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

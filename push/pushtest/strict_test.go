@@ -114,7 +114,7 @@ func (s *solrServer) commands(d *json.Decoder) error {
 func (s *solrServer) add(doc map[string]any) error {
 	id, _ := doc["id"].(string)
 	if id == "" {
-		return errors.New("Document is missing mandatory uniqueKey field: id") //nolint:staticcheck // Solr's words
+		return errors.New("Document is missing mandatory uniqueKey field: id")
 	}
 	for name, value := range doc {
 		ok := name == "id"

@@ -88,6 +88,7 @@ type errSilent struct{ after time.Duration }
 
 func (e errSilent) Error() string { return fmt.Sprintf("the server said nothing for %s", e.after) }
 
+// RoundTrip implements http.RoundTripper.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	if a.rate != nil {
 		if err := a.rate.Wait(r.Context()); err != nil {
@@ -131,6 +132,7 @@ type patience struct {
 	timeout time.Duration
 }
 
+// Read implements io.Reader.
 func (p *patience) Read(b []byte) (int, error) {
 	p.timer.Reset(p.timeout)
 	n, err := p.ReadCloser.Read(b)
@@ -141,6 +143,7 @@ func (p *patience) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Close ends the request, too.
 func (p *patience) Close() error {
 	p.timer.Stop()
 	defer p.cancel(nil)
