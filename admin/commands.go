@@ -28,6 +28,12 @@ type Commands interface {
 	// DropHeld drops them; both give how many there were.
 	Release(ctx context.Context, urls ...string) (int, error)
 	DropHeld(ctx context.Context, urls ...string) (int, error)
+	// Orders calls fn for the selected orders of the outbox, without their bodies.
+	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
+	// RetryDead sends the orders of the selected dead letters again, and DropDead drops
+	// them; both give how many there were.
+	RetryDead(ctx context.Context, sel push.Selection) (int, error)
+	DropDead(ctx context.Context, sel push.Selection) (int, error)
 	// Backup writes a copy of the store, as it is at one moment.
 	Backup(ctx context.Context, w io.Writer) error
 }
@@ -41,6 +47,7 @@ func (s *Server) commandRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/deletions", s.forCrawler(s.deletions))
 	mux.HandleFunc("POST /api/v1/deletions/release", s.forCrawler(s.release))
 	mux.HandleFunc("POST /api/v1/deletions/drop", s.forCrawler(s.drop))
+	s.outboxRoutes(mux)
 	mux.HandleFunc("GET /api/v1/backup", s.forCrawler(s.backup))
 }
 

@@ -106,6 +106,8 @@ func TestCommandBodies(t *testing.T) {
 		{"add", `{"urls":["` + strings.Repeat("x", 1000) + `"]}`, "too large"},
 		{"deletions/release", `{}`, "name URLs, or all"},
 		{"deletions/drop", `{"urls":["http://h/"],"all":true}`, "name URLs, or all"},
+		{"outbox/retry", `{}`, "name URLs, a target or a source, or all"},
+		{"outbox/drop", `{"target":"papi","all":true}`, "name URLs, a target or a source, or all"},
 	} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/v1/"+tt.path, strings.NewReader(tt.body)))
@@ -122,6 +124,7 @@ func TestCommandsAreLogged(t *testing.T) {
 	for path, body := range map[string]string{
 		"refresh": `{"group":"news"}`, "remove": `{"urls":["http://h/1"],"full":true}`, "pause": `{}`, "resume": `{}`,
 		"deletions/release": `{"all":true}`, "deletions/drop": `{"urls":["http://h/2"]}`,
+		"outbox/retry": `{"target":"papi","source":""}`, "outbox/drop": `{"all":true}`,
 	} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/api/v1/"+path, strings.NewReader(body))
@@ -136,6 +139,8 @@ func TestCommandsAreLogged(t *testing.T) {
 		`msg="paused: nothing is fetched until resume" crawler=a`, `msg=resumed crawler=a`,
 		`msg="held deletions released" crawler=a named=0 all=true count=0`,
 		`msg="held deletions dropped" crawler=a named=1 all=false count=11`,
+		`msg="dead letters sent again" crawler=a named=0 target=papi all=false count=20`,
+		`msg="dead letters dropped" crawler=a named=0 target="" all=true count=30`,
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log has no %s\n%s", want, log.String())

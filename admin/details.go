@@ -33,6 +33,8 @@ type Details struct {
 	// Schedules are those of the configuration, and when each runs next.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
 	Store     *StoreStatus     `json:"store,omitempty"`
+	// OutboxLag tells how far the outbox is behind.
+	OutboxLag *OutboxDetails `json:"outbox_lag,omitempty"`
 	// HostList are the hosts with the longest queues, then some that rest longest, where
 	// they were asked for.
 	HostList []HostStatus `json:"host_list,omitempty"`

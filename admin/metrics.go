@@ -27,6 +27,9 @@ var (
 	byClass     = prometheus.NewDesc("sextant_urls", "URLs by the class of their last outcome.", []string{"crawler", "class"}, nil)
 	indexed     = prometheus.NewDesc("sextant_documents_indexed", "URLs whose newest order is a document.", label, nil)
 	outbox      = prometheus.NewDesc("sextant_outbox_entries", "Orders in the outbox, by state.", []string{"crawler", "state"}, nil)
+	outboxBytes = prometheus.NewDesc("sextant_outbox_bytes", "Bytes of documents and deletions that wait: outboxMaxBytes bounds them.", label, nil)
+	outboxOld   = prometheus.NewDesc("sextant_outbox_oldest_timestamp_seconds", "Time of the oldest order that waits, as a Unix time; absent if none does.", label, nil)
+	targetOld   = prometheus.NewDesc("sextant_target_behind_timestamp_seconds", "Time of the oldest order that a target does not have safely, as a Unix time; absent if it has all.", []string{"crawler", "target"}, nil)
 	inFlight    = prometheus.NewDesc("sextant_urls_in_flight", "URLs being fetched or read.", label, nil)
 	hosts       = prometheus.NewDesc("sextant_hosts", "Hosts, by what is known of them.", []string{"crawler", "state"}, nil)
 	requests    = prometheus.NewDesc("sextant_requests_total", "Requests made, robots.txt counted.", label, nil)
@@ -143,6 +146,15 @@ func idleReasons() []string {
 }
 
 func details(d *Details, gauge func(*prometheus.Desc, float64, ...string)) {
+	if lag := d.OutboxLag; lag != nil {
+		gauge(outboxBytes, float64(lag.Bytes))
+		if lag.Oldest != nil {
+			gauge(outboxOld, float64(lag.Oldest.Unix()))
+		}
+		for target, at := range lag.Behind {
+			gauge(targetOld, float64(at.Unix()), target)
+		}
+	}
 	if d.HeldSince != nil {
 		gauge(heldSince, float64(d.HeldSince.Unix()))
 	}

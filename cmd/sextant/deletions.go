@@ -26,19 +26,15 @@ func deletionsCommand() *cli.Command {
 }
 
 func deletions(c *cli.Context) error {
-	what, urls := c.Args().First(), c.Args().Tail()
+	what, urls, err := decision(c, "release", "drop")
+	if err != nil {
+		return err
+	}
 	if what == "" {
 		if c.Bool("all") {
 			return wrongUse("deletions --all: write deletions release --all, or deletions drop --all")
 		}
 		return listHeld(c)
-	}
-	if what != "release" && what != "drop" {
-		return wrongUse("deletions %q: write release or drop and URLs or --all; without, they are listed", what)
-	}
-	urls, err := expandStdin(c, urls)
-	if err != nil {
-		return err
 	}
 	if c.Bool("all") == (len(urls) > 0) {
 		return wrongUse("deletions %s: name URLs, or write --all", what)
@@ -85,30 +81,22 @@ func listHeld(c *cli.Context) error {
 // decideHeld has the service release or drop, or does it where none runs: the next
 // run sends the orders, or fetches the URLs.
 func decideHeld(c *cli.Context, what string, urls []string) (n int, err error) {
-	data, crawler := c.String("data"), c.String("crawler")
-	if service, ok := admin.Dial(c.Context, data, crawler); ok {
-		if what == "release" {
-			n, err = service.Release(c.Context, urls...)
-		} else {
-			n, err = service.DropHeld(c.Context, urls...)
-		}
-		return n, asked(err)
-	}
-	log, err := newLogger(c)
-	if err != nil {
-		return 0, err
-	}
-	h, err := oneHome(data, crawler)
-	if err != nil {
-		return 0, err
-	}
-	err = withStore(c.Context, h, badgerstore.Options{Logger: log}, func(ctx context.Context, store *badgerstore.Store) error {
-		if what == "release" {
-			n, err = store.Release(ctx, urls...)
-		} else {
-			_, n, err = store.DropHeld(ctx, urls...)
-		}
-		return answered(err)
-	})
+	err = changeServiceOrStore(c,
+		func(service *admin.Client) error {
+			if what == "release" {
+				n, err = service.Release(c.Context, urls...)
+			} else {
+				n, err = service.DropHeld(c.Context, urls...)
+			}
+			return err
+		},
+		func(ctx context.Context, store *badgerstore.Store) error {
+			if what == "release" {
+				n, err = store.Release(ctx, urls...)
+			} else {
+				_, n, err = store.DropHeld(ctx, urls...)
+			}
+			return err
+		})
 	return n, err
 }

@@ -75,9 +75,13 @@ func storedDetails(ctx context.Context, store *badgerstore.Store) (admin.Details
 	if err != nil {
 		return admin.Details{}, err
 	}
+	lag, err := outboxLag(ctx, store)
+	if err != nil {
+		return admin.Details{}, err
+	}
 	s, err := store.Stats()
-	return admin.Details{HeldSince: since, Store: &admin.StoreStatus{
-		TableBytes: s.TableBytes, LogBytes: s.LogBytes, BodyBytes: s.ValueBytes,
+	return admin.Details{HeldSince: since, OutboxLag: lag, Store: &admin.StoreStatus{
+		TableBytes: s.TableBytes, LogBytes: s.LogBytes, BodyBytes: s.BodyBytes + s.ValueBytes,
 		Commits: s.Batches, Writes: s.Writes, WritesWaiting: s.Waiting,
 		LastCommitS: s.LastCommit.Seconds(), LongestCommitS: s.LongestCommit.Seconds(),
 		Fingerprints: s.Fingerprints, FingerprintBytes: s.FingerprintBytes, FingerprintLoading: s.Loading,

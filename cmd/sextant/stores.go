@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,4 +161,37 @@ func fromServiceOrStore(c *cli.Context, service func(*admin.Client) error, store
 		return err
 	}
 	return readStore(c.Context, h, log, stored)
+}
+
+// changeServiceOrStore has the running service change something, or changes the store
+// where none runs.
+func changeServiceOrStore(c *cli.Context, service func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
+	data, crawler := c.String("data"), c.String("crawler")
+	if running, ok := admin.Dial(c.Context, data, crawler); ok {
+		return asked(service(running))
+	}
+	log, err := newLogger(c)
+	if err != nil {
+		return err
+	}
+	h, err := oneHome(data, crawler)
+	if err != nil {
+		return err
+	}
+	return withStore(c.Context, h, badgerstore.Options{Logger: log}, func(ctx context.Context, store *badgerstore.Store) error {
+		return answered(stored(ctx, store))
+	})
+}
+
+// decision reads the arguments of a command that lists, or decides about URLs: one of
+// the verbs, "" where there is none, and URLs.
+func decision(c *cli.Context, verbs ...string) (verb string, urls []string, err error) {
+	if verb = c.Args().First(); verb == "" {
+		return "", nil, nil
+	}
+	if !slices.Contains(verbs, verb) {
+		return "", nil, wrongUse("%s %q: write %s and URLs or --all; without, they are listed", c.Command.Name, verb, strings.Join(verbs, " or "))
+	}
+	urls, err = expandStdin(c, c.Args().Tail())
+	return verb, urls, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -116,7 +117,7 @@ func TestFormat2(t *testing.T) {
 		}
 		b.crawl(pageURL(3), document(long("new 3")))
 		b.crawl(pageURL(9), document(long("new 9")))
-		if n, err := b.s.RetryDead(t.Context()); err != nil || n != 1 {
+		if n, err := b.s.RetryDead(t.Context(), push.Selection{}); err != nil || n != 1 {
 			t.Errorf("RetryDead: %d, %v", n, err)
 		}
 		if n, err := b.s.Release(t.Context()); err != nil || n != 1 {
@@ -165,7 +166,7 @@ func TestBackupOfSegments(t *testing.T) {
 	if got := b.bodies(); !maps.Equal(got, want) {
 		t.Errorf("bodies %q, want %q", got, want)
 	}
-	if n, err := b.s.RetryDead(t.Context()); err != nil || n != 1 {
+	if n, err := b.s.RetryDead(t.Context(), push.Selection{}); err != nil || n != 1 {
 		t.Errorf("RetryDead: %d, %v", n, err)
 	}
 	mustVerify(t, b.s)

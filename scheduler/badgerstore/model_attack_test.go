@@ -328,9 +328,9 @@ func (m *outboxModel) retry() {
 	var n int
 	var err error
 	if m.r.IntN(2) == 0 {
-		n, err = m.s.DropDead(m.ctx, webURL(u))
+		n, err = m.s.DropDead(m.ctx, push.Selection{URLs: []string{webURL(u)}})
 	} else {
-		n, err = m.s.RetryDead(m.ctx, webURL(u))
+		n, err = m.s.RetryDead(m.ctx, push.Selection{URLs: []string{webURL(u)}})
 		for _, o := range letters[:min(1, len(letters))] { // all are the same order: it was the newest
 			m.put(o)
 			m.again(o)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -236,11 +235,11 @@ func splitDeadKey(b []byte) (target string, k weburl.Key, err error) {
 	return string(b[1:n]), weburl.Key(b[n+1:]), nil
 }
 
-// RetryDead sends the orders of the URLs' dead letters, or of all if none is
-// named, to the indexers again, and returns how many dead letters there were. All
-// targets get them: the order is a new one. A URL whose document is lost is fetched again.
-func (s *Store) RetryDead(ctx context.Context, urls ...string) (int, error) {
-	return s.takeDead(ctx, urls, func(g *group, k weburl.Key, d *storedDead) error {
+// RetryDead sends the orders of the selected dead letters to the indexers again, and
+// returns how many dead letters there were. All targets get them: the order is a new one.
+// None is sent of which a newer order waits. A URL whose document is lost is fetched again.
+func (s *Store) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
+	return s.takeDead(ctx, sel, func(g *group, k weburl.Key, d *storedDead) error {
 		p, ok, err := g.orderPlace(k)
 		if err != nil || ok && p.seq > d.seq {
 			return err // the same order, dead at another target, or a newer one waits
@@ -252,25 +251,26 @@ func (s *Store) RetryDead(ctx context.Context, urls ...string) (int, error) {
 	})
 }
 
-// DropDead drops the dead letters of the URLs, or all if none is named, and
-// returns how many there were.
-func (s *Store) DropDead(ctx context.Context, urls ...string) (int, error) {
-	return s.takeDead(ctx, urls, func(*group, weburl.Key, *storedDead) error { return nil })
+// DropDead drops the selected dead letters, and returns how many there were.
+func (s *Store) DropDead(ctx context.Context, sel push.Selection) (int, error) {
+	return s.takeDead(ctx, sel, func(*group, weburl.Key, *storedDead) error { return nil })
 }
 
 // takeDead removes dead letters and calls fn in the committer for each.
-func (s *Store) takeDead(ctx context.Context, urls []string, fn func(*group, weburl.Key, *storedDead) error) (int, error) {
-	keys, err := parseKeys(urls)
+func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(*group, weburl.Key, *storedDead) error) (int, error) {
+	sel, err := newSelected(selection)
 	if err != nil {
 		return 0, err
 	}
 	n := 0
-	err = s.changeAlone(ctx, func(g *group) error {
+	// n is the committer's until it has answered.
+	err = s.changeAlone(context.WithoutCancel(ctx), func(g *group) error {
 		txn := g.s.db.NewTransaction(false)
 		defer txn.Discard()
-		return s.walk(ctx, txn, []byte{kindDead}, []byte{kindDead}, false, func(item *badger.Item) error {
+		prefix := sel.deadPrefix()
+		return s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
 			_, k, d, err := s.deadLetter(item)
-			if err != nil || len(keys) > 0 && !slices.Contains(keys, k) {
+			if err != nil || !sel.takes(k, &d.storedOrder) {
 				return err
 			}
 			n++

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -101,7 +102,7 @@ func TestDeadLetters(t *testing.T) {
 	if d := cmp.Diff([]string{"http://a.test/0", "http://a.test/0", "http://a.test/1", "http://a.test/2"}, urlsOf(b.dead())); d != "" {
 		t.Fatalf("dead: %s", d)
 	}
-	n, err := b.s.RetryDead(t.Context(), "http://a.test/0", "http://a.test/2")
+	n, err := b.s.RetryDead(t.Context(), push.Selection{URLs: []string{"http://a.test/0", "http://a.test/2"}})
 	if err != nil || n != 3 {
 		t.Fatalf("RetryDead: %d, %v", n, err)
 	}
@@ -112,7 +113,7 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("waiting: %s", w)
 		}
 	}
-	if n, err = b.s.DropDead(t.Context()); err != nil || n != 1 {
+	if n, err = b.s.DropDead(t.Context(), push.Selection{}); err != nil || n != 1 {
 		t.Fatalf("DropDead: %d, %v", n, err)
 	}
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 2})

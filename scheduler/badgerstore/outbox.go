@@ -171,14 +171,18 @@ func (g *group) orderOf(k weburl.Key, e *push.Entry, p orderPlace, ok bool) (sto
 
 // cursors are those of all targets. They are not changed by others within a group.
 func (g *group) cursors() (map[string]uint64, error) {
+	return g.s.cursors(context.Background(), g.stored())
+}
+
+func (s *Store) cursors(ctx context.Context, txn *badger.Txn) (map[string]uint64, error) {
 	cursors := map[string]uint64{}
-	err := g.s.walk(context.Background(), g.stored(), []byte{kindCursor}, []byte{kindCursor}, false, func(item *badger.Item) error {
+	err := s.walk(ctx, txn, []byte{kindCursor}, []byte{kindCursor}, false, func(item *badger.Item) error {
 		v, err := copyValue(item)
 		if err == nil {
 			cursors[string(item.Key()[1:])], err = decodeSeq(v)
 		}
 		if err != nil {
-			return g.s.damaged(fmt.Sprintf("cursor %q", item.Key()[1:]), err)
+			return s.damaged(fmt.Sprintf("cursor %q", item.Key()[1:]), err)
 		}
 		return nil
 	})

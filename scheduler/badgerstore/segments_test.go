@@ -134,7 +134,7 @@ func TestDeadLetterKeepsItsBody(t *testing.T) {
 	if len(dead) != 2 || string(dead[0].Body) != long("body 1") || dead[1].Damage != "" || dead[1].At != time.Unix(5, 0).UTC() {
 		t.Errorf("dead letters: %+v", dead)
 	}
-	n, err := b.s.RetryDead(t.Context())
+	n, err := b.s.RetryDead(t.Context(), push.Selection{})
 	if err != nil || n != 2 {
 		t.Errorf("RetryDead: %d, %v", n, err)
 	}
@@ -319,7 +319,7 @@ func TestDamagedBody(t *testing.T) {
 			if err != nil || rec.State != scheduler.Timed || rec.NextAt.After(time.Now()) || rec.ETag != "" || rec.Hash != [16]byte{} {
 				t.Errorf("the URL is not fetched again: %+v, %v", rec, err)
 			}
-			if n, err := b.s.RetryDead(t.Context()); n != hurt || err != nil || hurt == 0 {
+			if n, err := b.s.RetryDead(t.Context(), push.Selection{}); n != hurt || err != nil || hurt == 0 {
 				t.Errorf("RetryDead: %d, %v, want %d", n, err, hurt)
 			}
 			b.wantCounts(scheduler.OutboxCounts{})

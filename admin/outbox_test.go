@@ -1,0 +1,87 @@
+package admin
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/push"
+)
+
+// Orders gives one waiting document and one dead letter.
+func (f fakeCrawler) Orders(_ context.Context, sel push.Selection, fn func(push.Listed) error) error {
+	at := time.Unix(1, 0)
+	waits := push.Listed{State: push.Waiting, Bytes: 5, Entry: push.Entry{Seq: 1, URL: "http://a/1", Source: "s", At: at}}
+	dead := push.Listed{
+		State: push.DeadLetter, Bytes: 6, Entry: push.Entry{Seq: 2, Op: push.Delete, URL: "http://a/2"},
+		Target: "papi", Words: "no", RefusedAt: at,
+	}
+	for _, l := range []push.Listed{waits, dead} {
+		if sel.State != "" && sel.State != l.State || sel.Target != "" && sel.Target != l.Target || len(sel.URLs) > 0 && sel.URLs[0] != l.URL ||
+			sel.Source != nil && *sel.Source != l.Source {
+			continue
+		}
+		if err := fn(l); err != nil {
+			return err
+		}
+	}
+	return f.broken
+}
+
+func (f fakeCrawler) RetryDead(_ context.Context, sel push.Selection) (int, error) {
+	return 20 + len(sel.URLs), f.broken
+}
+
+func (f fakeCrawler) DropDead(_ context.Context, sel push.Selection) (int, error) {
+	return 30 + len(sel.URLs), f.broken
+}
+
+func TestOutboxOfService(t *testing.T) {
+	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t)})
+	a, ok := Dial(t.Context(), data, "a")
+	if !ok {
+		t.Fatal("no service answers")
+	}
+	at := time.Unix(1, 0).UTC()
+	one := OutboxOrder{State: push.Waiting, Seq: 1, Op: "add", URL: "http://a/1", Source: "s", Bytes: 5, At: &at}
+	two := OutboxOrder{State: push.DeadLetter, Seq: 2, Op: "delete", URL: "http://a/2", Bytes: 6, Target: "papi", Words: "no", RefusedAt: &at}
+	none := ""
+	for _, c := range []struct {
+		sel  push.Selection
+		want []OutboxOrder
+	}{
+		{push.Selection{}, []OutboxOrder{one, two}},
+		{push.Selection{State: push.Waiting}, []OutboxOrder{one}},
+		{push.Selection{Target: "papi"}, []OutboxOrder{two}},
+		{push.Selection{Source: &none}, []OutboxOrder{two}},
+		{push.Selection{URLs: []string{"http://a/1"}}, []OutboxOrder{one}},
+	} {
+		var got []OutboxOrder
+		err := a.Orders(t.Context(), c.sel, func(o OutboxOrder) error { got = append(got, o); return nil })
+		if d := cmp.Diff(c.want, got); err != nil || d != "" {
+			t.Errorf("%+v: %v (-want +got):\n%s", c.sel, err, d)
+		}
+	}
+	var many DeadLetters
+	for range 2500 {
+		many.URLs = append(many.URLs, "http://a/1")
+	}
+	if n, err := a.RetryDead(t.Context(), many); err != nil || n <= 2500 {
+		t.Errorf("RetryDead of many URLs: %d, %v", n, err)
+	}
+	if n, err := a.DropDead(t.Context(), DeadLetters{All: true}); err != nil || n != 30 {
+		t.Errorf("DropDead: %d, %v", n, err)
+	}
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, slog.New(slog.DiscardHandler))
+	w := httptest.NewRecorder()
+	s.ownerRoutes().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/outbox?state=gone", nil))
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "waiting, held or dead") {
+		t.Errorf("a state that is none: %d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+func outboxCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "outbox",
+		Usage:     "list what waits for the indexers, is held, or was refused; retry or drop dead letters",
+		ArgsUsage: "[retry|drop URL...] (- reads them from stdin)",
+		Description: "Without an argument the orders are listed. Dead letters are documents and deletions that an\n" +
+			"indexer refused for good, with its words. retry sends them again, to all targets, unless a newer\n" +
+			"order of the URL took their place; drop forgets them.",
+		Flags: flags(
+			&cli.StringFlag{Name: "state", EnvVars: env("state"), Usage: "list only what is `waiting`, held or dead"},
+			&cli.StringFlag{Name: "target", EnvVars: env("target"), Usage: "only the dead letters of a push target, and what it does not have yet: its `NAME`"},
+			&cli.StringFlag{Name: "source", EnvVars: env("source"), Usage: "only documents of a push source: its `NAME`"},
+			&cli.StringSliceFlag{Name: "url", EnvVars: env("url"), Usage: "list only orders of a `URL`; may be repeated"},
+			&cli.BoolFlag{Name: "count", EnvVars: env("count"), Usage: "print numbers and not each order"},
+			&cli.BoolFlag{Name: "all", EnvVars: env("all"), Usage: "retry or drop all dead letters"},
+		),
+		Action: outbox,
+	}
+}
+
+func outbox(c *cli.Context) error {
+	what, urls, err := decision(c, "retry", "drop")
+	if err != nil {
+		return err
+	}
+	if what == "" {
+		if c.Bool("all") {
+			return wrongUse("outbox --all: write outbox retry --all, or outbox drop --all")
+		}
+		return listOutbox(c)
+	}
+	d := admin.DeadLetters{Target: c.String("target"), All: c.Bool("all")}
+	d.URLs = append(urls, c.StringSlice("url")...)
+	if c.IsSet("source") {
+		source := c.String("source")
+		d.Source = &source
+	}
+	if s := push.State(c.String("state")); s != "" && s != push.DeadLetter {
+		return wrongUse("outbox %s --state %s: only dead letters are sent again or dropped; held deletions are released or dropped by sextant deletions", what, s)
+	}
+	if d.All == (len(d.URLs) > 0 || d.Target != "" || d.Source != nil) {
+		return wrongUse("outbox %s: name URLs, --target or --source, or write --all", what)
+	}
+	n, err := decideDead(c, what, d)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		err = json.NewEncoder(c.App.Writer).Encode(admin.DecidedLetters{DeadLetters: n})
+	} else {
+		done := map[string]string{"retry": "sent again", "drop": "dropped"}[what]
+		_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", count(n, "dead letter"), done)
+	}
+	if err == nil && n == 0 && !d.All {
+		return no(fmt.Errorf("nothing like this is a dead letter: sextant outbox --state dead lists those that are"))
+	}
+	return err
+}
+
+// decideDead has the service do it, or does it where none runs: the next run sends them.
+func decideDead(c *cli.Context, what string, d admin.DeadLetters) (n int, err error) {
+	sel := push.Selection{Target: d.Target, Source: d.Source, URLs: d.URLs}
+	err = changeServiceOrStore(c,
+		func(service *admin.Client) error {
+			if what == "retry" {
+				n, err = service.RetryDead(c.Context, d)
+			} else {
+				n, err = service.DropDead(c.Context, d)
+			}
+			return err
+		},
+		func(ctx context.Context, store *badgerstore.Store) error {
+			if what == "retry" {
+				n, err = store.RetryDead(ctx, sel)
+			} else {
+				n, err = store.DropDead(ctx, sel)
+			}
+			return err
+		})
+	return n, err
+}
+
+// listOutbox prints the orders, of the running service or of the store.
+func listOutbox(c *cli.Context) error {
+	sel := push.Selection{State: push.State(c.String("state")), Target: c.String("target"), URLs: c.StringSlice("url")}
+	switch sel.State {
+	case "", push.Waiting, push.HeldBack, push.DeadLetter:
+	default:
+		return wrongUse("outbox --state %s: write waiting, held or dead", sel.State)
+	}
+	if c.IsSet("source") {
+		source := c.String("source")
+		sel.Source = &source
+	}
+	show := func(o admin.OutboxOrder) error { return printOrder(c.App.Writer, &o) }
+	out := json.NewEncoder(c.App.Writer)
+	if c.Bool("json") {
+		show = func(o admin.OutboxOrder) error { return out.Encode(o) }
+	}
+	sums := map[push.State]*orderSum{push.Waiting: {}, push.HeldBack: {}, push.DeadLetter: {}}
+	if c.Bool("count") {
+		show = func(o admin.OutboxOrder) error {
+			sums[o.State].Orders++
+			sums[o.State].Bytes += o.Bytes
+			return nil
+		}
+	}
+	err := fromServiceOrStore(c,
+		func(service *admin.Client) error { return service.Orders(c.Context, sel, show) },
+		func(ctx context.Context, store *badgerstore.Store) error {
+			return store.Orders(ctx, sel, func(l push.Listed) error { return show(admin.NewOutboxOrder(l)) })
+		})
+	if err != nil || !c.Bool("count") {
+		return err
+	}
+	if c.Bool("json") {
+		return out.Encode(sums)
+	}
+	for _, state := range []push.State{push.Waiting, push.HeldBack, push.DeadLetter} {
+		if _, err := fmt.Fprintf(c.App.Writer, "%-7s  %s, %d bytes\n", state, count(sums[state].Orders, "order"), sums[state].Bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orderSum is how many orders there are, and the bytes of their bodies.
+type orderSum struct {
+	Orders int    `json:"orders"`
+	Bytes  uint64 `json:"bytes"`
+}
+
+// printOrder prints an order on a line, with the words of who refused it.
+func printOrder(w io.Writer, o *admin.OutboxOrder) error {
+	at := strings.Repeat(" ", len(time.DateTime))
+	if when := o.At; when != nil {
+		at = when.Local().Format(time.DateTime)
+	}
+	line := fmt.Sprintf("%-7s  %s  %-6s  %s", o.State, at, o.Op, o.URL)
+	if o.Source != "" {
+		line += "  source " + o.Source
+	}
+	if o.Target != "" {
+		line += fmt.Sprintf("  refused by %s: %s", o.Target, o.Words)
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}
+
+// outboxLag tells how far the outbox is behind.
+func outboxLag(ctx context.Context, store *badgerstore.Store) (*admin.OutboxDetails, error) {
+	f, err := store.OutboxFigures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lag := &admin.OutboxDetails{Bytes: f.Bytes, Behind: map[string]time.Time{}}
+	if !f.Oldest.IsZero() {
+		lag.Oldest = &f.Oldest
+	}
+	for target, at := range f.Behind {
+		if !at.IsZero() {
+			lag.Behind[target] = at
+		}
+	}
+	return lag, nil
+}
+
+// Orders implements admin.Crawler.
+func (r *running) Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error {
+	return r.store.Orders(ctx, sel, fn)
+}
+
+// RetryDead implements admin.Crawler.
+func (r *running) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
+	return r.store.RetryDead(ctx, sel)
+}
+
+// DropDead implements admin.Crawler.
+func (r *running) DropDead(ctx context.Context, sel push.Selection) (int, error) {
+	return r.store.DropDead(ctx, sel)
+}

@@ -1,0 +1,169 @@
+package badgerstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// selected is a push.Selection with what it needs at hand.
+type selected struct {
+	push.Selection
+	keys  map[weburl.Key]bool // nil: all
+	after uint64              // cursor of the target
+}
+
+func newSelected(s push.Selection) (selected, error) {
+	keys, err := parseKeys(s.URLs)
+	sel := selected{Selection: s}
+	if len(keys) > 0 {
+		sel.keys = make(map[weburl.Key]bool, len(keys))
+		for _, k := range keys {
+			sel.keys[k] = true
+		}
+	}
+	return sel, err
+}
+
+// takes says whether an order is selected, but for its state and target.
+func (s *selected) takes(k weburl.Key, o *storedOrder) bool {
+	return (s.keys == nil || s.keys[k]) && (s.Source == nil || *s.Source == o.source)
+}
+
+// Orders calls fn for the selected orders: what waits, oldest first, what is held, and
+// dead letters. It reads no bodies.
+func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(push.Listed) error) error {
+	sel, err := newSelected(selection)
+	if err != nil {
+		return err
+	}
+	return s.view(ctx, func(txn *badger.Txn) error {
+		if sel.Target != "" {
+			v, err := read(txn, cursorKey(sel.Target))
+			if err == nil && v == nil {
+				return fmt.Errorf("no push target is named %q", sel.Target)
+			}
+			if err == nil {
+				sel.after, err = decodeSeq(v)
+			}
+			if err != nil {
+				return s.damaged("cursor of "+sel.Target, err)
+			}
+		}
+		for _, part := range []struct {
+			state push.State
+			list  func() error
+		}{
+			{push.Waiting, func() error { return s.listOrders(ctx, txn, kindOrder, &sel, fn) }},
+			{push.HeldBack, func() error { return s.listOrders(ctx, txn, kindHeld, &sel, fn) }},
+			{push.DeadLetter, func() error { return s.listDead(ctx, txn, &sel, fn) }},
+		} {
+			if sel.State != "" && sel.State != part.state {
+				continue
+			}
+			if err := part.list(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) listOrders(ctx context.Context, txn *badger.Txn, kind byte, sel *selected, fn func(push.Listed) error) error {
+	state, from := push.Waiting, orderSeek(kind, 0)
+	if kind == kindHeld {
+		state = push.HeldBack
+	} else if sel.after < math.MaxUint64 {
+		from = orderSeek(kind, sel.after+1)
+	}
+	return s.walk(ctx, txn, []byte{kind}, from, false, func(item *badger.Item) error {
+		seq, k, o, err := s.order(item)
+		if err != nil || !sel.takes(k, &o) {
+			return err
+		}
+		return fn(push.Listed{Entry: o.entry(seq), State: state, Bytes: o.size(), Lost: o.lost})
+	})
+}
+
+func (s *Store) listDead(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
+	prefix := sel.deadPrefix()
+	return s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
+		target, k, d, err := s.deadLetter(item)
+		if err != nil || !sel.takes(k, &d.storedOrder) {
+			return err
+		}
+		return fn(push.Listed{
+			Entry: d.entry(d.seq), State: push.DeadLetter, Bytes: d.size(), Lost: d.lost,
+			Target: target, Words: d.words, RefusedAt: d.at,
+		})
+	})
+}
+
+// deadPrefix is what the keys of the selected dead letters begin with.
+func (s *selected) deadPrefix() []byte {
+	if s.Target == "" {
+		return []byte{kindDead}
+	}
+	return deadPrefix(s.Target)
+}
+
+// OutboxFigures tell how far the outbox is behind.
+type OutboxFigures struct {
+	Bytes uint64 // of the bodies that wait
+	// Oldest is when the oldest order that waits was made, zero if none does.
+	Oldest time.Time
+	// Behind is the same of what each target does not have safely, by name.
+	Behind map[string]time.Time
+}
+
+// OutboxFigures reads them, with a few reads for each target. Orders of format 2 tell no
+// time: then the first one that does counts, if it is among the first thousand.
+func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
+	f := OutboxFigures{Behind: map[string]time.Time{}}
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		cursors, err := s.cursors(ctx, txn)
+		if err != nil {
+			return err
+		}
+		for target, cursor := range cursors {
+			if f.Behind[target], err = s.madeAfter(ctx, txn, cursor); err != nil {
+				return err
+			}
+		}
+		for at := range maps.Values(f.Behind) {
+			if !at.IsZero() && (f.Oldest.IsZero() || at.Before(f.Oldest)) {
+				f.Oldest = at
+			}
+		}
+		if len(cursors) == 0 {
+			f.Oldest, err = s.madeAfter(ctx, txn, 0)
+		}
+		return err
+	})
+	f.Bytes = s.OutboxBytes()
+	return f, err
+}
+
+// madeAfter is when the first order above a number was made.
+func (s *Store) madeAfter(ctx context.Context, txn *badger.Txn, after uint64) (at time.Time, err error) {
+	left := 1000
+	err = s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, min(after, math.MaxUint64-1)+1), false, func(item *badger.Item) error {
+		_, _, o, err := s.order(item)
+		if err != nil {
+			return err
+		}
+		at = o.at
+		if left--; !at.IsZero() || left == 0 {
+			return errEnough
+		}
+		return nil
+	})
+	return at, err
+}
