@@ -80,6 +80,30 @@ func (s *scanner) read() (byte, bool) {
 	return b, true
 }
 
+// ahead are the bytes that are read already, one at least unless the file has ended.
+func (s *scanner) ahead() []byte {
+	if s.r.Buffered() == 0 && s.peek() == 0 && s.r.Buffered() == 0 {
+		return nil
+	}
+	b, _ := s.r.Peek(s.r.Buffered())
+	return b
+}
+
+// pass takes bytes that are ahead.
+func (s *scanner) pass(b []byte) {
+	if n := bytes.Count(b, []byte{'\n'}); n > 0 {
+		s.line += n
+		s.column = 1 + utf8.RuneCount(b[bytes.LastIndexByte(b, '\n')+1:])
+	} else {
+		for _, c := range b {
+			if utf8.RuneStart(c) {
+				s.column++
+			}
+		}
+	}
+	_, _ = s.r.Discard(len(b)) // they are there
+}
+
 // follows says that the next bytes are these, in any case, and takes them if so.
 func (s *scanner) follows(text string) bool {
 	b, _ := s.r.Peek(len(text))
@@ -133,7 +157,13 @@ func (s *scanner) next() (token, error) {
 		if b != '<' {
 			return token{kind: characters, text: s.characters(), line: line, column: column}, nil
 		}
+		next, _ := s.r.Peek(2)
 		switch {
+		case len(next) == 2 && isNameStart(next[1]):
+			s.read()
+			return s.tag(token{kind: startTag, line: line, column: column})
+		case s.follows("</"):
+			return s.tag(token{kind: endTag, line: line, column: column})
 		case s.follows("<!--"):
 			if err := s.until("-->", "a comment", 0); err != nil {
 				return token{}, err
@@ -149,16 +179,11 @@ func (s *scanner) next() (token, error) {
 			if err := s.until("?>", "a processing instruction", 0); err != nil {
 				return token{}, err
 			}
-		case s.follows("</"):
-			t, err := s.tag(token{kind: endTag, line: line, column: column})
-			return t, err
+		case len(next) == 2:
+			return token{kind: characters, text: s.characters(), line: line, column: column}, nil
 		default:
-			if b, _ := s.r.Peek(2); len(b) == 2 && !isNameStart(b[1]) {
-				return token{kind: characters, text: s.characters(), line: line, column: column}, nil
-			}
 			s.read()
-			t, err := s.tag(token{kind: startTag, line: line, column: column})
-			return t, err
+			return s.tag(token{kind: startTag, line: line, column: column})
 		}
 	}
 }
@@ -224,32 +249,34 @@ func (s *scanner) declaration(line, column int) error {
 // characters reads text up to the next tag.
 func (s *scanner) characters() string {
 	s.buf = s.buf[:0]
-	first := true
-	for {
-		b := s.peek()
-		if b == '<' && !first {
+	for first := true; ; first = false {
+		b := s.ahead()
+		if len(b) == 0 {
+			return s.kept()
+		}
+		n := bytes.IndexAny(b, "<&\x00")
+		if n < 0 {
+			n = len(b)
+		}
+		if n > 0 {
+			s.buf = append(s.buf, b[:min(n, max(s.most-len(s.buf), 0))]...)
+			s.pass(b[:n])
+			continue
+		}
+		if b[0] == '<' && !first {
 			if next, _ := s.r.Peek(2); len(next) < 2 || isNameStart(next[1]) || next[1] == '/' || next[1] == '!' || next[1] == '?' {
-				break
+				return s.kept()
 			}
 		}
-		if b == 0 {
-			if _, ok := s.read(); !ok {
-				break
-			}
-			continue
-		}
-		first = false
 		s.read()
-		if len(s.buf) >= s.most {
-			continue
-		}
-		if b == '&' {
+		switch {
+		case b[0] == 0 || len(s.buf) >= s.most:
+		case b[0] == '&':
 			s.buf = s.reference(s.buf)
-		} else {
-			s.buf = append(s.buf, b)
+		default:
+			s.buf = append(s.buf, b[0])
 		}
 	}
-	return s.kept()
 }
 
 // longestReference is that of a numeric one with some leading zeros.

@@ -1,0 +1,26 @@
+package feeds
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// BenchmarkSitemap reads a sitemap of 50,000 entries.
+func BenchmarkSitemap(b *testing.B) {
+	var s strings.Builder
+	s.WriteString(`<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
+	for i := range 50_000 {
+		fmt.Fprintf(&s, "  <url>\n    <loc>http://www.example.com/a/b/page-%d.html?x=1&amp;y=2</loc>\n    <lastmod>2026-01-02T03:04:05+00:00</lastmod>\n    <priority>0.8</priority>\n  </url>\n", i)
+	}
+	s.WriteString("</urlset>\n")
+	file := s.String()
+	b.SetBytes(int64(len(file)))
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		if _, err := Sitemap(strings.NewReader(file), Options{MaxBytes: 50 << 20, MaxEntries: 50_000}, func(Entry) error { n++; return nil }); err != nil || n != 50_000 {
+			b.Fatal(n, err)
+		}
+	}
+}
