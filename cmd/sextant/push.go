@@ -69,7 +69,7 @@ func pushVerify(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer target.Close() //nolint:errcheck // idle connections only
+	defer target.Close()
 	v := &verification{c: c, home: h, push: p, target: target, report: pushReport{Target: p.Name}}
 	defer v.close()
 	if err := v.compare(); err != nil {

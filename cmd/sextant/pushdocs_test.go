@@ -55,7 +55,7 @@ func TestPushCurl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close() //nolint:errcheck // of a temporary folder
+	defer server.Close()
 	srv := httptest.NewServer(server.Handler())
 	defer srv.Close()
 	want := []string{"0", `"status":201`, `{"accepted":1}`}

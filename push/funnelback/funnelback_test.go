@@ -47,7 +47,7 @@ func pushTo(t *testing.T, change func(*Settings), es ...push.Entry) []seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer target.Close() //nolint:errcheck // idle connections only
+	defer target.Close()
 	if refused, err := target.Push(t.Context(), pushtest.Numbered(1, es...)); err != nil || len(refused) > 0 {
 		t.Fatal(err, refused)
 	}

@@ -38,7 +38,7 @@ func pushTo(t *testing.T, answer string, change func(*Settings), es ...push.Entr
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer target.Close() //nolint:errcheck // idle connections only
+	defer target.Close()
 	refused, err = target.Push(t.Context(), pushtest.Numbered(1, es...))
 	return uri, body, refused, err
 }
