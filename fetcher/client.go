@@ -53,6 +53,9 @@ func New(s Settings, logger *slog.Logger) *Fetcher {
 		IdleConnTimeout:        idleConnectionTime,
 		ResponseHeaderTimeout:  s.FirstByteTimeout,
 		MaxResponseHeaderBytes: s.MaxHeaderBytes,
+		// A server that reads nothing would keep the connection, and a goroutine of each
+		// request that waits to write on it.
+		HTTP2: &http.HTTP2Config{WriteByteTimeout: s.IdleTimeout},
 	}
 	if s.HTTP1 {
 		f.transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}

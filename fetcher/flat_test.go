@@ -4,7 +4,9 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,6 +86,8 @@ func TestFlatAfterHostileAnswers(t *testing.T) {
 	after := calm()
 	t.Logf("after %d: %+v, before: %+v", n, after, before)
 	if after.goroutines > before.goroutines+20 || after.descriptors > before.descriptors+20 || after.heap > before.heap+8<<20 {
-		t.Errorf("after %d hostile answers: %+v, before: %+v", n, after, before)
+		var stacks strings.Builder
+		_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1) // into memory
+		t.Errorf("after %d hostile answers: %+v, before: %+v\n%s", n, after, before, stacks.String())
 	}
 }
