@@ -20,6 +20,10 @@ import (
 // names further ones, as a pattern of files.
 func benchPages(tb testing.TB) map[string][][]byte {
 	all := map[string][][]byte{"synthetic": {syntheticPage(1), syntheticPage(2), syntheticPage(3)}, "sample": {samplePage()}}
+	// The same with words of Cyrillic letters, and of Han characters.
+	for name, letters := range map[string]string{"cyrillic": "абвгдежзийклмнопрстуфхцчшщ", "han": "一丁七万丈三上下不与丑专且世丘丙业丛东丝丞丟両丢两严"} {
+		all[name] = [][]byte{otherLetters(syntheticPage(1), []rune(letters))}
+	}
 	for name, pattern := range map[string]string{"python": "/usr/share/doc/python3-doc/html/library/*.html", "files": os.Getenv("SEXTANT_BENCH_PAGES")} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
@@ -45,7 +49,8 @@ func benchPages(tb testing.TB) map[string][][]byte {
 // the fastest time of each page, is what to compare.
 func BenchmarkHTML(b *testing.B) {
 	all := benchPages(b)
-	for _, name := range []string{"synthetic", "sample", "python", "files"} {
+	m := removal(b, "nav", ".ads", "#footer")
+	for _, name := range []string{"synthetic", "sample", "cyrillic", "han", "python", "files"} {
 		pages := all[name]
 		size := 0
 		for _, p := range pages {
@@ -77,6 +82,11 @@ func BenchmarkHTML(b *testing.B) {
 		}
 		run("ours", func(page []byte) {
 			if _, err := HTML(page, "text/html; charset=utf-8", Options{Agent: "Sextant"}); err != nil {
+				b.Fatal(err)
+			}
+		})
+		run("removing", func(page []byte) {
+			if _, err := HTML(page, "text/html; charset=utf-8", Options{Agent: "Sextant", Removal: m, KeepContent: true}); err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -284,4 +294,19 @@ func syntheticPage(seed uint64) []byte {
 	}
 	b.WriteString("</main>\n<footer>&copy; 2026 nobody</footer>\n</body>\n</html>\n")
 	return []byte(b.String())
+}
+
+// otherLetters has other letters in place of those of the text.
+func otherLetters(page []byte, letters []rune) (out []byte) {
+	text := false
+	for i := 0; i < len(page); i++ {
+		c := page[i]
+		text = (text || c == '>') && c != '<' && c != '&' || c == ';'
+		if text && 'a' <= c && c <= 'z' {
+			out = utf8.AppendRune(out, letters[c-'a'])
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
 }

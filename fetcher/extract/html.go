@@ -110,7 +110,7 @@ const (
 func (r *reader) begin(page []byte, o Options) {
 	r.z, r.page, r.options = markup.NewScanner(page), page, o
 	r.found.reset()
-	r.text = textWriter{b: r.text.b[:0]}
+	r.text = textWriter{b: r.text.b[:0], onePage: true}
 	r.title = textWriter{b: r.title.b[:0], limit: maxTitle}
 	r.robots, r.cut = robotsSource{}, cutter{page: page, wanted: o.KeepContent}
 	r.open.reset()

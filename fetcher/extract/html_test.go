@@ -127,6 +127,35 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestBeyondASCII has much text that is written in the faster way, and then what may
+// not be taken as it is: text of a valid page and of one that is not.
+func TestBeyondASCII(t *testing.T) {
+	words := strings.Repeat("\u0434\u0440\u0443\u0433\u043e\u0435 \u4e00\u4e01 ", 200)
+	for in, want := range map[string]string{
+		"a\u00a0b":                 "a b",
+		"a\u0085b":                 "a b",
+		"a\u00adb":                 "ab",
+		"a\u1680b":                 "a b",
+		"a\u2003\u2028b":           "a b",
+		"a\u200bb":                 "a b",
+		"a\u3000b":                 "a b",
+		"a\ufeffb":                 "ab",
+		"a\x7fb":                   "a b",
+		"a\x00b":                   "ab",
+		"\u00bf\u0e01\u3042\uff0c": "\u00bf\u0e01\u3042\uff0c",
+		"a  b&amp;\n":              "a b&",
+		"\U0001f600 \uffff":        "\U0001f600 \uffff",
+	} {
+		if got := read(t, words+in, "text/html; charset=utf-8").Text; got != words+want {
+			t.Errorf("%q: got %q, want %q", in, got[len(words)-1:], want)
+		}
+		// A page with a wrong byte anywhere.
+		if got := read(t, "\xff"+words+in+"<p>\xe6\x97", "text/html; charset=utf-8").Text; got != "\ufffd"+words+want+" \ufffd\ufffd" {
+			t.Errorf("%q, wrong bytes: got %q, want %q", in, got[len(words)-1:], want)
+		}
+	}
+}
+
 func TestLinks(t *testing.T) {
 	long := strings.Repeat("x", 4097)
 	tests := []struct {

@@ -19,6 +19,10 @@ type textWriter struct {
 	limit int  // in bytes, after which the text is cut; 0: none
 	gap   bool // what follows is another word
 	last  [8]byte
+	// onePage says that all is written from one page. If much of it is beyond ASCII,
+	// it is found out, once, whether the page is valid UTF-8, which is written faster.
+	onePage, valid bool
+	beyond         int // bytes beyond ASCII so far
 }
 
 // separate makes sure that what follows is another word.
@@ -53,20 +57,25 @@ func (w *textWriter) writePart(page []byte, i, end int, how references) {
 		b[n] = ' '
 		n++
 	}
-	after := w.spaceAt(b, n)
+	after, tail := w.spaceAt(b, n), false
 	for i < end {
 		if i+8 > len(page) {
 			// The last bytes of the page, with what is not written behind them.
-			page, i, end = w.last[:], 0, copy(w.last[:], page[i:end])
+			page, i, end, tail = w.last[:], 0, copy(w.last[:], page[i:end]), true
 		}
 		x := binary.LittleEndian.Uint64(page[i:])
 		binary.LittleEndian.PutUint64(b[n:], x)
-		stops, spaces := stops(x, after)
-		if stops == 0 && i+8 <= end {
+		var stop, spaces uint64
+		if w.valid {
+			stop, spaces = stopsInUTF8(x, after)
+		} else {
+			stop, spaces = stops(x, after)
+		}
+		if stop == 0 && i+8 <= end {
 			n, i, after = n+8, i+8, spaces>>56
 			continue
 		}
-		k := min(bits.TrailingZeros64(stops)/8, end-i)
+		k := min(bits.TrailingZeros64(stop)/8, end-i)
 		if n, i = n+k, i+k; i >= end {
 			break
 		}
@@ -77,6 +86,9 @@ func (w *textWriter) writePart(page []byte, i, end int, how references) {
 			}
 			i++
 			continue
+		}
+		if w.onePage && !tail && w.beyond > 256 && w.beyond > n/4 {
+			w.valid, w.onePage = utf8.Valid(page), false
 		}
 		var skip int
 		b, skip = w.stop(b[:n], page[i:end], how)
@@ -118,20 +130,35 @@ func (w *textWriter) spaceAt(b []byte, n int) uint64 {
 }
 
 // stops has the high bit set of the first byte of x, the lowest, that is not written
-// as it is: no ASCII, a control character, &, or a space behind another one; after
+// as it is: a control character, &, no ASCII, or a space behind another one; after
 // has the high bit of a byte set if there is a space before x. Higher bytes may have
 // it wrongly. spaces has the high bit of each space set.
 func stops(x, after uint64) (stops, spaces uint64) {
-	const (
-		each = 0x0101010101010101
-		high = each * 0x80
-	)
 	space := x ^ each*' '
 	spaces = ^((space&^high + each*0x7f) | space | each*0x7f)
-	and := x ^ each*'&'
-	stops = (x-each*' ')&^x | x | (x + each) | (and-each)&^and | spaces&(spaces<<8|after)
+	stops = (x-each*' ')&^x | x | (x + each) | zero(x^each*'&') | spaces&(spaces<<8|after)
 	return stops & high, spaces
 }
+
+// stopsInUTF8 is the same in valid UTF-8, of which only those characters stop that
+// might be white space or nothing.
+func stopsInUTF8(x, after uint64) (stops, spaces uint64) {
+	space := x ^ each*' '
+	spaces = ^((space&^high + each*0x7f) | space | each*0x7f)
+	stops = (x-each*' ')&^x | zero(x^each*'&') | spaces&(spaces<<8|after)
+	// U+007F; U+0080 to U+00BF; U+0800 to U+3FFF; U+F000 to U+FFFF.
+	stops |= zero(x^each*0x7f) | zero(x^each*0xc2) | zero(x&(each*0xfc)^each*0xe0) | zero(x^each*0xef)
+	return stops & high, spaces
+}
+
+const (
+	each = 0x0101010101010101
+	high = each * 0x80
+)
+
+// zero has the high bit of each byte of x that is zero, and perhaps of one above such
+// a byte.
+func zero(x uint64) uint64 { return (x - each) &^ x }
 
 // stop writes what text begins with, and gives its length.
 func (w *textWriter) stop(b, text []byte, how references) (to []byte, length int) {
@@ -156,13 +183,14 @@ func (w *textWriter) beyondASCII(b, text []byte) (to []byte, length int) {
 	n := 0
 	for n < len(text) && text[n] >= utf8.RuneSelf {
 		r, size := utf8.DecodeRune(text[n:])
-		if size > 1 && r > 0xad && r < 0x1680 { // letters, mostly
+		if size > 1 && (r > 0xad && r < 0x1680 || r > 0x3000 && r < 0xd800) { // letters, mostly
 			b = append(b, text[n:n+size]...)
 		} else {
 			b = w.rune(b, r)
 		}
 		n += size
 	}
+	w.beyond += n
 	return b, n
 }
 
