@@ -47,7 +47,7 @@ func writeFrame(w io.Writer, t frame, parts ...[]byte) error {
 	return nil
 }
 
-// readFrame takes memory only for what comes, whatever length is announced.
+// readFrame takes the memory for what is announced, up to limit.
 func readFrame(r io.Reader, limit int64) (frame, []byte, error) {
 	var header [5]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -57,15 +57,14 @@ func readFrame(r io.Reader, limit int64) (frame, []byte, error) {
 	if n > limit {
 		return 0, nil, fmt.Errorf("a frame of %d bytes: at most %d are allowed", n, limit)
 	}
-	var b bytes.Buffer
-	b.Grow(int(min(n, 1<<20)))
-	if _, err := io.CopyN(&b, r, n); err != nil {
+	payload := make([]byte, n)
+	if _, err := io.ReadFull(r, payload); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return 0, nil, err
 	}
-	return frame(header[0]), b.Bytes(), nil
+	return frame(header[0]), payload, nil
 }
 
 func writeRequest(w io.Writer, kind Kind, body []byte) error {
