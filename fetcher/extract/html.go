@@ -94,8 +94,6 @@ type reader struct {
 	hadTitle  bool
 	password  bool // seen
 	muted     muted
-	// follows says that elements count that have no meaning of their own.
-	follows bool
 }
 
 // muted says why text is not read, beside the regions of openElements.
@@ -115,7 +113,7 @@ func (r *reader) begin(page []byte, o Options) {
 	r.robots, r.cut = robotsSource{}, cutter{page: page, wanted: o.KeepContent}
 	r.open.reset()
 	r.foreign = r.foreign[:0]
-	if r.follows = o.Removal != nil; r.follows {
+	if o.Removal != nil {
 		r.z.ReadClasses()
 	}
 	r.inBody, r.inTitle, r.hadTitle, r.password, r.muted = false, false, false, false, 0
@@ -180,7 +178,7 @@ func (r *reader) textToken() {
 }
 
 func (r *reader) startTag(tag markup.Tag) {
-	if simple[tag] && !r.follows && len(r.foreign) == 0 && !r.z.Has(1<<markup.Hidden) && !r.open.inRegion() {
+	if simple[tag] && len(r.foreign) == 0 && !r.z.Has(1<<markup.Hidden) && !r.open.inRegion() && !r.removes(tag) {
 		r.inBody = true
 		return
 	}

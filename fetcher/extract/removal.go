@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -87,10 +86,15 @@ func (m *Removal) matches(r *reader, tag markup.Tag) bool {
 	}
 	if r.z.Has(1<<markup.Class) && len(m.classes) > 0 {
 		r.scratch = r.scratch[:0]
-		for class := range bytes.FieldsSeq(r.value(markup.Class)) {
-			if names := m.classes[string(class)]; names != nil && hasName(names, r.z.Data()) {
+		for rest := r.value(markup.Class); len(rest) > 0; {
+			n := 0
+			for n < len(rest) && !isSpace(rest[n]) {
+				n++
+			}
+			if names := m.classes[string(rest[:n])]; names != nil && hasName(names, r.z.Data()) {
 				return true
 			}
+			rest = rest[min(n+1, len(rest)):]
 		}
 	}
 	if r.z.Has(1<<markup.ID) && len(m.ids) > 0 {
