@@ -226,7 +226,7 @@ func appendRecord(b []byte, rec *scheduler.Record) []byte {
 	return b
 }
 
-// decodeRecord reads what encodeRecord wrote. It shares no memory with b.
+// decodeRecord reads what appendRecord wrote. It shares no memory with b.
 func decodeRecord(b []byte) (scheduler.Record, error) {
 	var rec scheduler.Record
 	r := newReader(b)

@@ -15,15 +15,12 @@ import (
 // they change. So the upgrade makes the queue states, and the format last: a process
 // that dies before leaves a store of format 1, and the next one does all of it again.
 
-// upgradeBatch is how many queues' states are stored at once.
-const upgradeBatch = 5000
-
 // upgrade makes a store of format 1 one of this format, but for the format itself,
 // which is stored when the store is marked as open.
 func (s *Store) upgrade() error {
 	begin := time.Now()
 	s.log.Info("the store is upgraded", "dir", s.dir, "from", 1, "to", format)
-	if err := s.dropKind(kindPlace); err != nil { // of an upgrade that ended early
+	if err := s.db.DropPrefix([]byte{kindPlace}); err != nil { // of an upgrade that ended early
 		return err
 	}
 	n, err := s.upgradePlaces()
@@ -37,19 +34,8 @@ func (s *Store) upgrade() error {
 
 // upgradePlaces walks over all queues and stores the state of each.
 func (s *Store) upgradePlaces() (int, error) {
-	var batch []edit
-	flush := func() error {
-		err := s.db.Update(func(txn *badger.Txn) error {
-			for _, e := range batch {
-				if err := txn.Set(e.key, e.value); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		batch = batch[:0]
-		return err
-	}
+	batch := s.db.NewWriteBatch() // as many transactions as it takes
+	defer batch.Cancel()          // does nothing after Flush
 	places := 0
 	var at scheduler.Place
 	var q queueState
@@ -58,12 +44,9 @@ func (s *Store) upgradePlaces() (int, error) {
 			return nil
 		}
 		places++
-		batch = append(batch, edit{key: placeKey(at), value: q.append(nil)})
+		err := batch.Set(placeKey(at), q.append(nil))
 		q = queueState{}
-		if len(batch) < upgradeBatch {
-			return nil
-		}
-		return flush()
+		return err
 	}
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
@@ -85,25 +68,7 @@ func (s *Store) upgradePlaces() (int, error) {
 		err = end()
 	}
 	if err == nil {
-		err = flush()
+		err = batch.Flush()
 	}
 	return places, err
-}
-
-// dropKind removes all keys of a kind.
-func (s *Store) dropKind(kind byte) error {
-	for {
-		n := 0
-		err := s.db.Update(func(txn *badger.Txn) error {
-			return s.walk(context.Background(), txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
-				if n++; n > upgradeBatch {
-					return errEnough
-				}
-				return txn.Delete(item.KeyCopy(nil))
-			})
-		})
-		if err != nil || n <= upgradeBatch {
-			return err
-		}
-	}
 }

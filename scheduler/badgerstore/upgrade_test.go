@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // encodeHost1 writes a host state of format 1.
@@ -66,7 +67,7 @@ func makeFormat1(t *testing.T) (dir string, places map[scheduler.Place]uint64) {
 	}()
 	s.db, s.quit = db, make(chan struct{})
 	for _, kind := range []byte{kindPlace, kindRemoval, 's'} {
-		if err := s.dropKind(kind); err != nil {
+		if err := db.DropPrefix([]byte{kind}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,4 +157,34 @@ func TestUpgradeKilled(t *testing.T) {
 		t.Errorf("places (-want +got):\n%s", d)
 	}
 	mustVerify(t, s)
+}
+
+// More queues than one transaction holds are upgraded too.
+func TestUpgradeOfManyQueues(t *testing.T) {
+	s := openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: MinMemtableBytes})
+	const queues = 6000
+	batch := s.db.NewWriteBatch()
+	for i := range queues {
+		host := weburl.HostKey{byte(i >> 8), byte(i)}
+		for seq := range uint64(2) {
+			if err := batch.Set(queueKey(scheduler.Index, host, seq+1), make([]byte, keyLen)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := batch.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.upgradePlaces(); n != queues || err != nil {
+		t.Fatalf("%d queues, %v, want %d", n, err, queues)
+	}
+	for p, n := range placesOf(t, s) {
+		if n != 2 {
+			t.Errorf("place %v: %d, want 2", p, n)
+		}
+	}
+	if n := len(placesOf(t, s)); n != queues {
+		t.Errorf("%d queues have a state, want %d", n, queues)
+	}
+	closeStore(t, s)
 }

@@ -63,8 +63,12 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 				}
 				return nil
 			})
-			if err == nil && part.kind == kindQueue {
+			switch {
+			case err != nil:
+			case part.kind == kindQueue:
 				err = v.endQueue()
+			case part.kind == kindPlace:
+				err = v.endPlaces()
 			}
 			if err != nil {
 				return err
@@ -107,6 +111,8 @@ type verification struct {
 	sizes          map[uint64]uint64
 
 	queue queueWalk
+	// states are queues' states, statesMet those of queues that are not empty.
+	states, statesMet uint64
 	// set are the fingerprints, nil if they are not there; hits are known URLs in it.
 	set  *fingerprints.Set
 	hits int
