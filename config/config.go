@@ -86,6 +86,9 @@ type Crawler struct {
 	DenyPrivate bool
 
 	NearDuplicates bool // nearDuplicateDetector
+	DetectPatterns bool // patternsDetector
+	Collapse       bool // enableSimpleSiteCollapsing
+	CollapseDepth  int  // simpleSiteCollapsingDepth
 	// Remove are elements whose text is left out of pages, as extract.NewRemoval takes
 	// them: RemoveElements.
 	Remove []string

@@ -126,8 +126,8 @@ func readAttributes() []Attribute {
 		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"}, NotYet: untilGates("include"),
 			Doc: "Whether MimeTypes lists what is left out or all that is taken."},
 		boolean("nearDuplicateDetector", "true", "Does not index documents of which another of the same source has the content, or nearly; 40 bytes of memory for each document."),
-		ineffective("false", boolean("patternsDetector", "true", "Learns session and calendar patterns that produce duplicates.")),
-		ineffective("false", boolean("enableSimpleSiteCollapsing", "false", "Gives documents the site's URL as meta collapse_key.")),
-		ineffective("0", ranged("simpleSiteCollapsingDepth", Int, "0", 0, 1000, "Path segments beyond which documents are collapsed.")),
+		boolean("patternsDetector", "true", "Learns which parameters, as of sessions, and paths, as of calendars, lead to duplicates, and follows no more new links of them after 100; needs nearDuplicateDetector."),
+		boolean("enableSimpleSiteCollapsing", "false", "Gives documents the site's URL as meta collapse_key."),
+		ranged("simpleSiteCollapsingDepth", Int, "0", 0, 1000, "Path segments beyond which documents are collapsed; the site is the URL up to there."),
 	}
 }

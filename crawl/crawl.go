@@ -75,6 +75,7 @@ type Crawl struct {
 	trapped                atomic.Int64
 	duplicates             *duplicates // nil: they are not looked for
 	unloaded               weburl.Key  // from here on their fingerprints are still to be read
+	patterns               *patterns   // nil: none are learnt
 	trial                  *trial      // looks on in a dry run, else nil
 	documents              documentCounts
 	pausing                sync.Mutex    // held while the crawl is paused or resumed
@@ -136,6 +137,11 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	}
 	if s.NearDuplicates {
 		c.duplicates = newDuplicates()
+		if s.DetectPatterns {
+			if c.patterns, err = restorePatterns(ctx, store); err != nil {
+				return nil, err
+			}
+		}
 	}
 	c.frontier = scheduler.New(store, frontierSettings(p), log)
 	paused, err := storedPause(ctx, store)
@@ -224,6 +230,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) error {
 	owners.Go(func() error { return c.judgeRestricted(background) })
 	owners.Go(func() error { return c.watchRejectList(background) })
 	owners.Go(func() error { return c.keepDuplicates(background) })
+	owners.Go(func() error { return c.keepPatterns(background) })
 	caughtUp := c.frontier.Busy() // what schedules have missed is not there yet
 	owners.Go(func() error { return c.runSchedules(background, caughtUp) })
 

@@ -51,8 +51,10 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		}
 		if original != nil {
 			result.DuplicateOf, result.NoDocument = original.URL, words
+			v.learn(original.URL)
 			return nil
 		}
+		v.learn("")
 	}
 	document.Hash = hex.EncodeToString(sum[:])
 	body, err := document.Encode()
@@ -74,6 +76,11 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, directives 
 		ContentType: contentType, Charset: p.Charset, Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
 		Metas: metas(v.lease, v.verdict.decision, v.settings.Mapping.apply(p.Metas, response.Header), directives),
+	}
+	if v.settings.Collapse {
+		if site := siteAt(v.lease.URL, v.settings.CollapseDepth); site != "" {
+			document.Metas[collapseKey] = []string{site}
+		}
 	}
 	if response.Truncated {
 		document.Metas["truncated"] = []string{"true"}

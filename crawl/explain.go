@@ -15,6 +15,7 @@ import (
 type Explainer struct {
 	policy *policy
 	traps  *crawlspace.Traps // nil: off
+	learnt *patterns
 }
 
 // Explained is all that decides about one URL as a newly discovered link.
@@ -48,15 +49,16 @@ func StoredMoves(ctx context.Context, store scheduler.Store) (Moves, error) {
 // nothing.
 func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error) {
 	p, err := newPolicy(s, moved)
+	learnt := newPatterns(counts.Learnt)
 	if err != nil || s.Traps == nil {
-		return &Explainer{policy: p}, err
+		return &Explainer{policy: p, learnt: learnt}, err
 	}
 	full := fullHosts{}
 	for _, host := range counts.Full {
 		full[host] = true
 	}
 	traps := crawlspace.NewTraps(*s.Traps, full)
-	return &Explainer{p, traps}, traps.RestoreState(counts.Patterns)
+	return &Explainer{p, traps, learnt}, traps.RestoreState(counts.Patterns)
 }
 
 // Explain decides about u, written as raw, as about a link on a start page.
@@ -72,16 +74,36 @@ func (e *Explainer) Explain(raw string, u weburl.URL) Explained {
 		x.Killed = &reason
 	}
 	e.explainTraps(&x, v.inside())
+	e.explainPatterns(&x)
 	if x.Status == 0 {
 		x.Fifo, x.Fetch = fifoOf(v.decision), e.policy.settings.fetchOf(v.url)
 	}
 	return x
 }
 
+// explainPatterns adds the pattern of copies that cuts new links like this off.
+func (e *Explainer) explainPatterns(x *Explained) {
+	if e.policy.settings.DetectPatterns && e.policy.settings.NearDuplicates {
+		if p := e.learnt.match(x.URL); p != nil {
+			x.Gates = append(x.Gates, crawlspace.GateAnswer{Reason: crawlspace.Reason{Gate: gatePattern, Rule: p.String()}, Allowed: p.Parameter != ""})
+			if x.Status == 0 && p.Parameter == "" && !e.isRoot(x.URL) {
+				x.Refused, x.Status = &x.Gates[len(x.Gates)-1].Reason, StatusExcluded
+			}
+		}
+	}
+}
+
+// gatePattern is the gate's name of patterns that lead to copies.
+const gatePattern crawlspace.Gate = "pattern"
+
+func (e *Explainer) isRoot(u weburl.URL) bool {
+	return slices.ContainsFunc(e.policy.roots, func(r actionrules.Root) bool { return r.URL.Key() == u.Key() })
+}
+
 // explainTraps adds the traps' answers, of which a link that is no root and inside
 // otherwise is refused by the first that does.
 func (e *Explainer) explainTraps(x *Explained, inside bool) {
-	if e.traps == nil || slices.ContainsFunc(e.policy.roots, func(r actionrules.Root) bool { return r.URL.Key() == x.URL.Key() }) {
+	if e.traps == nil || e.isRoot(x.URL) {
 		return
 	}
 	for _, answer := range e.traps.Explain(x.URL) {

@@ -40,6 +40,13 @@ type Settings struct {
 	// NearDuplicates does not index documents of which another of the same source has
 	// the content, or nearly. It counts when a crawl is made: Reload does not change it.
 	NearDuplicates bool
+	// DetectPatterns learns which URLs lead to such documents, and follows no more of
+	// them after a while. It needs NearDuplicates, and counts when a crawl is made.
+	DetectPatterns bool
+	// Collapse gives documents beyond CollapseDepth path segments the URL of their site
+	// at that depth as the meta collapse_key.
+	Collapse      bool
+	CollapseDepth int
 	// Remove are elements whose text is left out of pages, as extract.NewRemoval
 	// takes them.
 	Remove []string

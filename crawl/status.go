@@ -44,6 +44,8 @@ type Status struct {
 	// Duplicates tells of the documents that are compared with each other; nil where
 	// they are not.
 	Duplicates *DuplicatesStatus `json:"duplicates,omitempty"`
+	// Patterns are those of URLs that lead to copies; nil while there is none.
+	Patterns *PatternsStatus `json:"patterns,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
 	Sessions []SessionStatus `json:"sessions,omitempty"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
@@ -199,6 +201,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent, Held: f.Brake.Held}
 	s.Robots, s.Trapped = c.restricted.status(), c.trapped.Load()
 	s.Documents, s.Duplicates = c.documents.status(), c.duplicates.status()
+	s.Patterns = c.patterns.status()
 	s.Sessions = c.judge.current.Load().accesses.sessions()
 	s.Totals = c.totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)

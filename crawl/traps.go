@@ -34,6 +34,8 @@ type TrapCounts struct {
 	Patterns []byte `json:"patterns,omitempty"`
 	// Full are hosts that have as many URLs as they may, in hexadecimal.
 	Full []string `json:"full,omitempty"`
+	// Learnt are the patterns of URLs that lead to copies, which are stored apart.
+	Learnt []Pattern `json:"learnt,omitempty"`
 }
 
 // StoredTraps is what the traps of a store's crawl had counted when that was
@@ -42,6 +44,9 @@ func StoredTraps(ctx context.Context, store scheduler.Store) (c TrapCounts, err 
 	b, err := store.Value(ctx, trapsName)
 	if err == nil && len(b) > 0 && json.Unmarshal(b, &c) != nil {
 		return TrapCounts{}, fmt.Errorf("stored value %s: %w", trapsName, crawlspace.ErrTrapState)
+	}
+	if err == nil {
+		c.Learnt, err = StoredPatterns(ctx, store)
 	}
 	return c, err
 }
@@ -137,11 +142,21 @@ func (c *Crawl) countHosts(ctx context.Context) error {
 
 // admitted are links without the new ones that are traps.
 func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]scheduler.Link, error) {
-	if v.traps == nil {
+	if v.traps == nil && v.patterns == nil {
 		return links, nil
 	}
 	kept := links[:0]
 	for i := range links {
+		if v.patterns != nil {
+			link, ok, err := v.followed(ctx, links[i])
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			links[i] = link
+		}
 		_, ok, err := v.admits(ctx, v.policy, links[i].URL)
 		if err != nil {
 			return nil, err

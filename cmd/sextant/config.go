@@ -176,7 +176,8 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		Sources: sources(c.URLSources), CrawlSitemaps: c.Sitemaps.FromRobots,
 		SitemapMaxBytes: c.Sitemaps.MaxBytes, SitemapMaxLinks: c.Sitemaps.MaxLinks,
 		Fetches: fetches(c.Fetches, fetch), EnableCookies: c.EnableCookies, DenyPrivate: c.DenyPrivate,
-		NearDuplicates: c.NearDuplicates, Remove: c.Remove, Mapping: mapping(c.Mapping),
+		NearDuplicates: c.NearDuplicates, DetectPatterns: c.DetectPatterns,
+		Collapse: c.Collapse, CollapseDepth: c.CollapseDepth, Remove: c.Remove, Mapping: mapping(c.Mapping),
 		Frontier: frontier, Fetcher: fetch,
 		Robots: robots.Settings{Original: c.OriginalRobots, Agent: c.RobotsAgent},
 	}

@@ -197,6 +197,11 @@ func printRunning(w io.Writer, s *admin.Status) {
 	if d := s.Duplicates; d != nil {
 		row(w, "duplicates", "%s", duplicateWords(d))
 	}
+	if s.Patterns != nil {
+		for i := range s.Patterns.Learnt {
+			row(w, "pattern", "%s", &s.Patterns.Learnt[i])
+		}
+	}
 	if words := documentWords(s.Documents); words != "" {
 		row(w, "documents", "%s", words)
 	}
