@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // fetch makes the request of the lease's page. With done the lease has ended: the
@@ -52,7 +53,10 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access
 	defer step.End()
 	switch step.Action {
 	case auth.LogIn:
-		v.logIn(ctx, step)
+		if until, ok := v.logIn(ctx, step); !ok {
+			v.frontier.GiveBack(v.lease, false, until)
+			return nil, askedNothing, true, nil
+		}
 		v.frontier.GiveBack(v.lease, true, time.Time{})
 		return nil, askedOther, true, nil
 	case auth.Return:
@@ -81,12 +85,23 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access
 	return nil, askedOther, true, v.frontier.Wait(context.WithoutCancel(ctx), v.lease, answer.Until, answer.Words)
 }
 
-// logIn makes one request of a log-in.
-func (v *visit) logIn(ctx context.Context, step *auth.Step) {
+// logIn makes one request of a log-in. It is not made where it goes to a host that is
+// crawled too and rests, until then.
+func (v *visit) logIn(ctx context.Context, step *auth.Step) (until time.Time, ok bool) {
+	if step.Asked != nil {
+		if u, err := weburl.Parse(step.Asked.String()); err == nil && u.Origin() != v.lease.URL.Origin() {
+			end, until, ok := v.frontier.Beside(u.HostKey())
+			if !ok {
+				return until, false
+			}
+			defer end()
+		}
+	}
 	v.slot.now(waitsForFetch)
 	defer v.slot.now(working)
 	v.requests.Add(1)
 	step.LogIn(ctx)
+	return time.Time{}, true
 }
 
 func (v *visit) exchange(ctx context.Context, r fetcher.Request, by *access) (*fetcher.Response, error) {

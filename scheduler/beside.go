@@ -1,0 +1,51 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// besidePause is after when a host is asked again whose requests are on their way.
+const besidePause = time.Second
+
+// Beside begins a request to a host that is for a URL of another one, as a log-in may
+// need. With ok it may be made, no lease of the host is given out meanwhile where one
+// request at a time is allowed, and end is to be called after it: the host's pause
+// follows. Without, the host is busy or rests, until then. A host without URLs that
+// wait has no pause to keep.
+func (f *Frontier) Beside(key weburl.HostKey) (end func(), until time.Time, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.hosts[key]
+	if h == nil {
+		return func() {}, time.Time{}, true
+	}
+	if h.gate > f.now() {
+		return nil, f.time(h.gate), false
+	}
+	if h.live == nil {
+		return func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if h := f.hosts[key]; h != nil {
+				f.closeUntil(h, f.now()+int64(f.set.pause(nil)), ByThrottle)
+				f.place(h, false)
+			}
+		}, time.Time{}, true
+	}
+	if h.live.requests >= h.limit(f.set, nil) {
+		return nil, time.Now().Add(besidePause), false
+	}
+	h.live.requests++
+	f.place(h, false)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		h.live.requests--
+		pause, why := h.pause(f.set, nil)
+		h.live.ended = f.now()
+		f.closeUntil(h, f.now()+int64(pause), why)
+		f.place(h, false)
+	}, time.Time{}, true
+}
