@@ -34,12 +34,6 @@ func TestGoodFiles(t *testing.T) {
 
 func runCases(t *testing.T, folder string, check func(*testing.T, *File, Report)) {
 	t.Helper()
-	runCasesWith(t, newSchema, folder, check)
-}
-
-// runCasesWith runs cases by a table of the caller's.
-func runCasesWith(t *testing.T, table func() *schema, folder string, check func(*testing.T, *File, Report)) {
-	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", "testdata", "config", folder, "*.txtar"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no cases: %v", err)
@@ -51,7 +45,7 @@ func runCasesWith(t *testing.T, table func() *schema, folder string, check func(
 				t.Fatal(err)
 			}
 			a := parseArchive(string(text))
-			file, report := parseCase(table(), a)
+			file, report := parseCase(a)
 			check(t, file, report)
 			got := map[string]string{
 				"errors": problemLines(report.Errors), "warnings": problemLines(report.Warnings), "notes": problemLines(report.Notes),
@@ -71,7 +65,7 @@ func runCasesWith(t *testing.T, table func() *schema, folder string, check func(
 
 // parseCase parses CrawlConfig.xml of a case; its other files are all that
 // there is outside of it.
-func parseCase(table *schema, a archive) (*File, Report) {
+func parseCase(a archive) (*File, Report) {
 	files, env := make(map[string][]byte), make(map[string]string)
 	for _, f := range a.files {
 		files[f.name] = []byte(f.data)
@@ -80,7 +74,7 @@ func parseCase(table *schema, a archive) (*File, Report) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		env[name] = value
 	}
-	return parse(table, FileName, files[FileName], mapLookups(files, env))
+	return Parse(FileName, files[FileName], mapLookups(files, env))
 }
 
 func mapLookups(files map[string][]byte, env map[string]string) Lookups {

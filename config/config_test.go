@@ -24,11 +24,16 @@ func compareCrawlers(want, got Crawler) string {
 
 func goodCase(t *testing.T, name string) *File {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "config", "good", name+".txtar"))
+	return caseIn(t, "good", name)
+}
+
+func caseIn(t *testing.T, folder, name string) *File {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "config", folder, name+".txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, report := parseCase(newSchema(), parseArchive(string(text)))
+	file, report := parseCase(parseArchive(string(text)))
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}

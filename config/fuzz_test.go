@@ -24,13 +24,12 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("\xFF\xFE<\x00a\x00/\x00>\x00"))
 	f.Add([]byte("<CrawlConfig><Crawler a='&#10;' b\t=\n\"'\" c='>'name='a'/></CrawlConfig>"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		fuzzParse(t, newSchema(), raw)
-		fuzzParse(t, withGates(), raw)
+		fuzzParse(t, raw)
 	})
 }
 
-func fuzzParse(t *testing.T, table *schema, raw []byte) {
-	file, report := parse(table, "f.xml", raw, Lookups{})
+func fuzzParse(t *testing.T, raw []byte) {
+	file, report := Parse("f.xml", raw, Lookups{})
 	if (file == nil) != (len(report.Errors) > 0) {
 		t.Errorf("file %v with %d errors", file, len(report.Errors))
 	}

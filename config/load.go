@@ -63,13 +63,8 @@ func readFile(path string) ([]byte, error) {
 // positions, and other files are looked for beside it. The File is nil if the
 // Report has errors.
 func Parse(name string, raw []byte, lookups Lookups) (*File, Report) {
-	return parse(newSchema(), name, raw, lookups)
-}
-
-// parse is Parse by a table of the caller's.
-func parse(s *schema, name string, raw []byte, lookups Lookups) (*File, Report) {
 	var report Report
-	p := &parser{lookups: lookups.withDefaults(), report: &report, schema: s}
+	p := &parser{lookups: lookups.withDefaults(), report: &report, schema: newSchema()}
 	file := p.parse(name, raw)
 	report.sort(name)
 	if len(report.Errors) > 0 {

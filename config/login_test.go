@@ -11,7 +11,7 @@ import (
 // oneFetch reads a configuration with one Fetch.
 func oneFetch(attributes string) (*File, Report) {
 	text := `<CrawlConfig><Crawler name="a"><Fetch ` + attributes + `><Host val="a"/><Field name="f" value="v"/></Fetch></Crawler></CrawlConfig>`
-	return parse(newSchema(), FileName, []byte(text), Lookups{})
+	return Parse(FileName, []byte(text), Lookups{})
 }
 
 // TestLoginOptions: what tells a log-in apart, and how a client names itself.

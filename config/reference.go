@@ -10,9 +10,6 @@ import (
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
-	if !gatesSupported {
-		b.WriteString("A crawl.rules or global.rules beside CrawlConfig.xml is refused like CrawlSpace.\n")
-	}
 	for _, e := range Elements() {
 		writeElement(&b, e)
 	}

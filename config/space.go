@@ -109,11 +109,6 @@ func (p *parser) beside(name string) *crawlspace.File {
 	if !p.lookups.Exists(path) {
 		return nil
 	}
-	if p.schema.elements["CrawlSpace"].Status == Refused { // crawling without it could reach what it forbids
-		p.report.errorf(actionrules.Position{File: path, Line: 1, Column: 1},
-			"%s is not supported by this version yet: move it away to crawl without it", name)
-		return nil
-	}
 	raw, err := p.lookups.ReadFile(path)
 	if err != nil {
 		p.report.errorf(actionrules.Position{File: path}, "the file cannot be read: %v", cause(err))

@@ -12,65 +12,16 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// withGates is the table in which the gates are supported.
-func withGates() *schema {
-	s := newSchema()
-	for _, e := range gateElements() {
-		s.elements[e.Name].Status = Supported
-	}
-	s.elements["Crawler"].attribute("mimeTypesMode").NotYet = nil
-	return s
-}
-
-// withoutGates is the table in which they are refused.
-func withoutGates() *schema {
-	s := newSchema()
-	for _, e := range gateElements() {
-		s.elements[e.Name].Status = Refused
-	}
-	return s
-}
-
-// A crawl that does not obey the gates must not begin.
-func TestRefusedGates(t *testing.T) {
-	for _, e := range gateElements() {
-		if e.Parents[0] != "Crawler" {
-			continue
-		}
-		text := "<CrawlConfig><Crawler name='a'><" + e.Name + "/></Crawler></CrawlConfig>"
-		_, report := parse(withoutGates(), FileName, []byte(text), Lookups{})
-		if got, want := problemLines(report.Errors), "CrawlConfig.xml:1:32: <"+e.Name+"> is not supported by this version yet\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-	files := map[string][]byte{CrawlRulesName: nil, GlobalRulesName: nil}
-	lookups := mapLookups(files, nil)
-	lookups.Exists = func(path string) bool { _, ok := files[path]; return ok }
-	_, report := parse(withoutGates(), FileName, []byte("<CrawlConfig><Crawler name='a'/></CrawlConfig>"), lookups)
-	want := "crawl.rules:1:1: crawl.rules is not supported by this version yet: move it away to crawl without it\n" +
-		"global.rules:1:1: global.rules is not supported by this version yet: move it away to crawl without it\n"
-	if got := problemLines(report.Errors); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestSpaceFiles(t *testing.T) {
-	runCasesWith(t, withGates, "space", func(*testing.T, *File, Report) {})
+	runCases(t, "space", func(*testing.T, *File, Report) {})
 }
 
 func spaceCase(t *testing.T, name string) *File {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "config", "space", name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, report := parseCase(withGates(), parseArchive(string(text)))
-	if err := report.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return caseIn(t, "space", name)
 }
 
 func TestEveryGate(t *testing.T) {
@@ -100,6 +51,9 @@ func TestEveryGate(t *testing.T) {
 		MustContain:    []crawlspace.Text{text("example&.com", 9, 18), text("/b", 10, 19)},
 		MustNotContain: []crawlspace.Text{text("<x>", 12, 21)},
 		QueryFilter:    &keep,
+		Canonical: &crawlspace.Canonical{
+			At: at(13, 32), Options: weburl.Options{DropSessionIDs: true, DropTracking: true, SortQuery: true},
+		},
 		Extensions: &crawlspace.Extensions{
 			List: text("a;.b", 14, 30), Extra: text("c", 14, 43), Always: text("d", 14, 54), At: at(14, 5),
 			Pairs: []crawlspace.Pair{{Type: text("video/mp4", 14, 73), Extension: text(".c", 14, 95)}},
@@ -142,7 +96,7 @@ func TestStartStateOfALimitedSpace(t *testing.T) {
 		"ignored extension": {"", `<IgnoredExtensions/>`, none},
 	} {
 		text := "<CrawlConfig><Crawler name='a' " + c.attributes + ">" + c.inside + "</Crawler></CrawlConfig>"
-		file, report := parse(withGates(), FileName, []byte(text), mapLookups(map[string][]byte{"f": []byte("allow domain *")}, nil))
+		file, report := Parse(FileName, []byte(text), mapLookups(map[string][]byte{"f": []byte("allow domain *")}, nil))
 		if err := report.Err(); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -185,7 +139,7 @@ func TestEncodingsOfRules(t *testing.T) {
 		"CR":              []byte(strings.ReplaceAll(rules, "\r\n", "\r")),
 	} {
 		text := "<CrawlConfig><Crawler name='a'><CrawlSpace rules='é.rules'/></Crawler></CrawlConfig>"
-		_, report := parse(withGates(), FileName, []byte(text), mapLookups(map[string][]byte{"é.rules": raw}, nil))
+		_, report := Parse(FileName, []byte(text), mapLookups(map[string][]byte{"é.rules": raw}, nil))
 		if len(report.Errors) != 1 || !strings.HasPrefix(report.Errors[0].String(), want) {
 			t.Errorf("%s: %v, want one error that begins %s", name, report.Err(), want)
 		}
@@ -199,7 +153,7 @@ func TestEncodingsOfRules(t *testing.T) {
 		"half a UTF-16 letter": {"\xFF\xFE#", "f:1:1: the file ends in the middle of a character of UTF-16"},
 	} {
 		text := "<CrawlConfig><Crawler name='a'><CrawlSpace rules='f'/></Crawler></CrawlConfig>"
-		_, report := parse(withGates(), FileName, []byte(text), mapLookups(map[string][]byte{"f": []byte(c.raw)}, nil))
+		_, report := Parse(FileName, []byte(text), mapLookups(map[string][]byte{"f": []byte(c.raw)}, nil))
 		if got := problemLines(report.Errors); got != c.want+"\n" {
 			t.Errorf("%s:\n got %swant %s", name, got, c.want)
 		}
@@ -216,7 +170,7 @@ func TestManyRules(t *testing.T) {
 	}
 	text := "<CrawlConfig><Crawler name='a'><Root url='http://www.example.com/'/><CrawlSpace rules='f'/></Crawler></CrawlConfig>"
 	lookups := mapLookups(map[string][]byte{"f": []byte(rules.String() + "allow domain www.example.com\nforbid domain *\n")}, nil)
-	file, report := parse(withGates(), FileName, []byte(text), lookups)
+	file, report := Parse(FileName, []byte(text), lookups)
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +184,7 @@ func TestManyRules(t *testing.T) {
 	}
 	// As many faults as rules: the report is bounded and says so.
 	lookups = mapLookups(map[string][]byte{"f": []byte(strings.ReplaceAll(rules.String(), "forbid", "deny"))}, nil)
-	_, report = parse(withGates(), FileName, []byte(text), lookups)
+	_, report = Parse(FileName, []byte(text), lookups)
 	if len(report.Errors) != maxProblems || !strings.Contains(report.Errors[maxProblems-1].Message, "too many errors") {
 		t.Errorf("%d errors, want %d and the last to say that there are more", len(report.Errors), maxProblems)
 	}
@@ -271,7 +225,7 @@ func TestTraps(t *testing.T) {
 		`<Traps maxRepeats="2" maxURLsPerPattern="365" maxURLsPerHost="50000"/>`: {MaxRepeats: 2, MaxURLsPerPattern: 365, MaxURLsPerHost: 50_000},
 	} {
 		text := "<CrawlConfig><Crawler name='a'>" + element + "</Crawler></CrawlConfig>"
-		file, report := parse(newSchema(), FileName, []byte(text), Lookups{})
+		file, report := Parse(FileName, []byte(text), Lookups{})
 		if err := report.Err(); err != nil {
 			t.Fatal(err)
 		}

@@ -180,14 +180,6 @@ func ineffective(inert string, a Attribute) Attribute {
 	return a
 }
 
-// refuseAll marks elements that this version does not know yet.
-func refuseAll(elements []Element) []Element {
-	for i := range elements {
-		elements[i].Status = Refused
-	}
-	return elements
-}
-
 // noEffect lists CloudView's own attributes.
 func noEffect(names ...string) []Attribute {
 	var out []Attribute

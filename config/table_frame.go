@@ -123,7 +123,7 @@ func readAttributes() []Attribute {
 		ranged("documentMaxMemoryMB", Int, "512", 384, 65_536, "Memory of one such process, in MiB."),
 		boolean("ignoreNofollow", "false", "Ignores nofollow in pages, links and X-Robots-Tag."),
 		boolean("ignoreNoindex", "false", "Ignores noindex in pages and X-Robots-Tag."),
-		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"}, NotYet: untilGates("include"),
+		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"},
 			Doc: "Whether MimeTypes lists what is left out or all that is taken."},
 		boolean("nearDuplicateDetector", "true", "Does not index documents of which another of the same source has the content, or nearly; 40 bytes of memory for each document."),
 		boolean("patternsDetector", "true", "Learns which parameters, as of sessions, and paths, as of calendars, lead to duplicates, and follows no more new links of them after 100; needs nearDuplicateDetector."),

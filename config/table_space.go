@@ -1,20 +1,9 @@
 package config
 
-// gatesSupported says that the crawl obeys the gates.
-const gatesSupported = true
-
-// untilGates are values that are refused as long as the gates are.
-func untilGates(values ...string) []string {
-	if gatesSupported {
-		return nil
-	}
-	return values
-}
-
 // gateElements are the gates before the rules.
 func gateElements() []Element {
 	crawler := []string{"Crawler"}
-	gates := []Element{
+	return []Element{
 		{Name: "CrawlSpace", Parents: crawler, Once: true, Attributes: []Attribute{
 			text("rules", Path, "", "File of crawl-space rules; crawl.rules beside this file where absent, if the file has one Crawler."),
 			text("global", Path, "", "File of global crawl-space rules, which tell URLs that another crawler has; global.rules beside this file where absent."),
@@ -69,8 +58,4 @@ func gateElements() []Element {
 			ranged("maxURLsPerHost", Int, "", 1, 1_000_000_000, "Budget of known URLs for a scheme, host and port; no limit where absent. With it all known URLs are counted before the crawl begins."),
 		}, Doc: "Refuses new links that look like endless loops and calendars; known URLs, start URLs and submitted ones are not asked about. Off without it."},
 	}
-	if !gatesSupported {
-		return refuseAll(gates)
-	}
-	return gates
 }

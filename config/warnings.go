@@ -21,9 +21,6 @@ func (p *parser) warnings(c *Crawler) {
 		p.report.warnf(w.At, "%s", w.Text)
 	}
 	p.idleSources(c)
-	if p.schema.elements["CrawlSpace"].Status == Refused {
-		return // its advice could not be followed
-	}
 	roots := make([]crawlspace.Link, len(c.Rules.Roots))
 	for i, r := range c.Rules.Roots {
 		roots[i].URL = r.URL

@@ -23,7 +23,7 @@ func TestWarnings(t *testing.T) {
 </Rules>
 </Crawler></CrawlConfig>`
 	lookups := mapLookups(map[string][]byte{"f": []byte("forbid domain forbidden.example.com\nallow domain *.example.com\n")}, nil)
-	_, report := parse(withGates(), FileName, []byte(text), lookups)
+	_, report := Parse(FileName, []byte(text), lookups)
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("no warning %s in\n%s", want, all)
 		}
 	}
-	_, report = parse(withGates(), FileName, []byte(strings.Replace(text, `val="/x"`, `val=""`, 1)), lookups)
+	_, report = Parse(FileName, []byte(strings.Replace(text, `val="/x"`, `val=""`, 1)), lookups)
 	if len(report.Errors) != 1 || strings.Contains(problemLines(report.Warnings), "no effect") {
 		t.Errorf("with an error: %v\n%s", report.Err(), problemLines(report.Warnings))
 	}
