@@ -23,8 +23,6 @@ const (
 	maxEntries = 65_535
 	// maxUnpacked is how much of an archive is unpacked, in bytes, all read parts together.
 	maxUnpacked = 64 << 20
-	// maxNesting of elements; documents of word processors have some dozens.
-	maxNesting = 1_000
 	// tokensPerLook are read before the context is asked again.
 	tokensPerLook = 4096
 )
@@ -106,16 +104,14 @@ func (a *archive) tokens(d *xml.Decoder, v visitor) error {
 		if n%tokensPerLook == 0 && a.ctx.Err() != nil {
 			return a.ctx.Err()
 		}
-		// Raw, since that keeps nothing of the elements that are open.
+		// Raw, since that keeps nothing of the elements that are open, however many.
 		token, err := d.RawToken()
 		if err != nil {
 			return err
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			if depth++; depth > maxNesting {
-				return errors.New("its elements are nested too deeply")
-			}
+			depth++
 			if skipped == 0 && v.start(&t) {
 				skipped = depth
 			}
