@@ -53,7 +53,7 @@ func defaultCrawler(name string) Crawler {
 	return Crawler{
 		Name: name, Threads: 1, Throttle: 2500 * time.Millisecond, MaxConnectionsPerHost: 6,
 		Rules:                actionrules.RuleSet{DefaultFollowRoots: true},
-		IndexRedirectSources: true, SitemapHints: true, Sitemaps: defaultSitemaps(), SmartRefreshMinAge: 24 * time.Hour, SmartRefreshMaxAge: 7 * 24 * time.Hour,
+		IndexRedirectSources: true, SitemapHints: true, NearDuplicates: true, DetectPatterns: true, Sitemaps: defaultSitemaps(), SmartRefreshMinAge: 24 * time.Hour, SmartRefreshMaxAge: 7 * 24 * time.Hour,
 		MaxTemporaryErrors: 5, TemporaryErrorMin: 24 * time.Hour, ErrorRefresh: 7 * 24 * time.Hour,
 		Brake:       Brake{On: true, Min: 100, Percent: 20, Window: time.Hour, Host: true},
 		RobotsAgent: "Sextant", MaxBodyBytes: 10 << 20, MaxPDFBytes: 32 << 20, MaxRedirects: 10,
@@ -89,7 +89,7 @@ func TestEverySetting(t *testing.T) {
 		Brake: Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS,
 		UserAgent: "Test/1.0 (+http://example.com/bot)", RobotsAgent: "Test", From: "bot@example.com",
 		Documents:    Documents{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
-		MaxBodyBytes: 2048, MaxPDFBytes: 4096, MaxRedirects: 2, IgnoreNofollow: true, IgnoreNoindex: true,
+		MaxBodyBytes: 2048, MaxPDFBytes: 4096, MaxRedirects: 2, IgnoreNofollow: true, IgnoreNoindex: true, Collapse: true, CollapseDepth: 2,
 		Timeouts: Timeouts{
 			Connect: time.Millisecond, TLS: 2 * time.Millisecond, FirstByte: 3 * time.Millisecond,
 			Idle: 4 * time.Millisecond, Download: 5 * time.Millisecond,

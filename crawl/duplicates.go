@@ -98,10 +98,10 @@ func (v *visit) original(ctx context.Context, c *content) (of *scheduler.Record,
 		}
 		return len(candidates) < maxCandidates
 	}
-	exact, print := (&content{hash: c.hash}).fingerprint(), c.fingerprint()
+	exact, at := (&content{hash: c.hash}).fingerprint(), c.fingerprint()
 	d.originals.Same(exact, collect) // long texts, too, that were stored without a fingerprint of theirs
 	if c.simhash != 0 {
-		d.originals.Near(print, func(_ uint64, key near.Key) bool { return collect(key) })
+		d.originals.Near(at, func(_ uint64, key near.Key) bool { return collect(key) })
 	}
 	d.drop(&v.lease.Record, v.lease.Key)
 	for _, key := range candidates {
@@ -121,7 +121,7 @@ func (v *visit) original(ctx context.Context, c *content) (of *scheduler.Record,
 		d.found++
 		return r, words + r.URL, nil
 	}
-	d.hold(print, v.lease.Key)
+	d.hold(at, v.lease.Key)
 	d.inFlight[v.lease.Key] = c
 	return nil, "", nil
 }
@@ -170,11 +170,11 @@ func (d *duplicates) forget(key weburl.Key, c *content) {
 }
 
 // hold enters a document, once.
-func (d *duplicates) hold(print uint64, key weburl.Key) {
+func (d *duplicates) hold(at uint64, key weburl.Key) {
 	held := false
-	d.originals.Same(print, func(k near.Key) bool { held = k == key; return !held })
+	d.originals.Same(at, func(k near.Key) bool { held = k == key; return !held })
 	if !held {
-		d.originals.Add(print, key)
+		d.originals.Add(at, key)
 	}
 }
 
