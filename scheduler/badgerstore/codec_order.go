@@ -172,7 +172,7 @@ type storedDead struct {
 func (d *storedDead) encode() []byte {
 	b := binary.AppendUvarint([]byte{recordVersion}, d.seq)
 	b = appendString(appendTime(b, d.at), d.words)
-	return d.storedOrder.append(b)
+	return d.append(b)
 }
 
 // letter is the dead letter without its body.
