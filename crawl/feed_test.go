@@ -165,3 +165,14 @@ func TestXMLSettingsChange(t *testing.T) {
 		}
 	}
 }
+
+// TestItemsBehindRedirect: a feed that redirects is read as what the configuration says.
+func TestItemsBehindRedirect(t *testing.T) {
+	site, b, o := itemsBench(t)
+	site.Set("/feed", testsite.Page{Status: 301, Header: map[string]string{"Location": "/new"}})
+	site.Set("/new", feedOf("/i/1", "one"))
+	b.once()
+	if r := b.wantRecord(o + "/i/1"); r.Kind != "item" || !r.Indexed || site.Hits("/i/1") != 0 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -62,13 +62,16 @@ func (v *visit) readSource(ctx context.Context, response *fetcher.Response, resu
 		return nil
 	}
 	s := v.sourceOf(v.lease.Key)
+	if from, err := weburl.Parse(v.lease.Record.Referrer); s == nil && v.lease.Record.Hops > 0 && err == nil {
+		s = v.sourceOf(from.Key()) // that redirects here
+	}
 	switch kind := v.lease.Record.Kind; {
 	case kind == scheduler.KindXML && s != nil && s.XML != nil:
 		return v.readXML(ctx, response, s.XML, result)
 	case kind == scheduler.KindFeed && s != nil && s.IndexItems:
 		return v.readItems(ctx, response, result)
-	case kind == scheduler.KindXML: // it redirected here
-		result.NoDocument = "the configuration names another URL: name this one"
+	case kind == scheduler.KindXML: // by several redirects
+		result.NoDocument = "the configuration names a URL that redirects here in several steps: name this one"
 		return nil
 	}
 	return v.readSitemap(ctx, response, result)
