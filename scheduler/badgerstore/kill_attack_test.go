@@ -77,7 +77,7 @@ func (l *ledger) checkKilled(t *testing.T, dir string, e ending, round int, read
 
 // killPoints are the points of Options.at, and one in Badger, that every attack passes.
 func killPoints() []string {
-	return []string{atGathered, atBeforeCommit, atCommitted, atAnswered, atSnapshotWritten, atSnapshotRenamed, atCounted}
+	return []string{atGathered, atBodies, atBeforeCommit, atCommitted, atAnswered, atSnapshotWritten, atSnapshotRenamed, atCounted}
 }
 
 // passings is up to how many passings of a point a test waits for.
