@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ func outbox(c *cli.Context) error {
 		return listOutbox(c)
 	}
 	d := admin.DeadLetters{Target: c.String("target"), All: c.Bool("all")}
-	d.URLs = append(urls, c.StringSlice("url")...)
+	d.URLs = slices.Concat(urls, c.StringSlice("url"))
 	if c.IsSet("source") {
 		source := c.String("source")
 		d.Source = &source
