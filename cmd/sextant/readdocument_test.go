@@ -38,7 +38,8 @@ func documentSite(t *testing.T) *httptest.Server {
 		"docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "zip": "application/zip",
 	}
 	bodies := map[string][]byte{}
-	for kind, body := range testdocs.All(testdocs.Content{Title: "A title", Author: "Ann", Text: "What it says.", Link: "/beyond-KIND.html"}) {
+	for kind := range testdocs.All(testdocs.Content{}) { // copies of others would not be indexed
+		body := testdocs.All(testdocs.Content{Title: "A title", Author: "Ann", Text: "What it says. By " + kind, Link: "/beyond-KIND.html"})[kind]
 		bodies["good."+kind] = bytes.ReplaceAll(body, []byte("KIND"), []byte(kind)) // only those that are not packed have it
 	}
 	big := testdocs.PDF(testdocs.PDFFile{Content: testdocs.Content{Title: "A title", Author: "Ann", Link: "/beyond-pdf.html"}, Pages: []string{"What it says."}})
@@ -63,7 +64,7 @@ func documentSite(t *testing.T) *httptest.Server {
 				fmt.Fprintf(w, "<a href='/%s'>x</a>", html.EscapeString(name))
 			}
 		case strings.HasPrefix(name, "beyond"):
-			fmt.Fprint(w, "<title>Beyond</title>reached")
+			fmt.Fprint(w, "<title>Beyond</title>reached as "+html.EscapeString(name))
 		default:
 			http.NotFound(w, r)
 		}
