@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"hash"
 	"strconv"
 
@@ -40,6 +41,26 @@ func rulesFingerprint(set actionrules.RuleSet) [32]byte {
 func fingerprint(rules [32]byte, space string) [32]byte {
 	w := writer{sha256.New()}
 	w.strings(string(rules[:]), space)
+	return [32]byte(w.Sum(nil))
+}
+
+// readingFingerprint adds what else decides what document a page becomes.
+func readingFingerprint(rules [32]byte, s *Settings) [32]byte {
+	if len(s.Remove) == 0 && s.Mapping == nil && !s.IgnoreNoFollow && !s.IgnoreNoIndex && !s.Collapse {
+		return rules
+	}
+	w := writer{sha256.New()}
+	w.strings(string(rules[:]))
+	w.number(len(s.Remove))
+	w.strings(s.Remove...)
+	w.flags(s.IgnoreNoFollow, s.IgnoreNoIndex, s.Collapse, s.Mapping != nil)
+	w.number(s.CollapseDepth)
+	if m := s.Mapping; m != nil {
+		w.flags(m.KeepUnmapped)
+		for _, one := range m.Maps {
+			w.strings(fmt.Sprintf("%q", one))
+		}
+	}
 	return [32]byte(w.Sum(nil))
 }
 

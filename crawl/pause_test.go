@@ -1,8 +1,8 @@
 package crawl
 
 import (
-	"errors"
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"

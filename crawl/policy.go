@@ -33,7 +33,8 @@ type policy struct {
 	roots    []actionrules.Root // in force: moved sites at their new place
 	sources  []Source           // sorted by key
 	since    time.Time
-	// fingerprint identifies rules and crawl space, version is its beginning.
+	// fingerprint identifies rules and crawl space, version what is made of a page, too:
+	// one that was read under another version is fetched without validators.
 	fingerprint string
 	version     uint64
 
@@ -95,6 +96,7 @@ func (p *policy) withRejectList(f *crawlspace.File) (*policy, error) {
 func (p *policy) identify(rules [32]byte) {
 	sum := fingerprint(rules, p.space.Fingerprint())
 	p.fingerprint = hex.EncodeToString(sum[:])
+	sum = readingFingerprint(sum, &p.settings)
 	p.version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
 }
 

@@ -54,7 +54,9 @@ func TestPythonDocumentation(t *testing.T) {
 
 	var want []string
 	for _, p := range reachable(t, pythonDocs) {
-		want = append(want, site.URL+p)
+		if p != "/index.html" { // the copy of /, which comes first
+			want = append(want, site.URL+p)
+		}
 	}
 	slices.Sort(want)
 	files := slices.Sorted(maps.Keys(fileDocuments(t, filepath.Join(data, "out"))))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	stdlog "log"
+	"log/slog"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -42,6 +44,9 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// net/http writes what hostile servers say to the standard logger.
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(slog.NewLogLogger(log.Handler(), slog.LevelDebug).Writer())
 	budget, err := memoryBudget(c)
 	if err != nil {
 		return err

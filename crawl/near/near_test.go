@@ -261,3 +261,21 @@ func BenchmarkNear(b *testing.B) {
 		}
 	})
 }
+
+// TestRepetitionTellsNothing: what each entry of a list repeats does not make lists of
+// different things alike.
+func TestRepetitionTellsNothing(t *testing.T) {
+	list := func(seed uint64) string {
+		var b strings.Builder
+		for _, w := range words(seed, 150) {
+			b.WriteString(w + " (in module threading) method class attribute of the standard library ")
+		}
+		return b.String()
+	}
+	one, _ := Simhash(list(1))
+	for seed := uint64(2); seed < 200; seed++ {
+		if other, _ := Simhash(list(seed)); bits.OnesCount64(one^other) <= Distance {
+			t.Errorf("list %d counts as list 1", seed)
+		}
+	}
+}

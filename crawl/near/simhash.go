@@ -3,6 +3,7 @@ package near
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
 )
 
 // Distance is in how many bits, of 64, near-duplicates differ at most.
@@ -14,12 +15,15 @@ const MinWords = 50
 
 // Simhash is the fingerprint of a text and how many words it has. Words are runs of
 // letters and digits, compared without the case of ASCII letters; of scripts that put
-// no spaces between words each character is one. What counts is pairs of words, so
-// their order matters a little, and where in the text they stand does not. It is the
-// same in every process and version, and 0 for texts without words alone.
+// no spaces between words each character is one. What counts is pairs of words, each
+// once: their order matters a little, where in the text they stand does not, and what a
+// site repeats on all its pages does not outweigh what tells them apart. It is the same
+// in every process and version, and 0 for texts without words alone.
 func Simhash(text string) (hash uint64, words int) {
 	var s sums
 	var before uint64
+	seen := newMarks(len(text))
+	defer seen.release()
 	for i := 0; i < len(text); {
 		if kinds[text[i]] == between {
 			i++
@@ -28,7 +32,9 @@ func Simhash(text string) (hash uint64, words int) {
 		word, n := wordAt(text[i:])
 		i += n
 		words++
-		s.add(mix(word, before))
+		if pair := mix(word, before); seen.mark(pair) {
+			s.add(pair)
+		}
 		before = bits.RotateLeft64(word, 23)
 	}
 	if words == 0 {
@@ -38,6 +44,48 @@ func Simhash(text string) (hash uint64, words int) {
 		hash = 1
 	}
 	return hash, words
+}
+
+// marks tell which pairs a text had before, by a bit each: of 32 for each pair one in
+// thirty is taken for another at most, the same ones each time.
+type marks struct {
+	bits  []uint64
+	shift int
+}
+
+var markPool = sync.Pool{New: func() any { return new(marks) }}
+
+// newMarks makes marks for a text of so many bytes.
+func newMarks(size int) *marks {
+	m := markPool.Get().(*marks)
+	const perByte = 8 // a word and what follows it take four bytes or more
+	log := max(bits.Len(uint(size*perByte)), 6)
+	m.shift = 64 - log
+	n := 1 << (log - 6)
+	if cap(m.bits) < n {
+		m.bits = make([]uint64, n)
+	}
+	m.bits = m.bits[:n]
+	clear(m.bits)
+	return m
+}
+
+// mark says whether a pair is new.
+func (m *marks) mark(pair uint64) bool {
+	i := pair >> m.shift
+	bit := uint64(1) << (i & 63)
+	isNew := m.bits[i>>6]&bit == 0
+	m.bits[i>>6] |= bit
+	return isNew
+}
+
+// maxPooledMarks is up to how many numbers of a marks are kept, 512 KiB.
+const maxPooledMarks = 1 << 16
+
+func (m *marks) release() {
+	if cap(m.bits) <= maxPooledMarks {
+		markPool.Put(m)
+	}
 }
 
 const (

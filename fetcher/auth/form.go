@@ -146,13 +146,6 @@ func (m *formMethod) reset() {
 	m.in, m.flow = false, flow{}
 }
 
-// resume takes imported cookies for a log-in.
-func (m *formMethod) resume() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.in, m.flow = true, flow{}
-}
-
 func (m *formMethod) next() *url.URL {
 	m.mu.Lock()
 	defer m.mu.Unlock()

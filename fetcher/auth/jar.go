@@ -3,8 +3,6 @@ package auth
 import (
 	"container/list"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -47,14 +45,11 @@ type site struct {
 // cookieID is what makes two cookies one (RFC 6265 section 5.3 step 11).
 type cookieID struct{ domain, path, name string }
 
-// record is a cookie as it came, for counting and for Export: cookiejar shows
-// neither attributes nor numbers.
-type record struct {
-	URL    string // that set it, without query
-	Cookie *http.Cookie
-}
+// record is a cookie with its times and path made absolute, for counting: cookiejar
+// tells neither attributes nor numbers.
+type record struct{ *http.Cookie }
 
-func (r record) size() int { return len(r.Cookie.Name) + len(r.Cookie.Value) }
+func (r record) size() int { return len(r.Name) + len(r.Value) }
 
 // NewJar makes an empty jar.
 func NewJar() *Jar { return &Jar{sites: map[string]*list.Element{}, used: list.New()} }
@@ -226,37 +221,5 @@ func newRecord(u *url.URL, c *http.Cookie, now time.Time) record {
 			kept.Path = u.Path[:i]
 		}
 	}
-	return record{URL: (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String(), Cookie: kept}
-}
-
-// Export gives all cookies as bytes for Import, also after a restart. They are
-// as secret as passwords.
-func (j *Jar) Export() ([]byte, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	now := time.Now()
-	records := []record{}
-	for e := j.used.Back(); e != nil; e = e.Prev() {
-		s := e.Value.(*site)
-		s.expire(now)
-		for _, r := range s.records {
-			records = append(records, r)
-		}
-	}
-	return json.Marshal(records)
-}
-
-// Import adds what Export gave. What is over by now is left out. An error means
-// that the bytes are no export; the jar is as it was then.
-func (j *Jar) Import(exported []byte) error {
-	var records []record
-	if err := json.Unmarshal(exported, &records); err != nil {
-		return fmt.Errorf("cookies cannot be read, they are no export or damaged: leave them away to log in anew (%T)", err)
-	}
-	for _, r := range records {
-		if u, err := url.Parse(r.URL); err == nil && r.Cookie != nil {
-			j.SetCookies(u, []*http.Cookie{r.Cookie})
-		}
-	}
-	return nil
+	return record{kept}
 }

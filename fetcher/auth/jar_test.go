@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,44 +64,6 @@ func TestJarRules(t *testing.T) {
 			t.Errorf("%s from %s to %s: %q, want %q", c.header, c.from, c.to, got, c.want)
 		}
 	}
-}
-
-// What Import took behaves as what Export gave.
-func TestJarExport(t *testing.T) {
-	for _, c := range jarCases {
-		before, after := auth.NewJar(), auth.NewJar()
-		set(t, before, c.from, c.header)
-		exported, err := before.Export()
-		if err == nil {
-			err = after.Import(exported)
-		}
-		if got := sent(t, after, c.to); err != nil || got != c.want {
-			t.Errorf("%s from %s to %s: %q, want %q (%v)", c.header, c.from, c.to, got, c.want, err)
-		}
-	}
-	err := auth.NewJar().Import([]byte(`[{"URL":"https://x/","Cookie":{"Value":"s3cret","MaxAge":"bad"}}]`))
-	if err == nil || strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("damaged export: %v", err)
-	}
-}
-
-func TestJarExpiresAfterImport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j, k := auth.NewJar(), auth.NewJar()
-		set(t, j, origin+"/", "short=1; Max-Age=60", "long=1; Max-Age=600", "session=1")
-		time.Sleep(30 * time.Second)
-		exported, err := j.Export()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := k.Import(exported); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(31 * time.Second)
-		if got := sent(t, k, origin+"/"); strings.Contains(got, "short") || !strings.Contains(got, "long=1") || !strings.Contains(got, "session=1") {
-			t.Errorf("a minute after they were set: %q", got)
-		}
-	})
 }
 
 func TestJarBounds(t *testing.T) {
@@ -179,43 +139,8 @@ func TestJarConcurrently(t *testing.T) {
 				u := mustURL(t, fmt.Sprintf("https://h%d.example.com/", n%7))
 				j.SetCookies(u, []*http.Cookie{{Name: fmt.Sprint("c", i), Value: "1"}})
 				j.Cookies(u)
-				_, _ = j.Export()
 			}
 		})
 	}
 	wg.Wait()
-}
-
-// Cookies of a session go on after a restart: nobody logs in anew.
-func TestSessionExport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPortal()
-		before := newCrawl(newSession(t, auth.Settings{Do: inMemory(p)}, p.kind()))
-		before.run(t.Context(), 10, pages(t, origin, "/a")...)
-		exported, err := before.sessions[0].Session.Export()
-		if err != nil {
-			t.Fatal(err)
-		}
-		after := newSession(t, auth.Settings{Do: inMemory(p)}, p.kind())
-		if err := after.Import(exported); err != nil {
-			t.Fatal(err)
-		}
-		p.requests = nil
-		newCrawl(after).run(t.Context(), 10, pages(t, origin, "/b")...)
-		if d := cmp.Diff([]string{"GET /b"}, p.requests); d != "" {
-			t.Errorf("after the restart (-want +got):\n%s", d)
-		}
-
-		clear(p.sessions) // the server restarted, too
-		p.requests = nil
-		late := newSession(t, auth.Settings{Do: inMemory(p)}, p.kind())
-		if err := late.Import(exported); err != nil {
-			t.Fatal(err)
-		}
-		c := newCrawl(late)
-		c.run(t.Context(), 20, pages(t, origin, "/c", "/d")...)
-		if len(c.result) != 2 || late.Status().LogIns != 1 {
-			t.Errorf("with cookies that are over: %v, %+v, asked %q", c.result, late.Status(), p.requests)
-		}
-	})
 }

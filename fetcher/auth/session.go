@@ -192,22 +192,6 @@ func (s *Session) Status() Status {
 	return st
 }
 
-// Export gives the session's cookies for Import after a restart, so that nobody
-// must log in anew. The bytes are as secret as a password.
-func (s *Session) Export() ([]byte, error) { return s.jar.Export() }
-
-// Import takes what Export gave. Whether a log-in is still good shows at the
-// first page.
-func (s *Session) Import(exported []byte) error {
-	if err := s.jar.Import(exported); err != nil {
-		return fmt.Errorf("%s: %w", s.settings.Name, err)
-	}
-	if f, ok := s.method.(*formMethod); ok {
-		f.resume()
-	}
-	return nil
-}
-
 // Choice gives a session the URLs that Match says true to. Match is called by
 // many goroutines at once.
 type Choice struct {
