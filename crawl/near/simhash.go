@@ -1,7 +1,6 @@
 package near
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"sync"
 )
@@ -91,17 +90,14 @@ func (m *marks) release() {
 const (
 	between = iota // words
 	inWord
-	upper    // of ASCII
 	wordByte // first of a character that is a word
 )
 
 var kinds = func() (k [256]uint8) {
 	for c := range k {
 		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 0x80:
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 0x80, c >= 'A' && c <= 'Z':
 			k[c] = inWord
-		case c >= 'A' && c <= 'Z':
-			k[c] = upper
 		}
 		if c >= 0xe3 && c <= 0xed { // U+3000 to U+DFFF
 			k[c] = wordByte
@@ -110,33 +106,37 @@ var kinds = func() (k [256]uint8) {
 	return k
 }()
 
-// wordAt hashes the word that text begins with, eight bytes at a time, and gives its
-// length.
+// folded are the bytes inside of words, with ASCII letters in lower case; 0 ends a word.
+var folded = func() (f [256]uint8) {
+	for c, kind := range kinds {
+		if kind == inWord {
+			f[c] = uint8(c)
+		}
+		if c >= 'A' && c <= 'Z' {
+			f[c] |= 0x20
+		}
+	}
+	return f
+}()
+
+// wordAt hashes the word that text begins with, and gives its length.
 func wordAt(text string) (hash uint64, length int) {
-	if kinds[text[0]] == wordByte && len(text) >= 3 {
+	if kinds[text[0]] == wordByte {
+		if len(text) < 3 { // a character that was cut
+			return mix(uint64(text[0]), 1), 1
+		}
 		return mix(uint64(text[0])<<16|uint64(text[1])<<8|uint64(text[2]), 3), 3
 	}
-	var piece [8]byte
-	n := 0
-	for n < len(text) {
-		kind := kinds[text[n]]
-		if kind == between || kind == wordByte {
+	const prime = 0x9e3779b97f4a7c15
+	for length < len(text) {
+		c := folded[text[length]]
+		if c == 0 {
 			break
 		}
-		c := text[n]
-		if kind == upper {
-			c |= 0x20
-		}
-		piece[n&7] = c
-		if n++; n&7 == 0 {
-			hash = mix(hash, binary.LittleEndian.Uint64(piece[:]))
-			piece = [8]byte{}
-		}
+		hash = (hash ^ uint64(c)) * prime
+		length++
 	}
-	if n == 0 { // a character that was cut
-		return mix(uint64(text[0]), 1), 1
-	}
-	return mix(hash^uint64(n), binary.LittleEndian.Uint64(piece[:])), n
+	return hash ^ hash>>32, length
 }
 
 // mix hashes two numbers into one.
@@ -148,41 +148,55 @@ func mix(a, b uint64) uint64 {
 	return h ^ h>>29
 }
 
-// sums count for each bit in how many numbers it is set. Eight counters of a byte each
-// share a number, until they are full.
+// sums count for each bit in how many numbers it is set: number i of planes holds bit
+// i of all 64 counts. Numbers are added eight at a time, by full adders.
 type sums struct {
-	bytes [8]uint64
-	n     int // in bytes
-	total [64]uint32
-	all   uint32
+	next   [8]uint64
+	n      int // in next
+	planes [40]uint64
+	all    int
 }
 
 func (s *sums) add(h uint64) {
-	const low = 0x0101010101010101
-	for i := range s.bytes {
-		s.bytes[i] += h >> i & low
-	}
-	if s.n++; s.n == 255 {
+	s.next[s.n] = h
+	if s.n++; s.n == len(s.next) {
 		s.flush()
 	}
 }
 
+// adder adds three bits in each of 64 places.
+func adder(a, b, c uint64) (sum, carry uint64) {
+	half := a ^ b
+	return half ^ c, a&b | half&c
+}
+
 func (s *sums) flush() {
-	for i := range s.bytes {
-		for j := range 8 {
-			s.total[8*j+i] += uint32(s.bytes[i] >> (8 * j) & 0xff)
-		}
+	b, p := &s.next, &s.planes
+	var twos, more, fours, rest, eights uint64
+	p[0], twos = adder(p[0], b[0], b[1])
+	p[0], more = adder(p[0], b[2], b[3])
+	p[1], fours = adder(p[1], twos, more)
+	p[0], twos = adder(p[0], b[4], b[5])
+	p[0], more = adder(p[0], b[6], b[7])
+	p[1], rest = adder(p[1], twos, more)
+	p[2], eights = adder(p[2], fours, rest)
+	for i := 3; eights != 0; i++ {
+		p[i], eights = p[i]^eights, p[i]&eights
 	}
-	s.all += uint32(s.n)
-	s.bytes, s.n = [8]uint64{}, 0
+	s.all += s.n
+	s.next, s.n = [8]uint64{}, 0
 }
 
 // majority has the bits set that more than half of the numbers have.
 func (s *sums) majority() (h uint64) {
 	s.flush()
-	for i, n := range s.total {
+	for bit := range 64 {
+		n := 0
+		for i, plane := range s.planes[:bits.Len(uint(s.all))] {
+			n |= int(plane>>bit&1) << i
+		}
 		if 2*n > s.all {
-			h |= 1 << i
+			h |= 1 << bit
 		}
 	}
 	return h
