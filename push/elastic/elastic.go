@@ -41,10 +41,10 @@ type Settings struct {
 
 // Target is a push.Target for one index.
 type Target struct {
+	wire.Base
 	set      Settings
 	bulkPath string
 	query    url.Values
-	client   *wire.Client
 	ready    bool // the template is there, or not wanted
 }
 
@@ -60,12 +60,12 @@ func New(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the %s target: %w", s.Name, err)
 	}
-	client, err := wire.New(s.Server)
+	base, err := wire.NewBase(s.Name, s.Server)
 	if err != nil {
-		return nil, fmt.Errorf("the %s target: %w", s.Name, err)
+		return nil, err
 	}
 	t := &Target{
-		set: s, client: client, ready: !s.CreateTemplate, bulkPath: "/" + index + "/_bulk",
+		set: s, Base: base, ready: !s.CreateTemplate, bulkPath: "/" + index + "/_bulk",
 		query: url.Values{"filter_path": {"errors,items.*.status,items.*.error"}},
 	}
 	if s.Pipeline != "" {
@@ -73,18 +73,6 @@ func New(s Settings) (*Target, error) {
 	}
 	return t, nil
 }
-
-// Name is the target's name.
-func (t *Target) Name() string { return t.set.Name }
-
-// Close drops idle connections.
-func (t *Target) Close() error {
-	t.client.Close()
-	return nil
-}
-
-// Checkpoint has nothing to do: what Push was not refused is safe.
-func (t *Target) Checkpoint(ctx context.Context, _ uint64) error { return ctx.Err() }
 
 // Push sends entries as _bulk requests. Entries that the indexer turns away for now
 // (429, 503) are sent again; a document that it cannot take is given back.
@@ -152,10 +140,10 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 		if len(v.again) == 0 {
 			return refused, nil
 		}
-		if attempt == t.client.Retries() {
+		if attempt == t.Client.Retries() {
 			return nil, fmt.Errorf("_bulk: %d of %d entries were turned away for now, %d times: %s", len(v.again), len(items), attempt+1, v.words)
 		}
-		if err := t.client.Pause(ctx, attempt); err != nil {
+		if err := t.Client.Pause(ctx, attempt); err != nil {
 			return nil, err
 		}
 		items = v.again
@@ -176,7 +164,7 @@ const (
 )
 
 func (t *Target) bulk(ctx context.Context, items []wire.Item) (v verdicts, err error) {
-	body, err := t.client.Do(ctx, wire.Request{
+	body, err := t.Client.Do(ctx, wire.Request{
 		Name: "_bulk", Method: http.MethodPost, Path: t.bulkPath, Query: t.query,
 		ContentType: "application/x-ndjson", Body: wire.Join(items), MaxAnswer: int64(answerBytes + itemBytes*len(items)),
 	})

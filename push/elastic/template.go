@@ -15,7 +15,7 @@ import (
 // an operator changed in it stays.
 func (t *Target) createTemplate(ctx context.Context) error {
 	path := "/_index_template/" + url.PathEscape(t.templateName())
-	_, err := t.client.Do(ctx, wire.Request{Name: "_index_template", Method: http.MethodHead, Path: path})
+	_, err := t.Client.Do(ctx, wire.Request{Name: "_index_template", Method: http.MethodHead, Path: path})
 	if status, ok := errors.AsType[*wire.StatusError](err); !ok || status.Status != http.StatusNotFound {
 		return err
 	}
@@ -23,7 +23,7 @@ func (t *Target) createTemplate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.client.Do(ctx, wire.Request{Name: "_index_template", Method: http.MethodPut, Path: path, ContentType: "application/json", Body: body})
+	_, err = t.Client.Do(ctx, wire.Request{Name: "_index_template", Method: http.MethodPut, Path: path, ContentType: "application/json", Body: body})
 	if status, ok := errors.AsType[*wire.StatusError](err); ok {
 		return fmt.Errorf("making the index template %q: %w", t.templateName(), status)
 	}

@@ -41,11 +41,11 @@ type Settings struct {
 
 // Target is a push.Target for one collection.
 type Target struct {
+	wire.Base
 	set        Settings
 	fields     wire.Names
 	collection string // path
-	client     *wire.Client
-	pushed     bool // since the last commit
+	pushed     bool   // since the last commit
 }
 
 // New checks the settings; it makes no request.
@@ -57,24 +57,15 @@ func New(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the funnelback target: %w", err)
 	}
-	client, err := wire.New(s.Server)
+	base, err := wire.NewBase(s.Name, s.Server)
 	if err != nil {
-		return nil, fmt.Errorf("the funnelback target: %w", err)
+		return nil, err
 	}
 	s.Limits.Count = 1
 	return &Target{
-		set: s, client: client, collection: "/push-api/v2/collections/" + collection,
+		set: s, Base: base, collection: "/push-api/v2/collections/" + collection,
 		fields: wire.Names{"url": "", "text": "", "content": "", "content_type": "", "charset": ""}.Over(s.Fields),
 	}, nil
-}
-
-// Name is the target's name.
-func (t *Target) Name() string { return t.set.Name }
-
-// Close drops idle connections.
-func (t *Target) Close() error {
-	t.client.Close()
-	return nil
 }
 
 // Push makes one request an entry.
@@ -88,7 +79,7 @@ func (t *Target) Checkpoint(ctx context.Context, _ uint64) error {
 	if t.set.NoCommit || !t.pushed {
 		return ctx.Err()
 	}
-	_, err := t.client.Do(ctx, wire.Request{Name: "commit", Method: http.MethodPost, Path: t.collection + "/commit"})
+	_, err := t.Client.Do(ctx, wire.Request{Name: "commit", Method: http.MethodPost, Path: t.collection + "/commit"})
 	if err == nil {
 		t.pushed = false
 	}
@@ -103,7 +94,7 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 			return nil, &wire.Unfit{Words: err.Error(), Err: err}
 		}
 	}
-	_, err := t.client.Do(ctx, r)
+	_, err := t.Client.Do(ctx, r)
 	status, ok := errors.AsType[*wire.StatusError](err)
 	if !ok {
 		return nil, err

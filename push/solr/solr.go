@@ -49,11 +49,11 @@ func DefaultFields() wire.Names {
 
 // Target is a push.Target for one collection.
 type Target struct {
+	wire.Base
 	set    Settings
 	fields wire.Names
 	path   string
 	query  url.Values
-	client *wire.Client
 }
 
 // New checks the settings; it makes no request.
@@ -69,12 +69,12 @@ func New(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the solr target: %w", err)
 	}
-	client, err := wire.New(s.Server)
+	base, err := wire.NewBase(s.Name, s.Server)
 	if err != nil {
-		return nil, fmt.Errorf("the solr target: %w", err)
+		return nil, err
 	}
 	t := &Target{
-		set: s, fields: s.Fields.Over(DefaultFields()), client: client,
+		set: s, fields: s.Fields.Over(DefaultFields()), Base: base,
 		path: "/" + collection + "/update", query: url.Values{"wt": {"json"}},
 	}
 	if s.CommitWithin > 0 {
@@ -82,18 +82,6 @@ func New(s Settings) (*Target, error) {
 	}
 	return t, nil
 }
-
-// Name is the target's name.
-func (t *Target) Name() string { return t.set.Name }
-
-// Close drops idle connections.
-func (t *Target) Close() error {
-	t.client.Close()
-	return nil
-}
-
-// Checkpoint has nothing to do: what Push was not refused is in Solr's update log.
-func (t *Target) Checkpoint(ctx context.Context, _ uint64) error { return ctx.Err() }
 
 // Push sends adds and deletions together, in one JSON object a request.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
@@ -141,7 +129,7 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 		b.Write(item.Wire)
 	}
 	b.WriteByte('}')
-	body, err := t.client.Do(ctx, wire.Request{
+	body, err := t.Client.Do(ctx, wire.Request{
 		Name: "update", Method: http.MethodPost, Path: t.path, Query: t.query, ContentType: "application/json", Body: b.Bytes(),
 	})
 	if status, ok := errors.AsType[*wire.StatusError](err); ok {

@@ -47,10 +47,10 @@ type Settings struct {
 
 // Target is a push.Target for one address.
 type Target struct {
-	set    Settings
-	path   string
-	query  url.Values
-	client *wire.Client
+	wire.Base
+	set   Settings
+	path  string
+	query url.Values
 }
 
 // New checks the settings; it makes no request.
@@ -66,25 +66,13 @@ func New(s Settings) (*Target, error) {
 		u.Path, u.RawPath, u.RawQuery = "", "", ""
 		s.Server.URL = u.String()
 	}
-	client, err := wire.New(s.Server)
+	base, err := wire.NewBase(s.Name, s.Server)
 	if err != nil {
-		return nil, fmt.Errorf("the webhook target: %w", err)
+		return nil, err
 	}
-	t.set, t.client = s, client
+	t.set, t.Base = s, base
 	return t, nil
 }
-
-// Name is the target's name.
-func (t *Target) Name() string { return t.set.Name }
-
-// Close drops idle connections.
-func (t *Target) Close() error {
-	t.client.Close()
-	return nil
-}
-
-// Checkpoint has nothing to do: what Push was not refused is safe.
-func (t *Target) Checkpoint(ctx context.Context, _ uint64) error { return ctx.Err() }
 
 // Push posts entries in order.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
@@ -136,7 +124,7 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 	if !t.set.Secret.IsEmpty() {
 		header[SignatureHeader] = []string{Signature(t.set.Secret, time.Now(), body)}
 	}
-	answer, err := t.client.Do(ctx, wire.Request{
+	answer, err := t.Client.Do(ctx, wire.Request{
 		Name: "webhook", Method: http.MethodPost, Path: t.path, Query: t.query, ContentType: ContentType, Body: body, Header: header,
 		MaxAnswer: int64(wire.MaxAnswer + 1024*len(items)),
 	})
