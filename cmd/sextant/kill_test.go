@@ -26,6 +26,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/indexer"
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/push"
 )
 
 // beMain makes the test binary the program itself, so that tests can start and
@@ -144,8 +145,8 @@ func killedCrawl(t *testing.T, root string, after time.Duration) []string {
 		t.Fatalf("the indexer and the files differ after a kill at %s (-files +indexer):\n%s", after, diff)
 	}
 	var all []string
-	for url, hash := range documents {
-		all = append(all, url+" "+hash)
+	for url, d := range documents {
+		all = append(all, url+" "+d.Hash)
 	}
 	slices.Sort(all)
 	return all
@@ -177,16 +178,15 @@ func startIndexer(t *testing.T, dir string) (*indexer.Server, string) {
 	return server, listener.Addr().String()
 }
 
-// fileDocuments replays the file target: the documents that stand at the end,
-// with their hashes.
-func fileDocuments(t *testing.T, dir string) map[string]string {
+// fileDocuments replays the file target: the documents that stand at the end.
+func fileDocuments(t *testing.T, dir string) map[string]push.Document {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files in %s: %v", dir, err)
 	}
 	slices.Sort(files)
-	documents := map[string]string{}
+	documents := map[string]push.Document{}
 	for _, name := range files {
 		content, err := os.ReadFile(name)
 		if err != nil {
@@ -197,14 +197,14 @@ func fileDocuments(t *testing.T, dir string) map[string]string {
 		for lines.Scan() {
 			var line struct {
 				Op       string
-				Document struct{ URL, Hash string }
+				Document push.Document
 				Deletion struct{ URL string }
 			}
 			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			if line.Op == "add" {
-				documents[line.Document.URL] = line.Document.Hash
+				documents[line.Document.URL] = line.Document
 			} else {
 				delete(documents, line.Deletion.URL)
 			}

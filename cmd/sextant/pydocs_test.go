@@ -59,9 +59,18 @@ func TestPythonDocumentation(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	files := slices.Sorted(maps.Keys(fileDocuments(t, filepath.Join(data, "out"))))
+	documents := fileDocuments(t, filepath.Join(data, "out"))
+	files := slices.Sorted(maps.Keys(documents))
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("documents in files (-reachable +got):\n%s", diff)
+	}
+	for u, d := range documents { // no menus, no marks beside headings
+		if strings.Contains(d.Text, "¶") || strings.Contains(d.Text, "Report a Bug Show Source") || d.Charset != "utf-8" || d.Language != "en" {
+			t.Errorf("%s: charset %q, language %q, text %.200q", u, d.Charset, d.Language, d.Text)
+		}
+	}
+	if text := documents[site.URL+"/library/asyncio-task.html"].Text; !strings.HasPrefix(text, "Coroutines and Tasks This section outlines high-level asyncio APIs") {
+		t.Errorf("asyncio-task.html begins with %.100q", text)
 	}
 	indexed, err := server.URIs("python")
 	if err != nil {

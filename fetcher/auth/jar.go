@@ -146,11 +146,11 @@ func (j *Jar) site(name string) *site {
 
 func (s *site) set(u *url.URL, c *http.Cookie, now time.Time) {
 	r := newRecord(u, c, now)
-	id := cookieID{strings.ToLower(strings.TrimPrefix(c.Domain, ".")), r.Cookie.Path, c.Name}
+	id := cookieID{strings.ToLower(strings.TrimPrefix(c.Domain, ".")), r.Path, c.Name}
 	if id.domain == "" {
 		id.domain = "=" + strings.ToLower(u.Hostname()) // for this host only
 	}
-	if c.MaxAge < 0 || !r.Cookie.Expires.IsZero() && !r.Cookie.Expires.After(now) {
+	if c.MaxAge < 0 || !r.Expires.IsZero() && !r.Expires.After(now) {
 		s.bytes -= s.recorded(id)
 		delete(s.records, id)
 		s.jar.SetCookies(u, []*http.Cookie{c})
@@ -198,7 +198,7 @@ func (s *site) recorded(id cookieID) int {
 // expire drops the records of cookies that are over.
 func (s *site) expire(now time.Time) {
 	for id, r := range s.records {
-		if !r.Cookie.Expires.IsZero() && !r.Cookie.Expires.After(now) {
+		if !r.Expires.IsZero() && !r.Expires.After(now) {
 			s.bytes -= r.size()
 			delete(s.records, id)
 		}
