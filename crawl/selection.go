@@ -169,17 +169,23 @@ func (s *selector) each(ctx context.Context, store scheduler.Store, fn func([]se
 	if len(s.URLs) > 0 {
 		return s.eachNamed(ctx, store, fn)
 	}
-	var from weburl.Key
+	return eachBatch(ctx, store, scheduler.Filter{}, s.selects, fn)
+}
+
+// eachBatch calls fn with what keep says true to, in batches in order of keys. The store
+// is not being read while fn runs, however long that takes: a reader holds old
+// versions on disk.
+func eachBatch(ctx context.Context, store scheduler.Store, f scheduler.Filter, keep func(*scheduler.Record) bool, fn func([]selected) error) error {
 	for last := false; !last; {
 		var batch []selected
 		seen := 0
 		last = true
-		err := store.Inspect(ctx, scheduler.Filter{From: from}, func(k weburl.Key, r scheduler.Record) error {
+		err := store.Inspect(ctx, f, func(k weburl.Key, r scheduler.Record) error {
 			if len(batch) == selectionBatch || seen == 100*selectionBatch {
-				from, last = k, false
+				f.From, last = k, false
 				return errBatchFull
 			}
-			if seen++; s.selects(&r) {
+			if seen++; keep(&r) {
 				batch = append(batch, selected{k, r})
 			}
 			return ctx.Err()

@@ -39,15 +39,12 @@ type StoredURL struct {
 // where the rules put it.
 func NewStoredURL(r scheduler.Record) StoredURL {
 	s := StoredURL{
-		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: r.Fifo.String(), Depth: int(r.Depth),
+		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
 		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
 		Errors: r.Errors, LastError: r.LastError, Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo,
 	}
 	if r.Kind != scheduler.KindPage {
 		s.Kind = r.Kind.String()
-	}
-	if r.State == scheduler.Waiting {
-		s.Fifo = r.Source.String()
 	}
 	if r.Hash != [16]byte{} {
 		s.Hash = weburl.Key(r.Hash).String()
@@ -68,6 +65,14 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 	return s
 }
 
+// fifoNow is where a URL waits, else where the rules put it.
+func fifoNow(r *scheduler.Record) scheduler.Source {
+	if r.State == scheduler.Waiting {
+		return r.Source
+	}
+	return r.Fifo
+}
+
 // Filter selects stored URLs; zero fields select all.
 type Filter struct {
 	Status *int // HTTP code, 760, 761, or 0 for never answered
@@ -76,20 +81,28 @@ type Filter struct {
 	Host   string // a host name, or an origin as in https://example.com:8443
 }
 
-// Stored calls fn for each stored URL that f selects.
+// Stored calls fn for each stored URL that f selects, in order of keys. One that is
+// stored meanwhile may be among them or not.
 func Stored(ctx context.Context, store scheduler.Store, f Filter, fn func(StoredURL) error) error {
-	return store.Inspect(ctx, scheduler.Filter{Class: f.Class}, func(_ weburl.Key, r scheduler.Record) error {
-		s := NewStoredURL(r)
-		if f.Status != nil && *f.Status != s.Status || f.Fifo != nil && f.Fifo.String() != s.Fifo {
-			return nil
-		}
-		if f.Host != "" && f.Host != r.Origin {
-			if u, err := weburl.Parse(r.URL); err != nil || u.Host() != f.Host {
-				return nil
+	return eachBatch(ctx, store, scheduler.Filter{Class: f.Class}, f.selects, func(batch []selected) error {
+		for i := range batch {
+			if err := fn(NewStoredURL(batch[i].record)); err != nil {
+				return err
 			}
 		}
-		return fn(s)
+		return nil
 	})
+}
+
+func (f *Filter) selects(r *scheduler.Record) bool {
+	if f.Status != nil && *f.Status != r.Status || f.Fifo != nil && *f.Fifo != fifoNow(r) {
+		return false
+	}
+	if f.Host == "" || f.Host == r.Origin {
+		return true
+	}
+	u, ok := weburl.FromCanonical(r.URL)
+	return ok && u.Host() == f.Host
 }
 
 // StoredOne looks one URL up; ok is false if it is not known.

@@ -122,7 +122,7 @@ var folded = func() (f [256]uint8) {
 // wordAt hashes the word that text begins with, and gives its length.
 func wordAt(text string) (hash uint64, length int) {
 	if kinds[text[0]] == wordByte {
-		if len(text) < 3 { // a character that was cut
+		if len(text) < 3 || text[1]&text[2]&0xc0 != 0x80 || (text[1]|text[2])&0x40 != 0 { // one that was cut
 			return mix(uint64(text[0]), 1), 1
 		}
 		return mix(uint64(text[0])<<16|uint64(text[1])<<8|uint64(text[2]), 3), 3
