@@ -140,6 +140,13 @@ func TestKnownAfterKill(t *testing.T) {
 	}
 	mustVerify(t, s)
 	findAll(t, s, links)
+	// The committer lets the set learn of a batch after its writes were answered.
+	for range 10_000 {
+		if has(s, links) == 500 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	if n := has(s, links); n != 500 {
 		t.Errorf("%d of 500 URLs are in the set after they were found", n)
 	}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/testsite"
+)
+
+const bothKilledConfig = `<CrawlConfig>
+  <Crawler name="web" nthreads="4" aggressive="true" maxConnectionsPerHost="4" deletionBrake="off" smartRefresh="false" nearDuplicateDetector="false">
+    <Root url="%[1]s"/>
+    <Push kind="papi" url="http://%[2]s" connector="web" batchCount="10" batchAgeMS="20"/>
+    <Push kind="elasticsearch" url="http://%[2]s/elastic" index="web" batchCount="10" batchAgeMS="20"/>
+    <Push kind="webhook" url="http://%[2]s/webhook/web" batchCount="10" batchAgeMS="20"/>
+    <Push kind="file"/>
+  </Crawler>
+</CrawlConfig>`
+
+// TestBothSidesKilled kills the crawl and the indexer with SIGKILL at random moments, of a
+// first crawl and of one over a site of which pages went and pages changed, and wants each
+// target to have in the end what the store says is indexed, in its newest form.
+func TestBothSidesKilled(t *testing.T) {
+	kills := 3
+	if testing.Short() {
+		kills = 1
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	site := testsite.New(t, testsite.Options{Pages: 100, Delay: 2 * time.Millisecond})
+	r := newReceiver(t, "slow=2ms")
+	r.start()
+	dir := t.TempDir()
+	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
+	if err := os.WriteFile(config, fmt.Appendf(nil, bothKilledConfig, site.URL(), r.address), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	crawlOn := func() {
+		t.Helper()
+		arguments := []string{"run", "--once", "--listen=off", "--log-level=error", "-c", config, "-d", data}
+		for range kills {
+			victim := process(t, arguments...)
+			if err := victim.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(random.Int64N(int64(700 * time.Millisecond)))) // the random moment is the point
+			if random.IntN(2) == 0 {
+				r.kill()
+				r.start()
+				time.Sleep(time.Duration(random.Int64N(int64(200 * time.Millisecond))))
+			}
+			_ = victim.Process.Kill() // it may have ended
+			_ = victim.Wait()
+		}
+		if out, err := process(t, arguments...).CombinedOutput(); err != nil {
+			t.Fatalf("run --once: %v\n%s", err, out)
+		}
+	}
+	crawlOn()
+	check := func(changed []string) {
+		t.Helper()
+		want := indexedURLs(t, data)
+		for _, target := range []string{"web", "elastic:web", "webhook:web"} {
+			for _, u := range changed {
+				if text := receivedText(t, r.address, target, u); !strings.Contains(text, "changed meanwhile") {
+					t.Errorf("%s has an old %s: %.80q", target, u, text)
+				}
+			}
+		}
+		got := map[string][]string{"web": r.documents("web")}
+		r.start()
+		for _, target := range []string{"elastic:web", "webhook:web"} {
+			got[target] = r.documents(target)
+			r.start()
+		}
+		for target, uris := range got {
+			if diff := cmp.Diff(want, uris); diff != "" {
+				t.Errorf("%s (-store +indexer):\n%s", target, diff)
+			}
+		}
+	}
+	check(nil)
+
+	var changed []string
+	for i := 5; i < 40; i++ {
+		if i%2 == 0 {
+			site.Remove(testsite.Path(i))
+			continue
+		}
+		site.Set(testsite.Path(i), testsite.HTML(fmt.Sprint("Page ", i), "changed meanwhile"))
+		changed = append(changed, strings.TrimSuffix(site.URL(), "/")+testsite.Path(i))
+	}
+	if code, out, errOut := sextant(t, "", "refresh", "--all", "-c", config, "-d", data); code != exitOK {
+		t.Fatalf("refresh: exit %d\n%s%s", code, out, errOut)
+	}
+	crawlOn()
+	check(changed)
+	if n := len(indexedURLs(t, data)); n < 60 || n > 95 {
+		t.Errorf("%d documents are left, want some gone and most there", n)
+	}
+	if code, out, errOut := sextant(t, "", "verify", "-d", data); code != exitOK {
+		t.Errorf("verify: exit %d\n%s%s", code, out, errOut)
+	}
+}
+
+// indexedURLs are those that a store says are indexed, sorted as an indexer lists them.
+func indexedURLs(t *testing.T, data string) []string {
+	t.Helper()
+	code, out, errOut := sextant(t, "", "urls", "-d", data)
+	if code != exitOK {
+		t.Fatalf("urls: exit %d\n%s", code, errOut)
+	}
+	var urls []string
+	for line := range strings.Lines(out) {
+		var u crawl.StoredURL
+		if err := json.Unmarshal([]byte(line), &u); err != nil {
+			t.Fatal(err)
+		}
+		if u.Indexed {
+			urls = append(urls, u.URL)
+		}
+	}
+	slices.Sort(urls)
+	return urls
+}
+
+// receivedText is what an indexer shows of a document.
+func receivedText(t *testing.T, address, connector, of string) string {
+	t.Helper()
+	answer, err := http.Get("http://" + address + "/documents?" + url.Values{"connector": {connector}, "url": {of}}.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
