@@ -76,6 +76,7 @@ type Crawler struct {
 	Documents      Documents
 	MaxRedirects   int
 	Timeouts       Timeouts
+	EmbeddedLinks  bool // of images and the like, and of forms
 	IgnoreNofollow bool
 	IgnoreNoindex  bool
 	EnableCookies  bool

@@ -89,7 +89,7 @@ func TestEverySetting(t *testing.T) {
 		Brake: Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS,
 		UserAgent: "Test/1.0 (+http://example.com/bot)", RobotsAgent: "Test", From: "bot@example.com",
 		Documents:    Documents{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
-		MaxBodyBytes: 2048, MaxPDFBytes: 4096, MaxRedirects: 2, IgnoreNofollow: true, IgnoreNoindex: true, Collapse: true, CollapseDepth: 2,
+		MaxBodyBytes: 2048, MaxPDFBytes: 4096, MaxRedirects: 2, EmbeddedLinks: true, IgnoreNofollow: true, IgnoreNoindex: true, Collapse: true, CollapseDepth: 2,
 		Timeouts: Timeouts{
 			Connect: time.Millisecond, TLS: 2 * time.Millisecond, FirstByte: 3 * time.Millisecond,
 			Idle: 4 * time.Millisecond, Download: 5 * time.Millisecond,

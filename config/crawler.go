@@ -65,6 +65,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		MaxBodyBytes:          n.number("maxBodyBytes"),
 		MaxPDFBytes:           n.number("maxPdfBytes"),
 		MaxRedirects:          int(n.number("maxRedirects")),
+		EmbeddedLinks:         n.boolean("embeddedLinks"),
 		IgnoreNofollow:        n.boolean("ignoreNofollow"),
 		IgnoreNoindex:         n.boolean("ignoreNoindex"),
 		NearDuplicates:        n.boolean("nearDuplicateDetector"),

@@ -121,6 +121,7 @@ func readAttributes() []Attribute {
 		ranged("documentWorkers", Int, "1", 1, 64, "Processes that read such documents at once; their number changes with the next start."),
 		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "Time to read one such document."),
 		ranged("documentMaxMemoryMB", Int, "512", 384, 65_536, "Memory of one such process, in MiB."),
+		boolean("embeddedLinks", "false", "Whether images, media and other objects in pages, and forms of method GET, count as links, too."),
 		boolean("ignoreNofollow", "false", "Ignores nofollow in pages, links and X-Robots-Tag."),
 		boolean("ignoreNoindex", "false", "Ignores noindex in pages and X-Robots-Tag."),
 		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"},

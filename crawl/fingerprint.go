@@ -46,14 +46,14 @@ func fingerprint(rules [32]byte, space string) [32]byte {
 
 // readingFingerprint adds what else decides what document a page becomes.
 func readingFingerprint(rules [32]byte, s *Settings) [32]byte {
-	if len(s.Remove) == 0 && s.Mapping == nil && !s.IgnoreNoFollow && !s.IgnoreNoIndex && !s.Collapse {
+	if len(s.Remove) == 0 && s.Mapping == nil && !s.IgnoreNoFollow && !s.IgnoreNoIndex && !s.Collapse && !s.EmbeddedLinks {
 		return rules
 	}
 	w := writer{sha256.New()}
 	w.strings(string(rules[:]))
 	w.number(len(s.Remove))
 	w.strings(s.Remove...)
-	w.flags(s.IgnoreNoFollow, s.IgnoreNoIndex, s.Collapse, s.Mapping != nil)
+	w.flags(s.IgnoreNoFollow, s.IgnoreNoIndex, s.Collapse, s.EmbeddedLinks, s.Mapping != nil)
 	w.number(s.CollapseDepth)
 	if m := s.Mapping; m != nil {
 		w.flags(m.KeepUnmapped)

@@ -16,7 +16,7 @@ func TestVersionOfReading(t *testing.T) {
 	seen := map[uint64]string{plain.version: "none"}
 	for name, s := range map[string]Settings{
 		"remove": {Remove: []string{"nav"}}, "more": {Remove: []string{"nav", "aside"}}, "noindex": {IgnoreNoIndex: true},
-		"nofollow": {IgnoreNoFollow: true}, "collapse": {Collapse: true}, "deeper": {Collapse: true, CollapseDepth: 2},
+		"nofollow": {IgnoreNoFollow: true}, "collapse": {Collapse: true}, "embedded": {EmbeddedLinks: true}, "deeper": {Collapse: true, CollapseDepth: 2},
 		"mapping": {Mapping: &Mapping{}}, "kept": {Mapping: &Mapping{KeepUnmapped: true}},
 		"map": {Mapping: &Mapping{Maps: []Map{{From: "a", To: "b"}}}}, "other map": {Mapping: &Mapping{Maps: []Map{{From: "a", Join: "b"}}}},
 	} {

@@ -23,6 +23,7 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 	case extract.IsHTML(contentType, r.Body):
 		p, err = extract.HTML(r.Body, contentType, extract.Options{
 			Agent: v.settings.RobotsAgent, Removal: v.removed, KeepContent: v.settings.PushContent,
+			Embedded: v.settings.EmbeddedLinks,
 		})
 	case strings.HasPrefix(contentType, "text/plain"):
 		p, err = extract.Text(r.Body, contentType)

@@ -199,6 +199,24 @@ func TestRemovedElements(t *testing.T) {
 	}
 }
 
+// TestEmbeddedLinks: what a page shows is a link where that is asked for.
+func TestEmbeddedLinks(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		site := siteOf(t, map[string]string{"/page": `<title>t</title>text<img src=/shown srcset="/large 2x"><form action=/asked></form>`})
+		for _, path := range []string{"/shown", "/large", "/asked"} {
+			site.Set(path, testsite.HTML(path, path))
+		}
+		b := openBench(t, site)
+		b.settings.EmbeddedLinks = asked
+		b.once()
+		for _, path := range []string{"/shown", "/large", "/asked"} {
+			if _, ok := b.target.documents[site.Origins()[0]+path]; ok != asked {
+				t.Errorf("embeddedLinks %v: %s is a document: %v", asked, path, ok)
+			}
+		}
+	}
+}
+
 func TestMapping(t *testing.T) {
 	metas := []extract.Meta{{Name: "og:title", Content: "A"}, {Name: "title", Content: "B"}, {Name: "og:title", Content: "C"}, {Name: "generator", Content: "G"}}
 	header := http.Header{"Content-Language": {"de, en", "fr"}}

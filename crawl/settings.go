@@ -27,6 +27,7 @@ type Settings struct {
 	RejectListEvery time.Duration
 
 	IgnoreRobots   bool // ignoreRobotsTxt
+	EmbeddedLinks  bool // images, media and the like, and forms of method GET
 	IgnoreNoFollow bool // page and link directives
 	IgnoreNoIndex  bool
 	// Unconditional switches conditional GET off (disableConditionalGet).

@@ -169,7 +169,7 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		MaxPDFBytes: c.MaxPDFBytes,
 		Name:        c.Name, Workers: c.Threads, Rules: c.Rules, Space: c.Space, Traps: c.Traps,
 		ReadRejectList: readRejectList, RejectListEvery: c.RejectList.Checkpoint,
-		IgnoreRobots: c.IgnoreRobotsTxt, IgnoreNoFollow: c.IgnoreNofollow, IgnoreNoIndex: c.IgnoreNoindex,
+		IgnoreRobots: c.IgnoreRobotsTxt, EmbeddedLinks: c.EmbeddedLinks, IgnoreNoFollow: c.IgnoreNofollow, IgnoreNoIndex: c.IgnoreNoindex,
 		Unconditional: c.DisableConditionalGet, RobotsAgent: c.RobotsAgent, MaxRedirects: c.MaxRedirects,
 		PushContent: content, OutboxMaxBytes: c.OutboxMaxBytes,
 		MaxRequestsPerS: c.MaxRequestsPerS, MaxBytesPerS: c.MaxBytesPerS, Refreshes: refreshes(c.Refreshes),

@@ -74,7 +74,7 @@ func TestDocumentedLinks(t *testing.T) {
 			}
 			words := documented[place]
 			always, embedded := has(place[0], place[1], others, false), has(place[0], place[1], others, true)
-			if always != (words != "" && !strings.HasPrefix(words, "where embedded")) || embedded != (words != "") {
+			if always != (words != "" && !strings.HasPrefix(words, "with `embeddedLinks`")) || embedded != (words != "") {
 				t.Errorf("%s: a link %v, as an embedded one %v, but docs/reading.md says %q", place, always, embedded, words)
 			}
 			delete(documented, place)
