@@ -11,7 +11,6 @@ const (
 	answerRedirect
 	answerExcluded  // not fetched: rules, robots.txt, crawl space
 	answerGuarded   // address refused by the built-in guard
-	answerNoRobots  // robots.txt cannot be had
 	answerPermanent // errors
 	answerTemporary
 )
@@ -21,8 +20,6 @@ func classify(r *Result, p Policy) answer {
 	switch {
 	case r.Excluded != nil:
 		return answerExcluded
-	case r.Fault == RobotsFault:
-		return answerNoRobots
 	case r.Fault == AddressFault:
 		return answerGuarded
 	case r.Fault != NoFault:

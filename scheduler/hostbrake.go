@@ -30,7 +30,7 @@ type badRun struct {
 // (rules, robots.txt, refused addresses) changes nothing.
 func (b badRun) next(r *Result, p Policy) badRun {
 	switch kind := classify(r, p); {
-	case kind == answerExcluded || kind == answerGuarded || kind == answerNoRobots:
+	case kind == answerExcluded || kind == answerGuarded:
 		return b
 	case r.LoginPage || kind == answerPermanent || kind == answerTemporary:
 		return badRun{min(b.answers+1, badLast), b.place}

@@ -80,7 +80,6 @@ func TestHostBrake(t *testing.T) {
 			}
 			return scheduler.Result{Status: 404}
 		}, 0},
-		{"robots.txt cannot be had", func(int) scheduler.Result { return scheduler.Result{Fault: scheduler.RobotsFault} }, 0},
 		{"guarded", func(int) scheduler.Result { return scheduler.Result{Fault: scheduler.AddressFault} }, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,6 @@ const (
 	retryFirst   = time.Minute    // after the first temporary error in a row, then doubled
 	retryLongest = 6 * time.Hour  // before jitter, which adds up to a quarter
 	afterLongest = 24 * time.Hour // longest Retry-After that is obeyed
-	robotsWait   = 10 * time.Minute
 )
 
 // judgement is one result on its way to a Completion. It is a pure function of
@@ -45,20 +44,16 @@ func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float6
 		}
 	}
 	switch kind {
-	case answerNoRobots, answerGuarded, answerTemporary: // no links were read
+	case answerGuarded, answerTemporary: // no links were read
 	default:
 		j.c.Next.RulesVersion = r.RulesVersion
 	}
-	if kind != answerNoRobots {
-		j.c.Next.Status, j.c.Next.LastError = r.Status, r.Words
-	}
+	j.c.Next.Status, j.c.Next.LastError = r.Status, r.Words
 	switch kind {
 	case answerExcluded:
 		j.excluded()
 	case answerGuarded:
 		j.guarded()
-	case answerNoRobots:
-		j.waits(now.Add(max(robotsWait, min(r.RetryAfter, afterLongest))), r.Words)
 	case answerTemporary:
 		j.temporary()
 	case answerPermanent:
@@ -99,13 +94,6 @@ func (j *judgement) guarded() {
 	j.c.Next.Class = Ignored
 	j.timed(j.set.ErrorRefresh)
 	j.c.Next.Settled = true
-}
-
-// waits: nothing is known of the URL that was not before.
-func (j *judgement) waits(until time.Time, words string) {
-	j.c.Next.FetchedAt = j.old.FetchedAt
-	j.c.Next.State, j.c.Next.NextAt = Timed, until
-	j.c.Next.LastError = words
 }
 
 // temporary: tried again after a growing pause, until there are too many.

@@ -75,7 +75,6 @@ func TestCompared(t *testing.T) {
 		"links not known, no document":    {with(monitored(), noDocument), hub(link("http://a.test/3")), none},
 		"permanent error":                 {monitored(), status(404), untouched},
 		"temporary error":                 {monitored(), fault(Timeout), untouched},
-		"robots.txt cannot be had":        {monitored(), fault(RobotsFault), untouched},
 		"address refused":                 {monitored(), fault(AddressFault), untouched},
 		"excluded":                        {monitored(), Result{Excluded: &Exclusion{Status: 760}}, untouched},
 		"first fetch":                     {fresh(), document(1, "web"), none},

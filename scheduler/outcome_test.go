@@ -150,16 +150,12 @@ func TestPolicies(t *testing.T) {
 	check(t, "smartsite deletes on a temporary error", indexed(), fault(Timeout), settings(policy(Smartsite)), "temporary timed 1m0s delete")
 	check(t, "smartsite, nothing indexed", fresh(), fault(Timeout), settings(policy(Smartsite)), "temporary timed 1m0s")
 	check(t, "smartsite permanent", indexed(), status(500), settings(policy(Smartsite)), "forgotten delete")
-	check(t, "smartsite deletes nothing for robots", indexed(), fault(RobotsFault), settings(policy(Smartsite)), "ok timed 10m0s indexed")
 }
 
 func TestNoError(t *testing.T) {
-	check(t, "robots.txt unreachable, first crawl", fresh(), fault(RobotsFault), settings(), "pending timed 10m0s")
-	check(t, "robots.txt unreachable, indexed", indexed(), fault(RobotsFault), settings(), "ok timed 10m0s indexed")
-	check(t, "robots.txt unreachable among errors", failing(indexed(), 4, day), fault(RobotsFault), settings(), "temporary timed 10m0s indexed")
 	check(t, "address guard, first crawl", fresh(), fault(AddressFault), settings(), "ignored timed "+week)
 	check(t, "address guard, indexed", indexed(), fault(AddressFault), settings(), "ignored timed "+week+" indexed")
-	for _, f := range []Fault{RobotsFault, AddressFault} {
+	for _, f := range []Fault{AddressFault} {
 		old := failing(indexed(), 4, day)
 		c := outcome(&old, new(fault(f)), settings(), start(), 0)
 		if c.Next.Errors != 4 || c.Next.LastError != "words" || !c.Next.FetchedAt.Equal(old.FetchedAt) {
@@ -348,7 +344,6 @@ func TestRulesVersion(t *testing.T) {
 		"gone":      {status(404), 2},
 		"temporary": {status(429), 1},
 		"guarded":   {fault(AddressFault), 1},
-		"robots":    {fault(RobotsFault), 1},
 	} {
 		c.r.RulesVersion = 2
 		if got := outcome(&old, &c.r, settings(), start(), 0).Next.RulesVersion; got != c.want {

@@ -19,7 +19,6 @@ const (
 	TooManyHops        // more redirects than allowed
 	BadRedirect        // redirect to something that is no URL, or without Location
 	AddressFault       // address refused by the built-in guard
-	RobotsFault        // robots.txt cannot be had
 )
 
 // Exclusion is why a URL that was taken is not crawled, or its page not indexed.
