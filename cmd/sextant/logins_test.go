@@ -215,7 +215,6 @@ func clientCertificate(t *testing.T, file, name string) {
 func TestLogIns(t *testing.T) {
 	for name, l := range logIns {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			site := &guarded{admit: l.admit, known: map[string]string{}}
 			site.Server = httptest.NewUnstartedServer(site)
