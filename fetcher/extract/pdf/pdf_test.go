@@ -136,6 +136,9 @@ func FuzzParseTime(f *testing.F) {
 }
 
 func FuzzRead(f *testing.F) {
+	if testing.Short() {
+		f.Skip("PDFium with the fuzzer's instrumentation takes a minute to compile")
+	}
 	f.Add(testdocs.PDF(testdocs.PDFFile{Content: content, Pages: []string{"text"}}))
 	f.Add(testdocs.PDF(testdocs.PDFFile{Pages: []string{"text"}, Password: "x"}))
 	f.Add(testdocs.PDF(testdocs.PDFFile{Pages: []string{"text"}, NoXref: true}))
