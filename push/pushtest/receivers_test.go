@@ -87,22 +87,29 @@ func startIndexer(t testing.TB, fail string) *process {
 	return p
 }
 
+// start tries again where the port is taken for a moment: while nothing listens there, a
+// connection to somewhere else may have got it.
 func (p *process) start() {
-	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), child+"="+p.dir+"|"+p.address+"|"+p.fail)
-	p.cmd.Stderr = os.Stderr
-	out, err := p.cmd.StdoutPipe()
-	if err == nil {
-		err = p.cmd.Start()
+	var line string
+	for range 100 {
+		p.cmd = exec.Command(os.Args[0])
+		p.cmd.Env = append(os.Environ(), child+"="+p.dir+"|"+p.address+"|"+p.fail)
+		p.cmd.Stderr = os.Stderr
+		out, err := p.cmd.StdoutPipe()
+		if err == nil {
+			err = p.cmd.Start()
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if line, err = bufio.NewReader(out).ReadString('\n'); err == nil {
+			p.address = strings.TrimSpace(line)
+			return
+		}
+		_ = p.cmd.Wait() // its error stands on stderr
+		time.Sleep(50 * time.Millisecond)
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		p.t.Fatalf("the indexer did not start: %v", err)
-	}
-	p.address = strings.TrimSpace(line)
+	p.t.Fatal("the indexer did not start")
 }
 
 func (p *process) stop() {
