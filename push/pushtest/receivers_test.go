@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,19 +72,25 @@ func beIndexer(where string) error {
 	return server.Run(context.Background(), l)
 }
 
-// process is an indexer in a process of its own.
+// process is an indexer in a process of its own. Several requests may kill it at once.
 type process struct {
-	t       testing.TB
-	dir     string
+	t    testing.TB
+	dir  string
+	fail string
+
+	mu      sync.Mutex
 	address string
-	fail    string
 	cmd     *exec.Cmd
 }
 
 func startIndexer(t testing.TB, fail string) *process {
 	p := &process{t: t, dir: t.TempDir(), address: "127.0.0.1:0", fail: fail}
 	p.start()
-	t.Cleanup(p.stop)
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.stop()
+	})
 	return p
 }
 
@@ -118,11 +125,17 @@ func (p *process) stop() {
 }
 
 func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.stop()
 	p.start()
 }
 
-func (p *process) url() string { return "http://" + p.address }
+func (p *process) url() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return "http://" + p.address
+}
 
 // read asks the indexer for JSON.
 func (p *process) read(path string, query url.Values, into any) {
