@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/push/pushtest"
 )
 
 const bothKilledConfig = `<CrawlConfig>
@@ -26,13 +29,17 @@ const bothKilledConfig = `<CrawlConfig>
     <Push kind="papi" url="http://%[2]s" connector="web" batchCount="10" batchAgeMS="20"/>
     <Push kind="elasticsearch" url="http://%[2]s/elastic" index="web" batchCount="10" batchAgeMS="20"/>
     <Push kind="webhook" url="http://%[2]s/webhook/web" batchCount="10" batchAgeMS="20"/>
+    <Push kind="solr" url="%[3]s/solr" collection="web" commitWithinMS="5000" batchCount="10" batchAgeMS="20"/>
+    <Push kind="funnelback" url="%[4]s" collection="web pages" token="token" batchCount="10" batchAgeMS="20"/>
     <Push kind="file"/>
   </Crawler>
 </CrawlConfig>`
 
 // TestBothSidesKilled kills the crawl and the indexer with SIGKILL at random moments, of a
 // first crawl and of one over a site of which pages went and pages changed, and wants each
-// target to have in the end what the store says is indexed, in its newest form.
+// target to have in the end what the store says is indexed, in its newest form, and no
+// deletion but of what went. The receivers of Solr's and Funnelback's protocols, which
+// run in this process, drop their connections instead.
 func TestBothSidesKilled(t *testing.T) {
 	kills := 3
 	if testing.Short() {
@@ -44,9 +51,13 @@ func TestBothSidesKilled(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 100, Delay: 2 * time.Millisecond})
 	r := newReceiver(t, "slow=2ms")
 	r.start()
+	solr, funnelback := pushtest.NewSolr(t), pushtest.NewFunnelback(t)
+	solrServer, funnelbackServer := httptest.NewServer(solr), httptest.NewServer(funnelback)
+	defer solrServer.Close()
+	defer funnelbackServer.Close()
 	dir := t.TempDir()
 	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
-	if err := os.WriteFile(config, fmt.Appendf(nil, bothKilledConfig, site.URL(), r.address), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, bothKilledConfig, site.URL(), r.address, solrServer.URL, funnelbackServer.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	crawlOn := func() {
@@ -60,6 +71,8 @@ func TestBothSidesKilled(t *testing.T) {
 			time.Sleep(time.Duration(random.Int64N(int64(700 * time.Millisecond)))) // the random moment is the point
 			if random.IntN(2) == 0 {
 				r.kill()
+				solrServer.CloseClientConnections()
+				funnelbackServer.CloseClientConnections()
 				r.start()
 				time.Sleep(time.Duration(random.Int64N(int64(200 * time.Millisecond))))
 			}
@@ -74,35 +87,49 @@ func TestBothSidesKilled(t *testing.T) {
 	check := func(changed []string) {
 		t.Helper()
 		want := indexedURLs(t, data)
-		for _, target := range []string{"web", "elastic:web", "webhook:web"} {
+		texts := map[string]func(u string) string{}
+		uris := map[string][]string{}
+		for name, strict := range map[string]*pushtest.Strict{"solr": solr, "funnelback": funnelback} {
+			documents, safe := strict.Safe()
+			if !safe {
+				t.Errorf("%s: what was pushed is not committed", name)
+			}
+			uris[name] = slices.Sorted(maps.Keys(documents))
+			texts[name] = func(u string) string { return documents[u] }
+		}
+		for _, name := range []string{"web", "elastic:web", "webhook:web"} {
+			texts[name] = func(u string) string { return receivedText(t, r.address, name, u) }
+		}
+		for name, text := range texts {
 			for _, u := range changed {
-				if text := receivedText(t, r.address, target, u); !strings.Contains(text, "changed meanwhile") {
-					t.Errorf("%s has an old %s: %.80q", target, u, text)
+				if got := text(u); !strings.Contains(got, "changed meanwhile") {
+					t.Errorf("%s has an old %s: %.80q", name, u, got)
 				}
 			}
 		}
-		got := map[string][]string{"web": r.documents("web")}
-		r.start()
-		for _, target := range []string{"elastic:web", "webhook:web"} {
-			got[target] = r.documents(target)
+		for _, name := range []string{"web", "elastic:web", "webhook:web"} {
+			uris[name] = r.documents(name) // which stops it
 			r.start()
 		}
-		for target, uris := range got {
-			if diff := cmp.Diff(want, uris); diff != "" {
-				t.Errorf("%s (-store +indexer):\n%s", target, diff)
+		for name, got := range uris {
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-store +indexer):\n%s", name, diff)
 			}
 		}
 	}
 	check(nil)
 
 	var changed []string
+	gone := map[string]bool{}
 	for i := 5; i < 40; i++ {
+		u := strings.TrimSuffix(site.URL(), "/") + testsite.Path(i)
 		if i%2 == 0 {
 			site.Remove(testsite.Path(i))
+			gone[u] = true
 			continue
 		}
 		site.Set(testsite.Path(i), testsite.HTML(fmt.Sprint("Page ", i), "changed meanwhile"))
-		changed = append(changed, strings.TrimSuffix(site.URL(), "/")+testsite.Path(i))
+		changed = append(changed, u)
 	}
 	if code, out, errOut := sextant(t, "", "refresh", "--all", "-c", config, "-d", data); code != exitOK {
 		t.Fatalf("refresh: exit %d\n%s%s", code, out, errOut)
@@ -111,6 +138,11 @@ func TestBothSidesKilled(t *testing.T) {
 	check(changed)
 	if n := len(indexedURLs(t, data)); n < 60 || n > 95 {
 		t.Errorf("%d documents are left, want some gone and most there", n)
+	}
+	for _, o := range fileOrders(t, filepath.Join(data, "out")) {
+		if d := o.Deletion; o.Op == "delete" && (!gone[d.URL] || d.Reason != "404 Not Found") {
+			t.Errorf("%s was deleted for %q", d.URL, d.Reason)
+		}
 	}
 	if code, out, errOut := sextant(t, "", "verify", "-d", data); code != exitOK {
 		t.Errorf("verify: exit %d\n%s%s", code, out, errOut)

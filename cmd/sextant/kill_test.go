@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -178,39 +177,47 @@ func startIndexer(t *testing.T, dir string) (*indexer.Server, string) {
 	return server, listener.Addr().String()
 }
 
-// fileDocuments replays the file target: the documents that stand at the end.
-func fileDocuments(t *testing.T, dir string) map[string]push.Document {
+// order is a line of the file target.
+type order struct {
+	Op       string
+	Document push.Document
+	Deletion push.Deletion
+}
+
+// fileOrders reads what the file target has written.
+func fileOrders(t *testing.T, dir string) []order {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files in %s: %v", dir, err)
 	}
 	slices.Sort(files)
-	documents := map[string]push.Document{}
+	var orders []order
 	for _, name := range files {
 		content, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := bufio.NewScanner(bytes.NewReader(content))
-		lines.Buffer(nil, 64<<20)
-		for lines.Scan() {
-			var line struct {
-				Op       string
-				Document push.Document
-				Deletion struct{ URL string }
-			}
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+		for line := range bytes.Lines(content) {
+			var o order
+			if err := json.Unmarshal(line, &o); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if line.Op == "add" {
-				documents[line.Document.URL] = line.Document
-			} else {
-				delete(documents, line.Deletion.URL)
-			}
+			orders = append(orders, o)
 		}
-		if err := lines.Err(); err != nil {
-			t.Fatal(err)
+	}
+	return orders
+}
+
+// fileDocuments replays the file target: the documents that stand at the end.
+func fileDocuments(t *testing.T, dir string) map[string]push.Document {
+	t.Helper()
+	documents := map[string]push.Document{}
+	for _, o := range fileOrders(t, dir) {
+		if o.Op == "add" {
+			documents[o.Document.URL] = o.Document
+		} else {
+			delete(documents, o.Deletion.URL)
 		}
 	}
 	return documents

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
@@ -87,23 +85,9 @@ func crawlDocuments(t *testing.T, site, attributes string) (map[string]push.Docu
 	if err != nil {
 		t.Fatalf("run --once: %v\n%s", err, out)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "data", "out", "*.jsonl"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("files of the target: %v, %v\n%s", files, err, out)
-	}
-	content, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	got := map[string]push.Document{}
-	lines := bufio.NewScanner(bytes.NewReader(content))
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var line struct{ Document push.Document }
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
-		got[strings.TrimPrefix(line.Document.URL, site+"/")] = line.Document
+	for u, d := range fileDocuments(t, filepath.Join(dir, "data", "out")) {
+		got[strings.TrimPrefix(u, site+"/")] = d
 	}
 	return got, string(out)
 }
