@@ -47,6 +47,7 @@ func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 	if err := f.applyBrake(ctx, &c, l, set, e.holds); err != nil {
 		return f.committed(l, c, e, nil, err)
 	}
+	l.became = became(&l.Record, &c)
 	return errors.Join(f.commit(ctx, l, c, e), f.holdUnsent(ctx, l))
 }
 

@@ -41,8 +41,9 @@ type Lease struct {
 	throttle *Throttle // nil if none matches
 	ready    uint8     // the sources that were ready when it was picked
 	// The rest is guarded by the Frontier's mutex.
-	ended bool
-	check bool // it may have left its queue
+	ended  bool
+	check  bool // it may have left its queue
+	became Became
 }
 
 // Frontier decides which URL is fetched next. Each source is a queue per host on
@@ -76,6 +77,7 @@ type Frontier struct {
 	paused    bool
 	waiters   []chan struct{} // of Next, each with capacity 1
 	changed   chan struct{}   // closed when Drained must look again; nil if nobody waits
+	round     chan struct{}   // closed when Run has gone round; nil if nobody waits
 
 	buffered, inFlight, working int
 	restingFor                  [reasons]int // of the resting ones, by why
@@ -104,15 +106,17 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 // Next blocks until a URL may be fetched. It gives ErrStopped after Stop, ctx's
 // error when that ends, and the store's when it is closed or damaged; other
 // errors of the store are logged and the host in question rests for a while.
-func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
+func (f *Frontier) Next(ctx context.Context) (*Lease, error) { return f.next(ctx, true) }
+
+func (f *Frontier) next(ctx context.Context, waits bool) (*Lease, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			f.passOn() // ctx may have ended just after this one was woken
 			return nil, err
 		}
-		p, err := f.choose()
+		p, err := f.choose(waits)
 		switch {
-		case err != nil:
+		case err != nil || p.none:
 			return nil, err
 		case p.wait != nil:
 			f.await(ctx, p.wait)
@@ -150,15 +154,19 @@ type pick struct {
 	queue *queue
 	ready uint8 // the sources that were ready
 	wait  chan struct{}
+	none  bool // nothing, and the caller does not wait
 }
 
 // choose reserves a connection of the host that is to be visited next.
-func (f *Frontier) choose() (pick, error) {
+func (f *Frontier) choose(waits bool) (pick, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for !f.stopped {
 		ready := f.pickable()
 		s, ok := f.stride.pick(ready)
+		if !ok && !waits {
+			return pick{none: true}, nil
+		}
 		if !ok {
 			w := make(chan struct{}, 1)
 			f.waiters = append(f.waiters, w)

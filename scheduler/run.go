@@ -36,6 +36,7 @@ func (f *Frontier) Run(ctx context.Context) error {
 		}
 		f.openGates()
 		f.moveDue(ctx)
+		f.wentRound()
 		if d, ok := f.sleep(); ok {
 			timer.Reset(d)
 		}
