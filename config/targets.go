@@ -3,9 +3,12 @@ package config
 import (
 	"crypto/x509"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
 )
 
 // PushServer is how a target over HTTP is reached and fed.
@@ -75,6 +78,20 @@ type FunnelbackPush struct {
 // WebhookPush posts JSON Lines.
 type WebhookPush struct {
 	Secret Secret // zero signs nothing
+}
+
+// Same says whether both are the same target, wherever they stand in the file.
+func (t Push) Same(other Push) bool {
+	t.At, other.At = actionrules.Position{}, actionrules.Position{}
+	if t.Server != nil && other.Server != nil {
+		a, b := *t.Server, *other.Server
+		if !a.Roots.Equal(b.Roots) {
+			return false
+		}
+		a.Roots, b.Roots = nil, nil // of one file read twice, reflect takes them for two
+		t.Server, other.Server = &a, &b
+	}
+	return reflect.DeepEqual(t, other)
 }
 
 // pushTargets builds the targets of a Crawler; one of kind file where none is

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,5 +51,32 @@ func TestPushOfAllKinds(t *testing.T) {
 	diff := cmp.Diff(want, got[:len(want)], cmpopts.IgnoreFields(PushServer{}, "Roots"), cmpopts.IgnoreTypes(actionrules.Position{}))
 	if diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSamePush(t *testing.T) {
+	text, err := os.ReadFile("../testdata/config/good/push-kinds.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(change ...string) []Push {
+		file, report := parseCase(parseArchive(strings.NewReplacer(change...).Replace(string(text))))
+		if err := report.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return file.Crawlers[0].Push
+	}
+	for _, change := range [][]string{{}, {"<Root", "\n\n <Root"}} {
+		if !slices.EqualFunc(read(), read(change...), Push.Same) {
+			t.Errorf("not the same after %q", change)
+		}
+	}
+	for _, change := range [][]string{
+		{`index="web" token`, `index="site" token`}, {`as="dc_title"`, `as="name"`}, {"acme", "other"}, {"KEY=a2V5", "KEY=b"},
+		{` caFile="ca.pem"`, ""}, {`source="news"`, ""}, {`name="second"`, `name="2nd"`},
+	} {
+		if slices.EqualFunc(read(), read(change...), Push.Same) {
+			t.Errorf("the same after %q", change)
+		}
 	}
 }

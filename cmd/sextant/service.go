@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -167,8 +167,9 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h home, log *slog.Lo
 func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
 	r.weights.Store(&crawler.Weights)
 	for what, same := range map[string]bool{
-		"Push":       reflect.DeepEqual(crawler.Push, r.opened.Push),
-		"durability": crawler.Durability == r.opened.Durability,
+		"Push":            slices.EqualFunc(crawler.Push, r.opened.Push, config.Push.Same),
+		"durability":      crawler.Durability == r.opened.Durability,
+		"documentWorkers": crawler.Documents.Workers == r.opened.Documents.Workers,
 	} {
 		if !same {
 			log.Warn("a change counts from the next start only", "crawler", r.Name(), "what", what)
