@@ -27,6 +27,10 @@ func linkPlaces(links []Link) []Place {
 // Add makes links known that no page found, as Store.Add does, and gives how many
 // URLs were new or re-queued.
 func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
+	now := time.Now().Truncate(time.Second)
+	for i := range links {
+		links[i].FoundAt = now
+	}
 	places, n, err := f.store.Add(ctx, links, requeue)
 	if err != nil {
 		places = linkPlaces(links)

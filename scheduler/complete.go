@@ -186,6 +186,7 @@ func (f *Frontier) commit(ctx context.Context, l *Lease, c Completion, e ending)
 	c.Key, c.Taken, c.Seq, c.Floor = l.Key, l.Place, l.Seq, e.floor
 	c.Old, c.AsOf = &l.Record, l.asOf
 	c.Host, c.Depths = e.host, l.set.Depths
+	trace(&c, &l.Record, time.Now())
 	places, err := f.store.Complete(ctx, c)
 	return f.committed(l, c, e, places, err)
 }

@@ -48,7 +48,10 @@ func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float6
 	default:
 		j.c.Next.RulesVersion = r.RulesVersion
 	}
-	j.c.Next.Status, j.c.Next.LastError = r.Status, r.Words
+	j.c.Next.Status, j.c.Next.LastError, j.c.Next.Fault = r.Status, r.Words, r.Fault
+	if r.MediaType != "" {
+		j.c.Next.MediaType = r.MediaType
+	}
 	switch kind {
 	case answerExcluded:
 		j.excluded()
@@ -193,6 +196,10 @@ func (j *judgement) page() {
 	j.reading()
 	j.validators()
 	j.c.Links = j.result.Links
+	j.c.Outlinks = DropOutlinks
+	if j.set.LinkGraph && !j.old.Kind.IsSource() {
+		j.c.Outlinks = ReplaceOutlinks
+	}
 	d := j.result.Document
 	if d == nil {
 		j.c.Next.LastError = j.result.NoDocument

@@ -49,6 +49,9 @@ type Result struct {
 	// LoginPage says that the answer is a log-in page in place of what was asked for.
 	LoginPage bool
 
+	// MediaType is that of a 200's body, without parameters.
+	MediaType string
+
 	// Redirect is the target of a 3xx or a meta refresh, already judged, with the shift
 	// of its source unless a rule gave it its own; fifo, alias and hops are set by the
 	// frontier. It is nil if there was none. RedirectIgnored says that the target exists but rules ignore it. Location is

@@ -80,6 +80,7 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 		v.Order = deletion(&v.Next, &old, change.Delete, r.set, now)
 		r.brake(k, v, &old, now)
 	}
+	v.Next.stamp(&old, time.Now().Truncate(time.Second))
 	switch n := &v.Next; n.State {
 	case Waiting:
 		r.places = append(r.places, Place{Source: n.Source, Host: n.Host})

@@ -71,6 +71,9 @@ type Settings struct {
 	// PushUnchanged pushes a document again though its hash is the same.
 	PushUnchanged bool
 
+	// LinkGraph has the links of each page stored, as Completion.Outlinks says.
+	LinkGraph bool
+
 	// Depths has shorter depths of known links stored, as Completion.Depths says.
 	Depths bool
 

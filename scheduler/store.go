@@ -86,6 +86,11 @@ type Completion struct {
 	Host *HostState
 	// Notes are stored in the same step.
 	Notes []Note
+	// Outlinks says what becomes of what is stored of the page's links, and Gone, if not
+	// nil, is what is left of a URL that is forgotten (with what was left of it before:
+	// Gone.After). They are for reports: a Store may keep neither.
+	Outlinks Outlinks
+	Gone     *Gone
 }
 
 // Revision is what becomes of a stored URL outside of a lease. The change of one

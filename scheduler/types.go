@@ -135,6 +135,20 @@ type Record struct {
 	// Simhash is that of the page's text when it was last read, 0 if it was not
 	// asked for: near-duplicates differ from each other in few bits.
 	Simhash uint64
+
+	// The rest is for reports; records of older versions lack it. Times are in whole
+	// seconds.
+	//
+	// FoundAt is when the URL became known, ClassAt when it got its class, and Was the
+	// class that it had before, leaving out Pending. ChangedAt is when its document
+	// entered the index, was found changed, or was deleted.
+	FoundAt, ClassAt, ChangedAt time.Time
+	Was                         Class
+	// Fault is the last visit's, MediaType that of the last 200, without parameters.
+	Fault     Fault
+	MediaType string
+	// Linked says that the page's links are stored (Completion.Outlinks).
+	Linked bool
 }
 
 // DueSource is the source that a timed URL enters when its time has come: a URL
@@ -157,8 +171,9 @@ type Link struct {
 	Hops     uint8 // as in Record
 	Referrer string
 	Alias    string // the URL that redirects here, or ""
-	// HostSpelling is as in Record.
+	// HostSpelling and FoundAt are as in Record.
 	HostSpelling string
+	FoundAt      time.Time
 }
 
 // OrderOp says what an outbox order asks of the indexer.

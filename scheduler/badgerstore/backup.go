@@ -244,7 +244,11 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 			return report, err
 		}
 		report.count(key)
-		badger.KVToBuffer(&pb.KV{Key: key, Value: value, Version: 1}, buf)
+		kv := &pb.KV{Key: key, Value: value, Version: 1}
+		if key[0] == kindGone {
+			kv.ExpiresAt = goneUntil(value)
+		}
+		badger.KVToBuffer(kv, buf)
 		if buf.LenNoPadding() < backupBlock {
 			continue
 		}

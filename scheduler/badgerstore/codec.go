@@ -39,6 +39,7 @@ const (
 	flagDirectives
 	flagUnavailableAt
 	flagSimhash
+	flagTrace // and this the youngest
 	flagsEnd
 )
 
@@ -162,6 +163,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{rec.Directives != 0, flagDirectives},
 		{!rec.UnavailableAt.IsZero(), flagUnavailableAt},
 		{rec.Simhash != 0, flagSimhash},
+		{traced(rec) != 0, flagTrace},
 	} {
 		if s.set {
 			f |= s.flag
@@ -316,6 +318,9 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagSimhash != 0 {
 		b = binary.LittleEndian.AppendUint64(b, rec.Simhash)
 	}
+	if f&flagTrace != 0 {
+		b = appendTrace(b, rec)
+	}
 	return b
 }
 
@@ -330,6 +335,9 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 		if b := r.bytes(8); b != nil {
 			rec.Simhash = binary.LittleEndian.Uint64(b)
 		}
+	}
+	if f&flagTrace != 0 {
+		r.trace(rec)
 	}
 }
 

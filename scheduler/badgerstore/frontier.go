@@ -110,6 +110,9 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 		}
 	}
 	g.notes(c.Notes)
+	if err := g.trace(c, keys); err != nil {
+		return err
+	}
 	if c.CancelHeld {
 		if err := g.cancelHeld(c.Key); err != nil {
 			return err
@@ -194,6 +197,9 @@ func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order
 			return err
 		}
 		g.forget(k)
+		if rec.Linked {
+			g.remove(keyOf(kindLinks, k[:]))
+		}
 		if order == nil {
 			return nil
 		}

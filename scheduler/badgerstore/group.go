@@ -328,6 +328,11 @@ func (s *Store) writeBatch(b *batch) error {
 		if e.value == nil {
 			return txn.Delete(e.key)
 		}
+		if e.key[0] == kindGone {
+			entry := badger.NewEntry(e.key, e.value)
+			entry.ExpiresAt = goneUntil(e.value)
+			return txn.SetEntry(entry)
+		}
 		return txn.Set(e.key, e.value)
 	})
 	if err == nil {

@@ -25,6 +25,8 @@ import (
 //	d TARGET 0 KEY      dead letter of a target
 //	c TARGET            cursor of a target: SEQ
 //	g SEQ KEY           note of a URL that was removed, for the fingerprints: empty
+//	r KEY               links of a page: scheduler.LinkPrints
+//	e KEY               scheduler.Gone, for as long as that is kept
 //	s                   the file of fingerprints that belongs to this state
 //	f                   format version
 //	m                   counters, with every commit
@@ -48,6 +50,8 @@ const (
 	kindPlace   = 'p'
 	kindRemoval = 'g'
 	kindSegment = 'n'
+	kindLinks   = 'r'
+	kindGone    = 'e'
 )
 
 const (

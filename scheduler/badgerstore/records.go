@@ -73,7 +73,7 @@ func (g *group) addURL(k weburl.Key, l *scheduler.Link, ps *places) error {
 		URL: l.URL.String(), Host: l.URL.HostKey(), Origin: l.URL.Origin(),
 		State: scheduler.Waiting, Source: l.Fifo, Fifo: l.Fifo,
 		Root: l.Root, Shift: l.Shift, Depth: l.Depth, Hops: l.Hops, Referrer: l.Referrer,
-		HostSpelling: l.HostSpelling, Kind: l.Kind,
+		HostSpelling: l.HostSpelling, Kind: l.Kind, FoundAt: l.FoundAt,
 	}
 	if l.Kind == scheduler.KindItem {
 		rec.State = scheduler.AtRest

@@ -204,7 +204,7 @@ func (d *contents) add(l scheduler.Link) scheduler.Place {
 		URL: l.URL.String(), Host: h, Origin: l.URL.Origin(),
 		State: state, Kind: l.Kind, Source: l.Fifo, Fifo: l.Fifo,
 		Root: l.Root, Shift: l.Shift, Depth: l.Depth, Hops: l.Hops, Referrer: l.Referrer,
-		Aliases: union(nil, l.Alias), HostSpelling: l.HostSpelling,
+		Aliases: union(nil, l.Alias), HostSpelling: l.HostSpelling, FoundAt: l.FoundAt,
 	})
 }
 

@@ -30,7 +30,7 @@ func normal(r scheduler.Record) scheduler.Record {
 	r.Seq = 0
 	r.Aliases = append([]string{}, r.Aliases...)
 	slices.Sort(r.Aliases)
-	for _, at := range []*time.Time{&r.NextAt, &r.FirstErrorAt, &r.FetchedAt, &r.CheckedAt, &r.UnavailableAt} {
+	for _, at := range []*time.Time{&r.NextAt, &r.FirstErrorAt, &r.FetchedAt, &r.CheckedAt, &r.UnavailableAt, &r.FoundAt, &r.ClassAt, &r.ChangedAt} {
 		*at = at.UTC()
 	}
 	return r
