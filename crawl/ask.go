@@ -106,6 +106,7 @@ func (v *visit) logIn(ctx context.Context, step *auth.Step) (until time.Time, ok
 
 func (v *visit) exchange(ctx context.Context, r fetcher.Request, by *access) (*fetcher.Response, error) {
 	v.slot.now(waitsForFetch)
-	defer v.slot.now(working)
-	return by.fetcher.Fetch(ctx, r)
+	response, err := by.fetcher.Fetch(ctx, r)
+	v.timings.fetched(v.slot.now(working), response, err)
+	return response, err
 }

@@ -64,6 +64,8 @@ type Crawl struct {
 	pace                   pace
 	limits                 *limits
 	activities             activityLog
+	timings                timings
+	unavailable            atomic.Int64 // pages whose unavailable_after was over
 	addresses              addresses
 	names                  *fetcher.Names // DNS answers, for all fetchers
 	jar                    *auth.Jar      // cookies of all sites, with EnableCookies

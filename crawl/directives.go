@@ -25,6 +25,7 @@ func (v *visit) heed(d extract.Directives, result *scheduler.Result) (noIndex st
 	case d.NoIndex:
 		return "noindex"
 	case isOver(d.UnavailableAt):
+		v.unavailable.Add(1)
 		return "unavailable_after " + d.UnavailableAfter
 	}
 	return ""

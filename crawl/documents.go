@@ -6,9 +6,11 @@ import (
 	"maps"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/histogram"
 )
 
 // DocumentReader reads bodies that are no pages: those that documents.KindOf knows.
@@ -29,7 +31,11 @@ func (v *visit) readDocument(ctx context.Context, contentType string, body []byt
 	if !ok || v.settings.Documents == nil {
 		return p, false, nil
 	}
+	began := time.Now()
 	p, err = v.settings.Documents.Read(ctx, contentType, body)
+	if ctx.Err() == nil {
+		v.documents.took(kind, time.Since(began))
+	}
 	if err == nil {
 		v.documents.add(kind, "")
 		return p, true, nil
@@ -60,6 +66,7 @@ type documentCounts struct {
 	mu     sync.Mutex
 	read   map[string]int64
 	failed map[string]map[string]int64
+	times  map[string]*histogram.Histogram
 }
 
 // DocumentsStatus counts the PDF and office documents since the process started.

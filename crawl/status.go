@@ -48,6 +48,10 @@ type Status struct {
 	Patterns *PatternsStatus `json:"patterns,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
 	Sessions []SessionStatus `json:"sessions,omitempty"`
+	// Unavailable pages were fetched when their unavailable_after was over.
+	Unavailable int64 `json:"unavailable,omitempty"`
+	// Timings are for metrics alone.
+	Timings Timings `json:"-"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
 	// force then. Set by who reloads.
 	ConfigError string `json:"config_error,omitempty"`
@@ -112,6 +116,8 @@ type TargetStatus struct {
 	Rewinds   uint64     `json:"rewinds"` // times that the indexer lost what was not safe
 	DownSince *time.Time `json:"down_since,omitempty"`
 	LastError string     `json:"last_error,omitempty"`
+	// Times are for metrics alone.
+	Times push.Times `json:"-"`
 }
 
 func newTargetStatus(t push.TargetStatus) TargetStatus {
@@ -202,11 +208,14 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Robots, s.Trapped = c.restricted.status(), c.trapped.Load()
 	s.Documents, s.Duplicates = c.documents.status(), c.duplicates.status()
 	s.Patterns = c.patterns.status()
+	s.Timings, s.Unavailable = c.timings.snapshot(c), c.unavailable.Load()
 	s.Sessions = c.judge.current.Load().accesses.sessions()
 	s.Totals = c.totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)
-	for _, t := range c.relay.Status() {
+	times := c.relay.Times()
+	for i, t := range c.relay.Status() {
 		s.Targets = append(s.Targets, newTargetStatus(t))
+		s.Targets[i].Times = times[i]
 	}
 	return s, nil
 }

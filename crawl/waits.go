@@ -39,6 +39,7 @@ type slot struct {
 	log   *activityLog
 	at    activity
 	since time.Time
+	work  time.Duration // since the lease was taken
 }
 
 // slot begins with waiting for a URL; it ends with close.
@@ -53,13 +54,19 @@ func (l *activityLog) slot() *slot {
 	return s
 }
 
-// now says what the worker is at from now on.
-func (s *slot) now(a activity) {
+// now says what the worker is at from now on, and gives the time that it was at
+// something else.
+func (s *slot) now(a activity) time.Duration {
 	at := time.Now()
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
-	s.log.spent[s.at] += at.Sub(s.since)
+	d := at.Sub(s.since)
+	s.log.spent[s.at] += d
+	if s.at == working {
+		s.work += d
+	}
 	s.at, s.since = a, at
+	return d
 }
 
 func (s *slot) close() {

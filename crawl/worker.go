@@ -13,6 +13,7 @@ import (
 func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 	slot := c.activities.slot()
 	defer slot.close()
+	slot.now(waitsForOutbox)
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.stopping, cancel)()
@@ -20,7 +21,6 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if !tickets.take() {
 			return nil
 		}
-		slot.now(waitsForOutbox)
 		if err := c.awaitOutbox(ctx, tickets.patience); err != nil {
 			return err
 		}
@@ -38,8 +38,9 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if err != nil {
 			return err
 		}
-		slot.now(working)
+		slot.begin()
 		asked, err := c.page(ctx, lease, slot)
+		slot.end(&c.timings, asked)
 		if asked < askedPage {
 			tickets.back()
 		}

@@ -26,6 +26,7 @@ type delivery struct {
 	target Target
 	set    TargetSettings
 	wake   chan struct{} // capacity 1
+	times  times
 
 	// Of run's goroutine alone.
 	known              bool // cursor was read from the outbox
@@ -242,7 +243,9 @@ func (d *delivery) advance(n int) {
 }
 
 func (d *delivery) push(ctx context.Context) error {
+	began := time.Now()
 	refused, err := d.target.Push(ctx, d.batch)
+	d.times.pushed(ctx, began)
 	if err != nil {
 		return fmt.Errorf("pushing: %w", err)
 	}
@@ -301,7 +304,10 @@ func (d *delivery) bury(ctx context.Context, e Entry, words string) error {
 // the target.
 func (d *delivery) checkpoint(ctx context.Context) error {
 	if d.pushed {
-		if err := d.target.Checkpoint(ctx, d.sent); err != nil {
+		began := time.Now()
+		err := d.target.Checkpoint(ctx, d.sent)
+		d.times.madeSafe(ctx, began)
+		if err != nil {
 			d.doubtful = true
 			return fmt.Errorf("making entries up to %d safe: %w", d.sent, err)
 		}
@@ -321,6 +327,7 @@ func (d *delivery) checkpoint(ctx context.Context) error {
 // up to half is left to chance.
 func (d *delivery) fail(err error) time.Duration {
 	d.failures++
+	d.times.failures.Add(1)
 	rewound := errors.Is(err, ErrRewind)
 	if rewound {
 		d.known, d.doubtful = false, true

@@ -23,6 +23,8 @@ var ErrStopped = errors.New("the relay has stopped")
 
 // TargetSettings says how one target is fed. Zero numbers stand for the defaults.
 type TargetSettings struct {
+	// Kind is the word for what Target speaks, for metrics; it may be empty.
+	Kind string
 	// Target is closed when Run returns.
 	Target Target
 	// Source, if not nil, narrows the target to the documents of one source

@@ -73,6 +73,7 @@ type Frontier struct {
 	lists     [Sources]list
 	ready     uint8 // bit s: lists[s] is not empty
 	closed    closed
+	waits     waitSamples
 	stopped   bool
 	paused    bool
 	waiters   []chan struct{} // of Next, each with capacity 1
@@ -178,6 +179,7 @@ func (f *Frontier) choose(waits bool) (pick, error) {
 			f.unlist(q)
 			continue
 		}
+		f.picked(q)
 		l := q.host.visit()
 		l.requests++
 		l.room = 0

@@ -56,9 +56,11 @@ func (f *Frontier) enlist(h *host, first bool) {
 		case !q.listed && q.ready() && first:
 			f.lists[q.source].pushFront(q)
 			f.ready |= 1 << q.source
+			f.listed(q)
 		case !q.listed && q.ready():
 			f.lists[q.source].pushBack(q)
 			f.ready |= 1 << q.source
+			f.listed(q)
 		}
 		if q.listed {
 			stand = listed
@@ -69,6 +71,7 @@ func (f *Frontier) enlist(h *host, first bool) {
 }
 
 func (f *Frontier) unlist(q *queue) {
+	f.unlisted(q)
 	l := &f.lists[q.source]
 	l.remove(q)
 	if l.head == nil {

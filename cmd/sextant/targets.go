@@ -21,7 +21,7 @@ import (
 func relayOf(c config.Crawler, h home, outbox push.Outbox, log *slog.Logger) (*push.Relay, error) {
 	var settings []push.TargetSettings
 	for _, p := range c.Push {
-		s := push.TargetSettings{}
+		s := push.TargetSettings{Kind: p.Kind}
 		if p.Source != "" {
 			s.Source = &p.Source
 		}

@@ -21,19 +21,30 @@ func room(dir string, minFree int64) error {
 	if minFree < 0 {
 		return nil
 	}
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
+	free, _, err := space(dir)
+	if err != nil {
 		return fmt.Errorf("store %s: free space: %w", dir, err)
-	}
-	free := int64(math.MaxInt64)
-	if block := uint64(st.Bsize); st.Bavail < math.MaxInt64/block {
-		free = int64(st.Bavail * block)
 	}
 	if free >= minFree {
 		return nil
 	}
 	return fmt.Errorf("store %s: %w: %d MiB are free, %d are needed: free some space, nothing is lost",
 		dir, scheduler.ErrFull, free>>20, minFree>>20)
+}
+
+// space is what a disk has, and has in all, in bytes.
+func space(dir string) (free, size int64, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, 0, err
+	}
+	bytes := func(blocks uint64) int64 {
+		if block := uint64(st.Bsize); blocks < math.MaxInt64/block {
+			return int64(blocks * block)
+		}
+		return math.MaxInt64
+	}
+	return bytes(st.Bavail), bytes(st.Blocks), nil
 }
 
 func (s *Store) wakeCollector() {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sextant-crawler/sextant/histogram"
 )
 
 // Stats tell how the store is doing.
@@ -17,6 +19,10 @@ type Stats struct {
 	// LastCommit and LongestCommit are how long Badger took for the last commit and
 	// for the longest of the last minute or so.
 	LastCommit, LongestCommit time.Duration
+	CommitTimes               histogram.Snapshot // of all of them
+	// DiskFree and DiskSize are those of the disk that the store lies on, in bytes;
+	// MinFree must stay free, or nothing is written. 0: not known, or no bound.
+	DiskFree, DiskSize, MinFree int64
 	// TableBytes, LogBytes, ValueBytes and BodyBytes are the disk space of tables, memtable
 	// logs, the value log and the outbox's segments.
 	TableBytes, LogBytes, ValueBytes, BodyBytes int64
@@ -31,6 +37,10 @@ type Stats struct {
 func (s *Store) Stats() (Stats, error) {
 	st := s.timing.stats()
 	st.Waiting = len(s.writes)
+	st.MinFree = max(s.minFree, 0)
+	if free, size, err := space(s.dir); err == nil {
+		st.DiskFree, st.DiskSize = free, size
+	}
 	if set := s.known.set.Load(); set != nil {
 		st.Fingerprints, st.FingerprintBytes = set.Len(), set.Bytes()
 	} else {
@@ -65,6 +75,7 @@ type timing struct {
 	mu              sync.Mutex
 	batches, writes uint64
 	last            time.Duration
+	times           histogram.Histogram
 	longest         [2]time.Duration // of this half minute and the one before
 	begun           time.Time        // of this half minute
 }
@@ -78,6 +89,7 @@ func (t *timing) add(d time.Duration, writes int) {
 	t.batches++
 	t.writes += uint64(writes)
 	t.last = d
+	t.times.Observe(d)
 	t.longest[0] = max(t.longest[0], d)
 }
 
@@ -95,5 +107,5 @@ func (t *timing) stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.turn()
-	return Stats{Batches: t.batches, Writes: t.writes, LastCommit: t.last, LongestCommit: max(t.longest[0], t.longest[1])}
+	return Stats{Batches: t.batches, Writes: t.writes, CommitTimes: t.times.Snapshot(), LastCommit: t.last, LongestCommit: max(t.longest[0], t.longest[1])}
 }

@@ -1,0 +1,122 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/histogram"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// fetchClass is what came of a request, for metrics.
+type fetchClass uint8
+
+const (
+	fetchedOK fetchClass = iota
+	fetchedUnchanged
+	fetchedRedirect
+	fetchedClientError
+	fetchedServerError
+	fetchedNothing // no answer: DNS, connection, TLS, time-out, refused address
+	fetchClasses
+)
+
+// String is the word in metrics; a contract.
+func (f fetchClass) String() string {
+	return [fetchClasses]string{"ok", "unchanged", "redirect", "client_error", "server_error", "no_answer"}[f]
+}
+
+func fetchClassOf(r *fetcher.Response) fetchClass {
+	switch {
+	case r == nil:
+		return fetchedNothing
+	case r.Status == http.StatusNotModified:
+		return fetchedUnchanged
+	case r.Status >= 500:
+		return fetchedServerError
+	case r.Status >= 400:
+		return fetchedClientError
+	case r.Status >= 300:
+		return fetchedRedirect
+	}
+	return fetchedOK
+}
+
+// timings count what workers spend on single pages. The zero value is ready.
+type timings struct {
+	fetch [fetchClasses]histogram.Histogram
+	page  histogram.Histogram
+}
+
+// fetched counts a request, unless it was broken off.
+func (t *timings) fetched(d time.Duration, r *fetcher.Response, err error) {
+	if !errors.Is(err, context.Canceled) {
+		t.fetch[fetchClassOf(r)].Observe(d)
+	}
+}
+
+// begin and end enclose what a worker does with a lease.
+func (s *slot) begin() {
+	s.now(working)
+	s.work = 0
+}
+
+func (s *slot) end(t *timings, asked asked) {
+	if s.now(waitsForOutbox); asked == askedPage {
+		t.page.Observe(s.work)
+	}
+}
+
+// Timings are how long things took since the process started.
+type Timings struct {
+	// Fetch are requests for pages, robots.txt and sitemaps, by what came of them: ok,
+	// unchanged, redirect, client_error, server_error, no_answer.
+	Fetch map[string]histogram.Snapshot
+	// Page is what a fetched page takes beside fetching and storing: judging, reading.
+	Page histogram.Snapshot
+	// Queue are samples of how long a host that could be visited waited for a worker,
+	// by source.
+	Queue map[string]histogram.Snapshot
+	// Documents are readings of PDF and office documents, by kind.
+	Documents map[string]histogram.Snapshot
+}
+
+func (t *timings) snapshot(c *Crawl) Timings {
+	out := Timings{Fetch: map[string]histogram.Snapshot{}, Queue: map[string]histogram.Snapshot{}, Page: t.page.Snapshot(), Documents: c.documents.timings()}
+	for class := range fetchClasses {
+		out.Fetch[class.String()] = t.fetch[class].Snapshot()
+	}
+	for source, s := range c.frontier.QueueWaits() {
+		out.Queue[scheduler.Source(source).String()] = s
+	}
+	return out
+}
+
+// took counts how long it took to read a document, or to fail at it.
+func (c *documentCounts) took(kind documents.Kind, d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.times[string(kind)]
+	if h == nil {
+		if c.times == nil {
+			c.times = map[string]*histogram.Histogram{}
+		}
+		h = &histogram.Histogram{}
+		c.times[string(kind)] = h
+	}
+	h.Observe(d)
+}
+
+func (c *documentCounts) timings() map[string]histogram.Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[string]histogram.Snapshot, len(c.times))
+	for kind, h := range c.times {
+		out[kind] = h.Snapshot()
+	}
+	return out
+}

@@ -1,0 +1,47 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/histogram"
+)
+
+// waitSamples measure how long work that may be done waits for a worker. One queue of
+// each source is watched at a time, so that a million waiting hosts pay nothing.
+type waitSamples struct {
+	watched [Sources]struct {
+		queue *queue
+		since int64 // in the Frontier's time
+	}
+	times [Sources]histogram.Histogram
+}
+
+// listed watches a queue that became ready if none of its source is. The mutex is held.
+func (f *Frontier) listed(q *queue) {
+	if w := &f.waits.watched[q.source]; w.queue == nil {
+		w.queue, w.since = q, f.now()
+	}
+}
+
+// picked ends the wait of a queue that is about to be visited. The mutex is held.
+func (f *Frontier) picked(q *queue) {
+	if w := &f.waits.watched[q.source]; w.queue == q {
+		f.waits.times[q.source].Observe(time.Duration(f.now() - w.since))
+	}
+}
+
+// unlisted forgets a queue that is ready no more. The mutex is held.
+func (f *Frontier) unlisted(q *queue) {
+	if w := &f.waits.watched[q.source]; w.queue == q {
+		w.queue = nil
+	}
+}
+
+// QueueWaits are samples of how long a host that could be visited waited until it was,
+// by source.
+func (f *Frontier) QueueWaits() (out [Sources]histogram.Snapshot) {
+	for s := range out {
+		out[s] = f.waits.times[s].Snapshot()
+	}
+	return out
+}
