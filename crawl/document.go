@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"hash"
 	"maps"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -67,13 +66,9 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 
 // document is the page as the indexer gets it, without its hash.
 func (v *visit) document(response *fetcher.Response, p extract.Page, directives extract.Directives) push.Document {
-	contentType, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if err != nil {
-		contentType = ""
-	}
 	document := push.Document{
 		URL: v.lease.URL.String(), Source: v.verdict.decision.Source, Title: title(p, v.lease.URL), Text: p.Text,
-		ContentType: contentType, Charset: p.Charset, Language: p.Language,
+		ContentType: mediaType(response.Header.Get("Content-Type")), Charset: p.Charset, Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
 		Metas: metas(v.lease, v.verdict.decision, v.settings.Mapping.apply(p.Metas, response.Header), directives),
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"mime"
 	"strings"
 	"time"
 
@@ -231,10 +230,6 @@ func (v *visit) ofHost(links []extract.Link) []extract.Link {
 
 // isXML says that a content type is XML of any kind.
 func isXML(contentType string) bool {
-	mediaType, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		mediaType, _, _ = strings.Cut(strings.ToLower(contentType), ";")
-	}
-	mediaType = strings.TrimSpace(mediaType)
-	return mediaType == "text/xml" || mediaType == "application/xml" || strings.HasSuffix(mediaType, "+xml")
+	t := mediaType(contentType)
+	return t == "text/xml" || t == "application/xml" || strings.HasSuffix(t, "+xml")
 }

@@ -46,13 +46,13 @@ func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {
 	return v.mime(shown)
 }
 
-// mediaType is the type without its parameters, in lower case; a wrong parameter is
-// no reason not to believe it.
+// mediaType is the type without its parameters, in lower case, "" for what is no type
+// at all; a wrong parameter is no reason not to believe it.
 func mediaType(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		t, _, _ = strings.Cut(contentType, ";")
-		t = strings.ToLower(strings.TrimSpace(t))
+		t, _, _ = mime.ParseMediaType(t) // "" with an error
 	}
 	return t
 }

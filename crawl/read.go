@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
@@ -25,7 +24,7 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 			Agent: v.settings.RobotsAgent, Removal: v.removed, KeepContent: v.settings.PushContent,
 			Embedded: v.settings.EmbeddedLinks,
 		})
-	case strings.HasPrefix(contentType, "text/plain"):
+	case mediaType(contentType) == "text/plain":
 		p, err = extract.Text(r.Body, contentType)
 	default:
 		if p, read = v.feedPage(r); read {

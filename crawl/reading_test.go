@@ -289,6 +289,7 @@ func TestSniff(t *testing.T) {
 		{"", zip("mimetypeapplication/vnd.oasis.opendocument.textPK"), "application/vnd.oasis.opendocument.text"},
 		{"", zip("word/other"), "application/zip"},
 		{"", "PK\x03\x04", "application/zip"},
+		{"?", "<html>", "text/html; charset=utf-8"}, // no type at all
 	} {
 		site := siteOf(t, nil)
 		b := openBench(t, site)
@@ -304,6 +305,28 @@ func TestSniff(t *testing.T) {
 		v.sniff(r)
 		if got := r.Header.Get("Content-Type"); got != tt.want {
 			t.Errorf("%q with %.20q: %q, want %q", tt.declared, tt.body, got, tt.want)
+		}
+	}
+}
+
+// TestMediaTypesAreTolerated: the case of a type does not count, and neither does a
+// parameter that is wrong.
+func TestMediaTypesAreTolerated(t *testing.T) {
+	for _, tt := range []struct{ header, want, text string }{
+		{"Text/Plain", "text/plain", "some words"},
+		{"text/html; charset=utf-8; charset=utf-8", "text/html", "some words"},
+		{"TEXT/HTML; charset", "text/html", "some words"},
+		{"text/plainly", "text/plainly", ""},
+	} {
+		site := siteOf(t, map[string]string{"/a": ""})
+		page := pageOf("some words")
+		page.ContentType = tt.header
+		site.Set("/a", page)
+		b := openBench(t, site)
+		b.once()
+		d, ok := b.target.documents[site.Origins()[0]+"/a"]
+		if !ok || d.ContentType != tt.want || d.Text != tt.text {
+			t.Errorf("%q: the document %v is of type %q with the text %q; want %q, %q", tt.header, ok, d.ContentType, d.Text, tt.want, tt.text)
 		}
 	}
 }
