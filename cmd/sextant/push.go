@@ -192,20 +192,14 @@ func (v *verification) readWaiting() error {
 			return nil
 		},
 		func(ctx context.Context, store *badgerstore.Store) error {
-			outbox := store.Outbox()
-			after, err := outbox.Cursor(ctx, v.push.Name)
-			if err != nil {
-				return nil //nolint:nilerr // a target that no crawl has opened yet: nothing waits for it
+			figures, err := store.OutboxFigures(ctx)
+			if _, opened := figures.Behind[v.push.Name]; err != nil || !opened {
+				return err // nothing waits for a target that no crawl has opened yet
 			}
-			for {
-				entries, err := outbox.Entries(ctx, after, 1000, 16<<20)
-				if err != nil || len(entries) == 0 {
-					return err
-				}
-				for _, e := range entries {
-					v.waiting[e.URL], after = true, e.Seq
-				}
-			}
+			return store.Orders(ctx, push.Selection{State: push.Waiting, Target: v.push.Name}, func(l push.Listed) error {
+				v.waiting[l.URL] = true
+				return nil
+			})
 		})
 }
 

@@ -148,6 +148,18 @@ func openPatiently(ctx context.Context, h home, o badgerstore.Options) (*badgers
 
 // fromServiceOrStore asks the running service, or reads the store where none runs.
 func fromServiceOrStore(c *cli.Context, service func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
+	return serviceOrStore(c, badgerstore.Options{ReadOnly: true}, service, stored)
+}
+
+// changeServiceOrStore has the running service change something, or changes the store
+// where none runs.
+func changeServiceOrStore(c *cli.Context, service func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
+	return serviceOrStore(c, badgerstore.Options{},
+		func(running *admin.Client) error { return asked(service(running)) },
+		func(ctx context.Context, store *badgerstore.Store) error { return answered(stored(ctx, store)) })
+}
+
+func serviceOrStore(c *cli.Context, o badgerstore.Options, service func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
 	data, crawler := c.String("data"), c.String("crawler")
 	if running, ok := admin.Dial(c.Context, data, crawler); ok {
 		return service(running)
@@ -160,27 +172,8 @@ func fromServiceOrStore(c *cli.Context, service func(*admin.Client) error, store
 	if err != nil {
 		return err
 	}
-	return readStore(c.Context, h, log, stored)
-}
-
-// changeServiceOrStore has the running service change something, or changes the store
-// where none runs.
-func changeServiceOrStore(c *cli.Context, service func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
-	data, crawler := c.String("data"), c.String("crawler")
-	if running, ok := admin.Dial(c.Context, data, crawler); ok {
-		return asked(service(running))
-	}
-	log, err := newLogger(c)
-	if err != nil {
-		return err
-	}
-	h, err := oneHome(data, crawler)
-	if err != nil {
-		return err
-	}
-	return withStore(c.Context, h, badgerstore.Options{Logger: log}, func(ctx context.Context, store *badgerstore.Store) error {
-		return answered(stored(ctx, store))
-	})
+	o.Logger = log
+	return withStore(c.Context, h, o, stored)
 }
 
 // decision reads the arguments of a command that lists, or decides about URLs: one of
