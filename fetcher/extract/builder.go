@@ -3,10 +3,7 @@ package extract
 import (
 	"errors"
 	"time"
-	"unicode"
 	"unicode/utf8"
-
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // What a reader of documents may end with, beside a page. Any other error says
@@ -23,6 +20,8 @@ const (
 	// maxDocumentLinks that of its links.
 	maxDocumentText  = 10 << 20
 	maxDocumentLinks = 8 << 20
+	// writtenAtOnce is how much of a text is written before its limit is looked at.
+	writtenAtOnce = 64 << 10
 )
 
 // Builder puts together the page of a document that is no HTML. It keeps the limits
@@ -30,7 +29,7 @@ const (
 // page the meta truncated. The zero value is an empty page.
 type Builder struct {
 	page  Page
-	text  collapsed
+	text  textWriter
 	links int // bytes
 	cut   bool
 }
@@ -38,16 +37,22 @@ type Builder struct {
 // Write adds text to what was written before: without a break in between, it is
 // the same word. White space is collapsed.
 func (b *Builder) Write(text []byte) {
-	if !b.text.write(text, maxDocumentText) {
-		b.cut = true
+	b.text.limit = maxDocumentText
+	for i := 0; i < len(text) && !b.text.cut; { // in pieces: of a long text, no more is taken up than is kept
+		end := min(i+writtenAtOnce, len(text))
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end++
+		}
+		b.text.writePart(text, i, end, noReferences)
+		i = end
 	}
 }
 
 // Break makes sure that what follows is another word.
-func (b *Builder) Break() { b.text.gap = true }
+func (b *Builder) Break() { b.text.separate() }
 
 // Full says that no more text is taken.
-func (b *Builder) Full() bool { return len(b.text.b)+1+utf8.UTFMax > maxDocumentText }
+func (b *Builder) Full() bool { return b.text.cut || len(b.text.b) >= maxDocumentText }
 
 // Cut notes that there is more in the document than in the page.
 func (b *Builder) Cut() { b.cut = true }
@@ -58,20 +63,20 @@ func (b *Builder) HasText() bool { return len(b.text.b) > 0 }
 // Title sets the title, if it has none yet.
 func (b *Builder) Title(title string) {
 	if b.page.Title == "" {
-		b.page.Title = collapsedString(title, maxTitle)
+		b.page.Title = collapse([]byte(title), maxTitle)
 	}
 }
 
 // Language sets the language, if it has none yet.
 func (b *Builder) Language(tag string) {
 	if b.page.Language == "" {
-		b.page.Language = collapsedString(tag, maxLanguage)
+		b.page.Language = collapse([]byte(tag), maxLanguage)
 	}
 }
 
 // Meta adds a meta that is not empty.
 func (b *Builder) Meta(name, content string) {
-	if content = collapsedString(content, maxMetaContent); content != "" && len(b.page.Metas) < maxMetas {
+	if content = collapse([]byte(content), maxMetaContent); content != "" && len(b.page.Metas) < maxMetas {
 		b.page.Metas = append(b.page.Metas, Meta{Name: name, Content: content})
 	}
 }
@@ -85,58 +90,20 @@ func (b *Builder) Time(name string, t time.Time) {
 
 // Link adds a link, as written.
 func (b *Builder) Link(href string) {
-	var c collapsed
-	whole := c.write([]byte(href), weburl.MaxLength)
-	if !whole || len(c.b) == 0 || len(b.page.Links) >= maxLinks || b.links > maxDocumentLinks {
+	href = reference([]byte(href))
+	if href == "" || len(b.page.Links) >= maxLinks || b.links > maxDocumentLinks {
 		return
 	}
-	b.links += len(c.b)
-	b.page.Links = append(b.page.Links, Link{Href: string(c.b)})
+	b.links += len(href)
+	b.page.Links = append(b.page.Links, Link{Href: href})
 }
 
 // Page gives what was put together.
 func (b *Builder) Page() Page {
 	p := b.page
-	p.Text = string(b.text.b)
-	if b.cut {
+	p.Text = b.text.String()
+	if b.cut || b.text.cut {
 		p.Metas = append(p.Metas[:len(p.Metas):len(p.Metas)], Meta{Name: "truncated", Content: "true"})
 	}
 	return p
-}
-
-// collapsed is text with white space collapsed to single spaces and none at its ends.
-// Control characters are white space, and bytes that are no UTF-8 become U+FFFD.
-type collapsed struct {
-	b   []byte
-	gap bool // what follows is another word
-}
-
-// write adds text up to a limit in bytes; with false, some was left out.
-func (c *collapsed) write(text []byte, limit int) bool {
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		text = text[n:]
-		switch {
-		case r == '\u00ad' || r == '\ufeff': // soft hyphen, byte order mark
-			continue
-		case r <= ' ' || unicode.IsSpace(r) || unicode.IsControl(r) || r == '\u200b':
-			c.gap = true
-			continue
-		}
-		if len(c.b)+1+utf8.UTFMax > limit {
-			return false
-		}
-		if c.gap && len(c.b) > 0 {
-			c.b = append(c.b, ' ')
-		}
-		c.gap = false
-		c.b = utf8.AppendRune(c.b, r)
-	}
-	return true
-}
-
-func collapsedString(s string, limit int) string {
-	var c collapsed
-	c.write([]byte(s), limit)
-	return string(c.b)
 }

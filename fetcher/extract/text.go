@@ -18,6 +18,7 @@ type textWriter struct {
 	begin int  // of the text in b
 	limit int  // in bytes, after which the text is cut; 0: none
 	gap   bool // what follows is another word
+	cut   bool // there was more than the limit: no more is written
 	last  [8]byte
 	// onePage says that all is written from one page. If much of it is beyond ASCII,
 	// it is found out, once, whether the page is valid UTF-8, which is written faster.
@@ -49,7 +50,8 @@ func (w *textWriter) write(text []byte, decode bool) {
 // writePart adds a part of a page, eight bytes at a time where they are words with
 // single spaces between them.
 func (w *textWriter) writePart(page []byte, i, end int, how references) {
-	if w.limit > 0 && len(w.b)-w.begin >= w.limit {
+	if w.limit > 0 && (w.cut || len(w.b)-w.begin >= w.limit) {
+		w.cut = true
 		return
 	}
 	n, b := len(w.b), room(w.b, end-i)
@@ -109,6 +111,7 @@ func (w *textWriter) keep(b []byte, n int) {
 		w.b = b[:n]
 	}
 	if w.limit > 0 && n-w.begin > w.limit {
+		w.cut = true
 		w.b = w.b[:w.begin+len(wholeRunes(w.b[w.begin:], w.limit))]
 	}
 }
