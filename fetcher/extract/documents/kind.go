@@ -5,7 +5,6 @@ package documents
 
 import (
 	"bytes"
-	"mime"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/office"
@@ -31,13 +30,9 @@ func KindOf(contentType string, body []byte) (Kind, bool) {
 	if len(body) == 0 {
 		return "", false
 	}
-	mediaType, _, _ := strings.Cut(contentType, ";")
-	if parsed, _, err := mime.ParseMediaType(contentType); err == nil {
-		mediaType = parsed
-	}
-	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
-	declared := declaredKind(mediaType)
-	if declared == "" && !saysNothing(mediaType) {
+	t := mediaType(contentType)
+	declared := declaredKind(t)
+	if declared == "" && !saysNothing(t) {
 		return "", false
 	}
 	if kind := sniff(body); kind != "" {
@@ -90,8 +85,13 @@ func odfKind(mediaType string) Kind {
 
 // IsPDF says whether a Content-Type declares a PDF file.
 func IsPDF(contentType string) bool {
-	mediaType, _, _ := strings.Cut(contentType, ";")
-	return declaredKind(strings.ToLower(strings.TrimSpace(mediaType))) == PDF
+	return declaredKind(mediaType(contentType)) == PDF
+}
+
+// mediaType is the type without its parameters, in lower case.
+func mediaType(contentType string) string {
+	t, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(t))
 }
 
 const (

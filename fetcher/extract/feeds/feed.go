@@ -75,14 +75,14 @@ func newFeed(w *walker, fn func(Item) error) *feed { return &feed{walker: w, fn:
 // read reads a feed whose root was read; want says for errors what is wanted.
 func (f *feed) read(root *token, want string) error {
 	item := "item"
-	switch _, local := split(root.name); local {
-	case "rss":
-		f.Format = RSS
-	case "rdf":
-		f.Format, f.own = RDF, ""
-	case "feed":
-		f.Format, item = Atom, "entry"
+	switch f.Format = formatOf(root.name); f.Format {
+	case RSS:
+	case RDF:
+		f.own = ""
+	case Atom:
+		item = "entry"
 	default:
+		f.Format = Unknown
 		return f.wrongRoot(root, want)
 	}
 	f.base, f.Language = root.attr("xml:base"), root.attr("xml:lang")
@@ -197,12 +197,8 @@ func (f *feed) field(t *token, e *entry) (err error) {
 		}
 	}
 	switch name := f.known(t.name); name {
-	case "title":
+	case "title", "dc:title":
 		text(&e.Title, maxField)
-	case "dc:title":
-		if e.Title == "" {
-			text(&e.Title, maxField)
-		}
 	case "link":
 		return f.link(t, e)
 	case "guid":

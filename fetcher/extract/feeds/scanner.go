@@ -54,13 +54,7 @@ type scanner struct {
 	err  error // of the reader, other than io.EOF
 }
 
-func newScanner(r io.Reader) *scanner {
-	b, ok := r.(*bufio.Reader)
-	if !ok {
-		b = bufio.NewReaderSize(r, 64<<10)
-	}
-	return &scanner{r: b, line: 1, column: 1}
-}
+func newScanner(r *bufio.Reader) *scanner { return &scanner{r: r, line: 1, column: 1} }
 
 // read gives the next byte and counts lines and characters.
 func (s *scanner) read() (byte, bool) {

@@ -64,12 +64,10 @@ func (s *sitemap) read(in input) error {
 	case root.kind == endOfFile:
 		return w.fault(1, 1, "the file has no element: it is no sitemap")
 	}
-	switch _, local := split(root.name); local {
-	case "urlset":
-		s.Format = URLSet
+	switch s.Format = formatOf(root.name); s.Format {
+	case URLSet:
 		return s.urls(w, "url")
-	case "sitemapindex":
-		s.Format = Index
+	case Index:
 		return s.urls(w, "sitemap")
 	}
 	f := newFeed(w, func(i Item) error {
@@ -79,7 +77,7 @@ func (s *sitemap) read(in input) error {
 		return s.give(Entry{Loc: i.Link, Base: i.Base, LastMod: i.Date})
 	})
 	err = f.read(&root, "a sitemap, an index of sitemaps or a feed")
-	s.Format, s.Title, s.Language = f.Format, f.Title, f.Language
+	s.Title, s.Language = f.Title, f.Language
 	return err
 }
 

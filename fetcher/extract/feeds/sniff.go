@@ -16,7 +16,12 @@ func Sniff(body []byte, contentType string) Format {
 	if err != nil || root.kind == endOfFile {
 		return Unknown
 	}
-	switch _, local := split(root.name); local {
+	return formatOf(root.name)
+}
+
+// formatOf is the format of files with a root of that name.
+func formatOf(root string) Format {
+	switch _, local := split(root); local {
 	case "urlset":
 		return URLSet
 	case "sitemapindex":

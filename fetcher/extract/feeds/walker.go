@@ -1,8 +1,8 @@
 package feeds
 
 import (
+	"bufio"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -18,7 +18,7 @@ type walker struct {
 	own      string // the root's prefix
 }
 
-func newWalker(r io.Reader) *walker { return &walker{scanner: newScanner(r)} }
+func newWalker(r *bufio.Reader) *walker { return &walker{scanner: newScanner(r)} }
 
 // next is that of the scanner. The file ends with its root.
 func (w *walker) next() (token, error) {
@@ -104,7 +104,7 @@ func (w *walker) text(most int) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// line is text without line breaks and double blanks, for titles.
+// words is text without line breaks and double blanks, for titles.
 func (w *walker) words(most int) (string, error) {
 	s, err := w.text(most)
 	return strings.Join(strings.Fields(s), " "), err
