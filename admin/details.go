@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/histogram"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -87,6 +88,12 @@ type StoreStatus struct {
 	WritesWaiting  int     `json:"writes_waiting"`   // for the next commit
 	LastCommitS    float64 `json:"last_commit_s"`    // how long it took
 	LongestCommitS float64 `json:"longest_commit_s"` // of the last minute or so
+	// DiskFree and DiskSize are those of the disk; below DiskNeeded nothing is stored.
+	DiskFree   int64 `json:"disk_free_bytes"`
+	DiskSize   int64 `json:"disk_size_bytes"`
+	DiskNeeded int64 `json:"disk_needed_bytes"`
+	// CommitTimes are for metrics alone.
+	CommitTimes histogram.Snapshot `json:"-"`
 	// Fingerprints are the URLs that are known in memory.
 	Fingerprints       int   `json:"fingerprints"`
 	FingerprintBytes   int64 `json:"fingerprint_bytes"`

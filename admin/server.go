@@ -53,6 +53,7 @@ type Server struct {
 	crawlers []Crawler
 	service  Service
 	log      *slog.Logger
+	about    About
 }
 
 // NewServer makes a server; it answers once Run is called.
@@ -103,7 +104,8 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 // openRoutes are what anybody on this machine may read.
 func (s *Server) openRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", healthz)
+	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.HandleFunc("GET /status", s.status)
 	mux.Handle("GET /metrics", s.metrics())
 	return mux

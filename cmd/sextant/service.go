@@ -83,7 +83,8 @@ func storedDetails(ctx context.Context, store *badgerstore.Store) (admin.Details
 	return admin.Details{HeldSince: since, OutboxLag: lag, Store: &admin.StoreStatus{
 		TableBytes: s.TableBytes, LogBytes: s.LogBytes, BodyBytes: s.BodyBytes + s.ValueBytes,
 		Commits: s.Batches, Writes: s.Writes, WritesWaiting: s.Waiting,
-		LastCommitS: s.LastCommit.Seconds(), LongestCommitS: s.LongestCommit.Seconds(),
+		LastCommitS: s.LastCommit.Seconds(), LongestCommitS: s.LongestCommit.Seconds(), CommitTimes: s.CommitTimes,
+		DiskFree: s.DiskFree, DiskSize: s.DiskSize, DiskNeeded: s.MinFree,
 		Fingerprints: s.Fingerprints, FingerprintBytes: s.FingerprintBytes, FingerprintLoading: s.Loading,
 	}}, err
 }

@@ -1,0 +1,115 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+)
+
+// About is what a Server tells of its process. The zero value tells nothing.
+type About struct {
+	Version string // of the program
+}
+
+// Tell says what the server is to tell of its process, before Run.
+func (s *Server) Tell(a About) { s.about = a }
+
+// readyTimeout bounds the look at the Crawlers for /readyz.
+const readyTimeout = 5 * time.Second
+
+// Readiness says whether the service can do its work now: its stores are open and
+// take writes, the disk has room, and it is not stopping. A crawl that is paused, has
+// nothing to do, or waits for an indexer can do its work: it is ready.
+type Readiness struct {
+	Ready bool `json:"ready"`
+	// Problems say why not; none if it is ready.
+	Problems []ReadinessProblem `json:"problems,omitempty"`
+}
+
+// ReadinessProblem is one reason.
+type ReadinessProblem struct {
+	Crawler string `json:"crawler,omitempty"`
+	// Code is starting, stopping, store_failing or disk_low.
+	Code  string `json:"code"`
+	Words string `json:"words"`
+}
+
+// The codes of ReadinessProblem; a contract.
+const (
+	notReadyStarting = "starting"
+	notReadyStopping = "stopping"
+	notReadyStore    = "store_failing"
+	notReadyDisk     = "disk_low"
+)
+
+// healthz says that the process lives, and nothing else.
+func healthz(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
+
+// readyz answers 200 where the service is ready, else 503; in JSON where that is asked for.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	writeReadiness(w, r, s.readiness(ctx))
+}
+
+func writeReadiness(w http.ResponseWriter, r *http.Request, now Readiness) {
+	w.Header().Set("Cache-Control", "no-store")
+	code := http.StatusOK
+	if !now.Ready {
+		code = http.StatusServiceUnavailable
+	}
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(now) // who does not read it does not know
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	if now.Ready {
+		fmt.Fprintln(w, "ready")
+		return
+	}
+	fmt.Fprintln(w, "not ready")
+	for _, p := range now.Problems {
+		name := ""
+		if p.Crawler != "" {
+			name = p.Crawler + ": "
+		}
+		fmt.Fprintf(w, "%s%s: %s\n", name, p.Code, p.Words)
+	}
+}
+
+// readiness looks at all Crawlers.
+func (s *Server) readiness(ctx context.Context) Readiness {
+	var problems []ReadinessProblem
+	for _, c := range s.crawlers {
+		status, err := statusOf(ctx, c)
+		if err != nil {
+			problems = append(problems, ReadinessProblem{c.Name(), notReadyStore, "its figures cannot be read: " + err.Error()})
+			continue
+		}
+		problems = append(problems, status.problems()...)
+	}
+	return Readiness{Ready: len(problems) == 0, Problems: problems}
+}
+
+// problems are why one Crawler cannot do its work.
+func (s *Status) problems() (out []ReadinessProblem) {
+	add := func(code, words string) { out = append(out, ReadinessProblem{s.Crawler, code, words}) }
+	switch s.IdleCode {
+	case crawl.IdleStopping:
+		add(notReadyStopping, "the service is stopping")
+	case crawl.IdleStarting:
+		add(notReadyStarting, "what waits is still being read")
+	}
+	if d := s.Store; d != nil && d.DiskSize > 0 && d.DiskFree < d.DiskNeeded {
+		add(notReadyDisk, fmt.Sprintf("%d MiB are free on the disk of the store, %d are needed: nothing more is stored", d.DiskFree>>20, d.DiskNeeded>>20))
+	}
+	return out
+}

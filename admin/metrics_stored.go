@@ -1,0 +1,182 @@
+package admin
+
+import (
+	"time"
+)
+
+func outboxMetrics() []metric {
+	return []metric{
+		{name: "sextant_outbox_entries", kind: gauge, labels: []string{"state"}, help: "Orders in the outbox: waiting for an indexer, held by the deletion brake, dead (refused for good).",
+			value: func(s *Status, emit emitValue) {
+				emit(float64(s.Outbox.Waiting), "waiting")
+				emit(float64(s.Outbox.Held), "held")
+				emit(float64(s.Outbox.Dead), "dead")
+			}},
+		{name: "sextant_outbox_bytes", kind: gauge, help: "Bytes of documents and deletions that wait: outboxMaxBytes bounds them.",
+			value: func(s *Status, emit emitValue) {
+				if s.OutboxLag != nil {
+					emit(float64(s.OutboxLag.Bytes))
+				}
+			}},
+		moment("sextant_outbox_oldest_timestamp_seconds", "When the oldest order that waits was made, as a Unix time; absent if none waits.", func(s *Status) *time.Time {
+			if s.OutboxLag == nil {
+				return nil
+			}
+			return s.OutboxLag.Oldest
+		}),
+		one("sextant_deletion_brake_holds", gauge, "1 while the deletion brake holds deletions.", func(s *Status) float64 { return yes(s.Brake != nil && s.Brake.Held > 0) }),
+		moment("sextant_deletions_held_oldest_timestamp_seconds", "When the oldest deletion that is held was ordered, as a Unix time; absent if none is held.", func(s *Status) *time.Time { return s.HeldSince }),
+	}
+}
+
+func targetMetrics() []metric {
+	labels := []string{"target", "kind"}
+	each := func(name string, kind metricKind, help string, value func(t *targetStatus) float64) metric {
+		return metric{name: name, kind: kind, labels: labels, help: help, value: func(s *Status, emit emitValue) {
+			for i := range s.Targets {
+				emit(value(&s.Targets[i]), s.Targets[i].Name, s.Targets[i].Times.Kind)
+			}
+		}}
+	}
+	return []metric{
+		each("sextant_target_up", gauge, "1 while a push target takes what it is sent, 0 while it fails.", func(t *targetStatus) float64 { return yes(t.DownSince == nil) }),
+		{name: "sextant_target_down_since_timestamp_seconds", kind: gauge, labels: labels, help: "When a push target began to fail, as a Unix time; absent while it does not.",
+			value: func(s *Status, emit emitValue) {
+				for _, t := range s.Targets {
+					if t.DownSince != nil {
+						emit(float64(t.DownSince.Unix()), t.Name, t.Times.Kind)
+					}
+				}
+			}},
+		{name: "sextant_target_behind_timestamp_seconds", kind: gauge, labels: []string{"target"}, help: "When the oldest order was made that a target does not have safely, as a Unix time; absent if it has all.",
+			value: func(s *Status, emit emitValue) {
+				if s.OutboxLag == nil {
+					return
+				}
+				for target, at := range s.OutboxLag.Behind {
+					emit(float64(at.Unix()), target)
+				}
+			}},
+		each("sextant_target_orders_unsafe", gauge, "Orders that were pushed and are not safe at the indexer yet.", func(t *targetStatus) float64 { return float64(t.Unsafe) }),
+		{name: "sextant_target_orders_total", kind: counter, labels: []string{"target", "kind", "op"}, help: "Orders that a target took, repetitions included: add or delete.",
+			value: func(s *Status, emit emitValue) {
+				for _, t := range s.Targets {
+					emit(float64(t.Adds), t.Name, t.Times.Kind, "add")
+					emit(float64(t.Deletions), t.Name, t.Times.Kind, "delete")
+				}
+			}},
+		each("sextant_target_refused_total", counter, "Orders that a target refused for good: they became dead letters.", func(t *targetStatus) float64 { return float64(t.Refused) }),
+		each("sextant_target_failures_total", counter, "Calls of a target that failed and were tried again.", func(t *targetStatus) float64 { return float64(t.Times.Failures) }),
+		each("sextant_target_rewinds_total", counter, "Times that an indexer lost what was not safe, so that it was pushed again.", func(t *targetStatus) float64 { return float64(t.Rewinds) }),
+		{name: "sextant_push_duration_seconds", kind: spread, labels: []string{"target", "kind", "call"}, help: "Duration of the calls of a target: push is a batch, checkpoint makes safe what was pushed.",
+			times: func(s *Status, emit emitTimes) {
+				for _, t := range s.Targets {
+					emit(t.Times.Push, t.Name, t.Times.Kind, "push")
+					emit(t.Times.Checkpoint, t.Name, t.Times.Kind, "checkpoint")
+				}
+			}},
+	}
+}
+
+func storeMetrics() []metric {
+	each := func(name string, kind metricKind, help string, value func(s *StoreStatus) float64) metric {
+		return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
+			if s.Store != nil {
+				emit(value(s.Store))
+			}
+		}}
+	}
+	return []metric{
+		{name: "sextant_store_disk_bytes", kind: gauge, labels: []string{"kind"}, help: "Disk space of the store: tables, logs, and bodies that are not sent yet.",
+			value: func(s *Status, emit emitValue) {
+				if s.Store != nil {
+					emit(float64(s.Store.TableBytes), "tables")
+					emit(float64(s.Store.LogBytes), "logs")
+					emit(float64(s.Store.BodyBytes), "bodies")
+				}
+			}},
+		each("sextant_disk_free_bytes", gauge, "Free space on the disk of the store.", func(s *StoreStatus) float64 { return float64(s.DiskFree) }),
+		each("sextant_disk_size_bytes", gauge, "Size of the disk of the store.", func(s *StoreStatus) float64 { return float64(s.DiskSize) }),
+		each("sextant_disk_needed_bytes", gauge, "Free space below which nothing is stored and the crawl ends.", func(s *StoreStatus) float64 { return float64(s.DiskNeeded) }),
+		each("sextant_store_commits_total", counter, "Commits of the store.", func(s *StoreStatus) float64 { return float64(s.Commits) }),
+		each("sextant_store_writes_total", counter, "Outcomes and other changes in those commits.", func(s *StoreStatus) float64 { return float64(s.Writes) }),
+		each("sextant_store_writes_waiting", gauge, "Changes that wait for the next commit.", func(s *StoreStatus) float64 { return float64(s.WritesWaiting) }),
+		{name: "sextant_store_commit_duration_seconds", kind: spread, help: "Duration of commits, the disk's sync included.",
+			times: func(s *Status, emit emitTimes) {
+				if s.Store != nil {
+					emit(s.Store.CommitTimes)
+				}
+			}},
+		each("sextant_store_commit_longest_seconds", gauge, "Longest commit of the last minute or so.", func(s *StoreStatus) float64 { return s.LongestCommitS }),
+		each("sextant_fingerprints", gauge, "URLs that are known in memory.", func(s *StoreStatus) float64 { return float64(s.Fingerprints) }),
+		each("sextant_fingerprints_bytes", gauge, "Memory that they take.", func(s *StoreStatus) float64 { return float64(s.FingerprintBytes) }),
+	}
+}
+
+func readingMetrics() []metric {
+	duplicates := func(name string, kind metricKind, help string, value func(d *duplicatesStatus) float64) metric {
+		return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
+			if s.Duplicates != nil {
+				emit(value(s.Duplicates))
+			}
+		}}
+	}
+	return []metric{
+		{name: "sextant_documents_read_total", kind: counter, labels: []string{"kind"}, help: "PDF and office documents that were read.",
+			value: func(s *Status, emit emitValue) {
+				if s.Documents != nil {
+					number(s.Documents.Read, emit)
+				}
+			}},
+		{name: "sextant_documents_failed_total", kind: counter, labels: []string{"kind", "reason"}, help: "PDF and office documents that could not be read.",
+			value: func(s *Status, emit emitValue) {
+				if s.Documents == nil {
+					return
+				}
+				for kind, reasons := range s.Documents.Failed {
+					for reason, n := range reasons {
+						emit(float64(n), kind, reason)
+					}
+				}
+			}},
+		{name: "sextant_document_read_duration_seconds", kind: spread, labels: []string{"kind"}, help: "Duration of reading a PDF or office document, the wait for a process included.",
+			times: func(s *Status, emit emitTimes) { durations(s.Timings.Documents, emit) }},
+		duplicates("sextant_duplicates_originals", gauge, "Documents that others are compared with.", func(d *duplicatesStatus) float64 { return float64(d.Documents) }),
+		duplicates("sextant_duplicates_known", gauge, "Known copies of them, which are not indexed.", func(d *duplicatesStatus) float64 { return float64(d.Copies) }),
+		duplicates("sextant_duplicates_found_total", counter, "Copies that were found.", func(d *duplicatesStatus) float64 { return float64(d.Found) }),
+		duplicates("sextant_duplicates_bytes", gauge, "Memory that looking for copies takes.", func(d *duplicatesStatus) float64 { return float64(d.Bytes) }),
+		one("sextant_patterns_learnt", gauge, "Patterns of URLs that lead to copies, 20 at most.", func(s *Status) float64 {
+			if s.Patterns == nil {
+				return 0
+			}
+			return float64(len(s.Patterns.Learnt))
+		}),
+		one("sextant_pattern_links_cut_total", counter, "Links that were not followed because of such a pattern.", func(s *Status) float64 {
+			if s.Patterns == nil {
+				return 0
+			}
+			return float64(s.Patterns.Cut)
+		}),
+		one("sextant_trapped_links_total", counter, "Links that Traps refused.", func(s *Status) float64 { return float64(s.Trapped) }),
+		one("sextant_unavailable_pages_total", counter, "Pages whose unavailable_after was over when they were fetched: they are not indexed.", func(s *Status) float64 { return float64(s.Unavailable) }),
+		one("sextant_robots_origins_pending", gauge, "Origins whose robots.txt became stricter and whose stored URLs are still being judged.", func(s *Status) float64 {
+			if s.Robots == nil {
+				return 0
+			}
+			return float64(s.Robots.Origins)
+		}),
+	}
+}
+
+func configMetrics() []metric {
+	return []metric{
+		one("sextant_config_reload_failed", gauge, "1 while a changed configuration is refused: the old one is in force.", func(s *Status) float64 { return yes(s.ConfigError != "") }),
+		one("sextant_rules_judging", gauge, "1 while stored URLs are judged by changed rules.", func(s *Status) float64 { return yes(s.Rules != nil && s.Rules.Running) }),
+		one("sextant_rules_judged_urls", gauge, "Stored URLs that were judged since the rules changed.", func(s *Status) float64 {
+			if s.Rules == nil {
+				return 0
+			}
+			return float64(s.Rules.Judged)
+		}),
+	}
+}
