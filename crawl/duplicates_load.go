@@ -49,14 +49,13 @@ func (c *Crawl) loadDuplicates(ctx context.Context, from weburl.Key) (next webur
 	return next, done, nil
 }
 
-// load takes one record in. It is an orphan if it is a copy of what is no document.
+// load takes one record in. It is an orphan if it is a copy of what is no document. Of
+// one in flight only what it is a copy of is taken in, which settled takes out again.
 func (d *duplicates) load(ctx context.Context, store scheduler.Store, k weburl.Key, r *scheduler.Record) (orphan bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, flies := d.inFlight[k]; flies {
-		return false, nil
-	}
-	if r.Indexed && r.DuplicateOf == "" {
+	_, compared := d.inFlight[k]
+	if r.Indexed && r.DuplicateOf == "" && !compared {
 		d.hold(contentOf(r).fingerprint(), k)
 	}
 	if !isCopy(r) {
@@ -64,7 +63,7 @@ func (d *duplicates) load(ctx context.Context, store scheduler.Store, k weburl.K
 	}
 	u, ok := weburl.FromCanonical(r.DuplicateOf)
 	if !ok {
-		return true, nil
+		return !compared, nil
 	}
 	original, err := store.Lookup(ctx, u.Key())
 	if err != nil && !errors.Is(err, scheduler.ErrNotFound) {
@@ -73,7 +72,7 @@ func (d *duplicates) load(ctx context.Context, store scheduler.Store, k weburl.K
 	if _, flies := d.inFlight[u.Key()]; !flies {
 		own := content{simhash: r.Simhash, source: original.PushedSource}
 		if _, nearly := own.like(contentOf(&original)); err != nil || !original.Indexed || r.Simhash != 0 && !nearly {
-			return true, nil
+			return !compared, nil
 		}
 	}
 	d.copies.Add(keyPrint(u.Key()), k)

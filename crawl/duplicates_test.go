@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -267,6 +268,33 @@ func TestManyCopiesAtOnce(t *testing.T) {
 		b.once(of)
 		if got := b.indexed(); len(got) != 2 || slices.Contains(got, of) {
 			t.Fatalf("after %s went, indexed are %v", of, got)
+		}
+	}
+}
+
+// TestLoadedInFlight: a copy whose record is read while it is fetched again, and is one
+// still, is known when its original goes.
+func TestLoadedInFlight(t *testing.T) {
+	of, page := parsed(t, "http://h/original"), leaseOf(t, "http://h/copy")
+	own := &content{hash: [16]byte{1}, copyOf: of.Key()}
+	page.Record = scheduler.Record{URL: page.URL.String(), DuplicateOf: of.String(), LastError: sameContent + of.String(), Hash: own.hash}
+	for _, goes := range []bool{false, true} {
+		d := newDuplicates()
+		d.inFlight[page.Key] = own
+		d.inFlight[of.Key()] = &content{hash: own.hash}
+		if orphan, err := d.load(t.Context(), storetest.NewMemory(), page.Key, &page.Record); orphan || err != nil {
+			t.Fatalf("an orphan: %v, error %v", orphan, err)
+		}
+		if goes {
+			own.copyOf = weburl.Key{}
+		}
+		d.settled(page)
+		want := []weburl.Key{page.Key}
+		if goes {
+			want = nil
+		}
+		if diff := cmp.Diff(want, d.take(of.Key())); diff != "" {
+			t.Errorf("it is no copy any more: %v: copies (-want +got):\n%s", goes, diff)
 		}
 	}
 }
