@@ -154,6 +154,22 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
+func TestOutOfMemory(t *testing.T) {
+	for words, want := range map[string]bool{
+		"fatal error: runtime: out of memory":                                       true,
+		"runtime: failed to create new OS thread (have 9 already; errno=11)":        true,
+		"runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIG": true,
+		"mmap: cannot allocate memory":                                              true,
+		"panic: index out of range":                                                 false,
+		"pthread_mutex_lock failed: no such":                                        false,
+		"":                                                                          false,
+	} {
+		if outOfMemory(words) != want {
+			t.Errorf("%q: not %v", words, want)
+		}
+	}
+}
+
 // TestWorkerThatGrewOld: what ends a worker that has read others is read again.
 func TestWorkerThatGrewOld(t *testing.T) {
 	p := newPool(t, 1, 10*time.Second)

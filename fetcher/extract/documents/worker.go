@@ -82,11 +82,24 @@ func (w *worker) read(ctx context.Context, kind Kind, body []byte) (extract.Page
 	switch words := w.said.String(); {
 	case slow.Load():
 		return page, &Error{TooSlow, fmt.Sprintf("it was not read within %s", w.timeout)}
-	case strings.Contains(words, "out of memory") || strings.Contains(words, "cannot allocate memory"):
+	case outOfMemory(words):
 		return page, &Error{OutOfMemory, "its worker had no memory left"}
 	default:
 		return page, &Error{Crashed, fmt.Sprintf("its worker ended: %v: %s", err, firstLine(words))}
 	}
+}
+
+// outOfMemory knows the last words of a process that got no more memory, for its heap or
+// for the stack of a thread.
+func outOfMemory(words string) bool {
+	for _, sign := range [...]string{
+		"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread",
+	} {
+		if strings.Contains(words, sign) {
+			return true
+		}
+	}
+	return false
 }
 
 // exchange sends the request and waits for the answer.
