@@ -11,7 +11,6 @@
 // robots.txt; the host's pause lies in between. One worker logs in at a time; the
 // leases of others are given back for a moment.
 //
-//	session := sessions.For(u) // nil: none of this
 //	step := session.Step(u)
 //	defer step.End()
 //	switch step.Action {

@@ -71,7 +71,7 @@ func fetch(ctx context.Context, u weburl.URL, do auth.Do) (*fetcher.Response, er
 // crawl is a worker and a frontier that fit on a page: one request at a time,
 // a pause after each, and URLs that wait for their time.
 type crawl struct {
-	sessions auth.Sessions
+	session  *auth.Session
 	pause    func(requested bool)
 	waits    []string // words
 	temps    int
@@ -82,7 +82,7 @@ type crawl struct {
 
 func newCrawl(s *auth.Session) *crawl {
 	return &crawl{
-		sessions: auth.Sessions{{Match: func(weburl.URL) bool { return true }, Session: s}},
+		session: s,
 		pause: func(requested bool) {
 			if requested {
 				time.Sleep(time.Second)
@@ -123,8 +123,7 @@ func (c *crawl) ready(urls []weburl.URL) int {
 func (c *crawl) visit(ctx context.Context, u weburl.URL) (done bool) {
 	name := u.String()
 	c.at[name] = time.Time{}
-	session := c.sessions.For(u)
-	step := session.Step(u)
+	step := c.session.Step(u)
 	defer step.End()
 	switch step.Action {
 	case auth.LogIn:

@@ -191,23 +191,3 @@ func (s *Session) Status() Status {
 	}
 	return st
 }
-
-// Choice gives a session the URLs that Match says true to. Match is called by
-// many goroutines at once.
-type Choice struct {
-	Match   func(weburl.URL) bool
-	Session *Session
-}
-
-// Sessions are asked in order.
-type Sessions []Choice
-
-// For is the session of the first choice that matches u; nil if none does.
-func (all Sessions) For(u weburl.URL) *Session {
-	for _, c := range all {
-		if c.Match(u) {
-			return c.Session
-		}
-	}
-	return nil
-}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 func TestSecretPrintsNowhere(t *testing.T) {
@@ -137,20 +136,6 @@ func TestOrigins(t *testing.T) {
 	}
 	if _, err := fetch(t.Context(), parse(t, "https://evil.org/"), s.Step(parse(t, "https://evil.org/")).Do); err == nil {
 		t.Error("a step that says to wait makes requests")
-	}
-}
-
-func TestSessionsFirstMatch(t *testing.T) {
-	a := newSession(t, auth.Settings{Name: "a", Origins: []string{origin}, Do: inMemory(scripted{})}, kinds["basic"])
-	b := newSession(t, auth.Settings{Name: "b", Origins: []string{origin}, Do: inMemory(scripted{})}, kinds["bearer"])
-	all := auth.Sessions{
-		{Match: func(u weburl.URL) bool { return strings.HasPrefix(u.Path(), "/a") }, Session: a},
-		{Match: func(u weburl.URL) bool { return u.Host() == "intranet.example.com" }, Session: b},
-	}
-	for path, want := range map[string]*auth.Session{origin + "/a": a, origin + "/b": b, "https://else.example.com/": nil} {
-		if got := all.For(parse(t, path)); got != want {
-			t.Errorf("%s: %v, want %v", path, got, want)
-		}
 	}
 }
 
