@@ -140,55 +140,77 @@ func (p *parser) authorities(a *attr) *x509.CertPool {
 
 // headers reads the Header elements of a Fetch.
 func (p *parser) headers(fetch *node) http.Header {
-	out := http.Header{}
-	for _, n := range fetch.children {
-		name := n.attr("name")
-		if n.spec.Name != "Header" || name == nil {
-			continue
+	var out http.Header
+	for _, h := range p.writtenHeaders(fetch, "Header", func(key string) string { return headerComplaint(key, fetch.str("auth")) }) {
+		if h.key == "Authorization" || h.key == "Cookie" {
+			p.warnf(h.at, "%s is sent to each URL that the condition matches, also over http: write auth, which sends credentials to its origins only", h.key)
 		}
-		key := http.CanonicalHeaderKey(name.text)
-		switch complaint := headerComplaint(key, fetch.str("auth")); {
-		case !httpguts.ValidHeaderFieldName(name.text):
-			p.errorf(name.value, "name=%s is no name of a header: write letters, digits and hyphens", quote(name.text))
-		case complaint != "":
-			p.errorf(name.value, "the header %s %s", key, complaint)
-		case out[key] != nil:
-			p.errorf(name.value, "the header %s is written twice: remove one", key)
-		case key == "Authorization" || key == "Cookie":
-			p.warnf(name.value, "%s is sent to each URL that the condition matches, also over http: write auth, which sends credentials to its origins only", key)
+		if out == nil {
+			out = http.Header{}
 		}
-		if value := n.attr("value"); value != nil {
-			if strings.ContainsFunc(value.text, func(r rune) bool { return r < ' ' || r > '~' }) {
-				p.errorf(value.value, "value holds characters that a header cannot carry: write printable ASCII")
-				continue
-			}
-			out.Set(key, value.text)
-		}
-	}
-	if len(out) == 0 {
-		return nil
+		out.Set(h.key, h.value)
 	}
 	return out
 }
 
-// headerComplaint says why a header cannot be written by hand, and what to write.
-func headerComplaint(key, authentication string) string {
-	switch key {
-	case "User-Agent":
-		return "is written as userAgent of the Crawler"
-	case "From":
-		return "is written as from of the Crawler"
-	case "Accept", "Accept-Encoding", "If-None-Match", "If-Modified-Since", "Range",
-		"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect":
-		return "is the crawler's own: remove it"
-	case "Proxy-Authorization", "Proxy-Connection":
-		return "is written as proxyUser and proxyPassword"
-	case "Authorization", "Cookie":
-		if authentication != "" {
-			return "cannot be written beside auth, which sets it: remove one of the two"
+// writtenHeader is a header of requests: its key is canonical, its name stands at at.
+type writtenHeader struct {
+	key, value string
+	at         int
+}
+
+// writtenHeaders are the children of that name, without those that are wrong; complaint
+// says of a key why it cannot be written.
+func (p *parser) writtenHeaders(parent *node, element string, complaint func(key string) string) []writtenHeader {
+	var out []writtenHeader
+	for _, n := range parent.children {
+		name, value := n.attr("name"), n.attr("value")
+		if n.spec.Name != element || name == nil || value == nil {
+			continue
+		}
+		key := http.CanonicalHeaderKey(name.text)
+		words := complaint(key)
+		switch {
+		case !httpguts.ValidHeaderFieldName(name.text):
+			p.errorf(name.value, "name=%s is no name of a header: write letters, digits and hyphens", quote(name.text))
+		case words != "":
+			p.errorf(name.value, "the header %s %s", key, words)
+		case slices.ContainsFunc(out, func(h writtenHeader) bool { return h.key == key }):
+			p.errorf(name.value, "the header %s is written twice: remove one", key)
+		case strings.ContainsFunc(value.text, func(r rune) bool { return r < ' ' || r > '~' }):
+			p.errorf(value.value, "value holds characters that a header cannot carry: write printable ASCII")
+		default:
+			out = append(out, writtenHeader{key, value.text, name.value})
 		}
 	}
+	return out
+}
+
+// headerComplaint says why a header of a Fetch cannot be written by hand, and what to write.
+func headerComplaint(key, authentication string) string {
+	switch {
+	case isOwnHeader(key):
+		return "is the crawler's own: remove it"
+	case key == "User-Agent":
+		return "is written as userAgent of the Crawler"
+	case key == "From":
+		return "is written as from of the Crawler"
+	case key == "Proxy-Authorization", key == "Proxy-Connection":
+		return "is written as proxyUser and proxyPassword"
+	case authentication != "" && (key == "Authorization" || key == "Cookie"):
+		return "cannot be written beside auth, which sets it: remove one of the two"
+	}
 	return ""
+}
+
+// isOwnHeader knows the headers that follow from the request itself.
+func isOwnHeader(key string) bool {
+	switch key {
+	case "Accept", "Accept-Encoding", "If-None-Match", "If-Modified-Since", "Range",
+		"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect":
+		return true
+	}
+	return false
 }
 
 // proxy reads the proxy of a Fetch.

@@ -2,12 +2,8 @@ package config
 
 import (
 	"net"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
-
-	"golang.org/x/net/http/httpguts"
 
 	"github.com/sextant-crawler/sextant/push/wire"
 )
@@ -77,31 +73,18 @@ func isLoopback(host string) bool {
 
 // pushHeaders reads the PushHeader elements of a Push.
 func (p *parser) pushHeaders(push *node) []PushHeader {
+	complaint := func(key string) string {
+		switch {
+		case isOwnHeader(key), key == "Proxy-Authorization", key == "Proxy-Connection":
+			return "is the crawler's own: remove it"
+		case key == "Authorization" && (push.written("user") || push.written("token")):
+			return "cannot be written beside user or token, which set it: remove one of the two"
+		}
+		return ""
+	}
 	var out []PushHeader
-	for _, n := range push.children {
-		name, value := n.attr("name"), n.attr("value")
-		if n.spec.Name != "PushHeader" || name == nil || value == nil {
-			continue
-		}
-		key := http.CanonicalHeaderKey(name.text)
-		authentication := ""
-		if push.written("user") || push.written("token") {
-			authentication = "basic"
-		}
-		switch complaint := headerComplaint(key, authentication); {
-		case !httpguts.ValidHeaderFieldName(name.text):
-			p.errorf(name.value, "name=%s is no name of a header: write letters, digits and hyphens", quote(name.text))
-		case key == "Authorization" && authentication != "":
-			p.errorf(name.value, "the header Authorization cannot be written beside user or token, which set it: remove one of the two")
-		case complaint != "" && key != "User-Agent" && key != "From":
-			p.errorf(name.value, "the header %s %s", key, complaint)
-		case slices.ContainsFunc(out, func(h PushHeader) bool { return h.Name == key }):
-			p.errorf(name.value, "the header %s is written twice: remove one", key)
-		case strings.ContainsFunc(value.text, func(r rune) bool { return r < ' ' || r > '~' }):
-			p.errorf(value.value, "value holds characters that a header cannot carry: write printable ASCII")
-		default:
-			out = append(out, PushHeader{key, NewSecret(value.text)})
-		}
+	for _, h := range p.writtenHeaders(push, "PushHeader", complaint) {
+		out = append(out, PushHeader{h.key, NewSecret(h.value)})
 	}
 	return out
 }
