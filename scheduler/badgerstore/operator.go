@@ -107,7 +107,7 @@ func (s *Store) HoldHost(ctx context.Context, h weburl.HostKey) (int, error) {
 			return g.seal()
 		})
 	})
-	return n, err
+	return counted(&n, err)
 }
 
 func ofHost(url string, h weburl.HostKey) bool {
@@ -263,8 +263,7 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 		return 0, err
 	}
 	n := 0
-	// n is the committer's until it has answered.
-	err = s.changeAlone(context.WithoutCancel(ctx), func(g *group) error {
+	err = s.changeAlone(ctx, func(g *group) error {
 		txn := g.s.db.NewTransaction(false)
 		defer txn.Discard()
 		prefix := sel.deadPrefix()
@@ -290,7 +289,7 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 			return g.seal()
 		})
 	})
-	return n, err
+	return counted(&n, err)
 }
 
 // dropDeadOf removes a target's dead letters.
