@@ -67,13 +67,29 @@ func (s *segments) victims(current uint64) map[uint64]bool {
 // named is an order or dead letter by its key.
 type named struct{ key, value []byte }
 
-// compact moves all bodies that are needed out of segments.
+// compact moves all bodies that are needed out of segments, or as many as one round may.
 func (s *Store) compact(victims map[uint64]bool) error {
-	var list []named
+	list, err := s.namedIn(victims, compactKeys)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(list, compactOrders) {
+		if err := s.move(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namedIn lists at most so many orders and dead letters with their bodies in segments.
+func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err error) {
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
 	for _, kind := range []byte{kindOrder, kindHeld, kindDead} {
 		err := s.walk(context.Background(), txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
+			if len(list) == most {
+				return errEnough
+			}
 			o, err := orderAt(item)
 			if err != nil {
 				return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
@@ -83,21 +99,13 @@ func (s *Store) compact(victims map[uint64]bool) error {
 			}
 			v, err := copyValue(item)
 			list = append(list, named{item.KeyCopy(nil), v})
-			if len(list) == compactKeys {
-				return errEnough
-			}
 			return err
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for part := range slices.Chunk(list, compactOrders) {
-		if err := s.move(part); err != nil {
-			return err
-		}
-	}
-	return nil
+	return list, nil
 }
 
 // orderAt reads an order or that of a dead letter, valid while item is.
