@@ -143,19 +143,18 @@ func (g *group) fetchAgain(k weburl.Key) error {
 	if err != nil {
 		return err
 	}
-	var none places
-	if rec.State != scheduler.Waiting {
-		if err := g.unplace(k, &rec); err != nil {
-			return err
-		}
-		rec.State, rec.NextAt = scheduler.Timed, time.Now()
-		rec.ETag, rec.LastModified, rec.Date, rec.Hash = "", "", "", [16]byte{}
-		return g.place(k, &rec, &none)
-	}
-	g.touch(k)
 	rec.ETag, rec.LastModified, rec.Date, rec.Hash = "", "", "", [16]byte{}
-	g.setRecord(k, &rec)
-	return nil
+	if rec.State == scheduler.Waiting {
+		g.touch(k)
+		g.setRecord(k, &rec)
+		return nil
+	}
+	if err := g.unplace(k, &rec); err != nil {
+		return err
+	}
+	rec.State, rec.NextAt = scheduler.Timed, time.Now()
+	var none places
+	return g.place(k, &rec, &none)
 }
 
 // openSegments reads the states of the segments.

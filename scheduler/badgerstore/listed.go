@@ -46,15 +46,12 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 	}
 	return s.view(ctx, func(txn *badger.Txn) error {
 		if sel.Target != "" {
-			v, err := read(txn, cursorKey(sel.Target))
-			if err == nil && v == nil {
-				return fmt.Errorf("no push target is named %q", sel.Target)
-			}
-			if err == nil {
-				sel.after, err = decodeSeq(v)
+			var known bool
+			if sel.after, known, err = s.cursor(txn, sel.Target); err == nil && !known {
+				err = fmt.Errorf("no push target is named %q", sel.Target)
 			}
 			if err != nil {
-				return s.damaged("cursor of "+sel.Target, err)
+				return err
 			}
 		}
 		for _, part := range []struct {

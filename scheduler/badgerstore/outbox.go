@@ -41,19 +41,25 @@ func (o outbox) Open(ctx context.Context, targets []string) error {
 // Cursor implements push.Outbox.
 func (o outbox) Cursor(ctx context.Context, target string) (seq uint64, err error) {
 	err = o.s.view(ctx, func(txn *badger.Txn) error {
-		v, err := read(txn, cursorKey(target))
-		if err == nil && v == nil {
+		var known bool
+		if seq, known, err = o.s.cursor(txn, target); err == nil && !known {
 			return errTarget(target)
 		}
-		if err == nil {
-			seq, err = decodeSeq(v)
-		}
-		if err != nil {
-			return o.s.damaged("cursor of "+target, err)
-		}
-		return nil
+		return err
 	})
 	return seq, err
+}
+
+// cursor reads that of a target, if it is known.
+func (s *Store) cursor(txn *badger.Txn, target string) (seq uint64, known bool, err error) {
+	v, err := read(txn, cursorKey(target))
+	if err == nil && v != nil {
+		seq, err = decodeSeq(v)
+	}
+	if err != nil {
+		return 0, false, s.damaged("cursor of "+target, err)
+	}
+	return seq, v != nil, nil
 }
 
 func errTarget(target string) error {

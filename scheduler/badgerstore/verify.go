@@ -39,7 +39,7 @@ type Report struct {
 // of the fingerprints, and the time of a read for each key. The error says that the walk
 // could not go on, not that there are faults.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
-	v := verification{s: s, ctx: ctx, fn: fn, kept: map[uint64]segmentState{}, segments: map[uint64]segmentState{}, sizes: map[uint64]uint64{}}
+	v := verification{s: s, ctx: ctx, fn: fn, kept: map[uint64]segmentState{}, segments: map[uint64]segmentState{}}
 	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *bodyReader) error {
 		v.txn, v.bodies = txn, bodies
 		if err := s.checksums(); err != nil {
@@ -106,9 +106,8 @@ type verification struct {
 	targets map[string]bool
 
 	bodies *bodyReader
-	// kept are the segments' states as stored, segments as found, sizes their lengths.
+	// kept are the segments' states as stored, segments as found, but for their lengths.
 	kept, segments map[uint64]segmentState
-	sizes          map[uint64]uint64
 
 	queue queueWalk
 	// states are queues' states, statesMet those of queues that are not empty.

@@ -75,8 +75,8 @@ func (v *verification) body(o *storedOrder, what string) error {
 		st.entries++
 		st.live += o.place.length
 		v.segments[n] = st
-		if end := o.place.offset + o.place.length; end > v.sizes[n] {
-			v.fault(o.url, "%s has its body up to byte %d of segment %d, which ends at %d", what, end, n, v.sizes[n])
+		if end := o.place.offset + o.place.length; end > v.kept[n].size {
+			v.fault(o.url, "%s has its body up to byte %d of segment %d, which ends at %d", what, end, n, v.kept[n].size)
 		}
 	}
 	_, damage, err := v.bodies.bodyOf(o)
@@ -95,7 +95,7 @@ func (v *verification) segment(item *badger.Item) error {
 	if err != nil {
 		return err
 	}
-	v.kept[n], v.sizes[n] = st, st.size
+	v.kept[n] = st
 	return nil
 }
 
