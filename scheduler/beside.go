@@ -24,17 +24,7 @@ func (f *Frontier) Beside(key weburl.HostKey) (end func(), until time.Time, ok b
 	if h.gate > f.now() {
 		return nil, f.time(h.gate), false
 	}
-	if h.live == nil {
-		return func() {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if h := f.hosts[key]; h != nil {
-				f.closeUntil(h, f.now()+int64(f.set.pause(nil)), ByThrottle)
-				f.place(h, false)
-			}
-		}, time.Time{}, true
-	}
-	if h.live.requests >= h.limit(f.set, nil) {
+	if h.visit().requests >= h.limit(f.set, f.set.wholeThrottle(h)) {
 		return nil, time.Now().Add(besidePause), false
 	}
 	h.live.requests++
@@ -42,10 +32,8 @@ func (f *Frontier) Beside(key weburl.HostKey) (end func(), until time.Time, ok b
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		f.visited(h, f.set.wholeThrottle(h))
 		h.live.requests--
-		pause, why := h.pause(f.set, nil)
-		h.live.ended = f.now()
-		f.closeUntil(h, f.now()+int64(pause), why)
 		f.place(h, false)
 	}, time.Time{}, true
 }

@@ -120,12 +120,15 @@ func (f *Frontier) returned(l *Lease) {
 }
 
 // requested notes the end of a request to the lease's host.
-func (f *Frontier) requested(l *Lease) {
-	h, now := l.queue.host, f.now()
-	pause, why := h.pause(f.set, l.throttle)
+func (f *Frontier) requested(l *Lease) { f.visited(l.queue.host, l.throttle) }
+
+// visited notes the end of a request to a host that a throttle, if any, matches.
+func (f *Frontier) visited(h *host, t *Throttle) {
+	now := f.now()
+	pause, why := h.pause(f.set, t)
 	h.live.ended = now
 	f.closeUntil(h, now+int64(pause), why)
-	f.restAddress(h, now+int64(f.set.pause(l.throttle)))
+	f.restAddress(h, now+int64(f.set.pause(t)))
 }
 
 // endRequest frees the host's connection before the outcome is committed: the

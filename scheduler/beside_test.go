@@ -1,0 +1,68 @@
+package scheduler_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+)
+
+// TestBeside: a request of others is one of the host's, before its first URL was taken
+// as well as after, and its pause is the one that its URLs have.
+func TestBeside(t *testing.T) {
+	slow := onHost("slow.test")
+	slow.Pause, slow.HasPause = 10*time.Second, true
+	for _, c := range []struct {
+		host    string
+		visited bool // a URL of it was completed before
+		want    time.Duration
+	}{
+		{"a.test", false, throttle},
+		{"a.test", true, throttle},
+		{"slow.test", true, 10 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := run(t, storetest.NewMemory(), throttles(slow))
+			defer f.end()
+			f.add(links(3, "http://"+c.host+"/%d", scheduler.Index)...)
+			key := link("http://"+c.host+"/", scheduler.Index).URL.HostKey()
+			if c.visited {
+				l := f.next()
+				f.complete(l, ok(l))
+				if _, until, ok := f.Beside(key); ok || time.Until(until) != c.want {
+					t.Errorf("%s: beside in the pause: %t, in %v", c.host, ok, time.Until(until))
+				}
+				time.Sleep(c.want)
+			}
+			end, _, free := f.Beside(key)
+			if !free {
+				t.Fatalf("%s: busy", c.host)
+			}
+			if _, _, ok := f.Beside(key); ok {
+				t.Errorf("%s: two requests at once", c.host)
+			}
+			f.none(time.Minute)
+			begin := time.Now()
+			end()
+			l := f.next()
+			if d := time.Since(begin); d != c.want {
+				t.Errorf("%s, visited %t: %v after a request beside, want %v", c.host, c.visited, d, c.want)
+			}
+			if _, _, ok := f.Beside(key); ok {
+				t.Errorf("%s: beside a lease", c.host)
+			}
+			f.GiveBack(l, false, time.Time{})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := run(t, storetest.NewMemory())
+		defer f.end()
+		end, _, ok := f.Beside(link("http://unknown.test/", scheduler.Index).URL.HostKey())
+		if !ok {
+			t.Fatal("a host without URLs is busy")
+		}
+		end()
+	})
+}
