@@ -27,15 +27,14 @@ func (j *judgement) compareLinks() {
 		j.compared(false, false)
 		return
 	}
-	h := fnv.New128a()
-	for i := range j.result.Links {
-		_, _ = h.Write([]byte(j.result.Links[i].URL.String()))
-		_, _ = h.Write([]byte{'\n'})
-	}
 	n := &j.c.Next
-	h.Sum(n.Hash[:0])
-	if j.result.LinksHash != [16]byte{} {
-		n.Hash = j.result.LinksHash
+	if n.Hash = j.result.LinksHash; n.Hash == [16]byte{} {
+		h := fnv.New128a()
+		for i := range j.result.Links {
+			_, _ = h.Write([]byte(j.result.Links[i].URL.String()))
+			_, _ = h.Write([]byte{'\n'})
+		}
+		h.Sum(n.Hash[:0])
 	}
 	known := j.old.Indexed || j.old.Hash != [16]byte{}
 	changed := j.old.Indexed || j.old.Hash != n.Hash
