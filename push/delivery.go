@@ -207,7 +207,7 @@ func (d *delivery) fill(ctx context.Context) (int, error) {
 			d.batchSince = time.Now()
 		}
 		d.batch = append(d.batch, mine)
-		d.batchBytes += len(mine.Body)
+		d.batchBytes += len(e.Body) // which is kept also where narrow made a deletion of it
 	}
 	return len(entries), nil
 }

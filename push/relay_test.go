@@ -410,6 +410,23 @@ func TestRelaySourceFilter(t *testing.T) {
 	})
 }
 
+// Documents that are deletions for a target stay in memory for its dead letters: their
+// bodies count.
+func TestRelayBatchBytesOfMoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, a, source := pushtest.NewOutbox(), newFake("a"), "news"
+		for i := range 5 {
+			e := pushtest.DocumentEntry(push.Document{URL: fmt.Sprintf("http://h/%d", i), Source: "wiki", Text: strings.Repeat("x", 1000)})
+			e.Moved = true
+			o.Put(e)
+		}
+		drained(t, start(t, o, push.TargetSettings{Target: a, Source: &source, BatchBytes: 2000}))
+		if diff := cmp.Diff([]int{2, 2, 1}, a.sizes()); diff != "" {
+			t.Error("batches (-want +got):\n", diff)
+		}
+	})
+}
+
 // Skipped entries alone ask nothing of the target, not even a checkpoint.
 func TestRelayAllSkipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
