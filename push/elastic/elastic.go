@@ -107,25 +107,11 @@ func (t *Target) encode(e push.Entry) ([]byte, error) {
 	if e.Op == push.Delete {
 		return b.Bytes(), nil
 	}
-	if err := t.source(&b, e.Body); err != nil {
-		return nil, fmt.Errorf("the outbox holds no document here: %w", err)
+	if err := t.set.Fields.Append(&b, e); err != nil {
+		return nil, err
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil
-}
-
-// source writes a document on one line.
-func (t *Target) source(b *bytes.Buffer, body []byte) error {
-	if len(t.set.Fields) == 0 {
-		return json.Compact(b, body)
-	}
-	var d push.Document
-	if err := json.Unmarshal(body, &d); err != nil {
-		return err
-	}
-	encoded, err := json.Marshal(t.set.Fields.Fields(&d, nil))
-	b.Write(encoded)
-	return err
 }
 
 // send makes a _bulk request, and again for what was turned away for now.

@@ -9,6 +9,7 @@
 package funnelback
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,9 +51,7 @@ type Target struct {
 
 // New checks the settings; it makes no request.
 func New(s Settings) (*Target, error) {
-	if s.Name == "" {
-		s.Name = "funnelback"
-	}
+	s.Name = cmp.Or(s.Name, "funnelback")
 	collection, err := wire.Segment("collection", s.Collection)
 	if err != nil {
 		return nil, fmt.Errorf("the funnelback target: %w", err)
@@ -104,22 +103,22 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 
 // put makes r the request of a document.
 func (t *Target) put(r *wire.Request, e push.Entry) error {
-	var d push.Document
-	if err := json.Unmarshal(e.Body, &d); err != nil {
-		return fmt.Errorf("the outbox holds no document here: %w", err)
+	d, err := wire.Document(e)
+	if err != nil {
+		return err
 	}
 	r.Method = http.MethodPut
 	if t.set.Filters != "" {
 		r.Query.Set("filters", t.set.Filters)
 	}
-	r.ContentType, r.Body = "text/html; charset=UTF-8", page(&d)
+	r.ContentType, r.Body = "text/html; charset=UTF-8", page(d)
 	if len(d.Content) > 0 {
 		r.Body, r.ContentType = d.Content, d.ContentType
 		if !httpguts.ValidHeaderFieldValue(r.ContentType) || r.ContentType == "" {
 			r.ContentType = "application/octet-stream"
 		}
 	}
-	r.Header = t.metadata(&d)
+	r.Header = t.metadata(d)
 	return nil
 }
 

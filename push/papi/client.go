@@ -14,9 +14,9 @@ import (
 
 // Target is a push.Target for one connector of a server.
 type Target struct {
+	wire.Base
 	set      Settings
 	commands string // the path that the name of a command is appended to
-	client   *wire.Client
 
 	session string // "" before it is known
 	mark    mark
@@ -29,20 +29,11 @@ func New(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the papi target: %w", err)
 	}
-	client, err := wire.New(s.Server)
+	base, err := wire.NewBase(s.Name, s.Server)
 	if err != nil {
-		return nil, fmt.Errorf("the papi target: %w", err)
+		return nil, err
 	}
-	return &Target{set: s, commands: "/papi/4/connectors/" + connector + "/", client: client}, nil
-}
-
-// Name is the target's name.
-func (t *Target) Name() string { return t.set.Name }
-
-// Close drops idle connections.
-func (t *Target) Close() error {
-	t.client.Close()
-	return nil
+	return &Target{Base: base, set: s, commands: "/papi/4/connectors/" + connector + "/"}, nil
 }
 
 // request is a command with what it carries.
@@ -88,7 +79,7 @@ func (t *Target) inSession(ctx context.Context, r request) (request, error) {
 }
 
 func (t *Target) send(ctx context.Context, r request) (string, error) {
-	body, err := t.client.Do(ctx, t.wire(r))
+	body, err := t.Client.Do(ctx, t.wire(r))
 	return strings.TrimSpace(string(body)), err
 }
 

@@ -2,8 +2,6 @@ package papi
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"mime/multipart"
 	"net/url"
@@ -32,19 +30,19 @@ func (f form) body(items []wire.Item) []byte {
 // document encodes a document under an id of its own. An error means that e cannot
 // be encoded.
 func (f form) document(id int, e push.Entry, s *Settings) ([]byte, error) {
-	var d push.Document
-	if err := json.Unmarshal(e.Body, &d); err != nil {
-		return nil, fmt.Errorf("the outbox holds no document here: %w", err)
+	d, err := wire.Document(e)
+	if err != nil {
+		return nil, err
 	}
 	p := parts{boundary: f.boundary, prefix: "PAPI_" + strconv.Itoa(id) + ":"}
 	p.buf.Grow(len(d.Text) + len(d.Content) + 2048)
 	p.field("uri", e.URL)
-	p.field(s.StampPart, stamp(e, &d, s.Stamp))
+	p.field(s.StampPart, stamp(e, d, s.Stamp))
 	if s.Class != "" {
 		p.unnamedFile(s.ClassPart, "", s.Class)
 	}
-	p.metas(&d)
-	p.master(&d)
+	p.metas(d)
+	p.master(d)
 	return p.buf.Bytes(), nil
 }
 

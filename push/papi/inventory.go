@@ -29,7 +29,7 @@ func (t *Target) Enumerate(ctx context.Context, root string, fn func(uri, stamp 
 	if err != nil {
 		return err
 	}
-	body, err := t.client.Open(ctx, t.wire(r))
+	body, err := t.Client.Open(ctx, t.wire(r))
 	if err != nil {
 		return t.refreshed(ctx, err)
 	}

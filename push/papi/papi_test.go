@@ -512,14 +512,3 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
-
-func TestParseStamp(t *testing.T) {
-	for text, want := range map[string]Stamp{"": StampHash, "hash": StampHash, "seq": StampSeq} {
-		if got, err := ParseStamp(text); err != nil || got != want {
-			t.Errorf("%q: %d, %v", text, got, err)
-		}
-	}
-	if _, err := ParseStamp("date"); err == nil {
-		t.Error("date was accepted")
-	}
-}

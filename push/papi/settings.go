@@ -18,7 +18,7 @@
 package papi
 
 import (
-	"fmt"
+	"cmp"
 	"time"
 
 	"github.com/sextant-crawler/sextant/push/wire"
@@ -33,17 +33,6 @@ const (
 	StampHash Stamp = iota // the hash of the content: the same for an unchanged page
 	StampSeq               // the sequence number of the entry: never the same
 )
-
-// ParseStamp reads "hash" or "seq"; "" is hash.
-func ParseStamp(s string) (Stamp, error) {
-	switch s {
-	case "", "hash":
-		return StampHash, nil
-	case "seq":
-		return StampSeq, nil
-	}
-	return 0, fmt.Errorf("stamp %q is not known: write hash or seq", s)
-}
 
 // Settings of a papi target. Zero values stand for the defaults in brackets.
 type Settings struct {
@@ -65,16 +54,11 @@ type Settings struct {
 }
 
 func (s *Settings) setDefaults() {
-	text := func(v *string, d string) {
-		if *v == "" {
-			*v = d
-		}
-	}
-	text(&s.Name, "papi")
-	text(&s.CheckpointName, "sextant")
-	text(&s.SyncParameter, "PAPI_sync")
-	text(&s.StampPart, "stamp")
-	text(&s.ClassPart, "directive:datamodel_class")
+	s.Name = cmp.Or(s.Name, "papi")
+	s.CheckpointName = cmp.Or(s.CheckpointName, "sextant")
+	s.SyncParameter = cmp.Or(s.SyncParameter, "PAPI_sync")
+	s.StampPart = cmp.Or(s.StampPart, "stamp")
+	s.ClassPart = cmp.Or(s.ClassPart, "directive:datamodel_class")
 	span := func(v *time.Duration, d time.Duration) {
 		if *v <= 0 {
 			*v = d

@@ -6,6 +6,7 @@ package solr
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,13 +59,7 @@ type Target struct {
 
 // New checks the settings; it makes no request.
 func New(s Settings) (*Target, error) {
-	text := func(v *string, d string) {
-		if *v == "" {
-			*v = d
-		}
-	}
-	text(&s.Name, "solr")
-	text(&s.IDField, "id")
+	s.Name, s.IDField = cmp.Or(s.Name, "solr"), cmp.Or(s.IDField, "id")
 	collection, err := wire.Segment("collection", s.Collection)
 	if err != nil {
 		return nil, fmt.Errorf("the solr target: %w", err)
@@ -93,11 +88,11 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 func (t *Target) encode(e push.Entry) ([]byte, error) {
 	command, value := "delete", any(map[string]string{"id": e.URL})
 	if e.Op == push.Add {
-		var d push.Document
-		if err := json.Unmarshal(e.Body, &d); err != nil {
-			return nil, fmt.Errorf("the outbox holds no document here: %w", err)
+		d, err := wire.Document(e)
+		if err != nil {
+			return nil, err
 		}
-		fields := t.fields.Fields(&d, t.metaField)
+		fields := t.fields.Fields(d, t.metaField)
 		fields[t.set.IDField] = e.URL
 		command, value = "add", map[string]any{"doc": fields}
 	}

@@ -6,6 +6,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -55,9 +56,7 @@ type Target struct {
 
 // New checks the settings; it makes no request.
 func New(s Settings) (*Target, error) {
-	if s.Name == "" {
-		s.Name = "webhook"
-	}
+	s.Name = cmp.Or(s.Name, "webhook")
 	t := &Target{}
 	// The client puts paths behind its address, where a slash and a query at the end
 	// would be lost.
@@ -81,26 +80,15 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 
 // encode gives the line of an entry.
 func (t *Target) encode(e push.Entry) ([]byte, error) {
-	member := "document"
+	member, fields := "document", t.set.Fields
 	if e.Op == push.Delete {
-		member = "deletion"
-	}
-	body := []byte(e.Body)
-	if e.Op == push.Add && len(t.set.Fields) > 0 {
-		var d push.Document
-		err := json.Unmarshal(body, &d)
-		if err == nil {
-			body, err = json.Marshal(t.set.Fields.Fields(&d, nil))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the outbox holds no document here: %w", err)
-		}
+		member, fields = "deletion", nil
 	}
 	var b bytes.Buffer
-	b.Grow(len(body) + 64)
+	b.Grow(len(e.Body) + 64)
 	fmt.Fprintf(&b, `{"op":%q,"seq":%d,%q:`, e.Op, e.Seq, member)
-	if err := json.Compact(&b, body); err != nil {
-		return nil, fmt.Errorf("the outbox holds no document here: %w", err)
+	if err := fields.Append(&b, e); err != nil {
+		return nil, err
 	}
 	b.WriteString("}\n")
 	return b.Bytes(), nil

@@ -66,7 +66,7 @@ func (s *Settings) setDefaults() {
 func (s *Settings) base() (string, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return "", fmt.Errorf("url: %w: write http://HOST:PORT", errors.Unwrap(err)) // without the URL: it may hold a password
+		return "", fmt.Errorf("url: %w: write http://HOST:PORT", withoutURL(err)) // without the URL: it may hold a password
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("url %q is not the address of a server: write http://HOST:PORT", u.Redacted())

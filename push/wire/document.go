@@ -1,0 +1,40 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/push"
+)
+
+// Document reads the document of an Add.
+func Document(e push.Entry) (*push.Document, error) {
+	var d push.Document
+	if err := json.Unmarshal(e.Body, &d); err != nil {
+		return nil, noDocument(err)
+	}
+	return &d, nil
+}
+
+func noDocument(err error) error {
+	return fmt.Errorf("the outbox holds no document here: %w", err)
+}
+
+// Append writes the body of an entry on one line: as it is where n has no names, else
+// as the document that it must be then, under these names.
+func (n Names) Append(b *bytes.Buffer, e push.Entry) error {
+	if len(n) == 0 {
+		if err := json.Compact(b, e.Body); err != nil {
+			return noDocument(err)
+		}
+		return nil
+	}
+	d, err := Document(e)
+	if err != nil {
+		return err
+	}
+	encoded, err := json.Marshal(n.Fields(d, nil))
+	b.Write(encoded)
+	return err
+}
