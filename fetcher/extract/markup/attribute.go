@@ -7,7 +7,6 @@ type Name uint8
 const (
 	noName Name = iota
 	Action
-	Charset
 	Class
 	Content
 	Data
@@ -31,7 +30,7 @@ const (
 
 // attributeNames is constant: names by Name.
 var attributeNames = [names]string{
-	Action: "action", Charset: "charset", Class: "class", Content: "content", Data: "data", Hidden: "hidden", Href: "href",
+	Action: "action", Class: "class", Content: "content", Data: "data", Hidden: "hidden", Href: "href",
 	Hreflang: "hreflang", HTTPEquiv: "http-equiv", ID: "id", Lang: "lang", Method: "method", NameAttribute: "name",
 	Poster: "poster", Property: "property", Rel: "rel", Src: "src", Srcset: "srcset", Type: "type", XMLLang: "xml:lang",
 }
