@@ -107,7 +107,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		return wrongUse("%s: %w (%s --help lists the flags)", name, err, name)
 	}
 	app := &cli.App{
-		Name: "sextant", Version: version,
+		Name: "sextant", Version: versionWords(),
 		Usage:     "crawl web sites into an indexer by the rules of a CrawlConfig.xml",
 		Reader:    stdin,
 		Writer:    stdout,
@@ -128,6 +128,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			runCommand(), demoCommand(), checkCommand(), explainCommand(), fetchCommand(), testCommand(), addCommand(),
 			refreshCommand(), removeCommand(), urlsCommand(), deletionsCommand(), outboxCommand(),
 			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), pushCommand(), backupCommand(), restoreCommand(), importCommand(), schemaCommand(), indexerCommand(), readDocumentCommand(),
+			versionCommand(), manCommand(), completionCommand(),
 		},
 	}
 	for _, command := range app.Commands {

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// printed is what the program writes to stdout for a command line that succeeds.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(context.Background(), append([]string{"sextant"}, args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
+		t.Fatalf("sextant %s: exit code %d: %s", strings.Join(args, " "), code, &stderr)
+	}
+	return stdout.String()
+}
+
+// TestReferenceIsWhole compares with the definition, by other means than reference uses.
+func TestReferenceIsWhole(t *testing.T) {
+	app := newApp(nil, nil, nil)
+	listed := map[string][]string{}
+	for _, c := range reference(app) {
+		for _, f := range c.flags {
+			listed[c.name] = append(listed[c.name], f.names...)
+		}
+	}
+	for _, c := range app.Commands {
+		if c.Hidden {
+			if _, found := listed[c.Name]; found {
+				t.Errorf("%s is hidden, and told of", c.Name)
+			}
+			continue
+		}
+		for _, f := range c.Flags {
+			for _, name := range f.Names() {
+				want := "--" + name
+				if len(name) == 1 {
+					want = "-" + name
+				}
+				if name != "help" && name != "h" && !slices.Contains(listed[c.Name], want) {
+					t.Errorf("%s %s is missing", c.Name, want)
+				}
+			}
+		}
+	}
+}
+
+// TestManualTellsAll wants every command with a heading, and in its part, or among the
+// common ones, every flag.
+func TestManualTellsAll(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "86400")
+	page := strings.ReplaceAll(printed(t, "man"), `\-`, "-")
+	if !strings.HasPrefix(page, `.TH SEXTANT 1 1970-01-02 "sextant `) {
+		t.Errorf("the page begins with %.80q", page)
+	}
+	commonPart := page[strings.Index(page, `.SH "COMMON OPTIONS"`):]
+	for _, c := range reference(newApp(nil, nil, nil)) {
+		_, part, found := strings.Cut(page, `.SS "`+strings.TrimSpace("sextant "+c.name+" "+c.arguments)+`"`)
+		if !found {
+			t.Errorf("%s has no heading", c.name)
+			continue
+		}
+		part, _, _ = strings.Cut(part, "\n.S")
+		for _, f := range c.flags {
+			term := `.B "` + strings.Join(f.names, ", ")
+			if isCommon(f) {
+				if !strings.Contains(commonPart, term) || !strings.Contains(strings.Join(strings.Fields(part), " "), f.names[0]) {
+					t.Errorf("%s: the common option %s is not told of", c.name, f.names[0])
+				}
+				continue
+			}
+			if !strings.Contains(part, term) {
+				t.Errorf("%s: %s is not told of", c.name, f.names[0])
+			}
+			for _, v := range f.variables {
+				if !strings.Contains(part, v) {
+					t.Errorf("%s: the variable %s is not told of", c.name, v)
+				}
+			}
+		}
+	}
+}
+
+func TestManualText(t *testing.T) {
+	var out bytes.Buffer
+	m := manual{bufio.NewWriter(&out)}
+	m.text(".hidden 'x' a\\b `c` " + strings.Repeat("word ", 20) + "'end. New.")
+	if err := m.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := "\\&.hidden 'x' a\\eb \\(gac\\(ga word word word word word word word word word word\nword word word word word word word word word word 'end.\nNew.\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestManualIsClean asks mandoc, and man, for what they find wrong.
+func TestManualIsClean(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "sextant.1")
+	if err := os.WriteFile(page, []byte(printed(t, "man")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checkers := [][]string{{"mandoc", "-Tlint", page}, {"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page}}
+	asked := 0
+	for _, checker := range checkers {
+		if _, err := exec.LookPath(checker[0]); err != nil {
+			continue
+		}
+		asked++
+		cmd := exec.CommandContext(t.Context(), checker[0], checker[1:]...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if checker[0] == "mandoc" {
+			cmd.Stdout = &said
+		}
+		if err := cmd.Run(); err != nil || said.Len() > 0 {
+			t.Errorf("%s: %v\n%s", checker[0], err, &said)
+		}
+	}
+	if asked == 0 {
+		t.Skip("neither mandoc nor man is installed")
+	}
+}
+
+func TestVersion(t *testing.T) {
+	var got buildInfo
+	if err := json.Unmarshal([]byte(printed(t, "version", "--json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Version == "" || got.Go != runtime.Version() || got.Platform != runtime.GOOS+"/"+runtime.GOARCH {
+		t.Errorf("version --json: %+v", got)
+	}
+	for _, args := range [][]string{{"version"}, {"--version"}} {
+		words := printed(t, args...)
+		for _, want := range []string{"sextant ", got.Version, got.Commit, got.Go, got.Platform} {
+			if !strings.Contains(words, want) {
+				t.Errorf("%v: %q does not tell %q", args, words, want)
+			}
+		}
+	}
+}

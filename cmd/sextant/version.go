@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
+)
+
+// commit is set by the build of a release (-ldflags "-X main.commit=..."). Other
+// builds have what Go writes into a program that is built in a repository.
+var commit = ""
+
+// buildInfo says what program this is.
+type buildInfo struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func build() buildInfo {
+	b := buildInfo{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if v := info.Main.Version; b.Version == "dev" && v != "" && v != "(devel)" {
+		b.Version = v
+	}
+	if b.Commit != "" {
+		return b
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			b.Commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true" && b.Commit != "":
+			b.Commit += " with changes"
+		}
+	}
+	return b
+}
+
+func versionCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "version",
+		Usage: "print version, commit, Go version and platform",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return wrongUse("version takes no arguments, found %q", c.Args().First())
+			}
+			if c.Bool("json") {
+				return json.NewEncoder(c.App.Writer).Encode(build())
+			}
+			_, err := fmt.Fprintln(c.App.Writer, "sextant "+versionWords())
+			return err
+		},
+	}
+}
+
+// versionWords are what --version tells.
+func versionWords() string {
+	b := build()
+	of := ""
+	if b.Commit != "" {
+		of = "commit " + b.Commit + ", "
+	}
+	return fmt.Sprintf("%s (%s%s, %s)", b.Version, of, b.Go, b.Platform)
+}
