@@ -101,7 +101,9 @@ type Crawler struct {
 	Weights [6]int
 
 	// Push has at least one target; their names are unique.
-	Push           []Push
+	Push []Push
+	// CrawlLog is the file of a line per URL that was asked for, "" for none.
+	CrawlLog       string
 	OutboxMaxBytes int64
 }
 

@@ -86,7 +86,7 @@ func TestEverySetting(t *testing.T) {
 		SmartRefresh: true, SmartRefreshMinAge: time.Minute, SmartRefreshMaxAge: 2 * time.Minute, PushUnchanged: true,
 		ErrorPolicy: Cautious, MaxTemporaryErrors: 3, TemporaryErrorMin: 7 * time.Second, ErrorRefresh: 90 * time.Second,
 		SitemapHints: true, Sitemaps: defaultSitemaps(),
-		Brake: Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS,
+		Brake: Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS, CrawlLog: "log/crawl.log",
 		UserAgent: "Test/1.0 (+http://example.com/bot)", RobotsAgent: "Test", From: "bot@example.com",
 		Documents:    Documents{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
 		MaxBodyBytes: 2048, MaxPDFBytes: 4096, MaxRedirects: 2, EmbeddedLinks: true, IgnoreNofollow: true, IgnoreNoindex: true, Collapse: true, CollapseDepth: 2,

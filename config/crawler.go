@@ -79,6 +79,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		MaxBytesPerS:          n.number("maxBytesPerS"),
 		MinimumAged:           n.duration("minimumAgedS"),
 		SitemapHints:          n.boolean("sitemapHints"),
+		CrawlLog:              p.crawlLog(n),
 		Weights:               p.weights(n),
 		Push:                  p.pushTargets(n),
 	}

@@ -61,6 +61,7 @@ func crawlerAttributes() []Attribute {
 		ranged("outboxMaxBytes", Bytes, "4294967296", 1<<20, 1<<50, "Size of unsent documents at which the crawl waits."),
 		{Name: "durability", Type: Enum, Default: "sync", Values: []string{"sync", "os"},
 			Doc: "sync: a commit survives a power loss; os: it survives the end of the process."},
+		text("crawlLog", Path, "", "File that gets one line for each URL that was asked for; none where empty."),
 		text("fetcher", String, "", "Name of the Fetch, one without condition, whose settings all URLs have that no other Fetch matches."),
 		ranged("minimumAgedS", Seconds, "0", 0, 100*year, "Fixed age after which documents are checked again, in place of smartRefresh; 0: never."),
 	}

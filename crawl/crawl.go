@@ -63,6 +63,8 @@ type Crawl struct {
 	requests, pages, bytes atomic.Int64
 	pace                   pace
 	limits                 *limits
+	share                  *share    // of the slots of all Crawls; nil: they share none
+	crawlLog               *crawlLog // nil in a dry run
 	activities             activityLog
 	timings                timings
 	unavailable            atomic.Int64 // pages whose unavailable_after was over
@@ -135,6 +137,10 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(),
 	}
 	if err := c.equip(ctx, p, nil); err != nil {
+		return nil, err
+	}
+	c.crawlLog = newCrawlLog(log)
+	if err := c.crawlLog.reopen(s.CrawlLog); err != nil {
 		return nil, err
 	}
 	if s.NearDuplicates {
@@ -213,8 +219,9 @@ func frontierSettings(p *policy) scheduler.Settings {
 // Run crawls until ctx ends (then at once), Stop was called (then after the
 // pages in flight), or what once asks for is done. The order of stopping stands
 // here: workers, outbox, frontier and relay. It is called once.
-func (c *Crawl) Run(ctx context.Context, once Once) error {
+func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	defer func() { c.judge.current.Load().accesses.close() }()
+	defer func() { err = errors.Join(err, c.crawlLog.close()) }()
 	if c.frontier.Paused() && (once.Drain || once.MaxPages > 0) {
 		return ErrPaused
 	}
@@ -227,6 +234,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) error {
 	owners.Go(func() error { return c.frontier.Run(background) })
 	owners.Go(func() error { return c.relay.Run(background) })
 	owners.Go(func() error { return c.pace.run(background, c) })
+	owners.Go(func() error { return c.crawlLog.run(background) })
 	owners.Go(func() error { return c.rejudge(background) })
 	owners.Go(func() error { return c.keepTraps(background) })
 	owners.Go(func() error { return c.judgeRestricted(background) })
@@ -237,7 +245,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) error {
 	owners.Go(func() error { return c.runSchedules(background, caughtUp) })
 
 	// A component that fails ends the crawl, or it would stand still unseen.
-	err := c.runWorkers(background, once)
+	err = c.runWorkers(background, once)
 	if err == nil && (once.Drain || once.MaxPages > 0) {
 		err = c.drainOutbox(background, once)
 	}

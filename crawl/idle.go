@@ -33,6 +33,8 @@ func (c *Crawl) idle(f scheduler.Snapshot, a activitySnapshot) (code, words stri
 		return IdleOutboxFull, "the outbox is full"
 	case a.longest[waitsForStore] > slowStore:
 		return IdleStoreSlow, fmt.Sprintf("the store is slow: an outcome has been waiting for %s", a.longest[waitsForStore].Round(time.Second/10))
+	case c.share.waits():
+		return IdleSlotsFull, "all threads of the service (--threads) are at work"
 	case a.workers > 0 && a.at[waitsForURL]+a.at[waitsForRate] == 0:
 		return IdleSlotsFull, ""
 	case a.at[waitsForRate] > 0 && a.at[waitsForURL] == 0:

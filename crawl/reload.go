@@ -29,7 +29,12 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 		if err != nil {
 			return nil, err
 		}
-		return p, c.equip(ctx, p, old)
+		if err := c.equip(ctx, p, old); err != nil {
+			return nil, err
+		}
+		// Last, as it cannot be undone. Also where the path is the same: the file was
+		// renamed when the system rotated it.
+		return p, c.crawlLog.reopen(s.CrawlLog)
 	})
 }
 

@@ -53,6 +53,8 @@ type Settings struct {
 	Remove []string
 	// Mapping of metas; nil: they keep their names.
 	Mapping *Mapping
+	// CrawlLog is the file that gets a line for each URL that was asked for; "": none.
+	CrawlLog string
 	// OutboxMaxBytes of unsent bodies make the crawl wait; 0 is no limit.
 	OutboxMaxBytes int64
 

@@ -111,7 +111,7 @@ func (t *trial) completed(r *scheduler.Result) error {
 // empty store, which is thrown away after it. Of the settings all count but for
 // hours, weights, schedules, and sources of other URLs. Moved may be nil.
 func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
-	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList = 1, nil, nil, false, nil
+	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog = 1, nil, nil, false, nil, ""
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)
 	if len(moved) > 0 {

@@ -20,6 +20,9 @@ type visit struct {
 	access  *access
 	slot    *slot
 	verdict verdict
+	// asked says that the URL was asked for; status is its answer's, 0 if there was none.
+	asked  bool
+	status int
 	// indexed says that the rules let the page be a document; if not, unindexed
 	// says why.
 	indexed   bool
@@ -62,9 +65,11 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 	if done {
 		return asked, err
 	}
+	v.asked = true
 	if err != nil {
 		return askedPage, v.failed(ctx, err)
 	}
+	v.status = response.Status
 	v.count(response)
 	v.trial.answered(response)
 
@@ -323,5 +328,6 @@ func (v *visit) complete(ctx context.Context, r scheduler.Result) error {
 	if err != nil {
 		return err
 	}
+	v.logFetched(&r)
 	return errors.Join(v.settle(ctx, &r), v.reconsider(ctx, &r))
 }

@@ -30,7 +30,7 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 			return ignoreStop(errors.Join(ctx.Err(), c.stopping.Err()))
 		}
 		slot.now(waitsForURL)
-		lease, err := c.frontier.Next(ctx)
+		lease, done, err := c.next(ctx)
 		c.limits.got(&token)
 		if errors.Is(err, scheduler.ErrStopped) {
 			return nil
@@ -41,6 +41,7 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		slot.begin()
 		asked, err := c.page(ctx, lease, slot)
 		slot.end(&c.timings, asked)
+		done()
 		if asked < askedPage {
 			tickets.back()
 		}

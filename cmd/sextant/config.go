@@ -166,8 +166,8 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		readRejectList = c.RejectList.Read
 	}
 	return crawl.Settings{
-		MaxPDFBytes: c.MaxPDFBytes,
-		Name:        c.Name, Workers: c.Threads, Rules: c.Rules, Space: c.Space, Traps: c.Traps,
+		MaxPDFBytes: c.MaxPDFBytes, CrawlLog: c.CrawlLog,
+		Name: c.Name, Workers: c.Threads, Rules: c.Rules, Space: c.Space, Traps: c.Traps,
 		ReadRejectList: readRejectList, RejectListEvery: c.RejectList.Checkpoint,
 		IgnoreRobots: c.IgnoreRobotsTxt, EmbeddedLinks: c.EmbeddedLinks, IgnoreNoFollow: c.IgnoreNofollow, IgnoreNoIndex: c.IgnoreNoindex,
 		Unconditional: c.DisableConditionalGet, RobotsAgent: c.RobotsAgent, MaxRedirects: c.MaxRedirects,

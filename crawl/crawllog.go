@@ -1,0 +1,201 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// The crawl log holds one line per fetched URL, see crawllogline.go for its form.
+// Workers put lines into memory, one goroutine writes them. A file that takes nothing
+// (a full disk) stops no worker: lines wait in memory up to crawlLogBytes, what comes
+// beyond is lost and counted, and the operator is told once that it begins and once
+// that it is over.
+const (
+	crawlLogBytes = 4 << 20  // most bytes of lines that wait
+	crawlLogChunk = 64 << 10 // so many are written at once without waiting for crawlLogEvery
+	crawlLogEvery = time.Second
+)
+
+// crawlLog is a file of lines. Its methods may be called at once; those of nil do
+// nothing.
+type crawlLog struct {
+	log *slog.Logger
+	// full is signalled when a chunk waits (capacity 1).
+	full chan struct{}
+
+	mu      sync.Mutex
+	waiting []byte // whole lines
+	lost    int    // lines that found no room, and were not told of yet
+
+	writing sync.Mutex // held while file is used; taken before mu
+	path    string
+	file    crawlLogFile // nil: lines are dropped, nobody asked for them
+	rest    []byte       // of what was taken from waiting and is not written
+	begun   []byte       // the begin of the first line of rest that is in the file already
+	failed  bool         // the last write failed
+}
+
+// crawlLogFile is what is needed of an os.File.
+type crawlLogFile interface {
+	Write(p []byte) (int, error)
+	Close() error
+}
+
+func newCrawlLog(log *slog.Logger) *crawlLog {
+	return &crawlLog{log: log, full: make(chan struct{}, 1)}
+}
+
+// openCrawlLogFile opens a file so that it may be renamed, or cut to nothing, by
+// others while it is written to.
+func openCrawlLogFile(path string) (crawlLogFile, error) {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("crawlLog %s: its folder is not there: make it, writable for the service", path)
+		}
+		return nil, fmt.Errorf("crawlLog: %w", err)
+	}
+	return f, nil
+}
+
+// reopen closes the file after the lines so far are in it, and goes on in that of path,
+// "" for none. The same path is opened anew: its file may have been renamed. On an
+// error the old one stays.
+func (l *crawlLog) reopen(path string) error {
+	if l == nil {
+		return nil
+	}
+	var file crawlLogFile
+	if path != "" {
+		var err error
+		if file, err = openCrawlLogFile(path); err != nil {
+			return err
+		}
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.write()
+	if len(l.begun) > 0 { // its begin stays in the old file
+		l.rest = append(l.begun, l.rest...)
+		l.begun = nil
+	}
+	old := l.file
+	l.path, l.file = path, file
+	if old != nil {
+		if err := old.Close(); err != nil {
+			l.log.Warn("closing the crawl log", "error", err)
+		}
+	}
+	return nil
+}
+
+// add puts a line with its end into memory.
+func (l *crawlLog) add(line []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting)+len(line) > crawlLogBytes {
+		l.lost++
+		return
+	}
+	l.waiting = append(l.waiting, line...)
+	if len(l.waiting) >= crawlLogChunk {
+		select {
+		case l.full <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// run writes lines until ctx ends; what came after its last write is left to close.
+func (l *crawlLog) run(ctx context.Context) error {
+	tick := time.NewTicker(crawlLogEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-l.full:
+		}
+		l.writing.Lock()
+		l.write()
+		l.writing.Unlock()
+	}
+}
+
+// close writes what is left and closes the file.
+func (l *crawlLog) close() error {
+	if l == nil {
+		return nil
+	}
+	return l.reopen("")
+}
+
+// write hands the file what waits. writing is held.
+func (l *crawlLog) write() {
+	for l.take() {
+		if l.file == nil {
+			l.rest, l.begun = nil, nil
+			continue
+		}
+		n, err := l.file.Write(l.rest)
+		l.written(n)
+		if err != nil {
+			l.fails(err)
+			return
+		}
+		l.works()
+	}
+}
+
+// take says whether there is something to write.
+func (l *crawlLog) take() bool {
+	if len(l.rest) > 0 {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest, l.waiting = l.waiting, l.rest[:0]
+	return len(l.rest) > 0
+}
+
+// fails tells that the file takes nothing, once.
+func (l *crawlLog) fails(err error) {
+	if !l.failed {
+		l.log.Error("the crawl log cannot be written: the crawl goes on, lines wait in memory while there is room, then they are lost",
+			"path", l.path, "bytes", crawlLogBytes, "error", err)
+	}
+	l.failed = true
+}
+
+// works tells that the file takes lines again, or that some were lost.
+func (l *crawlLog) works() {
+	l.mu.Lock()
+	lost := l.lost
+	l.lost = 0
+	l.mu.Unlock()
+	if l.failed || lost > 0 {
+		l.log.Warn("the crawl log is written again", "path", l.path, "lost_lines", lost)
+	}
+	l.failed = false
+}
+
+// written takes n bytes off rest and keeps the begin of a line that was cut.
+func (l *crawlLog) written(n int) {
+	done := l.rest[:n]
+	for i := n - 1; i >= 0; i-- {
+		if done[i] == '\n' {
+			l.begun = nil
+			done = done[i+1:]
+			break
+		}
+	}
+	l.begun = append(l.begun, done...)
+	l.rest = l.rest[n:]
+}
