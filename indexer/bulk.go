@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -144,7 +145,7 @@ func fromFields(fields map[string]any) (*document, error) {
 		}
 	}
 	if len(d.Text) > maxText {
-		d.Text = d.Text[:maxText]
+		d.Text = strings.ToValidUTF8(d.Text[:maxText], "") // not half a character
 	}
 	for _, values := range metas {
 		d.MetaValues = append(d.MetaValues, values...)

@@ -187,3 +187,11 @@ func FuzzTerms(f *testing.F) {
 		}
 	})
 }
+
+// A long text ends between two characters.
+func TestLongTextOfFields(t *testing.T) {
+	d, err := fromFields(map[string]any{"text": strings.Repeat("x", maxText-1) + "é and more"})
+	if err != nil || d.Text != strings.Repeat("x", maxText-1) {
+		t.Errorf("%d bytes with the end %q, %v", len(d.Text), d.Text[len(d.Text)-3:], err)
+	}
+}
