@@ -2,7 +2,6 @@ package indexer
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,10 +27,10 @@ type exchange struct {
 	*http.Request
 }
 
-// protocol serves commands that answer JSON. Errors are written by refuse.
-func (s *Server) protocol(refuse func(http.ResponseWriter, *http.Request, error), run func(*exchange) (any, error)) http.HandlerFunc {
+// protocol serves commands that answer JSON, and may be changes in the sense of Fail.
+// Errors are written by refuse.
+func (s *Server) protocol(change bool, refuse func(http.ResponseWriter, *http.Request, error), run func(*exchange) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		change := r.Method == http.MethodPost || r.Method == http.MethodPut
 		v := s.script.next(change)
 		err := s.follow(r.Context(), v, r)
 		if err == nil && v.garbage {
@@ -55,11 +54,11 @@ func (s *Server) protocol(refuse func(http.ResponseWriter, *http.Request, error)
 // an index's name and "_index_template" may stand where the other does.
 func (s *Server) serveElastic(w http.ResponseWriter, r *http.Request) {
 	first, rest, _ := strings.Cut(r.PathValue("path"), "/")
-	run := (func(*exchange) (any, error))(nil)
+	run, change := (func(*exchange) (any, error))(nil), false
 	switch {
 	case first == "_bulk" && rest == "", rest == "_bulk" && !strings.HasPrefix(first, "_"):
 		if r.Method == http.MethodPost || r.Method == http.MethodPut {
-			run = s.bulk
+			run, change = s.bulk, true
 		}
 		r.SetPathValue("index", strings.TrimPrefix(first, "_bulk"))
 	case first == "_index_template" && rest != "" && !strings.Contains(rest, "/"):
@@ -78,7 +77,7 @@ func (s *Server) serveElastic(w http.ResponseWriter, r *http.Request) {
 		s.refuseElastic(w, r, &refusal{status: http.StatusMethodNotAllowed, words: "Incorrect HTTP method for uri [" + r.URL.Path + "]"})
 		return
 	}
-	s.protocol(s.refuseElastic, run)(w, r)
+	s.protocol(change, s.refuseElastic, run)(w, r)
 }
 
 // elasticError is the JSON of an error, of a request or of one of its items.
@@ -88,18 +87,19 @@ type elasticError struct {
 }
 
 func (s *Server) refuseElastic(w http.ResponseWriter, r *http.Request, err error) {
-	code, words, kind := http.StatusInternalServerError, err.Error(), "exception"
-	if ref, ok := errors.AsType[*refusal](err); ok {
-		code, kind = ref.status, "illegal_argument_exception"
-		if ref.retryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(ref.retryAfter))
-		}
+	ref := s.refused(w, r, err)
+	kind := "illegal_argument_exception"
+	if ref.status >= http.StatusInternalServerError {
+		kind = "exception"
 	}
-	s.log.Info("refused", "path", r.URL.Path, "status", code, "why", words)
-	_, _ = io.CopyN(io.Discard, r.Body, drainLimit)
+	writeRefusal(w, ref.status, map[string]any{"status": ref.status, "error": elasticError{kind, ref.words}})
+}
+
+// writeRefusal answers with an error in JSON.
+func writeRefusal(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(map[string]any{"status": code, "error": elasticError{kind, words}}) // the client may be gone
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }
 
 // readBody reads a body of at most MaxRequestBytes, also after decompression.

@@ -156,6 +156,41 @@ func TestIndexTemplates(t *testing.T) {
 	}
 }
 
+func TestIndexTemplatesAreBounded(t *testing.T) {
+	do := jsonServer(t, indexer.Settings{})
+	put := func(name string) int {
+		code, _ := do(http.MethodPut, "/elastic/_index_template/"+name, "application/json", `{"index_patterns":["web"]}`)
+		return code
+	}
+	for i := range 100 {
+		if code := put(fmt.Sprint("t", i)); code != 200 {
+			t.Fatalf("template %d: %d", i, code)
+		}
+	}
+	if code := put("more"); code != 400 {
+		t.Errorf("one more: %d", code)
+	}
+	if code := put("t7"); code != 200 {
+		t.Errorf("one that is there: %d", code)
+	}
+}
+
+// Changes of a script are documents and deletions; templates are none.
+func TestTemplatesAreNoChanges(t *testing.T) {
+	do := jsonServer(t, indexer.Settings{Fail: indexer.Fail{Lose: 1}})
+	if code, body := do(http.MethodPut, "/elastic/_index_template/t", "application/json", `{"index_patterns":["web"]}`); code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	for i, want := range []string{`"total":0`, `"total":1`} { // the first is lost
+		if code, body := do(http.MethodPost, "/elastic/web/_bulk", ndjson, index(fmt.Sprint(i), 1, `{"url":"http://h/a","text":"words"}`)); code != 200 {
+			t.Fatalf("%d %s", code, body)
+		}
+		if _, found := do(http.MethodGet, "/api/search?q=words", "", ""); !strings.Contains(found, want) {
+			t.Errorf("after change %d: %s", i+1, found)
+		}
+	}
+}
+
 func line(op string, seq int, url string) string {
 	member := map[string]string{"add": "document", "delete": "deletion"}[op]
 	return fmt.Sprintf(`{"op":%q,"seq":%d,%q:{"url":%q,"text":"words of %s"}}`+"\n", op, seq, member, url, url)

@@ -196,19 +196,26 @@ type errorBody struct {
 // the answer and not a broken pipe.
 const drainLimit = 1 << 30
 
-// refuse answers with an error. What is no refusal is our fault: 500.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	var ref *refusal
-	if !errors.As(err, &ref) {
+// refused prepares an answer of any protocol with an error. What is no refusal is our
+// fault: 500.
+func (s *Server) refused(w http.ResponseWriter, r *http.Request, err error) *refusal {
+	ref, ok := errors.AsType[*refusal](err)
+	if ok {
+		s.log.Info("refused", "path", r.URL.Path, "status", ref.status, "why", ref.words)
+	} else {
 		s.log.Error("command failed", "path", r.URL.Path, "err", err)
 		ref = &refusal{status: http.StatusInternalServerError, words: err.Error()}
-	} else {
-		s.log.Info("refused", "path", r.URL.Path, "status", ref.status, "why", ref.words)
 	}
 	_, _ = io.CopyN(io.Discard, r.Body, drainLimit)
 	if ref.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(ref.retryAfter))
 	}
+	return ref
+}
+
+// refuse answers with an error in XML.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	ref := s.refused(w, r, err)
 	w.Header().Set("Content-Type", "application/xml; charset=utf-8")
 	w.WriteHeader(ref.status)
 	body, _ := xml.Marshal(errorBody{Status: ref.status, Message: ref.words}) // strings and numbers always marshal

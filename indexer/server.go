@@ -146,7 +146,7 @@ func (s *Server) Handler() http.Handler {
 			words: "no such address: write /papi/4/connectors/NAME/COMMAND"})
 	})
 	mux.HandleFunc("/elastic/{path...}", s.serveElastic)
-	mux.HandleFunc("POST /webhook/{name}", s.protocol(s.refuseHook, s.webhook))
+	mux.HandleFunc("POST /webhook/{name}", s.protocol(true, s.refuseHook, s.webhook))
 	mux.HandleFunc("GET /{$}", s.servePage)
 	mux.HandleFunc("GET /style.css", serveStyle)
 	mux.HandleFunc("GET /api/search", s.serveSearch)

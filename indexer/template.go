@@ -57,10 +57,11 @@ func (s *Server) putTemplate(x *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(all) >= maxTemplates {
+	name := x.PathValue("name")
+	if _, known := all[name]; !known && len(all) >= maxTemplates {
 		return nil, badRequest("there are %d index templates already", maxTemplates)
 	}
-	all[x.PathValue("name")] = body
+	all[name] = body
 	encoded, err := json.Marshal(all)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -50,11 +49,8 @@ type remembered struct {
 }
 
 func (s *Server) refuseHook(w http.ResponseWriter, r *http.Request, err error) {
-	if ref, ok := errors.AsType[*refusal](err); ok && ref.retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(ref.retryAfter))
-	}
-	_, _ = io.CopyN(io.Discard, r.Body, drainLimit)
-	s.writeJSON(w, r, nil, err)
+	ref := s.refused(w, r, err)
+	writeRefusal(w, ref.status, map[string]string{"error": ref.words})
 }
 
 func (s *Server) webhook(x *exchange) (any, error) {
