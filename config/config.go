@@ -11,6 +11,8 @@ import (
 type File struct {
 	// Crawlers has at least one; their names are unique.
 	Crawlers []Crawler
+	// Notify are who is told of trouble, each once.
+	Notify []Notify
 }
 
 // Crawler is one crawl. The fields are the attributes of <Crawler> unless they
@@ -49,6 +51,7 @@ type Crawler struct {
 	RejectList RejectList
 
 	IndexRedirectSources  bool
+	LinkGraph             bool
 	DisableConditionalGet bool
 	SmartRefresh          bool
 	SmartRefreshMinAge    time.Duration

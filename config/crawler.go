@@ -7,7 +7,7 @@ import (
 
 // file builds the File; what was reported already is left out.
 func (p *parser) file(root *node) *File {
-	f := &File{}
+	f := &File{Notify: p.notify(root)}
 	names := make(map[string]int)
 	crawlers := slices.DeleteFunc(root.children, func(n *node) bool { return n.spec.Name != "Crawler" })
 	for _, n := range crawlers {
@@ -49,6 +49,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		IgnoreRobotsTxt:       n.boolean("ignoreRobotsTxt"),
 		OriginalRobots:        n.str("robots") == "original",
 		IndexRedirectSources:  n.boolean("indexRedirectSources"),
+		LinkGraph:             n.boolean("linkGraph"),
 		DisableConditionalGet: n.boolean("disableConditionalGet"),
 		SmartRefresh:          n.boolean("smartRefresh"),
 		SmartRefreshMinAge:    n.duration("smartRefreshMinAgeS"),

@@ -54,6 +54,7 @@ func crawlerAttributes() []Attribute {
 		boolean("defaultFollow", "false", "Start state of a URL outside of all sites: its links are followed."),
 		boolean("defaultFollowRoots", "true", "Whether roots are followed unless a rule says otherwise."),
 		boolean("indexRedirectSources", "true", "Whether the source of a redirect becomes an alias meta of its target."),
+		boolean("linkGraph", "true", "Whether the links of each page are stored, at 6 bytes each, so that `sextant report broken` and `sextant urls --links-to` can name all pages that link to a URL (reports.md)."),
 		boolean("smartRefresh", "false", "Whether documents are fetched again by an estimate of how often they change."),
 		ranged("smartRefreshMinAgeS", Seconds, "86400", 0, 100*year, "Least age of a document before smart refresh."),
 		ranged("smartRefreshMaxAgeS", Seconds, "604800", 0, 100*year, "Greatest age of a document before smart refresh."),

@@ -13,6 +13,12 @@ func (v *visit) directives(response *fetcher.Response, p extract.Page) extract.D
 	return p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.settings.RobotsAgent))
 }
 
+// Why the page itself wants no document.
+const (
+	noIndexWords     = "noindex"
+	unavailableWords = "unavailable_after "
+)
+
 // heed puts what the page asks for into the result, and gives the words why it must
 // not be indexed, or empty ones. A page decides against a rule, never for it.
 func (v *visit) heed(d extract.Directives, result *scheduler.Result) (noIndex string) {
@@ -23,10 +29,10 @@ func (v *visit) heed(d extract.Directives, result *scheduler.Result) (noIndex st
 	result.UnavailableAt = d.UnavailableAt
 	switch {
 	case d.NoIndex:
-		return "noindex"
+		return noIndexWords
 	case isOver(d.UnavailableAt):
 		v.unavailable.Add(1)
-		return "unavailable_after " + d.UnavailableAfter
+		return unavailableWords + d.UnavailableAfter
 	}
 	return ""
 }

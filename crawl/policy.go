@@ -201,11 +201,14 @@ func (p *policy) redirectLink(l crawlspace.Link, shift int8) (scheduler.Link, bo
 	return link, ok
 }
 
+// notIndexedByRule is why a page has no document that the rules crawl all the same.
+const notIndexedByRule = "not indexed by rule"
+
 // indexes says whether a URL that is inside becomes a document; if not, words say
 // why.
 func (p *policy) indexes(v *verdict) (ok bool, words string) {
 	if !v.decision.Index {
-		return false, "not indexed by rule"
+		return false, notIndexedByRule
 	}
 	if reason, killed := p.space.Killed(v.url); killed {
 		return false, reason.String()

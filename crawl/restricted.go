@@ -23,6 +23,8 @@ import (
 const (
 	// robotsForbids is why such a URL is excluded.
 	robotsForbids = "robots.txt forbids it"
+	// robotsUnreachable is why a URL waits whose robots.txt gives an error.
+	robotsUnreachable = "robots.txt cannot be had"
 	// restrictedName is the store's value that keeps the origins.
 	restrictedName = "crawl.robots"
 	// restrictedStored is how many of them are stored; what is beyond is found

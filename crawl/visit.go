@@ -77,6 +77,7 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 	switch {
 	case response.Status == http.StatusOK:
 		err = v.read(ctx, response, &result)
+		result.MediaType = mediaType(response.Header.Get("Content-Type"))
 	case isRedirect(response.Status):
 		err = v.redirect(ctx, response.Header.Get("Location"), response.Status, &result)
 	}
@@ -142,7 +143,7 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 		asked, err = v.fetchRobots(ctx, verdict)
 		return nil, asked, true, err
 	case robots.Unreachable:
-		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, verdict.Until, "robots.txt cannot be had")
+		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, verdict.Until, robotsUnreachable)
 	}
 	// Told also where there is none: an earlier robots.txt may have had one.
 	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
@@ -266,10 +267,12 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		return ctx.Err()
 	}
 	if err != nil {
-		result.NoDocument = "the page cannot be read: " + err.Error()
+		result.NoDocument = cannotRead + err.Error()
 		return nil
 	}
+	result.Words = unreadable(&p)
 	if response.Truncated {
+		result.Words = tooLong
 		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
 	}
 	result.LoginPage = v.logins.is(v.lease, &p)

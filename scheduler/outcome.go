@@ -185,6 +185,9 @@ func (j *judgement) unchanged() {
 		j.settle(OK)
 	}
 	j.c.CancelHeld = true
+	if j.old.Class == OK { // what was said of the page still holds
+		j.c.Next.LastError = j.old.LastError
+	}
 	j.compared(true, false)
 	j.refresh()
 }

@@ -146,6 +146,6 @@ func (n *Record) stamp(old *Record, now time.Time) {
 	}
 	none := [16]byte{}
 	if n.Indexed != old.Indexed || n.Indexed && n.Hash != old.Hash && n.Hash != none && old.Hash != none {
-		n.ChangedAt = now
+		n.ChangedAt, n.Entered = now, !old.Indexed
 	}
 }

@@ -140,6 +140,7 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 	frontier.MaxTemporaryErrors, frontier.TemporaryErrorMin, frontier.ErrorRefresh = c.MaxTemporaryErrors, c.TemporaryErrorMin, c.ErrorRefresh
 	frontier.SmartRefresh, frontier.MinAge, frontier.MaxAge = c.SmartRefresh, c.SmartRefreshMinAge, c.SmartRefreshMaxAge
 	frontier.IndexRedirectSources, frontier.PushUnchanged = c.IndexRedirectSources, c.PushUnchanged
+	frontier.LinkGraph = c.LinkGraph
 	frontier.MinimumAged, frontier.SitemapHints = c.MinimumAged, c.SitemapHints
 	frontier.PerAddress, frontier.Throttles = c.PerAddress, throttles(c.Throttles)
 	frontier.Brake = scheduler.Brake{

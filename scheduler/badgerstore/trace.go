@@ -146,7 +146,7 @@ const (
 	traceFault
 	traceType
 	traceLinked
-	traceEnd
+	traceEntered
 )
 
 // mediaTypes are the common ones: a record has their number, from 1 on. New ones go to the end.
@@ -165,7 +165,7 @@ var mediaTypes = [...]string{
 func traced(rec *scheduler.Record) (f byte) {
 	for i, set := range [...]bool{
 		!rec.FoundAt.IsZero(), !rec.ClassAt.IsZero(), !rec.ChangedAt.IsZero(),
-		rec.Was != 0, rec.Fault != 0, rec.MediaType != "", rec.Linked,
+		rec.Was != 0, rec.Fault != 0, rec.MediaType != "", rec.Linked, rec.Entered,
 	} {
 		if set {
 			f |= 1 << i
@@ -199,7 +199,7 @@ func appendTrace(b []byte, rec *scheduler.Record) []byte {
 }
 
 func (r *reader) trace(rec *scheduler.Record) {
-	f := r.enum("trace", traceEnd)
+	f := r.byte()
 	if f == 0 {
 		r.fail(errors.New("a trace without a part"))
 	}
@@ -224,5 +224,5 @@ func (r *reader) trace(rec *scheduler.Record) {
 			rec.MediaType = r.string()
 		}
 	}
-	rec.Linked = f&traceLinked != 0
+	rec.Linked, rec.Entered = f&traceLinked != 0, f&traceEntered != 0
 }

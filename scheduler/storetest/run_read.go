@@ -198,7 +198,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		CheckedAt: time.Unix(1e9, 4), History: scheduler.History{Checks: 9, Changes: 4, Quiet: time.Hour, Busy: time.Minute},
 		Directives: scheduler.NoFollow | scheduler.NoArchive, UnavailableAt: time.Unix(1e9, 5), Simhash: 1<<63 + 7,
 		FoundAt: time.Unix(1e9, 0), ClassAt: time.Unix(1e9+1, 0), ChangedAt: time.Unix(1e9+2, 0), Was: scheduler.OK,
-		Fault: scheduler.Reset, MediaType: "application/x-unheard-of", Linked: true,
+		Fault: scheduler.Reset, MediaType: "application/x-unheard-of", Linked: true, Entered: true,
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {

@@ -1,0 +1,182 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// ReportStore is what reports read. They hold no snapshot for long, so what changes
+// meanwhile may be in a report or not.
+type ReportStore interface {
+	scheduler.Store
+	// Outlinks calls fn for the links of each page from a key on, in order of keys. fn
+	// must not keep them.
+	Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error
+	// Gone calls fn for what is left of each URL that was forgotten after an error.
+	Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error
+	// Orders calls fn for the selected orders of the outbox.
+	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
+}
+
+// What a 200 is told to be wrong with, in the record's words.
+const (
+	tooLong        = "longer than maxBodyBytes or maxPDFBytes: the rest is not read"
+	cannotRead     = "the page cannot be read: "
+	cannotReadFile = "the document cannot be read: "
+)
+
+// unreadable says why a document could not be read, "" if it could.
+func unreadable(p *extract.Page) string {
+	for i := range p.Metas {
+		if p.Metas[i].Name == extractionError {
+			return cannotReadFile + p.Metas[i].Content
+		}
+	}
+	return ""
+}
+
+// The classes of errors, in the order of reports.
+const (
+	ErrorDNS        = "dns"
+	ErrorConnect    = "connect"
+	ErrorTLS        = "tls"
+	ErrorTimeout    = "timeout"
+	ErrorAddress    = "address" // the guard refuses it
+	ErrorProtocol   = "protocol"
+	ErrorRedirect   = "redirect" // loops, too many, to nowhere
+	ErrorLogin      = "login"
+	ErrorClient     = "4xx"
+	ErrorServer     = "5xx"
+	ErrorRobots     = "robots"     // it forbids, or cannot be had
+	ErrorTooLarge   = "too_large"  // the rest was not read
+	ErrorUnreadable = "unreadable" // a document that is damaged, encrypted or the like
+	ErrorOther      = "other"
+)
+
+// ErrorClasses are all of them.
+func ErrorClasses() []string {
+	return []string{ErrorDNS, ErrorConnect, ErrorTLS, ErrorTimeout, ErrorAddress, ErrorProtocol, ErrorRedirect, ErrorLogin,
+		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorOther}
+}
+
+// errorClass is the class of what is wrong with a URL, "" if nothing is.
+func errorClass(r *scheduler.Record) string {
+	switch r.Class {
+	case scheduler.Temporary, scheduler.Permanent:
+		return failureClass(r.Fault, r.Status, r.LastError)
+	case scheduler.Ignored:
+		switch {
+		case r.Fault == scheduler.AddressFault:
+			return ErrorAddress
+		case r.Status == 0 && r.LastError == robotsForbids:
+			return ErrorRobots
+		}
+	case scheduler.OK, scheduler.Pending:
+		switch {
+		case r.LastError == "":
+		case r.LastError == robotsUnreachable:
+			return ErrorRobots
+		case strings.HasPrefix(r.LastError, tooLong):
+			return ErrorTooLarge
+		case strings.HasPrefix(r.LastError, cannotRead), strings.HasPrefix(r.LastError, cannotReadFile):
+			return ErrorUnreadable
+		}
+	}
+	return ""
+}
+
+// failureClass is the class of a failed visit.
+func failureClass(f scheduler.Fault, status int, words string) string {
+	switch f {
+	case scheduler.DNSNotFound, scheduler.DNSNoAnswer:
+		return ErrorDNS
+	case scheduler.Reset, scheduler.Refused:
+		return ErrorConnect
+	case scheduler.TLSFault:
+		return ErrorTLS
+	case scheduler.Timeout:
+		return ErrorTimeout
+	case scheduler.AddressFault:
+		return ErrorAddress
+	case scheduler.TooManyHops, scheduler.BadRedirect:
+		return ErrorRedirect
+	case scheduler.Protocol, scheduler.ShortBody:
+		return ErrorProtocol
+	}
+	switch {
+	case status == 401 || status == 407 || strings.Contains(words, "log-in") || strings.Contains(words, "logged"):
+		return ErrorLogin
+	case 400 <= status && status <= 499:
+		return ErrorClient
+	case 500 <= status && status <= 599:
+		return ErrorServer
+	}
+	return ErrorOther
+}
+
+// errorSince is when a URL's error began, as far as it is known.
+func errorSince(r *scheduler.Record) time.Time {
+	for _, t := range []time.Time{r.FirstErrorAt, r.ClassAt, r.FetchedAt, r.FoundAt} {
+		if !t.IsZero() {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// eachRecord calls fn for the selected records from a key on, while the store is not
+// being read.
+func eachRecord(ctx context.Context, store scheduler.Store, f scheduler.Filter, keep func(*scheduler.Record) bool, fn func(weburl.Key, *scheduler.Record) error) error {
+	return eachBatch(ctx, store, f, keep, func(batch []selected) error {
+		for i := range batch {
+			if err := fn(batch[i].key, &batch[i].record); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// goneURL is what is left of a URL, under its key.
+type goneURL struct {
+	key weburl.Key
+	scheduler.Gone
+}
+
+// eachGone calls fn for what is left of URLs that are not known again.
+func eachGone(ctx context.Context, store ReportStore, fn func(goneURL) error) error {
+	var from weburl.Key
+	for last := false; !last; {
+		var batch []goneURL
+		last = true
+		err := store.Gone(ctx, from, func(k weburl.Key, g scheduler.Gone) error {
+			if len(batch) == selectionBatch {
+				from, last = k, false
+				return errBatchFull
+			}
+			batch = append(batch, goneURL{k, g})
+			return nil
+		})
+		if err != nil && !errors.Is(err, errBatchFull) {
+			return err
+		}
+		for _, g := range batch {
+			switch _, err := store.Lookup(ctx, g.key); {
+			case errors.Is(err, scheduler.ErrNotFound):
+				if err := fn(g); err != nil {
+					return err
+				}
+			case err != nil:
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// BrokenOptions select broken URLs; zero fields select all.
+type BrokenOptions struct {
+	Host  string    // a host name, or an origin
+	Since time.Time // only those that broke then or later
+	Pages int       // how many pages are named of each, 0: all
+}
+
+// Broken is a URL of which the last visits gave an error, and pages that link to it.
+// The names of the JSON are a contract.
+type Broken struct {
+	URL    string     `json:"url"`
+	Error  string     `json:"error"` // one of ErrorClasses
+	Status int        `json:"status"`
+	Words  string     `json:"words"`
+	Since  time.Time  `json:"since"`             // the first error that is known of
+	LastAt *time.Time `json:"last_at,omitempty"` // the last visit
+	Visits int        `json:"visits"`            // that gave an error, since it was last good
+	// Forgotten says that the URL is not known any more: it is visited again when a page
+	// that links to it changes.
+	Forgotten bool `json:"forgotten,omitempty"`
+	// Pages is how many pages link to it, LinkedFrom which. What more than linkedFromMax
+	// pages link to comes several times, with a Part of them each.
+	Pages      int          `json:"pages"`
+	Part       int          `json:"part,omitempty"`
+	LinkedFrom []LinkedFrom `json:"linked_from"`
+}
+
+// LinkedFrom is a page that links to a URL.
+type LinkedFrom struct {
+	Page string `json:"page"`
+	// Redirect is the URL that the page has in its link, where that leads to the other
+	// by a redirect.
+	Redirect string `json:"redirect,omitempty"`
+}
+
+const linkedFromMax = 10_000
+
+// isBroken says that a URL's last visit failed.
+func isBroken(r *scheduler.Record) bool {
+	return r.Class == scheduler.Temporary || r.Class == scheduler.Permanent
+}
+
+// ReportBroken calls fn for each broken URL that o selects, those that are known first,
+// each in order of keys. It reads all stored URLs, then the links of all pages once for each
+// brokenBatch broken URLs; of these and of up to pairsMax links it holds the keys in memory.
+func ReportBroken(ctx context.Context, store ReportStore, o BrokenOptions, fn func(Broken) error) error {
+	f := Filter{Host: o.Host}
+	x := exchange{store: store, batch: brokenBatch, pairs: pairsMax, emit: func(t *linked, pages linkedPages) error {
+		return emitBroken(ctx, store, &o, t, pages, fn)
+	}}
+	err := eachRecord(ctx, store, scheduler.Filter{}, func(r *scheduler.Record) bool {
+		return isBroken(r) && f.selects(r) && !errorSince(r).Before(o.Since)
+	}, func(k weburl.Key, _ *scheduler.Record) error { return x.add(ctx, linked{key: k}) })
+	if err != nil {
+		return err
+	}
+	err = eachGone(ctx, store, func(g goneURL) error {
+		u, ok := weburl.FromCanonical(g.URL)
+		if !ok || g.Since.Before(o.Since) || !f.selects(&scheduler.Record{URL: g.URL, Origin: u.Origin()}) {
+			return nil
+		}
+		return x.add(ctx, linked{key: g.key, gone: &g.Gone})
+	})
+	if err != nil {
+		return err
+	}
+	return x.flush(ctx)
+}
+
+// emitBroken gives one broken URL. What is forgotten counts only while a page links to it.
+func emitBroken(ctx context.Context, store ReportStore, o *BrokenOptions, t *linked, pages linkedPages, fn func(Broken) error) error {
+	var b Broken
+	if t.gone != nil {
+		if len(pages) == 0 {
+			return nil
+		}
+		b = brokenGone(t.gone)
+	} else {
+		r, err := store.Lookup(ctx, t.key)
+		if errors.Is(err, scheduler.ErrNotFound) || err == nil && !isBroken(&r) {
+			return nil // meanwhile it is not
+		}
+		if err != nil {
+			return err
+		}
+		b = brokenRecord(&r)
+		if pages, err = withReferrer(ctx, store, r.Referrer, pages); err != nil {
+			return err
+		}
+	}
+	return b.parts(ctx, store, o.Pages, pages, fn)
+}
+
+// parts names the pages, at most limit of them if that is not 0, and gives fn the whole.
+func (b *Broken) parts(ctx context.Context, store ReportStore, limit int, pages linkedPages, fn func(Broken) error) error {
+	b.Pages = len(pages)
+	for first := 0; first == 0 || first < len(pages); first += linkedFromMax {
+		b.LinkedFrom = []LinkedFrom{}
+		for _, p := range pages[first:min(len(pages), first+linkedFromMax)] {
+			from, ok, err := p.name(ctx, store)
+			if err != nil {
+				return err
+			}
+			if ok {
+				b.LinkedFrom = append(b.LinkedFrom, from)
+			}
+		}
+		if len(pages) > linkedFromMax {
+			b.Part = first/linkedFromMax + 1
+		} else if b.Pages = len(b.LinkedFrom); b.Forgotten && b.Pages == 0 {
+			return nil
+		}
+		if limit > 0 {
+			b.LinkedFrom = b.LinkedFrom[:min(len(b.LinkedFrom), limit)]
+			b.Part = 0
+			return fn(*b)
+		}
+		if err := fn(*b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func brokenRecord(r *scheduler.Record) Broken {
+	b := Broken{
+		URL: r.URL, Error: failureClass(r.Fault, r.Status, r.LastError), Status: r.Status, Words: r.LastError,
+		Since: errorSince(r), Visits: max(r.Errors, 1),
+	}
+	if !r.FetchedAt.IsZero() {
+		at := r.FetchedAt.UTC().Truncate(time.Second)
+		b.LastAt = &at
+	}
+	b.Since = b.Since.Truncate(time.Second)
+	return b
+}
+
+func brokenGone(g *scheduler.Gone) Broken {
+	at := g.At.UTC()
+	return Broken{
+		URL: g.URL, Error: failureClass(g.Fault, g.Status, g.Words), Status: g.Status, Words: g.Words,
+		Since: g.Since.UTC().Truncate(time.Second), LastAt: &at, Visits: g.Visits, Forgotten: true,
+	}
+}
+
+// withReferrer adds what the URL was first found on, where that is a page whose links are
+// not stored: a sitemap, or a page that was read by an older version. Of others it is known
+// whether they still link to it.
+func withReferrer(ctx context.Context, store ReportStore, referrer string, pages linkedPages) (linkedPages, error) {
+	u, ok := weburl.FromCanonical(referrer)
+	if !ok {
+		return pages, nil
+	}
+	r, err := store.Lookup(ctx, u.Key())
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return pages, nil
+	}
+	if err != nil || r.Linked || !reads(&r) {
+		return pages, err
+	}
+	return append(pages, linkedPage{page: u.Key()}), nil
+}
+
+// reads says that what is known of a page's links holds.
+func reads(r *scheduler.Record) bool {
+	return r.Class == scheduler.OK || r.Class == scheduler.Temporary
+}
+
+// ReportLinks calls fn for each page that links to u, whether u is known or not.
+func ReportLinks(ctx context.Context, store ReportStore, u weburl.URL, fn func(LinkedFrom) error) error {
+	x := exchange{store: store, batch: 1, pairs: pairsMax, emit: func(t *linked, pages linkedPages) error {
+		r, err := store.Lookup(ctx, t.key)
+		if err != nil && !errors.Is(err, scheduler.ErrNotFound) {
+			return err
+		}
+		if pages, err = withReferrer(ctx, store, r.Referrer, pages); err != nil {
+			return err
+		}
+		for _, p := range pages {
+			from, ok, err := p.name(ctx, store)
+			if err == nil && ok {
+				err = fn(from)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	if err := x.add(ctx, linked{key: u.Key()}); err != nil {
+		return err
+	}
+	return x.flush(ctx)
+}

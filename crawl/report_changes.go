@@ -1,0 +1,106 @@
+package crawl
+
+import (
+	"context"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// The kinds of change. A URL may have several.
+const (
+	ChangeNew        = "new"        // it became known
+	ChangeIndexed    = "indexed"    // its document entered the index, for the first time or again, and has not changed since
+	ChangeChanged    = "changed"    // the content of its document was found to be another
+	ChangeDeleted    = "deleted"    // its document was deleted
+	ChangeExcluded   = "excluded"   // rules, robots.txt or the like shut it out
+	ChangeReadmitted = "readmitted" // it was shut out before
+	ChangeForgotten  = "forgotten"  // it was removed after an error that was final
+)
+
+// ChangeKinds are all of them, in the order of reports.
+func ChangeKinds() []string {
+	return []string{ChangeNew, ChangeIndexed, ChangeChanged, ChangeDeleted, ChangeExcluded, ChangeReadmitted, ChangeForgotten}
+}
+
+// Changed is one change of a URL. The names of the JSON are a contract.
+type Changed struct {
+	Change string    `json:"change"` // one of ChangeKinds
+	At     time.Time `json:"at"`     // the last time that this happened to it
+	URL    string    `json:"url"`
+	Class  string    `json:"class"` // as of `sextant urls`; "" of what is forgotten
+	Status int       `json:"status"`
+	Source string    `json:"source"` // that its document is, or was, pushed under
+	Words  string    `json:"words,omitempty"`
+}
+
+// ChangesOptions select changes.
+type ChangesOptions struct {
+	Host  string // a host name, or an origin; "" is all
+	Since time.Time
+}
+
+// ReportChanges calls fn for each change since a time, in order of keys. Of one kind only
+// the last change of a URL is known. Of a document that was deleted, changed before, only
+// the deletion is.
+func ReportChanges(ctx context.Context, store ReportStore, o ChangesOptions, fn func(Changed) error) error {
+	filter := Filter{Host: o.Host}
+	since := o.Since.Truncate(time.Second)
+	err := eachRecord(ctx, store, scheduler.Filter{}, func(r *scheduler.Record) bool {
+		return filter.selects(r) && !(r.FoundAt.Before(since) && r.ClassAt.Before(since) && r.ChangedAt.Before(since))
+	}, func(_ weburl.Key, r *scheduler.Record) error {
+		for _, c := range changesOf(r, since) {
+			if err := fn(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return eachGone(ctx, store, func(g goneURL) error {
+		u, ok := weburl.FromCanonical(g.URL)
+		if !ok || g.At.Before(since) || !filter.selects(&scheduler.Record{URL: g.URL, Origin: u.Origin()}) {
+			return nil
+		}
+		c := Changed{Change: ChangeForgotten, At: g.At.UTC(), URL: g.URL, Status: g.Status, Source: g.Source, Words: g.Words}
+		if g.Indexed {
+			deleted := c
+			deleted.Change = ChangeDeleted
+			if err := fn(deleted); err != nil {
+				return err
+			}
+		}
+		return fn(c)
+	})
+}
+
+// changesOf gives what happened to a stored URL since a time.
+func changesOf(r *scheduler.Record, since time.Time) (list []Changed) {
+	add := func(kind string, at time.Time) {
+		if at.IsZero() || at.Before(since) {
+			return
+		}
+		list = append(list, Changed{
+			Change: kind, At: at.UTC(), URL: r.URL, Class: r.Class.String(), Status: r.Status, Source: r.PushedSource, Words: r.LastError,
+		})
+	}
+	add(ChangeNew, r.FoundAt)
+	switch {
+	case !r.Indexed:
+		add(ChangeDeleted, r.ChangedAt)
+	case r.Entered:
+		add(ChangeIndexed, r.ChangedAt)
+	default:
+		add(ChangeChanged, r.ChangedAt)
+	}
+	switch {
+	case r.Class == scheduler.Ignored:
+		add(ChangeExcluded, r.ClassAt)
+	case r.Was == scheduler.Ignored:
+		add(ChangeReadmitted, r.ClassAt)
+	}
+	return list
+}

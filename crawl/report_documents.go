@@ -1,0 +1,293 @@
+package crawl
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Documents say what became of the stored URLs. The names of the JSON are a contract.
+type Documents struct {
+	URLs    int `json:"urls"`
+	Indexed int `json:"indexed"`
+	// BySource counts documents by the source that they are pushed under: a URL that has
+	// none belongs to no source.
+	BySource []SourceCount `json:"by_source"`
+	ByStatus []StatusCount `json:"by_status"`
+	ByFifo   []FifoCount   `json:"by_fifo"`
+	ByType   []TypeCount   `json:"by_type"`
+	Hosts    int           `json:"hosts"`
+	ByHost   []HostCount   `json:"by_host"` // those with the most URLs first
+}
+
+// SourceCount counts what is pushed under one source.
+type SourceCount struct {
+	Source  string `json:"source"`
+	Indexed int    `json:"indexed"`
+	// Orders of the outbox: Waiting ones are on their way to an indexer, Held ones
+	// deletions that the brake holds, Dead ones were refused by an indexer.
+	Waiting int `json:"waiting"`
+	Held    int `json:"held"`
+	Dead    int `json:"dead"`
+}
+
+// StatusCount counts URLs by what became of them.
+type StatusCount struct {
+	Status string `json:"status"` // one of DocumentStatuses
+	URLs   int    `json:"urls"`
+}
+
+// FifoCount counts URLs by the fifo that the rules give them.
+type FifoCount struct {
+	Fifo    string `json:"fifo"`
+	URLs    int    `json:"urls"`
+	Indexed int    `json:"indexed"`
+}
+
+// TypeCount counts pages by media type; "" of those that were read by an older version.
+type TypeCount struct {
+	Type    string `json:"type"`
+	URLs    int    `json:"urls"`
+	Indexed int    `json:"indexed"`
+}
+
+// HostCount counts URLs of a host.
+type HostCount struct {
+	Host    string `json:"host"`
+	URLs    int    `json:"urls"`
+	Indexed int    `json:"indexed"`
+}
+
+// What becomes of URLs.
+const (
+	statusIndexed       = "indexed"
+	statusPending       = "pending" // not visited yet
+	statusNoindexPage   = "noindex_page"
+	statusNoindexRule   = "noindex_rule"
+	statusExcluded      = "excluded" // by rules or crawl space, as 760
+	statusElsewhere     = "elsewhere"
+	statusRobots        = "robots"
+	statusAddress       = "address"
+	statusDuplicate     = "duplicate"
+	statusNearDuplicate = "near_duplicate"
+	statusCanonical     = "canonical" // the page names another URL
+	statusRedirect      = "redirect"
+	statusTemporary     = "temporary_error"
+	statusPermanent     = "permanent_error"
+	statusFeed          = "feed" // a sitemap or feed
+	statusNone          = "no_document"
+)
+
+// DocumentStatuses are all of them, in the order of the report.
+func DocumentStatuses() []string {
+	return []string{statusIndexed, statusPending, statusNoindexPage, statusNoindexRule, statusExcluded, statusElsewhere, statusRobots,
+		statusAddress, statusDuplicate, statusNearDuplicate, statusCanonical, statusRedirect, statusTemporary, statusPermanent, statusFeed, statusNone}
+}
+
+// documentStatus says what became of a URL.
+func documentStatus(r *scheduler.Record) string {
+	switch {
+	case r.Indexed:
+		return statusIndexed
+	case r.Kind.IsSource():
+		return statusFeed
+	}
+	switch r.Class {
+	case scheduler.Pending:
+		return statusPending
+	case scheduler.Redirect:
+		return statusRedirect
+	case scheduler.Temporary:
+		return statusTemporary
+	case scheduler.Permanent:
+		return statusPermanent
+	case scheduler.Ignored:
+		return ignoredStatus(r)
+	}
+	return unindexedStatus(r)
+}
+
+func ignoredStatus(r *scheduler.Record) string {
+	switch {
+	case r.Status == StatusExcluded:
+		return statusExcluded
+	case r.Status == crawlspace.StatusElsewhere:
+		return statusElsewhere
+	case r.Fault == scheduler.AddressFault:
+		return statusAddress
+	case r.LastError == robotsForbids:
+		return statusRobots
+	}
+	return statusExcluded
+}
+
+// unindexedStatus says why a good page has no document.
+func unindexedStatus(r *scheduler.Record) string {
+	switch words := r.LastError; {
+	case strings.HasPrefix(words, nearContent):
+		return statusNearDuplicate
+	case strings.HasPrefix(words, sameContent):
+		return statusDuplicate
+	case r.DuplicateOf != "":
+		return statusCanonical
+	case words == notIndexedByRule:
+		return statusNoindexRule
+	case words == noIndexWords, strings.HasPrefix(words, unavailableWords):
+		return statusNoindexPage
+	}
+	return statusNone
+}
+
+const (
+	// typesMax and sourcesMax are how many are told apart: a stranger's servers can send any.
+	typesMax   = 500
+	sourcesMax = 10_000
+	// othersWord stands for the rest.
+	othersWord = "(others)"
+)
+
+// documentCount counts while the URLs pass by.
+type documentCount struct {
+	sources  map[string]*SourceCount
+	statuses map[string]int
+	fifos    [scheduler.Sources]FifoCount
+	types    map[string]*TypeCount
+	hosts    map[weburl.HostKey]hostCount
+}
+
+// hostCount has one of the host's URLs, too, to know its name by.
+type hostCount struct {
+	urls, indexed uint32
+	one           weburl.Key
+}
+
+// ReportDocuments counts what became of the stored URLs, and names the top hosts, all if top
+// is 0. It holds some 40 bytes for each host.
+func ReportDocuments(ctx context.Context, store ReportStore, host string, top int) (*Documents, error) {
+	n := documentCount{
+		sources: map[string]*SourceCount{}, statuses: map[string]int{}, types: map[string]*TypeCount{}, hosts: map[weburl.HostKey]hostCount{},
+	}
+	f := Filter{Host: host}
+	d := &Documents{}
+	err := eachRecord(ctx, store, scheduler.Filter{}, f.selects, func(k weburl.Key, r *scheduler.Record) error {
+		d.URLs++
+		if r.Indexed {
+			d.Indexed++
+		}
+		n.add(k, r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if host == "" {
+		if err := n.outbox(ctx, store); err != nil {
+			return nil, err
+		}
+	}
+	n.list(d)
+	d.ByHost, err = n.named(ctx, store, top)
+	return d, err
+}
+
+func (n *documentCount) add(k weburl.Key, r *scheduler.Record) {
+	indexed := 0
+	if r.Indexed {
+		indexed = 1
+		n.source(r.PushedSource).Indexed++
+	}
+	n.statuses[documentStatus(r)]++
+	n.fifos[r.Fifo].URLs++
+	n.fifos[r.Fifo].Indexed += indexed
+	if r.Class == scheduler.OK {
+		name := r.MediaType
+		if n.types[name] == nil {
+			if len(n.types) >= typesMax {
+				name = othersWord
+			}
+			if n.types[name] == nil {
+				n.types[name] = &TypeCount{Type: name}
+			}
+		}
+		n.types[name].URLs++
+		n.types[name].Indexed += indexed
+	}
+	h := n.hosts[r.Host]
+	n.hosts[r.Host] = hostCount{h.urls + 1, h.indexed + uint32(indexed), k}
+}
+
+func (n *documentCount) source(name string) *SourceCount {
+	if n.sources[name] == nil && len(n.sources) >= sourcesMax {
+		name = othersWord
+	}
+	if n.sources[name] == nil {
+		n.sources[name] = &SourceCount{Source: name}
+	}
+	return n.sources[name]
+}
+
+// outbox counts the orders.
+func (n *documentCount) outbox(ctx context.Context, store ReportStore) error {
+	return store.Orders(ctx, push.Selection{}, func(o push.Listed) error {
+		switch s := n.source(o.Source); o.State {
+		case push.HeldBack:
+			s.Held++
+		case push.DeadLetter:
+			s.Dead++
+		default:
+			s.Waiting++
+		}
+		return nil
+	})
+}
+
+// list puts the counts in order.
+func (n *documentCount) list(d *Documents) {
+	d.BySource, d.ByStatus, d.ByFifo, d.ByType = []SourceCount{}, []StatusCount{}, []FifoCount{}, []TypeCount{}
+	for _, name := range slices.Sorted(maps.Keys(n.sources)) {
+		d.BySource = append(d.BySource, *n.sources[name])
+	}
+	for _, s := range DocumentStatuses() {
+		if n.statuses[s] > 0 {
+			d.ByStatus = append(d.ByStatus, StatusCount{s, n.statuses[s]})
+		}
+	}
+	for i, f := range n.fifos {
+		if f.URLs > 0 {
+			f.Fifo = scheduler.Source(i).String()
+			d.ByFifo = append(d.ByFifo, f)
+		}
+	}
+	for _, t := range n.types {
+		d.ByType = append(d.ByType, *t)
+	}
+	slices.SortFunc(d.ByType, func(a, b TypeCount) int {
+		return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Type, b.Type))
+	})
+	d.Hosts = len(n.hosts)
+}
+
+// named are the hosts with the most URLs.
+func (n *documentCount) named(ctx context.Context, store ReportStore, top int) ([]HostCount, error) {
+	urls := make(map[weburl.HostKey]uint32, len(n.hosts))
+	for h, c := range n.hosts {
+		urls[h] = c.urls
+	}
+	list := []HostCount{}
+	for _, h := range most(urls, top) {
+		c := n.hosts[h]
+		r, err := store.Lookup(ctx, c.one)
+		if err != nil {
+			continue // it was removed since
+		}
+		list = append(list, HostCount{r.Origin, int(c.urls), int(c.indexed)})
+	}
+	return list, ctx.Err()
+}
