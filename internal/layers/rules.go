@@ -46,11 +46,11 @@ func ProjectRules() Rules {
 			},
 			{"fetcher/extract/office", "fetcher/extract/pdf"},
 			{"fetcher/extract/documents"},
-			{"crawl", "indexer"},
+			{"crawl", "indexer", "notices"},
 			{"admin"}, // it shows crawls
 			{"config"},
 			{"cmd/sextant/demosite", "config/importer"},
-			{"cmd/sextant"},
+			{"cmd/sextant", "packaging/sbom"},
 		},
 		TestOnly: []string{"internal/", "push/pushtest", "scheduler/storetest"},
 		Borders: []Border{
@@ -61,6 +61,7 @@ func ProjectRules() Rules {
 			{Import: "github.com/tetratelabs/wazero", Allowed: []string{"fetcher/extract/pdf"}},
 			{Import: "github.com/prometheus", File: "metrics.go"},
 			{Import: "github.com/urfave/cli", Allowed: []string{"cmd/"}},
+			{Import: "github.com/CycloneDX", Allowed: []string{"packaging/sbom"}},
 			{Import: "github.com/blevesearch", Allowed: []string{"indexer"}},
 			{Import: "testing", Tests: true},
 			{Import: "net/http/httptest", Tests: true},
