@@ -17,37 +17,29 @@ const (
 	loadBatch = 5000
 )
 
-// loadDuplicates reads the fingerprints of all documents from their records, and
-// fetches copies again whose original has gone, or changed, unseen: it was so when the
-// process was killed.
+// loadDuplicates reads the fingerprints of documents from their records, and fetches
+// copies again whose original has gone, or changed, unseen: it was so when the process
+// was killed. It reads one batch.
 func (c *Crawl) loadDuplicates(ctx context.Context, from weburl.Key) (next weburl.Key, done bool, err error) {
-	n := 0
-	var orphans []weburl.URL
-	next, done = from, true
-	err = c.store.Inspect(ctx, scheduler.Filter{From: from}, func(k weburl.Key, r scheduler.Record) error {
-		if n == loadBatch {
-			next, done = k, false
-			return errBatchFull
-		}
-		n++
-		copyOf, err := c.duplicates.load(ctx, c.store, k, &r)
-		if err == nil && copyOf {
-			if u, ok := weburl.FromCanonical(r.URL); ok {
-				orphans = append(orphans, u)
-			}
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, errBatchFull) {
+	batch, next, done, err := readBatch(ctx, c.store, scheduler.Filter{From: from}, loadBatch, loadBatch, isCompared)
+	if err != nil {
 		return next, false, err
 	}
-	for _, u := range orphans {
-		if err := c.requeue(ctx, u); err != nil {
+	for i := range batch {
+		r := &batch[i].record
+		orphan, err := c.duplicates.load(ctx, c.store, batch[i].key, r)
+		if u, ok := weburl.FromCanonical(r.URL); err == nil && orphan && ok {
+			err = c.requeue(ctx, u)
+		}
+		if err != nil {
 			return next, false, err
 		}
 	}
 	return next, done, nil
 }
+
+// isCompared says that a record is of a document, or of a copy of one.
+func isCompared(r *scheduler.Record) bool { return r.Indexed && r.DuplicateOf == "" || isCopy(r) }
 
 // load takes one record in. It is an orphan if it is a copy of what is no document. Of
 // one in flight only what it is a copy of is taken in, which settled takes out again.

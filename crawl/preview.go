@@ -65,10 +65,14 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 		return nil, err
 	}
 	out := &Preview{Rules: p.fingerprint, Before: state.Rules, Indexed: counts.Indexed}
-	err = store.Inspect(ctx, scheduler.Filter{}, func(_ weburl.Key, r scheduler.Record) error {
-		out.Judged++
-		if u, ok := weburl.FromCanonical(r.URL); ok {
-			out.judge(p, u, &r, samples)
+	all := func(*scheduler.Record) bool { return true }
+	err = eachBatch(ctx, store, scheduler.Filter{}, all, func(batch []selected) error {
+		for i := range batch {
+			out.Judged++
+			r := &batch[i].record
+			if u, ok := weburl.FromCanonical(r.URL); ok {
+				out.judge(p, u, r, samples)
+			}
 		}
 		return nil
 	})

@@ -90,9 +90,6 @@ func (c *Crawl) awaitPass(ctx context.Context, due bool, pause time.Duration) er
 // endKey is where the pass waits for the pages that began under other rules.
 func endKey() weburl.Key { return weburl.Key(bytes.Repeat([]byte{0xff}, len(weburl.Key{}))) }
 
-// errBatchFull ends the reading of a batch.
-var errBatchFull = errors.New("the batch is full")
-
 // judged is a batch of stored URLs with what a policy says of them.
 type judged struct {
 	policy     *policy
@@ -117,14 +114,14 @@ func (c *Crawl) judgeBatch(ctx context.Context, p *policy, from weburl.Key) erro
 	c.ahead = nil
 	if b == nil || b.policy != p || b.from != from {
 		var err error
-		if b, err = c.readBatch(ctx, p, from); err != nil {
+		if b, err = c.readAhead(ctx, p, from); err != nil {
 			return err
 		}
 	}
 	var reading errgroup.Group
 	if !b.last {
 		reading.Go(func() (err error) {
-			c.ahead, err = c.readBatch(ctx, p, b.next)
+			c.ahead, err = c.readAhead(ctx, p, b.next)
 			return err
 		})
 	}
@@ -141,27 +138,20 @@ func (c *Crawl) judgeBatch(ctx context.Context, p *policy, from weburl.Key) erro
 	return c.pass.advance(ctx, p, next, b.last, b.firm, n)
 }
 
-// readBatch reads and judges the URLs from a key on.
-func (c *Crawl) readBatch(ctx context.Context, p *policy, from weburl.Key) (*judged, error) {
+// readAhead reads and judges the URLs from a key on.
+func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*judged, error) {
 	// A page that began under other rules may still be stored after its key was
 	// passed. It is judged then, but a crash before that would lose it: only what
 	// is passed when no such page is left counts after a crash.
-	b := &judged{policy: p, from: from, next: from, last: true, firm: !c.judge.superseded()}
-	var batch []selected
-	err := c.store.Inspect(ctx, scheduler.Filter{From: from}, func(k weburl.Key, r scheduler.Record) error {
-		if b.read == passBatch {
-			b.next, b.last = k, false
-			return errBatchFull
-		}
+	b := &judged{policy: p, from: from, firm: !c.judge.superseded()}
+	batch, next, last, err := readBatch(ctx, c.store, scheduler.Filter{From: from}, passBatch, passBatch, func(r *scheduler.Record) bool {
 		b.read++
-		if r.State != scheduler.Waiting {
-			batch = append(batch, selected{k, r})
-		}
-		return nil
+		return r.State != scheduler.Waiting
 	})
-	if err != nil && !errors.Is(err, errBatchFull) {
+	if err != nil {
 		return nil, err
 	}
+	b.next, b.last = next, last
 	b.opinions = p.judgeAll(batch)
 	return b, nil
 }

@@ -238,8 +238,8 @@ func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string
 		return nil
 	}
 	c.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
-	all := &selector{origins: rules}
-	return all.each(ctx, c.store, func(batch []selected) error { return c.forbid(ctx, p, rules, batch) })
+	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
+	return eachBatch(ctx, c.store, scheduler.Filter{}, ofThese, func(batch []selected) error { return c.forbid(ctx, p, rules, batch) })
 }
 
 // forbid takes out what the rules of its origin forbid.

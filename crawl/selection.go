@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -42,8 +41,6 @@ type selector struct {
 	keys  []weburl.Key         // of URLs, sorted
 	match *actionrules.Matcher // nil: any
 	group *actionrules.Engine  // nil: any; accepts the group's sites
-	// origins, if not nil, are those that have rules of robots.txt here.
-	origins map[string]*robots.Rules
 }
 
 // SelectionError says that a Selection, or a list of URLs, cannot be meant as it is
@@ -147,9 +144,6 @@ func (s *selector) selects(r *scheduler.Record) bool {
 	if !s.before.IsZero() && (r.Errors > 0 || !r.FetchedAt.Before(s.before)) {
 		return false
 	}
-	if s.origins != nil && s.origins[r.Origin] == nil {
-		return false
-	}
 	if s.match == nil && s.group == nil {
 		return true
 	}
@@ -172,32 +166,45 @@ func (s *selector) each(ctx context.Context, store scheduler.Store, fn func([]se
 	return eachBatch(ctx, store, scheduler.Filter{}, s.selects, fn)
 }
 
-// eachBatch calls fn with what keep says true to, in batches in order of keys. The store
-// is not being read while fn runs, however long that takes: a reader holds old
-// versions on disk.
+// eachBatch calls fn with what keep says true to, in batches in order of keys, while the
+// store is not being read.
 func eachBatch(ctx context.Context, store scheduler.Store, f scheduler.Filter, keep func(*scheduler.Record) bool, fn func([]selected) error) error {
-	for last := false; !last; {
-		var batch []selected
-		seen := 0
-		last = true
-		err := store.Inspect(ctx, f, func(k weburl.Key, r scheduler.Record) error {
-			if len(batch) == selectionBatch || seen == 100*selectionBatch {
-				f.From, last = k, false
-				return errBatchFull
-			}
-			if seen++; keep(&r) {
-				batch = append(batch, selected{k, r})
-			}
-			return ctx.Err()
-		})
-		if err != nil && !errors.Is(err, errBatchFull) {
+	for {
+		batch, next, last, err := readBatch(ctx, store, f, selectionBatch, 100*selectionBatch, keep)
+		if err != nil {
 			return err
 		}
-		if err := fn(batch); err != nil {
+		if err := fn(batch); err != nil || last {
 			return err
 		}
+		f.From = next
 	}
-	return nil
+}
+
+// errBatchFull ends the reading of a batch.
+var errBatchFull = errors.New("the batch is full")
+
+// readBatch reads stored URLs in order of keys: up to most that keep says true to, and
+// up to so many in all. Next is where to go on, unless it was the last one. What takes
+// long with them is done when it has returned: a reader holds old versions on disk.
+func readBatch(ctx context.Context, store scheduler.Store, f scheduler.Filter, most, all int, keep func(*scheduler.Record) bool) (
+	batch []selected, next weburl.Key, last bool, err error,
+) {
+	read := 0
+	err = store.Inspect(ctx, f, func(k weburl.Key, r scheduler.Record) error {
+		if len(batch) == most || read == all {
+			next = k
+			return errBatchFull
+		}
+		if read++; keep(&r) {
+			batch = append(batch, selected{k, r})
+		}
+		return ctx.Err()
+	})
+	if errors.Is(err, errBatchFull) {
+		return batch, next, false, nil
+	}
+	return batch, next, true, err
 }
 
 func (s *selector) eachNamed(ctx context.Context, store scheduler.Store, fn func([]selected) error) error {
