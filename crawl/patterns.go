@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -33,6 +34,8 @@ const (
 	patternsKept   = 20_000
 	patternsStored = 1000
 	patternsSave   = time.Minute
+	// maxParameters of a URL are looked at.
+	maxParameters = 16
 )
 
 // Pattern is what was learnt of URLs of a site: those with a parameter, or those with a
@@ -71,6 +74,8 @@ type patternKey struct{ origin, parameter, path string }
 
 // patterns count copies by the form of their URLs.
 type patterns struct {
+	cutting atomic.Int64 // patterns of counts that cut links off
+
 	mu     sync.Mutex
 	counts map[patternKey]*Pattern
 	cut    int64 // links, since the process started
@@ -111,7 +116,7 @@ func parameters(query string) []string {
 	var names []string
 	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
-		if name != "" && !slices.Contains(names, name) && len(names) < 16 {
+		if name != "" && !slices.Contains(names, name) && len(names) < maxParameters {
 			names = append(names, name)
 		}
 	}
@@ -132,12 +137,19 @@ func (p *patterns) saw(u, of weburl.URL) (news []Pattern) {
 			c = &Pattern{Origin: key.origin, Parameter: key.parameter, Path: key.path}
 			p.counts[key] = c
 		}
-		if !copied {
-			c.Documents++
-			return
-		}
 		learnt, cut := c.isLearnt(), c.isCut()
-		if c.Copies++; c.isLearnt() != learnt || c.isCut() != cut {
+		if copied {
+			c.Copies++
+		} else {
+			c.Documents++
+		}
+		switch {
+		case c.isCut() && !cut:
+			p.cutting.Add(1)
+		case cut && !c.isCut():
+			p.cutting.Add(-1)
+		}
+		if copied && (c.isLearnt() != learnt || c.isCut() != cut) {
 			news = append(news, *c)
 		}
 	}
@@ -156,15 +168,15 @@ func (p *patterns) saw(u, of weburl.URL) (news []Pattern) {
 
 // match is the pattern that cuts a new link off, nil if none does.
 func (p *patterns) match(u weburl.URL) *Pattern {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.counts) == 0 {
+	if p.cutting.Load() == 0 {
 		return nil
 	}
 	keys := []patternKey{{origin: u.Origin(), path: digits(u.Path())}}
 	for _, name := range parameters(u.Query()) {
 		keys = append(keys, patternKey{origin: u.Origin(), parameter: name})
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, key := range keys {
 		if c := p.counts[key]; c != nil && c.isCut() {
 			out := *c
@@ -212,7 +224,7 @@ func (v *visit) learn(of string) {
 // cutOff is a link that a pattern cuts off: without the parameter, so that no page is
 // lost, or, with ok false, not followed at all.
 func (v *visit) cutOff(link scheduler.Link) (other scheduler.Link, ok bool) {
-	for range 4 {
+	for range maxParameters + 1 {
 		p := v.patterns.match(link.URL)
 		if p == nil {
 			return link, true
@@ -239,17 +251,32 @@ func (v *visit) cutOff(link scheduler.Link) (other scheduler.Link, ok bool) {
 	return link, false
 }
 
-// followed is what becomes of a link by the patterns: what is known passes.
-func (v *visit) followed(ctx context.Context, link scheduler.Link) (scheduler.Link, bool, error) {
-	if v.patterns.match(link.URL) == nil {
-		return link, true, nil
+// followed is what becomes of links by the patterns: what is known passes, and of those
+// that are one URL without a parameter the first counts.
+func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]scheduler.Link, error) {
+	if v.patterns == nil || v.patterns.cutting.Load() == 0 {
+		return links, nil
 	}
-	_, err := v.store.Lookup(ctx, link.URL.Key())
-	if !errors.Is(err, scheduler.ErrNotFound) {
-		return link, err == nil, err
+	kept, cut := links[:0], map[weburl.Key]bool{}
+	for _, link := range links {
+		if v.patterns.match(link.URL) == nil {
+			kept = append(kept, link)
+			continue
+		}
+		_, err := v.store.Lookup(ctx, link.URL.Key())
+		switch {
+		case err == nil:
+			kept = append(kept, link)
+		case !errors.Is(err, scheduler.ErrNotFound):
+			return nil, err
+		default:
+			if other, ok := v.cutOff(link); ok && !cut[other.URL.Key()] {
+				cut[other.URL.Key()] = true
+				kept = append(kept, other)
+			}
+		}
 	}
-	other, ok := v.cutOff(link)
-	return other, ok, nil
+	return kept, nil
 }
 
 func (p *patterns) count() {
@@ -272,6 +299,9 @@ func newPatterns(stored []Pattern) *patterns {
 	for i := range stored {
 		c := stored[i]
 		p.counts[patternKey{c.Origin, c.Parameter, c.Path}] = &c
+		if c.isCut() {
+			p.cutting.Add(1)
+		}
 	}
 	return p
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -126,6 +128,76 @@ func TestPatternsCutOff(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFollowedOnce: of links that differ in what is cut off one is followed, however
+// much of it there is; what is known is followed as it is.
+func TestFollowedOnce(t *testing.T) {
+	b := openBench(t, siteOf(t, nil))
+	policy, err := newPolicy(b.settings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &visit{Crawl: &Crawl{patterns: newPatterns(nil), store: memoryStore{storetest.NewMemory()}}, policy: policy, lease: leaseOf(t, "http://h/")}
+	link := func(raw string) scheduler.Link {
+		return scheduler.Link{URL: parsed(t, raw), Fifo: scheduler.Index, Depth: 3}
+	}
+	follow := func() (urls []string) {
+		var links []scheduler.Link
+		for _, raw := range []string{"http://h/a?p=1&q=1&r=1&s=1&t=1&x=1", "http://h/a?p=2&x=1", "http://h/b?p=3", "http://h/known?p=1", "http://h/plain"} {
+			links = append(links, link(raw))
+		}
+		links, err := v.followed(t.Context(), links)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range links {
+			urls = append(urls, l.URL.String())
+		}
+		return urls
+	}
+	if _, _, err := v.store.Add(t.Context(), []scheduler.Link{link("http://h/known?p=1")}, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := follow(); len(got) != 5 {
+		t.Errorf("%q are followed before anything is learnt", got)
+	}
+	saw := func(n int, of string) {
+		for _, name := range []string{"p", "q", "r", "s", "t"} {
+			for range n {
+				original := weburl.URL{}
+				if of != "" {
+					original = parsed(t, of)
+				}
+				v.patterns.saw(parsed(t, "http://h/x?"+name+"=1"), original)
+			}
+		}
+	}
+	saw(patternBudget, "http://h/x")
+	if diff := cmp.Diff([]string{"http://h/a?x=1", "http://h/b", "http://h/known?p=1", "http://h/plain"}, follow()); diff != "" {
+		t.Errorf("followed (-want +got):\n%s", diff)
+	}
+	if again := newPatterns(v.patterns.learnt(true)); again.cutting.Load() != 5 {
+		t.Errorf("%d patterns cut links off after a restart, want 5", again.cutting.Load())
+	}
+	saw(patternBudget, "") // most are documents after all
+	if got := follow(); len(got) != 5 || v.patterns.cutting.Load() != 0 {
+		t.Errorf("%q are followed when nothing is cut off any more", got)
+	}
+}
+
+// BenchmarkMatch is what a link costs while no pattern cuts any off.
+func BenchmarkMatch(b *testing.B) {
+	p := newPatterns([]Pattern{{Origin: "http://h", Parameter: "sid", Copies: 50}})
+	u, err := weburl.Parse("http://h/archive/2026/11/story-17.html?page=2&sort=date")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if p.match(u) != nil {
+			b.Fatal("it is cut off")
+		}
+	}
 }
 
 func TestSiteAt(t *testing.T) {

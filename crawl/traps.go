@@ -140,23 +140,14 @@ func (c *Crawl) countHosts(ctx context.Context) error {
 	return nil
 }
 
-// admitted are links without the new ones that are traps.
+// admitted are links without the new ones that are traps, or that patterns cut off.
 func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]scheduler.Link, error) {
-	if v.traps == nil && v.patterns == nil {
-		return links, nil
+	links, err := v.followed(ctx, links)
+	if err != nil || v.traps == nil {
+		return links, err
 	}
 	kept := links[:0]
 	for i := range links {
-		if v.patterns != nil {
-			link, ok, err := v.followed(ctx, links[i])
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				continue
-			}
-			links[i] = link
-		}
 		_, ok, err := v.admits(ctx, v.policy, links[i].URL)
 		if err != nil {
 			return nil, err
