@@ -162,7 +162,7 @@ func changes(e *Element) map[string]func(*etree.Element) {
 	}
 	for i := range e.Attributes {
 		a := &e.Attributes[i]
-		if e.Name == "PushField" {
+		if e.Name == "PushField" || e.Name == "Notify" && !a.Type.isNumber() {
 			continue // what may stand in it depends on the rest
 		}
 		if e.Name == "Push" && a.Name == "caFile" || e.Name == "Fetch" && (a.Type == Path || slices.Contains(a.Auth, "certificate") && !slices.Contains(a.Auth, "basic")) {
@@ -369,6 +369,8 @@ func bare(parent *etree.Element, e *Element) *etree.Element {
 	case e.Name == "PushField":
 		el.CreateAttr("name", "title")
 		el.CreateAttr("as", "b")
+	case e.Name == "Notify":
+		el.CreateAttr("webhook", "http://h/")
 	case e.Name == "And" || e.Name == "Or" || e.Name == "Not" || e.Name == "Throttle" || e.Name == "Fetch":
 		el.CreateElement("Host").CreateAttr("val", "a")
 	}

@@ -102,7 +102,7 @@ type Element struct {
 // element, parents, attributes with type, default and range, and what this
 // version does with them. The slices are the caller's own.
 func Elements() []Element {
-	return slices.Concat(frameElements(), crawlElements(), gateElements(), contentElements(), fetchElements(), sourceElements(),
+	return slices.Concat(frameElements(), notifyElements(), crawlElements(), gateElements(), contentElements(), fetchElements(), sourceElements(),
 		conditionElements(), actionElements())
 }
 

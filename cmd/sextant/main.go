@@ -128,7 +128,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			runCommand(), demoCommand(), checkCommand(), explainCommand(), fetchCommand(), testCommand(), addCommand(),
 			refreshCommand(), removeCommand(), urlsCommand(), deletionsCommand(), outboxCommand(),
 			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), pushCommand(), backupCommand(), restoreCommand(), importCommand(), schemaCommand(), indexerCommand(), readDocumentCommand(),
-			versionCommand(), manCommand(), completionCommand(),
+			notifyCommand(), versionCommand(), manCommand(), completionCommand(),
 		},
 	}
 	for _, command := range app.Commands {

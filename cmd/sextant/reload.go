@@ -83,6 +83,7 @@ func (s *service) applyConfig(ctx context.Context) error {
 		r.documents.Set(documentSettings(crawler))
 		r.configured(&crawler, s.log)
 	}
+	s.notices.Replace(receiversOf(parsed))
 	return nil
 }
 

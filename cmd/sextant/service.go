@@ -20,6 +20,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/notices"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -35,6 +36,7 @@ type service struct {
 	configured int    // Crawlers in it when the service started
 	memory     int64  // budget in bytes; 0 is the default one
 	reloading  sync.Mutex
+	notices    *notices.Notifier
 }
 
 // running is one Crawler with what it owns.
@@ -141,7 +143,8 @@ func openService(ctx context.Context, path string, parsed *config.File, crawlers
 		}
 		s.crawls = append(s.crawls, r)
 	}
-	return s, nil
+	s.notices, err = s.notifier(parsed, data)
+	return s, err
 }
 
 // openCrawl opens a Crawler's store and targets.
@@ -210,13 +213,13 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 
 // run runs all Crawlers and the door to them until they end.
 func (s *service) run(ctx context.Context, once crawl.Once) error {
-	crawlers := make([]admin.Crawler, len(s.crawls))
-	for i, r := range s.crawls {
-		crawlers[i] = r
-	}
+	crawlers := s.shown()
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return admin.NewServer(crawlers, s, s.log).Run(door, s.open, s.owner) })
+	server := admin.NewServer(crawlers, s, s.log)
+	server.Tell(admin.About{Version: version, Notices: s.notices.Status})
+	group.Go(func() error { return server.Run(door, s.open, s.owner) })
+	group.Go(func() error { return s.notices.Run(door) })
 	group.Go(func() error { return s.watch(door) })
 	group.Go(func() error { return s.limitMemory(door) })
 	group.Go(func() error {
@@ -225,7 +228,9 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 		for _, r := range s.crawls {
 			crawls.Go(func() error { return r.Run(ctx, once) })
 		}
-		return crawls.Wait()
+		err := crawls.Wait()
+		s.notices.End(err)
+		return err
 	})
 	return group.Wait()
 }

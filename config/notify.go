@@ -1,0 +1,114 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/notices"
+)
+
+// Notify says who is told of trouble: a webhook or a command, exactly one of them.
+type Notify struct {
+	Webhook     Secret // its address: services put a key into it
+	Secret      Secret // signs what is posted; zero: nothing does
+	Command     []string
+	On          []notices.Event // empty: all
+	IndexerDown time.Duration
+	At          actionrules.Position
+}
+
+func notifyElements() []Element {
+	return []Element{{Name: "Notify", Parents: []string{"CrawlConfig"}, Attributes: []Attribute{
+		text("webhook", SecretString, "", "Address that notices are posted to, as JSON; internal ones are allowed; ${ENV} or file:PATH keep it out of the file."),
+		text("secret", SecretString, "", "Key of the HMAC-SHA256 in the header Sextant-Signature."),
+		{Name: "command", NotEmpty: true, Doc: "Program to run, by its absolute path, and its arguments, parted by blanks; no shell reads them."},
+		{Name: "on", NotEmpty: true, Doc: "What is told, parted by blanks: " + strings.Join(eventNames(), ", ") + "; all where it is not written."},
+		ranged("indexerDownMin", Int, "15", 0, 10_080, "Minutes after which an indexer that is down is told of."),
+	}, Doc: "Tells an operator, by a webhook or a command, what needs a person, once when it begins and once when it is over."}}
+}
+
+func eventNames() []string {
+	var out []string
+	for _, e := range notices.Events() {
+		out = append(out, string(e))
+	}
+	return out
+}
+
+// notify reads the Notify elements.
+func (p *parser) notify(root *node) []Notify {
+	var out []Notify
+	for _, n := range root.children {
+		if n.spec.Name != "Notify" {
+			continue
+		}
+		r := Notify{
+			Webhook: NewSecret(n.str("webhook")), Secret: NewSecret(n.str("secret")), Command: strings.Fields(n.str("command")),
+			IndexerDown: time.Duration(n.number("indexerDownMin")) * time.Minute, At: p.position(n.at),
+		}
+		hook, command := n.attr("webhook"), n.attr("command")
+		switch {
+		case len(n.faulty) > 0:
+		case (hook == nil) == (command == nil):
+			p.errorf(n.at, "<Notify> has either webhook=\"...\" or command=\"...\"")
+		case hook != nil:
+			if complaint := webhookComplaint(r.Webhook.Reveal()); complaint != "" {
+				p.errorf(hook.value, "webhook %s", complaint)
+			}
+		case len(r.Command) == 0 || !filepath.IsAbs(r.Command[0]):
+			p.errorf(command.value, "command=%s does not begin with an absolute path: write one, such as /usr/local/bin/notify", quote(command.text))
+		case !p.lookups.Exists(r.Command[0]):
+			p.warnf(command.value, "command=%s: there is no file %s: nobody is told until there is", quote(command.text), r.Command[0])
+		}
+		if a := n.attr("secret"); a != nil && command != nil {
+			p.errorf(a.name, "secret signs what a webhook is posted: remove it")
+		}
+		r.On = p.events(n.attr("on"))
+		if slices.ContainsFunc(out, r.sameReceiver) {
+			p.errorf(n.at, "this webhook or command is written twice: put all that it is told into one on=\"...\"")
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (r *Notify) sameReceiver(other Notify) bool {
+	return r.Webhook.Equal(other.Webhook) && slices.Equal(r.Command, other.Command)
+}
+
+// webhookComplaint never says the address: it may be secret.
+func webhookComplaint(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "is not an absolute URL: write https://host/path"
+	}
+	if u.User != nil {
+		return "holds a user's name or password: write an address without them"
+	}
+	return ""
+}
+
+func (p *parser) events(on *attr) []notices.Event {
+	if on == nil {
+		return nil
+	}
+	var out []notices.Event
+	names := eventNames()
+	for word := range strings.FieldsSeq(on.text) {
+		if !slices.Contains(names, word) {
+			advice := "write " + strings.Join(names, ", ")
+			if near := nearest(word, names); near != "" {
+				advice = fmt.Sprintf("did you mean %s?", quote(near))
+			}
+			p.errorf(on.value, "on=%s: %s is unknown: %s", quote(on.text), quote(word), advice)
+			continue
+		}
+		out = append(out, notices.Event(word))
+	}
+	return out
+}

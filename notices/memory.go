@@ -1,0 +1,89 @@
+package notices
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// memory is the file that keeps what each receiver was told and is not over.
+type memory struct {
+	path string
+	mu   sync.Mutex
+	told map[string][]Condition // by receiver
+}
+
+// openMemory reads the file. One that is no such file is begun anew: at worst
+// something is told twice.
+func openMemory(path string) (*memory, error) {
+	m := &memory{path: path, told: map[string][]Condition{}}
+	if path == "" {
+		return m, nil
+	}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("what was told before: %w", err)
+	}
+	if err := json.Unmarshal(b, &m.told); err != nil || m.told == nil {
+		m.told = map[string][]Condition{}
+	}
+	return m, nil
+}
+
+// of is what a receiver was told.
+func (m *memory) of(receiver string) map[string]Condition {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[string]Condition{}
+	for _, c := range m.told[receiver] {
+		out[c.key()] = c
+	}
+	return out
+}
+
+// keep stores what a receiver was told, whole or not at all.
+func (m *memory) keep(receiver string, told []Condition) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.told[receiver] = told; len(told) == 0 {
+		delete(m.told, receiver)
+	}
+	if m.path == "" {
+		return nil
+	}
+	b, err := json.MarshalIndent(m.told, "", "\t")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(m.path), filepath.Base(m.path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), m.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // nothing needs it
+	}
+	return err
+}
+
+// identify names an incident: the same condition since the same time.
+func identify(c *Condition) string {
+	return digest(fmt.Sprintf("%s\n%d", c.key(), c.Since.Unix()))
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,293 @@
+// Package notices tells an operator, by a webhook or a command, of what needs a
+// person: once when it begins, and once more when it is over.
+package notices
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/push/wire"
+)
+
+// Event is a kind of trouble, a word of the configuration and of notices; a contract.
+type Event string
+
+// The events.
+const (
+	Brake   Event = "brake"   // the deletion brake holds
+	Config  Event = "config"  // a changed configuration is refused
+	Disk    Event = "disk"    // the disk is nearly full
+	Host    Event = "host"    // a host fails as a whole
+	Indexer Event = "indexer" // a push target is down
+	Login   Event = "login"   // a log-in fails
+	Stop    Event = "stop"    // the crawl ended with an error
+)
+
+// Events are all of them, in the order of their names.
+func Events() []Event { return []Event{Brake, Config, Disk, Host, Indexer, Login, Stop} }
+
+// Condition is trouble while it lasts. Event, Crawler and Subject say which it is.
+type Condition struct {
+	Event   Event     `json:"event"`
+	Crawler string    `json:"crawler,omitempty"` // empty if it is the process'
+	Subject string    `json:"subject,omitempty"` // the target, host or log-in
+	Since   time.Time `json:"since"`             // zero: since it was seen
+	Words   string    `json:"words"`             // a sentence without its full stop
+}
+
+func (c *Condition) key() string { return string(c.Event) + "\n" + c.Crawler + "\n" + c.Subject }
+
+// Observation is what holds at a moment.
+type Observation struct {
+	Conditions []Condition
+	// Unsure are events and Crawlers of which Conditions may leave some out.
+	Unsure []Scope
+}
+
+// Scope is an event of a Crawler; an empty Event stands for all.
+type Scope struct {
+	Event   Event
+	Crawler string
+}
+
+func (o *Observation) unsure(c *Condition) bool {
+	return slices.ContainsFunc(o.Unsure, func(s Scope) bool {
+		return s.Crawler == c.Crawler && (s.Event == "" || s.Event == c.Event)
+	})
+}
+
+// Times of the notifier.
+const (
+	lookEvery = 5 * time.Second
+	// settle is how long trouble must be away before it is told to be over.
+	settle = 2 * time.Minute
+	// again is how long after a notice, or an attempt at one, the same trouble is told anew.
+	again = 15 * time.Minute
+	// perHour bounds the notices of trouble of one receiver; what is left out is told later.
+	perHour = 60
+	// maxWords bounds the words of a notice, in bytes.
+	maxWords = 2000
+	// lastWords is how long the end of the process waits for its notice.
+	lastWords = 10 * time.Second
+)
+
+// Settings of a Notifier.
+type Settings struct {
+	Receivers []Receiver
+	// Observe tells what holds now. Each receiver asks by itself, every few seconds.
+	Observe func(context.Context) Observation
+	// Path is the file that remembers over restarts what was told.
+	Path string
+	Log  *slog.Logger
+}
+
+// Notifier watches, and tells its receivers. A receiver that does not answer holds up
+// no other, and never the crawl.
+type Notifier struct {
+	set     Settings
+	memory  *memory
+	host    string
+	replace chan []Receiver // capacity 1
+
+	mu    sync.Mutex
+	ended *Condition
+	at    []*postman
+}
+
+// New reads what was told before; it tells nothing before Run.
+func New(s Settings) (*Notifier, error) {
+	m, err := openMemory(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	n := &Notifier{set: s, memory: m, host: host, replace: make(chan []Receiver, 1)}
+	n.at, err = n.postmen(s.Receivers)
+	return n, err
+}
+
+func (n *Notifier) postmen(receivers []Receiver) ([]*postman, error) {
+	var all []*postman
+	for _, r := range receivers {
+		p, err := newPostman(n, r)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// Run tells until ctx ends; then, if End was called, of that. It is called once.
+func (n *Notifier) Run(ctx context.Context) error {
+	for {
+		round, cancel := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		n.mu.Lock()
+		for _, p := range n.at {
+			wg.Go(func() { p.run(round) })
+		}
+		n.mu.Unlock()
+		var next []Receiver
+		replaced := false
+		select {
+		case <-ctx.Done():
+		case next = <-n.replace:
+			replaced = true
+		}
+		cancel()
+		wg.Wait()
+		if !replaced {
+			n.last(context.WithoutCancel(ctx))
+			return nil
+		}
+		all, err := n.postmen(next)
+		if err != nil {
+			n.set.Log.Error("the notices of the new configuration cannot be sent: the old ones stay", "error", err)
+			continue
+		}
+		n.mu.Lock()
+		before := n.at
+		n.at = all
+		n.mu.Unlock()
+		for _, p := range before {
+			p.close()
+		}
+	}
+}
+
+// Replace puts other receivers in force. What one was told already it is not told anew.
+func (n *Notifier) Replace(receivers []Receiver) {
+	for {
+		select {
+		case n.replace <- receivers:
+			return
+		case <-n.replace: // nobody has taken the ones before
+		}
+	}
+}
+
+// End says that the crawl ended with an error, for the last notice. Nil, and the end of
+// a context, are none.
+func (n *Notifier) End(err error) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ended = &Condition{Event: Stop, Since: time.Now(), Words: "the crawl ended with an error: " + err.Error()}
+}
+
+// last tells of the end.
+func (n *Notifier) last(ctx context.Context) {
+	n.mu.Lock()
+	ended, all := n.ended, n.at
+	n.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, p := range all {
+		if ended != nil && p.wants(ended) {
+			wg.Go(func() { p.begin(ctx, *ended) })
+		}
+	}
+	wg.Wait()
+	for _, p := range all {
+		p.close()
+	}
+}
+
+// Test sends a notice that is none to each receiver, and gives an error for each that
+// did not take it.
+func (n *Notifier) Test(ctx context.Context) (told []string, err error) {
+	n.mu.Lock()
+	all := n.at
+	n.mu.Unlock()
+	var errs []error
+	for _, p := range all {
+		test := n.notice(&Condition{Event: "test", Since: time.Now(), Words: "this is a test: nothing is wrong"}, Test, time.Time{})
+		if err := p.send(ctx, test); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
+			continue
+		}
+		told = append(told, p.name)
+	}
+	return told, errors.Join(errs...)
+}
+
+// Status is how one receiver stands.
+type Status struct {
+	Receiver string `json:"receiver"` // without what is secret in it
+	// Told are what it was told and is not over.
+	Told   []Condition `json:"told,omitempty"`
+	Sent   uint64      `json:"sent"`   // notices since the process started
+	Failed uint64      `json:"failed"` // those that were given up
+	// LastError is why the last notice failed; empty if it did not.
+	LastError string `json:"last_error,omitempty"`
+}
+
+// Status is a snapshot of all receivers.
+func (n *Notifier) Status() []Status {
+	n.mu.Lock()
+	all := n.at
+	n.mu.Unlock()
+	out := make([]Status, len(all))
+	for i, p := range all {
+		out[i] = p.status()
+	}
+	return out
+}
+
+// State says which of an incident's notices one is.
+type State string
+
+// The states.
+const (
+	Problem  State = "problem"
+	Resolved State = "resolved"
+	Test     State = "test"
+)
+
+// Notice is what a webhook gets as its body, and a command on its standard input; a
+// contract, see docs/monitoring.md.
+type Notice struct {
+	Version int    `json:"version"` // 1
+	ID      string `json:"id"`      // the same for both notices of an incident
+	State   State  `json:"state"`
+	Condition
+	Until   *time.Time `json:"until,omitempty"`    // when it was over
+	LastedS int64      `json:"lasted_s,omitempty"` // in seconds
+	Machine string     `json:"machine"`
+	// Text says all in one line, as Slack and Teams show it.
+	Text string `json:"text"`
+}
+
+// notice words a condition; until is zero while it lasts.
+func (n *Notifier) notice(c *Condition, state State, until time.Time) Notice {
+	c.Since = c.Since.UTC().Truncate(time.Second)
+	c.Words = wire.Clip(wire.Plain(c.Words), maxWords)
+	out := Notice{Version: 1, State: state, Condition: *c, Machine: n.host, ID: identify(c)}
+	parts := []string{"Sextant on " + n.host}
+	if c.Crawler != "" {
+		parts = append(parts, c.Crawler)
+	}
+	words := c.Words
+	if state == Resolved {
+		until = until.UTC().Truncate(time.Second)
+		lasted := max(until.Sub(c.Since), 0)
+		out.Until, out.LastedS = &until, int64(lasted.Seconds())
+		words = fmt.Sprintf("over after %s: %s", lasted, c.Words)
+	}
+	out.Text = strings.Join(append(parts, words), ": ")
+	return out
+}

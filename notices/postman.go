@@ -1,0 +1,203 @@
+package notices
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// postman tells one receiver, one notice after the other.
+type postman struct {
+	n        *Notifier
+	receiver Receiver
+	name     string // without secrets
+	id       string // of the receiver in memory
+	send     func(context.Context, Notice) error
+	close    func()
+
+	// Of run's goroutine, and after it of Notifier.last.
+	seen  map[string]time.Time // since when it holds, of what does not say
+	gone  map[string]time.Time // since when it does not, of what was told
+	tried map[string]time.Time // the last notice of it, or attempt
+	begun []time.Time          // notices of trouble within an hour
+
+	mu           sync.Mutex
+	told         map[string]Condition
+	sent, failed uint64
+	lastError    string
+}
+
+func newPostman(n *Notifier, r Receiver) (*postman, error) {
+	p := &postman{
+		n: n, receiver: r, name: r.name(), id: r.id(), close: func() {},
+		seen: map[string]time.Time{}, gone: map[string]time.Time{}, tried: map[string]time.Time{},
+	}
+	p.told = n.memory.of(p.id)
+	var err error
+	if len(r.Command) > 0 {
+		p.send = r.run(n.set.Log)
+	} else {
+		p.send, p.close, err = r.post()
+	}
+	return p, err
+}
+
+func (p *postman) run(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			p.look(ctx, p.n.set.Observe(ctx))
+		}
+	}
+}
+
+// wants says whether the receiver is to be told of a condition now.
+func (p *postman) wants(c *Condition) bool {
+	if len(p.receiver.On) > 0 && !slices.Contains(p.receiver.On, c.Event) {
+		return false
+	}
+	return c.Event != Indexer || time.Since(c.Since) >= p.receiver.IndexerDown
+}
+
+// look tells what is new and what is over. An observation that was broken off says nothing.
+func (p *postman) look(ctx context.Context, o Observation) {
+	if ctx.Err() != nil {
+		return
+	}
+	holds := map[string]bool{}
+	for i := range o.Conditions {
+		c := o.Conditions[i]
+		holds[c.key()] = true
+		c.Since = p.since(&c)
+		if _, told := p.told[c.key()]; !told && p.wants(&c) && p.mayTell(&c) {
+			p.begin(ctx, c)
+		}
+	}
+	for k := range p.seen {
+		if !holds[k] {
+			delete(p.seen, k)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(p.told)) {
+		c := p.told[k]
+		if holds[k] || o.unsure(&c) {
+			delete(p.gone, k)
+			continue
+		}
+		p.over(ctx, c)
+	}
+	maps.DeleteFunc(p.tried, func(_ string, at time.Time) bool { return time.Since(at) >= again })
+}
+
+// since is when a condition began, as far as is known.
+func (p *postman) since(c *Condition) time.Time {
+	if !c.Since.IsZero() {
+		return c.Since
+	}
+	k := c.key()
+	if p.seen[k].IsZero() {
+		p.seen[k] = time.Now()
+	}
+	return p.seen[k]
+}
+
+// mayTell bounds what comes and goes, and the number of notices.
+func (p *postman) mayTell(c *Condition) bool {
+	if at, ok := p.tried[c.key()]; ok && time.Since(at) < again {
+		return false
+	}
+	p.begun = slices.DeleteFunc(p.begun, func(at time.Time) bool { return time.Since(at) >= time.Hour })
+	return len(p.begun) < perHour
+}
+
+// begin tells of trouble. What could not be told is tried again later, while it lasts.
+func (p *postman) begin(ctx context.Context, c Condition) {
+	k := c.key()
+	err := p.deliver(ctx, p.n.notice(&c, Problem, time.Time{}))
+	if ctx.Err() != nil && err != nil {
+		return // the next process tells it
+	}
+	p.tried[k] = time.Now()
+	p.begun = append(p.begun, time.Now())
+	if err == nil {
+		p.remember(func() { p.told[k] = c })
+	}
+}
+
+// over tells that trouble is over, once it has been away for a while.
+func (p *postman) over(ctx context.Context, c Condition) {
+	k := c.key()
+	if p.gone[k].IsZero() {
+		p.gone[k] = time.Now()
+	}
+	if c.Event != Stop && time.Since(p.gone[k]) < settle {
+		return
+	}
+	if len(p.receiver.On) == 0 || slices.Contains(p.receiver.On, c.Event) {
+		if err := p.deliver(ctx, p.n.notice(&c, Resolved, p.gone[k])); err != nil && ctx.Err() != nil {
+			return
+		}
+	}
+	delete(p.gone, k)
+	p.remember(func() { delete(p.told, k) })
+}
+
+// deliver sends a notice, and notes how that ended.
+func (p *postman) deliver(ctx context.Context, notice Notice) error {
+	err := p.send(ctx, notice)
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.failed++
+		p.lastError = err.Error()
+		p.n.set.Log.Error("a notice could not be sent", "receiver", p.name, "event", string(notice.Event), "state", string(notice.State), "text", notice.Text, "error", err)
+		return err
+	}
+	p.sent++
+	p.lastError = ""
+	p.n.set.Log.Info("notice sent", "receiver", p.name, "event", string(notice.Event), "state", string(notice.State), "text", notice.Text)
+	return nil
+}
+
+// remember changes what was told, and stores it.
+func (p *postman) remember(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+	if err := p.n.memory.keep(p.id, p.list()); err != nil {
+		p.n.set.Log.Error("what was told is not remembered: it is told again after a restart", "error", err)
+	}
+}
+
+// list is what was told, in order. p.mu is held.
+func (p *postman) list() []Condition {
+	out := slices.Collect(maps.Values(p.told))
+	slices.SortFunc(out, func(a, b Condition) int { return strings.Compare(a.key(), b.key()) })
+	return out
+}
+
+func (p *postman) status() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Status{Receiver: p.name, Told: p.list(), Sent: p.sent, Failed: p.failed, LastError: p.lastError}
+}
+
+// String is a line for a person.
+func (s Status) String() string {
+	line := fmt.Sprintf("%s: %d sent, %d failed", s.Receiver, s.Sent, s.Failed)
+	if s.LastError != "" {
+		line += ": " + s.LastError
+	}
+	return line
+}
