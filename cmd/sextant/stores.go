@@ -154,7 +154,7 @@ func fromServiceOrStore(c *cli.Context, service func(*admin.Client) error, store
 // changeServiceOrStore has the running service change something, or changes the store
 // where none runs.
 func changeServiceOrStore(c *cli.Context, service func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
-	return serviceOrStore(c, badgerstore.Options{},
+	return serviceOrStore(c, badgerstore.Options{FirstOrder: firstOrder()},
 		func(running *admin.Client) error { return asked(service(running)) },
 		func(ctx context.Context, store *badgerstore.Store) error { return answered(stored(ctx, store)) })
 }
@@ -175,6 +175,10 @@ func serviceOrStore(c *cli.Context, o badgerstore.Options, service func(*admin.C
 	o.Logger = log
 	return withStore(c.Context, h, o, stored)
 }
+
+// firstOrder is Options.FirstOrder of all that may make orders: where the store was
+// restored they are newer, too, than those that were pushed before.
+func firstOrder() uint64 { return uint64(time.Now().UnixMicro()) } //nolint:gosec // after 1970
 
 // decision reads the arguments of a command that lists, or decides about URLs: one of
 // the verbs, "" where there is none, and URLs.
