@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -277,10 +276,7 @@ func policyOf(p config.ErrorPolicy) scheduler.Policy {
 
 // storeOptions are how a Crawler's store is opened for writing.
 func storeOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
-	o := badgerstore.Options{
-		Logger: log, Durability: badgerstore.Sync,
-		FirstOrder: uint64(time.Now().UnixMicro()), //nolint:gosec // after 1970
-	}
+	o := badgerstore.Options{Logger: log, Durability: badgerstore.Sync, FirstOrder: firstOrder()}
 	if c.Durability == config.OS {
 		o.Durability = badgerstore.OS
 	}
