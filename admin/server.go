@@ -36,6 +36,7 @@ type Crawler interface {
 	// Verify proves the store's invariant and calls fn for each fault.
 	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
 	Commands
+	Reporter
 }
 
 // Service is what concerns all Crawlers of the process.
@@ -125,6 +126,7 @@ func (s *Server) ownerRoutes() *http.ServeMux {
 	mux.HandleFunc("POST /api/v1/reload", s.reload)
 	mux.HandleFunc("GET /api/v1/verify", s.forCrawler(s.verify))
 	s.commandRoutes(mux)
+	s.reportRoutes(mux)
 	return mux
 }
 
@@ -152,7 +154,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 			s.fail(w, err)
 			return
 		}
-		all = append(all, one)
+		all = append(all, s.withNotices(one))
 	}
 	s.reply(w, all)
 }

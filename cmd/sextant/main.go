@@ -126,7 +126,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		},
 		Commands: []*cli.Command{
 			runCommand(), demoCommand(), checkCommand(), explainCommand(), fetchCommand(), testCommand(), addCommand(),
-			refreshCommand(), removeCommand(), urlsCommand(), deletionsCommand(), outboxCommand(),
+			refreshCommand(), removeCommand(), urlsCommand(), reportCommand(), deletionsCommand(), outboxCommand(),
 			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), pushCommand(), backupCommand(), restoreCommand(), importCommand(), schemaCommand(), indexerCommand(), readDocumentCommand(),
 			notifyCommand(), versionCommand(), manCommand(), completionCommand(),
 		},

@@ -27,6 +27,7 @@ func urlsCommand() *cli.Command {
 			&cli.StringFlag{Name: "fifo", EnvVars: env("fifo"), Usage: "only this `FIFO`"},
 			&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only this `HOST` name, or scheme://host:port"},
 			&cli.StringFlag{Name: "match", EnvVars: env("match"), Usage: "only URLs for which this `XMLCONDITION` holds, as <Path val=\"/a\"/>"},
+			linksToFlag(),
 		),
 		Action: listURLs,
 	}
@@ -35,6 +36,9 @@ func urlsCommand() *cli.Command {
 func listURLs(c *cli.Context) error {
 	if c.Args().Present() {
 		return wrongUse("urls takes no arguments, found %q", c.Args().First())
+	}
+	if c.IsSet("links-to") {
+		return listLinks(c, c.String("links-to"))
 	}
 	query := url.Values{}
 	for _, name := range urlFilters {

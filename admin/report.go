@@ -1,0 +1,237 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Reporter is what the reports need of a Crawler.
+type Reporter interface {
+	Reports() crawl.ReportStore
+}
+
+// ReportKinds are the reports there are.
+func ReportKinds() []string { return []string{"broken", "errors", "documents", "changes"} }
+
+// reportRoutes only read.
+func (s *Server) reportRoutes(mux *http.ServeMux) {
+	for _, kind := range ReportKinds() {
+		mux.HandleFunc("GET /api/v1/report/"+kind, s.forCrawler(func(w http.ResponseWriter, r *http.Request, c Crawler) {
+			s.report(w, r, c, kind)
+		}))
+	}
+	mux.HandleFunc("GET /api/v1/links", s.forCrawler(s.links))
+}
+
+// ReportOptions are what a report is about, and how long.
+type ReportOptions struct {
+	Host  string
+	Since time.Time
+	Top   int // hosts that are named, 0: all
+	Pages int // of a broken link, 0: all
+}
+
+// Query is what ParseReportOptions reads.
+func (o ReportOptions) Query() url.Values {
+	q := url.Values{"top": {strconv.Itoa(o.Top)}, "pages": {strconv.Itoa(o.Pages)}}
+	if o.Host != "" {
+		q.Set("host", o.Host)
+	}
+	if !o.Since.IsZero() {
+		q.Set("since", o.Since.UTC().Format(time.RFC3339))
+	}
+	return q
+}
+
+// TopHosts is how many hosts a report names where nothing else is said.
+const TopHosts = 20
+
+// ChangesFor is how far the report of changes goes back where nothing else is said.
+const ChangesFor = 24 * time.Hour
+
+// ParseReportOptions reads since (as ParseSince), host, top and pages.
+func ParseReportOptions(kind string, q map[string][]string, now time.Time) (o ReportOptions, err error) {
+	get := func(name string) string {
+		if v := q[name]; len(v) > 0 {
+			return v[0]
+		}
+		return ""
+	}
+	o.Host, o.Top = get("host"), TopHosts
+	for name, into := range map[string]*int{"top": &o.Top, "pages": &o.Pages} {
+		if v := get(name); v != "" {
+			if *into, err = strconv.Atoi(v); err != nil || *into < 0 {
+				return o, fmt.Errorf("%s %q is no number: write 1 or more, or 0 for all", name, v)
+			}
+		}
+	}
+	switch v := get("since"); {
+	case v != "":
+		o.Since, err = ParseSince(v, now)
+	case kind == "changes":
+		o.Since = now.Add(-ChangesFor)
+	}
+	return o, err
+}
+
+// ParseSince reads a time (RFC 3339, or a day or minute in the process's own zone), or how
+// long before now it was, as 90m, 36h, 7d or 2w.
+func ParseSince(s string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	unit, digits := time.Duration(0), ""
+	switch {
+	case strings.HasSuffix(s, "d"):
+		unit, digits = 24*time.Hour, s[:len(s)-1]
+	case strings.HasSuffix(s, "w"):
+		unit, digits = 7*24*time.Hour, s[:len(s)-1]
+	}
+	if n, err := strconv.ParseUint(digits, 10, 16); err == nil {
+		return now.Add(-time.Duration(n) * unit), nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("since %q is no time and no duration: write for example 2026-01-31, 2026-01-31T08:00:00Z, 36h, 7d or 2w", s)
+}
+
+// ReportSink takes the entries of a report one by one.
+type ReportSink interface {
+	Broken(b crawl.Broken) error
+	Errors(e *crawl.Errors) error
+	Documents(d *crawl.Documents) error
+	Changed(c crawl.Changed) error
+	// End is called after the last one.
+	End() error
+}
+
+// WriteReport makes a report of a store.
+func WriteReport(ctx context.Context, kind string, store crawl.ReportStore, o ReportOptions, to ReportSink) error {
+	var err error
+	switch kind {
+	case "broken":
+		err = crawl.ReportBroken(ctx, store, crawl.BrokenOptions{Host: o.Host, Since: o.Since, Pages: o.Pages}, to.Broken)
+	case "errors":
+		var e *crawl.Errors
+		if e, err = crawl.ReportErrors(ctx, store, crawl.ErrorsOptions{Host: o.Host, Since: o.Since, Top: o.Top}); err == nil {
+			err = to.Errors(e)
+		}
+	case "documents":
+		var d *crawl.Documents
+		if d, err = crawl.ReportDocuments(ctx, store, o.Host, o.Top); err == nil {
+			err = to.Documents(d)
+		}
+	case "changes":
+		err = crawl.ReportChanges(ctx, store, crawl.ChangesOptions{Host: o.Host, Since: o.Since}, to.Changed)
+	default:
+		return fmt.Errorf("there is no report %q: write %s", kind, strings.Join(ReportKinds(), ", "))
+	}
+	if err != nil {
+		return err
+	}
+	return to.End()
+}
+
+func (s *Server) report(w http.ResponseWriter, r *http.Request, c Crawler, kind string) {
+	query := r.URL.Query()
+	o, err := ParseReportOptions(kind, query, time.Now())
+	format := query.Get("format")
+	if err == nil && format != "" && format != "json" && format != "csv" {
+		err = fmt.Errorf("format %q is none of json, csv", format)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	switch {
+	case format == "csv":
+		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	case kind == "broken" || kind == "changes":
+		w.Header().Set("Content-Type", "application/jsonl")
+	default:
+		w.Header().Set("Content-Type", "application/json")
+	}
+	s.stream(w, "a report", func(out io.Writer) error {
+		var to ReportSink = NewReportJSON(out)
+		if format == "csv" {
+			to = NewReportCSV(out, kind)
+		}
+		return WriteReport(r.Context(), kind, c.Reports(), o, to)
+	})
+}
+
+func (s *Server) links(w http.ResponseWriter, r *http.Request, c Crawler) {
+	u, err := weburl.Parse(r.URL.Query().Get("to"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/jsonl")
+	s.stream(w, "listing links", func(w io.Writer) error {
+		out := json.NewEncoder(w)
+		return crawl.ReportLinks(r.Context(), c.Reports(), u, func(l crawl.LinkedFrom) error { return out.Encode(l) })
+	})
+}
+
+// ReportJSON writes entries as JSON Lines.
+type ReportJSON struct{ out *json.Encoder }
+
+// NewReportJSON makes one.
+func NewReportJSON(w io.Writer) ReportJSON {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return ReportJSON{out}
+}
+
+// Broken implements ReportSink, as do the others.
+func (j ReportJSON) Broken(b crawl.Broken) error { return j.out.Encode(b) }
+
+// Errors writes one object.
+func (j ReportJSON) Errors(e *crawl.Errors) error { return j.out.Encode(e) }
+
+// Documents writes one object.
+func (j ReportJSON) Documents(d *crawl.Documents) error { return j.out.Encode(d) }
+
+// Changed writes a line.
+func (j ReportJSON) Changed(c crawl.Changed) error { return j.out.Encode(c) }
+
+// End does nothing.
+func (j ReportJSON) End() error { return nil }
+
+// Report has the service make a report.
+func (c *Client) Report(ctx context.Context, kind string, o ReportOptions, to ReportSink) error {
+	path, query := "/api/v1/report/"+kind, o.Query()
+	var err error
+	switch kind {
+	case "broken":
+		err = stream(ctx, c, path, query, to.Broken)
+	case "changes":
+		err = stream(ctx, c, path, query, to.Changed)
+	case "errors":
+		err = stream(ctx, c, path, query, func(e crawl.Errors) error { return to.Errors(&e) })
+	default:
+		err = stream(ctx, c, path, query, func(d crawl.Documents) error { return to.Documents(&d) })
+	}
+	if err != nil {
+		return err
+	}
+	return to.End()
+}
+
+// Links calls fn for each page that links to a URL.
+func (c *Client) Links(ctx context.Context, to string, fn func(crawl.LinkedFrom) error) error {
+	return stream(ctx, c, "/api/v1/links", url.Values{"to": {to}}, fn)
+}

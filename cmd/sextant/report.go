@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+func reportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "report",
+		Usage:     "report broken links with the pages that have them, errors by host, documents by status, or changes",
+		ArgsUsage: "broken|errors|documents|changes",
+		Flags: flags(
+			&cli.StringFlag{Name: "since", EnvVars: env("since"), Usage: "only what happened since this `TIME|DURATION`, as 2026-01-31, 36h, 7d (changes: 24h)"},
+			&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only URLs of this `HOST` name, or scheme://host:port"},
+			&cli.IntFlag{Name: "top", Value: admin.TopHosts, EnvVars: env("top"), Usage: "name the `N` hosts with the most, 0: all"},
+			&cli.IntFlag{Name: "pages", EnvVars: env("pages"), Usage: "name `N` pages of each broken link, 0: all (the default of --csv and --json)"},
+			&cli.BoolFlag{Name: "csv", EnvVars: env("csv"), Usage: "print CSV with a header line"},
+		),
+		Action: report,
+	}
+}
+
+// pagesShown is how many pages of a broken link people are shown.
+const pagesShown = 10
+
+func report(c *cli.Context) error {
+	kind := c.Args().First()
+	if !slices.Contains(admin.ReportKinds(), kind) || c.Args().Len() > 1 {
+		return wrongUse("report %q: write one of %s", strings.Join(c.Args().Slice(), " "), strings.Join(admin.ReportKinds(), ", "))
+	}
+	o, err := reportOptions(c, kind)
+	if err != nil {
+		return err
+	}
+	var to admin.ReportSink
+	switch {
+	case c.Bool("csv") && c.Bool("json"):
+		return wrongUse("report: write --csv or --json, not both")
+	case c.Bool("csv"):
+		to = admin.NewReportCSV(c.App.Writer, kind)
+	case c.Bool("json"):
+		to = admin.NewReportJSON(c.App.Writer)
+	default:
+		to = &reportText{out: c.App.Writer, kind: kind, options: o}
+	}
+	return fromServiceOrStore(c,
+		func(service *admin.Client) error { return service.Report(c.Context, kind, o, to) },
+		func(ctx context.Context, store *badgerstore.Store) error {
+			return admin.WriteReport(ctx, kind, store, o, to)
+		})
+}
+
+func reportOptions(c *cli.Context, kind string) (admin.ReportOptions, error) {
+	query := url.Values{"host": {c.String("host")}, "since": {c.String("since")}, "top": {fmt.Sprint(c.Int("top"))}, "pages": {fmt.Sprint(c.Int("pages"))}}
+	if !c.IsSet("pages") && !c.Bool("csv") && !c.Bool("json") {
+		query.Set("pages", fmt.Sprint(pagesShown))
+	}
+	if kind == "documents" && c.IsSet("since") {
+		return admin.ReportOptions{}, wrongUse("report documents says what is there now: it takes no --since; report changes does")
+	}
+	o, err := admin.ParseReportOptions(kind, query, time.Now())
+	if err != nil {
+		return o, wrongUse("--%w", err)
+	}
+	return o, nil
+}
+
+// Reports implements admin.Reporter.
+func (r *running) Reports() crawl.ReportStore { return r.store }
+
+// linksToFlag is the flag of the urls command that asks for pages instead of URLs.
+func linksToFlag() cli.Flag {
+	return &cli.StringFlag{Name: "links-to", EnvVars: env("links-to"), Usage: "print the pages that link to this `URL`, as JSON Lines"}
+}
+
+// listLinks prints the pages that link to a URL.
+func listLinks(c *cli.Context, to string) error {
+	for _, name := range append([]string{"match"}, urlFilters...) {
+		if c.IsSet(name) {
+			return wrongUse("urls: --links-to takes no --%s", name)
+		}
+	}
+	u, err := weburl.Parse(to)
+	if err != nil {
+		return wrongUse("--links-to: %w", err)
+	}
+	out := json.NewEncoder(c.App.Writer)
+	out.SetEscapeHTML(false)
+	show := func(l crawl.LinkedFrom) error { return out.Encode(l) }
+	return fromServiceOrStore(c,
+		func(service *admin.Client) error { return service.Links(c.Context, u.String(), show) },
+		func(ctx context.Context, store *badgerstore.Store) error {
+			return crawl.ReportLinks(ctx, store, u, show)
+		})
+}
