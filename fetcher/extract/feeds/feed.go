@@ -204,7 +204,7 @@ func (f *feed) field(t *token, e *entry) (err error) {
 	case "guid":
 		permalink := !strings.EqualFold(t.attr("ispermalink"), "false")
 		var s string
-		if s, err = f.text(maxField); permalink && isAbsolute(s) {
+		if s, err = f.text(maxField); err == nil && permalink && isAbsolute(s) {
 			e.guid = s
 		}
 	case "description", "summary":
@@ -243,11 +243,14 @@ func (e *entry) enclose(href string) {
 func (f *feed) link(t *token, e *entry) error {
 	href := t.attr("href")
 	text, err := f.text(maxField)
+	if err != nil {
+		return err // half a URL is another one
+	}
 	if f.Format != Atom && text != "" {
 		if e.Link == "" {
 			e.Link = text
 		}
-		return err
+		return nil
 	}
 	media, _, _ := strings.Cut(t.attr("type"), ";")
 	html := media == "" || strings.EqualFold(media, "text/html") || strings.EqualFold(media, "application/xhtml+xml")
@@ -259,7 +262,7 @@ func (f *feed) link(t *token, e *entry) error {
 	case e.Link == "" || html && !e.preferred:
 		e.Link, e.preferred = join(t.attr("xml:base"), href), html
 	}
-	return err
+	return nil
 }
 
 // content reads the whole content of an item.

@@ -113,6 +113,12 @@ func TestBrokenFeeds(t *testing.T) {
 	if len(items) != 1 || s.Entries != 1 || err == nil || !strings.Contains(err.Error(), "line 1, column 59: the file ends inside <title>") {
 		t.Errorf("%d items, %+v, %v", len(items), s, err)
 	}
+	for _, half := range []string{"<link>http://a.test/1", "<guid>http://a.test/1", "<link>http://a.test/<b>1"} {
+		items, _, err := readFeed(t, "<rss><channel><item><title>One</title>"+half)
+		if len(items) != 1 || items[0].Link != "" || err == nil {
+			t.Errorf("%s: %+v, %v", half, items, err)
+		}
+	}
 	for file, want := range map[string]string{
 		"":                                "the file has no element",
 		"<urlset/>":                       "its outermost element is <urlset>, not an RSS or Atom feed",
