@@ -57,6 +57,9 @@ func Dial(ctx context.Context, data, crawler string) (c *Client, ok bool) {
 	return c, answer.Close() == nil
 }
 
+// accept asks for JSON, and for lists whole.
+const accept = jsonLines + ", application/json, */*;q=0.1"
+
 // ask makes a request and returns the body of a 200; the caller closes it.
 func (c *Client) ask(ctx context.Context, method, path string, query url.Values, body io.Reader) (io.ReadCloser, error) {
 	if query == nil {
@@ -69,6 +72,10 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 	if err != nil {
 		return nil, err
 	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("Accept", accept)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("the running service: %w", err)
@@ -77,20 +84,29 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 		return response.Body, nil
 	}
 	defer response.Body.Close()
-	words, err := io.ReadAll(io.LimitReader(response.Body, 4096))
+	words, err := io.ReadAll(io.LimitReader(response.Body, maxProblemBytes))
 	if err != nil {
 		return nil, err
 	}
-	if response.StatusCode == http.StatusBadRequest {
-		return nil, fmt.Errorf("%w: %s", ErrRefused, strings.TrimSpace(string(words)))
+	return nil, saidNo(words)
+}
+
+// saidNo makes an error of an answer that is no success.
+func saidNo(body []byte) error {
+	var p Problem
+	if err := json.Unmarshal(body, &p); err != nil || p.Detail == "" {
+		return errors.New(strings.TrimSpace(string(body))) // of another version
 	}
-	if response.StatusCode == http.StatusUnprocessableEntity {
-		return nil, fmt.Errorf("%w: %s", ErrDeclined, strings.TrimSpace(string(words)))
+	switch p.Code {
+	case codeWrongUse:
+		return fmt.Errorf("%w: %s", ErrRefused, p.Detail)
+	case codeDeclined:
+		return fmt.Errorf("%w: %s", ErrDeclined, p.Detail)
+	case codeNotKnown:
+		return ErrNotKnown
+	default:
+		return errors.New(p.Detail)
 	}
-	if response.StatusCode == http.StatusNotFound && strings.HasPrefix(string(words), "not known") {
-		return nil, ErrNotKnown
-	}
-	return nil, errors.New(strings.TrimSpace(string(words)))
 }
 
 func (c *Client) decode(ctx context.Context, method, path string, query url.Values, body io.Reader, into any) error {
@@ -137,6 +153,9 @@ func (c *Client) Submit(ctx context.Context, urls []string) ([]crawl.Submitted, 
 type urlList struct {
 	URLs []string `json:"urls"`
 }
+
+// words are for the log.
+func (l *urlList) words() string { return Selection{URLs: l.URLs}.String() }
 
 // post sends a body as JSON.
 func (c *Client) post(ctx context.Context, path string, body, into any) error {
@@ -226,7 +245,7 @@ func (c *Client) Preview(ctx context.Context, path string, samples int) (*crawl.
 		return nil, err
 	}
 	var out crawl.Preview
-	err = c.decode(ctx, http.MethodGet, "/api/v1/preview", url.Values{"config": {path}, "samples": {strconv.Itoa(samples)}}, nil, &out)
+	err = c.post(ctx, "/api/v1/preview", PreviewRequest{Path: path, Samples: &samples}, &out)
 	return &out, err
 }
 

@@ -3,16 +3,14 @@ package admin
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Commands are what an operator does to a Crawler.
@@ -30,6 +28,9 @@ type Commands interface {
 	DropHeld(ctx context.Context, urls ...string) (int, error)
 	// Orders calls fn for the selected orders of the outbox, without their bodies.
 	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
+	// Sent is the newest order of the outbox about a URL, nil for none, with the document
+	// that it sends: nil for a deletion, and where its body has gone.
+	Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error)
 	// RetryDead sends the orders of the selected dead letters again, and DropDead drops
 	// them; both give how many there were.
 	RetryDead(ctx context.Context, sel push.Selection) (int, error)
@@ -38,89 +39,76 @@ type Commands interface {
 	Backup(ctx context.Context, w io.Writer) error
 }
 
-// commandRoutes are the operator's commands.
-func (s *Server) commandRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("POST /api/v1/refresh", s.forCrawler(s.refresh))
-	mux.HandleFunc("POST /api/v1/remove", s.forCrawler(s.remove))
-	mux.HandleFunc("POST /api/v1/pause", s.forCrawler(s.pause))
-	mux.HandleFunc("POST /api/v1/resume", s.forCrawler(s.resume))
-	mux.HandleFunc("GET /api/v1/deletions", s.forCrawler(s.deletions))
-	mux.HandleFunc("POST /api/v1/deletions/release", s.forCrawler(s.release))
-	mux.HandleFunc("POST /api/v1/deletions/drop", s.forCrawler(s.drop))
-	s.outboxRoutes(mux)
-	mux.HandleFunc("GET /api/v1/backup", s.forCrawler(s.backup))
+// changeRoutes are the operator's commands on a Crawler.
+func (s *Server) changeRoutes() []route {
+	const path = "/api/v1/"
+	return []route{
+		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add},
+		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh},
+		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", answer: s.remove},
+		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause},
+		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume},
+		{method: "GET", path: path + "deletions", role: Reader, crawler: true, answer: s.deletions},
+		{method: "POST", path: path + "deletions/release", role: Operator, crawler: true, change: "release deletions", answer: s.release},
+		{method: "POST", path: path + "deletions/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop},
+		{method: "GET", path: path + "backup", role: Operator, crawler: true, heavy: true, answer: s.backup},
+	}
 }
 
-// body reads the JSON of a request; false if it was answered with what is wrong.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, into any) bool {
-	in := json.NewDecoder(r.Body)
-	in.DisallowUnknownFields()
-	if err := in.Decode(into); err != nil {
-		http.Error(w, "the body is no such command: "+err.Error(), http.StatusBadRequest)
-		return false
+func (s *Server) add(c *call) (any, error) {
+	var body urlList
+	if err := c.read(&body); err != nil {
+		return nil, err
 	}
-	return true
+	c.target = body.words()
+	submitted, err := c.crawler.Submit(c.r.Context(), body.URLs)
+	c.result = []any{"count", len(submitted)}
+	return slices.Concat([]crawl.Submitted{}, submitted), err
 }
 
-// selection reads a selection; false if it was answered with what is wrong.
-func (s *Server) selection(w http.ResponseWriter, r *http.Request) (written Selection, compiled crawl.Selection, ok bool) {
-	if !s.body(w, r, &written) {
-		return written, compiled, false
+// selection reads a selection.
+func (s *Server) selection(c *call) (compiled crawl.Selection, err error) {
+	var written Selection
+	if err := c.read(&written); err != nil {
+		return compiled, err
 	}
-	compiled, err := written.Compile(s.service.Condition)
+	c.target = written.String()
+	if compiled, err = written.Compile(s.service.Condition); err != nil {
+		return compiled, wrong("%v", err)
+	}
+	return compiled, nil
+}
+
+func (s *Server) refresh(c *call) (any, error) {
+	selection, err := s.selection(c)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return written, compiled, false
+		return nil, err
 	}
-	return written, compiled, true
+	done, err := c.crawler.Refresh(c.r.Context(), selection)
+	c.result = []any{"urls", done.URLs, "waiting", done.Waiting, "excluded", done.Excluded}
+	return done, soFar(err, "%d URLs were queued before", done.URLs)
 }
 
-func (s *Server) refresh(w http.ResponseWriter, r *http.Request, c Crawler) {
-	written, selection, ok := s.selection(w, r)
-	if !ok {
-		return
-	}
-	done, err := c.Refresh(r.Context(), selection)
+func (s *Server) remove(c *call) (any, error) {
+	selection, err := s.selection(c)
 	if err != nil {
-		s.decline(w, err, fmt.Sprintf("%d URLs were queued before", done.URLs))
-		return
+		return nil, err
 	}
-	s.log.Info("refresh", "crawler", c.Name(), "selection", written.String(), "urls", done.URLs, "waiting", done.Waiting, "excluded", done.Excluded)
-	s.reply(w, done)
+	done, err := c.crawler.Remove(c.r.Context(), selection)
+	c.result = []any{"urls", done.URLs, "deletions", done.Deletions}
+	return done, soFar(err, "%d URLs were removed before", done.URLs)
 }
 
-func (s *Server) remove(w http.ResponseWriter, r *http.Request, c Crawler) {
-	written, selection, ok := s.selection(w, r)
-	if !ok {
-		return
-	}
-	done, err := c.Remove(r.Context(), selection)
-	if done.URLs > 0 || err == nil { // what was removed stays so
-		s.log.Warn("URLs removed", "crawler", c.Name(), "selection", written.String(), "urls", done.URLs, "deletions", done.Deletions)
-	}
-	if err != nil {
-		s.decline(w, err, fmt.Sprintf("%d URLs were removed before", done.URLs))
-		return
-	}
-	s.reply(w, done)
-}
+func (s *Server) pause(c *call) (any, error) { return nil, c.crawler.Pause(c.r.Context()) }
 
-func (s *Server) pause(w http.ResponseWriter, r *http.Request, c Crawler) {
-	if err := c.Pause(r.Context()); err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.log.Warn("paused: nothing is fetched until resume", "crawler", c.Name())
-	s.reply(w, struct{}{})
-}
+func (s *Server) resume(c *call) (any, error) { return nil, c.crawler.Resume(c.r.Context()) }
 
-func (s *Server) resume(w http.ResponseWriter, r *http.Request, c Crawler) {
-	if err := c.Resume(r.Context()); err != nil {
-		s.fail(w, err)
-		return
+// soFar adds to an error of a command what it has done before.
+func soFar(err error, format string, n int) error {
+	if err == nil || IsDeclined(err) {
+		return err
 	}
-	s.log.Info("resumed", "crawler", c.Name())
-	s.reply(w, struct{}{})
+	return fmt.Errorf("%w ("+format+")", err, n)
 }
 
 // HeldDeletion is a deletion that waits for the operator.
@@ -140,46 +128,36 @@ func NewHeldDeletion(e push.Entry) (HeldDeletion, error) {
 	return HeldDeletion{URL: e.URL, Source: e.Source, Reason: d.Reason, Since: d.At}, nil
 }
 
-func (s *Server) deletions(w http.ResponseWriter, r *http.Request, c Crawler) {
-	w.Header().Set("Content-Type", "application/jsonl")
-	s.stream(w, "listing held deletions", func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		return c.Held(r.Context(), func(e push.Entry) error {
+// deletions lists held deletions, oldest first: a cursor is the number of the next.
+func (s *Server) deletions(c *call) (any, error) {
+	from, err := parseSeq(c.r.URL.Query().Get("cursor"))
+	if err != nil {
+		return nil, err
+	}
+	return list(s, c, "listing held deletions", func(fn func(any, string) error) error {
+		return c.crawler.Held(c.r.Context(), func(e push.Entry) error {
+			if e.Seq < from {
+				return nil
+			}
 			d, err := NewHeldDeletion(e)
 			if err != nil {
 				return err
 			}
-			return out.Encode(d)
+			return fn(d, strconv.FormatUint(e.Seq, 10))
 		})
 	})
 }
 
-// stream answers with what write writes. After an error it breaks the connection,
-// unless nothing is out yet: only that tells the reader then.
-func (s *Server) stream(w http.ResponseWriter, what string, write func(io.Writer) error) (done bool) {
-	out := &begunWriter{w: w}
-	err := write(out)
-	switch {
-	case err == nil:
-		return true
-	case !out.begun:
-		s.fail(w, err)
-		return false
-	default:
-		s.log.Warn(what+" broke off", "error", err)
-		panic(http.ErrAbortHandler)
+// parseSeq reads a cursor that is the number of an order; 0 where there is none.
+func parseSeq(written string) (uint64, error) {
+	if written == "" {
+		return 0, nil
 	}
-}
-
-// begunWriter remembers that something was written.
-type begunWriter struct {
-	w     io.Writer
-	begun bool
-}
-
-func (b *begunWriter) Write(p []byte) (int, error) {
-	b.begun = true
-	return b.w.Write(p)
+	n, err := strconv.ParseUint(written, 10, 64)
+	if err != nil {
+		return 0, errCursor
+	}
+	return n, nil
 }
 
 // chosenDeletions is the body of release and drop: URLs, or all.
@@ -193,74 +171,34 @@ type Decided struct {
 	Deletions int `json:"deletions"`
 }
 
-func (s *Server) release(w http.ResponseWriter, r *http.Request, c Crawler) {
-	s.decide(w, r, c, "held deletions released", c.Release)
-}
+func (s *Server) release(c *call) (any, error) { return s.decide(c, c.crawler.Release) }
 
-func (s *Server) drop(w http.ResponseWriter, r *http.Request, c Crawler) {
-	s.decide(w, r, c, "held deletions dropped", c.DropHeld)
-}
+func (s *Server) drop(c *call) (any, error) { return s.decide(c, c.crawler.DropHeld) }
 
-func (s *Server) decide(w http.ResponseWriter, r *http.Request, c Crawler, done string, by func(context.Context, ...string) (int, error)) {
+func (s *Server) decide(c *call, by func(context.Context, ...string) (int, error)) (any, error) {
 	var chosen chosenDeletions
-	if !s.body(w, r, &chosen) {
-		return
+	if err := c.read(&chosen); err != nil {
+		return nil, err
 	}
 	if chosen.All == (len(chosen.URLs) > 0) {
-		http.Error(w, "name URLs, or all of them", http.StatusBadRequest)
-		return
+		return nil, wrong("name URLs, or all of them")
 	}
-	n, err := by(r.Context(), chosen.URLs...)
-	if err != nil {
-		s.decline(w, err, fmt.Sprintf("%d were decided before", n))
-		return
+	c.target = chosen.words()
+	if chosen.All {
+		c.target = "all"
 	}
-	s.log.Warn(done, "crawler", c.Name(), "named", len(chosen.URLs), "all", chosen.All, "count", n)
-	s.reply(w, Decided{n})
+	n, err := by(c.r.Context(), chosen.URLs...)
+	c.result = []any{"count", n}
+	return Decided{n}, soFar(err, "%d were decided before", n)
 }
 
-func (s *Server) backup(w http.ResponseWriter, r *http.Request, c Crawler) {
-	w.Header().Set("Content-Type", "application/octet-stream")
+func (s *Server) backup(c *call) (any, error) {
+	c.w.Header().Set("Content-Type", "application/octet-stream")
 	begin := time.Now()
-	s.log.Info("backup begins", "crawler", c.Name())
-	if s.stream(w, "the backup", func(w io.Writer) error { return c.Backup(r.Context(), w) }) {
-		s.log.Info("backup is written", "crawler", c.Name(), "took", time.Since(begin))
+	s.log.Info("backup begins", "crawler", c.crawler.Name(), "who", c.caller.String())
+	done, err := s.stream(c, "the backup", func(w io.Writer) error { return c.crawler.Backup(c.r.Context(), w) })
+	if err == nil {
+		s.log.Info("backup is written", "crawler", c.crawler.Name(), "who", c.caller.String(), "took", time.Since(begin))
 	}
+	return done, err
 }
-
-// decline answers a command that could not be done: what the user wrote is the
-// user's to mend.
-func (s *Server) decline(w http.ResponseWriter, err error, soFar string) {
-	if IsDeclined(err) {
-		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		return
-	}
-	if soFar != "" {
-		err = fmt.Errorf("%w (%s)", err, soFar)
-	}
-	s.fail(w, err)
-}
-
-// IsDeclined says that a command was not done for what it was asked, and did not fail
-// by itself or its store.
-func IsDeclined(err error) bool {
-	if errors.Is(err, scheduler.ErrNotFound) {
-		return true
-	}
-	if _, ok := errors.AsType[*crawl.SelectionError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*weburl.Error](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*Declined](err)
-	return ok
-}
-
-// Declined is an error of Service that the user has to mend.
-type Declined struct{ Err error }
-
-func (e *Declined) Error() string { return e.Err.Error() }
-
-// Unwrap gives what is wrong.
-func (e *Declined) Unwrap() error { return e.Err }

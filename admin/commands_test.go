@@ -97,20 +97,19 @@ func TestFailingCommands(t *testing.T) {
 
 // TestCommandBodies: bodies that are no command are refused with what is wrong.
 func TestCommandBodies(t *testing.T) {
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, slog.New(slog.DiscardHandler))
-	handler := http.MaxBytesHandler(s.ownerRoutes(), 1000)
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
 	for _, tt := range []struct{ path, body, want string }{
 		{"refresh", `{"urls":`, "no such command"},
-		{"refresh", `{"url":["http://h/"]}`, `unknown field "url"`},
+		{"refresh", `{"url":["http://h/"]}`, `unknown field \"url\"`},
 		{"remove", `{"all":"yes"}`, "cannot unmarshal"},
-		{"add", `{"urls":["` + strings.Repeat("x", 1000) + `"]}`, "too large"},
+		{"add", `{"urls":[]} {}`, "something follows"},
 		{"deletions/release", `{}`, "name URLs, or all"},
 		{"deletions/drop", `{"urls":["http://h/"],"all":true}`, "name URLs, or all"},
 		{"outbox/retry", `{}`, "name URLs, a target or a source, or all"},
 		{"outbox/drop", `{"target":"papi","all":true}`, "name URLs, a target or a source, or all"},
 	} {
 		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/v1/"+tt.path, strings.NewReader(tt.body)))
+		s.answer(w, ownerRequest(t, tt.path, tt.body))
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), tt.want) {
 			t.Errorf("%s %.60s: %d %s", tt.path, tt.body, w.Code, w.Body)
 		}
@@ -120,30 +119,38 @@ func TestCommandBodies(t *testing.T) {
 // TestCommandsAreLogged: every change says in the log what was asked and done.
 func TestCommandsAreLogged(t *testing.T) {
 	var log bytes.Buffer
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, slog.New(slog.NewTextHandler(&log, nil)))
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	for path, body := range map[string]string{
 		"refresh": `{"group":"news"}`, "remove": `{"urls":["http://h/1"],"full":true}`, "pause": `{}`, "resume": `{}`,
 		"deletions/release": `{"all":true}`, "deletions/drop": `{"urls":["http://h/2"]}`,
 		"outbox/retry": `{"target":"papi","source":""}`, "outbox/drop": `{"all":true}`,
 	} {
 		w := httptest.NewRecorder()
-		r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/api/v1/"+path, strings.NewReader(body))
-		s.ownerRoutes().ServeHTTP(w, r)
+		s.answer(w, ownerRequest(t, path, body))
 		if w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
+	who := `who="operator uid 7 (ann) socket" crawler=a `
 	for _, want := range []string{
-		`msg=refresh crawler=a selection="group \"news\"" urls=0 waiting=1 excluded=2`,
-		`msg="URLs removed" crawler=a selection="1 URLs, the first http://h/1, full" urls=1 deletions=1`,
-		`msg="paused: nothing is fetched until resume" crawler=a`, `msg=resumed crawler=a`,
-		`msg="held deletions released" crawler=a named=0 all=true count=0`,
-		`msg="held deletions dropped" crawler=a named=1 all=false count=11`,
-		`msg="dead letters sent again" crawler=a named=0 target=papi all=false count=20`,
-		`msg="dead letters dropped" crawler=a named=0 target="" all=true count=30`,
+		`msg=change what=refresh ` + who + `target="group \"news\"" urls=0 waiting=1 excluded=2 result=done`,
+		`msg=change what=remove ` + who + `target="1 URLs, the first http://h/1, full" urls=1 deletions=1 result=done`,
+		`msg=change what=pause ` + who + `result=done`, `msg=change what=resume ` + who + `result=done`,
+		`msg=change what="release deletions" ` + who + `target=all count=0 result=done`,
+		`msg=change what="drop deletions" ` + who + `target="1 URLs, the first http://h/2" count=11 result=done`,
+		`msg=change what="retry dead letters" ` + who + `target="target \"papi\"" count=20 result=done`,
+		`msg=change what="drop dead letters" ` + who + `target=all count=30 result=done`,
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log has no %s\n%s", want, log.String())
 		}
 	}
+}
+
+// ownerRequest is a POST as it comes over the Unix socket.
+func ownerRequest(t *testing.T, path, body string) *http.Request {
+	owner := Caller{Role: Operator, Name: "uid 7 (ann)", Remote: "socket", Socket: true}
+	r := httptest.NewRequestWithContext(context.WithValue(t.Context(), ownerKey{}, owner), http.MethodPost, "/api/v1/"+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	return r
 }

@@ -2,21 +2,22 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/push"
 )
 
 // outboxRoutes are the operator's commands on the outbox.
-func (s *Server) outboxRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /api/v1/outbox", s.forCrawler(s.orders))
-	mux.HandleFunc("POST /api/v1/outbox/retry", s.forCrawler(s.retryDead))
-	mux.HandleFunc("POST /api/v1/outbox/drop", s.forCrawler(s.dropDead))
+func (s *Server) outboxRoutes() []route {
+	return []route{
+		{method: "GET", path: "/api/v1/outbox", role: Reader, crawler: true, answer: s.orders},
+		{method: "POST", path: "/api/v1/outbox/retry", role: Operator, crawler: true, change: "retry dead letters", answer: s.retryDead},
+		{method: "POST", path: "/api/v1/outbox/drop", role: Operator, crawler: true, change: "drop dead letters", answer: s.dropDead},
+	}
 }
 
 // OutboxOrder is an order of the outbox as it is printed.
@@ -61,59 +62,110 @@ func (d *DeadLetters) selection() push.Selection {
 	return push.Selection{Target: d.Target, Source: d.Source, URLs: d.URLs}
 }
 
+// words are for the log.
+func (d *DeadLetters) words() string {
+	s := Selection{URLs: d.URLs, All: d.All}
+	if d.Source != nil {
+		s.Source = *d.Source
+	}
+	words := s.String()
+	if d.Target != "" {
+		words = strings.TrimPrefix(words+", target "+strconv.Quote(d.Target), ", ")
+	}
+	return words
+}
+
 // some says that not all are selected.
 func (d *DeadLetters) some() bool { return len(d.URLs) > 0 || d.Target != "" || d.Source != nil }
 
 // orders lists: the query has state, target, source and url, which may be repeated.
-func (s *Server) orders(w http.ResponseWriter, r *http.Request, c Crawler) {
-	q := r.URL.Query()
+func (s *Server) orders(c *call) (any, error) {
+	q := c.r.URL.Query()
 	sel := push.Selection{State: push.State(q.Get("state")), Target: q.Get("target"), URLs: q["url"]}
 	switch sel.State {
 	case "", push.Waiting, push.HeldBack, push.DeadLetter:
 	default:
-		http.Error(w, fmt.Sprintf("no order is in state %q: write waiting, held or dead", sel.State), http.StatusBadRequest)
-		return
+		return nil, wrong("no order is in state %q: write waiting, held or dead", sel.State)
 	}
 	if q.Has("source") {
 		source := q.Get("source")
 		sel.Source = &source
 	}
-	w.Header().Set("Content-Type", "application/jsonl")
-	s.stream(w, "listing the outbox", func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		return c.Orders(r.Context(), sel, func(l push.Listed) error { return out.Encode(NewOutboxOrder(l)) })
+	from, err := parseOrderCursor(q.Get("cursor"))
+	if err != nil {
+		return nil, err
+	}
+	return list(s, c, "listing the outbox", func(fn func(any, string) error) error {
+		var dead uint64
+		return c.crawler.Orders(c.r.Context(), sel, func(l push.Listed) error {
+			at := orderCursor{l.State, l.Seq}
+			if l.State == push.DeadLetter {
+				at.n = dead
+				dead++
+			}
+			if at.before(from) {
+				return nil
+			}
+			return fn(NewOutboxOrder(l), at.String())
+		})
 	})
 }
 
-func (s *Server) retryDead(w http.ResponseWriter, r *http.Request, c Crawler) {
-	s.decideDead(w, r, c, "dead letters sent again", c.RetryDead)
+// orderCursor is a place in the list of orders: the number of an order, or how many
+// dead letters came before, which are listed in another order.
+type orderCursor struct {
+	state push.State
+	n     uint64
 }
 
-func (s *Server) dropDead(w http.ResponseWriter, r *http.Request, c Crawler) {
-	s.decideDead(w, r, c, "dead letters dropped", c.DropDead)
+func (o orderCursor) String() string { return string(o.state) + "." + strconv.FormatUint(o.n, 10) }
+
+// before says whether o is listed before other.
+func (o orderCursor) before(other orderCursor) bool {
+	rank := []push.State{push.Waiting, push.HeldBack, push.DeadLetter}
+	a, b := slices.Index(rank, o.state), slices.Index(rank, other.state)
+	return a < b || a == b && o.n < other.n
 }
+
+// parseOrderCursor reads a cursor; the zero one is before all.
+func parseOrderCursor(written string) (o orderCursor, err error) {
+	if written == "" {
+		return o, nil
+	}
+	state, number, ok := strings.Cut(written, ".")
+	o.state = push.State(state)
+	if o.n, err = strconv.ParseUint(number, 10, 64); err != nil || !ok {
+		return o, errCursor
+	}
+	switch o.state {
+	case push.Waiting, push.HeldBack, push.DeadLetter:
+		return o, nil
+	default:
+		return o, errCursor
+	}
+}
+
+func (s *Server) retryDead(c *call) (any, error) { return s.decideDead(c, c.crawler.RetryDead) }
+
+func (s *Server) dropDead(c *call) (any, error) { return s.decideDead(c, c.crawler.DropDead) }
 
 // DecidedLetters says how many dead letters were sent again or dropped.
 type DecidedLetters struct {
 	DeadLetters int `json:"dead_letters"`
 }
 
-func (s *Server) decideDead(w http.ResponseWriter, r *http.Request, c Crawler, done string, by func(context.Context, push.Selection) (int, error)) {
+func (s *Server) decideDead(c *call, by func(context.Context, push.Selection) (int, error)) (any, error) {
 	var chosen DeadLetters
-	if !s.body(w, r, &chosen) {
-		return
+	if err := c.read(&chosen); err != nil {
+		return nil, err
 	}
 	if chosen.All == chosen.some() {
-		http.Error(w, "name URLs, a target or a source, or all of them", http.StatusBadRequest)
-		return
+		return nil, wrong("name URLs, a target or a source, or all of them")
 	}
-	n, err := by(r.Context(), chosen.selection())
-	if err != nil {
-		s.decline(w, err, fmt.Sprintf("%d were decided before", n))
-		return
-	}
-	s.log.Warn(done, "crawler", c.Name(), "named", len(chosen.URLs), "target", chosen.Target, "all", chosen.All, "count", n)
-	s.reply(w, DecidedLetters{n})
+	c.target = chosen.words()
+	n, err := by(c.r.Context(), chosen.selection())
+	c.result = []any{"count", n}
+	return DecidedLetters{n}, soFar(err, "%d were decided before", n)
 }
 
 // Orders calls fn for the selected orders of the outbox.

@@ -78,9 +78,11 @@ func TestOutboxOfService(t *testing.T) {
 	if n, err := a.DropDead(t.Context(), DeadLetters{All: true}); err != nil || n != 30 {
 		t.Errorf("DropDead: %d, %v", n, err)
 	}
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, slog.New(slog.DiscardHandler))
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
-	s.ownerRoutes().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/outbox?state=gone", nil))
+	r := ownerRequest(t, "outbox?state=gone", "")
+	r.Method = http.MethodGet
+	s.answer(w, r)
 	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "waiting, held or dead") {
 		t.Errorf("a state that is none: %d %s", w.Code, w.Body)
 	}

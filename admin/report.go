@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -24,13 +23,15 @@ type Reporter interface {
 func ReportKinds() []string { return []string{"broken", "errors", "documents", "changes"} }
 
 // reportRoutes only read.
-func (s *Server) reportRoutes(mux *http.ServeMux) {
+func (s *Server) reportRoutes() []route {
+	routes := []route{{method: "GET", path: "/api/v1/links", role: Reader, crawler: true, heavy: true, answer: s.links}}
 	for _, kind := range ReportKinds() {
-		mux.HandleFunc("GET /api/v1/report/"+kind, s.forCrawler(func(w http.ResponseWriter, r *http.Request, c Crawler) {
-			s.report(w, r, c, kind)
-		}))
+		routes = append(routes, route{
+			method: "GET", path: "/api/v1/report/" + kind, role: Reader, crawler: true, heavy: true,
+			answer: func(c *call) (any, error) { return s.report(c, kind) },
+		})
 	}
-	mux.HandleFunc("GET /api/v1/links", s.forCrawler(s.links))
+	return routes
 }
 
 // ReportOptions are what a report is about, and how long.
@@ -145,44 +146,42 @@ func WriteReport(ctx context.Context, kind string, store crawl.ReportStore, o Re
 	return to.End()
 }
 
-func (s *Server) report(w http.ResponseWriter, r *http.Request, c Crawler, kind string) {
-	query := r.URL.Query()
+func (s *Server) report(c *call, kind string) (any, error) {
+	query := c.r.URL.Query()
 	o, err := ParseReportOptions(kind, query, time.Now())
 	format := query.Get("format")
 	if err == nil && format != "" && format != "json" && format != "csv" {
 		err = fmt.Errorf("format %q is none of json, csv", format)
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+		return nil, wrong("%v", err)
 	}
 	switch {
 	case format == "csv":
-		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+		c.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	case kind == "broken" || kind == "changes":
-		w.Header().Set("Content-Type", "application/jsonl")
+		c.w.Header().Set("Content-Type", jsonLines)
 	default:
-		w.Header().Set("Content-Type", "application/json")
+		c.w.Header().Set("Content-Type", "application/json")
 	}
-	s.stream(w, "a report", func(out io.Writer) error {
+	return s.stream(c, "a report", func(out io.Writer) error {
 		var to ReportSink = NewReportJSON(out)
 		if format == "csv" {
 			to = NewReportCSV(out, kind)
 		}
-		return WriteReport(r.Context(), kind, c.Reports(), o, to)
+		return WriteReport(c.r.Context(), kind, c.crawler.Reports(), o, to)
 	})
 }
 
-func (s *Server) links(w http.ResponseWriter, r *http.Request, c Crawler) {
-	u, err := weburl.Parse(r.URL.Query().Get("to"))
+func (s *Server) links(c *call) (any, error) {
+	u, err := weburl.Parse(c.r.URL.Query().Get("to"))
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+		return nil, wrong("%v", err)
 	}
-	w.Header().Set("Content-Type", "application/jsonl")
-	s.stream(w, "listing links", func(w io.Writer) error {
+	c.w.Header().Set("Content-Type", jsonLines)
+	return s.stream(c, "listing links", func(w io.Writer) error {
 		out := json.NewEncoder(w)
-		return crawl.ReportLinks(r.Context(), c.Reports(), u, func(l crawl.LinkedFrom) error { return out.Encode(l) })
+		return crawl.ReportLinks(c.r.Context(), c.crawler.Reports(), u, func(l crawl.LinkedFrom) error { return out.Encode(l) })
 	})
 }
 

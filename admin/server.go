@@ -1,20 +1,18 @@
 // Package admin is the running service's door: health, status and metrics for
-// whoever may read them, and commands for the owner of the data directory.
+// whoever may read them, and the API for the owner of the data directory and for
+// those who have a token.
 package admin
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -35,6 +33,8 @@ type Crawler interface {
 	Store() scheduler.Store
 	// Verify proves the store's invariant and calls fn for each fault.
 	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
+	// Settings are those in force.
+	Settings() crawl.Settings
 	Commands
 	Reporter
 }
@@ -43,44 +43,111 @@ type Crawler interface {
 type Service interface {
 	// Reload reads the configuration again. On an error nothing has changed.
 	Reload(ctx context.Context) error
-	// Preview judges the URLs of a Crawler by the configuration at path.
-	Preview(ctx context.Context, c Crawler, path string, samples int) (*crawl.Preview, error)
+	// ConfigPath is the file of the configuration.
+	ConfigPath() string
+	// Draft reads the text of a configuration as if it stood in that file. Without
+	// files it reads no others than those of its folder and those that the
+	// configuration names already.
+	Draft(text []byte, files bool) *Draft
+	// DraftFile reads a configuration that stands somewhere else.
+	DraftFile(path string) (*Draft, error)
 	// Condition reads a condition in the elements of CrawlConfig.xml.
 	Condition(xml string) (actionrules.Condition, error)
+	// Schema is the XSD of the configuration: of a version of its namespaces, one of
+	// the parts crawl and actionrules. Both may be empty.
+	Schema(version, part string) ([]byte, error)
+	// Fetch makes a dry run.
+	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
+	// IndexOf finds the target of a Crawler that can list what its index holds.
+	IndexOf(c Crawler, target string) (Index, error)
 }
 
 // Server answers for all Crawlers of a process.
 type Server struct {
 	crawlers []Crawler
 	service  Service
+	access   *Access
 	log      *slog.Logger
 	about    About
+
+	guard   *guard
+	heavy   chan struct{}
+	writing chan struct{} // of the configuration: one at a time
+	mux     *http.ServeMux
 }
 
-// NewServer makes a server; it answers once Run is called.
-func NewServer(crawlers []Crawler, service Service, log *slog.Logger) *Server {
-	return &Server{crawlers: crawlers, service: service, log: log}
+// maxHeavy requests that take long are answered at once.
+const maxHeavy = 3
+
+// NewServer makes a server; it answers once Run is called. Access may be nil: then
+// nobody has a token.
+func NewServer(crawlers []Crawler, service Service, access *Access, log *slog.Logger) *Server {
+	s := &Server{
+		crawlers: crawlers, service: service, access: access, log: log, guard: newGuard(access),
+		heavy: make(chan struct{}, maxHeavy), writing: make(chan struct{}, 1), mux: http.NewServeMux(),
+	}
+	for _, r := range s.routes() {
+		s.mount(&r)
+	}
+	return s
 }
 
-// Limits of a request: nothing that is asked here is large, or slow to send.
+// mount makes a route known.
+func (s *Server) mount(route *route) {
+	s.mux.HandleFunc(route.pattern(), func(w http.ResponseWriter, r *http.Request) {
+		caller, p := s.Caller(r)
+		if p != nil {
+			p.write(w)
+			return
+		}
+		s.serve(route, w, r, caller)
+	})
+}
+
+// Mount adds a path, as http.ServeMux knows patterns, that is answered by h to those
+// who may. It is called before Run. Host, Origin and pace have been judged before h.
+func (s *Server) Mount(pattern string, role Role, h http.Handler) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		caller, p := s.Caller(r)
+		if p == nil && caller.Role < role {
+			p = refusal(&route{role: role}, caller)
+		}
+		if p != nil {
+			p.write(w)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// Caller says who makes a request, and what they may: the one place that knows. The
+// Problem, if any, is the answer to somebody with a wrong token.
+func (s *Server) Caller(r *http.Request) (Caller, *Problem) {
+	if owner, ok := r.Context().Value(ownerKey{}).(Caller); ok {
+		return owner, nil
+	}
+	return s.guard.who(r)
+}
+
+// ownerKey is the key of the Caller in the context of what comes over the Unix socket.
+type ownerKey struct{}
+
+// Limits of connections and requests: nothing that is asked here is large, or slow to send.
 const (
 	maxRequestBytes = 8 << 20
+	maxHeaderBytes  = 64 << 10
+	maxConnections  = 256 // over TCP
 	headerTimeout   = 10 * time.Second
+	bodyTimeout     = time.Minute
+	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 5 * time.Second
 )
 
-// Run serves until ctx ends: on open only what changes nothing, on owner (the
-// Unix socket, whose file mode is its lock) everything. Either may be nil.
+// Run serves until ctx ends: on open whoever has a token, on owner (the Unix socket,
+// whose file mode is its lock) the operator. Either may be nil.
 func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
-	serve := func(l net.Listener, h http.Handler) {
-		if l == nil {
-			return
-		}
-		server := &http.Server{
-			Handler: http.MaxBytesHandler(h, maxRequestBytes), ReadHeaderTimeout: headerTimeout,
-			ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		}
+	serve := func(l net.Listener, server *http.Server) {
 		group.Go(func() error {
 			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 				return err
@@ -97,66 +164,89 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 			return nil
 		})
 	}
-	serve(open, sameHost(s.openRoutes()))
-	serve(owner, s.ownerRoutes())
+	if open != nil {
+		open = netutil.LimitListener(open, maxConnections)
+		server := s.httpServer(s.overTCP())
+		if server.TLSConfig = s.access.TLS(); server.TLSConfig != nil {
+			open = tls.NewListener(open, server.TLSConfig)
+		}
+		serve(open, server)
+	}
+	if owner != nil {
+		server := s.httpServer(http.HandlerFunc(s.answer))
+		server.MaxHeaderBytes = maxRequestBytes // the owner may ask about many URLs at once
+		server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, ownerKey{}, Caller{Role: Operator, Name: peerName(c), Remote: "socket", Socket: true})
+		}
+		serve(owner, server)
+	}
 	return group.Wait()
 }
 
-// openRoutes are what anybody on this machine may read.
-func (s *Server) openRoutes() *http.ServeMux {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", healthz)
-	mux.HandleFunc("GET /readyz", s.readyz)
-	mux.HandleFunc("GET /status", s.status)
-	mux.Handle("GET /metrics", s.metrics())
-	return mux
+func (s *Server) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
 }
 
-// ownerRoutes are the open ones and the commands.
-func (s *Server) ownerRoutes() *http.ServeMux {
-	mux := s.openRoutes()
-	mux.HandleFunc("POST /api/v1/add", s.forCrawler(s.add))
-	mux.HandleFunc("GET /api/v1/urls", s.forCrawler(s.urls))
-	mux.HandleFunc("GET /api/v1/url", s.forCrawler(s.url))
-	mux.HandleFunc("GET /api/v1/robots", s.forCrawler(s.robots))
-	mux.HandleFunc("GET /api/v1/hosts", s.forCrawler(s.hosts))
-	mux.HandleFunc("GET /api/v1/moves", s.forCrawler(s.moves))
-	mux.HandleFunc("GET /api/v1/traps", s.forCrawler(s.traps))
-	mux.HandleFunc("GET /api/v1/preview", s.forCrawler(s.preview))
-	mux.HandleFunc("POST /api/v1/reload", s.reload)
-	mux.HandleFunc("GET /api/v1/verify", s.forCrawler(s.verify))
-	s.commandRoutes(mux)
-	s.reportRoutes(mux)
-	return mux
-}
-
-// sameHost refuses requests that name another host than a loopback address: a
-// page in a browser must not read this service through a name that it bends to it.
-func sameHost(next http.Handler) http.Handler {
+// overTCP judges where a request comes from before it is answered.
+func (s *Server) overTCP() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "the Host header must name a loopback address", http.StatusForbidden)
+		secure(w.Header(), r.TLS != nil)
+		if p := s.guard.judge(r); p != nil {
+			s.log.Debug("a request is refused", "remote", r.RemoteAddr, "why", p.Detail)
+			p.write(w)
 			return
 		}
-		next.ServeHTTP(w, r)
+		s.answer(w, r)
 	})
 }
 
-func (s *Server) status(w http.ResponseWriter, r *http.Request) {
+// answer has the route of a request answer it, or says that there is none.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := s.mux.Handler(r); pattern != "" {
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	// The mux knows which methods a path has.
+	head := headOnly{header: http.Header{}}
+	s.mux.ServeHTTP(&head, r)
+	if allow := head.header.Get("Allow"); allow != "" {
+		w.Header().Set("Allow", allow)
+		newProblem(http.StatusMethodNotAllowed, codeMethod, "%s has %s, not %s", r.URL.Path, allow, r.Method).write(w)
+		return
+	}
+	newProblem(http.StatusNotFound, codeNotFound, "there is no such path: /api/v1/openapi.yaml lists them").write(w)
+}
+
+// headOnly keeps the header of an answer.
+type headOnly struct{ header http.Header }
+
+func (h *headOnly) Header() http.Header         { return h.header }
+func (h *headOnly) WriteHeader(int)             {}
+func (h *headOnly) Write(p []byte) (int, error) { return len(p), nil }
+
+// openRoutes are those that are not of the API.
+func (s *Server) openRoutes() []route {
+	return []route{
+		{method: "GET", path: "/healthz", role: Nobody, plain: http.HandlerFunc(healthz)},
+		{method: "GET", path: "/readyz", role: Nobody, plain: http.HandlerFunc(s.readyz)},
+		{method: "GET", path: "/status", role: Local, answer: s.status},
+		{method: "GET", path: "/metrics", role: Local, plain: s.metrics()},
+	}
+}
+
+func (s *Server) status(c *call) (any, error) {
 	all := make([]Status, 0, len(s.crawlers))
-	for _, c := range s.crawlers {
-		one, err := statusOf(r.Context(), c)
+	for _, crawler := range s.crawlers {
+		one, err := statusOf(c.r.Context(), crawler)
 		if err != nil {
-			s.fail(w, err)
-			return
+			return nil, err
 		}
 		all = append(all, s.withNotices(one))
 	}
-	s.reply(w, all)
+	return all, nil
 }
 
 func statusOf(ctx context.Context, c Crawler) (Status, error) {
@@ -166,179 +256,4 @@ func statusOf(ctx context.Context, c Crawler) (Status, error) {
 	}
 	details, err := c.Details(ctx)
 	return Status{Status: status, Details: details}, err
-}
-
-func (s *Server) hosts(w http.ResponseWriter, r *http.Request, c Crawler) {
-	n, err := strconv.Atoi(r.URL.Query().Get("n"))
-	if err != nil || n < 1 {
-		http.Error(w, "n is a number, 1 or more", http.StatusBadRequest)
-		return
-	}
-	hosts := []HostStatus{}
-	err = c.Hosts(r.Context(), n, func(info scheduler.HostInfo) error {
-		hosts = append(hosts, NewHostStatus(info))
-		return nil
-	})
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.reply(w, hosts)
-}
-
-// forCrawler gives a command the Crawler that the query names; a process with
-// one needs no name.
-func (s *Server) forCrawler(command func(http.ResponseWriter, *http.Request, Crawler)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		name := r.URL.Query().Get("crawler")
-		for _, c := range s.crawlers {
-			if c.Name() == name || (name == "" && len(s.crawlers) == 1) {
-				command(w, r, c)
-				return
-			}
-		}
-		http.Error(w, s.whichCrawler(name), http.StatusBadRequest)
-	}
-}
-
-// whichCrawler says what is wrong with the name of a Crawler.
-func (s *Server) whichCrawler(name string) string {
-	var names []string
-	for _, c := range s.crawlers {
-		names = append(names, c.Name())
-	}
-	if name == "" {
-		return "the service runs several Crawlers: name one with --crawler (" + strings.Join(names, ", ") + ")"
-	}
-	return fmt.Sprintf("the service has no Crawler %q: it has %s", name, strings.Join(names, ", "))
-}
-
-func (s *Server) add(w http.ResponseWriter, r *http.Request, c Crawler) {
-	var body urlList
-	if !s.body(w, r, &body) {
-		return
-	}
-	submitted, err := c.Submit(r.Context(), body.URLs)
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.log.Info("URLs submitted", "crawler", c.Name(), "count", len(submitted))
-	s.reply(w, submitted)
-}
-
-func (s *Server) urls(w http.ResponseWriter, r *http.Request, c Crawler) {
-	filter, err := ParseFilter(r.URL.Query())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	w.Header().Set("Content-Type", "application/jsonl")
-	s.stream(w, "listing URLs", func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		return crawl.Stored(r.Context(), c.Store(), filter, func(u crawl.StoredURL) error { return out.Encode(u) })
-	})
-}
-
-func (s *Server) url(w http.ResponseWriter, r *http.Request, c Crawler) {
-	u, err := weburl.Parse(r.URL.Query().Get("url"))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	stored, ok, err := crawl.StoredOne(r.Context(), c.Store(), u)
-	switch {
-	case err != nil:
-		s.fail(w, err)
-	case !ok:
-		http.Error(w, "not known: "+u.String(), http.StatusNotFound)
-	default:
-		s.reply(w, stored)
-	}
-}
-
-func (s *Server) robots(w http.ResponseWriter, r *http.Request, c Crawler) {
-	query := r.URL.Query()
-	u, err := weburl.Parse(query.Get("url"))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	says, err := crawl.StoredRobots(r.Context(), c.Store(), query.Get("agent"), query.Get("original") == "true", u)
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.reply(w, says)
-}
-
-func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
-	if err := s.service.Reload(r.Context()); err != nil {
-		s.decline(w, err, "")
-		return
-	}
-	s.reply(w, struct{}{})
-}
-
-func (s *Server) preview(w http.ResponseWriter, r *http.Request, c Crawler) {
-	query := r.URL.Query()
-	samples, err := strconv.Atoi(query.Get("samples"))
-	if err != nil || samples < 0 {
-		http.Error(w, "samples is a number, 0 or more", http.StatusBadRequest)
-		return
-	}
-	p, err := s.service.Preview(r.Context(), c, query.Get("config"), samples)
-	if err != nil {
-		s.decline(w, err, "")
-		return
-	}
-	s.reply(w, p)
-}
-
-func (s *Server) moves(w http.ResponseWriter, r *http.Request, c Crawler) {
-	moved, err := crawl.StoredMoves(r.Context(), c.Store())
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.reply(w, moved)
-}
-
-func (s *Server) traps(w http.ResponseWriter, r *http.Request, c Crawler) {
-	counts, err := crawl.StoredTraps(r.Context(), c.Store())
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	s.reply(w, counts)
-}
-
-// Verification is the answer of verify.
-type Verification struct {
-	Crawler string   `json:"crawler"`
-	URLs    uint64   `json:"urls"`
-	Faults  []string `json:"faults"`
-}
-
-func (s *Server) verify(w http.ResponseWriter, r *http.Request, c Crawler) {
-	v := Verification{Crawler: c.Name(), Faults: []string{}}
-	urls, err := c.Verify(r.Context(), func(fault string) { v.Faults = append(v.Faults, fault) })
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	v.URLs = urls
-	s.reply(w, v)
-}
-
-func (s *Server) reply(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(v); err != nil {
-		s.log.Debug("an answer was not read", "error", err)
-	}
-}
-
-func (s *Server) fail(w http.ResponseWriter, err error) {
-	s.log.Error("a command failed", "error", err)
-	http.Error(w, err.Error(), http.StatusInternalServerError)
 }

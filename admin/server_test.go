@@ -18,7 +18,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -98,20 +97,10 @@ func (f fakeCrawler) DropHeld(_ context.Context, urls ...string) (int, error) {
 }
 
 // fakeService refuses every configuration.
-type fakeService struct{}
+type fakeService struct{ path string }
 
 func (fakeService) Reload(context.Context) error {
-	return &Declined{errors.New("CrawlConfig.xml:3:5: broken")}
-}
-func (fakeService) Preview(_ context.Context, _ Crawler, path string, samples int) (*crawl.Preview, error) {
-	return &crawl.Preview{Before: path, Judged: uint64(samples)}, nil
-}
-
-func (fakeService) Condition(xml string) (actionrules.Condition, error) {
-	if xml != "<Path val=\"/a\"/>" {
-		return nil, errors.New("--match:1:1: no condition")
-	}
-	return actionrules.Path("/a", 0, false, actionrules.Position{}), nil
+	return &Declined{Err: errors.New("CrawlConfig.xml:3:5: broken")}
 }
 
 // serve runs a server for the crawlers on a socket and on TCP.
@@ -132,7 +121,7 @@ func serve(t *testing.T, crawlers ...Crawler) (data, address string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- NewServer(crawlers, fakeService{}, slog.New(slog.DiscardHandler)).Run(ctx, open, owner)
+		ended <- NewServer(crawlers, fakeService{}, nil, slog.New(slog.DiscardHandler)).Run(ctx, open, owner)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -196,8 +185,12 @@ func TestClient(t *testing.T) {
 	if err := a.Reload(ctx); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
 		t.Errorf("Reload of a broken configuration: %v", err)
 	}
-	if p, err := a.Preview(ctx, "new.xml", 3); err != nil || !filepath.IsAbs(p.Before) || p.Judged != 3 {
-		t.Errorf("Preview = %+v, %v", p, err)
+	next := filepath.Join(t.TempDir(), "new.xml")
+	if err := os.WriteFile(next, []byte("broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Preview(ctx, next, 3); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), ":3:5: broken") {
+		t.Errorf("Preview of a broken configuration: %v", err)
 	}
 	unnamed, _ := Dial(ctx, data, "")
 	if all, err := unnamed.Status(ctx); err != nil || len(all) != 2 {
@@ -303,8 +296,8 @@ func TestOpenRoutes(t *testing.T) {
 		{"GET", "/status", "evil.example", 403},
 		{"GET", "/status", "10.0.0.1", 403},
 		{"POST", "/status", "", 405},
-		{"POST", "/api/v1/add", "", 404},
-		{"GET", "/api/v1/urls", "", 404},
+		{"POST", "/api/v1/add", "", 401},
+		{"GET", "/api/v1/urls", "", 401},
 		{"GET", "/", "", 404},
 	} {
 		request := httptest.NewRequest(tt.method, "http://"+address+tt.path, nil)

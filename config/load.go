@@ -41,12 +41,17 @@ func Load(path string) (*File, Report, error) {
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, withoutPath(err))
 	}
-	file, report := Parse(path, raw, Lookups{
+	file, report := Parse(path, raw, OSLookups())
+	return file, report, nil
+}
+
+// OSLookups look into the environment and the files of the process.
+func OSLookups() Lookups {
+	return Lookups{
 		Env:      os.LookupEnv,
 		ReadFile: readFile,
 		Exists:   func(path string) bool { _, err := os.Stat(path); return err == nil },
-	})
-	return file, report, nil
+	}
 }
 
 // readFile reads at most one byte more than MaxFileBytes.

@@ -79,12 +79,14 @@ type Filter struct {
 	Class  *scheduler.Class
 	Fifo   *scheduler.Source
 	Host   string // a host name, or an origin as in https://example.com:8443
+	// From is the least key that is looked at; keys are in the order of their bytes.
+	From weburl.Key
 }
 
 // Stored calls fn for each stored URL that f selects, in order of keys. One that is
 // stored meanwhile may be among them or not.
 func Stored(ctx context.Context, store scheduler.Store, f Filter, fn func(StoredURL) error) error {
-	return eachBatch(ctx, store, scheduler.Filter{Class: f.Class}, f.selects, func(batch []selected) error {
+	return eachBatch(ctx, store, scheduler.Filter{Class: f.Class, From: f.From}, f.selects, func(batch []selected) error {
 		for i := range batch {
 			if err := fn(NewStoredURL(batch[i].record)); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 )
 
@@ -24,15 +25,6 @@ func checkCommand() *cli.Command {
 	}
 }
 
-// problem is the JSON form of one line of check.
-type problem struct {
-	Severity string `json:"severity"` // error, warning or note
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
-	Message  string `json:"message"`
-}
-
 // check prints what it finds to stdout: it is the command's data, not its failure.
 func check(c *cli.Context) error {
 	path, err := configPath(c)
@@ -43,22 +35,10 @@ func check(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	show := func(severity string, problems []config.Problem) error {
-		for _, p := range problems {
-			if err := showProblem(c, severity, p); err != nil {
-				return err
-			}
+	for _, f := range findings(report) {
+		if err := showFinding(c, f); err != nil {
+			return err
 		}
-		return nil
-	}
-	if err := show("error", report.Errors); err != nil {
-		return err
-	}
-	if err := show("warning", report.Warnings); err != nil {
-		return err
-	}
-	if err := show("note", report.Notes); err != nil {
-		return err
 	}
 	if parsed == nil {
 		return no(nil)
@@ -81,15 +61,15 @@ func check(c *cli.Context) error {
 	return nil
 }
 
-func showProblem(c *cli.Context, severity string, p config.Problem) error {
+func showFinding(c *cli.Context, f admin.Finding) error {
 	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(problem{severity, p.At.File, p.At.Line, p.At.Column, p.Message})
+		return json.NewEncoder(c.App.Writer).Encode(f)
 	}
 	prefix := ""
-	if severity != "error" {
-		prefix = severity + ": "
+	if f.Severity != "error" {
+		prefix = f.Severity + ": "
 	}
-	_, err := fmt.Fprintln(c.App.Writer, prefix+p.String())
+	_, err := fmt.Fprintln(c.App.Writer, prefix+f.String())
 	return err
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
 )
 
 // TestRulesDocumentation runs the examples of docs/rules.md: an xml block, blocks
@@ -53,17 +53,17 @@ func runExample(t *testing.T, name string, files map[string]string, written stri
 		if err := report.Err(); err != nil {
 			t.Fatalf("%v\n%s", err, files["xml"])
 		}
-		explain, err := newExplainer(parsed.Crawlers[0], nil, crawl.TrapCounts{})
+		explain, err := admin.NewExplainer(crawlSettings(parsed.Crawlers[0]), admin.Knowledge{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		cases, errs := parseCases(name, written)
+		cases, errs := admin.ParseCases(name, written)
 		if len(errs) > 0 || len(cases) == 0 {
 			t.Fatalf("%d cases, errors %v", len(cases), errs)
 		}
 		for _, c := range cases {
-			for _, f := range c.run(explain) {
-				t.Errorf("%s: %s\n%s", c.url, f, files["xml"])
+			if r := c.Try(explain); !r.Passed {
+				t.Errorf("%s: %s\n%s", r.URL, r.Failures, files["xml"])
 			}
 		}
 	})

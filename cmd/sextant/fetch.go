@@ -19,10 +19,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -49,52 +49,6 @@ func fetchCommand() *cli.Command {
 	}
 }
 
-// fetched is the JSON form of a dry run; its names are a contract.
-type fetched struct {
-	URL        string `json:"url"`
-	Canonical  string `json:"canonical"`
-	ExcludedBy string `json:"excluded_by,omitempty"` // then it was not fetched
-	Robots     string `json:"robots"`                // allowed, forbidden, unreachable; unknown where it was not asked
-	CrawlDelay int64  `json:"crawl_delay_ms,omitempty"`
-	// Answer is null where there was none.
-	Answer *fetchedAnswer `json:"answer"`
-	// Location is where the answer leads to, by HTTP or a meta refresh.
-	Location string            `json:"location,omitempty"`
-	Page     *fetchedPage      `json:"page"`
-	Links    []crawl.TrialLink `json:"links"`
-	Document *push.Document    `json:"document"` // what would be pushed
-	Stored   *crawl.StoredURL  `json:"stored"`   // what would be stored
-	Explain  *explanation      `json:"explain"`
-}
-
-type fetchedAnswer struct {
-	Status    int         `json:"status"`
-	Headers   http.Header `json:"headers"`
-	Bytes     int         `json:"bytes"` // after decompression
-	Truncated bool        `json:"truncated,omitempty"`
-	Unread    bool        `json:"unread,omitempty"` // its type is excluded
-	Address   string      `json:"address,omitempty"`
-	TimeMS    int64       `json:"time_ms"`
-}
-
-type fetchedPage struct {
-	Read             bool          `json:"read"` // there is something that reads its type
-	Title            string        `json:"title"`
-	Language         string        `json:"language,omitempty"`
-	Charset          string        `json:"charset,omitempty"`
-	Text             string        `json:"text"`
-	Canonical        string        `json:"canonical,omitempty"`
-	Metas            []fetchedMeta `json:"metas"`
-	Directives       []string      `json:"directives"`
-	UnavailableAfter string        `json:"unavailable_after,omitempty"`
-	Follows          bool          `json:"follows"` // its links are followed
-}
-
-type fetchedMeta struct {
-	Name    string `json:"name"`
-	Content string `json:"content"`
-}
-
 func fetchOne(c *cli.Context, raw string) error {
 	u, err := weburl.Parse(raw)
 	if err != nil {
@@ -107,10 +61,10 @@ func fetchOne(c *cli.Context, raw string) error {
 	if err != nil {
 		return err
 	}
-	var known knowledge
+	var known admin.Knowledge
 	if c.IsSet("data") {
-		err = withKnowledge(c, h, func(k knowledge) error {
-			known = knowledge{moved: k.moved, traps: k.traps}
+		err = withKnowledge(c, h, func(k admin.Knowledge) error {
+			known = admin.Knowledge{Moved: k.Moved, Traps: k.Traps}
 			return nil
 		})
 		if err != nil {
@@ -121,21 +75,25 @@ func fetchOne(c *cli.Context, raw string) error {
 	if err != nil {
 		return err
 	}
-	explainer, err := newExplainer(crawler, known.moved, known.traps)
+	explainer, err := admin.NewExplainer(crawlSettings(crawler), known)
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	t, err := try(ctx, crawler, known.moved, raw, u, log)
+	t, err := try(ctx, crawler, known.Moved, raw, u, log)
 	if err != nil {
 		return err
 	}
-	f := newFetched(raw, u, t, explainer.explain(raw, u))
+	x, err := explainer.Explain(raw, u)
+	if err != nil {
+		return err
+	}
+	f := admin.NewFetched(raw, u, t, x)
 	if c.Bool("json") {
 		err = json.NewEncoder(c.App.Writer).Encode(f)
 	} else {
-		f.print(c.App.Writer, c.Int("text"))
+		printFetched(c.App.Writer, f, c.Int("text"))
 	}
 	if err == nil && t.Stored.Class != scheduler.OK.String() && t.Stored.Class != scheduler.Redirect.String() {
 		return no(nil)
@@ -161,44 +119,12 @@ func try(ctx context.Context, crawler config.Crawler, moved crawl.Moves, raw str
 	return t, err
 }
 
-func newFetched(raw string, u weburl.URL, t *crawl.Trial, x *explanation) *fetched {
-	f := &fetched{
-		URL: raw, Canonical: u.String(), ExcludedBy: t.Excluded, Robots: t.Robots, CrawlDelay: t.CrawlDelay.Milliseconds(),
-		Location: t.Location, Links: t.Links, Document: t.Document, Explain: x,
-	}
-	if f.Links == nil {
-		f.Links = []crawl.TrialLink{}
-	}
-	if t.Stored.URL != "" {
-		f.Stored = &t.Stored
-	}
-	if a := t.Answer; a != nil {
-		f.Answer = &fetchedAnswer{
-			Status: a.Status, Headers: crawl.TrialHeaders(a.Header), Bytes: len(a.Body), Truncated: a.Truncated,
-			Unread: a.Refused, TimeMS: a.Duration.Milliseconds(),
-		}
-		if a.Address.IsValid() {
-			f.Answer.Address = a.Address.String()
-		}
-	}
-	if p := t.Page; p != nil {
-		f.Page = &fetchedPage{
-			Read: t.Read, Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical,
-			Metas: []fetchedMeta{}, Directives: t.Words(), UnavailableAfter: t.Directives.UnavailableAfter, Follows: t.Follows,
-		}
-		for _, m := range p.Metas {
-			f.Page.Metas = append(f.Page.Metas, fetchedMeta(m))
-		}
-	}
-	return f
-}
-
-// print writes the dry run for a person.
-func (f *fetched) print(w io.Writer, text int) {
+// printFetched writes the dry run for a person.
+func printFetched(w io.Writer, f *admin.Fetched, text int) {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "  %-9s "+format+"\n", append([]any{name}, args...)...)
 	}
-	f.Explain.print(w)
+	printExplanation(w, f.Explain)
 	row("robots", "robots.txt: %s", f.Robots)
 	if f.CrawlDelay > 0 {
 		row("", "it asks for a pause of %s", time.Duration(f.CrawlDelay)*time.Millisecond)
@@ -211,20 +137,20 @@ func (f *fetched) print(w io.Writer, text int) {
 		row("fetch", "no answer: %s", f.Stored.LastError)
 		return
 	}
-	f.Answer.print(row)
+	printAnswer(f.Answer, row)
 	if f.Location != "" {
 		row("leads to", "%s", f.Location)
 	}
 	if f.Page != nil {
-		f.Page.print(row, text)
+		printPage(f.Page, row, text)
 	}
 	for _, l := range f.Links {
 		row("link", "%s", linkWords(&l))
 	}
-	f.printOutcome(row)
+	printOutcome(f, row)
 }
 
-func (a *fetchedAnswer) print(row func(string, string, ...any)) {
+func printAnswer(a *admin.FetchedAnswer, row func(string, string, ...any)) {
 	row("answer", "%d %s, %d bytes in %d ms from %s", a.Status, http.StatusText(a.Status), a.Bytes, a.TimeMS, a.Address)
 	if a.Truncated {
 		row("", "cut off at the limit of a body's size")
@@ -239,7 +165,7 @@ func (a *fetchedAnswer) print(row func(string, string, ...any)) {
 	}
 }
 
-func (p *fetchedPage) print(row func(string, string, ...any), text int) {
+func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int) {
 	if !p.Read {
 		row("page", "nothing reads its type: it has its URL and metas alone")
 	}
@@ -282,7 +208,7 @@ func linkWords(l *crawl.TrialLink) string {
 	return words
 }
 
-func (f *fetched) printOutcome(row func(string, string, ...any)) {
+func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 	if f.Document != nil {
 		row("push", "source %q, title %q, type %s, hash %s", f.Document.Source, f.Document.Title, f.Document.ContentType, f.Document.Hash)
 		for _, name := range slices.Sorted(maps.Keys(f.Document.Metas)) {

@@ -1,13 +1,8 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"strings"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 )
@@ -62,29 +57,4 @@ func newLogger(c *cli.Context) (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(c.App.ErrWriter, options)), nil
 	}
 	return nil, wrongUse("--log-format %q: write text or json", c.String("log-format"))
-}
-
-// checkLoopback refuses addresses beyond loopback: there is no token yet that
-// would protect anything there.
-func checkLoopback(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return wrongUse("--listen %q: only loopback addresses (127.0.0.1, [::1], localhost) in this version", address)
-	}
-	return nil
-}
-
-// listenLoopback listens on a loopback address.
-func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
-	if err := checkLoopback(address); err != nil {
-		return nil, err
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("port %s is taken: stop what listens there, or choose another with --listen HOST:PORT (port 0 takes a free one)", address)
-	}
-	return l, err
 }

@@ -13,8 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/push/compare"
-	"github.com/sextant-crawler/sextant/push/papi"
 	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -37,48 +35,26 @@ func pushCommand() *cli.Command {
 	}
 }
 
-// pushReport is what push verify found; the names are a contract.
-type pushReport struct {
-	Target   string     `json:"target"`
-	Stored   uint64     `json:"stored"`  // documents that the crawl knows as pushed
-	Indexed  uint64     `json:"indexed"` // documents of the connector
-	Missing  difference `json:"missing"`
-	Foreign  difference `json:"foreign"`
-	Requeued int        `json:"requeued"` // of the missing, with --repair
-	Deleted  int        `json:"deleted"`  // of the foreign, with --delete-foreign
-}
-
-type difference struct {
-	Count   uint64   `json:"count"`
-	Samples []string `json:"samples"`
-}
-
 func pushVerify(c *cli.Context) error {
 	if c.NArg() != 1 || c.Args().First() != "verify" {
 		return wrongUse("push: write push verify, and nothing behind it but flags")
 	}
-	crawler, h, err := oneCrawler(c)
+	crawler, _, err := oneCrawler(c)
 	if err != nil {
 		return err
 	}
-	p, err := papiPushOf(crawler, c.String("target"))
+	index, err := openIndex(crawler, c.String("target"))
 	if err != nil {
 		return err
 	}
-	target, err := papiTarget(p)
+	defer index.Close()
+	report, err := admin.VerifyPush(c.Context, index, commandPushed{c}, admin.PushVerify{
+		Repair: c.Bool("repair"), DeleteForeign: c.Bool("delete-foreign"), Samples: c.Int("samples"),
+	})
 	if err != nil {
 		return err
 	}
-	defer target.Close()
-	v := &verification{c: c, home: h, push: p, target: target, report: pushReport{Target: p.Name}}
-	defer v.close()
-	if err := v.compare(); err != nil {
-		return err
-	}
-	if err := v.mend(); err != nil {
-		return err
-	}
-	return v.print()
+	return printPushReport(c, report)
 }
 
 // papiPushOf is the target that the command means.
@@ -105,170 +81,82 @@ func papiPushOf(crawler config.Crawler, name string) (config.Push, error) {
 	return config.Push{}, wrongUse("there are several papi targets: name one with --target (%s)", join(names))
 }
 
-// verification compares a store and an index.
-type verification struct {
-	c      *cli.Context
-	home   home
-	push   config.Push
-	target *papi.Target
-	report pushReport
-	// waiting are URLs whose newest order the target has not safely yet.
-	waiting          map[string]bool
-	missing, foreign spool
-}
+// commandPushed is what a crawl has pushed: as its service says, or its store.
+type commandPushed struct{ c *cli.Context }
 
-func (v *verification) close() {
-	v.missing.close()
-	v.foreign.close()
-}
-
-func (v *verification) compare() error {
-	if err := v.readWaiting(); err != nil {
-		return err
-	}
-	skip := func(fn func(string) error) func(string) error {
-		return func(url string) error {
-			if v.waiting[url] {
-				return nil
-			}
-			return fn(url)
-		}
-	}
-	stored := func(fn func(string) error) error { return v.stored(skip(fn)) }
-	indexed := func(fn func(string) error) error {
-		fn = skip(fn)
-		return v.target.Enumerate(v.c.Context, "", func(uri, _ string) error { return fn(uri) })
-	}
-	counts, err := compare.Run(stored, indexed, 0, v.note(&v.report.Missing, &v.missing), v.note(&v.report.Foreign, &v.foreign))
-	v.report.Stored, v.report.Indexed = counts.Stored, counts.Indexed
-	return err
-}
-
-// note counts a difference, and keeps it for mend.
-func (v *verification) note(d *difference, s *spool) func(string) error {
-	d.Samples = []string{}
-	return func(url string) error {
-		d.Count++
-		if len(d.Samples) < v.c.Int("samples") {
-			d.Samples = append(d.Samples, url)
-		}
-		return s.add(url)
-	}
-}
-
-// stored calls fn for each URL that the target is to have.
-func (v *verification) stored(fn func(string) error) error {
-	pick := func(s crawl.StoredURL) error {
-		if !s.Indexed || v.push.Source != "" && s.Source != v.push.Source {
-			return nil
-		}
-		return fn(s.URL)
-	}
-	return fromServiceOrStore(v.c,
-		func(service *admin.Client) error { return service.Stored(v.c.Context, url.Values{}, pick) },
+// Stored implements admin.Pushed.
+func (p commandPushed) Stored(ctx context.Context, fn func(crawl.StoredURL) error) error {
+	return fromServiceOrStore(p.c,
+		func(service *admin.Client) error { return service.Stored(ctx, url.Values{}, fn) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return crawl.Stored(ctx, store, crawl.Filter{}, pick)
+			return crawl.Stored(ctx, store, crawl.Filter{}, fn)
 		})
 }
 
-// readWaiting finds what waits in the outbox. A running service goes on filling and
-// emptying it; there the operator is told.
-func (v *verification) readWaiting() error {
-	v.waiting = map[string]bool{}
-	return fromServiceOrStore(v.c,
+// Still implements admin.Pushed.
+func (p commandPushed) Still(ctx context.Context) error {
+	return fromServiceOrStore(p.c,
 		func(service *admin.Client) error {
-			statuses, err := service.Status(v.c.Context)
-			if err != nil {
-				return err
-			}
+			statuses, err := service.Status(ctx)
 			for _, s := range statuses {
-				if v.c.Bool("delete-foreign") && (!s.Paused || s.Outbox.Waiting > 0) {
-					return wrongUse("--delete-foreign could delete what is pushed meanwhile: pause the crawl and wait until its outbox is empty (%d wait), or stop the service", s.Outbox.Waiting)
-				}
-				if n := s.Outbox.Waiting; n > 0 {
-					fmt.Fprintf(v.c.App.ErrWriter, "%s wait in the outbox, and may be named as differences: pause the crawl, and ask again when the outbox is empty\n", count(int(n), "order")) //nolint:gosec // it fits
+				if !s.Paused || s.Outbox.Waiting > 0 {
+					return wrongUse("%w", admin.StillMoving(s.Outbox.Waiting))
 				}
 			}
-			return nil
+			return err
+		},
+		func(context.Context, *badgerstore.Store) error { return nil })
+}
+
+// Waiting implements admin.Pushed. A running service goes on filling and emptying its
+// outbox; there the operator is told.
+func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
+	waiting := map[string]bool{}
+	err := fromServiceOrStore(p.c,
+		func(service *admin.Client) error {
+			statuses, err := service.Status(ctx)
+			for _, s := range statuses {
+				if n := s.Outbox.Waiting; n > 0 {
+					fmt.Fprintf(p.c.App.ErrWriter, "%s wait in the outbox, and may be named as differences: pause the crawl, and ask again when the outbox is empty\n", count(int(n), "order")) //nolint:gosec // it fits
+				}
+			}
+			return err
 		},
 		func(ctx context.Context, store *badgerstore.Store) error {
 			figures, err := store.OutboxFigures(ctx)
-			if _, opened := figures.Behind[v.push.Name]; err != nil || !opened {
+			if _, opened := figures.Behind[target]; err != nil || !opened {
 				return err // nothing waits for a target that no crawl has opened yet
 			}
-			return store.Orders(ctx, push.Selection{State: push.Waiting, Target: v.push.Name}, func(l push.Listed) error {
-				v.waiting[l.URL] = true
+			return store.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
+				waiting[l.URL] = true
 				return nil
 			})
 		})
+	return waiting, err
 }
 
-// mend queues what is missing and deletes what is foreign, as far as it is asked to.
-func (v *verification) mend() error {
-	if v.c.Bool("repair") {
-		err := v.missing.each(500, func(urls []string) error {
-			present, err := v.target.Present(v.c.Context, urls)
-			if err != nil {
-				return err
-			}
-			var lacking []string
-			for _, u := range urls {
-				if !present[u] { // else it came since
-					lacking = append(lacking, u)
-				}
-			}
-			return v.requeue(lacking)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if v.c.Bool("delete-foreign") {
-		return v.foreign.each(100, v.delete)
-	}
-	return nil
-}
-
-// requeue sends URLs to a full fetch.
-func (v *verification) requeue(urls []string) error {
-	if len(urls) == 0 {
-		return nil
-	}
-	done, err := bySelection(v.c, admin.Selection{URLs: urls, Full: true}, (*admin.Client).Refresh,
+// Requeue implements admin.Pushed.
+func (p commandPushed) Requeue(_ context.Context, urls []string) (int, error) {
+	done, err := bySelection(p.c, admin.Selection{URLs: urls, Full: true}, (*admin.Client).Refresh,
 		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
 			return crawl.RefreshStored(ctx, s, store, selected, log)
 		})
-	v.report.Requeued += done.URLs + done.Waiting
-	return err
+	return done.URLs + done.Waiting, err
 }
 
-// delete takes foreign documents out of the index.
-func (v *verification) delete(urls []string) error {
-	entries := make([]push.Entry, len(urls))
-	for i, u := range urls {
-		entries[i] = push.Entry{Seq: uint64(i + 1), Op: push.Delete, URL: u} //nolint:gosec // not negative
+func printPushReport(c *cli.Context, r *admin.PushReport) error {
+	out := c.App.Writer
+	for _, words := range r.Refused {
+		fmt.Fprintln(c.App.ErrWriter, words)
 	}
-	refused, err := v.target.Push(v.c.Context, entries)
-	if err != nil {
-		return err
-	}
-	for _, r := range refused {
-		fmt.Fprintf(v.c.App.ErrWriter, "%s: the indexer does not delete it: %s\n", urls[r.Seq-1], r.Words)
-	}
-	v.report.Deleted += len(urls) - len(refused)
-	return v.target.Sync(v.c.Context)
-}
-
-func (v *verification) print() error {
-	r, out := v.report, v.c.App.Writer
-	if v.c.Bool("json") {
+	if c.Bool("json") {
 		if err := json.NewEncoder(out).Encode(r); err != nil {
 			return err
 		}
 	} else {
 		fmt.Fprintf(out, "%s: %s pushed, %s in the index\n", r.Target, count(int(r.Stored), "document"), count(int(r.Indexed), "document")) //nolint:gosec // they fit
 		for _, d := range []struct {
-			difference
+			admin.Difference
 			word, done string
 			n          int
 		}{{r.Missing, "missing", "queued to be fetched again", r.Requeued}, {r.Foreign, "foreign", "deleted", r.Deleted}} {

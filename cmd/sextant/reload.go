@@ -49,6 +49,10 @@ func (s *service) reload(ctx context.Context) error {
 		return err
 	}
 	s.log.Info("configuration reloaded", "path", s.path)
+	if err := s.access.Reload(); err != nil {
+		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
+		return &admin.Declined{Err: err}
+	}
 	return nil
 }
 

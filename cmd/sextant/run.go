@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// defaultListen is where the service answers for health, status and metrics.
+// defaultListen is where the service answers for health, status, metrics and API.
 const defaultListen = "127.0.0.1:7370"
 
 func runCommand() *cli.Command {
@@ -22,13 +22,13 @@ func runCommand() *cli.Command {
 		Usage: "crawl until stopped; with --once, until nothing is left to do",
 		Description: "The first SIGTERM or SIGINT ends it after the pages in flight, the second at once.\n" +
 			"Without --crawler all Crawlers of the configuration run.",
-		Flags: flags(
+		Flags: append(flags(
 			&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent", EnvVars: env("once")},
 			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial", EnvVars: env("max-pages")},
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down (0: for ever)", EnvVars: env("drain-timeout")},
-			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR`ess of /healthz, /status and /metrics, loopback only; off for none", EnvVars: env("listen")},
+			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR`ess of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
 			memoryFlag(),
-		),
+		), accessFlags()...),
 		Action: runCrawl,
 	}
 }
@@ -51,10 +51,8 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.String("listen") != "off" {
-		if err := checkLoopback(c.String("listen")); err != nil {
-			return err
-		}
+	if err := checkListen(c); err != nil {
+		return err
 	}
 	parsed, report, err := loadConfig(c)
 	if err != nil {
@@ -76,6 +74,9 @@ func runCrawl(c *cli.Context) error {
 		return err
 	}
 	s.memory = budget
+	if s.access, err = openAccess(c, c.String("data")); err != nil {
+		return errors.Join(err, s.close())
+	}
 	once := crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")}
 
 	ctx, cancel := context.WithCancel(c.Context)

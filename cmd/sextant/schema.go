@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/config"
@@ -24,17 +26,28 @@ func printSchema(c *cli.Context) error {
 	if c.Args().Present() {
 		return wrongUse("schema takes no arguments, found %q", c.Args().First())
 	}
-	documents, err := config.Schema(c.String("namespace"))
+	text, err := schemaText(c.String("namespace"), c.String("part"))
 	if err != nil {
-		return wrongUse("--namespace: %w", err)
+		return wrongUse("%w", err)
 	}
-	switch c.String("part") {
-	case "crawl":
-		_, err = c.App.Writer.Write(documents[0].Text)
-	case "actionrules":
-		_, err = c.App.Writer.Write(documents[1].Text)
-	default:
-		return wrongUse("--part %q: write crawl or actionrules", c.String("part"))
-	}
+	_, err = c.App.Writer.Write(text)
 	return err
+}
+
+// schemaText is one of the two documents; both names may be empty.
+func schemaText(version, part string) ([]byte, error) {
+	if version == "" {
+		version = config.DefaultVersion
+	}
+	documents, err := config.Schema(version)
+	if err != nil {
+		return nil, fmt.Errorf("--namespace: %w", err)
+	}
+	switch part {
+	case "", "crawl":
+		return documents[0].Text, nil
+	case "actionrules":
+		return documents[1].Text, nil
+	}
+	return nil, fmt.Errorf("--part %q: write crawl or actionrules", part)
 }

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -30,6 +29,7 @@ type service struct {
 	crawls []*running
 	open   net.Listener // nil for --listen off
 	owner  net.Listener // nil where the socket's path is too long
+	access *admin.Access
 	log    *slog.Logger
 
 	path       string // of the configuration; empty where it is not read again
@@ -46,6 +46,7 @@ type running struct {
 	// opened is what the Crawler was started with; weights are those in force.
 	opened  config.Crawler
 	weights atomic.Pointer[[6]int]
+	inForce atomic.Pointer[config.Crawler]
 	// configError is why the last reload failed, nil if it did not.
 	configError atomic.Pointer[string]
 	// documents are read by it, unless readDocuments is off.
@@ -132,7 +133,7 @@ func openService(ctx context.Context, path string, parsed *config.File, crawlers
 		return s, err
 	}
 	if listen != "off" {
-		if s.open, err = listenLoopback(ctx, listen); err != nil {
+		if s.open, err = listenTCP(ctx, listen); err != nil {
 			return s, err
 		}
 	}
@@ -159,6 +160,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h home, log *slog.Lo
 		return nil, errors.Join(err, store.Close())
 	}
 	r := &running{store: store, opened: crawler, documents: documents.NewPool(documentSettings(crawler), log)}
+	r.inForce.Store(&crawler)
 	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -170,6 +172,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h home, log *slog.Lo
 // tells what of it counts from the next start only.
 func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
 	r.weights.Store(&crawler.Weights)
+	r.inForce.Store(crawler)
 	for what, same := range map[string]bool{
 		"Push":            slices.EqualFunc(crawler.Push, r.opened.Push, config.Push.Same),
 		"durability":      crawler.Durability == r.opened.Durability,
@@ -216,7 +219,7 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 	crawlers := s.shown()
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	server := admin.NewServer(crawlers, s, s.log)
+	server := admin.NewServer(crawlers, s, s.access, s.log)
 	server.Tell(admin.About{Version: version, Notices: s.notices.Status})
 	group.Go(func() error { return server.Run(door, s.open, s.owner) })
 	group.Go(func() error { return s.notices.Run(door) })
@@ -237,26 +240,6 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 
 // Reload implements admin.Service.
 func (s *service) Reload(ctx context.Context) error { return s.reload(ctx) }
-
-// Preview implements admin.Service.
-func (s *service) Preview(ctx context.Context, c admin.Crawler, path string, samples int) (*crawl.Preview, error) {
-	parsed, report, err := config.Load(path)
-	if err != nil {
-		return nil, err
-	}
-	if parsed == nil {
-		return nil, &admin.Declined{Err: report.Err()}
-	}
-	for _, crawler := range parsed.Crawlers {
-		if crawler.Name == c.Name() {
-			return crawl.NewPreview(ctx, crawlSettings(crawler), c.Store(), samples)
-		}
-	}
-	return nil, &admin.Declined{Err: fmt.Errorf("%s has no Crawler %q", path, c.Name())}
-}
-
-// Condition implements admin.Service.
-func (*service) Condition(xml string) (actionrules.Condition, error) { return parseCondition(xml) }
 
 // stop takes no new URLs; run returns when the pages in flight are committed.
 func (s *service) stop() {

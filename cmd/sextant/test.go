@@ -8,8 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/weburl"
+	"github.com/sextant-crawler/sextant/admin"
 )
 
 func testCommand() *cli.Command {
@@ -25,15 +24,6 @@ func testCommand() *cli.Command {
 	}
 }
 
-// caseResult is the JSON form of one case.
-type caseResult struct {
-	File     string   `json:"file"`
-	Line     int      `json:"line"`
-	URL      string   `json:"url"`
-	Passed   bool     `json:"passed"`
-	Failures []string `json:"failures"`
-}
-
 func testRules(c *cli.Context) error {
 	if !c.Args().Present() {
 		return wrongUse("test: name at least one case file")
@@ -42,7 +32,7 @@ func testRules(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	explain, err := newExplainer(crawler, nil, crawl.TrapCounts{})
+	explain, err := admin.NewExplainer(crawlSettings(crawler), admin.Knowledge{})
 	if err != nil {
 		return err
 	}
@@ -52,17 +42,17 @@ func testRules(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		parsed, errs := parseCases(name, string(text))
+		parsed, errs := admin.ParseCases(name, string(text))
 		if len(errs) > 0 {
 			return no(errors.Join(errs...))
 		}
 		for _, one := range parsed {
 			cases++
-			r := caseResult{File: name, Line: one.line, URL: one.url, Failures: one.run(explain)}
-			if r.Passed = len(r.Failures) == 0; !r.Passed {
+			r := one.Try(explain)
+			if !r.Passed {
 				failed++
 			}
-			if err := r.show(c); err != nil {
+			if err := showCase(c, r); err != nil {
 				return err
 			}
 		}
@@ -76,17 +66,8 @@ func testRules(c *cli.Context) error {
 	return nil
 }
 
-// run gives what of the case does not hold.
-func (c testCase) run(explain *explainer) []string {
-	u, err := weburl.Parse(c.url)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	return append([]string{}, c.failures(explain.explain(c.url, u))...)
-}
-
-// show prints a case that failed; as JSON, every case.
-func (r caseResult) show(c *cli.Context) error {
+// showCase prints a case that failed; as JSON, every case.
+func showCase(c *cli.Context, r admin.CaseResult) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(r)
 	}

@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"fmt"
@@ -6,16 +6,19 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A case file has one case a line: a URL, then what is expected of its decision.
+// TestCase is a URL and what is expected of its decision. A case file has one a line: a URL, then what is expected of its decision.
 //
 //	http://www.example.com/a.html      index follow fifo=index_follow
 //	http://www.example.com/news/x      crawl source=news meta:kind=news shift=-1
 //	http://www.example.com/logo.gif    ignore by=rules line=12
 //
 // Text after " #" is a comment, values with spaces stand in double quotes.
-type testCase struct {
+type TestCase struct {
+	file string
 	line int
 	url  string
 	want []expectation
@@ -41,8 +44,8 @@ func flagWords() []string {
 }
 func valueWords() []string { return []string{"fifo", "shift", "source", "by", "line", "status", "as"} }
 
-// parseCases reads a case file; all its errors are given, each with its place.
-func parseCases(name, text string) (cases []testCase, errs []error) {
+// ParseCases reads a case file; all its errors are given, each with its place.
+func ParseCases(name, text string) (cases []TestCase, errs []error) {
 	for i, line := range strings.Split(text, "\n") {
 		words, err := caseWords(strings.TrimSuffix(line, "\r"))
 		if err != nil {
@@ -52,7 +55,7 @@ func parseCases(name, text string) (cases []testCase, errs []error) {
 		if len(words) == 0 {
 			continue
 		}
-		c := testCase{line: i + 1, url: words[0].name}
+		c := TestCase{file: name, line: i + 1, url: words[0].name}
 		if len(words) == 1 {
 			errs = append(errs, fmt.Errorf("%s:%d:%d: nothing is expected of %s: write for example crawl, ignore, index, follow, fifo=redir", name, i+1, words[0].column, c.url))
 		}
@@ -127,8 +130,34 @@ func parseExpectation(w expectation) (expectation, error) {
 	return e, nil
 }
 
+// CaseResult is how one case went; its names are a contract.
+type CaseResult struct {
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	URL      string   `json:"url"`
+	Passed   bool     `json:"passed"`
+	Failures []string `json:"failures"`
+}
+
+// Try compares the case with what is decided.
+func (c TestCase) Try(e *Explainer) CaseResult {
+	r := CaseResult{File: c.file, Line: c.line, URL: c.url, Failures: []string{}}
+	u, err := weburl.Parse(c.url)
+	if err == nil {
+		var x *Explanation
+		if x, err = e.Explain(c.url, u); err == nil {
+			r.Failures = append(r.Failures, c.failures(x)...)
+		}
+	}
+	if err != nil {
+		r.Failures = append(r.Failures, err.Error())
+	}
+	r.Passed = len(r.Failures) == 0
+	return r
+}
+
 // failures are the expectations that an explanation does not meet, worded.
-func (c testCase) failures(x *explanation) []string {
+func (c TestCase) failures(x *Explanation) []string {
 	var out []string
 	for _, e := range c.want {
 		if got, ok := e.met(x); !ok {
@@ -139,9 +168,12 @@ func (c testCase) failures(x *explanation) []string {
 }
 
 // met compares one expectation; got words what was found instead.
-func (e expectation) met(x *explanation) (got string, ok bool) {
+func (e expectation) met(x *Explanation) (got string, ok bool) {
 	flag := func(is bool, what string) (string, bool) {
-		got := yesNo(is, what)
+		got := "no" + what
+		if is {
+			got = what
+		}
 		return got, got == e.name
 	}
 	switch e.name {
@@ -177,7 +209,7 @@ func (e expectation) met(x *explanation) (got string, ok bool) {
 }
 
 // metBy compares what excluded the URL.
-func (e expectation) metBy(x *explanation) (got string, ok bool) {
+func (e expectation) metBy(x *Explanation) (got string, ok bool) {
 	if x.ExcludedBy == nil {
 		return "not excluded", false
 	}

@@ -1,0 +1,185 @@
+package admin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// configRoutes read and write the configuration. Its text is the operator's.
+func (s *Server) configRoutes() []route {
+	return []route{
+		{method: "GET", path: "/api/v1/config", role: Operator, answer: s.readConfig},
+		{method: "PUT", path: "/api/v1/config", role: Operator, change: "write configuration", body: maxConfigBytes, heavy: true, answer: s.writeConfig},
+		{method: "POST", path: "/api/v1/reload", role: Operator, change: "reload", answer: s.reload},
+	}
+}
+
+const configMedia = "application/xml"
+
+// configTag is the entity tag of a configuration's text.
+func configTag(text []byte) string {
+	sum := sha256.Sum256(text)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// readConfig gives the text as it stands in its file: what it names (secrets,
+// environment variables) stays named.
+func (s *Server) readConfig(c *call) (any, error) {
+	text, err := os.ReadFile(s.service.ConfigPath())
+	if err != nil {
+		return nil, err
+	}
+	c.w.Header().Set("ETag", configTag(text))
+	return document{configMedia, text}, nil
+}
+
+// Written is what became of a configuration that was sent.
+type Written struct {
+	ETag string `json:"etag"`
+	// Kept is the file that holds the text before; empty where nothing changed.
+	Kept string `json:"kept,omitempty"`
+	// InForce says that it was loaded, and else Words why not: it counts from the next start.
+	InForce  bool      `json:"in_force"`
+	Words    string    `json:"words,omitempty"`
+	Warnings []Finding `json:"warnings"`
+}
+
+// writeConfig puts a text in the place of the configuration, if it is a good one and
+// nobody else has written since the caller read it.
+func (s *Server) writeConfig(c *call) (any, error) {
+	match := c.r.Header.Get("If-Match")
+	if match == "" {
+		return nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading the configuration gave, so that nobody else's change is lost")
+	}
+	text, err := c.text()
+	if err != nil {
+		return nil, err
+	}
+	draft := s.service.Draft(text, c.caller.Socket)
+	if err := draft.broken(); err != nil {
+		return nil, err
+	}
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-c.r.Context().Done():
+		return nil, c.r.Context().Err()
+	}
+	path, err := filepath.EvalSymlinks(s.service.ConfigPath())
+	if err != nil {
+		return nil, err
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if !matches(match, configTag(before)) {
+		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
+	}
+	out := Written{ETag: configTag(text), Warnings: []Finding{}}
+	for _, f := range draft.Findings {
+		if f.Severity == "warning" {
+			out.Warnings = append(out.Warnings, f)
+		}
+	}
+	if string(before) != string(text) {
+		if out.Kept, err = replaceConfig(path, before, text, time.Now()); err != nil {
+			return nil, unwritable(path, err)
+		}
+	}
+	c.w.Header().Set("ETag", out.ETag)
+	c.target, c.result = path, []any{"bytes", len(text), "kept", out.Kept}
+	// It is written: that the caller goes must not leave it half in force.
+	if err := s.service.Reload(context.WithoutCancel(c.r.Context())); err != nil {
+		out.Words = err.Error()
+		return out, nil //nolint:nilerr // the answer tells of it
+	}
+	out.InForce = true
+	return out, nil
+}
+
+// matches says whether an If-Match header (RFC 9110, 13.1.1) is true of a tag.
+func matches(header, tag string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		if part = strings.TrimSpace(part); part == tag || part == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// unwritable says what to do about a file that the service may not write.
+func unwritable(path string, err error) error {
+	if errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "read-only file system") {
+		return &Declined{Err: errors.New("the service may not write beside " + path + " (" + err.Error() + "): give its user the folder, or edit the file on the machine and reload")}
+	}
+	return err
+}
+
+// replaceConfig puts text into the file at path, so that there is the old text or the
+// new one at any time, and keeps the old one beside it.
+func replaceConfig(path string, before, text []byte, now time.Time) (kept string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	kept = path + "." + now.Format("20060102-150405")
+	if err := writeNew(kept, before, info.Mode().Perm()); errors.Is(err, fs.ErrExist) {
+		kept += now.Format(".000000000")
+		err = writeNew(kept, before, info.Mode().Perm())
+		if err != nil {
+			return "", err
+		}
+	} else if err != nil {
+		return "", err
+	}
+	next := path + now.Format(".20060102-150405.000000000") + ".new"
+	err = writeNew(next, text, info.Mode().Perm())
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		_ = os.Remove(next) // it may not be there
+		return "", err
+	}
+	return kept, syncFolder(filepath.Dir(path))
+}
+
+// writeNew writes a file that is not there yet, to the disk.
+func writeNew(path string, text []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(mode) // whatever the umask says
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (s *Server) reload(c *call) (any, error) {
+	return nil, s.service.Reload(c.r.Context())
+}

@@ -1,0 +1,86 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/crawl"
+)
+
+// Finding is what is wrong with a configuration, or worth a look.
+type Finding struct {
+	Severity string `json:"severity"` // error, warning or note
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Message  string `json:"message"`
+}
+
+// String is the line that check prints of an error.
+func (f Finding) String() string {
+	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
+}
+
+// Draft is a configuration that was read and is not in force.
+type Draft struct {
+	Findings []Finding      // errors, then warnings, then notes
+	Crawlers []DraftCrawler // none where there are errors
+}
+
+// DraftCrawler is a Crawler of a configuration in short.
+type DraftCrawler struct {
+	Name      string         `json:"name"`
+	Roots     int            `json:"roots"`
+	Rules     int            `json:"rules"`
+	DeletesOn string         `json:"deletes_on"` // which failures delete a document, in words
+	Settings  crawl.Settings `json:"-"`
+}
+
+// errors are those of the findings that keep a configuration from being used.
+func (d *Draft) errors() []Finding {
+	for i, f := range d.Findings {
+		if f.Severity != "error" {
+			return d.Findings[:i]
+		}
+	}
+	return d.Findings
+}
+
+// broken is the error of a configuration that cannot be used, nil for a good one.
+func (d *Draft) broken() error {
+	found := d.errors()
+	if len(found) == 0 {
+		return nil
+	}
+	words := make([]string, len(found))
+	for i, f := range found {
+		words[i] = f.String()
+	}
+	return &Declined{Err: errors.New(strings.Join(words, "\n")), Findings: found}
+}
+
+// settings are those of one of its Crawlers.
+func (d *Draft) settings(name string) (crawl.Settings, error) {
+	if err := d.broken(); err != nil {
+		return crawl.Settings{}, err
+	}
+	for _, c := range d.Crawlers {
+		if c.Name == name {
+			return c.Settings, nil
+		}
+	}
+	return crawl.Settings{}, &Declined{Err: fmt.Errorf("the configuration has no Crawler %q", name)}
+}
+
+// check is its printed form.
+func (d *Draft) check() Check {
+	c := Check{Valid: len(d.errors()) == 0, Findings: d.Findings, Crawlers: d.Crawlers}
+	if c.Findings == nil {
+		c.Findings = []Finding{}
+	}
+	if c.Crawlers == nil {
+		c.Crawlers = []DraftCrawler{}
+	}
+	return c
+}

@@ -1,0 +1,232 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Explanation is the JSON form of one URL; its names are a contract.
+type Explanation struct {
+	URL        string                  `json:"url"`
+	Canonical  string                  `json:"canonical"`
+	Decision   string                  `json:"decision"` // crawl or ignore
+	Accept     bool                    `json:"accept"`
+	Index      bool                    `json:"index"`
+	Follow     bool                    `json:"follow"`
+	Fifo       *string                 `json:"fifo"`
+	FifoNumber *int                    `json:"fifo_number"`
+	Shift      int                     `json:"shift"`
+	Source     string                  `json:"source"`
+	Metas      map[string][]string     `json:"metas"`
+	ExcludedBy *ExcludedBy             `json:"excluded_by"`
+	Status     *int                    `json:"status"`
+	Rules      []RuleExplanation       `json:"rules"`
+	Gates      []crawlspace.GateAnswer `json:"gates,omitempty"`
+	Fetch      string                  `json:"fetch,omitempty"`     // the Fetch element by which it is asked for
+	KilledBy   *crawlspace.Reason      `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
+	Stored     *StoredExplanation      `json:"stored,omitempty"`
+
+	// Start says, for a person, where the rules begin.
+	Start string `json:"-"`
+}
+
+// ExcludedBy is what excludes a URL.
+type ExcludedBy struct {
+	Gate string `json:"gate"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	Rule string `json:"rule,omitempty"`
+}
+
+// String words it for a person.
+func (e *ExcludedBy) String() string {
+	switch e.Gate {
+	case "default":
+		return "default: no rule accepts it"
+	case "rules":
+		return fmt.Sprintf("%s, %s:%d", e.Rule, e.File, e.Line)
+	}
+	return crawlspace.Reason{Gate: crawlspace.Gate(e.Gate), File: e.File, Line: e.Line, Rule: e.Rule}.String()
+}
+
+// RuleExplanation is one rule, and what it did.
+type RuleExplanation struct {
+	Index   int      `json:"index"`
+	Line    int      `json:"line"`
+	Group   string   `json:"group"`
+	Matched bool     `json:"matched"`
+	Changed []string `json:"changed"`
+}
+
+// StoredExplanation is what the store knows of the URL.
+type StoredExplanation struct {
+	Known bool `json:"known"`
+	*crawl.StoredURL
+	Robots string `json:"robots"` // what its robots.txt at hand says: allowed, forbidden or unknown
+	Why    string `json:"why"`    // why it is, or is not, in the index
+}
+
+// Unreadable is the JSON form of what is no URL.
+type Unreadable struct {
+	URL   string `json:"url"`
+	Error string `json:"error"`
+}
+
+// Knowledge is what a store adds to explanations; the zero value adds nothing.
+type Knowledge struct {
+	Moved crawl.Moves      // the sites that moved
+	Traps crawl.TrapCounts // what traps have counted
+	// Lookup finds the stored state of a URL, ErrNotKnown where there is none. Robots is
+	// what the stored robots.txt says to an agent. Both are nil where no store is asked.
+	Lookup func(weburl.URL) (crawl.StoredURL, error)
+	Robots func(agent string, original bool, u weburl.URL) (string, error)
+}
+
+// KnowledgeOf is that of a store.
+func KnowledgeOf(ctx context.Context, store scheduler.Store) (k Knowledge, err error) {
+	if k.Moved, err = crawl.StoredMoves(ctx, store); err != nil {
+		return k, err
+	}
+	if k.Traps, err = crawl.StoredTraps(ctx, store); err != nil {
+		return k, err
+	}
+	k.Lookup = func(u weburl.URL) (crawl.StoredURL, error) {
+		s, ok, err := crawl.StoredOne(ctx, store, u)
+		if err == nil && !ok {
+			err = ErrNotKnown
+		}
+		return s, err
+	}
+	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
+		return crawl.StoredRobots(ctx, store, agent, original, u)
+	}
+	return k, nil
+}
+
+// Knowledge is that of the running service.
+func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
+	if k.Moved, err = c.Moves(ctx); err != nil {
+		return k, err
+	}
+	if k.Traps, err = c.TrapCounts(ctx); err != nil {
+		return k, err
+	}
+	k.Lookup = func(u weburl.URL) (crawl.StoredURL, error) { return c.StoredOne(ctx, u.String()) }
+	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
+		return c.StoredRobots(ctx, agent, original, u.String())
+	}
+	return k, nil
+}
+
+// stored looks a URL up, and says under which name: under its canonical one, else, as
+// it may have been stored before that was another, under its own.
+func (k *Knowledge) stored(canonical string, u weburl.URL) (*StoredExplanation, weburl.URL, error) {
+	as, ok := weburl.FromCanonical(canonical)
+	if !ok {
+		as = u
+	}
+	s, err := k.Lookup(as)
+	if errors.Is(err, ErrNotKnown) && as.Key() != u.Key() {
+		if old, again := k.Lookup(u); again == nil {
+			s, err, as = old, nil, u
+		}
+	}
+	part, err := newStored(s, err)
+	return part, as, err
+}
+
+// Explainer explains by the gates and rules of one Crawler.
+type Explainer struct {
+	rules    *crawl.Explainer
+	settings crawl.Settings
+	known    Knowledge
+}
+
+// NewExplainer compiles settings.
+func NewExplainer(s crawl.Settings, known Knowledge) (*Explainer, error) {
+	rules, err := crawl.NewExplainer(s, known.Moved, known.Traps)
+	return &Explainer{rules, s, known}, err
+}
+
+// Explain says what is decided of u, which was written as raw, and what is stored of it.
+func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
+	out := explanationOf(raw, e.rules.Explain(raw, u))
+	if e.known.Lookup == nil {
+		return out, nil
+	}
+	stored, as, err := e.known.stored(out.Canonical, u)
+	if err != nil {
+		return nil, err
+	}
+	stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as)
+	out.Stored = stored
+	return out, err
+}
+
+// explanationOf gives what decides about a URL its printed form.
+func explanationOf(raw string, x crawl.Explained) *Explanation {
+	d := x.Rules.Decision
+	out := &Explanation{
+		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index, Follow: d.Follow,
+		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Start: x.Rules.Start.Why,
+		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch,
+	}
+	for _, m := range d.Metas {
+		out.Metas[m.Name] = append(out.Metas[m.Name], m.Value)
+	}
+	for _, r := range x.Rules.Rules {
+		t := RuleExplanation{Index: r.Index, Line: r.At.Line, Group: r.Group, Matched: r.Matched, Changed: []string{}}
+		for _, dimension := range r.Changed {
+			t.Changed = append(t.Changed, dimension.String())
+		}
+		out.Rules = append(out.Rules, t)
+	}
+	if x.Status == 0 {
+		name, number := x.Fifo.String(), int(x.Fifo)
+		out.Decision, out.Fifo, out.FifoNumber = "crawl", &name, &number
+		return out
+	}
+	out.Status, out.ExcludedBy = &x.Status, &ExcludedBy{Gate: "default"}
+	if x.Refused != nil {
+		out.ExcludedBy = &ExcludedBy{Gate: string(x.Refused.Gate), File: x.Refused.File, Line: x.Refused.Line, Rule: x.Refused.Rule}
+	} else if rule, _ := x.Rules.ExcludedBy(); rule >= 0 {
+		at := x.Rules.Rules[rule].At
+		out.ExcludedBy = &ExcludedBy{Gate: "rules", File: at.File, Line: at.Line, Rule: fmt.Sprintf("rule %d", rule)}
+	}
+	return out
+}
+
+// newStored words what the store knows of a URL.
+func newStored(s crawl.StoredURL, err error) (*StoredExplanation, error) {
+	switch {
+	case errors.Is(err, ErrNotKnown):
+		return &StoredExplanation{Why: "not in the index: no link to it was found yet"}, nil
+	case err != nil:
+		return nil, err
+	case s.Indexed:
+		return &StoredExplanation{Known: true, StoredURL: &s, Why: "in the index, or on its way there"}, nil
+	}
+	why := "not in the index: "
+	switch {
+	case s.Class == scheduler.Pending.String():
+		why += "it waits to be fetched"
+		if s.LastError != "" {
+			why += ": " + s.LastError
+		}
+	case s.DuplicateOf != "":
+		why += "it is a duplicate of " + s.DuplicateOf
+	case s.RedirectTo != "":
+		why += "it redirects to " + s.RedirectTo
+	case s.LastError != "":
+		why += s.LastError
+	default:
+		why += "the rules do not index it"
+	}
+	return &StoredExplanation{Known: true, StoredURL: &s, Why: why}, nil
+}

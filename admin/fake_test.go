@@ -1,0 +1,99 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Settings are those of rules that crawl the host a.test.
+func (f fakeCrawler) Settings() crawl.Settings {
+	s := crawl.Settings{RobotsAgent: "sextant"}
+	s.Robots.Agent = "sextant"
+	return s
+}
+
+// Sent gives the order that waits, with its document.
+func (f fakeCrawler) Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error) {
+	var found *push.Listed
+	err := f.Orders(ctx, push.Selection{URLs: []string{url}}, func(l push.Listed) error {
+		found = &l
+		return nil
+	})
+	if found == nil || found.Op == push.Delete {
+		return found, nil, err
+	}
+	return found, &push.Document{URL: url, Title: "A title"}, err
+}
+
+// ConfigPath is a file that a test has written, if it has.
+func (s fakeService) ConfigPath() string { return s.path }
+
+// Draft knows one word that is wrong, and tells which files it may read.
+func (s fakeService) Draft(text []byte, files bool) *Draft {
+	if strings.Contains(string(text), "broken") {
+		return &Draft{Findings: []Finding{{"error", s.path, 3, 5, "broken"}, {"warning", s.path, 1, 1, "odd"}}}
+	}
+	d := &Draft{Crawlers: []DraftCrawler{{Name: "a", Roots: 1, Rules: 2, DeletesOn: "4xx"}}}
+	if files {
+		d.Findings = append(d.Findings, Finding{"warning", s.path, 1, 1, "reads files"})
+	}
+	return d
+}
+
+func (s fakeService) DraftFile(path string) (*Draft, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &Declined{Err: err}
+	}
+	return s.Draft(text, true), nil
+}
+
+func (fakeService) Schema(version, part string) ([]byte, error) {
+	if part != "" && part != "crawl" {
+		return nil, errors.New("no such part")
+	}
+	return []byte("<schema/>"), nil
+}
+
+func (fakeService) Fetch(_ context.Context, _ Crawler, raw string, u weburl.URL) (*Fetched, error) {
+	return NewFetched(raw, u, &crawl.Trial{Robots: "allowed", Excluded: "the rules"}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore"}), nil
+}
+
+func (fakeService) IndexOf(_ Crawler, target string) (Index, error) {
+	if target == "none" {
+		return nil, &Declined{Err: errors.New("no papi target is named none")}
+	}
+	return fakeIndex{}, nil
+}
+
+// fakeIndex holds one document that nobody pushed.
+type fakeIndex struct{}
+
+func (fakeIndex) Name() string   { return "papi" }
+func (fakeIndex) Source() string { return "" }
+func (fakeIndex) Enumerate(_ context.Context, fn func(string) error) error {
+	return fn("http://foreign/")
+}
+
+func (fakeIndex) Present(context.Context, []string) (map[string]bool, error) { return nil, nil }
+func (fakeIndex) Push(context.Context, []push.Entry) ([]push.Refusal, error) {
+	return []push.Refusal{{Seq: 1, Words: "no"}}, nil
+}
+func (fakeIndex) Sync(context.Context) error { return nil }
+func (fakeIndex) Close() error               { return nil }
+
+var _ Service = fakeService{}
+
+func (fakeService) Condition(xml string) (actionrules.Condition, error) {
+	if xml != "<Path val=\"/a\"/>" {
+		return nil, errors.New("--match:1:1: no condition")
+	}
+	return actionrules.Path("/a", 0, false, actionrules.Position{}), nil
+}

@@ -1,0 +1,91 @@
+package admin
+
+import (
+	"net/http"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Fetched is the JSON form of a dry run; its names are a contract.
+type Fetched struct {
+	URL        string `json:"url"`
+	Canonical  string `json:"canonical"`
+	ExcludedBy string `json:"excluded_by,omitempty"` // then it was not fetched
+	Robots     string `json:"robots"`                // allowed, forbidden, unreachable; unknown where it was not asked
+	CrawlDelay int64  `json:"crawl_delay_ms,omitempty"`
+	// Answer is null where there was none.
+	Answer *FetchedAnswer `json:"answer"`
+	// Location is where the answer leads to, by HTTP or a meta refresh.
+	Location string            `json:"location,omitempty"`
+	Page     *FetchedPage      `json:"page"`
+	Links    []crawl.TrialLink `json:"links"`
+	Document *push.Document    `json:"document"` // what would be pushed
+	Stored   *crawl.StoredURL  `json:"stored"`   // what would be stored
+	Explain  *Explanation      `json:"explain"`
+}
+
+// FetchedAnswer is what the site answered.
+type FetchedAnswer struct {
+	Status    int         `json:"status"`
+	Headers   http.Header `json:"headers"`
+	Bytes     int         `json:"bytes"` // after decompression
+	Truncated bool        `json:"truncated,omitempty"`
+	Unread    bool        `json:"unread,omitempty"` // its type is excluded
+	Address   string      `json:"address,omitempty"`
+	TimeMS    int64       `json:"time_ms"`
+}
+
+// FetchedPage is what was read of it.
+type FetchedPage struct {
+	Read             bool          `json:"read"` // there is something that reads its type
+	Title            string        `json:"title"`
+	Language         string        `json:"language,omitempty"`
+	Charset          string        `json:"charset,omitempty"`
+	Text             string        `json:"text"`
+	Canonical        string        `json:"canonical,omitempty"`
+	Metas            []FetchedMeta `json:"metas"`
+	Directives       []string      `json:"directives"`
+	UnavailableAfter string        `json:"unavailable_after,omitempty"`
+	Follows          bool          `json:"follows"` // its links are followed
+}
+
+// FetchedMeta is a meta of the page.
+type FetchedMeta struct {
+	Name    string `json:"name"`
+	Content string `json:"content"`
+}
+
+// NewFetched gives a dry run its printed form.
+func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetched {
+	f := &Fetched{
+		URL: raw, Canonical: u.String(), ExcludedBy: t.Excluded, Robots: t.Robots, CrawlDelay: t.CrawlDelay.Milliseconds(),
+		Location: t.Location, Links: t.Links, Document: t.Document, Explain: x,
+	}
+	if f.Links == nil {
+		f.Links = []crawl.TrialLink{}
+	}
+	if t.Stored.URL != "" {
+		f.Stored = &t.Stored
+	}
+	if a := t.Answer; a != nil {
+		f.Answer = &FetchedAnswer{
+			Status: a.Status, Headers: crawl.TrialHeaders(a.Header), Bytes: len(a.Body), Truncated: a.Truncated,
+			Unread: a.Refused, TimeMS: a.Duration.Milliseconds(),
+		}
+		if a.Address.IsValid() {
+			f.Answer.Address = a.Address.String()
+		}
+	}
+	if p := t.Page; p != nil {
+		f.Page = &FetchedPage{
+			Read: t.Read, Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical,
+			Metas: []FetchedMeta{}, Directives: t.Words(), UnavailableAfter: t.Directives.UnavailableAfter, Follows: t.Follows,
+		}
+		for _, m := range p.Metas {
+			f.Page.Metas = append(f.Page.Metas, FetchedMeta(m))
+		}
+	}
+	return f
+}

@@ -1,0 +1,162 @@
+package admin
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Pace of one remote address over TCP.
+const (
+	requestsPerS  = 50
+	requestsBurst = 200
+	// wrongTokensBurst tokens that nobody has may be tried at once, then one a wrongTokenEvery.
+	wrongTokensBurst = 10
+	wrongTokenEvery  = time.Second
+	// maxAddresses are remembered; with more, those that have been quiet are forgotten.
+	maxAddresses = 4096
+)
+
+// guard judges requests over TCP before anything is looked at.
+type guard struct {
+	access *Access
+
+	mu    sync.Mutex
+	paces map[netip.Addr]*pace
+}
+
+// pace is what one remote address has left.
+type pace struct {
+	requests, wrongTokens *rate.Limiter
+}
+
+func newGuard(a *Access) *guard { return &guard{access: a, paces: map[netip.Addr]*pace{}} }
+
+// judge says what is wrong with where a request comes from, nil if nothing is.
+func (g *guard) judge(r *http.Request) *Problem {
+	if !g.knowsHost(r) {
+		return newProblem(http.StatusForbidden, codeForbidden,
+			"the Host header must name a loopback address, or a name of the service's certificate: a page in a browser must not reach this service by a name of its own")
+	}
+	if !sameSite(r) {
+		return newProblem(http.StatusForbidden, codeForbidden, "requests from pages of other sites are refused")
+	}
+	if !g.paceOf(r.RemoteAddr).requests.Allow() {
+		p := newProblem(http.StatusTooManyRequests, codeTooMany, "more than %d requests a second from one address: wait a moment", requestsPerS)
+		p.retryAfter = 1
+		return p
+	}
+	return nil
+}
+
+// who says who makes a request. Whoever tries tokens that nobody has must wait, and
+// learns nothing meanwhile.
+func (g *guard) who(r *http.Request) (Caller, *Problem) {
+	wrongTokens := g.paceOf(r.RemoteAddr).wrongTokens
+	_, tried := bearer(r)
+	if tried && wrongTokens.Tokens() < 1 {
+		p := newProblem(http.StatusTooManyRequests, codeTooMany, "too many wrong tokens from this address: wait a moment")
+		p.retryAfter = int(wrongTokenEvery / time.Second)
+		return Caller{}, p
+	}
+	c, refused := g.access.caller(r)
+	if refused {
+		wrongTokens.Allow()
+		return c, newProblem(http.StatusUnauthorized, codeNoToken, "nobody has this token: sextant token prints the file of the right one")
+	}
+	return c, nil
+}
+
+// paceOf finds or makes the pace of an address. An IPv6 network of 64 bits is one.
+func (g *guard) paceOf(remote string) *pace {
+	address := netip.Addr{}
+	if ap, err := netip.ParseAddrPort(remote); err == nil {
+		address = ap.Addr().Unmap().WithZone("")
+		if address.Is6() {
+			network, _ := address.Prefix(64)
+			address = network.Addr()
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.paces[address]
+	if p == nil {
+		if len(g.paces) >= maxAddresses {
+			g.forget()
+		}
+		p = &pace{rate.NewLimiter(requestsPerS, requestsBurst), rate.NewLimiter(rate.Every(wrongTokenEvery), wrongTokensBurst)}
+		g.paces[address] = p
+	}
+	return p
+}
+
+// forget drops the addresses that have their whole pace again; if all are busy, all.
+func (g *guard) forget() {
+	for a, p := range g.paces {
+		if p.requests.Tokens() >= requestsBurst && p.wrongTokens.Tokens() >= wrongTokensBurst {
+			delete(g.paces, a)
+		}
+	}
+	if len(g.paces) >= maxAddresses {
+		clear(g.paces)
+	}
+}
+
+// knowsHost says whether the Host header names this service: a loopback address, the
+// address that the connection came to, or a name of its certificate.
+func (g *guard) knowsHost(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
+	}
+	if host == "localhost" {
+		return true
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		tcp, ok := local.(*net.TCPAddr)
+		return ip.IsLoopback() || ok && tcp.IP.Equal(ip) && !tcp.IP.IsLoopback() || g.access.answersTo(host)
+	}
+	return g.access.answersTo(host)
+}
+
+// sameSite says whether a request was not made by a page of another site. Programs
+// send neither header. A page may be opened from elsewhere, by a link.
+func sameSite(r *http.Request) bool {
+	if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
+		opened := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+		if !opened || strings.HasPrefix(r.URL.Path, "/api/") {
+			return false
+		}
+	}
+	values := r.Header.Values("Origin")
+	if len(values) == 0 {
+		return true
+	}
+	origin, err := url.Parse(values[0])
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return len(values) == 1 && err == nil && origin.Scheme == scheme && strings.EqualFold(origin.Host, r.Host)
+}
+
+// secure sets the headers that keep a browser from doing anything with an answer
+// but showing it here.
+func secure(h http.Header, tls bool) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cache-Control", "no-store")
+	if tls {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}

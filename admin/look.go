@@ -1,0 +1,234 @@
+package admin
+
+import (
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// lookRoutes show what is stored and what the service does.
+func (s *Server) lookRoutes() []route {
+	return []route{
+		{method: "GET", path: "/api/v1/openapi.yaml", role: Reader, answer: openAPI},
+		{method: "GET", path: "/api/v1/status", role: Reader, answer: s.status},
+		{method: "GET", path: "/api/v1/hosts", role: Reader, crawler: true, answer: s.hosts},
+		{method: "GET", path: "/api/v1/urls", role: Reader, crawler: true, answer: s.urls},
+		{method: "GET", path: "/api/v1/url", role: Reader, crawler: true, answer: s.url},
+		{method: "GET", path: "/api/v1/document", role: Reader, crawler: true, answer: s.document},
+		{method: "GET", path: "/api/v1/robots", role: Reader, crawler: true, answer: s.robots},
+		{method: "GET", path: "/api/v1/moves", role: Reader, crawler: true, answer: s.moves},
+		{method: "GET", path: "/api/v1/traps", role: Reader, crawler: true, answer: s.traps},
+		{method: "GET", path: "/api/v1/sessions", role: Reader, crawler: true, answer: s.sessions},
+		{method: "GET", path: "/api/v1/duplicates", role: Reader, crawler: true, answer: s.duplicates},
+		{method: "GET", path: "/api/v1/verify", role: Reader, crawler: true, heavy: true, answer: s.verify},
+		{method: "GET", path: "/api/v1/schema", role: Reader, answer: s.schema},
+	}
+}
+
+// maxHosts is how many hosts a request may name: all places are read for it.
+const maxHosts = maxLimit
+
+// hosts lists those with the longest queues, then some that rest longest. It is a list
+// of the most, without a cursor: the order is another in a moment.
+func (s *Server) hosts(c *call) (any, error) {
+	n, err := strconv.Atoi(c.r.URL.Query().Get("n"))
+	if err != nil || n < 1 || n > maxHosts {
+		return nil, wrong("n is a number from 1 to %d", maxHosts)
+	}
+	hosts := []HostStatus{}
+	err = c.crawler.Hosts(c.r.Context(), n, func(info scheduler.HostInfo) error {
+		hosts = append(hosts, NewHostStatus(info))
+		return nil
+	})
+	return hosts, err
+}
+
+// urls lists stored URLs in the order of their keys: a cursor is the key of the next.
+func (s *Server) urls(c *call) (any, error) {
+	query := c.r.URL.Query()
+	filter, err := ParseFilter(query)
+	if err != nil {
+		return nil, wrong("%v", err)
+	}
+	if written := query.Get("cursor"); written != "" {
+		if filter.From, err = parseKey(written); err != nil {
+			return nil, err
+		}
+	}
+	match := func(weburl.URL) bool { return true }
+	if written := query.Get("match"); written != "" {
+		condition, err := s.service.Condition(written)
+		if err != nil {
+			return nil, wrong("match: %v", err)
+		}
+		matcher, errs := actionrules.CompileCondition(condition)
+		if len(errs) > 0 {
+			return nil, wrong("match: %v", errs[0])
+		}
+		match = matcher.Match
+	}
+	return list(s, c, "listing URLs", func(fn func(any, string) error) error {
+		return crawl.Stored(c.r.Context(), c.crawler.Store(), filter, func(stored crawl.StoredURL) error {
+			u, ok := weburl.FromCanonical(stored.URL)
+			if !ok || !match(u) {
+				return nil
+			}
+			return fn(stored, u.Key().String())
+		})
+	})
+}
+
+// parseKey reads a cursor.
+func parseKey(written string) (k weburl.Key, err error) {
+	b, err := hex.DecodeString(written)
+	if err != nil || len(b) != len(k) {
+		return k, errCursor
+	}
+	copy(k[:], b)
+	return k, nil
+}
+
+// oneURL reads ?url=.
+func oneURL(q url.Values) (weburl.URL, error) {
+	if !q.Has("url") {
+		return weburl.URL{}, wrong("name a URL: ?url=http%%3A%%2F%%2Fwww.example.com%%2F")
+	}
+	u, err := weburl.Parse(q.Get("url"))
+	if err != nil {
+		return u, wrong("%v", err)
+	}
+	return u, nil
+}
+
+// notKnown is the answer about a URL that is not stored.
+func notKnown(u weburl.URL) *Problem {
+	return newProblem(http.StatusNotFound, codeNotKnown, "not known: %s", u)
+}
+
+func (s *Server) url(c *call) (any, error) {
+	u, err := oneURL(c.r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	stored, ok, err := crawl.StoredOne(c.r.Context(), c.crawler.Store(), u)
+	if err == nil && !ok {
+		err = notKnown(u)
+	}
+	return stored, err
+}
+
+// Sent is what is known of the document of a URL.
+type Sent struct {
+	URL    string           `json:"url"`
+	Stored *crawl.StoredURL `json:"stored"` // null where the URL is not known
+	// Order is the newest order of the outbox about the URL, null if all targets have
+	// what was ordered.
+	Order *OutboxOrder `json:"order"`
+	// Document is what the order sends, as it is sent; null for a deletion, and where
+	// its body has gone.
+	Document *push.Document `json:"document"`
+}
+
+func (s *Server) document(c *call) (any, error) {
+	u, err := oneURL(c.r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	ctx := c.r.Context()
+	out := Sent{URL: u.String()}
+	stored, ok, err := crawl.StoredOne(ctx, c.crawler.Store(), u)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		out.Stored = &stored
+	}
+	listed, document, err := c.crawler.Sent(ctx, u.String())
+	if err != nil {
+		return nil, err
+	}
+	if listed != nil {
+		order := NewOutboxOrder(*listed)
+		out.Order, out.Document = &order, document
+	}
+	if !ok && listed == nil {
+		return nil, notKnown(u)
+	}
+	return out, nil
+}
+
+func (s *Server) robots(c *call) (any, error) {
+	query := c.r.URL.Query()
+	u, err := oneURL(query)
+	if err != nil {
+		return nil, err
+	}
+	settings := c.crawler.Settings()
+	agent, original := settings.Robots.Agent, settings.Robots.Original
+	if query.Has("agent") {
+		agent = query.Get("agent")
+	}
+	if query.Has("original") {
+		original = query.Get("original") == "true"
+	}
+	return crawl.StoredRobots(c.r.Context(), c.crawler.Store(), agent, original, u)
+}
+
+func (s *Server) moves(c *call) (any, error) {
+	return crawl.StoredMoves(c.r.Context(), c.crawler.Store())
+}
+
+func (s *Server) traps(c *call) (any, error) {
+	return crawl.StoredTraps(c.r.Context(), c.crawler.Store())
+}
+
+func (s *Server) sessions(c *call) (any, error) {
+	status, err := c.crawler.Status(c.r.Context())
+	return slices.Concat([]crawl.SessionStatus{}, status.Sessions), err
+}
+
+// Copies is what is known of duplicates.
+type Copies struct {
+	Duplicates *crawl.DuplicatesStatus `json:"duplicates"` // null where they are not looked for
+	Patterns   []crawl.Pattern         `json:"patterns"`   // also what is not learnt yet
+}
+
+func (s *Server) duplicates(c *call) (any, error) {
+	status, err := c.crawler.Status(c.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	patterns, err := crawl.StoredPatterns(c.r.Context(), c.crawler.Store())
+	return Copies{status.Duplicates, slices.Concat([]crawl.Pattern{}, patterns)}, err
+}
+
+// Verification is the answer of verify.
+type Verification struct {
+	Crawler string   `json:"crawler"`
+	URLs    uint64   `json:"urls"`
+	Faults  []string `json:"faults"`
+}
+
+func (s *Server) verify(c *call) (any, error) {
+	v := Verification{Crawler: c.crawler.Name(), Faults: []string{}}
+	urls, err := c.crawler.Verify(c.r.Context(), func(fault string) { v.Faults = append(v.Faults, fault) })
+	v.URLs = urls
+	return v, err
+}
+
+func (s *Server) schema(c *call) (any, error) {
+	query := c.r.URL.Query()
+	text, err := s.service.Schema(query.Get("namespace"), query.Get("part"))
+	if err != nil {
+		return nil, wrong("%v", err)
+	}
+	return document{"application/xml", text}, nil
+}

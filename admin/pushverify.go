@@ -1,0 +1,187 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/compare"
+)
+
+// Index is a target that can list what its index holds.
+type Index interface {
+	Name() string
+	// Source is the push source that it gets alone; empty for all.
+	Source() string
+	// Enumerate calls fn for the URI of each document.
+	Enumerate(ctx context.Context, fn func(uri string) error) error
+	// Present says which of the URLs it holds.
+	Present(ctx context.Context, urls []string) (map[string]bool, error)
+	Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error)
+	Sync(ctx context.Context) error
+	Close() error
+}
+
+// Pushed is what a crawl has pushed.
+type Pushed interface {
+	// Stored calls fn for each stored URL.
+	Stored(ctx context.Context, fn func(crawl.StoredURL) error) error
+	// Waiting are URLs whose newest order a target does not have safely yet.
+	Waiting(ctx context.Context, target string) (map[string]bool, error)
+	// Still is an error where what is pushed meanwhile could be taken for foreign.
+	Still(ctx context.Context) error
+	// Requeue sends URLs to a full fetch.
+	Requeue(ctx context.Context, urls []string) (int, error)
+}
+
+// PushVerify says what to compare and to mend.
+type PushVerify struct {
+	Target        string `json:"target,omitempty"`         // may be empty where only one can list
+	Repair        bool   `json:"repair,omitempty"`         // fetch again what the index lacks
+	DeleteForeign bool   `json:"delete_foreign,omitempty"` // delete from the index what the crawl does not know
+	Samples       int    `json:"samples,omitempty"`        // of each kind
+}
+
+// PushReport is what comparing found; the names are a contract.
+type PushReport struct {
+	Target   string     `json:"target"`
+	Stored   uint64     `json:"stored"`  // documents that the crawl knows as pushed
+	Indexed  uint64     `json:"indexed"` // documents of the connector
+	Missing  Difference `json:"missing"`
+	Foreign  Difference `json:"foreign"`
+	Requeued int        `json:"requeued"` // of the missing, with repair
+	Deleted  int        `json:"deleted"`  // of the foreign, with delete_foreign
+	// Refused are the indexer's words about what it does not delete.
+	Refused []string `json:"refused,omitempty"`
+}
+
+// Difference counts URLs and names some.
+type Difference struct {
+	Count   uint64   `json:"count"`
+	Samples []string `json:"samples"`
+}
+
+// maxRefused words of the indexer are kept.
+const maxRefused = 100
+
+// comparison compares a store and an index.
+type comparison struct {
+	index   Index
+	pushed  Pushed
+	options PushVerify
+	report  PushReport
+	waiting map[string]bool
+
+	missing, foreign spool
+}
+
+// VerifyPush compares what was pushed with what an index holds, and mends it as far as
+// it is asked to.
+func VerifyPush(ctx context.Context, index Index, pushed Pushed, o PushVerify) (*PushReport, error) {
+	v := &comparison{index: index, pushed: pushed, options: o, report: PushReport{Target: index.Name()}}
+	defer v.missing.close()
+	defer v.foreign.close()
+	if o.DeleteForeign {
+		if err := pushed.Still(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := v.compare(ctx); err != nil {
+		return nil, err
+	}
+	return &v.report, v.mend(ctx)
+}
+
+func (v *comparison) compare(ctx context.Context) error {
+	var err error
+	if v.waiting, err = v.pushed.Waiting(ctx, v.index.Name()); err != nil {
+		return err
+	}
+	skip := func(fn func(string) error) func(string) error {
+		return func(url string) error {
+			if v.waiting[url] {
+				return nil
+			}
+			return fn(url)
+		}
+	}
+	stored := func(fn func(string) error) error { return v.stored(ctx, skip(fn)) }
+	indexed := func(fn func(string) error) error { return v.index.Enumerate(ctx, skip(fn)) }
+	counts, err := compare.Run(stored, indexed, 0, v.note(&v.report.Missing, &v.missing), v.note(&v.report.Foreign, &v.foreign))
+	v.report.Stored, v.report.Indexed = counts.Stored, counts.Indexed
+	return err
+}
+
+// stored calls fn for each URL that the target is to have.
+func (v *comparison) stored(ctx context.Context, fn func(string) error) error {
+	source := v.index.Source()
+	return v.pushed.Stored(ctx, func(s crawl.StoredURL) error {
+		if !s.Indexed || source != "" && s.Source != source {
+			return nil
+		}
+		return fn(s.URL)
+	})
+}
+
+// note counts a difference, and keeps it for mend.
+func (v *comparison) note(d *Difference, s *spool) func(string) error {
+	d.Samples = []string{}
+	return func(url string) error {
+		d.Count++
+		if len(d.Samples) < v.options.Samples {
+			d.Samples = append(d.Samples, url)
+		}
+		return s.add(url)
+	}
+}
+
+// mend queues what is missing and deletes what is foreign, as far as it is asked to.
+func (v *comparison) mend(ctx context.Context) error {
+	if v.options.Repair {
+		err := v.missing.each(500, func(urls []string) error {
+			present, err := v.index.Present(ctx, urls)
+			if err != nil {
+				return err
+			}
+			var lacking []string
+			for _, u := range urls {
+				if !present[u] { // else it came since
+					lacking = append(lacking, u)
+				}
+			}
+			if len(lacking) == 0 {
+				return nil
+			}
+			n, err := v.pushed.Requeue(ctx, lacking)
+			v.report.Requeued += n
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if v.options.DeleteForeign {
+		return v.foreign.each(100, func(urls []string) error { return v.delete(ctx, urls) })
+	}
+	return nil
+}
+
+// delete takes foreign documents out of the index.
+func (v *comparison) delete(ctx context.Context, urls []string) error {
+	entries := make([]push.Entry, len(urls))
+	for i, u := range urls {
+		entries[i] = push.Entry{Seq: uint64(i + 1), Op: push.Delete, URL: u} //nolint:gosec // not negative
+	}
+	refused, err := v.index.Push(ctx, entries)
+	if err != nil {
+		return err
+	}
+	for _, r := range refused {
+		if len(v.report.Refused) < maxRefused {
+			v.report.Refused = append(v.report.Refused, fmt.Sprintf("%s: the indexer does not delete it: %s", urls[r.Seq-1], r.Words))
+		}
+	}
+	v.report.Deleted += len(urls) - len(refused)
+	return v.index.Sync(ctx)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+)
+
+// tokenFlags name the files of the tokens.
+func tokenFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "operator-token-file", EnvVars: env("operator-token-file"), Usage: "`FILE` that holds the operator's token (default: operator.token in the data directory, which is made)"},
+		&cli.StringFlag{Name: "reader-token-file", EnvVars: env("reader-token-file"), Usage: "`FILE` that holds the readers' token (default: reader.token in the data directory, if it is there)"},
+	}
+}
+
+// accessFlags say who may reach the service over TCP.
+func accessFlags() []cli.Flag {
+	return append(tokenFlags(),
+		&cli.StringFlag{Name: "tls-cert", EnvVars: env("tls-cert"), Usage: "PEM `FILE` of the certificate for --listen, with those that it is signed by"},
+		&cli.StringFlag{Name: "tls-key", EnvVars: env("tls-key"), Usage: "PEM `FILE` of its key"},
+	)
+}
+
+// checkListen refuses addresses that are none, and those beyond loopback without TLS.
+func checkListen(c *cli.Context) error {
+	address, certificate, key := c.String("listen"), c.String("tls-cert"), c.String("tls-key")
+	if (certificate == "") != (key == "") {
+		return wrongUse("--tls-cert and --tls-key go together: name both files")
+	}
+	if address == "off" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
+	}
+	if !isLoopback(address) && certificate == "" {
+		return wrongUse("--listen %q: beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key", address)
+	}
+	return nil
+}
+
+// isLoopback says whether an address can be reached from this machine alone.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+// listenTCP listens on an address.
+func listenTCP(ctx context.Context, address string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %s is taken: stop what listens there, or choose another with --listen HOST:PORT (port 0 takes a free one)", address)
+	}
+	return l, err
+}
+
+// openAccess reads tokens and certificate, and makes the operator's token where none is
+// named; nil where nothing listens on TCP.
+func openAccess(c *cli.Context, data string) (*admin.Access, error) {
+	address := c.String("listen")
+	if address == "off" {
+		return nil, nil
+	}
+	s := admin.AccessSettings{
+		OperatorToken: c.String("operator-token-file"), ReaderToken: c.String("reader-token-file"),
+		Certificate: c.String("tls-cert"), Key: c.String("tls-key"), Beyond: !isLoopback(address),
+	}
+	if s.OperatorToken == "" {
+		path, _, err := admin.EnsureToken(data, admin.Operator)
+		if err != nil {
+			return nil, fmt.Errorf("the operator's token: %w", err)
+		}
+		s.OperatorToken = path
+	}
+	if s.ReaderToken == "" {
+		s.ReaderToken, s.ReaderMayLack = admin.TokenPath(data, admin.Reader), true
+	}
+	return admin.NewAccess(s)
+}
+
+func tokenCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "token",
+		Usage: "print the path of the file that holds a token for the API, and make it where there is none",
+		Description: "With it programs reach a service over TCP:\n" +
+			"  curl -H \"Authorization: Bearer $(cat $(sextant token))\" http://127.0.0.1:7370/api/v1/status\n" +
+			"A reader sees everything but the configuration's text and changes nothing. A running service knows\n" +
+			"a token that was made or changed after sextant reload. On this machine no token is needed for\n" +
+			"the other commands: they use the socket of the data directory.",
+		Flags: flags(append(tokenFlags(),
+			&cli.StringFlag{Name: "role", Value: "operator", EnvVars: env("role"), Usage: "whose: `operator|reader`"})...),
+		Action: printToken,
+	}
+}
+
+func printToken(c *cli.Context) error {
+	if c.Args().Present() {
+		return wrongUse("token takes no arguments, found %q", c.Args().First())
+	}
+	role := admin.Operator
+	switch c.String("role") {
+	case "operator":
+	case "reader":
+		role = admin.Reader
+	default:
+		return wrongUse("--role %q: write operator or reader", c.String("role"))
+	}
+	path := c.String(role.String() + "-token-file")
+	if path == "" {
+		made := false
+		var err error
+		path, made, err = admin.EnsureToken(c.String("data"), role)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no data directory %s: start the service first, or name its --data", c.String("data"))
+		}
+		if err != nil {
+			return err
+		}
+		if made && role == admin.Reader {
+			if _, runs := admin.Dial(c.Context, c.String("data"), ""); runs {
+				fmt.Fprintln(c.App.ErrWriter, "sextant: the token is new: the running service knows it after sextant reload")
+			}
+		}
+	}
+	if err := admin.CheckToken(path); err != nil && !errors.Is(err, os.ErrPermission) { // to name it needs no right to read it
+		return err
+	}
+	_, err := fmt.Fprintln(c.App.Writer, path)
+	return err
+}
+
+// listenLoopback listens on a loopback address, for what has no tokens.
+func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
+	}
+	if !isLoopback(address) {
+		return nil, wrongUse("--listen %q: only loopback addresses (127.0.0.1, [::1], localhost) in this version", address)
+	}
+	return listenTCP(ctx, address)
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/papi"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Settings implements admin.Crawler.
+func (r *running) Settings() crawl.Settings { return r.settings(*r.inForce.Load()) }
+
+// Sent implements admin.Crawler.
+func (r *running) Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error) {
+	var newest *push.Listed
+	err := r.store.Orders(ctx, push.Selection{URLs: []string{url}}, func(l push.Listed) error {
+		if newest == nil || l.Seq > newest.Seq {
+			newest = &l
+		}
+		return nil
+	})
+	if err != nil || newest == nil || newest.State != push.Waiting || newest.Op != push.Add {
+		return newest, nil, err
+	}
+	entries, err := r.store.Outbox().Entries(ctx, newest.Seq-1, 1, 1)
+	if err != nil || len(entries) == 0 || entries[0].Seq != newest.Seq || entries[0].Damage != "" {
+		return newest, nil, err // it was sent meanwhile, or its body is lost
+	}
+	document := new(push.Document)
+	return newest, document, json.Unmarshal(entries[0].Body, document)
+}
+
+// ConfigPath implements admin.Service.
+func (s *service) ConfigPath() string { return s.path }
+
+// Draft implements admin.Service.
+func (s *service) Draft(text []byte, files bool) *admin.Draft {
+	lookups := config.OSLookups()
+	if !files {
+		lookups = s.confined(lookups)
+	}
+	parsed, report := config.Parse(s.path, text, lookups)
+	return draftOf(parsed, report)
+}
+
+// confined lets a configuration read files of its folder, and those that the one on
+// disk reads: what was sent over the network must not look around on this machine.
+func (s *service) confined(all config.Lookups) config.Lookups {
+	known := map[string]bool{}
+	note := all
+	note.ReadFile = func(path string) ([]byte, error) { known[path] = true; return all.ReadFile(path) }
+	note.Exists = func(path string) bool { known[path] = true; return all.Exists(path) }
+	if text, err := os.ReadFile(s.path); err == nil {
+		config.Parse(s.path, text, note)
+	}
+	allowed := func(path string) bool { return known[path] || inFolder(filepath.Dir(s.path), path) }
+	return config.Lookups{
+		Env: all.Env,
+		ReadFile: func(path string) ([]byte, error) {
+			if !allowed(path) {
+				return nil, errOutside
+			}
+			return all.ReadFile(path)
+		},
+		Exists: func(path string) bool { return allowed(path) && all.Exists(path) },
+	}
+}
+
+// errOutside is why a file is not read for a configuration from the network.
+var errOutside = errors.New("a configuration that comes over the network may name files of the configuration's folder, and those that the saved one names already; save it on the machine to name others")
+
+// inFolder says whether a file lies below a folder, wherever links lead.
+func inFolder(folder, path string) bool {
+	folder, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		real, err = path, nil // there is nothing to read
+	}
+	if err != nil {
+		return false
+	}
+	relative, err := filepath.Rel(folder, real)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+}
+
+// DraftFile implements admin.Service.
+func (*service) DraftFile(path string) (*admin.Draft, error) {
+	parsed, report, err := config.Load(path)
+	if err != nil {
+		return nil, &admin.Declined{Err: err}
+	}
+	return draftOf(parsed, report), nil
+}
+
+// draftOf gives a configuration the form of the API.
+func draftOf(parsed *config.File, report config.Report) *admin.Draft {
+	d := &admin.Draft{Findings: findings(report)}
+	if parsed == nil {
+		return d
+	}
+	for _, c := range parsed.Crawlers {
+		d.Crawlers = append(d.Crawlers, admin.DraftCrawler{
+			Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: deletesOn(c.ErrorPolicy), Settings: crawlSettings(c),
+		})
+	}
+	return d
+}
+
+// findings are a report as it is printed: errors, then warnings, then notes.
+func findings(report config.Report) []admin.Finding {
+	var out []admin.Finding
+	for _, part := range []struct {
+		severity string
+		problems []config.Problem
+	}{{"error", report.Errors}, {"warning", report.Warnings}, {"note", report.Notes}} {
+		for _, p := range part.problems {
+			out = append(out, admin.Finding{Severity: part.severity, File: p.At.File, Line: p.At.Line, Column: p.At.Column, Message: p.Message})
+		}
+	}
+	return out
+}
+
+// Condition implements admin.Service.
+func (*service) Condition(xml string) (actionrules.Condition, error) { return parseCondition(xml) }
+
+// Schema implements admin.Service.
+func (*service) Schema(version, part string) ([]byte, error) { return schemaText(version, part) }
+
+// Fetch implements admin.Service.
+func (s *service) Fetch(ctx context.Context, c admin.Crawler, raw string, u weburl.URL) (*admin.Fetched, error) {
+	for _, r := range s.crawls {
+		if r.Name() != c.Name() {
+			continue
+		}
+		known, err := admin.KnowledgeOf(ctx, r.store)
+		if err != nil {
+			return nil, err
+		}
+		known = admin.Knowledge{Moved: known.Moved, Traps: known.Traps}
+		explainer, err := admin.NewExplainer(r.Settings(), known)
+		if err != nil {
+			return nil, err
+		}
+		x, err := explainer.Explain(raw, u)
+		if err != nil {
+			return nil, err
+		}
+		t, err := try(ctx, *r.inForce.Load(), known.Moved, raw, u, s.log.With("dry run", c.Name()))
+		if err != nil {
+			return nil, err
+		}
+		return admin.NewFetched(raw, u, t, x), nil
+	}
+	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+}
+
+// IndexOf implements admin.Service.
+func (s *service) IndexOf(c admin.Crawler, target string) (admin.Index, error) {
+	for _, r := range s.crawls {
+		if r.Name() == c.Name() {
+			index, err := openIndex(r.opened, target)
+			if err != nil {
+				return nil, &admin.Declined{Err: err}
+			}
+			return index, nil
+		}
+	}
+	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
+}
+
+// papiIndex is the index behind a papi target.
+type papiIndex struct {
+	*papi.Target
+	source string
+}
+
+// Source implements admin.Index.
+func (p papiIndex) Source() string { return p.source }
+
+// Enumerate implements admin.Index.
+func (p papiIndex) Enumerate(ctx context.Context, fn func(string) error) error {
+	return p.Target.Enumerate(ctx, "", func(uri, _ string) error { return fn(uri) })
+}
+
+// openIndex opens the papi target that is meant.
+func openIndex(crawler config.Crawler, target string) (admin.Index, error) {
+	p, err := papiPushOf(crawler, target)
+	if err != nil {
+		return nil, err
+	}
+	t, err := papiTarget(p)
+	if err != nil {
+		return nil, err
+	}
+	return papiIndex{t, p.Source}, nil
+}
