@@ -23,10 +23,13 @@ func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "print counts: of the running service, else of the store",
-		Flags: flags(&cli.IntFlag{Name: "hosts", EnvVars: env("hosts"), Usage: "name the `N` hosts with the longest queues, too, and some that rest longest"}),
+		Flags: flags(readyFlag(), &cli.IntFlag{Name: "hosts", EnvVars: env("hosts"), Usage: "name the `N` hosts with the longest queues, too, and some that rest longest"}),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return wrongUse("status takes no arguments, found %q", c.Args().First())
+			}
+			if c.Bool("ready") {
+				return ready(c)
 			}
 			if c.Int("hosts") < 0 {
 				return wrongUse("--hosts is 0 or more")
