@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/histogram"
+	"github.com/sextant-crawler/sextant/notices"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -36,6 +37,8 @@ type Details struct {
 	Store     *StoreStatus     `json:"store,omitempty"`
 	// OutboxLag tells how far the outbox is behind.
 	OutboxLag *OutboxDetails `json:"outbox_lag,omitempty"`
+	// Notices are who is told of trouble, the same for all Crawlers of the process.
+	Notices []notices.Status `json:"notices,omitempty"`
 	// HostList are the hosts with the longest queues, then some that rest longest, where
 	// they were asked for.
 	HostList []HostStatus `json:"host_list,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,14 +30,16 @@ type collector struct {
 	metrics []metric
 	descs   []*prometheus.Desc // of metrics
 	error   *prometheus.Desc
+	notices *prometheus.Desc
 	ready   *prometheus.Desc
 }
 
 func newCollector(s *Server) *collector {
 	c := &collector{
 		server: s, metrics: metrics(),
-		error: prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read: its other metrics are absent then.", []string{"crawler"}, nil),
-		ready: prometheus.NewDesc("sextant_ready", "1 if the service can do its work, as /readyz says; 0 if it cannot.", nil, nil),
+		error:   prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read: its other metrics are absent then.", []string{"crawler"}, nil),
+		notices: prometheus.NewDesc("sextant_notices_total", "Notices to each receiver, sent or given up; absent without <Notify>.", []string{"receiver", "result"}, nil),
+		ready:   prometheus.NewDesc("sextant_ready", "1 if the service can do its work, as /readyz says; 0 if it cannot.", nil, nil),
 	}
 	for _, m := range c.metrics {
 		c.descs = append(c.descs, prometheus.NewDesc(m.name, m.help, append([]string{"crawler"}, m.labels...), nil))
@@ -58,7 +61,7 @@ func (s *Server) metrics() http.Handler {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range append(c.descs, c.error, c.ready) {
+	for _, d := range append(c.descs, c.error, c.ready, c.notices) {
 		out <- d
 	}
 }
@@ -67,6 +70,13 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
+	if told := c.server.about.Notices; told != nil {
+		for i, n := range told() {
+			who := strconv.Itoa(i+1) + " " + n.Receiver
+			out <- prometheus.MustNewConstMetric(c.notices, prometheus.CounterValue, float64(n.Sent), who, "sent")
+			out <- prometheus.MustNewConstMetric(c.notices, prometheus.CounterValue, float64(n.Failed), who, "failed")
+		}
+	}
 	out <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, yes(c.server.readiness(ctx).Ready))
 	for _, crawler := range c.server.crawlers {
 		s, err := statusOf(ctx, crawler)

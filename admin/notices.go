@@ -14,6 +14,14 @@ const (
 	diskLowShare = 20 // one in so many: 5 %
 )
 
+// withNotices adds how the receivers of notices stand.
+func (s *Server) withNotices(one Status) Status {
+	if s.about.Notices != nil {
+		one.Notices = s.about.Notices()
+	}
+	return one
+}
+
 // DiskLow says whether the disk of a store is nearly full, and below which free space
 // it is. Where the disk is not known it is not.
 func (s *StoreStatus) DiskLow() (below int64, low bool) {

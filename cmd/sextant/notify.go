@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,6 +17,9 @@ import (
 
 // noticesFile remembers in the data directory what was told.
 const noticesFile = "notices.json"
+
+// testNotice bounds a test, in which somebody waits.
+const testNotice = 20 * time.Second
 
 func notifyCommand() *cli.Command {
 	return &cli.Command{
@@ -49,7 +53,9 @@ func sendTestNotice(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	told, err := n.Test(c.Context)
+	ctx, cancel := context.WithTimeout(c.Context, testNotice)
+	defer cancel()
+	told, err := n.Test(ctx)
 	for _, name := range told {
 		fmt.Fprintln(c.App.Writer, "sent to "+name)
 	}

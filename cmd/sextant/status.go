@@ -188,6 +188,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 	if s.ConfigError != "" {
 		row(w, "config", "not reloaded, the old one is in force: %s", s.ConfigError)
 	}
+	for _, n := range s.Notices {
+		row(w, "notices", "%s", n)
+	}
 	if r := s.Rules; r != nil && r.Running {
 		row(w, "rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted", r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted)
 	}
