@@ -56,7 +56,7 @@ func (v *visit) readItems(ctx context.Context, response *fetcher.Response, resul
 		return err
 	}
 	result.LinksHash = r.sum
-	v.sourceWords(result, response, summary.Format.String(), summary, readErr, "")
+	v.sourceWords(result, summary.Format.String(), summary, readErr, "")
 	return nil
 }
 
@@ -64,6 +64,7 @@ func (v *visit) newItems(ctx context.Context, response *fetcher.Response) (*item
 	base, err := weburl.NewBase(v.lease.URL.String())
 	return &items{visit: v, ctx: ctx, base: base}, feeds.Options{
 		ContentType: response.Header.Get("Content-Type"), MaxBytes: v.settings.Fetcher.MaxBodyBytes, MaxEntries: v.settings.SitemapMaxLinks,
+		Truncated: response.Truncated,
 	}, err
 }
 
@@ -183,7 +184,9 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 		return p, false
 	}
 	format := feeds.Sniff(r.Body, contentType)
-	options := feeds.Options{ContentType: contentType, MaxBytes: v.settings.Fetcher.MaxBodyBytes, MaxEntries: v.settings.SitemapMaxLinks}
+	options := feeds.Options{
+		ContentType: contentType, MaxBytes: v.settings.Fetcher.MaxBodyBytes, MaxEntries: v.settings.SitemapMaxLinks, Truncated: r.Truncated,
+	}
 	var text strings.Builder
 	switch {
 	case format.IsFeed():

@@ -103,13 +103,13 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *XMLD
 	if err := r.flush(); err != nil {
 		return err
 	}
-	if readErr == nil && summary.Cut == "" && !response.Truncated {
+	if readErr == nil && summary.Cut == "" {
 		if err := r.sweep(); err != nil {
 			return err
 		}
 	}
 	result.LinksHash = r.sum
-	v.sourceWords(result, response, "XML file", summary, readErr, "")
+	v.sourceWords(result, "XML file", summary, readErr, "")
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	r := &reading{visit: v, ctx: ctx, base: base, sum: fnv.New128a(), seen: map[weburl.Key]struct{}{}, hints: map[weburl.Key]time.Time{}}
 	options := feeds.Options{
 		ContentType: response.Header.Get("Content-Type"),
-		MaxBytes:    v.settings.SitemapMaxBytes, MaxEntries: v.settings.SitemapMaxLinks,
+		MaxBytes:    v.settings.SitemapMaxBytes, MaxEntries: v.settings.SitemapMaxLinks, Truncated: response.Truncated,
 	}
 	summary, readErr := feeds.Sitemap(bytes.NewReader(response.Body), options, r.entry)
 	if failed := r.flush(true); failed != nil {
@@ -97,7 +97,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	}
 	result.Links = r.links
 	r.sum.Sum(result.LinksHash[:0])
-	v.sourceWords(result, response, summary.Format.String(), summary, readErr, r.words())
+	v.sourceWords(result, summary.Format.String(), summary, readErr, r.words())
 	if r.unsure {
 		forgetValidators(result)
 	}
@@ -106,12 +106,8 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 
 // sourceWords says how the reading of a source went. One that was not read to its
 // end is read in full the next time.
-func (v *visit) sourceWords(result *scheduler.Result, response *fetcher.Response, what string, s feeds.Summary, err error, more string) {
+func (v *visit) sourceWords(result *scheduler.Result, what string, s feeds.Summary, err error, more string) {
 	result.NoDocument = fmt.Sprintf("%s: %d entries%s", what, s.Entries, more)
-	if response.Truncated && s.Cut == "" {
-		s.Cut = "it is larger than its limit"
-		err = nil
-	}
 	switch {
 	case err != nil:
 		result.NoDocument += "; not read further: " + err.Error()

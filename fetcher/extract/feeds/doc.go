@@ -56,6 +56,8 @@ type Options struct {
 	ContentType string
 	MaxBytes    int64 // after decompression
 	MaxEntries  int
+	// Truncated says that the file goes on behind what is read.
+	Truncated bool
 }
 
 // Summary is what is known of a file after it was read, as far as it could be.

@@ -31,7 +31,7 @@ func open(r io.Reader, o Options) (input, error) {
 		z.Multistream(false)
 		plain = &members{z: z, r: b}
 	}
-	bounded := &limited{r: plain, left: o.MaxBytes, endless: o.MaxBytes <= 0}
+	bounded := &limited{r: plain, left: o.MaxBytes, endless: o.MaxBytes <= 0, cut: o.Truncated}
 	b = bufio.NewReaderSize(bounded, 64<<10)
 	if e := encodingOf(b, o.ContentType); e != nil {
 		b = bufio.NewReaderSize(e.NewDecoder().Reader(b), 64<<10)

@@ -105,7 +105,7 @@ func (s *Summary) end(in input, err error) error {
 	case errors.Is(err, errEnough):
 		s.Cut = fmt.Sprintf("it has more than %d entries", s.Entries)
 		return nil
-	case in.limit != nil && in.limit.cut:
+	case in.limit.cut:
 		s.Cut = "it is larger than its limit"
 		if errors.As(err, &syntax) {
 			return nil
@@ -141,8 +141,8 @@ func (s *sitemap) url(w *walker, name string) error {
 		t, err := w.next()
 		w.most = 0
 		switch {
-		case err != nil: // the entry may be whole but for its end
-			return errors.Join(s.entry(&e, bare.String()), err)
+		case err != nil: // the entry may be whole but for its end, its own text may not
+			return errors.Join(s.entry(&e, ""), err)
 		case t.kind == characters:
 			bare.WriteString(t.text)
 		case t.kind == endOfFile:
@@ -208,7 +208,8 @@ func (s *sitemap) list(in input) error {
 			loc = "" // no URL is that long
 			_, err = in.ReadSlice('\n')
 		}
-		if isAbsolute(loc) {
+		whole := err == nil || errors.Is(err, io.EOF) && !in.limit.cut
+		if whole && isAbsolute(loc) {
 			if err := s.give(Entry{Loc: loc}); err != nil {
 				return err
 			}

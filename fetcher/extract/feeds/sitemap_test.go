@@ -193,10 +193,20 @@ func TestLimits(t *testing.T) {
 		{"entries", file, Options{MaxEntries: 999}, 999, "it has more than 999 entries"},
 		{"bytes", file, Options{MaxBytes: 380}, 10, "it is larger than its limit"},
 		{"bytes of gzip", gzipped(t, file), Options{MaxBytes: 380}, 10, "it is larger than its limit"},
+		{"bytes before", file[:390], Options{Truncated: true}, 10, "it is larger than its limit"},
+		{"bytes of gzip before", gzipped(t, file)[:60], Options{Truncated: true}, -1, "it is larger than its limit"},
+		{"bytes of a list", "http://a.test/1\nhttp://a.test/12", Options{MaxBytes: 31}, 1, "it is larger than its limit"},
+		{"bytes of a list before", "http://a.test/1\nhttp://a.test/1", Options{Truncated: true}, 1, "it is larger than its limit"},
+		{"all of a list", "http://a.test/1\nhttp://a.test/12", Options{MaxBytes: 32}, 2, ""},
 	} {
 		entries, s, err := readSitemap(t, tt.file, tt.o)
-		if err != nil || len(entries) != tt.n || s.Cut != tt.cut {
+		if err != nil || len(entries) != tt.n && tt.n >= 0 || s.Cut != tt.cut {
 			t.Errorf("%s: %d entries, %q, %v", tt.name, len(entries), s.Cut, err)
+		}
+	}
+	for half, n := range map[string]int{"<url>http://a.test/1": 0, "<url><loc>http://a.test/1": 0, "<url><loc>http://a.test/1</loc>": 1} {
+		if entries, _, err := readSitemap(t, "<urlset>"+half, Options{}); err == nil || len(entries) != n {
+			t.Errorf("%s: %v, %v", half, entries, err)
 		}
 	}
 	stop := errors.New("stop")
