@@ -81,13 +81,10 @@ func (c *Crawl) keepDuplicates(ctx context.Context) error {
 	for {
 		part := time.Now()
 		to, done, err := c.loadDuplicates(ctx, next)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && unrecoverable(err):
-			return err
-		case err != nil:
-			c.log.Error("the fingerprints of documents cannot be read", "pause", passRetry, "error", err)
+		if err != nil {
+			if err := c.goesOn(ctx, err, "the fingerprints of documents cannot be read", passRetry); err != nil {
+				return ignoreStop(err)
+			}
 			if !pauseFor(ctx, passRetry) {
 				return nil
 			}

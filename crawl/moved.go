@@ -2,8 +2,6 @@ package crawl
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -13,7 +11,10 @@ import (
 
 // movedSites is the name under which the store remembers the sites that took
 // the place of a root whose home page redirects to them.
-const movedSites = "moved-sites"
+const (
+	movedSites = "moved-sites"
+	movedWhat  = "the list of moved sites"
+)
 
 // moves are the sites that moved: a configured root to the page that its home
 // page redirects to.
@@ -22,14 +23,8 @@ type moves map[string]string
 // storedMoves reads what the store remembers.
 func storedMoves(ctx context.Context, store scheduler.Store) (moves, error) {
 	moved := moves{}
-	saved, err := store.Value(ctx, movedSites)
-	if err != nil || saved == nil {
-		return moved, err
-	}
-	if err := json.Unmarshal(saved, &moved); err != nil {
-		return nil, fmt.Errorf("%w: the list of moved sites cannot be read: %w", scheduler.ErrDamaged, err)
-	}
-	return moved, nil
+	err := loadValue(ctx, store, movedSites, movedWhat, &moved)
+	return moved, err
 }
 
 // movedRoots are roots with the sites that moved at their new place.
@@ -95,11 +90,7 @@ func (c *Crawl) remember(ctx context.Context, old *policy, moved moves) (*policy
 		return nil, err
 	}
 	p.accesses, p.robots, p.traps = old.accesses, old.robots, old.traps
-	saved, err := json.Marshal(moved)
-	if err != nil {
-		return nil, err
-	}
-	return p, c.store.SetValue(ctx, movedSites, saved)
+	return p, saveValue(ctx, c.store, movedSites, movedWhat, moved)
 }
 
 // rootOf is the configured root whose home page u is, at its own place or where

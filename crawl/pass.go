@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -98,19 +97,16 @@ func (a *pass) open(ctx context.Context, p *policy) error {
 // storedPass reads what is stored of the pass, and its next key; the zero state
 // if nothing is.
 func storedPass(ctx context.Context, store scheduler.Store) (s passState, next weburl.Key, err error) {
-	b, err := store.Value(ctx, passName)
-	if err != nil || len(b) == 0 {
+	if err := loadValue(ctx, store, passName, passWhat, &s); err != nil {
 		return s, next, err
 	}
-	err = json.Unmarshal(b, &s)
-	if err == nil && len(s.From) > hex.EncodedLen(len(next)) {
+	if len(s.From) > hex.EncodedLen(len(next)) {
 		err = hex.ErrLength
-	}
-	if err == nil {
+	} else {
 		_, err = hex.Decode(next[:], []byte(s.From))
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: how far the stored URLs are judged cannot be read: %w", scheduler.ErrDamaged, err)
+		err = fmt.Errorf("%w: %s cannot be read: %w", scheduler.ErrDamaged, passWhat, err)
 	}
 	return s, next, err
 }
@@ -140,12 +136,8 @@ func (a *pass) restart(ctx context.Context, s passState) error {
 }
 
 func (a *pass) save(ctx context.Context, s passState) error {
-	b, err := json.Marshal(s)
-	if err != nil {
+	if err := saveValue(ctx, a.store, passName, passWhat, s); err != nil {
 		return err
-	}
-	if err := a.store.SetValue(ctx, passName, b); err != nil {
-		return fmt.Errorf("storing how far the stored URLs are judged: %w", err)
 	}
 	a.saved = time.Now()
 	return nil

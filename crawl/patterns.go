@@ -3,14 +3,12 @@ package crawl
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -24,6 +22,7 @@ import (
 const (
 	// patternsName is the store's value that keeps them.
 	patternsName = "crawl.patterns"
+	patternsWhat = "the patterns of copies"
 	// patternLearnt is how many copies make a pattern known, if most of its URLs were
 	// copies, and patternBudget how many are fetched before new links are cut off.
 	patternLearnt = 20
@@ -33,7 +32,6 @@ const (
 	// patternsKept and patternsStored bound how many are counted and stored.
 	patternsKept   = 20_000
 	patternsStored = 1000
-	patternsSave   = time.Minute
 	// maxParameters of a URL are looked at.
 	maxParameters = 16
 )
@@ -308,46 +306,17 @@ func newPatterns(stored []Pattern) *patterns {
 
 // StoredPatterns are those that a store remembers, also what is not learnt yet.
 func StoredPatterns(ctx context.Context, store scheduler.Store) ([]Pattern, error) {
-	b, err := store.Value(ctx, patternsName)
-	if err != nil || len(b) == 0 {
-		return nil, err
-	}
 	var out []Pattern
-	if err := json.Unmarshal(b, &out); err != nil {
-		return nil, fmt.Errorf("%w: the patterns of copies cannot be read: %w", scheduler.ErrDamaged, err)
-	}
-	return out, nil
+	err := loadValue(ctx, store, patternsName, patternsWhat, &out)
+	return out, err
 }
 
-// keepPatterns stores at intervals, and when ctx ends, what was counted.
+// keepPatterns stores what was counted until ctx ends.
 func (c *Crawl) keepPatterns(ctx context.Context) error {
 	if c.patterns == nil {
 		return nil
 	}
-	tick := time.NewTicker(patternsSave)
-	defer tick.Stop()
-	stored := c.patterns.learnt(true)
-	for ended := false; !ended; {
-		select {
-		case <-ctx.Done():
-			ended = true
-		case <-tick.C:
-		}
-		now := c.patterns.learnt(true)
-		if slices.Equal(now, stored) {
-			continue
-		}
-		b, err := json.Marshal(now)
-		if err == nil {
-			err = c.store.SetValue(context.WithoutCancel(ctx), patternsName, b)
-		}
-		if err != nil {
-			c.log.Error("the patterns of copies are not stored", "error", err)
-			continue
-		}
-		stored = now
-	}
-	return nil
+	return c.keepValue(ctx, patternsName, patternsWhat, func() any { return c.patterns.learnt(true) })
 }
 
 // PatternsStatus tells of patterns of URLs that lead to copies.

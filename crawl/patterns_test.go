@@ -144,7 +144,7 @@ func TestFollowedOnce(t *testing.T) {
 	}
 	follow := func() (urls []string) {
 		var links []scheduler.Link
-		for _, raw := range []string{"http://h/a?p=1&q=1&r=1&s=1&t=1&x=1", "http://h/a?p=2&x=1", "http://h/b?p=3", "http://h/known?p=1", "http://h/plain"} {
+		for _, raw := range []string{"http://h/a?p=1&q=1&r=1&s=1&t=1&x=1", "http://h/b?p=3", "http://h/b?q=4", "http://h/known?p=1", "http://h/plain"} {
 			links = append(links, link(raw))
 		}
 		links, err := v.followed(t.Context(), links)

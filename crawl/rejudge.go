@@ -23,6 +23,7 @@ import (
 const (
 	// passName is the store's value that keeps the pass.
 	passName = "crawl.rules"
+	passWhat = "how far the stored URLs are judged"
 	// passBatch is how many URLs are read, judged and changed at once.
 	passBatch = 1000
 	// passPart is how many of them are worth a goroutine.
@@ -48,16 +49,12 @@ func (c *Crawl) rejudge(ctx context.Context) error {
 			pause = passWait
 		default:
 			began := time.Now()
-			err := c.judgeBatch(ctx, p, key)
-			switch {
-			case ctx.Err() != nil:
-				return nil
-			case err != nil && unrecoverable(err):
-				return err
-			case err != nil:
-				c.log.Error("stored URLs cannot be judged by the new rules", "pause", passRetry, "error", err)
+			if err := c.judgeBatch(ctx, p, key); err != nil {
+				if err := c.goesOn(ctx, err, "stored URLs cannot be judged by the new rules", passRetry); err != nil {
+					return ignoreStop(err)
+				}
 				pause = passRetry
-			case c.frontier.Snapshot().InFlight > 0:
+			} else if c.frontier.Snapshot().InFlight > 0 {
 				pause = time.Since(began) // half of the time is the crawl's
 			}
 		}

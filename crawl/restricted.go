@@ -2,8 +2,6 @@ package crawl
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -27,6 +25,7 @@ const (
 	robotsUnreachable = "robots.txt cannot be had"
 	// restrictedName is the store's value that keeps the origins.
 	restrictedName = "crawl.robots"
+	restrictedWhat = "the origins to judge by robots.txt"
 	// restrictedStored is how many of them are stored; what is beyond is found
 	// again when a URL of the origin is taken.
 	restrictedStored = 1000
@@ -94,12 +93,8 @@ func (c *Crawl) restrict(u weburl.URL) {
 
 // restoreRestricted takes up what the last run left.
 func (c *Crawl) restoreRestricted(ctx context.Context) error {
-	b, err := c.store.Value(ctx, restrictedName)
-	if err != nil || len(b) == 0 {
+	if err := loadValue(ctx, c.store, restrictedName, restrictedWhat, &c.restricted.stored); err != nil {
 		return err
-	}
-	if err := json.Unmarshal(b, &c.restricted.stored); err != nil {
-		return fmt.Errorf("%w: the origins to judge by robots.txt cannot be read: %w", scheduler.ErrDamaged, err)
 	}
 	for _, origin := range c.restricted.stored {
 		if home, err := weburl.Parse(origin + "/"); err == nil {
@@ -113,16 +108,12 @@ func (c *Crawl) restoreRestricted(ctx context.Context) error {
 func (c *Crawl) judgeRestricted(ctx context.Context) error {
 	for {
 		var retry <-chan time.Time
-		err := c.judgeOrigins(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && unrecoverable(err):
-			return err
-		case err != nil:
-			c.log.Error("stored URLs cannot be judged by robots.txt", "pause", passRetry, "error", err)
+		if err := c.judgeOrigins(ctx); err != nil {
+			if err := c.goesOn(ctx, err, "stored URLs cannot be judged by robots.txt", passRetry); err != nil {
+				return ignoreStop(err)
+			}
 			retry = time.After(passRetry)
-		case len(c.restricted.left()) > 0:
+		} else if len(c.restricted.left()) > 0 {
 			continue
 		}
 		select {
@@ -205,12 +196,8 @@ func (c *Crawl) saveRestricted(ctx context.Context, origins map[string]*restrict
 	if slices.Equal(names, c.restricted.stored) {
 		return nil
 	}
-	b, err := json.Marshal(names)
-	if err == nil {
-		err = c.store.SetValue(ctx, restrictedName, b)
-	}
-	if err != nil {
-		return fmt.Errorf("storing the origins to judge by robots.txt: %w", err)
+	if err := saveValue(ctx, c.store, restrictedName, restrictedWhat, names); err != nil {
+		return err
 	}
 	c.restricted.stored = names
 	return nil

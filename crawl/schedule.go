@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -24,6 +23,7 @@ type Refresh struct {
 const (
 	// schedulesName is the store's value that keeps the last runs.
 	schedulesName = "crawl.refreshes"
+	schedulesWhat = "the last runs of the schedules"
 	// scheduleStep is how often the clock is looked at: it may be set.
 	scheduleStep = time.Minute
 	// scheduleAhead is up to how far a last run may lie in the future, because the
@@ -66,13 +66,10 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	}
 	for {
 		next, err := c.runDue(ctx, runs)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && unrecoverable(err):
-			return err
-		case err != nil:
-			c.log.Error("a scheduled refresh failed and is tried again", "pause", scheduleStep, "error", err)
+		if err != nil {
+			if err := c.goesOn(ctx, err, "a scheduled refresh failed and is tried again", scheduleStep); err != nil {
+				return ignoreStop(err)
+			}
 			next = time.Time{}
 		}
 		first()
@@ -91,12 +88,7 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 
 func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun, error) {
 	runs := map[string]lastRun{}
-	b, err := store.Value(ctx, schedulesName)
-	if err == nil && len(b) > 0 {
-		if err = json.Unmarshal(b, &runs); err != nil {
-			err = fmt.Errorf("%w: the last runs of the schedules cannot be read: %w", scheduler.ErrDamaged, err)
-		}
-	}
+	err := loadValue(ctx, store, schedulesName, schedulesWhat, &runs)
 	return runs, err
 }
 
@@ -153,14 +145,7 @@ func (c *Crawl) runSchedule(ctx context.Context, r *Refresh, runs map[string]las
 }
 
 func (c *Crawl) saveRuns(ctx context.Context, runs map[string]lastRun) error {
-	b, err := json.Marshal(runs)
-	if err != nil {
-		return err
-	}
-	if err := c.store.SetValue(ctx, schedulesName, b); err != nil {
-		return fmt.Errorf("storing when schedules ran: %w", err)
-	}
-	return nil
+	return saveValue(ctx, c.store, schedulesName, schedulesWhat, runs)
 }
 
 // dueRun says what is to be stored of a schedule now, and when it runs next. A

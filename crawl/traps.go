@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -20,8 +18,6 @@ import (
 const (
 	// trapsName is the store's value that keeps what traps have counted.
 	trapsName = "crawl.traps"
-	// trapsSave is how often it is stored; a crash forgets what was counted since.
-	trapsSave = time.Minute
 	// trapHosts is how many hosts are counted; any others have no limit.
 	trapHosts = 1 << 20
 	// fullStored is how many full hosts are stored for explain.
@@ -183,33 +179,15 @@ func (c *Crawl) admits(ctx context.Context, p *policy, u weburl.URL) (crawlspace
 	return reason, ok, nil
 }
 
-// keepTraps stores at intervals, and when ctx ends, what the traps have counted.
+// keepTraps stores what the traps have counted until ctx ends.
 func (c *Crawl) keepTraps(ctx context.Context) error {
-	tick := time.NewTicker(trapsSave)
-	defer tick.Stop()
-	var stored []byte
-	for ended := false; !ended; {
-		select {
-		case <-ctx.Done():
-			ended = true
-		case <-tick.C:
-		}
+	return c.keepValue(ctx, trapsName, "the counts of traps", func() any {
 		p := c.judge.current.Load()
 		if p.traps == nil {
-			continue
+			return nil
 		}
-		counts := TrapCounts{Patterns: p.traps.AppendState(nil), Full: c.hostURLs.full(p.settings.Traps.MaxURLsPerHost)}
-		b, err := json.Marshal(counts)
-		if err == nil && !bytes.Equal(b, stored) {
-			err = c.store.SetValue(context.WithoutCancel(ctx), trapsName, b)
-		}
-		if err != nil {
-			c.log.Error("what the traps have counted is not stored", "error", err)
-			continue
-		}
-		stored = b
-	}
-	return nil
+		return TrapCounts{Patterns: p.traps.AppendState(nil), Full: c.hostURLs.full(p.settings.Traps.MaxURLsPerHost)}
+	})
 }
 
 // fullHosts are those of TrapCounts.

@@ -115,11 +115,7 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)
 	if len(moved) > 0 {
-		b, err := json.Marshal(moved)
-		if err == nil {
-			err = store.SetValue(ctx, movedSites, b)
-		}
-		if err != nil {
+		if err := saveValue(ctx, store, movedSites, movedWhat, moved); err != nil {
 			return nil, err
 		}
 	}

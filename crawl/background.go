@@ -1,0 +1,53 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// keepEvery is how often a value is stored that changes all the time; a crash forgets
+// what was counted since.
+const keepEvery = time.Minute
+
+// keepValue stores a value at intervals, and when ctx ends, if it has changed. Now gives
+// what loadValue is to find, nil for nothing.
+func (c *Crawl) keepValue(ctx context.Context, name, what string, now func() any) error {
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	var stored []byte
+	for ended := false; !ended; {
+		select {
+		case <-ctx.Done():
+			ended = true
+		case <-tick.C:
+		}
+		b, err := json.Marshal(now())
+		if err == nil {
+			if string(b) == "null" || bytes.Equal(b, stored) {
+				continue
+			}
+			err = c.store.SetValue(context.WithoutCancel(ctx), name, b)
+		}
+		if err != nil {
+			c.log.Error(what+" are not stored", "error", err)
+			continue
+		}
+		stored = b
+	}
+	return nil
+}
+
+// goesOn tells an error of work in the background that is tried again after a pause. It
+// gives those that end the work: ctx is over, or the crawl cannot go on.
+func (c *Crawl) goesOn(ctx context.Context, err error, words string, pause time.Duration) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if unrecoverable(err) {
+		return err
+	}
+	c.log.Error(words, "pause", pause, "error", err)
+	return nil
+}
