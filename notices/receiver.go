@@ -113,7 +113,7 @@ func (r *Receiver) run(log *slog.Logger) func(context.Context, Notice) error {
 		command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 		command.WaitDelay = commandGrace
 		err = command.Run()
-		if said := strings.TrimSpace(output.String()); said != "" {
+		if said := strings.TrimSpace(output.kept.String()); said != "" {
 			log.Info("a notice's command said", "command", r.Command[0], "output", said)
 		}
 		if ctx.Err() != nil && err != nil {
@@ -138,10 +138,10 @@ func environment(n *Notice) []string {
 }
 
 // clipped keeps the begin of what is written.
-type clipped struct{ bytes.Buffer }
+type clipped struct{ kept bytes.Buffer }
 
 // Write never fails, so that a command that says much is not broken off.
 func (c *clipped) Write(b []byte) (int, error) {
-	c.Buffer.Write(b[:min(len(b), max(maxOutput-c.Len(), 0))])
+	c.kept.Write(b[:min(len(b), maxOutput-c.kept.Len())])
 	return len(b), nil
 }
