@@ -157,7 +157,7 @@ func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 
 // crawl runs a service on the demo's data directory; started is called when it answers.
 func (d *demo) crawl(ctx context.Context, parsed *config.File, once crawl.Once, started func(*service)) (crawl.Status, error) {
-	s, err := openService(ctx, filepath.Join(d.dir, config.FileName), parsed, parsed.Crawlers, filepath.Join(d.dir, "data"), "127.0.0.1:0", d.log)
+	s, err := openService(ctx, filepath.Join(d.dir, config.FileName), parsed, parsed.Crawlers, filepath.Join(d.dir, "data"), "127.0.0.1:0", serviceOptions{log: d.log})
 	if err != nil {
 		return crawl.Status{}, err
 	}

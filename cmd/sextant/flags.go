@@ -33,7 +33,7 @@ func jsonFlag() cli.Flag {
 
 func logFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`text|json`, on stderr", EnvVars: env("log-format")},
+		&cli.StringFlag{Name: "log-format", Value: "auto", Usage: "`text|json|journal|auto`, on stderr; auto is journal where systemd's journal reads it, else text", EnvVars: env("log-format")},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`debug|info|warn|error`", EnvVars: env("log-level")},
 	}
 }
@@ -49,12 +49,8 @@ func newLogger(c *cli.Context) (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
 		return nil, wrongUse("--log-level %q: write debug, info, warn or error", c.String("log-level"))
 	}
-	options := &slog.HandlerOptions{Level: level}
-	switch c.String("log-format") {
-	case "text":
-		return slog.New(slog.NewTextHandler(c.App.ErrWriter, options)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(c.App.ErrWriter, options)), nil
+	if h := logHandler(c.String("log-format"), c.App.ErrWriter, level); h != nil {
+		return slog.New(h), nil
 	}
-	return nil, wrongUse("--log-format %q: write text or json", c.String("log-format"))
+	return nil, wrongUse("--log-format %q: write text, json, journal or auto", c.String("log-format"))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -93,4 +94,37 @@ func (s *service) limitMemory(ctx context.Context) error {
 		case <-time.After(memoryStep):
 		}
 	}
+}
+
+// How large the memtables of the stores may be together: a part of the budget, since a
+// store has up to five and a third of one size in memory.
+const (
+	memtablePart    = 16
+	memtables       = 16.0 / 3
+	leastMemtable   = 2 << 20
+	memtableRounded = 1 << 20
+)
+
+// memtableOf divides the budget (as in service.memory) over the stores of n Crawlers:
+// memtables are the only memory of a store whose size is a choice. The known URLs in
+// memory cannot be fewer, and pages of tables are the kernel's.
+func memtableOf(budget int64, n int) int64 {
+	if limit, ok := parseSize(os.Getenv("GOMEMLIMIT")); ok {
+		budget = limit
+	}
+	if budget == noMemoryLimit || n <= 1 {
+		return badgerstore.DefaultMemtableBytes
+	}
+	size := int64(float64(badgerstore.MemoryBudget(budget)) / memtablePart / memtables / float64(n))
+	size -= size % memtableRounded
+	return min(max(size, leastMemtable), badgerstore.DefaultMemtableBytes)
+}
+
+// memtableFor is the size that a store can be opened with: what a crash has left of a
+// larger memtable does not go into a smaller one.
+func memtableFor(h home, size int64) int64 {
+	if left, err := filepath.Glob(filepath.Join(h.store(), "*.mem")); err != nil || len(left) > 0 {
+		return badgerstore.DefaultMemtableBytes
+	}
+	return size
 }

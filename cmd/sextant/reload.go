@@ -35,27 +35,6 @@ func reloadCommand() *cli.Command {
 	}
 }
 
-// reload reads the configuration again and puts it in force. A broken one leaves
-// everything as it is, and is remembered for status and metrics.
-func (s *service) reload(ctx context.Context) error {
-	s.reloading.Lock()
-	defer s.reloading.Unlock()
-	err := s.applyConfig(ctx)
-	for _, r := range s.crawls {
-		r.setConfigError(err)
-	}
-	if err != nil {
-		s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
-		return err
-	}
-	s.log.Info("configuration reloaded", "path", s.path)
-	if err := s.access.Reload(); err != nil {
-		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
-		return &admin.Declined{Err: err}
-	}
-	return nil
-}
-
 func (s *service) applyConfig(ctx context.Context) error {
 	parsed, report, err := config.Load(s.path)
 	if err != nil {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	stdlog "log"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
@@ -27,7 +29,7 @@ func runCommand() *cli.Command {
 			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial", EnvVars: env("max-pages")},
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down (0: for ever)", EnvVars: env("drain-timeout")},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR`ess of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
-			memoryFlag(),
+			memoryFlag(), threadsFlag(),
 		), accessFlags()...),
 		Action: runCrawl,
 	}
@@ -36,6 +38,9 @@ func runCommand() *cli.Command {
 func runCrawl(c *cli.Context) error {
 	if c.Args().Present() {
 		return wrongUse("run takes no arguments, found %q: name the configuration with --config", c.Args().First())
+	}
+	if c.Int("threads") < 0 {
+		return wrongUse("--threads is 0 (as many as the Crawlers' nthreads together) or more")
 	}
 	if c.Int64("max-pages") < 0 || c.Duration("drain-timeout") < 0 {
 		return wrongUse("--max-pages and --drain-timeout are 0 or more")
@@ -69,24 +74,26 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := openService(c.Context, path, parsed, crawlers, c.String("data"), c.String("listen"), log)
-	if err != nil {
+	once := crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")}
+	signals, release := catchSignals(c.Context, log)
+	defer release()
+	notify := newNotifier(os.Getenv, log)
+	notify.starting()
+	s, err := openInTime(c, signals, path, parsed, crawlers, serviceOptions{
+		log: log, memory: budget, threads: c.Int("threads"), notify: notify, hangups: signals.hangups,
+	})
+	if s == nil || err != nil {
 		return err
 	}
-	s.memory = budget
 	if s.access, err = openAccess(c, c.String("data")); err != nil {
 		return errors.Join(err, s.close())
 	}
-	once := crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")}
-
-	ctx, cancel := context.WithCancel(c.Context)
-	defer cancel()
-	defer onSignals(s.stop, cancel, func() {
-		_ = s.reload(ctx) // it is logged, and stands in the status
-	})()
+	defer context.AfterFunc(signals.stop, s.stop)()
+	ctx := c.Context
 	ended := showProgress(c, s, once.Drain)
 	err = s.run(ctx, once)
 	ended()
+	defer notify.end()() // it may take long to close a store
 	// The summary is read before the stores are closed.
 	summary := s.summary(context.WithoutCancel(ctx), once)
 	if closeErr := s.close(); err == nil {
@@ -102,6 +109,24 @@ func runCrawl(c *cli.Context) error {
 		return no(summary.rootsFailed)
 	}
 	return nil
+}
+
+// openInTime opens the service, while systemd is asked for patience. The service is nil
+// where a signal to stop came before it was open: then there is nothing to do any more.
+func openInTime(c *cli.Context, signals *signals, path string, parsed *config.File, crawlers []config.Crawler, o serviceOptions) (*service, error) {
+	defer o.notify.patience()()
+	s, err := openService(signals.stop, path, parsed, crawlers, c.String("data"), c.String("listen"), o)
+	if signals.stop.Err() == nil {
+		return s, err
+	}
+	o.log.Info("stopped before the crawl began")
+	o.notify.stopping()
+	if err == nil {
+		err = s.close()
+	} else if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return nil, err
 }
 
 // summary is what a crawl that ended by itself says.

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -35,8 +33,20 @@ type service struct {
 	path       string // of the configuration; empty where it is not read again
 	configured int    // Crawlers in it when the service started
 	memory     int64  // budget in bytes; 0 is the default one
-	reloading  sync.Mutex
+	notify     *notifier
+	hangups    <-chan struct{} // SIGHUP; nil: none
+	reloading  sync.Mutex      // held while the configuration is reloaded
+	ending     atomic.Bool     // no reload begins any more
 	notices    *notices.Notifier
+}
+
+// serviceOptions are what openService is to know beside the configuration.
+type serviceOptions struct {
+	log     *slog.Logger
+	memory  int64 // as in service
+	threads int   // of all Crawlers together; 0: as many as they have
+	notify  *notifier
+	hangups <-chan struct{}
 }
 
 // running is one Crawler with what it owns.
@@ -116,8 +126,12 @@ func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
 
 // openService opens everything that can fail, so that a service that starts runs.
 // Path is the configuration's.
-func openService(ctx context.Context, path string, parsed *config.File, crawlers []config.Crawler, data, listen string, log *slog.Logger) (s *service, err error) {
-	s = &service{log: log, path: path, configured: len(parsed.Crawlers)}
+func openService(ctx context.Context, path string, parsed *config.File, crawlers []config.Crawler, data, listen string, o serviceOptions) (s *service, err error) {
+	log := o.log
+	s = &service{log: log, path: path, configured: len(parsed.Crawlers), memory: o.memory, notify: o.notify, hangups: o.hangups}
+	if s.notify == nil {
+		s.notify = &notifier{log: log}
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -137,21 +151,31 @@ func openService(ctx context.Context, path string, parsed *config.File, crawlers
 			return s, err
 		}
 	}
+	memtable := memtableOf(o.memory, len(crawlers))
+	slots := sharedSlots(o.threads, crawlers, log)
 	for _, crawler := range crawlers {
-		r, err := openCrawl(ctx, crawler, homeOf(parsed, crawler, data), log)
+		if err := ctx.Err(); err != nil { // a store may take long to open
+			return s, err
+		}
+		r, err := openCrawl(ctx, crawler, homeOf(parsed, crawler, data), memtable, log)
 		if err != nil {
 			return s, err
 		}
 		s.crawls = append(s.crawls, r)
+		if slots != nil {
+			r.ShareWorkers(slots)
+		}
 	}
 	s.notices, err = s.notifier(parsed, data)
 	return s, err
 }
 
 // openCrawl opens a Crawler's store and targets.
-func openCrawl(ctx context.Context, crawler config.Crawler, h home, log *slog.Logger) (*running, error) {
+func openCrawl(ctx context.Context, crawler config.Crawler, h home, memtable int64, log *slog.Logger) (*running, error) {
 	log = log.With("crawler", crawler.Name)
-	store, err := openPatiently(ctx, h, storeOptions(crawler, log))
+	options := storeOptions(crawler, log)
+	options.MemtableBytes = memtableFor(h, memtable)
+	store, err := openPatiently(ctx, h, options)
 	if err != nil {
 		return nil, err
 	}
@@ -214,40 +238,8 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 	return l, nil
 }
 
-// run runs all Crawlers and the door to them until they end.
-func (s *service) run(ctx context.Context, once crawl.Once) error {
-	crawlers := s.shown()
-	door, closeDoor := context.WithCancel(ctx)
-	group, ctx := errgroup.WithContext(ctx)
-	server := admin.NewServer(crawlers, s, s.access, s.log)
-	server.Tell(admin.About{Version: version, Notices: s.notices.Status})
-	group.Go(func() error { return server.Run(door, s.open, s.owner) })
-	group.Go(func() error { return s.notices.Run(door) })
-	group.Go(func() error { return s.watch(door) })
-	group.Go(func() error { return s.limitMemory(door) })
-	group.Go(func() error {
-		defer closeDoor()
-		crawls, ctx := errgroup.WithContext(ctx)
-		for _, r := range s.crawls {
-			crawls.Go(func() error { return r.Run(ctx, once) })
-		}
-		err := crawls.Wait()
-		s.notices.End(err)
-		return err
-	})
-	return group.Wait()
-}
-
 // Reload implements admin.Service.
 func (s *service) Reload(ctx context.Context) error { return s.reload(ctx) }
-
-// stop takes no new URLs; run returns when the pages in flight are committed.
-func (s *service) stop() {
-	s.log.Info("stopping: pages in flight are finished; a second signal ends at once")
-	for _, r := range s.crawls {
-		r.Stop()
-	}
-}
 
 // close closes the stores and what else is open.
 func (s *service) close() error {

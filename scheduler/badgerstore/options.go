@@ -87,15 +87,21 @@ func LimitMemory(budget, outside int64) int64 {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return 0
 	}
-	if budget <= 0 {
-		budget = min(DefaultMemoryBudget, cgroupLimit("/proc/self/cgroup", "/sys/fs/cgroup")/4*3)
-	}
-	limit := max(budget-outside, leastMemory)
+	limit := max(MemoryBudget(budget)-outside, leastMemory)
 	debug.SetMemoryLimit(limit)
 	return limit
 }
 
-// cgroupLimit is the least memory.max of the process's cgroup (version 2) and those
+// MemoryBudget is the budget that LimitMemory takes: the given one, or what it takes in
+// place of 0.
+func MemoryBudget(budget int64) int64 {
+	if budget > 0 {
+		return budget
+	}
+	return min(DefaultMemoryBudget, cgroupLimit("/proc/self/cgroup", "/sys/fs/cgroup")/4*3)
+}
+
+// cgroupLimit is the least memory.max and memory.high of the process's cgroup (version 2) and those
 // above it, MaxInt64 if there is none.
 func cgroupLimit(self, root string) int64 {
 	least := int64(math.MaxInt64)
@@ -109,12 +115,14 @@ func cgroupLimit(self, root string) int64 {
 	}
 	group, _, _ = strings.Cut(group, "\n")
 	for dir := filepath.Join(root, filepath.Clean("/"+group)); strings.HasPrefix(dir, root); dir = filepath.Dir(dir) {
-		b, err := os.ReadFile(filepath.Join(dir, "memory.max"))
-		if err != nil {
-			continue
-		}
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil { // else it is "max"
-			least = min(least, n)
+		for _, name := range []string{"memory.max", "memory.high"} {
+			b, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				continue
+			}
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil { // else it is "max"
+				least = min(least, n)
+			}
 		}
 	}
 	return least
