@@ -195,8 +195,8 @@ func (g graves) note(id string, version int64, deleted bool) {
 	}
 	now := time.Now()
 	if len(g) >= maxGraves {
-		for old, grave := range g {
-			if now.Sub(grave.at) > graveAge || len(g) >= maxGraves {
+		for old, grave := range g { // makes room for many, so that this is rare
+			if now.Sub(grave.at) > graveAge || len(g) > maxGraves/2 {
 				delete(g, old)
 			}
 		}

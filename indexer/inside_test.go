@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -193,5 +194,34 @@ func TestLongTextOfFields(t *testing.T) {
 	d, err := fromFields(map[string]any{"text": strings.Repeat("x", maxText-1) + "é and more"})
 	if err != nil || d.Text != strings.Repeat("x", maxText-1) {
 		t.Errorf("%d bytes with the end %q, %v", len(d.Text), d.Text[len(d.Text)-3:], err)
+	}
+}
+
+// The last keys are known, whenever others were forgotten.
+func TestLastKeysAreKnown(t *testing.T) {
+	s := &Server{keys: map[string]remembered{}}
+	for i := range 5 * maxKeys / 2 {
+		s.remember(strconv.Itoa(i), remembered{answer: hookAnswer{Accepted: i}})
+		for _, back := range []int{0, 1, maxKeys - 1} {
+			if r, ok := s.recall(strconv.Itoa(i - back)); i >= back && (!ok || r.answer.Accepted != i-back) {
+				t.Fatalf("after %d keys the one %d before is not known", i+1, back)
+			}
+		}
+	}
+	if n := len(s.keys) + len(s.older); n > 2*maxKeys {
+		t.Errorf("%d keys are known", n)
+	}
+}
+
+func TestGravesAreBounded(t *testing.T) {
+	g := graves{}
+	for i := range maxGraves + 1 {
+		g.note(strconv.Itoa(i), int64(i), true)
+	}
+	if len(g) != maxGraves/2+1 {
+		t.Errorf("%d are kept after there was no room", len(g))
+	}
+	if v, ok := g.version(strconv.Itoa(maxGraves)); !ok || v != maxGraves {
+		t.Errorf("the last one is %d, %t", v, ok)
 	}
 }

@@ -44,8 +44,9 @@ type Server struct {
 	mu         sync.Mutex // guards what follows, and is held during a sync
 	session    int64
 	connectors map[string]*connector
-	pending    int64 // bytes in all connectors
-	keys       map[string]remembered
+	pending    int64                 // bytes in all connectors
+	keys       map[string]remembered // by Idempotency-Key
+	older      map[string]remembered // those before them
 	closed     bool
 }
 

@@ -39,7 +39,8 @@ type hookRefusal struct {
 // signatureAge is how far a signature's time may be from the present one.
 const signatureAge = 5 * time.Minute
 
-// maxKeys is how many Idempotency-Keys are remembered.
+// maxKeys is how many Idempotency-Keys are remembered, at least, and half of how many at
+// most.
 const maxKeys = 1000
 
 // remembered is an answer that was given to an Idempotency-Key.
@@ -83,7 +84,7 @@ func (s *Server) webhook(x *exchange) (any, error) {
 	if s.closed {
 		return nil, errClosed
 	}
-	if before, ok := s.keys[key]; ok {
+	if before, ok := s.recall(key); ok {
 		if before.sum != sum {
 			return nil, &refusal{status: http.StatusUnprocessableEntity, words: "this Idempotency-Key came with another body before"}
 		}
@@ -91,12 +92,26 @@ func (s *Server) webhook(x *exchange) (any, error) {
 	}
 	answer, err := s.take(x, webhookPrefix+name, lines)
 	if err == nil && !x.lose {
-		if len(s.keys) >= maxKeys {
-			clear(s.keys)
-		}
-		s.keys[key] = remembered{sum, answer}
+		s.remember(key, remembered{sum, answer})
 	}
 	return answer, err
+}
+
+// remember keeps an answer while at least maxKeys others follow. The caller holds mu, and
+// so for recall.
+func (s *Server) remember(key string, r remembered) {
+	if len(s.keys) >= maxKeys {
+		s.older, s.keys = s.keys, map[string]remembered{}
+	}
+	s.keys[key] = r
+}
+
+func (s *Server) recall(key string) (remembered, bool) {
+	r, ok := s.keys[key]
+	if !ok {
+		r, ok = s.older[key]
+	}
+	return r, ok
 }
 
 // take applies lines and syncs. The caller holds mu.
