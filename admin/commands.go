@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
@@ -63,7 +62,7 @@ func (s *Server) add(c *call) (any, error) {
 	c.target = body.words()
 	submitted, err := c.crawler.Submit(c.r.Context(), body.URLs)
 	c.result = []any{"count", len(submitted)}
-	return slices.Concat([]crawl.Submitted{}, submitted), err
+	return append([]crawl.Submitted{}, submitted...), err
 }
 
 // selection reads a selection.

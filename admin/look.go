@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -192,7 +191,7 @@ func (s *Server) traps(c *call) (any, error) {
 
 func (s *Server) sessions(c *call) (any, error) {
 	status, err := c.crawler.Status(c.r.Context())
-	return slices.Concat([]crawl.SessionStatus{}, status.Sessions), err
+	return append([]crawl.SessionStatus{}, status.Sessions...), err
 }
 
 // Copies is what is known of duplicates.
@@ -207,7 +206,7 @@ func (s *Server) duplicates(c *call) (any, error) {
 		return nil, err
 	}
 	patterns, err := crawl.StoredPatterns(c.r.Context(), c.crawler.Store())
-	return Copies{status.Duplicates, slices.Concat([]crawl.Pattern{}, patterns)}, err
+	return Copies{status.Duplicates, append([]crawl.Pattern{}, patterns...)}, err
 }
 
 // Verification is the answer of verify.
