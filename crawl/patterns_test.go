@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -229,6 +230,26 @@ func TestCollapse(t *testing.T) {
 	for path, want := range map[string][]string{"/a/b/c.html": {origin + "/a/"}, "/a/b.html": {origin + "/a/"}, "/d.html": nil} {
 		if diff := cmp.Diff(want, b.target.documents[origin+path].Metas[collapseKey]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// TestReloadTellsOfPatterns: what a reload cannot change is told.
+func TestReloadTellsOfPatterns(t *testing.T) {
+	s := everything()
+	s.NearDuplicates, s.DetectPatterns = true, true
+	var told strings.Builder
+	c, err := New(t.Context(), s, memoryStore{storetest.NewMemory()}, nil, slog.New(slog.NewTextHandler(&told, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, learns := range []bool{true, false} {
+		s.DetectPatterns = learns
+		if err := c.Reload(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(told.String(), "patterns of copies"); got == learns {
+			t.Errorf("detection %v after the reload, and told %v: %s", learns, got, &told)
 		}
 	}
 }

@@ -24,6 +24,9 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 	if s.NearDuplicates != (c.duplicates != nil) {
 		c.log.Warn("whether duplicates are looked for changes with the next start", "then", s.NearDuplicates)
 	}
+	if learns := s.NearDuplicates && s.DetectPatterns; learns != (c.patterns != nil) {
+		c.log.Warn("whether patterns of copies are learnt changes with the next start", "then", learns)
+	}
 	return c.replace(ctx, func(old *policy) (*policy, error) {
 		p, err := storedPolicy(ctx, s, c.store)
 		if err != nil {
