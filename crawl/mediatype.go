@@ -9,6 +9,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
 
 // refuse leaves the body of an answer unread whose MIME type is excluded. What says
@@ -60,7 +61,8 @@ func mediaType(contentType string) string {
 // saysNothing is true of the types that servers give to what they do not know.
 func saysNothing(t string) bool {
 	switch t {
-	case "", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream", "binary/octet-stream", "application/force-download", "application/download":
+	case "", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream", "binary/octet-stream",
+		"application/binary", "application/force-download", "application/x-download", "application/download":
 		return true
 	}
 	return false
@@ -93,7 +95,7 @@ func signature(body []byte) string {
 	return http.DetectContentType(body)
 }
 
-// zipType is what a ZIP file holds, by the first entries' names.
+// zipType is what a ZIP file holds, as its reader will take it.
 func zipType(body []byte) string {
 	const (
 		openDocument = "mimetypeapplication/vnd.oasis.opendocument."
@@ -107,12 +109,13 @@ func zipType(body []byte) string {
 			return string(rest[:end])
 		}
 	}
-	for _, kind := range [...]struct{ folder, kind string }{
-		{"word/", "wordprocessingml.document"}, {"xl/", "spreadsheetml.sheet"}, {"ppt/", "presentationml.presentation"},
-	} {
-		if bytes.Contains(body, []byte(kind.folder)) && bytes.Contains(body, []byte("[Content_Types].xml")) {
-			return office + kind.kind
-		}
+	switch kind, _ := documents.KindOf("", body); kind {
+	case "docx":
+		return office + "wordprocessingml.document"
+	case "xlsx":
+		return office + "spreadsheetml.sheet"
+	case "pptx":
+		return office + "presentationml.presentation"
 	}
 	return "application/zip"
 }
