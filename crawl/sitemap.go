@@ -304,10 +304,7 @@ func (v *visit) sourceRequest() fetcher.Request {
 		q.MaxBodyBytes = v.settings.SitemapMaxBytes
 	}
 	if !v.settings.Unconditional && r.Class == scheduler.OK && r.RulesVersion == v.sourceVersion(v.lease.Key) {
-		q.ETag, q.LastModified = r.ETag, r.LastModified
-		if q.ETag == "" && q.LastModified == "" {
-			q.LastModified = r.Date
-		}
+		q = conditional(q, r)
 	}
 	return q
 }

@@ -221,6 +221,11 @@ func (v *visit) request() fetcher.Request {
 		isOver(r.UnavailableAt):
 		return q
 	}
+	return conditional(q, r)
+}
+
+// conditional makes a request that is done where nothing has changed since the record.
+func conditional(q fetcher.Request, r *scheduler.Record) fetcher.Request {
 	q.ETag, q.LastModified = r.ETag, r.LastModified
 	if q.ETag == "" && q.LastModified == "" {
 		q.LastModified = r.Date
