@@ -65,6 +65,7 @@ func defaultCrawler(name string) Crawler {
 		Weights:        [6]int{10000, 2000, 1000, 100, 10, 1},
 		Push:           []Push{{Name: "file", Kind: "file", File: &FilePush{RotateBytes: 256 << 20}}},
 		OutboxMaxBytes: 4 << 30,
+		LinkGraph:      true,
 	}
 }
 
@@ -96,6 +97,7 @@ func TestEverySetting(t *testing.T) {
 		},
 		Weights:        [6]int{10000, 2000, 1000, 200, 10, 0},
 		OutboxMaxBytes: 1 << 20,
+		LinkGraph:      true,
 		Push: []Push{
 			{Name: "lines", Kind: "file", Source: "s", Content: true, File: &FilePush{Dir: "out", RotateBytes: 4096}},
 			{Name: "papi", Kind: "papi", Server: &PushServer{

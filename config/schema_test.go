@@ -84,9 +84,9 @@ func TestSchemaAllowsGoodFilesOnly(t *testing.T) {
 			if folder == "good" && !strings.Contains(text, crawlNamespace+DefaultVersion) {
 				continue
 			}
-			files[name] = text
+			files[folder+"-"+name] = text
 			if folder == "good" || beyondSchema()[name] {
-				want[name] = true
+				want[folder+"-"+name] = true
 			}
 		}
 	}
