@@ -1,8 +1,10 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -94,7 +96,11 @@ func emitBroken(ctx context.Context, store ReportStore, o *BrokenOptions, t *lin
 		if err != nil {
 			return err
 		}
-		b = brokenRecord(&r)
+		left, err := leftOf(ctx, store, t.key)
+		if err != nil {
+			return err
+		}
+		b = brokenRecord(&r, left)
 		if pages, err = withReferrer(ctx, store, r.Referrer, pages); err != nil {
 			return err
 		}
@@ -116,6 +122,9 @@ func (b *Broken) parts(ctx context.Context, store ReportStore, limit int, pages 
 				b.LinkedFrom = append(b.LinkedFrom, from)
 			}
 		}
+		slices.SortFunc(b.LinkedFrom, func(x, y LinkedFrom) int {
+			return cmp.Or(cmp.Compare(x.Page, y.Page), cmp.Compare(x.Redirect, y.Redirect))
+		})
 		if len(pages) > linkedFromMax {
 			b.Part = first/linkedFromMax + 1
 		} else if b.Pages = len(b.LinkedFrom); b.Forgotten && b.Pages == 0 {
@@ -133,7 +142,21 @@ func (b *Broken) parts(ctx context.Context, store ReportStore, limit int, pages 
 	return nil
 }
 
-func brokenRecord(r *scheduler.Record) Broken {
+// leftOf is what was left of a URL when it was forgotten before; zero if it was not.
+func leftOf(ctx context.Context, store ReportStore, k weburl.Key) (left scheduler.Gone, err error) {
+	err = store.Gone(ctx, k, func(found weburl.Key, g scheduler.Gone) error {
+		if found == k {
+			left = g
+		}
+		return errBatchFull
+	})
+	if errors.Is(err, errBatchFull) {
+		err = nil
+	}
+	return left, err
+}
+
+func brokenRecord(r *scheduler.Record, left scheduler.Gone) Broken {
 	b := Broken{
 		URL: r.URL, Error: failureClass(r.Fault, r.Status, r.LastError), Status: r.Status, Words: r.LastError,
 		Since: errorSince(r), Visits: max(r.Errors, 1),
@@ -141,6 +164,9 @@ func brokenRecord(r *scheduler.Record) Broken {
 	if !r.FetchedAt.IsZero() {
 		at := r.FetchedAt.UTC().Truncate(time.Second)
 		b.LastAt = &at
+	}
+	if left.At.After(r.CheckedAt) { // it was not good since
+		b.Since, b.Visits = left.Since.UTC(), b.Visits+left.Visits
 	}
 	b.Since = b.Since.Truncate(time.Second)
 	return b

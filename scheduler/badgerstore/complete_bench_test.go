@@ -60,6 +60,7 @@ type lease struct {
 // BenchmarkComplete takes and completes pages with 20 links, 18 of them known, 256 at
 // once, with SEXTANT_BENCH_KNOWN known URLs (100,000) on 1,024 hosts or
 // a thousandth as many, synced. Each page is queued anew, so that they never end. SEXTANT_BENCH_OS=1: not synced.
+// SEXTANT_BENCH_LINKS=1: with the page's links stored.
 func BenchmarkComplete(b *testing.B) {
 	for _, body := range []int{0, 4 << 10} {
 		b.Run(fmt.Sprintf("body=%d", body), func(b *testing.B) { benchComplete(b, body) })
@@ -90,6 +91,9 @@ func benchComplete(b *testing.B, body int) {
 		c := scheduler.Completion{
 			Key: w.Key, Taken: w.place, Seq: w.Seq, Next: w.Record, Old: &w.Record, AsOf: w.AsOf,
 			Links: make([]scheduler.Link, 0, 20),
+		}
+		if links := os.Getenv("SEXTANT_BENCH_LINKS") != ""; links {
+			c.Outlinks, c.Next.Linked = scheduler.ReplaceOutlinks, true
 		}
 		for i := range 18 {
 			c.Links = append(c.Links, links[(n*7919+i*104729)%known])
