@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fuzz fuzz-long bench crash ci
+.PHONY: help build release test lint fuzz fuzz-long bench crash ci
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -12,6 +12,9 @@ help: ## list the targets
 
 build: ## build the static binary bin/sextant
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sextant ./cmd/sextant
+
+release: ## build dist/: tar.gz, Debian package and SBOM for linux amd64 and arm64, SHA256SUMS
+	packaging/release $(VERSION)
 
 test: ## run all tests
 	go test ./...
