@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// units are those of packaging/systemd, with a program that is there on every machine
+// in place of ours, and a user that is there.
+func units(t *testing.T) []string {
+	t.Helper()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd-analyze is missing: install systemd")
+	}
+	dir := t.TempDir()
+	var paths []string
+	for name, as := range map[string]string{"sextant.service": "sextant.service", "sextant@.service": "sextant@docs.service"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "packaging", "systemd", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		replaced := strings.NewReplacer("/usr/bin/sextant", "/bin/true", "User=sextant", "User=daemon", "Group=sextant", "Group=daemon").Replace(string(text))
+		path := filepath.Join(dir, as)
+		if err := os.WriteFile(path, []byte(replaced), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+func analyze(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput()
+	if err != nil {
+		t.Errorf("systemd-analyze %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// TestUnits has systemd read the units, which complains of each setting that it does not
+// know, and rate how much they leave open.
+func TestUnits(t *testing.T) {
+	// In tenths. What the rest is for: addresses to reach, a root file system with
+	// certificates, and memory for compiled PDFium.
+	const threshold = "15"
+	for _, path := range units(t) {
+		if out := analyze(t, "verify", "--man=no", path); out != "" {
+			t.Errorf("%s:\n%s", path, out)
+		}
+		analyze(t, "security", "--offline=true", "--no-pager", "--threshold="+threshold, path)
+	}
+}
+
+// TestUnitTemplate wants the template to be the unit but for its name and places.
+func TestUnitTemplate(t *testing.T) {
+	read := func(name string) []string {
+		text, err := os.ReadFile(filepath.Join("..", "..", "packaging", "systemd", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var settings []string
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				settings = append(settings, line)
+			}
+		}
+		return settings
+	}
+	one, template := read("sextant.service"), read("sextant@.service")
+	if len(one) != len(template) {
+		t.Fatalf("%d settings and %d", len(one), len(template))
+	}
+	for i, line := range template {
+		if line = strings.NewReplacer(" %i", "", "/%i", "", "-%i", "").Replace(line); line != one[i] {
+			t.Errorf("%q is %q in the template", one[i], template[i])
+		}
+	}
+}
