@@ -95,6 +95,9 @@ func (s *Server) do(c *call) (any, error) {
 	if limit == 0 {
 		limit = maxRequestBytes
 	}
+	if c.r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit} // before any of it is sent, to who asks by Expect
+	}
 	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
 	if c.r.ContentLength != 0 {
 		if err := c.readUntil(time.Now().Add(bodyTimeout)); err != nil {
