@@ -31,6 +31,7 @@ type collector struct {
 	descs   []*prometheus.Desc // of metrics
 	error   *prometheus.Desc
 	notices *prometheus.Desc
+	build   *prometheus.Desc
 	ready   *prometheus.Desc
 }
 
@@ -38,6 +39,7 @@ func newCollector(s *Server) *collector {
 	c := &collector{
 		server: s, metrics: metrics(),
 		error:   prometheus.NewDesc("sextant_status_error", "1 if the figures of a Crawler could not be read: its other metrics are absent then.", []string{"crawler"}, nil),
+		build:   prometheus.NewDesc("sextant_build_info", "1; the labels say which version runs.", []string{"version", "goversion", "goos", "goarch"}, nil),
 		notices: prometheus.NewDesc("sextant_notices_total", "Notices to each receiver, sent or given up; absent without <Notify>.", []string{"receiver", "result"}, nil),
 		ready:   prometheus.NewDesc("sextant_ready", "1 if the service can do its work, as /readyz says; 0 if it cannot.", nil, nil),
 	}
@@ -50,18 +52,13 @@ func newCollector(s *Server) *collector {
 // metrics is the scrape handler with a registry of its own.
 func (s *Server) metrics() http.Handler {
 	registry := prometheus.NewRegistry()
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "sextant_build_info", Help: "1; the labels say which version runs.",
-		ConstLabels: prometheus.Labels{"version": s.about.Version, "goversion": runtime.Version(), "goos": runtime.GOOS, "goarch": runtime.GOARCH},
-	})
-	build.Set(1)
-	registry.MustRegister(newCollector(s), build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(newCollector(s), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range append(c.descs, c.error, c.ready, c.notices) {
+	for _, d := range append(c.descs, c.error, c.ready, c.notices, c.build) {
 		out <- d
 	}
 }
@@ -70,6 +67,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
+	out <- prometheus.MustNewConstMetric(c.build, prometheus.GaugeValue, 1, c.server.about.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	if told := c.server.about.Notices; told != nil {
 		for i, n := range told() {
 			who := strconv.Itoa(i+1) + " " + n.Receiver

@@ -1,0 +1,70 @@
+package admin
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var update = flag.Bool("update", false, "write the table of metrics into docs/monitoring.md")
+
+// reference is the table of metrics in docs/monitoring.md.
+func reference() string {
+	var b strings.Builder
+	b.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
+	for _, m := range metrics() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, m.kind, strings.Join(append([]string{"crawler"}, m.labels...), ", "), m.help)
+	}
+	return b.String()
+}
+
+func TestMetricsReference(t *testing.T) {
+	path := filepath.Join("..", "docs", "monitoring.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, rest, ok := strings.Cut(string(page), "<!-- metrics -->\n")
+	table, end, ended := strings.Cut(rest, "<!-- end -->\n")
+	if !ok || !ended {
+		t.Fatal("docs/monitoring.md has no place for the table of metrics")
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(begin+"<!-- metrics -->\n"+reference()+"<!-- end -->\n"+end), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else if table != reference() {
+		t.Error("run go test ./admin -run TestMetricsReference -update")
+	}
+}
+
+// TestMetricsTable: names are unique, and each metric gives values of one kind.
+func TestMetricsTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range metrics() {
+		if seen[m.name] || (m.times != nil) != (m.kind == spread) || (m.value != nil) == (m.times != nil) || !strings.HasSuffix(m.help, ".") && !strings.Contains(m.help, ";") {
+			t.Errorf("%+v", m)
+		}
+		seen[m.name] = true
+	}
+}
+
+// TestCollectorIsWhole: a registry that compares what is collected with what was
+// described finds no difference.
+func TestCollectorIsWhole(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1")}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
+	if err := registry.Register(newCollector(s)); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil || len(families) < 30 {
+		t.Errorf("%d families, %v", len(families), err)
+	}
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+)
+
+const metricsConfig = `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21">
+<Notify command="/bin/true" on="stop"/>
+<Crawler name="docs" throttleTimeMS="0" aggressive="true" nthreads="4"><Root url="%[1]s/"/><Refresh schedule="@daily"/>
+<Fetch name="all" auth="basic" user="ann" password="p" origins="%[1]s"><Path val="/"/></Fetch>
+<Push kind="file"/><Push name="gone" kind="papi" url="http://127.0.0.1:1" connector="docs" timeoutS="1"/>
+</Crawler></CrawlConfig>`
+
+// scrape crawls a site with the program, and gives its metrics when nothing is left but
+// what an indexer that is down does not take.
+func scrape(t *testing.T) string {
+	t.Helper()
+	site, dir := documentSite(t), t.TempDir()
+	path := filepath.Join(dir, "CrawlConfig.xml")
+	if err := os.WriteFile(path, fmt.Appendf(nil, metricsConfig, site.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	service := process(t, "run", "--listen="+address, "-c", path, "-d", filepath.Join(dir, "data"))
+	var log strings.Builder
+	service.Stderr = &log
+	if err := service.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = service.Process.Signal(syscall.SIGTERM)
+		if err := service.Wait(); err != nil {
+			t.Errorf("the service ended with %v\n%s", err, log.String())
+		}
+	}()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		text, err := read("http://" + address + "/metrics")
+		if err == nil && strings.Contains(text, `reason="no_url"} 1`) && strings.Contains(text, "sextant_documents_read_total") &&
+			strings.Contains(text, `sextant_target_up{crawler="docs",kind="papi",target="gone"} 0`) {
+			return text
+		}
+	}
+	t.Fatalf("the crawl does not end\n%s", log.String())
+	return ""
+}
+
+// freeAddress is a loopback address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func read(address string) (string, error) {
+	answer, err := http.Get(address) //nolint:gosec,noctx // a test's own server
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	return string(b), err
+}
+
+// TestScrape: the metrics of a real crawl follow Prometheus' rules, and alerts and
+// dashboard name no other.
+func TestScrape(t *testing.T) {
+	text := scrape(t)
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	there := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+)`).FindAllStringSubmatch(text, -1) {
+		there[m[1]] = true
+	}
+	// Those are absent while there is nothing to tell.
+	for _, name := range []string{"sextant_deletions_held_oldest_timestamp_seconds", "sextant_next_due_timestamp_seconds"} {
+		there[name] = true
+	}
+	alerts, err := os.ReadFile(filepath.Join(monitoring(), "alerts.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "monitoring.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, text := range map[string]string{"alerts.yml": string(alerts), "dashboard": strings.Join(expressions(t), "\n"), "docs/monitoring.md": string(docs)} {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`\b(sextant|process|go)_[a-z_]+\b`).FindAllString(text, -1)))) {
+			base := name
+			for _, part := range []string{"_bucket", "_count", "_sum"} {
+				base = strings.TrimSuffix(base, part)
+			}
+			if !there[name] && !there[base] {
+				t.Errorf("%s names %s, which a real scrape does not have", from, name)
+			}
+		}
+	}
+}
+
+func monitoring() string { return filepath.Join("..", "..", "packaging", "monitoring") }
+
+// expressions are those of the dashboard, with its variables as Grafana fills them in.
+func expressions(t *testing.T) []string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(monitoring(), "grafana-dashboard.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title, Description, Type string
+			Targets                  []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(raw, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, p := range dashboard.Panels {
+		if p.Type != "row" && (p.Description == "" || len(p.Targets) == 0) {
+			t.Errorf("panel %q has no description or no target", p.Title)
+		}
+		for _, target := range p.Targets {
+			out = append(out, strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*", "$crawler", ".*").Replace(target.Expr))
+		}
+	}
+	if len(out) < 30 {
+		t.Errorf("only %d expressions", len(out))
+	}
+	return out
+}
+
+// TestAlerts: promtool finds no fault in alerts and dashboard, and its tests of the
+// alerts pass.
+func TestAlerts(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not there: it is in Debian's package prometheus")
+	}
+	rules := "groups:\n- name: dashboard\n  rules:\n"
+	for i, e := range expressions(t) {
+		quoted, _ := json.Marshal(e)
+		rules += fmt.Sprintf("  - record: dashboard:panel:%d\n    expr: %s\n", i, quoted)
+	}
+	dashboard := filepath.Join(t.TempDir(), "dashboard.yml")
+	if err := os.WriteFile(dashboard, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check", "rules", dashboard}, {"check", "rules", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}} {
+		command := exec.CommandContext(t.Context(), promtool, args...)
+		command.Dir = monitoring()
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// TestAlertsAreExplained: each says what it means, in a section that exists, and is
+// tested and listed.
+func TestAlertsAreExplained(t *testing.T) {
+	file := func(parts ...string) string {
+		b, err := os.ReadFile(filepath.Join(parts...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	alerts, tests, docs := file(monitoring(), "alerts.yml"), file(monitoring(), "alerts_test.yml"), file("..", "..", "docs", "monitoring.md")
+	found := regexp.MustCompile(`(?s)- alert: (\w+)\n.*?summary: ".+?"\n\s+description: ".{40,}?"\n\s+section: (\S+)\n`).FindAllStringSubmatch(alerts, -1)
+	if len(found) != strings.Count(alerts, "- alert:") || len(found) < 14 {
+		t.Errorf("%d of %d alerts are explained", len(found), strings.Count(alerts, "- alert:"))
+	}
+	for _, f := range found {
+		name := f[1]
+		if !strings.Contains(tests, "name: "+name+"\n") || !strings.Contains(tests, "name: "+name+" is quiet\n") {
+			t.Errorf("%s has no tests", name)
+		}
+		if !strings.Contains(docs, "| `"+name+"` |") {
+			t.Errorf("docs/monitoring.md does not list %s", name)
+		}
+		page, section, _ := strings.Cut(f[2], "#")
+		if !hasSection(file("..", "..", page), section) {
+			t.Errorf("%s: %s is not there", name, f[2])
+		}
+	}
+}
+
+// hasSection says whether a page has the heading of an anchor.
+func hasSection(page, anchor string) bool {
+	for line := range strings.Lines(page) {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			if strings.NewReplacer(",", "", " ", "-").Replace(strings.ToLower(strings.TrimSpace(heading))) == anchor {
+				return true
+			}
+		}
+	}
+	return anchor == ""
+}
