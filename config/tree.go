@@ -173,6 +173,9 @@ func (p *parser) elementSpec(e *etree.Element, parent *node, m mark, scope *name
 	return spec
 }
 
+// longestName is more than any name that somebody would write for one of the known.
+const longestName = 40
+
 // elementHint is what to write instead of an unknown element.
 func (p *parser) elementHint(name string, known []string) string {
 	if p.report.full() {
@@ -184,10 +187,10 @@ func (p *parser) elementHint(name string, known []string) string {
 	switch {
 	case len(known) == 0:
 		return ", which has no elements inside: remove it"
-	case len(known) <= 12:
-		return ": known here are <" + strings.Join(known, ">, <") + ">"
-	default:
+	case len(name) > longestName:
 		return ""
+	default:
+		return ": known here are <" + strings.Join(known, ">, <") + ">"
 	}
 }
 
