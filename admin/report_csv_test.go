@@ -36,7 +36,7 @@ func written(t *testing.T, kind string, write func(*ReportCSV) error) [][]string
 func TestReportCSVIsHarmless(t *testing.T) {
 	at := time.Unix(0, 0)
 	for words, want := range map[string]string{
-		"=cmd()": "'=cmd()", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\tx": "'\tx", "\rx": "'x", /* encoding/csv drops it */ "\n=1": "'\n=1",
+		"=cmd()": "'=cmd()", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\tx": "'\tx", "\rx": "'x" /* encoding/csv drops it */, "\n=1": "'\n=1",
 		"a=b": "a=b", "": "", "with \"quotes\", commas\nand lines, ü": "with \"quotes\", commas\nand lines, ü",
 	} {
 		rows := written(t, "broken", func(c *ReportCSV) error {
