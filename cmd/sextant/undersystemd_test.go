@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testdocs"
+)
+
+const systemdConfig = `<CrawlConfig>
+  <Crawler name="docs" nthreads="2" throttleTimeMS="20" crawlLog="/var/log/sextant/crawl.log"><Root url="%s/"/></Crawler>
+</CrawlConfig>
+`
+
+// TestUnderSystemd runs the unit under a systemd that is process 1 of namespaces of its
+// own, and does with it what testdata/systemd/drive says.
+func TestUnderSystemd(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector needs more memory than limits of processes allow")
+	}
+	const systemd = "/usr/lib/systemd/systemd"
+	if _, err := os.Stat(systemd); err != nil || os.Geteuid() != 0 {
+		t.Skip("needs root and", systemd)
+	}
+	if out, err := exec.CommandContext(t.Context(), "unshare", "--pid", "--mount", "--fork", "--mount-proc", "true").CombinedOutput(); err != nil {
+		t.Skipf("namespaces are refused: %v %s", err, out)
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	site := systemdSite(t)
+	write("CrawlConfig.xml", fmt.Sprintf(systemdConfig, site))
+	write("default", beMain+"=1\nSEXTANT_LISTEN=off\n")
+	write("sysusers.conf", "u sextant - \"Sextant\" /var/lib/sextant\n")
+	drive, err := os.ReadFile(filepath.Join("testdata", "systemd", "drive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("drive", string(drive))
+	unit, err := filepath.Abs(filepath.Join("..", "..", "packaging", "systemd", "sextant.service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	boot, err := exec.CommandContext(ctx, "unshare", "--pid", "--mount", "--fork", "--ipc", "--uts", "--kill-child",
+		"bash", filepath.Join("testdata", "systemd", "boot"), dir, os.Args[0], unit).CombinedOutput()
+	out, readErr := os.ReadFile(filepath.Join(dir, "out"))
+	if readErr != nil {
+		t.Skipf("systemd cannot be process 1 here: %v\n%s", err, boot)
+	}
+	t.Logf("%s", out)
+	if !strings.HasSuffix(string(out), "\ndone\n") {
+		t.Errorf("%v\n%s", err, boot)
+	}
+}
+
+// systemdSite has some pages and a PDF file.
+func systemdSite(t *testing.T) string {
+	t.Helper()
+	pdf := testdocs.All(testdocs.Content{Title: "Harbour", Author: "A", Text: "harbour dues"})["pdf"]
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, ".pdf"):
+			w.Header().Set("Content-Type", "application/pdf")
+			_, _ = w.Write(pdf)
+		case r.URL.Path == "/":
+			fmt.Fprint(w, "<a href=/doc.pdf>d</a>")
+			for i := range 300 {
+				fmt.Fprintf(w, "<a href=/%d.html>p</a>", i)
+			}
+		case strings.HasSuffix(r.URL.Path, ".html"):
+			fmt.Fprintf(w, "<title>%s</title><p>page %[1]s", r.URL.Path)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
