@@ -198,8 +198,11 @@ func TestHostileRequests(t *testing.T) {
 	}
 	r = d.request(t, "GET", "/status", "", "")
 	r.Header.Set("X-Filler", strings.Repeat("x", 2*maxHeaderBytes))
-	if answer, _ := d.do(t, r); answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("a huge header: %d", answer.StatusCode)
+	if answer, err := d.client.Do(r); err == nil { // as above
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("a huge header: %d", answer.StatusCode)
+		}
 	}
 	hostile := `http://a.test/\r\nSet-Cookie: a=b\nmsg=change what=remove`
 	if answer, said := d.do(t, d.request(t, "POST", "/api/v1/remove", d.operator, `{"urls":["`+hostile+`"],"source":"a\nb"}`)); answer.StatusCode != http.StatusOK {

@@ -37,6 +37,11 @@ func TestScript(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
+			if err != nil {
+				return err
+			}
+			e.Setenv("DOCS", docs)
 			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
 			return os.Symlink(program, filepath.Join(bin, "sextant"))
 		},
