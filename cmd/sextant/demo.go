@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cmd/sextant/demosite"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -147,6 +148,7 @@ func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 	fmt.Fprintf(out, "  the site    %s/\n  the search  %s/?%s\n", d.siteURL(), d.indexerURL(), url.Values{"q": {demosite.SampleQuery}}.Encode())
 	fmt.Fprintf(out, "  explain     sextant explain -c %s -d %s %s/\n", path, filepath.Join(d.dir, "data"), d.siteURL())
 	_, err = d.crawl(ctx, parsed, crawl.Once{}, func(s *service) {
+		fmt.Fprintf(out, "  console     http://%s/ (its token: cat %s)\n", s.open.Addr(), admin.TokenPath(filepath.Join(d.dir, "data"), admin.Operator))
 		fmt.Fprintf(out, "  status      http://%s/status\nserving until Ctrl-C; everything lies in %s and is removed then\n", s.open.Addr(), d.dir)
 	})
 	if ctx.Err() != nil {
@@ -162,6 +164,9 @@ func (d *demo) crawl(ctx context.Context, parsed *config.File, once crawl.Once, 
 		return crawl.Status{}, err
 	}
 	if started != nil {
+		if s.access, err = demoAccess(filepath.Join(d.dir, "data")); err != nil {
+			return crawl.Status{}, errors.Join(err, s.close())
+		}
 		started(s)
 	}
 	err = s.run(ctx, once)

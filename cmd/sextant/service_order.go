@@ -30,6 +30,10 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.shown(), s, s.access, s.log)
 	server.Tell(admin.About{Version: version, Notices: s.notices.Status})
+	if err := s.mountConsole(server); err != nil {
+		closeDoor()
+		return err
+	}
 	group.Go(func() error { return server.Run(door, s.open, s.owner) })
 	group.Go(func() error { return s.notices.Run(door) })
 	group.Go(func() error { return s.watch(door) })

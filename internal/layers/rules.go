@@ -48,7 +48,7 @@ func ProjectRules() Rules {
 			{"fetcher/extract/documents"},
 			{"crawl", "indexer", "notices"},
 			{"admin"}, // it shows crawls
-			{"config"},
+			{"config", "admin/console"},
 			{"cmd/sextant/demosite", "config/importer"},
 			{"cmd/sextant", "packaging/sbom"},
 		},
@@ -65,6 +65,7 @@ func ProjectRules() Rules {
 			{Import: "github.com/blevesearch", Allowed: []string{"indexer"}},
 			{Import: "testing", Tests: true},
 			{Import: "net/http/httptest", Tests: true},
+			{Import: "net/http/pprof", Allowed: []string{"cmd/sextant"}},
 			{Import: "github.com/google/go-cmp", Tests: true},
 			{Import: "github.com/getkin/kin-openapi", Tests: true},
 			{Import: "github.com/rogpeppe/go-internal", Tests: true},

@@ -1,0 +1,92 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/admin"
+)
+
+func signInPages() []page {
+	return []page{
+		{pattern: "GET /signin", role: admin.Nobody, title: "Sign in", template: "signin", data: signInForm},
+		{pattern: "POST /signin", role: admin.Nobody, answer: signIn},
+		{pattern: "POST /signout", role: admin.Nobody, answer: signOut},
+	}
+}
+
+// SignedIn says whose session a request belongs to; it is what admin.Access asks. A
+// request that changes something must say that it comes from a page of this service.
+func (c *Console) SignedIn(tokens interface {
+	ByToken(token string) (admin.Caller, bool)
+},
+) func(*http.Request) (admin.Caller, bool) {
+	return func(r *http.Request) (admin.Caller, bool) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && !fromPage(r) {
+			return admin.Caller{}, false
+		}
+		s := c.sessions.of(r)
+		if s == nil {
+			return admin.Caller{}, false
+		}
+		return tokens.ByToken(s.token)
+	}
+}
+
+// signInData is what the form shows.
+type signInData struct {
+	Next, Wrong string
+}
+
+func signInForm(v *visit) (any, error) {
+	next := nextPath(v.r.URL.Query().Get("next"))
+	if v.caller.Role >= admin.Reader {
+		return nil, &elsewhere{path: next}
+	}
+	return signInData{Next: next}, nil
+}
+
+// signIn takes a token and gives a session. What session the browser had before ends:
+// nobody can have it use one that they know.
+func signIn(v *visit) error {
+	if err := v.r.ParseForm(); err != nil {
+		return &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}
+	}
+	token, next := strings.TrimSpace(v.r.PostForm.Get("token")), nextPath(v.r.PostForm.Get("next"))
+	caller, problem := v.console.service.SignIn(v.r, token)
+	if problem != nil {
+		v.console.log.Warn("sign-in refused", "remote", v.r.RemoteAddr, "why", problem.Detail)
+		if problem.Status == http.StatusTooManyRequests {
+			v.w.Header().Set("Retry-After", "1")
+		}
+		v.console.show(v, problem.Status, "signin", "Sign in", signInData{next, problem.Detail})
+		return nil
+	}
+	v.console.sessions.end(v.r)
+	http.SetCookie(v.w, cookie(v.r, v.console.sessions.begin(token)))
+	v.console.log.Info("signed in", "who", caller.String())
+	http.Redirect(v.w, v.r, next, http.StatusSeeOther)
+	return nil
+}
+
+func signOut(v *visit) error {
+	if v.session != nil {
+		v.console.log.Info("signed out", "who", v.caller.String())
+	}
+	v.console.sessions.end(v.r)
+	http.SetCookie(v.w, cookie(v.r, ""))
+	http.Redirect(v.w, v.r, "/signin", http.StatusSeeOther)
+	return nil
+}
+
+// nextPath is where to go after signing in: a page of this service, else the overview.
+func nextPath(written string) string {
+	u, err := url.Parse(written)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
+		!strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(written, "\\\r\n\t") ||
+		strings.HasPrefix(u.Path, "/sign") {
+		return "/"
+	}
+	return withQuery(u.EscapedPath(), u.Query())
+}

@@ -1,0 +1,88 @@
+// What all pages share: the theme, local times, and words about what went wrong.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const preferred = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme || (preferred.matches ? "dark" : "light")) === "dark";
+
+  // The theme: what the system prefers, until the button is used.
+  const button = document.getElementById("theme");
+  const label = () => { button.textContent = isDark() ? "Light" : "Dark"; button.setAttribute("aria-label", isDark() ? "Use light colours" : "Use dark colours"); };
+  const changed = () => { label(); document.dispatchEvent(new CustomEvent("themechange")); };
+  button.hidden = false;
+  label();
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem("theme", root.dataset.theme); } catch { /* for this page only */ }
+    changed();
+  });
+  preferred.addEventListener("change", changed);
+
+  // Times are local to the browser; UTC is in their titles.
+  const two = (n) => String(n).padStart(2, "0");
+  const localTime = (t) => `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}`;
+  const localTimes = (within) => {
+    for (const e of within.querySelectorAll("time[data-local]")) {
+      const t = new Date(e.dateTime);
+      if (!isNaN(t)) e.textContent = localTime(t);
+    }
+  };
+  localTimes(document);
+  document.addEventListener("htmx:load", (e) => localTimes(e.target));
+
+  // Choosing a Crawler needs no second click.
+  document.getElementById("crawler")?.addEventListener("change", (e) => e.target.form.requestSubmit());
+
+  // A button with data-confirm asks first.
+  document.addEventListener("submit", (e) => {
+    const words = e.submitter?.dataset.confirm;
+    if (words && !confirm(words)) e.preventDefault();
+  });
+
+  // say shows words of the page itself, for screen readers too.
+  const said = document.getElementById("said");
+  const say = (words, kind) => {
+    said.replaceChildren();
+    if (!words) return;
+    const p = document.createElement("p");
+    p.className = "notice " + (kind || "good");
+    p.textContent = words;
+    said.append(p);
+  };
+
+  // What htmx cannot fetch is said once, and taken back when it can again.
+  let failing = false;
+  const failed = (words) => { failing = true; say(words, "bad"); };
+  document.addEventListener("htmx:sendError", () => failed("The service does not answer. What is shown is not up to date."));
+  document.addEventListener("htmx:responseError", (e) => {
+    if (e.detail.xhr.status === 401 || e.detail.xhr.responseURL.includes("/signin")) location.reload();
+    else failed(`The service answers with an error (${e.detail.xhr.status}). What is shown is not up to date.`);
+  });
+  document.addEventListener("htmx:afterOnLoad", () => { if (failing) { failing = false; say(""); } });
+
+  // api asks /api/v1 with the cookie. What is no success is thrown: an Error with the
+  // problem's fields (status, code, detail, findings).
+  const api = async (method, path, options = {}) => {
+    const query = new URLSearchParams(options.query || {});
+    const crawler = new URLSearchParams(location.search).get("crawler") || document.getElementById("crawler")?.value;
+    if (crawler && !query.has("crawler")) query.set("crawler", crawler);
+    const headers = { Accept: "application/json", ...options.headers };
+    let body = options.body;
+    if (body !== undefined && typeof body !== "string") {
+      body = JSON.stringify(body);
+      headers["Content-Type"] = "application/json";
+    }
+    const text = query.toString();
+    const answer = await fetch("/api/v1" + path + (text ? "?" + text : ""), { method, headers, body, credentials: "same-origin", redirect: "error", signal: options.signal });
+    const media = answer.headers.get("Content-Type") || "";
+    const data = media.includes("json") ? await answer.json() : await answer.text();
+    if (!answer.ok) {
+      const problem = new Error(data.detail || `the service answered ${answer.status}`);
+      Object.assign(problem, typeof data === "object" ? data : {}, { status: answer.status });
+      throw problem;
+    }
+    return { data, headers: answer.headers, status: answer.status };
+  };
+
+  window.sextant = { api, say, localTime, isDark };
+})();

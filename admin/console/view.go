@@ -1,0 +1,96 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/admin"
+)
+
+// view is what templates see as ".".
+type view struct {
+	visit *visit
+	Title string
+	// Data is what the page's data gave.
+	Data any
+	// Path is the page's, Said what a change before it had to say.
+	Path, Said string
+	// Who is signed in; Reader and Operator say what they may.
+	Who              admin.Caller
+	Reader, Operator bool
+	// SignedIn says that there is a session, which can be ended.
+	SignedIn bool
+	Crawler  string
+	Crawlers []string
+	Version  string
+	Nav      []navEntry
+}
+
+// navEntry is a page in the navigation.
+type navEntry struct {
+	Path, Name string
+	Current    bool
+}
+
+func (v *visit) view(title string, data any) *view {
+	view := &view{
+		visit: v, Title: title, Data: data, Path: v.r.URL.Path, Said: v.session.said(),
+		Who: v.caller, Reader: v.caller.Role >= admin.Reader, Operator: v.caller.Role >= admin.Operator, SignedIn: v.session != nil,
+		Crawler: v.crawler, Crawlers: v.console.settings.Crawlers, Version: v.console.settings.Version,
+	}
+	for i := range v.console.routes {
+		p := &v.console.routes[i]
+		if p.nav == "" || v.caller.Role < p.role {
+			continue
+		}
+		path := strings.TrimSuffix(strings.TrimPrefix(p.pattern, "GET "), "{$}")
+		view.Nav = append(view.Nav, navEntry{
+			Path: v.link(path, nil), Name: p.nav,
+			Current: view.Path == path || path != "/" && strings.HasPrefix(view.Path, strings.TrimSuffix(path, "/")+"/"),
+		})
+	}
+	return view
+}
+
+// Link is the address of a page of the console with the Crawler kept: the path, then
+// names and values of its query. Empty values are left out.
+func (v *view) Link(path string, query ...any) (string, error) {
+	q := url.Values{}
+	if len(query)%2 != 0 {
+		return "", fmt.Errorf("the query of %s has a name without a value", path)
+	}
+	for i := 0; i < len(query); i += 2 {
+		if value := fmt.Sprint(query[i+1]); value != "" {
+			q.Set(fmt.Sprint(query[i]), value)
+		}
+	}
+	return v.visit.link(path, q), nil
+}
+
+// URL shows a URL, cut where it is long, as a link to the page that explains it.
+func (v *view) URL(raw string) template.HTML {
+	to := v.visit.link("/url", url.Values{"url": {raw}})
+	return template.HTML(`<a class="url" href="` + template.HTMLEscapeString(to) + `">` + string(shown(raw, maxShown)) + `</a>`) //nolint:gosec // both parts are escaped
+}
+
+// Host shows a host as a link to its page.
+func (v *view) Host(origin string) template.HTML {
+	to := v.visit.link("/hosts/"+url.PathEscape(origin), nil)
+	return template.HTML(`<a class="url" href="` + template.HTMLEscapeString(to) + `">` + string(shown(origin, maxShown)) + `</a>`) //nolint:gosec // both parts are escaped
+}
+
+// Several says that a Crawler can be chosen.
+func (v *view) Several() bool { return len(v.Crawlers) > 1 }
+
+// Kept are the parameters of the query that choosing another Crawler keeps.
+func (v *view) Kept() map[string]string {
+	keep := map[string]string{}
+	for _, name := range []string{"url", "show", "host"} {
+		if value := v.visit.r.URL.Query().Get(name); value != "" {
+			keep[name] = value
+		}
+	}
+	return keep
+}

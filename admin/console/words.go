@@ -1,0 +1,202 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxShown is how many characters of a URL or title are shown.
+const maxShown = 300
+
+// functions are those of the templates.
+func functions(f *files) template.FuncMap {
+	return template.FuncMap{
+		"static":    f.address,
+		"when":      when,
+		"ago":       ago,
+		"bytes":     byteWords,
+		"count":     count,
+		"rate":      rate,
+		"lasting":   lasting,
+		"text":      func(s string) template.HTML { return shown(s, maxShown) },
+		"textN":     func(n int, s string) template.HTML { return shown(s, n) },
+		"plural":    plural,
+		"textPlain": func(s string) string { return cut(s, 80) },
+	}
+}
+
+// moment reads a time.Time or a *time.Time; ok is false for none.
+func moment(at any) (t time.Time, ok bool) {
+	switch at := at.(type) {
+	case time.Time:
+		t = at
+	case *time.Time:
+		if at != nil {
+			t = *at
+		}
+	}
+	return t, !t.IsZero()
+}
+
+// when shows a time: local to the service, until the script makes it local to the
+// browser, with UTC as its title.
+func when(at any) template.HTML {
+	t, ok := moment(at)
+	if !ok {
+		return "–"
+	}
+	return element(t, t.Local().Format("2006-01-02 15:04:05"))
+}
+
+// ago shows how long ago a time was, or in how long it will be.
+func ago(at any) template.HTML {
+	t, ok := moment(at)
+	if !ok {
+		return "–"
+	}
+	d := time.Since(t)
+	switch {
+	case d < 0:
+		return element(t, "in "+lasting(-d))
+	case d < time.Second:
+		return element(t, "now")
+	}
+	return element(t, lasting(d)+" ago")
+}
+
+// element is a time as HTML. The words hold no markup.
+func element(t time.Time, words string) template.HTML {
+	utc := t.UTC().Format(time.RFC3339)
+	kind := ""
+	if words[0] >= '0' && words[0] <= '9' && strings.Contains(words, ":") {
+		kind = ` data-local`
+	}
+	return template.HTML(`<time datetime="` + utc + `" title="` + t.UTC().Format("2006-01-02 15:04:05 UTC") + `"` + kind + `>` + words + `</time>`) //nolint:gosec // digits and fixed words
+}
+
+// lasting shows a length of time: a time.Duration, or seconds.
+func lasting(of any) string {
+	var d time.Duration
+	switch of := of.(type) {
+	case time.Duration:
+		d = of
+	case float64:
+		d = time.Duration(of * float64(time.Second))
+	case int:
+		d = time.Duration(of) * time.Second
+	}
+	switch {
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < 2*time.Minute:
+		return strconv.FormatInt(int64(d.Seconds()), 10) + " s"
+	case d < 2*time.Hour:
+		return strconv.FormatInt(int64(d.Minutes()), 10) + " min"
+	case d < 48*time.Hour:
+		return strconv.FormatInt(int64(d.Hours()), 10) + " h"
+	}
+	return strconv.FormatInt(int64(d.Hours()/24), 10) + " days"
+}
+
+// number reads any number.
+func number(n any) float64 {
+	switch n := n.(type) {
+	case int:
+		return float64(n)
+	case int64:
+		return float64(n)
+	case uint64:
+		return float64(n)
+	case float64:
+		return n
+	}
+	return math.NaN()
+}
+
+// byteWords shows a count of bytes with its unit.
+func byteWords(n any) string {
+	f, unit := number(n), 0
+	if f < 1024 {
+		return fmt.Sprintf("%.0f B", f)
+	}
+	for f >= 1024 && unit < 4 {
+		f /= 1024
+		unit++
+	}
+	return fmt.Sprintf("%.1f %s", f, [...]string{"", "KiB", "MiB", "GiB", "TiB"}[unit])
+}
+
+// count shows a whole number in groups of three digits.
+func count(n any) string {
+	digits := strconv.FormatFloat(number(n), 'f', 0, 64)
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteRune('\u202f') // narrow no-break space
+		}
+		b.WriteRune(d)
+	}
+	return sign + b.String()
+}
+
+// rate shows a number per second: three figures are enough.
+func rate(n any) string {
+	f := number(n)
+	switch {
+	case f >= 100:
+		return count(f)
+	case f >= 10:
+		return strconv.FormatFloat(f, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', 2, 64)
+}
+
+// plural is a count with its noun.
+func plural(n any, one, many string) string {
+	if number(n) == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + many
+}
+
+// shown is text from outside: cut, without characters that change how what is around
+// it reads, and isolated from the direction of the page.
+func shown(s string, n int) template.HTML {
+	return template.HTML("<bdi>" + template.HTMLEscapeString(cut(s, n)) + "</bdi>") //nolint:gosec // escaped
+}
+
+// cut gives the first n characters of s with control characters made visible.
+func cut(s string, n int) string {
+	var b strings.Builder
+	for _, r := range s {
+		if n == 0 {
+			b.WriteString("…")
+			break
+		}
+		n--
+		switch {
+		case r == utf8.RuneError, hidden(r):
+			r = '\uFFFD'
+		case unicode.IsSpace(r):
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// hidden says whether a character shows nothing but changes what is shown: controls,
+// and those that turn the direction of what follows (UAX 9).
+func hidden(r rune) bool {
+	return unicode.IsControl(r) && !unicode.IsSpace(r) || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x200B || r == 0xFEFF
+}

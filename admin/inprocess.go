@@ -1,0 +1,35 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// As answers what another part of this process asks for somebody, with that one's
+// rights: the console asks the API in this way. Who asked over TCP was judged before.
+// A Caller who came over TCP may name no files of this machine.
+func (s *Server) As(c Caller) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.answer(w, r.WithContext(context.WithValue(r.Context(), ownerKey{}, c)))
+	})
+}
+
+// SignIn says who has a token that somebody typed. Wrong ones are counted by remote
+// address together with those in headers: after a few one must wait, also with the
+// right one.
+func (s *Server) SignIn(r *http.Request, token string) (Caller, *Problem) {
+	wrongTokens := s.guard.paceOf(r.RemoteAddr).wrongTokens
+	if wrongTokens.Tokens() < 1 {
+		p := newProblem(http.StatusTooManyRequests, codeTooMany, "too many wrong tokens from this address: wait a moment")
+		p.retryAfter = int(wrongTokenEvery / time.Second)
+		return Caller{}, p
+	}
+	c, ok := s.access.ByToken(token)
+	if !ok {
+		wrongTokens.Allow()
+		return Caller{}, newProblem(http.StatusUnauthorized, codeNoToken, "nobody has this token: sextant token prints the file of the right one")
+	}
+	c.Remote = r.RemoteAddr
+	return c, nil
+}

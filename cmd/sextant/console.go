@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/admin/console"
+)
+
+// mountConsole adds the console to the door, where somebody can reach it by TCP.
+func (s *service) mountConsole(server *admin.Server) error {
+	if s.open == nil || s.access == nil {
+		return nil
+	}
+	settings := console.Settings{Version: version}
+	for _, r := range s.crawls {
+		settings.Crawlers = append(settings.Crawlers, r.Name())
+	}
+	c, err := console.New(server, settings, s.log)
+	if err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	s.access.SignedIn(c.SignedIn(s.access))
+	for _, pattern := range c.Patterns() {
+		server.Mount(pattern, admin.Nobody, c)
+	}
+	return nil
+}
+
+// demoAccess makes the operator's token of a demo.
+func demoAccess(data string) (*admin.Access, error) {
+	path, _, err := admin.EnsureToken(data, admin.Operator)
+	if err != nil {
+		return nil, err
+	}
+	return admin.NewAccess(admin.AccessSettings{OperatorToken: path})
+}
