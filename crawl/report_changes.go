@@ -48,7 +48,7 @@ func ReportChanges(ctx context.Context, store ReportStore, o ChangesOptions, fn 
 	filter := Filter{Host: o.Host}
 	since := o.Since.Truncate(time.Second)
 	err := eachRecord(ctx, store, scheduler.Filter{}, func(r *scheduler.Record) bool {
-		return filter.selects(r) && !(r.FoundAt.Before(since) && r.ClassAt.Before(since) && r.ChangedAt.Before(since))
+		return filter.selects(r) && (!r.FoundAt.Before(since) || !r.ClassAt.Before(since) || !r.ChangedAt.Before(since))
 	}, func(_ weburl.Key, r *scheduler.Record) error {
 		for _, c := range changesOf(r, since) {
 			if err := fn(c); err != nil {

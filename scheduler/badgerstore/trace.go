@@ -226,3 +226,37 @@ func (r *reader) trace(rec *scheduler.Record) {
 	}
 	rec.Linked, rec.Entered = f&traceLinked != 0, f&traceEntered != 0
 }
+
+// links verifies the links of a page.
+func (v *verification) links(item *badger.Item) error {
+	if len(item.Key()) != urlKeyLen {
+		return errLength
+	}
+	k := weburl.Key(item.Key()[1:])
+	switch _, err := v.txn.Get(urlKey(k)); {
+	case errors.Is(err, badger.ErrKeyNotFound):
+		v.fault("", "links of %s are stored, which is not known", k)
+	case err != nil:
+		return err
+	}
+	return valueOf(item, func(b []byte) error {
+		if !scheduler.LinkPrints(b).Valid() {
+			return errLength
+		}
+		return nil
+	})
+}
+
+// left verifies what is left of a URL.
+func (v *verification) left(item *badger.Item) error {
+	if len(item.Key()) != urlKeyLen {
+		return errLength
+	}
+	return valueOf(item, func(b []byte) error {
+		left, err := decodeGone(b)
+		if u, ok := weburl.FromCanonical(left.URL); err == nil && (!ok || u.Key() != weburl.Key(item.Key()[1:])) {
+			v.fault(left.URL, "what is left of it is stored under the key of another URL")
+		}
+		return err
+	})
+}

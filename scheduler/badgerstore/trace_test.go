@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -202,4 +203,39 @@ func FuzzDecodeGone(f *testing.F) {
 			t.Errorf("%+v is read again as %+v, %v", left, again, err)
 		}
 	})
+}
+
+func TestVerifyTrace(t *testing.T) {
+	s := openStore(t, t.TempDir(), Options{})
+	known, other := linkTo(t, "http://h.test/"), linkTo(t, "http://h.test/other")
+	if _, _, err := s.Add(t.Context(), []scheduler.Link{known}, false); err != nil {
+		t.Fatal(err)
+	}
+	k, o := known.URL.Key(), other.URL.Key()
+	left := scheduler.Gone{URL: other.URL.String(), At: time.Now()}
+	for _, c := range []struct {
+		key, value []byte
+		want       string
+	}{
+		{keyOf(kindLinks, k[:]), make([]byte, 12), ""},
+		{keyOf(kindLinks, k[:]), make([]byte, 13), "wrong length"},
+		{keyOf(kindLinks, o[:]), make([]byte, 6), "which is not known"},
+		{keyOf(kindGone, o[:]), appendGone(nil, &left), ""},
+		{keyOf(kindGone, k[:]), appendGone(nil, &left), "under the key of another URL"},
+		{keyOf(kindGone, o[:]), []byte{recordVersion, 1}, "ends too early"},
+	} {
+		if err := s.change(t.Context(), func(g *group) error { g.set(c.key, c.value); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		var faults []string
+		if _, err := s.Verify(t.Context(), func(f Fault) { faults = append(faults, f.Words) }); err != nil {
+			t.Fatal(err)
+		}
+		if c.want == "" && len(faults) > 0 || c.want != "" && (len(faults) != 1 || !strings.Contains(faults[0], c.want)) {
+			t.Errorf("key %q: faults %q, want %q", c.key, faults, c.want)
+		}
+		if err := s.change(t.Context(), func(g *group) error { g.remove(c.key); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

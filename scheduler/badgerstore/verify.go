@@ -32,7 +32,7 @@ type Report struct {
 
 // Verify walks over the whole store, on one snapshot, and calls fn for each fault:
 // each URL stands in exactly one place, as its record says, and under its own key;
-// nothing is queued, timed, or in the outbox that has no record of it; no order is
+// nothing is queued, timed, in the outbox, or has links stored that has no record of it; no order is
 // below the lowest cursor; bodies of orders are what was stored, and what is kept of their
 // files is right; queue states and counters are right; the file of
 // fingerprints holds nothing that is not known; all checksums fit. It needs the memory
@@ -55,6 +55,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 			{kindOrigin, v.origin}, {kindHost, v.host}, {kindURL, v.url}, {kindQueue, v.queued},
 			{kindPlace, v.place}, {kindRemoval, v.removal}, {kindTimed, v.timed},
 			{kindSegment, v.segment}, {kindCursor, v.cursor}, {kindOrder, v.order}, {kindHeld, v.order}, {kindByURL, v.byURL}, {kindDead, v.dead},
+			{kindLinks, v.links}, {kindGone, v.left},
 		} {
 			prefix := []byte{part.kind}
 			err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
