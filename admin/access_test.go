@@ -44,6 +44,12 @@ func TestRoles(t *testing.T) {
 	if answer.StatusCode != http.StatusForbidden || !strings.Contains(body, "operator's token") {
 		t.Errorf("a reader that pauses: %d %s", answer.StatusCode, body)
 	}
+	d.do(t, d.request(t, "GET", "/api/v1/status", strings.Repeat("w", MinToken), ""))
+	for _, want := range []string{`msg="change refused" what=pause who="reader reader.token 127.0.0.1:`, `msg="a token that nobody has" remote=127.0.0.1:`} {
+		if !strings.Contains(d.log.String(), want) {
+			t.Errorf("the log has no %s:\n%s", want, d.log.String())
+		}
+	}
 	for _, body := range []string{`{"urls":["http://a.test/"],"config":"<a/>"}`} {
 		if answer, said := d.do(t, d.request(t, "POST", "/api/v1/explain", d.reader, body)); answer.StatusCode != http.StatusForbidden {
 			t.Errorf("a reader that sends a configuration: %d %s", answer.StatusCode, said)

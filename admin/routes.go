@@ -58,7 +58,11 @@ type document struct {
 // serve answers one route for one caller.
 func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, caller Caller) {
 	if caller.Role < route.role {
-		refusal(route, caller).write(w)
+		p := refusal(route, caller)
+		if route.change != "" && caller.Role > Local {
+			s.audit(&call{caller: caller, change: route.change}, p)
+		}
+		p.write(w)
 		return
 	}
 	if route.plain != nil {

@@ -126,7 +126,11 @@ func (s *Server) Caller(r *http.Request) (Caller, *Problem) {
 	if owner, ok := r.Context().Value(ownerKey{}).(Caller); ok {
 		return owner, nil
 	}
-	return s.guard.who(r)
+	c, p := s.guard.who(r)
+	if p != nil && p.Status == http.StatusUnauthorized { // as often as wrong tokens may be tried
+		s.log.Warn("a token that nobody has", "remote", r.RemoteAddr, "path", r.URL.Path)
+	}
+	return c, p
 }
 
 // ownerKey is the key of the Caller in the context of what comes over the Unix socket.
