@@ -29,7 +29,7 @@ func runCommand() *cli.Command {
 			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial", EnvVars: env("max-pages")},
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down (0: for ever)", EnvVars: env("drain-timeout")},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR`ess of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
-			memoryFlag(), threadsFlag(),
+			memoryFlag(), threadsFlag(), pprofFlag(),
 		), accessFlags()...),
 		Action: runCrawl,
 	}
@@ -59,6 +59,11 @@ func runCrawl(c *cli.Context) error {
 	if err := checkListen(c); err != nil {
 		return err
 	}
+	stopPprof, err := startPprof(c, log)
+	if err != nil {
+		return err
+	}
+	defer stopPprof()
 	parsed, report, err := loadConfig(c)
 	if err != nil {
 		return err
