@@ -75,7 +75,7 @@ func TestContents(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64"} {
 		list := ran(t, "dpkg-deb", "-c", deb(t, arch))
 		for _, want := range []string{
-			"-rwxr-xr-x root/root .* ./usr/bin/sextant", "./usr/lib/systemd/system/sextant.service", "./etc/sextant/CrawlConfig.xml", "./etc/default/sextant",
+			"-rwxr-xr-x root/root .* ./usr/bin/sextant", "./usr/lib/systemd/system/sextant.service", "./usr/lib/systemd/system/sextant@.service", "./etc/sextant/CrawlConfig.xml", "./etc/default/sextant",
 			"./etc/logrotate.d/sextant", "./usr/lib/sysusers.d/sextant.conf", "./usr/share/man/man1/sextant.1.gz", "./usr/share/man/man5/CrawlConfig.xml.5.gz",
 			"./usr/share/man/man8/sextant.service.8.gz", "./usr/share/bash-completion/completions/sextant", "./usr/share/zsh/vendor-completions/_sextant",
 			"./usr/share/fish/vendor_completions.d/sextant.fish", "./usr/share/sextant/crawl.v21.xsd", "./usr/share/sextant/actionrules.v21.xsd",
