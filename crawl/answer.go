@@ -23,9 +23,14 @@ func answer(r *fetcher.Response) scheduler.Result {
 		result.LastModified = r.Header.Get("Last-Modified")
 		result.Date = r.Header.Get("Date")
 	} else {
-		result.Words = strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status)))
+		result.Words = statusWords(r.Status)
 	}
 	return result
+}
+
+// statusWords are a status and the usual words for it.
+func statusWords(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
 // isRedirect says whether a status sends the crawler elsewhere (RFC 9110 section

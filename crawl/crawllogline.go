@@ -61,7 +61,10 @@ func (v *visit) logFetched(r *scheduler.Result) {
 		return
 	}
 	b := v.lease.Became()
-	messages := []string{r.Words}
+	var messages []string
+	if r.Words != statusWords(v.status) { // which stand in the line already
+		messages = append(messages, r.Words)
+	}
 	if b.Class == scheduler.OK {
 		messages = append(messages, r.NoDocument)
 	}
