@@ -227,8 +227,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 // headOnly keeps the header of an answer.
 type headOnly struct{ header http.Header }
 
-func (h *headOnly) Header() http.Header         { return h.header }
-func (h *headOnly) WriteHeader(int)             {}
+// Header implements http.ResponseWriter, as do the others.
+func (h *headOnly) Header() http.Header { return h.header }
+
+// WriteHeader drops the status.
+func (h *headOnly) WriteHeader(int) {}
+
+// Write drops the body.
 func (h *headOnly) Write(p []byte) (int, error) { return len(p), nil }
 
 // openRoutes are those that are not of the API.

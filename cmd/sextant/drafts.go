@@ -87,14 +87,14 @@ func inFolder(folder, path string) bool {
 	if err != nil {
 		return false
 	}
-	real, err := filepath.EvalSymlinks(path)
+	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		real, err = path, nil // there is nothing to read
+		target, err = path, nil // there is nothing to read
 	}
 	if err != nil {
 		return false
 	}
-	relative, err := filepath.Rel(folder, real)
+	relative, err := filepath.Rel(folder, target)
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }
 

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDraftFromTheNetwork: a configuration that is sent names files of its folder, and
+// those that the saved one names; others are not read, whatever links lead to them.
+func TestDraftFromTheNetwork(t *testing.T) {
+	root := t.TempDir()
+	folder, elsewhere := filepath.Join(root, "config"), filepath.Join(root, "config2")
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(elsewhere, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	config := func(rules string) string {
+		return `<CrawlConfig><Crawler name="a"><Root url="http://a.test/"/><CrawlSpace rules="` + rules + `"/></Crawler></CrawlConfig>`
+	}
+	for path, text := range map[string]string{
+		filepath.Join(folder, "in.rules"): "allow domain *\n", filepath.Join(elsewhere, "named.rules"): "allow domain *\n",
+		filepath.Join(elsewhere, "secret"): "the secret word\n", filepath.Join(folder, "CrawlConfig.xml"): config("../config2/named.rules"),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(elsewhere, "secret"), filepath.Join(folder, "link")); err != nil {
+		t.Fatal(err)
+	}
+	s := &service{path: filepath.Join(folder, "CrawlConfig.xml")}
+	for rules, allowed := range map[string]bool{
+		"in.rules": true, "../config2/named.rules": true, filepath.Join(folder, "in.rules"): true,
+		"../config2/secret": false, filepath.Join(elsewhere, "secret"): false, "link": false, "/etc/passwd": false,
+	} {
+		words := ""
+		for _, f := range s.Draft([]byte(config(rules)), false).Findings {
+			words += f.String() + "\n"
+		}
+		if strings.Contains(words, "comes over the network") == allowed || strings.Contains(words, "secret word") || strings.Contains(words, "root:") {
+			t.Errorf("%s over the network: %s", rules, words)
+		}
+	}
+	for _, f := range s.Draft([]byte(config("link")), true).Findings {
+		if strings.Contains(f.Message, "network") {
+			t.Errorf("over the socket: %s", f)
+		}
+	}
+}
