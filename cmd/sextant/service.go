@@ -150,6 +150,7 @@ func openService(ctx context.Context, path string, parsed *config.File, crawlers
 		if s.open, err = listenTCP(ctx, listen); err != nil {
 			return s, err
 		}
+		defer admin.Opening(s.open)()
 	}
 	memtable := memtableOf(o.memory, len(crawlers))
 	slots := sharedSlots(o.threads, crawlers, log)
