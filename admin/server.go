@@ -37,6 +37,10 @@ type Crawler interface {
 	Settings() crawl.Settings
 	Commands
 	Reporter
+	// Host tells of one host, and Failing names those that fail as a whole, as
+	// scheduler.Frontier does.
+	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
+	Failing() []scheduler.FailingHost
 }
 
 // Service is what concerns all Crawlers of the process.
@@ -71,6 +75,7 @@ type Server struct {
 	about    About
 
 	guard   *guard
+	history *history
 	heavy   chan struct{}
 	writing chan struct{} // of the configuration: one at a time
 	mux     *http.ServeMux
@@ -85,6 +90,7 @@ func NewServer(crawlers []Crawler, service Service, access *Access, log *slog.Lo
 	s := &Server{
 		crawlers: crawlers, service: service, access: access, log: log, guard: newGuard(access),
 		heavy: make(chan struct{}, maxHeavy), writing: make(chan struct{}, 1), mux: http.NewServeMux(),
+		history: newHistory(crawlers),
 	}
 	for _, r := range s.routes() {
 		s.mount(&r)
@@ -168,6 +174,7 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 			return nil
 		})
 	}
+	group.Go(func() error { return s.history.run(ctx) })
 	if open != nil {
 		open = netutil.LimitListener(open, maxConnections)
 		server := s.httpServer(s.overTCP())

@@ -77,6 +77,7 @@ type Crawl struct {
 	visits                 visits
 	hostURLs               hostURLs
 	trapped                atomic.Int64
+	taken                  takenCounts
 	duplicates             *duplicates // nil: they are not looked for
 	unloaded               weburl.Key  // from here on their fingerprints are still to be read
 	patterns               *patterns   // nil: none are learnt

@@ -111,6 +111,12 @@ func (sh *share) waits() bool {
 
 // next gives a lease, and what is to be called when the worker is done with it.
 func (c *Crawl) next(ctx context.Context) (lease *scheduler.Lease, done func(), err error) {
+	lease, done, err = c.nextShared(ctx)
+	c.taken.count(lease)
+	return lease, done, err
+}
+
+func (c *Crawl) nextShared(ctx context.Context) (lease *scheduler.Lease, done func(), err error) {
 	if c.share == nil {
 		lease, err = c.frontier.Next(ctx)
 		return lease, func() {}, err

@@ -35,6 +35,8 @@ type Status struct {
 	Targets []TargetStatus     `json:"targets,omitempty"`
 	Brake   *BrakeStatus       `json:"brake,omitempty"`
 	Rules   *RulesStatus       `json:"rules,omitempty"`
+	// Taken counts the URLs that workers took since the process started, by source.
+	Taken map[string]uint64 `json:"taken,omitempty"`
 	// Robots tells of origins whose robots.txt became stricter; nil where none did.
 	Robots *RobotsStatus `json:"robots,omitempty"`
 	// Trapped links were refused by Traps since the process started.
@@ -206,6 +208,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent, Held: f.Brake.Held}
 	s.Robots, s.Trapped = c.restricted.status(), c.trapped.Load()
+	s.Taken = c.taken.counts()
 	s.Documents, s.Duplicates = c.documents.status(), c.duplicates.status()
 	s.Patterns = c.patterns.status()
 	s.Timings, s.Unavailable = c.timings.snapshot(c), c.unavailable.Load()

@@ -1,0 +1,23 @@
+package admin
+
+import (
+	"context"
+
+	"log/slog"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+func (f fakeCrawler) Host(ctx context.Context, k weburl.HostKey) (scheduler.HostInfo, error) {
+	return scheduler.New(f.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler)).Host(ctx, k)
+}
+
+// Failing names a host of its own.
+func (f fakeCrawler) Failing() []scheduler.FailingHost {
+	u, err := weburl.Parse("http://b.test/")
+	if err != nil {
+		return nil
+	}
+	return []scheduler.FailingHost{{Host: u.HostKey(), Origin: "http://b.test"}}
+}

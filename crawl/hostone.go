@@ -1,0 +1,35 @@
+package crawl
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Host tells of one host, as scheduler.Frontier.Host does.
+func (c *Crawl) Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error) {
+	return c.frontier.Host(ctx, host)
+}
+
+// Failing names the hosts that fail as a whole, as scheduler.Frontier.Failing does.
+func (c *Crawl) Failing() []scheduler.FailingHost { return c.frontier.Failing() }
+
+// takenCounts are the URLs that workers took, by source.
+type takenCounts [scheduler.Sources]atomic.Uint64
+
+// count adds a lease, if there is one.
+func (t *takenCounts) count(l *scheduler.Lease) {
+	if l != nil && int(l.Record.Source) < len(t) {
+		t[l.Record.Source].Add(1)
+	}
+}
+
+func (t *takenCounts) counts() map[string]uint64 {
+	out := map[string]uint64{}
+	for source := range t {
+		out[scheduler.Source(source).String()] = t[source].Load()
+	}
+	return out
+}
