@@ -13,10 +13,16 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 )
 
-// TestRulesDocumentation runs the examples of docs/rules.md: an xml block, blocks
-// named like the files beside it, and a block of cases.
+// TestRulesDocumentation runs the examples of docs/rules.md and docs/crawl-space.md: an
+// xml block, blocks named like the files beside it, and a block of cases.
 func TestRulesDocumentation(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "rules.md"))
+	for name, least := range map[string]int{"rules.md": 10, "crawl-space.md": 7, "first-crawl.md": 1} {
+		t.Run(name, func(t *testing.T) { runExamples(t, name, least) })
+	}
+}
+
+func runExamples(t *testing.T, page string, least int) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +38,7 @@ func TestRulesDocumentation(t *testing.T) {
 			files[b[1]] = b[2]
 		}
 	}
-	if want := strings.Count(string(text), "```cases"); examples != want || want < 15 {
+	if want := strings.Count(string(text), "```cases"); examples != want || want < least {
 		t.Errorf("%d of %d examples were run", examples, want)
 	}
 }
@@ -72,6 +78,8 @@ func runExample(t *testing.T, name string, files map[string]string, written stri
 // exampleConfig puts what an example leaves out around it.
 func exampleConfig(example string) string {
 	switch {
+	case strings.HasPrefix(example, "<CrawlConfig"):
+		return example
 	case strings.HasPrefix(example, "<Crawler"):
 		return "<CrawlConfig>" + example + "</CrawlConfig>"
 	case strings.HasPrefix(example, "<Rule>"):
@@ -97,9 +105,15 @@ func TestReadmeExample(t *testing.T) {
 	}
 }
 
-// TestOperationsCommands: each command of docs/operations.md is run by a case file.
-func TestOperationsCommands(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+// TestDocumentedCommands: each command of the pages for operators is run by a case file.
+func TestDocumentedCommands(t *testing.T) {
+	for page, least := range map[string]int{"operations.md": 12, "runbook.md": 20, "scheduling.md": 4, "first-crawl.md": 15} {
+		t.Run(page, func(t *testing.T) { areRun(t, page, least) })
+	}
+}
+
+func areRun(t *testing.T, name string, least int) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +121,12 @@ func TestOperationsCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Only the addresses differ.
+	// Only addresses, counts of pages and where a service listens differ.
 	address := regexp.MustCompile(`(http://www\.example\.com|\$SITE)(/\S*)`)
+	plain := func(command string) string {
+		command = regexp.MustCompile(` --listen \S+| --log-level \S+| &\w+&$`).ReplaceAllString(command, "")
+		return regexp.MustCompile(`--max-pages \d+`).ReplaceAllString(address.ReplaceAllString(command, "URL"), "--max-pages N")
+	}
 	run := map[string]bool{}
 	for _, name := range scripts {
 		text, err := os.ReadFile(name)
@@ -117,7 +135,7 @@ func TestOperationsCommands(t *testing.T) {
 		}
 		for line := range strings.Lines(string(text)) {
 			if command, ok := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "! "), "exec "); ok {
-				run[address.ReplaceAllString(command, "URL")] = true
+				run[plain(command)] = true
 			}
 		}
 	}
@@ -128,28 +146,28 @@ func TestOperationsCommands(t *testing.T) {
 		}
 		commands++
 		command, _, _ := strings.Cut(line, "  #")
-		if command = address.ReplaceAllString(strings.TrimSpace(command), "URL"); !run[command] {
+		if command = plain(strings.TrimSpace(command)); !run[command] {
 			t.Errorf("no case file runs %s", command)
 		}
 	}
-	if commands < 20 {
+	if commands < least {
 		t.Errorf("only %d commands found", commands)
 	}
 }
 
-// TestOperationsConfiguration: the elements on the page are ones that check accepts.
-func TestOperationsConfiguration(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+// TestSchedulingConfiguration: the elements on the page are ones that check accepts.
+func TestSchedulingConfiguration(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "scheduling.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```xml\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	if len(blocks) < 2 {
+	if len(blocks) < 3 {
 		t.Errorf("only %d blocks found", len(blocks))
 	}
 	for _, b := range blocks {
 		text := `<CrawlConfig><Crawler name="a"><Root url="http://www.example.com/" group="news"/>` + b[1] + `</Crawler></CrawlConfig>`
-		_, report := config.Parse("operations.md", []byte(text), config.Lookups{})
+		_, report := config.Parse("scheduling.md", []byte(text), config.Lookups{})
 		for _, p := range slices.Concat(report.Errors, report.Warnings) {
 			t.Errorf("%s\n%s", p, b[1])
 		}

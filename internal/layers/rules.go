@@ -37,7 +37,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "crawl/near", "fetcher/extract/markup", "histogram", "secret", "weburl"},
+			{"actionrules/match", "crawl/near", "docs", "fetcher/extract/markup", "histogram", "secret", "weburl"},
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
 			{"push/wire"},
 			{
@@ -63,6 +63,7 @@ func ProjectRules() Rules {
 			{Import: "github.com/urfave/cli", Allowed: []string{"cmd/"}},
 			{Import: "github.com/CycloneDX", Allowed: []string{"packaging/sbom"}},
 			{Import: "github.com/blevesearch", Allowed: []string{"indexer"}},
+			{Import: "github.com/yuin/goldmark", Allowed: []string{"docs"}},
 			{Import: "testing", Tests: true},
 			{Import: "net/http/httptest", Tests: true},
 			{Import: "net/http/pprof", Allowed: []string{"cmd/sextant"}},

@@ -1,0 +1,209 @@
+// Package docs is the manual: the pages of this folder, which a program can carry and
+// show. They are Markdown and read well as files, too; index.md gives their order.
+//
+// Nothing in a page can run where it is shown: raw HTML is left out, there are no
+// inline styles, and links that leave this folder become plain text, unless they lead
+// to another server.
+package docs
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+//go:embed *.md *.svg *.yaml decisions/*.md
+var files embed.FS
+
+// Root is the path under which the links of pages expect to be served.
+const Root = "/docs/"
+
+// decisions is the folder of pages that index.md names as a whole: they come in the
+// order of their numbers.
+const decisions = "decisions/"
+
+// listHead is the begin of the page that lists them.
+const listHead = "# Decisions\n\nWhy things are as they are: what was decided, what speaks for it, and what it costs.\n\n"
+
+// Manual is all pages. It does not change, and may be used at once.
+type Manual struct {
+	parts  []Part
+	byPath map[string]*Page
+}
+
+// Part is a heading of index.md with the pages below it.
+type Part struct {
+	Title string
+	Pages []*Page
+}
+
+// Page is one page as HTML.
+type Page struct {
+	// Path is its address below Root: empty for the entry, "rules", "decisions/0001-record-decisions".
+	Path  string
+	Title string
+	Body  template.HTML
+	// Headings are those of the second and third level, in order.
+	Headings []Heading
+	// Previous and Next are its neighbours in reading order, nil at the ends.
+	Previous, Next *Page
+
+	sections []section
+}
+
+// Address is where the page is served.
+func (p *Page) Address() string { return Root + p.Path }
+
+// Heading is a place in a page.
+type Heading struct {
+	Level    int
+	ID, Text string
+}
+
+// Open reads and renders all pages. It fails for a manual with a page that index.md
+// does not name, or names in vain.
+func Open() (*Manual, error) { return open(files) }
+
+func open(from fs.FS) (*Manual, error) {
+	m := &Manual{byPath: map[string]*Page{}}
+	sources, err := readPages(from)
+	if err != nil {
+		return nil, err
+	}
+	for name, source := range sources {
+		page, err := render(name, source, sources)
+		if err != nil {
+			return nil, fmt.Errorf("docs/%s: %w", name, err)
+		}
+		m.byPath[page.Path] = page
+	}
+	if err := m.inOrder(sources["index.md"]); err != nil {
+		return nil, fmt.Errorf("docs/index.md: %w", err)
+	}
+	return m, nil
+}
+
+// readPages gives the Markdown of all pages by file name, and the list of decisions
+// as a page of its own.
+func readPages(from fs.FS) (map[string][]byte, error) {
+	sources := map[string][]byte{}
+	var list strings.Builder
+	list.WriteString(listHead)
+	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".md" {
+			return err
+		}
+		if sources[name], err = fs.ReadFile(from, name); err != nil {
+			return err
+		}
+		if base, ok := strings.CutPrefix(name, decisions); ok {
+			number, title, _ := strings.Cut(titleOf(sources[name]), ". ")
+			fmt.Fprintf(&list, "%s. [%s](%s)\n", number, title, base)
+		}
+		return nil
+	})
+	if list.Len() > len(listHead) {
+		sources[decisions+"index.md"] = []byte(list.String())
+	}
+	return sources, err
+}
+
+// inOrder puts the pages in the order in which index.md names them.
+func (m *Manual) inOrder(index []byte) error {
+	entry := m.byPath[""]
+	if entry == nil {
+		return fs.ErrNotExist
+	}
+	order := []*Page{entry}
+	m.parts = []Part{{Pages: []*Page{entry}}}
+	add := func(p *Page) {
+		last := &m.parts[len(m.parts)-1]
+		last.Pages = append(last.Pages, p)
+		order = append(order, p)
+	}
+	for _, item := range entries(index) {
+		if item.page == "" {
+			m.parts = append(m.parts, Part{Title: item.text})
+			continue
+		}
+		page := m.byPath[pathOf(item.page)]
+		switch {
+		case page == nil:
+			return fmt.Errorf("names %s, which is not there", item.page)
+		case slices.Contains(order, page):
+			return fmt.Errorf("names %s twice", item.page)
+		}
+		add(page)
+		if item.page == decisions {
+			for _, name := range m.under(decisions) {
+				add(m.byPath[name])
+			}
+		}
+	}
+	if len(order) != len(m.byPath) {
+		for name, page := range m.byPath {
+			if !slices.Contains(order, page) {
+				return fmt.Errorf("does not name %s.md", name)
+			}
+		}
+	}
+	for i, page := range order[1:] {
+		page.Previous, order[i].Next = order[i], page
+	}
+	return nil
+}
+
+// under are the paths of the pages in a folder, its list left out.
+func (m *Manual) under(folder string) []string {
+	var names []string
+	for name := range m.byPath {
+		if strings.HasPrefix(name, folder) && name != folder {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Contents are the parts in reading order; the first has no title and holds the entry.
+func (m *Manual) Contents() []Part { return m.parts }
+
+// Page gives the page at a path below Root. A path that ends in .md, as files name
+// it, finds the page too.
+func (m *Manual) Page(at string) (page *Page, ok bool) {
+	page, ok = m.byPath[pathOf(at)]
+	return page, ok
+}
+
+// pathOf is the address below Root of a file, or of an address itself.
+func pathOf(name string) string {
+	name = strings.TrimSuffix(name, ".md")
+	if name == "index" {
+		return ""
+	}
+	if folder, ok := strings.CutSuffix(name, "/index"); ok {
+		return folder + "/"
+	}
+	if name+"/" == decisions {
+		return decisions
+	}
+	return name
+}
+
+// File gives a picture or description that pages link to, with its media type.
+func File(name string) (content []byte, media string, ok bool) {
+	switch path.Ext(name) {
+	case ".svg":
+		media = "image/svg+xml"
+	case ".yaml":
+		media = "text/plain; charset=utf-8"
+	default:
+		return nil, "", false
+	}
+	content, err := files.ReadFile(name)
+	return content, media, err == nil
+}

@@ -1,0 +1,292 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// repository is the folder above this one: links may lead out of the manual.
+const repository = ".."
+
+// pagesOfRepository are all Markdown files that people read, by path from the
+// repository's folder.
+func pagesOfRepository(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "examples/*.md", "examples/*/*.md", "admin/console/static/vendor/*.md"} {
+		found, err := filepath.Glob(filepath.Join(repository, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range found {
+			names = append(names, filepath.ToSlash(strings.TrimPrefix(name, repository+string(filepath.Separator))))
+		}
+	}
+	return names
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// anchors are the ids of a page's headings.
+func anchors(source []byte) []string {
+	var all []string
+	for n := parse(source).FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok {
+			all = append(all, idOf(h))
+		}
+	}
+	return all
+}
+
+// links are where a page's links and pictures lead.
+func links(source []byte) []string {
+	var all []string
+	_ = ast.Walk(parse(source), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Link:
+			if entering {
+				all = append(all, string(n.Destination))
+			}
+		case *ast.Image:
+			if entering {
+				all = append(all, string(n.Destination))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return all
+}
+
+// TestLinks: each link of each page leads to a file that is there, and to a heading
+// that it has.
+func TestLinks(t *testing.T) {
+	checked := 0
+	for _, name := range pagesOfRepository(t) {
+		for _, link := range links(read(t, name)) {
+			if strings.HasPrefix(link, "https://") || strings.HasPrefix(link, "http://") {
+				continue
+			}
+			checked++
+			file, anchor, _ := strings.Cut(link, "#")
+			to := name
+			if file != "" {
+				to = path.Join(path.Dir(name), file)
+			}
+			if strings.HasPrefix(to, "../") {
+				t.Errorf("%s: %s leads out of the repository", name, link)
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(repository, to)); err != nil {
+				t.Errorf("%s: %s leads nowhere", name, link)
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(read(t, to)), anchor) {
+				t.Errorf("%s: %s: %s has no such heading", name, link, to)
+			}
+		}
+	}
+	if checked < 60 {
+		t.Errorf("only %d links were found", checked)
+	}
+}
+
+// TestNamedPages: whatever in the program, its packages and its descriptions names a
+// page of the manual, names one that is there, and a heading that it has.
+func TestNamedPages(t *testing.T) {
+	named := regexp.MustCompile(`\bdocs/([a-z0-9-]+\.md)(?:#([a-z0-9_-]+))?`)
+	found := 0
+	err := filepath.WalkDir(repository, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && name != repository || d.Name() == "node_modules" || d.Name() == "dist" || d.Name() == "bin") {
+			return fs.SkipDir
+		}
+		if !slices.Contains([]string{".go", ".yml", ".yaml", ".xml", ".html", ".1", ".5", ".8", ".service"}, filepath.Ext(name)) {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for _, m := range named.FindAllSubmatch(text, -1) {
+			found++
+			page, err := os.ReadFile(string(m[1]))
+			if err != nil {
+				t.Errorf("%s names docs/%s, which is not there", name, m[1])
+			} else if len(m[2]) > 0 && !slices.Contains(anchors(page), string(m[2])) {
+				t.Errorf("%s names %s, which is not there", name, m[0])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 20 {
+		t.Errorf("only %d names were found", found)
+	}
+}
+
+// TestManual: all pages are there, in one order, each has a title, and nothing in them
+// could run in a browser or is asked for elsewhere.
+func TestManual(t *testing.T) {
+	m, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+	unsafe := regexp.MustCompile(`(?i)<(script|style|iframe|object|form|base|meta)\b|\son[a-z]+=|\sstyle=|javascript:`)
+	pages := 0
+	var last *Page
+	for _, part := range m.Contents() {
+		for _, p := range part.Pages {
+			pages++
+			if p.Previous != last {
+				t.Errorf("%s does not follow the page before it", p.Path)
+			}
+			last = p
+			if found := unsafe.FindString(string(p.Body)); found != "" {
+				t.Errorf("%s holds %s", p.Path, found)
+			}
+			for _, link := range inside.FindAllStringSubmatch(string(p.Body), -1) {
+				checkServed(t, m, p, link[1])
+			}
+		}
+	}
+	if last.Next != nil || pages < 40 {
+		t.Errorf("%d pages, the last is followed by %v", pages, last.Next)
+	}
+	if p, ok := m.Page(""); !ok || p.Title != "Sextant: the manual" || p.Next == nil || p.Next.Path != "install" {
+		t.Errorf("the entry is %+v", p)
+	}
+	if p, ok := m.Page("rules.md"); !ok || p.Path != "rules" {
+		t.Errorf("rules.md is %+v", p)
+	}
+}
+
+// checkServed looks whether the address of a link is one that a server of the manual
+// answers.
+func checkServed(t *testing.T, m *Manual, p *Page, link string) {
+	t.Helper()
+	if strings.HasPrefix(link, "http://") || strings.HasPrefix(link, "https://") {
+		return
+	}
+	at, anchor, _ := strings.Cut(link, "#")
+	to := p
+	if at != "" {
+		name, ok := strings.CutPrefix(at, Root)
+		if !ok {
+			t.Errorf("%s: %s is not in the manual", p.Path, link)
+			return
+		}
+		if _, _, ok := File(name); ok {
+			return
+		}
+		if to, ok = m.Page(name); !ok || to.Address() != at {
+			t.Errorf("%s: %s is no page", p.Path, link)
+			return
+		}
+	}
+	if anchor != "" && !strings.Contains(string(to.Body), ` id="`+anchor+`"`) {
+		t.Errorf("%s: %s has no such heading", p.Path, link)
+	}
+}
+
+func folder(index string, more ...string) fstest.MapFS {
+	f := fstest.MapFS{"index.md": {Data: []byte(index)}}
+	for i := 0; i < len(more); i += 2 {
+		f[more[i]] = &fstest.MapFile{Data: []byte(more[i+1])}
+	}
+	return f
+}
+
+// TestHostilePage: what a page says in HTML is left out, and code is shown.
+func TestHostilePage(t *testing.T) {
+	m, err := open(folder("# T <b onclick=x>\n\n<script>alert(1)</script>\n\na <img src=x onerror=y> b [x](javascript:alert(1)) [out](../secret.txt#a)\n\n    <script>2</script>\n\n```xml\n<Rule/>\n```\n\n| a | |\n| --- | --- |\n| `<i>` | c |\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := m.Page("")
+	want := "<h1 id=\"t-b-onclickx\">T </h1>\n<p>a  b x out</p>\n<pre tabindex=\"0\"><code>&lt;script&gt;2&lt;/script&gt;\n</code></pre>\n<pre tabindex=\"0\"><code>&lt;Rule/&gt;\n</code></pre>\n" +
+		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table><thead><tr><th scope=\"col\">a</th><td></td></tr></thead>\n<tbody>\n<tr>\n<td><code>&lt;i&gt;</code></td><td>c</td></tr>\n</tbody>\n</table></div>\n"
+	if string(p.Body) != want {
+		t.Errorf("got  %s\nwant %s", p.Body, want)
+	}
+}
+
+func TestBrokenManuals(t *testing.T) {
+	for name, c := range map[string]struct {
+		files fstest.MapFS
+		want  string
+	}{
+		"no entry":       {fstest.MapFS{"a.md": {Data: []byte("# A")}}, "not exist"},
+		"not named":      {folder("# T", "a.md", "# A"), "does not name a.md"},
+		"named in vain":  {folder("# T\n\n- [A](a.md)"), "names a.md, which is not there"},
+		"named twice":    {folder("# T\n\n- [A](a.md)\n- [A](a.md)", "a.md", "# A"), "names a.md twice"},
+		"no title":       {folder("text"), "begins with its title"},
+		"several titles": {folder("# T\n\n# U"), "one title: U"},
+	} {
+		_, err := open(c.files)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestSearch(t *testing.T) {
+	m, err := open(folder("# Entry\n\nAbout horses.\n\n- [A](a.md)", "a.md", "# A\n\nx\n\n## Horses\n\nRun "+strings.Repeat("and walk ", 60)+"until the end.\n\n## Cows\n\nCows and HORSES, `code`.\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range m.Search("hOrses", 10) {
+		got = append(got, f.Address())
+	}
+	if want := []string{"/docs/a#horses", "/docs/#entry", "/docs/a#cows"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if f := m.Search("the end", 1); len(f) != 1 || !strings.HasPrefix(f[0].Text, "… ") || !strings.HasSuffix(f[0].Text, "until the end.") {
+		t.Errorf("got %+v", f)
+	}
+	if f := m.Search("horses code", 10); len(f) != 1 || f[0].Heading.Text != "Cows" {
+		t.Errorf("got %+v", f)
+	}
+	for _, nothing := range []string{"", " ", "sheep", "horses sheep"} {
+		if f := m.Search(nothing, 10); len(f) != 0 {
+			t.Errorf("%q finds %+v", nothing, f)
+		}
+	}
+	for _, odd := range []string{"İİİİİİİİİİİİİİİİİİİİİ end", strings.Repeat("İ", 200) + "x"} {
+		m, err := open(folder("# T\n\n" + odd))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Search("x", 3)
+		m.Search("end", 3)
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	for b.Loop() {
+		if _, err := Open(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package docs
+
+import (
+	"bytes"
+	"errors"
+	"html/template"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// markdown is the dialect of the pages: CommonMark with tables.
+func markdown() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(parts{}, 100))),
+	)
+}
+
+// parse reads a page. Its headings get the ids that code hosts give them, so that one
+// link works in files and here.
+func parse(source []byte) ast.Node {
+	return markdown().Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&ids{seen: map[string]int{}}))))
+}
+
+// render makes a page of a file. Links to files that are not among the sources, nor
+// beside them, become text.
+func render(name string, source []byte, sources map[string][]byte) (*Page, error) {
+	doc := parse(source)
+	p := &Page{Path: pathOf(name)}
+	if err := relink(doc, name, sources); err != nil {
+		return nil, err
+	}
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		h, ok := n.(*ast.Heading)
+		if !ok {
+			continue
+		}
+		heading := Heading{h.Level, idOf(h), words(h, source)}
+		switch {
+		case h.Level == 1 && p.Title == "":
+			p.Title = heading.Text
+		case h.Level == 1:
+			return nil, errors.New("a page has one title: " + heading.Text)
+		case h.Level <= 3:
+			p.Headings = append(p.Headings, heading)
+		}
+	}
+	if p.Title == "" {
+		return nil, errors.New("a page begins with its title")
+	}
+	var b bytes.Buffer
+	if err := markdown().Renderer().Render(&b, source, doc); err != nil {
+		return nil, err
+	}
+	p.Body = template.HTML(b.String()) //nolint:gosec // raw HTML is left out, see parts
+	p.sections = sectionsOf(doc, source)
+	return p, nil
+}
+
+// titleOf is the first heading of a file.
+func titleOf(source []byte) string {
+	for n := parse(source).FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok {
+			return words(h, source)
+		}
+	}
+	return ""
+}
+
+// words is the text of a node without its markup.
+func words(n ast.Node, source []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch {
+		case !entering:
+			if n.Type() == ast.TypeBlock {
+				b.WriteByte(' ')
+			}
+		case n.Kind() == ast.KindText:
+			t := n.(*ast.Text)
+			b.Write(t.Segment.Value(source))
+			if t.SoftLineBreak() || t.HardLineBreak() {
+				b.WriteByte(' ')
+			}
+		case n.Kind() == ast.KindString:
+			b.Write(n.(*ast.String).Value)
+		case n.Kind() == ast.KindCodeBlock || n.Kind() == ast.KindFencedCodeBlock:
+			b.Write(n.Lines().Value(source))
+		}
+		return ast.WalkContinue, nil
+	}) // the function returns no error
+	return strings.TrimSpace(b.String())
+}
+
+// entry is a heading of index.md, or a page that it names in a list.
+type entry struct{ text, page string }
+
+func entries(index []byte) []entry {
+	var all []entry
+	doc := parse(index)
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Heading:
+			if n.Level == 2 {
+				all = append(all, entry{text: words(n, index)})
+			}
+		case *ast.List:
+			for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+				if link, ok := item.FirstChild().FirstChild().(*ast.Link); ok {
+					all = append(all, entry{words(link, index), string(link.Destination)})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// relink has the links of a page lead to where pages are served.
+func relink(doc ast.Node, name string, sources map[string][]byte) error {
+	var leaving []*ast.Link
+	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Image:
+			n.Destination = []byte(Root + path.Join(path.Dir(name), string(n.Destination)))
+		case *ast.Link:
+			to, ok := address(name, string(n.Destination), sources)
+			if !ok {
+				leaving = append(leaving, n)
+			}
+			n.Destination = []byte(to)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, link := range leaving {
+		for child := link.FirstChild(); child != nil; child = link.FirstChild() {
+			link.Parent().InsertBefore(link.Parent(), link, child)
+		}
+		link.Parent().RemoveChild(link.Parent(), link)
+	}
+	return err
+}
+
+// address is where a link in a file leads. It is false for one that leaves the folder
+// of the manual and leads to no other server.
+func address(from, link string, sources map[string][]byte) (string, bool) {
+	if strings.HasPrefix(link, "#") || strings.HasPrefix(link, "http://") || strings.HasPrefix(link, "https://") {
+		return link, true
+	}
+	file, fragment, _ := strings.Cut(link, "#")
+	if fragment != "" {
+		fragment = "#" + fragment
+	}
+	to := path.Join(path.Dir(from), file)
+	if to == strings.TrimSuffix(decisions, "/") {
+		return Root + decisions + fragment, true
+	}
+	if _, ok := sources[to]; ok {
+		return Root + pathOf(to) + fragment, true
+	}
+	if _, _, ok := File(to); ok {
+		return Root + to, true
+	}
+	return "", false
+}
+
+// ids gives headings the ids that code hosts give them: lower case, letters, digits,
+// hyphens and underscores, and hyphens for blanks.
+type ids struct{ seen map[string]int }
+
+// Generate makes the id of one more heading.
+func (s *ids) Generate(value []byte, _ ast.NodeKind) []byte {
+	id := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			return unicode.ToLower(r)
+		case r == ' ':
+			return '-'
+		}
+		return -1
+	}, strings.TrimSpace(string(value)))
+	n := s.seen[id]
+	s.seen[id]++
+	if n > 0 {
+		id += "-" + strconv.Itoa(n)
+	}
+	return []byte(id)
+}
+
+// Put does nothing: no page writes ids itself.
+func (s *ids) Put([]byte) {}
+
+func idOf(n ast.Node) string {
+	id, _ := n.AttributeString("id")
+	b, _ := id.([]byte)
+	return string(b)
+}
+
+// parts renders what a page of the console has otherwise than goldmark: wide parts
+// can be scrolled by keyboard, cells of a table's head say what they are for, headings
+// can be linked to, and HTML in the text is left out.
+type parts struct{}
+
+// RegisterFuncs tells goldmark which nodes are rendered here.
+func (parts) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
+	nothing := func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) { return ast.WalkSkipChildren, nil }
+	to.Register(ast.KindHTMLBlock, nothing)
+	to.Register(ast.KindRawHTML, nothing)
+	to.Register(tables.KindTable, around(`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>`, "</table></div>\n"))
+	to.Register(tables.KindTableHeader, around("<thead><tr>", "</tr></thead>\n<tbody>\n"))
+	to.Register(tables.KindTableCell, renderCell)
+	to.Register(ast.KindCodeBlock, renderCode)
+	to.Register(ast.KindFencedCodeBlock, renderCode)
+	to.Register(ast.KindHeading, renderHeading)
+}
+
+func around(begin, end string) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+		written := end
+		if entering {
+			written = begin
+		}
+		_, err := w.WriteString(written)
+		return ast.WalkContinue, err
+	}
+}
+
+func renderCell(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	begin, end := "<td>", "</td>"
+	if n.Parent().Kind() == tables.KindTableHeader {
+		begin, end = `<th scope="col">`, "</th>"
+		if n.FirstChild() == nil {
+			begin, end = "<td>", "</td>" // a head without words says nothing of its column
+		}
+	}
+	return around(begin, end)(w, source, n, entering)
+}
+
+func renderCode(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	_, err := w.WriteString(`<pre tabindex="0"><code>` + template.HTMLEscapeString(string(n.Lines().Value(source))) + "</code></pre>\n")
+	return ast.WalkSkipChildren, err
+}
+
+func renderHeading(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	level, id := strconv.Itoa(n.(*ast.Heading).Level), template.HTMLEscapeString(idOf(n))
+	begin, end := "<h"+level+` id="`+id+`">`, "</h"+level+">\n"
+	if level != "1" {
+		end = ` <a class="anchor" href="#` + id + `" aria-label="Link to this section">#</a>` + end
+	}
+	return around(begin, end)(w, source, n, entering)
+}
