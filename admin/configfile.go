@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"mime"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -38,6 +39,7 @@ func (s *Server) readConfig(c *call) (any, error) {
 		return nil, err
 	}
 	c.w.Header().Set("ETag", configTag(text))
+	c.w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": filepath.Base(s.service.ConfigPath())}))
 	return document{configMedia, text}, nil
 }
 

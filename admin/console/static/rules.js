@@ -1,0 +1,233 @@
+// The editor of the configuration: what the API says of the text as one types, and what
+// it would do. Without this script the page is a text with two buttons.
+"use strict";
+(() => {
+  const form = document.getElementById("rules");
+  if (!form) return; // the text cannot be edited here
+  const { api, say } = window.sextant;
+  const { el, shown, urlLink, jump, diffView } = window.sextantRules;
+  const byId = (id) => document.getElementById(id);
+  const field = byId("text"), windows = form.elements.lines.value === "crlf", file = form.dataset.file;
+  let etag = form.elements.etag.value;
+  let saved = field.defaultValue; // what the file holds, with line ends of one character
+  let forced = "unsaved" in form.dataset;
+
+  // The editor takes the place of the field; the field follows it.
+  field.hidden = true;
+  for (const id of ["editor", "keys", "find", "findings", "try", "test", "preview"]) byId(id).hidden = false;
+  const editor = SextantEditor.create({
+    host: byId("editor"), text: field.value, label: byId("text-label").textContent, describedBy: byId("keys").textContent,
+    changed: () => changed(), save: () => save(),
+  });
+  const label = byId("text-label"), heading = el("span", { id: "text-label", class: "label" }, label.textContent);
+  heading.addEventListener("click", () => editor.focus());
+  label.replaceWith(heading);
+  byId("find").addEventListener("click", () => editor.find());
+  const toLine = (line, column) => editor.goTo(line, column);
+
+  // sent is the text with the line ends of the file.
+  const sent = () => windows ? editor.text().replaceAll("\n", "\r\n") : editor.text();
+  const unsaved = () => forced || editor.text() !== saved;
+  // ours says that a finding or rule stands in the text, not in a file that it names.
+  const ours = (name) => !name || !file || name.split(/[\\/]/).pop() === file;
+
+  const state = byId("state");
+  const showState = () => { state.textContent = unsaved() ? "Changes that are not saved" : "Saved"; state.className = unsaved() ? "warn-text" : "muted"; };
+  const changed = () => {
+    field.value = editor.text();
+    forced = false;
+    showState();
+    for (const e of document.querySelectorAll(".stale[hidden]")) e.hidden = false;
+    later(400);
+  };
+  addEventListener("beforeunload", (e) => { if (unsaved()) e.preventDefault(); });
+
+  // Words about what went wrong, for a person.
+  const wrong = (problem) => {
+    if (problem.status === 401) return "You are signed out. Sign in in another tab; the text stays here.";
+    if (problem.status === undefined) return "The service does not answer. The text stays here.";
+    return problem.message;
+  };
+
+  // Errors and warnings as one types. The newest text counts: an answer about an older
+  // one is not shown.
+  let timer, asking;
+  const later = (ms) => { clearTimeout(timer); timer = setTimeout(check, ms); };
+  const check = async () => {
+    asking?.abort();
+    const mine = asking = new AbortController();
+    try {
+      const { data } = await api("POST", "/check", { body: { config: sent() }, signal: mine.signal });
+      if (mine === asking) found(data.findings, data);
+    } catch (problem) {
+      if (mine !== asking || problem.name === "AbortError") return;
+      announce("Not checked: " + wrong(problem), "bad-text");
+      if ([undefined, 429, 503].includes(problem.status)) later(3000);
+    }
+  };
+  const words = byId("found"), list = byId("found-list");
+  const announce = (text, kind) => {
+    words.className = kind;
+    if (words.textContent !== text) words.textContent = text; // a screen reader hears what is new
+  };
+  const count = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
+  const found = (findings, check) => {
+    editor.mark(findings.filter((f) => ours(f.file) && f.line > 0));
+    const of = (severity) => findings.filter((f) => f.severity === severity).length;
+    const errors = of("error"), warnings = of("warning"), notes = of("note");
+    const said = [count(errors, "error"), count(warnings, "warning"), ...(notes ? [count(notes, "note")] : [])].join(", ");
+    if (errors) announce(`${said}. It cannot be saved.`, "bad-text");
+    else announce(`${said}. ` + (check?.crawlers || []).map((c) => `Crawler ${c.name}: ${count(c.roots, "root")}, ${count(c.rules, "rule")}.`).join(" "), warnings ? "warn-text" : "good-text");
+    const most = 500;
+    list.replaceChildren(...findings.slice(0, most).map((f) => {
+      const kind = { error: "bad", warning: "warn" }[f.severity] || "";
+      const parts = [el("span", { class: "tag " + kind }, f.severity), " ", f.message];
+      if (!ours(f.file)) return el("li", {}, `${f.file}:${f.line}: `, ...parts);
+      if (!(f.line > 0)) return el("li", {}, ...parts);
+      const button = el("button", { type: "button" }, `Line ${f.line}: `, ...parts);
+      button.addEventListener("click", () => toLine(f.line, f.column));
+      return el("li", {}, button);
+    }));
+    if (findings.length > most) list.append(el("li", { class: "muted" }, `and ${findings.length - most} more`));
+  };
+
+  // Saving. A conflict overwrites nothing and shows both texts.
+  let saving = false;
+  const save = async () => {
+    if (saving) return;
+    saving = true;
+    const text = editor.text();
+    say("Saving …", "plain");
+    try {
+      const { data } = await api("PUT", "/config", { body: sent(), headers: { "Content-Type": "application/xml", "If-Match": etag } });
+      etag = form.elements.etag.value = data.etag;
+      saved = text;
+      forced = false;
+      byId("conflict").hidden = true;
+      showState();
+      found(data.warnings);
+      later(0);
+      const kept = data.kept ? " The text before is kept among the older texts." : "";
+      if (data.in_force) say("Saved, and in force." + kept, "good");
+      else say(`Saved, but not in force: ${data.words}${kept}`, "warn");
+      htmx.ajax("GET", location.pathname + location.search, { target: "#versions", select: "#versions", swap: "outerHTML" });
+    } catch (problem) {
+      if (problem.status === 412) await conflict();
+      else if (problem.findings) {
+        say("Not saved: the text has errors.", "bad");
+        found(problem.findings);
+        toLine(problem.findings[0].line, problem.findings[0].column);
+      } else say("Not saved: " + wrong(problem), "bad");
+    } finally {
+      saving = false;
+    }
+  };
+  const conflict = async () => {
+    const box = byId("conflict");
+    try {
+      const { data, headers } = await api("GET", "/config", { headers: { Accept: "application/xml" } });
+      const theirs = data.replaceAll("\r\n", "\n"), tag = headers.get("ETag");
+      byId("conflict-diff").replaceChildren(diffView(theirs, editor.text()));
+      byId("take-theirs").onclick = () => {
+        etag = form.elements.etag.value = tag;
+        saved = theirs;
+        editor.replace(theirs);
+        box.hidden = true;
+        say("Their text stands in the editor. Undo brings yours back.", "good");
+        editor.focus();
+      };
+      byId("keep-mine").onclick = () => {
+        etag = form.elements.etag.value = tag;
+        saved = theirs;
+        showState();
+        box.hidden = true;
+        say("Save again to put your text in the place of theirs. Theirs is kept among the older texts.", "warn");
+        editor.focus();
+      };
+      box.hidden = false;
+      say("Not saved: somebody else has changed the configuration. Nothing was overwritten.", "bad");
+      box.focus();
+    } catch (problem) {
+      say("Not saved: somebody else has changed the configuration, and it cannot be read: " + wrong(problem), "bad");
+    }
+  };
+  form.addEventListener("submit", (e) => {
+    e.preventDefault();
+    if (e.submitter?.value === "check") check().then(() => byId("findings").scrollIntoView({ block: "nearest" }));
+    else save();
+  });
+
+  // A section with a form asks the API by the unsaved text and shows the answer.
+  const asks = (id, path, body, show) => {
+    const section = byId(id), result = section.querySelector(".result"), button = section.querySelector("form button");
+    section.querySelector("form").addEventListener("submit", async (e) => {
+      e.preventDefault();
+      button.disabled = true;
+      result.setAttribute("aria-busy", "true");
+      result.replaceChildren(el("p", { class: "muted" }, "Asking …"));
+      try {
+        const { data } = await api("POST", path, { body: body() });
+        result.replaceChildren(el("p", { class: "muted stale", hidden: "" }, "The text has changed since."), ...show(data));
+      } catch (problem) {
+        const lines = problem.findings?.length ? ["The text has errors: mend them first."] : [wrong(problem)];
+        result.replaceChildren(el("p", { class: "notice bad" }, ...lines));
+        if (problem.findings) found(problem.findings);
+      }
+      result.removeAttribute("aria-busy");
+      button.disabled = false;
+    });
+  };
+  // What is typed there lasts as long as the tab.
+  for (const id of ["try-urls", "test-cases"]) {
+    try {
+      byId(id).value = sessionStorage.getItem("rules-" + id) || "";
+      byId(id).addEventListener("change", (e) => sessionStorage.setItem("rules-" + id, e.target.value));
+    } catch { /* for this page only */ }
+  }
+  const linesOf = (id) => byId(id).value.split("\n").map((line) => line.trim()).filter(Boolean);
+  const answers = window.sextantRules.answers({ toLine, ours });
+  asks("try", "/explain", () => ({ urls: linesOf("try-urls"), config: sent() }), answers.explained);
+  asks("test", "/test", () => ({ cases: byId("test-cases").value, config: sent() }), answers.tested);
+  asks("preview", "/preview", () => ({ config: sent(), samples: Number(byId("samples").value) }), answers.previewed);
+
+  // Older texts.
+  const showCompare = () => { for (const e of document.querySelectorAll("#versions .compare")) e.hidden = false; };
+  document.addEventListener("htmx:load", showCompare);
+  showCompare();
+  document.addEventListener("click", async (e) => {
+    const button = e.target.closest?.("#versions [data-name]");
+    if (!button || e.ctrlKey || e.metaKey || e.shiftKey) return;
+    e.preventDefault();
+    const name = button.dataset.name;
+    try {
+      const { data } = await api("GET", "/config/version", { query: { name }, headers: { Accept: "application/xml" } });
+      const old = data.replaceAll("\r\n", "\n");
+      if (button.classList.contains("take")) {
+        editor.replace(old);
+        say(`The text of ${name} stands in the editor, not saved. Undo brings back what was there.`, "good");
+        byId("editor").scrollIntoView({ block: "nearest" });
+        editor.focus();
+        return;
+      }
+      const box = byId("compared");
+      byId("compared-head").textContent = `${name} (−) and the text in the editor (+)`;
+      box.querySelector(".result").replaceChildren(diffView(old, editor.text()));
+      box.hidden = false;
+      box.focus();
+    } catch (problem) {
+      say(wrong(problem), "bad");
+    }
+  });
+
+  // Names to complete come from the schema, once the editor is used.
+  byId("editor").addEventListener("focusin", async () => {
+    try {
+      const [rules, crawl] = await Promise.all(["actionrules", "crawl"].map((part) => api("GET", "/schema", { query: { part }, headers: { Accept: "application/xml" } })));
+      editor.complete(window.sextantRules.elementsOf([crawl.data, rules.data]));
+    } catch { /* the editor works without */ }
+  }, { once: true });
+
+  byId("editor").sextant = editor; // for whoever looks at the page from outside
+  showState();
+  check();
+})();
