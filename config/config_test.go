@@ -97,7 +97,6 @@ func TestEverySetting(t *testing.T) {
 		},
 		Weights:        [6]int{10000, 2000, 1000, 200, 10, 0},
 		OutboxMaxBytes: 1 << 20,
-		LinkGraph:      true,
 		Push: []Push{
 			{Name: "lines", Kind: "file", Source: "s", Content: true, File: &FilePush{Dir: "out", RotateBytes: 4096}},
 			{Name: "papi", Kind: "papi", Server: &PushServer{
