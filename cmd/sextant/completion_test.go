@@ -60,7 +60,7 @@ func completionCases() map[string]struct {
 	}{
 		"commands":           {words: []string{"sextant", "re"}, want: []string{"refresh", "remove", "resume", "reload", "restore"}},
 		"a flag":             {words: []string{"sextant", "run", "--memory"}, want: []string{"--memory-limit"}, only: true},
-		"choices":            {words: []string{"sextant", "status", "--log-format", ""}, want: []string{"text", "json"}, only: true},
+		"choices":            {words: []string{"sextant", "status", "--log-level", ""}, want: []string{"debug", "info", "warn", "error"}, only: true},
 		"a verb":             {words: []string{"sextant", "deletions", "r"}, want: []string{"release"}},
 		"flags after values": {words: []string{"sextant", "explain", "--data", "d", "--crawl"}, want: []string{"--crawler"}, only: true},
 	}
@@ -126,7 +126,7 @@ func TestCompletionZsh(t *testing.T) {
 		}
 	}
 	flags := completed(t, "zsh", zshScript, "sextant", "status", "")
-	want := "--log-format[text|json, on stderr]: :(text json)"
+	want := "--log-level[debug|info|warn|error]: :(debug info warn error)"
 	if !slices.Contains(flags, want) {
 		t.Errorf("%q is not among %q", want, flags)
 	}
