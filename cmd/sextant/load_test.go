@@ -171,6 +171,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	awaitMessage(t, l.messages, "READY")
 	l.signal(syscall.SIGTERM)
 	awaitMessage(t, l.messages, "STOPPING")
+	awaitMessage(t, l.messages, "EXTEND_TIMEOUT_USEC") // the page in flight may yet come
 	l.signal(syscall.SIGTERM)
 	err := l.service.Wait()
 	if code := l.service.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(l.out.String(), "ended at once") {

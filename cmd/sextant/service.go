@@ -37,6 +37,8 @@ type service struct {
 	hangups    <-chan struct{} // SIGHUP; nil: none
 	reloading  sync.Mutex      // held while the configuration is reloaded
 	ending     atomic.Bool     // no reload begins any more
+	stops      context.Context // ended by stop, with stopped
+	stopped    context.CancelFunc
 	notices    *notices.Notifier
 }
 
@@ -129,6 +131,7 @@ func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
 func openService(ctx context.Context, path string, parsed *config.File, crawlers []config.Crawler, data, listen string, o serviceOptions) (s *service, err error) {
 	log := o.log
 	s = &service{log: log, path: path, configured: len(parsed.Crawlers), memory: o.memory, notify: o.notify, hangups: o.hangups}
+	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
 	if s.notify == nil {
 		s.notify = &notifier{log: log}
 	}

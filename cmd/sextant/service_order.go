@@ -39,6 +39,7 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 	group.Go(func() error { return s.watch(door) })
 	group.Go(func() error { return s.limitMemory(door) })
 	group.Go(func() error { return s.tell(door) })
+	group.Go(func() error { return s.stopSlowly(door) })
 	group.Go(func() error {
 		defer closeDoor()
 		crawls, ctx := errgroup.WithContext(ctx)
@@ -60,9 +61,22 @@ func (s *service) stop() {
 	}
 	s.log.Info("stopping: pages in flight are finished; a second signal ends at once")
 	s.notify.stopping()
+	s.stopped()
 	for _, r := range s.crawls {
 		r.Stop()
 	}
+}
+
+// stopSlowly asks systemd for patience from the first step of stopping on, until ctx
+// ends: pages in flight may take their time.
+func (s *service) stopSlowly(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-s.stops.Done():
+		defer s.notify.patience()()
+		<-ctx.Done()
+	}
+	return nil
 }
 
 // endReloads has a reload that goes on finished, and none begin after it.
