@@ -101,8 +101,9 @@ func readPages(from fs.FS) (map[string][]byte, error) {
 			return err
 		}
 		if base, ok := strings.CutPrefix(name, decisions); ok {
-			number, title, _ := strings.Cut(titleOf(sources[name]), ". ")
-			fmt.Fprintf(&list, "%s. [%s](%s)\n", number, title, base)
+			number, _, _ := strings.Cut(base, "-")
+			title := strings.TrimLeft(strings.TrimLeft(titleOf(sources[name]), "0123456789"), ".: ")
+			fmt.Fprintf(&list, "%s. [%s](%s)\n", strings.TrimLeft(number, "0"), title, base)
 		}
 		return nil
 	})

@@ -35,6 +35,7 @@ func pages() []page {
 	return slices.Concat(
 		overviewPages(),
 		rulesPages(),
+		manualPages(),
 		signInPages(),
 	)
 }
