@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -180,15 +181,19 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(math.Round(float64(f)*1000) / 1000)
 }
 
-// columns gives what the ring has, oldest first.
-func (r *ring) columns(crawler string) History {
-	out := History{Crawler: crawler, StepS: r.step.Seconds(), Times: make([]int64, 0, len(r.times))}
-	for i := range r.times {
+// columns gives what the ring has after a time, oldest first.
+func (r *ring) columns(crawler string, after int64) History {
+	first := 0
+	for first < len(r.times) && r.times[(r.next+first)%len(r.times)] <= after {
+		first++
+	}
+	out := History{Crawler: crawler, StepS: r.step.Seconds(), Times: []int64{}}
+	for i := first; i < len(r.times); i++ {
 		out.Times = append(out.Times, r.times[(r.next+i)%len(r.times)])
 	}
 	for column, f := range r.figures {
-		one := Series{f.name, make([]Figure, 0, len(r.times))}
-		for i := range r.times {
+		one := Series{f.name, make([]Figure, 0, len(out.Times))}
+		for i := first; i < len(r.times); i++ {
 			one.Values = append(one.Values, Figure(r.points[(r.next+i)%len(r.times)][column]))
 		}
 		out.Series = append(out.Series, one)
@@ -210,7 +215,14 @@ func (s *Server) past(c *call) (any, error) {
 	default:
 		return nil, wrong("span %q: write hour or week", written)
 	}
+	var after int64
+	if written := c.r.URL.Query().Get("since"); written != "" {
+		var err error
+		if after, err = strconv.ParseInt(written, 10, 64); err != nil {
+			return nil, wrong("since %q is no Unix time in seconds", written)
+		}
+	}
 	s.history.mu.Lock()
 	defer s.history.mu.Unlock()
-	return s.history.rings[c.crawler.Name()][span].columns(c.crawler.Name()), nil
+	return s.history.rings[c.crawler.Name()][span].columns(c.crawler.Name(), after), nil
 }

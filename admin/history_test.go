@@ -77,7 +77,7 @@ func TestHistoryIsBounded(t *testing.T) {
 			points int
 			step   int64
 		}{{hourPoints, 5}, {weekPoints, 300}} {
-			got := h.rings["a"][i].columns("a")
+			got := h.rings["a"][i].columns("a", 0)
 			if len(got.Times) != want.points {
 				t.Errorf("%d points, want %d", len(got.Times), want.points)
 			}
@@ -108,9 +108,12 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestHistoryLeavesGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := remember(t, 62*time.Second, func(passed time.Duration) bool { return passed > 20*time.Second && passed < 40*time.Second })
-		got := h.rings["a"][0].columns("a")
+		got := h.rings["a"][0].columns("a", 0)
 		if len(got.Times) != 10 {
 			t.Errorf("%d points, want 10: 0 to 20 and 40 to 60 by 5", len(got.Times))
+		}
+		if newer := h.rings["a"][0].columns("a", got.Times[7]); len(newer.Times) != 2 || newer.Times[0] != got.Times[8] || len(column(t, &newer, "known")) != 2 {
+			t.Errorf("after the eighth: %v of %v", newer.Times, got.Times)
 		}
 		rates := column(t, &got, "pages_per_s")
 		b, err := json.Marshal(rates)
@@ -127,7 +130,7 @@ func TestHistoryBearsAClockSetBack(t *testing.T) {
 	for i, at := range []int64{100, 50, 51, 52, 200} {
 		r.lastAt = time.Time{} // as if the monotonic clock had gone on
 		r.add(time.Unix(at, 0), values)
-		got := r.columns("a").Times
+		got := r.columns("a", 0).Times
 		for j := 1; j < len(got); j++ {
 			if got[j] <= got[j-1] {
 				t.Errorf("after %d points: %v", i+1, got)

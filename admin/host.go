@@ -94,3 +94,11 @@ func (s *Server) failing(c *call) (any, error) {
 	}
 	return hosts, nil
 }
+
+// Why says in words why the host is closed; empty if it is not.
+func (h HostStatus) Why() string {
+	if h.ClosedUntil == nil {
+		return ""
+	}
+	return closedWords(h.ClosedBy)
+}

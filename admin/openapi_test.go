@@ -71,7 +71,7 @@ func apiCalls(etag string) []apiCall {
 		{"GET", v + "host?host=", "", 400, [2]string{}, false},
 		{"GET", v + "hosts/failing", "", 200, [2]string{}, false},
 		{"GET", v + "history", "", 200, [2]string{}, false},
-		{"GET", v + "history?span=week&crawler=a", "", 200, [2]string{}, false},
+		{"GET", v + "history?span=week&crawler=a&since=1", "", 200, [2]string{}, false},
 		{"GET", v + "history?span=year", "", 400, [2]string{}, true},
 		{"GET", v + "urls?limit=2&class=pending&host=a.test&fifo=index&status=0", "", 200, [2]string{}, false},
 		{"GET", v + "urls?match=%3CPath+val%3D%22%2Fa%22%2F%3E", "", 200, [2]string{}, false},

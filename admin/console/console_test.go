@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl"
 )
 
 // fakeService is an API of fixed answers, and somebody who asks with a role.
@@ -127,7 +128,7 @@ func TestChangesComeFromPages(t *testing.T) {
 }
 
 func TestChosenCrawler(t *testing.T) {
-	api := answers(t, map[string]any{"GET /status": []any{}})
+	api := answers(t, map[string]any{"GET /status": []admin.Status{{Status: crawl.Status{Crawler: "a"}}, {Status: crawl.Status{Crawler: "b & c"}}}})
 	c := newConsole(t, admin.Reader, api, "a", "b & c")
 	if status, body := visitPage(t, c, "/?crawler=b+%26+c"); status != http.StatusOK || !strings.Contains(body, `<option selected>b &amp; c</option>`) || !strings.Contains(body, `href="/?crawler=b&#43;%26&#43;c"`) && !strings.Contains(body, `href="/?crawler=b&#43;%26&#43;c`) {
 		t.Errorf("%d\n%s", status, body)

@@ -34,6 +34,7 @@ type page struct {
 func pages() []page {
 	return slices.Concat(
 		overviewPages(),
+		hostPages(),
 		rulesPages(),
 		manualPages(),
 		signInPages(),

@@ -36,9 +36,12 @@ type navEntry struct {
 
 func (v *visit) view(title string, data any) *view {
 	view := &view{
-		visit: v, Title: title, Data: data, Path: v.r.URL.Path, Said: v.session.said(),
+		visit: v, Title: title, Data: data, Path: v.r.URL.Path,
 		Who: v.caller, Reader: v.caller.Role >= admin.Reader, Operator: v.caller.Role >= admin.Operator, SignedIn: v.session != nil,
 		Crawler: v.crawler, Crawlers: v.console.settings.Crawlers, Version: v.console.settings.Version,
+	}
+	if v.r.Header.Get("HX-Request") == "" { // a part that is fetched again does not show it
+		view.Said = v.session.said()
 	}
 	for i := range v.console.routes {
 		p := &v.console.routes[i]

@@ -33,6 +33,17 @@
   // Choosing a Crawler needs no second click.
   document.getElementById("crawler")?.addEventListener("change", (e) => e.target.form.requestSubmit());
 
+  // Parts of a page that have hx-trigger="refresh from:body" are fetched again every 5 s,
+  // unless the page is not seen or the button with the id "updates" stopped it.
+  const updates = document.getElementById("updates");
+  updates?.addEventListener("click", () => {
+    const stopped = updates.getAttribute("aria-pressed") !== "true";
+    updates.setAttribute("aria-pressed", String(stopped));
+  });
+  setInterval(() => {
+    if (!document.hidden && updates?.getAttribute("aria-pressed") !== "true") document.body.dispatchEvent(new CustomEvent("refresh"));
+  }, 5000);
+
   // A button with data-confirm asks first.
   document.addEventListener("submit", (e) => {
     const words = e.submitter?.dataset.confirm;

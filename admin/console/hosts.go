@@ -1,0 +1,145 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+func hostPages() []page {
+	return []page{
+		{pattern: "GET /hosts", role: admin.Reader, nav: "Hosts", title: "Hosts", template: "hosts", data: hosts},
+		{pattern: "GET /hosts/{host}", role: admin.Reader, title: "Host", template: "host", data: oneHost},
+	}
+}
+
+const (
+	// hostsShown are on one page, of the first hostsListed of an order.
+	hostsShown  = 100
+	hostsListed = 1000
+	// urlsShown are stored URLs of a host on one page.
+	urlsShown = 50
+)
+
+// hostsData is a part of a list of hosts.
+type hostsData struct {
+	Show  string // waiting, resting or failing
+	Hosts []admin.HostStatus
+	// Failing are those of show=failing.
+	Failing []admin.FailingHost
+	First   int // the number of the first, from 1
+	Next    string
+	// Whole says that the list ends because no more are listed.
+	Whole bool
+}
+
+func hosts(v *visit) (any, error) {
+	query := v.r.URL.Query()
+	if host := strings.TrimSpace(query.Get("host")); host != "" {
+		return nil, v.redirect("/hosts/"+url.PathEscape(host), nil, "")
+	}
+	from, err := strconv.Atoi(cmp.Or(query.Get("from"), "0"))
+	if err != nil || from < 0 || from >= hostsListed {
+		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "from is a number below " + strconv.Itoa(hostsListed)}
+	}
+	d := hostsData{Show: query.Get("show"), First: from + 1}
+	n := 0
+	switch d.Show {
+	case "failing":
+		if err := v.get("/hosts/failing", nil, &d.Failing); err != nil {
+			return nil, err
+		}
+		n = len(d.Failing)
+		d.Failing = part(d.Failing, from)
+	case "resting":
+		all, err := hostList(v, from)
+		if err != nil {
+			return nil, err
+		}
+		d.Hosts = slices.DeleteFunc(all, func(h admin.HostStatus) bool {
+			return h.ClosedUntil == nil || h.ClosedBy == scheduler.ByThrottle.String()
+		})
+		slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return b.ClosedUntil.Compare(*a.ClosedUntil) })
+		n = len(d.Hosts)
+		d.Hosts = part(d.Hosts, from)
+	default:
+		d.Show = "waiting"
+		all, err := hostList(v, from)
+		if err != nil {
+			return nil, err
+		}
+		d.Hosts = slices.DeleteFunc(all, func(h admin.HostStatus) bool { return h.Waiting == 0 })
+		slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return cmp.Compare(b.Waiting, a.Waiting) })
+		n = len(d.Hosts)
+		d.Hosts = part(d.Hosts, from)
+	}
+	if to := from + hostsShown; n > to && to < hostsListed {
+		d.Next = v.link("/hosts", url.Values{"show": {d.Show}, "from": {strconv.Itoa(to)}})
+	}
+	d.Whole = n > from+hostsShown && d.Next == ""
+	return d, nil
+}
+
+// hostList gives the first hosts of both orders, as far as a page needs them.
+func hostList(v *visit, from int) ([]admin.HostStatus, error) {
+	var all []admin.HostStatus
+	n := min(from+hostsShown+1, hostsListed)
+	return all, v.get("/hosts", url.Values{"n": {strconv.Itoa(n)}}, &all)
+}
+
+// part is what of a list stands on a page.
+func part[T any](list []T, from int) []T {
+	return list[min(from, len(list)):min(from+hostsShown, len(list))]
+}
+
+// hostData is one host.
+type hostData struct {
+	admin.HostDetails
+	Sources []sourceRow
+	// Listed says that stored URLs were asked for.
+	Listed bool
+	URLs   []crawl.StoredURL
+	List   string // address that lists them
+	Next   string
+}
+
+func oneHost(v *visit) (any, error) {
+	origin := v.r.PathValue("host")
+	var d hostData
+	if err := v.get("/host", url.Values{"host": {origin}}, &d.HostDetails); err != nil {
+		return nil, err
+	}
+	for source := range scheduler.Sources {
+		name := scheduler.Source(source).String()
+		d.Sources = append(d.Sources, sourceRow{Name: name, Waiting: d.BySource[name]})
+	}
+	own := "/hosts/" + url.PathEscape(d.Host)
+	d.List = v.link(own, url.Values{"list": {"1"}})
+	if v.r.URL.Query().Get("list") == "" {
+		return d, nil
+	}
+	d.Listed = true
+	var page struct {
+		Items []crawl.StoredURL `json:"items"`
+		Next  string            `json:"next"`
+	}
+	query := url.Values{"host": {d.Host}, "limit": {strconv.Itoa(urlsShown)}}
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	if err := v.get("/urls", query, &page); err != nil {
+		return nil, err
+	}
+	d.URLs = page.Items
+	if page.Next != "" {
+		d.Next = v.link(own, url.Values{"list": {"1"}, "cursor": {page.Next}})
+	}
+	return d, nil
+}

@@ -1,0 +1,124 @@
+// The plots of the overview: figures over time from /api/v1/history.
+"use strict";
+(() => {
+  const plots = document.getElementById("plots");
+  const chooser = document.getElementById("span");
+  const span = document.getElementById("span-of");
+  const sources = ["user", "redir", "index", "index_follow", "follow", "refresh"];
+  const kinds = {
+    rates: { series: [["pages", "pages_per_s"], ["requests", "requests_per_s"]] },
+    bytes: { series: [["KiB", "bytes_per_s"]], scale: 1 / 1024 },
+    depth: { series: sources.map((s) => [s, "depth_" + s]), whole: true },
+    share: { series: sources.map((s) => [s, "taken_per_s_" + s]), percent: true },
+    outbox: { series: [["waiting", "outbox_waiting"], ["held", "outbox_held"], ["dead", "outbox_dead"]], whole: true },
+    commits: { series: [["commits", "commits_per_s"], ["changes", "writes_per_s"]] },
+  };
+  const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 4]];
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const digits = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+  const two = (n) => String(n).padStart(2, "0");
+
+  let history = null; // the last answer
+  let drawn = [];     // [uPlot, its figure, its kind]
+
+  // columnsOf gives uPlot's data: times, then one column a series.
+  const columnsOf = (kind) => {
+    const by = new Map(history.series.map((s) => [s.name, s.values]));
+    let columns = kind.series.map(([, name]) => by.get(name) || history.times.map(() => null));
+    if (kind.scale) columns = columns.map((c) => c.map((v) => v === null ? null : v * kind.scale));
+    if (kind.percent) {
+      const sums = history.times.map((_, i) => columns.reduce((sum, c) => sum + (c[i] || 0), 0));
+      columns = columns.map((c) => c.map((v, i) => v === null || sums[i] === 0 ? null : 100 * v / sums[i]));
+    }
+    return [history.times, ...columns];
+  };
+
+  const axis = (more) => ({ stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") }, font: "12px system-ui, sans-serif", ...more });
+  const clock = (seconds) => { const t = new Date(seconds * 1000); return `${two(t.getHours())}:${two(t.getMinutes())}`; };
+  const day = (seconds) => { const t = new Date(seconds * 1000); return `${two(t.getMonth() + 1)}-${two(t.getDate())}`; };
+
+  const draw = (figure, kind) => {
+    const width = Math.max(240, figure.clientWidth - 4);
+    const week = span.value === "week";
+    const u = new uPlot({
+      width, height: 200,
+      cursor: { drag: { x: false, y: false } },
+      scales: { x: { time: true }, y: { range: (_, min, max) => kind.percent ? [0, 100] : [0, Math.max(max || 0, kind.whole ? 4 : 1) * 1.05] } },
+      axes: [
+        axis({ values: (_, at) => at.map(week ? day : clock), space: 60 }),
+        axis({ size: 56, values: (_, at) => at.map((v) => v >= 1e6 ? v / 1e6 + " M" : v >= 1e4 ? v / 1e3 + " k" : digits.format(v)) }),
+      ],
+      series: [
+        { label: "time", value: (_, v) => v === null ? "–" : sextant.localTime(new Date(v * 1000)) },
+        ...kind.series.map(([label], i) => ({
+          label, stroke: colour("--s" + (i + 1)), width: 2, dash: dashes[i], spanGaps: false,
+          points: { show: history.times.length < 3 },
+          value: (_, v) => v === null || v === undefined ? "–" : digits.format(v),
+        })),
+      ],
+    }, columnsOf(kind), figure);
+    drawn.push([u, figure, kind]);
+  };
+
+  // describe says the last values to those who do not see the plot.
+  const describe = (figure, kind) => {
+    const data = columnsOf(kind);
+    const last = history.times.length - 1;
+    const words = kind.series.map(([label], i) => `${label} ${last < 0 || data[i + 1][last] === null ? "not known" : digits.format(data[i + 1][last])}`);
+    const canvas = figure.querySelector("canvas");
+    canvas?.setAttribute("role", "img");
+    canvas?.setAttribute("aria-label", figure.querySelector("figcaption").textContent + ", now: " + words.join(", "));
+  };
+
+  const drawAll = () => {
+    for (const [u] of drawn) u.destroy();
+    drawn = [];
+    if (!history) return;
+    for (const figure of plots.querySelectorAll("[data-plot]")) {
+      draw(figure, kinds[figure.dataset.plot]);
+      describe(figure, kinds[figure.dataset.plot]);
+    }
+  };
+
+  // load fetches what is newer than what is there, or all of a span.
+  const load = async (whole) => {
+    const wanted = span.value;
+    const query = { span: wanted };
+    if (!whole && history?.times.length) query.since = history.times[history.times.length - 1];
+    let answer;
+    try {
+      answer = (await sextant.api("GET", "/history", { query })).data;
+    } catch {
+      return; // the next time, maybe; the page says already that the service does not answer
+    }
+    if (wanted !== span.value) return;
+    if (query.since === undefined || !history) {
+      history = answer;
+      drawAll();
+      return;
+    }
+    if (!answer.times.length) return;
+    const points = wanted === "week" ? 2016 : 720;
+    const old = new Map(history.series.map((s) => [s.name, s.values]));
+    history.times = history.times.concat(answer.times).slice(-points);
+    for (const s of answer.series) s.values = (old.get(s.name) || []).concat(s.values).slice(-points);
+    history.series = answer.series;
+    for (const [u, figure, kind] of drawn) {
+      u.setData(columnsOf(kind));
+      describe(figure, kind);
+    }
+  };
+
+  chooser.hidden = false;
+  chooser.addEventListener("submit", (e) => e.preventDefault());
+  span.addEventListener("change", () => load(true));
+  document.addEventListener("themechange", drawAll);
+  document.body.addEventListener("refresh", () => load(false));
+  let width = plots.clientWidth;
+  new ResizeObserver(() => {
+    if (plots.clientWidth === width) return;
+    width = plots.clientWidth;
+    for (const [u, figure] of drawn) u.setSize({ width: Math.max(240, figure.clientWidth - 30), height: 200 });
+  }).observe(plots);
+  load(true);
+})();
