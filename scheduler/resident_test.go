@@ -80,6 +80,9 @@ func heap() uint64 {
 // that belongs to them included, also while all their gates are closed; hosts
 // whose work was done cost nothing.
 func TestResidentMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a hundred thousand hosts and more take long under the race detector")
+	}
 	for _, c := range []struct {
 		name    string
 		hosts   int
@@ -116,6 +119,9 @@ func TestResidentMemory(t *testing.T) {
 // TestRestingMemory: hosts that rest, or that were visited and have more work,
 // keep no more than that they rest.
 func TestRestingMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a hundred thousand hosts and more take long under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		const hosts = 100_000
 		store := &manyHosts{hosts: hosts, sources: []scheduler.Source{scheduler.IndexFollow}, read: make(chan struct{})}

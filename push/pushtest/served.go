@@ -58,7 +58,11 @@ func TestServed(t *testing.T, receiver func(t *testing.T) Served) {
 	t.Run("redirect", func(t *testing.T) { testRedirect(t, receiver(t)) })
 	t.Run("time-out", func(t *testing.T) { testTimeOut(t, receiver(t)) })
 	t.Run("model", func(t *testing.T) {
-		for seed := range uint64(4) {
+		seeds := uint64(4)
+		if testing.Short() {
+			seeds = 1
+		}
+		for seed := range seeds {
 			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { testModel(t, receiver(t), seed) })
 		}
 	})

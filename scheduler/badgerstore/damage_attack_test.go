@@ -178,11 +178,15 @@ func TestDamagedFiles(t *testing.T) {
 	}
 	files := filesOf(t, dir)
 	var cases []damagedStore
+	some := 4
+	if testing.Short() {
+		some = 16
+	}
 	for round := range max(1, attackRounds(t, 1)/10) {
 		for _, file := range files {
 			for words, damage := range damages(r) {
-				if attackRounds(t, 1) == 1 && r.IntN(4) > 0 {
-					continue // a quarter of them will do
+				if attackRounds(t, 1) == 1 && r.IntN(some) > 0 {
+					continue // some of them will do
 				}
 				c := damagedStore{Dir: filepath.Join(work, fmt.Sprint(len(cases))), Words: file + ": " + words, ReadOnly: r.IntN(3) == 0}
 				copyTo(t, dir, c.Dir)

@@ -98,7 +98,7 @@ func TestUpgrade(t *testing.T) {
 		t.Fatalf("Open for reading: %v, want ErrUpgrade and what to do", err)
 	}
 	var words strings.Builder
-	s := openStore(t, dir, Options{Durability: OS, Logger: textLogger(&words)})
+	s := settled(t, openStore(t, dir, Options{Durability: OS, Logger: textLogger(&words)}))
 	if !strings.Contains(words.String(), "upgraded") {
 		t.Errorf("the log says nothing of the upgrade: %s", words.String())
 	}

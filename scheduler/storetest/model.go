@@ -22,6 +22,9 @@ import (
 func Model(t *testing.T, open Opener) {
 	t.Helper()
 	first, runs := rand.Uint64(), 8
+	if testing.Short() {
+		runs = 3
+	}
 	if s, ok := os.LookupEnv("SEXTANT_MODEL_SEED"); ok {
 		seed, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {

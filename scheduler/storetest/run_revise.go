@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -130,7 +131,10 @@ func reviseOrders(f *fixture) {
 
 // reviseMany is more than fits into one transaction of most engines.
 func reviseMany(f *fixture) {
-	const n = 20_000
+	n := 20_000
+	if testing.Short() {
+		n = 5_000
+	}
 	_, page := f.put("http://a.test/sitemap.xml", scheduler.Index)
 	c := completion(page)
 	for i := range n {
