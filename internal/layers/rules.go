@@ -50,7 +50,7 @@ func ProjectRules() Rules {
 			{"admin"}, // it shows crawls
 			{"config", "admin/console"},
 			{"cmd/sextant/demosite", "config/importer"},
-			{"cmd/sextant", "packaging/sbom"},
+			{"cmd/sextant", "packaging", "packaging/sbom"},
 		},
 		TestOnly: []string{"internal/", "push/pushtest", "scheduler/storetest"},
 		Borders: []Border{
