@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release test lint fuzz fuzz-long bench crash ci
+.PHONY: help build release test lint fuzz fuzz-long bench crash ci console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -41,3 +41,6 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 
 ci: ## what continuous integration runs
 	.ci/run
+
+console-editor: ## bundle the console's XML editor again (needs npm and its registry); then write its sum into VENDOR.md
+	cd admin/console/editor && npm ci --no-audit --no-fund && npm run build && sha256sum ../static/vendor/codemirror.js

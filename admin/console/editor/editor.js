@@ -15,7 +15,7 @@ import { tags } from "@lezer/highlight";
 const mono = 'ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", Consolas, monospace';
 
 const theme = EditorView.theme({
-  "&": { height: "100%", color: "var(--fg)", backgroundColor: "var(--bg)", fontSize: "14px" },
+  "&": { height: "100%", color: "var(--fg)", backgroundColor: "var(--bg)", fontSize: "13px" },
   "&.cm-focused": { outline: "3px solid var(--focus)", outlineOffset: "1px" },
   ".cm-scroller": { fontFamily: mono, lineHeight: "1.5" },
   ".cm-content": { caretColor: "var(--fg)" },

@@ -33,6 +33,13 @@
 
   const state = byId("state");
   const showState = () => { state.textContent = unsaved() ? "Changes that are not saved" : "Saved"; state.className = unsaved() ? "warn-text" : "muted"; };
+  // tell says how saving went at the top of the page, which is read out, and beside the
+  // button, which is in sight.
+  const tell = (words, kind) => {
+    say(words, kind);
+    state.textContent = words;
+    state.className = kind === "good" ? "good-text" : kind === "warn" ? "warn-text" : "bad-text";
+  };
   const changed = () => {
     field.value = editor.text();
     forced = false;
@@ -97,27 +104,26 @@
     if (saving) return;
     saving = true;
     const text = editor.text();
-    say("Saving …", "plain");
+    state.textContent = "Saving …";
     try {
       const { data } = await api("PUT", "/config", { body: sent(), headers: { "Content-Type": "application/xml", "If-Match": etag } });
       etag = form.elements.etag.value = data.etag;
       saved = text;
       forced = false;
       byId("conflict").hidden = true;
-      showState();
       found(data.warnings);
       later(0);
       const kept = data.kept ? " The text before is kept among the older texts." : "";
-      if (data.in_force) say("Saved, and in force." + kept, "good");
-      else say(`Saved, but not in force: ${data.words}${kept}`, "warn");
+      if (data.in_force) tell("Saved, and in force." + kept, "good");
+      else tell(`Saved, but not in force: ${data.words}${kept}`, "warn");
       htmx.ajax("GET", location.pathname + location.search, { target: "#versions", select: "#versions", swap: "outerHTML" });
     } catch (problem) {
       if (problem.status === 412) await conflict();
       else if (problem.findings) {
-        say("Not saved: the text has errors.", "bad");
+        tell("Not saved: the text has errors.", "bad");
         found(problem.findings);
         toLine(problem.findings[0].line, problem.findings[0].column);
-      } else say("Not saved: " + wrong(problem), "bad");
+      } else tell("Not saved: " + wrong(problem), "bad");
     } finally {
       saving = false;
     }
@@ -133,22 +139,21 @@
         saved = theirs;
         editor.replace(theirs);
         box.hidden = true;
-        say("Their text stands in the editor. Undo brings yours back.", "good");
+        tell("Their text stands in the editor. Undo brings yours back.", "good");
         editor.focus();
       };
       byId("keep-mine").onclick = () => {
         etag = form.elements.etag.value = tag;
         saved = theirs;
-        showState();
         box.hidden = true;
-        say("Save again to put your text in the place of theirs. Theirs is kept among the older texts.", "warn");
+        tell("Save again to put your text in the place of theirs. Theirs is kept among the older texts.", "warn");
         editor.focus();
       };
       box.hidden = false;
-      say("Not saved: somebody else has changed the configuration. Nothing was overwritten.", "bad");
+      tell("Not saved: somebody else has changed the configuration. Nothing was overwritten.", "bad");
       box.focus();
     } catch (problem) {
-      say("Not saved: somebody else has changed the configuration, and it cannot be read: " + wrong(problem), "bad");
+      tell("Not saved: somebody else has changed the configuration, and it cannot be read: " + wrong(problem), "bad");
     }
   };
   form.addEventListener("submit", (e) => {

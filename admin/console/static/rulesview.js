@@ -34,7 +34,7 @@
     const parts = SextantEditor.diff(before, after);
     if (parts.every((p) => p.kind === "same")) return el("p", {}, "The texts are the same.");
     const box = el("div", { class: "diff mono", tabindex: "0", role: "region", "aria-label": "Differences" });
-    const line = (kind, sign, number, text) => box.append(el({ same: "div", old: "div", new: "div" }[kind], { class: kind }, `${String(number).padStart(5)} ${sign} `, text));
+    const line = (kind, sign, number, text) => box.append(el("div", { class: kind }, `${String(number).padStart(5)} ${sign} `, text));
     const marked = (kind, sign, part) => part.lines.forEach((text, i) => line(kind, sign, part.from + i, text));
     parts.forEach((part, n) => {
       if (part.kind === "old") return marked("old", "−", part);
@@ -65,11 +65,8 @@
       return list;
     };
     const one = (x) => {
+      if (x.error) return el("div", { class: "answer" }, el("p", { class: "mono" }, shown(x.url)), el("p", { class: "bad-text" }, shown(x.error, 1000)));
       const box = el("div", { class: "answer" }, el("p", {}, urlLink(x.url)));
-      if (x.error) {
-        box.append(el("p", { class: "bad-text" }, x.error));
-        return box;
-      }
       const crawled = x.decision === "crawl", rows = [];
       rows.push(["Decision", tag(crawled ? "good" : "bad", crawled ? "crawled" : "ignored"), " ", ...(crawled ? [tag(x.index ? "good" : "", x.index ? "indexed" : "not indexed"), " ", tag("", x.follow ? "links followed" : "links not followed")] : [])]);
       if (x.canonical !== x.url) rows.push(["As", shown(x.canonical)]);
