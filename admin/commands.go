@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
@@ -127,19 +128,22 @@ func NewHeldDeletion(e push.Entry) (HeldDeletion, error) {
 	return HeldDeletion{URL: e.URL, Source: e.Source, Reason: d.Reason, Since: d.At}, nil
 }
 
-// deletions lists held deletions, oldest first: a cursor is the number of the next.
+// deletions lists held deletions, oldest first: a cursor is the number of the next. Of
+// url and reason their parts may be asked for.
 func (s *Server) deletions(c *call) (any, error) {
-	from, err := parseSeq(c.r.URL.Query().Get("cursor"))
+	query := c.r.URL.Query()
+	inURL, inReason := query.Get("url"), query.Get("reason")
+	from, err := parseSeq(query.Get("cursor"))
 	if err != nil {
 		return nil, err
 	}
 	return list(s, c, "listing held deletions", func(fn func(any, string) error) error {
 		return c.crawler.Held(c.r.Context(), func(e push.Entry) error {
-			if e.Seq < from {
+			if e.Seq < from || !strings.Contains(e.URL, inURL) {
 				return nil
 			}
 			d, err := NewHeldDeletion(e)
-			if err != nil {
+			if err != nil || !strings.Contains(d.Reason, inReason) {
 				return err
 			}
 			return fn(d, strconv.FormatUint(e.Seq, 10))

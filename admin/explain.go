@@ -58,6 +58,7 @@ func (e *ExcludedBy) String() string {
 // RuleExplanation is one rule, and what it did.
 type RuleExplanation struct {
 	Index   int      `json:"index"`
+	File    string   `json:"file,omitempty"`
 	Line    int      `json:"line"`
 	Group   string   `json:"group"`
 	Matched bool     `json:"matched"`
@@ -181,7 +182,7 @@ func explanationOf(raw string, x crawl.Explained) *Explanation {
 		out.Metas[m.Name] = append(out.Metas[m.Name], m.Value)
 	}
 	for _, r := range x.Rules.Rules {
-		t := RuleExplanation{Index: r.Index, Line: r.At.Line, Group: r.Group, Matched: r.Matched, Changed: []string{}}
+		t := RuleExplanation{Index: r.Index, File: r.At.File, Line: r.At.Line, Group: r.Group, Matched: r.Matched, Changed: []string{}}
 		for _, dimension := range r.Changed {
 			t.Changed = append(t.Changed, dimension.String())
 		}

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -40,11 +41,13 @@ type ReportOptions struct {
 	Since time.Time
 	Top   int // hosts that are named, 0: all
 	Pages int // of a broken link, 0: all
+	// Limit ends the reports of broken links and of changes after so many entries, 0: none.
+	Limit int
 }
 
 // Query is what ParseReportOptions reads.
 func (o ReportOptions) Query() url.Values {
-	q := url.Values{"top": {strconv.Itoa(o.Top)}, "pages": {strconv.Itoa(o.Pages)}}
+	q := url.Values{"top": {strconv.Itoa(o.Top)}, "pages": {strconv.Itoa(o.Pages)}, "limit": {strconv.Itoa(o.Limit)}}
 	if o.Host != "" {
 		q.Set("host", o.Host)
 	}
@@ -60,7 +63,7 @@ const TopHosts = 20
 // ChangesFor is how far the report of changes goes back where nothing else is said.
 const ChangesFor = 24 * time.Hour
 
-// ParseReportOptions reads since (as ParseSince), host, top and pages.
+// ParseReportOptions reads since (as ParseSince), host, top, pages and limit.
 func ParseReportOptions(kind string, q map[string][]string, now time.Time) (o ReportOptions, err error) {
 	get := func(name string) string {
 		if v := q[name]; len(v) > 0 {
@@ -69,7 +72,7 @@ func ParseReportOptions(kind string, q map[string][]string, now time.Time) (o Re
 		return ""
 	}
 	o.Host, o.Top = get("host"), TopHosts
-	for name, into := range map[string]*int{"top": &o.Top, "pages": &o.Pages} {
+	for name, into := range map[string]*int{"top": &o.Top, "pages": &o.Pages, "limit": &o.Limit} {
 		if v := get(name); v != "" {
 			if *into, err = strconv.Atoi(v); err != nil || *into < 0 {
 				return o, fmt.Errorf("%s %q is no number: write 1 or more, or 0 for all", name, v)
@@ -122,6 +125,9 @@ type ReportSink interface {
 // WriteReport makes a report of a store.
 func WriteReport(ctx context.Context, kind string, store crawl.ReportStore, o ReportOptions, to ReportSink) error {
 	var err error
+	if o.Limit > 0 {
+		to = &limitedSink{ReportSink: to, left: o.Limit}
+	}
 	switch kind {
 	case "broken":
 		err = crawl.ReportBroken(ctx, store, crawl.BrokenOptions{Host: o.Host, Since: o.Since, Pages: o.Pages}, to.Broken)
@@ -140,10 +146,32 @@ func WriteReport(ctx context.Context, kind string, store crawl.ReportStore, o Re
 	default:
 		return fmt.Errorf("there is no report %q: write %s", kind, strings.Join(ReportKinds(), ", "))
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errPageFull) {
 		return err
 	}
 	return to.End()
+}
+
+// limitedSink ends a report of many entries.
+type limitedSink struct {
+	ReportSink
+	left int
+}
+
+// Broken implements ReportSink, as does Changed.
+func (l *limitedSink) Broken(b crawl.Broken) error {
+	if l.left--; l.left < 0 {
+		return errPageFull
+	}
+	return l.ReportSink.Broken(b)
+}
+
+// Changed ends the report after the last one.
+func (l *limitedSink) Changed(c crawl.Changed) error {
+	if l.left--; l.left < 0 {
+		return errPageFull
+	}
+	return l.ReportSink.Changed(c)
 }
 
 func (s *Server) report(c *call, kind string) (any, error) {
@@ -178,10 +206,12 @@ func (s *Server) links(c *call) (any, error) {
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
-	c.w.Header().Set("Content-Type", jsonLines)
-	return s.stream(c, "listing links", func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		return crawl.ReportLinks(c.r.Context(), c.crawler.Reports(), u, func(l crawl.LinkedFrom) error { return out.Encode(l) })
+	limit, err := limitOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.lines(c, "listing links", limit, func(fn func(any, string) error) error {
+		return crawl.ReportLinks(c.r.Context(), c.crawler.Reports(), u, func(l crawl.LinkedFrom) error { return fn(l, "") })
 	})
 }
 

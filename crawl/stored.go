@@ -33,6 +33,22 @@ type StoredURL struct {
 	// Directives are what the page asked for when it was last read.
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
+
+	// The rest tells how it came to be as it is; stores of older versions lack some of it.
+	State     string     `json:"state"`                // waiting (also in flight), timed or at rest
+	MediaType string     `json:"media_type,omitempty"` // of the last 200
+	FoundAt   *time.Time `json:"found_at,omitempty"`   // when it became known
+	Was       string     `json:"was,omitempty"`        // the class before this one
+	ClassAt   *time.Time `json:"class_at,omitempty"`   // when it got this one
+	// EnteredAt is when its document entered the index, if it has not changed since;
+	// ChangedAt when it was last found changed, or was deleted.
+	EnteredAt *time.Time `json:"entered_at,omitempty"`
+	ChangedAt *time.Time `json:"changed_at,omitempty"`
+	CheckedAt *time.Time `json:"checked_at,omitempty"` // when it was last compared with its earlier self
+	Checks    int        `json:"checks,omitempty"`     // such comparisons
+	Changes   int        `json:"changes,omitempty"`    // those that found a change
+	IntervalS int64      `json:"interval_s,omitempty"` // between refreshes, as it is now
+	Aliases   []string   `json:"aliases,omitempty"`    // URLs that redirect here
 }
 
 // NewStoredURL gives a record its printed form. Fifo is where it waits, else
@@ -62,7 +78,32 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 		at := r.NextAt.UTC()
 		s.NextAt = &at
 	}
+	s.addPast(&r)
 	return s
+}
+
+// addPast tells how it came to be as it is.
+func (s *StoredURL) addPast(r *scheduler.Record) {
+	s.State, s.MediaType, s.Aliases = r.State.String(), r.MediaType, r.Aliases
+	s.FoundAt, s.ClassAt, s.CheckedAt = timeOf(r.FoundAt), timeOf(r.ClassAt), timeOf(r.CheckedAt)
+	if !r.ClassAt.IsZero() && r.Was != scheduler.Pending {
+		s.Was = r.Was.String()
+	}
+	if r.Entered {
+		s.EnteredAt = timeOf(r.ChangedAt)
+	} else {
+		s.ChangedAt = timeOf(r.ChangedAt)
+	}
+	s.Checks, s.Changes, s.IntervalS = int(r.History.Checks), int(r.History.Changes), int64(r.Interval.Seconds())
+}
+
+// timeOf is nil for the zero time.
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
 }
 
 // fifoNow is where a URL waits, else where the rules put it.
