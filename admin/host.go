@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
@@ -57,12 +56,7 @@ func (s *Server) host(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Origin == "" && state.Origin == "" && info.Until.IsZero() && info.InFlight == 0 {
-		return nil, newProblem(http.StatusNotFound, codeNotKnown, "nothing waits at %s, and nothing is stored of it as a host", u.Origin())
-	}
-	if info.Origin == "" {
-		info.Origin = u.Origin()
-	}
+	info.Origin = u.Origin() // also where nothing waits
 	info.Delay, info.Backoff = max(info.Delay, state.Delay), max(info.Backoff, state.Backoff)
 	info.Errors = max(info.Errors, state.Errors)
 	out := HostDetails{

@@ -73,6 +73,7 @@ type Server struct {
 	access   *Access
 	log      *slog.Logger
 	about    About
+	console  string // its URL; empty for none
 
 	guard   *guard
 	history *history

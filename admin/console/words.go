@@ -153,6 +153,8 @@ func count(n any) string {
 func rate(n any) string {
 	f := number(n)
 	switch {
+	case f == 0:
+		return "0"
 	case f >= 100:
 		return count(f)
 	case f >= 10:

@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net"
+	"os"
+	"strconv"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/admin/console"
@@ -20,11 +23,28 @@ func (s *service) mountConsole(server *admin.Server) error {
 	if err != nil {
 		return fmt.Errorf("console: %w", err)
 	}
+	server.Shows(s.consoleURL())
 	s.access.SignedIn(c.SignedIn(s.access))
 	for _, pattern := range c.Patterns() {
 		server.Mount(pattern, admin.Nobody, c)
 	}
 	return nil
+}
+
+// consoleURL is where a browser finds the console.
+func (s *service) consoleURL() string {
+	at, scheme := s.open.Addr().String(), "http"
+	if tcp, ok := s.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		name, err := os.Hostname()
+		if err != nil {
+			name = "localhost"
+		}
+		at = net.JoinHostPort(name, strconv.Itoa(tcp.Port))
+	}
+	if s.access.TLS() != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + at + "/"
 }
 
 // demoAccess makes the operator's token of a demo.

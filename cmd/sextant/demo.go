@@ -148,7 +148,7 @@ func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 	fmt.Fprintf(out, "  the site    %s/\n  the search  %s/?%s\n", d.siteURL(), d.indexerURL(), url.Values{"q": {demosite.SampleQuery}}.Encode())
 	fmt.Fprintf(out, "  explain     sextant explain -c %s -d %s %s/\n", path, filepath.Join(d.dir, "data"), d.siteURL())
 	_, err = d.crawl(ctx, parsed, crawl.Once{}, func(s *service) {
-		fmt.Fprintf(out, "  console     http://%s/ (its token: cat %s)\n", s.open.Addr(), admin.TokenPath(filepath.Join(d.dir, "data"), admin.Operator))
+		fmt.Fprintf(out, "  console     %s (its token: cat %s)\n", s.consoleURL(), admin.TokenPath(filepath.Join(d.dir, "data"), admin.Operator))
 		fmt.Fprintf(out, "  status      http://%s/status\nserving until Ctrl-C; everything lies in %s and is removed then\n", s.open.Addr(), d.dir)
 	})
 	if ctx.Err() != nil {

@@ -35,7 +35,17 @@
 
   const axis = (more) => ({ stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") }, font: "12px system-ui, sans-serif", ...more });
   const clock = (seconds) => { const t = new Date(seconds * 1000); return `${two(t.getHours())}:${two(t.getMinutes())}`; };
-  const day = (seconds) => { const t = new Date(seconds * 1000); return `${two(t.getMonth() + 1)}-${two(t.getDate())}`; };
+  const day = (seconds) => { const t = new Date(seconds * 1000); return `${two(t.getMonth() + 1)}-${two(t.getDate())} ${two(t.getHours())}h`; };
+
+  // shownSpan is not shorter than ten minutes, or a day: a service that has just started
+  // would show a few points as if they were a development.
+  const shownSpan = (min, max, week) => {
+    const to = max ?? Date.now() / 1000;
+    return [Math.min(min ?? to, to - (week ? 86400 : 600)), to];
+  };
+
+  // latest has the legend show the last values while no point is pointed at.
+  const latest = (u) => { if (u.cursor.idx === null || u.cursor.idx === undefined) u.setLegend({ idx: u.data[0].length - 1 }); };
 
   const draw = (figure, kind) => {
     const width = Math.max(240, figure.clientWidth - 4);
@@ -43,9 +53,10 @@
     const u = new uPlot({
       width, height: 200,
       cursor: { drag: { x: false, y: false } },
-      scales: { x: { time: true }, y: { range: (_, min, max) => kind.percent ? [0, 100] : [0, Math.max(max || 0, kind.whole ? 4 : 1) * 1.05] } },
+      hooks: { setCursor: [latest] },
+      scales: { x: { time: true, range: (_, min, max) => shownSpan(min, max, week) }, y: { range: (_, min, max) => kind.percent ? [0, 100] : [0, Math.max(max || 0, kind.whole ? 4 : 1) * 1.05] } },
       axes: [
-        axis({ values: (_, at) => at.map(week ? day : clock), space: 60 }),
+        axis({ values: (_, at) => at.map(week ? day : clock), space: week ? 90 : 60, incrs: (week ? [3, 6, 12, 24, 48] : [1 / 30, 1 / 12, 1 / 6, 1 / 4]).map((h) => h * 3600) }),
         axis({ size: 56, values: (_, at) => at.map((v) => v >= 1e6 ? v / 1e6 + " M" : v >= 1e4 ? v / 1e3 + " k" : digits.format(v)) }),
       ],
       series: [
@@ -57,6 +68,7 @@
         })),
       ],
     }, columnsOf(kind), figure);
+    latest(u);
     drawn.push([u, figure, kind]);
   };
 
@@ -105,6 +117,7 @@
     history.series = answer.series;
     for (const [u, figure, kind] of drawn) {
       u.setData(columnsOf(kind));
+      latest(u);
       describe(figure, kind);
     }
   };
