@@ -5,7 +5,7 @@
   const form = document.getElementById("rules");
   if (!form) return; // the text cannot be edited here
   const { api, say } = window.sextant;
-  const { el, shown, urlLink, jump, diffView } = window.sextantRules;
+  const { el, diffView } = window.sextantRules;
   const byId = (id) => document.getElementById(id);
   const field = byId("text"), windows = form.elements.lines.value === "crlf", file = form.dataset.file;
   let etag = form.elements.etag.value;
@@ -58,14 +58,17 @@
 
   // Errors and warnings as one types. The newest text counts: an answer about an older
   // one is not shown.
-  let timer, asking;
+  let timer, asking, judged, errors = 0; // judged is the text that has so many errors
   const later = (ms) => { clearTimeout(timer); timer = setTimeout(check, ms); };
   const check = async () => {
     asking?.abort();
     const mine = asking = new AbortController();
+    const text = editor.text();
     try {
       const { data } = await api("POST", "/check", { body: { config: sent() }, signal: mine.signal });
-      if (mine === asking) found(data.findings, data);
+      if (mine !== asking) return;
+      judged = text;
+      found(data.findings, data);
     } catch (problem) {
       if (mine !== asking || problem.name === "AbortError") return;
       announce("Not checked: " + wrong(problem), "bad-text");
@@ -77,11 +80,14 @@
     words.className = kind;
     if (words.textContent !== text) words.textContent = text; // a screen reader hears what is new
   };
+  // broken says that the text has errors, as far as the service has said.
+  const broken = () => judged === editor.text() && errors > 0;
   const count = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
   const found = (findings, check) => {
     editor.mark(findings.filter((f) => ours(f.file) && f.line > 0));
     const of = (severity) => findings.filter((f) => f.severity === severity).length;
-    const errors = of("error"), warnings = of("warning"), notes = of("note");
+    errors = of("error");
+    const warnings = of("warning"), notes = of("note");
     const said = [count(errors, "error"), count(warnings, "warning"), ...(notes ? [count(notes, "note")] : [])].join(", ");
     if (errors) announce(`${said}. It cannot be saved.`, "bad-text");
     else announce(`${said}. ` + (check?.crawlers || []).map((c) => `Crawler ${c.name}: ${count(c.roots, "root")}, ${count(c.rules, "rule")}.`).join(" "), warnings ? "warn-text" : "good-text");
@@ -103,9 +109,15 @@
   const save = async () => {
     if (saving) return;
     saving = true;
-    const text = editor.text();
     state.textContent = "Saving …";
     try {
+      if (judged !== editor.text()) await check();
+      const text = editor.text();
+      if (broken()) {
+        tell("Not saved: the text has errors.", "bad");
+        list.querySelector("button")?.click();
+        return;
+      }
       const { data } = await api("PUT", "/config", { body: sent(), headers: { "Content-Type": "application/xml", "If-Match": etag } });
       etag = form.elements.etag.value = data.etag;
       saved = text;
@@ -164,21 +176,28 @@
 
   // A section with a form asks the API by the unsaved text and shows the answer.
   const asks = (id, path, body, show) => {
-    const section = byId(id), result = section.querySelector(".result"), button = section.querySelector("form button");
+    const section = byId(id), words = section.querySelector(".asked"), result = section.querySelector(".result"), button = section.querySelector("form button");
+    const tell = (text, kind) => { words.textContent = text; words.className = "asked" + (kind ? " notice " + kind : ""); };
     section.querySelector("form").addEventListener("submit", async (e) => {
       e.preventDefault();
       button.disabled = true;
-      result.setAttribute("aria-busy", "true");
-      result.replaceChildren(el("p", { class: "muted" }, "Asking …"));
+      if (broken()) {
+        tell("The text has errors: mend them first.", "bad");
+        result.replaceChildren();
+        button.disabled = false;
+        return;
+      }
+      tell("Asking …");
       try {
         const { data } = await api("POST", path, { body: body() });
-        result.replaceChildren(el("p", { class: "muted stale", hidden: "" }, "The text has changed since."), ...show(data));
+        const answer = show(data);
+        tell(answer.words, answer.kind);
+        result.replaceChildren(el("p", { class: "warn-text stale", hidden: "" }, "The text has changed since."), ...answer.parts);
       } catch (problem) {
-        const lines = problem.findings?.length ? ["The text has errors: mend them first."] : [wrong(problem)];
-        result.replaceChildren(el("p", { class: "notice bad" }, ...lines));
+        tell(problem.findings?.length ? "The text has errors: mend them first." : wrong(problem), "bad");
+        result.replaceChildren();
         if (problem.findings) found(problem.findings);
       }
-      result.removeAttribute("aria-busy");
       button.disabled = false;
     });
   };

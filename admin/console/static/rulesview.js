@@ -26,7 +26,8 @@
     button.addEventListener("click", () => toLine(line, 1));
     return button;
   };
-  const plural = (n, one, many = one + "s") => `${n.toLocaleString("en").replaceAll(",", "\u202f")} ${n === 1 ? one : many}`;
+  const digits = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+  const plural = (n, one, many = one + "s") => `${digits(n)} ${n === 1 ? one : many}`;
 
   // diffView shows the lines that differ, each with its sign and number, and some around.
   const around = 3;
@@ -77,7 +78,7 @@
       const metas = Object.entries(x.metas || {});
       if (metas.length) rows.push(["Metas", ...metas.flatMap(([name, values], i) => [i ? "; " : "", shown(`${name} = ${values.join(", ")}`)])]);
       const matched = x.rules.filter((r) => r.matched);
-      rows.push(["Rules that match", ...(matched.length ? matched.flatMap((r, i) => [i ? ", " : "", jump(r.line, toLine), r.changed.length ? ` sets ${r.changed.join(", ")}` : " changes nothing"]) : ["none"])]);
+      rows.push(["Rules that match", ...(matched.length ? matched.flatMap((r, i) => [i ? ", " : "", jump(r.line, toLine), ` changes ${r.changed.join(", ") || "nothing"}`]) : ["none"])]);
       if (x.stored) rows.push(["Stored", x.stored.why]);
       box.append(facts(rows));
       if (x.gates?.length) box.append(gates(x.gates));
@@ -92,15 +93,21 @@
     const passed = (g) => g.allowed;
     const gate = (g) => [String(g.gate), ": ", passed(g) ? "through" : "refused", ...(g.rule ? [", ", shown(g.rule)] : []), ...place(g.file, g.line)];
 
-    const tested = (report) => {
-      const box = [el("p", { class: report.failed ? "bad-text" : "good-text" }, report.failed ? `${report.failed} of ${plural(report.cases, "case")} failed` : `${plural(report.cases, "case")} passed`)];
-      for (const r of report.results.filter((r) => !r.passed)) {
+    // explained, tested and previewed give words in short, which are read out, their kind,
+    // and what is shown below them.
+    const explained = (all) => {
+      const n = all.filter((x) => x.decision === "crawl").length;
+      return { words: `${plural(all.length, "URL")}: ${n} crawled, ${all.length - n} not`, kind: "", parts: all.map(one) };
+    };
+    const tested = (report) => ({
+      words: report.failed ? `${report.failed} of ${plural(report.cases, "case")} failed` : `${plural(report.cases, "case")} passed`,
+      kind: report.failed ? "bad" : "good",
+      parts: report.results.filter((r) => !r.passed).map((r) => {
         const list = el("ul", {});
         for (const f of r.failures) list.append(el("li", {}, shown(f, 1000)));
-        box.push(el("div", { class: "answer" }, el("p", {}, tag("bad", "failed"), ` case ${r.line}: `, urlLink(r.url)), list));
-      }
-      return box;
-    };
+        return el("div", { class: "answer" }, el("p", {}, tag("bad", "failed"), ` case ${r.line}: `, urlLink(r.url)), list);
+      }),
+    });
 
     const groups = [
       ["deleted", "document would be deleted", "documents would be deleted"],
@@ -111,26 +118,31 @@
       ["moved", "URL moved to another fifo", "URLs moved to another fifo"],
     ];
     const brake = (p) => {
-      const n = p.deleted.count;
-      if (!n) return el("p", { class: "notice good" }, `No document would be deleted, of ${plural(p.indexed, "document")}.`);
-      const held = !p.held ? "The brake would hold none of them." : p.held === n ? "The brake would hold all of them until they are released." : `The brake would hold ${p.held} of them until they are released.`;
-      return el("p", { class: "notice " + (p.held ? "warn" : "bad") }, `${plural(n, "document")} of ${p.indexed} would be deleted. ${held}`);
+      const n = p.deleted.count, of = `of ${plural(p.indexed, "document")}`;
+      if (!n) return { words: `Nothing ${of} would be deleted.`, kind: "good" };
+      const held = !p.held ? "The brake would hold none of the deletions." : p.held === n ? "The brake would hold all of the deletions until they are released." : `The brake would hold ${digits(p.held)} of the deletions until they are released.`;
+      return { words: `${digits(n)} ${of} would be deleted. ${held}`, kind: p.held ? "warn" : "bad" };
+    };
+    // reason is why, with the line of the text that it names.
+    const reason = (words) => {
+      const m = /^(.*?)(?:,| at) (\S+?):(\d+)(?::\d+)?$/s.exec(words);
+      return m && ours(m[2]) ? [shown(m[1]), " ", jump(Number(m[3]), toLine)] : [shown(words)];
     };
     const previewed = (p) => {
-      const box = [brake(p), el("p", {}, `${plural(p.judged, "stored URL")} judged.`)];
-      if (p.rules === p.before) box.push(el("p", { class: "muted" }, "Rules and crawl space are those by which the stored URLs were judged last."));
+      const parts = [el("p", {}, `${plural(p.judged, "stored URL")} judged.`)];
+      if (p.rules === p.before) parts.push(el("p", { class: "muted" }, "Rules and crawl space are those by which the stored URLs were judged last."));
       for (const [name, singular, many] of groups) {
         const g = p[name];
         if (!g.count) continue;
         const list = el("ul", {});
-        for (const s of g.samples) list.append(el("li", {}, urlLink(s.url), s.to ? ` from ${s.fifo} to ${s.to}` : "", ...(s.words ? [": ", shown(s.words)] : [])));
+        for (const s of g.samples) list.append(el("li", {}, urlLink(s.url), s.to ? ` from ${s.fifo} to ${s.to}` : "", ...(s.words ? [": ", ...reason(s.words)] : [])));
         const more = g.count - g.samples.length;
-        if (more && g.samples.length) list.append(el("li", { class: "muted" }, `and ${plural(more, "more", "more")}`));
-        box.push(el("div", { class: "answer" }, el("h3", {}, plural(g.count, singular, many)), list));
+        if (more && g.samples.length) list.append(el("li", { class: "muted" }, `and ${digits(more)} more`));
+        parts.push(el("div", { class: "answer" }, el("h3", {}, plural(g.count, singular, many)), list));
       }
-      return box;
+      return { ...brake(p), parts };
     };
-    return { explained: (all) => all.map(one), tested, previewed };
+    return { explained, tested, previewed };
   };
 
   // elementsOf reads the schemas for what lang-xml completes: names of elements, what may
