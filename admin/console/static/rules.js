@@ -35,14 +35,18 @@
   const showState = () => { state.textContent = unsaved() ? "Changes that are not saved" : "Saved"; state.className = unsaved() ? "warn-text" : "muted"; };
   // tell says how saving went at the top of the page, which is read out, and beside the
   // button, which is in sight.
+  let told = false;
   const tell = (words, kind) => {
     say(words, kind);
+    told = true;
     state.textContent = words;
     state.className = kind === "good" ? "good-text" : kind === "warn" ? "warn-text" : "bad-text";
   };
   const changed = () => {
     field.value = editor.text();
     forced = false;
+    if (told) say("");
+    told = false;
     showState();
     for (const e of document.querySelectorAll(".stale[hidden]")) e.hidden = false;
     later(400);
