@@ -16,9 +16,11 @@ import (
 	"strings"
 )
 
-// part is a module that is linked into the program, or Go's own library.
+// part is a module that is linked into the program, Go's own library, or what a module
+// carries inside.
 type part struct {
 	path, version, sum string
+	url                string   // package URL, if it is not that of a Go module
 	licenses           []string // SPDX identifiers, in order
 	files              []licenseFile
 }
@@ -71,11 +73,15 @@ func partsOf(ctx context.Context, info *debug.BuildInfo) ([]part, error) {
 		}
 		var moreErr error
 		p.files, moreErr = licensesIn(root, folders[m.Path])
-		err = errors.Join(err, moreErr)
-		parts = append(parts, p)
+		inside, insideErr := embeddedIn(m.Path, m.Version)
+		err = errors.Join(err, moreErr, insideErr)
+		parts = append(append(parts, p), inside...)
 	}
 	for i := range parts {
 		p := &parts[i]
+		if p.licenses != nil { // known already
+			continue
+		}
 		for _, f := range p.files {
 			p.licenses = append(p.licenses, identify(f.text)...)
 		}

@@ -50,11 +50,18 @@ func setting(info *debug.BuildInfo, key string) string {
 
 // component is a part in the words of CycloneDX.
 func component(p part) cyclonedx.Component {
-	url := fmt.Sprintf("pkg:golang/%s@%s", p.path, strings.ReplaceAll(p.version, "+", "%2B"))
+	url := p.url
+	if url == "" {
+		url = fmt.Sprintf("pkg:golang/%s@%s", p.path, strings.ReplaceAll(p.version, "+", "%2B"))
+	}
 	c := cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, BOMRef: url, PackageURL: url, Name: p.path, Version: p.version}
 	licenses := cyclonedx.Licenses{}
 	for _, id := range p.licenses {
-		licenses = append(licenses, cyclonedx.LicenseChoice{License: &cyclonedx.License{ID: id}})
+		license := cyclonedx.License{ID: id}
+		if id == "Unicode-3.0" || strings.HasPrefix(id, "LicenseRef-") { // not in the list of the format's version
+			license = cyclonedx.License{Name: id}
+		}
+		licenses = append(licenses, cyclonedx.LicenseChoice{License: &license})
 	}
 	c.Licenses = &licenses
 	// go.sum has the hash of the module's files in base64, after the name of its kind.
@@ -70,7 +77,8 @@ func component(p part) cyclonedx.Component {
 // several parts share is written for each: their copyright lines differ.
 func writeLicenses(w io.Writer, parts []part) error {
 	var b strings.Builder
-	b.WriteString("Sextant is licensed under Apache-2.0. The program contains the parts below, under their own licences.\n\n")
+	b.WriteString("Sextant is licensed under Apache-2.0. The program contains the parts below, under their own licences.\n" +
+		"Portions of it are copyright The FreeType Project (www.freetype.org), all rights reserved; it is based in part on the work of the Independent JPEG Group.\n\n")
 	for _, p := range parts {
 		fmt.Fprintf(&b, "%s %s: %s\n", p.path, p.version, strings.Join(p.licenses, ", "))
 	}
