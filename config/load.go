@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 )
@@ -54,9 +55,11 @@ func OSLookups() Lookups {
 	}
 }
 
-// readFile reads at most one byte more than MaxFileBytes.
+// readFile reads at most one byte more than MaxFileBytes. It does not wait for
+// somebody to write to a named pipe that lies there: a reload, and a stop after it, would
+// wait for ever.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
