@@ -158,6 +158,9 @@ func (n *Notifier) Run(ctx context.Context) error {
 		}
 		n.mu.Lock()
 		before := n.at
+		for _, p := range all {
+			p.inherit(before)
+		}
 		n.at = all
 		n.mu.Unlock()
 		for _, p := range before {
@@ -166,7 +169,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// Replace puts other receivers in force. What one was told already it is not told anew.
+// Replace puts other receivers in force. What one was told already it is not told anew;
+// one that was there before keeps its counts and limits.
 func (n *Notifier) Replace(receivers []Receiver) {
 	for {
 		select {
@@ -207,20 +211,27 @@ func (n *Notifier) last(ctx context.Context) {
 	}
 }
 
-// Test sends a notice that is none to each receiver, and gives an error for each that
-// did not take it.
+// Test sends a notice that is none to all receivers at once, without repetitions, and
+// gives an error for each that did not take it.
 func (n *Notifier) Test(ctx context.Context) (told []string, err error) {
 	n.mu.Lock()
 	all := n.at
 	n.mu.Unlock()
-	var errs []error
-	for _, p := range all {
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, p := range all {
 		test := n.notice(&Condition{Event: "test", Since: time.Now(), Words: "this is a test: nothing is wrong"}, Test, time.Time{})
-		if err := p.send(ctx, test); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
-			continue
+		wg.Go(func() {
+			if err := p.receiver.once(ctx, n.set.Log, test); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", p.name, err)
+			}
+		})
+	}
+	wg.Wait()
+	for i, p := range all {
+		if errs[i] == nil {
+			told = append(told, p.name)
 		}
-		told = append(told, p.name)
 	}
 	return told, errors.Join(errs...)
 }

@@ -276,6 +276,29 @@ func TestReplace(t *testing.T) {
 	})
 }
 
+// TestReplaceKeeps: a reload changes nothing for a receiver that stays: what fails is not
+// tried at once, and is still counted.
+func TestReplaceKeeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{fails: errors.New("down")}
+		n, stop := w.start(t, filepath.Join(t.TempDir(), "notices.json"), Receiver{})
+		w.set(brake)
+		time.Sleep(time.Minute)
+		w.want(t, "it begins", "tried")
+		same := Receiver{Command: []string{"/told"}}
+		n.Replace([]Receiver{same, same})
+		synctest.Wait()
+		time.Sleep(time.Minute) // /told is no program: each attempt fails and counts
+		synctest.Wait()
+		for _, s := range n.Status() {
+			if s.Failed != 1 || s.LastError != "down" {
+				t.Errorf("after a reload %+v", s)
+			}
+		}
+		stop()
+	})
+}
+
 func TestEventsAreSorted(t *testing.T) {
 	if !slices.IsSorted(Events()) {
 		t.Error(Events())

@@ -41,9 +41,21 @@ func newPostman(n *Notifier, r Receiver) (*postman, error) {
 	if len(r.Command) > 0 {
 		p.send = r.run(n.set.Log)
 	} else {
-		p.send, p.close, err = r.post()
+		p.send, p.close, err = r.post(postRetries)
 	}
 	return p, err
+}
+
+// inherit takes over what the same receiver had before its configuration was read again.
+// Neither may run.
+func (p *postman) inherit(before []*postman) {
+	i := slices.IndexFunc(before, func(b *postman) bool { return b.id == p.id })
+	if i < 0 {
+		return
+	}
+	b := before[i]
+	p.seen, p.gone, p.tried, p.begun = maps.Clone(b.seen), maps.Clone(b.gone), maps.Clone(b.tried), slices.Clone(b.begun)
+	p.sent, p.failed, p.lastError = b.sent, b.failed, b.lastError
 }
 
 func (p *postman) run(ctx context.Context) {

@@ -64,15 +64,28 @@ func (r *Receiver) id() string {
 	return digest(strings.Join(append([]string{r.Webhook.Reveal()}, r.Command...), "\n"))
 }
 
-// post makes what posts notices, with repetitions.
-func (r *Receiver) post() (send func(context.Context, Notice) error, closeIdle func(), err error) {
+// once sends a notice without repetitions.
+func (r *Receiver) once(ctx context.Context, log *slog.Logger, n Notice) error {
+	if len(r.Command) > 0 {
+		return r.run(log)(ctx, n)
+	}
+	send, closeIdle, err := r.post(-1)
+	if err != nil {
+		return err
+	}
+	defer closeIdle()
+	return send(ctx, n)
+}
+
+// post makes what posts notices, with so many repetitions (-1: none).
+func (r *Receiver) post(retries int) (send func(context.Context, Notice) error, closeIdle func(), err error) {
 	u, err := url.Parse(r.Webhook.Reveal())
 	if err != nil || u.Host == "" {
 		return nil, nil, errors.New("the address of a webhook is no URL")
 	}
 	path, query := u.EscapedPath(), u.Query()
 	u.Path, u.RawPath, u.RawQuery = "", "", ""
-	client, err := wire.New(wire.Settings{URL: u.String(), Timeout: answerTimeout, Retries: postRetries, RetryWait: time.Second})
+	client, err := wire.New(wire.Settings{URL: u.String(), Timeout: answerTimeout, Retries: retries, RetryWait: time.Second})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,12 +125,13 @@ func (r *Receiver) run(log *slog.Logger) func(context.Context, Notice) error {
 		command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 		command.WaitDelay = commandGrace
+		begun := time.Now()
 		err = command.Run()
 		if said := strings.TrimSpace(output.kept.String()); said != "" {
 			log.Info("a notice's command said", "command", r.Command[0], "output", said)
 		}
 		if ctx.Err() != nil && err != nil {
-			return fmt.Errorf("it did not end within %s", commandTimeout)
+			return fmt.Errorf("it did not end within %s", time.Since(begun).Round(time.Second))
 		}
 		return err
 	}

@@ -67,7 +67,7 @@ func TestWebhook(t *testing.T) {
 	}))
 	defer server.Close()
 	r := Receiver{Webhook: secret.New(server.URL + "/services/a%2Fb?key=1"), Secret: secret.New("key")}
-	send, closeIdle, err := r.post()
+	send, closeIdle, err := r.post(postRetries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestWebhook(t *testing.T) {
 func TestWebhookTellsNoSecrets(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	r := Receiver{Webhook: secret.New(server.URL + "/hidden?key=hidden")}
-	send, closeIdle, err := r.post()
+	send, closeIdle, err := r.post(postRetries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,5 +164,33 @@ func TestCommandSaysMuch(t *testing.T) {
 	r := Receiver{Command: []string{script(t, "i=0; while [ $i -lt 20000 ]; do echo 0123456789; i=$((i+1)); done")}}
 	if err := r.run(slog.New(slog.NewTextHandler(&log, nil)))(t.Context(), sample()); err != nil || log.Len() > 2*maxOutput {
 		t.Errorf("%v, %d bytes of log", err, log.Len())
+	}
+}
+
+// TestTest: a webhook that is down is asked once, and a receiver that takes its time keeps
+// no other from being tried.
+func TestTest(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	other := filepath.Join(t.TempDir(), "tried")
+	n, err := New(Settings{Log: slog.New(slog.DiscardHandler), Receivers: []Receiver{
+		{Webhook: secret.New(server.URL)},
+		{Command: []string{script(t, "until [ -e "+other+" ]; do sleep 0.01; done")}},
+		{Command: []string{script(t, "echo >"+other)}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := n.Test(t.Context())
+	if len(told) != 2 || err == nil || !strings.Contains(err.Error(), "503") {
+		t.Errorf("told %v, %v", told, err)
+	}
+	server.Close()
+	if asked != 1 {
+		t.Errorf("a webhook that is down was asked %d times", asked)
 	}
 }
