@@ -35,7 +35,12 @@ func pages() []page {
 	return slices.Concat(
 		overviewPages(),
 		hostPages(),
+		inspectorPages(),
 		rulesPages(),
+		outboxPages(),
+		deletionPages(),
+		documentPages(),
+		reportPages(),
 		manualPages(),
 		signInPages(),
 	)
