@@ -44,9 +44,10 @@ type Part struct {
 // Page is one page as HTML.
 type Page struct {
 	// Path is its address below Root: empty for the entry, "rules", "decisions/0001-record-decisions".
-	Path  string
-	Title string
-	Body  template.HTML
+	Path string
+	// Title is its own, Name the one that index.md gives it, which is short.
+	Title, Name string
+	Body        template.HTML
 	// Headings are those of the second and third level, in order.
 	Headings []Heading
 	// Previous and Next are its neighbours in reading order, nil at the ends.
@@ -102,8 +103,7 @@ func readPages(from fs.FS) (map[string][]byte, error) {
 		}
 		if base, ok := strings.CutPrefix(name, decisions); ok {
 			number, _, _ := strings.Cut(base, "-")
-			title := strings.TrimLeft(strings.TrimLeft(titleOf(sources[name]), "0123456789"), ".: ")
-			fmt.Fprintf(&list, "%s. [%s](%s)\n", strings.TrimLeft(number, "0"), title, base)
+			fmt.Fprintf(&list, "%s. [%s](%s)\n", strings.TrimLeft(number, "0"), bare(titleOf(sources[name])), base)
 		}
 		return nil
 	})
@@ -113,6 +113,15 @@ func readPages(from fs.FS) (map[string][]byte, error) {
 	return sources, err
 }
 
+// bare is the title of a decision without its number.
+func bare(title string) string {
+	title = strings.TrimLeft(strings.TrimLeft(title, "0123456789"), ".: ")
+	if title != "" {
+		title = strings.ToUpper(title[:1]) + title[1:]
+	}
+	return title
+}
+
 // inOrder puts the pages in the order in which index.md names them.
 func (m *Manual) inOrder(index []byte) error {
 	entry := m.byPath[""]
@@ -120,6 +129,7 @@ func (m *Manual) inOrder(index []byte) error {
 		return fs.ErrNotExist
 	}
 	order := []*Page{entry}
+	entry.Name = entry.Title
 	m.parts = []Part{{Pages: []*Page{entry}}}
 	add := func(p *Page) {
 		last := &m.parts[len(m.parts)-1]
@@ -138,9 +148,11 @@ func (m *Manual) inOrder(index []byte) error {
 		case slices.Contains(order, page):
 			return fmt.Errorf("names %s twice", item.page)
 		}
+		page.Name = item.text
 		add(page)
 		if item.page == decisions {
 			for _, name := range m.under(decisions) {
+				m.byPath[name].Name = bare(m.byPath[name].Title)
 				add(m.byPath[name])
 			}
 		}

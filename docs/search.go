@@ -45,7 +45,7 @@ func sectionsOf(doc ast.Node, source []byte) []section {
 }
 
 // Search finds the sections that contain all words of a query, in any case, at most
-// limit of them: first those whose heading has the words, then in reading order.
+// limit of them, the entry left out: first those whose heading has the words, then in reading order.
 func (m *Manual) Search(query string, limit int) []Found {
 	wanted := strings.Fields(strings.ToLower(query))
 	if len(wanted) == 0 {
@@ -54,6 +54,9 @@ func (m *Manual) Search(query string, limit int) []Found {
 	var titled, others []Found
 	for _, part := range m.parts {
 		for _, page := range part.Pages {
+			if page.Path == "" {
+				continue // it names what the other pages say
+			}
 			for i := range page.sections {
 				s := &page.sections[i]
 				switch {
