@@ -80,7 +80,7 @@ func TestContents(t *testing.T) {
 			"./usr/share/man/man8/sextant.service.8.gz", "./usr/share/bash-completion/completions/sextant", "./usr/share/zsh/vendor-completions/_sextant",
 			"./usr/share/fish/vendor_completions.d/sextant.fish", "./usr/share/sextant/crawl.v21.xsd", "./usr/share/sextant/actionrules.v21.xsd",
 			"./usr/share/doc/sextant/copyright", "./usr/share/doc/sextant/changelog.gz", "./usr/share/doc/sextant/THIRD-PARTY.txt.gz",
-			"./usr/share/doc/sextant/sbom.cdx.json.gz", "./usr/share/doc/sextant/docs/install.md", "./usr/share/doc/sextant/docs/configuration.md",
+			"./usr/share/doc/sextant/sbom.cdx.json.gz", "./usr/share/doc/sextant/docs/install.md", "./usr/share/doc/sextant/docs/configuration.md", "./usr/share/doc/sextant/examples/ibm/crawl.rules",
 		} {
 			if !regexp.MustCompile(`(?m)` + strings.ReplaceAll(want, "./", `\./`) + `$`).MatchString(list) {
 				t.Errorf("%s: %s is not in the package", arch, want)
