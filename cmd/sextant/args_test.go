@@ -44,6 +44,7 @@ func TestWrongUseGoesToStderr(t *testing.T) {
 		want string // in stderr
 	}{
 		{"nope", `there is no command "nope"`},
+		{"help run", "write sextant --help"},
 		{"explan http://a/", `did you mean "explain"?`},
 		{"run --nope", "flag provided but not defined: -nope"},
 		{"--nope", "flag provided but not defined: -nope"},
@@ -54,7 +55,7 @@ func TestWrongUseGoesToStderr(t *testing.T) {
 		{"add", "name at least one URL"},
 		{"status --log-level loud", "--log-level"},
 		{"run --listen nowhere", "write HOST:PORT"},
-		{"run --listen 0.0.0.0:7370", "only loopback"},
+		{"run --listen 0.0.0.0:7370", "needs --tls-cert"},
 		{"indexer --fail nonsense", "--fail"},
 		{"urls --status many", "is no HTTP code"},
 	} {

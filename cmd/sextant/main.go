@@ -119,7 +119,9 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		HideHelpCommand:        true,
 		UseShortOptionHandling: false,
 		Action: func(c *cli.Context) error {
-			if name := c.Args().First(); name != "" {
+			if name := c.Args().First(); name == "help" {
+				return wrongUse("there is no command \"help\": write sextant --help, or sextant COMMAND --help")
+			} else if name != "" {
 				return wrongUse("there is no command %q%s (sextant --help lists them)", name, didYouMean(c.App, name))
 			}
 			cli.ShowAppHelp(c) //nolint:errcheck // nothing is left to do if stdout is gone
