@@ -67,6 +67,7 @@ func ProjectRules() Rules {
 			{Import: "testing", Tests: true},
 			{Import: "net/http/httptest", Tests: true},
 			{Import: "net/http/pprof", Allowed: []string{"cmd/sextant"}},
+			{Import: "github.com/chromedp", Allowed: []string{"internal/browsertest"}},
 			{Import: "github.com/google/go-cmp", Tests: true},
 			{Import: "github.com/getkin/kin-openapi", Tests: true},
 			{Import: "github.com/rogpeppe/go-internal", Tests: true},

@@ -1,0 +1,107 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// What all tests share: it costs seconds to start.
+var (
+	program     string          // the built program
+	chromium    string          // empty: there is none
+	browserCtx  context.Context // of the one browser
+	outside     *gate           // between the browser and the network
+	everything  = sync.OnceValues(openWorld)
+	pageTimeout = 15*time.Second // for one step; generous, since it is no measurement
+)
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) (code int) {
+	chromium = findChromium()
+	if chromium == "" {
+		return m.Run() // they skip
+	}
+	dir, err := os.MkdirTemp("", "sextant-browser-")
+	if err != nil {
+		return failed(err)
+	}
+	defer removeAll(dir)
+	program = filepath.Join(dir, "sextant")
+	build := exec.Command("go", "build", "-o", program, "github.com/sextant-crawler/sextant/cmd/sextant")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return failed(fmt.Errorf("the program does not build: %w", err))
+	}
+	outside = openGate()
+	defer outside.close()
+	ctx, stop := startBrowser(filepath.Join(dir, "profile"))
+	defer stop()
+	browserCtx = ctx
+	defer closeWorlds()
+	return m.Run()
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// removeAll is patient: processes of the browser may write for a moment after its end.
+func removeAll(dir string) {
+	for range 50 {
+		if os.RemoveAll(dir) == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// findChromium finds the browser, by SEXTANT_CHROMIUM or by its usual names.
+func findChromium() string {
+	names := []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}
+	if s := os.Getenv("SEXTANT_CHROMIUM"); s != "" {
+		names = []string{s}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// startBrowser prepares the browser; it starts with the first tab. All that it asks for
+// goes through the gate, also what goes to loopback addresses.
+func startBrowser(profile string) (context.Context, func()) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(chromium), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.ProxyServer(outside.url()), chromedp.Flag("proxy-bypass-list", "<-loopback>"),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true),
+		chromedp.Flag("disable-features", "Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater"),
+		chromedp.Flag("lang", "en-US"), chromedp.Env("TZ=Europe/Berlin"),
+	)
+	allocated, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancelBrowser := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}), chromedp.WithLogf(func(string, ...any) {}))
+	return ctx, func() {
+		cancelBrowser()
+		cancel()
+	}
+}
+
+// needsBrowser skips where there is none.
+func needsBrowser(t testing.TB) {
+	t.Helper()
+	if chromium == "" {
+		t.Skip("no Chromium is found: install the package chromium, or name one by SEXTANT_CHROMIUM")
+	}
+}

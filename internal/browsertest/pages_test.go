@@ -1,0 +1,221 @@
+package browsertest
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+//go:embed checks.js
+var checks string
+
+// shownPage is a page of the console as the tests visit it.
+type shownPage struct {
+	name, path string
+	operator   bool   // no reader sees it
+	ready      string // what the page says when it is there
+}
+
+// allPages are the pages of the console, with what a crawl of the site puts into them.
+func allPages(w *world) []shownPage {
+	host := strings.TrimPrefix(w.siteURL, "http://")
+	of := func(path string) string { return url.Values{"url": {w.siteURL + path}}.Encode() }
+	return []shownPage{
+		{name: "overview", path: "/", ready: "Overview"},
+		{name: "rules", path: "/rules", operator: true, ready: "Test cases"},
+		{name: "manual", path: "/docs/"},
+		{name: "manual-page", path: "/docs/first-crawl"},
+		{name: "manual-tables", path: "/docs/configuration"},
+		{name: "hosts", path: "/hosts", ready: host},
+		{name: "outbox", path: "/outbox"},
+		{name: "deletions", path: "/deletions"},
+		{name: "reports", path: "/reports"},
+		{name: "host", path: "/hosts/" + url.PathEscape("http://"+host)},
+		{name: "url", path: "/url?" + of("/products/")},
+	}
+}
+
+// TestPages: every page opens in light and dark, wide and narrow, without a fault, as
+// people with keyboard, screen reader or poor sight need it.
+func TestPages(t *testing.T) {
+	w := shared(t)
+	pictures := pictureDir(t)
+	for _, role := range []string{"operator", "reader"} {
+		tab := newTab(t, w.origin)
+		if role == "operator" {
+			tab.open("/signin")
+			tab.look(pictures, "signin")
+			tab.signIn(w.operator)
+		} else {
+			tab.signIn(w.reader)
+		}
+		for _, p := range allPages(w) {
+			if role == "reader" && p.operator {
+				continue
+			}
+			ok := t.Run(role+"/"+p.name, func(t *testing.T) {
+				tab.in(t, func() {
+					tab.open(p.path)
+					if p.ready != "" {
+						tab.see(p.ready)
+					}
+					if role == "operator" {
+						tab.look(pictures, p.name)
+					} else {
+						tab.looksForReader(pictures, p.name)
+					}
+				})
+			})
+			if !ok {
+				t.Logf("%s: %s", p.name, p.path)
+			}
+		}
+	}
+}
+
+// in has a test of its own look at the tab.
+func (tb *tab) in(t *testing.T, f func()) {
+	outer := tb.t
+	tb.t = t
+	before := len(tb.faults())
+	defer func() {
+		all := tb.faults()
+		for _, fault := range all[before:] {
+			t.Error(fault)
+		}
+		tb.mu.Lock()
+		tb.noted = tb.noted[:before]
+		tb.mu.Unlock()
+		tb.t = outer
+	}()
+	f()
+}
+
+// look checks a page in both themes and both sizes, and keeps pictures.
+func (tb *tab) look(pictures, name string) {
+	tb.t.Helper()
+	for _, dark := range []bool{false, true} {
+		tb.dark(dark)
+		for _, width := range []int64{1280, 390} {
+			tb.size(width, 844)
+			theme := map[bool]string{false: "light", true: "dark"}[dark]
+			label := fmt.Sprintf("%s-%s-%d", name, theme, width)
+			tb.accessible(label)
+			if over := eval[int](tb, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+				tb.t.Errorf("%s: the page is %d pixels too wide because of %s", label, over, eval[[]string](tb, widest))
+			}
+			tb.picture(filepath.Join(pictures, label+".png"))
+		}
+	}
+	tb.dark(false)
+	tb.size(1280, 844)
+}
+
+// widest names elements that reach out of the window, and do not scroll on their own.
+const widest = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.parentElement.closest(".table-wrap, pre, .diff, .cm-scroller")).slice(0, 4).map((e) => "<" + e.localName + " id=" + e.id + " class=" + e.className + "> " + e.textContent.slice(0, 40))`
+
+// accessible runs the checks over what is shown now.
+func (tb *tab) accessible(label string) {
+	tb.t.Helper()
+	for _, fault := range eval[[]string](tb, checks) {
+		tb.t.Errorf("%s: %s", label, fault)
+	}
+}
+
+// looksForReader checks that a page has nothing that changes something.
+func (tb *tab) looksForReader(pictures, name string) {
+	tb.t.Helper()
+	tb.accessible(name + " for a reader")
+	for _, form := range eval[[]string](tb, `[...document.querySelectorAll("form[method=post i], [formmethod=post i], [hx-post], [hx-put], [hx-delete], [hx-patch]")].map((f) => f.getAttribute("action") || f.outerHTML)`) {
+		if form != "/signout" {
+			tb.t.Errorf("%s: a reader is shown what changes something: %s", name, form)
+		}
+	}
+	tb.picture(filepath.Join(pictures, name+"-reader.png"))
+}
+
+// picture keeps what the window shows, up to a height that can be looked at.
+func (tb *tab) picture(path string) {
+	tb.t.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, pageTimeout)
+	defer cancel()
+	size := eval[[]float64](tb, `[innerWidth, Math.min(Math.max(document.documentElement.scrollHeight, innerHeight), 3000)]`)
+	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
+		CaptureBeyondViewport: new(true), Clip: &page.Viewport{Width: size[0], Height: size[1], Scale: 1},
+	})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, shot.Data, 0o600); err != nil {
+		tb.t.Fatal(err)
+	}
+}
+
+// pictureDir is where pictures are kept.
+func pictureDir(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("SEXTANT_SCREENSHOTS")
+	if dir == "" {
+		return t.ArtifactDir()
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestNavigation: it leads to every page that the tests know, and to no other.
+func TestNavigation(t *testing.T) {
+	w := shared(t)
+	for role, token := range map[string]string{"operator": w.operator, "reader": w.reader} {
+		tab := newTab(t, w.origin)
+		tab.signIn(token)
+		entries := eval[[]string](tab, `[...document.querySelectorAll("header nav a")].map((a) => a.pathname)`)
+		for _, p := range entries {
+			i := slices.IndexFunc(allPages(w), func(known shownPage) bool { return strings.Split(known.path, "?")[0] == p })
+			if i < 0 {
+				t.Errorf("%s: no test visits %s", role, p)
+			} else if role == "reader" && allPages(w)[i].operator {
+				t.Errorf("a reader is shown the way to %s", p)
+			}
+		}
+		if len(entries) < 2 {
+			t.Errorf("%s: the navigation has %q", role, entries)
+		}
+	}
+}
+
+// TestReaderIsRefused: what a reader is not shown is refused, too.
+func TestReaderIsRefused(t *testing.T) {
+	w := shared(t)
+	tab := newTab(t, w.origin)
+	tab.signIn(w.reader)
+	for _, p := range allPages(w) {
+		if !p.operator {
+			continue
+		}
+		tab.expect(p.path, 403)
+		tab.open(p.path)
+		if h := eval[string](tab, `document.querySelector("h1").textContent`); h == "Rules" {
+			t.Errorf("a reader sees %s", p.path)
+		}
+	}
+	for _, ask := range []string{
+		`fetch("/api/v1/reload", {method: "POST"})`, `fetch("/api/v1/config")`, `fetch("/api/v1/config", {method: "PUT", body: "<CrawlConfig/>"})`,
+		`fetch("/api/v1/deletions/release", {method: "POST", headers: {"Content-Type": "application/json"}, body: '{"all":true}'})`,
+	} {
+		tab.expected = true // errors of these requests stand on the console
+		if status := eval[int](tab, ask+`.then((r) => r.status)`); status != 403 {
+			t.Errorf("%s by a reader is answered with %d", ask, status)
+		}
+	}
+}
