@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -109,9 +110,9 @@ func troubles(v *visit, s *admin.Status) []trouble {
 			say("disk", "bad", fmt.Sprintf("The disk is nearly full: %s are free, it should be %s; the crawl ends at %s.", byteWords(s.Store.DiskFree), byteWords(below), byteWords(s.Store.DiskNeeded)), "", "", nil)
 		}
 	}
-	for _, t := range s.Targets {
+	for i, t := range s.Targets {
 		if t.DownSince != nil {
-			say("target-"+t.Name, "bad", fmt.Sprintf("The indexer %s takes nothing since %s: %s", t.Name, t.DownSince.UTC().Format("2006-01-02 15:04 UTC"), t.LastError), "/outbox", "Look at the outbox", nil)
+			say("target-"+strconv.Itoa(i), "bad", fmt.Sprintf("The indexer %s takes nothing since %s: %s", t.Name, t.DownSince.UTC().Format("2006-01-02 15:04 UTC"), t.LastError), "/outbox", "Look at the outbox", nil)
 		}
 	}
 	if n := s.Outbox.Dead; n > 0 {
@@ -127,9 +128,9 @@ func troubles(v *visit, s *admin.Status) []trouble {
 	if n := s.FailingHosts; n > 0 {
 		say("failing", "warn", plural(n, "host fails", "hosts fail")+" as a whole: deletions there are held.", "/hosts", "Which", url.Values{"show": {"failing"}})
 	}
-	for _, l := range s.Sessions {
+	for i, l := range s.Sessions {
 		if l.State == "failed" {
-			say("login-"+l.Name, "warn", fmt.Sprintf("The log-in %s fails, its pages wait: %s", l.Name, l.Words), "", "", nil)
+			say("login-"+strconv.Itoa(i), "warn", fmt.Sprintf("The log-in %s fails, its pages wait: %s", l.Name, l.Words), "", "", nil)
 		}
 	}
 	if s.Paused {

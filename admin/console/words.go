@@ -189,7 +189,7 @@ func cut(s string, n int) string {
 		switch {
 		case r == utf8.RuneError, hidden(r):
 			r = '\uFFFD'
-		case unicode.IsSpace(r):
+		case unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f':
 			r = ' '
 		}
 		b.WriteRune(r)
