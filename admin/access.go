@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -106,8 +107,11 @@ func (a *Access) Reload() error {
 		if f.role == Reader && a.settings.ReaderMayLack && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return &TokenError{f.path, "there is no such file to hold the " + f.role.String() + "'s token: write one there, as openssl rand -hex 32 makes it, with mode 0600"}
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("the %s's token: %w", f.role, err)
 		}
 		tokens = append(tokens, t)
 	}

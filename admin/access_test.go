@@ -40,6 +40,9 @@ func TestRoles(t *testing.T) {
 			}
 		}
 	}
+	if _, body := d.do(t, d.request(t, "GET", "/api/v1/urls", "", "")); !strings.Contains(body, "needs a reader's or the operator's token") {
+		t.Errorf("no token: %s", body)
+	}
 	answer, body := d.do(t, d.request(t, "POST", "/api/v1/pause", d.reader, ""))
 	if answer.StatusCode != http.StatusForbidden || !strings.Contains(body, "operator's token") {
 		t.Errorf("a reader that pauses: %d %s", answer.StatusCode, body)
@@ -313,6 +316,9 @@ func TestTokenFiles(t *testing.T) {
 		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%.10q with mode %o: %v", tt.text, tt.mode, err)
 		}
+	}
+	if _, err := NewAccess(AccessSettings{OperatorToken: filepath.Join(t.TempDir(), "none")}); err == nil || !strings.Contains(err.Error(), "to hold the operator's token: write one there") {
+		t.Errorf("a token file that is not there: %v", err)
 	}
 	if _, err := NewAccess(AccessSettings{OperatorToken: t.TempDir()}); err == nil {
 		t.Error("a folder is a token")

@@ -124,8 +124,12 @@ func (s *Server) do(c *call) (any, error) {
 // refusal says why a caller may not.
 func refusal(route *route, caller Caller) *Problem {
 	if caller.Role <= Local {
+		whose := "the operator's"
+		if route.role < Operator {
+			whose = "a reader's or the operator's"
+		}
 		return newProblem(http.StatusUnauthorized, codeNoToken,
-			"this needs the %s's token, as in Authorization: Bearer TOKEN; sextant token prints the file that holds it", route.role)
+			"this needs %s token, as in Authorization: Bearer TOKEN; sextant token prints the file that holds it", whose)
 	}
 	return newProblem(http.StatusForbidden, codeForbidden, "a %s may not do this, it needs the %s's token", caller.Role, route.role)
 }
