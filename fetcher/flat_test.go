@@ -36,6 +36,9 @@ func measure(t *testing.T) measured {
 // misbehave, as many goroutines, descriptors and bytes are in use as after the first of
 // each, whatever became of the connections.
 func TestFlatAfterHostileAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("memory is measured without the race detector")
+	}
 	n := 400
 	if s := os.Getenv("SEXTANT_HOSTILE"); s != "" {
 		var err error
