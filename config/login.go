@@ -145,7 +145,7 @@ func (p *parser) authKind(n *node, login *Login) (auth.Kind, error) {
 		if keyFile != "" {
 			keyFile = p.resolvePath(keyFile)
 		}
-		certificate, err := auth.LoadCertificate(p.resolvePath(n.str("certFile")), keyFile)
+		certificate, err := auth.LoadCertificate(p.lookups.ReadFile, p.resolvePath(n.str("certFile")), keyFile)
 		if err != nil {
 			return nil, err
 		}

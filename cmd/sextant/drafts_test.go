@@ -51,3 +51,35 @@ func TestDraftFromTheNetwork(t *testing.T) {
 		}
 	}
 }
+
+// TestDraftCertificateFromTheNetwork: the files of a log-in's certificate are no way
+// around; those of the configuration's folder are read.
+func TestDraftCertificateFromTheNetwork(t *testing.T) {
+	root := t.TempDir()
+	folder := filepath.Join(root, "config")
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		filepath.Join(root, "out.pem"): "not PEM", filepath.Join(folder, "in.pem"): "not PEM",
+		filepath.Join(folder, "CrawlConfig.xml"): `<CrawlConfig><Crawler name="a"><Root url="http://a.test/"/></Crawler></CrawlConfig>`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &service{path: filepath.Join(folder, "CrawlConfig.xml")}
+	for file, want := range map[string]string{"in.pem": "no PEM block", "../out.pem": "comes over the network", "../none.pem": "comes over the network"} {
+		for _, attributes := range []string{`certFile="` + file + `"`, `certFile="` + file + `" keyFile="` + file + `"`} {
+			text := `<CrawlConfig><Crawler name="a"><Root url="https://a.test/"/>` +
+				`<Fetch auth="certificate" origins="https://a.test" ` + attributes + `><Host val="a.test"/></Fetch></Crawler></CrawlConfig>`
+			words := ""
+			for _, f := range s.Draft([]byte(text), false).Findings {
+				words += f.String() + "\n"
+			}
+			if !strings.Contains(words, want) {
+				t.Errorf("%s over the network: %s", attributes, words)
+			}
+		}
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 )
@@ -14,16 +13,17 @@ import (
 // LoadCertificate reads a client certificate with its chain, and its private key,
 // from PEM files; both may be the same file, keyFile is empty then. It is for
 // tls.Config.Certificates of the connections that Settings.Do uses, and of no
-// others. The error says what is wrong with which file, and shows nothing of a key.
-func LoadCertificate(certFile, keyFile string) (tls.Certificate, error) {
+// others. Read gives a file's content; it may refuse. The error says what is wrong with
+// which file, and shows nothing of a key.
+func LoadCertificate(read func(file string) ([]byte, error), certFile, keyFile string) (tls.Certificate, error) {
 	if keyFile == "" {
 		keyFile = certFile
 	}
-	certificate, err := readPEM(certFile, "CERTIFICATE")
+	certificate, err := readPEM(read, certFile, "CERTIFICATE")
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("client certificate: %w", err)
 	}
-	key, err := readPEM(keyFile, "PRIVATE KEY")
+	key, err := readPEM(read, keyFile, "PRIVATE KEY")
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("key of the client certificate: %w", err)
 	}
@@ -42,8 +42,8 @@ func LoadCertificate(certFile, keyFile string) (tls.Certificate, error) {
 }
 
 // readPEM reads a file that holds a block whose type ends in kind.
-func readPEM(file, kind string) ([]byte, error) {
-	content, err := os.ReadFile(file)
+func readPEM(read func(string) ([]byte, error), file, kind string) ([]byte, error) {
+	content, err := read(file)
 	if err != nil {
 		return nil, err
 	}

@@ -84,8 +84,8 @@ func TestClientCertificate(t *testing.T) {
 		return c, s
 	}
 	for name, load := range map[string]func() (tls.Certificate, error){
-		"two files": func() (tls.Certificate, error) { return auth.LoadCertificate(file(t, certificate), file(t, key)) },
-		"one file":  func() (tls.Certificate, error) { return auth.LoadCertificate(file(t, key, certificate), "") },
+		"two files": func() (tls.Certificate, error) { return auth.LoadCertificate(os.ReadFile, file(t, certificate), file(t, key)) },
+		"one file":  func() (tls.Certificate, error) { return auth.LoadCertificate(os.ReadFile, file(t, key, certificate), "") },
 	} {
 		loaded, err := load()
 		if err != nil {
@@ -128,7 +128,7 @@ func TestLoadCertificateErrors(t *testing.T) {
 		"early":         {file(t, early), file(t, earlyKey), "holds from"},
 		"broken":        {file(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")})), file(t, key), "x509"},
 	} {
-		_, err := auth.LoadCertificate(c.certificate, c.key)
+		_, err := auth.LoadCertificate(os.ReadFile, c.certificate, c.key)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q in it", name, err, c.want)
 		}
