@@ -70,7 +70,7 @@ func Open(dir string, o Options) (*Store, error) {
 // Badger would remove all tables as strange files.
 func prepare(dir string, o Options) error {
 	if !o.ReadOnly {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 	}
