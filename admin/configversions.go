@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,13 +28,11 @@ type ConfigVersion struct {
 	Bytes    int64     `json:"bytes"`
 }
 
-// versionSuffix is what replaceConfig puts behind the name of the configuration.
-var versionSuffix = regexp.MustCompile(`^\.\d{8}-\d{6}(\.\d{9})?$`)
-
-// versionOf reads the name of a kept text; ok is false for any other name.
+// versionOf reads the name of a kept text, as replaceConfig makes it; ok is false for any
+// other name.
 func versionOf(base, name string) (replaced time.Time, ok bool) {
 	suffix, ok := strings.CutPrefix(name, base)
-	if !ok || !versionSuffix.MatchString(suffix) {
+	if !ok {
 		return time.Time{}, false
 	}
 	at, err := time.ParseInLocation(".20060102-150405", suffix, time.Local) // a fraction is read, too

@@ -119,7 +119,7 @@ func TestRulesPage(t *testing.T) {
 // TestRulesThatCannotBeEdited: a text that would be damaged is not put into the editor.
 func TestRulesThatCannotBeEdited(t *testing.T) {
 	for name, text := range map[string]string{
-		"another encoding": `<?xml version="1.0" encoding='ISO-8859-1'?><a/>`, "UTF-16": "\xff\xfe<\x00a\x00", "too large": strings.Repeat(" ", maxEdited) + "<a/>",
+		"another encoding": `<?xml version="1.0" encoding='ISO-8859-1'?><a/>`, "another behind a mark": "\uFEFF<?xml version=\"1.0\" encoding=\"latin1\"?><a/>", "UTF-16": "\xff\xfe<\x00a\x00", "too large": strings.Repeat(" ", maxEdited) + "<a/>",
 	} {
 		c := newConsole(t, admin.Operator, (&configuration{t: t, text: text}).handler())
 		if status, body := visitPage(t, c, "/rules"); status != http.StatusOK || strings.Contains(body, "<textarea") || !strings.Contains(body, `role="alert"`) {
