@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -95,7 +96,7 @@ func (d *inspected) judgeIndexed(v *visit) verdict {
 func because(x *admin.ExcludedBy) string {
 	switch x.Gate {
 	case "rules":
-		return fmt.Sprintf("%s at %s:%d says Ignore.", x.Rule, x.File, x.Line)
+		return fmt.Sprintf("%s at %s:%d says Ignore.", x.Rule, filepath.Base(x.File), x.Line)
 	case "default":
 		return "no rule accepts it."
 	}
@@ -136,6 +137,9 @@ func (d *inspected) judgeStored(v *visit, r *verdict) {
 		r.Head += " yet: it waits to be fetched"
 		r.why("It stands in the queue %s.", s.Fifo)
 		r.do("Wait, or see what its host does.", v.link("/hosts", map[string][]string{"host": {s.URL}}), "Its host")
+	case d.Robots == "forbidden":
+		r.Head += ", because robots.txt forbids it"
+		r.do("Ask the owner of the site to allow this crawler in robots.txt. The URL is asked for again by itself.", "", "")
 	case s.DuplicateOf != "":
 		r.Head += ", because it is a duplicate"
 		r.do("The document stands under the other URL.", page(s.DuplicateOf), "The other URL")
@@ -169,7 +173,7 @@ func (d *inspected) judgeNotIndexed(v *visit, r *verdict) {
 	r.Head += ", because no rule has it indexed"
 	for _, rule := range slices.Backward(d.Matched) {
 		if slices.Contains(rule.Changed, "index") {
-			r.Head = fmt.Sprintf("Not in the index, because rule %d at %s:%d says NoIndex", rule.Index, rule.File, rule.Line)
+			r.Head = fmt.Sprintf("Not in the index, because rule %d at %s:%d says NoIndex", rule.Index, filepath.Base(rule.File), rule.Line)
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // view is what templates see as ".".
@@ -72,14 +73,24 @@ func (v *view) Link(path string, query ...any) (string, error) {
 	return v.visit.link(path, q), nil
 }
 
+// maxLinked is the longest text, in bytes, that is a link: no URL that is crawled is
+// longer, each of its bytes escaped at most.
+const maxLinked = 4 * weburl.MaxLength
+
 // URL shows a URL, cut where it is long, as a link to the page that explains it.
 func (v *view) URL(raw string) template.HTML {
+	if len(raw) > maxLinked {
+		return shown(raw, maxShown)
+	}
 	to := v.visit.link("/url", url.Values{"url": {raw}})
 	return template.HTML(`<a class="url" href="` + template.HTMLEscapeString(to) + `">` + string(shown(raw, maxShown)) + `</a>`) //nolint:gosec // both parts are escaped
 }
 
 // Host shows a host as a link to its page.
 func (v *view) Host(origin string) template.HTML {
+	if len(origin) > maxLinked {
+		return shown(origin, maxShown)
+	}
 	to := v.visit.link("/hosts/"+url.PathEscape(origin), nil)
 	return template.HTML(`<a class="url" href="` + template.HTMLEscapeString(to) + `">` + string(shown(origin, maxShown)) + `</a>`) //nolint:gosec // both parts are escaped
 }

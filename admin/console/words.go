@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ func functions(f *files) template.FuncMap {
 		"text":      func(s string) template.HTML { return shown(s, maxShown) },
 		"textN":     func(n int, s string) template.HTML { return shown(s, n) },
 		"plural":    plural,
+		"baseName":  filepath.Base,
 		"textPlain": func(s string) string { return cut(s, 80) },
 	}
 }
