@@ -290,3 +290,34 @@ func BenchmarkOpen(b *testing.B) {
 		}
 	}
 }
+
+// TestHeadingIDs: as code hosts make them, so that one link works in both places.
+func TestHeadingIDs(t *testing.T) {
+	source := "# When the disk is full, or `disk_low`\n\n## Über 5 GB?\n\n## Same\n\n## Same\n"
+	want := []string{"when-the-disk-is-full-or-disk_low", "über-5-gb", "same", "same-1"}
+	if got := anchors([]byte(source)); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestAddresses: where links of files lead in the manual.
+func TestAddresses(t *testing.T) {
+	sources := map[string][]byte{"rules.md": nil, "index.md": nil, "decisions/0001-a.md": nil, "decisions/index.md": nil}
+	for _, c := range []struct{ from, link, want string }{
+		{"index.md", "rules.md#norm", "/docs/rules#norm"},
+		{"rules.md", "#norm", "#norm"},
+		{"rules.md", "index.md", "/docs/"},
+		{"rules.md", "decisions/", "/docs/decisions/"},
+		{"rules.md", "decisions/0001-a.md#why", "/docs/decisions/0001-a#why"},
+		{"decisions/0001-a.md", "../rules.md", "/docs/rules"},
+		{"rules.md", "way.svg", "/docs/way.svg"},
+		{"rules.md", "https://example.com/#a", "https://example.com/#a"},
+		{"rules.md", "../README.md", ""},
+		{"rules.md", "none.md", ""},
+		{"rules.md", "javascript:alert(1)", ""},
+	} {
+		if got, ok := address(c.from, c.link, sources); got != c.want || ok != (c.want != "") {
+			t.Errorf("%s in %s: %q, %v, want %q", c.link, c.from, got, ok, c.want)
+		}
+	}
+}

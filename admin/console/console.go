@@ -11,8 +11,10 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/docs"
 )
 
 // Service is the API that the console is a client of: an admin.Server.
@@ -43,11 +45,14 @@ type Console struct {
 	templates map[string]*template.Template
 	routes    []page
 	mux       *http.ServeMux
+	// manual renders the manual when somebody looks at it first: most services are
+	// never asked for it.
+	manual func() (*docs.Manual, error)
 }
 
 // New makes a console; it fails only if its own templates are broken.
 func New(service Service, s Settings, log *slog.Logger) (*Console, error) {
-	c := &Console{service: service, settings: s, log: log, sessions: newSessions(), mux: http.NewServeMux()}
+	c := &Console{service: service, settings: s, log: log, sessions: newSessions(), mux: http.NewServeMux(), manual: sync.OnceValues(docs.Open)}
 	c.routes = pages()
 	var err error
 	if c.files, err = loadFiles(); err != nil {

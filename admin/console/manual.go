@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/docs"
@@ -15,10 +14,6 @@ import (
 
 // maxFound is how many sections a search in the manual shows.
 const maxFound = 40
-
-// readManual renders the manual when somebody looks at it first: most services are
-// never asked for it.
-var readManual = sync.OnceValues(docs.Open)
 
 func manualPages() []page {
 	return []page{{pattern: "GET /docs/", role: admin.Reader, nav: "Manual", title: "Manual", template: "manual", answer: manual}}
@@ -42,7 +37,7 @@ func manual(v *visit) error {
 		_, _ = v.w.Write(content) // a reader that has gone is no fault
 		return nil
 	}
-	all, err := readManual()
+	all, err := v.console.manual()
 	if err != nil {
 		return err
 	}

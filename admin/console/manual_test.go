@@ -32,6 +32,9 @@ func TestManual(t *testing.T) {
 			t.Errorf("%s has %d headings of the first level", path, n)
 		}
 	}
+	if _, body := visitPage(t, c, "/docs/?q="+strings.Repeat("long", 5000)); strings.Contains(body, strings.Repeat("long", 26)) {
+		t.Error("a long query is shown as a whole")
+	}
 	for _, path := range []string{"/docs/nothing", "/docs/docs.go", "/docs/../x.svg", "/docs/decisions/0001"} {
 		if status, body := visitPage(t, c, path); status == http.StatusOK || strings.Contains(body, "package docs") {
 			t.Errorf("%s: %d", path, status)
