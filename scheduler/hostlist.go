@@ -84,17 +84,13 @@ func (f *Frontier) restLongest(n int) []weburl.HostKey {
 
 // fillIn completes what is asked of hosts.
 func (f *Frontier) fillIn(ctx context.Context, infos map[weburl.HostKey]*HostInfo) error {
-	err := f.store.Places(ctx, func(p Place, waiting uint64) error {
-		if info := infos[p.Host]; info != nil {
-			info.Waiting[p.Source] = waiting
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
 	for _, info := range infos {
-		for s, n := range info.Waiting {
+		for s := range info.Waiting {
+			n, err := f.store.Waits(ctx, Place{Source: Source(s), Host: info.Host})
+			if err != nil {
+				return err
+			}
+			info.Waiting[s] = n
 			if n == 0 || info.Origin != "" {
 				continue
 			}

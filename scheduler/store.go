@@ -152,6 +152,8 @@ type Store interface {
 	// Places calls fn for each place that holds waiting URLs, in flight ones
 	// included, and with how many there are, without reading the URLs.
 	Places(ctx context.Context, fn func(p Place, waiting uint64) error) error
+	// Waits is how many URLs wait in one place, in flight ones included, without a walk.
+	Waits(ctx context.Context, p Place) (uint64, error)
 	// Host gives what is stored of a host; the zero HostState if nothing is.
 	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
 	// Lookup gives a URL's record, or ErrNotFound.

@@ -36,6 +36,10 @@ type hostsData struct {
 	Failing []admin.FailingHost
 	First   int // the number of the first, from 1
 	Next    string
+	// Later is the address of the list where it is not read at once, because there are
+	// many hosts: WithWork.
+	Later    string
+	WithWork int
 	// Whole says that the list ends because no more are listed.
 	Whole bool
 }
@@ -59,6 +63,9 @@ func hosts(v *visit) (any, error) {
 		n = len(d.Failing)
 		d.Failing = part(d.Failing, from)
 	case "resting":
+		if later, err := d.later(v); err != nil || later {
+			return d, err
+		}
 		all, err := hostList(v, from)
 		if err != nil {
 			return nil, err
@@ -71,6 +78,9 @@ func hosts(v *visit) (any, error) {
 		d.Hosts = part(d.Hosts, from)
 	default:
 		d.Show = "waiting"
+		if later, err := d.later(v); err != nil || later {
+			return d, err
+		}
 		all, err := hostList(v, from)
 		if err != nil {
 			return nil, err
@@ -85,6 +95,28 @@ func hosts(v *visit) (any, error) {
 	}
 	d.Whole = n > from+hostsShown && d.Next == ""
 	return d, nil
+}
+
+// manyHosts with work are not read for the first paint of a page: it would wait for them.
+const manyHosts = 2000
+
+// later says whether the list is to be asked for by the page itself.
+func (d *hostsData) later(v *visit) (bool, error) {
+	query := v.r.URL.Query()
+	if query.Get("list") != "" {
+		return false, nil
+	}
+	var all []admin.Status
+	if err := v.get("/status", nil, &all); err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(all, func(s admin.Status) bool { return s.Crawler == v.crawler })
+	if i < 0 || all[i].Hosts.WithWork <= manyHosts {
+		return false, nil
+	}
+	query.Set("list", "1")
+	d.Later, d.WithWork = v.link("/hosts", query), all[i].Hosts.WithWork
+	return true, nil
 }
 
 // hostList gives the first hosts of both orders, as far as a page needs them.

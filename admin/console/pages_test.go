@@ -151,7 +151,7 @@ func TestHostsByParts(t *testing.T) {
 	for i := range 1000 {
 		all = append(all, admin.HostStatus{Host: "http://h.test:" + string(rune('0'+i%10)), Waiting: uint64(1000 - i)})
 	}
-	c := newConsole(t, admin.Reader, answers(t, map[string]any{"GET /hosts": all}))
+	c := newConsole(t, admin.Reader, answers(t, map[string]any{"GET /hosts": all, "GET /status": []admin.Status{}}))
 	next := regexp.MustCompile(`rel="next" href="([^"]*)"`)
 	path, pages, rows := "/hosts", 0, 0
 	for path != "" && pages < 20 {
@@ -180,6 +180,22 @@ func TestHostsByParts(t *testing.T) {
 	}
 	if code, _ := visitPage(t, newConsole(t, admin.Reader, answers(t, map[string]any{"GET /host": admin.HostDetails{}})), w.Header().Get("Location")); code != http.StatusOK {
 		t.Errorf("the page of the host: %d", code)
+	}
+}
+
+// TestManyHostsAreReadLater: the first paint of the list does not wait for all queues.
+func TestManyHostsAreReadLater(t *testing.T) {
+	status := admin.Status{Status: crawl.Status{Crawler: "a", Hosts: crawl.HostsStatus{WithWork: 100_000}}}
+	api := map[string]any{"GET /status": []admin.Status{status}}
+	c := newConsole(t, admin.Reader, answers(t, api)) // there is no list yet
+	for path, want := range map[string]string{"/hosts": `hx-get="/hosts?list=1"`, "/hosts?show=resting": `hx-get="/hosts?list=1&amp;show=resting"`} {
+		if code, body := visitPage(t, c, path); code != http.StatusOK || !strings.Contains(body, want) || !strings.Contains(body, "queues of 100\u202f000 hosts") {
+			t.Errorf("%s: %d\n%s", path, code, body)
+		}
+	}
+	api["GET /hosts"] = []admin.HostStatus{{Host: "http://h.test", Waiting: 3}}
+	if code, body := visitPage(t, newConsole(t, admin.Reader, answers(t, api)), "/hosts?list=1"); code != http.StatusOK || !strings.Contains(body, "http://h.test") {
+		t.Errorf("the list: %d", code)
 	}
 }
 

@@ -121,6 +121,16 @@ func (s *Store) Places(ctx context.Context, fn func(scheduler.Place, uint64) err
 	})
 }
 
+// Waits implements scheduler.Store.
+func (s *Store) Waits(ctx context.Context, p scheduler.Place) (n uint64, err error) {
+	err = s.view(ctx, func(txn *badger.Txn) error {
+		q, err := s.placeState(txn, p)
+		n = q.count
+		return err
+	})
+	return n, err
+}
+
 // placeOf reads a queue's state.
 func (s *Store) placeOf(item *badger.Item) (p scheduler.Place, q queueState, err error) {
 	if err = errLength; len(item.Key()) == placeKeyLen {

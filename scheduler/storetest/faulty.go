@@ -118,6 +118,14 @@ func (f *Faulty) Places(ctx context.Context, fn func(scheduler.Place, uint64) er
 	return f.Store.Places(ctx, fn)
 }
 
+// Waits implements scheduler.Store.
+func (f *Faulty) Waits(ctx context.Context, p scheduler.Place) (uint64, error) {
+	if err := f.before(ctx, "Waits"); err != nil {
+		return 0, err
+	}
+	return f.Store.Waits(ctx, p)
+}
+
 // Host implements scheduler.Store.
 func (f *Faulty) Host(ctx context.Context, h weburl.HostKey) (scheduler.HostState, error) {
 	if err := f.before(ctx, "Host"); err != nil {

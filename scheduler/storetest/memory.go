@@ -305,6 +305,16 @@ func (m *Memory) Places(ctx context.Context, fn func(scheduler.Place, uint64) er
 	return nil
 }
 
+// Waits implements scheduler.Store.
+func (m *Memory) Waits(ctx context.Context, p scheduler.Place) (uint64, error) {
+	d, err := m.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer d.mu.Unlock()
+	return uint64(len(d.queues[p])), nil
+}
+
 // Host implements scheduler.Store.
 func (m *Memory) Host(ctx context.Context, h weburl.HostKey) (scheduler.HostState, error) {
 	d, err := m.lock(ctx)

@@ -312,6 +312,14 @@ func (m *model) compare() {
 	m.both("places", func(s scheduler.Store) (any, error) {
 		counts := map[scheduler.Place]uint64{}
 		err := s.Places(m.ctx, func(p scheduler.Place, n uint64) error { counts[p] = n; return nil })
+		for p, n := range counts {
+			for _, asked := range []scheduler.Place{p, {Source: (p.Source + 1) % scheduler.Sources, Host: p.Host}} {
+				one, waitsErr := s.Waits(m.ctx, asked)
+				if waitsErr != nil || one != counts[asked] {
+					return counts, errors.Join(err, waitsErr, fmt.Errorf("%v: Waits says %d, Places %d (%d of its neighbour)", asked, one, counts[asked], n))
+				}
+			}
+		}
 		return counts, err
 	})
 	m.both("queues", func(s scheduler.Store) (any, error) {
