@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,7 +85,7 @@ func mapLookups(files map[string][]byte, env map[string]string) Lookups {
 			if data, ok := files[path]; ok {
 				return data, nil
 			}
-			return nil, os.ErrNotExist
+			return nil, &os.PathError{Op: "open", Path: path, Err: syscall.ENOENT} // as the system says it
 		},
 		Exists: func(path string) bool { return files[path] != nil },
 	}

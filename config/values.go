@@ -149,7 +149,12 @@ func (p *parser) crawlLog(n *node) string {
 		p.errorf(a.value, "crawlLog=%s must name a file, for example \"/var/log/sextant/crawl.log\"", quote(a.text))
 		return ""
 	}
-	return filepath.Clean(p.resolvePath(a.text))
+	path := filepath.Clean(p.resolvePath(a.text))
+	if path == filepath.Clean(p.src.file) {
+		p.errorf(a.value, "crawlLog=%s is this configuration: lines would be written into it; name another file, for example \"/var/log/sextant/crawl.log\"", quote(a.text))
+		return ""
+	}
+	return path
 }
 
 // cause is a file error without the path, which stands in the message already.
