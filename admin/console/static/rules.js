@@ -23,7 +23,10 @@
   heading.addEventListener("click", () => editor.focus());
   label.replaceWith(heading);
   byId("find").addEventListener("click", () => editor.find());
-  const toLine = (line, column) => editor.goTo(line, column);
+  const toLine = (line, column) => {
+    byId("editor").scrollIntoView({ block: "nearest" });
+    editor.goTo(line, column);
+  };
 
   // sent is the text with the line ends of the file.
   const sent = () => windows ? editor.text().replaceAll("\n", "\r\n") : editor.text();
