@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -52,9 +53,10 @@ func newCrawlLog(log *slog.Logger) *crawlLog {
 }
 
 // openCrawlLogFile opens a file so that it may be renamed, or cut to nothing, by
-// others while it is written to.
+// others while it is written to. It does not wait for somebody to read a named pipe: a
+// reload would not end.
 func openCrawlLogFile(path string) (crawlLogFile, error) {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o640)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("crawlLog %s: its folder is not there: make it, writable for the service", path)
@@ -68,15 +70,26 @@ func openCrawlLogFile(path string) (crawlLogFile, error) {
 // "" for none. The same path is opened anew: its file may have been renamed. On an
 // error the old one stays.
 func (l *crawlLog) reopen(path string) error {
-	if l == nil {
-		return nil
+	file, err := l.open(path)
+	if err == nil {
+		l.goOn(path, file)
 	}
-	var file crawlLogFile
-	if path != "" {
-		var err error
-		if file, err = openCrawlLogFile(path); err != nil {
-			return err
-		}
+	return err
+}
+
+// open opens the file of path for goOn; nil for an empty path.
+func (l *crawlLog) open(path string) (crawlLogFile, error) {
+	if l == nil || path == "" {
+		return nil, nil
+	}
+	return openCrawlLogFile(path)
+}
+
+// goOn closes the file after the lines so far are in it, and goes on in another, which
+// open gave for path.
+func (l *crawlLog) goOn(path string, file crawlLogFile) {
+	if l == nil {
+		return
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -92,7 +105,6 @@ func (l *crawlLog) reopen(path string) error {
 			l.log.Warn("closing the crawl log", "error", err)
 		}
 	}
-	return nil
 }
 
 // add puts a line with its end into memory.

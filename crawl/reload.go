@@ -15,9 +15,62 @@ import (
 // logged. What is no part of Settings (the store and its durability, push
 // targets) takes a restart. It may be called at any time, also before Run.
 func (c *Crawl) Reload(ctx context.Context, s Settings) error {
-	if s.Name != c.name {
-		return fmt.Errorf("the Crawler is called %q while it runs and cannot become %q: restart for that", c.name, s.Name)
+	change, err := c.Prepare(ctx, s)
+	if err != nil {
+		return err
 	}
+	return change.Apply(ctx)
+}
+
+// Change is what new settings need, made and opened, but not in force yet. Either Apply
+// or Discard must be called, once; until then no other change of this crawl begins.
+type Change struct {
+	c        *Crawl
+	settings Settings
+	old, new *policy
+	log      crawlLogFile // nil without one
+}
+
+// Prepare judges new settings and makes what they need, as Reload does, without anything
+// being changed: so several crawls take on their settings together or not at all.
+func (c *Crawl) Prepare(ctx context.Context, s Settings) (_ *Change, err error) {
+	if s.Name != c.name {
+		return nil, fmt.Errorf("the Crawler is called %q while it runs and cannot become %q: restart for that", c.name, s.Name)
+	}
+	c.replacing.Lock()
+	defer func() {
+		if err != nil {
+			c.replacing.Unlock()
+		}
+	}()
+	ch := &Change{c: c, settings: s, old: c.judge.current.Load()}
+	if ch.new, err = storedPolicy(ctx, s, c.store); err != nil {
+		return nil, err
+	}
+	if err := c.equip(ctx, ch.new, ch.old); err != nil {
+		return nil, err
+	}
+	// Also where the path is the same: the file was renamed when the system rotated it.
+	if ch.log, err = c.crawlLog.open(s.CrawlLog); err != nil {
+		return nil, err
+	}
+	return ch, nil
+}
+
+// Discard leaves the old settings in force.
+func (ch *Change) Discard() {
+	defer ch.c.replacing.Unlock()
+	if ch.log != nil {
+		if err := ch.log.Close(); err != nil {
+			ch.c.log.Warn("closing the crawl log", "error", err)
+		}
+	}
+}
+
+// Apply puts the settings in force. Its errors are the store's.
+func (ch *Change) Apply(ctx context.Context) error {
+	c, s := ch.c, ch.settings
+	defer c.replacing.Unlock()
 	if max(s.Workers, 1) != c.workers {
 		c.log.Warn("the number of threads changes with the next start", "now", c.workers, "then", s.Workers)
 	}
@@ -27,18 +80,8 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 	if learns := s.NearDuplicates && s.DetectPatterns; learns != (c.patterns != nil) {
 		c.log.Warn("whether patterns of copies are learnt changes with the next start", "then", learns)
 	}
-	return c.replace(ctx, func(old *policy) (*policy, error) {
-		p, err := storedPolicy(ctx, s, c.store)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.equip(ctx, p, old); err != nil {
-			return nil, err
-		}
-		// Last, as it cannot be undone. Also where the path is the same: the file was
-		// renamed when the system rotated it.
-		return p, c.crawlLog.reopen(s.CrawlLog)
-	})
+	c.crawlLog.goOn(s.CrawlLog, ch.log)
+	return c.enforce(ctx, ch.old, ch.new)
 }
 
 // replace puts the policy in force that with makes of the old one. That all
@@ -52,6 +95,11 @@ func (c *Crawl) replace(ctx context.Context, with func(old *policy) (*policy, er
 	if err != nil || p == old {
 		return err
 	}
+	return c.enforce(ctx, old, p)
+}
+
+// enforce is the second half of replace: c.replacing is held.
+func (c *Crawl) enforce(ctx context.Context, old, p *policy) error {
 	changed := p.fingerprint != old.fingerprint
 	if !changed {
 		p.since = old.since

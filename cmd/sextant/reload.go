@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
 )
 
 func reloadCommand() *cli.Command {
@@ -58,16 +60,38 @@ func (s *service) applyConfig(ctx context.Context) error {
 	if len(parsed.Crawlers) != s.configured {
 		s.log.Warn("another number of Crawlers counts from the next start", "now", s.configured, "then", len(parsed.Crawlers))
 	}
-	for _, r := range s.crawls {
-		crawler := byName[r.Name()]
-		if err := r.Reload(ctx, r.settings(crawler)); err != nil {
-			return fmt.Errorf("reloading Crawler %s: %w", r.Name(), err)
-		}
-		r.documents.Set(documentSettings(crawler))
-		r.configured(&crawler, s.log)
+	if err := s.applyTogether(ctx, byName); err != nil {
+		return err
 	}
 	s.notices.Replace(receiversOf(parsed))
 	return nil
+}
+
+// applyTogether puts the settings of all Crawlers in force, or of none: all are judged,
+// and what they need is made, before the first one changes.
+func (s *service) applyTogether(ctx context.Context, byName map[string]config.Crawler) error {
+	var changes []*crawl.Change
+	for _, r := range s.crawls {
+		change, err := r.Prepare(ctx, r.settings(byName[r.Name()]))
+		if err != nil {
+			for _, c := range changes {
+				c.Discard()
+			}
+			return fmt.Errorf("reloading Crawler %s: %w", r.Name(), err)
+		}
+		changes = append(changes, change)
+	}
+	var failed error
+	for i, r := range s.crawls {
+		if err := changes[i].Apply(ctx); err != nil { // the store's: its crawl is ending
+			failed = errors.Join(failed, fmt.Errorf("reloading Crawler %s: %w", r.Name(), err))
+			continue
+		}
+		crawler := byName[r.Name()]
+		r.documents.Set(documentSettings(crawler))
+		r.configured(&crawler, s.log)
+	}
+	return failed
 }
 
 // settle is how long a folder must be quiet before a changed file is read: editors

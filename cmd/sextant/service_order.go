@@ -96,9 +96,10 @@ var errEnding = errors.New("the service is stopping: the changed configuration c
 //  1. One reload at a time; while the service stops none.
 //  2. systemd is told that it begins.
 //  3. The whole file is read and judged, for all Crawlers, before anything changes.
-//  4. Crawler by Crawler (crawl.Reload): log-ins, certificates and the like are made, the
-//     crawl log is opened anew, then the new policy comes into force in one step. Pages in
-//     flight keep the one that they began under.
+//  4. For all Crawlers log-ins, certificates and the like are made and the crawl log is
+//     opened anew (crawl.Prepare); where that fails for one, none changes. Then, Crawler by
+//     Crawler, the new policy comes into force in one step. Pages in flight keep the one
+//     that they began under.
 //  5. What a reload cannot change is named in the log.
 //  6. Tokens and the certificate are read again; the crawl goes by the new configuration
 //     also where they cannot be.
