@@ -1,9 +1,14 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -116,4 +121,28 @@ func FuzzRequests(f *testing.F) {
 			t.Errorf("%d cases in %q", len(cases), text)
 		}
 	})
+}
+
+// TestGoneReader: a list whose reader goes away, as head does, is nothing to warn of; one
+// that fails by itself is.
+func TestGoneReader(t *testing.T) {
+	for _, gone := range []bool{true, false} {
+		var log strings.Builder
+		s := &Server{log: slog.New(slog.NewTextHandler(&log, nil))}
+		ctx, cancel := context.WithCancel(t.Context())
+		if gone {
+			cancel()
+		}
+		func() {
+			defer func() { _ = recover() }() // the connection is broken
+			_, _ = s.stream(&call{w: httptest.NewRecorder(), r: httptest.NewRequestWithContext(ctx, "GET", "/", nil)}, "a list", func(w io.Writer) error {
+				_, _ = io.WriteString(w, "line\n")
+				return errors.New("the end")
+			})
+		}()
+		cancel()
+		if got := strings.Contains(log.String(), "a list broke off"); got == gone {
+			t.Errorf("gone %t: the log has %q", gone, log.String())
+		}
+	}
 }
