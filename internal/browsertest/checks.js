@@ -78,27 +78,32 @@
     return colours.get(colour);
   };
   const over = ([r, g, b, a], under) => [r, g, b].map((c, i) => c * a + under[i] * (1 - a));
+  const above = (e) => e.parentElement || e.getRootNode().host; // also out of a shadow tree
   const grounds = new Map();
   const ground = (e) => {
     if (!e) return rgba("Canvas").slice(0, 3);
     if (!grounds.has(e)) {
       const c = rgba(getComputedStyle(e).backgroundColor);
-      grounds.set(e, c[3] === 1 ? c.slice(0, 3) : over(c, ground(e.parentElement)));
+      grounds.set(e, c[3] === 1 ? c.slice(0, 3) : over(c, ground(above(e))));
     }
     return grounds.get(e);
   };
   const opacities = new Map();
   const opacity = (e) => {
     if (!e) return 1;
-    if (!opacities.has(e)) opacities.set(e, Number(getComputedStyle(e).opacity) * opacity(e.parentElement));
+    if (!opacities.has(e)) opacities.set(e, Number(getComputedStyle(e).opacity) * opacity(above(e)));
     return opacities.get(e);
   };
   const light = (c) => c.map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
   const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
   const seen = new Set();
   let checked = 0;
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+  const texts = [document.body, ...all("*").filter((e) => e.shadowRoot).map((e) => e.shadowRoot)].flatMap((root) => {
+    const found = [], walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) if (walk.currentNode.parentElement) found.push(walk.currentNode);
+    return found;
+  });
+  for (const n of texts) {
     const e = n.parentElement;
     if (!n.data.trim() || seen.has(e) || !shown(e) || e.closest(":disabled, .visually-hidden, script, style, option, .skip")) continue;
     seen.add(e);
@@ -109,6 +114,10 @@
     const size = parseFloat(style.fontSize), large = size >= 24 || size >= 18.66 && Number(style.fontWeight) >= 700;
     const got = ratio(over([r, g, b, a], below), below);
     if (got < (large ? 3 : 4.5)) fault(e, `contrast ${got.toFixed(2)}`);
+  }
+  for (const e of all("[placeholder]").filter(shown)) {
+    const got = ratio(over(rgba(getComputedStyle(e, "::placeholder").color), ground(e)), ground(e));
+    if (got < 4.5) fault(e, `contrast of the placeholder ${got.toFixed(2)}`);
   }
   if (!checked) faults.push("no text was checked");
   return faults.length > 12 ? [...faults.slice(0, 12), `and ${faults.length - 12} more`] : faults;

@@ -38,7 +38,7 @@ func hostilePages() map[string]answer {
 		link(path)
 	}
 	for _, path := range hostilePaths() {
-		ok(path, "An address that means ill", "Nothing else is wrong with it.")
+		ok(path, "An address that means ill", "Nothing else is wrong with "+html.EscapeString(path))
 		link(path)
 	}
 	pages["/hostile/headers.html"] = answer{status: http.StatusNotFound, header: http.Header{

@@ -20,7 +20,7 @@ var (
 	browserCtx  context.Context // of the one browser
 	outside     *gate           // between the browser and the network
 	everything  = sync.OnceValues(openWorld)
-	pageTimeout = 15*time.Second // for one step; generous, since it is no measurement
+	pageTimeout = time.Minute // for one step; generous, since it is no measurement
 )
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -87,7 +87,7 @@ func startBrowser(profile string) (context.Context, func()) {
 		chromedp.ProxyServer(outside.url()), chromedp.Flag("proxy-bypass-list", "<-loopback>"),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true),
-		chromedp.Flag("disable-features", "Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater"),
+		chromedp.Flag("disable-features", "Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater,NetworkTimeServiceQuerying"),
 		chromedp.Flag("lang", "en-US"), chromedp.Env("TZ=Europe/Berlin"),
 	)
 	allocated, cancel := chromedp.NewExecAllocator(context.Background(), options...)

@@ -1,0 +1,162 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// editorReady is true once the editor can be used.
+const editorReady = `document.getElementById("editor")?.sextant`
+
+// put has the editor hold its text with one part in the place of another.
+func (tb *tab) put(old, with string) {
+	tb.t.Helper()
+	if !eval[bool](tb, `(() => {
+		const editor = document.getElementById("editor").sextant, text = editor.text();
+		if (!text.includes(`+quoted(old)+`)) return false;
+		editor.replace(text.replace(`+quoted(old)+`, () => `+quoted(with)+`));
+		return true;
+	})()`) {
+		tb.t.Fatalf("the editor's text has no %q", old)
+	}
+}
+
+// quoted is s as JavaScript writes it.
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // every string can be written
+	}
+	return string(b)
+}
+
+// press presses the button with these words, within what the selector names.
+func (tb *tab) press(within, words string) {
+	tb.t.Helper()
+	find := `[...document.querySelectorAll(` + quoted(within+" button, "+within+" a") + `)].find((b) => b.checkVisibility() && b.textContent.trim().startsWith(` + quoted(words) + `))`
+	tb.wait("the button "+words, find)
+	tb.do(chromedp.Evaluate[chromedp.Void](find + `.click()`))
+}
+
+// TestWay is the way of an operator in the browser: crawl, break the XML in the editor,
+// read the error at its line, mend it, see what would change, save, see why a page is
+// missing, hold and release a deletion.
+func TestWay(t *testing.T) {
+	needsBrowser(t)
+	w, err := startWorld(hostilePages())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab := newTab(t, w.origin)
+	tab.signIn(w.operator)
+	tab.see("Overview")
+	if err := w.crawled(); err != nil {
+		t.Fatal(err)
+	}
+
+	tab.press("nav", "Rules")
+	tab.wait("the editor", editorReady)
+	tab.breakAndMend(w)
+	tab.missing(w)
+	tab.hold(w, pictureDir(t))
+	if strange := outside.strange(); len(strange) > 0 {
+		t.Errorf("the browser asked for %q", strange)
+	}
+}
+
+// breakAndMend has a rule that ignores the archive: first written wrongly.
+func (tb *tab) breakAndMend(w *world) {
+	tb.t.Helper()
+	const before, broken, mended = `<Path val="/internal/"/>`, `<Pfad val="/internal/"/>`, `<Path val="/internal/"/><Path val="/products/"/>`
+	text, err := os.ReadFile(w.config)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	line := strings.Count(string(text)[:strings.Index(string(text), before)], "\n") + 1
+	tb.put(before, broken)
+	tb.wait("the error is told", `document.getElementById("found-list").textContent.includes("unknown element <Pfad>")`)
+	if said := eval[string](tb, `document.getElementById("found-list").textContent`); !strings.Contains(said, "Line "+itoa(line)+":") {
+		tb.t.Errorf("the error is on line %d, told is %q", line, said)
+	}
+	tb.press("#found-list", "Line "+itoa(line))
+	tb.wait("the error is marked in the text", `document.getElementById("editor").shadowRoot.querySelector(".cm-lintRange-error")`)
+	tb.press("#rules", "Save and reload")
+	tb.wait("it is not saved", `document.getElementById("said").textContent + document.getElementById("state").textContent`)
+	if now, err := os.ReadFile(w.config); err != nil || string(now) != string(text) {
+		tb.t.Errorf("a text with errors was saved: %v", err)
+	}
+
+	tb.put(broken, before)
+	tb.put("      <!-- Profiles are found", "      <Rule>"+mended[len(before):]+"<Ignore/></Rule>\n      <!-- Profiles are found")
+	tb.wait("no error is left", `document.getElementById("found").textContent.startsWith("0 errors") || document.getElementById("found").textContent.startsWith("No")`)
+	tb.press("#preview", "Preview")
+	tb.wait("what would change", `document.querySelector("#preview .result").textContent.includes("would be deleted")`)
+	if said := eval[string](tb, `document.querySelector("#preview .result").innerText`); !strings.Contains(said, "/products/") {
+		tb.t.Errorf("the preview names no page of /products/: %s", said)
+	}
+	tb.press("#rules", "Save and reload")
+	tb.see("Saved, and in force")
+	if now, err := os.ReadFile(w.config); err != nil || !strings.Contains(string(now), `<Path val="/products/"/><Ignore/>`) {
+		tb.t.Errorf("what was saved is not in the file: %v", err)
+	}
+	tb.open("/rules")
+	tb.see("CrawlConfig")
+	if n := eval[int](tb, `document.querySelectorAll("#versions tbody tr").length`); n != 1 {
+		tb.t.Errorf("%d older texts are listed, not one", n)
+	}
+}
+
+// missing asks why a page that the new rule ignores is not in the index.
+func (tb *tab) missing(w *world) {
+	tb.t.Helper()
+	tb.press("nav", "URL")
+	tb.wait("the inspector", `document.querySelector("h1")?.textContent === "URL inspector" && document.getElementById("url")`)
+	tb.do(chromedp.SendKeys(chromedp.ID("url"), w.siteURL+"/products/\r"))
+	tb.wait("why it is missing", `document.getElementById("verdict")?.innerText.includes("says Ignore")`)
+	if said := eval[string](tb, `document.getElementById("verdict").innerText`); !strings.Contains(said, "CrawlConfig.xml:") {
+		tb.t.Errorf("the inspector does not name the rule's place: %s", said)
+	}
+}
+
+// hold takes pages away from the site, and releases one deletion that the brake holds.
+func (tb *tab) hold(w *world, pictures string) {
+	tb.t.Helper()
+	for _, name := range []string{"apples", "bees", "cherries", "dates"} {
+		w.site.set("/old/"+name+".html", answer{status: http.StatusNotFound, body: "gone"})
+	}
+	// The rule of before took documents away, too: what it holds is dropped first.
+	if err := w.api(http.MethodPost, "/refresh", `{"match":"<Path val=\"/old/\"/>"}`, nil); err != nil {
+		tb.t.Fatal(err)
+	}
+	filtered := "/deletions?" + url.Values{"url": {"/old/"}}.Encode()
+	tb.wait("a deletion is held", `fetch(`+quoted(filtered)+`).then((r) => r.text()).then((text) => { window.held = text.includes("/old/bees.html") }) && window.held`)
+	tb.open("/outbox?state=held")
+	tb.look(pictures, "outbox-held")
+	tb.open(filtered)
+	tb.see("/old/bees.html")
+	tb.look(pictures, "deletions-held")
+	tb.do(chromedp.Click(chromedp.CSS(`input[name=url][value$="/old/bees.html"]`)))
+	tb.press("main", "Release selected")
+	tb.wait("it asks first", `document.querySelector("main form button.danger")`)
+	tb.look(pictures, "confirm")
+	tb.press("main", "Release")
+	tb.see("1 deletion")
+	tb.wait("the deletion is not held any more", `!document.querySelector('input[name=url][value$="/old/bees.html"]')`)
+	err := w.until("the document is gone", func() bool {
+		var all []struct {
+			Stored struct {
+				Known, Indexed bool
+			}
+		}
+		return w.api(http.MethodPost, "/explain", `{"urls":["`+w.siteURL+`/old/bees.html"]}`, &all) == nil && !all[0].Stored.Indexed
+	})
+	if err != nil {
+		tb.t.Error(err)
+	}
+}
