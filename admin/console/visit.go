@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -166,14 +167,17 @@ type kept struct {
 	wrote  bool
 }
 
+// Header implements http.ResponseWriter.
 func (k *kept) Header() http.Header { return k.header }
 
+// WriteHeader implements http.ResponseWriter.
 func (k *kept) WriteHeader(status int) {
 	if !k.wrote {
 		k.status, k.wrote = status, true
 	}
 }
 
+// Write implements http.ResponseWriter.
 func (k *kept) Write(p []byte) (int, error) {
 	k.wrote = true
 	if k.body.Len()+len(p) > maxAnswer {
@@ -186,7 +190,7 @@ func (k *kept) Write(p []byte) (int, error) {
 func (k *kept) serve(h http.Handler, r *http.Request) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
-			if broken != http.ErrAbortHandler {
+			if aborted, ok := broken.(error); !ok || !errors.Is(aborted, http.ErrAbortHandler) {
 				panic(broken)
 			}
 			err = fmt.Errorf("the answer of %s broke off", r.URL.Path)
