@@ -32,6 +32,12 @@ func TestManual(t *testing.T) {
 			t.Errorf("%s has %d headings of the first level", path, n)
 		}
 	}
+	const decision = `href="/docs/decisions/0003-dependencies"`
+	for path, want := range map[string]int{"/docs/runbook": 0, "/docs/?q=x": 0, "/docs/decisions/": 2, "/docs/decisions/0001-record-decisions": 1} {
+		if _, body := visitPage(t, c, path); strings.Count(body, decision) != want {
+			t.Errorf("%s names a decision %d times, want %d", path, strings.Count(body, decision), want)
+		}
+	}
 	if _, body := visitPage(t, c, "/docs/?q="+strings.Repeat("long", 5000)); strings.Contains(body, strings.Repeat("long", 26)) {
 		t.Error("a long query is shown as a whole")
 	}
