@@ -109,7 +109,9 @@ func (f *Frontier) holdUnsent(ctx context.Context, l *Lease) error {
 	if err != nil { // the host's next completion tries again
 		return fmt.Errorf("holding the deletions of %s: %w", l.Record.Origin, err)
 	}
-	f.log.Warn("unsent deletions of a failing host are held", "host", l.Record.Origin, "deletions", n)
+	if n > 0 {
+		f.log.Warn("unsent deletions of a failing host are held", "host", l.Record.Origin, "deletions", n)
+	}
 	return nil
 }
 
