@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -51,7 +52,7 @@ func document(v *visit) (any, error) {
 		return d, nil
 	}
 	sent, err := sentOf(v, d.URL)
-	if p, ok := err.(*admin.Problem); ok && p.Status == http.StatusNotFound {
+	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusNotFound {
 		d.Unknown = true
 		return d, nil
 	}

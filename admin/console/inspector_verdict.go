@@ -42,8 +42,11 @@ func (d *inspected) judge(v *visit) verdict {
 	case d.Explained.ExcludedBy != nil:
 		d.judgeExcluded(v, &r)
 	case d.Stored == nil:
-		r.why("It is not known: no page with a link to it was read yet. Rules and gates would let it in.")
-		r.do("Have it fetched soon with the button Add below, or link to it from a page that is crawled.", "", "")
+		r.why("It is not known: no page with a link to it was read yet, or it was removed. Rules and gates would let it in.")
+		if v.caller.Role >= admin.Operator {
+			r.do("Have it fetched soon with the button Add below.", "", "")
+		}
+		r.do("Link to it from a page that is crawled.", "", "")
 	default:
 		d.judgeStored(v, &r)
 	}

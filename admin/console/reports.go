@@ -40,7 +40,7 @@ type reportData struct {
 // Kinds are the reports there are.
 func (d *reportData) Kinds() []string { return admin.ReportKinds() }
 
-// reportHeads name the reports for people.
+// Head names a report for people.
 func (d *reportData) Head(kind string) string {
 	return map[string]string{"broken": "Broken links", "errors": "Errors", "documents": "Documents", "changes": "Changes"}[kind]
 }
