@@ -13,7 +13,6 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -67,7 +66,7 @@ func (tb *tab) note(ev any) {
 		tb.request(e)
 	case *network.EventResponseReceived:
 		tb.mu.Lock()
-		expected := tb.status[e.Response.URL] == int64(e.Response.Status)
+		expected := tb.status[e.Response.URL] == e.Response.Status
 		tb.mu.Unlock()
 		if e.Response.Status >= 400 && !expected {
 			tb.fault("%s is answered with %d", e.Response.URL, e.Response.Status)
@@ -217,19 +216,4 @@ func (tb *tab) dark(on bool) {
 		})
 		return err
 	}))
-}
-
-// acceptDialogs answers each question of the page with yes.
-func (tb *tab) acceptDialogs() {
-	tb.t.Helper()
-	err := chromedp.Listen(tb.ctx, func(ev any) {
-		if _, ok := ev.(*page.EventJavascriptDialogOpening); ok {
-			go func() { // a listener must not ask
-				_, _ = chromedp.Call(tb.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
-			}()
-		}
-	})
-	if err != nil {
-		tb.t.Fatal(err)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // editorReady is true once the editor can be used.
@@ -124,13 +125,12 @@ func (tb *tab) missing(w *world) {
 	}
 }
 
-// hold takes pages away from the site, and releases one deletion that the brake holds.
+// hold takes pages away from the site, and releases one deletion that the brake holds, by keyboard.
 func (tb *tab) hold(w *world, pictures string) {
 	tb.t.Helper()
 	for _, name := range []string{"apples", "bees", "cherries", "dates"} {
 		w.site.set("/old/"+name+".html", answer{status: http.StatusNotFound, body: "gone"})
 	}
-	// The rule of before took documents away, too: what it holds is dropped first.
 	if err := w.api(http.MethodPost, "/refresh", `{"match":"<Path val=\"/old/\"/>"}`, nil); err != nil {
 		tb.t.Fatal(err)
 	}
@@ -141,11 +141,23 @@ func (tb *tab) hold(w *world, pictures string) {
 	tb.open(filtered)
 	tb.see("/old/bees.html")
 	tb.look(pictures, "deletions-held")
-	tb.do(chromedp.Click(chromedp.CSS(`input[name=url][value$="/old/bees.html"]`)))
-	tb.press("main", "Release selected")
+	// By keyboard alone.
+	tb.tabTo("/old/bees.html") // its box is before its link
+	if box := eval[string](tb, `document.activeElement.type || ""`); box != "checkbox" {
+		tb.t.Fatalf("Tab comes to %q before the box of the deletion", box)
+	}
+	tb.do(chromedp.KeyEvent(" "))
+	for range 40 { // back to the button, past the boxes above
+		if eval[bool](tb, `document.activeElement.textContent.trim() === "Release selected"`) {
+			break
+		}
+		tb.do(chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(kb.ModifierShift)))
+	}
+	tb.do(chromedp.KeyEvent("\r"))
 	tb.wait("it asks first", `document.querySelector("main form button.danger")`)
 	tb.look(pictures, "confirm")
-	tb.press("main", "Release")
+	tb.tabTo("button# Release")
+	tb.do(chromedp.KeyEvent("\r"))
 	tb.see("1 deletion")
 	tb.wait("the deletion is not held any more", `!document.querySelector('input[name=url][value$="/old/bees.html"]')`)
 	err := w.until("the document is gone", func() bool {
