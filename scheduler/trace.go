@@ -92,11 +92,11 @@ func gone(old, next *Record, now time.Time) *Gone {
 		Status: next.Status, Fault: next.Fault, Words: next.LastError, Referrer: old.Referrer,
 		Indexed: old.Indexed, Source: old.PushedSource,
 	}
-	switch {
-	case old.Class == Permanent:
+	switch old.Class {
+	case Permanent:
 		g.Since = firstTime(old.ClassAt, old.FetchedAt, now)
 		g.Visits++
-	case old.Class == Temporary:
+	case Temporary:
 		g.Since = firstTime(old.FirstErrorAt, now)
 	}
 	return g

@@ -154,9 +154,9 @@ type Record struct {
 
 // DueSource is the source that a timed URL enters when its time has come: a URL
 // that was never fetched or is being tried again its fifo, any other refresh.
-func (r *Record) DueSource(refresh Source) Source {
-	if r.Class == Pending || r.Errors > 0 {
-		return r.Fifo
+func (n *Record) DueSource(refresh Source) Source {
+	if n.Class == Pending || n.Errors > 0 {
+		return n.Fifo
 	}
 	return refresh
 }

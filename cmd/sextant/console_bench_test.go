@@ -92,7 +92,9 @@ func serveMany(b *testing.B, urls int) *http.Client {
 	go func() { ended <- s.run(ctx, crawl.Once{}) }()
 	b.Cleanup(func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
 		if err := s.close(); err != nil {
 			b.Error(err)
 		}

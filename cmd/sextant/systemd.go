@@ -175,7 +175,7 @@ func (s *service) keepAlive(ctx context.Context) error {
 func (s *service) alive(ctx context.Context) error {
 	for _, r := range s.crawls {
 		if err := r.Alive(ctx); err != nil {
-			return fmt.Errorf("Crawler %s: %w", r.Name(), err)
+			return fmt.Errorf("the Crawler %s: %w", r.Name(), err)
 		}
 	}
 	return nil

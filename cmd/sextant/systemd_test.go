@@ -20,7 +20,7 @@ func notifySocket(t *testing.T) (path string, messages <-chan map[string]string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path = filepath.Join(dir, "s")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
@@ -43,7 +43,7 @@ func notifySocket(t *testing.T) (path string, messages <-chan map[string]string)
 			out <- message
 		}
 	}()
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	return path, out
 }
 

@@ -84,8 +84,12 @@ func TestClientCertificate(t *testing.T) {
 		return c, s
 	}
 	for name, load := range map[string]func() (tls.Certificate, error){
-		"two files": func() (tls.Certificate, error) { return auth.LoadCertificate(os.ReadFile, file(t, certificate), file(t, key)) },
-		"one file":  func() (tls.Certificate, error) { return auth.LoadCertificate(os.ReadFile, file(t, key, certificate), "") },
+		"two files": func() (tls.Certificate, error) {
+			return auth.LoadCertificate(os.ReadFile, file(t, certificate), file(t, key))
+		},
+		"one file": func() (tls.Certificate, error) {
+			return auth.LoadCertificate(os.ReadFile, file(t, key, certificate), "")
+		},
 	} {
 		loaded, err := load()
 		if err != nil {
