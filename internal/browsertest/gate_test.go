@@ -2,6 +2,8 @@ package browsertest
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -24,7 +26,8 @@ type gate struct {
 
 func openGate() *gate {
 	g := &gate{allowed: map[string]bool{}}
-	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = r.In.URL.RawQuery }}
+	quiet := log.New(io.Discard, "", 0) // a page that is left breaks its requests off
+	forward := &httputil.ReverseProxy{ErrorLog: quiet, Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.RawQuery = r.In.URL.RawQuery }}
 	g.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !g.judge(r) {
 			http.Error(w, "this is not the service", http.StatusForbidden)
