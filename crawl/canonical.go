@@ -33,7 +33,7 @@ func (v *visit) canonical(ctx context.Context, p extract.Page) (string, schedule
 	if indexed, _ := v.indexes(&verdict); !indexed {
 		return "", scheduler.Link{}, nil
 	}
-	end, err := v.canonicalEnd(ctx, link.URL, v.lease.Key)
+	end, _, err := v.canonicalEnd(ctx, link.URL, v.lease.Key)
 	if err != nil || end == noDocument || end == leadsBack {
 		return "", scheduler.Link{}, err
 	}
@@ -53,36 +53,37 @@ const (
 	leadsBack // to the page that it began at
 )
 
-// canonicalEnd follows what is stored of u and of what it stands for.
-func (c *Crawl) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key) (chainEnd, error) {
+// canonicalEnd follows what is stored of u and of what it stands for, as far as the URL
+// of the second result.
+func (c *Crawl) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key) (chainEnd, weburl.Key, error) {
 	for range maxCanonicals {
 		if u.Key() == page {
-			return leadsBack, nil
+			return leadsBack, page, nil
 		}
 		r, err := c.store.Lookup(ctx, u.Key())
 		if errors.Is(err, scheduler.ErrNotFound) {
-			return isOpen, nil
+			return isOpen, u.Key(), nil
 		}
 		if err != nil {
-			return 0, err
+			return 0, u.Key(), err
 		}
 		next := r.DuplicateOf
 		switch {
 		case r.Indexed:
-			return isDocument, nil
+			return isDocument, u.Key(), nil
 		case r.Class == scheduler.Pending, r.Class == scheduler.Temporary:
-			return isOpen, nil
+			return isOpen, u.Key(), nil
 		case next != "":
 		case r.RedirectTo != "":
 			next = r.RedirectTo
 		default:
-			return noDocument, nil
+			return noDocument, u.Key(), nil
 		}
 		if u, err = weburl.Parse(next); err != nil {
-			return noDocument, nil //nolint:nilerr // what is no URL is no document
+			return noDocument, u.Key(), nil //nolint:nilerr // what is no URL is no document
 		}
 	}
-	return noDocument, nil
+	return noDocument, u.Key(), nil
 }
 
 // reconsider fetches pages again whose canonical came to nothing after they were
@@ -91,24 +92,27 @@ func (c *Crawl) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
 	switch {
 	case r.DuplicateOf != "":
-		return v.reconsiderItself(ctx, r.DuplicateOf)
+		u, err := weburl.Parse(r.DuplicateOf)
+		if err != nil {
+			return err
+		}
+		return v.await(ctx, v.lease.URL, u)
 	case r.Redirect != nil:
-		v.namers.move(v.lease.Key, r.Redirect.URL.Key())
-		return nil
+		return v.eachPage(v.namers.take(v.lease.Key), func(page weburl.URL) error { return v.await(ctx, page, v.lease.URL) })
 	case r.Document != nil:
 		v.namers.take(v.lease.Key)
 		return nil
 	}
 	pages := v.namers.take(v.lease.Key)
-	if !v.lease.Record.Settled && v.lease.Record.Referrer != "" {
-		pages = append(pages, v.lease.Record.Referrer) // it may have been named before the process started
+	if r := &v.lease.Record; !r.Settled && r.Referrer != "" && !slices.Contains(pages, r.Referrer) {
+		pages = append(pages, r.Referrer) // it may have been named before the process started
 	}
 	if len(pages) == 0 {
 		return nil
 	}
-	end, err := v.canonicalEnd(ctx, v.lease.URL, weburl.Key{})
+	end, _, err := v.canonicalEnd(ctx, v.lease.URL, weburl.Key{})
 	if err == nil && end == noDocument {
-		return v.reconsiderAll(ctx, pages)
+		return v.eachPage(pages, func(page weburl.URL) error { return v.again(ctx, page) })
 	}
 	for _, page := range pages {
 		v.namers.add(v.lease.Key, page)
@@ -116,52 +120,61 @@ func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
 	return err
 }
 
-func (v *visit) reconsiderItself(ctx context.Context, canonical string) error {
-	u, err := weburl.Parse(canonical)
-	if err != nil {
-		return err
-	}
-	// First, so that either the canonical's outcome is seen here, or it sees this page.
-	v.namers.add(u.Key(), v.lease.URL.String())
-	end, err := v.canonicalEnd(ctx, u, v.lease.Key)
-	if err != nil || end == isOpen {
-		return err
-	}
-	v.namers.remove(u.Key(), v.lease.URL.String())
-	if end == isDocument {
-		return nil
-	}
-	return v.requeue(ctx, v.lease.URL)
-}
-
-// reconsiderAll fetches those pages again that are duplicates of no document.
-func (v *visit) reconsiderAll(ctx context.Context, pages []string) error {
+// eachPage calls fn for pages that named this one.
+func (*visit) eachPage(pages []string, fn func(weburl.URL) error) error {
 	for _, page := range pages {
 		u, err := weburl.Parse(page)
 		if err != nil {
 			continue // a referrer that is no URL names no page
 		}
-		r, err := v.store.Lookup(ctx, u.Key())
-		if errors.Is(err, scheduler.ErrNotFound) || err == nil && r.DuplicateOf == "" {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		canonical, err := weburl.Parse(r.DuplicateOf)
-		if err != nil {
-			continue
-		}
-		if end, err := v.canonicalEnd(ctx, canonical, u.Key()); err != nil {
-			return err
-		} else if end != noDocument {
-			continue
-		}
-		if err := v.requeue(ctx, u); err != nil {
+		if err := fn(u); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// await remembers a page that is a duplicate of u until it is known what the chain that
+// begins at u comes to, and fetches it again if that is known to be no document.
+func (v *visit) await(ctx context.Context, page, u weburl.URL) error {
+	for at := u.Key(); ; {
+		// First, so that either the outcome of what is waited for is seen here, or its
+		// visit sees this page.
+		kept := v.namers.add(at, page.String())
+		end, last, err := v.canonicalEnd(ctx, u, page.Key())
+		if err != nil || end == isOpen && last == at {
+			return err
+		}
+		switch removed := v.namers.remove(at, page.String()); {
+		case kept && !removed:
+			return nil // that visit sees to it
+		case end == isDocument, end == isOpen && !kept:
+			return nil
+		case end != isOpen:
+			return v.requeue(ctx, page)
+		}
+		at = last
+	}
+}
+
+// again fetches a page again if it is the duplicate of no document, unless it waits
+// already or is in flight: then it sees for itself.
+func (v *visit) again(ctx context.Context, page weburl.URL) error {
+	r, err := v.store.Lookup(ctx, page.Key())
+	if errors.Is(err, scheduler.ErrNotFound) || err == nil && (r.DuplicateOf == "" || r.State == scheduler.Waiting) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	canonical, err := weburl.Parse(r.DuplicateOf)
+	if err != nil {
+		return nil //nolint:nilerr // what is no URL is no canonical
+	}
+	if end, _, err := v.canonicalEnd(ctx, canonical, page.Key()); err != nil || end != noDocument {
+		return err
+	}
+	return v.requeue(ctx, page)
 }
 
 // namersKept bounds how many pages are remembered; others wait for their refresh
@@ -176,17 +189,22 @@ type namers struct {
 	n     int
 }
 
-func (n *namers) add(canonical weburl.Key, page string) {
+// add says whether the page is remembered.
+func (n *namers) add(canonical weburl.Key, page string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.n >= namersKept || slices.Contains(n.pages[canonical], page) {
-		return
+	if slices.Contains(n.pages[canonical], page) {
+		return true
+	}
+	if n.n >= namersKept {
+		return false
 	}
 	if n.pages == nil {
 		n.pages = map[weburl.Key][]string{}
 	}
 	n.pages[canonical] = append(n.pages[canonical], page)
 	n.n++
+	return true
 }
 
 // take forgets and returns the pages that name a URL.
@@ -199,27 +217,22 @@ func (n *namers) take(canonical weburl.Key) []string {
 	return pages
 }
 
-func (n *namers) remove(canonical weburl.Key, page string) {
+// remove says whether the page was still there.
+func (n *namers) remove(canonical weburl.Key, page string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	pages := n.pages[canonical]
 	i := slices.Index(pages, page)
 	if i < 0 {
-		return
+		return false
 	}
 	n.n--
 	if pages = slices.Delete(pages, i, i+1); len(pages) == 0 {
 		delete(n.pages, canonical)
-		return
+		return true
 	}
 	n.pages[canonical] = pages
-}
-
-// move lets another URL stand for one that redirects to it.
-func (n *namers) move(from, to weburl.Key) {
-	for _, page := range n.take(from) {
-		n.add(to, page)
-	}
+	return true
 }
 
 // requeue sends a known URL through the fifos once more.
