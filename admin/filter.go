@@ -3,9 +3,11 @@ package admin
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // ParseFilter reads a filter of stored URLs: status (HTTP code), class, fifo,
@@ -39,8 +41,29 @@ func ParseFilter(q map[string][]string) (crawl.Filter, error) {
 		}
 		f.Fifo = &s
 	}
-	f.Host = get("host")
-	return f, nil
+	var err error
+	f.Host, err = parseHost(get("host"))
+	return f, err
+}
+
+// parseHost gives a host name, host:port or origin as crawl.Filter wants it: in the form
+// that URLs have in the store. Of a whole URL it takes the origin.
+func parseHost(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if strings.Contains(text, "://") {
+		u, err := weburl.Parse(text)
+		if err != nil {
+			return "", fmt.Errorf("host %q: %w", text, err)
+		}
+		return u.Origin(), nil
+	}
+	u, err := weburl.Parse("http://" + text)
+	if err != nil || u.PathAndQuery() != "/" {
+		return "", fmt.Errorf("%q is no host: write for example www.example.com, www.example.com:8443 or https://www.example.com", text)
+	}
+	return strings.TrimPrefix(u.Origin(), "http://"), nil
 }
 
 // parseClass reads the operator's word for a class.

@@ -71,7 +71,10 @@ func ParseReportOptions(kind string, q map[string][]string, now time.Time) (o Re
 		}
 		return ""
 	}
-	o.Host, o.Top = get("host"), TopHosts
+	o.Top = TopHosts
+	if o.Host, err = parseHost(get("host")); err != nil {
+		return o, err
+	}
 	for name, into := range map[string]*int{"top": &o.Top, "pages": &o.Pages, "limit": &o.Limit} {
 		if v := get(name); v != "" {
 			if *into, err = strconv.Atoi(v); err != nil || *into < 0 {

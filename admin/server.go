@@ -255,8 +255,16 @@ func (s *Server) openRoutes() []route {
 }
 
 func (s *Server) status(c *call) (any, error) {
-	all := make([]Status, 0, len(s.crawlers))
-	for _, crawler := range s.crawlers {
+	crawlers := s.crawlers
+	if name := c.r.URL.Query().Get("crawler"); name != "" {
+		one, err := s.crawler(name)
+		if err != nil {
+			return nil, err
+		}
+		crawlers = []Crawler{one}
+	}
+	all := make([]Status, 0, len(crawlers))
+	for _, crawler := range crawlers {
 		one, err := statusOf(c.r.Context(), crawler)
 		if err != nil {
 			return nil, err

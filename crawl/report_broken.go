@@ -181,8 +181,8 @@ func brokenGone(g *scheduler.Gone) Broken {
 }
 
 // withReferrer adds what the URL was first found on, where that is a page whose links are
-// not stored: a sitemap, or a page that was read by an older version. Of others it is known
-// whether they still link to it.
+// not all stored: a sitemap, a page that was read by an older version, or one with too many
+// links. Of others it is known whether they still link to it.
 func withReferrer(ctx context.Context, store ReportStore, referrer string, pages linkedPages) (linkedPages, error) {
 	u, ok := weburl.FromCanonical(referrer)
 	if !ok {
@@ -192,10 +192,30 @@ func withReferrer(ctx context.Context, store ReportStore, referrer string, pages
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return pages, nil
 	}
-	if err != nil || r.Linked || !reads(&r) {
+	if err != nil || !reads(&r) || slices.ContainsFunc(pages, func(p linkedPage) bool { return p.page == u.Key() }) {
 		return pages, err
 	}
+	if r.Linked {
+		if cut, err := linksCut(ctx, store, u.Key()); err != nil || !cut {
+			return pages, err
+		}
+	}
 	return append(pages, linkedPage{page: u.Key()}), nil
+}
+
+// errLooked ends a walk at its first entry.
+var errLooked = errors.New("the first is enough")
+
+// linksCut says that the page has more links than are stored of one.
+func linksCut(ctx context.Context, store ReportStore, page weburl.Key) (cut bool, err error) {
+	err = store.Outlinks(ctx, page, func(k weburl.Key, links scheduler.LinkPrints) error {
+		cut = k == page && links.Len() >= scheduler.MaxOutlinks
+		return errLooked
+	})
+	if errors.Is(err, errLooked) {
+		err = nil
+	}
+	return cut, err
 }
 
 // reads says that what is known of a page's links holds.

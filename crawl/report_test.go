@@ -126,6 +126,13 @@ func TestReportBroken(t *testing.T) {
 	}
 	s.put(scheduler.Record{URL: "http://a.test/again", Class: scheduler.Permanent, Status: 404, LastError: "404 Not Found", ClassAt: at(9), FetchedAt: at(9)})
 
+	many := make([]string, scheduler.MaxOutlinks)
+	for i := range many {
+		many[i] = fmt.Sprint("http://a.test/many/", i)
+	}
+	ok("/endless", many...)
+	s.put(scheduler.Record{URL: "http://c.test/late", Class: scheduler.Permanent, Status: 404, Referrer: "http://a.test/endless"})
+
 	two, nine, eight := at(2), at(9), at(8)
 	want := []Broken{
 		{URL: "http://a.test/404", Error: "4xx", Status: 404, Words: "404 Not Found", Since: at(1), LastAt: &two, Visits: 1, Pages: 3, LinkedFrom: []LinkedFrom{
@@ -134,12 +141,16 @@ func TestReportBroken(t *testing.T) {
 		{URL: "http://a.test/again", Error: "4xx", Status: 404, Words: "404 Not Found", Since: at(4), LastAt: &nine, Visits: 3, Pages: 1, LinkedFrom: []LinkedFrom{{Page: "http://a.test/last"}}},
 		{URL: "http://a.test/gone", Error: "4xx", Status: 410, Words: "410 Gone", Since: at(4), LastAt: &eight, Visits: 2, Forgotten: true, Pages: 1, LinkedFrom: []LinkedFrom{{Page: "http://a.test/last"}}},
 		{URL: "http://a.test/slow", Error: "timeout", Words: "time-out", Since: at(1), LastAt: &nine, Visits: 3, Pages: 1, LinkedFrom: []LinkedFrom{{Page: "http://a.test/sitemap.xml"}}},
+		{URL: "http://c.test/late", Error: "4xx", Status: 404, Visits: 1, Pages: 1, LinkedFrom: []LinkedFrom{{Page: "http://a.test/endless"}}},
 	}
 	if diff := gocmp.Diff(want, brokenOf(t, s, BrokenOptions{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := brokenOf(t, s, BrokenOptions{Since: at(3)}); len(got) != 2 {
 		t.Errorf("since 3: %+v", got)
+	}
+	if got := brokenOf(t, s, BrokenOptions{Host: "c.test"}); len(got) != 1 || len(got[0].LinkedFrom) != 1 || got[0].LinkedFrom[0].Page != "http://a.test/endless" {
+		t.Errorf("behind the links that are stored of a page: %+v", got)
 	}
 	if got := brokenOf(t, s, BrokenOptions{Host: "b.test"}); len(got) != 0 {
 		t.Errorf("of another host: %+v", got)

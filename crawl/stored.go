@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -119,7 +120,7 @@ type Filter struct {
 	Status *int // HTTP code, 760, 761, or 0 for never answered
 	Class  *scheduler.Class
 	Fifo   *scheduler.Source
-	Host   string // a host name, or an origin as in https://example.com:8443
+	Host   string // a host name, host:port, or an origin as in https://example.com:8443; in canonical form
 	// From is the least key that is looked at; keys are in the order of their bytes.
 	From weburl.Key
 }
@@ -142,6 +143,9 @@ func (f *Filter) selects(r *scheduler.Record) bool {
 		return false
 	}
 	if f.Host == "" || f.Host == r.Origin {
+		return true
+	}
+	if _, host, _ := strings.Cut(r.Origin, "://"); host == f.Host {
 		return true
 	}
 	u, ok := weburl.FromCanonical(r.URL)

@@ -42,6 +42,9 @@ func (p LinkPrints) AppendPrint(k weburl.Key) LinkPrints { return append(p, k[:l
 // Valid says that p is a whole number of links.
 func (p LinkPrints) Valid() bool { return len(p)%linkPrintLen == 0 }
 
+// Len is the number of links.
+func (p LinkPrints) Len() int { return len(p) / linkPrintLen }
+
 // All gives the links one after the other.
 func (p LinkPrints) All() iter.Seq[LinkPrint] {
 	return func(yield func(LinkPrint) bool) {
