@@ -21,6 +21,9 @@ func manyRules(n int, separator string) []byte {
 // of the lines.
 func BenchmarkParse(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
+		if n == 100_000 && testing.Short() {
+			continue
+		}
 		for name, separator := range map[string]string{"lines": "\n", "one-line": " "} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				raw := manyRules(n, separator)

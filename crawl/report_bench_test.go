@@ -15,6 +15,9 @@ import (
 // SEXTANT_BENCH_KNOWN says) with 30 links each.
 func BenchmarkReportBroken(b *testing.B) {
 	urls := 20_000
+	if testing.Short() {
+		urls = 2_000
+	}
 	if s, ok := os.LookupEnv("SEXTANT_BENCH_KNOWN"); ok {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1000 {

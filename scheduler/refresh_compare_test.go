@@ -149,6 +149,9 @@ func BenchmarkRefresh(b *testing.B) {
 	for name, spread := range spreads() {
 		for _, perDay := range []float64{500, 1000, 2000} {
 			s := simulation{pages: 10_000, perDay: perDay, warmUp: 150, days: 365, rates: spread}
+			if testing.Short() {
+				s.pages, s.perDay = s.pages/20, s.perDay/20
+			}
 			for what, run := range map[string]func(simulation) score{
 				"ours":            func(s simulation) score { return s.ours(wide()) },
 				"ours, 1d to 7d":  func(s simulation) score { return s.ours(bounded) },
