@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -125,9 +128,28 @@ func (s *service) watch(ctx context.Context) error {
 		case err := <-watcher.Errors:
 			s.log.Warn("watching the configuration", "error", err)
 		case <-quiet.C:
-			_ = s.reload(ctx) // it is logged, and stands in the status
+			s.reloadChanged(ctx)
 		}
 	}
+}
+
+// configFiles tells the configuration and rules beside it apart from what they were:
+// sizes, times and which files they are. It is never empty.
+func (s *service) configFiles() string {
+	var all strings.Builder
+	for _, name := range []string{filepath.Base(s.path), config.CrawlRulesName, config.GlobalRulesName} {
+		info, err := os.Stat(filepath.Join(filepath.Dir(s.path), name))
+		if err != nil {
+			fmt.Fprintln(&all, "none")
+			continue
+		}
+		var inode uint64
+		if at, ok := info.Sys().(*syscall.Stat_t); ok {
+			inode = at.Ino
+		}
+		fmt.Fprintln(&all, info.Size(), info.ModTime().UnixNano(), inode)
+	}
+	return all.String()
 }
 
 // isConfig says whether an event is about the configuration or rules beside it.

@@ -36,6 +36,7 @@ type service struct {
 	notify     *notifier
 	hangups    <-chan struct{} // SIGHUP; nil: none
 	reloading  sync.Mutex      // held while the configuration is reloaded
+	judged     string          // configFiles when it was last reloaded; by reloading
 	ending     atomic.Bool     // no reload begins any more
 	stops      context.Context // ended by stop, with stopped
 	stopped    context.CancelFunc
@@ -266,3 +267,11 @@ func (s *service) close() error {
 func sourceName(number int) string { return scheduler.Source(number).String() }
 
 func join(parts []string) string { return strings.Join(parts, ", ") }
+
+// address is where the API and the console are, "off" for nowhere.
+func (s *service) address() string {
+	if s.open == nil {
+		return "off"
+	}
+	return s.open.Addr().String()
+}

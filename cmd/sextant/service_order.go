@@ -23,8 +23,8 @@ import (
 //  4. What looked on: notices, with a last one where a Crawler failed; the watch of
 //     files, the memory's limit, the watchdog.
 //  5. s.close, by the caller, who reads the figures before: the readers of documents,
-//     which nobody asks any more; the stores, which write what they have in memory; the
-//     sockets last, because the socket keeps a second service from the data directory.
+//     which nobody asks any more, and the stores, which write what they have in memory.
+//     Nobody is answered meanwhile; the stores' own locks keep a second service away.
 func (s *service) run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
@@ -112,6 +112,7 @@ func (s *service) reload(ctx context.Context) error {
 		return &admin.Declined{Err: errEnding}
 	}
 	s.notify.reloading()
+	s.judged = s.configFiles()
 	err := s.applyConfig(ctx)
 	for _, r := range s.crawls {
 		r.setConfigError(err)
@@ -129,6 +130,17 @@ func (s *service) reload(ctx context.Context) error {
 	}
 	s.notify.ready("configuration reloaded")
 	return nil
+}
+
+// reloadChanged reloads unless the files are as they were at the last reload, as after
+// one that a command asked for.
+func (s *service) reloadChanged(ctx context.Context) {
+	s.reloading.Lock()
+	same := s.judged != "" && s.judged == s.configFiles()
+	s.reloading.Unlock()
+	if !same {
+		_ = s.reload(ctx) // it is logged, and stands in the status
+	}
 }
 
 // tell tells systemd that the service is ready once every Crawler crawls, and then how
