@@ -3,13 +3,13 @@ package admin
 import (
 	"bytes"
 	"context"
+	"github.com/sextant-crawler/sextant/internal/testlog"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -19,26 +19,8 @@ type door struct {
 	operator, reader string // tokens
 	config           string // path
 	access           *Access
-	log              *lockedBuffer
+	log              *testlog.Buffer
 	client           *http.Client
-}
-
-// lockedBuffer is a log that is read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // openDoor serves a Crawler named a until the test ends.
@@ -48,7 +30,7 @@ func openDoor(t *testing.T, change func(*AccessSettings), mount func(*Server)) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{data: data, config: filepath.Join(data, "CrawlConfig.xml"), log: &lockedBuffer{}}
+	d := &door{data: data, config: filepath.Join(data, "CrawlConfig.xml"), log: &testlog.Buffer{}}
 	d.operator, d.reader = makeToken(t, data, Operator), makeToken(t, data, Reader)
 	if err := os.WriteFile(d.config, []byte("<old/>"), 0o640); err != nil {
 		t.Fatal(err)

@@ -88,17 +88,12 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// secure sets the headers that keep a browser from doing anything with a page but
-// showing it here.
+// secure sets the headers in which pages differ from other answers of the service.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Frame-Options", "DENY")
 	// With no-referrer browsers send "Origin: null" with forms, which cannot be told from
 	// those of other sites (Fetch standard, "append a request Origin header").
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-	h.Set("Cache-Control", "no-store")
 }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -113,21 +112,5 @@ func download(v *visit, media, name string, part func(*admin.Sent) []byte) error
 // source is the first n characters of text from outside with its lines kept, and what
 // would change how it reads made visible. A template escapes it.
 func source(s string, n int) string {
-	var b strings.Builder
-	for _, r := range s {
-		if n == 0 {
-			b.WriteString("…")
-			break
-		}
-		n--
-		switch {
-		case r == '\n' || r == '\t':
-		case r == utf8.RuneError, hidden(r):
-			r = '\uFFFD'
-		case unicode.IsSpace(r):
-			r = ' '
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	return cutBy(s, n, func(r rune) bool { return r == '\n' || r == '\t' })
 }

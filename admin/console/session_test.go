@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/internal/testlog"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,30 +29,12 @@ type door struct {
 	data             string
 	access           *admin.Access
 	console          *Console
-	log              *lockedBuffer
-}
-
-// lockedBuffer is a log that is read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log              *testlog.Buffer
 }
 
 func openDoor(t *testing.T) *door {
 	t.Helper()
-	d := &door{data: t.TempDir(), log: &lockedBuffer{}}
+	d := &door{data: t.TempDir(), log: &testlog.Buffer{}}
 	token := func(role admin.Role) string {
 		path, _, err := admin.EnsureToken(d.data, role)
 		if err != nil {

@@ -181,6 +181,12 @@ func shown(s string, n int) template.HTML {
 
 // cut gives the first n characters of s with control characters made visible.
 func cut(s string, n int) string {
+	return cutBy(s, n, func(r rune) bool { return r == '\u00a0' || r == '\u202f' })
+}
+
+// cutBy gives the first n characters of s with control characters made visible. Of white
+// space it leaves what keep says; the other is a space.
+func cutBy(s string, n int, keep func(rune) bool) string {
 	var b strings.Builder
 	for _, r := range s {
 		if n == 0 {
@@ -191,7 +197,7 @@ func cut(s string, n int) string {
 		switch {
 		case r == utf8.RuneError, hidden(r):
 			r = '\uFFFD'
-		case unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f':
+		case unicode.IsSpace(r) && !keep(r):
 			r = ' '
 		}
 		b.WriteRune(r)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,13 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 )
 
@@ -28,25 +27,7 @@ type receiver struct {
 	address string
 	fail    string
 	command *exec.Cmd
-	output  *lockedBuffer
-}
-
-// lockedBuffer takes a process's output while the test may read it.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	output  *testlog.Buffer
 }
 
 func newReceiver(t *testing.T, fail string) *receiver {
@@ -56,7 +37,7 @@ func newReceiver(t *testing.T, fail string) *receiver {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	return &receiver{t: t, dir: t.TempDir(), address: l.Addr().String(), fail: fail, output: &lockedBuffer{}}
+	return &receiver{t: t, dir: t.TempDir(), address: l.Addr().String(), fail: fail, output: &testlog.Buffer{}}
 }
 
 // start starts the process and waits until it answers.
@@ -132,7 +113,7 @@ func TestIndexerComesAndGoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			crawl := process(t, "run", "--once", "--listen=off", "--log-level=error", "-c", config, "-d", filepath.Join(dir, "data"))
-			var out lockedBuffer
+			var out testlog.Buffer
 			crawl.Stdout, crawl.Stderr = &out, &out
 			if err := crawl.Start(); err != nil {
 				t.Fatal(err)
