@@ -56,6 +56,9 @@ func outcome(resp *Response, err error) string {
 // and what comes of a fetch from it is what the list says: the answer or the fault, by
 // which limit of time, and how much memory it may cost.
 func TestHostileList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("hundreds of servers that take their time")
+	}
 	servers, cases := hostile.Start(t), hostile.Read(t, hostileList)
 	var listed []string
 	for _, c := range cases {
