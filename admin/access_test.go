@@ -11,10 +11,10 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"github.com/sextant-crawler/sextant/internal/testpipe"
 	"io"
 	"log/slog"
 	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -237,23 +237,6 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// pipes is a listener within a test's own time.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
-
 // TestSlowRequests: who sends a header, or a body, too slowly is cut off.
 func TestSlowRequests(t *testing.T) {
 	for name, sent := range map[string]string{
@@ -261,13 +244,15 @@ func TestSlowRequests(t *testing.T) {
 		"body":   "POST /api/v1/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			listener := &pipes{make(chan net.Conn), make(chan struct{})}
+			listener := testpipe.Listen()
 			server := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- server.Run(ctx, nil, listener) }()
-			here, there := net.Pipe()
-			listener.conns <- there
+			here, err := listener.Dial(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if _, err := io.WriteString(here, sent); err != nil {
 				t.Fatal(err)
 			}

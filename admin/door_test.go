@@ -2,10 +2,8 @@ package admin
 
 import (
 	"bytes"
-	"context"
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -42,33 +40,14 @@ func openDoor(t *testing.T, change func(*AccessSettings), mount func(*Server)) *
 	if d.access, err = NewAccess(settings); err != nil {
 		t.Fatal(err)
 	}
-	owner, err := net.Listen("unix", SocketPath(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	open, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
 	server := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1", "http://a.test/2", "http://b.test/3")}}, fakeService{d.config}, d.access, log)
 	if mount != nil {
 		mount(server)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx, open, owner) }()
-	d.url, d.client = "http://"+open.Addr().String(), &http.Client{Transport: &http.Transport{}}
-	t.Cleanup(func() {
-		d.client.CloseIdleConnections()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := os.RemoveAll(data); err != nil {
-			t.Error(err)
-		}
-	})
+	d.client = &http.Client{Transport: &http.Transport{}}
+	d.url = "http://" + runServer(t, server, data)
+	t.Cleanup(d.client.CloseIdleConnections) // before the server ends
 	return d
 }
 

@@ -110,6 +110,14 @@ func serve(t *testing.T, crawlers ...Crawler) (data, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return data, runServer(t, NewServer(crawlers, fakeService{}, nil, slog.New(slog.DiscardHandler)), data)
+}
+
+// runServer runs a server on the socket of data and on TCP until the test ends, and then
+// removes data.
+func runServer(t *testing.T, server *Server, data string) (address string) {
+	t.Helper()
 	owner, err := net.Listen("unix", SocketPath(data))
 	if err != nil {
 		t.Fatal(err)
@@ -120,9 +128,7 @@ func serve(t *testing.T, crawlers ...Crawler) (data, address string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() {
-		ended <- NewServer(crawlers, fakeService{}, nil, slog.New(slog.DiscardHandler)).Run(ctx, open, owner)
-	}()
+	go func() { ended <- server.Run(ctx, open, owner) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -131,9 +137,8 @@ func serve(t *testing.T, crawlers ...Crawler) (data, address string) {
 		if err := os.RemoveAll(data); err != nil {
 			t.Error(err)
 		}
-		http.DefaultClient.CloseIdleConnections()
 	})
-	return data, open.Addr().String()
+	return open.Addr().String()
 }
 
 // storeWith is a store that knows these URLs.

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testpipe"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 )
 
@@ -362,26 +363,9 @@ func parsePart(s string) (id string, p part, err error) {
 	return id, p, nil
 }
 
-// pipes is a network of one address, in memory, for use under synctest.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
 // serve starts s inside the bubble of the test and gives the way to it.
 func (s *server) serve() http.RoundTripper {
-	network := &pipes{make(chan net.Conn), make(chan struct{})}
+	network := testpipe.Listen()
 	srv := &http.Server{Handler: s, ErrorLog: quiet()}
 	done := make(chan struct{})
 	go func() {
@@ -395,13 +379,7 @@ func (s *server) serve() http.RoundTripper {
 		if down {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 		}
-		client, server := net.Pipe()
-		select {
-		case network.conns <- server:
-			return client, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		return network.Dial(ctx)
 	}}
 	s.t.Cleanup(func() {
 		transport.CloseIdleConnections()
