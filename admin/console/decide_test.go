@@ -11,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push"
 )
 
 // TestVerdicts: the inspector says in words what is decided, and why.
@@ -44,6 +45,8 @@ func TestVerdicts(t *testing.T) {
 		{"on its way", stored(true, crawl.StoredURL{Class: "ok", Indexed: true, EnteredAt: &at}), &admin.OutboxOrder{State: "waiting", Op: "add"}, []string{"On its way to the index", `href="/outbox"`}},
 		{"refused", stored(true, crawl.StoredURL{Class: "ok", Indexed: true}), &admin.OutboxOrder{State: "dead", Op: "add", Target: "papi", Words: "too large"}, []string{"The indexer refuses its document", "papi says: too large", `href="/outbox?state=dead"`}},
 		{"held", stored(true, crawl.StoredURL{Class: "permanent", LastError: "404 Not Found"}), &admin.OutboxOrder{State: "held", Op: "delete"}, []string{"because the site does not have it", "The deletion of its document is held", `href="/deletions"`}},
+		{"deletion waits", excluded(&admin.ExcludedBy{Gate: "default"}), &admin.OutboxOrder{State: push.Waiting, Op: "delete"}, []string{"because no rule accepts it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
+		{"deletion refused", stored(true, crawl.StoredURL{Class: "permanent"}), &admin.OutboxOrder{State: push.DeadLetter, Op: "delete", Target: "papi", Words: "locked"}, []string{"because the site does not have it", `class="notice bad"`, "The indexer refuses to delete its document", "papi says: locked", `href="/outbox?state=dead"`}},
 		{"waits", stored(true, crawl.StoredURL{Class: "pending", State: "waiting", Fifo: "index"}), nil, []string{"it waits to be fetched", "the queue index"}},
 		{"duplicate", stored(true, crawl.StoredURL{Class: "ok", DuplicateOf: "http://x.test/b"}), nil, []string{"because it is a duplicate", `href="/url?url=http%3A%2F%2Fx.test%2Fb"`}},
 		{"redirect", stored(true, crawl.StoredURL{Class: "redirect", RedirectTo: "http://x.test/c"}), nil, []string{"because it redirects", `href="/url?url=http%3A%2F%2Fx.test%2Fc"`}},

@@ -2,11 +2,13 @@ package console
 
 import (
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/push"
 )
 
 // verdict says in words whether a URL is in the index, why, and what to do.
@@ -50,11 +52,26 @@ func (d *inspected) judge(v *visit) verdict {
 	default:
 		d.judgeStored(v, &r)
 	}
-	if o := d.order(); o != nil && o.Op == "delete" && o.State == "held" {
-		r.why("The deletion of its document is held: the indexer still has it.")
-		r.do("Release the deletion, or drop it.", v.link("/deletions", nil), "Held deletions")
+	if o := d.order(); o != nil && o.Op == "delete" {
+		r.judgeDeletion(v, o)
 	}
 	return r
+}
+
+// judgeDeletion tells of a deletion that did not reach every indexer.
+func (r *verdict) judgeDeletion(v *visit, o *admin.OutboxOrder) {
+	switch o.State {
+	case push.Waiting:
+		r.why("The deletion of its document waits in the outbox: an indexer may still have it.")
+		r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
+	case push.HeldBack:
+		r.why("The deletion of its document is held: the indexer still has it.")
+		r.do("Release the deletion, or drop it.", v.link("/deletions", nil), "Held deletions")
+	case push.DeadLetter:
+		r.Kind = "bad"
+		r.why("The indexer refuses to delete its document, and may still have it. %s says: %s", o.Target, o.Words)
+		r.do("Mend what it complains of, then have the deletion sent again.", v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
+	}
 }
 
 func (d *inspected) order() *admin.OutboxOrder {
@@ -75,10 +92,10 @@ func (d *inspected) judgeIndexed(v *visit) verdict {
 	}
 	if o := d.order(); o != nil {
 		switch {
-		case o.State == "dead":
+		case o.State == push.DeadLetter:
 			r.Kind, r.Head, r.Since = "bad", "The indexer refuses its document", nil
 			r.why("%s says: %s", o.Target, o.Words)
-			r.do("Mend what it complains of, then have it sent again.", v.link("/outbox", map[string][]string{"state": {"dead"}}), "Dead letters")
+			r.do("Mend what it complains of, then have it sent again.", v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
 		case o.Op == "add":
 			r.Kind, r.Head = "warn", "On its way to the index"
 			r.why("Its newest document waits in the outbox: not every indexer has it safely.")
@@ -130,7 +147,7 @@ func (d *inspected) judgeExcluded(v *visit, r *verdict) {
 // judgeStored is for what is known, let in, and not in the index.
 func (d *inspected) judgeStored(v *visit, r *verdict) {
 	s := d.Stored
-	page := func(raw string) string { return v.link("/url", map[string][]string{"url": {raw}}) }
+	page := func(raw string) string { return v.link("/url", url.Values{"url": {raw}}) }
 	switch {
 	case d.Explained.KilledBy != nil:
 		r.Head += ", because the kill list names it"
@@ -139,7 +156,7 @@ func (d *inspected) judgeStored(v *visit, r *verdict) {
 	case s.Class == "pending" && s.State == "waiting":
 		r.Head += " yet: it waits to be fetched"
 		r.why("It stands in the queue %s.", s.Fifo)
-		r.do("Wait, or see what its host does.", v.link("/hosts", map[string][]string{"host": {s.URL}}), "Its host")
+		r.do("Wait, or see what its host does.", v.link("/hosts", url.Values{"host": {s.URL}}), "Its host")
 	case d.Robots == "forbidden":
 		r.Head += ", because robots.txt forbids it"
 		r.do("Ask the owner of the site to allow this crawler in robots.txt. The URL is asked for again by itself.", "", "")
