@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -138,5 +139,25 @@ func TestChosenCrawler(t *testing.T) {
 	}
 	if _, body := visitPage(t, newConsole(t, admin.Reader, api), "/"); strings.Contains(body, "chooser") {
 		t.Error("one Crawler can be chosen")
+	}
+}
+
+// TestChooserAfterForms: what answers a form has no address of its own, so the chooser
+// there leads to a page that can be opened.
+func TestChooserAfterForms(t *testing.T) {
+	c := newConsole(t, admin.Operator, answers(t, knownURL("http://x.test/", "words")), "a", "b")
+	chooser := regexp.MustCompile(`<form class="chooser" method="get" action="([^"]*)">`)
+	for path, want := range map[string]string{
+		"/url/remove": "/url", "/url/fetch": "/url", "/deletions/release": "/deletions", "/outbox/drop": "/outbox", "/pause": "/",
+	} {
+		w := sendForm(t, c, path, url.Values{"url": {"http://x.test/"}, "which": {"all"}})
+		found := chooser.FindStringSubmatch(w.Body.String())
+		if found == nil {
+			t.Errorf("%s: no Crawler can be chosen: %d\n%s", path, w.Code, w.Body)
+			continue
+		}
+		if to, _, _ := strings.Cut(found[1], "?"); to != want {
+			t.Errorf("%s: another Crawler leads to %s, want %s", path, to, want)
+		}
 	}
 }

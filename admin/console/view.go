@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"html/template"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -97,6 +98,20 @@ func (v *view) Host(origin string) template.HTML {
 
 // Several says that a Crawler can be chosen.
 func (v *view) Several() bool { return len(v.Crawlers) > 1 }
+
+// Stay is where choosing another Crawler leads: to the same page. What answers a form
+// cannot be opened; from there it is the page of the navigation that it belongs to.
+func (v *view) Stay() string {
+	if v.visit.r.Method != http.MethodPost {
+		return v.Path
+	}
+	for _, entry := range v.Nav {
+		if entry.Current {
+			return entry.Path
+		}
+	}
+	return "/"
+}
 
 // Kept are the parameters of the query that choosing another Crawler keeps.
 func (v *view) Kept() map[string]string {
