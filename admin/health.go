@@ -25,8 +25,8 @@ func (s *Server) Tell(a About) { s.about = a }
 // readyTimeout bounds the look at the Crawlers for /readyz.
 const readyTimeout = 5 * time.Second
 
-// Readiness says whether the service can do its work now: its stores are open and
-// take writes, the disk has room, and it is not stopping. A crawl that is paused, has
+// Readiness says whether the service can do its work now: its stores are open and their
+// figures can be read, the disk has room, and it is not stopping. No write is tried. A crawl that is paused, has
 // nothing to do, or waits for an indexer can do its work: it is ready.
 type Readiness struct {
 	Ready bool `json:"ready"`
@@ -93,13 +93,17 @@ func (s *Server) readiness(ctx context.Context) Readiness {
 	var problems []ReadinessProblem
 	for _, c := range s.crawlers {
 		status, err := statusOf(ctx, c)
-		if err != nil {
-			problems = append(problems, ReadinessProblem{c.Name(), notReadyStore, "its figures cannot be read: " + err.Error()})
-			continue
-		}
-		problems = append(problems, status.problems()...)
+		problems = append(problems, notReady(c, &status, err)...)
 	}
 	return Readiness{Ready: len(problems) == 0, Problems: problems}
+}
+
+// notReady says why a Crawler cannot do its work, by what statusOf gave.
+func notReady(c Crawler, s *Status, err error) []ReadinessProblem {
+	if err != nil {
+		return []ReadinessProblem{{c.Name(), notReadyStore, "its figures cannot be read: " + err.Error()}}
+	}
+	return s.problems()
 }
 
 // problems are why one Crawler cannot do its work.

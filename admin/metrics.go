@@ -75,14 +75,16 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(c.notices, prometheus.CounterValue, float64(n.Failed), who, "failed")
 		}
 	}
-	out <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, yes(c.server.readiness(ctx).Ready))
+	ready := true
 	for _, crawler := range c.server.crawlers {
 		s, err := statusOf(ctx, crawler)
 		out <- prometheus.MustNewConstMetric(c.error, prometheus.GaugeValue, yes(err != nil), crawler.Name())
 		if err == nil {
 			c.collect(crawler.Name(), &s, out)
 		}
+		ready = ready && len(notReady(crawler, &s, err)) == 0
 	}
+	out <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, yes(ready))
 }
 
 // collect gives the metrics of one Crawler.

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sextant-crawler/sextant/crawl"
 )
 
 var update = flag.Bool("update", false, "write the table of metrics into docs/monitoring.md")
@@ -66,5 +69,28 @@ func TestCollectorIsWhole(t *testing.T) {
 	families, err := registry.Gather()
 	if err != nil || len(families) < 30 {
 		t.Errorf("%d families, %v", len(families), err)
+	}
+}
+
+// countedCrawler counts how often its status is read.
+type countedCrawler struct {
+	fakeCrawler
+	reads *int
+}
+
+func (c countedCrawler) Status(ctx context.Context) (crawl.Status, error) {
+	*c.reads++
+	return c.fakeCrawler.Status(ctx)
+}
+
+// TestScrapeReadsOnce: a scrape reads the status of each Crawler once, also for whether
+// the service is ready.
+func TestScrapeReadsOnce(t *testing.T) {
+	reads := 0
+	registry := prometheus.NewRegistry()
+	crawler := countedCrawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1")}, &reads}
+	registry.MustRegister(newCollector(NewServer([]Crawler{crawler}, fakeService{}, nil, slog.New(slog.DiscardHandler))))
+	if _, err := registry.Gather(); err != nil || reads != 1 {
+		t.Errorf("the status was read %d times, %v", reads, err)
 	}
 }
