@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -120,7 +121,7 @@ func matches(header, tag string) bool {
 
 // unwritable says what to do about a file that the service may not write.
 func unwritable(path string, err error) error {
-	if errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "read-only file system") {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return &Declined{Err: errors.New("the service may not write beside " + path + " (" + err.Error() + "): give its user the folder, or edit the file on the machine and reload")}
 	}
 	return err

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -12,29 +13,23 @@ import (
 
 // ParseFilter reads a filter of stored URLs: status (HTTP code), class, fifo,
 // host (a host name, or scheme://host:port).
-func ParseFilter(q map[string][]string) (crawl.Filter, error) {
+func ParseFilter(q url.Values) (crawl.Filter, error) {
 	var f crawl.Filter
-	get := func(name string) string {
-		if v := q[name]; len(v) > 0 {
-			return v[0]
-		}
-		return ""
-	}
-	if v := get("status"); v != "" {
+	if v := q.Get("status"); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 0 || n > 999 {
 			return f, fmt.Errorf("status %q is no HTTP code: write for example 404, 760", v)
 		}
 		f.Status = &n
 	}
-	if v := get("class"); v != "" {
+	if v := q.Get("class"); v != "" {
 		c, ok := parseClass(v)
 		if !ok {
 			return f, fmt.Errorf("class %q is none of ok, redirect, ignored, temporary, permanent, pending", v)
 		}
 		f.Class = &c
 	}
-	if v := get("fifo"); v != "" {
+	if v := q.Get("fifo"); v != "" {
 		s, err := scheduler.ParseSource(v)
 		if err != nil {
 			return f, err
@@ -42,7 +37,7 @@ func ParseFilter(q map[string][]string) (crawl.Filter, error) {
 		f.Fifo = &s
 	}
 	var err error
-	f.Host, err = parseHost(get("host"))
+	f.Host, err = parseHost(q.Get("host"))
 	return f, err
 }
 

@@ -58,15 +58,28 @@ func (g *guard) judge(r *http.Request) *Problem {
 // who says who makes a request. Whoever tries tokens that nobody has must wait, and
 // learns nothing meanwhile.
 func (g *guard) who(r *http.Request) (Caller, *Problem) {
+	identify := func() (Caller, bool) {
+		c, refused := g.access.caller(r)
+		return c, !refused
+	}
+	if _, tried := bearer(r); tried {
+		return g.attempt(r, identify)
+	}
+	c, _ := identify() // without a token none is refused
+	return c, nil
+}
+
+// attempt has a token tried that came with a request, as often as wrong ones may be tried
+// from its address: after those one must wait, also with the right one.
+func (g *guard) attempt(r *http.Request, identify func() (c Caller, known bool)) (Caller, *Problem) {
 	wrongTokens := g.paceOf(r.RemoteAddr).wrongTokens
-	_, tried := bearer(r)
-	if tried && wrongTokens.Tokens() < 1 {
+	if wrongTokens.Tokens() < 1 {
 		p := newProblem(http.StatusTooManyRequests, codeTooMany, "too many wrong tokens from this address: wait a moment")
 		p.retryAfter = int(wrongTokenEvery / time.Second)
 		return Caller{}, p
 	}
-	c, refused := g.access.caller(r)
-	if refused {
+	c, known := identify()
+	if !known {
 		wrongTokens.Allow()
 		return c, newProblem(http.StatusUnauthorized, codeNoToken, "nobody has this token: sextant token prints the file of the right one")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 )
 
 // As answers what another part of this process asks for somebody, with that one's
@@ -20,19 +19,9 @@ func (s *Server) As(c Caller) http.Handler {
 // address together with those in headers: after a few one must wait, also with the
 // right one.
 func (s *Server) SignIn(r *http.Request, token string) (Caller, *Problem) {
-	wrongTokens := s.guard.paceOf(r.RemoteAddr).wrongTokens
-	if wrongTokens.Tokens() < 1 {
-		p := newProblem(http.StatusTooManyRequests, codeTooMany, "too many wrong tokens from this address: wait a moment")
-		p.retryAfter = int(wrongTokenEvery / time.Second)
-		return Caller{}, p
-	}
-	c, ok := s.access.ByToken(token)
-	if !ok {
-		wrongTokens.Allow()
-		return Caller{}, newProblem(http.StatusUnauthorized, codeNoToken, "nobody has this token: sextant token prints the file of the right one")
-	}
+	c, p := s.guard.attempt(r, func() (Caller, bool) { return s.access.ByToken(token) })
 	c.Remote = r.RemoteAddr
-	return c, nil
+	return c, p
 }
 
 // ConsoleAddress says where the console is, and which file holds the operator's token.

@@ -64,25 +64,19 @@ const TopHosts = 20
 const ChangesFor = 24 * time.Hour
 
 // ParseReportOptions reads since (as ParseSince), host, top, pages and limit.
-func ParseReportOptions(kind string, q map[string][]string, now time.Time) (o ReportOptions, err error) {
-	get := func(name string) string {
-		if v := q[name]; len(v) > 0 {
-			return v[0]
-		}
-		return ""
-	}
+func ParseReportOptions(kind string, q url.Values, now time.Time) (o ReportOptions, err error) {
 	o.Top = TopHosts
-	if o.Host, err = parseHost(get("host")); err != nil {
+	if o.Host, err = parseHost(q.Get("host")); err != nil {
 		return o, err
 	}
 	for name, into := range map[string]*int{"top": &o.Top, "pages": &o.Pages, "limit": &o.Limit} {
-		if v := get(name); v != "" {
+		if v := q.Get(name); v != "" {
 			if *into, err = strconv.Atoi(v); err != nil || *into < 0 {
 				return o, fmt.Errorf("%s %q is no number: write 1 or more, or 0 for all", name, v)
 			}
 		}
 	}
-	switch v := get("since"); {
+	switch v := q.Get("since"); {
 	case v != "":
 		o.Since, err = ParseSince(v, now)
 	case kind == "changes":

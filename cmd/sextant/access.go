@@ -51,8 +51,13 @@ func checkListen(c *cli.Context) error {
 // isLoopback says whether an address can be reached from this machine alone.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
+	return err == nil && isLoopbackHost(host)
+}
+
+// isLoopbackHost says the same of a host without a port.
+func isLoopbackHost(host string) bool {
 	ip := net.ParseIP(host)
-	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // listenTCP listens on an address.

@@ -15,7 +15,7 @@ func (s *service) mountConsole(server *admin.Server) error {
 	if s.open == nil || s.access == nil {
 		return nil
 	}
-	settings := console.Settings{Version: version}
+	settings := console.Settings{Version: build().Version}
 	for _, r := range s.crawls {
 		settings.Crawlers = append(settings.Crawlers, r.Name())
 	}

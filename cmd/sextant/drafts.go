@@ -151,20 +151,7 @@ func (s *service) Fetch(ctx context.Context, c admin.Crawler, raw string, u webu
 		if err != nil {
 			return nil, err
 		}
-		known = admin.Knowledge{Moved: known.Moved, Traps: known.Traps}
-		explainer, err := admin.NewExplainer(r.Settings(), known)
-		if err != nil {
-			return nil, err
-		}
-		x, err := explainer.Explain(raw, u)
-		if err != nil {
-			return nil, err
-		}
-		t, err := try(ctx, *r.inForce.Load(), known.Moved, raw, u, s.log.With("dry run", c.Name()))
-		if err != nil {
-			return nil, err
-		}
-		return admin.NewFetched(raw, u, t, x), nil
+		return dryRun(ctx, *r.inForce.Load(), known, raw, u, s.log.With("dry run", c.Name()))
 	}
 	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
 }

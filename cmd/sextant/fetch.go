@@ -63,10 +63,7 @@ func fetchOne(c *cli.Context, raw string) error {
 	}
 	var known admin.Knowledge
 	if c.IsSet("data") {
-		err = withKnowledge(c, h, func(k admin.Knowledge) error {
-			known = admin.Knowledge{Moved: k.Moved, Traps: k.Traps}
-			return nil
-		})
+		err = withKnowledge(c, h, func(k admin.Knowledge) error { known = k; return nil })
 		if err != nil {
 			return err
 		}
@@ -75,30 +72,39 @@ func fetchOne(c *cli.Context, raw string) error {
 	if err != nil {
 		return err
 	}
-	explainer, err := admin.NewExplainer(crawlSettings(crawler), known)
-	if err != nil {
-		return err
-	}
 	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	t, err := try(ctx, crawler, known.Moved, raw, u, log)
+	f, err := dryRun(ctx, crawler, known, raw, u, log)
 	if err != nil {
 		return err
 	}
-	x, err := explainer.Explain(raw, u)
-	if err != nil {
-		return err
-	}
-	f := admin.NewFetched(raw, u, t, x)
 	if c.Bool("json") {
 		err = json.NewEncoder(c.App.Writer).Encode(f)
 	} else {
 		printFetched(c.App.Writer, f, c.Int("text"))
 	}
-	if err == nil && t.Stored.Class != scheduler.OK.String() && t.Stored.Class != scheduler.Redirect.String() {
+	if err == nil && (f.Stored == nil || f.Stored.Class != scheduler.OK.String() && f.Stored.Class != scheduler.Redirect.String()) {
 		return no(nil)
 	}
 	return err
+}
+
+// dryRun says what would become of a page, by the sites that moved and the traps that are
+// known; what is stored of the URL itself does not count.
+func dryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, raw string, u weburl.URL, log *slog.Logger) (*admin.Fetched, error) {
+	explainer, err := admin.NewExplainer(crawlSettings(crawler), admin.Knowledge{Moved: known.Moved, Traps: known.Traps})
+	if err != nil {
+		return nil, err
+	}
+	x, err := explainer.Explain(raw, u)
+	if err != nil {
+		return nil, err
+	}
+	t, err := try(ctx, crawler, known.Moved, raw, u, log)
+	if err != nil {
+		return nil, err
+	}
+	return admin.NewFetched(raw, u, t, x), nil
 }
 
 // try makes a dry run in a store of its own.

@@ -46,11 +46,10 @@ func listenPprof(c *cli.Context) (net.Listener, error) {
 	if address == "" {
 		return nil, nil
 	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, wrongUse("--pprof %q: write HOST:PORT, for example 127.0.0.1:6060", address)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !isLoopback(address) {
 		return nil, wrongUse("--pprof %q: only loopback addresses (127.0.0.1, [::1], localhost); from elsewhere use ssh -L", address)
 	}
 	return (&net.ListenConfig{}).Listen(c.Context, "tcp", address)
@@ -70,7 +69,7 @@ func servePprof(ctx context.Context, l net.Listener) error {
 		if err != nil {
 			host = r.Host
 		}
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !isLoopbackHost(host) {
 			http.Error(w, "the Host header must name a loopback address", http.StatusForbidden)
 			return
 		}

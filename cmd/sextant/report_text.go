@@ -6,10 +6,10 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push/wire"
 )
 
 // reportText prints reports for people.
@@ -20,16 +20,6 @@ type reportText struct {
 	urls    int            // broken ones
 	alone   int            // of them those that no page is known to link to
 	changes map[string]int // by kind
-}
-
-// plain is what a stranger wrote, without what would move the cursor.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 func clock(t time.Time) string {
@@ -47,7 +37,7 @@ func (t *reportText) Broken(b crawl.Broken) error {
 		if words == "" {
 			words = b.Error
 		}
-		fmt.Fprintf(t.out, "%s  %s\n  since %s, %s", b.URL, plain(words), clock(b.Since), plural(b.Visits, "visit"))
+		fmt.Fprintf(t.out, "%s  %s\n  since %s, %s", b.URL, wire.Plain(words), clock(b.Since), count(b.Visits, "visit"))
 		if b.LastAt != nil {
 			fmt.Fprintf(t.out, ", the last one %s", clock(*b.LastAt))
 		}
@@ -58,7 +48,7 @@ func (t *reportText) Broken(b crawl.Broken) error {
 			t.alone++
 			fmt.Fprint(t.out, "; no page is known to link to it\n")
 		} else {
-			fmt.Fprintf(t.out, "; linked from %s:\n", plural(b.Pages, "page"))
+			fmt.Fprintf(t.out, "; linked from %s:\n", count(b.Pages, "page"))
 		}
 	}
 	for _, l := range b.LinkedFrom {
@@ -74,23 +64,16 @@ func (t *reportText) Broken(b crawl.Broken) error {
 	return nil
 }
 
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprint(n, " ", word, "s")
-}
-
 // Errors prints the classes, then the hosts.
 func (t *reportText) Errors(e *crawl.Errors) error {
-	fmt.Fprintf(t.out, "%s with an error, %d forgotten, on %s\n", plural(e.URLs, "URL"), e.Forgotten, plural(e.Hosts, "host"))
+	fmt.Fprintf(t.out, "%s with an error, %d forgotten, on %s\n", count(e.URLs, "URL"), e.Forgotten, count(e.Hosts, "host"))
 	if len(e.Classes) == 0 {
 		return nil
 	}
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	rows := func(list []crawl.ErrorCount) {
 		for _, c := range list {
-			fmt.Fprintf(table, "  %s\t%d\t%d\t%s\t%s\t%s\t%s\n", c.Class, c.URLs, c.Forgotten, clock(c.First), clock(c.Last), c.Example, plain(c.Words))
+			fmt.Fprintf(table, "  %s\t%d\t%d\t%s\t%s\t%s\t%s\n", c.Class, c.URLs, c.Forgotten, clock(c.First), clock(c.Last), c.Example, wire.Plain(c.Words))
 		}
 	}
 	fmt.Fprintln(table, "\nall hosts\tURLs\tforgotten\tfirst\tlast\texample\twords")
@@ -107,7 +90,7 @@ func (t *reportText) Errors(e *crawl.Errors) error {
 
 // Documents prints the counts.
 func (t *reportText) Documents(d *crawl.Documents) error {
-	fmt.Fprintf(t.out, "%s, %s in the index\n", plural(d.URLs, "URL"), plural(d.Indexed, "document"))
+	fmt.Fprintf(t.out, "%s, %s in the index\n", count(d.URLs, "URL"), count(d.Indexed, "document"))
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nby status\tURLs")
 	for _, s := range d.ByStatus {
@@ -125,7 +108,7 @@ func (t *reportText) Documents(d *crawl.Documents) error {
 	}
 	part("by type, of pages that were had")
 	for _, c := range d.ByType {
-		row(plain(named(c.Type, "(not known)")), c.URLs, c.Indexed)
+		row(wire.Plain(named(c.Type, "(not known)")), c.URLs, c.Indexed)
 	}
 	part("by host")
 	for _, h := range d.ByHost {
@@ -152,7 +135,7 @@ func (t *reportText) Changed(c crawl.Changed) error {
 	t.changes[c.Change]++
 	fmt.Fprintf(t.out, "%-10s  %s  %s", c.Change, clock(c.At), c.URL)
 	if c.Words != "" {
-		fmt.Fprintf(t.out, "  %s", plain(c.Words))
+		fmt.Fprintf(t.out, "  %s", wire.Plain(c.Words))
 	}
 	_, err := fmt.Fprintln(t.out)
 	return err
@@ -162,7 +145,7 @@ func (t *reportText) Changed(c crawl.Changed) error {
 func (t *reportText) End() error {
 	switch t.kind {
 	case "broken":
-		fmt.Fprintf(t.out, "%s", plural(t.urls, "broken URL"))
+		fmt.Fprintf(t.out, "%s", count(t.urls, "broken URL"))
 		if t.alone > 0 {
 			fmt.Fprintf(t.out, ", %d of them without a page that is known to link there", t.alone)
 		}

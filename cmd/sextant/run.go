@@ -93,7 +93,7 @@ func runCrawl(c *cli.Context) error {
 	if s.access, err = openAccess(c, c.String("data")); err != nil {
 		return errors.Join(err, s.close())
 	}
-	s.log.Info("the service runs", "version", version, "configuration", path, "data", c.String("data"), "listen", s.address(), "crawlers", len(s.crawls))
+	s.log.Info("the service runs", "version", build().Version, "configuration", path, "data", c.String("data"), "listen", s.address(), "crawlers", len(s.crawls))
 	defer context.AfterFunc(signals.stop, s.stop)()
 	ctx := c.Context
 	ended := showProgress(c, s, once.Drain)

@@ -29,7 +29,7 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.shown(), s, s.access, s.log)
-	server.Tell(admin.About{Version: version, Notices: s.notices.Status})
+	server.Tell(admin.About{Version: build().Version, Notices: s.notices.Status})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
 		return err
@@ -152,6 +152,7 @@ func (s *service) tell(ctx context.Context) error {
 	s.notify.ready(s.words(ctx))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.keepTelling(ctx) })
+	group.Go(func() error { return s.keepAlive(ctx) })
 	group.Go(func() error {
 		for {
 			select {

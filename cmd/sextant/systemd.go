@@ -124,18 +124,15 @@ func (n *notifier) patience() (enough func()) {
 	}
 }
 
-// keepTelling tells systemd the status now and then, and that the service is alive as
-// long as it is, until ctx ends.
+// keepTelling tells systemd the status now and then, until ctx ends.
 func (s *service) keepTelling(ctx context.Context) error {
 	if s.notify.socket == "" {
 		return nil
 	}
-	group := make(chan error, 1)
-	go func() { group <- s.keepAlive(ctx) }()
 	for {
 		select {
 		case <-ctx.Done():
-			return <-group
+			return nil
 		case <-time.After(statusEvery):
 			s.notify.status(s.words(ctx))
 		}
@@ -146,7 +143,7 @@ func (s *service) keepTelling(ctx context.Context) error {
 // does not come leaves systemd without a sign of life, and it ends and restarts the
 // process. SIGABRT, by which it does so, makes Go print what every goroutine is at.
 func (s *service) keepAlive(ctx context.Context) error {
-	if s.notify.watchdog == 0 {
+	if s.notify.socket == "" || s.notify.watchdog == 0 {
 		return nil
 	}
 	for {
