@@ -21,7 +21,7 @@ const (
 // copies again whose original has gone, or changed, unseen: it was so when the process
 // was killed. It reads one batch.
 func (c *Crawl) loadDuplicates(ctx context.Context, from weburl.Key) (next weburl.Key, done bool, err error) {
-	batch, next, done, err := readBatch(ctx, c.store, scheduler.Filter{From: from}, loadBatch, loadBatch, isCompared)
+	batch, next, done, err := readBatch(ctx, c.store, from, loadBatch, loadBatch, isCompared)
 	if err != nil {
 		return next, false, err
 	}

@@ -121,13 +121,13 @@ func (x *exchange) search(ctx context.Context) error {
 		err := x.store.Outlinks(ctx, from, func(page weburl.Key, links scheduler.LinkPrints) error {
 			if n == graphPart {
 				from, last = page, false
-				return errBatchFull
+				return errEnough
 			}
 			n++
 			x.look(page, links)
 			return nil
 		})
-		if err != nil && !errors.Is(err, errBatchFull) {
+		if err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
 	}
@@ -161,24 +161,24 @@ func (x *exchange) look(page weburl.Key, links scheduler.LinkPrints) {
 	}
 }
 
-// redirects adds what redirects to the URLs, and to what does.
+// redirects adds what redirects to the URLs, and to what does. It goes over all stored URLs
+// once for each step, until one finds nothing.
 func (x *exchange) redirects(ctx context.Context) error {
-	class := scheduler.Redirect
+	redirects := func(r *scheduler.Record) bool { return r.Class == scheduler.Redirect && r.RedirectTo != "" }
 	for first, step := 0, 0; step < redirectSteps; step++ {
 		end := len(x.targets)
-		err := eachRecord(ctx, x.store, scheduler.Filter{Class: &class}, func(r *scheduler.Record) bool { return r.RedirectTo != "" },
-			func(k weburl.Key, r *scheduler.Record) error {
-				to, ok := weburl.FromCanonical(r.RedirectTo)
-				if !ok {
-					return nil
-				}
-				for i, ok := x.byPrint[scheduler.PrintOf(to.Key())]; ok && i >= 0; i = x.targets[i].same {
-					if int(i) >= first && int(i) < end && len(x.targets) < 2*x.batch+x.pairs {
-						x.aim(k, target{of: x.targets[i].of, via: k})
-					}
-				}
+		err := eachRecord(ctx, x.store, redirects, func(k weburl.Key, r *scheduler.Record) error {
+			to, ok := weburl.FromCanonical(r.RedirectTo)
+			if !ok {
 				return nil
-			})
+			}
+			for i, ok := x.byPrint[scheduler.PrintOf(to.Key())]; ok && i >= 0; i = x.targets[i].same {
+				if int(i) >= first && int(i) < end && len(x.targets) < 2*x.batch+x.pairs {
+					x.aim(k, target{of: x.targets[i].of, via: k})
+				}
+			}
+			return nil
+		})
 		if err != nil || len(x.targets) == end {
 			return err
 		}

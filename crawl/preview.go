@@ -66,7 +66,7 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 	}
 	out := &Preview{Rules: p.fingerprint, Before: state.Rules, Indexed: counts.Indexed}
 	all := func(*scheduler.Record) bool { return true }
-	err = eachBatch(ctx, store, scheduler.Filter{}, all, func(batch []selected) error {
+	err = eachBatch(ctx, store, weburl.Key{}, all, func(batch []selected) error {
 		for i := range batch {
 			out.Judged++
 			r := &batch[i].record

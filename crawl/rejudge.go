@@ -141,7 +141,7 @@ func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*jud
 	// passed. It is judged then, but a crash before that would lose it: only what
 	// is passed when no such page is left counts after a crash.
 	b := &judged{policy: p, from: from, firm: !c.judge.superseded()}
-	batch, next, last, err := readBatch(ctx, c.store, scheduler.Filter{From: from}, passBatch, passBatch, func(r *scheduler.Record) bool {
+	batch, next, last, err := readBatch(ctx, c.store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
 		b.read++
 		return r.State != scheduler.Waiting
 	})

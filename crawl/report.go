@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -123,18 +124,12 @@ func failureClass(f scheduler.Fault, status int, words string) string {
 
 // errorSince is when a URL's error began, as far as it is known.
 func errorSince(r *scheduler.Record) time.Time {
-	for _, t := range []time.Time{r.FirstErrorAt, r.ClassAt, r.FetchedAt, r.FoundAt} {
-		if !t.IsZero() {
-			return t.UTC()
-		}
-	}
-	return time.Time{}
+	return cmp.Or(r.FirstErrorAt, r.ClassAt, r.FetchedAt, r.FoundAt).UTC()
 }
 
-// eachRecord calls fn for the selected records from a key on, while the store is not
-// being read.
-func eachRecord(ctx context.Context, store scheduler.Store, f scheduler.Filter, keep func(*scheduler.Record) bool, fn func(weburl.Key, *scheduler.Record) error) error {
-	return eachBatch(ctx, store, f, keep, func(batch []selected) error {
+// eachRecord calls fn for the selected records, while the store is not being read.
+func eachRecord(ctx context.Context, store scheduler.Store, keep func(*scheduler.Record) bool, fn func(weburl.Key, *scheduler.Record) error) error {
+	return eachBatch(ctx, store, weburl.Key{}, keep, func(batch []selected) error {
 		for i := range batch {
 			if err := fn(batch[i].key, &batch[i].record); err != nil {
 				return err
@@ -146,34 +141,42 @@ func eachRecord(ctx context.Context, store scheduler.Store, f scheduler.Filter, 
 
 // goneURL is what is left of a URL, under its key.
 type goneURL struct {
-	key weburl.Key
+	key  weburl.Key
+	host weburl.HostKey
 	scheduler.Gone
 }
 
-// eachGone calls fn for what is left of URLs that are not known again.
-func eachGone(ctx context.Context, store ReportStore, fn func(goneURL) error) error {
+// eachGone calls fn for what is left of URLs on a host (as Filter.Host names one) that keep
+// says true to and that are not known again, while the store is not being read.
+func eachGone(ctx context.Context, store ReportStore, host string, keep func(*scheduler.Gone) bool, fn func(*goneURL) error) error {
 	var from weburl.Key
 	for last := false; !last; {
 		var batch []goneURL
+		read := 0
 		last = true
 		err := store.Gone(ctx, from, func(k weburl.Key, g scheduler.Gone) error {
-			if len(batch) == selectionBatch {
+			if len(batch) == selectionBatch || read == selectionRead {
 				from, last = k, false
-				return errBatchFull
+				return errEnough
 			}
-			batch = append(batch, goneURL{k, g})
+			read++
+			if !keep(&g) {
+				return nil
+			}
+			if u, ok := weburl.FromCanonical(g.URL); ok && isOn(host, u.Origin(), g.URL) {
+				batch = append(batch, goneURL{k, u.HostKey(), g})
+			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errBatchFull) {
+		if err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
-		for _, g := range batch {
-			switch _, err := store.Lookup(ctx, g.key); {
-			case errors.Is(err, scheduler.ErrNotFound):
-				if err := fn(g); err != nil {
-					return err
-				}
-			case err != nil:
+		for i := range batch {
+			_, err := store.Lookup(ctx, batch[i].key)
+			if errors.Is(err, scheduler.ErrNotFound) {
+				err = fn(&batch[i])
+			}
+			if err != nil {
 				return err
 			}
 		}

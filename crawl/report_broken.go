@@ -54,24 +54,21 @@ func isBroken(r *scheduler.Record) bool {
 }
 
 // ReportBroken calls fn for each broken URL that o selects, those that are known first,
-// each in order of keys. It reads all stored URLs, then the links of all pages once for each
-// brokenBatch broken URLs; of these and of up to pairsMax links it holds the keys in memory.
+// each in order of keys. It reads all stored URLs; then, for each brokenBatch broken URLs, it
+// reads them again for the redirects that lead there, once for each step of a chain and up to
+// redirectSteps times, and once the links of all pages. Where these are more than pairsMax, a
+// batch takes several such passes. Of a batch and of the links to it the keys are in memory.
 func ReportBroken(ctx context.Context, store ReportStore, o BrokenOptions, fn func(Broken) error) error {
-	f := Filter{Host: o.Host}
 	x := exchange{store: store, batch: brokenBatch, pairs: pairsMax, emit: func(t *linked, pages linkedPages) error {
 		return emitBroken(ctx, store, &o, t, pages, fn)
 	}}
-	err := eachRecord(ctx, store, scheduler.Filter{}, func(r *scheduler.Record) bool {
-		return isBroken(r) && f.selects(r) && !errorSince(r).Before(o.Since)
+	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
+		return isBroken(r) && isOn(o.Host, r.Origin, r.URL) && !errorSince(r).Before(o.Since)
 	}, func(k weburl.Key, _ *scheduler.Record) error { return x.add(ctx, linked{key: k}) })
 	if err != nil {
 		return err
 	}
-	err = eachGone(ctx, store, func(g goneURL) error {
-		u, ok := weburl.FromCanonical(g.URL)
-		if !ok || g.Since.Before(o.Since) || !f.selects(&scheduler.Record{URL: g.URL, Origin: u.Origin()}) {
-			return nil
-		}
+	err = eachGone(ctx, store, o.Host, func(g *scheduler.Gone) bool { return !g.Since.Before(o.Since) }, func(g *goneURL) error {
 		return x.add(ctx, linked{key: g.key, gone: &g.Gone})
 	})
 	if err != nil {
@@ -148,9 +145,9 @@ func leftOf(ctx context.Context, store ReportStore, k weburl.Key) (left schedule
 		if found == k {
 			left = g
 		}
-		return errBatchFull
+		return errEnough
 	})
-	if errors.Is(err, errBatchFull) {
+	if errors.Is(err, errEnough) {
 		err = nil
 	}
 	return left, err
@@ -159,11 +156,7 @@ func leftOf(ctx context.Context, store ReportStore, k weburl.Key) (left schedule
 func brokenRecord(r *scheduler.Record, left scheduler.Gone) Broken {
 	b := Broken{
 		URL: r.URL, Error: failureClass(r.Fault, r.Status, r.LastError), Status: r.Status, Words: r.LastError,
-		Since: errorSince(r), Visits: max(r.Errors, 1),
-	}
-	if !r.FetchedAt.IsZero() {
-		at := r.FetchedAt.UTC().Truncate(time.Second)
-		b.LastAt = &at
+		Since: errorSince(r), LastAt: timeOf(r.FetchedAt.Truncate(time.Second)), Visits: max(r.Errors, 1),
 	}
 	if left.At.After(r.CheckedAt) { // it was not good since
 		b.Since, b.Visits = left.Since.UTC(), b.Visits+left.Visits
@@ -173,10 +166,9 @@ func brokenRecord(r *scheduler.Record, left scheduler.Gone) Broken {
 }
 
 func brokenGone(g *scheduler.Gone) Broken {
-	at := g.At.UTC()
 	return Broken{
 		URL: g.URL, Error: failureClass(g.Fault, g.Status, g.Words), Status: g.Status, Words: g.Words,
-		Since: g.Since.UTC().Truncate(time.Second), LastAt: &at, Visits: g.Visits, Forgotten: true,
+		Since: g.Since.UTC().Truncate(time.Second), LastAt: timeOf(g.At), Visits: g.Visits, Forgotten: true,
 	}
 }
 
@@ -203,16 +195,13 @@ func withReferrer(ctx context.Context, store ReportStore, referrer string, pages
 	return append(pages, linkedPage{page: u.Key()}), nil
 }
 
-// errLooked ends a walk at its first entry.
-var errLooked = errors.New("the first is enough")
-
 // linksCut says that the page has more links than are stored of one.
 func linksCut(ctx context.Context, store ReportStore, page weburl.Key) (cut bool, err error) {
 	err = store.Outlinks(ctx, page, func(k weburl.Key, links scheduler.LinkPrints) error {
 		cut = k == page && links.Len() >= scheduler.MaxOutlinks
-		return errLooked
+		return errEnough
 	})
-	if errors.Is(err, errLooked) {
+	if errors.Is(err, errEnough) {
 		err = nil
 	}
 	return cut, err

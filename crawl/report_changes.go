@@ -45,10 +45,9 @@ type ChangesOptions struct {
 // the last change of a URL is known. Of a document that was deleted, changed before, only
 // the deletion is.
 func ReportChanges(ctx context.Context, store ReportStore, o ChangesOptions, fn func(Changed) error) error {
-	filter := Filter{Host: o.Host}
 	since := o.Since.Truncate(time.Second)
-	err := eachRecord(ctx, store, scheduler.Filter{}, func(r *scheduler.Record) bool {
-		return filter.selects(r) && (!r.FoundAt.Before(since) || !r.ClassAt.Before(since) || !r.ChangedAt.Before(since))
+	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
+		return isOn(o.Host, r.Origin, r.URL) && (!r.FoundAt.Before(since) || !r.ClassAt.Before(since) || !r.ChangedAt.Before(since))
 	}, func(_ weburl.Key, r *scheduler.Record) error {
 		for _, c := range changesOf(r, since) {
 			if err := fn(c); err != nil {
@@ -60,11 +59,7 @@ func ReportChanges(ctx context.Context, store ReportStore, o ChangesOptions, fn 
 	if err != nil {
 		return err
 	}
-	return eachGone(ctx, store, func(g goneURL) error {
-		u, ok := weburl.FromCanonical(g.URL)
-		if !ok || g.At.Before(since) || !filter.selects(&scheduler.Record{URL: g.URL, Origin: u.Origin()}) {
-			return nil
-		}
+	return eachGone(ctx, store, o.Host, func(g *scheduler.Gone) bool { return !g.At.Before(since) }, func(g *goneURL) error {
 		c := Changed{Change: ChangeForgotten, At: g.At.UTC(), URL: g.URL, Status: g.Status, Source: g.Source, Words: g.Words}
 		if g.Indexed {
 			deleted := c

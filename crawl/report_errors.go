@@ -50,7 +50,6 @@ type ErrorCount struct {
 
 // failing is a URL with an error.
 type failing struct {
-	key         weburl.Key
 	host        weburl.HostKey
 	url, words  string
 	class       string
@@ -76,7 +75,7 @@ func ReportErrors(ctx context.Context, store ReportStore, o ErrorsOptions) (*Err
 		e.URLs, e.Forgotten = e.URLs+c.URLs, e.Forgotten+c.Forgotten
 	}
 	named := map[weburl.HostKey]*hostErrors{}
-	for _, h := range most(hosts, o.Top) {
+	for _, h := range most(hosts, o.Top, func(n uint32) uint32 { return n }) {
 		named[h] = &hostErrors{classes: map[string]*ErrorCount{}}
 	}
 	err = eachFailing(ctx, store, o, func(f *failing) error {
@@ -147,9 +146,9 @@ func inOrder(classes map[string]*ErrorCount) []ErrorCount {
 }
 
 // most are the n hosts that count most, all if n is 0.
-func most(hosts map[weburl.HostKey]uint32, n int) []weburl.HostKey {
+func most[C any](hosts map[weburl.HostKey]C, n int, count func(C) uint32) []weburl.HostKey {
 	keys := slices.SortedFunc(maps.Keys(hosts), func(a, b weburl.HostKey) int {
-		return cmp.Or(cmp.Compare(hosts[b], hosts[a]), slices.Compare(a[:], b[:]))
+		return cmp.Or(cmp.Compare(count(hosts[b]), count(hosts[a])), slices.Compare(a[:], b[:]))
 	})
 	if n > 0 {
 		keys = keys[:min(n, len(keys))]
@@ -159,25 +158,20 @@ func most(hosts map[weburl.HostKey]uint32, n int) []weburl.HostKey {
 
 // eachFailing calls fn for each URL with an error that o selects.
 func eachFailing(ctx context.Context, store ReportStore, o ErrorsOptions, fn func(*failing) error) error {
-	filter := Filter{Host: o.Host}
-	err := eachRecord(ctx, store, scheduler.Filter{}, func(r *scheduler.Record) bool {
-		return errorClass(r) != "" && filter.selects(r) && !lastVisit(r).Before(o.Since)
-	}, func(k weburl.Key, r *scheduler.Record) error {
+	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
+		return errorClass(r) != "" && isOn(o.Host, r.Origin, r.URL) && !lastVisit(r).Before(o.Since)
+	}, func(_ weburl.Key, r *scheduler.Record) error {
 		return fn(&failing{
-			key: k, host: r.Host, url: r.URL, words: r.LastError, class: errorClass(r),
+			host: r.Host, url: r.URL, words: r.LastError, class: errorClass(r),
 			since: errorSince(r).Truncate(time.Second), last: lastVisit(r),
 		})
 	})
 	if err != nil {
 		return err
 	}
-	return eachGone(ctx, store, func(g goneURL) error {
-		u, ok := weburl.FromCanonical(g.URL)
-		if !ok || g.At.Before(o.Since) || !filter.selects(&scheduler.Record{URL: g.URL, Origin: u.Origin()}) {
-			return nil
-		}
+	return eachGone(ctx, store, o.Host, func(g *scheduler.Gone) bool { return !g.At.Before(o.Since) }, func(g *goneURL) error {
 		return fn(&failing{
-			key: g.key, host: u.HostKey(), url: g.URL, words: g.Words, class: failureClass(g.Fault, g.Status, g.Words),
+			host: g.host, url: g.URL, words: g.Words, class: failureClass(g.Fault, g.Status, g.Words),
 			since: g.Since.UTC().Truncate(time.Second), last: g.At.UTC(), forgotten: true,
 		})
 	})
@@ -185,10 +179,5 @@ func eachFailing(ctx context.Context, store ReportStore, o ErrorsOptions, fn fun
 
 // lastVisit is when a URL was visited last, as far as it is known.
 func lastVisit(r *scheduler.Record) time.Time {
-	for _, t := range []time.Time{r.FetchedAt, r.ClassAt, r.FoundAt} {
-		if !t.IsZero() {
-			return t.UTC().Truncate(time.Second)
-		}
-	}
-	return time.Time{}
+	return cmp.Or(r.FetchedAt, r.ClassAt, r.FoundAt).UTC().Truncate(time.Second)
 }

@@ -1,11 +1,9 @@
 package crawl
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -15,84 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// told is a store of which reports read what a test put there.
-type told struct {
-	scheduler.Store
-	records map[weburl.Key]scheduler.Record
-	links   map[weburl.Key]scheduler.LinkPrints
-	gone    map[weburl.Key]scheduler.Gone
-	orders  []push.Listed
-}
-
-func newTold() *told {
-	return &told{records: map[weburl.Key]scheduler.Record{}, links: map[weburl.Key]scheduler.LinkPrints{}, gone: map[weburl.Key]scheduler.Gone{}}
-}
-
-// put stores a record with links.
-func (s *told) put(r scheduler.Record, links ...string) {
-	u := urlOf(r.URL)
-	r.Host, r.Origin, r.Linked = u.HostKey(), u.Origin(), len(links) > 0
-	s.records[u.Key()] = r
-	for _, l := range links {
-		s.links[u.Key()] = s.links[u.Key()].AppendPrint(urlOf(l).Key())
-	}
-}
-
-func urlOf(s string) weburl.URL {
-	u, err := weburl.Parse(s)
-	if err != nil {
-		panic(err)
-	}
-	return u
-}
-
-// from gives what a map holds from a key on, in order.
-func from[V any](m map[weburl.Key]V, k weburl.Key, fn func(weburl.Key, V) error) error {
-	for _, at := range slices.SortedFunc(maps.Keys(m), func(a, b weburl.Key) int { return bytes.Compare(a[:], b[:]) }) {
-		if bytes.Compare(at[:], k[:]) >= 0 {
-			if err := fn(at, m[at]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (s *told) Inspect(_ context.Context, f scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
-	return from(s.records, f.From, func(k weburl.Key, r scheduler.Record) error {
-		if f.Class != nil && *f.Class != r.Class {
-			return nil
-		}
-		return fn(k, r)
-	})
-}
-
-func (s *told) Lookup(_ context.Context, k weburl.Key) (scheduler.Record, error) {
-	if r, ok := s.records[k]; ok {
-		return r, nil
-	}
-	return scheduler.Record{}, scheduler.ErrNotFound
-}
-
-func (s *told) Outlinks(_ context.Context, k weburl.Key, fn func(weburl.Key, scheduler.LinkPrints) error) error {
-	return from(s.links, k, fn)
-}
-
-func (s *told) Gone(_ context.Context, k weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error {
-	return from(s.gone, k, fn)
-}
-
-func (s *told) Orders(_ context.Context, _ push.Selection, fn func(push.Listed) error) error {
-	for _, o := range s.orders {
-		if err := fn(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func brokenOf(t testing.TB, s ReportStore, o BrokenOptions) (list []Broken) {
 	t.Helper()

@@ -226,7 +226,7 @@ func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string
 	}
 	c.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
 	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
-	return eachBatch(ctx, c.store, scheduler.Filter{}, ofThese, func(batch []selected) error { return c.forbid(ctx, p, rules, batch) })
+	return eachBatch(ctx, c.store, weburl.Key{}, ofThese, func(batch []selected) error { return c.forbid(ctx, p, rules, batch) })
 }
 
 // forbid takes out what the rules of its origin forbid.

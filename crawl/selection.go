@@ -29,8 +29,12 @@ type Selection struct {
 	before time.Time // if it is set: fetched before, and not being tried again
 }
 
-// selectionBatch is how many URLs are read and changed at once.
-const selectionBatch = 1000
+const (
+	// selectionBatch is how many URLs are changed at once, and selectionRead how many are
+	// read at most to find them.
+	selectionBatch = 1000
+	selectionRead  = 100 * selectionBatch
+)
 
 // maxNamed is how many URLs an error names.
 const maxNamed = 10
@@ -163,45 +167,46 @@ func (s *selector) each(ctx context.Context, store scheduler.Store, fn func([]se
 	if len(s.URLs) > 0 {
 		return s.eachNamed(ctx, store, fn)
 	}
-	return eachBatch(ctx, store, scheduler.Filter{}, s.selects, fn)
+	return eachBatch(ctx, store, weburl.Key{}, s.selects, fn)
 }
 
-// eachBatch calls fn with what keep says true to, in batches in order of keys, while the
-// store is not being read.
-func eachBatch(ctx context.Context, store scheduler.Store, f scheduler.Filter, keep func(*scheduler.Record) bool, fn func([]selected) error) error {
+// eachBatch calls fn with what keep says true to from a key on, in batches in order of
+// keys, while the store is not being read.
+func eachBatch(ctx context.Context, store scheduler.Store, from weburl.Key, keep func(*scheduler.Record) bool, fn func([]selected) error) error {
 	for {
-		batch, next, last, err := readBatch(ctx, store, f, selectionBatch, 100*selectionBatch, keep)
+		batch, next, last, err := readBatch(ctx, store, from, selectionBatch, selectionRead, keep)
 		if err != nil {
 			return err
 		}
 		if err := fn(batch); err != nil || last {
 			return err
 		}
-		f.From = next
+		from = next
 	}
 }
 
-// errBatchFull ends the reading of a batch.
-var errBatchFull = errors.New("the batch is full")
+// errEnough ends a walk over the store.
+var errEnough = errors.New("enough was read")
 
 // readBatch reads stored URLs in order of keys: up to most that keep says true to, and
 // up to so many in all. Next is where to go on, unless it was the last one. What takes
-// long with them is done when it has returned: a reader holds old versions on disk.
-func readBatch(ctx context.Context, store scheduler.Store, f scheduler.Filter, most, all int, keep func(*scheduler.Record) bool) (
+// long with them is done when it has returned: a reader holds old versions on disk. For
+// the same reason keep alone selects: what the store passes over itself would not count.
+func readBatch(ctx context.Context, store scheduler.Store, from weburl.Key, most, all int, keep func(*scheduler.Record) bool) (
 	batch []selected, next weburl.Key, last bool, err error,
 ) {
 	read := 0
-	err = store.Inspect(ctx, f, func(k weburl.Key, r scheduler.Record) error {
+	err = store.Inspect(ctx, scheduler.Filter{From: from}, func(k weburl.Key, r scheduler.Record) error {
 		if len(batch) == most || read == all {
 			next = k
-			return errBatchFull
+			return errEnough
 		}
 		if read++; keep(&r) {
 			batch = append(batch, selected{k, r})
 		}
 		return ctx.Err()
 	})
-	if errors.Is(err, errBatchFull) {
+	if errors.Is(err, errEnough) {
 		return batch, next, false, nil
 	}
 	return batch, next, true, err

@@ -66,15 +66,7 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 	if r.Hash != [16]byte{} {
 		s.Hash = weburl.Key(r.Hash).String()
 	}
-	if !r.FetchedAt.IsZero() {
-		at := r.FetchedAt.UTC()
-		s.FetchedAt = &at
-	}
-	s.Directives = r.Directives.Words()
-	if !r.UnavailableAt.IsZero() {
-		at := r.UnavailableAt.UTC()
-		s.UnavailableAfter = &at
-	}
+	s.FetchedAt, s.Directives, s.UnavailableAfter = timeOf(r.FetchedAt), r.Directives.Words(), timeOf(r.UnavailableAt)
 	if r.State == scheduler.Timed {
 		at := r.NextAt.UTC()
 		s.NextAt = &at
@@ -128,7 +120,7 @@ type Filter struct {
 // Stored calls fn for each stored URL that f selects, in order of keys. One that is
 // stored meanwhile may be among them or not.
 func Stored(ctx context.Context, store scheduler.Store, f Filter, fn func(StoredURL) error) error {
-	return eachBatch(ctx, store, scheduler.Filter{Class: f.Class, From: f.From}, f.selects, func(batch []selected) error {
+	return eachBatch(ctx, store, f.From, f.selects, func(batch []selected) error {
 		for i := range batch {
 			if err := fn(NewStoredURL(batch[i].record)); err != nil {
 				return err
@@ -139,17 +131,20 @@ func Stored(ctx context.Context, store scheduler.Store, f Filter, fn func(Stored
 }
 
 func (f *Filter) selects(r *scheduler.Record) bool {
-	if f.Status != nil && *f.Status != r.Status || f.Fifo != nil && *f.Fifo != fifoNow(r) {
-		return false
-	}
-	if f.Host == "" || f.Host == r.Origin {
+	return (f.Status == nil || *f.Status == r.Status) && (f.Class == nil || *f.Class == r.Class) &&
+		(f.Fifo == nil || *f.Fifo == fifoNow(r)) && isOn(f.Host, r.Origin, r.URL)
+}
+
+// isOn says that a URL of an origin is on a host as Filter.Host names one.
+func isOn(host, origin, url string) bool {
+	if host == "" || host == origin {
 		return true
 	}
-	if _, host, _ := strings.Cut(r.Origin, "://"); host == f.Host {
+	if _, authority, _ := strings.Cut(origin, "://"); authority == host {
 		return true
 	}
-	u, ok := weburl.FromCanonical(r.URL)
-	return ok && u.Host() == f.Host
+	u, ok := weburl.FromCanonical(url)
+	return ok && u.Host() == host
 }
 
 // StoredOne looks one URL up; ok is false if it is not known.
