@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"encoding/binary"
 	"iter"
 	"time"
@@ -97,21 +98,12 @@ func gone(old, next *Record, now time.Time) *Gone {
 	}
 	switch old.Class {
 	case Permanent:
-		g.Since = firstTime(old.ClassAt, old.FetchedAt, now)
+		g.Since = cmp.Or(old.ClassAt, old.FetchedAt, now)
 		g.Visits++
 	case Temporary:
-		g.Since = firstTime(old.FirstErrorAt, now)
+		g.Since = cmp.Or(old.FirstErrorAt, now)
 	}
 	return g
-}
-
-func firstTime(times ...time.Time) time.Time {
-	for _, t := range times {
-		if !t.IsZero() {
-			return t
-		}
-	}
-	return time.Time{}
 }
 
 // trace notes in a completion what reports ask for: when things came to be as they
