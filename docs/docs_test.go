@@ -257,7 +257,7 @@ func TestSearch(t *testing.T) {
 	}
 	var got []string
 	for _, f := range m.Search("hOrses", 10) {
-		got = append(got, f.Address())
+		got = append(got, f.Page.Address()+"#"+f.Heading.ID)
 	}
 	if want := []string{"/docs/a#horses", "/docs/a#a", "/docs/a#cows"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -7,6 +7,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/yuin/goldmark"
@@ -20,13 +21,13 @@ import (
 )
 
 // markdown is the dialect of the pages: CommonMark with tables.
-func markdown() goldmark.Markdown {
+var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(parts{}, 100))),
 	)
-}
+})
 
 // parse reads a page. Its headings get the ids that code hosts give them, so that one
 // link works in files and here.
@@ -42,19 +43,15 @@ func render(name string, source []byte, sources map[string][]byte) (*Page, error
 	if err := relink(doc, name, sources); err != nil {
 		return nil, err
 	}
-	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
-		h, ok := n.(*ast.Heading)
-		if !ok {
-			continue
-		}
-		heading := Heading{h.Level, idOf(h), words(h, source)}
-		switch {
+	p.sections = sectionsOf(doc, source)
+	for i := range p.sections {
+		switch h := p.sections[i].heading; {
 		case h.Level == 1 && p.Title == "":
-			p.Title = heading.Text
+			p.Title = h.Text
 		case h.Level == 1:
-			return nil, errors.New("a page has one title: " + heading.Text)
+			return nil, errors.New("a page has one title: " + h.Text)
 		case h.Level <= 3:
-			p.Headings = append(p.Headings, heading)
+			p.Headings = append(p.Headings, h)
 		}
 	}
 	if p.Title == "" {
@@ -65,7 +62,6 @@ func render(name string, source []byte, sources map[string][]byte) (*Page, error
 		return nil, err
 	}
 	p.Body = template.HTML(b.String()) //nolint:gosec // raw HTML is left out, see parts
-	p.sections = sectionsOf(doc, source)
 	return p, nil
 }
 

@@ -22,9 +22,6 @@ type Found struct {
 	Text string
 }
 
-// Address is where the section is served.
-func (f Found) Address() string { return f.Page.Address() + "#" + f.Heading.ID }
-
 // sectionsOf cuts a page at its headings.
 func sectionsOf(doc ast.Node, source []byte) []section {
 	var all []section
