@@ -14,8 +14,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // ran gives what tells that something of a crawled page became part of a page of the
 // console: the value that its scripts set, scripts of the page itself, attributes that
 // run, links that run, images.
@@ -213,7 +211,7 @@ func TestChecksFindFaults(t *testing.T) {
 		t.Errorf("a page without faults has %q", found)
 	}
 	for i, f := range faults {
-		tab.open("/?n=" + itoa(i))
+		tab.open("/?n=" + strconv.Itoa(i))
 		if found := strings.Join(eval[[]string](tab, checks), "\n"); !strings.Contains(found, f.want) {
 			t.Errorf("%s: found %q, want %q", html.EscapeString(f.body), found, f.want)
 		}

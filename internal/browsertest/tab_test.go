@@ -182,7 +182,7 @@ func (tb *tab) wait(what, expression string) {
 // see waits for words in the page.
 func (tb *tab) see(words string) {
 	tb.t.Helper()
-	tb.wait(fmt.Sprintf("%q", words), fmt.Sprintf("document.body && document.body.innerText.includes(%q)", words))
+	tb.wait(quoted(words), "document.body && document.body.innerText.includes("+quoted(words)+")")
 }
 
 // open goes to a path of the service.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,10 +83,10 @@ func (tb *tab) breakAndMend(w *world) {
 	line := strings.Count(string(text)[:strings.Index(string(text), before)], "\n") + 1
 	tb.put(before, broken)
 	tb.wait("the error is told", `document.getElementById("found-list").textContent.includes("unknown element <Pfad>")`)
-	if said := eval[string](tb, `document.getElementById("found-list").textContent`); !strings.Contains(said, "Line "+itoa(line)+":") {
+	if said := eval[string](tb, `document.getElementById("found-list").textContent`); !strings.Contains(said, "Line "+strconv.Itoa(line)+":") {
 		tb.t.Errorf("the error is on line %d, told is %q", line, said)
 	}
-	tb.press("#found-list", "Line "+itoa(line))
+	tb.press("#found-list", "Line "+strconv.Itoa(line))
 	tb.wait("the error is marked in the text", `document.getElementById("editor").shadowRoot.querySelector(".cm-lintRange-error")`)
 	tb.press("#rules", "Save and reload")
 	tb.wait("it is not saved", `document.getElementById("said").textContent + document.getElementById("state").textContent`)
