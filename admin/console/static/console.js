@@ -92,8 +92,8 @@
       Object.assign(problem, typeof data === "object" ? data : {}, { status: answer.status });
       throw problem;
     }
-    return { data, headers: answer.headers, status: answer.status };
+    return { data, headers: answer.headers };
   };
 
-  window.sextant = { api, say, localTime, isDark };
+  window.sextant = { api, say, localTime };
 })();

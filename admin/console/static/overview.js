@@ -16,7 +16,6 @@
   const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 4]];
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const digits = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-  const two = (n) => String(n).padStart(2, "0");
 
   let history = null; // the last answer
   let drawn = [];     // [uPlot, its figure, its kind]
@@ -34,8 +33,9 @@
   };
 
   const axis = (more) => ({ stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") }, font: "12px system-ui, sans-serif", ...more });
-  const clock = (seconds) => { const t = new Date(seconds * 1000); return `${two(t.getHours())}:${two(t.getMinutes())}`; };
-  const day = (seconds) => { const t = new Date(seconds * 1000); return `${two(t.getMonth() + 1)}-${two(t.getDate())} ${two(t.getHours())}h`; };
+  const local = (seconds) => sextant.localTime(new Date(seconds * 1000)); // as in 2026-01-31 08:05:00
+  const clock = (seconds) => local(seconds).slice(11, 16);
+  const day = (seconds) => local(seconds).slice(5, 13) + "h";
 
   // shownSpan is not shorter than ten minutes, or a day: a service that has just started
   // would show a few points as if they were a development.
@@ -47,11 +47,13 @@
   // latest has the legend show the last values while no point is pointed at.
   const latest = (u) => { if (u.cursor.idx === null || u.cursor.idx === undefined) u.setLegend({ idx: u.data[0].length - 1 }); };
 
+  // sizeOf is that of the plot in a figure, which has a padding.
+  const sizeOf = (figure) => ({ width: Math.max(240, figure.clientWidth - 30), height: 200 });
+
   const draw = (figure, kind) => {
-    const width = Math.max(240, figure.clientWidth - 4);
     const week = span.value === "week";
     const u = new uPlot({
-      width, height: 200,
+      ...sizeOf(figure),
       cursor: { drag: { x: false, y: false } },
       hooks: { setCursor: [latest] },
       scales: { x: { time: true, range: (_, min, max) => shownSpan(min, max, week) }, y: { range: (_, min, max) => kind.percent ? [0, 100] : [0, Math.max(max || 0, kind.whole ? 4 : 1) * 1.05] } },
@@ -60,7 +62,7 @@
         axis({ size: 56, values: (_, at) => at.map((v) => v >= 1e6 ? v / 1e6 + " M" : v >= 1e4 ? v / 1e3 + " k" : digits.format(v)) }),
       ],
       series: [
-        { label: "time", value: (_, v) => v === null ? "–" : sextant.localTime(new Date(v * 1000)) },
+        { label: "time", value: (_, v) => v === null ? "–" : local(v) },
         ...kind.series.map(([label], i) => ({
           label, stroke: colour("--s" + (i + 1)), width: 2, dash: dashes[i], spanGaps: false,
           points: { show: history.times.length < 3 },
@@ -131,7 +133,7 @@
   new ResizeObserver(() => {
     if (plots.clientWidth === width) return;
     width = plots.clientWidth;
-    for (const [u, figure] of drawn) u.setSize({ width: Math.max(240, figure.clientWidth - 30), height: 200 });
+    for (const [u, figure] of drawn) u.setSize(sizeOf(figure));
   }).observe(plots);
   load(true);
 })();

@@ -153,18 +153,19 @@
       const { data, headers } = await api("GET", "/config", { headers: { Accept: "application/xml" } });
       const theirs = data.replaceAll("\r\n", "\n"), tag = headers.get("ETag");
       byId("conflict-diff").replaceChildren(diffView(theirs, editor.text()));
-      byId("take-theirs").onclick = () => {
+      const settle = () => {
         etag = form.elements.etag.value = tag;
         saved = theirs;
-        editor.replace(theirs);
         box.hidden = true;
+      };
+      byId("take-theirs").onclick = () => {
+        settle();
+        editor.replace(theirs);
         tell("Their text stands in the editor. Undo brings yours back.", "good");
         editor.focus();
       };
       byId("keep-mine").onclick = () => {
-        etag = form.elements.etag.value = tag;
-        saved = theirs;
-        box.hidden = true;
+        settle();
         tell("Save again to put your text in the place of theirs. Theirs is kept among the older texts.", "warn");
         editor.focus();
       };
@@ -187,13 +188,12 @@
     const tell = (text, kind) => { words.textContent = text; words.className = "asked" + (kind ? " notice " + kind : ""); };
     section.querySelector("form").addEventListener("submit", async (e) => {
       e.preventDefault();
-      button.disabled = true;
       if (broken()) {
         tell("The text has errors: mend them first.", "bad");
         result.replaceChildren();
-        button.disabled = false;
         return;
       }
+      button.disabled = true;
       tell("Asking …");
       try {
         const { data } = await api("POST", path, { body: body() });

@@ -180,5 +180,5 @@
     return [...elements.values()];
   };
 
-  window.sextantRules = { el, shown, urlLink, jump, diffView, answers, elementsOf };
+  window.sextantRules = { el, diffView, answers, elementsOf };
 })();
