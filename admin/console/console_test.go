@@ -64,11 +64,18 @@ func answers(t *testing.T, byPath map[string]any) http.Handler {
 	return mux
 }
 
-// visitPage opens a page and gives the status and body of its answer.
-func visitPage(t *testing.T, c *Console, path string) (int, string) {
+// get gives the answer of a page.
+func get(t *testing.T, c *Console, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
 	c.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	return w
+}
+
+// visitPage opens a page and gives the status and body of its answer.
+func visitPage(t *testing.T, c *Console, path string) (int, string) {
+	t.Helper()
+	w := get(t, c, path)
 	return w.Code, w.Body.String()
 }
 

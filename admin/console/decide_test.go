@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -265,13 +264,6 @@ func TestReportsAreCut(t *testing.T) {
 	}
 }
 
-func get(t *testing.T, c *Console, path string) *httptest.ResponseRecorder {
-	t.Helper()
-	w := httptest.NewRecorder()
-	c.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-	return w
-}
-
 // TestDownloads: what was sent is given as a file that no browser shows.
 func TestDownloads(t *testing.T) {
 	c := newConsole(t, admin.Reader, answers(t, knownURL("http://x.test/", "<script>")))
@@ -295,7 +287,7 @@ func TestDownloads(t *testing.T) {
 }
 
 func TestLasting(t *testing.T) {
-	if got := (&view{}).Seconds(int64(3 * time.Hour / time.Second)); got != "3 h" {
+	if got := lasting(int64(3 * time.Hour / time.Second)); got != "3 h" {
 		t.Errorf("3 h are %q", got)
 	}
 }

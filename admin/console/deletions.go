@@ -1,9 +1,6 @@
 package console
 
 import (
-	"bytes"
-	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -53,23 +50,8 @@ func deletions(v *visit) (any, error) {
 		return nil, err
 	}
 	d.Held = status.Outbox.Held
-	ask := d.Filter.query()
-	if at := q.Get("cursor"); at != "" {
-		ask.Set("cursor", at)
-	}
-	var answer struct {
-		Items []admin.HeldDeletion `json:"items"`
-		Next  string               `json:"next"`
-	}
-	if err := v.get("/deletions", ask, &answer); err != nil {
-		return nil, err
-	}
-	if d.Items = answer.Items; answer.Next != "" {
-		next := d.Filter.query()
-		next.Set("cursor", answer.Next)
-		d.Next = v.link("/deletions", next)
-	}
-	return d, nil
+	d.Items, d.Next, err = paged[admin.HeldDeletion](v, "/deletions", d.Filter.query(), "/deletions", d.Filter.query())
+	return d, err
 }
 
 // statusOf is the status of the chosen Crawler.
@@ -97,19 +79,22 @@ func deletionWords(do string) []string {
 // decideDeletions releases or drops those that a form selects: some, all, or all that a
 // filter finds.
 func decideDeletions(v *visit, do string) error {
-	if err := v.r.ParseForm(); err != nil {
-		return &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}
+	form, err := v.form()
+	if err != nil {
+		return err
 	}
-	form := v.r.PostForm
 	urls, all := form["url"], form.Get("which") == "all"
 	filter := deletionFilter{form.Get("in_url"), form.Get("in_reason")}
 	back := v.link("/deletions", filter.query())
 	if all && filter != (deletionFilter{}) {
-		var err error
-		if urls, err = heldURLs(v, filter); err != nil {
+		held, _, err := lines[admin.HeldDeletion](v, "/deletions", filter.query(), 0)
+		if err != nil {
 			return err
 		}
-		all = false
+		urls, all = nil, false
+		for i := range held {
+			urls = append(urls, held[i].URL)
+		}
 	}
 	if !all && len(urls) == 0 {
 		return v.redirect("/deletions", filter.query(), "None was selected: nothing was done.")
@@ -144,23 +129,6 @@ func askDeletions(v *visit, do string, urls []string, all bool, filter deletionF
 	}
 	c.Head, c.Button = verb+" "+what+"?", verb
 	return confirm(v, c)
-}
-
-// heldURLs are those of all held deletions that a filter finds.
-func heldURLs(v *visit, filter deletionFilter) ([]string, error) {
-	var text []byte
-	if _, err := v.ask(http.MethodGet, "/deletions", filter.query(), http.Header{"Accept": {"application/jsonl"}}, nil, &text); err != nil {
-		return nil, err
-	}
-	var urls []string
-	for in := json.NewDecoder(bytes.NewReader(text)); in.More(); {
-		var d admin.HeldDeletion
-		if err := in.Decode(&d); err != nil {
-			return nil, err
-		}
-		urls = append(urls, d.URL)
-	}
-	return urls, nil
 }
 
 // chosenAtOnce is how many URLs one request of the API names.

@@ -51,14 +51,11 @@ func document(v *visit) (any, error) {
 		return d, nil
 	}
 	sent, err := sentOf(v, d.URL)
-	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusNotFound {
-		d.Unknown = true
-		return d, nil
-	}
 	if err != nil {
 		return nil, err
 	}
-	if d.Sent = sent; sent.Document == nil {
+	d.Sent, d.Unknown = sent, sent == nil
+	if sent == nil || sent.Document == nil {
 		return d, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(sent.Document.Metas)) {
@@ -77,9 +74,14 @@ func document(v *visit) (any, error) {
 	return d, nil
 }
 
+// sentOf asks for the newest order about a URL; it is nil where nothing is known of it.
 func sentOf(v *visit, raw string) (*admin.Sent, error) {
 	sent := &admin.Sent{}
-	return sent, v.get("/document", url.Values{"url": {raw}}, sent)
+	err := v.get("/document", url.Values{"url": {raw}}, sent)
+	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	return sent, err
 }
 
 // documentText gives the text as a file, as it was sent.
@@ -97,8 +99,8 @@ func download(v *visit, media, name string, part func(*admin.Sent) []byte) error
 	if err != nil {
 		return err
 	}
-	if sent.Document == nil {
-		return &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "the document of this URL is not in the outbox any more"}
+	if sent == nil || sent.Document == nil {
+		return &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "no document of this URL waits in the outbox"}
 	}
 	b := part(sent)
 	h := v.w.Header()

@@ -54,15 +54,17 @@ func hosts(v *visit) (any, error) {
 		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "from is a number below " + strconv.Itoa(hostsListed)}
 	}
 	d := hostsData{Show: query.Get("show"), First: from + 1}
+	if d.Show != "failing" && d.Show != "resting" {
+		d.Show = "waiting"
+	}
 	n := 0
-	switch d.Show {
-	case "failing":
+	if d.Show == "failing" {
 		if err := v.get("/hosts/failing", nil, &d.Failing); err != nil {
 			return nil, err
 		}
 		n = len(d.Failing)
 		d.Failing = part(d.Failing, from)
-	case "resting":
+	} else {
 		if later, err := d.later(v); err != nil || later {
 			return d, err
 		}
@@ -70,23 +72,7 @@ func hosts(v *visit) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Hosts = slices.DeleteFunc(all, func(h admin.HostStatus) bool {
-			return h.ClosedUntil == nil || h.ClosedBy == scheduler.ByThrottle.String()
-		})
-		slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return b.ClosedUntil.Compare(*a.ClosedUntil) })
-		n = len(d.Hosts)
-		d.Hosts = part(d.Hosts, from)
-	default:
-		d.Show = "waiting"
-		if later, err := d.later(v); err != nil || later {
-			return d, err
-		}
-		all, err := hostList(v, from)
-		if err != nil {
-			return nil, err
-		}
-		d.Hosts = slices.DeleteFunc(all, func(h admin.HostStatus) bool { return h.Waiting == 0 })
-		slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return cmp.Compare(b.Waiting, a.Waiting) })
+		d.choose(all)
 		n = len(d.Hosts)
 		d.Hosts = part(d.Hosts, from)
 	}
@@ -95,6 +81,19 @@ func hosts(v *visit) (any, error) {
 	}
 	d.Whole = n > from+hostsShown && d.Next == ""
 	return d, nil
+}
+
+// choose takes those that rest, longest first, or those with work, the longest queue first.
+func (d *hostsData) choose(all []admin.HostStatus) {
+	if d.Show == "resting" {
+		d.Hosts = slices.DeleteFunc(all, func(h admin.HostStatus) bool {
+			return h.ClosedUntil == nil || h.ClosedBy == scheduler.ByThrottle.String()
+		})
+		slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return b.ClosedUntil.Compare(*a.ClosedUntil) })
+		return
+	}
+	d.Hosts = slices.DeleteFunc(all, func(h admin.HostStatus) bool { return h.Waiting == 0 })
+	slices.SortStableFunc(d.Hosts, func(a, b admin.HostStatus) int { return cmp.Compare(b.Waiting, a.Waiting) })
 }
 
 // manyHosts with work are not read for the first paint of a page: it would wait for them.
@@ -106,16 +105,12 @@ func (d *hostsData) later(v *visit) (bool, error) {
 	if query.Get("list") != "" {
 		return false, nil
 	}
-	var all []admin.Status
-	if err := v.get("/status", nil, &all); err != nil {
+	status, err := statusOf(v)
+	if err != nil || status.Hosts.WithWork <= manyHosts {
 		return false, err
 	}
-	i := slices.IndexFunc(all, func(s admin.Status) bool { return s.Crawler == v.crawler })
-	if i < 0 || all[i].Hosts.WithWork <= manyHosts {
-		return false, nil
-	}
 	query.Set("list", "1")
-	d.Later, d.WithWork = v.link("/hosts", query), all[i].Hosts.WithWork
+	d.Later, d.WithWork = v.link("/hosts", query), status.Hosts.WithWork
 	return true, nil
 }
 
@@ -158,20 +153,8 @@ func oneHost(v *visit) (any, error) {
 		return d, nil
 	}
 	d.Listed = true
-	var page struct {
-		Items []crawl.StoredURL `json:"items"`
-		Next  string            `json:"next"`
-	}
-	query := url.Values{"host": {d.Host}, "limit": {strconv.Itoa(urlsShown)}}
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	if err := v.get("/urls", query, &page); err != nil {
-		return nil, err
-	}
-	d.URLs = page.Items
-	if page.Next != "" {
-		d.Next = v.link(own, url.Values{"list": {"1"}, "cursor": {page.Next}})
-	}
-	return d, nil
+	ask, kept := url.Values{"host": {d.Host}, "limit": {strconv.Itoa(urlsShown)}}, url.Values{"list": {"1"}}
+	var err error
+	d.URLs, d.Next, err = paged[crawl.StoredURL](v, "/urls", ask, own, kept)
+	return d, err
 }

@@ -1,7 +1,5 @@
 package console
 
-import "time"
-
 // inner is what a part of a template sees: some data, and the page's view.
 type inner struct {
 	View *view
@@ -10,6 +8,3 @@ type inner struct {
 
 // Inner puts data and view together, for a part that needs both.
 func (v *view) Inner(data any) inner { return inner{v, data} }
-
-// Seconds words a count of seconds.
-func (v *view) Seconds(n int64) string { return lasting(time.Duration(n) * time.Second) }

@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -84,7 +83,8 @@ func inspect(v *visit, raw string) (*inspected, error) {
 		}
 	}
 	d.sortRules()
-	if err := d.addSent(v); err != nil {
+	var err error
+	if d.Sent, err = sentOf(v, d.Name()); err != nil {
 		return nil, err
 	}
 	d.Verdict = d.judge(v)
@@ -123,28 +123,19 @@ func (d *inspected) sortRules() {
 	}
 }
 
-// addSent asks for the newest order about the URL.
-func (d *inspected) addSent(v *visit) error {
-	sent := &admin.Sent{}
-	err := v.get("/document", url.Values{"url": {d.Name()}}, sent)
-	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusNotFound {
-		return nil
-	}
-	d.Sent = sent
-	return err
-}
-
-// lines asks for the first entries of a list of JSON Lines; more says that there are
-// others.
+// lines asks for the first entries of a list of JSON Lines, with 0 as most for all; more
+// says that there are others.
 func lines[T any](v *visit, path string, query url.Values, most int) (list []T, more bool, err error) {
 	var text []byte
-	query.Set("limit", fmt.Sprint(most+1))
+	if most > 0 {
+		query.Set("limit", fmt.Sprint(most+1))
+	}
 	if _, err := v.ask(http.MethodGet, path, query, http.Header{"Accept": {"application/jsonl"}}, nil, &text); err != nil {
 		return nil, false, err
 	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	for in.More() {
-		if len(list) == most {
+		if most > 0 && len(list) == most {
 			return list, true, nil
 		}
 		var one T
@@ -158,10 +149,11 @@ func lines[T any](v *visit, path string, query url.Values, most int) (list []T, 
 
 // formURL is the URL of a form.
 func formURL(v *visit) (string, error) {
-	if err := v.r.ParseForm(); err != nil || v.r.PostForm.Get("url") == "" {
-		return "", &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form names no URL"}
+	form, err := v.form()
+	if err == nil && form.Get("url") == "" {
+		err = &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form names no URL"}
 	}
-	return v.r.PostForm.Get("url"), nil
+	return form.Get("url"), err
 }
 
 // toURL goes to the page of a URL.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -51,15 +50,13 @@ func TestManual(t *testing.T) {
 func TestManualFiles(t *testing.T) {
 	c := newConsole(t, admin.Reader, http.NotFoundHandler())
 	for path, media := range map[string]string{"/docs/way.svg": "image/svg+xml", "/docs/webhook.openapi.yaml": "text/plain; charset=utf-8"} {
-		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		w := get(t, c, path)
 		if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != media || w.Body.Len() == 0 || w.Header().Get("Content-Security-Policy") != policy {
 			t.Errorf("%s: %d, %q, %d bytes", path, w.Code, got, w.Body.Len())
 		}
 	}
 	for from, to := range map[string]string{"/docs/runbook.md": "/docs/runbook", "/docs/index.md": "/docs/", "/docs/decisions": "/docs/decisions/"} {
-		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, from, nil))
+		w := get(t, c, from)
 		if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != to {
 			t.Errorf("%s: %d %q, want %s", from, w.Code, got, to)
 		}

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -73,8 +72,7 @@ func outbox(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := v.r.URL.Query()
-	d := &outboxData{Filter: filterOf(q), Counts: status.Outbox, Lag: status.OutboxLag}
+	d := &outboxData{Filter: filterOf(v.r.URL.Query()), Counts: status.Outbox, Lag: status.OutboxLag}
 	if d.Filter.State == "" {
 		d.Filter.State = "waiting"
 		if status.Outbox.Dead > 0 {
@@ -90,35 +88,21 @@ func outbox(v *visit) (any, error) {
 		}
 		d.Targets = append(d.Targets, row)
 	}
-	ask := d.Filter.query()
-	if at := q.Get("cursor"); at != "" {
-		ask.Set("cursor", at)
-	}
-	var answer struct {
-		Items []admin.OutboxOrder `json:"items"`
-		Next  string              `json:"next"`
-	}
-	if err := v.get("/outbox", ask, &answer); err != nil {
-		return nil, err
-	}
-	for _, o := range answer.Items {
+	var orders []admin.OutboxOrder
+	orders, d.Next, err = paged[admin.OutboxOrder](v, "/outbox", d.Filter.query(), "/outbox", d.Filter.query())
+	for _, o := range orders {
 		d.Orders = append(d.Orders, letter{o, url.QueryEscape(o.Target) + " " + o.URL})
 	}
-	if answer.Next != "" {
-		next := d.Filter.query()
-		next.Set("cursor", answer.Next)
-		d.Next = v.link("/outbox", next)
-	}
-	return d, nil
+	return d, err
 }
 
 // decideLetters sends dead letters again or drops them: those that a form selects, or
 // all that its filter finds.
 func decideLetters(v *visit, do string) error {
-	if err := v.r.ParseForm(); err != nil {
-		return &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}
+	form, err := v.form()
+	if err != nil {
+		return err
 	}
-	form := v.r.PostForm
 	filter := filterOf(form)
 	filter.State = "dead"
 	orders := lettersOf(form["order"])

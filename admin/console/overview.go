@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -160,15 +161,12 @@ func steer(v *visit, path, done string) error {
 
 // add adds the URLs of a form, one a line.
 func add(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
-		return &admin.Problem{Title: "Bad request", Status: 400, Detail: "the form cannot be read"}
+	form, err := v.form()
+	if err != nil {
+		return err
 	}
-	urls := strings.Fields(v.r.PostForm.Get("urls"))
-	var done []struct {
-		URL    string `json:"url"`
-		Result string `json:"result"`
-		Words  string `json:"words"`
-	}
+	urls := strings.Fields(form.Get("urls"))
+	var done []crawl.Submitted
 	if err := v.post("/add", nil, map[string]any{"urls": urls}, &done); err != nil {
 		return err
 	}

@@ -57,6 +57,9 @@ func parseTemplates(pages []page, f *files) (map[string]*template.Template, erro
 	}
 	all := map[string]*template.Template{}
 	for _, name := range append([]string{"problem"}, templatesOf(pages)...) {
+		if all[name] != nil {
+			continue // several pages have it
+		}
 		one, err := base.Clone()
 		if err == nil {
 			one, err = one.ParseFS(templateFiles, "templates/"+name+".html")

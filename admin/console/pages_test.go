@@ -173,8 +173,7 @@ func TestHostsByParts(t *testing.T) {
 			t.Errorf("from=%s: %d", from, code)
 		}
 	}
-	w := httptest.NewRecorder()
-	c.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/hosts?host=https%3A%2F%2Fa.test%2Fx%3Fy", nil))
+	w := get(t, c, "/hosts?host=https%3A%2F%2Fa.test%2Fx%3Fy")
 	if got := w.Header().Get("Location"); got != "/hosts/https:%2F%2Fa.test%2Fx%3Fy" {
 		t.Errorf("the search leads to %s", got)
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -72,9 +73,7 @@ func report(v *visit) (any, error) {
 		ask.Set("since", d.Since)
 	}
 	csv := url.Values{"format": {"csv"}, "top": {"0"}, "pages": {"0"}}
-	for name, values := range ask {
-		csv[name] = values
-	}
+	maps.Copy(csv, ask)
 	d.CSV = v.link("/api/v1/report/"+d.Kind, csv)
 	path := "/report/" + d.Kind
 	var err error

@@ -50,10 +50,11 @@ func signInForm(v *visit) (any, error) {
 // signIn takes a token and gives a session. What session the browser had before ends:
 // nobody can have it use one that they know.
 func signIn(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
-		return &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}
+	form, err := v.form()
+	if err != nil {
+		return err
 	}
-	token, next := strings.TrimSpace(v.r.PostForm.Get("token")), nextPath(v.r.PostForm.Get("next"))
+	token, next := strings.TrimSpace(form.Get("token")), nextPath(form.Get("next"))
 	caller, problem := v.console.service.SignIn(v.r, token)
 	if problem != nil {
 		v.console.log.Warn("sign-in refused", "remote", v.r.RemoteAddr, "why", problem.Detail)

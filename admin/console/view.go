@@ -80,20 +80,23 @@ const maxLinked = 4 * weburl.MaxLength
 
 // URL shows a URL, cut where it is long, as a link to the page that explains it.
 func (v *view) URL(raw string) template.HTML {
-	if len(raw) > maxLinked {
-		return shown(raw, maxShown)
-	}
-	to := v.visit.link("/url", url.Values{"url": {raw}})
-	return template.HTML(`<a class="url" href="` + template.HTMLEscapeString(to) + `">` + string(shown(raw, maxShown)) + `</a>`) //nolint:gosec // both parts are escaped
+	return v.linked(raw, "/url", url.Values{"url": {raw}})
 }
 
 // Host shows a host as a link to its page.
 func (v *view) Host(origin string) template.HTML {
-	if len(origin) > maxLinked {
-		return shown(origin, maxShown)
+	return v.linked(origin, "/hosts/"+url.PathEscape(origin), nil)
+}
+
+// linked shows text from outside as a link to a page of the console, or alone where it
+// is too long for one.
+func (v *view) linked(text, path string, query url.Values) template.HTML {
+	words := shown(text, maxShown)
+	if len(text) > maxLinked {
+		return words
 	}
-	to := v.visit.link("/hosts/"+url.PathEscape(origin), nil)
-	return template.HTML(`<a class="url" href="` + template.HTMLEscapeString(to) + `">` + string(shown(origin, maxShown)) + `</a>`) //nolint:gosec // both parts are escaped
+	to := template.HTMLEscapeString(v.visit.link(path, query))
+	return template.HTML(`<a class="url" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
 }
 
 // Several says that a Crawler can be chosen.

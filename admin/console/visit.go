@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -84,9 +85,7 @@ func (v *visit) redirect(path string, query url.Values, words string) error {
 // link is the address of a page of the console, with the Crawler kept.
 func (v *visit) link(path string, query url.Values) string {
 	q := url.Values{}
-	for name, values := range query {
-		q[name] = values
-	}
+	maps.Copy(q, query)
 	if len(v.console.settings.Crawlers) > 1 && !q.Has("crawler") {
 		q.Set("crawler", v.crawler)
 	}
@@ -122,9 +121,7 @@ func (v *visit) post(path string, query url.Values, body, into any) error {
 // it is.
 func (v *visit) ask(method, path string, query url.Values, header http.Header, body []byte, into any) (http.Header, error) {
 	q := url.Values{}
-	for name, values := range query {
-		q[name] = values
-	}
+	maps.Copy(q, query)
 	if v.crawler != "" && !q.Has("crawler") {
 		q.Set("crawler", v.crawler)
 	}
@@ -132,9 +129,7 @@ func (v *visit) ask(method, path string, query url.Values, header http.Header, b
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	r.RemoteAddr = v.r.RemoteAddr
 	answer := &kept{header: http.Header{}, status: http.StatusOK}
 	if err := answer.serve(v.console.service.As(v.caller), r); err != nil {
@@ -154,6 +149,32 @@ func (v *visit) ask(method, path string, query url.Values, header http.Header, b
 		return answer.header, fmt.Errorf("the answer of %s: %w", path, err)
 	}
 	return answer.header, nil
+}
+
+// paged asks for a page of a list of the API, the one at the cursor that the visitor has.
+// Next is the address of the page after it, below the console's path at with what is kept
+// of its query; empty at the end.
+func paged[T any](v *visit, list string, ask url.Values, at string, kept url.Values) (items []T, next string, err error) {
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		ask.Set("cursor", cursor)
+	}
+	var page struct {
+		Items []T    `json:"items"`
+		Next  string `json:"next"`
+	}
+	if err := v.get(list, ask, &page); err != nil || page.Next == "" {
+		return page.Items, "", err
+	}
+	kept.Set("cursor", page.Next)
+	return page.Items, v.link(at, kept), nil
+}
+
+// form is what the visitor sent by one.
+func (v *visit) form() (url.Values, error) {
+	if err := v.r.ParseForm(); err != nil {
+		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "the form cannot be read"}
+	}
+	return v.r.PostForm, nil
 }
 
 // maxAnswer is how much of an answer of the API a page takes.

@@ -90,7 +90,7 @@ func lasting(of any) string {
 		d = of
 	case float64:
 		d = time.Duration(of * float64(time.Second))
-	case int:
+	case int64:
 		d = time.Duration(of) * time.Second
 	}
 	switch {
