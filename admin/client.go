@@ -94,7 +94,12 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 // saidNo makes an error of an answer that is no success.
 func saidNo(body []byte) error {
 	var p Problem
-	if err := json.Unmarshal(body, &p); err != nil || p.Detail == "" {
+	var now Readiness
+	switch err := json.Unmarshal(body, &p); {
+	case err == nil && p.Detail != "":
+	case err == nil && json.Unmarshal(body, &now) == nil && len(now.Problems) > 0:
+		return errors.New(now.String())
+	default:
 		return errors.New(strings.TrimSpace(string(body))) // of another version
 	}
 	switch p.Code {

@@ -42,6 +42,22 @@ type ReadinessProblem struct {
 	Words string `json:"words"`
 }
 
+// String is the answer for people, a reason a line.
+func (r Readiness) String() string {
+	if r.Ready {
+		return "ready"
+	}
+	words := "not ready"
+	for _, p := range r.Problems {
+		words += "\n"
+		if p.Crawler != "" {
+			words += p.Crawler + ": "
+		}
+		words += p.Code + ": " + p.Words
+	}
+	return words
+}
+
 // The codes of ReadinessProblem; a contract.
 const (
 	notReadyStarting = "starting"
@@ -74,18 +90,7 @@ func writeReadiness(w http.ResponseWriter, r *http.Request, now Readiness) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	if now.Ready {
-		fmt.Fprintln(w, "ready")
-		return
-	}
-	fmt.Fprintln(w, "not ready")
-	for _, p := range now.Problems {
-		name := ""
-		if p.Crawler != "" {
-			name = p.Crawler + ": "
-		}
-		fmt.Fprintf(w, "%s%s: %s\n", name, p.Code, p.Words)
-	}
+	fmt.Fprintln(w, now)
 }
 
 // readiness looks at all Crawlers.

@@ -2,8 +2,6 @@ package admin
 
 import (
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -119,47 +117,4 @@ func TestObserve(t *testing.T) {
 	if !got.Conditions[1].Since.Equal(testTime) || !got.Conditions[2].Since.Equal(testTime) {
 		t.Errorf("%+v", got.Conditions)
 	}
-}
-
-// TestOpening: the listener answers while stores are being opened, and is whole afterwards.
-func TestOpening(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	ask := func(path string) (int, string) {
-		t.Helper()
-		answer, err := client.Get("http://" + l.Addr().String() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		b, _ := io.ReadAll(answer.Body)
-		return answer.StatusCode, string(b)
-	}
-	for range 2 {
-		done := Opening(l)
-		if code, body := ask("/readyz"); code != http.StatusServiceUnavailable || body != "not ready\nstarting: stores are being opened\n" {
-			t.Errorf("/readyz: %d %s", code, body)
-		}
-		if code, _ := ask("/healthz"); code != http.StatusOK {
-			t.Errorf("/healthz: %d", code)
-		}
-		if code, _ := ask("/status"); code != http.StatusServiceUnavailable {
-			t.Errorf("/status: %d", code)
-		}
-		done()
-	}
-	server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
-	if code, _ := ask("/readyz"); code != http.StatusTeapot {
-		t.Errorf("the next server: %d", code)
-	}
-	_ = server.Close()
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		t.Error(err)
-	}
-	Opening(nil)()
 }

@@ -2,48 +2,75 @@ package admin
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
 )
 
-// Opening answers /healthz and /readyz on l while stores are being opened, which can
-// take long, until done is called. Then l is as it was.
-func Opening(l net.Listener) (done func()) {
-	bounded, ok := l.(interface{ SetDeadline(t time.Time) error })
+// Opening answers on l, by TLS where a configuration of it is given, while stores are
+// being opened, which can take long, until done is called: that the process lives, is not
+// ready, and why. Then l is as it was. L may be nil.
+func Opening(l net.Listener, secured *tls.Config) (done func()) {
+	return meanwhile(l, secured, ReadinessProblem{Code: notReadyStarting, Words: "stores are being opened"})
+}
+
+// Closing answers on owner as Opening does while stores are being closed, after Run.
+func Closing(owner net.Listener) (done func()) {
+	return meanwhile(owner, nil, ReadinessProblem{Code: notReadyStopping, Words: "stores are being closed"})
+}
+
+// meanwhile answers for a service that is not at work, until done is called.
+func meanwhile(l net.Listener, secured *tls.Config, why ReadinessProblem) (done func()) {
+	back, ok := lend(l)
 	if !ok {
 		return func() {}
 	}
-	starting := Readiness{Problems: []ReadinessProblem{{Code: notReadyStarting, Words: "stores are being opened"}}}
+	l = back
+	if secured != nil {
+		l = tls.NewListener(l, secured)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { writeReadiness(w, r, starting) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		writeReadiness(w, r, Readiness{Problems: []ReadinessProblem{why}})
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		p := newProblem(http.StatusServiceUnavailable, codeNotReady, "the service is %s: %s", why.Code, why.Words)
+		p.retryAfter = 5
+		p.write(w)
+	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout}
 	server.SetKeepAlivesEnabled(false)
-	lent := &lent{Listener: l}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(lent) // always an error: that it was ended
+		_ = server.Serve(l) // always an error: that it was ended
 	}()
 	return func() {
-		lent.over.Store(true)
-		_ = bounded.SetDeadline(time.Unix(1, 0)) // a closed listener says so to who uses it next
-		<-ended
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 		defer cancel()
 		if server.Shutdown(ctx) != nil {
 			_ = server.Close()
 		}
-		_ = bounded.SetDeadline(time.Time{})
+		<-ended
+		back.giveBack()
 	}
 }
 
-// lent is a listener that is given back open.
+// lent is a listener that is served by one after another: closing it ends its Accept
+// only.
 type lent struct {
 	net.Listener
-	over atomic.Bool
+	bounded interface{ SetDeadline(t time.Time) error }
+	over    atomic.Bool
+}
+
+// lend lends a listener, if it is of a kind that can be given back.
+func lend(l net.Listener) (*lent, bool) {
+	bounded, ok := l.(interface{ SetDeadline(t time.Time) error })
+	return &lent{Listener: l, bounded: bounded}, ok
 }
 
 // Accept ends when the listener is to be given back.
@@ -56,4 +83,10 @@ func (l *lent) Accept() (net.Conn, error) {
 }
 
 // Close leaves it open.
-func (*lent) Close() error { return nil }
+func (l *lent) Close() error {
+	l.over.Store(true)
+	return l.bounded.SetDeadline(time.Unix(1, 0)) // a closed listener says so to who uses it next
+}
+
+// giveBack makes the listener fit for the next, once nobody serves it any more.
+func (l *lent) giveBack() { _ = l.bounded.SetDeadline(time.Time{}) } // closed, it needs none

@@ -29,6 +29,7 @@ const (
 	codeTooMany     = "too_many"     // 429: slower, please
 	codeFailed      = "failed"       // 500: the service or its store failed
 	codeBusy        = "busy"         // 503: too much of this at once
+	codeNotReady    = "not_ready"    // 503: the service opens its stores, or closes them
 	problemType     = "about:blank"  // RFC 9457, 4.2.1
 	problemMedia    = "application/problem+json"
 	maxProblemBytes = 1 << 20

@@ -155,7 +155,8 @@ const (
 )
 
 // Run serves until ctx ends: on open whoever has a token, on owner (the Unix socket,
-// whose file mode is its lock) the operator. Either may be nil.
+// whose file mode is its lock) the operator. Either may be nil. Open is closed then; owner
+// is not, where it is a socket: Closing answers on it next.
 func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	serve := func(l net.Listener, server *http.Server) {
@@ -185,6 +186,10 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 		serve(open, server)
 	}
 	if owner != nil {
+		if lent, ok := lend(owner); ok {
+			defer lent.giveBack()
+			owner = lent
+		}
 		server := s.httpServer(http.HandlerFunc(s.answer))
 		server.MaxHeaderBytes = maxRequestBytes // the owner may ask about many URLs at once
 		server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {

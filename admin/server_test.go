@@ -134,7 +134,7 @@ func runServer(t *testing.T, server *Server, data string) (address string) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if err := os.RemoveAll(data); err != nil {
+		if err := errors.Join(owner.Close(), os.RemoveAll(data)); err != nil {
 			t.Error(err)
 		}
 	})

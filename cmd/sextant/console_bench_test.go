@@ -76,11 +76,10 @@ func serveMany(b *testing.B, urls int) *http.Client {
 	}
 	log := slog.New(slog.DiscardHandler)
 	data := filepath.Join(dir, "data")
-	s, err := openService(b.Context(), path, parsed, parsed.Crawlers, data, "127.0.0.1:0", serviceOptions{log: log})
+	s, err := openService(b.Context(), path, parsed, parsed.Crawlers, data, "127.0.0.1:0", serviceOptions{
+		log: log, access: func() (*admin.Access, error) { return demoAccess(data) },
+	})
 	if err != nil {
-		b.Fatal(err)
-	}
-	if s.access, err = demoAccess(data); err != nil {
 		b.Fatal(err)
 	}
 	fill(b, s.crawls[0].store, urls)

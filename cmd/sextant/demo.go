@@ -159,14 +159,15 @@ func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 
 // crawl runs a service on the demo's data directory; started is called when it answers.
 func (d *demo) crawl(ctx context.Context, parsed *config.File, once crawl.Once, started func(*service)) (crawl.Status, error) {
-	s, err := openService(ctx, filepath.Join(d.dir, config.FileName), parsed, parsed.Crawlers, filepath.Join(d.dir, "data"), "127.0.0.1:0", serviceOptions{log: d.log})
+	data, options := filepath.Join(d.dir, "data"), serviceOptions{log: d.log}
+	if started != nil {
+		options.access = func() (*admin.Access, error) { return demoAccess(data) }
+	}
+	s, err := openService(ctx, filepath.Join(d.dir, config.FileName), parsed, parsed.Crawlers, data, "127.0.0.1:0", options)
 	if err != nil {
 		return crawl.Status{}, err
 	}
 	if started != nil {
-		if s.access, err = demoAccess(filepath.Join(d.dir, "data")); err != nil {
-			return crawl.Status{}, errors.Join(err, s.close())
-		}
 		started(s)
 	}
 	err = s.run(ctx, once)

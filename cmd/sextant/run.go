@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 )
@@ -86,12 +87,10 @@ func runCrawl(c *cli.Context) error {
 	notify.starting()
 	s, err := openInTime(c, signals, path, parsed, crawlers, serviceOptions{
 		log: log, memory: budget, threads: c.Int("threads"), notify: notify, hangups: signals.hangups,
+		access: func() (*admin.Access, error) { return openAccess(c, c.String("data")) },
 	})
 	if s == nil || err != nil {
 		return err
-	}
-	if s.access, err = openAccess(c, c.String("data")); err != nil {
-		return errors.Join(err, s.close())
 	}
 	s.log.Info("the service runs", "version", build().Version, "configuration", path, "data", c.String("data"), "listen", s.address(), "crawlers", len(s.crawls))
 	defer context.AfterFunc(signals.stop, s.stop)()

@@ -50,6 +50,8 @@ type serviceOptions struct {
 	threads int   // of all Crawlers together; 0: as many as they have
 	notify  *notifier
 	hangups <-chan struct{}
+	// access reads tokens and certificate; nil: nobody has a token.
+	access func() (*admin.Access, error)
 }
 
 // running is one Crawler with what it owns.
@@ -147,15 +149,11 @@ func openService(ctx context.Context, path string, parsed *config.File, crawlers
 	if err := checkHomes(data, parsed.Crawlers); err != nil {
 		return s, err
 	}
-	if s.owner, err = listenSocket(ctx, data, log); err != nil {
+	opened, err := s.openDoor(ctx, data, listen, o.access)
+	if err != nil {
 		return s, err
 	}
-	if listen != "off" {
-		if s.open, err = listenTCP(ctx, listen); err != nil {
-			return s, err
-		}
-		defer admin.Opening(s.open)()
-	}
+	defer opened()
 	memtable := memtableOf(o.memory, len(crawlers))
 	slots := sharedSlots(o.threads, crawlers, log)
 	for _, crawler := range crawlers {
@@ -173,6 +171,26 @@ func openService(ctx context.Context, path string, parsed *config.File, crawlers
 	}
 	s.notices, err = s.notifier(parsed, data)
 	return s, err
+}
+
+// openDoor opens the socket, which keeps other services away, reads who may ask over TCP,
+// and listens there. Until opened is called, both answer that the service is starting.
+func (s *service) openDoor(ctx context.Context, data, listen string, access func() (*admin.Access, error)) (opened func(), err error) {
+	if s.owner, err = listenSocket(ctx, data, s.log); err != nil {
+		return nil, err
+	}
+	if access != nil {
+		if s.access, err = access(); err != nil {
+			return nil, err
+		}
+	}
+	if listen != "off" {
+		if s.open, err = listenTCP(ctx, listen); err != nil {
+			return nil, err
+		}
+	}
+	answered, told := admin.Opening(s.open, s.access.TLS()), admin.Opening(s.owner, nil)
+	return func() { answered(); told() }, nil
 }
 
 // openCrawl opens a Crawler's store and targets.
@@ -246,13 +264,16 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 // Reload implements admin.Service.
 func (s *service) Reload(ctx context.Context) error { return s.reload(ctx) }
 
-// close closes the stores and what else is open.
+// close closes the stores and what else is open. The socket comes last, and tells what
+// goes on meanwhile.
 func (s *service) close() error {
 	var errs []error
+	closed := admin.Closing(s.owner)
 	for _, r := range s.crawls {
 		r.documents.Close()
 		errs = append(errs, r.store.Close())
 	}
+	closed()
 	for _, l := range []net.Listener{s.open, s.owner} {
 		if l == nil {
 			continue

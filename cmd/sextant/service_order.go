@@ -24,7 +24,8 @@ import (
 //     files, the memory's limit, the watchdog.
 //  5. s.close, by the caller, who reads the figures before: the readers of documents,
 //     which nobody asks any more, and the stores, which write what they have in memory.
-//     Nobody is answered meanwhile; the stores' own locks keep a second service away.
+//     The socket answers meanwhile that the service is stopping, and is closed last: so it
+//     keeps a second service away, as the stores' own locks do.
 func (s *service) run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
