@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -26,17 +25,6 @@ func (s *Store) OutboxBytes() uint64 { return s.committed.Load().bytes }
 
 // Changed implements push.Outbox.
 func (o outbox) Changed() <-chan struct{} { return o.s.changed }
-
-// Open implements push.Outbox. Without targets nothing is removed: what waits is
-// for the target that is named next.
-func (o outbox) Open(ctx context.Context, targets []string) error {
-	for _, t := range targets {
-		if t == "" || strings.ContainsRune(t, 0) || len(t) > 1000 {
-			return fmt.Errorf("push target %q: a name has 1 to 1000 bytes and no zero byte", t)
-		}
-	}
-	return o.s.changeAlone(ctx, func(g *group) error { return g.openTargets(ctx, targets) })
-}
 
 // Cursor implements push.Outbox.
 func (o outbox) Cursor(ctx context.Context, target string) (seq uint64, err error) {
@@ -201,64 +189,6 @@ func lowest(cursors map[string]uint64) uint64 {
 		low = min(low, c)
 	}
 	return low
-}
-
-func (g *group) openTargets(ctx context.Context, targets []string) error {
-	old, err := g.cursors()
-	if err != nil {
-		return err
-	}
-	first, err := g.firstOrder(ctx)
-	if err != nil {
-		return err
-	}
-	cursors := map[string]uint64{}
-	for _, t := range targets {
-		if c, known := old[t]; known {
-			cursors[t] = c
-			delete(old, t)
-			continue
-		}
-		cursors[t] = first - 1
-		g.set(cursorKey(t), encodeSeq(first-1))
-	}
-	return g.forgetTargets(ctx, old, lowest(cursors))
-}
-
-// forgetTargets removes targets and, if others are left, the orders that only
-// they needed: those up to low.
-func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low uint64) error {
-	if low < math.MaxUint64 {
-		if err := g.dropPassed(ctx, 0, low, func(passed uint64) {
-			for t, c := range old {
-				if passed > c {
-					g.set(cursorKey(t), encodeSeq(passed))
-				}
-			}
-		}); err != nil {
-			return err
-		}
-	}
-	for t := range old {
-		if err := g.dropDeadOf(ctx, t); err != nil {
-			return err
-		}
-		g.remove(cursorKey(t))
-	}
-	return nil
-}
-
-// firstOrder is the number of the oldest waiting order, or of the next one if there is none.
-func (g *group) firstOrder(ctx context.Context) (uint64, error) {
-	first := g.nextCount.order + 1
-	err := g.s.walk(ctx, g.stored(), []byte{kindOrder}, []byte{kindOrder}, false, func(item *badger.Item) error {
-		if len(item.Key()) != orderKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
-		}
-		first, _ = splitOrderKey(item.Key())
-		return errEnough
-	})
-	return first, err
 }
 
 func (g *group) safe(ctx context.Context, target string, seq uint64) error {

@@ -3,11 +3,14 @@ package badgerstore
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -212,6 +215,36 @@ func TestTargetsComeAndGo(t *testing.T) {
 			t.Errorf("Open with target %q gave no error", name)
 		}
 	}
+}
+
+// TestLateTargets names targets of a store before, while and after it sends what it has.
+func TestLateTargets(t *testing.T) {
+	var log testlog.Buffer
+	b := bench{T: t, s: openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: MinMemtableBytes, Logger: slog.New(slog.NewTextHandler(&log, nil))})}
+	b.o = b.s.Outbox()
+	told := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, m := range regexp.MustCompile(`refresh --all --full.* target=(.*)`).FindAllStringSubmatch(log.String(), -1) {
+			got = append(got, m[1])
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("late targets (-want +got):\n%s", d)
+		}
+	}
+	b.open("first")
+	b.crawl("http://a.test/1", document("d"))
+	b.crawl("http://a.test/2", document("d"))
+	b.open("first", "in-time") // both still wait
+	told()
+	b.must(b.o.Safe(t.Context(), "first", 1))
+	b.must(b.o.Safe(t.Context(), "in-time", 1))
+	b.open("in-time", "late")
+	told("late documents=2")
+	b.open("in-time", "late") // as after a restart
+	told("late documents=2")
+	b.open("in-time", "first") // forgotten meanwhile
+	told("late documents=2", "first documents=2")
 }
 
 // Safe and the forgetting of a target over more orders than one transaction holds.

@@ -1,0 +1,99 @@
+package badgerstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// Open implements push.Outbox. Without targets nothing is removed: what waits is
+// for the target that is named next. Where documents were sent before a target was known,
+// the log says so, once: the target has a cursor from then on.
+func (o outbox) Open(ctx context.Context, targets []string) error {
+	for _, t := range targets {
+		if t == "" || strings.ContainsRune(t, 0) || len(t) > 1000 {
+			return fmt.Errorf("push target %q: a name has 1 to 1000 bytes and no zero byte", t)
+		}
+	}
+	var late []string
+	var documents uint64
+	err := o.s.changeAlone(ctx, func(g *group) (err error) {
+		late, err = g.openTargets(ctx, targets)
+		documents = g.nextCount.indexed
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range late {
+		o.s.log.Warn("this push target is new: it gets what waits and what comes, but not what was sent before it was there; `sextant refresh --all --full` sends all documents again",
+			"target", t, "documents", documents)
+	}
+	return nil
+}
+
+// openTargets gives the targets that are late: new where documents are in the index whose
+// orders do not wait any more.
+func (g *group) openTargets(ctx context.Context, targets []string) (late []string, err error) {
+	old, err := g.cursors()
+	if err != nil {
+		return nil, err
+	}
+	first, err := g.firstOrder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cursors := map[string]uint64{}
+	for _, t := range targets {
+		if c, known := old[t]; known {
+			cursors[t] = c
+			delete(old, t)
+			continue
+		}
+		cursors[t] = first - 1
+		g.set(cursorKey(t), encodeSeq(first-1))
+		if g.nextCount.indexed > g.nextCount.waiting {
+			late = append(late, t)
+		}
+	}
+	return late, g.forgetTargets(ctx, old, lowest(cursors))
+}
+
+// forgetTargets removes targets and, if others are left, the orders that only
+// they needed: those up to low.
+func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low uint64) error {
+	if low < math.MaxUint64 {
+		if err := g.dropPassed(ctx, 0, low, func(passed uint64) {
+			for t, c := range old {
+				if passed > c {
+					g.set(cursorKey(t), encodeSeq(passed))
+				}
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	for t := range old {
+		if err := g.dropDeadOf(ctx, t); err != nil {
+			return err
+		}
+		g.remove(cursorKey(t))
+	}
+	return nil
+}
+
+// firstOrder is the number of the oldest waiting order, or of the next one if there is none.
+func (g *group) firstOrder(ctx context.Context) (uint64, error) {
+	first := g.nextCount.order + 1
+	err := g.s.walk(ctx, g.stored(), []byte{kindOrder}, []byte{kindOrder}, false, func(item *badger.Item) error {
+		if len(item.Key()) != orderKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+		}
+		first, _ = splitOrderKey(item.Key())
+		return errEnough
+	})
+	return first, err
+}
