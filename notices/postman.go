@@ -73,10 +73,7 @@ func (p *postman) run(ctx context.Context) {
 
 // wants says whether the receiver is to be told of a condition now.
 func (p *postman) wants(c *Condition) bool {
-	if len(p.receiver.On) > 0 && !slices.Contains(p.receiver.On, c.Event) {
-		return false
-	}
-	return c.Event != Indexer || time.Since(c.Since) >= p.receiver.IndexerDown
+	return p.receiver.hears(c.Event) && (c.Event != Indexer || time.Since(c.Since) >= p.receiver.IndexerDown)
 }
 
 // look tells what is new and what is over. An observation that was broken off says nothing.
@@ -153,7 +150,7 @@ func (p *postman) over(ctx context.Context, c Condition) {
 	if c.Event != Stop && time.Since(p.gone[k]) < settle {
 		return
 	}
-	if len(p.receiver.On) == 0 || slices.Contains(p.receiver.On, c.Event) {
+	if p.receiver.hears(c.Event) {
 		if err := p.deliver(ctx, p.n.notice(&c, Resolved, p.gone[k])); err != nil && ctx.Err() != nil {
 			return
 		}

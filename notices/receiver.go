@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -59,6 +60,9 @@ func (r *Receiver) name() string {
 	return "webhook"
 }
 
+// hears says whether the receiver is told of an event at all.
+func (r *Receiver) hears(e Event) bool { return len(r.On) == 0 || slices.Contains(r.On, e) }
+
 // id tells receivers apart over restarts.
 func (r *Receiver) id() string {
 	return digest(strings.Join(append([]string{r.Webhook.Reveal()}, r.Command...), "\n"))
@@ -83,9 +87,8 @@ func (r *Receiver) post(retries int) (send func(context.Context, Notice) error, 
 	if err != nil || u.Host == "" {
 		return nil, nil, errors.New("the address of a webhook is no URL")
 	}
-	path, query := u.EscapedPath(), u.Query()
-	u.Path, u.RawPath, u.RawQuery = "", "", ""
-	client, err := wire.New(wire.Settings{URL: u.String(), Timeout: answerTimeout, Retries: retries, RetryWait: time.Second})
+	server := url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User}
+	client, err := wire.New(wire.Settings{URL: server.String(), Timeout: answerTimeout, Retries: retries, RetryWait: time.Second})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +104,7 @@ func (r *Receiver) post(retries int) (send func(context.Context, Notice) error, 
 		ctx, cancel := context.WithTimeout(ctx, postTimeout)
 		defer cancel()
 		_, err = client.Do(ctx, wire.Request{
-			Name: "notice", Method: http.MethodPost, Path: path, Query: query, ContentType: "application/json", Body: body, Header: header,
+			Name: "notice", Method: http.MethodPost, Path: u.EscapedPath(), Query: u.Query(), ContentType: "application/json", Body: body, Header: header,
 		})
 		return err
 	}, client.Close, nil

@@ -84,6 +84,21 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
+// TestWebhookAddress: a fragment and an empty query are no part of what is asked for.
+func TestWebhookAddress(t *testing.T) {
+	var uri string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI }))
+	defer server.Close()
+	for written, want := range map[string]string{
+		"": "/", "?": "/", "/": "/", "/hook?": "/hook", "/hook#part": "/hook", "/a%2Fb?key=1#part": "/a%2Fb?key=1", "/a?b=c%26d": "/a?b=c%26d",
+	} {
+		r := Receiver{Webhook: secret.New(server.URL + written)}
+		if err := r.once(t.Context(), slog.New(slog.DiscardHandler), sample()); err != nil || uri != want {
+			t.Errorf("%q: asked for %q, %v", written, uri, err)
+		}
+	}
+}
+
 // TestWebhookTellsNoSecrets: a refusal names neither the path nor the key.
 func TestWebhookTellsNoSecrets(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
