@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -69,7 +68,7 @@ func (p *parser) notify(root *node) []Notify {
 			p.errorf(a.name, "secret signs what a webhook is posted: remove it")
 		}
 		r.On = p.events(n.attr("on"))
-		if slices.ContainsFunc(out, r.sameReceiver) {
+		if (hook != nil || command != nil) && slices.ContainsFunc(out, r.sameReceiver) {
 			p.errorf(n.at, "this webhook or command is written twice: put all that it is told into one on=\"...\"")
 		}
 		out = append(out, r)
@@ -98,14 +97,10 @@ func (p *parser) events(on *attr) []notices.Event {
 		return nil
 	}
 	var out []notices.Event
-	names := eventNames()
+	event := Attribute{Values: eventNames()}
 	for word := range strings.FieldsSeq(on.text) {
-		if !slices.Contains(names, word) {
-			advice := "write " + strings.Join(names, ", ")
-			if near := nearest(word, names); near != "" {
-				advice = fmt.Sprintf("did you mean %s?", quote(near))
-			}
-			p.errorf(on.value, "on=%s: %s is unknown: %s", quote(on.text), quote(word), advice)
+		if complaint := event.checkEnum(word); complaint != "" {
+			p.errorf(on.value, "on=%s: %s %s", quote(on.text), quote(word), complaint)
 			continue
 		}
 		out = append(out, notices.Event(word))
