@@ -44,7 +44,8 @@ type Snapshot struct {
 	Buckets [len(bounds)]uint64
 }
 
-// Snapshot gives the counts so far. While others count, Sum may be ahead of them.
+// Snapshot gives the counts so far. While others count, Sum may be that of a few more or
+// fewer durations than are counted.
 func (h *Histogram) Snapshot() Snapshot {
 	var out Snapshot
 	for i := range h.counts {
