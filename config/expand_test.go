@@ -83,7 +83,7 @@ func TestNearest(t *testing.T) {
 		"smartRefreshMaxS": "smartRefreshMaxAgeS", "x": "", "": "", "Something": "", strings.Repeat("Root", 1000): "",
 	}
 	for name := range want {
-		got[name] = nearest(name, known)
+		got[name] = Nearest(name, known)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -60,7 +60,7 @@ func (p *parser) checkGroup(crawler *node, a *attr) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(groups))
-	switch near := nearest(a.text, names); {
+	switch near := Nearest(a.text, names); {
 	case len(names) == 0:
 		p.errorf(a.value, "no root has the group %s: there are no roots", quote(a.text))
 	case near != "":

@@ -2,9 +2,9 @@ package config
 
 import "strings"
 
-// nearest is the known name with the smallest edit distance to name, ignoring
+// Nearest is the known name with the smallest edit distance to name, ignoring
 // case; "" if none is near enough to have been meant. Earlier names win ties.
-func nearest(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	best, most := "", max(1, min(len(name)/3, 4))
 	lower := strings.ToLower(clip(name))
 	for _, k := range known {

@@ -181,7 +181,7 @@ func (p *parser) elementHint(name string, known []string) string {
 	if p.report.full() {
 		return ""
 	}
-	if near := nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		return ": did you mean <" + near + ">?"
 	}
 	switch {

@@ -82,7 +82,7 @@ func (p *parser) unknownAttribute(n *node, a etree.Attr, at place) {
 		return
 	}
 	known := n.spec.attributeNames()
-	near := nearest(a.Key, known)
+	near := Nearest(a.Key, known)
 	hint := ""
 	switch {
 	case a.Space != "" && slices.Contains(known, a.Key):
@@ -246,7 +246,7 @@ func (a *Attribute) checkEnum(value string) string {
 	if slices.Contains(a.Values, value) {
 		return ""
 	}
-	if near := nearest(value, a.Values); near != "" {
+	if near := Nearest(value, a.Values); near != "" {
 		return "is unknown: did you mean " + quote(near) + "?"
 	}
 	return "is unknown: write " + strings.Join(a.Values, ", ")

@@ -46,6 +46,7 @@ func TestWrongUseGoesToStderr(t *testing.T) {
 		{"nope", `there is no command "nope"`},
 		{"help run", "write sextant --help"},
 		{"explan http://a/", `did you mean "explain"?`},
+		{"foo", `there is no command "foo" (sextant --help`},
 		{"run --nope", "flag provided but not defined: -nope"},
 		{"--nope", "flag provided but not defined: -nope"},
 		{"explain http://a/ --nope", "flag provided but not defined: -nope"},

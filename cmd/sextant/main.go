@@ -9,12 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
 )
 
 // version is set by the build (-ldflags "-X main.version=...").
@@ -141,10 +141,14 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// didYouMean asks whether the command that is spelled most like name was meant.
+// didYouMean asks whether a command that is spelled much like name was meant.
 func didYouMean(app *cli.App, name string) string {
-	if s := cli.SuggestCommand(app.Commands, name); s != "" {
-		return ": " + strings.ToLower(s[:1]) + s[1:]
+	var known []string
+	for _, command := range app.Commands {
+		known = append(known, command.Name)
+	}
+	if near := config.Nearest(name, known); near != "" {
+		return fmt.Sprintf(": did you mean %q?", near)
 	}
 	return ""
 }
