@@ -87,7 +87,14 @@ func mapLookups(files map[string][]byte, env map[string]string) Lookups {
 			}
 			return nil, &os.PathError{Op: "open", Path: path, Err: syscall.ENOENT} // as the system says it
 		},
-		Exists: func(path string) bool { return files[path] != nil },
+		Exists: func(path string) bool {
+			for name := range files {
+				if name == path || filepath.Dir(name) == path {
+					return true
+				}
+			}
+			return false
+		},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 func (p *parser) file(root *node) *File {
 	f := &File{Notify: p.notify(root)}
 	names := make(map[string]int)
+	p.crawlLogs = make(map[string]int)
 	crawlers := slices.DeleteFunc(root.children, func(n *node) bool { return n.spec.Name != "Crawler" })
 	for _, n := range crawlers {
 		p.checkName(n, names)

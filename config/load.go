@@ -17,14 +17,17 @@ const FileName = "CrawlConfig.xml"
 const MaxFileBytes = 64 << 20
 
 // Lookups is what a configuration refers to outside of itself. Its functions
-// are called by one goroutine, and each may be nil: then nothing is found.
+// are called by one goroutine, and each may be nil: then nothing is found, and
+// nothing is a link.
 type Lookups struct {
 	// Env finds an environment variable.
 	Env func(name string) (string, bool)
 	// ReadFile reads a file that the configuration names.
 	ReadFile func(path string) ([]byte, error)
-	// Exists says whether there is a file.
+	// Exists says whether there is a file or a folder.
 	Exists func(path string) bool
+	// RealPath is the one path of a file that links lead to, the same for all of them.
+	RealPath func(path string) string
 }
 
 // Load reads a configuration: path is the file or the folder of CrawlConfig.xml.
@@ -52,7 +55,22 @@ func OSLookups() Lookups {
 		Env:      os.LookupEnv,
 		ReadFile: readFile,
 		Exists:   func(path string) bool { _, err := os.Stat(path); return err == nil },
+		RealPath: realPath,
 	}
+}
+
+// realPath finds the file by its folder if it is not there yet.
+func realPath(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		return file
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(folder, filepath.Base(path))
+	}
+	return path
 }
 
 // readFile reads at most one byte more than MaxFileBytes. It does not wait for
@@ -118,6 +136,9 @@ func (l Lookups) withDefaults() Lookups {
 	}
 	if l.Exists == nil {
 		l.Exists = func(string) bool { return false }
+	}
+	if l.RealPath == nil {
+		l.RealPath = func(path string) string { return path }
 	}
 	return l
 }

@@ -39,6 +39,8 @@ type parser struct {
 	number  int // of the element that is read next, in document order
 	lookups Lookups
 	report  *Report
+	// crawlLogs are where those of the Crawlers so far stand, by their real paths.
+	crawlLogs map[string]int
 }
 
 // parseTree reads the file's elements; nil if its outermost one is not

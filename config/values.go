@@ -139,24 +139,6 @@ func (p *parser) resolvePath(path string) string {
 	return filepath.Join(filepath.Dir(p.src.file), path)
 }
 
-// crawlLog is the path of a Crawler's log of URLs, "" for none.
-func (p *parser) crawlLog(n *node) string {
-	a := n.attr("crawlLog")
-	switch {
-	case a == nil || a.text == "":
-		return ""
-	case a.text == "-" || strings.HasSuffix(a.text, "/"):
-		p.errorf(a.value, "crawlLog=%s must name a file, for example \"/var/log/sextant/crawl.log\"", quote(a.text))
-		return ""
-	}
-	path := filepath.Clean(p.resolvePath(a.text))
-	if path == filepath.Clean(p.src.file) {
-		p.errorf(a.value, "crawlLog=%s is this configuration: lines would be written into it; name another file, for example \"/var/log/sextant/crawl.log\"", quote(a.text))
-		return ""
-	}
-	return path
-}
-
 // cause is a file error without the path, which stands in the message already.
 func cause(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {

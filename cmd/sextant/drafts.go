@@ -74,7 +74,9 @@ func (s *service) confined(all config.Lookups) config.Lookups {
 			}
 			return all.ReadFile(path)
 		},
-		Exists: func(path string) bool { return allowed(path) && all.Exists(path) },
+		// Of others it is not even said that they are missing.
+		Exists:   func(path string) bool { return !allowed(path) || all.Exists(path) },
+		RealPath: all.RealPath,
 	}
 }
 

@@ -52,6 +52,28 @@ func TestDraftFromTheNetwork(t *testing.T) {
 	}
 }
 
+// TestDraftFromTheNetworkLooksForNothing: of paths elsewhere it is not said whether there
+// is anything; of those in the configuration's folder it is.
+func TestDraftFromTheNetworkLooksForNothing(t *testing.T) {
+	root := t.TempDir()
+	s := &service{path: filepath.Join(root, "config", "CrawlConfig.xml")}
+	if err := os.MkdirAll(filepath.Join(root, "config", "logs"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for log, missing := range map[string]bool{
+		"crawl.log": false, "logs/crawl.log": false, "gone/crawl.log": true, "../crawl.log": false, "../gone/crawl.log": false,
+	} {
+		text := `<CrawlConfig><Notify command="` + filepath.Join(root, "tell") + `"/><Crawler name="a" crawlLog="` + log + `"><Root url="http://a.test/"/></Crawler></CrawlConfig>`
+		words := ""
+		for _, f := range s.Draft([]byte(text), false).Findings {
+			words += f.String() + "\n"
+		}
+		if strings.Contains(words, "there is no folder") != missing || strings.Contains(words, "there is no file") || strings.Contains(words, "error") {
+			t.Errorf("%s over the network: %s", log, words)
+		}
+	}
+}
+
 // TestDraftCertificateFromTheNetwork: the files of a log-in's certificate are no way
 // around; those of the configuration's folder are read.
 func TestDraftCertificateFromTheNetwork(t *testing.T) {
