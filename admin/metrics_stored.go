@@ -170,6 +170,7 @@ func readingMetrics() []metric {
 
 func configMetrics() []metric {
 	return []metric{
+		one("sextant_crawl_log_failures_total", counter, "Writes of the crawl log that failed: lines wait in memory, and are lost when there is no more room.", func(s *Status) float64 { return float64(s.CrawlLogFailures) }),
 		one("sextant_config_reload_failed", gauge, "1 while a changed configuration is refused: the old one is in force.", func(s *Status) float64 { return yes(s.ConfigError != "") }),
 		one("sextant_rules_judging", gauge, "1 while stored URLs are judged by changed rules.", func(s *Status) float64 { return yes(s.Rules != nil && s.Rules.Running) }),
 		one("sextant_rules_judged_urls", gauge, "Stored URLs that were judged since the rules changed.", func(s *Status) float64 {

@@ -63,8 +63,8 @@ type Crawl struct {
 	requests, pages, bytes atomic.Int64
 	pace                   pace
 	limits                 *limits
-	share                  *share    // of the slots of all Crawls; nil: they share none
-	crawlLog               *crawlLog // nil in a dry run
+	share                  *share // of the slots of all Crawls; nil: they share none
+	crawlLog               *crawlLog
 	activities             activityLog
 	timings                timings
 	unavailable            atomic.Int64 // pages whose unavailable_after was over
@@ -135,13 +135,9 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
 		judge: newJudge(p), pass: newPass(store), limits: newLimits(&s), rescheduled: make(chan struct{}, 1),
-		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(),
+		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(), crawlLog: newCrawlLog(log),
 	}
 	if err := c.equip(ctx, p, nil); err != nil {
-		return nil, err
-	}
-	c.crawlLog = newCrawlLog(log)
-	if err := c.crawlLog.reopen(s.CrawlLog); err != nil {
 		return nil, err
 	}
 	if s.NearDuplicates {
@@ -160,6 +156,10 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	if paused {
 		log.Warn("the crawl is paused since it last ran: resume it")
 		c.frontier.Pause()
+	}
+	// Last, so that no error leaves the file open: Run closes it.
+	if err := c.crawlLog.reopen(s.CrawlLog); err != nil {
+		return nil, err
 	}
 	return c, nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -23,10 +24,10 @@ const (
 	crawlLogEvery = time.Second
 )
 
-// crawlLog is a file of lines. Its methods may be called at once; those of nil do
-// nothing.
+// crawlLog is a file of lines. Its methods may be called at once.
 type crawlLog struct {
-	log *slog.Logger
+	log      *slog.Logger
+	failures atomic.Int64 // writes that failed
 	// full is signalled when a chunk waits (capacity 1).
 	full chan struct{}
 
@@ -79,7 +80,7 @@ func (l *crawlLog) reopen(path string) error {
 
 // open opens the file of path for goOn; nil for an empty path.
 func (l *crawlLog) open(path string) (crawlLogFile, error) {
-	if l == nil || path == "" {
+	if path == "" {
 		return nil, nil
 	}
 	return openCrawlLogFile(path)
@@ -88,9 +89,6 @@ func (l *crawlLog) open(path string) (crawlLogFile, error) {
 // goOn closes the file after the lines so far are in it, and goes on in another, which
 // open gave for path.
 func (l *crawlLog) goOn(path string, file crawlLogFile) {
-	if l == nil {
-		return
-	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.write()
@@ -143,9 +141,6 @@ func (l *crawlLog) run(ctx context.Context) error {
 
 // close writes what is left and closes the file.
 func (l *crawlLog) close() error {
-	if l == nil {
-		return nil
-	}
 	return l.reopen("")
 }
 
@@ -184,6 +179,7 @@ func (l *crawlLog) fails(err error) {
 			"path", l.path, "bytes", crawlLogBytes, "error", err)
 	}
 	l.failed = true
+	l.failures.Add(1)
 }
 
 // works tells that the file takes lines again, or that some were lost.

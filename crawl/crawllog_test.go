@@ -136,6 +136,9 @@ func TestCrawlLogFullDisk(t *testing.T) {
 		if n := strings.Count(told.String(), "cannot be written"); n != 1 {
 			t.Errorf("it was told %d times:\n%s", n, &told)
 		}
+		if n := l.failures.Load(); n < 2 { // one each second
+			t.Errorf("%d failures are counted", n)
+		}
 		line := []byte(strings.Repeat("x", 1<<10) + "\n")
 		for range crawlLogBytes/len(line) + 10 { // more than there is room for
 			l.add(line)

@@ -57,7 +57,7 @@ func docStatus(b scheduler.Became) string {
 
 // logFetched writes the crawl log's line of a URL that was asked for.
 func (v *visit) logFetched(r *scheduler.Result) {
-	if v.crawlLog == nil || v.settings.CrawlLog == "" || !v.asked {
+	if v.settings.CrawlLog == "" || !v.asked {
 		return
 	}
 	b := v.lease.Became()

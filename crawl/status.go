@@ -52,8 +52,10 @@ type Status struct {
 	Sessions []SessionStatus `json:"sessions,omitempty"`
 	// Unavailable pages were fetched when their unavailable_after was over.
 	Unavailable int64 `json:"unavailable,omitempty"`
-	// Timings are for metrics alone.
-	Timings Timings `json:"-"`
+	// Timings and CrawlLogFailures, the writes of the crawl log that failed since the
+	// process started, are for metrics alone.
+	Timings          Timings `json:"-"`
+	CrawlLogFailures int64   `json:"-"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
 	// force then. Set by who reloads.
 	ConfigError string `json:"config_error,omitempty"`
@@ -212,6 +214,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Documents, s.Duplicates = c.documents.status(), c.duplicates.status()
 	s.Patterns = c.patterns.status()
 	s.Timings, s.Unavailable = c.timings.snapshot(c), c.unavailable.Load()
+	s.CrawlLogFailures = c.crawlLog.failures.Load()
 	s.Sessions = c.judge.current.Load().accesses.sessions()
 	s.Totals = c.totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)
