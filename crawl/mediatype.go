@@ -47,6 +47,9 @@ func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {
 	return v.mime(shown)
 }
 
+// mediaTypeBytes is how long a type can be (RFC 6838): a record keeps it.
+const mediaTypeBytes = 255
+
 // mediaType is the type without its parameters, in lower case, "" for what is no type
 // at all; a wrong parameter is no reason not to believe it.
 func mediaType(contentType string) string {
@@ -54,6 +57,9 @@ func mediaType(contentType string) string {
 	if err != nil {
 		t, _, _ = strings.Cut(contentType, ";")
 		t, _, _ = mime.ParseMediaType(t) // "" with an error
+	}
+	if len(t) > mediaTypeBytes {
+		return ""
 	}
 	return t
 }

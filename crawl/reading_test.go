@@ -319,6 +319,8 @@ func TestMediaTypesAreTolerated(t *testing.T) {
 		{"text/html; charset=utf-8; charset=utf-8", "text/html", "some words"},
 		{"TEXT/HTML; charset", "text/html", "some words"},
 		{"text/plainly", "text/plainly", ""},
+		{"text/" + strings.Repeat("x", 250), "text/" + strings.Repeat("x", 250), ""},
+		{"text/" + strings.Repeat("x", 251), "text/plain", "some words"}, // longer than a type is: as if there were none
 	} {
 		site := siteOf(t, map[string]string{"/a": ""})
 		page := pageOf("some words")
