@@ -93,7 +93,7 @@ type loaded struct {
 // loadKnown gives the committer the set, from the file or, if that will not do, from the keys.
 func (s *Store) loadKnown() {
 	l, err := s.readKnown()
-	if err != nil {
+	if err != nil && !errors.Is(err, scheduler.ErrClosed) {
 		s.log.Warn("the fingerprints of known URLs are made anew; until then each link costs a read", "reason", err)
 		l, err = s.gatherKnown()
 	}

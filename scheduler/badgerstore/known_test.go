@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -149,6 +150,27 @@ func TestKnownAfterKill(t *testing.T) {
 	}
 	if n := has(s, links); n != 500 {
 		t.Errorf("%d of 500 URLs are in the set after they were found", n)
+	}
+	mustVerify(t, s)
+}
+
+// TestKnownWhileClosing: a store that is closed while it loads the set has no reason to
+// make it anew, and warns of nothing.
+func TestKnownWhileClosing(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, quick)
+	crawled(t, s, 500, 100)
+	closeStore(t, s)
+	s = settled(t, openStore(t, dir, quick))
+	var words strings.Builder
+	closing := &Store{db: s.db, dir: s.dir, log: textLogger(&words), clean: true, quit: make(chan struct{}), loaded: make(chan loaded, 1)}
+	close(closing.quit)
+	if _, err := closing.readKnown(); !errors.Is(err, scheduler.ErrClosed) {
+		t.Fatalf("the set is read while the store is closed: %v", err)
+	}
+	closing.loadKnown()
+	if words.Len() > 0 {
+		t.Errorf("it is logged: %s", words.String())
 	}
 	mustVerify(t, s)
 }
