@@ -20,7 +20,7 @@ type Role uint8
 const (
 	Nobody   Role = iota // knows no more than that there is a service
 	Local                // is on this machine: health, status and metrics
-	Reader               // sees everything that changes nothing, and shows no configuration
+	Reader               // sees what is stored and how the service stands; the routes say what
 	Operator             // may do everything
 )
 

@@ -99,9 +99,10 @@ func tokenCommand() *cli.Command {
 		Usage: "print the path of the file that holds a token for the API, and make it where there is none",
 		Description: "With it programs reach a service over TCP:\n" +
 			"  curl -H \"Authorization: Bearer $(cat $(sextant token))\" http://127.0.0.1:7370/api/v1/status\n" +
-			"A reader sees everything but the configuration's text and changes nothing. A running service knows\n" +
-			"a token that was made or changed after sextant reload. On this machine no token is needed for\n" +
-			"the other commands: they use the socket of the data directory.",
+			"A reader sees what is stored and how the service stands, and changes nothing. The configuration's\n" +
+			"text, check, preview, fetch, push verify and backup are the operator's alone. A running service\n" +
+			"knows a token that was made or changed after sextant reload. On this machine no token is needed\n" +
+			"for the other commands: they use the socket of the data directory.",
 		Flags: flags(append(tokenFlags(),
 			&cli.StringFlag{Name: "role", Value: "operator", EnvVars: env("role"), Usage: "whose: `operator|reader`"})...),
 		Action: printToken,

@@ -28,7 +28,7 @@ func printSchema(c *cli.Context) error {
 	}
 	text, err := schemaText(c.String("namespace"), c.String("part"))
 	if err != nil {
-		return wrongUse("%w", err)
+		return wrongUse("--%w", err)
 	}
 	_, err = c.App.Writer.Write(text)
 	return err
@@ -41,7 +41,7 @@ func schemaText(version, part string) ([]byte, error) {
 	}
 	documents, err := config.Schema(version)
 	if err != nil {
-		return nil, fmt.Errorf("--namespace: %w", err)
+		return nil, fmt.Errorf("namespace: %w", err)
 	}
 	switch part {
 	case "", "crawl":
@@ -49,5 +49,5 @@ func schemaText(version, part string) ([]byte, error) {
 	case "actionrules":
 		return documents[1].Text, nil
 	}
-	return nil, fmt.Errorf("--part %q: write crawl or actionrules", part)
+	return nil, fmt.Errorf("part %q: write crawl or actionrules", part)
 }
