@@ -48,10 +48,10 @@ func (s *Server) changeRoutes() []route {
 		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", answer: s.remove},
 		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause},
 		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume},
-		{method: "GET", path: path + "deletions", role: Reader, crawler: true, answer: s.deletions},
+		{method: "GET", path: path + "deletions", role: Reader, crawler: true, query: "url reason limit cursor", answer: s.deletions},
 		{method: "POST", path: path + "deletions/release", role: Operator, crawler: true, change: "release deletions", answer: s.release},
 		{method: "POST", path: path + "deletions/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop},
-		{method: "GET", path: path + "backup", role: Operator, crawler: true, heavy: true, answer: s.backup},
+		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup},
 	}
 }
 
@@ -131,7 +131,7 @@ func NewHeldDeletion(e push.Entry) (HeldDeletion, error) {
 // deletions lists held deletions, oldest first: a cursor is the number of the next. Of
 // url and reason their parts may be asked for.
 func (s *Server) deletions(c *call) (any, error) {
-	query := c.r.URL.Query()
+	query := c.query
 	inURL, inReason := query.Get("url"), query.Get("reason")
 	from, err := parseSeq(query.Get("cursor"))
 	if err != nil {
@@ -197,11 +197,9 @@ func (s *Server) decide(c *call, by func(context.Context, ...string) (int, error
 
 func (s *Server) backup(c *call) (any, error) {
 	c.w.Header().Set("Content-Type", "application/octet-stream")
-	begin := time.Now()
+	begin := time.Now() // it is logged at once who asks: one that breaks off has no end
 	s.log.Info("backup begins", "crawler", c.crawler.Name(), "who", c.caller.String())
 	done, err := s.stream(c, "the backup", func(w io.Writer) error { return c.crawler.Backup(c.r.Context(), w) })
-	if err == nil {
-		s.log.Info("backup is written", "crawler", c.crawler.Name(), "who", c.caller.String(), "took", time.Since(begin))
-	}
+	c.result = []any{"took", time.Since(begin)}
 	return done, err
 }

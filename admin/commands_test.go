@@ -154,3 +154,17 @@ func ownerRequest(t *testing.T, path, body string) *http.Request {
 	r.Header.Set("Content-Type", "application/json")
 	return r
 }
+
+// TestBackupIsLogged: it is told who took all that was crawled, or wanted to.
+func TestBackupIsLogged(t *testing.T) {
+	d := openDoor(t, nil, nil)
+	for token, want := range map[string]string{
+		d.operator: `level=INFO msg=change what=backup who="operator operator.token 127.0.0.1`,
+		d.reader:   `level=WARN msg="change refused" what=backup who="reader reader.token 127.0.0.1`,
+	} {
+		d.do(t, d.request(t, "GET", "/api/v1/backup", token, ""))
+		if !strings.Contains(d.log.String(), want) {
+			t.Errorf("the log has no %s\n%s", want, d.log.String())
+		}
+	}
+}

@@ -16,8 +16,8 @@ import (
 // versionRoutes read what was the configuration before. Its text is the operator's.
 func (s *Server) versionRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/config/versions", role: Operator, answer: s.configVersions},
-		{method: "GET", path: "/api/v1/config/version", role: Operator, answer: s.configVersion},
+		{method: "GET", path: "/api/v1/config/versions", role: Operator, query: "limit cursor", answer: s.configVersions},
+		{method: "GET", path: "/api/v1/config/version", role: Operator, query: "name", answer: s.configVersion},
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *Server) configVersions(c *call) (any, error) {
 		return cmp.Or(b.Replaced.Compare(a.Replaced), strings.Compare(b.Name, a.Name))
 	})
 	from := 0
-	if cursor := c.r.URL.Query().Get("cursor"); cursor != "" {
+	if cursor := c.query.Get("cursor"); cursor != "" {
 		if from = slices.IndexFunc(kept, func(v ConfigVersion) bool { return v.Name == cursor }); from < 0 {
 			return nil, errCursor
 		}
@@ -101,7 +101,7 @@ func (s *Server) configVersion(c *call) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = folder.Close() }()
-	name := c.r.URL.Query().Get("name")
+	name := c.query.Get("name")
 	none := newProblem(http.StatusNotFound, codeNotKnown, "no text of the configuration is kept under the name %.100q: GET /api/v1/config/versions lists them", name)
 	if _, ok := versionOf(base, name); !ok {
 		return nil, none

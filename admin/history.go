@@ -202,13 +202,13 @@ func (r *ring) columns(crawler string, after int64) History {
 }
 
 func (s *Server) historyRoutes() []route {
-	return []route{{method: "GET", path: "/api/v1/history", role: Reader, crawler: true, answer: s.past}}
+	return []route{{method: "GET", path: "/api/v1/history", role: Reader, crawler: true, query: "span since", answer: s.past}}
 }
 
 // past tells figures over time.
 func (s *Server) past(c *call) (any, error) {
 	span := 0
-	switch written := c.r.URL.Query().Get("span"); written {
+	switch written := c.query.Get("span"); written {
 	case "", "hour":
 	case "week":
 		span = 1
@@ -216,7 +216,7 @@ func (s *Server) past(c *call) (any, error) {
 		return nil, wrong("span %q: write hour or week", written)
 	}
 	var after int64
-	if written := c.r.URL.Query().Get("since"); written != "" {
+	if written := c.query.Get("since"); written != "" {
 		var err error
 		if after, err = strconv.ParseInt(written, 10, 64); err != nil {
 			return nil, wrong("since %q is no Unix time in seconds", written)

@@ -11,7 +11,7 @@ import (
 // hostRoutes tell of hosts, beside the list of the longest queues.
 func (s *Server) hostRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, answer: s.host},
+		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host},
 		{method: "GET", path: "/api/v1/hosts/failing", role: Reader, crawler: true, answer: s.failing},
 	}
 }
@@ -39,7 +39,7 @@ const queueShown = 10
 
 // host tells of the host of a URL, or of an origin.
 func (s *Server) host(c *call) (any, error) {
-	written := c.r.URL.Query().Get("host")
+	written := c.query.Get("host")
 	if written != "" && !strings.Contains(written, "://") {
 		written = "http://" + written
 	}

@@ -15,7 +15,7 @@ import (
 func (s *Server) judgeRoutes() []route {
 	const path = "/api/v1/"
 	return []route{
-		{method: "GET", path: path + "explain", role: Reader, crawler: true, answer: s.explainGet},
+		{method: "GET", path: path + "explain", role: Reader, crawler: true, query: "url", answer: s.explainGet},
 		{method: "POST", path: path + "explain", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.explainPost},
 		{method: "POST", path: path + "test", role: Reader, crawler: true, body: maxConfigBytes, heavy: true, answer: s.test},
 		{method: "POST", path: path + "check", role: Operator, body: maxConfigBytes, heavy: true, answer: s.check},
@@ -39,7 +39,7 @@ type ExplainRequest struct {
 }
 
 func (s *Server) explainGet(c *call) (any, error) {
-	return s.explain(c, ExplainRequest{URLs: c.r.URL.Query()["url"]})
+	return s.explain(c, ExplainRequest{URLs: c.query["url"]})
 }
 
 func (s *Server) explainPost(c *call) (any, error) {

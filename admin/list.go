@@ -34,7 +34,7 @@ var errCursor = wrong("the cursor is none that a page of this list gave: begin w
 
 // limitOf reads ?limit=; 0 where there is none.
 func limitOf(c *call) (int, error) {
-	written := c.r.URL.Query().Get("limit")
+	written := c.query.Get("limit")
 	if written == "" {
 		return 0, nil
 	}

@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 		}
 		return lines
 	}
-	for path, want := range map[string]int{"/api/v1/urls?x=1": 3, "/api/v1/outbox?x=1": 2, "/api/v1/deletions?x=1": 1, "/api/v1/urls?host=a.test": 2} {
+	for path, want := range map[string]int{"/api/v1/urls?crawler=a": 3, "/api/v1/outbox?crawler=a": 2, "/api/v1/deletions?crawler=a": 1, "/api/v1/urls?host=a.test": 2} {
 		all := whole(path)
 		if len(all) != want {
 			t.Errorf("%s: %d entries, want %d", path, len(all), want)

@@ -18,17 +18,17 @@ func (s *Server) lookRoutes() []route {
 	return []route{
 		{method: "GET", path: "/api/v1/openapi.yaml", role: Reader, answer: openAPI},
 		{method: "GET", path: "/api/v1/status", role: Reader, answer: s.status},
-		{method: "GET", path: "/api/v1/hosts", role: Reader, crawler: true, answer: s.hosts},
-		{method: "GET", path: "/api/v1/urls", role: Reader, crawler: true, answer: s.urls},
-		{method: "GET", path: "/api/v1/url", role: Reader, crawler: true, answer: s.url},
-		{method: "GET", path: "/api/v1/document", role: Reader, crawler: true, answer: s.document},
-		{method: "GET", path: "/api/v1/robots", role: Reader, crawler: true, answer: s.robots},
+		{method: "GET", path: "/api/v1/hosts", role: Reader, crawler: true, query: "n", answer: s.hosts},
+		{method: "GET", path: "/api/v1/urls", role: Reader, crawler: true, query: "status class fifo host match limit cursor", answer: s.urls},
+		{method: "GET", path: "/api/v1/url", role: Reader, crawler: true, query: "url", answer: s.url},
+		{method: "GET", path: "/api/v1/document", role: Reader, crawler: true, query: "url", answer: s.document},
+		{method: "GET", path: "/api/v1/robots", role: Reader, crawler: true, query: "url agent original", answer: s.robots},
 		{method: "GET", path: "/api/v1/moves", role: Reader, crawler: true, answer: s.moves},
 		{method: "GET", path: "/api/v1/traps", role: Reader, crawler: true, answer: s.traps},
 		{method: "GET", path: "/api/v1/sessions", role: Reader, crawler: true, answer: s.sessions},
 		{method: "GET", path: "/api/v1/duplicates", role: Reader, crawler: true, answer: s.duplicates},
 		{method: "GET", path: "/api/v1/verify", role: Reader, crawler: true, heavy: true, answer: s.verify},
-		{method: "GET", path: "/api/v1/schema", role: Reader, answer: s.schema},
+		{method: "GET", path: "/api/v1/schema", role: Reader, query: "part namespace", answer: s.schema},
 	}
 }
 
@@ -38,12 +38,15 @@ const maxHosts = maxLimit
 // hosts lists those with the longest queues, then some that rest longest. It is a list
 // of the most, without a cursor: the order is another in a moment.
 func (s *Server) hosts(c *call) (any, error) {
-	n, err := strconv.Atoi(c.r.URL.Query().Get("n"))
-	if err != nil || n < 1 || n > maxHosts {
-		return nil, wrong("n is a number from 1 to %d", maxHosts)
+	n := defaultLimit
+	if written := c.query.Get("n"); written != "" {
+		var err error
+		if n, err = strconv.Atoi(written); err != nil || n < 1 || n > maxHosts {
+			return nil, wrong("n %q is no number from 1 to %d", written, maxHosts)
+		}
 	}
 	hosts := []HostStatus{}
-	err = c.crawler.Hosts(c.r.Context(), n, func(info scheduler.HostInfo) error {
+	err := c.crawler.Hosts(c.r.Context(), n, func(info scheduler.HostInfo) error {
 		hosts = append(hosts, NewHostStatus(info))
 		return nil
 	})
@@ -52,7 +55,7 @@ func (s *Server) hosts(c *call) (any, error) {
 
 // urls lists stored URLs in the order of their keys: a cursor is the key of the next.
 func (s *Server) urls(c *call) (any, error) {
-	query := c.r.URL.Query()
+	query := c.query
 	filter, err := ParseFilter(query)
 	if err != nil {
 		return nil, wrong("%v", err)
@@ -113,7 +116,7 @@ func notKnown(u weburl.URL) *Problem {
 }
 
 func (s *Server) url(c *call) (any, error) {
-	u, err := oneURL(c.r.URL.Query())
+	u, err := oneURL(c.query)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +140,7 @@ type Sent struct {
 }
 
 func (s *Server) document(c *call) (any, error) {
-	u, err := oneURL(c.r.URL.Query())
+	u, err := oneURL(c.query)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +168,7 @@ func (s *Server) document(c *call) (any, error) {
 }
 
 func (s *Server) robots(c *call) (any, error) {
-	query := c.r.URL.Query()
+	query := c.query
 	u, err := oneURL(query)
 	if err != nil {
 		return nil, err
@@ -224,7 +227,7 @@ func (s *Server) verify(c *call) (any, error) {
 }
 
 func (s *Server) schema(c *call) (any, error) {
-	query := c.r.URL.Query()
+	query := c.query
 	text, err := s.service.Schema(query.Get("namespace"), query.Get("part"))
 	if err != nil {
 		return nil, wrong("%v", err)

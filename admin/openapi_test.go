@@ -24,19 +24,36 @@ func loadAPI(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// TestRoutesAreDescribed: every route stands in the file with its role, and no other.
+// TestRoutesAreDescribed: every route stands in the file with its role and parameters,
+// and no other.
 func TestRoutesAreDescribed(t *testing.T) {
 	doc := loadAPI(t)
-	described := map[string]string{}
+	described := map[string]*openapi3.Operation{}
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
-			role, _ := operation.Extensions["x-role"].(string)
-			described[method+" "+path] = role
+			described[method+" "+path] = operation
 		}
 	}
 	for _, r := range NewServer(nil, fakeService{}, nil, nil).routes() {
-		if role := described[r.pattern()]; role != r.role.String() {
+		operation := described[r.pattern()]
+		if operation == nil {
+			t.Errorf("%s is not described", r.pattern())
+			continue
+		}
+		if role, _ := operation.Extensions["x-role"].(string); role != r.role.String() {
 			t.Errorf("%s: the file has role %q, the route %q", r.pattern(), role, r.role)
+		}
+		var query []string
+		for _, p := range operation.Parameters {
+			if p.Value.In == "query" && p.Value.Name != "crawler" {
+				query = append(query, p.Value.Name)
+			}
+		}
+		if taken := strings.Fields(r.query); !slices.Equal(slices.Sorted(slices.Values(query)), slices.Sorted(slices.Values(taken))) {
+			t.Errorf("%s: the file has the parameters %q, the route %q", r.pattern(), query, taken)
+		}
+		if r.crawler != (operation.Parameters.GetByInAndName("query", "crawler") != nil) && !strings.HasSuffix(r.path, "/status") {
+			t.Errorf("%s: the file and the route are not at one whether it is about a Crawler", r.pattern())
 		}
 		delete(described, r.pattern())
 	}
@@ -64,7 +81,8 @@ func apiCalls(etag string) []apiCall {
 		{"GET", v + "openapi.yaml", "", 200, [2]string{}, false},
 		{"GET", v + "status", "", 200, [2]string{}, false},
 		{"GET", v + "hosts?n=2", "", 200, [2]string{}, false},
-		{"GET", v + "hosts", "", 400, [2]string{}, true},
+		{"GET", v + "hosts", "", 200, [2]string{}, false},
+		{"GET", v + "hosts?n=0", "", 400, [2]string{}, true},
 		{"GET", v + "hosts?n=2&crawler=b", "", 400, [2]string{}, false},
 		{"GET", v + "host?host=http://a.test/x", "", 200, [2]string{}, false},
 		{"GET", v + "host?host=nobody.test", "", 200, [2]string{}, false},
@@ -207,5 +225,27 @@ func TestAPI(t *testing.T) {
 	}
 	for operation := range unanswered {
 		t.Errorf("%s was not called", operation)
+	}
+}
+
+// TestUnknownParameters: no route of the API takes a parameter that it does not know, or
+// a query that it cannot read, and each says which it knows.
+func TestUnknownParameters(t *testing.T) {
+	d := openDoor(t, nil, nil)
+	for _, r := range NewServer(nil, fakeService{}, nil, nil).routes() {
+		if r.plain != nil {
+			continue
+		}
+		for query, want := range map[string]string{"?lmit=1&crawler=a": `"lmit"`, "?limit=1;host=a": "cannot be read"} {
+			answer, body := d.do(t, d.request(t, r.method, r.path+query, d.operator, ""))
+			if answer.StatusCode != http.StatusBadRequest || !strings.Contains(body, codeWrongUse) || !strings.Contains(body, strings.ReplaceAll(want, `"`, `\"`)) {
+				t.Errorf("%s%s: %d %s", r.pattern(), query, answer.StatusCode, body)
+			}
+			for _, name := range append(strings.Fields(r.query), "crawler") {
+				if !strings.Contains(body, name) && strings.Contains(query, "lmit") {
+					t.Errorf("%s: %q is not named: %s", r.pattern(), name, body)
+				}
+			}
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // outboxRoutes are the operator's commands on the outbox.
 func (s *Server) outboxRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/outbox", role: Reader, crawler: true, answer: s.orders},
+		{method: "GET", path: "/api/v1/outbox", role: Reader, crawler: true, query: "state target source url limit cursor", answer: s.orders},
 		{method: "POST", path: "/api/v1/outbox/retry", role: Operator, crawler: true, change: "retry dead letters", answer: s.retryDead},
 		{method: "POST", path: "/api/v1/outbox/drop", role: Operator, crawler: true, change: "drop dead letters", answer: s.dropDead},
 	}
@@ -80,7 +80,7 @@ func (d *DeadLetters) some() bool { return len(d.URLs) > 0 || d.Target != "" || 
 
 // orders lists: the query has state, target, source and url, which may be repeated.
 func (s *Server) orders(c *call) (any, error) {
-	q := c.r.URL.Query()
+	q := c.query
 	sel := push.Selection{State: push.State(q.Get("state")), Target: q.Get("target"), URLs: q["url"]}
 	switch sel.State {
 	case "", push.Waiting, push.HeldBack, push.DeadLetter:

@@ -25,10 +25,14 @@ func ReportKinds() []string { return []string{"broken", "errors", "documents", "
 
 // reportRoutes only read.
 func (s *Server) reportRoutes() []route {
-	routes := []route{{method: "GET", path: "/api/v1/links", role: Reader, crawler: true, heavy: true, answer: s.links}}
+	routes := []route{{method: "GET", path: "/api/v1/links", role: Reader, crawler: true, heavy: true, query: "to limit", answer: s.links}}
 	for _, kind := range ReportKinds() {
+		query := "format host since top pages"
+		if kind == "broken" || kind == "changes" {
+			query += " limit"
+		}
 		routes = append(routes, route{
-			method: "GET", path: "/api/v1/report/" + kind, role: Reader, crawler: true, heavy: true,
+			method: "GET", path: "/api/v1/report/" + kind, role: Reader, crawler: true, heavy: true, query: query,
 			answer: func(c *call) (any, error) { return s.report(c, kind) },
 		})
 	}
@@ -47,7 +51,10 @@ type ReportOptions struct {
 
 // Query is what ParseReportOptions reads.
 func (o ReportOptions) Query() url.Values {
-	q := url.Values{"top": {strconv.Itoa(o.Top)}, "pages": {strconv.Itoa(o.Pages)}, "limit": {strconv.Itoa(o.Limit)}}
+	q := url.Values{"top": {strconv.Itoa(o.Top)}, "pages": {strconv.Itoa(o.Pages)}}
+	if o.Limit > 0 {
+		q.Set("limit", strconv.Itoa(o.Limit))
+	}
 	if o.Host != "" {
 		q.Set("host", o.Host)
 	}
@@ -172,7 +179,7 @@ func (l *limitedSink) Changed(c crawl.Changed) error {
 }
 
 func (s *Server) report(c *call, kind string) (any, error) {
-	query := c.r.URL.Query()
+	query := c.query
 	o, err := ParseReportOptions(kind, query, time.Now())
 	format := query.Get("format")
 	if err == nil && format != "" && format != "json" && format != "csv" {
@@ -199,7 +206,7 @@ func (s *Server) report(c *call, kind string) (any, error) {
 }
 
 func (s *Server) links(c *call) (any, error) {
-	u, err := weburl.Parse(c.r.URL.Query().Get("to"))
+	u, err := weburl.Parse(c.query.Get("to"))
 	if err != nil {
 		return nil, wrong("%v", err)
 	}

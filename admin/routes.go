@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -16,10 +18,11 @@ import (
 type route struct {
 	method, path string
 	role         Role   // the least that may ask for it
-	crawler      bool   // it is about one Crawler, which ?crawler= names
-	change       string // what it changes, for the log; empty: nothing
+	crawler      bool   // it is about one Crawler, which ?crawler= names; it may stand in every query
+	change       string // what it changes, or hands out whole, for the log; empty: nothing
 	heavy        bool   // it reads a whole store, or asks other servers: few run at once
 	body         int64  // bytes that a request may have; 0 is maxRequestBytes
+	query        string // parameters that it takes beside crawler, with spaces between
 
 	answer func(*call) (any, error)
 	// plain answers by itself.
@@ -41,6 +44,7 @@ type call struct {
 	crawler Crawler // nil for what is about none
 	caller  Caller
 	route   *route
+	query   url.Values // with parameters that the route takes only
 	// change, target and result are for the log: what is changed, and how it went.
 	change, target string
 	result         []any
@@ -85,11 +89,14 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request, cal
 	s.write(w, answer)
 }
 
-// do finds the Crawler, waits for nothing, and has the route answer.
-func (s *Server) do(c *call) (any, error) {
+// do reads the query, finds the Crawler, waits for nothing, and has the route answer.
+func (s *Server) do(c *call) (answer any, err error) {
 	route := c.route
+	if c.query, err = route.parameters(c.r.URL.RawQuery); err != nil {
+		return nil, err
+	}
 	if route.crawler {
-		named, err := s.crawler(c.r.URL.Query().Get("crawler"))
+		named, err := s.crawler(c.query.Get("crawler"))
 		if err != nil {
 			return nil, err
 		}
@@ -119,6 +126,22 @@ func (s *Server) do(c *call) (any, error) {
 		}
 	}
 	return route.answer(c)
+}
+
+// parameters reads a query. A name that the route does not know is refused: a filter with
+// a letter missing would select everything.
+func (r *route) parameters(written string) (url.Values, error) {
+	query, err := url.ParseQuery(written)
+	if err != nil {
+		return nil, wrong("the query cannot be read: %v", err)
+	}
+	known := append(strings.Fields(r.query), "crawler")
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(known, name) {
+			return nil, wrong("%s takes no parameter %.100q: it takes %s", r.path, name, strings.Join(known, ", "))
+		}
+	}
+	return query, nil
 }
 
 // refusal says why a caller may not.

@@ -261,7 +261,7 @@ func (s *Server) openRoutes() []route {
 
 func (s *Server) status(c *call) (any, error) {
 	crawlers := s.crawlers
-	if name := c.r.URL.Query().Get("crawler"); name != "" {
+	if name := c.query.Get("crawler"); name != "" {
 		one, err := s.crawler(name)
 		if err != nil {
 			return nil, err
