@@ -47,8 +47,8 @@ func (tb *tab) press(within, words string) {
 }
 
 // TestWay is the way of an operator in the browser: crawl, break the XML in the editor,
-// read the error at its line, mend it, see what would change, save, see why a page is
-// missing, hold and release a deletion.
+// read the error at its line, mend it, see what would change, save, meet what somebody
+// else has saved, see why a page is missing, hold and release a deletion.
 func TestWay(t *testing.T) {
 	needsBrowser(t)
 	w, err := startWorld(hostilePages())
@@ -65,6 +65,7 @@ func TestWay(t *testing.T) {
 	tab.press("nav", "Rules")
 	tab.wait("the editor", editorReady)
 	tab.breakAndMend(w)
+	tab.conflict(w)
 	tab.missing(w)
 	tab.hold(w, pictureDir(t))
 	if strange := outside.strange(); len(strange) > 0 {
@@ -111,6 +112,36 @@ func (tb *tab) breakAndMend(w *world) {
 	tb.see("CrawlConfig")
 	if n := eval[int](tb, `document.querySelectorAll("#versions tbody tr").length`); n != 1 {
 		tb.t.Errorf("%d older texts are listed, not one", n)
+	}
+}
+
+// conflict saves over the text of somebody else, which it is shown first.
+func (tb *tab) conflict(w *world) {
+	tb.t.Helper()
+	const root, theirs, mine = "<CrawlConfig ", "<!-- theirs -->\n<CrawlConfig ", "<!-- mine -->\n<CrawlConfig "
+	tb.wait("the editor", editorReady)
+	text, err := os.ReadFile(w.config)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	other := strings.Replace(string(text), root, theirs, 1)
+	if err := os.WriteFile(w.config, []byte(other), 0o600); err != nil {
+		tb.t.Fatal(err)
+	}
+	tb.put(root, mine)
+	tb.expect("/api/v1/config", http.StatusPreconditionFailed)
+	tb.press("#rules", "Save and reload")
+	tb.wait("both texts are shown", `["− <!-- theirs -->", "+ <!-- mine -->"].every((line) => document.getElementById("conflict-diff").innerText.includes(line))`)
+	if now, err := os.ReadFile(w.config); err != nil || string(now) != other {
+		tb.t.Errorf("what somebody else saved was overwritten: %v", err)
+	}
+	tb.press("#conflict", "Take their text")
+	tb.wait("their text stands in the editor", editorReady+`.text().includes("<!-- theirs -->") && document.getElementById("conflict").hidden`)
+	tb.put(theirs, mine)
+	tb.press("#rules", "Save and reload")
+	tb.see("Saved, and in force")
+	if now, err := os.ReadFile(w.config); err != nil || !strings.Contains(string(now), mine) {
+		tb.t.Errorf("what was saved over their text is not in the file: %v", err)
 	}
 }
 

@@ -5,7 +5,7 @@
   const form = document.getElementById("rules");
   if (!form) return; // the text cannot be edited here
   const { api, say } = window.sextant;
-  const { el, diffView } = window.sextantRules;
+  const { el, diffView, plural } = window.sextantRules;
   const byId = (id) => document.getElementById(id);
   const field = byId("text"), windows = form.elements.lines.value === "crlf", file = form.dataset.file;
   let etag = form.elements.etag.value;
@@ -89,15 +89,14 @@
   };
   // broken says that the text has errors, as far as the service has said.
   const broken = () => judged === editor.text() && errors > 0;
-  const count = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
   const found = (findings, check) => {
     editor.mark(findings.filter((f) => ours(f.file) && f.line > 0));
     const of = (severity) => findings.filter((f) => f.severity === severity).length;
     errors = of("error");
     const warnings = of("warning"), notes = of("note");
-    const said = [count(errors, "error"), count(warnings, "warning"), ...(notes ? [count(notes, "note")] : [])].join(", ");
+    const said = [plural(errors, "error"), plural(warnings, "warning"), ...(notes ? [plural(notes, "note")] : [])].join(", ");
     if (errors) announce(`${said}. It cannot be saved.`, "bad-text");
-    else announce(`${said}. ` + (check?.crawlers || []).map((c) => `Crawler ${c.name}: ${count(c.roots, "root")}, ${count(c.rules, "rule")}.`).join(" "), warnings ? "warn-text" : "good-text");
+    else announce(`${said}. ` + (check?.crawlers || []).map((c) => `Crawler ${c.name}: ${plural(c.roots, "root")}, ${plural(c.rules, "rule")}.`).join(" "), warnings ? "warn-text" : "good-text");
     const most = 500;
     list.replaceChildren(...findings.slice(0, most).map((f) => {
       const kind = { error: "bad", warning: "warn" }[f.severity] || "";

@@ -180,5 +180,5 @@
     return [...elements.values()];
   };
 
-  window.sextantRules = { el, diffView, answers, elementsOf };
+  window.sextantRules = { el, diffView, plural, answers, elementsOf };
 })();
