@@ -40,7 +40,8 @@ func TestKilledReopening(t *testing.T) {
 			return n == lines
 		})
 		e.wantKilled(t)
-		l.checkKilled(t, a.Dir, e, round, r.IntN(2) == 0)
+		// One that was killed before its first line may not have made a store to read.
+		l.checkKilled(t, a.Dir, e, round, r.IntN(2) == 0 && (round > 0 || e.lines > 0))
 	}
 }
 
