@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -151,37 +149,4 @@ func didYouMean(app *cli.App, name string) string {
 		return fmt.Sprintf(": did you mean %q?", near)
 	}
 	return ""
-}
-
-// onSignals calls first at the first SIGINT or SIGTERM, second at the next one,
-// and hangup at each SIGHUP, until the returned function is called.
-func onSignals(first, second, hangup func()) (stop func()) {
-	signals := make(chan os.Signal, 4)
-	done, ended := make(chan struct{}), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		defer close(ended)
-		count := 0
-		for {
-			select {
-			case <-done:
-				return
-			case s := <-signals:
-				if s == syscall.SIGHUP {
-					hangup()
-					continue
-				}
-				if count++; count == 1 {
-					first()
-				} else {
-					second()
-				}
-			}
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		close(done)
-		<-ended
-	}
 }
