@@ -120,7 +120,7 @@ func (s *Status) problems() (out []ReadinessProblem) {
 	case crawl.IdleStarting:
 		add(notReadyStarting, "what waits is still being read")
 	}
-	if d := s.Store; d != nil && d.DiskSize > 0 && d.DiskFree < d.DiskNeeded {
+	if d := s.Store; d != nil && d.DiskFull() {
 		add(notReadyDisk, fmt.Sprintf("%d MiB are free on the disk of the store, %d are needed: nothing more is stored", d.DiskFree>>20, d.DiskNeeded>>20))
 	}
 	return out

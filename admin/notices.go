@@ -29,6 +29,10 @@ func (s *StoreStatus) DiskLow() (below int64, low bool) {
 	return below, s.DiskSize > 0 && s.DiskFree < below
 }
 
+// DiskFull says whether the disk of a store has less free space than a commit needs: then
+// nothing is stored, and the crawl ends. Where the disk is not known it is not.
+func (s *StoreStatus) DiskFull() bool { return s.DiskSize > 0 && s.DiskFree < s.DiskNeeded }
+
 // Observe tells what of the Crawlers needs a person.
 func Observe(ctx context.Context, crawlers []Crawler) notices.Observation {
 	var out notices.Observation

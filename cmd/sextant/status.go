@@ -270,6 +270,9 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 	if s == nil {
 		return
 	}
+	if s.DiskFull() {
+		row(w, "disk", "%d MiB free, %d needed: nothing is stored", s.DiskFree>>20, s.DiskNeeded>>20)
+	}
 	row(w, "store", "%s on disk: tables %s, logs %s, bodies %s", size(s.DiskBytes()), size(s.TableBytes), size(s.LogBytes), size(s.BodyBytes))
 	if s.Commits > 0 {
 		row(w, "commits", "the last took %.0f ms, the longest of the last minute %.0f ms, %d changes wait", 1000*s.LastCommitS, 1000*s.LongestCommitS, s.WritesWaiting)
