@@ -49,6 +49,10 @@ type FetchedPage struct {
 	Directives       []string      `json:"directives"`
 	UnavailableAfter string        `json:"unavailable_after,omitempty"`
 	Follows          bool          `json:"follows"` // its links are followed
+	// Links is how many were read, with those that come twice; LinksCut says that there
+	// are more, which are left out.
+	Links    int  `json:"links"`
+	LinksCut bool `json:"links_cut,omitempty"`
 }
 
 // FetchedMeta is a meta of the page.
@@ -82,6 +86,7 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 		f.Page = &FetchedPage{
 			Read: t.Read, Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical,
 			Metas: []FetchedMeta{}, Directives: t.Words(), UnavailableAfter: t.Directives.UnavailableAfter, Follows: t.Follows,
+			Links: len(p.Links), LinksCut: p.LinksCut,
 		}
 		for _, m := range p.Metas {
 			f.Page.Metas = append(f.Page.Metas, FetchedMeta(m))

@@ -50,6 +50,9 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 			links = append(links, l)
 		}
 	}
+	if p.LinksCut {
+		v.log.Info("a page has more links than are read of one: the rest is left out", "url", referrer, "links", len(p.Links))
+	}
 	for _, l := range p.Links {
 		if !l.NoFollow || v.settings.IgnoreNoFollow {
 			add(l.Href)

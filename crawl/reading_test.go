@@ -1,7 +1,9 @@
 package crawl
 
 import (
+	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -308,6 +311,23 @@ func TestSniff(t *testing.T) {
 		if got := r.Header.Get("Content-Type"); got != tt.want {
 			t.Errorf("%q with %.20q: %q, want %q", tt.declared, tt.body, got, tt.want)
 		}
+	}
+}
+
+// TestLinksCut: a page with more links than are read of one is told of, once.
+func TestLinksCut(t *testing.T) {
+	site := siteOf(t, map[string]string{"/a": "", "/b": strings.Repeat("<a href=/a>", 1000)})
+	site.Set("/a", pageOf(strings.Repeat("<a href=/b>", 60_000)))
+	b := openBench(t, site)
+	var log testlog.Buffer
+	b.with(func(c *Crawl, _ *badgerstore.Store) {
+		c.log = slog.New(slog.NewTextHandler(&log, nil))
+		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if told := regexp.MustCompile(`more links .*url=(\S+) links=50000`).FindAllStringSubmatch(log.String(), -1); len(told) != 1 || told[0][1] != site.Origins()[0]+"/a" {
+		t.Errorf("%q is told of:\n%s", told, log.String())
 	}
 }
 

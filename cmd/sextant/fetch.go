@@ -199,6 +199,9 @@ func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int)
 	if !p.Follows {
 		row("links", "not followed, by the rules or by what the page says")
 	}
+	if p.LinksCut {
+		row("links", "%d of more: the rest of the page's links is not read", p.Links)
+	}
 }
 
 func linkWords(l *crawl.TrialLink) string {

@@ -91,7 +91,10 @@ func (b *Builder) Time(name string, t time.Time) {
 // Link adds a link, as written.
 func (b *Builder) Link(href string) {
 	href = reference([]byte(href))
-	if href == "" || len(b.page.Links) >= maxLinks || b.links > maxDocumentLinks {
+	if href == "" {
+		return
+	}
+	if b.page.LinksCut = len(b.page.Links) >= maxLinks || b.links > maxDocumentLinks; b.page.LinksCut {
 		return
 	}
 	b.links += len(href)

@@ -16,6 +16,7 @@ type found struct {
 	metas                              []foundMeta
 	base, canonical, language, refresh part
 	refreshAfter                       int
+	linksCut                           bool // there were more
 }
 
 // part is a part of strings.
@@ -51,6 +52,7 @@ func (f *found) page() Page {
 	text := func(p part) string { return all[p.from:p.to] }
 	p := Page{
 		Base: text(f.base), Canonical: text(f.canonical), Language: text(f.language), Refresh: text(f.refresh), RefreshAfter: f.refreshAfter,
+		LinksCut: f.linksCut,
 	}
 	if len(f.links) > 0 {
 		p.Links = make([]Link, len(f.links))

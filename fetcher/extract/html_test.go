@@ -352,12 +352,27 @@ func TestIsHTML(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	p := read(t, strings.Repeat("<a href=x>", maxLinks+10), "")
-	if len(p.Links) != maxLinks {
-		t.Errorf("%d links", len(p.Links))
+	if len(p.Links) != maxLinks || !p.LinksCut {
+		t.Errorf("%d links, cut: %t", len(p.Links), p.LinksCut)
 	}
-	p, err := HTML([]byte(strings.Repeat("<a href=x>", 10)), "", Options{MaxLinks: 3})
-	if err != nil || len(p.Links) != 3 {
-		t.Errorf("%d links of 3, %v", len(p.Links), err)
+	for body, cut := range map[string]bool{
+		strings.Repeat("<a href=x>", 10): true, strings.Repeat("<a href=x>", 3): false, "<img srcset='a, b, c'>": false, "<img srcset='a, b, c, d'>": true,
+	} {
+		p, err := HTML([]byte(body), "", Options{MaxLinks: 3, Embedded: true})
+		if err != nil || len(p.Links) != 3 || p.LinksCut != cut {
+			t.Errorf("%s: %d links of 3, cut: %t, %v", body, len(p.Links), p.LinksCut, err)
+		}
+	}
+	var b Builder
+	for range maxLinks {
+		b.Link("x")
+	}
+	if b.Page().LinksCut {
+		t.Error("as many links as a document may have are cut")
+	}
+	b.Link("x")
+	if p := b.Page(); !p.LinksCut || len(p.Links) != maxLinks {
+		t.Errorf("%d links of a document, cut: %t", len(p.Links), p.LinksCut)
 	}
 	long := strings.Repeat("é", 100_000)
 	p = read(t, "<title>"+long+"</title>"+strings.Repeat("<meta name=n content='"+long+"'>", 3)+

@@ -44,9 +44,18 @@ func (r *reader) element(tag markup.Tag) {
 
 // link takes the URL in an attribute.
 func (r *reader) link(from markup.Name) {
-	if r.z.Has(1<<from) && len(r.found.links) < r.options.MaxLinks {
+	if r.z.Has(1<<from) && r.room() {
 		r.add(r.found.reference(r.z.Value(from)))
 	}
+}
+
+// room says that there may be another link; if not, the page's are cut.
+func (r *reader) room() bool {
+	if len(r.found.links) < r.options.MaxLinks {
+		return true
+	}
+	r.found.linksCut = true
+	return false
 }
 
 // add takes a URL that stands in the present start tag.
@@ -117,7 +126,7 @@ func (r *reader) srcset() {
 	rest := r.value(markup.Srcset)
 	for {
 		rest = bytes.TrimLeft(rest, " \t\n\f\r,")
-		if len(rest) == 0 || len(r.found.links) >= r.options.MaxLinks {
+		if len(rest) == 0 || !r.room() {
 			return
 		}
 		n := bytes.IndexAny(rest, " \t\n\f\r")

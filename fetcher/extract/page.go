@@ -12,6 +12,7 @@ type Page struct {
 	Base      string // href of the first base element, "" if none
 	Metas     []Meta // name and property metas, names in lower case, in page order
 	Links     []Link // in page order, hrefs as written, white space trimmed
+	LinksCut  bool   // there were more links than Links may have
 	Canonical string // href of link rel=canonical, as written
 	// Robots are the contents of metas named robots and of the crawler's own name.
 	Robots Directives
