@@ -1,10 +1,12 @@
 package badgerstore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -74,19 +76,54 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 }
 
 func (s *Store) listOrders(ctx context.Context, txn *badger.Txn, kind byte, sel *selected, fn func(push.Listed) error) error {
-	state, from := push.Waiting, orderSeek(kind, 0)
+	state, from := push.Waiting, min(sel.after, math.MaxUint64-1)+1
 	if kind == kindHeld {
-		state = push.HeldBack
-	} else if sel.after < math.MaxUint64 {
-		from = orderSeek(kind, sel.after+1)
+		state, from = push.HeldBack, 0
 	}
-	return s.walk(ctx, txn, []byte{kind}, from, false, func(item *badger.Item) error {
+	list := func(item *badger.Item) error {
 		seq, k, o, err := s.order(item)
 		if err != nil || !sel.takes(k, &o) {
 			return err
 		}
 		return fn(push.Listed{Entry: o.entry(seq), State: state, Bytes: o.size(), Lost: o.lost})
-	})
+	}
+	if sel.keys != nil {
+		return s.eachOrderOf(ctx, txn, kind, sel.keys, from, list)
+	}
+	return s.walk(ctx, txn, []byte{kind}, orderSeek(kind, from), false, list)
+}
+
+// eachOrderOf calls fn for the orders of some URLs from a number on, oldest first, without
+// going over those of others.
+func (s *Store) eachOrderOf(ctx context.Context, txn *badger.Txn, kind byte, keys map[weburl.Key]bool, from uint64, fn func(*badger.Item) error) error {
+	var orders [][]byte // their keys, which sort by number
+	for k := range keys {
+		v, err := read(txn, byURLKey(k))
+		if err != nil {
+			return err
+		}
+		p, ok, err := s.orderPlace(k, v)
+		if err != nil {
+			return err
+		}
+		if ok && p.kind == kind && p.seq >= from {
+			orders = append(orders, p.key(k))
+		}
+	}
+	slices.SortFunc(orders, bytes.Compare)
+	for _, key := range orders {
+		if err := s.ended(ctx); err != nil {
+			return err
+		}
+		item, err := txn.Get(key)
+		if err != nil {
+			return s.damaged(fmt.Sprintf("key %x", key), err)
+		}
+		if err := fn(item); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) listDead(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {

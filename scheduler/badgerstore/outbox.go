@@ -247,12 +247,20 @@ func (g *group) dropPassed(ctx context.Context, from, seq uint64, passed func(ui
 // orderPlace finds the waiting or held order of a URL.
 func (g *group) orderPlace(k weburl.Key) (orderPlace, bool, error) {
 	v, err := g.get(byURLKey(k))
-	if err != nil || v == nil {
+	if err != nil {
 		return orderPlace{}, false, err
+	}
+	return g.s.orderPlace(k, v)
+}
+
+// orderPlace reads what is stored of where a URL's order is; nil: it has none.
+func (s *Store) orderPlace(k weburl.Key, v []byte) (orderPlace, bool, error) {
+	if v == nil {
+		return orderPlace{}, false, nil
 	}
 	p, err := decodeOrderPlace(v)
 	if err != nil {
-		return p, false, g.s.damaged("order of URL "+k.String(), err)
+		return p, false, s.damaged("order of URL "+k.String(), err)
 	}
 	return p, true, nil
 }
