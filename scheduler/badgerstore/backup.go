@@ -135,11 +135,12 @@ const restoring = ".restoring"
 
 // Restore makes a store in dir from what Backup wrote. dir must be missing or empty;
 // there is nothing in it until all of the backup is read, found whole, verified and safe on
-// disk: until then it is made beside, in dir with ".restoring" behind its name. Of o, only
+// disk: until then it is made beside, in dir with ".restoring" behind its name. Where it
+// fails, nothing of what it made is left, the directories above dir included. Of o, only
 // Logger and MemtableBytes count. The store does not count as closed cleanly: since the
 // backup, requests have been made that it does not know of. Errors wrap
 // scheduler.ErrDamaged if r is no whole backup, ErrFormat if it is of another version.
-func Restore(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
+func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, err error) {
 	if err := vacant(dir); err != nil {
 		return BackupReport{}, err
 	}
@@ -151,6 +152,14 @@ func Restore(ctx context.Context, dir string, r io.Reader, o Options) (BackupRep
 		o.MemtableBytes = DefaultMemtableBytes
 	}
 	part := filepath.Clean(dir) + restoring
+	above := missing(filepath.Dir(part))
+	defer func() {
+		if err != nil {
+			for _, d := range above {
+				_ = os.Remove(d) // only if it is empty; else it is somebody else's by now
+			}
+		}
+	}()
 	if err := os.MkdirAll(filepath.Dir(part), 0o750); err != nil {
 		return BackupReport{}, fmt.Errorf("store: %w", err)
 	}
@@ -159,7 +168,7 @@ func Restore(ctx context.Context, dir string, r io.Reader, o Options) (BackupRep
 	} else if err != nil {
 		return BackupReport{}, fmt.Errorf("store: %w", err)
 	}
-	report, err := restoreInto(ctx, part, r, o)
+	report, err = restoreInto(ctx, part, r, o)
 	if err == nil {
 		err = publish(part, dir)
 	}
@@ -167,6 +176,16 @@ func Restore(ctx context.Context, dir string, r io.Reader, o Options) (BackupRep
 		return report, errors.Join(fmt.Errorf("store %s: restore: %w", dir, err), os.RemoveAll(part))
 	}
 	return report, nil
+}
+
+// missing are the directories up to dir that are not there, the innermost first.
+func missing(dir string) (list []string) {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return list
+		}
+		list = append(list, dir)
+	}
 }
 
 // vacant says whether a store can be restored to dir.

@@ -303,14 +303,12 @@ func TestRestoreRefuses(t *testing.T) {
 		"key of no length": {small("", "", "f", string([]byte{format}), "m", counted), scheduler.ErrDamaged},
 		"key too long":     {small("f", string([]byte{format}), "m", counted, strings.Repeat("u", maxBackupKey+1), ""), scheduler.ErrDamaged},
 	} {
-		dir := filepath.Join(t.TempDir(), "store")
-		if _, err := Restore(t.Context(), dir, bytes.NewReader(c.backup), quick); !errors.Is(err, c.want) {
+		above := t.TempDir()
+		if _, err := Restore(t.Context(), filepath.Join(above, "new", "data", "store"), bytes.NewReader(c.backup), quick); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
-		for _, d := range []string{dir, dir + restoring} {
-			if _, err := os.Stat(d); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("%s: %s is left: %v", name, d, err)
-			}
+		if left, err := os.ReadDir(above); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left, %v", name, left, err)
 		}
 	}
 }
