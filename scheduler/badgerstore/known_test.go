@@ -248,14 +248,18 @@ func TestSaveWhileOpen(t *testing.T) {
 	o := Options{MemtableBytes: MinMemtableBytes, saveAfter: 100}
 	points := map[string]int{}
 	var copies []string
+	written := make(chan struct{})
 	o.at = func(point string) {
 		if point == atSnapshotWritten || point == atSnapshotRenamed {
 			if points[point]++; points[point] <= 3 {
 				copies = append(copies, copyOf(t, dir))
 			}
+			if point == atSnapshotRenamed && points[point] == 1 {
+				close(written)
+			}
 		}
 	}
-	s := openStore(t, dir, o)
+	s := settled(t, openStore(t, dir, o))
 	var links []scheduler.Link
 	for i := range 8 {
 		part := make([]scheduler.Link, 0, 200)
@@ -267,6 +271,9 @@ func TestSaveWhileOpen(t *testing.T) {
 		}
 		forgetAll(t, s, part[:50])
 		links = append(links, part...)
+		if i == 3 {
+			<-written // so that another one is due later, at the latest when the store is closed
+		}
 	}
 	closeStore(t, s)
 	if points[atSnapshotWritten] < 2 || points[atSnapshotRenamed] < 2 {
