@@ -229,7 +229,8 @@ func TestRemoveInFlight(t *testing.T) {
 	b.once()
 	b.newOrders()
 	page := testsite.HTML("changed", "changed")
-	page.Delay = 300 * time.Millisecond
+	removed := make(chan struct{})
+	page.Hold = removed
 	site.Set(testsite.Path(1), page)
 	hits := site.Hits(testsite.Path(1))
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
@@ -244,6 +245,7 @@ func TestRemoveInFlight(t *testing.T) {
 		if done, err := c.Remove(t.Context(), Selection{URLs: []string{url}}); err != nil || done.Deletions != 1 {
 			t.Errorf("%+v, %v", done, err)
 		}
+		close(removed)
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}

@@ -28,6 +28,12 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 	}
+	if page.Hold != nil {
+		select {
+		case <-page.Hold:
+		case <-r.Context().Done():
+		}
+	}
 	v.Status = page.header(w.Header(), r)
 	v.End = time.Now()
 	s.mu.Lock()

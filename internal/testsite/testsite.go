@@ -37,6 +37,8 @@ type Page struct {
 	LastModified time.Time
 	NoETag       bool
 	Delay        time.Duration // how late the answer is
+	// Hold, if not nil, holds the answer back until it is closed.
+	Hold <-chan struct{}
 }
 
 // Visit is one request, as the server saw it.

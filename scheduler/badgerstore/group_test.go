@@ -23,7 +23,7 @@ func TestFailedCommit(t *testing.T) {
 		{fmt.Errorf("write: %w", syscall.ENOSPC), scheduler.ErrFull},
 	} {
 		dir := t.TempDir()
-		s := openStore(t, dir, quick)
+		s := settled(t, openStore(t, dir, quick)) // the set has what is added from now on
 		before := crawled(t, s, 100, 10)
 		var failing atomic.Bool
 		begun, goOn := make(chan struct{}), make(chan struct{})
