@@ -111,7 +111,9 @@ func TestStoppingIsTold(t *testing.T) {
 		t.Errorf("a second service: %v", err)
 	}
 	_ = copied.CloseWithError(errors.New("enough"))
-	<-backup
+	if err := <-backup; err == nil {
+		t.Error("a copy that nobody took is whole")
+	}
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
