@@ -168,7 +168,7 @@ func (l *crawlLog) take() bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rest, l.waiting = l.waiting, l.rest[:0]
+	l.rest, l.waiting = l.waiting, nil
 	return len(l.rest) > 0
 }
 

@@ -112,7 +112,7 @@ func (f *Frontier) Next(ctx context.Context) (*Lease, error) { return f.next(ctx
 func (f *Frontier) next(ctx context.Context, waits bool) (*Lease, error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			f.passOn() // ctx may have ended just after this one was woken
+			f.PassOn() // ctx may have ended just after this one was woken
 			return nil, err
 		}
 		p, err := f.choose(waits)
@@ -249,13 +249,6 @@ func (f *Frontier) await(ctx context.Context, w chan struct{}) {
 	if i := slices.Index(f.waiters, w); i >= 0 {
 		f.waiters = slices.Delete(f.waiters, i, i+1)
 	}
-}
-
-// passOn wakes another waiting Next in place of one that gives up.
-func (f *Frontier) passOn() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.wake()
 }
 
 // wake signals one waiting Next if there is something to pick. Who is woken

@@ -7,7 +7,7 @@ import "context"
 func (f *Frontier) Ready(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
-			f.passOn()
+			f.PassOn()
 			return err
 		}
 		w, err := f.readiness()
@@ -37,7 +37,11 @@ func (f *Frontier) readiness() (chan struct{}, error) {
 func (f *Frontier) TryNext(ctx context.Context) (*Lease, error) { return f.next(ctx, false) }
 
 // PassOn lets another one that waits in Ready or Next have what the caller was woken for.
-func (f *Frontier) PassOn() { f.passOn() }
+func (f *Frontier) PassOn() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wake()
+}
 
 // Alive blocks until Run has gone round once more, or ctx ends, whose error it gives.
 // It blocks without regard to ctx while the Frontier's mutex cannot be had: a
