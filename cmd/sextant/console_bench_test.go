@@ -83,14 +83,14 @@ func serveMany(b *testing.B, urls int) *http.Client {
 		b.Fatal(err)
 	}
 	fill(b, s.crawls[0].store, urls)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx := context.Background() // that of b ends before its cleanups
 	if err := s.crawls[0].Pause(ctx); err != nil {
 		b.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.run(ctx, crawl.Once{}) }()
 	b.Cleanup(func() {
-		cancel()
+		s.stop()
 		if err := <-ended; err != nil {
 			b.Error(err)
 		}
