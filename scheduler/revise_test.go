@@ -133,6 +133,8 @@ func TestReviseKeepsTheWindow(t *testing.T) {
 		all := links(3, "http://a.test/%d", scheduler.Index)
 		f.indexAll(all)
 		for i := range all {
+			// Who waits for a store that sleeps holds up the time of all.
+			synctest.Wait()
 			_, err := f.Revise(t.Context(), keys(all[i:i+1]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 				time.Sleep(20 * time.Minute)
 				f.Snapshot()
