@@ -78,14 +78,15 @@ func TestCrawlsShareWorkers(t *testing.T) {
 	}
 }
 
-// hungStore answers no proof of life.
+// hungStore answers no proof of life once it hangs.
 type hungStore struct {
 	Store
+	hangs atomic.Bool
 	asked chan struct{}
 }
 
-func (h hungStore) SetValue(ctx context.Context, name string, value []byte) error {
-	if name != aliveName {
+func (h *hungStore) SetValue(ctx context.Context, name string, value []byte) error {
+	if name != aliveName || !h.hangs.Load() {
 		return h.Store.SetValue(ctx, name, value)
 	}
 	close(h.asked)
@@ -97,6 +98,8 @@ func (h hungStore) SetValue(ctx context.Context, name string, value []byte) erro
 // not when its store hangs.
 func TestAlive(t *testing.T) {
 	newBench(t).with(func(c *Crawl, store *badgerstore.Store) {
+		hung := &hungStore{Store: store, asked: make(chan struct{})}
+		c.store = hung // while nobody uses it
 		early, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := c.Alive(early); err == nil || !strings.Contains(err.Error(), "frontier") {
@@ -110,8 +113,7 @@ func TestAlive(t *testing.T) {
 		if err := errors.Join(c.Pause(t.Context()), c.Alive(t.Context())); err != nil {
 			t.Errorf("paused: %v", err)
 		}
-		hung := hungStore{store, make(chan struct{})}
-		c.store = hung
+		hung.hangs.Store(true)
 		proof, cancel := context.WithCancel(t.Context())
 		go func() { <-hung.asked; cancel() }()
 		if err := c.Alive(proof); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "store") {
