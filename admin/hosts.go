@@ -13,7 +13,7 @@ type HostStatus struct {
 	Waiting  uint64 `json:"waiting"` // URLs, in flight ones included
 	InFlight int    `json:"in_flight"`
 	// ClosedUntil is before when the host is not asked, nil if it may be asked now;
-	// ClosedBy is the word for why, a scheduler.Reason.
+	// ClosedBy is the word for why, a scheduler.Closing.
 	ClosedUntil *time.Time `json:"closed_until,omitempty"`
 	ClosedBy    string     `json:"closed_by,omitempty"`
 	Errors      int        `json:"errors,omitempty"`  // failures in a row
@@ -28,7 +28,7 @@ func NewHostStatus(info scheduler.HostInfo) HostStatus {
 		h.Waiting += n
 	}
 	if !info.Until.IsZero() {
-		h.ClosedUntil, h.ClosedBy = utc(info.Until), info.Reason.String()
+		h.ClosedUntil, h.ClosedBy = utc(info.Until), info.Closing.String()
 	}
 	if info.Address.IsValid() {
 		h.Address = info.Address.String()
@@ -51,7 +51,7 @@ func (h HostStatus) String() string {
 	return line
 }
 
-// closedWords are a scheduler.Reason for a person.
+// closedWords are a scheduler.Closing for a person.
 func closedWords(reason string) string {
 	words := map[string]string{
 		scheduler.ByThrottle.String():   "the pause between two requests",

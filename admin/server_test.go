@@ -275,10 +275,10 @@ func TestHostWords(t *testing.T) {
 	for want, info := range map[string]scheduler.HostInfo{
 		"http://h                                      3 URLs": {Origin: "http://h", Waiting: [scheduler.Sources]uint64{1, 2}},
 		": the pause between two requests":                     {Until: soon},
-		": its robots.txt asks for a pause":                    {Until: soon, Reason: scheduler.ByCrawlDelay},
-		": it failed; failed 3 times in a row":                 {Until: soon, Reason: scheduler.ByBackoff, Errors: 3},
-		": not at this time of day, by the hours":              {Until: soon, Reason: scheduler.ByHours},
-		": asked for": {Until: soon, Reason: scheduler.ByCaller},
+		": its robots.txt asks for a pause":                    {Until: soon, Closing: scheduler.ByCrawlDelay},
+		": it failed; failed 3 times in a row":                 {Until: soon, Closing: scheduler.ByBackoff, Errors: 3},
+		": not at this time of day, by the hours":              {Until: soon, Closing: scheduler.ByHours},
+		": asked for": {Until: soon, Closing: scheduler.ByCaller},
 		"0 URLs; fails as a whole, its deletions are held": {Failing: true},
 	} {
 		if h := NewHostStatus(info); !strings.Contains(h.String(), want) || (h.ClosedUntil == nil) != info.Until.IsZero() {

@@ -81,8 +81,8 @@ type Frontier struct {
 	round     chan struct{}   // closed when Run has gone round; nil if nobody waits
 
 	buffered, inFlight, working int
-	restingFor                  [reasons]int // of the resting ones, by why
-	busy                        int          // callers of Busy that are not done
+	restingFor                  [closings]int // of the resting ones, by why
+	busy                        int           // callers of Busy that are not done
 
 	gated     bool  // Run has loaded the gates, at loadedAt
 	unclean   bool  // the last run may have made requests that no state tells of

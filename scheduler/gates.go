@@ -10,27 +10,27 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Reason is why a host may not be visited yet.
-type Reason uint8
+// Closing is why a host may not be visited yet.
+type Closing uint8
 
-// The reasons.
+// Why a host is closed.
 const (
-	ByThrottle   Reason = iota // the pause after a request
-	ByCrawlDelay               // that of robots.txt
-	ByBackoff                  // it failed
-	ByRetryAfter               // it asked for it
-	ByHours                    // of a Throttle
-	ByAddress                  // another host of its address was visited
-	ByCaller                   // who gave a lease back
-	ByStore                    // which failed
-	reasons      = iota
+	ByThrottle   Closing = iota // the pause after a request
+	ByCrawlDelay                // that of robots.txt
+	ByBackoff                   // it failed
+	ByRetryAfter                // it asked for it
+	ByHours                     // of a Throttle
+	ByAddress                   // another host of its address was visited
+	ByCaller                    // who gave a lease back
+	ByStore                     // which failed
+	closings     = iota
 )
 
-// String is the reason's word in all output.
-func (r Reason) String() string {
+// String is the word for it in all output.
+func (r Closing) String() string {
 	words := [...]string{"throttle", "crawl-delay", "back-off", "retry-after", "hours", "address", "asked for", "store error"}
 	if int(r) >= len(words) {
-		return fmt.Sprintf("reason %d", uint8(r))
+		return fmt.Sprintf("closing %d", uint8(r))
 	}
 	return words[r]
 }
@@ -59,7 +59,7 @@ func (f *Frontier) time(at int64) time.Time {
 }
 
 // closeUntil closes a host's gate, or leaves it closed for longer.
-func (f *Frontier) closeUntil(h *host, at int64, why Reason) {
+func (f *Frontier) closeUntil(h *host, at int64, why Closing) {
 	if why != ByHours && h.live != nil {
 		h.live.rest = max(h.live.rest, at)
 	}

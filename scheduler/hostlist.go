@@ -18,9 +18,9 @@ type HostInfo struct {
 	Waiting [Sources]uint64 // URLs by source, those in flight included
 	// InFlight are its leases without a stored outcome.
 	InFlight int
-	// Until is when it may be visited again, zero if now; Reason says why not before.
-	Until  time.Time
-	Reason Reason
+	// Until is when it may be visited again, zero if now; Closing says why not before.
+	Until   time.Time
+	Closing Closing
 	// The rest is known of hosts that have URLs in memory or in flight.
 	Delay, Backoff time.Duration
 	Errors         int // failures in a row
@@ -118,7 +118,7 @@ func (f *Frontier) describe(info *HostInfo) {
 		return
 	}
 	if h.gate > f.now() {
-		info.Until, info.Reason = f.time(h.gate), h.why
+		info.Until, info.Closing = f.time(h.gate), h.why
 	}
 	l := h.live
 	if l == nil {

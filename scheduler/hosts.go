@@ -17,7 +17,7 @@ type host struct {
 	live   *live
 	heap   int32 // place in closed, -1 if not there
 	stand  standing
-	why    Reason // the gate is closed
+	why    Closing // the gate is closed
 	// unsaved says that the store does not know gate.
 	unsaved bool
 	counted bool // in Frontier.working
@@ -182,7 +182,7 @@ func (h *host) flies(k weburl.Key) bool {
 }
 
 // pause is what must pass after a request that t, if any, matches, and why.
-func (h *host) pause(s *Settings, t *Throttle) (time.Duration, Reason) {
+func (h *host) pause(s *Settings, t *Throttle) (time.Duration, Closing) {
 	pause, why := s.pause(t), ByThrottle
 	if h.live.delay > pause {
 		pause, why = h.live.delay, ByCrawlDelay

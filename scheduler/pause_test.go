@@ -144,7 +144,7 @@ func TestHosts(t *testing.T) {
 		err := f.Hosts(t.Context(), 3, func(h scheduler.HostInfo) error {
 			got = append(got, h.Origin)
 			switch {
-			case h.Origin == "http://rests.test" && (h.Reason != scheduler.ByRetryAfter || !h.Until.Equal(time.Now().Add(time.Hour)) || h.Waiting[scheduler.User] != 1):
+			case h.Origin == "http://rests.test" && (h.Closing != scheduler.ByRetryAfter || !h.Until.Equal(time.Now().Add(time.Hour)) || h.Waiting[scheduler.User] != 1):
 				t.Errorf("%+v", h)
 			case h.Origin == "http://h9.test" && (h.Waiting != [scheduler.Sources]uint64{scheduler.Index: 19, scheduler.Follow: 1} || !h.Until.IsZero()):
 				t.Errorf("%+v", h)

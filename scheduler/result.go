@@ -23,7 +23,8 @@ const (
 
 // Exclusion is why a URL that was taken is not crawled, or its page not indexed.
 type Exclusion struct {
-	Status int    // 760 or 761 for rules and crawl space, else 0
+	Status int // 760 or 761 for rules and crawl space, else 0
+	Reason Reason
 	Words  string // for the operator, for example "robots.txt" or "rule at CrawlConfig.xml:12:5"
 	Keep   bool   // the document stays in the index: another crawler has it (761)
 }
@@ -37,6 +38,9 @@ type Result struct {
 	Fault  Fault
 	Status int
 	Words  string
+	// Reason is why the page has no document, or what is wrong with the answer where
+	// Fault and Status do not tell it (a log-in page, a document that cannot be read).
+	Reason Reason
 	// RetryAfter is the server's, from now; 0 if there was none. HasRetryAfter says
 	// that the header was there and made sense (a 503 without is permanent).
 	RetryAfter    time.Duration
@@ -60,6 +64,9 @@ type Result struct {
 	RedirectIgnored bool
 	Location        string
 	Moved           bool
+	// Edit numbers the edit of the rules by which the URL was judged, while that may still
+	// delete documents; else 0.
+	Edit uint64
 
 	// Links to follow that the page names, judged, without duplicates.
 	Links []Link

@@ -29,7 +29,7 @@ type Snapshot struct {
 	Hosts    int // hosts with work
 	// HostsClosed are those that may not be visited yet, ClosedFor by reason.
 	HostsClosed int
-	ClosedFor   map[Reason]int
+	ClosedFor   map[Closing]int
 	NextOpening time.Time // when the first closed one opens, zero if there is none
 	NextDue     time.Time // when the first retry or refresh is due, zero if none is known
 	// Idle says why no URL can be given out, IdleCode in one word; both are empty if
@@ -65,10 +65,10 @@ func (f *Frontier) Snapshot() Snapshot {
 		FailingHosts: len(f.failing.named) + len(f.failing.unnamed),
 		Failing:      slices.Clone(f.failing.named[:min(failingShown, len(f.failing.named))]),
 	}
-	s.ClosedFor = map[Reason]int{}
+	s.ClosedFor = map[Closing]int{}
 	for r, n := range f.restingFor {
 		if n > 0 {
-			s.ClosedFor[Reason(r)] = n
+			s.ClosedFor[Closing(r)] = n
 		}
 	}
 	f.brake.advance(f.set.Brake, time.Now())

@@ -16,7 +16,10 @@ var (
 	ErrFormat   = errors.New("the store has a format that this version does not know")
 	ErrClosed   = errors.New("the store is closed")
 	ErrFull     = errors.New("the disk is nearly full")
-	ErrUpgrade  = errors.New("the store must be upgraded before it can be read")
+	// ErrChanged is what a completion gives whose URL was changed meanwhile in a way that
+	// it does not know of: nothing is stored, and the URL still waits.
+	ErrChanged = errors.New("the URL was changed meanwhile")
+	ErrUpgrade = errors.New("the store must be upgraded before it can be read")
 )
 
 // MaxAliases is how many aliases a store keeps of a URL: the first ones.
@@ -70,18 +73,20 @@ type Completion struct {
 	// made from an older record. Of its aliases MaxAliases are kept.
 	Next Record
 	// Links are stored and queued where they are not known yet (State Waiting, Source
-	// and Fifo that of the link, class Pending); of a known one only Alias (added if
+	// and Fifo that of the link, class Pending), and queued where Record.Gone is set, which
+	// ends it, as it does Settled; of another known one only Alias (added if
 	// missing) and, with Depths, a shorter Depth are stored. Of two links to one URL the first
 	// counts as new, the second as known. A page may link to itself.
 	Links []Link
 	// Depths asks for shorter depths of known links to be stored, which costs a read
 	// for each: only gates that limit depths need them.
 	Depths bool
-	// Order, if not nil, enters the outbox in the same step and replaces an
-	// unsent, held or dead older one of the URL. CancelHeld alone drops a held
-	// deletion of the URL.
-	Order      *Order
-	CancelHeld bool
+	// Order, if not nil, enters the outbox in the same step and replaces an unsent or dead
+	// older one of the URL, or a deletion that rests or is held (but see Order.Deletion).
+	// CancelDeletion alone drops a deletion of the URL that rests or is held. Either way
+	// Next.Deletion is made to say what then is.
+	Order          *Order
+	CancelDeletion bool
 	// Host, if not nil, replaces the state of the URL's host.
 	Host *HostState
 	// Notes are stored in the same step.
@@ -99,11 +104,28 @@ type Revision struct {
 	// Next is the new record. If its State is Waiting it is queued in Next.Source
 	// with a new Seq, if Timed it becomes due at NextAt.
 	Next Record
-	// Order, CancelHeld and Notes are as in Completion.
-	Order      *Order
-	CancelHeld bool
-	Notes      []Note
+	// Forget, Order, CancelDeletion, Notes and Gone are as in Completion.
+	Forget         bool
+	Order          *Order
+	CancelDeletion bool
+	Notes          []Note
+	Gone           *Gone
+	// Move, of ReviseDeletions alone, is what becomes of the deletion, and Hold why it is
+	// held.
+	Move DeletionMove
+	Hold Hold
 }
+
+// DeletionMove is what becomes of a deletion that rests or is held.
+type DeletionMove uint8
+
+// The moves.
+const (
+	KeepDeletion DeletionMove = iota
+	SendDeletion              // it leaves: a waiting order under a new number. Next says that there is no document
+	HoldDeletion
+	RestDeletion // a held one rests again, under a new number
+)
 
 // Counts are kept, never scanned for.
 type Counts struct {
@@ -117,7 +139,7 @@ type Counts struct {
 }
 
 // OutboxCounts are the orders by state.
-type OutboxCounts struct{ Waiting, Held, Dead uint64 }
+type OutboxCounts struct{ Waiting, Resting, Held, Dead uint64 }
 
 // Filter selects records for Inspect; zero fields select all.
 type Filter struct {
@@ -161,10 +183,22 @@ type Store interface {
 	// Forget removes a URL at the operator's word, with the deletion if order is
 	// not nil; ErrNotFound if it is not known.
 	Forget(ctx context.Context, k weburl.Key, order *Order) error
-	// HoldHost turns the unsent deletions of a host's URLs into held ones and gives
-	// how many there were. What is still stored of such a URL counts as indexed
-	// again, without a hash.
-	HoldHost(ctx context.Context, h weburl.HostKey) (int, error)
+	// ReviseDeletions changes URLs that have a deletion that rests or is held, wherever they
+	// stand, in flight ones included; the others are passed over. It calls fn as Revise
+	// does, with the deletion too. Of a URL that is Waiting, Next must stay so: it keeps its
+	// place. A completion of a lease that was taken before such a change of Indexed is
+	// refused with ErrChanged.
+	ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(StoredDeletion, Record) *Revision) ([]Place, int, error)
+	// Deletions calls fn for the deletions of a group that rest, oldest first. fn must not
+	// call the store.
+	Deletions(ctx context.Context, g DeletionGroup, fn func(StoredDeletion) error) error
+	// DeletionGroups calls fn for each group that has deletions that rest, and with how
+	// many there are.
+	DeletionGroups(ctx context.Context, fn func(g DeletionGroup, resting uint64) error) error
+	// HeldDeletions calls fn for the held deletions that f selects, oldest first.
+	HeldDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
+	// Documents is what is kept of a host's documents.
+	Documents(ctx context.Context, h weburl.HostKey) (HostDocuments, error)
 	// Revise changes stored URLs that nobody has taken. For each key it calls fn
 	// with the newest record, and applies the revision that fn gives; nil leaves
 	// the URL alone. URLs that are unknown or Waiting, in a fifo or in flight, are
@@ -182,7 +216,7 @@ type Store interface {
 	// Counts gives the kept counters, in constant time.
 	Counts(ctx context.Context) (Counts, error)
 	// Value and SetValue keep small named facts (options, robots.txt, schedules).
-	// A name that was never set gives nil.
+	// A name that was never set gives nil; setting nil removes it.
 	Value(ctx context.Context, name string) ([]byte, error)
 	SetValue(ctx context.Context, name string, value []byte) error
 	// ClosedCleanly says whether the last process that had the store open closed

@@ -69,6 +69,7 @@ type Gone struct {
 	Visits   int       // that gave an error, since it was last had
 	Status   int
 	Fault    Fault
+	Reason   Reason
 	Words    string
 	Referrer string
 	// Indexed says that its document was deleted then; Source is what it was pushed under.
@@ -93,7 +94,7 @@ func (g Gone) After(before Gone) Gone {
 func gone(old, next *Record, now time.Time) *Gone {
 	g := &Gone{
 		URL: old.URL, At: now, Since: now, GoodAt: old.CheckedAt, FoundAt: old.FoundAt, Visits: old.Errors + 1,
-		Status: next.Status, Fault: next.Fault, Words: next.LastError, Referrer: old.Referrer,
+		Status: next.Status, Fault: next.Fault, Reason: next.Reason, Words: next.LastError, Referrer: old.Referrer,
 		Indexed: old.Indexed, Source: old.PushedSource,
 	}
 	switch old.Class {

@@ -99,7 +99,10 @@ type Record struct {
 	Status       int // HTTP code of the last answer; 760, 761; 0 if there was none
 	Errors       int // temporary errors in a row
 	FirstErrorAt time.Time
-	LastError    string // words for the operator; also why a URL is ignored
+	// Reason is why the URL has no document, or why that is to go, or what was wrong with
+	// the last answer; LastError says it in words, for people alone.
+	Reason    Reason
+	LastError string
 	// Settled says that a lasting outcome was known once (document, redirect,
 	// exclusion, remembered error): the next fetch is a refresh, not a first crawl.
 	Settled      bool
@@ -118,8 +121,17 @@ type Record struct {
 	Indexed      bool
 	Hash         [16]byte
 	PushedSource string
-	RedirectTo   string
-	DuplicateOf  string
+	// Deletion says that a deletion of the document rests or is held: Indexed holds on.
+	Deletion Deletion
+	// Misses counts the visits in a row that gave a permanent error, or for which the
+	// document is to go, up to 255.
+	Misses uint8
+	// Gone says that the URL had a lasting outcome and then, on refresh, a permanent error,
+	// and that no deletion of it rests or is held: the next link that a page has to it
+	// asks for it at once.
+	Gone        bool
+	RedirectTo  string
+	DuplicateOf string
 	// RulesVersion names the rules under which the last lasting outcome was
 	// decided and, of a page, its links were judged (Result.RulesVersion); 0 if
 	// there was none, or the store is older than this field.
@@ -192,7 +204,15 @@ type Order struct {
 	Op     OrderOp
 	Source string
 	Body   []byte
-	Held   bool // a deletion held by the brake
+	// Deletion says that a deletion does not leave yet: DeletionResting or DeletionHeld.
+	// Where one of the URL rests or is held already, it stays what it is, unless the
+	// edit is another: Reason and Text are replaced, and that its URL was asked again is
+	// noted.
+	Deletion Deletion
+	Hold     Hold
+	Reason   Reason
+	Edit     uint64
+	Text     string
 	// Moved is set on a document that was pushed under another source before.
 	Moved bool
 }
@@ -213,8 +233,9 @@ type HostState struct {
 	Backoff time.Duration
 	Errors  int           // failures in a row of the host as a whole
 	Delay   time.Duration // Crawl-delay of its robots.txt
-	// Bad counts its last answers in a row that were errors, redirects to one place
-	// (BadPlace) or log-in pages: enough of them, and the host fails as a whole.
-	Bad      int
-	BadPlace string
+	// Answers are the last ten for URLs with documents, the newest in bit 0: set where
+	// it was bad. Ill says that too many were, since IllSince.
+	Answers  uint16
+	Ill      bool
+	IllSince time.Time
 }

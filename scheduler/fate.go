@@ -1,0 +1,115 @@
+package scheduler
+
+// Fate is what became of a URL: whether it is in the index, and if not, the kind of why.
+type Fate uint8
+
+// The fates, in the order of reports.
+const (
+	FateIndexed       Fate = iota
+	FateResting            // in the index; its deletion rests and leaves, is held or is cancelled
+	FateHeld               // in the index; its deletion is held
+	FatePending            // not visited yet
+	FateNoindexPage        // by the page's own wish
+	FateNoindexRule        // by a rule
+	FateKilled             // by the kill list
+	FateExcluded           // by rules or crawl space, as 760
+	FateElsewhere          // by global.rules, as 761
+	FateRobots             // by robots.txt
+	FateAddress            // the address guard refuses its host
+	FateDuplicate          // another document has its content
+	FateNearDuplicate      // or nearly
+	FateCanonical          // the page names another URL
+	FateRedirect           // it redirects
+	FateTemporary          // a temporary error
+	FatePermanent          // a permanent error
+	FateSource             // a sitemap, feed or XML file
+	FateNoDocument         // nothing to index in it
+
+	fatesEnd
+)
+
+func fateNames() [fatesEnd]string {
+	return [fatesEnd]string{
+		"indexed", "deletion_resting", "deletion_held", "pending", "noindex_page", "noindex_rule", "kill_list", "excluded", "elsewhere",
+		"robots", "address", "duplicate", "near_duplicate", "canonical", "redirect", "temporary_error", "permanent_error", "feed", "no_document",
+	}
+}
+
+// String is the fate's word in all output, a contract.
+func (f Fate) String() string {
+	if f >= fatesEnd {
+		return "unknown"
+	}
+	return fateNames()[f]
+}
+
+// Fates are all of them, in the order of reports.
+func Fates() []Fate {
+	all := make([]Fate, fatesEnd)
+	for i := range all {
+		all[i] = Fate(i) //nolint:gosec // fewer than 256
+	}
+	return all
+}
+
+// InIndex says that the indexer has a document of the URL, or will have.
+func (f Fate) InIndex() bool { return f <= FateHeld }
+
+// Fate is the only answer to the question whether a URL is in the index, and why or why
+// not. Of a document whose deletion rests or is held the reason is that of the deletion.
+func (n *Record) Fate() (Fate, Reason) {
+	if n.Indexed {
+		switch n.Deletion {
+		case DeletionResting:
+			return FateResting, n.Reason
+		case DeletionHeld:
+			return FateHeld, n.Reason
+		case NoDeletion:
+		}
+		return FateIndexed, n.Reason
+	}
+	if n.Kind.IsSource() {
+		return FateSource, n.Reason
+	}
+	switch n.Class {
+	case Pending:
+		return FatePending, n.Reason
+	case Redirect:
+		return FateRedirect, ReasonRedirect
+	case Temporary:
+		return FateTemporary, n.Reason
+	case Permanent:
+		return FatePermanent, n.Reason
+	case OK, Ignored:
+	}
+	return fateOf(n.Reason, n.Class), n.Reason
+}
+
+// fateOf is the fate of a page that was read, or excluded, and has no document.
+func fateOf(r Reason, c Class) Fate {
+	switch r {
+	case ReasonElsewhere:
+		return FateElsewhere
+	case ReasonRobots:
+		return FateRobots
+	case ReasonAddress:
+		return FateAddress
+	case ReasonKilled:
+		return FateKilled
+	case ReasonNotIndexed:
+		return FateNoindexRule
+	case ReasonNoIndex, ReasonUnavailable:
+		return FateNoindexPage
+	case ReasonCopy:
+		return FateDuplicate
+	case ReasonNearCopy:
+		return FateNearDuplicate
+	case ReasonCanonical:
+		return FateCanonical
+	default:
+		if c == Ignored {
+			return FateExcluded
+		}
+		return FateNoDocument
+	}
+}
