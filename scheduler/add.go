@@ -97,3 +97,10 @@ func (f *Frontier) dueBy(t time.Time) {
 	f.dueAt = t
 	f.wakeBy(max(f.instant(t), 1))
 }
+
+// lookForDue makes Run look for due URLs at once: others have stored some.
+func (f *Frontier) lookForDue() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dueBy(time.Now())
+}

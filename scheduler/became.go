@@ -6,7 +6,7 @@ type Became struct {
 	Added     bool // a document is sent to the indexer that has none of the URL
 	Updated   bool // one is sent in place of another
 	Deleted   bool // its deletion is sent
-	Held      bool // its deletion is held
+	Resting   bool // its deletion rests, or is held
 	Indexed   bool // the indexer has a document of it, or will have
 	Forgotten bool // nothing of the URL is remembered
 }
@@ -19,7 +19,7 @@ func became(old *Record, c *Completion) Became {
 	if o := c.Order; o != nil {
 		add := o.Op == OrderAdd
 		b.Added, b.Updated = add && !old.Indexed, add && old.Indexed
-		b.Held, b.Deleted = !add && o.Held, !add && !o.Held
+		b.Resting, b.Deleted = !add && o.Deletion != NoDeletion, !add && o.Deletion == NoDeletion
 	}
 	return b
 }

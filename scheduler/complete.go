@@ -16,7 +16,6 @@ type ending struct {
 	host  *HostState // nil if nothing of it is news
 	gate  int64      // that host stores
 	floor uint64
-	holds bool // the host fails as a whole
 }
 
 // Complete ends a lease with its result: what follows from it is decided and
@@ -36,25 +35,31 @@ func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 			l.queue.host.live.greeted = true
 		}
 		f.judge(l.queue.host, &r)
-		f.judgeWhole(l, &r, set)
 		f.requested(l)
 	}
 	f.endRequest(l)
-	e := f.ending(l)
 	f.mu.Unlock()
 
-	c := outcome(&l.Record, &r, set, now, f.jitter())
-	if err := f.applyBrake(ctx, &c, l, set, e.holds); err != nil {
+	c := outcome(&l.Record, &r, set, f.deletions.edit(), now, f.jitter())
+	tells, err := f.examine(ctx, l, &r, &c, set)
+	f.mu.Lock()
+	e := f.ending(l)
+	f.mu.Unlock()
+	if err != nil {
 		return f.committed(l, c, e, nil, err)
 	}
 	l.became = became(&l.Record, &c)
-	return errors.Join(f.commit(ctx, l, c, e), f.holdUnsent(ctx, l))
+	if err := f.commit(ctx, l, c, e); err != nil {
+		return err
+	}
+	f.deletions.completed(l, &c, tells)
+	return nil
 }
 
 // Wait ends a lease of a URL that cannot be fetched before a time, for a reason
 // that tells nothing of the URL (robots.txt cannot be had): no error is counted
 // and its class stays. A request to the host is taken to have been made.
-func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, words string) error {
+func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reason, words string) error {
 	f.mu.Lock()
 	if l.ended {
 		f.mu.Unlock()
@@ -65,18 +70,23 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, words st
 	f.endRequest(l)
 	e := f.ending(l)
 	f.mu.Unlock()
-	c := waits(l, until, words)
+	c := waits(l, until, why, words)
 	expire(&c, &l.Record, set, time.Now())
-	if err := f.applyBrake(ctx, &c, l, set, e.holds); err != nil {
-		return f.committed(l, c, e, nil, err)
+	if err := f.commit(ctx, l, c, e); err != nil {
+		return err
 	}
-	return f.commit(ctx, l, c, e)
+	f.deletions.completed(l, &c, tellsNothing)
+	return nil
 }
 
-// waits is the completion of a URL of which nothing new is known.
-func waits(l *Lease, until time.Time, words string) Completion {
+// waits is the completion of a URL of which nothing new is known: what is said of it
+// already stays said.
+func waits(l *Lease, until time.Time, why Reason, words string) Completion {
 	c := Completion{Next: l.Record}
-	c.Next.State, c.Next.NextAt, c.Next.LastError = Timed, until, words
+	c.Next.State, c.Next.NextAt = Timed, until
+	if r := l.Record.Reason; r == NoReason || r.waits() {
+		c.Next.Reason, c.Next.LastError = why, words
+	}
 	return c
 }
 
@@ -142,7 +152,7 @@ func (f *Frontier) endRequest(l *Lease) {
 
 // ending gathers what the commit needs of the host and the queue.
 func (f *Frontier) ending(l *Lease) ending {
-	e := ending{floor: l.queue.floor(l), holds: l.holds(f.set)}
+	e := ending{floor: l.queue.floor(l)}
 	e.host, e.gate = f.changedState(l.queue.host, l.Record.Origin)
 	return e
 }
@@ -165,26 +175,6 @@ func (f *Frontier) unread(l *Lease, check bool) {
 	f.buffered++
 }
 
-// applyBrake holds the completion's deletion if there are too many.
-func (f *Frontier) applyBrake(ctx context.Context, c *Completion, l *Lease, set *Settings, hostHolds bool) error {
-	if c.Order == nil || c.Order.Op != OrderDelete || !set.Brake.On && !set.Brake.Host {
-		return nil
-	}
-	counts, err := f.store.Counts(ctx)
-	if err != nil {
-		return err
-	}
-	f.mu.Lock()
-	held := f.brake.admit(set.Brake, time.Now(), counts.Indexed, hostHolds)
-	c.Notes = append(c.Notes, f.brake.note())
-	f.mu.Unlock()
-	if held {
-		hold(c, &l.Record)
-		f.log.Warn("a deletion is held by the brake", "url", l.Record.URL)
-	}
-	return nil
-}
-
 func (f *Frontier) commit(ctx context.Context, l *Lease, c Completion, e ending) error {
 	c.Key, c.Taken, c.Seq, c.Floor = l.Key, l.Place, l.Seq, e.floor
 	c.Old, c.AsOf = &l.Record, l.asOf
@@ -203,14 +193,15 @@ func (f *Frontier) committed(l *Lease, c Completion, e ending, places []Place, e
 	switch {
 	case err == nil:
 		f.stored(h, e)
-		if !e.holds && c.Order != nil && c.Order.Op == OrderDelete && l.holds(f.set) {
-			h.live.holdsDue++ // it came too late for HoldHost
-		}
 		if !c.Forget && c.Next.State == Timed {
 			f.dueBy(c.Next.NextAt)
 		}
 	case errors.Is(err, ErrNotFound):
 		f.log.Info("a URL was removed or re-queued while it was fetched", "url", l.Record.URL)
+		err = nil
+	case errors.Is(err, ErrChanged): // it is judged by what is stored now
+		f.unread(l, true)
+		f.dueBy(c.Next.NextAt)
 		err = nil
 	default:
 		// All of it may be stored nevertheless: the URL is looked up before it is

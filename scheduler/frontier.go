@@ -62,11 +62,12 @@ type Frontier struct {
 	epoch  time.Time      // the begin of the Frontier's time
 	jitter func() float64 // 0 up to 1
 
+	deletions *Deletions
+
 	mu        sync.Mutex
 	set       *Settings // replaced, never changed
 	stride    stride
-	brake     brake
-	failing   failingHosts
+	ill       illHosts
 	silent    map[weburl.HostKey]struct{} // hosts that failed silentAfter times in a row
 	hosts     map[weburl.HostKey]*host
 	addresses map[netip.Addr]*address
@@ -76,6 +77,8 @@ type Frontier struct {
 	waits     waitSamples
 	stopped   bool
 	paused    bool
+	pausedAt  int64           // in the Frontier's time, as is pausedFor
+	pausedFor int64           // sum of the pauses that are over
 	waiters   []chan struct{} // of Next, each with capacity 1
 	changed   chan struct{}   // closed when Drained must look again; nil if nobody waits
 	round     chan struct{}   // closed when Run has gone round; nil if nobody waits
@@ -96,13 +99,18 @@ type Frontier struct {
 
 // New makes a Frontier on a store. It reads nothing before Run.
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
-	return &Frontier{
+	f := &Frontier{
 		store: store, log: log, kick: make(chan struct{}, 1),
 		epoch: time.Now(), jitter: rand.Float64,
 		set: &s, stride: newStride(s.Weights),
 		hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{},
 	}
+	f.deletions = newDeletions(f)
+	return f
 }
+
+// Deletions is the owner of the deletions that rest.
+func (f *Frontier) Deletions() *Deletions { return f.deletions }
 
 // Next blocks until a URL may be fetched. It gives ErrStopped after Stop, ctx's
 // error when that ends, and the store's when it is closed or damaged; other

@@ -23,8 +23,8 @@ type HostInfo struct {
 	Closing Closing
 	// The rest is known of hosts that have URLs in memory or in flight.
 	Delay, Backoff time.Duration
-	Errors         int // failures in a row
-	Failing        bool
+	Errors         int        // failures in a row
+	Ill            bool       // its documents turn bad: none is deleted or replaced
 	Address        netip.Addr // with Settings.PerAddress
 }
 
@@ -125,7 +125,7 @@ func (f *Frontier) describe(info *HostInfo) {
 		return
 	}
 	info.InFlight = len(l.flying)
-	info.Delay, info.Backoff, info.Errors, info.Failing = l.delay, l.backoff, l.errors, l.fails()
+	info.Delay, info.Backoff, info.Errors, info.Ill = l.delay, l.backoff, l.errors, l.health.ill
 	if l.address != nil {
 		info.Address = l.address.addr
 	}

@@ -56,9 +56,7 @@ type live struct {
 	delay   time.Duration
 	backoff time.Duration
 	errors  int // failures in a row of the host as a whole
-	bad     badRun
-	// HoldHost is to be called while holdsDone is below holdsDue.
-	holdsDue, holdsDone int
+	health  health
 
 	stored     HostState // without NextAt
 	storedGate int64     // the gate that the store knows, 0 if none

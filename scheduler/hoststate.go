@@ -71,7 +71,7 @@ func (f *Frontier) learn(h *host, s HostState) {
 	}
 	l.loaded = true
 	l.backoff, l.errors, l.delay = s.Backoff, s.Errors, s.Delay
-	l.bad = badRun{s.Bad, s.BadPlace}
+	l.health = health{answers: s.Answers, ill: s.Ill, since: s.IllSince}
 	latest := f.loadedAt + int64(max(afterLongest, f.set.longestPause()))
 	if at := min(f.instant(s.NextAt), latest); at > f.now() {
 		l.storedGate = at
@@ -84,21 +84,17 @@ func (f *Frontier) learn(h *host, s HostState) {
 	}
 	s.NextAt = time.Time{}
 	l.stored = s
-	if l.fails() && f.set.Brake.Host {
-		if f.failing.add(h.key, s.Origin) {
-			l.holdsDue++ // the last run may not have come to it
-		}
+	if s.Ill {
+		f.ill.add(h.key, s.Origin, s.IllSince)
 	}
 }
 
 // state is what the store is to know of the host, but for its gate.
 func (l *live) state() HostState {
-	s := HostState{Backoff: l.backoff, Errors: l.errors, Delay: l.delay}
-	// One bad answer is common, and no loss if a crash forgets it.
-	if l.bad.answers > 1 {
-		s.Bad, s.BadPlace = l.bad.answers, l.bad.place
+	return HostState{
+		Backoff: l.backoff, Errors: l.errors, Delay: l.delay,
+		Answers: l.health.answers, Ill: l.health.ill, IllSince: l.health.since,
 	}
-	return s
 }
 
 // known says that the store knows all of the host, but for its gate.
@@ -108,7 +104,7 @@ func (l *live) known() bool {
 	}
 	s := l.stored
 	s.Origin = ""
-	return !l.toHold() && l.state() == s
+	return l.state() == s
 }
 
 // changedState is what a completion must store of the host: nothing if the store

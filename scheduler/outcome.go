@@ -19,21 +19,31 @@ type judgement struct {
 	old    *Record
 	result *Result
 	set    *Settings
+	edit   uint64 // of the rules, that deletions for the operator's reasons belong to
 	now    time.Time
 	jitter float64 // 0 up to 1
 	c      Completion
+	// removes says that the URL's document, if it has one, is to go; reason tells the
+	// indexer why.
+	removes bool
+	reason  string
 }
 
 // outcome decides what follows from a result. Place, Seq and Host of the
-// Completion are left to the caller, as is the brake (hold).
+// Completion are left to the caller.
+//
+// A deletion that follows rests (rest): the document stays until Deletions lets it go.
 //
 // "First crawl" means that no lasting outcome of the URL is remembered
 // (Record.Settled is false), "on refresh" that there is one: a document, a
 // redirect, an exclusion or a remembered error. A URL that the operator re-queues
 // is refreshed, too.
-func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float64) Completion {
-	j := judgement{old: old, result: r, set: set, now: now, jitter: jitter, c: Completion{Next: *old}}
+func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, jitter float64) Completion {
+	j := judgement{old: old, result: r, set: set, edit: edit, now: now, jitter: jitter, c: Completion{Next: *old}}
 	kind := classify(r, set.Policy)
+	if kind == answerPage && loginInPlace(old, r) {
+		kind = answerTemporary
+	}
 	if kind != answerExcluded {
 		j.c.Next.FetchedAt = now
 		if old.Kind == KindItem {
@@ -48,7 +58,7 @@ func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float6
 	default:
 		j.c.Next.RulesVersion = r.RulesVersion
 	}
-	j.c.Next.Status, j.c.Next.LastError, j.c.Next.Fault = r.Status, r.Words, r.Fault
+	j.c.Next.Status, j.c.Next.LastError, j.c.Next.Fault, j.c.Next.Reason = r.Status, r.Words, r.Fault, r.Reason
 	if r.MediaType != "" {
 		j.c.Next.MediaType = r.MediaType
 	}
@@ -62,11 +72,17 @@ func outcome(old *Record, r *Result, set *Settings, now time.Time, jitter float6
 	case answerPermanent:
 		j.permanent()
 	case answerRedirect:
+		j.had()
 		j.redirect()
 	case answerUnchanged:
+		j.had()
 		j.unchanged()
 	case answerPage:
+		j.had()
 		j.page()
+	}
+	if j.removes && old.Indexed {
+		j.c.Order, j.c.Forget = rest(&j.c.Next, old, j.edit, j.reason, set, now)
 	}
 	if kind != answerExcluded {
 		expire(&j.c, old, set, now)
@@ -82,11 +98,12 @@ func (j *judgement) excluded() {
 	if j.result.Excluded.Status == 0 {
 		j.timed(j.set.ErrorRefresh)
 	}
-	j.c.Next.Status, j.c.Next.LastError = j.result.Excluded.Status, j.result.Excluded.Words
-	if j.result.Excluded.Keep {
-		j.c.CancelHeld = true
+	x := j.result.Excluded
+	j.c.Next.Status, j.c.Next.LastError, j.c.Next.Reason = x.Status, x.Words, x.Reason
+	if x.Keep {
+		j.c.CancelDeletion = true
 	} else {
-		j.remove(j.result.Excluded.Words)
+		j.remove(x.Words)
 	}
 }
 
@@ -94,7 +111,7 @@ func (j *judgement) excluded() {
 // another address later.
 func (j *judgement) guarded() {
 	j.c.Next.FetchedAt = j.old.FetchedAt
-	j.c.Next.Class = Ignored
+	j.c.Next.Class, j.c.Next.Reason = Ignored, ReasonAddress
 	j.timed(j.set.ErrorRefresh)
 	j.c.Next.Settled = true
 }
@@ -103,6 +120,7 @@ func (j *judgement) guarded() {
 func (j *judgement) temporary() {
 	n := &j.c.Next
 	n.Class = Temporary
+	j.failed()
 	n.Errors++
 	if n.FirstErrorAt.IsZero() || n.FirstErrorAt.After(j.now) { // the clock was set back
 		n.FirstErrorAt = j.now
@@ -114,7 +132,7 @@ func (j *judgement) temporary() {
 	default:
 		j.timed(retryAfter(n.Errors, j.result, j.jitter))
 		if j.set.Policy == Smartsite {
-			j.remove(j.reason())
+			j.remove(j.failure())
 		}
 	}
 }
@@ -131,25 +149,79 @@ func retryAfter(n int, r *Result, jitter float64) time.Duration {
 	return pause
 }
 
+// failed notes why the visit failed.
+func (j *judgement) failed() {
+	n := &j.c.Next
+	if n.Reason == NoReason {
+		n.Reason = reasonOf(n.Fault, n.Status)
+	}
+	if j.result.LoginPage {
+		n.Reason = ReasonLogin
+	}
+}
+
 // permanent: at once.
 func (j *judgement) permanent() {
 	j.c.Next.Class = Permanent
+	j.failed()
 	j.final()
 }
 
-// final is an error that will not be tried again soon: on refresh the document
-// and the status go, at first crawl it is remembered and refreshed like a document.
+// Bounds of the visits to a URL that is gone.
+const (
+	// missLongest is the longest time between two of them.
+	missLongest = 90 * 24 * time.Hour
+	// A URL is forgotten after missVisits that gave a permanent error, but not before
+	// missTime has passed.
+	missVisits = 5
+	missTime   = 30 * 24 * time.Hour
+)
+
+// final is an error that will not be tried again soon. The document goes; the record
+// stays, so that a page that comes back is found though no page that links to it
+// changes, and is asked for ever more seldom. Roots are the operator's own links: they
+// stay whatever they answer. (Exalead CloudView forgets at once: forgetDeleted.)
 func (j *judgement) final() {
-	j.remove(j.reason())
-	j.c.Forget = j.old.Settled && !j.old.Kind.IsSource() // who names a source may not name it again
-	j.settle(j.c.Next.Class)
-	j.timed(j.set.ErrorRefresh)
+	n, old := &j.c.Next, j.old
+	j.remove(j.failure())
+	n.Misses = old.Misses + min(1, math.MaxUint8-old.Misses)
+	onRefresh := old.Settled
+	j.settle(n.Class)
+	stays := old.Root || old.Kind.IsSource() // who names a source may not name it again
+	switch {
+	case stays:
+		j.timed(j.set.ErrorRefresh)
+	case old.Indexed: // it is left to Deletions
+		j.timed(missed(n.Misses, j.set))
+	case j.set.ForgetDeleted && onRefresh, j.lost():
+		j.c.Forget = true
+	default:
+		j.timed(missed(n.Misses, j.set))
+		n.Gone = onRefresh
+	}
+}
+
+// missed is the time to the next visit after a number of permanent errors in a row.
+func missed(misses uint8, set *Settings) time.Duration {
+	d := set.ErrorRefresh
+	for i := uint8(1); i < misses && d < missLongest; i++ {
+		d *= 2
+	}
+	return min(d, max(missLongest, set.ErrorRefresh))
+}
+
+// lost says that nothing good was heard of the URL for so often and so long that it may
+// be forgotten.
+func (j *judgement) lost() bool {
+	since := j.old.ClassAt
+	failed := j.old.Class == Permanent || j.old.Class == Temporary
+	return j.c.Next.Misses >= missVisits && failed && !since.IsZero() && j.now.Sub(since) >= missTime
 }
 
 // redirect: remembered; its target goes to redir, shifted as the link says.
 func (j *judgement) redirect() {
 	j.settle(Redirect)
-	j.c.Next.RedirectTo, j.c.Next.DuplicateOf = j.result.Location, ""
+	j.c.Next.RedirectTo, j.c.Next.DuplicateOf, j.c.Next.Reason = j.result.Location, "", ReasonRedirect
 	j.reading()
 	j.remove("redirect to " + j.result.Location)
 	j.compared(true, j.old.RedirectTo != j.result.Location)
@@ -184,9 +256,9 @@ func (j *judgement) unchanged() {
 	} else {
 		j.settle(OK)
 	}
-	j.c.CancelHeld = true
-	if j.old.Class == OK { // what was said of the page still holds
-		j.c.Next.LastError = j.old.LastError
+	j.c.CancelDeletion = true
+	if j.old.Class == OK && j.old.Deletion == NoDeletion { // what was said of the page still holds
+		j.c.Next.LastError, j.c.Next.Reason = j.old.LastError, j.old.Reason
 	}
 	j.compared(true, false)
 	j.refresh()
@@ -214,7 +286,7 @@ func (j *judgement) page() {
 	j.compareDocument(d)
 	j.refresh()
 	if j.old.Indexed && j.old.Hash == d.Hash && j.old.PushedSource == d.Source && !j.set.PushUnchanged {
-		j.c.CancelHeld = true
+		j.c.CancelDeletion = true
 		return
 	}
 	j.c.Order = addition(j.old, d)
@@ -232,12 +304,15 @@ func (j *judgement) validators() {
 	j.c.Next.ETag, j.c.Next.LastModified, j.c.Next.Date = j.result.ETag, j.result.LastModified, j.result.Date
 }
 
-// remove orders the deletion of the URL's document if it has one.
-func (j *judgement) remove(reason string) {
-	if !j.old.Indexed {
-		return
-	}
-	j.c.Order = deletion(&j.c.Next, j.old, reason, j.set, j.now)
+// remove has the URL's document deleted, if it has one.
+func (j *judgement) remove(reason string) { j.removes, j.reason = true, reason }
+
+// had notes that the page is there.
+func (j *judgement) had() { j.c.Next.Misses, j.c.Next.Gone = 0, false }
+
+// loginInPlace says that a log-in page was answered in place of a document.
+func loginInPlace(old *Record, r *Result) bool {
+	return r.LoginPage && old.Indexed && (r.Document == nil || r.Document.Hash != old.Hash)
 }
 
 // addition is the order to index a document.
@@ -245,20 +320,8 @@ func addition(old *Record, d *Document) *Order {
 	return &Order{Op: OrderAdd, Source: d.Source, Body: d.Body, Moved: old.Indexed && old.PushedSource != d.Source}
 }
 
-// deletion is the order to delete a URL's document, and what next says from then on.
-func deletion(next, old *Record, reason string, set *Settings, now time.Time) *Order {
-	o := &Order{Op: OrderDelete, Source: old.PushedSource}
-	if set.DeletionBody != nil {
-		o.Body = set.DeletionBody(old.URL, reason, now)
-	}
-	next.Indexed, next.Hash, next.PushedSource = false, [16]byte{}, ""
-	// Without these the next GET brings the document back, not a 304.
-	next.ETag, next.LastModified, next.Date = "", "", ""
-	return o
-}
-
-// reason says for the indexer which error a deletion follows from.
-func (j *judgement) reason() string {
+// failure says for the indexer which error a deletion follows from.
+func (j *judgement) failure() string {
 	switch {
 	case j.result.Words != "":
 		return j.result.Words
@@ -285,19 +348,4 @@ func (j *judgement) rest() { j.c.Next.State, j.c.Next.NextAt = AtRest, time.Time
 
 func (j *judgement) timed(pause time.Duration) {
 	j.c.Next.State, j.c.Next.NextAt = Timed, j.now.Add(pause)
-}
-
-// hold turns a completion with a deletion into that of a held one: the URL keeps
-// its status and counts as indexed, because its document still is. What may be a
-// mishap of the site is no evidence of how often the page changes.
-func hold(c *Completion, old *Record) {
-	c.Forget = false
-	holdOrder(&c.Next, c.Order, old)
-}
-
-func holdOrder(n *Record, o *Order, old *Record) {
-	o.Held = true
-	n.Indexed, n.Hash, n.PushedSource = old.Indexed, old.Hash, old.PushedSource
-	n.ETag, n.LastModified, n.Date = old.ETag, old.LastModified, old.Date
-	n.History = old.History
 }

@@ -17,9 +17,10 @@ const unavailable = "unavailable_after is over"
 func expire(c *Completion, old *Record, set *Settings, now time.Time) {
 	n := &c.Next
 	switch {
-	case n.UnavailableAt.IsZero() || !n.Indexed || c.Forget:
+	case n.UnavailableAt.IsZero() || !n.Indexed || c.Forget || c.Order != nil && c.Order.Op == OrderDelete:
 	case c.Order == nil && !now.Before(n.UnavailableAt):
-		c.Order = deletion(n, old, unavailable, set, now)
+		n.Reason, n.LastError = ReasonUnavailable, unavailable
+		c.Order, c.Forget = rest(n, old, 0, unavailable, set, now)
 	case n.State != Timed || n.NextAt.After(n.UnavailableAt):
 		n.State, n.NextAt = Timed, n.UnavailableAt
 	}

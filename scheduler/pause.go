@@ -5,15 +5,31 @@ package scheduler
 func (f *Frontier) Pause() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.paused = true
+	if !f.paused {
+		f.paused, f.pausedAt = true, f.now()
+	}
 }
 
 // Resume ends a Pause.
 func (f *Frontier) Resume() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.paused = false
+	if f.paused {
+		f.paused = false
+		f.pausedFor += f.now() - f.pausedAt
+	}
 	f.wake()
+}
+
+// active is for how long the frontier has given out URLs: its time, without the pauses.
+func (f *Frontier) active() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	if f.paused {
+		now = f.pausedAt
+	}
+	return now - f.pausedFor
 }
 
 // Paused says whether URLs are not given out because of Pause.

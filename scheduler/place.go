@@ -124,7 +124,7 @@ func (f *Frontier) tidy(h *host) {
 			p = &(*p).sibling
 		}
 	}
-	if h.live != nil && h.quiet() && (h.live.known() || h.queues == nil && !h.live.toHold()) && !f.bound(h) {
+	if h.live != nil && h.quiet() && (h.live.known() || h.queues == nil) && !f.bound(h) {
 		h.live = nil
 		for q := h.queues; q != nil; q = q.sibling {
 			q.reading = nil

@@ -120,6 +120,16 @@ func (r Reason) Asks() bool {
 	}
 }
 
+// waits says that the reason is why a URL could not be asked for yet.
+func (r Reason) waits() bool {
+	switch r {
+	case ReasonRobotsUnreachable, ReasonProxy, ReasonSessionWaits:
+		return true
+	default:
+		return false
+	}
+}
+
 // reasonOf is why a failed visit failed, by what went wrong below HTTP or by its status.
 func reasonOf(f Fault, status int) Reason {
 	switch f {

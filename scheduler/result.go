@@ -64,9 +64,6 @@ type Result struct {
 	RedirectIgnored bool
 	Location        string
 	Moved           bool
-	// Edit numbers the edit of the rules by which the URL was judged, while that may still
-	// delete documents; else 0.
-	Edit uint64
 
 	// Links to follow that the page names, judged, without duplicates.
 	Links []Link

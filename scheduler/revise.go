@@ -15,34 +15,28 @@ type Change struct {
 	Next Record
 	// Document, if not nil, is pushed for the URL; Next is then made to say so.
 	Document *Document
-	// Delete, if not empty, is why the URL's document is deleted, if it has one.
+	// Delete, if not empty, is why the URL's document is deleted, if it has one;
+	// Next.Reason says it too.
 	Delete string
-	// CancelHeld drops a held deletion of the URL.
-	CancelHeld bool
+	// CancelDeletion drops a deletion of the URL that rests or is held.
+	CancelDeletion bool
 }
 
 // Revise changes stored URLs that nobody has taken. It calls fn as Store.Revise
-// does, under the same conditions; nil leaves a URL alone. Deletions go through
-// the brake: of a held one the document stays. It returns how many URLs were
-// changed.
+// does, under the same conditions; nil leaves a URL alone. Deletions rest first. It
+// returns how many URLs were changed.
 func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Change) (int, error) {
-	counts, err := f.store.Counts(ctx)
-	if err != nil {
-		return 0, err
-	}
 	f.mu.Lock()
-	r := reviser{f: f, set: f.set, indexed: counts.Indexed, fn: fn, judged: map[weburl.Key]bool{}}
+	r := reviser{set: f.set, fn: fn, edit: f.deletions.edit()}
 	f.mu.Unlock()
 	places, n, err := f.store.Revise(ctx, keys, r.revise)
 	r.mu.Lock() // if ctx has ended, the store may still be at it
-	possible, held, due := slices.Clone(r.places), r.held, r.due
+	possible, due, rested := slices.Clone(r.places), r.due, r.rested
 	r.mu.Unlock()
 	if err != nil {
 		places = possible // some of it may be stored nevertheless
 	}
-	if held > 0 {
-		f.log.Warn("deletions are held by the brake", "deletions", held)
-	}
+	f.deletions.rested(rested)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.announce(places)
@@ -52,16 +46,14 @@ func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl
 
 // reviser is one Revise under way. The store calls it in a goroutine of its own.
 type reviser struct {
-	f   *Frontier
-	set *Settings
-	fn  func(weburl.Key, Record) *Change
+	set  *Settings
+	edit uint64
+	fn   func(weburl.Key, Record) *Change
 
-	mu      sync.Mutex
-	indexed uint64              // documents, without those that this call removes
-	judged  map[weburl.Key]bool // what the brake said: the store may ask twice for a URL
-	held    int
-	places  []Place   // that may get work
-	due     time.Time // of the first timed one
+	mu     sync.Mutex
+	places []Place                   // that may get work
+	due    time.Time                 // of the first timed one
+	rested map[weburl.HostKey]string // origins of the hosts whose deletions rest; "" of edits
 }
 
 func (r *reviser) revise(k weburl.Key, old Record) *Revision {
@@ -71,14 +63,16 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := &Revision{Next: change.Next, CancelHeld: change.CancelHeld}
+	v := &Revision{Next: change.Next, CancelDeletion: change.CancelDeletion}
 	if d := change.Document; d != nil {
 		v.Order = addition(&old, d)
 		v.Next.Indexed, v.Next.Hash, v.Next.PushedSource = true, d.Hash, d.Source
 	} else if change.Delete != "" && old.Indexed {
-		now := time.Now()
-		v.Order = deletion(&v.Next, &old, change.Delete, r.set, now)
-		r.brake(k, v, &old, now)
+		v.Order, v.Forget = rest(&v.Next, &old, r.edit, change.Delete, r.set, time.Now())
+		if r.rested == nil {
+			r.rested = map[weburl.HostKey]string{}
+		}
+		r.rested[old.Host] = old.Origin
 	}
 	v.Next.stamp(&old, time.Now().Truncate(time.Second))
 	switch n := &v.Next; n.State {
@@ -90,26 +84,4 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 		}
 	}
 	return v
-}
-
-// brake holds the revision's deletion if there are too many.
-func (r *reviser) brake(k weburl.Key, v *Revision, old *Record, now time.Time) {
-	held, again := r.judged[k]
-	r.f.mu.Lock()
-	if !again {
-		held = r.f.brake.admit(r.set.Brake, now, r.indexed, false)
-		r.judged[k] = held
-	}
-	v.Notes = append(v.Notes, r.f.brake.note())
-	r.f.mu.Unlock()
-	if held {
-		holdOrder(&v.Next, v.Order, old)
-	}
-	switch {
-	case again:
-	case held:
-		r.held++
-	default:
-		r.indexed -= min(r.indexed, 1)
-	}
 }

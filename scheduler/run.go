@@ -109,16 +109,6 @@ func (f *Frontier) sleep() (time.Duration, bool) {
 
 // load reads what the last run left, before the first pick.
 func (f *Frontier) load(ctx context.Context) error {
-	window, err := f.store.Value(ctx, brakeName)
-	if err != nil {
-		return fmt.Errorf("reading how many deletions there were: %w", err)
-	}
-	f.mu.Lock()
-	err = f.brake.load(window, time.Now())
-	f.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	if err := f.loadGates(ctx); err != nil {
 		return fmt.Errorf("reading which hosts must rest: %w", err)
 	}
@@ -127,12 +117,6 @@ func (f *Frontier) load(ctx context.Context) error {
 
 // save stores what the next run would not know of.
 func (f *Frontier) save(ctx context.Context) error {
-	f.mu.Lock()
-	n := f.brake.note()
-	f.mu.Unlock()
-	if err := f.store.SetValue(ctx, n.Name, n.Value); err != nil {
-		return fmt.Errorf("storing how many deletions there were: %w", err)
-	}
 	return f.saveGates(ctx)
 }
 

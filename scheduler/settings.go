@@ -55,6 +55,9 @@ type Settings struct {
 	TemporaryErrorMin  time.Duration
 	// ErrorRefresh is when a remembered error is tried again.
 	ErrorRefresh time.Duration
+	// ForgetDeleted forgets a URL when its document is deleted for an error, as the Exalead
+	// manual says: only a link that is found later makes it known again. Roots stay.
+	ForgetDeleted bool
 
 	// SmartRefresh makes documents due again between MinAge and MaxAge; without
 	// it they rest until they are re-queued.
@@ -78,22 +81,26 @@ type Settings struct {
 	Depths bool
 
 	Brake Brake
+	// LeavesTarget says that a document which was pushed under the first source, and is
+	// pushed under the second from now on, leaves a target; nil: never. Such moves count
+	// as deletions.
+	LeavesTarget func(from, to string) bool
 	// DeletionBody makes the body of a deletion order. It is called by several
 	// goroutines at once. If nil, the orders have no body.
 	DeletionBody func(url, reason string, at time.Time) []byte
 }
 
-// Brake holds deletions that are too many: more than Min of them within Window
-// and more than Percent of the indexed documents. A 0 of Min or Percent is not
-// asked; with both 0 nothing is held.
+// Brake says how deletions rest before they leave, and which are held.
 type Brake struct {
-	On      bool
+	// On has them rest. Off sends each at once, as the Exalead manual has it.
+	On bool
+	// Rest is how long a deletion rests at least.
+	Rest time.Duration
+	// Within Window no more deletions leave, of the whole index, than the larger of Min
+	// and Percent of the documents.
 	Min     int
 	Percent int
 	Window  time.Duration
-	// Host holds the deletions of a host that fails as a whole: its last 20 answers
-	// were all errors, redirects to one place, or log-in pages. It counts without On.
-	Host bool
 }
 
 // DefaultSettings are the defaults of the Exalead manual and, where it gives
@@ -110,6 +117,6 @@ func DefaultSettings() Settings {
 		MaxAge:                7 * 24 * time.Hour,
 		SitemapHints:          true,
 		IndexRedirectSources:  true,
-		Brake:                 Brake{On: true, Min: 100, Percent: 20, Window: time.Hour},
+		Brake:                 Brake{On: true, Rest: time.Minute, Min: 3, Percent: 20, Window: time.Hour},
 	}
 }

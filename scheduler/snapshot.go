@@ -37,23 +37,20 @@ type Snapshot struct {
 	Idle     string
 	IdleCode Idle
 	Brake    BrakeSnapshot
-	// FailingHosts is how many hosts fail as a whole, of those that this process
-	// visited; Failing names the first few.
-	FailingHosts int
-	Failing      []FailingHost
+	// IllHosts is how many hosts are ill, of those that this process visited; Ill names
+	// the first few.
+	IllHosts int
+	Ill      []IllHost
 }
 
 // BrakeSnapshot is the deletion brake's state.
 type BrakeSnapshot struct {
-	On bool // asked for
-	// Sent and Held are the deletions of the window.
-	Sent, Held int
-	// Since is when the first of those that are held was; zero if none is.
-	Since time.Time
+	On   bool // asked for
+	Sent int  // deletions of the window that left
 }
 
-// failingShown is how many failing hosts a Snapshot names.
-const failingShown = 10
+// illShown is how many ill hosts a Snapshot names.
+const illShown = 10
 
 // Snapshot gives the present state, in constant time.
 func (f *Frontier) Snapshot() Snapshot {
@@ -62,8 +59,8 @@ func (f *Frontier) Snapshot() Snapshot {
 	s := Snapshot{
 		InFlight: f.inFlight, Hosts: f.working,
 		HostsClosed: len(f.closed), NextOpening: f.nextOpening(), NextDue: f.dueAt,
-		FailingHosts: len(f.failing.named) + len(f.failing.unnamed),
-		Failing:      slices.Clone(f.failing.named[:min(failingShown, len(f.failing.named))]),
+		IllHosts: len(f.ill.named) + len(f.ill.unnamed),
+		Ill:      slices.Clone(f.ill.named[:min(illShown, len(f.ill.named))]),
 	}
 	s.ClosedFor = map[Closing]int{}
 	for r, n := range f.restingFor {
@@ -71,9 +68,7 @@ func (f *Frontier) Snapshot() Snapshot {
 			s.ClosedFor[Closing(r)] = n
 		}
 	}
-	f.brake.advance(f.set.Brake, time.Now())
-	s.Brake.On, s.Brake.Since = f.set.Brake.On, f.brake.since
-	s.Brake.Sent, s.Brake.Held = f.brake.count()
+	s.Brake = BrakeSnapshot{On: f.set.Brake.On, Sent: f.deletions.sentWithin(f.set.Brake, time.Now())}
 	s.IdleCode, s.Idle = f.idle()
 	return s
 }

@@ -1,0 +1,269 @@
+package scheduler
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Deletions owns the deletions that rest: it alone lets them leave, or holds them. One
+// goroutine (Run) judges host after host; the others only tell it what happened. mu guards
+// what is in memory and is never held while the Frontier's mutex is taken or the store is
+// asked.
+//
+// Time runs only while the crawl runs and is not paused, and begins anew with each start:
+// nothing leaves because of answers that another process has seen.
+type Deletions struct {
+	f    *Frontier
+	kick chan struct{} // capacity 1
+
+	judging sync.Mutex // held by who judges
+
+	mu        sync.Mutex
+	hosts     map[weburl.HostKey]*restingHost
+	edits     edits
+	sent      tally // deletions of the whole index that left
+	ready     bool  // what rests was read
+	finishing bool  // Finish: nothing rests any longer than it must
+}
+
+// restingHost is a host that has deletions that rest, or that is ill. It is in memory only
+// while one of the two holds.
+type restingHost struct {
+	origin string
+	// at is when it is to be judged, in the Frontier's active time; events counts what
+	// has happened.
+	at     int64
+	events int
+	// arrivals tell from when on the deletions up to a number have rested.
+	arrivals []arrival
+	// good is when a document was asked for that was good, 0 if none was.
+	good    int64
+	control *control
+	tries   int // control rounds without a good end
+	// well says that its held deletions are to rest again.
+	well bool
+	// redirected are documents whose redirect is to be looked at again though their
+	// deletion is held: what replaces them may be in the index by now.
+	redirected []weburl.Key
+}
+
+// arrival says that the deletions numbered up to seq, and above those of the arrival
+// before, have rested since at, and that their URLs were asked for again at asked.
+type arrival struct {
+	seq   uint64
+	at    int64     // active time
+	asked time.Time // zero if they were not
+}
+
+func newDeletions(f *Frontier) *Deletions {
+	return &Deletions{f: f, kick: make(chan struct{}, 1), hosts: map[weburl.HostKey]*restingHost{}}
+}
+
+const (
+	// judgePause is how long a host's deletions are gathered before they are judged.
+	judgePause = time.Second
+	// restMany is how long deletions rest that are more than a few of their host's.
+	restMany = time.Hour
+	// restLongest is how long deletions wait for an answer that says that their host is well.
+	restLongest = 24 * time.Hour
+	// budgetPause is after when a host is looked at again that has had its share.
+	budgetPause = 10 * time.Minute
+)
+
+// Run reads what rests and judges it until ctx ends, which is no error. It runs while the
+// Frontier does, once.
+func (d *Deletions) Run(ctx context.Context) error {
+	if err := d.load(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the end of ctx is the end
+		}
+		return err
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.kick:
+		case <-timer.C:
+		}
+		wait, err := d.judgeDue(ctx)
+		if err != nil && ctx.Err() == nil {
+			d.f.log.Error("deletions that rest cannot be judged", "pause", errorPause, "error", err)
+			wait = errorPause
+		}
+		timer.Reset(wait)
+	}
+}
+
+// load reads which hosts and edits have deletions that rest, and makes those rest again
+// that are held for hosts that are well by now.
+func (d *Deletions) load(ctx context.Context) error {
+	f := d.f
+	if err := d.loadCounts(ctx); err != nil {
+		return err
+	}
+	now := f.active()
+	note := func(k weburl.HostKey, origin string) *restingHost {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.host(k, origin, now)
+	}
+	err := f.store.DeletionGroups(ctx, func(g DeletionGroup, _ uint64) error {
+		if g.Edit == 0 {
+			note(g.Host, "")
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading which deletions rest: %w", err)
+	}
+	err = f.store.HeldDeletions(ctx, DeletionFilter{}, func(s StoredDeletion) error {
+		if u, ok := weburl.FromCanonical(s.URL); ok && s.Hold == HeldIll {
+			note(u.HostKey(), u.Origin()).well = true // judged before it is believed
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading which deletions are held: %w", err)
+	}
+	d.mu.Lock()
+	d.ready = true
+	d.mu.Unlock()
+	return nil
+}
+
+// host gives a host's entry, made if there is none. The mutex is held.
+func (d *Deletions) host(k weburl.HostKey, origin string, at int64) *restingHost {
+	h := d.hosts[k]
+	if h == nil {
+		h = &restingHost{at: at}
+		d.hosts[k] = h
+	}
+	if origin != "" {
+		h.origin = origin
+	}
+	return h
+}
+
+// soon has a host judged after a pause at the latest, and makes its entry if it is needed.
+func (d *Deletions) soon(k weburl.HostKey, origin string, pause time.Duration, change func(*restingHost)) {
+	at := d.f.active() + int64(pause)
+	d.mu.Lock()
+	h := d.host(k, origin, at)
+	h.at = min(h.at, at)
+	h.events++
+	if change != nil {
+		change(h)
+	}
+	d.mu.Unlock()
+	d.wake()
+}
+
+func (d *Deletions) wake() {
+	select {
+	case d.kick <- struct{}{}:
+	default:
+	}
+}
+
+// completed takes in a stored outcome.
+func (d *Deletions) completed(l *Lease, c *Completion, t tells) {
+	if o := c.Order; o != nil && o.Deletion == DeletionResting {
+		if o.Edit != 0 {
+			d.lateOfEdit()
+		} else {
+			d.soon(l.Record.Host, l.Record.Origin, judgePause, func(h *restingHost) {
+				if c.Next.Class == Redirect && l.Record.Deletion == DeletionHeld && len(h.redirected) < redirectedMost {
+					h.redirected = append(h.redirected, l.Key)
+				}
+			})
+		}
+	}
+	d.answered(l.Record.Host, l.Key, t)
+}
+
+// redirectedMost bounds restingHost.redirected: what is beyond is asked for again anyway.
+const redirectedMost = 1000
+
+// answered takes in what an answer tells of a host whose deletions rest.
+func (d *Deletions) answered(k weburl.HostKey, document weburl.Key, t tells) {
+	d.mu.Lock()
+	h := d.hosts[k]
+	d.mu.Unlock()
+	if h == nil {
+		return
+	}
+	now := d.f.active()
+	d.mu.Lock()
+	if t == tellsGood {
+		h.good = now
+	}
+	over := h.control.answered(document, t)
+	if over {
+		h.at = min(h.at, now)
+		h.events++
+	}
+	d.mu.Unlock()
+	if over {
+		d.wake()
+	}
+}
+
+// rested takes in that deletions of hosts rest that no visit found.
+func (d *Deletions) rested(origins map[weburl.HostKey]string) {
+	if len(origins) == 0 {
+		return
+	}
+	for k, origin := range origins {
+		d.soon(k, origin, judgePause, nil)
+	}
+	d.lateOfEdit()
+}
+
+// healthChanged has a host judged that became ill or well. The Frontier's mutex is held.
+func (d *Deletions) healthChanged(k weburl.HostKey, origin string) {
+	d.mu.Lock()
+	h := d.host(k, origin, 0)
+	h.at, h.well, h.tries, h.control = 0, true, 0, nil
+	d.mu.Unlock()
+	d.wake()
+}
+
+// judgeDue judges the hosts and edits whose time has come, and says when the next one's does.
+func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
+	d.judging.Lock()
+	defer d.judging.Unlock()
+	if err := d.judgeEdits(ctx); err != nil {
+		return 0, err
+	}
+	now := d.f.active()
+	d.mu.Lock()
+	var due []weburl.HostKey
+	for k, h := range d.hosts {
+		if h.at <= now {
+			due = append(due, k)
+		}
+	}
+	d.mu.Unlock()
+	slices.SortFunc(due, func(a, b weburl.HostKey) int { return bytes.Compare(a[:], b[:]) }) // the same order each time
+	for _, k := range due {
+		if _, err := d.judge(ctx, k); err != nil {
+			return 0, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	wait := lookAgain
+	for _, h := range d.hosts {
+		wait = min(wait, max(time.Duration(h.at-now), judgePause/10))
+	}
+	return wait, nil
+}

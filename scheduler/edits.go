@@ -1,0 +1,294 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// An edit is a change of the operator's rules: action rules, crawl space, kill and reject
+// lists, roots. The deletions that it makes rest until all stored URLs have been judged by
+// it. Then they leave, if there are few, or with the operator's word; else they are held.
+
+const (
+	// editsName is the store's value of the edits.
+	editsName = "scheduler.edits"
+	// editsKept is how many are remembered.
+	editsKept = 20
+	// editLasts is for how long after it was judged deletions count as an edit's: later
+	// ones, of URLs that only a visit can judge, are those of their host.
+	editLasts = 24 * time.Hour
+	// editFew and editPercent are what an edit may delete without the operator's word: two
+	// documents, else up to editFew and editPercent of the index.
+	editFew     = 100
+	editPercent = 5
+)
+
+// EditState is what became of an edit.
+type EditState string
+
+// The states.
+const (
+	EditOpen EditState = "judging" // stored URLs are being judged by it
+	EditSent EditState = "sent"    // its deletions leave
+	EditHeld EditState = "held"    // they are held until the operator's word
+)
+
+// Edit is a change of the rules and what it deletes.
+type Edit struct {
+	Number uint64    `json:"number"`
+	At     time.Time `json:"at"`
+	State  EditState `json:"state"`
+	// Word says that the operator has allowed its deletions, however many.
+	Word bool `json:"word,omitempty"`
+	// Deletions are those that it has made so far.
+	Deletions uint64    `json:"deletions"`
+	Judged    time.Time `json:"judged,omitzero"`
+}
+
+// edits are the last ones, oldest first. The mutex of Deletions guards it.
+type edits struct {
+	list []Edit
+	late bool // some deletion of an edit that is judged rests
+	done bool // the last one is judged, and what it deletes is to be decided
+}
+
+// EditMost is how many documents of an index an edit may delete without the operator's
+// word.
+func EditMost(documents uint64) uint64 {
+	return max(2, min(editFew, documents*editPercent/100))
+}
+
+func (d *Deletions) loadEdits(ctx context.Context) error {
+	v, err := d.f.store.Value(ctx, editsName)
+	if err != nil {
+		return fmt.Errorf("reading the edits of the rules: %w", err)
+	}
+	var list []Edit
+	if len(v) > 0 {
+		if err := json.Unmarshal(v, &list); err != nil {
+			return fmt.Errorf("%w: the edits of the rules cannot be read: %w", ErrDamaged, err)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.edits.list, d.edits.late = list, true
+	return nil
+}
+
+// StoredEdits are the last edits, oldest first, as a store has them.
+func StoredEdits(ctx context.Context, store Store) ([]Edit, error) {
+	d := &Deletions{f: &Frontier{store: store}}
+	err := d.loadEdits(ctx)
+	return d.edits.list, err
+}
+
+// Edits are the last edits, oldest first.
+func (d *Deletions) Edits() []Edit {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.edits.list)
+}
+
+// edit is the number of the edit that deletions for the operator's reasons belong to now, 0
+// if there is none.
+func (d *Deletions) edit() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := len(d.edits.list)
+	if n == 0 {
+		return 0
+	}
+	if e := d.edits.list[n-1]; e.State == EditOpen || time.Since(e.Judged) < editLasts {
+		return e.Number
+	}
+	return 0
+}
+
+// BeginEdit stores that the rules were edited, before any URL is judged by them. With word
+// its deletions leave however many they are. It may be called before Run.
+func (d *Deletions) BeginEdit(ctx context.Context, word bool) (number uint64, err error) {
+	d.judging.Lock()
+	defer d.judging.Unlock()
+	if err := d.loadEdits(ctx); err != nil {
+		return 0, err
+	}
+	err = d.changeEdits(ctx, func(list []Edit) []Edit {
+		number = 1
+		if n := len(list); n > 0 {
+			number = list[n-1].Number + 1
+		}
+		list = append(list, Edit{Number: number, At: time.Now().UTC().Truncate(time.Second), State: EditOpen, Word: word})
+		return list[max(0, len(list)-editsKept):]
+	})
+	return number, err
+}
+
+// EndEdit says that all stored URLs were judged by the last edit: its deletions are decided
+// about now.
+func (d *Deletions) EndEdit() {
+	d.mu.Lock()
+	d.edits.done = true
+	d.mu.Unlock()
+	d.wake()
+}
+
+// AllowEdit is the operator's word for an edit: its deletions leave however many they are.
+// It gives how many left now, and ErrNotFound where no such edit is remembered.
+func (d *Deletions) AllowEdit(ctx context.Context, number uint64) (int, error) {
+	d.judging.Lock()
+	defer d.judging.Unlock()
+	found := false
+	err := d.changeEdits(ctx, func(list []Edit) []Edit {
+		for i := range list {
+			if list[i].Number == number {
+				found, list[i].Word = true, true
+				if list[i].State == EditHeld {
+					list[i].State = EditSent
+				}
+			}
+		}
+		return list
+	})
+	if err != nil {
+		return 0, err
+	}
+	if !found {
+		return 0, fmt.Errorf("edit %d of the rules: %w", number, ErrNotFound)
+	}
+	return d.release(ctx, DeletionFilter{Edit: number})
+}
+
+// changeEdits changes the list once the change is stored. judging is held.
+func (d *Deletions) changeEdits(ctx context.Context, change func([]Edit) []Edit) error {
+	list := change(d.Edits())
+	v, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	if err := d.f.store.SetValue(ctx, editsName, v); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.edits.list = list
+	return nil
+}
+
+// lateOfEdit has the deletions of edits looked at that were judged before.
+func (d *Deletions) lateOfEdit() {
+	d.mu.Lock()
+	d.edits.late = true
+	d.mu.Unlock()
+	d.wake()
+}
+
+// judgeEdits decides about the deletions of edits by which all URLs were judged. judging is
+// held.
+func (d *Deletions) judgeEdits(ctx context.Context) error {
+	d.mu.Lock()
+	due := d.edits.done || d.edits.late
+	open := len(d.edits.list) > 0 && d.edits.list[len(d.edits.list)-1].State == EditOpen
+	ended := d.edits.done
+	d.mu.Unlock()
+	if !due || open && !ended {
+		return nil
+	}
+	resting := map[uint64]uint64{}
+	err := d.f.store.DeletionGroups(ctx, func(g DeletionGroup, n uint64) error {
+		if g.Edit != 0 {
+			resting[g.Edit] = n
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	counts, err := d.f.store.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.decideEdits(ctx, resting, counts.Indexed); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.edits.done, d.edits.late = false, false
+	d.mu.Unlock()
+	return nil
+}
+
+// decideEdits moves the deletions of each edit that has some, and closes the open ones.
+func (d *Deletions) decideEdits(ctx context.Context, resting map[uint64]uint64, documents uint64) error {
+	var decided []Edit
+	err := d.changeEdits(ctx, func(list []Edit) []Edit {
+		var newer uint64 // an edit before the last was pass did not end is judged with the last
+		for i := range list {
+			e := &list[i]
+			n := resting[e.Number]
+			if e.State == EditOpen && i < len(list)-1 {
+				newer += n
+				e.State, e.Judged = EditSent, e.At
+				continue
+			}
+			if n == 0 && e.State != EditOpen {
+				continue
+			}
+			e.Deletions += n + newer
+			if e.State == EditOpen {
+				e.Judged = time.Now().UTC().Truncate(time.Second)
+			}
+			e.State = EditHeld
+			if e.Word || e.Deletions <= EditMost(documents) {
+				e.State = EditSent
+			}
+			decided = append(decided, *e)
+		}
+		return list
+	})
+	if err != nil {
+		return err
+	}
+	for number := range resting {
+		state := EditHeld
+		if n := len(decided); n > 0 {
+			state = decided[n-1].State
+		}
+		if err := d.moveEdit(ctx, number, state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveEdit lets the deletions of an edit leave, or holds them.
+func (d *Deletions) moveEdit(ctx context.Context, number uint64, state EditState) error {
+	var keys []weburl.Key
+	err := d.f.store.Deletions(ctx, DeletionGroup{Edit: number}, func(s StoredDeletion) error {
+		keys = append(keys, s.Key)
+		return nil
+	})
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	m := &moving{set: d.settings(), move: SendDeletion, any: true}
+	if state == EditHeld {
+		m.move, m.hold = HoldDeletion, HeldForEdit
+	}
+	n, err := d.moveAll(ctx, keys, m)
+	if state == EditHeld && n > 0 {
+		d.f.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they are held; `sextant deletions release --edit %d` deletes them", number, number),
+			"edit", number, "deletions", n)
+	}
+	return err
+}
+
+// settings are those in force.
+func (d *Deletions) settings() *Settings {
+	d.f.mu.Lock()
+	defer d.f.mu.Unlock()
+	return d.f.set
+}

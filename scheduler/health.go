@@ -1,0 +1,229 @@
+package scheduler
+
+import (
+	"context"
+	"hash/maphash"
+	"math/bits"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// A host is ill when its documents turn bad: then none of them is deleted, and none is
+// replaced, until it is well again.
+const (
+	// healthAnswers is how many answers for URLs with documents are looked at, illAnswers
+	// how many bad ones of them make a host ill. A host with fewer documents is ill when
+	// the last answers, as many as it has documents, were all bad.
+	healthAnswers = 10
+	illAnswers    = 8
+	// illLeast is how many documents a host must have to be called ill: of fewer, all may
+	// go one by one.
+	illLeast = 3
+	// wellAnswers is how many good answers in a row, of different documents, make it well.
+	wellAnswers = 5
+	// sharedTarget is how many documents that redirect to one place make that a bad answer.
+	sharedTarget = 3
+
+	healthMask = 1<<healthAnswers - 1
+)
+
+// tells is what an answer for a URL with a document tells of the host's health.
+type tells uint8
+
+const (
+	tellsNothing tells = iota
+	tellsGood          // its document, changed or not
+	tellsBad
+)
+
+// health is what the last answers of a host say. It is guarded by the Frontier's mutex.
+type health struct {
+	answers uint16 // bit 0 the newest, set where it was bad
+	ill     bool
+	since   time.Time
+	// goods are the documents that were good since the last bad answer, of an ill host.
+	goods []weburl.Key
+	// targets are those of the last redirects of documents, the newest last.
+	targets []uint64
+}
+
+// observe takes in one answer, of a host with so many documents, and says whether the
+// host has become ill or well by it.
+func (h *health) observe(k weburl.Key, t tells, documents uint64, now time.Time) (changed bool) {
+	switch t {
+	case tellsBad:
+		h.answers = (h.answers<<1 | 1) & healthMask
+		h.goods = nil
+	case tellsGood:
+		h.answers = h.answers << 1 & healthMask
+		if h.ill && !slices.Contains(h.goods, k) {
+			h.goods = append(h.goods, k)
+		}
+	case tellsNothing:
+		return false
+	}
+	switch {
+	case !h.ill && h.bad(documents):
+		h.ill, h.since, h.goods = true, now.Truncate(time.Second), nil
+		return true
+	case h.ill && uint64(len(h.goods)) >= min(wellAnswers, max(documents, 1)):
+		h.ill, h.since, h.goods, h.answers = false, time.Time{}, nil, 0
+		return true
+	}
+	return false
+}
+
+// bad says that too many of the last answers were bad.
+func (h *health) bad(documents uint64) bool {
+	if documents >= healthAnswers {
+		return bits.OnesCount16(h.answers) >= illAnswers
+	}
+	all := uint16(1)<<documents - 1
+	return documents >= illLeast && h.answers&all == all
+}
+
+var targetSeed = maphash.MakeSeed()
+
+// redirected notes where a document redirects to, and says whether that is a place that
+// several lead to. The query is left out: a log-in page is often told there where the
+// user came from.
+func (h *health) redirected(location string) (shared bool) {
+	place := location
+	if u, err := url.Parse(location); err == nil {
+		place = u.Scheme + "://" + u.Host + u.Path
+	}
+	sum := maphash.String(targetSeed, place)
+	if len(h.targets) >= healthAnswers {
+		h.targets = slices.Delete(h.targets, 0, 1)
+	}
+	h.targets = append(h.targets, sum)
+	n := 0
+	for _, t := range h.targets {
+		if t == sum {
+			n++
+		}
+	}
+	return n >= sharedTarget
+}
+
+// tellsOf is what the outcome of a visit to a URL with a document tells.
+func (h *health) tellsOf(old *Record, r *Result, c *Completion) tells {
+	if !old.Indexed || old.Kind != KindPage {
+		return tellsNothing
+	}
+	n := &c.Next
+	switch {
+	case r.Fault == AddressFault || n.Reason.Operators() || n.Reason == ReasonUnavailable:
+		return tellsNothing
+	case n.Class == Temporary || n.Class == Permanent:
+		return tellsBad
+	case n.Class == Redirect:
+		if h.redirected(n.RedirectTo) {
+			return tellsBad
+		}
+		return tellsNothing
+	case c.Order != nil && c.Order.Op == OrderDelete:
+		return tellsBad
+	case n.Class == OK:
+		return tellsGood
+	}
+	return tellsNothing
+}
+
+// examine takes an outcome into the health of its host. Of a host that is ill no document
+// is replaced: what looks like one may be the same notice on every page. It is asked for
+// again instead.
+func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings) (tells, error) {
+	if !l.Record.Indexed || !set.Brake.On {
+		return tellsNothing, nil
+	}
+	h := l.queue.host
+	f.mu.Lock()
+	wasIll, bad := h.live.health.ill, h.live.health.answers
+	t := h.live.health.tellsOf(&l.Record, r, c)
+	f.mu.Unlock()
+	if wasIll && c.Order != nil && c.Order.Op == OrderAdd {
+		f.holdUpdate(l, c, illUpdate)
+	} else if err := f.leavesTarget(ctx, l, c, set); err != nil {
+		return t, err
+	}
+	if t == tellsNothing || t == tellsGood && !wasIll && bad == 0 {
+		return t, nil
+	}
+	d, err := f.store.Documents(ctx, h.key)
+	if err != nil {
+		return t, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h.live.health.observe(l.Key, t, d.Count, time.Now()) {
+		f.noteIll(h, l.Record.Origin)
+	}
+	return t, nil
+}
+
+// illUpdate is when a document of an ill host is asked for again that has changed.
+const illUpdate = 10 * time.Minute
+
+// holdUpdate has the document stay what it is; the page is asked for again after a pause.
+func (f *Frontier) holdUpdate(l *Lease, c *Completion, pause time.Duration) {
+	n, old := &c.Next, &l.Record
+	c.Order, c.CancelDeletion = nil, true
+	n.Hash, n.PushedSource = old.Hash, old.PushedSource
+	n.ETag, n.LastModified, n.Date, n.History = old.ETag, old.LastModified, old.Date, old.History
+	n.State, n.NextAt = Timed, time.Now().Add(pause)
+	f.log.Info("a changed document is not pushed yet: its host is ill, or too many documents would leave a target", "url", old.URL)
+}
+
+// leavesTarget counts a document that leaves a target because its source is another now,
+// and holds its update if there are too many.
+func (f *Frontier) leavesTarget(ctx context.Context, l *Lease, c *Completion, set *Settings) error {
+	o := c.Order
+	if o == nil || !o.Moved || set.LeavesTarget == nil || !set.LeavesTarget(l.Record.PushedSource, o.Source) {
+		return nil
+	}
+	counts, err := f.store.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	note, admitted := f.deletions.admit(set.Brake, counts.Indexed, 1, time.Now())
+	if admitted == 0 {
+		f.holdUpdate(l, c, set.Brake.Window)
+		return nil
+	}
+	c.Notes = append(c.Notes, note)
+	return nil
+}
+
+// noteIll tells of a host that became ill or well. The mutex is held.
+func (f *Frontier) noteIll(h *host, origin string) {
+	if h.live.health.ill {
+		f.ill.add(h.key, origin, h.live.health.since)
+		f.log.Warn("a host is ill: its documents turn bad, so none of them is deleted or replaced", "host", origin)
+	} else {
+		f.ill.remove(h.key)
+		f.log.Info("a host that was ill is well again", "host", origin)
+	}
+	f.deletions.healthChanged(h.key, origin)
+}
+
+// isIll says whether a host is ill, from memory or as stored.
+func (f *Frontier) isIll(ctx context.Context, k weburl.HostKey) (bool, error) {
+	f.mu.Lock()
+	if h := f.hosts[k]; h != nil && h.live != nil && h.live.loaded {
+		defer f.mu.Unlock()
+		return h.live.health.ill, nil
+	}
+	f.mu.Unlock()
+	s, err := f.store.Host(ctx, k)
+	return s.Ill, err
+}
+
+// isReplacement says that the status moves a page for good (RFC 9110, 15.4.2 and 15.4.9).
+func isReplacement(status int) bool {
+	return status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
+}
