@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -63,7 +64,7 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access
 		v.frontier.GiveBack(v.lease, false, step.Until)
 		return nil, askedNothing, true, nil
 	case auth.Wait:
-		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, step.Until, step.Words)
+		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, step.Until, scheduler.ReasonSessionWaits, step.Words)
 	}
 	r.Do = step.Do
 	response, err = v.exchange(ctx, r, by)
@@ -82,7 +83,7 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access
 		v.frontier.GiveBack(v.lease, true, answer.Until)
 		return nil, askedOther, true, nil
 	}
-	return nil, askedOther, true, v.frontier.Wait(context.WithoutCancel(ctx), v.lease, answer.Until, answer.Words)
+	return nil, askedOther, true, v.frontier.Wait(context.WithoutCancel(ctx), v.lease, answer.Until, scheduler.ReasonSessionWaits, answer.Words)
 }
 
 // logIn makes one request of a log-in. It is not made where it goes to a host that is

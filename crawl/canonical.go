@@ -30,7 +30,7 @@ func (v *visit) canonical(ctx context.Context, p extract.Page) (string, schedule
 	if !ok || link.URL.Key() == v.lease.Key {
 		return "", scheduler.Link{}, nil
 	}
-	if indexed, _ := v.indexes(&verdict); !indexed {
+	if indexed, _, _ := v.indexes(&verdict); !indexed {
 		return "", scheduler.Link{}, nil
 	}
 	end, _, err := v.canonicalEnd(ctx, link.URL, v.lease.Key)

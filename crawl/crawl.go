@@ -36,14 +36,6 @@ type Store interface {
 	scheduler.Store
 	// OutboxBytes are the bodies that no target has safely yet, in constant time.
 	OutboxBytes() uint64
-	// Held calls fn for each held deletion, oldest first.
-	Held(ctx context.Context, fn func(push.Entry) error) error
-	// Release sends the held deletions of URLs, or all if none is named, to the
-	// indexers, and gives how many there were.
-	Release(ctx context.Context, urls ...string) (int, error)
-	// DropHeld drops the held deletions of URLs, or all if none is named, and queues
-	// the URLs for a refresh. It gives the places that got work and how many there were.
-	DropHeld(ctx context.Context, urls ...string) ([]scheduler.Place, int, error)
 }
 
 // Crawl is one Crawler element at work. Its methods may be called at once.

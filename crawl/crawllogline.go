@@ -36,7 +36,7 @@ func docStatus(b scheduler.Became) string {
 		return docUpdated
 	case b.Deleted:
 		return docDeleted
-	case b.Held:
+	case b.Resting:
 		return docHeld
 	}
 	switch b.Class {

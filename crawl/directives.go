@@ -19,22 +19,22 @@ const (
 	unavailableWords = "unavailable_after "
 )
 
-// heed puts what the page asks for into the result, and gives the words why it must
-// not be indexed, or empty ones. A page decides against a rule, never for it.
-func (v *visit) heed(d extract.Directives, result *scheduler.Result) (noIndex string) {
+// heed puts what the page asks for into the result, and says why it must not be indexed,
+// with words that are empty if it may. A page decides against a rule, never for it.
+func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why scheduler.Reason, noIndex string) {
 	result.Directives = directiveFlags(d)
 	if v.settings.IgnoreNoIndex {
-		return ""
+		return scheduler.NoReason, ""
 	}
 	result.UnavailableAt = d.UnavailableAt
 	switch {
 	case d.NoIndex:
-		return noIndexWords
+		return scheduler.ReasonNoIndex, noIndexWords
 	case isOver(d.UnavailableAt):
 		v.unavailable.Add(1)
-		return unavailableWords + d.UnavailableAfter
+		return scheduler.ReasonUnavailable, unavailableWords + d.UnavailableAfter
 	}
-	return ""
+	return scheduler.NoReason, ""
 }
 
 // isOver says that a time was given and has come.

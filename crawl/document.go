@@ -30,7 +30,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		return err
 	}
 	if other != "" {
-		result.DuplicateOf, result.NoDocument = other, "its canonical is "+other
+		result.DuplicateOf, result.Reason, result.NoDocument = other, scheduler.ReasonCanonical, "its canonical is "+other
 		link.Referrer = v.lease.URL.String()
 		result.Links = append(result.Links, link)
 		return nil
@@ -44,12 +44,12 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	if v.duplicates != nil {
 		c := compare(&document, sum)
 		result.Simhash = c.simhash
-		original, words, err := v.original(ctx, c)
+		original, why, err := v.original(ctx, c)
 		if err != nil {
 			return err
 		}
 		if original != nil {
-			result.DuplicateOf, result.NoDocument = original.URL, words
+			result.DuplicateOf, result.Reason, result.NoDocument = original.URL, why, copyWords(why)+original.URL
 			v.learn(original.URL)
 			return nil
 		}

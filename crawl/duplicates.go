@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"math/bits"
-	"strings"
 	"sync"
 
 	"github.com/sextant-crawler/sextant/crawl/near"
@@ -29,7 +28,15 @@ const (
 
 // isCopy tells copies from pages whose canonical is another.
 func isCopy(r *scheduler.Record) bool {
-	return r.DuplicateOf != "" && (strings.HasPrefix(r.LastError, sameContent) || strings.HasPrefix(r.LastError, nearContent))
+	return r.DuplicateOf != "" && (r.Reason == scheduler.ReasonCopy || r.Reason == scheduler.ReasonNearCopy)
+}
+
+// copyWords say why a copy is not indexed, before the original's URL.
+func copyWords(why scheduler.Reason) string {
+	if why == scheduler.ReasonNearCopy {
+		return nearContent
+	}
+	return sameContent
 }
 
 // duplicates are the fingerprints of all documents, and which copies they have.
@@ -87,7 +94,7 @@ func keyPrint(k weburl.Key) uint64 { return binary.LittleEndian.Uint64(k[:]) }
 
 // original is the document that this one is a copy of, nil if it is none. From then on,
 // until settle, it counts as a document for others that come at the same time.
-func (v *visit) original(ctx context.Context, c *content) (of *scheduler.Record, words string, err error) {
+func (v *visit) original(ctx context.Context, c *content) (of *scheduler.Record, why scheduler.Reason, err error) {
 	d := v.duplicates
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,23 +114,23 @@ func (v *visit) original(ctx context.Context, c *content) (of *scheduler.Record,
 	for _, key := range candidates {
 		r, same, err := v.isOriginal(ctx, key, c)
 		if err != nil {
-			return nil, "", err
+			return nil, why, err
 		}
 		if r == nil {
 			continue
 		}
-		words = nearContent
+		why = scheduler.ReasonNearCopy
 		if same {
-			words = sameContent
+			why = scheduler.ReasonCopy
 		}
 		c.copyOf = key
 		d.inFlight[v.lease.Key] = c
 		d.found++
-		return r, words + r.URL, nil
+		return r, why, nil
 	}
 	d.hold(at, v.lease.Key)
 	d.inFlight[v.lease.Key] = c
-	return nil, "", nil
+	return nil, why, nil
 }
 
 // maxCandidates bounds how many documents are asked whether they are the original.

@@ -101,7 +101,7 @@ func (r *items) document(href string, p extract.Page) error {
 	if !ok {
 		return nil
 	}
-	if indexed, _ := r.indexes(&verdict); !indexed {
+	if indexed, _, _ := r.indexes(&verdict); !indexed {
 		return nil
 	}
 	link.Kind, link.Referrer = scheduler.KindItem, r.lease.URL.String()
@@ -170,10 +170,10 @@ func (r *items) change(i *item, rec scheduler.Record, now time.Time) *scheduler.
 	if rec.Kind != scheduler.KindItem || same && !r.settings.Frontier.PushUnchanged {
 		return nil
 	}
-	rec.Class, rec.Status, rec.LastError, rec.Settled = scheduler.OK, 200, "", true
+	rec.Class, rec.Status, rec.LastError, rec.Reason, rec.Settled = scheduler.OK, 200, "", scheduler.NoReason, true
 	rec.Fifo, rec.Referrer, rec.RulesVersion = i.link.Fifo, i.link.Referrer, r.version
 	rec.FetchedAt, rec.CheckedAt = now, now
-	return &scheduler.Change{Next: rec, Document: d, CancelHeld: true}
+	return &scheduler.Change{Next: rec, Document: d, CancelDeletion: true}
 }
 
 // feedPage reads a feed or sitemap that is a page like others: its entries are

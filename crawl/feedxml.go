@@ -133,10 +133,11 @@ func (r *items) sweep() error {
 	if len(gone) > 0 {
 		// Not cancelled half-way: the store calls the function until it returns.
 		_, err = r.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(_ weburl.Key, rec scheduler.Record) *scheduler.Change {
-			if rec.Kind != scheduler.KindItem || rec.Referrer != r.lease.URL.String() || !rec.Indexed {
+			if rec.Kind != scheduler.KindItem || rec.Referrer != r.lease.URL.String() || !rec.Indexed ||
+				rec.Deletion != scheduler.NoDeletion && rec.Reason == scheduler.ReasonItemGone {
 				return nil
 			}
-			rec.LastError = goneElement
+			rec.Reason, rec.LastError = scheduler.ReasonItemGone, goneElement
 			return &scheduler.Change{Next: rec, Delete: goneElement}
 		})
 		if err != nil {

@@ -13,8 +13,8 @@ func (c *Crawl) Host(ctx context.Context, host weburl.HostKey) (scheduler.HostIn
 	return c.frontier.Host(ctx, host)
 }
 
-// Failing names the hosts that fail as a whole, as scheduler.Frontier.Failing does.
-func (c *Crawl) Failing() []scheduler.FailingHost { return c.frontier.Failing() }
+// Ill names the hosts whose documents turn bad, as scheduler.Frontier.Ill does.
+func (c *Crawl) Ill() []scheduler.IllHost { return c.frontier.Ill() }
 
 // takenCounts are the URLs that workers took, by source.
 type takenCounts [scheduler.Sources]atomic.Uint64

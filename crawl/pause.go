@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -50,25 +49,4 @@ func (c *Crawl) setPaused(ctx context.Context, value string, apply func()) error
 	}
 	apply()
 	return nil
-}
-
-// Held calls fn for each deletion that the brake holds, oldest first.
-func (c *Crawl) Held(ctx context.Context, fn func(push.Entry) error) error {
-	return c.store.Held(ctx, fn)
-}
-
-// Release sends the held deletions of the URLs, or all if none is named, and gives
-// how many there were.
-func (c *Crawl) Release(ctx context.Context, urls ...string) (int, error) {
-	return c.store.Release(context.WithoutCancel(ctx), urls...)
-}
-
-// DropHeld drops the held deletions of the URLs, or all if none is named, sends
-// the URLs to refresh, and gives how many there were.
-func (c *Crawl) DropHeld(ctx context.Context, urls ...string) (int, error) {
-	defer c.frontier.Busy()()
-	// A client that goes away must not keep the frontier from hearing of the work.
-	places, n, err := c.store.DropHeld(context.WithoutCancel(ctx), urls...)
-	c.frontier.Announce(places)
-	return n, err
 }

@@ -168,7 +168,20 @@ func (p *policy) words(v *verdict) string {
 
 // exclusion is the frontier's word for a URL that is outside.
 func (p *policy) exclusion(v *verdict) *scheduler.Exclusion {
-	return &scheduler.Exclusion{Status: v.status, Words: p.words(v), Keep: v.status == crawlspace.StatusElsewhere}
+	return &scheduler.Exclusion{Status: v.status, Reason: v.because(), Words: p.words(v), Keep: v.status == crawlspace.StatusElsewhere}
+}
+
+// because is why a URL is outside.
+func (v *verdict) because() scheduler.Reason {
+	switch {
+	case v.status == crawlspace.StatusElsewhere:
+		return scheduler.ReasonElsewhere
+	case v.gate.Gate == crawlspace.GateCanonical:
+		return scheduler.ReasonRenamed
+	case v.gate.Gate != "":
+		return scheduler.ReasonCrawlSpace
+	}
+	return scheduler.ReasonRules
 }
 
 // recorded is a stored URL as the gates see it.
@@ -204,16 +217,16 @@ func (p *policy) redirectLink(l crawlspace.Link, shift int8) (scheduler.Link, bo
 // notIndexedByRule is why a page has no document that the rules crawl all the same.
 const notIndexedByRule = "not indexed by rule"
 
-// indexes says whether a URL that is inside becomes a document; if not, words say
+// indexes says whether a URL that is inside becomes a document; if not, why and words say
 // why.
-func (p *policy) indexes(v *verdict) (ok bool, words string) {
+func (p *policy) indexes(v *verdict) (ok bool, why scheduler.Reason, words string) {
 	if !v.decision.Index {
-		return false, notIndexedByRule
+		return false, scheduler.ReasonNotIndexed, notIndexedByRule
 	}
 	if reason, killed := p.space.Killed(v.url); killed {
-		return false, reason.String()
+		return false, scheduler.ReasonKilled, reason.String()
 	}
-	return true, ""
+	return true, scheduler.NoReason, ""
 }
 
 // fifoOf is the source that a decision puts a URL into.

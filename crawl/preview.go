@@ -27,8 +27,8 @@ type Preview struct {
 	// Moved would wait in another fifo when they are next queued.
 	Moved PreviewGroup `json:"moved"`
 	// Deleted are the documents that would be deleted in the background, of
-	// excluded URLs and of those that are only crawled from then on. Of them Held
-	// are held by the brake if nothing else was deleted in its window.
+	// excluded URLs and of those that are only crawled from then on. Held are all of them
+	// where they are more than an edit may delete without the operator's word.
 	Deleted PreviewGroup `json:"deleted"`
 	Held    uint64       `json:"held"`
 	Indexed uint64       `json:"indexed"` // documents before
@@ -84,7 +84,9 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
 	}
-	out.Held = s.Frontier.Brake.Holds(out.Deleted.Count, out.Indexed)
+	if s.Frontier.Brake.On && out.Deleted.Count > scheduler.EditMost(out.Indexed) {
+		out.Held = out.Deleted.Count
+	}
 	return out, nil
 }
 

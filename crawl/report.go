@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
@@ -26,7 +25,7 @@ type ReportStore interface {
 	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
 }
 
-// What a 200 is told to be wrong with, in the record's words.
+// The words for what is wrong with a 200.
 const (
 	tooLong        = "longer than maxBodyBytes or maxPDFBytes: the rest is not read"
 	cannotRead     = "the page cannot be read: "
@@ -71,55 +70,49 @@ func ErrorClasses() []string {
 func errorClass(r *scheduler.Record) string {
 	switch r.Class {
 	case scheduler.Temporary, scheduler.Permanent:
-		return failureClass(r.Fault, r.Status, r.LastError)
-	case scheduler.Ignored:
-		switch {
-		case r.Fault == scheduler.AddressFault:
-			return ErrorAddress
-		case r.Status == 0 && r.LastError == robotsForbids:
-			return ErrorRobots
-		}
-	case scheduler.OK, scheduler.Pending:
-		switch {
-		case r.LastError == "":
-		case r.LastError == robotsUnreachable:
-			return ErrorRobots
-		case strings.HasPrefix(r.LastError, tooLong):
-			return ErrorTooLarge
-		case strings.HasPrefix(r.LastError, cannotRead), strings.HasPrefix(r.LastError, cannotReadFile):
-			return ErrorUnreadable
+		return failureClass(r.Reason)
+	case scheduler.Ignored, scheduler.OK, scheduler.Pending:
+		switch r.Reason {
+		case scheduler.ReasonAddress, scheduler.ReasonRobots, scheduler.ReasonRobotsUnreachable,
+			scheduler.ReasonTruncated, scheduler.ReasonUnreadable, scheduler.ReasonUnreadFile:
+			return failureClass(r.Reason)
 		}
 	}
 	return ""
 }
 
-// failureClass is the class of a failed visit.
-func failureClass(f scheduler.Fault, status int, words string) string {
-	switch f {
-	case scheduler.DNSNotFound, scheduler.DNSNoAnswer:
+// failureClass is the class of what went wrong.
+func failureClass(r scheduler.Reason) string {
+	switch r {
+	case scheduler.ReasonDNS:
 		return ErrorDNS
-	case scheduler.Reset, scheduler.Refused:
+	case scheduler.ReasonConnect:
 		return ErrorConnect
-	case scheduler.TLSFault:
+	case scheduler.ReasonTLS:
 		return ErrorTLS
-	case scheduler.Timeout:
+	case scheduler.ReasonTimeout:
 		return ErrorTimeout
-	case scheduler.AddressFault:
+	case scheduler.ReasonAddress:
 		return ErrorAddress
-	case scheduler.TooManyHops, scheduler.BadRedirect:
+	case scheduler.ReasonBadRedirect:
 		return ErrorRedirect
-	case scheduler.Protocol, scheduler.ShortBody:
+	case scheduler.ReasonProtocol:
 		return ErrorProtocol
-	}
-	switch {
-	case status == 401 || status == 407 || strings.Contains(words, "log-in") || strings.Contains(words, "logged"):
+	case scheduler.ReasonLogin:
 		return ErrorLogin
-	case 400 <= status && status <= 499:
+	case scheduler.ReasonNotFound, scheduler.ReasonClientError:
 		return ErrorClient
-	case 500 <= status && status <= 599:
+	case scheduler.ReasonServerError:
 		return ErrorServer
+	case scheduler.ReasonRobots, scheduler.ReasonRobotsUnreachable:
+		return ErrorRobots
+	case scheduler.ReasonTruncated:
+		return ErrorTooLarge
+	case scheduler.ReasonUnreadable, scheduler.ReasonUnreadFile:
+		return ErrorUnreadable
+	default:
+		return ErrorOther
 	}
-	return ErrorOther
 }
 
 // errorSince is when a URL's error began, as far as it is known.

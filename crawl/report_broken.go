@@ -155,7 +155,7 @@ func leftOf(ctx context.Context, store ReportStore, k weburl.Key) (left schedule
 
 func brokenRecord(r *scheduler.Record, left scheduler.Gone) Broken {
 	b := Broken{
-		URL: r.URL, Error: failureClass(r.Fault, r.Status, r.LastError), Status: r.Status, Words: r.LastError,
+		URL: r.URL, Error: failureClass(r.Reason), Status: r.Status, Words: r.LastError,
 		Since: errorSince(r), LastAt: timeOf(r.FetchedAt.Truncate(time.Second)), Visits: max(r.Errors, 1),
 	}
 	if left.At.After(r.CheckedAt) { // it was not good since
@@ -167,7 +167,7 @@ func brokenRecord(r *scheduler.Record, left scheduler.Gone) Broken {
 
 func brokenGone(g *scheduler.Gone) Broken {
 	return Broken{
-		URL: g.URL, Error: failureClass(g.Fault, g.Status, g.Words), Status: g.Status, Words: g.Words,
+		URL: g.URL, Error: failureClass(g.Reason), Status: g.Status, Words: g.Words,
 		Since: g.Since.UTC().Truncate(time.Second), LastAt: timeOf(g.At), Visits: g.Visits, Forgotten: true,
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -33,7 +31,7 @@ type SourceCount struct {
 	Source  string `json:"source"`
 	Indexed int    `json:"indexed"`
 	// Orders of the outbox: Waiting ones are on their way to an indexer, Held ones
-	// deletions that the brake holds, Dead ones were refused by an indexer.
+	// deletions that are held, Dead ones were refused by an indexer.
 	Waiting int `json:"waiting"`
 	Held    int `json:"held"`
 	Dead    int `json:"dead"`
@@ -66,84 +64,13 @@ type HostCount struct {
 	Indexed int    `json:"indexed"`
 }
 
-// What becomes of URLs.
-const (
-	statusIndexed       = "indexed"
-	statusPending       = "pending" // not visited yet
-	statusNoindexPage   = "noindex_page"
-	statusNoindexRule   = "noindex_rule"
-	statusExcluded      = "excluded" // by rules or crawl space, as 760
-	statusElsewhere     = "elsewhere"
-	statusRobots        = "robots"
-	statusAddress       = "address"
-	statusDuplicate     = "duplicate"
-	statusNearDuplicate = "near_duplicate"
-	statusCanonical     = "canonical" // the page names another URL
-	statusRedirect      = "redirect"
-	statusTemporary     = "temporary_error"
-	statusPermanent     = "permanent_error"
-	statusFeed          = "feed" // a sitemap or feed
-	statusNone          = "no_document"
-)
-
-// DocumentStatuses are all of them, in the order of the report.
+// DocumentStatuses are the words for what becomes of URLs, in the order of the report.
 func DocumentStatuses() []string {
-	return []string{statusIndexed, statusPending, statusNoindexPage, statusNoindexRule, statusExcluded, statusElsewhere, statusRobots,
-		statusAddress, statusDuplicate, statusNearDuplicate, statusCanonical, statusRedirect, statusTemporary, statusPermanent, statusFeed, statusNone}
-}
-
-// documentStatus says what became of a URL.
-func documentStatus(r *scheduler.Record) string {
-	switch {
-	case r.Indexed:
-		return statusIndexed
-	case r.Kind.IsSource():
-		return statusFeed
+	var words []string
+	for _, f := range scheduler.Fates() {
+		words = append(words, f.String())
 	}
-	switch r.Class {
-	case scheduler.Pending:
-		return statusPending
-	case scheduler.Redirect:
-		return statusRedirect
-	case scheduler.Temporary:
-		return statusTemporary
-	case scheduler.Permanent:
-		return statusPermanent
-	case scheduler.Ignored:
-		return ignoredStatus(r)
-	}
-	return unindexedStatus(r)
-}
-
-func ignoredStatus(r *scheduler.Record) string {
-	switch {
-	case r.Status == StatusExcluded:
-		return statusExcluded
-	case r.Status == crawlspace.StatusElsewhere:
-		return statusElsewhere
-	case r.Fault == scheduler.AddressFault:
-		return statusAddress
-	case r.LastError == robotsForbids:
-		return statusRobots
-	}
-	return statusExcluded
-}
-
-// unindexedStatus says why a good page has no document.
-func unindexedStatus(r *scheduler.Record) string {
-	switch words := r.LastError; {
-	case strings.HasPrefix(words, nearContent):
-		return statusNearDuplicate
-	case strings.HasPrefix(words, sameContent):
-		return statusDuplicate
-	case r.DuplicateOf != "":
-		return statusCanonical
-	case words == notIndexedByRule:
-		return statusNoindexRule
-	case words == noIndexWords, strings.HasPrefix(words, unavailableWords):
-		return statusNoindexPage
-	}
-	return statusNone
+	return words
 }
 
 const (
@@ -157,7 +84,7 @@ const (
 // documentCount counts while the URLs pass by.
 type documentCount struct {
 	sources  map[string]*SourceCount
-	statuses map[string]int
+	statuses map[scheduler.Fate]int
 	fifos    [scheduler.Sources]FifoCount
 	types    map[string]*TypeCount
 	hosts    map[weburl.HostKey]hostCount
@@ -173,7 +100,7 @@ type hostCount struct {
 // is 0. It holds 60 to 90 bytes for each host.
 func ReportDocuments(ctx context.Context, store ReportStore, host string, top int) (*Documents, error) {
 	n := documentCount{
-		sources: map[string]*SourceCount{}, statuses: map[string]int{}, types: map[string]*TypeCount{}, hosts: map[weburl.HostKey]hostCount{},
+		sources: map[string]*SourceCount{}, statuses: map[scheduler.Fate]int{}, types: map[string]*TypeCount{}, hosts: map[weburl.HostKey]hostCount{},
 	}
 	f := Filter{Host: host}
 	d := &Documents{}
@@ -204,7 +131,8 @@ func (n *documentCount) add(k weburl.Key, r *scheduler.Record) {
 		indexed = 1
 		n.source(r.PushedSource).Indexed++
 	}
-	n.statuses[documentStatus(r)]++
+	fate, _ := r.Fate()
+	n.statuses[fate]++
 	n.fifos[r.Fifo].URLs++
 	n.fifos[r.Fifo].Indexed += indexed
 	if r.Class == scheduler.OK {
@@ -255,9 +183,9 @@ func (n *documentCount) list(d *Documents) {
 	for _, name := range slices.Sorted(maps.Keys(n.sources)) {
 		d.BySource = append(d.BySource, *n.sources[name])
 	}
-	for _, s := range DocumentStatuses() {
-		if n.statuses[s] > 0 {
-			d.ByStatus = append(d.ByStatus, StatusCount{s, n.statuses[s]})
+	for _, f := range scheduler.Fates() {
+		if n.statuses[f] > 0 {
+			d.ByStatus = append(d.ByStatus, StatusCount{f.String(), n.statuses[f]})
 		}
 	}
 	for i, f := range n.fifos {

@@ -171,7 +171,7 @@ func eachFailing(ctx context.Context, store ReportStore, o ErrorsOptions, fn fun
 	}
 	return eachGone(ctx, store, o.Host, func(g *scheduler.Gone) bool { return !g.At.Before(o.Since) }, func(g *goneURL) error {
 		return fn(&failing{
-			host: g.host, url: g.URL, words: g.Words, class: failureClass(g.Fault, g.Status, g.Words),
+			host: g.host, url: g.URL, words: g.Words, class: failureClass(g.Reason),
 			since: g.Since.UTC().Truncate(time.Second), last: g.At.UTC(), forgotten: true,
 		})
 	})

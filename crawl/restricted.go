@@ -268,7 +268,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 // document is still there, the deletion is held.
 func isForbidden(r *scheduler.Record) bool {
 	return r.State == scheduler.Waiting || outside(r) != 0 ||
-		r.Class == scheduler.Ignored && r.Status == 0 && r.LastError == robotsForbids
+		r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonRobots
 }
 
 // obeysRobots says that robots.txt can forbid a URL: not what it names as a sitemap
@@ -281,7 +281,7 @@ func obeysRobots(r *scheduler.Record) bool {
 // found where a worker takes it: it is asked for again in time.
 func forbidden(r scheduler.Record, p *policy, now time.Time) scheduler.Record {
 	r.State, r.NextAt = scheduler.Timed, now.Add(p.settings.Frontier.ErrorRefresh)
-	r.Class, r.Status, r.LastError, r.Settled = scheduler.Ignored, 0, robotsForbids, true
+	r.Class, r.Status, r.Reason, r.LastError, r.Settled = scheduler.Ignored, 0, scheduler.ReasonRobots, robotsForbids, true
 	r.Errors, r.FirstErrorAt = 0, time.Time{}
 	r.RulesVersion = p.version
 	return r

@@ -19,6 +19,8 @@ const (
 	readmitted        // back in its fifo
 	moved             // in another fifo from now on
 	unindexed         // crawled as before, but its document goes
+	kept              // its document was to go, and may stay
+	reindexed         // it had no document, and may have one
 )
 
 // opinion is what the rules in force say of a stored URL. It holds for any state
@@ -30,8 +32,10 @@ type opinion struct {
 	rewritten bool
 	// returns says that a URL that was excluded may come back: all gates let it in.
 	returns bool
-	// indexed says that it may have a document; if not, or outside, words say why.
+	// indexed says that it may have a document; if not, or outside, reason and words say
+	// why.
 	indexed bool
+	reason  scheduler.Reason
 	words   string
 	// link is the URL as the gates see it, with the record's referrer.
 	link     crawlspace.Link
@@ -48,7 +52,7 @@ func (p *policy) opine(u weburl.URL, r *scheduler.Record) opinion {
 func (p *policy) opineInto(u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) opinion {
 	link := recorded(u, r)
 	if r.Kind.IsSource() {
-		return opinion{verdict: p.judgeSource(u, r.HostSpelling), policy: p, returns: true, words: isSource, link: link}
+		return opinion{verdict: p.judgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: isSource, link: link}
 	}
 	o := opinion{verdict: p.judgeStored(link, s), policy: p, link: link, referrer: r.Referrer}
 	o.rewritten = o.url.Key() != u.Key()
@@ -56,13 +60,14 @@ func (p *policy) opineInto(u weburl.URL, r *scheduler.Record, s *actionrules.Scr
 		p.rename(&o.verdict, u)
 	}
 	if !o.inside() {
+		o.reason = o.because()
 		return o
 	}
 	if outside(r) != 0 {
 		full := p.judgeLink(link)
 		o.returns = full.inside()
 	}
-	o.indexed, o.words = p.indexes(&o.verdict)
+	o.indexed, o.reason, o.words = p.indexes(&o.verdict)
 	return o
 }
 
@@ -96,12 +101,22 @@ func (o *opinion) effect(r *scheduler.Record) effect {
 		return readmitted
 	case was != 0:
 		return unaffected
-	case r.Indexed && !o.indexed && r.LastError != o.words: // else its deletion is held
+	case r.Indexed && !o.indexed && (r.Deletion == scheduler.NoDeletion || r.Reason != o.reason):
 		return unindexed
+	case o.indexed && unwanted(r) && r.Deletion != scheduler.NoDeletion:
+		return kept
+	case o.indexed && unwanted(r) && !r.Indexed && r.State != scheduler.Waiting:
+		return reindexed
 	case o.fifo(r) != r.Fifo:
 		return moved
 	}
 	return unaffected
+}
+
+// unwanted says that a page was read, and has no document because of the operator's rules
+// or kill list alone, or is to have none.
+func unwanted(r *scheduler.Record) bool {
+	return r.Class == scheduler.OK && (r.Reason == scheduler.ReasonNotIndexed || r.Reason == scheduler.ReasonKilled)
 }
 
 // fifo is where the rules put a stored URL. One that was never fetched stays in
@@ -125,19 +140,26 @@ func (o *opinion) change(r *scheduler.Record) *scheduler.Change {
 		c.Delete = o.words
 	case elsewhere:
 		o.rest(n)
-		c.CancelHeld = true
+		c.CancelDeletion = true
 	case readmitted:
 		n.Fifo = o.fifo(r)
 		n.State, n.Source = scheduler.Waiting, n.Fifo
-		n.Class, n.Status, n.LastError = scheduler.Pending, 0, ""
-		c.CancelHeld = true
+		n.Class, n.Status, n.Reason, n.LastError = scheduler.Pending, 0, scheduler.NoReason, ""
+		c.CancelDeletion = true
 		if r.Kind == scheduler.KindItem { // its feed, which is read again by the new rules, has its document
 			n.State = scheduler.AtRest
 		}
 	case unindexed:
 		n.Fifo = o.fifo(r)
-		n.LastError = o.words
+		n.Reason, n.LastError = o.reason, o.words
 		c.Delete = o.words
+	case kept:
+		n.Fifo = o.fifo(r)
+		n.Reason, n.LastError = scheduler.NoReason, ""
+		c.CancelDeletion = true
+	case reindexed:
+		n.Fifo = o.fifo(r)
+		n.State, n.Source = scheduler.Waiting, n.Fifo
 	case moved:
 		n.Fifo = o.fifo(r)
 	}
@@ -147,7 +169,7 @@ func (o *opinion) change(r *scheduler.Record) *scheduler.Change {
 // rest lets a URL that is outside rest.
 func (o *opinion) rest(n *scheduler.Record) {
 	n.State, n.NextAt = scheduler.AtRest, time.Time{}
-	n.Class, n.Status, n.LastError, n.Settled = scheduler.Ignored, o.status, o.words, true
+	n.Class, n.Status, n.Reason, n.LastError, n.Settled = scheduler.Ignored, o.status, o.reason, o.words, true
 	n.Errors, n.FirstErrorAt = 0, time.Time{}
 	n.RulesVersion = o.policy.version
 }

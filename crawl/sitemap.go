@@ -157,11 +157,11 @@ func toSource(r scheduler.Record, l *scheduler.Link, again bool) *scheduler.Chan
 	r.State, r.Source, r.Fifo = scheduler.Waiting, l.Fifo, l.Fifo
 	r.ETag, r.LastModified, r.Date = "", "", ""
 	if r.Class == scheduler.Ignored {
-		r.Class, r.Status, r.LastError = scheduler.Pending, 0, ""
+		r.Class, r.Status, r.Reason, r.LastError = scheduler.Pending, 0, scheduler.NoReason, ""
 	}
 	change := &scheduler.Change{Next: r}
-	if !wasSource {
-		change.Delete = isSource
+	if !wasSource && r.Indexed {
+		change.Next.Reason, change.Delete = scheduler.ReasonSource, isSource
 	}
 	return change
 }
@@ -180,7 +180,7 @@ func kindOf(r *scheduler.Record, l *scheduler.Link) scheduler.Kind {
 
 // unnamed says that a source was given up because nothing names it.
 func unnamed(r *scheduler.Record) bool {
-	return r.Class == scheduler.Ignored && r.LastError == notNamed
+	return r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonNotNamed
 }
 
 // nameSitemaps makes the sitemaps known that a robots.txt names, before it is
@@ -290,7 +290,7 @@ func (v *visit) sourceOutside(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	if !named {
-		return true, v.complete(ctx, scheduler.Result{Excluded: &scheduler.Exclusion{Words: notNamed}})
+		return true, v.complete(ctx, scheduler.Result{Excluded: &scheduler.Exclusion{Reason: scheduler.ReasonNotNamed, Words: notNamed}})
 	}
 	return false, nil
 }

@@ -58,6 +58,7 @@ type reading struct {
 func (v *visit) readSource(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	directives := extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.settings.RobotsAgent)
 	if directives.NoFollow && !v.settings.IgnoreNoFollow {
+		result.Reason = scheduler.ReasonSource
 		result.NoDocument = "its header says nofollow: it is not read"
 		return nil
 	}
@@ -71,6 +72,7 @@ func (v *visit) readSource(ctx context.Context, response *fetcher.Response, resu
 	case kind == scheduler.KindFeed && s != nil && s.IndexItems:
 		return v.readItems(ctx, response, result)
 	case kind == scheduler.KindXML: // by several redirects
+		result.Reason = scheduler.ReasonSource
 		result.NoDocument = "the configuration names a URL that redirects here in several steps: name this one"
 		return nil
 	}
@@ -107,6 +109,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 // sourceWords says how the reading of a source went. One that was not read to its
 // end is read in full the next time.
 func (v *visit) sourceWords(result *scheduler.Result, what string, s feeds.Summary, err error, more string) {
+	result.Reason = scheduler.ReasonSource
 	result.NoDocument = fmt.Sprintf("%s: %d entries%s", what, s.Entries, more)
 	switch {
 	case err != nil:

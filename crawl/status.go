@@ -88,16 +88,17 @@ func newRulesStatus(s passState, known uint64) *RulesStatus {
 	}
 }
 
-// BrakeStatus is the deletion brake: the deletions within its window.
+// BrakeStatus is the deletion brake: the deletions of its window that left.
 type BrakeStatus struct {
 	On   bool `json:"on"`
 	Sent int  `json:"sent"`
-	Held int  `json:"held"` // above 0, the brake holds
 }
 
 // OutboxStatus counts orders by state.
 type OutboxStatus struct {
 	Waiting uint64 `json:"waiting"`
+	// Resting deletions leave, are held or are cancelled by what the site answers.
+	Resting uint64 `json:"resting"`
 	Held    uint64 `json:"held"`
 	Dead    uint64 `json:"dead"`
 }
@@ -208,7 +209,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 		s.Spent[activity(what).String()] = d.Seconds()
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
-	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent, Held: f.Brake.Held}
+	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent}
 	s.Robots, s.Trapped = c.restricted.status(), c.trapped.Load()
 	s.Taken = c.taken.counts()
 	s.Documents, s.Duplicates = c.documents.status(), c.duplicates.status()

@@ -26,11 +26,17 @@ type StoredURL struct {
 	LastModified string     `json:"last_modified,omitempty"`
 	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
 	NextAt       *time.Time `json:"next_at,omitempty"`
-	Errors       int        `json:"errors"`
-	LastError    string     `json:"last_error,omitempty"`
-	Referrer     string     `json:"referrer,omitempty"`
-	DuplicateOf  string     `json:"duplicate_of,omitempty"`
-	RedirectTo   string     `json:"redirect_to,omitempty"`
+	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
+	// (scheduler.Reason), empty where there is none. Deletion says that a deletion of its
+	// document is resting or held.
+	Fate        string `json:"fate"`
+	Reason      string `json:"reason,omitempty"`
+	Deletion    string `json:"deletion,omitempty"`
+	Errors      int    `json:"errors"`
+	LastError   string `json:"last_error,omitempty"`
+	Referrer    string `json:"referrer,omitempty"`
+	DuplicateOf string `json:"duplicate_of,omitempty"`
+	RedirectTo  string `json:"redirect_to,omitempty"`
 	// Directives are what the page asked for when it was last read.
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
@@ -60,6 +66,8 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
 		Errors: r.Errors, LastError: r.LastError, Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo,
 	}
+	fate, reason := r.Fate()
+	s.Fate, s.Reason, s.Deletion = fate.String(), reason.String(), r.Deletion.String()
 	if r.Kind != scheduler.KindPage {
 		s.Kind = r.Kind.String()
 	}

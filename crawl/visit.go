@@ -24,8 +24,9 @@ type visit struct {
 	asked  bool
 	status int
 	// indexed says that the rules let the page be a document; if not, unindexed
-	// says why.
+	// and why say why.
 	indexed   bool
+	why       scheduler.Reason
 	unindexed string
 }
 
@@ -48,8 +49,8 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 	if done, err := v.outside(ctx); done {
 		return askedNothing, err
 	}
-	if v.indexed, v.unindexed = v.indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
-		v.indexed, v.unindexed = false, isSource
+	if v.indexed, v.why, v.unindexed = v.indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
+		v.indexed, v.why, v.unindexed = false, scheduler.ReasonSource, isSource
 	}
 
 	excluded, asked, done, err := v.askRobots(ctx)
@@ -118,7 +119,7 @@ func (v *visit) adopt() {
 	p := v.judge.current.Load()
 	if verdict := p.judgeLink(recorded(v.lease.URL, &v.lease.Record)); verdict.inside() {
 		v.policy, v.verdict = p, verdict
-		v.indexed, v.unindexed = p.indexes(&verdict)
+		v.indexed, v.why, v.unindexed = p.indexes(&verdict)
 	}
 }
 
@@ -143,7 +144,7 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 		asked, err = v.fetchRobots(ctx, verdict)
 		return nil, asked, true, err
 	case robots.Unreachable:
-		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, verdict.Until, robotsUnreachable)
+		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, verdict.Until, scheduler.ReasonRobotsUnreachable, robotsUnreachable)
 	}
 	// Told also where there is none: an earlier robots.txt may have had one.
 	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
@@ -154,7 +155,7 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 	}
 	switch {
 	case verdict.State == robots.Disallowed && !free:
-		return &scheduler.Exclusion{Words: robotsForbids}, askedNothing, false, nil
+		return &scheduler.Exclusion{Reason: scheduler.ReasonRobots, Words: robotsForbids}, askedNothing, false, nil
 	case !open: // robots.txt was fetched just before
 		v.frontier.GiveBack(v.lease, false, time.Time{})
 		return nil, askedNothing, true, nil
@@ -246,9 +247,9 @@ func (v *visit) failed(ctx context.Context, err error) error {
 		result.Words = e.Err.Error()
 		switch e.Fault {
 		case fetcher.AddressForbidden:
-			result = scheduler.Result{Excluded: &scheduler.Exclusion{Status: StatusExcluded, Words: e.Err.Error()}}
+			result = scheduler.Result{Excluded: &scheduler.Exclusion{Status: StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: e.Err.Error()}}
 		case fetcher.ProxyFault:
-			return v.frontier.Wait(context.WithoutCancel(ctx), v.lease, time.Now().Add(proxyWait), e.Err.Error())
+			return v.frontier.Wait(context.WithoutCancel(ctx), v.lease, time.Now().Add(proxyWait), scheduler.ReasonProxy, e.Err.Error())
 		}
 	}
 	return v.complete(ctx, result)
@@ -257,14 +258,14 @@ func (v *visit) failed(ctx context.Context, err error) error {
 // read takes links and document out of a 200.
 func (v *visit) read(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
 	if response.Refused {
-		result.NoDocument = v.mime(response.Header.Get("Content-Type")).Reason.String()
+		result.Reason, result.NoDocument = scheduler.ReasonMediaType, v.mime(response.Header.Get("Content-Type")).Reason.String()
 		return nil
 	}
 	if v.lease.Record.Kind.IsSource() {
 		return v.readSource(ctx, response, result)
 	}
 	if typed := v.sniff(response); !typed.Allowed {
-		result.NoDocument = typed.Reason.String()
+		result.Reason, result.NoDocument = scheduler.ReasonMediaType, typed.Reason.String()
 		return nil
 	}
 	p, read, err := v.extract(ctx, response)
@@ -272,12 +273,14 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		return ctx.Err()
 	}
 	if err != nil {
-		result.NoDocument = cannotRead + err.Error()
+		result.Reason, result.NoDocument = scheduler.ReasonUnreadable, cannotRead+err.Error()
 		return nil
 	}
-	result.Words = unreadable(&p)
+	if result.Words = unreadable(&p); result.Words != "" {
+		result.Reason = scheduler.ReasonUnreadFile
+	}
 	if response.Truncated {
-		result.Words = tooLong
+		result.Reason, result.Words = scheduler.ReasonTruncated, tooLong
 		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
 	}
 	result.LoginPage = v.logins.is(v.lease, &p)
@@ -290,7 +293,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		v.adopt()
 	}
 	directives := v.directives(response, p)
-	noIndex := v.heed(directives, result)
+	why, noIndex := v.heed(directives, result)
 	follows := v.verdict.decision.Follow && (!directives.NoFollow || v.settings.IgnoreNoFollow)
 	v.trial.read(p, read, directives, follows)
 	if follows {
@@ -300,11 +303,11 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	}
 	switch {
 	case !v.indexed:
-		result.NoDocument = v.unindexed
+		result.Reason, result.NoDocument = v.why, v.unindexed
 	case noIndex != "":
-		result.NoDocument = noIndex
+		result.Reason, result.NoDocument = why, noIndex
 	case len(response.Body) == 0:
-		result.NoDocument = "empty"
+		result.Reason, result.NoDocument = scheduler.ReasonEmpty, "empty"
 	default:
 		return v.index(ctx, response, p, read, directives, result)
 	}
