@@ -49,8 +49,9 @@ type Crawl struct {
 	pass     *pass
 	relay    *push.Relay
 
-	replacing sync.Mutex // held while a policy is replaced
-	ahead     *judged    // of judgeBatch: what it has read already
+	replacing sync.Mutex  // held while a policy is replaced
+	allowed   atomic.Bool // AllowNextEdit
+	ahead     *judged     // of judgeBatch: what it has read already
 
 	requests, pages, bytes atomic.Int64
 	pace                   pace
@@ -126,7 +127,7 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	stopping, stop := context.WithCancel(context.Background())
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
-		judge: newJudge(p), pass: newPass(store), limits: newLimits(&s), rescheduled: make(chan struct{}, 1),
+		judge: newJudge(p), limits: newLimits(&s), rescheduled: make(chan struct{}, 1),
 		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(), crawlLog: newCrawlLog(log),
 	}
 	if err := c.equip(ctx, p, nil); err != nil {
@@ -141,6 +142,10 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 		}
 	}
 	c.frontier = scheduler.New(store, frontierSettings(p), log)
+	c.pass = newPass(store, c.frontier.Deletions())
+	if c.duplicates != nil {
+		c.frontier.Deletions().OnLeave(c.freeCopies)
+	}
 	paused, err := storedPause(ctx, store)
 	if err != nil {
 		return nil, err
@@ -225,6 +230,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	defer stopBackground()
 	owners, background := errgroup.WithContext(background)
 	owners.Go(func() error { return c.frontier.Run(background) })
+	owners.Go(func() error { return c.frontier.Deletions().Run(background) })
 	owners.Go(func() error { return c.relay.Run(background) })
 	owners.Go(func() error { return c.pace.run(background, c) })
 	owners.Go(func() error { return c.crawlLog.run(background) })
@@ -263,7 +269,7 @@ func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 	var watch errgroup.Group
 	if once.Drain || once.MaxPages > 0 {
 		watch.Go(func() error {
-			if err := c.drained(watching); err != nil {
+			if err := c.drained(watching, once.Drain); err != nil {
 				return ignoreStop(err)
 			}
 			c.frontier.Stop()
@@ -281,7 +287,7 @@ func (c *Crawl) start(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	p := c.judge.current.Load()
-	if err := c.pass.open(ctx, p); err != nil {
+	if err := c.pass.open(ctx, p, c.allowed.Swap(false)); err != nil {
 		return err
 	}
 	if err := c.restoreRestricted(ctx); err != nil {
@@ -297,9 +303,14 @@ func (c *Crawl) start(ctx context.Context) error {
 	return c.countHosts(ctx)
 }
 
-// drained waits until all stored URLs are judged and nothing is left to crawl.
-func (c *Crawl) drained(ctx context.Context) error {
-	for {
+// finishRounds is how often at most URLs are asked for again at the end of a crawl that runs
+// once: for a host that is ill, well again, and has a deletion to confirm.
+const finishRounds = 4
+
+// drained waits until all stored URLs are judged and nothing is left to crawl. finish has
+// the deletions that rest judged then, for which some URLs are asked for again.
+func (c *Crawl) drained(ctx context.Context, finish bool) error {
+	for round := 0; ; {
 		if err := c.passed(ctx); err != nil {
 			return err
 		}
@@ -307,8 +318,15 @@ func (c *Crawl) drained(ctx context.Context) error {
 			return err
 		}
 		// The last page may have moved a site.
-		if s, _ := c.pass.status(); s.Done {
+		if s, _ := c.pass.status(); !s.Done {
+			continue
+		}
+		if !finish {
 			return nil
+		}
+		asked, err := c.frontier.Deletions().Finish(ctx)
+		if round++; err != nil || asked == 0 || round == finishRounds {
+			return err
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (c *Crawl) moveSite(ctx context.Context, from, to weburl.URL) error {
 	if c.judge.current.Load().rootOf(from) == "" {
 		return nil
 	}
-	return c.replace(ctx, func(old *policy) (*policy, error) {
+	return c.replace(ctx, false, func(old *policy) (*policy, error) {
 		root := old.rootOf(from)
 		if root == "" || old.engine.Explain(to).Start.Site >= 0 {
 			return old, nil
@@ -73,7 +73,7 @@ func (c *Crawl) cameBack(ctx context.Context, page weburl.URL) (bool, error) {
 	if _, ok := c.judge.current.Load().moved[page.String()]; !ok {
 		return false, nil
 	}
-	return true, c.replace(ctx, func(old *policy) (*policy, error) {
+	return true, c.replace(ctx, false, func(old *policy) (*policy, error) {
 		if _, ok := old.moved[page.String()]; !ok {
 			return old, nil
 		}

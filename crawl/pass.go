@@ -57,6 +57,7 @@ func (n *passCounts) add(m passCounts) {
 // pass is the judging again of all stored URLs.
 type pass struct {
 	store scheduler.Store
+	edits editor
 	kick  chan struct{} // capacity 1
 
 	mu    sync.Mutex
@@ -66,13 +67,21 @@ type pass struct {
 	done  chan struct{} // closed while state.Done
 }
 
-func newPass(store scheduler.Store) *pass {
-	return &pass{store: store, kick: make(chan struct{}, 1), done: make(chan struct{})}
+// editor is told when an edit of the rules begins, and when all stored URLs were judged by
+// it: what it deletes is decided then.
+type editor interface {
+	BeginEdit(ctx context.Context, word bool) (number uint64, err error)
+	EndEdit()
+}
+
+func newPass(store scheduler.Store, edits editor) *pass {
+	return &pass{store: store, edits: edits, kick: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // open reads how far the last run came, and begins anew if that was by other
-// rules. In an empty store there is nothing to judge.
-func (a *pass) open(ctx context.Context, p *policy) error {
+// rules, which is an edit: word is the operator's for what it deletes. In an empty store
+// there is nothing to judge.
+func (a *pass) open(ctx context.Context, p *policy, word bool) error {
 	state, next, err := storedPass(ctx, a.store)
 	if err != nil {
 		return err
@@ -82,6 +91,7 @@ func (a *pass) open(ctx context.Context, p *policy) error {
 	if state.Rules == p.fingerprint {
 		a.state, a.next = state, next
 		if a.state.Done {
+			a.edits.EndEdit()
 			close(a.done)
 		}
 		a.wake()
@@ -90,6 +100,11 @@ func (a *pass) open(ctx context.Context, p *policy) error {
 	counts, err := a.store.Counts(ctx)
 	if err != nil {
 		return err
+	}
+	if counts.Known > 0 {
+		if _, err := a.edits.BeginEdit(ctx, word); err != nil {
+			return err
+		}
 	}
 	return a.restart(ctx, passState{Rules: p.fingerprint, Since: p.since, Done: counts.Known == 0})
 }
@@ -187,6 +202,7 @@ func (a *pass) advance(ctx context.Context, p *policy, next weburl.Key, last, fi
 	}
 	a.state = s
 	if s.Done {
+		a.edits.EndEdit()
 		close(a.done)
 	}
 	return nil

@@ -220,8 +220,8 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		o := &opinions[i].opinion
 		done.count(o.effect(&r))
 		change := o.change(&r)
-		if change != nil && change.Delete != "" && r.Indexed {
-			gone = append(gone, k)
+		if change != nil && change.Delete != "" && r.Indexed && !o.policy.settings.Frontier.Brake.On {
+			gone = append(gone, k) // else they are told of when they leave
 		}
 		return change
 	})

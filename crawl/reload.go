@@ -81,13 +81,17 @@ func (ch *Change) Apply(ctx context.Context) error {
 		c.log.Warn("whether patterns of copies are learnt changes with the next start", "then", learns)
 	}
 	c.crawlLog.goOn(s.CrawlLog, ch.log)
-	return c.enforce(ctx, ch.old, ch.new)
+	return c.enforce(ctx, ch.old, ch.new, true)
 }
+
+// AllowNextEdit is the operator's word for the next edit of the rules, at Run or Reload: its
+// deletions leave however many they are. An edit that is no change of the rules uses it up.
+func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
 
 // replace puts the policy in force that with makes of the old one. That all
 // stored URLs are to be judged by it is stored before anything is decided by it,
-// so that no crash leaves some of them to other rules unseen.
-func (c *Crawl) replace(ctx context.Context, with func(old *policy) (*policy, error)) error {
+// so that no crash leaves some of them to other rules unseen. edit is as in enforce.
+func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy) (*policy, error)) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	old := c.judge.current.Load()
@@ -95,16 +99,25 @@ func (c *Crawl) replace(ctx context.Context, with func(old *policy) (*policy, er
 	if err != nil || p == old {
 		return err
 	}
-	return c.enforce(ctx, old, p)
+	return c.enforce(ctx, old, p, edit)
 }
 
-// enforce is the second half of replace: c.replacing is held.
-func (c *Crawl) enforce(ctx context.Context, old, p *policy) error {
+// enforce is the second half of replace: c.replacing is held. edit says that the operator
+// has changed the rules, and not a site that moved.
+func (c *Crawl) enforce(ctx context.Context, old, p *policy, edit bool) error {
 	changed := p.fingerprint != old.fingerprint
+	word := edit && c.allowed.Swap(false)
 	if !changed {
 		p.since = old.since
-	} else if err := c.pass.begin(ctx, p); err != nil {
-		return err
+	} else {
+		if edit {
+			if _, err := c.frontier.Deletions().BeginEdit(ctx, word); err != nil {
+				return err
+			}
+		}
+		if err := c.pass.begin(ctx, p); err != nil {
+			return err
+		}
 	}
 	c.judge.swap(p)
 	ctx = context.WithoutCancel(ctx) // the rest belongs to what is in force
@@ -146,7 +159,7 @@ func (c *Crawl) watchRejectList(ctx context.Context) error {
 }
 
 func (c *Crawl) rereadRejectList(ctx context.Context) error {
-	return c.replace(ctx, func(old *policy) (*policy, error) {
+	return c.replace(ctx, true, func(old *policy) (*policy, error) {
 		if old.settings.ReadRejectList == nil {
 			return old, nil
 		}

@@ -135,5 +135,5 @@ func (p *policy) removal(r *scheduler.Record) *scheduler.Order {
 	default:
 		return nil
 	}
-	return &scheduler.Order{Op: scheduler.OrderDelete, Source: source, Body: deletionBody(r.URL, removalReason, time.Now())}
+	return &scheduler.Order{Op: scheduler.OrderDelete, Source: source, Reason: scheduler.ReasonRemoved, Body: deletionBody(r.URL, removalReason, time.Now())}
 }

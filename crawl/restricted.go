@@ -250,7 +250,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 			}
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: robotsForbids}
 		})
-		if err == nil {
+		if err == nil && !p.settings.Frontier.Brake.On { // else they are told of when they leave
 			err = c.freeCopies(ctx, keys)
 		}
 		if err != nil {

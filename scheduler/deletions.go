@@ -23,12 +23,12 @@ type Deletions struct {
 	kick chan struct{} // capacity 1
 
 	judging sync.Mutex // held by who judges
+	onLeave func(context.Context, []weburl.Key) error
 
 	mu        sync.Mutex
 	hosts     map[weburl.HostKey]*restingHost
 	edits     edits
 	sent      tally // deletions of the whole index that left
-	ready     bool  // what rests was read
 	finishing bool  // Finish: nothing rests any longer than it must
 }
 
@@ -64,6 +64,10 @@ type arrival struct {
 func newDeletions(f *Frontier) *Deletions {
 	return &Deletions{f: f, kick: make(chan struct{}, 1), hosts: map[weburl.HostKey]*restingHost{}}
 }
+
+// OnLeave has fn told of the documents whose deletion has left, after each batch. It is to
+// be called before Run.
+func (d *Deletions) OnLeave(fn func(context.Context, []weburl.Key) error) { d.onLeave = fn }
 
 const (
 	// judgePause is how long a host's deletions are gathered before they are judged.
@@ -134,9 +138,6 @@ func (d *Deletions) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading which deletions are held: %w", err)
 	}
-	d.mu.Lock()
-	d.ready = true
-	d.mu.Unlock()
 	return nil
 }
 

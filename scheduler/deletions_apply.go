@@ -17,6 +17,7 @@ type moving struct {
 	move  DeletionMove
 	hold  Hold
 	notes []Note
+	left  []weburl.Key // whose documents leave; the store may ask twice for one
 	// any says that those that are held, or whose URL is being asked for, are moved too.
 	any bool
 }
@@ -35,6 +36,7 @@ func (m *moving) revise(s StoredDeletion, r Record) *Revision {
 		v.Forget, v.Gone = true, gone(&r, &v.Next, now.Truncate(time.Second))
 	}
 	v.Next.stamp(&r, now.Truncate(time.Second))
+	m.left = append(m.left, s.Key)
 	return v
 }
 
@@ -53,6 +55,12 @@ func (d *Deletions) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (
 		d.f.Announce(places)
 		if m.move == SendDeletion {
 			d.f.lookForDue()
+			if d.onLeave != nil && len(m.left) > 0 {
+				if err := d.onLeave(ctx, m.left); err != nil {
+					return n, err
+				}
+			}
+			m.left = nil
 		}
 		if err := ctx.Err(); err != nil {
 			return n, err
