@@ -34,14 +34,6 @@ type memoryStore struct{ scheduler.Store }
 
 func (memoryStore) OutboxBytes() uint64 { return 0 }
 
-func (memoryStore) Held(context.Context, func(push.Entry) error) error { return nil }
-
-func (memoryStore) Release(context.Context, ...string) (int, error) { return 0, nil }
-
-func (memoryStore) DropHeld(context.Context, ...string) ([]scheduler.Place, int, error) {
-	return nil, 0, nil
-}
-
 func newMemoryStore() memoryStore { return memoryStore{storetest.NewMemory()} }
 
 // TestPassAtRestart: rules that change between two runs reach the stored URLs, and

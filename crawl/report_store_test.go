@@ -34,6 +34,9 @@ func newTold() *told {
 func (s *told) put(r scheduler.Record, links ...string) {
 	u := urlOf(r.URL)
 	r.Host, r.Origin, r.Linked = u.HostKey(), u.Origin(), len(links) > 0
+	if r.Reason == scheduler.NoReason {
+		r.Reason = scheduler.OldReason(&r)
+	}
 	s.records[u.Key()] = r
 	for _, l := range links {
 		s.links[u.Key()] = s.links[u.Key()].AppendPrint(urlOf(l).Key())

@@ -150,18 +150,21 @@ func TestErrorClass(t *testing.T) {
 		ErrorAddress: {Class: scheduler.Ignored, Fault: scheduler.AddressFault}, ErrorProtocol: {Class: scheduler.Permanent, Fault: scheduler.Protocol},
 		ErrorRedirect: {Class: scheduler.Permanent, Status: 302, Fault: scheduler.TooManyHops}, ErrorLogin: {Class: scheduler.Permanent, Status: 401},
 		ErrorClient: {Class: scheduler.Permanent, Status: 403}, ErrorServer: {Class: scheduler.Temporary, Status: 503},
-		ErrorRobots: {Class: scheduler.Ignored, LastError: robotsForbids}, ErrorTooLarge: {Class: scheduler.OK, Status: 200, LastError: tooLong},
-		ErrorUnreadable: {Class: scheduler.OK, Status: 200, LastError: cannotReadFile + "encrypted"}, ErrorOther: {Class: scheduler.Permanent, Status: 206},
-		"": {Class: scheduler.OK, Status: 200, LastError: noIndexWords},
+		ErrorRobots: {Class: scheduler.Ignored, Reason: scheduler.ReasonRobots}, ErrorTooLarge: {Class: scheduler.OK, Status: 200, Reason: scheduler.ReasonTruncated},
+		ErrorUnreadable: {Class: scheduler.OK, Status: 200, Reason: scheduler.ReasonUnreadFile}, ErrorOther: {Class: scheduler.Permanent, Status: 206},
+		"": {Class: scheduler.OK, Status: 200, Reason: scheduler.ReasonNoIndex},
 	} {
+		if r.Reason == scheduler.NoReason {
+			r.Reason = scheduler.OldReason(&r)
+		}
 		if got := errorClass(&r); got != want {
 			t.Errorf("%+v is %q, want %q", r, got, want)
 		}
 	}
-	if r := (scheduler.Record{LastError: robotsUnreachable}); errorClass(&r) != ErrorRobots {
+	if r := (scheduler.Record{Reason: scheduler.ReasonRobotsUnreachable}); errorClass(&r) != ErrorRobots {
 		t.Error("robots.txt that cannot be had is no error")
 	}
-	if r := (scheduler.Record{Class: scheduler.Ignored, Status: 760, LastError: "a rule"}); errorClass(&r) != "" {
+	if r := (scheduler.Record{Class: scheduler.Ignored, Status: 760, Reason: scheduler.ReasonRules}); errorClass(&r) != "" {
 		t.Error("what a rule excludes is an error")
 	}
 }
@@ -174,7 +177,7 @@ func TestReportErrors(t *testing.T) {
 	}
 	s.put(scheduler.Record{URL: "http://b.test/", Class: scheduler.Temporary, Fault: scheduler.Timeout, FirstErrorAt: at(1), FetchedAt: at(5)})
 	s.put(scheduler.Record{URL: "http://c.test/", Class: scheduler.OK})
-	s.gone[urlOf("http://b.test/gone").Key()] = scheduler.Gone{URL: "http://b.test/gone", At: at(9), Since: at(2), Status: 500}
+	s.gone[urlOf("http://b.test/gone").Key()] = scheduler.Gone{URL: "http://b.test/gone", At: at(9), Since: at(2), Status: 500, Reason: scheduler.ReasonServerError}
 	client := ErrorCount{Class: "4xx", URLs: 3, First: at(0), Last: at(12), Example: "http://a.test/2", Words: "words 2"}
 	timeout := ErrorCount{Class: "timeout", URLs: 1, First: at(1), Last: at(5), Example: "http://b.test/"}
 	server := ErrorCount{Class: "5xx", Forgotten: 1, First: at(2), Last: at(9), Example: "http://b.test/gone"}
@@ -209,7 +212,9 @@ func TestReportDocuments(t *testing.T) {
 		{Class: scheduler.Ignored, LastError: robotsForbids}, {Class: scheduler.OK, DuplicateOf: "x", LastError: sameContent + "x"},
 		{Class: scheduler.OK, DuplicateOf: "x", LastError: nearContent + "x"}, {Class: scheduler.OK, DuplicateOf: "x", LastError: "its canonical is x"},
 		{Class: scheduler.Redirect}, {Class: scheduler.Temporary}, {Class: scheduler.Permanent}, {Class: scheduler.OK, Kind: scheduler.KindFeed}, {Class: scheduler.OK, LastError: "empty"},
-		{Class: scheduler.Ignored, Fault: scheduler.AddressFault},
+		{Class: scheduler.Ignored, Fault: scheduler.AddressFault}, {Class: scheduler.OK, Reason: scheduler.ReasonKilled},
+		{Class: scheduler.Permanent, Indexed: true, Deletion: scheduler.DeletionResting, PushedSource: "web"},
+		{Class: scheduler.Permanent, Indexed: true, Deletion: scheduler.DeletionHeld, PushedSource: "web"},
 	} {
 		r.URL = fmt.Sprintf("http://h%d.test/%d", i%2, i)
 		s.put(r)
@@ -221,8 +226,8 @@ func TestReportDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.URLs != 17 || got.Indexed != 2 || got.Hosts != 2 || !gocmp.Equal(got.BySource, []SourceCount{{"web", 2, 1, 1, 1}}) ||
-		!gocmp.Equal(got.ByHost, []HostCount{{"http://h0.test", 9, 1}}) || !slices.Contains(got.ByType, TypeCount{"text/html", 3, 1}) ||
+	if got.URLs != 20 || got.Indexed != 4 || got.Hosts != 2 || !gocmp.Equal(got.BySource, []SourceCount{{"web", 4, 1, 1, 1}}) ||
+		!gocmp.Equal(got.ByHost, []HostCount{{"http://h0.test", 10, 2}}) || !slices.Contains(got.ByType, TypeCount{"text/html", 3, 1}) ||
 		!slices.Contains(got.ByFifo, FifoCount{"index", 2, 2}) {
 		t.Errorf("%+v", got)
 	}
@@ -232,7 +237,7 @@ func TestReportDocuments(t *testing.T) {
 	}
 	for _, name := range DocumentStatuses() {
 		want := 1
-		if name == statusIndexed {
+		if name == scheduler.FateIndexed.String() {
 			want = 2
 		}
 		if statuses[name] != want {
