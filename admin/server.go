@@ -49,10 +49,13 @@ type Service interface {
 	Reload(ctx context.Context) error
 	// ConfigPath is the file of the configuration.
 	ConfigPath() string
-	// Draft reads the text of a configuration as if it stood in that file. Without
-	// files it reads no others than those of its folder and those that the
-	// configuration names already.
-	Draft(text []byte, files bool) *Draft
+	// Draft reads the text of a configuration as if it stood in that file. One that is
+	// not local, but came over the network, may name of this machine only what the file
+	// names that was last written here.
+	Draft(text []byte, local bool) *Draft
+	// Receive has write put a text that came over the network into that file, and keeps
+	// in mind that it was not written here.
+	Receive(text []byte, write func() error) error
 	// DraftFile reads a configuration that stands somewhere else.
 	DraftFile(path string) (*Draft, error)
 	// Condition reads a condition in the elements of CrawlConfig.xml.
