@@ -80,20 +80,18 @@ type Server struct {
 
 	guard   *guard
 	history *history
-	heavy   chan struct{}
-	writing chan struct{} // of the configuration: one at a time
+	heavy   slots
+	bodies  struct{ readers, operator slots } // that are being read
+	writing chan struct{}                     // of the configuration: one at a time
 	mux     *http.ServeMux
 }
-
-// maxHeavy requests that take long are answered at once.
-const maxHeavy = 3
 
 // NewServer makes a server; it answers once Run is called. Access may be nil: then
 // nobody has a token.
 func NewServer(crawlers []Crawler, service Service, access *Access, log *slog.Logger) *Server {
 	s := &Server{
 		crawlers: crawlers, service: service, access: access, log: log, guard: newGuard(access),
-		heavy: make(chan struct{}, maxHeavy), writing: make(chan struct{}, 1), mux: http.NewServeMux(),
+		writing: make(chan struct{}, 1), mux: http.NewServeMux(),
 		history: newHistory(crawlers),
 	}
 	for _, r := range s.routes() {
