@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -108,6 +107,7 @@ func (s *Server) mount(route *route) {
 			p.write(w)
 			return
 		}
+		admitCaller(w, r, caller)
 		s.serve(route, w, r, caller)
 	})
 }
@@ -124,6 +124,7 @@ func (s *Server) Mount(pattern string, role Role, h http.Handler) {
 			p.write(w)
 			return
 		}
+		admitCaller(w, r, caller)
 		h.ServeHTTP(w, r)
 	})
 }
@@ -148,7 +149,6 @@ type ownerKey struct{}
 const (
 	maxRequestBytes = 8 << 20
 	maxHeaderBytes  = 64 << 10
-	maxConnections  = 256 // over TCP
 	headerTimeout   = 10 * time.Second
 	bodyTimeout     = time.Minute
 	idleTimeout     = 2 * time.Minute
@@ -179,8 +179,9 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 	}
 	group.Go(func() error { return s.history.run(ctx) })
 	if open != nil {
-		open = netutil.LimitListener(open, maxConnections)
+		open = newConnections().listen(open)
 		server := s.httpServer(s.overTCP())
+		server.ConnContext = withConnection
 		if server.TLSConfig = s.access.TLS(); server.TLSConfig != nil {
 			open = tls.NewListener(open, server.TLSConfig)
 		}
@@ -211,6 +212,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 // overTCP judges where a request comes from before it is answered.
 func (s *Server) overTCP() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer begin(w, r)()
 		secure(w.Header(), r.TLS != nil)
 		if p := s.guard.judge(r); p != nil {
 			s.log.Debug("a request is refused", "remote", r.RemoteAddr, "why", p.Detail)
