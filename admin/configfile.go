@@ -66,10 +66,6 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	draft := s.service.Draft(text, c.caller.Socket)
-	if err := draft.broken(); err != nil {
-		return nil, err
-	}
 	select {
 	case s.writing <- struct{}{}:
 		defer func() { <-s.writing }()
@@ -85,7 +81,11 @@ func (s *Server) writeConfig(c *call) (any, error) {
 		return nil, err
 	}
 	if !matches(match, configTag(before)) {
-		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
+		return nil, errChanged()
+	}
+	draft := s.service.Draft(text, c.caller.Socket)
+	if err := draft.broken(); err != nil {
+		return nil, err
 	}
 	out := Written{ETag: configTag(text), Warnings: []Finding{}}
 	for _, f := range draft.Findings {
@@ -94,8 +94,8 @@ func (s *Server) writeConfig(c *call) (any, error) {
 		}
 	}
 	if string(before) != string(text) {
-		if out.Kept, err = replaceConfig(path, before, text, time.Now()); err != nil {
-			return nil, unwritable(path, err)
+		if out.Kept, err = s.replace(c, path, before, text); err != nil {
+			return nil, err
 		}
 	}
 	c.w.Header().Set("ETag", out.ETag)
@@ -107,6 +107,35 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	}
 	out.InForce = true
 	return out, nil
+}
+
+// errChanged is the answer to somebody who has not seen the text that is replaced.
+func errChanged() *Problem {
+	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
+}
+
+// replace puts text in the place of the configuration. That still holds what the text
+// was judged beside: who writes on the machine asks nobody.
+func (s *Server) replace(c *call, path string, before, text []byte) (kept string, err error) {
+	write := func() error {
+		now, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if string(now) != string(before) {
+			return errChanged()
+		}
+		if kept, err = replaceConfig(path, before, text, time.Now()); err != nil {
+			return unwritable(path, err)
+		}
+		return nil
+	}
+	if c.caller.Socket {
+		err = write()
+	} else {
+		err = s.service.Receive(text, write)
+	}
+	return kept, err
 }
 
 // matches says whether an If-Match header (RFC 9110, 13.1.1) is true of a tag.

@@ -35,7 +35,10 @@ func (f fakeCrawler) Sent(ctx context.Context, url string) (*push.Listed, *push.
 // ConfigPath is a file that a test has written, if it has.
 func (s fakeService) ConfigPath() string { return s.path }
 
-// Draft knows one word that is wrong, and tells which files it may read.
+// Receive keeps nothing in mind.
+func (fakeService) Receive(_ []byte, write func() error) error { return write() }
+
+// Draft knows one word that is wrong, and tells whether it may read all files.
 func (s fakeService) Draft(text []byte, files bool) *Draft {
 	if strings.Contains(string(text), "broken") {
 		return &Draft{Findings: []Finding{{"error", s.path, 3, 5, "broken"}, {"warning", s.path, 1, 1, "odd"}}}

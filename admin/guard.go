@@ -86,16 +86,23 @@ func (g *guard) attempt(r *http.Request, identify func() (c Caller, known bool))
 	return c, nil
 }
 
-// paceOf finds or makes the pace of an address. An IPv6 network of 64 bits is one.
-func (g *guard) paceOf(remote string) *pace {
-	address := netip.Addr{}
-	if ap, err := netip.ParseAddrPort(remote); err == nil {
-		address = ap.Addr().Unmap().WithZone("")
-		if address.Is6() {
-			network, _ := address.Prefix(64)
-			address = network.Addr()
-		}
+// addressOf is the address that a remote end counts for. An IPv6 network of 64 bits is one.
+func addressOf(remote string) netip.Addr {
+	ap, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Addr{}
 	}
+	address := ap.Addr().Unmap().WithZone("")
+	if address.Is6() {
+		network, _ := address.Prefix(64)
+		address = network.Addr()
+	}
+	return address
+}
+
+// paceOf finds or makes the pace of an address.
+func (g *guard) paceOf(remote string) *pace {
+	address := addressOf(remote)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.paces[address]

@@ -69,8 +69,7 @@ func TestPages(t *testing.T) {
 func TestBusy(t *testing.T) {
 	var s *Server
 	d := openDoor(t, nil, func(made *Server) { s = made })
-	for range maxHeavy {
-		s.heavy <- struct{}{}
+	for s.heavy.take(maxHeavyReaders) {
 	}
 	answer, body := d.do(t, d.request(t, "GET", "/api/v1/verify", d.reader, ""))
 	if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" || !strings.Contains(body, `"code":"busy"`) {
@@ -79,7 +78,7 @@ func TestBusy(t *testing.T) {
 	if answer, _ := d.do(t, d.request(t, "GET", "/api/v1/status", d.reader, "")); answer.StatusCode != http.StatusOK {
 		t.Errorf("status: %d", answer.StatusCode)
 	}
-	<-s.heavy
+	s.heavy.free()
 	if answer, body := d.do(t, d.request(t, "GET", "/api/v1/verify", d.reader, "")); answer.StatusCode != http.StatusOK {
 		t.Errorf("verify with room: %d %s", answer.StatusCode, body)
 	}

@@ -28,6 +28,9 @@ func meanwhile(l net.Listener, secured *tls.Config, why ReadinessProblem) (done 
 		return func() {}
 	}
 	l = back
+	if l.Addr().Network() == "tcp" {
+		l = newConnections().listen(l)
+	}
 	if secured != nil {
 		l = tls.NewListener(l, secured)
 	}

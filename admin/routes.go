@@ -103,7 +103,7 @@ func (s *Server) do(c *call) (answer any, err error) {
 		c.crawler = named
 	}
 	limit := route.body
-	if limit == 0 {
+	if limit == 0 || c.caller.Role < Operator {
 		limit = maxRequestBytes
 	}
 	if c.r.ContentLength > limit {
@@ -116,14 +116,11 @@ func (s *Server) do(c *call) (answer any, err error) {
 		}
 	}
 	if route.heavy {
-		select {
-		case s.heavy <- struct{}{}:
-			defer func() { <-s.heavy }()
-		default:
-			p := newProblem(http.StatusServiceUnavailable, codeBusy, "%d requests that take long are being answered: try again when one has ended", cap(s.heavy))
-			p.retryAfter = 5
-			return nil, p
+		leave, err := s.enter(c)
+		if err != nil {
+			return nil, err
 		}
+		defer leave()
 	}
 	return route.answer(c)
 }

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -49,10 +48,13 @@ type Service interface {
 	Reload(ctx context.Context) error
 	// ConfigPath is the file of the configuration.
 	ConfigPath() string
-	// Draft reads the text of a configuration as if it stood in that file. Without
-	// files it reads no others than those of its folder and those that the
-	// configuration names already.
-	Draft(text []byte, files bool) *Draft
+	// Draft reads the text of a configuration as if it stood in that file. One that is
+	// not local, but came over the network, may name of this machine only what the file
+	// names that was last written here.
+	Draft(text []byte, local bool) *Draft
+	// Receive has write put a text that came over the network into that file, and keeps
+	// in mind that it was not written here.
+	Receive(text []byte, write func() error) error
 	// DraftFile reads a configuration that stands somewhere else.
 	DraftFile(path string) (*Draft, error)
 	// Condition reads a condition in the elements of CrawlConfig.xml.
@@ -77,20 +79,18 @@ type Server struct {
 
 	guard   *guard
 	history *history
-	heavy   chan struct{}
-	writing chan struct{} // of the configuration: one at a time
+	heavy   slots
+	bodies  struct{ readers, operator slots } // that are being read
+	writing chan struct{}                     // of the configuration: one at a time
 	mux     *http.ServeMux
 }
-
-// maxHeavy requests that take long are answered at once.
-const maxHeavy = 3
 
 // NewServer makes a server; it answers once Run is called. Access may be nil: then
 // nobody has a token.
 func NewServer(crawlers []Crawler, service Service, access *Access, log *slog.Logger) *Server {
 	s := &Server{
 		crawlers: crawlers, service: service, access: access, log: log, guard: newGuard(access),
-		heavy: make(chan struct{}, maxHeavy), writing: make(chan struct{}, 1), mux: http.NewServeMux(),
+		writing: make(chan struct{}, 1), mux: http.NewServeMux(),
 		history: newHistory(crawlers),
 	}
 	for _, r := range s.routes() {
@@ -107,6 +107,7 @@ func (s *Server) mount(route *route) {
 			p.write(w)
 			return
 		}
+		admitCaller(w, r, caller)
 		s.serve(route, w, r, caller)
 	})
 }
@@ -123,6 +124,7 @@ func (s *Server) Mount(pattern string, role Role, h http.Handler) {
 			p.write(w)
 			return
 		}
+		admitCaller(w, r, caller)
 		h.ServeHTTP(w, r)
 	})
 }
@@ -147,7 +149,6 @@ type ownerKey struct{}
 const (
 	maxRequestBytes = 8 << 20
 	maxHeaderBytes  = 64 << 10
-	maxConnections  = 256 // over TCP
 	headerTimeout   = 10 * time.Second
 	bodyTimeout     = time.Minute
 	idleTimeout     = 2 * time.Minute
@@ -178,8 +179,9 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 	}
 	group.Go(func() error { return s.history.run(ctx) })
 	if open != nil {
-		open = netutil.LimitListener(open, maxConnections)
+		open = newConnections().listen(open)
 		server := s.httpServer(s.overTCP())
+		server.ConnContext = withConnection
 		if server.TLSConfig = s.access.TLS(); server.TLSConfig != nil {
 			open = tls.NewListener(open, server.TLSConfig)
 		}
@@ -210,6 +212,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 // overTCP judges where a request comes from before it is answered.
 func (s *Server) overTCP() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer begin(w, r)()
 		secure(w.Header(), r.TLS != nil)
 		if p := s.guard.judge(r); p != nil {
 			s.log.Debug("a request is refused", "remote", r.RemoteAddr, "why", p.Detail)

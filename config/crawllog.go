@@ -21,6 +21,10 @@ func (p *parser) crawlLog(n *node) string {
 		p.errorf(a.value, "crawlLog=%s is this configuration: lines would be written into it; name another file, for example \"/var/log/sextant/crawl.log\"", quote(a.text))
 		return ""
 	}
+	if owner := p.lookups.Owner(file); owner != "" {
+		p.errorf(a.value, "crawlLog=%s is %s: lines would be written into it; name another file, for example \"/var/log/sextant/crawl.log\"", quote(a.text), owner)
+		return ""
+	}
 	if first, twice := p.crawlLogs[file]; twice {
 		p.errorf(a.value, "crawlLog=%s is the file of another Crawler (at %s), and lines do not say whose they are: name another file", quote(a.text), p.lineAndColumn(first))
 		return ""

@@ -48,8 +48,8 @@ type expandError struct {
 }
 
 // expand replaces ${NAME} by the environment's variables; $${ stands for the
-// characters ${.
-func expand(value string, env func(string) (string, bool)) (string, []expandError) {
+// characters ${. Env gives a variable's value, or what is wrong with it.
+func expand(value string, env func(name string) (value, complaint string)) (string, []expandError) {
 	if !strings.Contains(value, "${") {
 		return value, nil
 	}
@@ -75,9 +75,9 @@ func expand(value string, env func(string) (string, bool)) (string, []expandErro
 			continue
 		}
 		i++
-		v, ok := env(name)
-		if !ok {
-			errs = append(errs, expandError{at, "the environment variable " + clip(name) + " is not set"})
+		v, complaint := env(name)
+		if complaint != "" {
+			errs = append(errs, expandError{at, "the environment variable " + clip(name) + " " + complaint})
 		}
 		out.WriteString(v)
 	}

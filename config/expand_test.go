@@ -12,9 +12,12 @@ import (
 )
 
 func TestExpand(t *testing.T) {
-	env := func(name string) (string, bool) {
+	env := func(name string) (value, complaint string) {
 		v, ok := map[string]string{"A": "1", "_b2": "two", "EMPTY": "", "REF": "${A}"}[name]
-		return v, ok
+		if !ok {
+			return "", "is not set"
+		}
+		return v, ""
 	}
 	for value, want := range map[string]string{
 		"plain $ {A} $A": "plain $ {A} $A",

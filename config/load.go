@@ -28,12 +28,21 @@ type Lookups struct {
 	Exists func(path string) bool
 	// RealPath is the one path of a file that links lead to, the same for all of them.
 	RealPath func(path string) string
+	// Owner says what a file is, by its real path, that the program keeps for itself and
+	// a configuration may not have written; "" of any other file.
+	Owner func(path string) string
+	// Allow says whether something of the machine may be named; what may not is an error,
+	// and none of the others is asked about it. Nil allows everything.
+	Allow func(Use) bool
 }
 
 // Load reads a configuration: path is the file or the folder of CrawlConfig.xml.
 // The error says that it could not be read at all. The File is nil if the Report
 // has errors.
-func Load(path string) (*File, Report, error) {
+func Load(path string) (*File, Report, error) { return LoadWith(path, OSLookups()) }
+
+// LoadWith is Load with other lookups; the configuration itself is read from the disk.
+func LoadWith(path string, lookups Lookups) (*File, Report, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, withoutPath(err))
@@ -45,7 +54,7 @@ func Load(path string) (*File, Report, error) {
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, withoutPath(err))
 	}
-	file, report := Parse(path, raw, OSLookups())
+	file, report := Parse(path, raw, lookups)
 	return file, report, nil
 }
 
@@ -136,6 +145,9 @@ func (l Lookups) withDefaults() Lookups {
 	}
 	if l.Exists == nil {
 		l.Exists = func(string) bool { return false }
+	}
+	if l.Owner == nil {
+		l.Owner = func(string) string { return "" }
 	}
 	if l.RealPath == nil {
 		l.RealPath = func(path string) string { return path }

@@ -25,7 +25,7 @@ func notifyElements() []Element {
 	return []Element{{Name: "Notify", Parents: []string{"CrawlConfig"}, Attributes: []Attribute{
 		text("webhook", SecretString, "", "Address that notices are posted to, as JSON; internal ones are allowed; ${ENV} or file:PATH keep it out of the file."),
 		text("secret", SecretString, "", "Key of the HMAC-SHA256 in the header Sextant-Signature."),
-		{Name: "command", NotEmpty: true, Doc: "Program to run, by its absolute path, and its arguments, parted by blanks; no shell reads them."},
+		{Name: "command", Type: Command, NotEmpty: true, Doc: "Program to run, by its absolute path, and its arguments, parted by blanks; no shell reads them."},
 		{Name: "on", NotEmpty: true, Doc: "What is told, parted by blanks: " + strings.Join(eventNames(), ", ") + "; all where it is not written."},
 		ranged("indexerDownMin", Int, "15", 0, 10_080, "Minutes after which an indexer that is down is told of."),
 	}, Doc: "Tells an operator, by a webhook or a command, what needs a person, once when it begins and once when it is over."}}

@@ -152,6 +152,8 @@ func (t Type) String() string {
 		return "path"
 	case HourRanges:
 		return "hours"
+	case Command:
+		return "command"
 	default:
 		return "text"
 	}

@@ -22,6 +22,7 @@ const (
 	Pattern      // reversed escaping, or RE2 where litteral is false
 	Path         // a file, relative to the configuration's folder
 	HourRanges   // hours of the day, such as 22-6 or 22:30-06:00,12-13
+	Command      // a program, by its absolute path, and its arguments
 )
 
 // Status is what this version does with an element or attribute.

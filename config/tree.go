@@ -125,7 +125,7 @@ func (p *parser) text(n *node, e *etree.Element, at int) {
 		p.errorf(n.at, "<%s> is empty: write its text inside", n.spec.Name)
 		return
 	}
-	text, errs := expand(text, p.lookups.Env)
+	text, errs := p.expand(text)
 	for _, e := range errs {
 		p.errorf(at, "<%s>: %s", n.spec.Name, e.message)
 	}

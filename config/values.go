@@ -54,7 +54,7 @@ func (p *parser) attribute(n *node, a etree.Attr, at place) bool {
 		p.report.notef(p.position(at.name), "%s has no effect here", spec.Name)
 		return true
 	}
-	value, ok := p.resolve(spec, a.Value, at)
+	value, ok := p.resolve(n.spec.Name, spec, a.Value, at)
 	if !ok {
 		return false
 	}
@@ -107,23 +107,25 @@ func (p *parser) written(spec *Attribute, value string) string {
 	return spec.Name + "=" + quote(value)
 }
 
-// resolve replaces ${ENV}, and file:PATH where the attribute is a secret.
-func (p *parser) resolve(spec *Attribute, value string, at place) (string, bool) {
+// resolve replaces ${ENV}, and file:PATH where the attribute is a secret; false if
+// something is wrong with them, or they name what may not be named.
+func (p *parser) resolve(element string, spec *Attribute, value string, at place) (string, bool) {
 	raw := p.src.data[at.value:at.end]
-	resolved, errs := expand(value, p.lookups.Env)
+	resolved, errs := p.expand(value)
 	read, written := 0, 0 // how far value and raw are passed
 	for _, e := range errs {
 		written += rawLength(raw[written:], e.offset-read)
 		read = e.offset
 		p.errorf(at.value+written, "%s: %s", spec.Name, e.message)
 	}
-	if len(errs) > 0 {
+	if len(errs) > 0 || !p.mayName(element, spec, value, resolved, at) {
 		return "", false
 	}
-	if spec.Type != SecretString || !strings.HasPrefix(value, "file:") {
+	file, ok := secretFile(value, resolved)
+	if spec.Type != SecretString || !ok {
 		return resolved, true
 	}
-	content, err := p.lookups.ReadFile(p.resolvePath(strings.TrimPrefix(resolved, "file:")))
+	content, err := p.lookups.ReadFile(p.resolvePath(file))
 	if err != nil {
 		p.errorf(at.value, "%s: the file cannot be read: %v", spec.Name, cause(err))
 		return "", false
@@ -205,7 +207,7 @@ func (a *Attribute) check(value string) string {
 	case HourRanges:
 		_, complaint := parseHours(value)
 		return complaint
-	case String, KeyValues:
+	case String, KeyValues, Command:
 	}
 	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,7 +115,7 @@ func newSession() int64 {
 // closes l. It returns nil after a stop by ctx. It does not sync: Close does.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler:           s.Handler(),
+		Handler:           s.ofThisMachine(http.NewCrossOriginProtection().Handler(s.Handler())),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -136,6 +137,25 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("indexer: serve on %s: %w", l.Addr(), err)
 	}
 	return nil
+}
+
+// ofThisMachine refuses requests whose Host header is neither a loopback name nor the
+// address that was dialled: a page in a browser must not reach the index by a name that
+// it bends here.
+func (s *Server) ofThisMachine(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
+		}
+		ip := net.ParseIP(host)
+		local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+		if host != "localhost" && (ip == nil || !ip.IsLoopback() && (local == nil || !local.IP.Equal(ip))) {
+			s.refuse(w, r, &refusal{status: http.StatusForbidden, words: fmt.Sprintf("the Host header names %.100q: write the address as 127.0.0.1, [::1] or localhost", r.Host)})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Handler serves the protocol and the pages.

@@ -37,6 +37,46 @@ func TestBasicAuthentication(t *testing.T) {
 	}
 }
 
+// TestHostsOfOthers: a page in a browser cannot reach the index, neither by a name that
+// it bends to this machine nor from its own.
+func TestHostsOfOthers(t *testing.T) {
+	c := open(t, indexer.Settings{})
+	port := c.address[strings.LastIndex(c.address, ":"):]
+	for host, want := range map[string]int{
+		"127.0.0.1" + port: 200, "localhost" + port: 200, "localhost": 200, "[::1]" + port: 200, "127.9.9.9": 200,
+		"evil.example" + port: 403, "evil.example": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "192.0.2.1": 403,
+	} {
+		for _, path := range []string{"/", "/healthz", "/api/search?q=a", "/documents"} {
+			r, err := http.NewRequest("GET", c.address+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = host
+			answer, err := c.http.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			if got := answer.StatusCode; (got == 403) != (want == 403) {
+				t.Errorf("%s of Host %s: %d", path, host, got)
+			}
+		}
+	}
+	r, err := http.NewRequest("POST", c.url("add_documents", nil), strings.NewReader(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Origin", "http://evil.example")
+	answer, err := c.http.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != 403 {
+		t.Errorf("a page of another site: %d", answer.StatusCode)
+	}
+}
+
 func TestConnectorNames(t *testing.T) {
 	c := open(t, indexer.Settings{Connectors: []string{"web", "files"}})
 	c.name = "files"

@@ -31,7 +31,7 @@ func check(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	parsed, report, err := config.Load(path)
+	parsed, report, err := config.LoadWith(path, ownFilesOf(c).lookups())
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func loadConfig(c *cli.Context) (*config.File, config.Report, error) {
 	if err != nil {
 		return nil, config.Report{}, err
 	}
-	parsed, report, err := config.Load(path)
+	parsed, report, err := config.LoadWith(path, ownFilesOf(c).lookups())
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, report, fmt.Errorf("%w: --config must name a %s or a folder that holds one", err, config.FileName)

@@ -3,12 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
@@ -46,63 +41,27 @@ func (r *running) Sent(ctx context.Context, url string) (*push.Listed, *push.Doc
 func (s *service) ConfigPath() string { return s.path }
 
 // Draft implements admin.Service.
-func (s *service) Draft(text []byte, files bool) *admin.Draft {
-	lookups := config.OSLookups()
-	if !files {
-		lookups = s.confined(lookups)
+func (s *service) Draft(text []byte, local bool) *admin.Draft {
+	lookups := s.own.lookups()
+	if !local {
+		allowed, err := s.baseline.allowed()
+		if err != nil {
+			return &admin.Draft{Findings: []admin.Finding{{Severity: "error", File: s.path, Message: "what the file on this machine names cannot be read: " + err.Error()}}}
+		}
+		lookups.Allow = allowed
 	}
 	parsed, report := config.Parse(s.path, text, lookups)
 	return draftOf(parsed, report)
 }
 
-// confined lets a configuration read files of its folder, and those that the one on
-// disk reads: what was sent over the network must not look around on this machine.
-func (s *service) confined(all config.Lookups) config.Lookups {
-	known := map[string]bool{}
-	note := all
-	note.ReadFile = func(path string) ([]byte, error) { known[path] = true; return all.ReadFile(path) }
-	note.Exists = func(path string) bool { known[path] = true; return all.Exists(path) }
-	if text, err := os.ReadFile(s.path); err == nil {
-		config.Parse(s.path, text, note)
-	}
-	allowed := func(path string) bool { return known[path] || inFolder(filepath.Dir(s.path), path) }
-	return config.Lookups{
-		Env: all.Env,
-		ReadFile: func(path string) ([]byte, error) {
-			if !allowed(path) {
-				return nil, errOutside
-			}
-			return all.ReadFile(path)
-		},
-		// Of others it is not even said that they are missing.
-		Exists:   func(path string) bool { return !allowed(path) || all.Exists(path) },
-		RealPath: all.RealPath,
-	}
-}
-
-// errOutside is why a file is not read for a configuration from the network.
-var errOutside = errors.New("a configuration that comes over the network may name files of the configuration's folder, and those that the saved one names already; save it on the machine to name others")
-
-// inFolder says whether a file lies below a folder, wherever links lead.
-func inFolder(folder, path string) bool {
-	folder, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		return false
-	}
-	target, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		target, err = path, nil // there is nothing to read
-	}
-	if err != nil {
-		return false
-	}
-	relative, err := filepath.Rel(folder, target)
-	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+// Receive implements admin.Service.
+func (s *service) Receive(text []byte, write func() error) error {
+	return s.baseline.receive(text, write)
 }
 
 // DraftFile implements admin.Service.
-func (*service) DraftFile(path string) (*admin.Draft, error) {
-	parsed, report, err := config.Load(path)
+func (s *service) DraftFile(path string) (*admin.Draft, error) {
+	parsed, report, err := config.LoadWith(path, s.own.lookups())
 	if err != nil {
 		return nil, &admin.Declined{Err: err}
 	}

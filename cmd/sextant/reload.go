@@ -41,7 +41,7 @@ func reloadCommand() *cli.Command {
 }
 
 func (s *service) applyConfig(ctx context.Context) error {
-	parsed, report, err := config.Load(s.path)
+	parsed, report, err := config.LoadWith(s.path, s.own.lookups())
 	if err != nil {
 		return err
 	}

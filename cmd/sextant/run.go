@@ -86,7 +86,7 @@ func runCrawl(c *cli.Context) error {
 	notify := newNotifier(os.Getenv, log)
 	notify.starting()
 	s, err := openInTime(c, signals, path, parsed, crawlers, serviceOptions{
-		log: log, memory: budget, threads: c.Int("threads"), notify: notify, hangups: signals.hangups,
+		log: log, memory: budget, threads: c.Int("threads"), notify: notify, hangups: signals.hangups, own: ownFilesOf(c),
 		access: func() (*admin.Access, error) { return openAccess(c, c.String("data")) },
 	})
 	if s == nil || err != nil {

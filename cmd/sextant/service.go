@@ -31,8 +31,10 @@ type service struct {
 	log    *slog.Logger
 
 	path       string // of the configuration; empty where it is not read again
-	configured int    // Crawlers in it when the service started
-	memory     int64  // budget in bytes; 0 is the default one
+	baseline   *baseline
+	own        ownFiles
+	configured int   // Crawlers in it when the service started
+	memory     int64 // budget in bytes; 0 is the default one
 	notify     *notifier
 	hangups    <-chan struct{} // SIGHUP; nil: none
 	reloading  sync.Mutex      // held while the configuration is reloaded
@@ -50,6 +52,7 @@ type serviceOptions struct {
 	threads int   // of all Crawlers together; 0: as many as they have
 	notify  *notifier
 	hangups <-chan struct{}
+	own     ownFiles
 	// access reads tokens and certificate; nil: nobody has a token.
 	access func() (*admin.Access, error)
 }
@@ -133,7 +136,7 @@ func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
 // Path is the configuration's.
 func openService(ctx context.Context, path string, parsed *config.File, crawlers []config.Crawler, data, listen string, o serviceOptions) (s *service, err error) {
 	log := o.log
-	s = &service{log: log, path: path, configured: len(parsed.Crawlers), memory: o.memory, notify: o.notify, hangups: o.hangups}
+	s = &service{log: log, path: path, configured: len(parsed.Crawlers), memory: o.memory, notify: o.notify, hangups: o.hangups, own: o.own}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
 	if s.notify == nil {
 		s.notify = &notifier{log: log}
@@ -154,6 +157,8 @@ func openService(ctx context.Context, path string, parsed *config.File, crawlers
 		return s, err
 	}
 	defer opened()
+	s.baseline = newBaseline(path, data, log) // behind the socket's lock
+	s.baseline.look()
 	memtable := memtableOf(o.memory, len(crawlers))
 	slots := sharedSlots(o.threads, crawlers, log)
 	for _, crawler := range crawlers {

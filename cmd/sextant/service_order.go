@@ -114,6 +114,7 @@ func (s *service) reload(ctx context.Context) error {
 	}
 	s.notify.reloading()
 	s.judged = s.configFiles()
+	s.baseline.look()
 	err := s.applyConfig(ctx)
 	for _, r := range s.crawls {
 		r.setConfigError(err)

@@ -163,7 +163,7 @@ func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report Ba
 	if err := os.MkdirAll(filepath.Dir(part), 0o750); err != nil {
 		return BackupReport{}, fmt.Errorf("store: %w", err)
 	}
-	if err := os.Mkdir(part, 0o750); errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(part, 0o700); errors.Is(err, fs.ErrExist) {
 		return BackupReport{}, fmt.Errorf("store %s: %s is there, from a restore that runs or was killed: wait for it, or remove that directory", dir, part)
 	} else if err != nil {
 		return BackupReport{}, fmt.Errorf("store: %w", err)

@@ -70,7 +70,7 @@ func Open(dir string, o Options) (*Store, error) {
 // Badger would remove all tables as strange files.
 func prepare(dir string, o Options) error {
 	if !o.ReadOnly {
-		if err := os.MkdirAll(dir, 0o750); err != nil {
+		if err := makeFolder(dir); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 	}
@@ -92,6 +92,22 @@ func prepare(dir string, o Options) error {
 		return fmt.Errorf("store %s: %w: no crawl has been run with this data directory yet", dir, fs.ErrNotExist)
 	}
 	return nil
+}
+
+// makeFolder makes the folder of a store, and has one that is there be its owner's alone:
+// Badger lets everybody read its files.
+func makeFolder(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(dir, 0o700) // somebody else's folder stays as they want it
+	}
+	return err
 }
 
 // openBadger opens Badger in a directory that is locked and tidy.

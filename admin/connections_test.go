@@ -1,0 +1,251 @@
+package admin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// dial opens a connection that says nothing yet.
+func (d *door) dial(t *testing.T) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// ask makes a request on a connection and reads its answer, which leaves it open.
+func ask(t *testing.T, c net.Conn, path, token string) error {
+	t.Helper()
+	if token != "" {
+		token = "Authorization: Bearer " + token + "\r\n"
+	}
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", path, token); err != nil {
+		return err
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(io.Discard, answer.Body)
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("%s: %d", path, answer.StatusCode)
+	}
+	return err
+}
+
+// TestIdleConnections: connections that say nothing, or begin a header and do not end it,
+// or have been answered, keep nobody out; those that are at work stay.
+func TestIdleConnections(t *testing.T) {
+	for name, idle := range map[string]func(i int, c net.Conn) error{
+		"nothing": func(int, net.Conn) error { return nil },
+		"half of a header": func(_ int, c net.Conn) error {
+			_, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: loc")
+			return err
+		},
+		"an answer": func(i int, c net.Conn) error {
+			if i > requestsBurst/2 { // more of them are sent away
+				return nil
+			}
+			return ask(t, c, "/healthz", "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := openDoor(t, nil, nil)
+			const cases = `{"cases":""}`
+			atWork := d.slowRequest(t, "/api/v1/test", d.reader, len(cases))
+			signedIn := d.dial(t)
+			if err := ask(t, signedIn, "/api/v1/hosts", d.reader); err != nil {
+				t.Fatal(err)
+			}
+			for i := range maxConnections + 10 {
+				if err := idle(i, d.dial(t)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			soon, cancel := context.WithTimeout(t.Context(), headerTimeout/2) // before any is closed for its age
+			defer cancel()
+			if answer, body := d.do(t, d.request(t, "GET", "/healthz", "", "").WithContext(soon)); answer.StatusCode != http.StatusOK {
+				t.Errorf("healthz: %d %s", answer.StatusCode, body)
+			}
+			if err := ask(t, signedIn, "/api/v1/hosts", d.reader); err != nil {
+				t.Errorf("a connection with a token that waited: %v", err)
+			}
+			if _, err := io.WriteString(atWork, cases); err != nil {
+				t.Error(err)
+			}
+			if answer, err := http.ReadResponse(bufio.NewReader(atWork), nil); err != nil || answer.StatusCode != http.StatusOK {
+				t.Errorf("a request that went on: %v, %v", answer, err)
+			}
+		})
+	}
+}
+
+// remoteConn is an end of a pipe that seems to come from an address.
+type remoteConn struct {
+	net.Conn
+	remote string
+}
+
+func (c remoteConn) RemoteAddr() net.Addr { return remoteAddr(c.remote) }
+
+type remoteAddr string
+
+func (remoteAddr) Network() string  { return "tcp" }
+func (a remoteAddr) String() string { return string(a) }
+
+// admitFrom admits a connection from an address; nil is none, as closed says later.
+func admitFrom(cs *connections, remote string) (c *connection, closed func() bool) {
+	near, far := net.Pipe()
+	c = cs.admit(remoteConn{near, remote})
+	return c, func() bool {
+		_ = far.SetReadDeadline(time.Now().Add(-time.Second))
+		_, err := far.Read(make([]byte, 1))
+		return errors.Is(err, io.EOF)
+	}
+}
+
+// TestConnectionsPerAddress: an address that has all that it may closes its own, oldest
+// first, and not those of others.
+func TestConnectionsPerAddress(t *testing.T) {
+	cs := newConnections()
+	_, otherClosed := admitFrom(cs, "192.0.2.1:1")
+	var closed []func() bool
+	for i := range maxPerAddress + 2 {
+		c, f := admitFrom(cs, fmt.Sprintf("[2001:db8::%x]:%d", i, i)) // of one network
+		if c == nil {
+			t.Fatalf("%d is refused", i)
+		}
+		closed = append(closed, f)
+	}
+	for i, f := range closed {
+		if f() != (i < 2) {
+			t.Errorf("%d is closed: %v", i, !(i < 2))
+		}
+	}
+	if otherClosed() || len(cs.open) != maxPerAddress+1 || len(cs.from) != 2 {
+		t.Errorf("%d are open from %d addresses", len(cs.open), len(cs.from))
+	}
+}
+
+// TestConnectionsAtWork: while all are at work a new one is refused; of those that wait
+// strangers go first, then whoever waits longest.
+func TestConnectionsAtWork(t *testing.T) {
+	cs := newConnections()
+	var all []*connection
+	var closed []func() bool
+	var ends []func()
+	for i := range maxConnections {
+		c, f := admitFrom(cs, fmt.Sprintf("192.0.2.%d:1", i%200))
+		r := httptest.NewRequestWithContext(withConnection(t.Context(), c), "GET", "/", nil)
+		w := httptest.NewRecorder()
+		ends = append(ends, begin(w, r))
+		if i != 1 {
+			admitCaller(w, r, Caller{Role: Reader})
+		}
+		all, closed = append(all, c), append(closed, f)
+	}
+	if c, _ := admitFrom(cs, "198.51.100.1:1"); c != nil {
+		t.Error("one too many is let in")
+	}
+	for _, i := range []int{2, 0, 1} { // 1 is a stranger
+		ends[i]()
+	}
+	for _, i := range []int{1, 2, 0} {
+		if closed[i]() {
+			t.Errorf("%d is closed already", i)
+		}
+		c, _ := admitFrom(cs, "198.51.100.1:1")
+		if c == nil || !closed[i]() {
+			t.Fatalf("%d is not closed for a new one", i)
+		}
+		r := httptest.NewRequestWithContext(withConnection(t.Context(), c), "GET", "/", nil)
+		begin(httptest.NewRecorder(), r)
+	}
+	for _, c := range all {
+		_ = c.Close()
+		_ = c.Close() // as the server and TLS do
+	}
+	if len(cs.open) != 3 || cs.from[addressOf("198.51.100.1:1")] != 3 || len(cs.from) != 1 {
+		t.Errorf("%d are open from %d addresses", len(cs.open), len(cs.from))
+	}
+}
+
+// TestStrangersMayNotWait: a connection without a token is closed when it has nothing to
+// say, one with a token is not.
+func TestStrangersMayNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cs := newConnections()
+		silent, silentClosed := admitFrom(cs, "192.0.2.1:1")
+		answered, answeredClosed := admitFrom(cs, "192.0.2.1:2")
+		known, knownClosed := admitFrom(cs, "192.0.2.1:3")
+		working, workingClosed := admitFrom(cs, "192.0.2.1:4")
+		request := func(c *connection, role Role) (end func()) {
+			r := httptest.NewRequestWithContext(withConnection(t.Context(), c), "GET", "/", nil)
+			end = begin(httptest.NewRecorder(), r)
+			admitCaller(httptest.NewRecorder(), r, Caller{Role: role})
+			return end
+		}
+		time.Sleep(strangerWaits / 2)
+		request(answered, Local)()
+		request(known, Reader)()
+		end := request(working, Nobody)
+		time.Sleep(strangerWaits*3/4 + time.Second)
+		if !silentClosed() || answeredClosed() || knownClosed() || workingClosed() {
+			t.Error("after a while the silent one alone is closed")
+		}
+		time.Sleep(strangerWaits)
+		if !answeredClosed() || knownClosed() || workingClosed() {
+			t.Error("later the answered one is closed, too")
+		}
+		end()
+		time.Sleep(strangerWaits + time.Second)
+		if !workingClosed() || knownClosed() {
+			t.Error("at last one that worked is closed")
+		}
+		request(known, Nobody)() // a proxy has others ask by it
+		time.Sleep(strangerWaits + time.Second)
+		if !knownClosed() {
+			t.Error("a stranger waits where somebody known was")
+		}
+		_ = silent
+	})
+}
+
+// deadlines notes what is set of a connection.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read, write time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error  { d.read = t; return nil }
+func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = t; return nil }
+
+// TestStrangersAreBounded: a stranger's body and answer have little time, also where an
+// earlier request on the connection had none; those of others are not bounded here.
+func TestStrangersAreBounded(t *testing.T) {
+	r := httptest.NewRequest("GET", "/", nil)
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	begin(w, r)()
+	admitCaller(w, r, Caller{Role: Local})
+	if w.read.IsZero() || w.write.IsZero() {
+		t.Errorf("a stranger has until %v and %v", w.read, w.write)
+	}
+	admitCaller(w, r, Caller{Role: Reader})
+	if !w.read.IsZero() || !w.write.IsZero() {
+		t.Errorf("a reader has until %v and %v", w.read, w.write)
+	}
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/sextant-crawler/sextant/config"
+)
+
+// baselineFile keeps the baseline in the data directory.
+const baselineFile = "config-baseline.json"
+
+// baseline is what a configuration that comes over the network may name of the machine:
+// what the file names that was last written on the machine itself.
+//
+// A text on disk counts as written on the machine unless it is one that was received over
+// the network. As a received text names nothing beyond the baseline of its time, to take
+// it for one of the machine, as where the baseline's file was lost, widens nothing. It would
+// only keep back what the text left out, and that is what the file is for.
+type baseline struct {
+	path string // of the configuration
+	file string // that keeps it; empty: none
+	log  *slog.Logger
+
+	mu   sync.Mutex
+	read bool // what was kept
+	now  kept
+}
+
+// kept is the form of the file.
+type kept struct {
+	// Local is the digest of the text that was last written on the machine.
+	Local string `json:"local"`
+	// Received are digests of texts that came over the network since: the last one, and
+	// the one before it while that may still be on disk.
+	Received []string `json:"received,omitempty"`
+	// Uses are what Local names.
+	Uses []config.Use `json:"uses"`
+}
+
+func digestOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+func newBaseline(path, data string, log *slog.Logger) *baseline {
+	return &baseline{path: path, file: filepath.Join(data, baselineFile), log: log}
+}
+
+// look brings the baseline up to date with the file on disk.
+func (b *baseline) look() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_ = b.update() // whoever needs the file is told
+}
+
+// allowed gives what a configuration from the network may name now.
+func (b *baseline) allowed() (func(config.Use) bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.update(); err != nil {
+		return nil, err
+	}
+	uses := make(map[config.Use]bool, len(b.now.Uses))
+	for _, u := range b.now.Uses {
+		uses[u] = true
+	}
+	return func(u config.Use) bool { return uses[u] }, nil
+}
+
+// receive has write put a text that came over the network in the place of the file, and
+// notes before that it is not one of the machine.
+func (b *baseline) receive(text []byte, write func() error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.update(); err != nil {
+		return err
+	}
+	before := b.now
+	b.now.Received = append(slices.Clone(before.Received), digestOf(text))
+	err := b.keep()
+	if err == nil {
+		err = write()
+	}
+	if on, readErr := b.onDisk(); readErr != nil || on != digestOf(text) { // an error may come after it was written
+		b.now = before
+		b.tryToKeep()
+	}
+	return errors.Join(err, b.update())
+}
+
+// onDisk is the digest of the file.
+func (b *baseline) onDisk() (string, error) {
+	text, err := config.OSLookups().ReadFile(b.path)
+	return digestOf(text), err
+}
+
+// update is look under the lock. The error says that there is no file to look at.
+func (b *baseline) update() error {
+	b.restore()
+	text, err := config.OSLookups().ReadFile(b.path)
+	if err != nil {
+		return err
+	}
+	digest := digestOf(text)
+	switch last := len(b.now.Received) - 1; {
+	case slices.Contains(b.now.Received, digest):
+		if b.now.Received[last] != digest || last == 0 {
+			return nil
+		}
+		b.now.Received = b.now.Received[last:]
+	case last < 0 && digest == b.now.Local:
+		return nil
+	default:
+		b.now = kept{Local: digest, Uses: usesOf(b.path, text)}
+	}
+	b.tryToKeep()
+	return nil
+}
+
+// usesOf is what a configuration names of the machine. None of it is looked at.
+func usesOf(path string, text []byte) []config.Use {
+	uses := []config.Use{}
+	config.Parse(path, text, config.Lookups{Env: os.LookupEnv, Allow: func(u config.Use) bool {
+		if !slices.Contains(uses, u) {
+			uses = append(uses, u)
+		}
+		return true
+	}})
+	return uses
+}
+
+// restore reads what was kept, once. The variables of a text may have other values since,
+// so the text of the machine is read again.
+func (b *baseline) restore() {
+	if b.read {
+		return
+	}
+	b.read = true
+	text, err := os.ReadFile(b.file)
+	if b.file == "" || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &b.now)
+	}
+	if err != nil {
+		b.now = kept{}
+		b.log.Warn("what the configuration named that was last written on this machine cannot be read: the one on disk counts as such", "file", b.file, "error", err)
+	}
+	if len(b.now.Received) == 0 {
+		b.now.Local = ""
+	}
+}
+
+// tryToKeep keeps what a later change writes anyway.
+func (b *baseline) tryToKeep() {
+	if err := b.keep(); err != nil {
+		b.log.Warn("what the configuration on this machine names is not kept: after a restart the one on disk counts as written there", "error", err)
+	}
+}
+
+// keep writes the file, so that there is the old one or the new one at any time.
+func (b *baseline) keep() error {
+	if b.file == "" {
+		return nil
+	}
+	text, err := json.Marshal(b.now)
+	if err != nil {
+		return err
+	}
+	next, err := os.CreateTemp(filepath.Dir(b.file), baselineFile+".") // with mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = next.Write(text)
+	if err == nil {
+		err = next.Sync()
+	}
+	if err = errors.Join(err, next.Close()); err == nil {
+		err = os.Rename(next.Name(), b.file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next.Name()))
+	}
+	return nil
+}
