@@ -6,6 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 3s
 KILLS ?= 50
 ROUNDS ?= 200
+SEED ?= random
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +35,8 @@ fuzz-long: ## run each fuzz target for five minutes, and the HTML tokens for an 
 bench: ## run all benchmarks, with allocations
 	go test -run '^$$' -bench . -benchmem ./...
 
-crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of the store, KILLS (50) of crawler and receiver
+crash: export SEXTANT_SEED = $(SEED)
+crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of the store, KILLS (50) of crawler and receiver; SEED repeats a run
 	SEXTANT_CRASH_ROUNDS=$(ROUNDS) go test -count=1 -timeout 120m -run 'Crash|Kill|PowerCut|DiskFills|RunOnFullDisk|DamagedFiles|OutboxModel|Workload|ClockJumps' ./scheduler/...
 	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./indexer/... ./push/...
 	SEXTANT_HOSTILE=10000 go test -count=1 -timeout 30m -run Flat ./fetcher

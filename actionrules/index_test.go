@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 	"pgregory.net/rapid"
 )
@@ -57,7 +58,7 @@ func genLargeSet(t *rapid.T) RuleSet {
 
 func TestIndexDecidesAsTheScan(t *testing.T) {
 	scratch := new(Scratch) // one for all, as a worker has over reloads
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		set := genLargeSet(t)
 		e, errs := Compile(set)
 		if len(errs) > 0 {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
@@ -229,7 +230,7 @@ func genSet(t *rapid.T) RuleSet {
 }
 
 func TestDecideExplainAndOracleAgree(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		set := genSet(t)
 		e, errs := Compile(set)
 		if len(errs) > 0 {

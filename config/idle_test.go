@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -141,7 +142,7 @@ func TestIdleRulesChangeNothing(t *testing.T) {
 		}
 	}
 	warned := 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		rules := rapid.SliceOfN(drawRule(), 5, 25).Draw(t, "rules")
 		for i := range rules {
 			rules[i].At.Line = i + 1

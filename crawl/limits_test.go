@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -34,6 +34,7 @@ func mostWithin(times []time.Time, window time.Duration) int {
 func TestRequestsPerSecond(t *testing.T) {
 	for _, perS := range []int{1, 7, 100, 5000} {
 		synctest.Test(t, func(t *testing.T) {
+			r := seeded.Rand(t)
 			l := newLimits(&Settings{MaxRequestsPerS: perS})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
@@ -47,11 +48,11 @@ func TestRequestsPerSecond(t *testing.T) {
 						if err != nil {
 							return
 						}
-						if rand.IntN(200) == 0 {
-							time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) // no URL yet
+						if r.IntN(200) == 0 {
+							time.Sleep(time.Duration(r.IntN(3000)) * time.Microsecond) // no URL yet
 						}
 						l.got(&token)
-						if rand.IntN(3) == 0 {
+						if r.IntN(3) == 0 {
 							l.back(token) // the rules exclude it
 							continue
 						}

@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -83,7 +84,7 @@ func TestReportBroken(t *testing.T) {
 
 // TestExchange asks about URLs with little room in memory: what is found must not depend on it.
 func TestExchange(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		s := newTold()
 		name := func(n int) string { return fmt.Sprint("http://a.test/", n) }
 		urls := rapid.IntRange(1, 12).Draw(t, "urls")

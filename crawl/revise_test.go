@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -15,7 +16,7 @@ import (
 // same as once; held deletions (the document stays) change nothing in that.
 func TestChangeOnce(t *testing.T) {
 	u := parse(t, "http://a.test/x")
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		s := everything()
 		s.Rules.DefaultIndex, s.Rules.DefaultFollow = rapid.Bool().Draw(t, "index"), rapid.Bool().Draw(t, "follow")
 		if rapid.Bool().Draw(t, "prefix") {

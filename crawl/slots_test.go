@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // TestSlotsGoToTheFewest has one Crawl hold all slots and others ask for one.
@@ -52,7 +54,7 @@ func TestSlotsGoToTheFewest(t *testing.T) {
 
 // TestSlotsAreNotLost gives up waiting at random moments; at the end all slots are free.
 func TestSlotsAreNotLost(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	seeded.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 4).Draw(r, "slots")
 		steps := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 60).Draw(r, "steps")
 		synctest.Test(t, func(t *testing.T) {

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // TestObserve compares with a count by hand.
 func TestObserve(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		durations := rapid.SliceOf(rapid.Map(rapid.Int64Range(-10, int64(10*time.Minute)), func(n int64) time.Duration { return time.Duration(n) })).Draw(t, "durations")
 		durations = append(durations, bounds[:]...) // a bound belongs to its bucket
 		var h Histogram

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 func TestSlowWaitsAndGivesUpWithTheCaller(t *testing.T) {
@@ -83,7 +85,7 @@ Content-Type: text/html; charset=iso-8859-1
 // operations replayed one by one on a set.
 func TestPendingFoldsAsReplayed(t *testing.T) {
 	uris := []string{"a", "a/", "a/b", "a/b/c", "ab", "d"}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		synced := map[string]bool{}
 		for _, uri := range rapid.SliceOfDistinct(rapid.SampledFrom(uris), rapid.ID[string]).Draw(t, "synced") {
 			synced[uri] = true
@@ -140,7 +142,7 @@ func TestPendingFoldsAsReplayed(t *testing.T) {
 }
 
 func TestTailReaderKeepsTheEnd(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		whole := rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "whole")
 		keep := rapid.IntRange(1, 100).Draw(t, "keep")
 		tail := &tailReader{r: bytes.NewReader(whole), last: make([]byte, 0, keep)}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 func brakeOf(n int, set Brake, at time.Time) *brake {
@@ -48,7 +50,7 @@ func TestBrakeClock(t *testing.T) {
 // more than a part late.
 func TestBrakeWindow(t *testing.T) {
 	set := Brake{On: true, Window: time.Hour}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		var b brake
 		var all []time.Time
 		now := time.Unix(1e9, 0)

@@ -3,12 +3,12 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -45,6 +45,7 @@ func (s *server) visit(h weburl.HostKey, answer time.Duration) {
 func TestPoliteAndPrompt(t *testing.T) {
 	const hosts, length = 2000, time.Minute
 	synctest.Test(t, func(t *testing.T) {
+		r := seeded.Rand(t)
 		store := &storetest.Faulty{Store: storetest.NewMemory()}
 		f := run(t, store)
 		defer f.end()
@@ -55,10 +56,10 @@ func TestPoliteAndPrompt(t *testing.T) {
 			s.ended[all[0].URL.HostKey()] = time.Now().Add(-throttle)
 		}
 		store.Before = func(context.Context, string) error {
-			time.Sleep(time.Duration(1+rand.IntN(10)) * time.Millisecond)
+			time.Sleep(time.Duration(1+r.IntN(10)) * time.Millisecond)
 			return nil
 		}
-		answer := func() time.Duration { return time.Duration(50+rand.IntN(450)) * time.Millisecond }
+		answer := func() time.Duration { return time.Duration(50+r.IntN(450)) * time.Millisecond }
 		var robots sync.Map
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), length)

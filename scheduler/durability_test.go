@@ -19,9 +19,11 @@ import (
 var errDisk = errors.New("the disk is on fire")
 
 // slowly is a store that needs up to a tenth of a second for each call.
-func slowly(_ context.Context, _ string) error {
-	time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
-	return nil
+func slowly(r *rand.Rand) func(context.Context, string) error {
+	return func(context.Context, string) error {
+		time.Sleep(time.Duration(r.IntN(100)) * time.Millisecond)
+		return nil
+	}
 }
 
 // TestGatesSurvive: after a restart no host is visited before it may be, whatever

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 func zone(t interface{ Fatal(...any) }, name string) *time.Location {
@@ -55,7 +57,7 @@ func TestOpens(t *testing.T) {
 // before.
 func TestOpensIsTheFirst(t *testing.T) {
 	zones := []*time.Location{zone(t, "Europe/Paris"), zone(t, "America/New_York"), zone(t, "Australia/Lord_Howe"), zone(t, "Asia/Kolkata"), time.UTC}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		minute := rapid.IntRange(0, 1440)
 		set := Throttle{Hours: []Hours{{minute.Draw(t, "from"), minute.Draw(t, "to")}}}
 		if rapid.Bool().Draw(t, "two") {

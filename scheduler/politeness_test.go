@@ -1,12 +1,12 @@
 package scheduler_test
 
 import (
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -65,8 +65,8 @@ func (s *site) visit(h weburl.HostKey, d time.Duration) {
 // and measures at the visited side.
 func TestNeverEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, throttle, 1)
-		store := &storetest.Faulty{Store: storetest.NewMemory(), Before: slowly}
+		s, r := newSite(t, throttle, 1), seeded.Rand(t)
+		store := &storetest.Faulty{Store: storetest.NewMemory(), Before: slowly(r)}
 		f := run(t, store)
 		defer f.end()
 		for h := range 8 {
@@ -80,19 +80,19 @@ func TestNeverEarly(t *testing.T) {
 			if l.Place.Host == slow {
 				f.Delay(slow, s.pauses[slow])
 			}
-			s.visit(l.Place.Host, time.Duration(rand.IntN(4000))*time.Millisecond)
-			if rand.IntN(5) == 0 {
+			s.visit(l.Place.Host, time.Duration(r.IntN(4000))*time.Millisecond)
+			if r.IntN(5) == 0 {
 				f.GiveBack(l, true, time.Time{})
 				return
 			}
-			r := ok(l)
-			if l.Place.Host == busy && rand.IntN(10) == 0 {
-				r = scheduler.Result{Status: 429, HasRetryAfter: true, RetryAfter: 5 * time.Minute, Decided: l.Record.Fifo}
+			result := ok(l)
+			if l.Place.Host == busy && r.IntN(10) == 0 {
+				result = scheduler.Result{Status: 429, HasRetryAfter: true, RetryAfter: 5 * time.Minute, Decided: l.Record.Fifo}
 				s.mu.Lock()
-				s.notUntil[busy] = time.Now().Add(r.RetryAfter)
+				s.notUntil[busy] = time.Now().Add(result.RetryAfter)
 				s.mu.Unlock()
 			}
-			f.complete(l, r)
+			f.complete(l, result)
 		})
 		if s.requests < 8*5*12 {
 			t.Errorf("%d requests, want one a URL at least", s.requests)
@@ -104,8 +104,8 @@ func TestNeverEarly(t *testing.T) {
 // take a while.
 func TestThrottleIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, throttle, 1)
-		store := &storetest.Faulty{Store: storetest.NewMemory(), Before: slowly}
+		s, r := newSite(t, throttle, 1), seeded.Rand(t)
+		store := &storetest.Faulty{Store: storetest.NewMemory(), Before: slowly(r)}
 		f := run(t, store)
 		defer f.end()
 		f.add(links(1000, "http://a.test/%d", scheduler.Index)...)

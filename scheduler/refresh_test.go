@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // history is that of n checks at one interval, of which so many found a change.
@@ -104,7 +106,7 @@ func TestRateUnbiased(t *testing.T) {
 // TestRateMonotone: a check that finds a change never makes the rate lower, nor the
 // interval longer, than if it had found none, whatever was seen before and after.
 func TestRateMonotone(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		every := time.Duration(rapid.Int64Range(1, int64(400*day)).Draw(t, "every"))
 		n := rapid.IntRange(1, 60).Draw(t, "checks")
 		late := time.Duration(rapid.Int64Range(0, int64(100*day)).Draw(t, "late"))
@@ -134,7 +136,7 @@ func bounds(t *rapid.T) *Settings {
 // TestIntervalBounds: whatever the sums are, jitter included.
 func TestIntervalBounds(t *testing.T) {
 	duration := rapid.OneOf(rapid.Int64(), rapid.Int64Range(0, int64(1000*day)), rapid.SampledFrom([]int64{0, 1, math.MaxInt64, math.MinInt64}))
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		h := History{
 			Checks: rapid.Uint32().Draw(t, "checks"), Changes: rapid.Uint32().Draw(t, "changes"),
 			Quiet: time.Duration(duration.Draw(t, "quiet")), Busy: time.Duration(duration.Draw(t, "busy")),
@@ -159,7 +161,7 @@ func TestIntervalBounds(t *testing.T) {
 // TestOptimal: the interval solves the equation up to the turning point, falls with
 // the rate up to there and does not beyond, and rises with the pressure.
 func TestOptimal(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		rate := math.Exp(rapid.Float64Range(-20, 10).Draw(t, "log rate"))
 		pressure := math.Exp(rapid.Float64Range(-10, 10).Draw(t, "log pressure"))
 		i := optimal(rate, pressure)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // boundMet checks every window of a run at once: a source's deviation from its
@@ -69,7 +71,7 @@ func weightsOf(t *rapid.T, name string) [Sources]int {
 // TestStrideAnyWindow lets sources come and go and weights change, which may
 // leave any credits, and then asks for the bound in each window.
 func TestStrideAnyWindow(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		weights := weightsOf(t, "weights")
 		s := newStride(weights)
 		for range rapid.IntRange(0, 4).Draw(t, "phases") {
@@ -160,7 +162,7 @@ func TestStrideNothing(t *testing.T) {
 }
 
 func TestStrideRefund(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		s := newStride(weightsOf(t, "weights"))
 		for range rapid.IntRange(0, 50).Draw(t, "picks") {
 			s.pick(allReady)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 var everyOption = Options{DropWWW: true, DropSessionIDs: true, DropTracking: true, SortQuery: true}
@@ -151,7 +153,7 @@ func TestOptionsKeepTheCanonicalForm(t *testing.T) {
 	})
 	stray := rapid.SampledFrom([]string{"%", "%4", "%%34"})
 	oracle := newPlain()
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		pieces := rapid.SliceOfN(piece, 0, 14).Draw(t, "pieces")
 		strays := rapid.Bool().Draw(t, "strays")
 		if strays {
@@ -175,7 +177,7 @@ func TestOptionsKeepTheCanonicalForm(t *testing.T) {
 
 // What a server reads out of the query is the same, but for what was dropped.
 func TestOptionsKeepOtherParameters(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.StringMatching(`(a|b|sid|utm_x|é)=[ab%é&=+ ]{0,4}`), 0, 6).Draw(t, "values")
 		var query []string
 		for _, v := range values {

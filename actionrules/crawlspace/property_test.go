@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -33,7 +34,7 @@ func oracle(p string, where anchoring) *regexp.Regexp {
 
 // The matcher, the plain way and regular expressions agree on the first rule.
 func TestMatcherAgainstRegexps(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		where := rapid.SampledFrom([]anchoring{atStart, whole, anywhere}).Draw(t, "where")
 		alphabet := "ab/*"
 		if where == anywhere {
@@ -111,7 +112,7 @@ func randomSettings(t *rapid.T) Settings {
 // the depths alone.
 func TestJudgeAgreesWithTrace(t *testing.T) {
 	part := rapid.SampledFrom([]string{"/p", "/q", "/pr", "/xq", "/", "/a.js", "/r.JS"})
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		settings := randomSettings(t)
 		root, err := weburl.Parse("http://a.x/")
 		if err != nil {

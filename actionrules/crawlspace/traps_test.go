@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -78,7 +79,7 @@ func TestRepetition(t *testing.T) {
 
 // The short way and the long way count alike, and as the plain one.
 func TestRepeatsAgree(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.StringMatching(`[a-e]{0,2}`), 1, quadratic).Draw(t, "parts")
 		most := rapid.IntRange(1, 4).Draw(t, "most")
 		s := strings.Join(parts, "/")
@@ -215,7 +216,7 @@ func TestTrapMemoryIsBounded(t *testing.T) {
 
 // Against a plain map, with a table that has room for all.
 func TestAdmitAgreesWithMap(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		budget := rapid.IntRange(1, 4).Draw(t, "budget")
 		traps := NewTraps(TrapSettings{MaxURLsPerPattern: budget, Patterns: 4096}, nil)
 		counts := map[string]int{}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // scan looks for one literal after the other.
@@ -38,7 +40,7 @@ func sorted(numbers []uint32) []uint32 {
 
 func TestIndexFindsWhatAScanFinds(t *testing.T) {
 	pieces := []string{"a", "b", "aa", "ab", "\x00", "é", "/", "http://", ".example.com/", "0123456789abcdef"}
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		text := func(most int, name string) string {
 			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, most).Draw(t, name), "")
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -19,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 )
@@ -35,7 +35,7 @@ const bothKilledConfig = `<CrawlConfig>
   </Crawler>
 </CrawlConfig>`
 
-// TestBothSidesKilled kills the crawl and the indexer with SIGKILL at random moments, of a
+// TestBothSidesKilled kills the crawl and the indexer with SIGKILL at some of its requests, of a
 // first crawl and of one over a site of which pages went and pages changed, and wants each
 // target to have in the end what the store says is indexed, in its newest form, and no
 // deletion but of what went. The receivers of Solr's and Funnelback's protocols, which
@@ -45,10 +45,9 @@ func TestBothSidesKilled(t *testing.T) {
 	if testing.Short() {
 		kills = 1
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seeded.Rand(t)
 	site := testsite.New(t, testsite.Options{Pages: 100, Delay: 2 * time.Millisecond})
+	front := newCounted(t, site)
 	r := newReceiver(t, "slow=2ms")
 	r.start()
 	solr, funnelback := pushtest.NewSolr(t), pushtest.NewFunnelback(t)
@@ -57,27 +56,23 @@ func TestBothSidesKilled(t *testing.T) {
 	defer funnelbackServer.Close()
 	dir := t.TempDir()
 	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
-	if err := os.WriteFile(config, fmt.Appendf(nil, bothKilledConfig, site.URL(), r.address, solrServer.URL, funnelbackServer.URL), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, bothKilledConfig, front.url, r.address, solrServer.URL, funnelbackServer.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	crawlOn := func() {
 		t.Helper()
 		arguments := []string{"run", "--once", "--listen=off", "--log-level=error", "-c", config, "-d", data}
 		for range kills {
-			victim := process(t, arguments...)
-			if err := victim.Start(); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Duration(random.Int64N(int64(700 * time.Millisecond)))) // the random moment is the point
+			var meanwhile func()
 			if random.IntN(2) == 0 {
-				r.kill()
-				solrServer.CloseClientConnections()
-				funnelbackServer.CloseClientConnections()
-				r.start()
-				time.Sleep(time.Duration(random.Int64N(int64(200 * time.Millisecond))))
+				meanwhile = func() {
+					r.kill()
+					solrServer.CloseClientConnections()
+					funnelbackServer.CloseClientConnections()
+					r.start()
+				}
 			}
-			_ = victim.Process.Kill() // it may have ended
-			_ = victim.Wait()
+			killAt(t, process(t, arguments...), front.after(random.IntN(60)), random, meanwhile)
 		}
 		if out, err := process(t, arguments...).CombinedOutput(); err != nil {
 			t.Fatalf("run --once: %v\n%s", err, out)
@@ -122,7 +117,7 @@ func TestBothSidesKilled(t *testing.T) {
 	var changed []string
 	gone := map[string]bool{}
 	for i := 5; i < 40; i++ {
-		u := strings.TrimSuffix(site.URL(), "/") + testsite.Path(i)
+		u := strings.TrimSuffix(front.url, "/") + testsite.Path(i)
 		if i%2 == 0 {
 			site.Remove(testsite.Path(i))
 			gone[u] = true

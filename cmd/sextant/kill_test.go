@@ -10,13 +10,11 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +22,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push"
 )
@@ -48,9 +47,9 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	return command
 }
 
-// TestKilledCrawlLosesNothing kills the crawl with SIGKILL at a random moment,
-// starts it again, and wants the same documents at the indexer and in the files
-// as a crawl that was left alone. SEXTANT_KILLS sets how often, SEXTANT_SITE a
+// TestKilledCrawlLosesNothing kills the crawl with SIGKILL while it makes one of its
+// requests, starts it again, and wants the same documents at the indexer and in the
+// files as a crawl that was left alone. SEXTANT_KILLS sets how often, SEXTANT_SITE a
 // folder of HTML to crawl in place of the small test site.
 func TestKilledCrawlLosesNothing(t *testing.T) {
 	kills := 4
@@ -63,35 +62,28 @@ func TestKilledCrawlLosesNothing(t *testing.T) {
 			t.Fatalf("SEXTANT_KILLS: %v", err)
 		}
 	}
-	root := killSite(t)
-
-	begin := time.Now()
-	want := killedCrawl(t, root, 0)
-	whole := time.Since(begin)
+	site := killSite(t)
+	want := killedCrawl(t, site, nil, nil)
 	if len(want) < 20 {
 		t.Fatalf("the crawl that was left alone gave only %d documents", len(want))
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("%d documents in %s, seed %d", len(want), whole, seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	for i := range kills {
-		after := time.Duration(random.Int64N(int64(whole)))
-		got := killedCrawl(t, root, after)
+	r := seeded.Rand(t)
+	for i, requests := 0, site.count(); i < kills; i++ {
+		at := r.IntN(requests)
+		got := killedCrawl(t, site, r, &at)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("kill %d after %s (-left alone +killed):\n%s", i, after, diff)
+			t.Fatalf("kill %d at request %d (-left alone +killed):\n%s", i, at, diff)
 		}
 	}
 }
 
-// killSite is the root of the site to crawl.
-func killSite(t *testing.T) string {
+// killSite is the site to crawl.
+func killSite(t *testing.T) *counted {
 	t.Helper()
 	if dir := os.Getenv("SEXTANT_SITE"); dir != "" {
-		server := httptest.NewServer(http.FileServer(http.Dir(dir)))
-		t.Cleanup(server.Close)
-		return server.URL + "/"
+		return newCounted(t, http.FileServer(http.Dir(dir)))
 	}
-	return testsite.New(t, testsite.Options{Pages: 150, Delay: 2 * time.Millisecond}).URL()
+	return newCounted(t, testsite.New(t, testsite.Options{Pages: 150, Delay: 2 * time.Millisecond}))
 }
 
 const killConfig = `<CrawlConfig>
@@ -105,34 +97,26 @@ const killConfig = `<CrawlConfig>
   </Crawler>
 </CrawlConfig>`
 
-// killedCrawl crawls into a fresh indexer, with one kill after so long (0: none),
-// until the crawl ends by itself, and returns the indexed URLs with their hashes.
-func killedCrawl(t *testing.T, root string, after time.Duration) []string {
+// killedCrawl crawls into a fresh indexer, with one kill at a request (nil: none), until
+// the crawl ends by itself, and returns the indexed URLs with their hashes.
+func killedCrawl(t *testing.T, site *counted, r *rand.Rand, at *int) []string {
 	t.Helper()
 	dir := t.TempDir()
 	server, address := startIndexer(t, filepath.Join(dir, "indexer"))
 	config := filepath.Join(dir, "CrawlConfig.xml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, killConfig, root, address), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, killConfig, site.url, address), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	data := filepath.Join(dir, "data")
 	arguments := []string{"run", "--once", "--listen=off", "--log-level=warn", "-c", config, "-d", data}
-	if after > 0 {
-		victim := process(t, arguments...)
-		if err := victim.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(after) // the random moment is the point, no result depends on its length
-		if err := victim.Process.Kill(); err != nil && !strings.Contains(err.Error(), "finished") {
-			t.Fatal(err)
-		}
-		_ = victim.Wait() // it was killed, or had just ended
+	if at != nil {
+		killAt(t, process(t, arguments...), site.after(*at), r, nil)
 	}
 	if out, err := process(t, arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("run --once: %v\n%s", err, out)
 	}
 	if code, out, errOut := sextant(t, "", "verify", "-d", data); code != exitOK {
-		t.Fatalf("verify after a kill at %s: exit %d\n%s%s", after, code, out, errOut)
+		t.Fatalf("verify after a kill: exit %d\n%s%s", code, out, errOut)
 	}
 	documents := fileDocuments(t, filepath.Join(data, "out"))
 	indexed, err := server.URIs("kill")
@@ -141,7 +125,7 @@ func killedCrawl(t *testing.T, root string, after time.Duration) []string {
 	}
 	slices.Sort(indexed)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(documents)), indexed); diff != "" {
-		t.Fatalf("the indexer and the files differ after a kill at %s (-files +indexer):\n%s", after, diff)
+		t.Fatalf("the indexer and the files differ (-files +indexer):\n%s", diff)
 	}
 	var all []string
 	for url, d := range documents {

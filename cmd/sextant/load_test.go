@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 )
 
@@ -68,13 +68,11 @@ func (l *loaded) signal(s syscall.Signal) {
 }
 
 // TestServiceUnderLoad reloads a service again and again while it crawls, stops it at
-// random moments (also while it starts), kills it, and then wants all documents, stores
+// several moments (also while it starts), kills it, and then wants all documents, stores
 // without a fault, and a crawl log of whole lines.
 func TestServiceUnderLoad(t *testing.T) {
 	const pages = 400
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seeded.Rand(t)
 	site := testsite.New(t, testsite.Options{Pages: pages, Delay: 4 * time.Millisecond})
 	l := &loaded{T: t, dir: t.TempDir(), root: site.URL()}
 	l.config = filepath.Join(l.dir, "CrawlConfig.xml")
@@ -110,9 +108,12 @@ func TestServiceUnderLoad(t *testing.T) {
 	if err := l.service.Wait(); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
-	for range 4 {
+	for i := range 4 {
 		l.start()
-		time.Sleep(time.Duration(random.Int64N(int64(400 * time.Millisecond)))) // no result depends on it
+		if i%2 == 1 {
+			awaitMessage(t, l.messages, "READY")
+		}
+		seeded.Pause(random, 400*time.Millisecond)
 		l.signal(syscall.SIGHUP)
 		l.signal(syscall.SIGTERM)
 		l.signal(syscall.SIGHUP) // is refused or comes too late
@@ -121,9 +122,12 @@ func TestServiceUnderLoad(t *testing.T) {
 			t.Errorf("SIGTERM: %v", err)
 		}
 	}
-	for range 2 {
+	for i := range 2 {
 		l.start()
-		time.Sleep(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
+		if i%2 == 1 {
+			awaitMessage(t, l.messages, "READY")
+		}
+		seeded.Pause(random, 400*time.Millisecond)
 		l.signal(syscall.SIGKILL)
 		_ = l.service.Wait()
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -179,7 +180,7 @@ func TestFilters(t *testing.T) {
 // The first line that matches decides, whatever their number and order.
 func TestFirstMatchDecides(t *testing.T) {
 	type entry struct{ policy, prefix string }
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		entries := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) entry {
 			return entry{
 				rapid.SampledFrom([]string{"allow", "deny"}).Draw(t, "policy"),

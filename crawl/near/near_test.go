@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 func keyOf(n uint64) (k Key) {
@@ -30,7 +32,7 @@ func flip(r *rand.Rand, h uint64, n int) uint64 {
 
 // TestIndexModel holds the index against a list, with fingerprints that are crowded.
 func TestIndexModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		type held struct {
 			Hash uint64
 			Key  Key

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 func removal(t testing.TB, elements ...string) *Removal {
@@ -296,7 +298,7 @@ func treeText(w *loopText, n *html.Node) {
 // TestTree holds the text to that of the tree that x/net/html makes of a page.
 func TestTree(t *testing.T) {
 	m := removal(t, ".r")
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		g := randomPage{T: t}
 		g.b.WriteString("<!doctype html><title>T</title><body>")
 		g.blocks(4)

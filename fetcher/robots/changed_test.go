@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 const someForbidden = "User-agent: *\nDisallow: /private"
@@ -178,7 +179,7 @@ func TestStricterMissesNothing(t *testing.T) {
 		return rapid.SampledFrom([]string{"Allow: ", "Disallow: ", "User-agent: "}).Draw(t, "key") +
 			rapid.SampledFrom([]string{"/", "/a", "/b", "/ab", "*", "/*b$", "/a/index.html", "sextant", ""}).Draw(t, "value")
 	})
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		before := rapid.SliceOfN(line, 0, 6).Draw(t, "old")
 		after := rapid.Permutation(append([]string{line.Draw(t, "new")}, before...)).Draw(t, "mixed")
 		after = after[:rapid.IntRange(0, len(after)).Draw(t, "left")]

@@ -10,6 +10,7 @@ import (
 	"github.com/jimsmart/grobotstxt"
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -159,7 +160,7 @@ func TestAgainstPort(t *testing.T) {
 		}
 		return key + rapid.SampledFrom([]string{": ", ":", " ", "\t:"}).Draw(t, "sep") + pattern.Draw(t, "pattern")
 	})
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		eol := rapid.SampledFrom([]string{"\n", "\r", "\r\n"}).Draw(t, "eol")
 		text := strings.Join(rapid.SliceOfN(line, 0, 12).Draw(t, "lines"), eol)
 		target := "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"/", "a", "b", "?", "$", "%AA", "index.html"}), 0, 6).Draw(t, "target"), "")

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 func setOf(urls []string) Set {
@@ -23,7 +25,7 @@ func setOf(urls []string) Set {
 
 // TestRun: with any bound of memory the differences are those of two plain sets.
 func TestRun(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		url := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("http://h/", rapid.IntRange(0, 200).Draw(t, "n")) })
 		stored := rapid.SliceOfN(url, 0, 150).Draw(t, "stored")
 		indexed := rapid.SliceOfN(url, 0, 150).Draw(t, "indexed")

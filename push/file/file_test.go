@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 )
@@ -360,7 +361,7 @@ func TestSyncFails(t *testing.T) {
 // Whatever fails, files hold whole lines only, and what a checkpoint made safe
 // stays, in order, through faults, crashes and rotation.
 func TestFaultsAndCrashes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "file")
 		must(t, err)
 		defer func() { must(t, os.RemoveAll(dir)) }()

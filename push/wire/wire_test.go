@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/secret"
 )
@@ -221,7 +222,7 @@ func TestNewRefuses(t *testing.T) {
 // TestSpread: whatever the limits and whatever is unfit, each entry is sent, those of
 // one URL in order and never at once, and what is refused is what is unfit.
 func TestSpread(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		var entries []push.Entry
 		bad := map[uint64]bool{}
 		for i := range rapid.IntRange(0, 40).Draw(t, "entries") {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // attackRounds is how many rounds a test runs: few, or what SEXTANT_CRASH_ROUNDS says.
@@ -114,7 +116,7 @@ func TestWorkload(t *testing.T) {
 	if beAttacker(t) {
 		return
 	}
-	a := attack{Dir: t.TempDir(), Seed: attackSeed(t), Acts: 1200, Durability: OS, MinFree: -1, Bodies: 2000}
+	a := attack{Dir: t.TempDir(), Seed: seeded.Seed(t), Acts: 1200, Durability: OS, MinFree: -1, Bodies: 2000}
 	l := newLedger(a.Bodies)
 	for range 2 {
 		a.First = l.last

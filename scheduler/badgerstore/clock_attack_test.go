@@ -3,10 +3,10 @@ package badgerstore
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -14,8 +14,7 @@ import (
 // just as far away, and before: each becomes due once its time has come by the clock of the
 // moment, exactly once, and Due tells the time of the next.
 func TestClockJumps(t *testing.T) {
-	seed := attackSeed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeded.Rand(t)
 	dir := t.TempDir()
 	s := openStore(t, dir, attackOptions())
 	ctx := t.Context()

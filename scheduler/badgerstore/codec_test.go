@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -69,7 +70,7 @@ func drawRecord(t *rapid.T) scheduler.Record {
 }
 
 func TestRecordRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		rec := drawRecord(t)
 		b := encodeRecord(&rec)
 		got, err := decodeRecord(b)

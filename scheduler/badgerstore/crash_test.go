@@ -14,12 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// crashChildEnv names the store's directory to a child process of TestCrash.
+// crashChildEnv gives a seed and the store's directory to a child process of TestCrash.
 const crashChildEnv = "SEXTANT_CRASH_CHILD"
 
 // crashOptions makes memtables small, so that tables are written and compacted,
@@ -40,14 +41,15 @@ func TestCrash(t *testing.T) {
 		}
 		rounds = n
 	}
+	r := seeded.Rand(t)
 	dir := t.TempDir()
 	want := acknowledged{known: map[string]bool{}, crawled: map[string]int{}, ordered: map[string]int{}, delivered: map[string]int{}}
 	for round := range rounds {
-		lines := rand.IntN(1500)
+		lines := r.IntN(1500)
 		if round%4 == 3 {
-			lines = rand.IntN(3) // hardly open
+			lines = r.IntN(3) // hardly open
 		}
-		said := killAfter(t, dir, lines, &want)
+		said := killAfter(t, dir, r.Uint64(), lines, &want)
 		s := openStore(t, dir, Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1, ReadOnly: round%2 == 1})
 		if s.ClosedCleanly() && said > 0 { // else it may have died before it opened the store
 			t.Errorf("round %d: a killed process counts as closed cleanly", round)
@@ -64,14 +66,14 @@ func TestCrash(t *testing.T) {
 
 // killAfter runs a child until it has acknowledged so many things, and returns how
 // many it had when it died.
-func killAfter(t *testing.T, dir string, lines int, want *acknowledged) int {
+func killAfter(t *testing.T, dir string, seed uint64, lines int, want *acknowledged) int {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	child := exec.Command(exe)
-	child.Env = append(os.Environ(), crashChildEnv+"="+dir)
+	child.Env = append(os.Environ(), fmt.Sprint(crashChildEnv, "=", seed, " ", dir))
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	if err != nil {
@@ -194,8 +196,13 @@ func crawlOf(t *testing.T, e push.Entry) int {
 
 // crashChild crawls an invented web until it is killed. It writes a line to stdout
 // for each thing that the store has acknowledged.
-func crashChild(dir string) {
+func crashChild(orders string) {
 	err := func() error {
+		var seed uint64
+		var dir string
+		if _, err := fmt.Sscanf(orders, "%d %s", &seed, &dir); err != nil {
+			return err
+		}
 		s, err := Open(dir, crashOptions)
 		if err != nil {
 			return err
@@ -204,17 +211,17 @@ func crashChild(dir string) {
 		if err := s.Outbox().Open(ctx, []string{"target"}); err != nil {
 			return err
 		}
-		roots := inventLinks(hostCount)
+		roots := drawer(seed, crashWorkers).links(hostCount)
 		if _, _, err := s.Add(ctx, roots, false); err != nil {
 			return err
 		}
 		say("known", names(roots)...)
 		failed := make(chan error)
 		for part := range crashWorkers {
-			go func() { failed <- crashWorker(ctx, s, part) }()
+			go func() { failed <- crashWorker(ctx, s, part, drawer(seed, part)) }()
 		}
-		go func() { failed <- crashRelay(ctx, s) }()
-		go func() { failed <- crashReviser(ctx, s) }()
+		go func() { failed <- crashRelay(ctx, s, drawer(seed, crashWorkers+1)) }()
+		go func() { failed <- crashReviser(ctx, s, drawer(seed, crashWorkers+2)) }()
 		return <-failed
 	}()
 	fmt.Fprintln(os.Stderr, "crash child:", err)
@@ -233,14 +240,19 @@ func say(word string, rest ...string) {
 	}
 }
 
-func inventLinks(n int) []scheduler.Link {
+// drawn are the random numbers of one goroutine.
+type drawn struct{ *rand.Rand }
+
+func drawer(seed uint64, part int) drawn { return drawn{rand.New(rand.NewPCG(seed, uint64(part)))} }
+
+func (r drawn) links(n int) []scheduler.Link {
 	links := make([]scheduler.Link, n)
 	for i := range links {
-		u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/%d", rand.IntN(hostCount), rand.IntN(500)))
+		u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/%d", r.IntN(hostCount), r.IntN(500)))
 		if err != nil {
 			panic(err)
 		}
-		links[i] = scheduler.Link{URL: u, Fifo: scheduler.Source(rand.IntN(5)), Depth: uint16(rand.IntN(9))}
+		links[i] = scheduler.Link{URL: u, Fifo: scheduler.Source(r.IntN(5)), Depth: uint16(r.IntN(9))}
 	}
 	return links
 }
@@ -254,7 +266,7 @@ func names(links []scheduler.Link) []string {
 }
 
 // crashWorker crawls the hosts of one part, so that no URL is taken twice.
-func crashWorker(ctx context.Context, s *Store, part int) error {
+func crashWorker(ctx context.Context, s *Store, part int, r drawn) error {
 	for {
 		var ps []scheduler.Place
 		if err := s.Places(ctx, func(p scheduler.Place, _ uint64) error {
@@ -271,7 +283,7 @@ func crashWorker(ctx context.Context, s *Store, part int) error {
 				return err
 			}
 			for _, w := range urls {
-				if err := crashComplete(ctx, s, p, w); err != nil {
+				if err := crashComplete(ctx, s, p, w, r); err != nil {
 					return err
 				}
 			}
@@ -282,26 +294,26 @@ func crashWorker(ctx context.Context, s *Store, part int) error {
 	}
 }
 
-func crashComplete(ctx context.Context, s *Store, p scheduler.Place, w scheduler.WaitingURL) error {
-	n := 1 + rand.IntN(12)
-	if rand.IntN(100) == 0 {
+func crashComplete(ctx context.Context, s *Store, p scheduler.Place, w scheduler.WaitingURL, r drawn) error {
+	n := 1 + r.IntN(12)
+	if r.IntN(100) == 0 {
 		n = 2000 // more than one transaction
 	}
-	c := scheduler.Completion{Key: w.Key, Taken: p, Seq: w.Seq, Next: w.Record, Links: inventLinks(n)}
+	c := scheduler.Completion{Key: w.Key, Taken: p, Seq: w.Seq, Next: w.Record, Links: r.links(n)}
 	c.Next.Status++ // counts the crawls
 	c.Next.Class = scheduler.OK
-	switch rand.IntN(4) {
+	switch r.IntN(4) {
 	case 0:
-		c.Next.Source = scheduler.Source(rand.IntN(scheduler.Sources))
+		c.Next.Source = scheduler.Source(r.IntN(scheduler.Sources))
 	case 1:
 		c.Next.State = scheduler.AtRest
 	default:
 		c.Next.State, c.Next.NextAt = scheduler.Timed, time.Now()
 	}
-	if rand.IntN(2) == 0 {
+	if r.IntN(2) == 0 {
 		c.Next.Indexed = true
-		length := rand.IntN(4000)
-		if rand.IntN(20) == 0 {
+		length := r.IntN(4000)
+		if r.IntN(20) == 0 {
 			length = 2 * int(crashOptions.longValue())
 		}
 		body := strconv.Itoa(c.Next.Status) + " " + strings.Repeat("x", length)
@@ -320,12 +332,12 @@ func crashComplete(ctx context.Context, s *Store, p scheduler.Place, w scheduler
 }
 
 // crashReviser puts URLs that rest back into a queue and lets others rest.
-func crashReviser(ctx context.Context, s *Store) error {
+func crashReviser(ctx context.Context, s *Store, r drawn) error {
 	for {
-		_, _, err := s.Revise(ctx, keysOf(inventLinks(200)), func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
-			v := &scheduler.Revision{Next: r, CancelHeld: true}
-			v.Next.State, v.Next.Source = scheduler.Waiting, scheduler.Source(rand.IntN(scheduler.Sources))
-			if r.State == scheduler.Timed {
+		_, _, err := s.Revise(ctx, keysOf(r.links(200)), func(_ weburl.Key, old scheduler.Record) *scheduler.Revision {
+			v := &scheduler.Revision{Next: old, CancelHeld: true}
+			v.Next.State, v.Next.Source = scheduler.Waiting, scheduler.Source(r.IntN(scheduler.Sources))
+			if old.State == scheduler.Timed {
 				v.Next.State = scheduler.AtRest
 			}
 			return v
@@ -337,13 +349,13 @@ func crashReviser(ctx context.Context, s *Store) error {
 }
 
 // crashRelay delivers orders and says so before it moves the cursor.
-func crashRelay(ctx context.Context, s *Store) error {
+func crashRelay(ctx context.Context, s *Store, r drawn) error {
 	for range s.Outbox().Changed() {
 		cursor, err := s.Outbox().Cursor(ctx, "target")
 		if err != nil {
 			return err
 		}
-		entries, err := s.Outbox().Entries(ctx, cursor, 1+rand.IntN(200), 1<<20)
+		entries, err := s.Outbox().Entries(ctx, cursor, 1+r.IntN(200), 1<<20)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -165,8 +166,7 @@ func TestDamagedFiles(t *testing.T) {
 		judgeDamaged(t, list)
 		return
 	}
-	seed := attackSeed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeded.Rand(t)
 	dir, all := damagedFixture(t)
 	want, err := json.Marshal(all)
 	if err != nil {

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // TestEdits compares edits with a map, through steps that stay and steps that are taken
 // back, with enough keys for the hash table to grow in the middle of a step.
 func TestEdits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		e := newEdits(1 << 20)
 		e.slots = make([]int32, 4)
 		want, before := map[string]string{}, map[string]string{}

@@ -5,7 +5,6 @@ package badgerstore
 import (
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -105,8 +105,7 @@ func TestDiskFills(t *testing.T) {
 	if !mountable(t) {
 		return
 	}
-	seed := attackSeed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeded.Rand(t)
 	const minFree = 32 << 20
 	disk := smallDisk(t, "128m")
 	l := newLedger(6000)
@@ -139,8 +138,7 @@ func TestDiskFillsSuddenly(t *testing.T) {
 	if !mountable(t) {
 		return
 	}
-	seed := attackSeed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeded.Rand(t)
 	disk := smallDisk(t, "96m")
 	l := newLedger(6000)
 	a := attack{Dir: filepath.Join(disk, "store"), Durability: OS, Bodies: l.bodies}

@@ -2,17 +2,17 @@ package badgerstore
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // TestKilledAnywhere kills a child at random moments, while it makes every kind of
 // change, and wants exactly what it was told to be stored.
 func TestKilledAnywhere(t *testing.T) {
-	seed := attackSeed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeded.Rand(t)
 	a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000}
 	l := newLedger(a.Bodies)
 	for round := range attackRounds(t, 3) {
@@ -26,16 +26,15 @@ func TestKilledAnywhere(t *testing.T) {
 
 // TestKilledReopening kills a child that opens and closes a store most of the time.
 func TestKilledReopening(t *testing.T) {
-	seed := attackSeed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeded.Rand(t)
 	a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000, Reopen: true}
 	l := newLedger(a.Bodies)
 	for round := range attackRounds(t, 3) {
 		a.Seed, a.First = r.Uint64(), l.last
-		lines, more := r.IntN(30), time.Duration(r.IntN(20_000))*time.Microsecond
+		lines := r.IntN(30)
 		e := attacked(t, a, l, func(n int) bool {
 			if n == lines {
-				time.Sleep(more) // so that any moment may be the last
+				seeded.Pause(r, 20*time.Millisecond)
 			}
 			return n == lines
 		})
@@ -95,8 +94,7 @@ func passings(point string) int64 {
 // TestKilledAtPoints lets a child kill itself at each named point of the store, one
 // after the other: the first time that it is there, or later.
 func TestKilledAtPoints(t *testing.T) {
-	seed := attackSeed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeded.Rand(t)
 	points := killPoints()
 	a := attack{Dir: t.TempDir(), Durability: OS, MinFree: -1, Bodies: 3000}
 	l := newLedger(a.Bodies)

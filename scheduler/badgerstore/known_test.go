@@ -69,7 +69,13 @@ func has(s *Store, links []scheduler.Link) int {
 // findAll completes a page that links to all of links and checks that each is known.
 func findAll(t *testing.T, s *Store, links []scheduler.Link) {
 	t.Helper()
-	page := linkTo(t, fmt.Sprintf("http://page.test/%d", time.Now().UnixNano()))
+	page := linkTo(t, "http://page.test/0")
+	for i := 1; ; i++ { // one that was never seen
+		if _, err := s.Lookup(t.Context(), page.URL.Key()); err != nil {
+			break
+		}
+		page = linkTo(t, fmt.Sprintf("http://page.test/%d", i))
+	}
 	if _, _, err := s.Add(t.Context(), []scheduler.Link{page}, false); err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,10 @@ package badgerstore
 
 import (
 	"errors"
-	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -26,7 +25,7 @@ func TestOpenAtOnce(t *testing.T) {
 				s, err := Open(dir, o)
 				if errors.Is(err, scheduler.ErrLocked) {
 					locked.Add(1)
-					time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+					runtime.Gosched()
 					continue
 				}
 				n++

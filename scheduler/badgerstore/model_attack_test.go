@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -74,7 +75,7 @@ const modelURLs = 10
 // TestOutboxModel runs random changes of orders, with killed stores among them, and
 // wants the store to hold what the simplest outbox holds after each.
 func TestOutboxModel(t *testing.T) {
-	seed := attackSeed(t)
+	seed := seeded.Seed(t)
 	for run := range max(2, attackRounds(t, 3)/4) {
 		m := &outboxModel{
 			t: t, ctx: t.Context(), r: rand.New(rand.NewPCG(seed, uint64(run))), dir: t.TempDir(),

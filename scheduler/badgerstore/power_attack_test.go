@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/internal/powercut"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -53,8 +54,7 @@ func linesUntilEnd(r *rand.Rand, round int) int {
 // durability sync works on it: all that was acknowledged must be there. Every
 // other time the power fails again before the store was closed.
 func TestPowerCut(t *testing.T) {
-	seed := attackSeed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeded.Rand(t)
 	l := newLedger(2000)
 	store := t.TempDir()
 	for round := range attackRounds(t, 3) {
@@ -81,7 +81,7 @@ func TestPowerCut(t *testing.T) {
 // The store may have lost its newest changes, or be damaged, but then it says so:
 // what opens is whole.
 func TestPowerCutUnpromised(t *testing.T) {
-	seed := attackSeed(t)
+	seed := seeded.Seed(t)
 	for _, c := range []struct {
 		durability Durability
 		order      powercut.Order

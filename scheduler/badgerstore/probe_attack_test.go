@@ -2,9 +2,6 @@ package badgerstore
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,20 +9,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// attackSeed is SEXTANT_ATTACK_SEED or a fresh seed, which it logs.
-func attackSeed(t *testing.T) uint64 {
-	t.Helper()
-	seed := rand.Uint64()
-	if s, ok := os.LookupEnv("SEXTANT_ATTACK_SEED"); ok {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatalf("SEXTANT_ATTACK_SEED=%s: %v", s, err)
-		}
-	}
-	t.Logf("SEXTANT_ATTACK_SEED=%d", seed)
-	return seed
-}
 
 // probe asks what the store believes to be known: a page that links to URLs which
 // are not stored must bring each of them in once, and those that are stored must
@@ -47,7 +30,7 @@ func (l *ledger) probe(t *testing.T, s *Store) {
 	if _, n, err := s.Add(ctx, webLinks(stored, ""), false); err != nil || n != 0 {
 		t.Errorf("%d of %d stored URLs were added again: %v", n, len(stored), err)
 	}
-	prober, err := weburl.Parse(fmt.Sprintf("http://probe.test/%d", rand.Uint64()))
+	prober, err := weburl.Parse(fmt.Sprintf("http://probe.test/%d", l.last)) // never seen before
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(crashChildEnv); dir != "" {
-		crashChild(dir)
+	if orders := os.Getenv(crashChildEnv); orders != "" {
+		crashChild(orders)
 		return
 	}
 	// Badger leaves these two behind when it refuses to open a damaged store.

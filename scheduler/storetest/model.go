@@ -5,32 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
-	"strconv"
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Model runs random sequences of all operations, closing and reopening among
 // them, on the store and on Memory side by side, and compares all that can be
-// read after each. A failure prints its seed; SEXTANT_MODEL_SEED runs that one
-// again.
+// read after each. A failure prints its seed, which SEXTANT_SEED
+// takes.
 func Model(t *testing.T, open Opener) {
 	t.Helper()
-	first, runs := rand.Uint64(), 8
+	first, runs := seeded.Seed(t), 8
 	if testing.Short() {
 		runs = 3
-	}
-	if s, ok := os.LookupEnv("SEXTANT_MODEL_SEED"); ok {
-		seed, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("SEXTANT_MODEL_SEED=%s: %v", s, err)
-		}
-		first, runs = seed, 1
 	}
 	for i := range uint64(runs) {
 		seed := first + i
@@ -39,7 +31,7 @@ func Model(t *testing.T, open Opener) {
 			for step := range 200 {
 				m.step()
 				if m.compare(); t.Failed() {
-					t.Fatalf("step %d; again with SEXTANT_MODEL_SEED=%d", step, seed)
+					t.Fatalf("step %d; again with SEXTANT_SEED=%d", step, seed)
 				}
 			}
 		})

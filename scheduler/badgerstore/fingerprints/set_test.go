@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -67,7 +68,7 @@ func same(t testing.TB, s *Set, want map[uint64]bool) {
 // TestAgainstMap adds and removes runs of keys, few enough stripes apart that they are
 // split and joined again, saves and loads, and compares with a map.
 func TestAgainstMap(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		s := New(rapid.IntRange(-1, 300_000).Draw(t, "hint"))
 		want := map[uint64]bool{}
 		few := byte(rapid.SampledFrom([]int{1, 2, 255}).Draw(t, "stripes"))
