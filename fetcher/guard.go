@@ -21,12 +21,14 @@ type dialer struct {
 	judge  func(netip.Addr) (allowed, matched bool, words string)
 	deny   bool   // private addresses
 	proxy  string // "host:port" of the proxy, always dialled
+	// connect is Settings.Connect.
+	connect func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
 
 	handshake time.Duration // at most, of TLS
 }
 
 func newDialer(s Settings) *dialer {
-	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge, deny: s.DenyPrivate, handshake: s.TLSTimeout}
+	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge, deny: s.DenyPrivate, connect: s.Connect, handshake: s.TLSTimeout}
 	for _, hostPort := range s.Exempt {
 		if host, port, err := net.SplitHostPort(hostPort); err == nil {
 			hostPort = net.JoinHostPort(host, port)
@@ -47,7 +49,11 @@ func (d *dialer) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.net.Timeout)
 	defer cancel()
-	conn, err := use.DialContext(ctx, network, hostPort)
+	connect := use.DialContext
+	if d.connect != nil {
+		connect = try.connectBy
+	}
+	conn, err := connect(ctx, network, hostPort)
 	if err != nil {
 		host, _, _ := net.SplitHostPort(hostPort) // it was looked up
 		return nil, &dialError{try.reason(d.sureOf(ctx, host, err))}

@@ -72,6 +72,10 @@ type Settings struct {
 	// Resolver is where names are looked up, always by Go's own resolver; nil: the
 	// system's servers.
 	Resolver *net.Resolver
+	// Connect, if not nil, makes the connections in place of the system, to addresses
+	// that were looked up and judged as others are. A network in memory needs it. It is
+	// called by several goroutines at once.
+	Connect func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
 	// Names keeps what was looked up, and may be shared; nil: for this Fetcher only.
 	Names *Names
 }
