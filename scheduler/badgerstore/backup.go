@@ -21,7 +21,7 @@ import (
 type BackupReport struct {
 	Keys   uint64 // all
 	URLs   uint64
-	Orders uint64 // waiting and held
+	Orders uint64 // waiting, resting and held
 	Bytes  int64  // of the backup
 	// Faults is how many faults Verify has found in the restored store. It is as the
 	// one that was backed up was: the backup's checksums are looked at before.
@@ -33,7 +33,7 @@ func (r *BackupReport) count(key []byte) {
 	switch key[0] {
 	case kindURL:
 		r.URLs++
-	case kindOrder, kindHeld:
+	case kindOrder, kindHeld, kindResting, kindEdit:
 		r.Orders++
 	}
 }
@@ -79,9 +79,9 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			return err
 		}
 		// Badger ends a walk at a block that it cannot read, without a word.
-		if report.URLs != kept.known || report.Orders != kept.waiting+kept.held {
+		if orders := kept.waiting + kept.resting + kept.held; report.URLs != kept.known || report.Orders != orders {
 			return s.damaged("backup", fmt.Errorf("%d of %d URLs and %d of %d orders could be read",
-				report.URLs, kept.known, report.Orders, kept.waiting+kept.held))
+				report.URLs, kept.known, report.Orders, orders))
 		}
 		return nil
 	})
@@ -99,7 +99,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 // in format 2, and nothing names a segment.
 func (r *bodyReader) whole(key, v []byte) ([]byte, error) {
 	switch key[0] {
-	case kindOrder, kindHeld:
+	case kindOrder:
 		o, err := decodeOrder(v)
 		if err == nil && o.place.segment != 0 {
 			err = r.inline(&o)
@@ -218,6 +218,9 @@ func publish(part, dir string) error {
 
 func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
 	report, err := readBackup(ctx, dir, r, o)
+	if err == nil {
+		err = upgradeRestored(dir, o)
+	}
 	if err != nil {
 		return report, err
 	}
@@ -229,6 +232,25 @@ func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (Backu
 	found, err := s.Verify(ctx, func(f Fault) { s.log.Warn("fault in the restored store", "url", f.URL, "fault", f.Words) })
 	report.Faults = found.Faults
 	return report, errors.Join(err, s.Close())
+}
+
+// upgradeRestored makes what an older version has backed up a store of this format.
+func upgradeRestored(dir string, o Options) (err error) {
+	db, err := openBadger(dir, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	s := &Store{db: db, dir: dir, log: o.Logger, quit: make(chan struct{})}
+	c, from, err := s.readMeta()
+	if err != nil || from == format {
+		return err
+	}
+	s.committed.Store(&c)
+	if err := s.upgrade(from); err != nil {
+		return err
+	}
+	return s.markClean(false)
 }
 
 // readBackup fills a new Badger database with the keys of a backup, which come in
@@ -288,11 +310,11 @@ func (seen *restored) check(key, value []byte) ([]byte, error) {
 	switch string(key) {
 	case string(formatKey()):
 		seen.format = true
-		if len(value) != 1 || value[0] != format && value[0] != formatInline {
+		if len(value) != 1 || value[0] < formatInline || value[0] > format {
 			return nil, fmt.Errorf("%w: the backup is of a store of format %d, this program reads %d; restore it with the version of Sextant that wrote it",
 				scheduler.ErrFormat, value, format)
 		}
-		return []byte{format}, nil
+		return value, nil
 	case string(countersKey()):
 		seen.counters = true
 		c, err := decodeCounters(value)

@@ -4,44 +4,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-	"strings"
 	"time"
-
-	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// recordVersion is the first byte of each stored value that has a form of its
-// own; another one was written by another version of the program.
-const recordVersion = 1
-
-// hostVersion is that of a host's state. Those of format 1 have recordVersion and
-// lack all that stands behind the first time.
-const hostVersion = 2
+// valueVersion is the first byte of each stored value that has a form of its own;
+// another one was written by another version of the program. Values whose form has
+// changed have a number of their own.
+const valueVersion = 1
 
 var errShort = errors.New("value ends too early")
-
-// Flags of a record.
-const (
-	flagRoot = 1 << iota
-	flagIndexed
-	flagSettled
-	flagHash
-	flagNextAt
-	flagFirstErrorAt
-	flagFetchedAt
-	flagOriginInURL // the origin is the URL's beginning: only its length is stored
-	flagRules       // these two fields are younger than the format
-	flagSpelling
-	flagCheckedAt // so are these two
-	flagHistory
-	flagKind // younger still
-	flagDirectives
-	flagUnavailableAt
-	flagSimhash
-	flagTrace // and this the youngest
-	flagsEnd
-)
 
 func appendString(b []byte, s string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
@@ -61,8 +32,8 @@ type reader struct {
 
 func newReader(b []byte) *reader {
 	r := &reader{b: b}
-	if v := r.byte(); r.err == nil && v != recordVersion {
-		r.err = fmt.Errorf("value has version %d, this program knows %d", v, recordVersion)
+	if v := r.byte(); r.err == nil && v != valueVersion {
+		r.err = fmt.Errorf("value has version %d, this program knows %d", v, valueVersion)
 	}
 	return r
 }
@@ -139,222 +110,4 @@ func (r *reader) end() error {
 		r.err = fmt.Errorf("%d bytes too many in value", len(r.b))
 	}
 	return r.err
-}
-
-func recordFlags(rec *scheduler.Record) uint64 {
-	var f uint64
-	for _, s := range [...]struct {
-		set  bool
-		flag uint64
-	}{
-		{rec.Root, flagRoot},
-		{rec.Indexed, flagIndexed},
-		{rec.Settled, flagSettled},
-		{rec.Hash != [16]byte{}, flagHash},
-		{!rec.NextAt.IsZero(), flagNextAt},
-		{!rec.FirstErrorAt.IsZero(), flagFirstErrorAt},
-		{!rec.FetchedAt.IsZero(), flagFetchedAt},
-		{strings.HasPrefix(rec.URL, rec.Origin), flagOriginInURL},
-		{rec.RulesVersion != 0, flagRules},
-		{rec.HostSpelling != "", flagSpelling},
-		{!rec.CheckedAt.IsZero(), flagCheckedAt},
-		{rec.History != scheduler.History{}, flagHistory},
-		{rec.Kind != scheduler.KindPage, flagKind},
-		{rec.Directives != 0, flagDirectives},
-		{!rec.UnavailableAt.IsZero(), flagUnavailableAt},
-		{rec.Simhash != 0, flagSimhash},
-		{traced(rec) != 0, flagTrace},
-	} {
-		if s.set {
-			f |= s.flag
-		}
-	}
-	return f
-}
-
-// appendRecord writes rec behind b; times keep their nanoseconds and lose their zone.
-func appendRecord(b []byte, rec *scheduler.Record) []byte {
-	f := recordFlags(rec)
-	b = append(b, recordVersion, byte(rec.State), byte(rec.Class), byte(rec.Source), byte(rec.Fifo))
-	b = binary.AppendUvarint(b, uint64(rec.Depth))
-	b = binary.AppendUvarint(b, f)
-	b = binary.AppendUvarint(b, rec.Seq)
-	b = append(b, rec.Host[:]...)
-	b = appendString(b, rec.URL)
-	if f&flagOriginInURL != 0 {
-		b = binary.AppendUvarint(b, uint64(len(rec.Origin)))
-	} else {
-		b = appendString(b, rec.Origin)
-	}
-	b = append(b, byte(rec.Shift), rec.Hops)
-	b = binary.AppendVarint(b, int64(rec.Status))
-	b = binary.AppendVarint(b, int64(rec.Errors))
-	b = binary.AppendVarint(b, int64(rec.Interval))
-	for _, t := range [...]struct {
-		flag uint64
-		at   time.Time
-	}{{flagNextAt, rec.NextAt}, {flagFirstErrorAt, rec.FirstErrorAt}, {flagFetchedAt, rec.FetchedAt}} {
-		if f&t.flag != 0 {
-			b = appendTime(b, t.at)
-		}
-	}
-	if f&flagHash != 0 {
-		b = append(b, rec.Hash[:]...)
-	}
-	if f&flagRules != 0 {
-		b = binary.LittleEndian.AppendUint64(b, rec.RulesVersion)
-	}
-	if f&flagSpelling != 0 {
-		b = appendString(b, rec.HostSpelling)
-	}
-	if f&flagCheckedAt != 0 {
-		b = appendTime(b, rec.CheckedAt)
-	}
-	if f&flagHistory != 0 {
-		b = appendHistory(b, &rec.History)
-	}
-	if f&flagKind != 0 {
-		b = append(b, byte(rec.Kind))
-	}
-	b = appendReading(b, f, rec)
-	for _, s := range [...]string{rec.Referrer, rec.LastError, rec.ETag, rec.LastModified, rec.Date,
-		rec.PushedSource, rec.RedirectTo, rec.DuplicateOf} {
-		b = appendString(b, s)
-	}
-	b = binary.AppendUvarint(b, uint64(len(rec.Aliases)))
-	for _, a := range rec.Aliases {
-		b = appendString(b, a)
-	}
-	return b
-}
-
-// decodeRecord reads what appendRecord wrote. It shares no memory with b.
-func decodeRecord(b []byte) (scheduler.Record, error) {
-	var rec scheduler.Record
-	r := newReader(b)
-	rec.State = scheduler.State(r.enum("state", byte(scheduler.AtRest)+1))
-	rec.Class = scheduler.Class(r.enum("class", byte(classes)))
-	rec.Source = scheduler.Source(r.enum("source", scheduler.Sources))
-	rec.Fifo = scheduler.Source(r.enum("fifo", scheduler.Sources))
-	depth, f := r.uvarint(), r.uvarint()
-	if depth > 1<<16-1 {
-		r.fail(fmt.Errorf("depth %d is above 65535", depth))
-	}
-	if f >= flagsEnd {
-		r.fail(fmt.Errorf("flags %#x are not known", f))
-	}
-	rec.Depth = uint16(depth)
-	rec.Root, rec.Indexed, rec.Settled = f&flagRoot != 0, f&flagIndexed != 0, f&flagSettled != 0
-	rec.Seq = r.uvarint()
-	copy(rec.Host[:], r.bytes(uint64(hostLen)))
-	rec.URL = r.string()
-	if f&flagOriginInURL == 0 {
-		rec.Origin = r.string()
-	} else if n := r.uvarint(); n <= uint64(len(rec.URL)) {
-		rec.Origin = rec.URL[:n]
-	} else {
-		r.fail(errShort)
-	}
-	decodeHistory(r, f, &rec)
-	return rec, r.end()
-}
-
-// decodeHistory reads the part of a record that comes from fetching it.
-func decodeHistory(r *reader, f uint64, rec *scheduler.Record) {
-	rec.Shift, rec.Hops = int8(r.byte()), r.byte()
-	rec.Status, rec.Errors = int(r.varint()), int(r.varint())
-	rec.Interval = time.Duration(r.varint())
-	for _, t := range [...]struct {
-		flag uint64
-		at   *time.Time
-	}{{flagNextAt, &rec.NextAt}, {flagFirstErrorAt, &rec.FirstErrorAt}, {flagFetchedAt, &rec.FetchedAt}} {
-		if f&t.flag != 0 {
-			*t.at = r.time()
-		}
-	}
-	if f&flagHash != 0 {
-		copy(rec.Hash[:], r.bytes(uint64(len(rec.Hash))))
-	}
-	if f&flagRules != 0 {
-		if b := r.bytes(8); b != nil {
-			rec.RulesVersion = binary.LittleEndian.Uint64(b)
-		}
-	}
-	if f&flagSpelling != 0 {
-		rec.HostSpelling = r.string()
-	}
-	if f&flagCheckedAt != 0 {
-		rec.CheckedAt = r.time()
-	}
-	if f&flagHistory != 0 {
-		rec.History = r.history()
-	}
-	if f&flagKind != 0 {
-		rec.Kind = scheduler.Kind(r.enum("kind", byte(scheduler.Kinds)))
-	}
-	r.reading(f, rec)
-	for _, s := range [...]*string{&rec.Referrer, &rec.LastError, &rec.ETag, &rec.LastModified, &rec.Date,
-		&rec.PushedSource, &rec.RedirectTo, &rec.DuplicateOf} {
-		*s = r.string()
-	}
-	n := r.uvarint()
-	if n > uint64(len(r.b)) { // each alias takes a byte at least
-		r.fail(errShort)
-		return
-	}
-	for range n {
-		rec.Aliases = append(rec.Aliases, r.string())
-	}
-}
-
-// appendReading writes what a page said when it was read.
-func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
-	if f&flagDirectives != 0 {
-		b = append(b, byte(rec.Directives))
-	}
-	if f&flagUnavailableAt != 0 {
-		b = appendTime(b, rec.UnavailableAt)
-	}
-	if f&flagSimhash != 0 {
-		b = binary.LittleEndian.AppendUint64(b, rec.Simhash)
-	}
-	if f&flagTrace != 0 {
-		b = appendTrace(b, rec)
-	}
-	return b
-}
-
-func (r *reader) reading(f uint64, rec *scheduler.Record) {
-	if f&flagDirectives != 0 {
-		rec.Directives = scheduler.Directives(r.byte())
-	}
-	if f&flagUnavailableAt != 0 {
-		rec.UnavailableAt = r.time()
-	}
-	if f&flagSimhash != 0 {
-		if b := r.bytes(8); b != nil {
-			rec.Simhash = binary.LittleEndian.Uint64(b)
-		}
-	}
-	if f&flagTrace != 0 {
-		r.trace(rec)
-	}
-}
-
-func appendHistory(b []byte, h *scheduler.History) []byte {
-	b = binary.AppendUvarint(b, uint64(h.Checks))
-	b = binary.AppendUvarint(b, uint64(h.Changes))
-	b = binary.AppendVarint(b, int64(h.Quiet))
-	return binary.AppendVarint(b, int64(h.Busy))
-}
-
-func (r *reader) history() scheduler.History {
-	checks, changes := r.uvarint(), r.uvarint()
-	if max(checks, changes) > math.MaxUint32 {
-		r.fail(fmt.Errorf("%d checks and %d changes are too many", checks, changes))
-	}
-	return scheduler.History{
-		Checks: uint32(checks), Changes: uint32(changes),
-		Quiet: time.Duration(r.varint()), Busy: time.Duration(r.varint()),
-	}
 }

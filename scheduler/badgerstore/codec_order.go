@@ -8,43 +8,16 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
-func encodeHost(h *scheduler.HostState) []byte {
-	b := appendString([]byte{hostVersion}, h.Origin)
-	b = binary.AppendVarint(b, int64(h.Backoff))
-	b = binary.AppendVarint(b, int64(h.Errors))
-	b = binary.AppendVarint(b, int64(h.Delay))
-	b = binary.AppendVarint(b, int64(h.Bad))
-	b = appendString(b, h.BadPlace)
-	if !h.NextAt.IsZero() {
-		b = appendTime(b, h.NextAt)
-	}
-	return b
-}
-
-func decodeHost(b []byte) (scheduler.HostState, error) {
-	r := &reader{b: b}
-	version := r.byte()
-	if r.err == nil && version != recordVersion && version != hostVersion {
-		r.fail(fmt.Errorf("value has version %d, this program knows %d and %d", version, recordVersion, hostVersion))
-	}
-	h := scheduler.HostState{Origin: r.string()}
-	h.Backoff = time.Duration(r.varint())
-	h.Errors = int(r.varint())
-	if version == hostVersion {
-		h.Delay, h.Bad, h.BadPlace = time.Duration(r.varint()), int(r.varint()), r.string()
-	}
-	if r.err == nil && len(r.b) > 0 {
-		h.NextAt = r.time()
-	}
-	return h, r.end()
-}
-
-// orderVersion is that of orders and of where they are. Those of format 2 have
-// recordVersion, hold their body, and lack the time and what the flags say.
-const orderVersion = 2
+// orderVersion is that of orders, placeVersion that of where they are. Those of format 2
+// have valueVersion, hold their body, and lack the time and what the flags say. Orders of
+// format 3 have orderVersion3 and know nothing of rest.
+const (
+	orderVersion  = 3
+	orderVersion3 = 2
+	placeVersion  = 2
+)
 
 // Flags of an order and of where it is.
 const (
@@ -52,6 +25,7 @@ const (
 	orderMoved                 // push.Entry.Moved
 	orderInSegment             // its body is in a segment file, not in the value
 	orderLost                  // its body was damaged and is given up
+	orderRests                 // it has what storedOrder.rest has
 	orderFlagsEnd
 )
 
@@ -61,12 +35,56 @@ type bodyPlace struct {
 	sum                     uint32 // CRC-32C
 }
 
-// storedOrder is an order as it is stored: waiting, held, or of a dead letter.
+// rest is what is stored of a deletion that rests, is held, or was so before it left.
+type rest struct {
+	reason scheduler.Reason
+	hold   scheduler.Hold
+	edit   uint64
+	again  time.Time // in whole seconds
+	text   string
+}
+
+func (t *rest) append(b []byte) []byte {
+	b = binary.AppendUvarint(append(b, byte(t.reason), byte(t.hold)), t.edit)
+	return appendString(appendSeconds(b, t.again), t.text)
+}
+
+func (r *reader) rest() rest {
+	t := rest{reason: r.reason(), hold: scheduler.Hold(r.byte())}
+	if !scheduler.KnownHold(byte(t.hold)) {
+		r.fail(fmt.Errorf("hold %d is not known", t.hold))
+	}
+	t.edit, t.again, t.text = r.uvarint(), r.seconds(), r.string()
+	return t
+}
+
+// appendSeconds writes a time that is zero or in whole seconds since 1970.
+func appendSeconds(b []byte, t time.Time) []byte {
+	at := uint64(0)
+	if !t.IsZero() {
+		at = uint64(max(t.Unix(), 0))
+	}
+	return binary.AppendUvarint(b, at)
+}
+
+func (r *reader) seconds() time.Time {
+	at := r.uvarint()
+	if at > math.MaxInt64 {
+		r.fail(fmt.Errorf("time %d of an order is too late", at))
+	}
+	if at == 0 || r.err != nil {
+		return time.Time{}
+	}
+	return time.Unix(int64(at), 0).UTC()
+}
+
+// storedOrder is an order as it is stored: waiting, resting, held, or of a dead letter.
 type storedOrder struct {
 	op          push.Op
 	moved, lost bool
 	at          time.Time // when it was stored, in whole seconds; zero in format 2
 	url, source string
+	rest        rest
 	place       bodyPlace
 	body        []byte // if it is in no segment
 }
@@ -93,6 +111,9 @@ func (o *storedOrder) flags() byte {
 	if o.lost {
 		f |= orderLost
 	}
+	if o.rest != (rest{}) {
+		f |= orderRests
+	}
 	return f
 }
 
@@ -102,12 +123,12 @@ func (o *storedOrder) entry(seq uint64) push.Entry {
 }
 
 func (o *storedOrder) append(b []byte) []byte {
-	at := uint64(0)
-	if !o.at.IsZero() {
-		at = uint64(max(o.at.Unix(), 0))
-	}
-	b = binary.AppendUvarint(append(b, orderVersion, o.flags()), at)
+	f := o.flags()
+	b = appendSeconds(append(b, orderVersion, f), o.at)
 	b = appendString(appendString(b, o.url), o.source)
+	if f&orderRests != 0 {
+		b = o.rest.append(b)
+	}
 	if p := o.place; p.segment != 0 {
 		b = binary.AppendUvarint(b, p.segment)
 		b = binary.AppendUvarint(b, p.offset)
@@ -120,24 +141,27 @@ func (o *storedOrder) append(b []byte) []byte {
 // decodeOrder reads an order of this format or an older one. The body shares memory
 // with b.
 func decodeOrder(b []byte) (storedOrder, error) {
-	if len(b) > 0 && b[0] == recordVersion {
+	if len(b) > 0 && b[0] == valueVersion {
 		return decodeOldOrder(b)
 	}
 	r := &reader{b: b}
-	if v := r.byte(); r.err == nil && v != orderVersion {
-		r.fail(fmt.Errorf("order has version %d, this program knows %d and %d", v, recordVersion, orderVersion))
+	end := byte(orderFlagsEnd)
+	switch v := r.byte(); {
+	case r.err != nil || v == orderVersion:
+	case v == orderVersion3:
+		end = orderRests
+	default:
+		r.fail(fmt.Errorf("order has version %d, this program knows %d to %d", v, valueVersion, orderVersion))
 	}
-	f := r.enum("flags of an order", orderFlagsEnd)
+	f := r.enum("flags of an order", end)
 	o := storedOrder{moved: f&orderMoved != 0, lost: f&orderLost != 0}
 	if f&orderDeletes != 0 {
 		o.op = push.Delete
 	}
-	if at := r.uvarint(); at > math.MaxInt64 {
-		r.fail(fmt.Errorf("time %d of an order is too late", at))
-	} else if at != 0 {
-		o.at = time.Unix(int64(at), 0).UTC()
+	o.at, o.url, o.source = r.seconds(), r.string(), r.string()
+	if f&orderRests != 0 {
+		o.rest = r.rest()
 	}
-	o.url, o.source = r.string(), r.string()
 	if f&orderInSegment == 0 {
 		o.body = r.bytes(uint64(len(r.b)))
 		return o, r.end()
@@ -170,7 +194,7 @@ type storedDead struct {
 }
 
 func (d *storedDead) encode() []byte {
-	b := binary.AppendUvarint([]byte{recordVersion}, d.seq)
+	b := binary.AppendUvarint([]byte{valueVersion}, d.seq)
 	b = appendString(appendTime(b, d.at), d.words)
 	return d.append(b)
 }
@@ -192,56 +216,6 @@ func decodeDead(b []byte) (storedDead, error) {
 	return d, err
 }
 
-// orderPlace is where the newest order of a URL is kept, and what must be known of it
-// when it goes.
-type orderPlace struct {
-	kind          byte // kindOrder or kindHeld
-	moved, delete bool // false in format 2
-	seq           uint64
-	size          uint64 // of the body
-	segment       uint64 // that holds the body; 0: none
-}
-
-// placeOfOrder is the place of an order that is stored under a number.
-func placeOfOrder(kind byte, seq uint64, o *storedOrder) orderPlace {
-	return orderPlace{kind: kind, moved: o.moved, delete: o.op == push.Delete, seq: seq, size: o.size(), segment: o.place.segment}
-}
-
-func (p orderPlace) key(k weburl.Key) []byte { return orderKey(p.kind, p.seq, k) }
-
-func (p orderPlace) append(b []byte) []byte {
-	var f byte
-	if p.delete {
-		f |= orderDeletes
-	}
-	if p.moved {
-		f |= orderMoved
-	}
-	b = binary.AppendUvarint(append(b, orderVersion, p.kind, f), p.seq)
-	return binary.AppendUvarint(binary.AppendUvarint(b, p.size), p.segment)
-}
-
-func decodeOrderPlace(b []byte) (orderPlace, error) {
-	r := &reader{b: b}
-	var p orderPlace
-	switch v := r.byte(); {
-	case r.err != nil:
-	case v == recordVersion:
-		p = orderPlace{kind: r.byte(), seq: r.uvarint(), size: r.uvarint()}
-	case v == orderVersion:
-		p.kind = r.byte()
-		f := r.enum("flags of an order", orderInSegment)
-		p.moved, p.delete = f&orderMoved != 0, f&orderDeletes != 0
-		p.seq, p.size, p.segment = r.uvarint(), r.uvarint(), r.uvarint()
-	default:
-		r.fail(fmt.Errorf("place of an order has version %d, this program knows %d and %d", v, recordVersion, orderVersion))
-	}
-	if r.err == nil && p.kind != kindOrder && p.kind != kindHeld {
-		r.fail(fmt.Errorf("order state %q is not known", p.kind))
-	}
-	return p, r.end()
-}
-
 // segmentState is what is kept of a segment that bodies are needed of, or that is
 // written to.
 type segmentState struct {
@@ -251,7 +225,7 @@ type segmentState struct {
 }
 
 func (st segmentState) append(b []byte) []byte {
-	b = binary.AppendUvarint(append(b, recordVersion), st.entries)
+	b = binary.AppendUvarint(append(b, valueVersion), st.entries)
 	return binary.AppendUvarint(binary.AppendUvarint(b, st.live), st.size)
 }
 

@@ -85,7 +85,7 @@ func (s *Store) compact(victims map[uint64]bool) error {
 func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err error) {
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	for _, kind := range []byte{kindOrder, kindHeld, kindDead} {
+	for _, kind := range []byte{kindOrder, kindDead} { // deletions hold theirs
 		err := s.walk(context.Background(), txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
 			if len(list) == most {
 				return errEnough
@@ -197,10 +197,8 @@ func (g *group) move(n *named, body []byte) error {
 		return nil
 	}
 	seq, k := splitOrderKey(n.key)
-	p := placeOfOrder(n.key[0], seq, o)
-	if p.kind == kindOrder {
-		g.nextCount.bytes += p.size - size
-	}
+	p := orderPlace{kind: kindOrder}.numbered(seq, o)
+	g.nextCount.bytes += p.size - size
 	g.set(n.key, o.append(nil))
 	g.set(byURLKey(k), p.append(nil))
 	return nil

@@ -21,6 +21,7 @@ type counters struct {
 	indexed uint64
 	hosts   uint64
 	waiting uint64
+	resting uint64
 	held    uint64
 	dead    uint64
 	bytes   uint64 // of bodies of waiting orders
@@ -35,6 +36,7 @@ type counters struct {
 const (
 	fieldsOfFormat1 = 10 + int(scheduler.Sources) + classes
 	fieldsOfFormat2 = fieldsOfFormat1 + 1
+	fieldsOfFormat3 = fieldsOfFormat2 + 2
 )
 
 // fields are all numbers, in the order in which they are stored.
@@ -46,12 +48,12 @@ func (c *counters) fields() []*uint64 {
 	for i := range c.class {
 		f = append(f, &c.class[i])
 	}
-	return append(f, &c.removals, &c.segment, &c.segmentEnd)
+	return append(f, &c.removals, &c.segment, &c.segmentEnd, &c.resting)
 }
 
 func (c *counters) encode() []byte {
 	b := make([]byte, 2, 64)
-	b[0] = recordVersion
+	b[0] = valueVersion
 	if c.clean {
 		b[1] = 1
 	}
@@ -67,7 +69,7 @@ func decodeCounters(b []byte) (counters, error) {
 	c.clean = r.enum("close mark", 2) == 1
 	fields := c.fields()
 	for i, f := range fields {
-		if len(r.b) == 0 && (i == fieldsOfFormat1 || i == fieldsOfFormat2) {
+		if len(r.b) == 0 && (i == fieldsOfFormat1 || i == fieldsOfFormat2 || i == fieldsOfFormat3) {
 			break
 		}
 		*f = r.uvarint()
@@ -97,7 +99,7 @@ func (c *counters) counts() scheduler.Counts {
 	n := scheduler.Counts{
 		Known: c.known, Pending: c.pending, Timed: c.timed, Indexed: c.indexed, Hosts: c.hosts,
 		ByClass: make(map[scheduler.Class]uint64, classes),
-		Outbox:  scheduler.OutboxCounts{Waiting: c.waiting, Held: c.held, Dead: c.dead},
+		Outbox:  scheduler.OutboxCounts{Waiting: c.waiting, Resting: c.resting, Held: c.held, Dead: c.dead},
 	}
 	for i, v := range c.class {
 		if v > 0 {

@@ -18,12 +18,12 @@ import (
 
 // oldOrder and oldPlace are as format 2 wrote them.
 func oldOrder(o *storedOrder, body string) []byte {
-	b := appendString([]byte{recordVersion, byte(o.op)}, o.url)
+	b := appendString([]byte{valueVersion, byte(o.op)}, o.url)
 	return append(appendString(b, o.source), body...)
 }
 
 func oldPlace(p orderPlace) []byte {
-	b := binary.AppendUvarint([]byte{recordVersion, p.kind}, p.seq)
+	b := binary.AppendUvarint([]byte{valueVersion, p.kind}, p.seq)
 	return binary.AppendUvarint(b, p.size)
 }
 
@@ -56,7 +56,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 				if key[0] == kindDead {
 					d, err := decodeDead(v)
 					b.must(err)
-					head := appendString(appendTime(binary.AppendUvarint([]byte{recordVersion}, d.seq), d.at), d.words)
+					head := appendString(appendTime(binary.AppendUvarint([]byte{valueVersion}, d.seq), d.at), d.words)
 					old[string(key)] = append(head, old[string(key)]...)
 				}
 			case kindByURL:

@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,8 +70,8 @@ func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue bool, ps *place
 // the two it is fetched again and its links are known then. c must not be changed
 // before the committer is done with it, which may be after ctx has ended.
 func (s *Store) Complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
-	if c.Order != nil && len(c.Order.Body) > MaxBody {
-		return nil, fmt.Errorf("order for %s has a body of %d bytes, more than %d: store a shorter document", c.Next.URL, len(c.Order.Body), MaxBody)
+	if err := checkOrder(c.Next.URL, c.Order, c.Forget); err != nil {
+		return nil, err
 	}
 	var ps places
 	keys := keysOf(c.Links)
@@ -86,42 +87,22 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 	if err != nil {
 		return err
 	}
-	links := c.Links
-	if g.large(links) {
-		for i := range links {
-			if err := g.link(keys[i], &links[i], c.Depths, ps); err != nil {
-				return err
-			}
-			if err := g.seal(); err != nil {
-				return err
-			}
-		}
-		links = nil
-		if old, err = g.taken(c); err != nil { // it may link to itself
+	// Links of a large page are stored before it, but for those to itself.
+	large := g.large(c.Links)
+	if large {
+		if err := g.links(c, keys, ps, func(k weburl.Key) bool { return k != c.Key }, g.seal); err != nil {
 			return err
 		}
 	}
 	if err := g.finish(c, &old, ps); err != nil {
 		return err
 	}
-	for i := range links {
-		if err := g.link(keys[i], &links[i], c.Depths, ps); err != nil {
-			return err
-		}
+	if err := g.links(c, keys, ps, func(k weburl.Key) bool { return !large || k == c.Key }, nil); err != nil {
+		return err
 	}
 	g.notes(c.Notes)
 	if err := g.trace(c, keys); err != nil {
 		return err
-	}
-	if c.CancelHeld {
-		if err := g.cancelHeld(c.Key); err != nil {
-			return err
-		}
-	}
-	if c.Order != nil {
-		if err := g.addOrder(c.Key, old.URL, c.Order); err != nil {
-			return err
-		}
 	}
 	if c.Host != nil {
 		g.set(hostKey(c.Taken.Host), encodeHost(c.Host))
@@ -130,7 +111,28 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 	return nil
 }
 
-// taken gives the record of a URL that still stands where the completion took it from.
+// links stores what a page says of the URLs that which selects. after, if not nil, is called
+// behind each.
+func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, which func(weburl.Key) bool, after func() error) error {
+	for i := range c.Links {
+		if !which(keys[i]) {
+			continue
+		}
+		if err := g.link(keys[i], &c.Links[i], c.Depths, ps); err != nil {
+			return err
+		}
+		if after == nil {
+			continue
+		}
+		if err := after(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taken gives the record of a URL that still stands where the completion took it from,
+// and whose document is what it was then.
 func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	if old := c.Old; old != nil && old.State == scheduler.Waiting && old.Seq == c.Seq && placeOf(old) == c.Taken && g.unchanged(c.Key, c.AsOf) {
 		return *old, nil
@@ -142,7 +144,11 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	if len(v) != keyLen || weburl.Key(v) != c.Key {
 		return scheduler.Record{}, fmt.Errorf("URL %s does not stand in its queue any more: %w", c.Key, scheduler.ErrNotFound)
 	}
-	return g.record(c.Key)
+	old, err := g.record(c.Key)
+	if err == nil && c.Old != nil && c.Old.Indexed != old.Indexed {
+		return old, fmt.Errorf("the document of %s: %w", old.URL, scheduler.ErrChanged)
+	}
+	return old, err
 }
 
 // large says whether links may be too much for one transaction.
@@ -157,8 +163,13 @@ func (g *group) large(links []scheduler.Link) bool {
 	return size > g.maxSize/2
 }
 
-// finish replaces the record of a URL that was taken.
+// finish replaces the record of a URL that was taken, and does with the outbox what
+// follows from the page.
 func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *places) error {
+	has, err := g.order(c.Key, old, old.Deletion, c.Order, c.CancelDeletion)
+	if err != nil {
+		return err
+	}
 	if err := g.unplace(c.Key, old); err != nil {
 		return err
 	}
@@ -166,44 +177,47 @@ func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *place
 		return err
 	}
 	if c.Forget {
-		g.forget(c.Key)
-		return nil
+		return g.erase(c.Key, old, has)
 	}
 	next := c.Next
+	next.Deletion = has
 	next.Depth = min(next.Depth, old.Depth)
 	next.Aliases = slices.Clip(old.Aliases) // Queue's caller may hold them too
 	for _, a := range c.Next.Aliases {
 		next.Aliases = union(next.Aliases, a)
 	}
-	return g.place(c.Key, &next, ps)
+	return g.replace(c.Key, old, &next, ps)
 }
 
 // notes stores named values.
 func (g *group) notes(notes []scheduler.Note) {
 	for _, n := range notes {
-		g.set(valueKey(n.Name), append([]byte{}, n.Value...))
+		g.set(valueKey(n.Name), bytes.Clone(n.Value)) // nil removes it
 	}
 }
 
-// Forget implements scheduler.Store. Without an order, what the outbox holds of
-// the URL stays there.
+// Forget implements scheduler.Store. Without an order, what waits in the outbox of the
+// URL stays there.
 func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order) error {
 	return s.change(ctx, func(g *group) error {
 		rec, err := g.record(k)
+		if err == nil {
+			err = checkOrder(rec.URL, order, true)
+		}
+		if err != nil {
+			return err
+		}
+		has, err := g.order(k, &rec, rec.Deletion, order, false)
 		if err != nil {
 			return err
 		}
 		if err := g.unplace(k, &rec); err != nil {
 			return err
 		}
-		g.forget(k)
 		if rec.Linked {
 			g.remove(keyOf(kindLinks, k[:]))
 		}
-		if order == nil {
-			return nil
-		}
-		return g.addOrder(k, rec.URL, order)
+		return g.erase(k, &rec, has)
 	})
 }
 

@@ -2,6 +2,7 @@ package badgerstore
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,6 +50,7 @@ type group struct {
 
 	seenHosts generations[weburl.HostKey, struct{}] // stored ones
 	places    generations[scheduler.Place, queueState]
+	docs      generations[weburl.HostKey, documents]
 	scratch   []byte // for encoding
 }
 
@@ -58,6 +60,7 @@ func newGroup(s *Store) *group {
 		s: s, maxSize: s.db.MaxBatchSize() * 9 / 10, maxCount: s.db.MaxBatchCount() * 9 / 10,
 		batch: newBatch(s.long), spare: newBatch(s.long),
 		sent: c, stepCount: c, nextCount: c,
+		docs: generations[weburl.HostKey, documents]{size: docsGeneration},
 	}
 	g.batch.no = s.commits.Load() + 1
 	return g
@@ -257,11 +260,13 @@ func (g *group) learn(b *batch) {
 	_ = b.each(func(e *edit) error {
 		switch e.key[0] {
 		case kindURL:
-			g.s.known.apply(weburl.Key(e.key[1:]), e.value != nil)
+			g.s.known.apply(weburl.Key(e.key[1:]), knowledgeOf(e.value) == isKnown)
 		case kindPlace:
 			if q, err := decodeQueueState(e.value); err == nil {
 				g.places.put(splitPlaceKey(e.key), q)
 			}
+		case kindDocs:
+			g.learnDocuments(e.key, e.value)
 		case kindOrigin:
 			g.seenHosts.put(weburl.HostKey(e.key[1:]), struct{}{})
 		case kindSegment:
@@ -392,10 +397,16 @@ func (b *batch) reset() {
 
 // generations is a map of bounded size: of what was not asked for in a long time it
 // forgets about half.
-type generations[K comparable, V any] struct{ young, old map[K]V }
+type generations[K comparable, V any] struct {
+	young, old map[K]V
+	size       int // entries of a generation; 0: generationSize
+}
 
-// generationSize is how many entries a generation has.
-const generationSize = 1 << 15
+// How many entries a generation has. Documents of a host take up to 300 bytes.
+const (
+	generationSize = 1 << 15
+	docsGeneration = 1 << 12
+)
 
 func (m *generations[K, V]) find(k K) (V, bool) {
 	if v, ok := m.young[k]; ok {
@@ -409,7 +420,7 @@ func (m *generations[K, V]) find(k K) (V, bool) {
 }
 
 func (m *generations[K, V]) put(k K, v V) {
-	if len(m.young) >= generationSize {
+	if len(m.young) >= cmp.Or(m.size, generationSize) {
 		m.old, m.young = m.young, nil
 	}
 	if m.young == nil {

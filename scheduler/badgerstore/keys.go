@@ -18,9 +18,13 @@ import (
 //	o HOST              origin of each host ever seen
 //	h HOST              scheduler.HostState
 //	v NAME              a named value
+//	k HOST              documents of a host: how many, and some of their keys
 //	w SEQ KEY           waiting order: op, URL, source, and a deletion's body or where a document's is
 //	x SEQ KEY           held deletion, the same form
-//	b KEY               where the URL's waiting or held order is: w or x, SEQ, and of its body length and segment
+//	y HOST SEQ KEY      resting deletion of a host, the same form
+//	z EDIT SEQ KEY      resting deletion of an edit of the rules, the same form
+//	b KEY               where the URL's waiting order is: w, SEQ, and of its body length and segment
+//	j KEY               where the URL's deletion that rests or is held is: x, y or z, the group, SEQ
 //	n SEGMENT           segment file of bodies: how many are needed, their bytes, its length
 //	d TARGET 0 KEY      dead letter of a target
 //	c TARGET            cursor of a target: SEQ
@@ -31,10 +35,11 @@ import (
 //	f                   format version
 //	m                   counters, with every commit
 //
-// KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ 8 bytes, TIME 8
-// bytes of nanoseconds since 1970. A page that brings nothing new writes u, q
-// (removal), p and t; each new link writes u, q and p; an order w and b. A p that many
-// pages of a batch change is written once.
+// KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ and EDIT 8 bytes, TIME 8
+// bytes of nanoseconds since 1970. Orders in all states have their numbers from one
+// counter. A page that brings nothing new writes u, q (removal), p and t; each new link
+// writes u, q and p; an order w and b; a page that becomes a document, or is none any
+// more, k. A p or k that many pages of a batch change is written once.
 const (
 	kindURL     = 'u'
 	kindQueue   = 'q'
@@ -45,6 +50,10 @@ const (
 	kindOrder   = 'w'
 	kindHeld    = 'x'
 	kindByURL   = 'b'
+	kindResting = 'y'
+	kindEdit    = 'z'
+	kindOfURL   = 'j'
+	kindDocs    = 'k'
 	kindDead    = 'd'
 	kindCursor  = 'c'
 	kindPlace   = 'p'
@@ -63,6 +72,7 @@ const (
 	queueKeyLen   = 1 + 1 + hostLen + seqLen
 	timedKeyLen   = 1 + seqLen + keyLen
 	orderKeyLen   = 1 + seqLen + keyLen
+	restingKeyLen = 1 + hostLen + seqLen + keyLen
 	placeKeyLen   = 1 + 1 + hostLen
 	removalKeyLen = 1 + seqLen + keyLen
 	segmentKeyLen = 1 + seqLen
@@ -83,6 +93,8 @@ func keyOf(kind byte, id []byte) []byte {
 
 func urlKey(k weburl.Key) []byte            { return keyOf(kindURL, k[:]) }
 func byURLKey(k weburl.Key) []byte          { return keyOf(kindByURL, k[:]) }
+func deletionKey(k weburl.Key) []byte       { return keyOf(kindOfURL, k[:]) }
+func documentsKey(h weburl.HostKey) []byte  { return keyOf(kindDocs, h[:]) }
 func originKey(h weburl.HostKey) []byte     { return keyOf(kindOrigin, h[:]) }
 func hostKey(h weburl.HostKey) []byte       { return keyOf(kindHost, h[:]) }
 func valueKey(name string) []byte           { return append([]byte{kindValue}, name...) }
@@ -128,6 +140,31 @@ func timedKey(at time.Time, k weburl.Key) []byte {
 // splitTimedKey reads a key of timedKeyLen bytes.
 func splitTimedKey(b []byte) (at uint64, k weburl.Key) {
 	return binary.BigEndian.Uint64(b[1:]), weburl.Key(b[1+seqLen:])
+}
+
+// restingKey is the key of a deletion that rests; kind is kindResting or kindEdit.
+func restingKey(kind byte, id groupID, seq uint64, k weburl.Key) []byte {
+	b := append(make([]byte, 0, restingKeyLen), kind)
+	b = binary.BigEndian.AppendUint64(append(b, id[:]...), seq)
+	return append(b, k[:]...)
+}
+
+// restingPrefix is what the keys of a group begin with.
+func restingPrefix(p orderPlace) []byte { return append([]byte{p.kind}, p.group[:]...) }
+
+// splitDeletionKey reads the key of a deletion that rests or is held.
+func splitDeletionKey(b []byte) (p orderPlace, k weburl.Key, err error) {
+	p.kind = b[0]
+	if p.kind == kindHeld && len(b) == orderKeyLen {
+		p.seq, k = splitOrderKey(b)
+		return p, k, nil
+	}
+	if !p.rests() || len(b) != restingKeyLen {
+		return p, k, errLength
+	}
+	p.group = groupID(b[1:])
+	p.seq, k = splitOrderKey(b[hostLen:])
+	return p, k, nil
 }
 
 // orderKey is the key of an order; kind is kindOrder or kindHeld.

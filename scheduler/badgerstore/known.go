@@ -19,8 +19,10 @@ import (
 // holds one that is not, but for the fingerprints' own chance, so:
 //
 //   - A key enters it when the batch that made it known is durable.
-//   - A removal (scheduler.Store.Forget, Completion.Forget) leaves a note in the batch,
-//     under a number that rises. The set's file, see save.go, says up to which number
+//   - A URL that is gone (scheduler.Record.Gone) is none of them: a link to it must not
+//     be passed over. For the set, to be gone is to be removed.
+//   - A removal (scheduler.Store.Forget, Completion.Forget, Record.Gone) leaves a note in
+//     the batch, under a number that rises. The set's file, see save.go, says up to which number
 //     it lacks what was removed; the notes above are applied to what is read from it.
 //     They are dropped when a newer file is safe.
 //   - A file whose number the store does not name is of another state of the store (it
@@ -54,31 +56,60 @@ func (n *known) apply(k weburl.Key, isKnown bool) {
 	n.changes++
 }
 
+// knowledge is what a link must know of its URL.
+type knowledge uint8
+
+const (
+	isUnknown knowledge = iota
+	isKnown
+	isGone // known, and a link to it brings it back
+)
+
+// knowledgeOf is that of a URL with this record.
+func knowledgeOf(record []byte) knowledge {
+	switch {
+	case record == nil:
+		return isUnknown
+	case goneRecord(record):
+		return isGone
+	}
+	return isKnown
+}
+
 // known tells whether a URL is known, as this write must see it.
-func (g *group) known(k weburl.Key) (bool, error) {
+func (g *group) known(k weburl.Key) (n knowledge, err error) {
 	key := urlKey(k)
 	if v, ok := g.changed(key); ok {
-		return v != nil, nil
+		return knowledgeOf(v), nil
 	}
 	set := g.s.known.set.Load()
 	if set != nil && set.Has(k) {
-		return true, nil
+		return isKnown, nil
 	}
-	switch _, err := g.stored().Get(key); {
-	case errors.Is(err, badger.ErrKeyNotFound):
-		return false, nil
-	case err != nil:
-		return false, g.s.damaged("URL "+k.String(), err)
+	item, err := g.stored().Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return isUnknown, nil
 	}
-	if set != nil {
+	if err == nil {
+		err = valueOf(item, func(v []byte) error { n = knowledgeOf(v); return nil })
+	}
+	if err != nil {
+		return isUnknown, g.s.damaged("URL "+k.String(), err)
+	}
+	if set != nil && n == isKnown {
 		set.Add(k)
 	}
-	return true, nil
+	return n, nil
 }
 
 // forget removes a URL's record, which stands nowhere any more.
 func (g *group) forget(k weburl.Key) {
 	g.remove(urlKey(k))
+	g.unlearn(k)
+}
+
+// unlearn leaves a note that the set must not hold a URL.
+func (g *group) unlearn(k weburl.Key) {
 	g.nextCount.removals++
 	g.set(removalKey(g.nextCount.removals, k), []byte{})
 }
@@ -105,7 +136,7 @@ func (s *Store) loadKnown() {
 	}
 }
 
-// gatherKnown makes the set from the keys of all records.
+// gatherKnown makes the set from all records.
 func (s *Store) gatherKnown() (loaded, error) {
 	c := s.committed.Load() // before the snapshot: what is removed later is applied again
 	txn := s.db.NewTransaction(false)
@@ -115,8 +146,12 @@ func (s *Store) gatherKnown() (loaded, error) {
 		if len(item.Key()) != urlKeyLen {
 			return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
 		}
-		l.set.Add(weburl.Key(item.Key()[1:]))
-		return nil
+		return valueOf(item, func(v []byte) error {
+			if knowledgeOf(v) == isKnown {
+				l.set.Add(weburl.Key(item.Key()[1:]))
+			}
+			return nil
+		})
 	})
 	return l, err
 }

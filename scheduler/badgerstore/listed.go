@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -39,8 +40,11 @@ func (s *selected) takes(k weburl.Key, o *storedOrder) bool {
 	return (s.keys == nil || s.keys[k]) && (s.Source == nil || *s.Source == o.source)
 }
 
-// Orders calls fn for the selected orders: what waits, oldest first, what is held, and
-// dead letters. It reads no bodies.
+// resting is the state of a deletion that rests, in the operator's words.
+const resting push.State = "resting"
+
+// Orders calls fn for the selected orders: what waits, what rests, what is held, each
+// oldest first, and dead letters. It reads no bodies.
 func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(push.Listed) error) error {
 	sel, err := newSelected(selection)
 	if err != nil {
@@ -60,8 +64,9 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 			state push.State
 			list  func() error
 		}{
-			{push.Waiting, func() error { return s.listOrders(ctx, txn, kindOrder, &sel, fn) }},
-			{push.HeldBack, func() error { return s.listOrders(ctx, txn, kindHeld, &sel, fn) }},
+			{push.Waiting, func() error { return s.listWaiting(ctx, txn, &sel, fn) }},
+			{resting, func() error { return s.listDeletions(ctx, txn, scheduler.DeletionResting, &sel, fn) }},
+			{push.HeldBack, func() error { return s.listDeletions(ctx, txn, scheduler.DeletionHeld, &sel, fn) }},
 			{push.DeadLetter, func() error { return s.listDead(ctx, txn, &sel, fn) }},
 		} {
 			if sel.State != "" && sel.State != part.state {
@@ -75,29 +80,24 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 	})
 }
 
-func (s *Store) listOrders(ctx context.Context, txn *badger.Txn, kind byte, sel *selected, fn func(push.Listed) error) error {
-	state, from := push.Waiting, min(sel.after, math.MaxUint64-1)+1
-	if kind == kindHeld {
-		state, from = push.HeldBack, 0
+// listOrder calls fn for an order if it is selected.
+func (s *Store) listOrder(item *badger.Item, state push.State, sel *selected, fn func(push.Listed) error) error {
+	seq, k, o, err := s.order(item)
+	if err != nil || !sel.takes(k, &o) {
+		return err
 	}
-	list := func(item *badger.Item) error {
-		seq, k, o, err := s.order(item)
-		if err != nil || !sel.takes(k, &o) {
-			return err
-		}
-		return fn(push.Listed{Entry: o.entry(seq), State: state, Bytes: o.size(), Lost: o.lost})
-	}
-	if sel.keys != nil {
-		return s.eachOrderOf(ctx, txn, kind, sel.keys, from, list)
-	}
-	return s.walk(ctx, txn, []byte{kind}, orderSeek(kind, from), false, list)
+	return fn(push.Listed{Entry: o.entry(seq), State: state, Bytes: o.size(), Lost: o.lost})
 }
 
-// eachOrderOf calls fn for the orders of some URLs from a number on, oldest first, without
-// going over those of others.
-func (s *Store) eachOrderOf(ctx context.Context, txn *badger.Txn, kind byte, keys map[weburl.Key]bool, from uint64, fn func(*badger.Item) error) error {
-	var orders [][]byte // their keys, which sort by number
-	for k := range keys {
+// listWaiting lists what waits. For some URLs it does not go over what is of others.
+func (s *Store) listWaiting(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
+	from := min(sel.after, math.MaxUint64-1) + 1
+	list := func(item *badger.Item) error { return s.listOrder(item, push.Waiting, sel, fn) }
+	if sel.keys == nil {
+		return s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, from), false, list)
+	}
+	var orders [][]byte
+	for k := range sel.keys {
 		v, err := read(txn, byURLKey(k))
 		if err != nil {
 			return err
@@ -106,12 +106,31 @@ func (s *Store) eachOrderOf(ctx context.Context, txn *badger.Txn, kind byte, key
 		if err != nil {
 			return err
 		}
-		if ok && p.kind == kind && p.seq >= from {
+		if ok && p.seq >= from {
 			orders = append(orders, p.key(k))
 		}
 	}
-	slices.SortFunc(orders, bytes.Compare)
-	for _, key := range orders {
+	return s.eachOrder(ctx, txn, byNumber(orders), list)
+}
+
+// listDeletions lists deletions that rest or are held.
+func (s *Store) listDeletions(ctx context.Context, txn *badger.Txn, state scheduler.Deletion, sel *selected, fn func(push.Listed) error) error {
+	f := scheduler.DeletionFilter{State: state, URLs: sel.URLs}
+	keys, err := s.deletionKeys(ctx, txn, &f, slices.Collect(maps.Keys(sel.keys)))
+	if err != nil {
+		return err
+	}
+	return s.eachOrder(ctx, txn, keys, func(item *badger.Item) error {
+		if p, _, err := splitDeletionKey(item.Key()); err == nil && p.deletion() != state {
+			return nil
+		}
+		return s.listOrder(item, push.State(state.String()), sel, fn)
+	})
+}
+
+// eachOrder calls fn for the orders under some keys.
+func (s *Store) eachOrder(ctx context.Context, txn *badger.Txn, keys [][]byte, fn func(*badger.Item) error) error {
+	for _, key := range keys {
 		if err := s.ended(ctx); err != nil {
 			return err
 		}
@@ -125,6 +144,15 @@ func (s *Store) eachOrderOf(ctx context.Context, txn *badger.Txn, kind byte, key
 	}
 	return nil
 }
+
+// byNumber sorts keys of orders, oldest first, and takes out those that are there twice.
+func byNumber(keys [][]byte) [][]byte {
+	slices.SortFunc(keys, func(a, b []byte) int { return bytes.Compare(numberIn(a), numberIn(b)) })
+	return slices.CompactFunc(keys, bytes.Equal)
+}
+
+// numberIn is the number in the key of an order, and what stands behind it.
+func numberIn(key []byte) []byte { return key[max(len(key)-seqLen-keyLen, 0):] }
 
 func (s *Store) listDead(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
 	prefix := sel.deadPrefix()

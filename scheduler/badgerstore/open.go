@@ -153,7 +153,7 @@ func openError(dir string, err error) error {
 
 // start reads format and counters and starts the store's goroutines.
 func (s *Store) start() error {
-	c, old, err := s.readMeta()
+	c, from, err := s.readMeta()
 	if err != nil {
 		return err
 	}
@@ -163,10 +163,11 @@ func (s *Store) start() error {
 		c.order = max(c.order, s.firstOrder)
 	}
 	s.committed.Store(&c)
-	if old { // then it is not read-only
-		if err := s.upgrade(); err != nil {
+	if from != format { // then it is not read-only
+		if err := s.upgrade(from); err != nil {
 			return fmt.Errorf("store %s: upgrade to format %d (try again, nothing is lost): %w", s.dir, format, err)
 		}
+		c = *s.committed.Load()
 	}
 	if err := s.openSegments(&c); err != nil {
 		return err
@@ -192,39 +193,38 @@ func (s *Store) start() error {
 	return nil
 }
 
-// readMeta reads format and counters. old says that the store has format 1.
-func (s *Store) readMeta() (c counters, old bool, err error) {
+// readMeta reads counters and format; of a store that is not written yet that is this one.
+func (s *Store) readMeta() (c counters, from byte, err error) {
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
 	v, err := read(txn, formatKey())
 	if err != nil {
-		return c, false, s.damaged("format", err)
+		return c, 0, s.damaged("format", err)
 	}
 	if v == nil && s.db.MaxVersion() == 0 {
-		return counters{clean: true}, false, nil // new, or its maker died before the first commit
+		return counters{clean: true}, format, nil // new, or its maker died before the first commit
 	}
 	if v == nil {
-		return c, false, fmt.Errorf("store %s: %w: a Badger database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
+		return c, 0, fmt.Errorf("store %s: %w: a Badger database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
 	}
-	old = string(v) == string([]byte{1})
-	if old && s.readOnly {
-		return c, false, fmt.Errorf("store %s: %w: it has format 1, this program reads %d; start `sextant run` once, which upgrades it",
-			s.dir, scheduler.ErrUpgrade, format)
-	}
-	if !old && (len(v) != 1 || v[0] != format && v[0] != formatInline) {
-		return c, false, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; use the version of Sextant that wrote it, or move the directory away and crawl anew",
+	if len(v) != 1 || v[0] < formatFirst || v[0] > format {
+		return c, 0, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; use the version of Sextant that wrote it, or move the directory away and crawl anew",
 			s.dir, scheduler.ErrFormat, v, format)
+	}
+	if from = v[0]; from != format && s.readOnly {
+		return c, 0, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; start `sextant run` once, which upgrades it",
+			s.dir, scheduler.ErrUpgrade, from, format)
 	}
 	if v, err = read(txn, countersKey()); err == nil && v == nil {
 		err = errors.New("they are missing")
 	}
 	if err != nil {
-		return c, false, s.damaged("counters", err)
+		return c, 0, s.damaged("counters", err)
 	}
 	if c, err = decodeCounters(v); err != nil {
-		return c, false, s.damaged("counters", err)
+		return c, 0, s.damaged("counters", err)
 	}
-	return c, old, nil
+	return c, from, nil
 }
 
 // markClean stores whether the store is closed cleanly. No committer runs meanwhile.

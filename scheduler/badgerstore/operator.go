@@ -2,65 +2,13 @@ package badgerstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// Held calls fn for each held deletion, oldest first.
-func (s *Store) Held(ctx context.Context, fn func(push.Entry) error) error {
-	return s.viewBodies(ctx, func(txn *badger.Txn, r *bodyReader) error {
-		return s.walk(ctx, txn, []byte{kindHeld}, []byte{kindHeld}, false, func(item *badger.Item) error {
-			seq, _, o, err := s.order(item)
-			if err != nil {
-				return err
-			}
-			e := o.entry(seq)
-			if e.Body, e.Damage, err = r.bodyOf(&o); err != nil {
-				return s.words(fmt.Errorf("held deletion %d: %w", seq, err))
-			}
-			return fn(e)
-		})
-	})
-}
-
-// Release sends the held deletions of the URLs, or all if none is named, to the
-// indexers, and returns how many there were. Their documents no longer count as indexed.
-func (s *Store) Release(ctx context.Context, urls ...string) (int, error) {
-	n := 0
-	err := s.eachHeld(ctx, urls, func(g *group, k weburl.Key, p orderPlace) error {
-		v, err := g.get(p.key(k))
-		if err == nil && v == nil {
-			err = s.damaged("held deletion of URL "+k.String(), errors.New("it is missing"))
-		}
-		if err != nil {
-			return err
-		}
-		o, err := decodeOrder(v)
-		if err != nil {
-			return s.damaged("held deletion of URL "+k.String(), err)
-		}
-		if err := g.putOrder(k, kindOrder, &o); err != nil {
-			return err
-		}
-		n++
-		rec, err := g.record(k)
-		if errors.Is(err, scheduler.ErrNotFound) {
-			return nil // forgotten since
-		}
-		if err != nil || !rec.Indexed {
-			return err
-		}
-		g.setIndexed(k, &rec, false)
-		return nil
-	})
-	return counted(&n, err)
-}
 
 // counted gives a count of the committer's, which may still be at it after an error
 // of the context.
@@ -69,130 +17,6 @@ func counted(n *int, err error) (int, error) {
 		return 0, err
 	}
 	return *n, nil
-}
-
-// setIndexed changes what a record says of its document, wherever its URL stands.
-func (g *group) setIndexed(k weburl.Key, rec *scheduler.Record, indexed bool) {
-	g.touch(k)
-	g.nextCount.remove(rec)
-	rec.Indexed = indexed
-	g.nextCount.add(rec)
-	g.setRecord(k, rec)
-}
-
-// HoldHost implements scheduler.Store. It looks at all waiting orders that a target
-// still needs. One that the relay has read already may be sent nevertheless.
-func (s *Store) HoldHost(ctx context.Context, h weburl.HostKey) (int, error) {
-	n := 0
-	err := s.changeAlone(ctx, func(g *group) error {
-		cursors, err := g.cursors()
-		if err != nil {
-			return err
-		}
-		from := uint64(0) // what all are past was removed, and would only be walked over
-		if len(cursors) > 0 {
-			from = lowest(cursors) + 1
-		}
-		txn := s.db.NewTransaction(false)
-		defer txn.Discard()
-		return s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, from), false, func(item *badger.Item) error {
-			_, k, o, err := s.order(item)
-			if err != nil || o.op != push.Delete || !ofHost(o.url, h) {
-				return err
-			}
-			n++
-			if err := g.holdOrder(k, &o); err != nil {
-				return err
-			}
-			return g.seal()
-		})
-	})
-	return counted(&n, err)
-}
-
-func ofHost(url string, h weburl.HostKey) bool {
-	u, ok := weburl.FromCanonical(url)
-	return ok && u.HostKey() == h
-}
-
-// holdOrder holds a waiting deletion; the document stays.
-func (g *group) holdOrder(k weburl.Key, o *storedOrder) error {
-	if err := g.putOrder(k, kindHeld, o); err != nil {
-		return err
-	}
-	rec, err := g.record(k)
-	if errors.Is(err, scheduler.ErrNotFound) {
-		return nil // forgotten with its document
-	}
-	if err != nil {
-		return err
-	}
-	rec.Hash = [16]byte{}
-	g.setIndexed(k, &rec, true)
-	return nil
-}
-
-// DropHeld drops the held deletions of the URLs, or all if none is named, and
-// queues the URLs in the refresh source, but for those that wait already. It
-// returns the places that got work and how many deletions were dropped.
-func (s *Store) DropHeld(ctx context.Context, urls ...string) ([]scheduler.Place, int, error) {
-	n := 0
-	var ps places
-	err := s.eachHeld(ctx, urls, func(g *group, k weburl.Key, p orderPlace) error {
-		if err := g.dropOrderAt(k, p); err != nil {
-			return err
-		}
-		n++
-		rec, err := g.record(k)
-		if errors.Is(err, scheduler.ErrNotFound) {
-			return nil // forgotten since
-		}
-		if err != nil || rec.State == scheduler.Waiting {
-			return err
-		}
-		if err := g.unplace(k, &rec); err != nil {
-			return err
-		}
-		rec.State, rec.Source = scheduler.Waiting, scheduler.Refresh
-		return g.place(k, &rec, &ps)
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return ps.list, n, nil
-}
-
-// eachHeld calls fn in the committer for the held deletions of the URLs, or for
-// all. URLs without one are passed over.
-func (s *Store) eachHeld(ctx context.Context, urls []string, fn func(*group, weburl.Key, orderPlace) error) error {
-	keys, err := parseKeys(urls)
-	if err != nil {
-		return err
-	}
-	one := func(g *group, k weburl.Key) error {
-		p, ok, err := g.orderPlace(k)
-		if err != nil || !ok || p.kind != kindHeld {
-			return err
-		}
-		if err := fn(g, k, p); err != nil {
-			return err
-		}
-		return g.seal()
-	}
-	return s.changeAlone(ctx, func(g *group) error {
-		if len(keys) > 0 {
-			return each(keys, func(k weburl.Key) error { return one(g, k) })
-		}
-		txn := g.s.db.NewTransaction(false)
-		defer txn.Discard()
-		return s.walk(ctx, txn, []byte{kindHeld}, []byte{kindHeld}, false, func(item *badger.Item) error {
-			if len(item.Key()) != orderKeyLen {
-				return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
-			}
-			_, k := splitOrderKey(item.Key())
-			return one(g, k)
-		})
-	})
 }
 
 // Dead calls fn for each dead letter, target by target.
@@ -247,7 +71,7 @@ func (s *Store) RetryDead(ctx context.Context, sel push.Selection) (int, error) 
 		if d.lost {
 			return g.fetchAgain(k)
 		}
-		return g.putOrder(k, kindOrder, &d.storedOrder)
+		return g.putOrder(k, &d.storedOrder)
 	})
 }
 
@@ -321,13 +145,4 @@ func parseKeys(urls []string) ([]weburl.Key, error) {
 		keys = append(keys, u.Key())
 	}
 	return keys, nil
-}
-
-func each[T any](list []T, fn func(T) error) error {
-	for _, v := range list {
-		if err := fn(v); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -83,12 +83,19 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 	return entries, err
 }
 
-// order reads a waiting or held order. What it gives is valid while item is.
+// order reads an order that is no dead letter. What it gives is valid while item is.
 func (s *Store) order(item *badger.Item) (seq uint64, k weburl.Key, o storedOrder, err error) {
-	if len(item.Key()) != orderKeyLen {
-		return 0, k, o, s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	p := orderPlace{kind: kindOrder}
+	if item.Key()[0] != kindOrder {
+		p, k, err = splitDeletionKey(item.Key())
+	} else if err = errLength; len(item.Key()) == orderKeyLen {
+		p.seq, k = splitOrderKey(item.Key())
+		err = nil
 	}
-	seq, k = splitOrderKey(item.Key())
+	if err != nil {
+		return 0, k, o, s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+	}
+	seq = p.seq
 	err = valueOf(item, func(v []byte) error {
 		o, err = decodeOrder(v)
 		return err
@@ -105,8 +112,8 @@ func (o outbox) Safe(ctx context.Context, target string, seq uint64) error {
 	return o.s.changeAlone(ctx, func(g *group) error { return g.safe(ctx, target, seq) })
 }
 
-// Bury implements push.Outbox. If a newer order of the URL waits or is held, e is
-// of no use to anybody any more and is not stored.
+// Bury implements push.Outbox. If a newer order of the URL waits, e is of no use to
+// anybody any more and is not stored.
 func (o outbox) Bury(ctx context.Context, target string, e push.Entry, words string, at time.Time) error {
 	u, err := weburl.Parse(e.URL)
 	if err != nil {
@@ -244,7 +251,7 @@ func (g *group) dropPassed(ctx context.Context, from, seq uint64, passed func(ui
 	})
 }
 
-// orderPlace finds the waiting or held order of a URL.
+// orderPlace finds the waiting order of a URL.
 func (g *group) orderPlace(k weburl.Key) (orderPlace, bool, error) {
 	v, err := g.get(byURLKey(k))
 	if err != nil {
@@ -265,20 +272,28 @@ func (s *Store) orderPlace(k weburl.Key, v []byte) (orderPlace, bool, error) {
 	return p, true, nil
 }
 
-// dropOrderAt removes the waiting or held order of a URL.
+// dropOrderAt removes an order of a URL.
 func (g *group) dropOrderAt(k weburl.Key, p orderPlace) error {
 	g.remove(p.key(k))
-	g.remove(byURLKey(k))
-	if p.kind == kindHeld {
-		g.nextCount.held--
-	} else {
-		g.nextCount.waiting--
-		g.nextCount.bytes -= p.size
-	}
+	g.remove(p.named(k))
+	g.countOrder(p, ^uint64(0))
 	if p.segment == 0 {
 		g.s.garbage.Add(int64(p.size))
 	}
 	return g.release(p.segment, p.size)
+}
+
+// countOrder counts an order that is new, or gone if by is ^0.
+func (g *group) countOrder(p orderPlace, by uint64) {
+	switch p.deletion() {
+	case scheduler.DeletionHeld:
+		g.nextCount.held += by
+	case scheduler.DeletionResting:
+		g.nextCount.resting += by
+	case scheduler.NoDeletion:
+		g.nextCount.waiting += by
+		g.nextCount.bytes += by * p.size
+	}
 }
 
 // dropDead removes a dead letter of a URL, if there is one.
@@ -297,8 +312,8 @@ func (g *group) dropDead(target string, k weburl.Key) error {
 	return g.release(d.place.segment, d.size())
 }
 
-// dropOrders removes all that is in the outbox of a URL. elsewhere says that a target
-// may have its document under another source: what tells so is dropped.
+// dropOrders removes what waits in the outbox of a URL, and its dead letters. elsewhere
+// says that a target may have its document under another source: what tells so is dropped.
 func (g *group) dropOrders(k weburl.Key) (elsewhere bool, err error) {
 	p, ok, err := g.orderPlace(k)
 	if err == nil && ok {
@@ -321,21 +336,8 @@ func (g *group) dropOrders(k weburl.Key) (elsewhere bool, err error) {
 	return elsewhere || g.nextCount.dead < dead, nil
 }
 
-// addOrder puts an order in the place of an older one of its URL.
-func (g *group) addOrder(k weburl.Key, url string, o *scheduler.Order) error {
-	kind := byte(kindOrder)
-	if o.Held {
-		kind = kindHeld
-	}
-	stored := storedOrder{op: push.Op(o.Op), moved: o.Moved, at: time.Now(), url: url, source: o.Source}
-	if err := g.keepBody(&stored, o.Body); err != nil {
-		return err
-	}
-	return g.putOrder(k, kind, &stored)
-}
-
-// putOrder stores an order under a new number.
-func (g *group) putOrder(k weburl.Key, kind byte, o *storedOrder) error {
+// putOrder stores an order that waits, under a new number, in the place of an older one.
+func (g *group) putOrder(k weburl.Key, o *storedOrder) error {
 	if err := g.refer(o.place.segment, o.size()); err != nil {
 		return err
 	}
@@ -345,25 +347,15 @@ func (g *group) putOrder(k weburl.Key, kind byte, o *storedOrder) error {
 	}
 	o.moved = o.op == push.Add && (o.moved || elsewhere)
 	g.nextCount.order++
-	p := placeOfOrder(kind, g.nextCount.order, o)
-	g.set(p.key(k), o.append(nil))
-	g.scratch = p.append(g.scratch[:0])
-	g.set(byURLKey(k), g.scratch)
-	if kind == kindHeld {
-		g.nextCount.held++
-		return nil
-	}
-	g.nextCount.waiting++
-	g.nextCount.bytes += p.size
+	g.storeOrder(k, orderPlace{kind: kindOrder}.numbered(g.nextCount.order, o), o)
 	g.stepOrders = true
 	return nil
 }
 
-// cancelHeld drops a held deletion of a URL.
-func (g *group) cancelHeld(k weburl.Key) error {
-	p, ok, err := g.orderPlace(k)
-	if err == nil && ok && p.kind == kindHeld {
-		return g.dropOrderAt(k, p)
-	}
-	return err
+// storeOrder stores an order in a place where there is none.
+func (g *group) storeOrder(k weburl.Key, p orderPlace, o *storedOrder) {
+	g.set(p.key(k), o.append(nil))
+	g.scratch = p.append(g.scratch[:0])
+	g.set(p.named(k), g.scratch)
+	g.countOrder(p, 1)
 }

@@ -18,7 +18,7 @@ type queueState struct {
 }
 
 func (q queueState) append(b []byte) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(append(b, recordVersion), q.count), q.floor)
+	return binary.AppendUvarint(binary.AppendUvarint(append(b, valueVersion), q.count), q.floor)
 }
 
 // decodeQueueState reads a queue's state; that of no value is zero.

@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -166,9 +167,9 @@ func (s *Store) Value(ctx context.Context, name string) (v []byte, err error) {
 	return v, err
 }
 
-// SetValue implements scheduler.Store. A nil value is stored as an empty one.
+// SetValue implements scheduler.Store.
 func (s *Store) SetValue(ctx context.Context, name string, value []byte) error {
-	stored := append([]byte{}, value...)
+	stored := bytes.Clone(value) // the caller may change it; nil stays nil
 	return s.change(ctx, func(g *group) error {
 		g.set(valueKey(name), stored)
 		return nil

@@ -43,6 +43,34 @@ func (g *group) unplace(k weburl.Key, rec *scheduler.Record) error {
 	return nil
 }
 
+// replace stores a record in place of an older one, which stands nowhere any more.
+func (g *group) replace(k weburl.Key, old, next *scheduler.Record, ps *places) error {
+	if err := g.follow(k, old, next); err != nil {
+		return err
+	}
+	return g.place(k, next, ps)
+}
+
+// follow notes what a change of a URL's record means for the fingerprints and for what is
+// kept of its host's documents.
+func (g *group) follow(k weburl.Key, old, next *scheduler.Record) error {
+	if next.Gone && !old.Gone {
+		g.unlearn(k)
+	}
+	return g.documented(k, old, next)
+}
+
+// erase forgets a URL that stands nowhere any more, and the deletion that it has.
+func (g *group) erase(k weburl.Key, old *scheduler.Record, has scheduler.Deletion) error {
+	if has != scheduler.NoDeletion {
+		if err := g.dropDeletion(k); err != nil {
+			return err
+		}
+	}
+	g.forget(k)
+	return g.documented(k, old, nil)
+}
+
 // place stores a record that stands nowhere and puts it where its state says.
 func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	rec.Seq = 0
@@ -116,10 +144,10 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) e
 	if err != nil {
 		return err
 	}
-	if !known {
+	if known == isUnknown {
 		return g.addURL(k, l, ps)
 	}
-	if !depths && l.Alias == "" {
+	if known == isKnown && !depths && l.Alias == "" {
 		return nil
 	}
 	rec, err := g.record(k)
@@ -131,16 +159,35 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) e
 	}
 	aliases := union(rec.Aliases, l.Alias)
 	shorter := depths && l.Depth < rec.Depth
-	if !shorter && len(aliases) == len(rec.Aliases) {
+	if !shorter && !rec.Gone && len(aliases) == len(rec.Aliases) {
 		return nil
 	}
 	if shorter {
 		rec.Depth = l.Depth
 	}
 	rec.Aliases = aliases
+	if rec.Gone {
+		return g.bringBack(k, &rec, l.Fifo, ps)
+	}
 	g.touch(k)
 	g.setRecord(k, &rec)
 	return nil
+}
+
+// bringBack queues a URL that was gone. One that waits in a fifo already stays there.
+func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, fifo scheduler.Source, ps *places) error {
+	if rec.State == scheduler.Waiting && rec.Source != scheduler.Refresh {
+		rec.Gone, rec.Settled = false, false
+		g.touch(k)
+		g.setRecord(k, rec)
+		return nil
+	}
+	if err := g.unplace(k, rec); err != nil {
+		return err
+	}
+	rec.Gone, rec.Settled = false, false
+	rec.State, rec.Source, rec.Fifo = scheduler.Waiting, fifo, fifo
+	return g.place(k, rec, ps)
 }
 
 // union adds an alias to a list that does not hold it yet and is not full. It may write

@@ -11,18 +11,51 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// revision is what fn said of a URL, and of which state.
+// revision is what was said of a URL, and of which state.
 type revision struct {
 	key  weburl.Key
 	old  scheduler.Record
 	next *scheduler.Revision
 }
 
+// reviser is what Revise and ReviseDeletions have in common: ask gives what is to become
+// of a URL with this record, nil if it is left alone. get reads a key of the same state.
+type reviser func(k weburl.Key, rec scheduler.Record, get func([]byte) ([]byte, error)) (*scheduler.Revision, error)
+
 // Revise implements scheduler.Store. Records are read, and fn is called, outside of the
 // committer, which calls it again for those that were changed meanwhile.
 func (s *Store) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	return s.revise(ctx, keys, func(k weburl.Key, rec scheduler.Record, _ func([]byte) ([]byte, error)) (*scheduler.Revision, error) {
+		if rec.State == scheduler.Waiting {
+			return nil, nil
+		}
+		next := fn(k, rec)
+		if next == nil || next.Move == scheduler.KeepDeletion {
+			return next, nil
+		}
+		kept := *next // the caller's may be asked about again
+		kept.Move = scheduler.KeepDeletion
+		return &kept, nil
+	})
+}
+
+// ReviseDeletions implements scheduler.Store, as Revise does.
+func (s *Store) ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	return s.revise(ctx, keys, func(k weburl.Key, rec scheduler.Record, get func([]byte) ([]byte, error)) (*scheduler.Revision, error) {
+		if rec.Deletion == scheduler.NoDeletion {
+			return nil, nil
+		}
+		p, o, err := s.deletionOf(k, get)
+		if err != nil {
+			return nil, err
+		}
+		return fn(o.listed(k, p), rec), nil
+	})
+}
+
+func (s *Store) revise(ctx context.Context, keys []weburl.Key, ask reviser) ([]scheduler.Place, int, error) {
 	asOf := s.commits.Load() // before the records are read
-	revisions, err := s.ask(ctx, keys, fn)
+	revisions, err := s.ask(ctx, keys, ask)
 	if err != nil || len(revisions) == 0 {
 		return nil, 0, err
 	}
@@ -30,7 +63,7 @@ func (s *Store) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Ke
 	n := 0
 	err = s.change(ctx, func(g *group) error {
 		for i := range revisions {
-			changed, err := g.revise(&revisions[i], asOf, fn, &ps)
+			changed, err := g.revise(&revisions[i], asOf, ask, &ps)
 			if err != nil {
 				return err
 			}
@@ -49,11 +82,12 @@ func (s *Store) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Ke
 	return ps.list, n, nil
 }
 
-// ask calls fn for the records as they are now and gives what it wants changed.
-func (s *Store) ask(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]revision, error) {
+// ask gives what is to become of the URLs as they are now.
+func (s *Store) ask(ctx context.Context, keys []weburl.Key, ask reviser) ([]revision, error) {
 	var revisions []revision
 	asked := make(map[weburl.Key]struct{}, len(keys))
 	err := s.view(ctx, func(txn *badger.Txn) error {
+		get := func(key []byte) ([]byte, error) { return read(txn, key) }
 		for _, k := range keys {
 			if err := s.ended(ctx); err != nil {
 				return err
@@ -69,10 +103,11 @@ func (s *Store) ask(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, 
 			if err != nil {
 				return err
 			}
-			if rec.State == scheduler.Waiting {
-				continue
+			next, err := ask(k, rec, get)
+			if err != nil {
+				return err
 			}
-			if next := fn(k, rec); next != nil {
+			if next != nil {
 				revisions = append(revisions, revision{k, rec, next})
 			}
 		}
@@ -82,39 +117,65 @@ func (s *Store) ask(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, 
 }
 
 // revise applies a revision, or a new one if the URL was changed since asOf.
-func (g *group) revise(r *revision, asOf uint64, fn func(weburl.Key, scheduler.Record) *scheduler.Revision, ps *places) (bool, error) {
+func (g *group) revise(r *revision, asOf uint64, ask reviser, ps *places) (bool, error) {
 	if !g.unchanged(r.key, asOf) {
 		var err error
 		r.old, err = g.record(r.key)
 		if errors.Is(err, scheduler.ErrNotFound) {
 			return false, nil
 		}
-		if err != nil || r.old.State == scheduler.Waiting {
-			return false, err
+		if err == nil {
+			r.next, err = ask(r.key, r.old, g.get)
 		}
-		if r.next = fn(r.key, r.old); r.next == nil {
-			return false, nil
-		}
-	}
-	order := r.next.Order
-	if order != nil && len(order.Body) > MaxBody {
-		return false, fmt.Errorf("order for %s has a body of %d bytes, more than %d", r.old.URL, len(order.Body), MaxBody)
-	}
-	if err := g.unplace(r.key, &r.old); err != nil {
-		return false, err
-	}
-	next := r.next.Next
-	if err := g.place(r.key, &next, ps); err != nil {
-		return false, err
-	}
-	g.notes(r.next.Notes)
-	if r.next.CancelHeld {
-		if err := g.cancelHeld(r.key); err != nil {
+		if err != nil || r.next == nil {
 			return false, err
 		}
 	}
-	if order == nil {
-		return true, nil
+	return true, g.apply(r.key, &r.old, r.next, ps)
+}
+
+// apply changes a URL as a revision says.
+func (g *group) apply(k weburl.Key, old *scheduler.Record, v *scheduler.Revision, ps *places) error {
+	if err := checkOrder(old.URL, v.Order, v.Forget); err != nil {
+		return err
 	}
-	return true, g.addOrder(r.key, r.old.URL, order)
+	if old.State == scheduler.Waiting && (v.Forget || v.Next.State != scheduler.Waiting || placeOf(&v.Next) != placeOf(old)) {
+		return fmt.Errorf("%s waits: a revision of its deletion must leave it where it is", old.URL)
+	}
+	has, err := g.moveDeletion(k, old, v.Move, v.Hold)
+	if err == nil {
+		has, err = g.order(k, old, has, v.Order, v.CancelDeletion)
+	}
+	if err != nil {
+		return err
+	}
+	g.notes(v.Notes)
+	if err := g.leave(k, v.Gone); err != nil {
+		return err
+	}
+	next := v.Next
+	next.Deletion = has
+	if old.State == scheduler.Waiting {
+		return g.change(k, old, &next)
+	}
+	if err := g.unplace(k, old); err != nil {
+		return err
+	}
+	if !v.Forget {
+		return g.replace(k, old, &next, ps)
+	}
+	if old.Linked {
+		g.remove(keyOf(kindLinks, k[:]))
+	}
+	return g.erase(k, old, has)
+}
+
+// change stores a new record of a URL that stays where it waits.
+func (g *group) change(k weburl.Key, old, next *scheduler.Record) error {
+	g.touch(k)
+	next.Seq, next.NextAt = old.Seq, old.NextAt
+	g.nextCount.remove(old)
+	g.nextCount.add(next)
+	g.setRecord(k, next)
+	return g.follow(k, old, next)
 }

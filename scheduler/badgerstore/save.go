@@ -34,7 +34,7 @@ type savedFile struct {
 }
 
 func (f savedFile) encode() []byte {
-	b := binary.BigEndian.AppendUint64([]byte{recordVersion, 0}, f.number)
+	b := binary.BigEndian.AppendUint64([]byte{valueVersion, 0}, f.number)
 	if f.synced {
 		b[1] = 1
 	}

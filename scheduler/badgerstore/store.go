@@ -60,10 +60,13 @@ const (
 	// MaxBody is the longest body of an order, in bytes.
 	MaxBody = 64 << 20
 
-	format = 3
-	// formatInline is that of stores that have bodies in Badger. It is read as it is, and
-	// written as this one: values tell by themselves what they hold.
+	// format is that of stores that this program writes. Those of older ones are upgraded
+	// when they are opened to be written, see upgrade.go.
+	format = 4
+	// formatInline is that of stores that have bodies in Badger, formatFirst that of those
+	// without queue states.
 	formatInline = 2
+	formatFirst  = 1
 
 	groupWrites = 1024    // most writes in a batch
 	groupBytes  = 8 << 20 // most bytes of values in a batch, unless one page alone has more
@@ -168,6 +171,8 @@ const (
 	atSnapshotWritten = "snapshot-written" // the fingerprints' file is there under its first name
 	atSnapshotRenamed = "snapshot-renamed" // it has its name
 	atUpgradePlaces   = "upgrade-places"   // a store of format 1 has its queues' states, not yet the format
+	atUpgradeHeld     = "upgrade-held"     // an older store has its held deletions in the new form
+	atUpgraded        = "upgraded"         // it has all but the format
 )
 
 // reach tells tests that a point is reached.

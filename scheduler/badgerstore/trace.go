@@ -31,10 +31,15 @@ func (g *group) trace(c *scheduler.Completion, keys []weburl.Key) error {
 	case scheduler.DropOutlinks:
 		g.remove(keyOf(kindLinks, c.Key[:]))
 	}
-	if c.Gone == nil {
+	return g.leave(c.Key, c.Gone)
+}
+
+// leave stores what is left of a URL that is forgotten, if that is not nil.
+func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
+	if gone == nil {
 		return nil
 	}
-	left, key := *c.Gone, keyOf(kindGone, c.Key[:])
+	left, key := *gone, keyOf(kindGone, k[:])
 	v, err := g.get(key)
 	if err != nil {
 		return err
@@ -42,7 +47,7 @@ func (g *group) trace(c *scheduler.Completion, keys []weburl.Key) error {
 	if v != nil {
 		before, err := decodeGone(v)
 		if err != nil {
-			return g.s.damaged("what is left of URL "+c.Key.String(), err)
+			return g.s.damaged("what is left of URL "+k.String(), err)
 		}
 		left = left.After(before)
 	}
@@ -95,8 +100,12 @@ func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, s
 	})
 }
 
+// goneVersion is that of a scheduler.Gone. Those of formats 1 to 3 have valueVersion and
+// lack the reason.
+const goneVersion = 2
+
 func appendGone(b []byte, left *scheduler.Gone) []byte {
-	b = append(b, recordVersion, byte(left.Fault), flag(left.Indexed))
+	b = append(b, goneVersion, byte(left.Fault), flag(left.Indexed), byte(left.Reason))
 	for _, t := range [...]time.Time{left.At, left.Since, left.GoodAt, left.FoundAt} {
 		b = appendTime(b, t)
 	}
@@ -116,14 +125,24 @@ func flag(on bool) byte {
 }
 
 func decodeGone(b []byte) (left scheduler.Gone, err error) {
-	r := newReader(b)
+	r := &reader{b: b}
+	version := r.byte()
+	if r.err == nil && version != valueVersion && version != goneVersion {
+		r.fail(fmt.Errorf("value has version %d, this program knows %d and %d", version, valueVersion, goneVersion))
+	}
 	left.Fault, left.Indexed = scheduler.Fault(r.byte()), r.byte() != 0
+	if version == goneVersion {
+		left.Reason = r.reason()
+	}
 	for _, t := range [...]*time.Time{&left.At, &left.Since, &left.GoodAt, &left.FoundAt} {
 		*t = r.time()
 	}
 	left.Visits, left.Status = int(r.varint()), int(r.varint())
 	for _, s := range [...]*string{&left.URL, &left.Words, &left.Referrer, &left.Source} {
 		*s = r.string()
+	}
+	if version == valueVersion && r.err == nil {
+		left.Reason = scheduler.OldFailure(left.Fault, left.Status, left.Words)
 	}
 	return left, r.end()
 }

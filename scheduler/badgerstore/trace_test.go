@@ -192,7 +192,7 @@ func TestGone(t *testing.T) {
 
 func FuzzDecodeGone(f *testing.F) {
 	f.Add(appendGone(nil, &scheduler.Gone{URL: "http://h.test/", At: time.Unix(1e9, 0), Words: "x"}))
-	f.Add([]byte{recordVersion})
+	f.Add([]byte{valueVersion})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		left, err := decodeGone(b)
 		if err != nil {
@@ -222,7 +222,7 @@ func TestVerifyTrace(t *testing.T) {
 		{keyOf(kindLinks, o[:]), make([]byte, 6), "which is not known"},
 		{keyOf(kindGone, o[:]), appendGone(nil, &left), ""},
 		{keyOf(kindGone, k[:]), appendGone(nil, &left), "under the key of another URL"},
-		{keyOf(kindGone, o[:]), []byte{recordVersion, 1}, "ends too early"},
+		{keyOf(kindGone, o[:]), []byte{valueVersion, 1}, "ends too early"},
 	} {
 		if err := s.change(t.Context(), func(g *group) error { g.set(c.key, c.value); return nil }); err != nil {
 			t.Fatal(err)

@@ -1,34 +1,55 @@
 package badgerstore
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Format 1 had no queue states (p), no notes of removals (g) and no fingerprints.
-// Records and host states of it are read as they are and written in the new form when
-// they change. So the upgrade makes the queue states, and the format last: a process
-// that dies before leaves a store of format 1, and the next one does all of it again.
+// Format 1 had no queue states (p), no notes of removals (g) and no fingerprints; format
+// 2 no segments of bodies; format 3 nothing of hosts' documents (k), and of deletions only
+// held ones, of which records did not tell, in the place of what else a URL had in the
+// outbox. Values of them are read as they are and written in the new form when they
+// change. So the upgrade makes what is missing, in steps that can be done again, and the
+// format is stored last, when the store is marked as open: a process that dies before
+// leaves a store of the old format, and the next one does all of it again.
 
-// upgrade makes a store of format 1 one of this format, but for the format itself,
-// which is stored when the store is marked as open.
-func (s *Store) upgrade() error {
+// upgrade makes a store of an older format one of this format, but for the format itself.
+func (s *Store) upgrade(from byte) error {
 	begin := time.Now()
-	s.log.Info("the store is upgraded", "dir", s.dir, "from", 1, "to", format)
-	if err := s.db.DropPrefix([]byte{kindPlace}); err != nil { // of an upgrade that ended early
-		return err
+	s.log.Info("the store is upgraded", "dir", s.dir, "from", from, "to", format)
+	queues := 0
+	if from == formatFirst {
+		if err := s.db.DropPrefix([]byte{kindPlace}); err != nil { // of an upgrade that ended early
+			return err
+		}
+		var err error
+		if queues, err = s.upgradePlaces(); err != nil {
+			return err
+		}
+		s.reach(atUpgradePlaces)
 	}
-	n, err := s.upgradePlaces()
+	held, err := s.upgradeHeld()
 	if err != nil {
 		return err
 	}
-	s.reach(atUpgradePlaces)
-	s.log.Info("the store is upgraded; its queues are", "queues", n, "took", time.Since(begin))
+	s.reach(atUpgradeHeld)
+	if err := s.db.DropPrefix([]byte{kindDocs}); err != nil {
+		return err
+	}
+	hosts, err := s.upgradeDocuments(hostsAtOnce)
+	if err != nil {
+		return err
+	}
+	s.reach(atUpgraded)
+	s.log.Info("the store is upgraded", "queues", queues, "held deletions", held, "hosts with documents", hosts, "took", time.Since(begin))
 	return nil
 }
 
@@ -71,4 +92,137 @@ func (s *Store) upgradePlaces() (int, error) {
 		err = batch.Flush()
 	}
 	return places, err
+}
+
+// upgradeHeld brings held deletions into their new form, and has the records of their URLs
+// say that there are any. Those of URLs that are forgotten, or have no document, go.
+func (s *Store) upgradeHeld() (int, error) {
+	batch := s.db.NewWriteBatch()
+	defer batch.Cancel()
+	held, dropped := 0, 0
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	err := s.walk(context.Background(), txn, []byte{kindHeld}, []byte{kindHeld}, false, func(item *badger.Item) error {
+		stays, err := s.upgradeDeletion(txn, batch, item)
+		if stays {
+			held++
+		} else {
+			dropped++
+		}
+		return err
+	})
+	if err == nil {
+		err = batch.Flush()
+	}
+	if err != nil {
+		return 0, err
+	}
+	if dropped > 0 {
+		s.log.Warn("held deletions are dropped: their URLs are forgotten, or have no document", "deletions", dropped)
+	}
+	c := *s.committed.Load()
+	c.held = uint64(held)
+	s.committed.Store(&c)
+	return held, nil
+}
+
+// upgradeDeletion does so with one; it says whether that stays.
+func (s *Store) upgradeDeletion(txn *badger.Txn, batch *badger.WriteBatch, item *badger.Item) (bool, error) {
+	seq, k, o, err := s.order(item)
+	if err != nil {
+		return false, err
+	}
+	key := item.KeyCopy(nil)
+	v, err := read(txn, byURLKey(k))
+	if err != nil {
+		return false, err
+	}
+	if p, ok, err := s.orderPlace(k, v); err != nil {
+		return false, err
+	} else if ok && p.kind == kindHeld {
+		if err := batch.Delete(byURLKey(k)); err != nil {
+			return false, err
+		}
+	}
+	rec, err := s.lookup(txn, k)
+	switch {
+	case errors.Is(err, scheduler.ErrNotFound) || err == nil && !rec.Indexed:
+		return false, errors.Join(batch.Delete(key), batch.Delete(deletionKey(k)))
+	case err != nil:
+		return false, err
+	}
+	if o.rest == (rest{}) {
+		o.rest = rest{hold: scheduler.HeldByBrake, reason: rec.Reason, text: rec.LastError}
+	}
+	o.body = bytes.Clone(o.body)
+	p := orderPlace{kind: kindHeld}.numbered(seq, &o)
+	rec.Deletion = scheduler.DeletionHeld
+	return true, errors.Join(batch.Set(key, o.append(nil)), batch.Set(deletionKey(k), p.append(nil)), batch.Set(urlKey(k), appendRecord(nil, &rec)))
+}
+
+// hostsAtOnce is of how many hosts upgradeDocuments keeps what it has found in memory:
+// some 30 MiB.
+const hostsAtOnce = 100_000
+
+// upgradeDocuments counts the documents of all hosts and gives of how many hosts there are
+// any. Keys come in ascending order, so the first of a host are its sample.
+func (s *Store) upgradeDocuments(most int) (int, error) {
+	hosts := 0
+	found := map[weburl.HostKey]documents{}
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	err := s.walk(context.Background(), txn, []byte{kindURL}, []byte{kindURL}, true, func(item *badger.Item) error {
+		rec, err := s.recordOf(item)
+		if err != nil || !rec.Indexed {
+			return err
+		}
+		d, ok := found[rec.Host]
+		if !ok && len(found) == most {
+			n, err := s.mergeDocuments(found)
+			if err != nil {
+				return err
+			}
+			hosts += n
+			clear(found)
+		}
+		d.count++
+		found[rec.Host] = d.offer(weburl.Key(item.Key()[1:]))
+		return nil
+	})
+	if err != nil {
+		return hosts, err
+	}
+	n, err := s.mergeDocuments(found)
+	return hosts + n, err
+}
+
+// mergeDocuments adds what was found of hosts to what is stored of them. It gives how many
+// there was nothing of.
+func (s *Store) mergeDocuments(found map[weburl.HostKey]documents) (int, error) {
+	batch := s.db.NewWriteBatch()
+	defer batch.Cancel()
+	txn := s.db.NewTransaction(false) // sees what was merged before
+	defer txn.Discard()
+	hosts := 0
+	for h, d := range found {
+		v, err := read(txn, documentsKey(h))
+		if err != nil {
+			return hosts, err
+		}
+		before, err := decodeDocuments(v)
+		if err != nil {
+			return hosts, s.damaged(fmt.Sprintf("documents of host %x", h), err)
+		}
+		if before.count == 0 {
+			hosts++
+		}
+		for i := range d.len() {
+			before = before.offer(weburl.Key(d.at(i)))
+		}
+		before.count += d.count
+		if err := batch.Set(documentsKey(h), before.append(nil)); err != nil {
+			return hosts, err
+		}
+	}
+	return hosts, batch.Flush()
 }

@@ -25,21 +25,22 @@ type Report struct {
 	Queued uint64
 	Timed  uint64
 	Hosts  uint64
-	Orders uint64 // waiting and held
+	Orders uint64 // waiting, resting and held
 	Dead   uint64
 	Faults uint64
 }
 
 // Verify walks over the whole store, on one snapshot, and calls fn for each fault:
 // each URL stands in exactly one place, as its record says, and under its own key;
-// nothing is queued, timed, in the outbox, or has links stored that has no record of it; no order is
-// below the lowest cursor; bodies of orders are what was stored, and what is kept of their
-// files is right; queue states and counters are right; the file of
-// fingerprints holds nothing that is not known; all checksums fit. It needs the memory
-// of the fingerprints, and the time of a read for each key. The error says that the walk
+// nothing is queued, timed, rests, is held, or has links stored that has no record of it;
+// records say which deletions rest and are held; no order is below the lowest cursor;
+// bodies of orders are what was stored, and what is kept of their files is right; queue
+// states, counters and what is kept of hosts' documents are right; the file of
+// fingerprints holds nothing that is not known, or is gone; all checksums fit. It needs the
+// memory of the fingerprints and of a number for each host, and the time of a read for each key. The error says that the walk
 // could not go on, not that there are faults.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
-	v := verification{s: s, ctx: ctx, fn: fn, kept: map[uint64]segmentState{}, segments: map[uint64]segmentState{}}
+	v := verification{s: s, ctx: ctx, fn: fn, documents: map[weburl.HostKey]uint64{}, kept: map[uint64]segmentState{}, segments: map[uint64]segmentState{}}
 	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *bodyReader) error {
 		v.txn, v.bodies = txn, bodies
 		if err := s.checksums(); err != nil {
@@ -54,8 +55,9 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 		}{
 			{kindOrigin, v.origin}, {kindHost, v.host}, {kindURL, v.url}, {kindQueue, v.queued},
 			{kindPlace, v.place}, {kindRemoval, v.removal}, {kindTimed, v.timed},
-			{kindSegment, v.segment}, {kindCursor, v.cursor}, {kindOrder, v.order}, {kindHeld, v.order}, {kindByURL, v.byURL}, {kindDead, v.dead},
-			{kindLinks, v.links}, {kindGone, v.left},
+			{kindSegment, v.segment}, {kindCursor, v.cursor}, {kindOrder, v.order}, {kindHeld, v.order}, {kindResting, v.order}, {kindEdit, v.order},
+			{kindByURL, v.byURL}, {kindOfURL, v.byURL}, {kindDead, v.dead},
+			{kindDocs, v.docs}, {kindLinks, v.links}, {kindGone, v.left},
 		} {
 			prefix := []byte{part.kind}
 			err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
@@ -75,6 +77,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 				return err
 			}
 		}
+		v.endDocs()
 		v.endSegments()
 		v.fingerprints()
 		return v.counters()
@@ -111,6 +114,8 @@ type verification struct {
 	kept, segments map[uint64]segmentState
 
 	queue queueWalk
+	// documents are those of hosts as found, less what is kept of them.
+	documents map[weburl.HostKey]uint64
 	// states are queues' states, statesMet those of queues that are not empty.
 	states, statesMet uint64
 	// set are the fingerprints, nil if they are not there; hits are known URLs in it.
@@ -161,8 +166,14 @@ func (v *verification) url(item *badger.Item) error {
 	}
 	v.count.add(&rec)
 	k := weburl.Key(item.Key()[1:])
-	v.fingerprint(k)
+	v.fingerprint(k, &rec)
 	v.identity(k, &rec)
+	if rec.Indexed {
+		v.documents[rec.Host]++
+	}
+	if err := v.deletes(k, &rec); err != nil {
+		return err
+	}
 	switch rec.State {
 	case scheduler.Waiting:
 		at, err := read(v.txn, queueKey(rec.Source, rec.Host, rec.Seq))
@@ -275,6 +286,8 @@ func (v *verification) counters() error {
 		switch n := i - len(names); {
 		case n < 0:
 			name = names[i]
+		case kept == &want.resting:
+			name = "resting deletions"
 		case n < scheduler.Sources:
 			name = fmt.Sprintf("waiting in source %d", n)
 		default:

@@ -6,6 +6,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -30,23 +32,22 @@ func (v *verification) cursor(item *badger.Item) error {
 	return nil
 }
 
-// order checks a waiting or held order.
+// order checks an order that is no dead letter.
 func (v *verification) order(item *badger.Item) error {
 	v.report.Orders++
 	seq, k, o, err := v.s.order(item)
 	if err != nil {
 		return err
 	}
-	place := placeOfOrder(item.Key()[0], seq, &o)
-	if place.kind == kindHeld {
-		v.count.held++
-	} else {
-		v.count.waiting++
-		v.count.bytes += place.size
-		if v.targets != nil && seq <= v.low {
-			v.fault(o.url, "order %d still waits, but all targets are past it (lowest cursor %d)", seq, v.low)
+	place := orderPlace{kind: kindOrder}
+	if item.Key()[0] != kindOrder {
+		if place, _, err = splitDeletionKey(item.Key()); err != nil {
+			return err
 		}
+		v.deletion(k, place, &o)
 	}
+	place = place.numbered(seq, &o)
+	v.countOrder(place, &o)
 	if seq > v.now().order {
 		v.fault(o.url, "order %d is above the highest number given out, %d", seq, v.now().order)
 	}
@@ -56,7 +57,7 @@ func (v *verification) order(item *badger.Item) error {
 	if err := v.body(&o, fmt.Sprintf("order %d", seq)); err != nil {
 		return err
 	}
-	at, err := read(v.txn, byURLKey(k))
+	at, err := read(v.txn, place.named(k))
 	if err != nil {
 		return err
 	}
@@ -66,6 +67,38 @@ func (v *verification) order(item *badger.Item) error {
 		v.fault(o.url, "order %d is not what the URL's entry in the outbox names", seq)
 	}
 	return nil
+}
+
+// countOrder counts an order where it stands.
+func (v *verification) countOrder(p orderPlace, o *storedOrder) {
+	switch p.deletion() {
+	case scheduler.DeletionHeld:
+		v.count.held++
+	case scheduler.DeletionResting:
+		v.count.resting++
+	case scheduler.NoDeletion:
+		v.count.waiting++
+		v.count.bytes += p.size
+		if v.targets != nil && p.seq <= v.low {
+			v.fault(o.url, "order %d still waits, but all targets are past it (lowest cursor %d)", p.seq, v.low)
+		}
+	}
+}
+
+// deletion checks that a deletion that rests or is held stands where it and its URL's
+// record say.
+func (v *verification) deletion(k weburl.Key, p orderPlace, o *storedOrder) {
+	rec, ok := v.known(k, fmt.Sprintf("deletion %d", p.seq))
+	switch {
+	case o.op != push.Delete:
+		v.fault(o.url, "order %d rests or is held, but is no deletion", p.seq)
+	case ok && rec.Deletion != p.deletion():
+		v.fault(o.url, "deletion %d is %s, but the record of its URL says %q", p.seq, p.deletion(), rec.Deletion)
+	case ok && p.rests():
+		if want := restingPlace(rec.Host, o.rest.edit); p.kind != want.kind || p.group != want.group {
+			v.fault(o.url, "deletion %d rests in the group of another host or edit", p.seq)
+		}
+	}
 }
 
 // body checks that the body of an order is there, and counts it.
@@ -128,6 +161,9 @@ func (v *verification) byURL(item *badger.Item) error {
 	p, err := decodeOrderPlace(b)
 	if err != nil {
 		return err
+	}
+	if kind := item.Key()[0]; p.named(k)[0] != kind {
+		return fmt.Errorf("it names an order in state %q", p.kind)
 	}
 	if _, err := v.txn.Get(p.key(k)); err != nil {
 		url := ""

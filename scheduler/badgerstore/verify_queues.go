@@ -93,10 +93,11 @@ func (v *verification) removal(item *badger.Item) error {
 	if v.set == nil || !v.set.Has(k) {
 		return nil
 	}
-	if _, err := v.txn.Get(urlKey(k)); errors.Is(err, badger.ErrKeyNotFound) {
-		v.fault("", "URL with key %s was removed, but its fingerprint says that it is known", k)
+	b, err := read(v.txn, urlKey(k))
+	if err == nil && knowledgeOf(b) != isKnown {
+		v.fault("", "URL with key %s was removed or is gone, but its fingerprint says that it is known", k)
 	}
-	return nil
+	return err
 }
 
 // openSet reads the fingerprints as the next process would, if the file is that of the
@@ -119,8 +120,8 @@ func (v *verification) openSet() error {
 }
 
 // fingerprint counts the known URLs that the set holds.
-func (v *verification) fingerprint(k weburl.Key) {
-	if v.set != nil && v.set.Has(k) {
+func (v *verification) fingerprint(k weburl.Key, rec *scheduler.Record) {
+	if v.set != nil && !rec.Gone && v.set.Has(k) {
 		v.hits++
 	}
 }
@@ -131,7 +132,7 @@ func (v *verification) fingerprints() {
 		return
 	}
 	if extra := v.set.Len() - v.hits; extra > 0 {
-		v.fault("", "%d of %d fingerprints are of no known URL: links to them would be lost; remove the file %s, it is made anew",
+		v.fault("", "%d of %d fingerprints are of no URL that is known and not gone: links to them would be lost; remove the file %s, it is made anew",
 			extra, v.set.Len(), knownFile)
 	}
 }

@@ -70,16 +70,48 @@ func (f *Faulty) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.K
 	return p, n, nil
 }
 
-// HoldHost implements scheduler.Store.
-func (f *Faulty) HoldHost(ctx context.Context, h weburl.HostKey) (int, error) {
-	if err := f.before(ctx, "HoldHost"); err != nil {
-		return 0, err
+// ReviseDeletions implements scheduler.Store.
+func (f *Faulty) ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	if err := f.before(ctx, "ReviseDeletions"); err != nil {
+		return nil, 0, err
 	}
-	n, err := f.Store.HoldHost(ctx, h)
-	if err = f.after(ctx, "HoldHost", err); err != nil {
-		return 0, err
+	p, n, err := f.Store.ReviseDeletions(ctx, keys, fn)
+	if err = f.after(ctx, "ReviseDeletions", err); err != nil {
+		return nil, 0, err
 	}
-	return n, nil
+	return p, n, nil
+}
+
+// Deletions implements scheduler.Store.
+func (f *Faulty) Deletions(ctx context.Context, g scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error) error {
+	if err := f.before(ctx, "Deletions"); err != nil {
+		return err
+	}
+	return f.Store.Deletions(ctx, g, fn)
+}
+
+// DeletionGroups implements scheduler.Store.
+func (f *Faulty) DeletionGroups(ctx context.Context, fn func(scheduler.DeletionGroup, uint64) error) error {
+	if err := f.before(ctx, "DeletionGroups"); err != nil {
+		return err
+	}
+	return f.Store.DeletionGroups(ctx, fn)
+}
+
+// HeldDeletions implements scheduler.Store.
+func (f *Faulty) HeldDeletions(ctx context.Context, filter scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+	if err := f.before(ctx, "HeldDeletions"); err != nil {
+		return err
+	}
+	return f.Store.HeldDeletions(ctx, filter, fn)
+}
+
+// Documents implements scheduler.Store.
+func (f *Faulty) Documents(ctx context.Context, h weburl.HostKey) (scheduler.HostDocuments, error) {
+	if err := f.before(ctx, "Documents"); err != nil {
+		return scheduler.HostDocuments{}, err
+	}
+	return f.Store.Documents(ctx, h)
 }
 
 // Inspect implements scheduler.Store.

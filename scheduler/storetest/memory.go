@@ -27,17 +27,13 @@ type contents struct {
 	opened  *Memory
 	clean   bool
 	seq     uint64
+	orders  uint64 // highest number of a deletion
 	records map[weburl.Key]scheduler.Record
 	queues  map[scheduler.Place][]waiting
 	hosts   map[weburl.HostKey]scheduler.HostState
-	outbox  map[weburl.Key]order
+	outbox  map[weburl.Key]scheduler.Order // that wait
+	deleted map[weburl.Key]deletion        // that rest or are held
 	values  map[string][]byte
-}
-
-// order is one of a URL that may be forgotten.
-type order struct {
-	scheduler.Order
-	host weburl.HostKey
 }
 
 type waiting struct {
@@ -52,7 +48,8 @@ func NewMemory() *Memory {
 		records: map[weburl.Key]scheduler.Record{},
 		queues:  map[scheduler.Place][]waiting{},
 		hosts:   map[weburl.HostKey]scheduler.HostState{},
-		outbox:  map[weburl.Key]order{},
+		outbox:  map[weburl.Key]scheduler.Order{},
+		deleted: map[weburl.Key]deletion{},
 		values:  map[string][]byte{},
 	})
 }
@@ -134,12 +131,20 @@ func (m *Memory) Complete(ctx context.Context, c scheduler.Completion) ([]schedu
 	if !known || old.State != scheduler.Waiting || old.Seq != c.Seq || placeOf(old) != c.Taken {
 		return nil, scheduler.ErrNotFound
 	}
+	if c.Old != nil && c.Old.Indexed != old.Indexed {
+		return nil, scheduler.ErrChanged
+	}
+	if err := checkOrder(c.Order, c.Forget); err != nil {
+		return nil, err
+	}
 	places := newPlaceSet()
+	has := d.send(c.Key, old, old.Deletion, c.CancelDeletion, c.Order)
 	d.unqueue(c.Key, old)
 	if c.Forget {
-		delete(d.records, c.Key)
+		d.forget(c.Key)
 	} else {
 		next := c.Next
+		next.Deletion = has
 		next.Depth = min(next.Depth, old.Depth)
 		next.Aliases = slices.Clone(old.Aliases)
 		for _, a := range c.Next.Aliases {
@@ -152,7 +157,6 @@ func (m *Memory) Complete(ctx context.Context, c scheduler.Completion) ([]schedu
 	for _, l := range c.Links {
 		d.link(l, c.Depths, places)
 	}
-	d.send(c.Key, old.Host, c.CancelHeld, c.Order)
 	d.note(c.Notes)
 	if c.Host != nil {
 		d.hosts[c.Taken.Host] = *c.Host
@@ -160,25 +164,30 @@ func (m *Memory) Complete(ctx context.Context, c scheduler.Completion) ([]schedu
 	return places.list, nil
 }
 
-// send changes what the outbox holds of a URL.
-func (d *contents) send(k weburl.Key, h weburl.HostKey, cancel bool, o *scheduler.Order) {
-	if cancel && d.outbox[k].Held {
-		delete(d.outbox, k)
-	}
-	if o != nil {
-		d.outbox[k] = order{*o, h}
+func (d *contents) note(notes []scheduler.Note) {
+	for _, n := range notes {
+		d.setValue(n.Name, n.Value)
 	}
 }
 
-func (d *contents) note(notes []scheduler.Note) {
-	for _, n := range notes {
-		d.values[n.Name] = append([]byte{}, n.Value...)
+func (d *contents) setValue(name string, value []byte) {
+	if value == nil {
+		delete(d.values, name)
+		return
 	}
+	d.values[name] = append([]byte{}, value...)
+}
+
+// forget removes a URL that stands in no queue, and its deletion.
+func (d *contents) forget(k weburl.Key) {
+	delete(d.records, k)
+	delete(d.deleted, k)
 }
 
 // link stores what a page says of another URL.
 func (d *contents) link(l scheduler.Link, depths bool, places *placeSet) {
-	r, known := d.records[l.URL.Key()]
+	k := l.URL.Key()
+	r, known := d.records[k]
 	if !known {
 		places.add(d.add(l))
 		return
@@ -187,7 +196,16 @@ func (d *contents) link(l scheduler.Link, depths bool, places *placeSet) {
 		r.Depth = min(r.Depth, l.Depth)
 	}
 	r.Aliases = union(r.Aliases, l.Alias)
-	d.records[l.URL.Key()] = r
+	if r.Gone {
+		r.Gone, r.Settled = false, false
+		if r.State != scheduler.Waiting || r.Source == scheduler.Refresh {
+			d.unqueue(k, r)
+			r.State, r.Source, r.Fifo = scheduler.Waiting, l.Fifo, l.Fifo
+			places.add(d.put(k, r))
+			return
+		}
+	}
+	d.records[k] = r
 }
 
 // add makes a new URL known.
@@ -350,14 +368,33 @@ func (m *Memory) Forget(ctx context.Context, k weburl.Key, o *scheduler.Order) e
 	if !ok {
 		return scheduler.ErrNotFound
 	}
+	if err := checkOrder(o, true); err != nil {
+		return err
+	}
+	d.send(k, r, r.Deletion, false, o)
 	d.unqueue(k, r)
-	delete(d.records, k)
-	d.send(k, r.Host, false, o)
+	d.forget(k)
 	return nil
 }
 
 // Revise implements scheduler.Store.
 func (m *Memory) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	return m.revise(ctx, keys, func(d *contents, k weburl.Key, r scheduler.Record) *scheduler.Revision {
+		if r.State == scheduler.Waiting {
+			return nil
+		}
+		v := fn(k, r)
+		if v == nil || v.Move == scheduler.KeepDeletion {
+			return v
+		}
+		kept := *v
+		kept.Move = scheduler.KeepDeletion
+		return &kept
+	})
+}
+
+// revise changes the URLs of which ask says how.
+func (m *Memory) revise(ctx context.Context, keys []weburl.Key, ask func(*contents, weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
 	d, err := m.lock(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -367,22 +404,47 @@ func (m *Memory) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.K
 	asked := map[weburl.Key]bool{}
 	for _, k := range keys {
 		old, known := d.records[k]
-		if !known || old.State == scheduler.Waiting || asked[k] {
+		if !known || asked[k] {
 			continue
 		}
 		asked[k] = true
-		r := fn(k, clone(old))
-		if r == nil {
+		v := ask(d, k, clone(old))
+		if v == nil {
 			continue
 		}
-		n++
-		if p := d.put(k, r.Next); r.Next.State == scheduler.Waiting {
-			places.add(p)
+		if err := d.apply(k, old, v, places); err != nil {
+			return nil, 0, err
 		}
-		d.send(k, old.Host, r.CancelHeld, r.Order)
-		d.note(r.Notes)
+		n++
 	}
 	return places.list, n, nil
+}
+
+// apply changes a URL as a revision says.
+func (d *contents) apply(k weburl.Key, old scheduler.Record, v *scheduler.Revision, places *placeSet) error {
+	if err := checkOrder(v.Order, v.Forget); err != nil {
+		return err
+	}
+	waits := old.State == scheduler.Waiting
+	if waits && (v.Forget || v.Next.State != scheduler.Waiting || placeOf(v.Next) != placeOf(old)) {
+		return errMoved
+	}
+	has := d.send(k, old, d.move(k, old, v.Move, v.Hold), v.CancelDeletion, v.Order)
+	d.note(v.Notes)
+	next := v.Next
+	next.Deletion = has
+	switch {
+	case waits:
+		next.Seq, next.NextAt = old.Seq, time.Time{}
+		d.records[k] = next
+	case v.Forget:
+		d.forget(k)
+	default:
+		if p := d.put(k, next); next.State == scheduler.Waiting {
+			places.add(p)
+		}
+	}
+	return nil
 }
 
 // Inspect implements scheduler.Store.
@@ -419,11 +481,12 @@ func (m *Memory) Counts(ctx context.Context) (scheduler.Counts, error) {
 	for _, r := range d.records {
 		tally(&c, r)
 	}
-	for _, o := range d.outbox {
-		if o.Held {
+	c.Outbox.Waiting = uint64(len(d.outbox))
+	for _, o := range d.deleted {
+		if o.State == scheduler.DeletionHeld {
 			c.Outbox.Held++
 		} else {
-			c.Outbox.Waiting++
+			c.Outbox.Resting++
 		}
 	}
 	return c, nil
@@ -446,32 +509,9 @@ func (m *Memory) SetValue(ctx context.Context, name string, value []byte) error 
 		return err
 	}
 	defer d.mu.Unlock()
-	d.values[name] = append([]byte{}, value...)
+	d.setValue(name, value)
 	return nil
 }
 
 // ClosedCleanly implements scheduler.Store.
 func (m *Memory) ClosedCleanly() bool { return m.clean }
-
-// HoldHost implements scheduler.Store.
-func (m *Memory) HoldHost(ctx context.Context, h weburl.HostKey) (int, error) {
-	d, err := m.lock(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer d.mu.Unlock()
-	n := 0
-	for k, o := range d.outbox {
-		if o.host != h || o.Held || o.Op != scheduler.OrderDelete {
-			continue
-		}
-		n++
-		o.Held = true
-		d.outbox[k] = o
-		if r, known := d.records[k]; known {
-			r.Indexed, r.Hash = true, [16]byte{}
-			d.records[k] = r
-		}
-	}
-	return n, nil
-}

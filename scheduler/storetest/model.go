@@ -72,7 +72,7 @@ func (m *model) step() {
 	case n < 96:
 		m.setValue()
 	case n < 98:
-		m.holdHost()
+		m.reviseDeletions()
 	default:
 		m.reopen()
 		m.must(m.ref.Close())
@@ -85,7 +85,8 @@ func (m *model) both(what string, op func(s scheduler.Store) (any, error)) {
 	m.Helper()
 	got, err := op(m.Store)
 	want, wantErr := op(m.ref)
-	if errors.Is(err, scheduler.ErrNotFound) != errors.Is(wantErr, scheduler.ErrNotFound) || (err == nil) != (wantErr == nil) {
+	if errors.Is(err, scheduler.ErrNotFound) != errors.Is(wantErr, scheduler.ErrNotFound) ||
+		errors.Is(err, scheduler.ErrChanged) != errors.Is(wantErr, scheduler.ErrChanged) || (err == nil) != (wantErr == nil) {
 		m.Errorf("%s: error %v, want %v", what, err, wantErr)
 	}
 	if !reflect.DeepEqual(got, want) { // which is many times quicker than equal
@@ -141,6 +142,7 @@ func (m *model) completeOne() {
 	of.tested.Seq, of.tested.Next.Seq = tested.Seq, tested.Seq
 	if m.rand.IntN(4) > 0 {
 		of.tested.Old, of.tested.AsOf = &tested.Record, tested.AsOf
+		of.ref.Old = of.tested.Old
 	}
 	if m.rand.IntN(2) == 0 {
 		of.tested.Floor = m.floor(of.tested)
@@ -181,11 +183,6 @@ func (m *model) floor(c scheduler.Completion) uint64 {
 	return c.Seq + 1
 }
 
-func (m *model) holdHost() {
-	h := m.link(m.url(), 0).URL.HostKey()
-	m.both("HoldHost", func(s scheduler.Store) (any, error) { return s.HoldHost(m.ctx, h) })
-}
-
 func (m *model) completeBoth(what string, c staleCompletion) {
 	m.Helper()
 	m.both(fmt.Sprintf("%s(%+v)", what, c.ref), func(s scheduler.Store) (any, error) {
@@ -207,20 +204,44 @@ func (m *model) outcome(w scheduler.WaitingURL) scheduler.Completion {
 	c.Next.Class = scheduler.Class(m.rand.IntN(6))
 	c.Next.Errors, c.Next.Status = m.rand.IntN(3), 200+m.rand.IntN(3)
 	c.Next.Indexed = m.rand.IntN(2) == 0
-	c.CancelHeld, c.Depths = m.rand.IntN(3) == 0, m.rand.IntN(2) == 0
+	c.Next.Settled, c.Next.Gone = m.rand.IntN(2) == 0, m.rand.IntN(3) == 0
+	c.CancelDeletion, c.Depths = m.rand.IntN(3) == 0, m.rand.IntN(2) == 0
 	if m.rand.IntN(4) == 0 {
-		c.Notes = []scheduler.Note{{Name: fmt.Sprint("name", m.rand.IntN(3)), Value: []byte{byte(m.rand.IntN(256))}}}
+		c.Notes = []scheduler.Note{{Name: fmt.Sprint("name", m.rand.IntN(3)), Value: m.value()}}
 	}
 	if c.Links = m.links(m.rand.IntN(5)); c.Forget {
 		c.Links = nil // whether a page that is forgotten may bring itself back is left open
 	}
 	if m.rand.IntN(2) == 0 {
-		c.Order = &scheduler.Order{Op: scheduler.OrderDelete, Held: m.rand.IntN(2) == 0, Body: []byte("{}")}
+		c.Order = order(m.rand, c.Forget)
 	}
 	if m.rand.IntN(2) == 0 {
-		c.Host = &scheduler.HostState{Origin: w.Record.Origin, NextAt: m.now, Errors: m.rand.IntN(5), Bad: m.rand.IntN(3)}
+		c.Host = &scheduler.HostState{Origin: w.Record.Origin, NextAt: m.now, Errors: m.rand.IntN(5), Answers: uint16(m.rand.IntN(1024))}
 	}
 	return c
+}
+
+// order is a deletion, which leaves at once or not.
+func order(r *rand.Rand, forget bool) *scheduler.Order {
+	o := &scheduler.Order{Op: scheduler.OrderDelete, Source: "s", Body: []byte("{}"), Reason: scheduler.Reason(r.IntN(5)), Text: fmt.Sprint("text ", r.IntN(100))}
+	if forget {
+		return o
+	}
+	if o.Deletion = scheduler.Deletion(r.IntN(3)); o.Deletion == scheduler.DeletionHeld {
+		o.Hold = scheduler.HeldForHost
+	}
+	if r.IntN(3) == 0 {
+		o.Edit = 1 + r.Uint64N(2)
+	}
+	return o
+}
+
+// value is one for a name, nil now and then.
+func (m *model) value() []byte {
+	if m.rand.IntN(4) == 0 {
+		return nil
+	}
+	return []byte{byte(m.rand.IntN(256))}
 }
 
 // completeStale repeats a completion that was made before. Its Seq has gone, so
@@ -274,9 +295,42 @@ func (m *model) revise() {
 			r.NextAt = m.now.Add(time.Duration(draw.IntN(100))*time.Second + first - time.Duration(len(calls)-1))
 			r.Class, r.Status = scheduler.Class(draw.IntN(6)), 760+draw.IntN(2)
 			r.Indexed, r.RulesVersion = draw.IntN(2) == 0, draw.Uint64()
-			v := &scheduler.Revision{Next: r, CancelHeld: draw.IntN(3) == 0}
+			r.Gone, r.Settled = draw.IntN(3) == 0, draw.IntN(2) == 0
+			v := &scheduler.Revision{Next: r, CancelDeletion: draw.IntN(3) == 0, Forget: draw.IntN(8) == 0, Move: scheduler.SendDeletion}
 			if draw.IntN(2) == 0 {
-				v.Order = &scheduler.Order{Op: scheduler.OrderDelete, Held: draw.IntN(2) == 0, Body: []byte("{}")}
+				v.Order = order(draw, v.Forget)
+			}
+			return v
+		})
+		return []any{calls, places, n}, err
+	})
+}
+
+// reviseDeletions changes the deletions of some URLs, with or without one.
+func (m *model) reviseDeletions() {
+	var keys []weburl.Key
+	for range 1 + m.rand.IntN(6) {
+		keys = append(keys, m.link(m.url(), 0).URL.Key())
+	}
+	seed := m.rand.Uint64()
+	m.ticks += time.Duration(len(keys))
+	first := m.ticks
+	m.both(fmt.Sprintf("ReviseDeletions(%v) with %d", keys, seed), func(s scheduler.Store) (any, error) {
+		draw, calls := rand.New(rand.NewPCG(seed, 2)), []any{}
+		places, n, err := s.ReviseDeletions(m.ctx, keys, func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+			calls = append(calls, normalDeletion(d), normal(r))
+			if draw.IntN(4) == 0 {
+				return nil
+			}
+			v := &scheduler.Revision{Next: r, Move: scheduler.DeletionMove(draw.IntN(4)), Hold: scheduler.Hold(1 + draw.IntN(3)), CancelDeletion: draw.IntN(6) == 0}
+			v.Next.Misses++
+			if v.Next.Indexed = v.Move != scheduler.SendDeletion; r.State != scheduler.Waiting {
+				v.Next.State, v.Next.Source = scheduler.State(draw.IntN(3)), scheduler.Source(draw.IntN(scheduler.Sources))
+				v.Next.NextAt = m.now.Add(time.Duration(draw.IntN(100))*time.Second + first - time.Duration(len(calls)/2-1))
+				v.Forget = draw.IntN(6) == 0
+			}
+			if draw.IntN(6) == 0 {
+				v.Order = order(draw, v.Forget)
 			}
 			return v
 		})
@@ -285,7 +339,7 @@ func (m *model) revise() {
 }
 
 func (m *model) setValue() {
-	name, value := fmt.Sprint("name", m.rand.IntN(3)), []byte{byte(m.rand.IntN(256))}
+	name, value := fmt.Sprint("name", m.rand.IntN(3)), m.value()
 	m.both("SetValue", func(s scheduler.Store) (any, error) { return nil, s.SetValue(m.ctx, name, value) })
 }
 
@@ -327,8 +381,10 @@ func (m *model) compare() {
 		}
 		return queues, nil
 	})
+	m.compareDeletions()
 	for h := range 3 {
 		host := m.link(fmt.Sprintf("http://h%d.test/", h), 0).URL.HostKey()
+		m.both("Documents", func(s scheduler.Store) (any, error) { return s.Documents(m.ctx, host) })
 		m.both("Host", func(s scheduler.Store) (any, error) {
 			h, err := s.Host(m.ctx, host)
 			h.NextAt = h.NextAt.UTC()
@@ -338,6 +394,33 @@ func (m *model) compare() {
 	for n := range 3 {
 		m.both("Value", func(s scheduler.Store) (any, error) { return s.Value(m.ctx, fmt.Sprint("name", n)) })
 	}
+}
+
+// compareDeletions compares what rests and what is held, and the groups.
+func (m *model) compareDeletions() {
+	m.Helper()
+	m.both("deletions", func(s scheduler.Store) (any, error) {
+		var list []scheduler.StoredDeletion
+		add := func(d scheduler.StoredDeletion) error { list = append(list, normalDeletion(d)); return nil }
+		err := s.HeldDeletions(m.ctx, scheduler.DeletionFilter{}, add)
+		counts := map[scheduler.DeletionGroup]uint64{}
+		groupsErr := s.DeletionGroups(m.ctx, func(g scheduler.DeletionGroup, n uint64) error {
+			counts[g] = n
+			return s.Deletions(m.ctx, g, add)
+		})
+		return []any{list, counts}, errors.Join(err, groupsErr)
+	})
+}
+
+// normalDeletion is d without its number, and with its times told only by whether they are set.
+func normalDeletion(d scheduler.StoredDeletion) scheduler.StoredDeletion {
+	d.Seq = 0
+	for _, at := range []*time.Time{&d.At, &d.Again} {
+		if !at.IsZero() {
+			*at = time.Unix(1, 0)
+		}
+	}
+	return d
 }
 
 // sortedPlaces lists the places by host and source, so that a seed draws the

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // counted gives the places with their counts.
@@ -199,10 +198,10 @@ func aliasesMany(f *fixture) {
 func notes(f *fixture) {
 	l, w := f.put("http://a.test/", scheduler.Index)
 	c := completion(w)
-	c.Notes = []scheduler.Note{{Name: "one", Value: []byte("1")}, {Name: "two", Value: []byte("2")}}
+	c.Notes = []scheduler.Note{{Name: "one", Value: []byte("1")}, {Name: "two", Value: []byte("2")}, {Name: "three", Value: []byte("4")}}
 	f.complete(c)
 	f.revise(func(r scheduler.Record) *scheduler.Revision {
-		return &scheduler.Revision{Next: r, Notes: []scheduler.Note{{Name: "two", Value: []byte("3")}}}
+		return &scheduler.Revision{Next: r, Notes: []scheduler.Note{{Name: "two", Value: []byte("3")}, {Name: "three"}}}
 	}, l)
 	stale := completion(w)
 	stale.Notes = []scheduler.Note{{Name: "one", Value: []byte("wrong")}}
@@ -212,6 +211,9 @@ func notes(f *fixture) {
 		v, err := f.Value(f.ctx, name)
 		f.must(err)
 		f.equal(name, string(v), want)
+	}
+	if v, err := f.Value(f.ctx, "three"); v != nil || err != nil {
+		f.Errorf("a note without a value left %q, %v", v, err)
 	}
 }
 
@@ -255,48 +257,6 @@ func forgetConcurrent(f *fixture) {
 		f.lookup(l)
 	}
 	f.equal("known", f.counts().Known, uint64(rounds+1+urls))
-}
-
-func holdHost(f *fixture) {
-	order := func(raw string, o *scheduler.Order) scheduler.Link {
-		l, w := f.put(raw, scheduler.Index)
-		c := completion(w)
-		c.Order, c.Next.Hash = o, [16]byte{1}
-		f.complete(c)
-		return l
-	}
-	deletion := func(held bool) *scheduler.Order {
-		return &scheduler.Order{Op: scheduler.OrderDelete, Held: held, Body: []byte("{}")}
-	}
-	gone := order("http://a.test/gone", deletion(false))
-	forgotten := order("http://a.test/forgotten", nil)
-	f.must(f.Forget(f.ctx, forgotten.URL.Key(), deletion(false)))
-	document := order("http://a.test/document", &scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")})
-	order("http://a.test/held", deletion(true))
-	other := order("http://b.test/gone", deletion(false))
-	hold := func(h weburl.HostKey, want int) {
-		f.Helper()
-		n, err := f.HoldHost(f.ctx, h)
-		f.must(err)
-		f.equal("held", n, want)
-	}
-	hold(gone.URL.HostKey(), 2)
-	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 2, Held: 3})
-	if r := f.lookup(gone); !r.Indexed || r.Hash != [16]byte{} {
-		f.Errorf("Indexed %t, hash %x; want it indexed without a hash", r.Indexed, r.Hash)
-	}
-	if r := f.lookup(document); r.Hash == [16]byte{} || r.Indexed {
-		f.Error("the URL of a document was changed")
-	}
-	if f.lookup(other).Indexed {
-		f.Error("a URL of another host was changed")
-	}
-	hold(gone.URL.HostKey(), 0)
-	hold(weburl.HostKey{1}, 0)
-	f.reopen()
-	hold(other.URL.HostKey(), 1)
-	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1, Held: 4})
-	f.equal("indexed", f.counts().Indexed, uint64(2))
 }
 
 func reviseTwice(f *fixture) {

@@ -238,44 +238,49 @@ func forgetStatus(f *fixture) {
 }
 
 // orders completes w again and again, each time with one order, and expects the
-// outbox counts after each.
+// outbox counts after each. What waits stays beside a deletion that rests or is held.
 func orderReplaces(f *fixture) {
 	l, w := f.put("http://a.test/1", scheduler.Index)
-	for i, o := range []struct {
-		op   scheduler.OrderOp
-		held bool
-	}{{scheduler.OrderAdd, false}, {scheduler.OrderDelete, true}, {scheduler.OrderDelete, true}, {scheduler.OrderDelete, false}, {scheduler.OrderAdd, false}} {
+	add, gone := &scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}, &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("{}")}
+	for i, step := range []struct {
+		o    *scheduler.Order
+		want scheduler.OutboxCounts
+	}{
+		{add, scheduler.OutboxCounts{Waiting: 1}},
+		{held(), scheduler.OutboxCounts{Waiting: 1, Held: 1}},
+		{held(), scheduler.OutboxCounts{Waiting: 1, Held: 1}},
+		{gone, scheduler.OutboxCounts{Waiting: 1}},
+		{resting(0), scheduler.OutboxCounts{Waiting: 1, Resting: 1}},
+		{add, scheduler.OutboxCounts{Waiting: 1}},
+		{resting(7), scheduler.OutboxCounts{Waiting: 1, Resting: 1}},
+		{add, scheduler.OutboxCounts{Waiting: 1}},
+	} {
 		c := completion(w)
-		c.Next.State = scheduler.Waiting
-		c.Order = &scheduler.Order{Op: o.op, Held: o.held, Body: []byte("{}")}
+		c.Next.State, c.Order = scheduler.Waiting, step.o
 		f.complete(c)
-		want := scheduler.OutboxCounts{Waiting: 1}
-		if o.held {
-			want = scheduler.OutboxCounts{Held: 1}
-		}
-		f.equal(fmt.Sprint("outbox after order ", i), f.counts().Outbox, want)
+		f.equal(fmt.Sprint("outbox after order ", i), f.counts().Outbox, step.want)
 		w = f.waiting(l)
+		f.equal(fmt.Sprint("deletion after order ", i), w.Record.Deletion, step.o.Deletion)
 	}
 }
 
-func cancelHeld(f *fixture) {
+func cancelDeletion(f *fixture) {
 	l, w := f.put("http://a.test/1", scheduler.Index)
 	c := completion(w)
-	c.Next.State = scheduler.Waiting
-	c.Order = &scheduler.Order{Op: scheduler.OrderDelete, Held: true, Body: []byte("{}")}
-	f.complete(c)
-	cancel := func() {
-		c := completion(f.waiting(l))
-		c.Next.State = scheduler.Waiting
-		c.CancelHeld = true
+	again := func(o *scheduler.Order, cancel bool) {
+		c.Next.State, c.Order, c.CancelDeletion = scheduler.Waiting, o, cancel
 		f.complete(c)
+		c = completion(f.waiting(l))
 	}
-	cancel()
-	f.equal("outbox after cancelling", f.counts().Outbox, scheduler.OutboxCounts{})
-	c = completion(f.waiting(l))
-	c.Next.State = scheduler.Waiting
-	c.Order = &scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}
-	f.complete(c)
-	cancel()
-	f.equal("outbox after cancelling what is not held", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
+	for _, o := range []*scheduler.Order{held(), resting(0), resting(3)} {
+		again(o, false)
+		again(nil, false)
+		f.equal("deletion after a page that says nothing of it", f.lookup(l).Deletion, o.Deletion)
+		again(nil, true)
+		f.equal("outbox after cancelling", f.counts().Outbox, scheduler.OutboxCounts{})
+		f.equal("deletion after cancelling", f.lookup(l).Deletion, scheduler.NoDeletion)
+	}
+	again(&scheduler.Order{Op: scheduler.OrderAdd, Body: []byte("{}")}, false)
+	again(nil, true)
+	f.equal("outbox after cancelling what does not rest", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
 }

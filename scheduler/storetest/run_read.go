@@ -167,7 +167,7 @@ func hostState(f *fixture) {
 	f.must(err)
 	f.equal("unknown host", h, scheduler.HostState{})
 	want := scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1e9, 123456789), Backoff: 3 * time.Second, Errors: 4,
-		Delay: 20 * time.Second, Bad: 7, BadPlace: "http://a.test/login"}
+		Delay: 20 * time.Second, Answers: 0x3ff, Ill: true, IllSince: time.Unix(1e9, 8)}
 	c := completion(w)
 	c.Host = &want
 	f.complete(c)
@@ -199,6 +199,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		Directives: scheduler.NoFollow | scheduler.NoArchive, UnavailableAt: time.Unix(1e9, 5), Simhash: 1<<63 + 7,
 		FoundAt: time.Unix(1e9, 0), ClassAt: time.Unix(1e9+1, 0), ChangedAt: time.Unix(1e9+2, 0), Was: scheduler.OK,
 		Fault: scheduler.Reset, MediaType: "application/x-unheard-of", Linked: true, Entered: true,
+		Reason: scheduler.ReasonServerError, Deletion: scheduler.DeletionResting, Misses: 255, Gone: true,
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
@@ -213,6 +214,7 @@ func recordFields(f *fixture) {
 	l, w := f.put("http://a.test/1", scheduler.Index)
 	c := completion(w)
 	c.Next = fullRecord(f, w)
+	c.Order = resting(0)
 	f.complete(c)
 	f.equal("record", f.lookup(l), c.Next)
 	f.reopen()
@@ -339,9 +341,18 @@ func values(f *fixture) {
 	f.must(f.SetValue(f.ctx, "ab", []byte("2")))
 	get("a", "1")
 	f.must(f.SetValue(f.ctx, "a", []byte("3")))
+	f.must(f.SetValue(f.ctx, "empty", []byte{}))
+	f.must(f.SetValue(f.ctx, "gone", []byte("4")))
+	f.must(f.SetValue(f.ctx, "gone", nil))
+	f.must(f.SetValue(f.ctx, "never", nil))
 	f.reopen()
 	get("a", "3")
 	get("ab", "2")
+	for name, isNil := range map[string]bool{"empty": false, "gone": true, "never": true} {
+		if v, err := f.Value(f.ctx, name); len(v) > 0 || (v == nil) != isNil || err != nil {
+			f.Errorf("Value(%q) = %#v, %v", name, v, err)
+		}
+	}
 }
 
 func closedCleanly(f *fixture) {
@@ -359,7 +370,7 @@ func reopened(f *fixture) {
 	f.timed(w, t0)
 	_, w = f.put("http://b.test/rests", scheduler.Follow)
 	c := completion(w)
-	c.Order = &scheduler.Order{Op: scheduler.OrderDelete, Held: true, Body: []byte("{}")}
+	c.Order = held()
 	f.complete(c)
 	before := f.counts()
 	f.reopen()

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -113,20 +114,38 @@ func reviseOrders(f *fixture) {
 		f.Helper()
 		f.revise(func(r scheduler.Record) *scheduler.Revision {
 			r.Indexed = indexed
-			return &scheduler.Revision{Next: r, Order: o, CancelHeld: cancel}
+			return &scheduler.Revision{Next: r, Order: o, CancelDeletion: cancel}
 		}, l)
 		f.equal("outbox", f.counts().Outbox, want)
 		if f.lookup(l).Indexed != indexed {
 			f.Errorf("Indexed is not %t", indexed)
 		}
 	}
-	held := &scheduler.Order{Op: scheduler.OrderDelete, Held: true, Body: []byte("{}")}
 	deletion := &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("{}")}
 	step(true, true, nil, scheduler.OutboxCounts{Waiting: 1}) // it is not held
-	step(true, false, held, scheduler.OutboxCounts{Held: 1})
-	step(true, true, nil, scheduler.OutboxCounts{})
-	step(true, false, held, scheduler.OutboxCounts{Held: 1})
+	step(true, false, held(), scheduler.OutboxCounts{Waiting: 1, Held: 1})
+	step(true, true, nil, scheduler.OutboxCounts{Waiting: 1})
+	step(true, false, resting(0), scheduler.OutboxCounts{Waiting: 1, Resting: 1})
 	step(false, true, deletion, scheduler.OutboxCounts{Waiting: 1})
+}
+
+func reviseForgets(f *fixture) {
+	l, w := f.put("http://a.test/1", scheduler.Index)
+	c := completion(w)
+	c.Next.Indexed, c.Order = true, resting(0)
+	f.complete(c)
+	waits, _ := f.put("http://a.test/waits", scheduler.Index)
+	_, n := f.revise(func(r scheduler.Record) *scheduler.Revision {
+		return &scheduler.Revision{Next: r, Forget: true, Gone: &scheduler.Gone{URL: r.URL, At: time.Unix(1e9, 0)}}
+	}, l, waits)
+	f.equal("changed", n, 1)
+	if _, err := f.Lookup(f.ctx, l.URL.Key()); !errors.Is(err, scheduler.ErrNotFound) {
+		f.Errorf("Lookup = %v, want ErrNotFound", err)
+	}
+	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{})
+	f.equal("documents", f.documents(l), 0)
+	f.waiting(waits)
+	f.put("http://a.test/1", scheduler.Index)
 }
 
 // reviseMany is more than fits into one transaction of most engines.

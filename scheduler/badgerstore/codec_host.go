@@ -1,0 +1,85 @@
+package badgerstore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// hostVersion is that of a host's state. Those of format 1 have valueVersion and lack
+// all that stands behind the number of errors; those of formats 2 and 3 have hostVersion2
+// and count bad answers in another way, which is left out.
+const (
+	hostVersion  = 3
+	hostVersion2 = 2
+)
+
+// What a host's state has.
+const (
+	hostNextAt = 1 << iota
+	hostIll
+	hostIllSince
+	hostFlagsEnd
+)
+
+func encodeHost(h *scheduler.HostState) []byte {
+	f := flag(!h.NextAt.IsZero())*hostNextAt | flag(h.Ill)*hostIll | flag(!h.IllSince.IsZero())*hostIllSince
+	b := appendString([]byte{hostVersion, f}, h.Origin)
+	b = binary.AppendVarint(b, int64(h.Backoff))
+	b = binary.AppendVarint(b, int64(h.Errors))
+	b = binary.AppendVarint(b, int64(h.Delay))
+	b = binary.AppendUvarint(b, uint64(h.Answers))
+	if f&hostNextAt != 0 {
+		b = appendTime(b, h.NextAt)
+	}
+	if f&hostIllSince != 0 {
+		b = appendTime(b, h.IllSince)
+	}
+	return b
+}
+
+func decodeHost(b []byte) (scheduler.HostState, error) {
+	if len(b) > 0 && b[0] < hostVersion {
+		return decodeOldHost(b)
+	}
+	r := &reader{b: b}
+	if v := r.byte(); r.err == nil && v != hostVersion {
+		r.fail(fmt.Errorf("value has version %d, this program knows %d to %d", v, valueVersion, hostVersion))
+	}
+	f := r.enum("flags of a host", hostFlagsEnd)
+	h := scheduler.HostState{Origin: r.string(), Ill: f&hostIll != 0}
+	h.Backoff, h.Errors, h.Delay = time.Duration(r.varint()), int(r.varint()), time.Duration(r.varint())
+	answers := r.uvarint()
+	if answers > math.MaxUint16 {
+		r.fail(fmt.Errorf("answers %#x of a host are too many", answers))
+	}
+	h.Answers = uint16(answers)
+	if f&hostNextAt != 0 {
+		h.NextAt = r.time()
+	}
+	if f&hostIllSince != 0 {
+		h.IllSince = r.time()
+	}
+	return h, r.end()
+}
+
+// decodeOldHost reads a host's state of formats 1 to 3.
+func decodeOldHost(b []byte) (scheduler.HostState, error) {
+	r := &reader{b: b}
+	version := r.byte()
+	if version != valueVersion && version != hostVersion2 {
+		r.fail(fmt.Errorf("value has version %d, this program knows %d to %d", version, valueVersion, hostVersion))
+	}
+	h := scheduler.HostState{Origin: r.string(), Backoff: time.Duration(r.varint()), Errors: int(r.varint())}
+	if version == hostVersion2 {
+		h.Delay = time.Duration(r.varint())
+		_, _ = r.varint(), r.string() // bad answers in a row, and the place that they named
+	}
+	if r.err == nil && len(r.b) > 0 {
+		h.NextAt = r.time()
+	}
+	return h, r.end()
+}

@@ -1,0 +1,56 @@
+package badgerstore
+
+import (
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// deletes checks that the deletion is there that a record speaks of.
+func (v *verification) deletes(k weburl.Key, rec *scheduler.Record) error {
+	if rec.Deletion == scheduler.NoDeletion {
+		return nil
+	}
+	at, err := read(v.txn, deletionKey(k))
+	if err == nil && at == nil {
+		v.fault(rec.URL, "its deletion is said to be %s, but there is none", rec.Deletion)
+	}
+	return err
+}
+
+// docs compares what is kept of a host's documents with them.
+func (v *verification) docs(item *badger.Item) error {
+	if len(item.Key()) != 1+hostLen {
+		return errLength
+	}
+	h := weburl.HostKey(item.Key()[1:])
+	b, err := copyValue(item)
+	if err != nil {
+		return err
+	}
+	d, err := decodeDocuments(b)
+	if err != nil {
+		return err
+	}
+	if found := v.documents[h]; found != d.count {
+		v.fault("", "host %x is said to have %d documents, but there are %d", h, d.count, found)
+	}
+	delete(v.documents, h)
+	for _, k := range d.host().Sample {
+		rec, ok := v.known(k, fmt.Sprintf("a document in the sample of host %x", h))
+		if ok && (!rec.Indexed || rec.Host != h) {
+			v.fault(rec.URL, "is in the sample of the documents of host %x, but is none of them", h)
+		}
+	}
+	return nil
+}
+
+// endDocs tells which hosts have documents of which nothing is kept.
+func (v *verification) endDocs() {
+	for h, n := range v.documents {
+		v.fault("", "host %x has %d documents, but nothing is kept of them", h, n)
+	}
+}

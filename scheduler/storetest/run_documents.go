@@ -1,0 +1,216 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// documents gives how many a link's host has, and sees to it that the sample holds such
+// alone.
+func (f *fixture) documents(l scheduler.Link) int {
+	f.Helper()
+	docs, err := f.Documents(f.ctx, l.URL.HostKey())
+	f.must(err)
+	if len(docs.Sample) > scheduler.DocumentSample || uint64(len(docs.Sample)) > docs.Count {
+		f.Errorf("a sample of %d for %d documents", len(docs.Sample), docs.Count)
+	}
+	for i, k := range docs.Sample {
+		if slices.Contains(docs.Sample[:i], k) {
+			f.Errorf("key %s is twice in the sample", k)
+		}
+		if r, err := f.Lookup(f.ctx, k); err != nil || !r.Indexed || r.Host != l.URL.HostKey() {
+			f.Errorf("%s is in the sample: %v, %+v", k, err, r)
+		}
+	}
+	return int(docs.Count)
+}
+
+// index completes a waiting URL as a document, or as none.
+func (f *fixture) index(l scheduler.Link, indexed bool) {
+	f.Helper()
+	c := withOld(f.waiting(l))
+	c.Next.Indexed = indexed
+	f.complete(c)
+}
+
+func documentsCounted(f *fixture) {
+	unknown, err := f.Documents(f.ctx, weburl.HostKey{1})
+	f.must(err)
+	f.equal("documents of an unknown host", unknown, scheduler.HostDocuments{})
+	one, _ := f.put("http://a.test/1", scheduler.Index)
+	two, _ := f.put("http://a.test/2", scheduler.Index)
+	other, _ := f.put("http://b.test/1", scheduler.Index)
+	f.equal("documents", f.documents(one), 0)
+	f.index(one, true)
+	f.index(two, true)
+	f.index(other, true)
+	f.equal("documents", f.documents(one), 2)
+	f.requeue(one, scheduler.Index)
+	f.index(one, true)
+	f.equal("documents after a visit", f.documents(one), 2)
+	f.reopen()
+	f.requeue(one, scheduler.Index)
+	f.index(one, false)
+	f.equal("documents after one went", f.documents(one), 1)
+	f.revise(func(r scheduler.Record) *scheduler.Revision { r.Indexed = true; return &scheduler.Revision{Next: r} }, one)
+	f.equal("documents after a revision", f.documents(one), 2)
+	f.must(f.Forget(f.ctx, one.URL.Key(), nil))
+	f.requeue(two, scheduler.Index)
+	c := withOld(f.waiting(two))
+	c.Forget = true
+	f.complete(c)
+	f.equal("documents after both are forgotten", f.documents(one), 0)
+	f.equal("documents of the other host", f.documents(other), 1)
+}
+
+// documentsSample: the lowest keys, and as many as there are once the documents are
+// visited again.
+func documentsSample(f *fixture) {
+	const n = 40
+	var links []scheduler.Link
+	for i := range n {
+		l, _ := f.put(fmt.Sprint("http://a.test/", i), scheduler.Index)
+		links = append(links, l)
+		f.index(l, true)
+	}
+	keys := keysOfLinks(links...)
+	slices.SortFunc(keys, func(a, b weburl.Key) int { return slices.Compare(a[:], b[:]) })
+	sample := func() []weburl.Key {
+		f.equal("documents", f.documents(links[0]), n)
+		docs, err := f.Documents(f.ctx, links[0].URL.HostKey())
+		f.must(err)
+		return docs.Sample
+	}
+	f.equal("sample", sample(), keys[:scheduler.DocumentSample])
+	f.reopen()
+	f.equal("sample after reopening", sample(), keys[:scheduler.DocumentSample])
+	low := links[slices.IndexFunc(links, func(l scheduler.Link) bool { return l.URL.Key() == keys[3] })]
+	f.requeue(low, scheduler.Index)
+	f.index(low, false)
+	f.equal("documents", f.documents(low), n-1)
+	f.requeue(low, scheduler.Index)
+	f.index(low, true)
+	f.equal("sample after one went and came", sample(), keys[:scheduler.DocumentSample])
+}
+
+// gone makes a URL one that is gone.
+func (f *fixture) gone(raw string) scheduler.Link {
+	f.Helper()
+	l, w := f.put(raw, scheduler.Index)
+	c := completion(w)
+	c.Next.Class, c.Next.Status, c.Next.Settled, c.Next.Gone, c.Next.Misses = scheduler.Permanent, 404, true, true, 1
+	c.Next.State, c.Next.NextAt = scheduler.Timed, time.Unix(2e9, 0)
+	f.complete(c)
+	return l
+}
+
+// find completes a page with links and gives the places that got work.
+func (f *fixture) find(page string, links ...scheduler.Link) []scheduler.Place {
+	f.Helper()
+	_, w := f.put(page, scheduler.User)
+	c := withOld(w)
+	c.Links = links
+	return f.complete(c)
+}
+
+// back expects that a URL was queued anew in a fifo.
+func (f *fixture) back(l scheduler.Link, fifo scheduler.Source) {
+	f.Helper()
+	w := f.waiting(l)
+	if r := w.Record; r.Gone || r.Settled || r.Source != fifo || r.Fifo != fifo || r.Misses != 1 || r.Class != scheduler.Permanent || !r.NextAt.IsZero() {
+		f.Errorf("%s waits as %+v", l.URL, r)
+	}
+	if _, next, err := f.Due(f.ctx, time.Unix(1, 0), scheduler.Refresh, 10); err != nil || !next.IsZero() {
+		f.Errorf("Due names %v, %v", next, err)
+	}
+}
+
+func goneLinked(f *fixture) {
+	l := f.gone("http://a.test/1")
+	if _, n, err := f.Add(f.ctx, []scheduler.Link{l}, false); n != 0 || err != nil {
+		f.Errorf("Add took %d URLs, %v", n, err)
+	}
+	l.Fifo, l.Alias = scheduler.Follow, "http://b.test/alias"
+	f.equal("places", f.find("http://b.test/", l, l), []scheduler.Place{placeOfLink(l)})
+	f.back(l, scheduler.Follow)
+	f.equal("aliases", f.lookup(l).Aliases, []string{"http://b.test/alias"})
+	l.Fifo = scheduler.Index
+	f.equal("places of the next link", len(f.find("http://b.test/2", l)), 0)
+	f.back(l, scheduler.Follow)
+	f.complete(completion(f.waiting(l)))
+	// A page that was gone is there again, and links to itself.
+	l = f.gone("http://a.test/2")
+	f.requeue(l, scheduler.Index)
+	c := withOld(f.waiting(l))
+	c.Next.Gone, c.Links = false, []scheduler.Link{l}
+	f.equal("places", len(f.complete(c)), 0)
+	f.equal("record", f.lookup(l), c.Next)
+	// So is one that a revision makes gone.
+	f.revise(func(r scheduler.Record) *scheduler.Revision {
+		r.Gone, r.Misses, r.Class = true, 1, scheduler.Permanent
+		return &scheduler.Revision{Next: r}
+	}, l)
+	f.find("http://b.test/3", l)
+	f.back(l, scheduler.Index)
+}
+
+// goneWaiting: out of the refresh source, as at Add; in a fifo it stays.
+func goneWaiting(f *fixture) {
+	l := f.gone("http://a.test/1")
+	_, _, err := f.Due(f.ctx, time.Unix(2e9, 0), scheduler.Refresh, 1)
+	f.must(err)
+	inFlight := f.waiting(l)
+	f.equal("source", inFlight.Record.Source, scheduler.Refresh)
+	f.equal("places", f.find("http://b.test/", l), []scheduler.Place{placeOfLink(l)})
+	f.back(l, scheduler.Index)
+	f.refused(withOld(inFlight))
+	l = f.gone("http://a.test/2")
+	f.requeue(l, scheduler.Index)
+	before := f.waiting(l)
+	l.Fifo = scheduler.Follow
+	f.equal("places", len(f.find("http://b.test/2", l)), 0)
+	f.back(l, scheduler.Index)
+	f.equal("Seq", f.waiting(l).Seq, before.Seq)
+}
+
+func goneLarge(f *fixture) {
+	n := 20_000
+	if testing.Short() {
+		n = 5_000
+	}
+	page := f.gone("http://a.test/sitemap.xml")
+	_, _, err := f.Due(f.ctx, time.Unix(2e9, 0), scheduler.Refresh, 1)
+	f.must(err)
+	l := f.gone("http://a.test/1")
+	c := withOld(f.waiting(page))
+	c.Next.Gone = false
+	for i := range n {
+		c.Links = append(c.Links, f.link(fmt.Sprint("http://c.test/p", i), scheduler.Follow))
+		if i%1000 == 500 {
+			c.Links = append(c.Links, l, page)
+		}
+	}
+	f.complete(c)
+	f.equal("record", f.lookup(page), c.Next)
+	f.back(l, scheduler.Index)
+	f.equal("queue", len(f.queue(placeOfLink(l))), 1)
+}
+
+func goneReopened(f *fixture) {
+	var links []scheduler.Link
+	for i := range 20 {
+		links = append(links, f.gone(fmt.Sprint("http://a.test/", i)))
+	}
+	f.reopen()
+	f.find("http://b.test/1", links[:10]...)
+	f.reopen()
+	f.find("http://b.test/2", links...)
+	for _, l := range links {
+		f.back(l, scheduler.Index)
+	}
+}
