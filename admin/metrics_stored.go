@@ -157,7 +157,7 @@ func readingMetrics() []metric {
 			}
 			return float64(s.Patterns.Cut)
 		}),
-		one("sextant_trapped_links_total", counter, "Links that Traps refused.", func(s *Status) float64 { return float64(s.Trapped) }),
+		one("sextant_trapped_links_total", counter, "Links that Traps refused, and sitemaps that sitemapMaxPerHost did.", func(s *Status) float64 { return float64(s.Trapped) }),
 		one("sextant_unavailable_pages_total", counter, "Pages whose unavailable_after was over when they were fetched: they are not indexed.", func(s *Status) float64 { return float64(s.Unavailable) }),
 		one("sextant_robots_origins_pending", gauge, "Origins whose robots.txt became stricter and whose stored URLs are still being judged.", func(s *Status) float64 {
 			if s.Robots == nil {

@@ -70,7 +70,7 @@ func defaultCrawler(name string) Crawler {
 }
 
 func defaultSitemaps() Sitemaps {
-	return Sitemaps{FromRobots: true, MaxBytes: 50 << 20, MaxLinks: 50_000}
+	return Sitemaps{FromRobots: true, MaxBytes: 50 << 20, MaxLinks: 50_000, MaxPerHost: 10_000}
 }
 
 func TestDefaults(t *testing.T) {

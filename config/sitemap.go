@@ -76,6 +76,7 @@ type Sitemaps struct {
 	FromRobots bool // crawlSitemaps
 	MaxBytes   int64
 	MaxLinks   int
+	MaxPerHost int
 }
 
 // urlSources reads the Sitemap, Feed and XMLDocuments elements of a Crawler.
@@ -83,6 +84,7 @@ func (p *parser) urlSources(crawler *node, c *Crawler) {
 	c.Sitemaps = Sitemaps{
 		FromRobots: crawler.boolean("crawlSitemaps"),
 		MaxBytes:   crawler.number("sitemapMaxBytes"), MaxLinks: int(crawler.number("sitemapMaxLinks")),
+		MaxPerHost: int(crawler.number("sitemapMaxPerHost")),
 	}
 	first := make(map[string]actionrules.Position)
 	for _, n := range crawler.children {

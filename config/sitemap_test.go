@@ -12,7 +12,7 @@ import (
 
 func TestURLSources(t *testing.T) {
 	c := goodCase(t, "sitemaps").Crawlers[0]
-	if d := cmp.Diff(Sitemaps{MaxBytes: 1 << 20, MaxLinks: 100}, c.Sitemaps); d != "" || c.SitemapHints {
+	if d := cmp.Diff(Sitemaps{MaxBytes: 1 << 20, MaxLinks: 100, MaxPerHost: 7}, c.Sitemaps); d != "" || c.SitemapHints {
 		t.Errorf("hints %v, sitemaps (-want +got):\n%s", c.SitemapHints, d)
 	}
 	type source struct {

@@ -33,6 +33,7 @@ func sitemapAttributes() []Attribute {
 		boolean("crawlSitemaps", "true", "Reads the sitemaps that robots.txt names."),
 		ranged("sitemapMaxBytes", Bytes, "52428800", 1024, 52_428_800, "Largest sitemap that is read, after decompression; the rest is cut off."),
 		ranged("sitemapMaxLinks", Int, "50000", 1, 50_000, "Most entries of one sitemap or feed that are read."),
+		ranged("sitemapMaxPerHost", Int, "10000", 1, 1_000_000_000, "Most sitemaps of a scheme, host and port that are known at once, of those that robots.txt and sitemap indexes name; what is beyond is told in the log."),
 		boolean("sitemapHints", "true", "Whether lastmod of sitemaps makes documents due that have changed since they were fetched."),
 	}
 }

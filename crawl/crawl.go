@@ -69,6 +69,7 @@ type Crawl struct {
 	restricted             *restricted
 	visits                 visits
 	hostURLs               hostURLs
+	sitemaps               sitemapCounts
 	trapped                atomic.Int64
 	taken                  takenCounts
 	duplicates             *duplicates // nil: they are not looked for

@@ -81,10 +81,12 @@ type Settings struct {
 	// Sources are the sitemaps and feeds that the configuration names.
 	Sources []Source
 	// CrawlSitemaps reads those that robots.txt names. SitemapMaxBytes and
-	// SitemapMaxLinks bound each; 0 is no bound.
-	CrawlSitemaps   bool
-	SitemapMaxBytes int64
-	SitemapMaxLinks int
+	// SitemapMaxLinks bound each, SitemapMaxPerHost how many of a host are known that the
+	// configuration does not name; 0 is no bound.
+	CrawlSitemaps     bool
+	SitemapMaxBytes   int64
+	SitemapMaxLinks   int
+	SitemapMaxPerHost int
 
 	Frontier scheduler.Settings
 	Fetcher  fetcher.Settings

@@ -208,6 +208,14 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 		links = append(links, l)
 	}
 	slices.SortFunc(links, func(a, b scheduler.Link) int { return compareKeys(a.URL.Key(), b.URL.Key()) })
+	links, full, err := v.roomForSources(ctx, links, true)
+	if err != nil {
+		return err
+	}
+	if full > 0 {
+		v.log.Warn("sitemaps that robots.txt names are not read: their host has as many as it may", "url", robotsOf(v.lease.URL),
+			"refused", full, "sitemapMaxPerHost", v.settings.SitemapMaxPerHost)
+	}
 	return v.nameSources(ctx, links, func(k weburl.Key, r *scheduler.Record) bool {
 		// What it lists of this host was dropped as long as this robots.txt did not name it.
 		_, was := known[k]
@@ -318,7 +326,17 @@ func (v *visit) sourceRedirect(ctx context.Context, target weburl.URL, result *s
 		return nil
 	}
 	link.Depth, link.Hops = r.Depth, r.Hops+1 // maxRedirects was asked
+	links, _, err := v.roomForSources(ctx, []scheduler.Link{link}, true)
+	if err != nil {
+		return err
+	}
+	if len(links) == 0 {
+		v.log.Warn("what a sitemap redirects to is not read: its host has as many as it may", "url", v.lease.URL.String(),
+			"target", target.String(), "sitemapMaxPerHost", v.settings.SitemapMaxPerHost)
+		result.RedirectIgnored = true
+		return nil
+	}
 	result.Redirect = &link
 	// First, since a completion leaves known pages as they are.
-	return v.nameSources(ctx, []scheduler.Link{link}, func(weburl.Key, *scheduler.Record) bool { return false })
+	return v.nameSources(ctx, links, func(weburl.Key, *scheduler.Record) bool { return false })
 }

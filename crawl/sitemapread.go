@@ -50,8 +50,8 @@ type reading struct {
 	ancestors map[weburl.Key]bool
 	// unsure says that a robots.txt was not at hand: the next reading may take more.
 	unsure bool
-	n, foreign, outside,
-	bad int // entries: all, of other hosts, that rules exclude, that are no URLs
+	n, foreign, outside, full,
+	bad int // entries: all, of other hosts, that rules exclude, for which there is no room, that are no URLs
 }
 
 // readSource takes links and documents out of the 200 of a source.
@@ -100,7 +100,11 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	result.Links = r.links
 	r.sum.Sum(result.LinksHash[:0])
 	v.sourceWords(result, summary.Format.String(), summary, readErr, r.words())
-	if r.unsure {
+	if r.full > 0 {
+		r.log.Warn("sitemaps of an index are not read: their host has as many as it may, or a trap is in the way", "url", r.lease.URL.String(),
+			"refused", r.full, "sitemapMaxPerHost", r.settings.SitemapMaxPerHost)
+	}
+	if r.unsure || r.full > 0 { // there may be room then
 		forgetValidators(result)
 	}
 	return nil
@@ -132,7 +136,7 @@ func (r *reading) words() string {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{r.foreign, "of other hosts"}, {r.outside, "outside of the rules"}, {r.bad, "that are no URLs"}} {
+	}{{r.foreign, "of other hosts"}, {r.outside, "outside of the rules"}, {r.full, "for which their host has no room"}, {r.bad, "that are no URLs"}} {
 		if c.n > 0 {
 			s += fmt.Sprintf(", %d %s", c.n, c.what)
 		}
@@ -217,7 +221,11 @@ func (r *reading) child(u weburl.URL, e feeds.Entry) error {
 		r.bad++
 		return nil
 	}
-	if ok, err := r.speaksFor(u); err != nil || !ok || u.Key() == r.lease.Key {
+	if _, twice := r.seen[u.Key()]; twice || u.Key() == r.lease.Key {
+		return nil
+	}
+	r.seen[u.Key()] = struct{}{}
+	if ok, err := r.speaksFor(u); err != nil || !ok {
 		return err
 	}
 	l, _, ok := r.sourceLink(u, r.lease.Record.Kind, r.lease.URL.String())
@@ -240,7 +248,12 @@ func (r *reading) flush(end bool) error {
 	if r.links, err = r.admitted(r.ctx, r.links); err != nil {
 		return err
 	}
-	if err := r.nameSources(r.ctx, r.children, func(weburl.Key, *scheduler.Record) bool { return false }); err != nil {
+	children, full, err := r.roomForSources(r.ctx, r.children, false)
+	if err != nil {
+		return err
+	}
+	r.full += full
+	if err := r.nameSources(r.ctx, children, func(weburl.Key, *scheduler.Record) bool { return false }); err != nil {
 		return err
 	}
 	r.children = r.children[:0]

@@ -64,8 +64,13 @@ func (h *hostURLs) HostURLs(k weburl.HostKey) int {
 func (h *hostURLs) add(k weburl.HostKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if n, known := h.counts[k]; known || len(h.counts) < trapHosts {
-		h.counts[k] = n + 1
+	addHost(h.counts, k)
+}
+
+// addHost counts one more for a host, of up to trapHosts.
+func addHost(counts map[weburl.HostKey]int, k weburl.HostKey) {
+	if n, known := counts[k]; known || len(counts) < trapHosts {
+		counts[k] = n + 1
 	}
 }
 
@@ -166,17 +171,29 @@ func (c *Crawl) admits(ctx context.Context, p *policy, u weburl.URL) (crawlspace
 	if !errors.Is(err, scheduler.ErrNotFound) {
 		return crawlspace.Reason{}, err == nil, err
 	}
+	reason, ok := c.admitNew(p, u)
+	return reason, ok, nil
+}
+
+// admitNew asks the traps, which there are, about a link that is not known.
+func (c *Crawl) admitNew(p *policy, u weburl.URL) (crawlspace.Reason, bool) {
 	reason, ok := p.traps.Admit(u)
-	switch {
-	case !ok:
-		c.trapped.Add(1)
-		if c.log.Enabled(ctx, slog.LevelDebug) {
-			c.log.Debug("a link is a trap", "url", u.String(), "by", reason.String())
-		}
-	case p.limitsHosts():
+	if ok {
+		c.countURL(p, u)
+		return reason, true
+	}
+	c.trapped.Add(1)
+	if c.log.Enabled(context.Background(), slog.LevelDebug) {
+		c.log.Debug("a link is a trap", "url", u.String(), "by", reason.String())
+	}
+	return reason, false
+}
+
+// countURL counts a new URL for its host.
+func (c *Crawl) countURL(p *policy, u weburl.URL) {
+	if p.limitsHosts() {
 		c.hostURLs.add(u.HostKey())
 	}
-	return reason, ok, nil
 }
 
 // keepTraps stores what the traps have counted until ctx ends.

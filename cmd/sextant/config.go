@@ -174,7 +174,7 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 		PushContent: content, OutboxMaxBytes: c.OutboxMaxBytes,
 		MaxRequestsPerS: c.MaxRequestsPerS, MaxBytesPerS: c.MaxBytesPerS, Refreshes: refreshes(c.Refreshes),
 		Sources: sources(c.URLSources), CrawlSitemaps: c.Sitemaps.FromRobots,
-		SitemapMaxBytes: c.Sitemaps.MaxBytes, SitemapMaxLinks: c.Sitemaps.MaxLinks,
+		SitemapMaxBytes: c.Sitemaps.MaxBytes, SitemapMaxLinks: c.Sitemaps.MaxLinks, SitemapMaxPerHost: c.Sitemaps.MaxPerHost,
 		Fetches: fetches(c.Fetches, fetch), EnableCookies: c.EnableCookies, DenyPrivate: c.DenyPrivate,
 		NearDuplicates: c.NearDuplicates, DetectPatterns: c.DetectPatterns,
 		Collapse: c.Collapse, CollapseDepth: c.CollapseDepth, Remove: c.Remove, Mapping: mapping(c.Mapping),

@@ -1,0 +1,150 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// A site can name any number of sitemaps, and an index 50,000 at once: what is new of
+// them counts in the budget of its host, and of one host so many are known at a time.
+
+// recountAfter is how often a host that has all of its sitemaps is looked at again: some
+// may have gone.
+const recountAfter = time.Hour
+
+// sitemapCounts counts the sources of hosts, by whomever they are named. What the store
+// has is counted once a host comes to a tenth of its limit, since few ever do.
+type sitemapCounts struct {
+	mu      sync.Mutex
+	counts  map[weburl.HostKey]int // up to trapHosts
+	counted time.Time              // zero: only those count that became known since the start
+}
+
+// prepare sees to a count that is fit for n more sources of a host.
+func (s *sitemapCounts) prepare(ctx context.Context, store scheduler.Store, host weburl.HostKey, n, most int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	will, now := s.counts[host]+n, time.Now()
+	if s.counted.IsZero() && will <= most/10 || !s.counted.IsZero() && (will <= most || now.Sub(s.counted) < recountAfter) {
+		return nil
+	}
+	counts := map[weburl.HostKey]int{}
+	err := store.Inspect(ctx, scheduler.Filter{}, func(_ weburl.Key, r scheduler.Record) error {
+		if r.Kind.IsSource() && r.Class != scheduler.Permanent && !unnamed(&r) {
+			addHost(counts, r.Host)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("counting the sitemaps of hosts: %w", err)
+	}
+	s.counts, s.counted = counts, now
+	return nil
+}
+
+// take counts one more source of a host, unless it has as many as it may.
+func (s *sitemapCounts) take(host weburl.HostKey, most int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counts[host] >= most {
+		return false
+	}
+	if s.counts == nil {
+		s.counts = map[weburl.HostKey]int{}
+	}
+	addHost(s.counts, host)
+	return true
+}
+
+// giveBack takes back what take counted.
+func (s *sitemapCounts) giveBack(host weburl.HostKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counts[host] > 0 {
+		s.counts[host]--
+	}
+}
+
+// newSource is a link to a source that was none before.
+type newSource struct {
+	at    int  // in the links
+	known bool // as a page
+}
+
+// roomForSources are sources without the new ones for which their hosts have no room, and
+// how many of these there are. Those that robots.txt names, and what they redirect to, are
+// free of traps; they count all the same.
+func (v *visit) roomForSources(ctx context.Context, links []scheduler.Link, free bool) (kept []scheduler.Link, refused int, err error) {
+	fresh, err := v.newSources(ctx, links)
+	if err != nil || len(fresh) == 0 {
+		return links, 0, err
+	}
+	if most := v.settings.SitemapMaxPerHost; most > 0 {
+		perHost := map[weburl.HostKey]int{}
+		for _, n := range fresh {
+			perHost[links[n.at].URL.HostKey()]++
+		}
+		for host, n := range perHost {
+			if err := v.sitemaps.prepare(ctx, v.store, host, n, most); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	kept = links[:0]
+	for i, l := range links {
+		if len(fresh) > 0 && fresh[0].at == i {
+			known := fresh[0].known
+			fresh = fresh[1:]
+			if !v.hasRoom(l.URL, known, free) {
+				refused++
+				continue
+			}
+		}
+		kept = append(kept, l)
+	}
+	return kept, refused, nil
+}
+
+// newSources finds those of the links that are no sources yet.
+func (v *visit) newSources(ctx context.Context, links []scheduler.Link) ([]newSource, error) {
+	var fresh []newSource
+	for i := range links {
+		r, err := v.store.Lookup(ctx, links[i].URL.Key())
+		switch {
+		case errors.Is(err, scheduler.ErrNotFound):
+			fresh = append(fresh, newSource{at: i})
+		case err != nil:
+			return nil, err
+		case !r.Kind.IsSource() || unnamed(&r):
+			fresh = append(fresh, newSource{at: i, known: true})
+		}
+	}
+	return fresh, nil
+}
+
+// hasRoom says whether a new source may be taken, and if so counts it.
+func (v *visit) hasRoom(u weburl.URL, known, free bool) bool {
+	host, most := u.HostKey(), v.settings.SitemapMaxPerHost
+	if most > 0 && !v.sitemaps.take(host, most) {
+		v.trapped.Add(1)
+		return false
+	}
+	switch {
+	case known || v.traps == nil:
+		return true
+	case free:
+		v.countURL(v.policy, u)
+		return true
+	}
+	_, ok := v.admitNew(v.policy, u)
+	if !ok {
+		v.sitemaps.giveBack(host)
+	}
+	return ok
+}
