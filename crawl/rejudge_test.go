@@ -13,7 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/internal/testsite"
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -251,7 +250,7 @@ func TestReload(t *testing.T) {
 		if err := c.Reload(ctx, changed); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.drained(ctx); err != nil {
+		if err := c.drained(ctx, false); err != nil {
 			t.Fatal(err)
 		}
 		if r, _, err := StoredOne(ctx, store, parse(t, site.Origins()[0]+"/island.html")); err != nil || !r.Indexed {
