@@ -236,8 +236,8 @@ func TestRefresh(t *testing.T) {
 	if len(got) != 1 || !strings.HasPrefix(got[0], "delete "+page(3)+": ") || !strings.Contains(got[0], "404") {
 		t.Errorf("removed page: orders %v, want one deletion that names 404", got)
 	}
-	if _, ok := b.record(page(3)); ok {
-		t.Error("the status of a page that was gone on refresh is still known")
+	if r, ok := b.record(page(3)); !ok || r.Class != "permanent" || r.Indexed || r.Reason != scheduler.ReasonNotFound.String() || r.NextAt == nil {
+		t.Errorf("%+v, want a page that was gone on refresh known, and asked for again", r)
 	}
 }
 

@@ -172,6 +172,7 @@ func TestHeldDeletions(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 6})
 	origin := site.Origins()[0]
 	b := newBench(t, site.URL())
+	b.settings.Frontier.Brake = scheduler.DefaultSettings().Brake
 	b.once()
 	for i := 2; i < 6; i++ {
 		site.Remove(testsite.Path(i))

@@ -44,7 +44,7 @@ func TestReportBroken(t *testing.T) {
 	ok("/last", "http://a.test/gone", "http://a.test/again")
 	s.put(scheduler.Record{URL: "http://a.test/out", Class: scheduler.Ignored, Status: 760}, "http://a.test/404")
 	for _, path := range []string{"/gone", "/unlinked", "/again"} {
-		s.gone[urlOf("http://a.test"+path).Key()] = scheduler.Gone{URL: "http://a.test" + path, At: at(8), Since: at(4), Visits: 2, Status: 410, Words: "410 Gone"}
+		s.gone[urlOf("http://a.test"+path).Key()] = scheduler.Gone{URL: "http://a.test" + path, At: at(8), Since: at(4), Visits: 2, Status: 410, Reason: scheduler.ReasonNotFound, Words: "410 Gone"}
 	}
 	s.put(scheduler.Record{URL: "http://a.test/again", Class: scheduler.Permanent, Status: 404, LastError: "404 Not Found", ClassAt: at(9), FetchedAt: at(9)})
 
@@ -228,7 +228,7 @@ func TestReportDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.URLs != 20 || got.Indexed != 4 || got.Hosts != 2 || !gocmp.Equal(got.BySource, []SourceCount{{"web", 4, 1, 1, 1}}) ||
-		!gocmp.Equal(got.ByHost, []HostCount{{"http://h0.test", 10, 2}}) || !slices.Contains(got.ByType, TypeCount{"text/html", 3, 1}) ||
+		!gocmp.Equal(got.ByHost, []HostCount{{"http://h1.test", 10, 2}}) || !slices.Contains(got.ByType, TypeCount{"text/html", 3, 1}) ||
 		!slices.Contains(got.ByFifo, FifoCount{"index", 2, 2}) {
 		t.Errorf("%+v", got)
 	}

@@ -137,6 +137,7 @@ func TestRobotsThatFails(t *testing.T) {
 func TestStricterRobotsBrake(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 12})
 	b := newBench(t, site.URL())
+	b.settings.Frontier.Brake = scheduler.DefaultSettings().Brake
 	b.once()
 	all := b.indexed()
 	for run, forbids := range [][]string{{"/p/"}, {"/p/", "/other"}} {

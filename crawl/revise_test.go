@@ -42,7 +42,11 @@ func TestChangeOnce(t *testing.T) {
 			URL: u.String(), State: scheduler.State(rapid.IntRange(1, 2).Draw(t, "state")),
 			Class: scheduler.Class(rapid.IntRange(0, 5).Draw(t, "class")), Status: rapid.SampledFrom([]int{0, 200, 404, 760, 761}).Draw(t, "status"),
 			Fifo: scheduler.Source(rapid.IntRange(0, 4).Draw(t, "fifo")), Indexed: rapid.Bool().Draw(t, "indexed"),
-			Depth: uint16(rapid.IntRange(0, 5).Draw(t, "depth of the URL")), Root: rapid.Bool().Draw(t, "root"),
+			Reason: rapid.SampledFrom([]scheduler.Reason{scheduler.NoReason, scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonNotFound}).Draw(t, "reason"),
+			Depth:  uint16(rapid.IntRange(0, 5).Draw(t, "depth of the URL")), Root: rapid.Bool().Draw(t, "root"),
+		}
+		if r.Indexed {
+			r.Deletion = scheduler.Deletion(rapid.IntRange(0, 2).Draw(t, "deletion"))
 		}
 		if rapid.Bool().Draw(t, "fetched") {
 			r.FetchedAt = time.Unix(1e9, 0)
@@ -57,11 +61,16 @@ func TestChangeOnce(t *testing.T) {
 			return
 		}
 		next := c.Next
-		if c.Delete != "" && rapid.Bool().Draw(t, "deleted, not held") {
-			next.Indexed = false
+		switch {
+		case c.CancelDeletion:
+			next.Deletion = scheduler.NoDeletion
+		case c.Delete != "" && rapid.Bool().Draw(t, "deleted, not held"):
+			next.Indexed, next.Deletion = false, scheduler.NoDeletion
+		case c.Delete != "" && next.Indexed:
+			next.Deletion = scheduler.DeletionResting
 		}
 		if next.State == scheduler.Waiting {
-			if outside(&r) == 0 || outside(&next) != 0 {
+			if outside(&r) == 0 && !unwanted(&r) || outside(&next) != 0 {
 				t.Fatalf("%+v was put into a queue as %+v", r, next)
 			}
 			return // never asked about again

@@ -184,7 +184,7 @@ func TestCrawlLogOfCrawl(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		"deleted 404 Not Found /goes " + root + " [forgotten]",
+		"deleted 404 Not Found /goes " + root + " " + none,
 		"unchanged 200 OK /same " + root + " " + none,
 		"updated 200 OK /changes " + root + " " + none,
 	}, second); diff != "" {

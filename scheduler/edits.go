@@ -114,9 +114,6 @@ func (d *Deletions) edit() uint64 {
 func (d *Deletions) BeginEdit(ctx context.Context, word bool) (number uint64, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
-	if err := d.loadEdits(ctx); err != nil {
-		return 0, err
-	}
 	err = d.changeEdits(ctx, func(list []Edit) []Edit {
 		number = 1
 		if n := len(list); n > 0 {
@@ -163,8 +160,12 @@ func (d *Deletions) AllowEdit(ctx context.Context, number uint64) (int, error) {
 	return d.release(ctx, DeletionFilter{Edit: number})
 }
 
-// changeEdits changes the list once the change is stored. judging is held.
+// changeEdits changes the list once the change is stored. It reads the list first: Run may
+// not have. judging is held.
 func (d *Deletions) changeEdits(ctx context.Context, change func([]Edit) []Edit) error {
+	if err := d.loadEdits(ctx); err != nil {
+		return err
+	}
 	list := change(d.Edits())
 	v, err := json.Marshal(list)
 	if err != nil {

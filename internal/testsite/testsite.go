@@ -110,6 +110,14 @@ func (s *Site) Remove(path string) {
 	delete(s.pages, path)
 }
 
+// Get is the page at a path as it is now; ok is false if there is none.
+func (s *Site) Get(path string) (page Page, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	page, ok = s.pages[path]
+	return page, ok
+}
+
 // Visits are the requests answered so far, in the order in which they began.
 func (s *Site) Visits() []Visit {
 	s.mu.Lock()
