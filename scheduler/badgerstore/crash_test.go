@@ -323,7 +323,7 @@ func crashComplete(ctx context.Context, s *Store, p scheduler.Place, w scheduler
 func crashReviser(ctx context.Context, s *Store) error {
 	for {
 		_, _, err := s.Revise(ctx, keysOf(inventLinks(200)), func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
-			v := &scheduler.Revision{Next: r, CancelHeld: true}
+			v := &scheduler.Revision{Next: r, CancelDeletion: true}
 			v.Next.State, v.Next.Source = scheduler.Waiting, scheduler.Source(rand.IntN(scheduler.Sources))
 			if r.State == scheduler.Timed {
 				v.Next.State = scheduler.AtRest
