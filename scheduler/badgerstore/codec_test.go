@@ -53,6 +53,9 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		Was:   scheduler.Class(rapid.Uint8Range(0, uint8(scheduler.Permanent)).Draw(t, "Was")),
 		Fault: scheduler.Fault(rapid.Byte().Draw(t, "Fault")), Linked: rapid.Bool().Draw(t, "Linked"), Entered: rapid.Bool().Draw(t, "Entered"),
 		MediaType: rapid.OneOf(s, rapid.SampledFrom(mediaTypes[:])).Draw(t, "MediaType"),
+		Reason:    scheduler.Reason(rapid.Uint8Range(0, uint8(scheduler.ReasonSessionWaits)).Draw(t, "Reason")),
+		Misses:    rapid.Uint8().Draw(t, "Misses"), Gone: rapid.Bool().Draw(t, "Gone"),
+		Deletion: scheduler.Deletion(rapid.Uint8Range(0, uint8(scheduler.DeletionHeld)).Draw(t, "Deletion")),
 		History: scheduler.History{
 			Checks: rapid.Uint32().Draw(t, "Checks"), Changes: rapid.Uint32().Draw(t, "Changes"),
 			Quiet: time.Duration(rapid.Int64().Draw(t, "Quiet")), Busy: time.Duration(rapid.Int64().Draw(t, "Busy")),
@@ -79,6 +82,9 @@ func TestRecordRoundTrip(t *testing.T) {
 		}
 		if d := cmp.Diff(rec, got); d != "" {
 			t.Fatal(d)
+		}
+		if goneRecord(b) != rec.Gone {
+			t.Fatalf("goneRecord is %t", !rec.Gone)
 		}
 		for _, cut := range []int{0, 1, len(b) / 2, len(b) - 1} {
 			if _, err := decodeRecord(b[:cut]); err == nil {
@@ -151,7 +157,7 @@ func TestNoFieldForgotten(t *testing.T) {
 // decoded compares what was stored with what is read of it.
 func decoded[T any](t *testing.T, want, got T, err error) {
 	t.Helper()
-	d := cmp.Diff(want, got, cmp.AllowUnexported(counters{}, storedOrder{}, storedDead{}, bodyPlace{}, orderPlace{}, segmentState{}))
+	d := cmp.Diff(want, got, cmp.AllowUnexported(counters{}, storedOrder{}, storedDead{}, rest{}, bodyPlace{}, orderPlace{}, segmentState{}, documents{}))
 	if err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
@@ -162,6 +168,10 @@ func TestOrderRoundTrip(t *testing.T) {
 		{op: push.Delete, at: time.Unix(5, 0).UTC(), url: "http://a.test/", source: "s", body: []byte(`{"a":1}`)},
 		{moved: true, url: "http://a.test/", place: bodyPlace{segment: 1 << 40, offset: 1 << 35, length: MaxBody, sum: 0xfffffffe}},
 		{lost: true, url: "http://a.test/", body: []byte{}},
+		{op: push.Delete, url: "http://a.test/", body: []byte("{}"), rest: rest{
+			reason: scheduler.ReasonLogin, hold: scheduler.HeldForEdit, edit: 1 << 60, again: time.Unix(6, 0).UTC(), text: "a log-in page",
+		}},
+		{op: push.Delete, url: "http://a.test/", body: []byte{}, rest: rest{text: "t"}},
 	} {
 		got, err := decodeOrder(want.append(nil))
 		decoded(t, want, got, err)
@@ -169,9 +179,21 @@ func TestOrderRoundTrip(t *testing.T) {
 		gotDead, err := decodeDead(dead.encode())
 		decoded(t, dead, gotDead, err)
 	}
-	p := orderPlace{kind: kindHeld, moved: true, delete: true, seq: 300, size: 500, segment: 700}
-	gotPlace, err := decodeOrderPlace(p.append(nil))
-	decoded(t, p, gotPlace, err)
+	for _, p := range []orderPlace{
+		{kind: kindHeld, moved: true, delete: true, seq: 300, size: 500, segment: 700},
+		{kind: kindResting, delete: true, group: groupID{1, 7: 2}, seq: 300, size: 500},
+		{kind: kindEdit, delete: true, group: editGroup(3), seq: 1 << 40},
+	} {
+		got, err := decodeOrderPlace(p.append(nil))
+		decoded(t, p, got, err)
+	}
+	for _, d := range []documents{{count: 300}, documents{count: 300}.offer(weburl.Key{2}).offer(weburl.Key{1})} {
+		got, err := decodeDocuments(d.append(nil))
+		if len(got.sample) == 0 {
+			got.sample = nil
+		}
+		decoded(t, d, got, err)
+	}
 	st := segmentState{entries: 1, live: 200, size: 1 << 40}
 	gotState, err := decodeSegmentState(st.append(nil))
 	decoded(t, st, gotState, err)
@@ -188,6 +210,40 @@ func TestOrdersOfFormat2(t *testing.T) {
 	decoded(t, orderPlace{kind: kindHeld, seq: 300, size: 5}, place, err)
 }
 
+// TestOlderForms reads what formats 1 to 3 wrote of hosts and orders, and what they could
+// not know.
+func TestOlderForms(t *testing.T) {
+	host, err := decodeHost([]byte("\x02\x0dhttp://a.test\x04\x06\x08\x0a\x04/log\x0a\x06"))
+	decoded(t, scheduler.HostState{Origin: "http://a.test", Backoff: 2, Errors: 3, Delay: 4, NextAt: time.Unix(5, 6).UTC()}, host, err)
+	order, err := decodeOrder([]byte("\x02\x01\x05\x0ehttp://a.test/\x01s{}"))
+	decoded(t, storedOrder{op: push.Delete, at: time.Unix(5, 0).UTC(), url: "http://a.test/", source: "s", body: []byte("{}")}, order, err)
+	if _, err := decodeOrder([]byte("\x02\x10\x05\x0ehttp://a.test/\x01s{}")); err == nil {
+		t.Error("an order of format 3 rests")
+	}
+	var gone scheduler.Gone
+	full(t, reflect.ValueOf(&gone).Elem())
+	gone.Fault, gone.Reason = scheduler.Timeout, scheduler.ReasonTimeout
+	b := appendGone(nil, &gone)
+	old := append([]byte{valueVersion, b[1], b[2]}, b[4:]...)
+	got, err := decodeGone(old)
+	decoded(t, gone, got, err)
+	if _, err := decodeRecord([]byte("\x01\x02\x01\x02\x03\x05\x80\x80\x08\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00")); err == nil {
+		t.Error("a record of an older format has a reason of its own")
+	}
+}
+
+// TestRecordDoesNotGrow: what nothing new is said of takes no more room than before.
+func TestRecordDoesNotGrow(t *testing.T) {
+	var rec scheduler.Record
+	full(t, reflect.ValueOf(&rec).Elem())
+	rec.Reason, rec.Deletion, rec.Misses, rec.Gone = 0, 0, 0, false
+	b := encodeRecord(&rec)
+	old := append([]byte{valueVersion}, b[1:]...)
+	got, err := decodeRecord(old)
+	rec.Reason = scheduler.OldReason(&rec)
+	decoded(t, rec, got, err)
+}
+
 // FuzzDecode: garbage gives an error, never a panic, and what is read is stable.
 func FuzzDecode(f *testing.F) {
 	rec := scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Host: weburl.HostKey{1}, Aliases: []string{"http://b.test/"}, ETag: `"1"`, FetchedAt: time.Unix(1, 2)}
@@ -201,6 +257,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add(segmentState{entries: 1, live: 2, size: 3}.append(nil))
 	f.Add((&counters{known: 300}).encode())
 	f.Add(orderPlace{kind: kindHeld, seq: 300, size: 5, segment: 2}.append(nil))
+	f.Add(orderPlace{kind: kindResting, group: groupID{3}, seq: 300, size: 5}.append(nil))
+	f.Add(documents{count: 300}.offer(weburl.Key{2}).offer(weburl.Key{1}).append(nil))
+	f.Add((&storedOrder{op: push.Delete, url: "http://a.test/", rest: rest{reason: 1, hold: 2, edit: 3, again: time.Unix(4, 0), text: "t"}}).append(nil))
+	f.Add(encodeRecord(&scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reason: 3, Deletion: 1, Misses: 4, Gone: true}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if rec, err := decodeRecord(b); err == nil {
 			again, err := decodeRecord(encodeRecord(&rec))
@@ -231,6 +291,14 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("counters: %v, %+v, %+v", err, c, again)
 			}
 		}
+		if d, err := decodeDocuments(b); err == nil && b != nil {
+			again, err := decodeDocuments(d.append(nil))
+			decoded(t, d, again, err)
+		}
+		if left, err := decodeGone(b); err == nil {
+			again, err := decodeGone(appendGone(nil, &left))
+			decoded(t, left, again, err)
+		}
 		if p, err := decodeOrderPlace(b); err == nil {
 			if again, err := decodeOrderPlace(p.append(nil)); err != nil || again != p {
 				t.Errorf("place: %v, %+v, %+v", err, p, again)
@@ -252,6 +320,7 @@ func TestRecordOfFirstProgram(t *testing.T) {
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
+	b[0] = recordVersion
 	if again := encodeRecord(&got); string(again) != string(b) {
 		t.Errorf("a record without the new fields is written as\n%q, want\n%q", again, b)
 	}

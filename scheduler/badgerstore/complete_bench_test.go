@@ -60,14 +60,16 @@ type lease struct {
 // BenchmarkComplete takes and completes pages with 20 links, 18 of them known, 256 at
 // once, with SEXTANT_BENCH_KNOWN known URLs (100,000) on 1,024 hosts or
 // a thousandth as many, synced. Each page is queued anew, so that they never end. SEXTANT_BENCH_OS=1: not synced.
-// SEXTANT_BENCH_LINKS=1: with the page's links stored.
+// SEXTANT_BENCH_LINKS=1: with the page's links stored. In "document" each page becomes a
+// document, or ceases to be one.
 func BenchmarkComplete(b *testing.B) {
 	for _, body := range []int{0, 4 << 10} {
-		b.Run(fmt.Sprintf("body=%d", body), func(b *testing.B) { benchComplete(b, body) })
+		b.Run(fmt.Sprintf("body=%d", body), func(b *testing.B) { benchComplete(b, body, false) })
 	}
+	b.Run("document", func(b *testing.B) { benchComplete(b, 4<<10, true) })
 }
 
-func benchComplete(b *testing.B, body int) {
+func benchComplete(b *testing.B, body int, documents bool) {
 	known := knownInBench(b)
 	hosts := max(known/1000, 1024)
 	o := Options{}
@@ -101,6 +103,7 @@ func benchComplete(b *testing.B, body int) {
 		for i := range 2 {
 			c.Links = append(c.Links, linkTo(b, fmt.Sprintf("http://host%d.test/new/%d/%d", n%hosts, n, i)))
 		}
+		c.Next.Indexed = documents && !w.Record.Indexed
 		if body > 0 {
 			c.Order = &scheduler.Order{Body: make([]byte, body)}
 		}

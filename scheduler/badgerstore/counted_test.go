@@ -36,10 +36,8 @@ func TestCountsAfterTheContextEnds(t *testing.T) {
 		b.must(b.o.Bury(t.Context(), "x", e, "bad", time.Unix(5, 0)))
 	}
 	for name, change := range map[string]func(context.Context) (int, error){
-		"HoldHost": func(ctx context.Context) (int, error) {
-			return b.s.HoldHost(ctx, parse(t, "http://a.test/0").HostKey())
-		},
-		"DropDead": func(ctx context.Context) (int, error) { return b.s.DropDead(ctx, push.Selection{}) },
+		"RetryDead": func(ctx context.Context) (int, error) { return b.s.RetryDead(ctx, push.Selection{}) },
+		"DropDead":  func(ctx context.Context) (int, error) { return b.s.DropDead(ctx, push.Selection{}) },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -335,7 +335,7 @@ func crashComplete(ctx context.Context, s *Store, p scheduler.Place, w scheduler
 func crashReviser(ctx context.Context, s *Store, r drawn) error {
 	for {
 		_, _, err := s.Revise(ctx, keysOf(r.links(200)), func(_ weburl.Key, old scheduler.Record) *scheduler.Revision {
-			v := &scheduler.Revision{Next: old, CancelHeld: true}
+			v := &scheduler.Revision{Next: old, CancelDeletion: true}
 			v.Next.State, v.Next.Source = scheduler.Waiting, scheduler.Source(r.IntN(scheduler.Sources))
 			if old.State == scheduler.Timed {
 				v.Next.State = scheduler.AtRest

@@ -54,7 +54,10 @@ func contentsOf(t *testing.T, s *Store) (all map[string]string, err error) {
 	}
 	var errs []error
 	errs = append(errs, s.Inspect(ctx, scheduler.Filter{}, func(k weburl.Key, r scheduler.Record) error { put(r, "record ", k); return nil }))
-	errs = append(errs, s.Held(ctx, func(e push.Entry) error { put(e, "held ", e.Seq); return nil }))
+	errs = append(errs, eachDeletion(ctx, s, func(e push.Entry, d scheduler.StoredDeletion) error {
+		put([]any{e, d}, "deletion ", e.Seq)
+		return nil
+	}))
 	errs = append(errs, s.Dead(ctx, func(d push.Dead) error { put(d, "dead ", d.Target, d.URL); return nil }))
 	for after := uint64(0); ; {
 		entries, err := s.Outbox().Entries(ctx, after, 100, 1<<20)

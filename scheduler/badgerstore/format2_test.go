@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -35,7 +36,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 	for i := range 8 {
 		b.crawl(pageURL(i), document(long(fmt.Sprint("body ", i))))
 	}
-	b.crawl("http://a.test/held", deletion(true))
+	b.crawl("http://a.test/held", deletion(true), indexed)
 	e, err := b.o.Entries(t.Context(), 0, 1, 0)
 	b.must(err)
 	b.must(b.o.Bury(t.Context(), "x", e[0], "bad", time.Unix(5, 0)))
@@ -53,6 +54,14 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 				body, _, err := r.bodyOf(&o)
 				b.must(err)
 				old[string(key)] = oldOrder(&o, string(body))
+				if key[0] == kindHeld {
+					k := parse(t, o.url).Key()
+					old[string(byURLKey(k))] = oldPlace(orderPlace{kind: kindHeld, seq: 9, size: uint64(len(body))})
+					rec, err := b.s.lookup(txn, k)
+					b.must(err)
+					rec.Deletion = scheduler.NoDeletion
+					old[string(urlKey(k))] = encodeRecord(&rec)
+				}
 				if key[0] == kindDead {
 					d, err := decodeDead(v)
 					b.must(err)
@@ -63,7 +72,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 				p, err := decodeOrderPlace(v)
 				b.must(err)
 				old[string(key)] = oldPlace(p)
-			case kindSegment:
+			case kindSegment, kindOfURL, kindDocs:
 				old[string(key)] = nil
 			}
 			return nil
@@ -84,7 +93,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 			b.must(txn.Set([]byte(k), v))
 		}
 		encoded := c.encode()
-		b.must(txn.Set(countersKey(), encoded[:len(encoded)-2]))
+		b.must(txn.Set(countersKey(), encoded[:len(encoded)-3]))
 		return txn.Set(formatKey(), []byte{2})
 	}))
 	b.must(db.Close())
@@ -94,20 +103,17 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 	return dir, bodies
 }
 
-// A store of format 2 is read as it is; what comes new goes to segments.
+// The orders of a store of format 2 are read as they are; what comes new goes to segments.
 func TestFormat2(t *testing.T) {
 	dir, bodies := makeFormat2(t)
 	o := smallSegments
 	o.ReadOnly = true
-	s := openStore(t, dir, o)
-	mustVerify(t, s)
-	var backup bytes.Buffer
-	if _, err := s.Backup(t.Context(), &backup); err != nil {
-		t.Fatal(err)
+	if _, err := Open(dir, o); !errors.Is(err, scheduler.ErrUpgrade) {
+		t.Fatalf("Open for reading: %v, want ErrUpgrade", err)
 	}
-	closeStore(t, s)
+	backup := backupOf(t, dir)
 	restored := filepath.Join(t.TempDir(), "restored")
-	if r, err := Restore(t.Context(), restored, &backup, smallSegments); err != nil || r.Faults > 0 {
+	if r, err := Restore(t.Context(), restored, backup, smallSegments); err != nil || r.Faults > 0 {
 		t.Fatalf("Restore: %+v, %v", r, err)
 	}
 	for _, dir := range []string{dir, restored} {
@@ -120,8 +126,8 @@ func TestFormat2(t *testing.T) {
 		if n, err := b.s.RetryDead(t.Context(), push.Selection{}); err != nil || n != 1 {
 			t.Errorf("RetryDead: %d, %v", n, err)
 		}
-		if n, err := b.s.Release(t.Context()); err != nil || n != 1 {
-			t.Errorf("Release: %d, %v", n, err)
+		if n, err := release(t.Context(), b.s, heldAlone); err != nil || n != 1 {
+			t.Errorf("release: %d, %v", n, err)
 		}
 		want := maps.Clone(bodies)
 		want[pageURL(3)], want[pageURL(9)], want["http://a.test/held"] = "new 3", "new 9", "gone"
@@ -141,6 +147,29 @@ func TestFormat2(t *testing.T) {
 			closeStore(t, s)
 		}
 	}
+}
+
+// backupOf backs up a store of an older format as its program did.
+func backupOf(t *testing.T, dir string) *bytes.Buffer {
+	t.Helper()
+	db, err := badger.Open(badgerOptions(dir, Options{Logger: discard(), MemtableBytes: MinMemtableBytes}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	s := &Store{db: db, dir: dir, log: discard(), quit: make(chan struct{}), segments: segments{dir: dir, log: discard()}}
+	if err := s.segments.open(map[uint64]segmentState{}, 0, 0, true); err != nil {
+		t.Fatal(err)
+	}
+	var backup bytes.Buffer
+	if _, err := s.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	return &backup
 }
 
 // A backup holds the bodies, wherever they lie.

@@ -32,20 +32,24 @@ type page struct {
 	forgetting, touched bool
 	epoch               int // counts beginnings and ends of forgetting
 	linking             int // acts under way that make the URL known
-	moves               int // how often its order may have been put anew, held or released
-	contents, orders    []mark
-	// before are contents and orders as they were when the act under way began.
-	beforeContents, beforeOrders []mark
-	aliases                      map[string]bool // for sure
+	moves               int // how often its order may have been put anew by a release
+	possible
+	before  possible        // as it was when the act under way began
+	aliases map[string]bool // for sure
 }
 
+// possible is what may be stored of a URL: contents, newest orders that wait, and deletions
+// that rest or are held.
+type possible struct{ contents, orders, rests []mark }
+
 // mark is a possible content (the act that wrote the record, 0: none; the state,
-// and whether the URL may have been queued since), or a possible newest order.
+// and whether the URL may have been queued since), order or deletion.
 type mark struct {
 	act    uint64
 	state  scheduler.State
 	queued bool
 	order  string // orderAdd, ...; "" no order
+	edit   uint64 // of a deletion
 }
 
 // order is one that an act made: an act may make one for each of several URLs.
@@ -65,7 +69,7 @@ const (
 func newLedger(bodies int) *ledger {
 	l := &ledger{under: map[uint64]*act{}, delivered: map[order]bool{}, buried: map[order]bool{}, bodies: bodies}
 	for i := range l.web {
-		l.web[i] = page{contents: []mark{{}}, orders: []mark{{}}, aliases: map[string]bool{}}
+		l.web[i] = page{possible: possible{[]mark{{}}, []mark{{}}, []mark{{}}}, aliases: map[string]bool{}}
 	}
 	return l
 }
@@ -86,40 +90,52 @@ func (l *ledger) take(t *testing.T, n line) {
 			t.Fatalf("act %d is acknowledged and never began", n.Done)
 		}
 		delete(l.under, n.Done)
-		l.done(a, n.Hit)
+		l.done(a, n.Hit, n.Refused)
 	}
 }
 
-// changes says what an act makes of a content and an order of a URL, if it meets it.
-func (a *act) changes(content, order mark) (mark, mark) {
+// changes says what an act makes of a content, an order and a deletion of a URL, if it
+// meets it.
+func (a *act) changes(content, order, rest mark) (mark, mark, mark) {
+	if rest.order == "" && (a.Kind == actHold || a.Kind == actRest || a.Kind == actRelease || a.Kind == actDrop) {
+		return content, order, rest
+	}
 	switch a.Kind {
 	case actPage, actRevise, actForget:
-		content = mark{act: a.ID, state: a.State, queued: a.State == scheduler.Timed}
+		content = mark{act: a.ID, state: a.State, queued: a.State == scheduler.Timed || a.Gone}
+		order, rest = a.ordered(order, rest)
 		if a.Forget {
-			content = mark{}
-		}
-		if a.Cancel && order.order == orderHeld {
-			order = mark{}
-		}
-		if a.Order != "" {
-			order = mark{act: a.ID, order: a.Order}
+			content, rest = mark{}, mark{}
 		}
 	case actRequeue:
 		content.state = scheduler.Waiting
 	case actHold:
-		if order.order == orderDelete {
-			order.order = orderHeld // unless the target had it already: see after
-		}
+		rest.order = orderHeld
+	case actRest:
+		rest.order = orderResting
 	case actRelease:
-		if order.order == orderHeld {
-			order.order = orderDelete
-		}
+		order, rest = mark{act: rest.act, order: orderDelete}, mark{}
 	case actDrop:
-		if order.order == orderHeld {
-			order, content.state = mark{}, scheduler.Waiting
-		}
+		rest, content.state = mark{}, scheduler.Waiting
 	}
-	return content, order
+	return content, order, rest
+}
+
+// ordered is what the order of an act makes of those that there are.
+func (a *act) ordered(order, rest mark) (mark, mark) {
+	if a.Cancel {
+		rest = mark{}
+	}
+	switch {
+	case a.Order == "":
+	case a.Order == orderAdd || a.Order == orderDelete:
+		order, rest = mark{act: a.ID, order: a.Order}, mark{}
+	case rest.order != "" && rest.edit == a.Edit:
+		rest.act = a.ID
+	default:
+		rest = mark{act: a.ID, order: a.Order, edit: a.Edit}
+	}
+	return order, rest
 }
 
 // subjects are the URLs that an act changes, but for making them known.
@@ -127,14 +143,8 @@ func (a *act) subjects() []int {
 	switch a.Kind {
 	case actPage, actForget:
 		return []int{a.URL}
-	case actRevise, actRequeue, actRelease, actDrop:
+	case actRevise, actRequeue, actHold, actRest, actRelease, actDrop:
 		return a.URLs
-	case actHold:
-		var is []int
-		for i := a.URL; i < webURLs; i += webHosts {
-			is = append(is, i)
-		}
-		return is
 	}
 	return nil
 }
@@ -165,17 +175,17 @@ func (l *ledger) begin(a *act) {
 	}
 	for _, i := range a.subjects() {
 		p := &l.web[i]
-		p.beforeContents, p.beforeOrders = p.contents, p.orders
-		p.contents, p.orders = l.after(i, a, true)
+		p.before = p.possible
+		p.possible = l.after(i, a, true)
 		if a.Forget {
 			p.forgetting, p.touched = true, false
 			p.epoch++
 			p.presence = min(p.presence, unsure)
 			clear(p.aliases)
 		}
-		if a.Kind == actHold || a.Kind == actRelease || a.Kind == actDrop {
+		if a.Kind == actRelease {
 			p.moves++
-			for _, o := range p.beforeOrders {
+			for _, o := range p.before.orders {
 				delete(l.buried, order{o.act, i})
 			}
 		}
@@ -190,23 +200,20 @@ func (l *ledger) begin(a *act) {
 }
 
 // after is what may be stored after an act: with both, also if it did not happen.
-func (l *ledger) after(i int, a *act, both bool) (contents, orders []mark) {
-	p := &l.web[i]
+func (l *ledger) after(i int, a *act, both bool) (n possible) {
+	before := l.web[i].before
 	if both {
-		contents, orders = slices.Clone(p.beforeContents), slices.Clone(p.beforeOrders)
+		n = possible{slices.Clone(before.contents), slices.Clone(before.orders), slices.Clone(before.rests)}
 	}
-	for _, c := range p.beforeContents {
-		next, _ := a.changes(c, mark{})
-		contents = append(contents, next)
-		for _, o := range p.beforeOrders {
-			next, newest := a.changes(c, o)
-			contents, orders = append(contents, next), append(orders, newest)
-			if a.Kind == actHold && l.delivered[order{o.act, i}] {
-				orders = append(orders, o)
+	for _, c := range before.contents {
+		for _, o := range before.orders {
+			for _, r := range before.rests {
+				content, order, rest := a.changes(c, o, r)
+				n.contents, n.orders, n.rests = append(n.contents, content), append(n.orders, order), append(n.rests, rest)
 			}
 		}
 	}
-	return distinct(contents), distinct(orders)
+	return possible{distinct(n.contents), distinct(n.orders), distinct(n.rests)}
 }
 
 func distinct(marks []mark) []mark {
@@ -217,22 +224,25 @@ func distinct(marks []mark) []mark {
 	return slices.Collect(maps.Keys(set))
 }
 
-func (l *ledger) done(a *act, hit []int) {
+func (l *ledger) done(a *act, hit []int, refused bool) {
 	switch a.Kind {
 	case actSafe:
 		l.safe = max(l.safe, a.Seq)
 	case actBury:
 		l.buried[order{a.Of, a.URL}] = a.moves == l.web[a.URL].moves
 	case actPage:
-		l.notes[a.URL%webHosts%parts] = a.ID
+		if !refused {
+			l.notes[a.URL%webHosts%parts] = a.ID
+		}
 	}
 	for _, i := range a.subjects() {
 		p := &l.web[i]
-		if a.Kind == actRevise && !slices.Contains(hit, i) {
-			p.contents, p.orders = p.beforeContents, p.beforeOrders
+		if refused || a.Kind == actRevise && !slices.Contains(hit, i) {
+			p.possible = p.before
+			p.forgetting = false
 			continue
 		}
-		p.contents, p.orders = l.after(i, a, false)
+		p.possible = l.after(i, a, false)
 		if a.Forget {
 			p.forgetting = false
 			p.epoch++
@@ -245,6 +255,7 @@ func (l *ledger) done(a *act, hit []int) {
 		p := &l.web[i]
 		p.linking--
 		switch {
+		case refused:
 		case p.forgetting:
 			p.touched = true
 		case p.epoch == a.epochs[i]:

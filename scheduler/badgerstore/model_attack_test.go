@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +57,8 @@ type outboxModel struct {
 	id  uint64 // of orders
 	seq uint64 // of the model; the store's differ, their order does not
 
-	orders  map[int]modelOrder // waiting or held, by URL
+	orders  map[int]modelOrder // waiting, by URL
+	rests   map[int]modelOrder // resting or held
 	dead    map[string]map[int]modelOrder
 	cursors map[string]uint64
 	// safe are the orders that a target has had and whose cursor has passed them.
@@ -67,7 +69,8 @@ type modelOrder struct {
 	id, seq uint64
 	url     int
 	delete  bool
-	held    bool
+	rests   scheduler.Deletion
+	edit    uint64
 }
 
 const modelURLs = 10
@@ -79,7 +82,7 @@ func TestOutboxModel(t *testing.T) {
 	for run := range max(2, attackRounds(t, 3)/4) {
 		m := &outboxModel{
 			t: t, ctx: t.Context(), r: rand.New(rand.NewPCG(seed, uint64(run))), dir: t.TempDir(),
-			orders: map[int]modelOrder{}, dead: map[string]map[int]modelOrder{}, cursors: map[string]uint64{}, safe: map[string]map[uint64]bool{},
+			orders: map[int]modelOrder{}, rests: map[int]modelOrder{}, dead: map[string]map[int]modelOrder{}, cursors: map[string]uint64{}, safe: map[string]map[uint64]bool{},
 		}
 		m.s = openStore(t, m.dir, attackOptions())
 		m.targets()
@@ -107,7 +110,7 @@ func (m *outboxModel) step() string {
 		of   int
 		do   func()
 	}{
-		{"complete", 40, m.complete}, {"safe", 15, m.passCursor}, {"bury", 8, m.bury}, {"hold", 5, m.hold},
+		{"complete", 40, m.complete}, {"safe", 15, m.passCursor}, {"bury", 8, m.bury}, {"hold", 5, m.move},
 		{"release", 6, m.release}, {"drop", 6, m.drop}, {"retry", 5, m.retry}, {"targets", 4, m.targets},
 		{"forget", 8, m.forget}, {"kill", 3, m.kill},
 	}
@@ -123,21 +126,36 @@ func (m *outboxModel) step() string {
 
 // put is what every new order of a URL does.
 func (m *outboxModel) put(o modelOrder) {
+	before, had := m.rests[o.url]
+	if o.rests != scheduler.NoDeletion {
+		if had && before.edit == o.edit {
+			o.rests, o.seq = before.rests, before.seq
+		} else {
+			m.seq++
+			o.seq = m.seq
+		}
+		m.rests[o.url] = o
+		return
+	}
 	m.seq++
 	o.seq = m.seq
 	for _, dead := range m.dead {
 		delete(dead, o.url)
 	}
 	m.orders[o.url] = o
+	delete(m.rests, o.url)
 }
 
-func (m *outboxModel) newOrder(u int) (modelOrder, *scheduler.Order) {
+func (m *outboxModel) newOrder(u int, forget bool) (modelOrder, *scheduler.Order) {
 	m.id++
 	o := modelOrder{id: m.id, url: u, delete: m.r.IntN(2) == 0}
-	o.held = o.delete && m.r.IntN(2) == 0
-	order := &scheduler.Order{Source: "src", Body: bodyOf(o.id, u, 200), Held: o.held}
+	order := &scheduler.Order{Source: "src", Body: bodyOf(o.id, u, 200)}
 	if o.delete {
 		order.Op = scheduler.OrderDelete
+	}
+	if o.delete && !forget {
+		o.rests, o.edit = scheduler.Deletion(m.r.IntN(3)), m.r.Uint64N(3)
+		order.Deletion, order.Edit = o.rests, o.edit
 	}
 	return o, order
 }
@@ -154,15 +172,15 @@ func (m *outboxModel) waiting(u int) (scheduler.Place, scheduler.WaitingURL) {
 func (m *outboxModel) complete() {
 	u := m.r.IntN(modelURLs)
 	place, w := m.waiting(u)
-	c := scheduler.Completion{Key: w.Key, Taken: place, Seq: w.Seq, Next: w.Record, CancelHeld: m.r.IntN(3) == 0}
+	c := scheduler.Completion{Key: w.Key, Taken: place, Seq: w.Seq, Next: w.Record, CancelDeletion: m.r.IntN(3) == 0}
 	c.Next.State = scheduler.AtRest
-	if c.CancelHeld && m.orders[u].held {
-		delete(m.orders, u)
+	if c.CancelDeletion {
+		delete(m.rests, u)
 	}
 	if m.r.IntN(4) > 0 {
 		var o modelOrder
-		o, c.Order = m.newOrder(u)
-		c.Next.Indexed = !o.delete || o.held
+		o, c.Order = m.newOrder(u, false)
+		c.Next.Indexed = !o.delete || o.rests != scheduler.NoDeletion
 		m.put(o)
 	}
 	_, err := m.s.Complete(m.ctx, c)
@@ -177,15 +195,20 @@ func (m *outboxModel) forget() {
 	var order *scheduler.Order
 	if m.r.IntN(2) == 0 {
 		var o modelOrder
-		o, order = m.newOrder(u)
+		o, order = m.newOrder(u, true)
 		m.put(o)
 	}
+	delete(m.rests, u)
 	m.must(m.s.Forget(m.ctx, webKey(u), order))
 }
 
-func (m *outboxModel) sorted(which func(modelOrder) bool) []modelOrder {
+func (m *outboxModel) waitingAfter(seq uint64) []modelOrder {
+	return sorted(m.orders, func(o modelOrder) bool { return o.seq > seq })
+}
+
+func sorted(orders map[int]modelOrder, which func(modelOrder) bool) []modelOrder {
 	return slices.SortedFunc(func(yield func(modelOrder) bool) {
-		for _, o := range m.orders {
+		for _, o := range orders {
 			if which(o) && !yield(o) {
 				return
 			}
@@ -204,7 +227,7 @@ func (m *outboxModel) next(target string) ([]push.Entry, []modelOrder) {
 	m.must(err)
 	entries, err := m.s.Outbox().Entries(m.ctx, at, 1000, 1<<30)
 	m.must(err)
-	want := m.sorted(func(o modelOrder) bool { return !o.held && o.seq > m.cursors[target] })
+	want := m.waitingAfter(m.cursors[target])
 	if len(entries) != len(want) {
 		m.t.Fatalf("target %s has to get %d orders, the store gives %d", target, len(want), len(entries))
 	}
@@ -230,7 +253,7 @@ func (m *outboxModel) passCursor() {
 		m.safe[target][id] = true
 	}
 	low := slices.Min(slices.Collect(maps.Values(m.cursors)))
-	maps.DeleteFunc(m.orders, func(_ int, o modelOrder) bool { return !o.held && o.seq <= low })
+	maps.DeleteFunc(m.orders, func(_ int, o modelOrder) bool { return o.seq <= low })
 }
 
 // bury makes a dead letter, now and then of an order that is not the newest any more.
@@ -242,7 +265,7 @@ func (m *outboxModel) bury() {
 	}
 	n := m.r.IntN(len(entries))
 	if m.r.IntN(3) == 0 {
-		o, order := m.newOrder(orders[n].url)
+		o, order := m.newOrder(orders[n].url, false)
 		place, w := m.waiting(o.url)
 		c := scheduler.Completion{Key: w.Key, Taken: place, Seq: w.Seq, Next: w.Record, Order: order}
 		c.Next.State = scheduler.AtRest
@@ -263,56 +286,72 @@ func (m *outboxModel) again(o modelOrder) {
 	}
 }
 
-func (m *outboxModel) hold() {
-	h := m.r.IntN(webHosts)
-	n, err := m.s.HoldHost(m.ctx, webLink(h).URL.HostKey())
-	m.must(err)
-	held := m.sorted(func(o modelOrder) bool { return o.delete && !o.held && o.url%webHosts == h })
-	for _, o := range held {
-		o.held = true
-		m.put(o)
+// some names deletions that rest or are held, and selects them.
+func (m *outboxModel) some() (scheduler.DeletionFilter, []modelOrder) {
+	f := scheduler.DeletionFilter{State: scheduler.Deletion(m.r.IntN(3)), Edit: m.r.Uint64N(2)}
+	all := sorted(m.rests, func(o modelOrder) bool {
+		return (f.State == scheduler.NoDeletion || f.State == o.rests) && (f.Edit == 0 || f.Edit == o.edit)
+	})
+	if m.r.IntN(3) == 0 {
+		return f, all
 	}
-	if n != len(held) {
-		m.t.Errorf("HoldHost held %d, want %d", n, len(held))
+	all = slices.DeleteFunc(all, func(modelOrder) bool { return m.r.IntN(2) == 0 })
+	for _, o := range all {
+		f.URLs = append(f.URLs, webURL(o.url))
+	}
+	f.URLs = append(f.URLs, webURL(modelURLs+1)) // one that has none
+	return f, all
+}
+
+// changed compares how many deletions were changed.
+func (m *outboxModel) changed(n int, err error, want []modelOrder) {
+	m.t.Helper()
+	m.must(err)
+	if n != len(want) {
+		m.t.Errorf("%d deletions are changed, want %d", n, len(want))
 	}
 }
 
-// someHeld names held deletions, or none, which means all.
-func (m *outboxModel) someHeld() (urls []string, held []modelOrder) {
-	held = m.sorted(func(o modelOrder) bool { return o.held })
-	if m.r.IntN(3) == 0 {
-		return nil, held
+// move holds deletions, or lets them rest again.
+func (m *outboxModel) move() {
+	f, some := m.some()
+	if m.r.IntN(2) == 0 {
+		n, err := moveDeletions(m.ctx, m.s, f, scheduler.HoldDeletion)
+		m.changed(n, err, some)
+		for _, o := range some {
+			o.rests = scheduler.DeletionHeld
+			m.rests[o.url] = o
+		}
+		return
 	}
-	held = slices.DeleteFunc(held, func(modelOrder) bool { return m.r.IntN(2) == 0 })
-	for _, o := range held {
-		urls = append(urls, webURL(o.url))
+	n, err := moveDeletions(m.ctx, m.s, f, scheduler.RestDeletion)
+	m.changed(n, err, some)
+	for _, o := range some {
+		if o.rests == scheduler.DeletionHeld {
+			m.seq++
+			o.rests, o.seq = scheduler.DeletionResting, m.seq
+		}
+		m.rests[o.url] = o
 	}
-	return append(urls, webURL(modelURLs+1)), held // one that has none
 }
 
 func (m *outboxModel) release() {
-	urls, held := m.someHeld()
-	n, err := m.s.Release(m.ctx, urls...)
-	m.must(err)
-	for _, o := range held {
-		o.held = false
+	f, some := m.some()
+	n, err := release(m.ctx, m.s, f)
+	m.changed(n, err, some)
+	for _, o := range some {
+		o.rests, o.edit = scheduler.NoDeletion, 0
 		m.put(o)
 		m.again(o)
-	}
-	if n != len(held) {
-		m.t.Errorf("Release released %d, want %d", n, len(held))
 	}
 }
 
 func (m *outboxModel) drop() {
-	urls, held := m.someHeld()
-	_, n, err := m.s.DropHeld(m.ctx, urls...)
-	m.must(err)
-	for _, o := range held {
-		delete(m.orders, o.url)
-	}
-	if n != len(held) {
-		m.t.Errorf("DropHeld dropped %d, want %d", n, len(held))
+	f, some := m.some()
+	_, n, err := dropDeletions(m.ctx, m.s, f)
+	m.changed(n, err, some)
+	for _, o := range some {
+		delete(m.rests, o.url)
 	}
 }
 
@@ -348,7 +387,7 @@ func (m *outboxModel) targets() {
 	names := []string{"a", "b", "c"}[:1+m.r.IntN(3)]
 	m.must(m.s.Outbox().Open(m.ctx, names))
 	first := m.seq + 1
-	for _, o := range m.sorted(func(o modelOrder) bool { return !o.held })[:] {
+	for _, o := range m.waitingAfter(0) {
 		first = min(first, o.seq)
 	}
 	for _, t := range names {
@@ -364,7 +403,7 @@ func (m *outboxModel) targets() {
 		}
 	}
 	low := slices.Min(slices.Collect(maps.Values(m.cursors)))
-	maps.DeleteFunc(m.orders, func(_ int, o modelOrder) bool { return !o.held && o.seq <= low })
+	maps.DeleteFunc(m.orders, func(_ int, o modelOrder) bool { return o.seq <= low })
 }
 
 func (m *outboxModel) kill() {
@@ -385,11 +424,11 @@ func (m *outboxModel) compare() {
 		}
 		return all
 	}
-	want := map[string][]uint64{
-		"waiting": ids(m.sorted(func(o modelOrder) bool { return !o.held })),
-		"held":    ids(m.sorted(func(o modelOrder) bool { return o.held })),
+	is := func(state scheduler.Deletion) []uint64 {
+		return ids(sorted(m.rests, func(o modelOrder) bool { return o.rests == state }))
 	}
-	got := map[string][]uint64{"waiting": {}, "held": {}}
+	want := map[string][]uint64{"waiting": ids(m.waitingAfter(0)), "resting": is(scheduler.DeletionResting), "held": is(scheduler.DeletionHeld)}
+	got := map[string][]uint64{"waiting": {}, "resting": {}, "held": {}}
 	take := func(name string, e push.Entry) error {
 		id, _, err := actOfBody(e.Body)
 		got[name] = append(got[name], id)
@@ -400,7 +439,12 @@ func (m *outboxModel) compare() {
 	for _, e := range entries {
 		m.must(take("waiting", e))
 	}
-	m.must(m.s.Held(m.ctx, func(e push.Entry) error { return take("held", e) }))
+	m.must(eachDeletion(m.ctx, m.s, func(e push.Entry, d scheduler.StoredDeletion) error {
+		if want := m.rests[webIndex(e.URL)].edit; d.Edit != want {
+			m.t.Errorf("the deletion of %s is of edit %d, want %d", e.URL, d.Edit, want)
+		}
+		return take(d.State.String(), e)
+	}))
 	for t, dead := range m.dead {
 		name := "dead of " + t
 		want[name], got[name] = []uint64{}, []uint64{}
@@ -411,7 +455,7 @@ func (m *outboxModel) compare() {
 	}
 	m.must(m.s.Dead(m.ctx, func(d push.Dead) error { return take("dead of "+d.Target, d.Entry) }))
 	for name := range got {
-		if name != "waiting" && name != "held" {
+		if strings.HasPrefix(name, "dead") {
 			slices.Sort(got[name])
 		}
 	}
@@ -424,7 +468,8 @@ func (m *outboxModel) compare() {
 	for _, d := range m.dead {
 		dead += len(d)
 	}
-	if o := (scheduler.OutboxCounts{Waiting: uint64(len(want["waiting"])), Held: uint64(len(want["held"])), Dead: uint64(dead)}); c.Outbox != o {
+	count := func(name string) uint64 { return uint64(len(want[name])) }
+	if o := (scheduler.OutboxCounts{Waiting: count("waiting"), Resting: count("resting"), Held: count("held"), Dead: uint64(dead)}); c.Outbox != o {
 		m.t.Errorf("outbox counts %+v, want %+v", c.Outbox, o)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // bench is a store with its outbox, and short words for what tests do to it.
@@ -68,7 +69,11 @@ func document(body string) *scheduler.Order {
 }
 
 func deletion(held bool) *scheduler.Order {
-	return &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("gone"), Held: held}
+	o := &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("gone")}
+	if held {
+		o.Deletion, o.Hold = scheduler.DeletionHeld, scheduler.HeldForAll
+	}
+	return o
 }
 
 // waiting are the orders after a number, in words.
@@ -108,7 +113,7 @@ func (b bench) wantCursor(target string, want uint64) {
 
 func (b bench) held() (urls []string) {
 	b.Helper()
-	b.must(b.s.Held(b.Context(), func(e push.Entry) error { urls = append(urls, e.URL); return nil }))
+	b.must(b.s.HeldDeletions(b.Context(), heldAlone, func(d scheduler.StoredDeletion) error { urls = append(urls, d.URL); return nil }))
 	return urls
 }
 
@@ -156,8 +161,8 @@ func TestNewerOrderReplaces(t *testing.T) {
 	b.crawl("http://a.test/1", deletion(false))
 	b.wantWaiting("2 add http://a.test/2 two", "3 delete http://a.test/1 gone")
 	b.crawl("http://a.test/2", deletion(true))
-	b.wantWaiting("3 delete http://a.test/1 gone")
-	b.wantCounts(scheduler.OutboxCounts{Waiting: 1, Held: 1})
+	b.wantWaiting("2 add http://a.test/2 two", "3 delete http://a.test/1 gone")
+	b.wantCounts(scheduler.OutboxCounts{Waiting: 2, Held: 1})
 	b.crawl("http://a.test/2", document("new"))
 	b.wantWaiting("3 delete http://a.test/1 gone", "5 add http://a.test/2 new")
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 2})
@@ -247,6 +252,12 @@ func TestLateTargets(t *testing.T) {
 	told("late documents=2", "first documents=2")
 }
 
+// addOrder puts an order of a URL without a deletion into the outbox.
+func addOrder(g *group, u weburl.URL, o *scheduler.Order) error {
+	_, err := g.order(u.Key(), &scheduler.Record{URL: u.String()}, scheduler.NoDeletion, o, false)
+	return err
+}
+
 // Safe and the forgetting of a target over more orders than one transaction holds.
 func TestManyOrders(t *testing.T) {
 	const n = 3000
@@ -256,7 +267,7 @@ func TestManyOrders(t *testing.T) {
 		b.must(b.s.change(t.Context(), func(g *group) error {
 			for i := range n {
 				u := parse(t, fmt.Sprintf("http://a.test/%d", i))
-				if err := g.addOrder(u.Key(), u.String(), document("body")); err != nil {
+				if err := addOrder(g, u, document("body")); err != nil {
 					return err
 				}
 				if err := g.seal(); err != nil {
@@ -317,7 +328,7 @@ func TestChanged(t *testing.T) {
 		t.Error("want one signal")
 	}
 	b.crawl("http://a.test/2", deletion(true))
-	_, err := b.s.Release(t.Context())
+	_, err := release(t.Context(), b.s, heldAlone)
 	b.must(err)
 	if !signalled() {
 		t.Error("no signal after a release")

@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,12 +49,15 @@ func (l *ledger) probe(t *testing.T, s *Store) {
 	}
 	a := act{Kind: actAdd, URLs: links}
 	l.begin(&a)
-	l.done(&a, nil)
+	l.done(&a, nil, false)
 	delete(l.under, 0)
 	after := recordsOf(t, s)
 	for _, i := range links {
 		k := webKey(i)
 		old, known := before[k]
+		if old.Gone {
+			old = broughtBack(old, after[k], scheduler.Source(i%5))
+		}
 		switch now, ok := after[k]; {
 		case !ok:
 			t.Errorf("%s was linked to and is not stored (it was before: %v)", webURL(i), known)
@@ -69,4 +73,13 @@ func (l *ledger) probe(t *testing.T, s *Store) {
 		t.Errorf("links changed other URLs:\n%s", diff)
 	}
 	checkCounts(t, s, recordsOf(t, s))
+}
+
+// broughtBack is what the first link to a URL that was gone makes of its record.
+func broughtBack(old, now scheduler.Record, fifo scheduler.Source) scheduler.Record {
+	old.Gone, old.Settled = false, false
+	if old.State != scheduler.Waiting || old.Source == scheduler.Refresh {
+		old.State, old.Source, old.Fifo, old.Seq, old.NextAt = scheduler.Waiting, fifo, fifo, now.Seq, time.Time{}
+	}
+	return old
 }

@@ -336,7 +336,7 @@ func TestBodiesOfSteps(t *testing.T) {
 	failed := errors.New("no")
 	err := b.s.change(t.Context(), func(g *group) error {
 		u := parse(t, pageURL(0))
-		b.must(g.addOrder(u.Key(), u.String(), document(long("lost"))))
+		b.must(addOrder(g, u, document(long("lost"))))
 		return failed
 	})
 	if !errors.Is(err, failed) {
@@ -349,7 +349,7 @@ func TestBodiesOfSteps(t *testing.T) {
 		go func() {
 			errs <- b.s.change(context.Background(), func(g *group) error {
 				u := parse(t, pageURL(i))
-				return g.addOrder(u.Key(), u.String(), document(fmt.Sprint(i, " ", big)))
+				return addOrder(g, u, document(fmt.Sprint(i, " ", big)))
 			})
 		}()
 	}
@@ -373,7 +373,7 @@ func TestSealedBeforeFailure(t *testing.T) {
 	err := b.s.changeAlone(t.Context(), func(g *group) error {
 		for i := range 3000 {
 			u := parse(t, pageURL(i))
-			b.must(g.addOrder(u.Key(), u.String(), document("x")))
+			b.must(addOrder(g, u, document("x")))
 			b.must(g.seal())
 		}
 		return failed

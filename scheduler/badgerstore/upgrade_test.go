@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -19,8 +20,7 @@ import (
 // encodeHost1 writes a host state of format 1.
 func encodeHost1(h scheduler.HostState) []byte {
 	b := appendString([]byte{1}, h.Origin)
-	b = append(b, encodeHost(&scheduler.HostState{Backoff: h.Backoff, Errors: h.Errors})[2:]...)
-	b = b[:len(b)-3] // no delay, no bad answers
+	b = binary.AppendVarint(binary.AppendVarint(b, int64(h.Backoff)), int64(h.Errors))
 	return appendTime(b, h.NextAt)
 }
 
@@ -74,7 +74,7 @@ func makeFormat1(t *testing.T) (dir string, places map[scheduler.Place]uint64) {
 	c := *s.committed.Load()
 	c.removals, c.segment, c.segmentEnd, c.clean = 0, 0, 0, true
 	counters1 := c.encode()
-	put(t, s, countersKey(), counters1[:len(counters1)-3])
+	put(t, s, countersKey(), counters1[:len(counters1)-4])
 	put(t, s, formatKey(), []byte{1})
 	put(t, s, hostKey(links[0].URL.HostKey()), encodeHost1(host1))
 	return dir, places

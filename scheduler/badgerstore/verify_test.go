@@ -8,12 +8,13 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // fill makes a store with a key of each kind: a waiting, a timed and a resting URL, an
-// order that waits, one held, one dead.
+// order that waits, one held, two that rest, one dead.
 func fill(t *testing.T) *Store {
 	t.Helper()
 	b := bench{T: t, s: openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: MinMemtableBytes})}
@@ -28,12 +29,14 @@ func fill(t *testing.T) *Store {
 	b.crawl("http://held.test/", deletion(true), indexed)
 	b.crawl("http://rests.test/", document("dead"))
 	b.bury("x", 3, "http://rests.test/")
+	b.crawl("http://deleted.test/", restingOrder(0), indexed)
+	b.crawl("http://deleted.test/edit", restingOrder(5), indexed)
 	return b.s
 }
 
 func TestVerify(t *testing.T) {
 	s := fill(t)
-	want := Report{URLs: 4, Queued: 1, Timed: 1, Hosts: 4, Orders: 3, Dead: 1}
+	want := Report{URLs: 6, Queued: 1, Timed: 1, Hosts: 5, Orders: 5, Dead: 1}
 	if got := mustVerify(t, s); got != want {
 		t.Errorf("report %+v, want %+v", got, want)
 	}
@@ -73,7 +76,7 @@ func TestVerifyFindsEachLostKey(t *testing.T) {
 		}
 		put(t, s, key, values[i])
 	}
-	for _, kind := range []byte("uqptohwxbdcfm") {
+	for _, kind := range []byte("uqptohwxyzbjkdcfm") {
 		if !kinds[kind] {
 			t.Errorf("the store has no key of kind %c", kind)
 		}
@@ -162,7 +165,7 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 			n := *s.committed.Load()
 			n.class[scheduler.OK]++
 			put(t, s, countersKey(), n.encode())
-		}, `counter "of class 1" is 4, but there are 3`},
+		}, `counter "of class 1" is 6, but there are 5`},
 		"counter of a source": {func(t *testing.T, s *Store) {
 			n := *s.committed.Load()
 			n.pending[scheduler.User]++
@@ -214,6 +217,41 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 		"body beyond its segment": {func(t *testing.T, s *Store) {
 			put(t, s, segmentKey(1), segmentState{entries: 1, live: 1}.append(nil))
 		}, "which ends at 0"},
+		"counter of resting deletions": {func(t *testing.T, s *Store) {
+			n := *s.committed.Load()
+			n.resting++
+			put(t, s, countersKey(), n.encode())
+		}, `counter "resting deletions" is 3, but there are 2`},
+		"deletion without a word in the record": {func(t *testing.T, s *Store) {
+			record(t, s, "http://deleted.test/", func(rec *scheduler.Record) { rec.Deletion = scheduler.NoDeletion })
+		}, `http://deleted.test/ deletion 4 is resting, but the record of its URL says ""`},
+		"deletion in a record alone": {func(t *testing.T, s *Store) {
+			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.Deletion = scheduler.DeletionHeld })
+		}, "http://rests.test/ its deletion is said to be held, but there is none"},
+		"deletion in another group": {func(t *testing.T, s *Store) {
+			k := key("http://deleted.test/")
+			o := storedOrder{op: push.Delete, url: "http://deleted.test/", body: []byte("gone")}
+			p := restingPlace(host, 0).numbered(4, &o)
+			put(t, s, p.key(k), o.append(nil))
+			put(t, s, deletionKey(k), p.append(nil))
+		}, "http://deleted.test/ deletion 4 rests in the group of another host"},
+		"document that rests": {func(t *testing.T, s *Store) {
+			k := key("http://deleted.test/")
+			o := storedOrder{url: "http://deleted.test/"}
+			put(t, s, restingPlace(parse(t, "http://deleted.test/").HostKey(), 0).numbered(4, &o).key(k), o.append(nil))
+		}, "order 4 rests or is held, but is no deletion"},
+		"deletion among the orders that wait": {func(t *testing.T, s *Store) {
+			put(t, s, byURLKey(key("http://held.test/")), orderPlace{kind: kindHeld, seq: 2}.append(nil))
+		}, "it names an order in state 'x'"},
+		"documents of a host with a wrong count": {func(t *testing.T, s *Store) {
+			put(t, s, documentsKey(host), documents{count: 7}.append(nil))
+		}, "is said to have 7 documents, but there are 0"},
+		"sample of what is no document": {func(t *testing.T, s *Store) {
+			put(t, s, documentsKey(host), documents{count: 7}.offer(key("http://waits.test/")).append(nil))
+		}, "http://waits.test/ is in the sample of the documents"},
+		"sample out of order": {func(t *testing.T, s *Store) {
+			put(t, s, documentsKey(host), documents{count: 7, sample: make([]byte, 2*keyLen)}.append(nil))
+		}, "a sample out of order"},
 		"key too long": {func(t *testing.T, s *Store) {
 			put(t, s, append(timedKey(time.Unix(1, 0), key("http://timed.test/")), 1), []byte{})
 		}, "wrong length"},
@@ -246,7 +284,7 @@ func TestVerifyFingerprints(t *testing.T) {
 	closeStore(t, s)
 	for _, readOnly := range []bool{true, false} {
 		s = openStore(t, dir, Options{Durability: OS, ReadOnly: readOnly})
-		if faults := strings.Join(faultsOf(t, s), "\n"); !strings.Contains(faults, "2 of 17 fingerprints are of no known URL") {
+		if faults := strings.Join(faultsOf(t, s), "\n"); !strings.Contains(faults, "2 of 17 fingerprints are of no URL that is known and not gone") {
 			t.Errorf("read-only %t: faults %q", readOnly, faults)
 		}
 		closeStore(t, s)

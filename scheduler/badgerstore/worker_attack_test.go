@@ -76,10 +76,8 @@ func (p *worker) step() error {
 		return p.add(actAdd, p.any(1+p.r.IntN(30)), false)
 	case n < 88:
 		return p.add(actRequeue, p.owns(1+p.r.IntN(5)), true)
-	case n < 90:
-		return p.hold()
 	case n < 95:
-		return p.held()
+		return p.deletions()
 	}
 	return p.due()
 }
@@ -132,7 +130,8 @@ func (p *worker) page(at scheduler.Place, w scheduler.WaitingURL, floor uint64) 
 	c.Next.State, c.Next.Source = a.State, scheduler.Source(p.r.IntN(scheduler.Sources))
 	c.Next.NextAt = time.Now().Add(time.Duration(p.r.IntN(100)) * time.Millisecond)
 	a.Order, a.Cancel = p.order(&c.Next, a.Forget)
-	c.CancelHeld = a.Cancel
+	a.Edit, a.Gone, a.back = p.r.Uint64N(3), p.r.IntN(6) == 0, w.Record.Gone
+	c.CancelDeletion, c.Next.Gone = a.Cancel, a.Gone
 	a, err := p.begin(a)
 	if err != nil {
 		return err
@@ -141,7 +140,7 @@ func (p *worker) page(at scheduler.Place, w scheduler.WaitingURL, floor uint64) 
 	c.Links = webLinks(a.URLs, a.Alias)
 	c.Order = p.orderOf(a, i)
 	c.Notes = []scheduler.Note{{Name: fmt.Sprint("part ", p.part), Value: fmt.Append(nil, a.ID)}}
-	c.Host = &scheduler.HostState{Origin: fmt.Sprintf("http://h%d.test:80", i%webHosts), NextAt: time.Unix(int64(a.ID), 0), Bad: int(a.ID % 20)}
+	c.Host = &scheduler.HostState{Origin: fmt.Sprintf("http://h%d.test:80", i%webHosts), NextAt: time.Unix(int64(a.ID), 0), Answers: uint16(a.ID % 1024)}
 	return p.do(a, func() error {
 		_, err := p.s.Complete(p.ctx, c)
 		return err
@@ -155,7 +154,7 @@ func (p *worker) order(r *scheduler.Record, forget bool) (order string, cancel b
 	case r.Indexed && (forget || draw == 0):
 		order, r.Indexed = orderDelete, false
 	case r.Indexed && draw < 3 && !forget:
-		order = orderHeld
+		order = []string{orderResting, orderHeld}[draw-1]
 	case draw < 5 && !forget:
 		order, r.Indexed = orderAdd, true
 	default:
@@ -168,17 +167,28 @@ func (p *worker) orderOf(a act, i int) *scheduler.Order {
 	if a.Order == "" {
 		return nil
 	}
-	o := &scheduler.Order{Source: "src", Body: bodyOf(a.ID, i, p.Bodies), Held: a.Order == orderHeld}
-	if a.Order != orderAdd {
-		o.Op = scheduler.OrderDelete
+	o := &scheduler.Order{Source: "src", Body: bodyOf(a.ID, i, p.Bodies)}
+	if a.Order == orderAdd {
+		return o
+	}
+	o.Op, o.Edit, o.Text = scheduler.OrderDelete, a.Edit, fmt.Sprint(a.ID)
+	switch a.Order {
+	case orderResting:
+		o.Deletion = scheduler.DeletionResting
+	case orderHeld:
+		o.Deletion, o.Hold = scheduler.DeletionHeld, scheduler.HeldForHost
 	}
 	return o
 }
 
 func (p *worker) revise() error {
 	a := act{Kind: actRevise, URLs: p.owns(1 + p.r.IntN(6)), State: scheduler.State(p.r.IntN(3))}
-	if p.r.IntN(3) == 0 {
+	a.Gone, a.Edit = p.r.IntN(6) == 0, p.r.Uint64N(2)
+	switch p.r.IntN(6) {
+	case 0, 1:
 		a.Order = orderDelete
+	case 2:
+		a.Order = orderResting
 	}
 	a, err := p.begin(a)
 	if err != nil {
@@ -196,8 +206,8 @@ func (p *worker) revise() error {
 			v := &scheduler.Revision{Next: r, Order: p.orderOf(a, i)}
 			stamp(&v.Next, a.ID, i)
 			v.Next.State, v.Next.Source, v.Next.NextAt = a.State, source, at
-			if a.Order != "" {
-				v.Next.Indexed = false
+			if v.Next.Gone = a.Gone; a.Order != "" {
+				v.Next.Indexed = a.Order == orderResting
 			}
 			return v
 		})
@@ -251,25 +261,13 @@ func (p *worker) add(kind string, is []int, requeue bool) error {
 	})
 }
 
-func (p *worker) hold() error {
-	h := p.ownHost()
-	a, err := p.begin(act{Kind: actHold, URL: h})
-	if err != nil {
-		return err
-	}
-	return p.do(a, func() error {
-		_, err := p.s.HoldHost(p.ctx, webLink(h).URL.HostKey())
-		return err
-	})
-}
-
-// held releases or drops some of the held deletions of the worker's hosts.
-func (p *worker) held() error {
-	a := act{Kind: []string{actRelease, actDrop}[p.r.IntN(2)]}
+// deletions holds, rests, releases or drops some of the deletions of the worker's hosts.
+func (p *worker) deletions() error {
+	a := act{Kind: []string{actHold, actRest, actRelease, actDrop}[p.r.IntN(4)]}
 	var urls []string
-	err := p.s.Held(p.ctx, func(e push.Entry) error {
-		if i := webIndex(e.URL); i%webHosts%parts == p.part && p.r.IntN(3) == 0 {
-			a.URLs, urls = append(a.URLs, i), append(urls, e.URL)
+	err := p.s.HeldDeletions(p.ctx, scheduler.DeletionFilter{}, func(d scheduler.StoredDeletion) error {
+		if i := webIndex(d.URL); i%webHosts%parts == p.part && p.r.IntN(3) == 0 {
+			a.URLs, urls = append(a.URLs, i), append(urls, d.URL)
 		}
 		return nil
 	})
@@ -279,12 +277,21 @@ func (p *worker) held() error {
 	if a, err = p.begin(a); err != nil {
 		return err
 	}
-	return p.do(a, func() error {
-		if a.Kind == actRelease {
-			_, err := p.s.Release(p.ctx, urls...)
-			return err
+	return p.do(a, func() (err error) {
+		n, f := 0, scheduler.DeletionFilter{URLs: urls}
+		switch a.Kind {
+		case actHold:
+			n, err = moveDeletions(p.ctx, p.s, f, scheduler.HoldDeletion)
+		case actRest:
+			n, err = moveDeletions(p.ctx, p.s, f, scheduler.RestDeletion)
+		case actRelease:
+			n, err = release(p.ctx, p.s, f)
+		case actDrop:
+			_, n, err = dropDeletions(p.ctx, p.s, f)
 		}
-		_, _, err := p.s.DropHeld(p.ctx, urls...)
+		if err == nil && n != len(urls) {
+			err = fmt.Errorf("%d of %d deletions are changed", n, len(urls))
+		}
 		return err
 	})
 }

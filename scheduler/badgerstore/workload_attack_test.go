@@ -47,12 +47,14 @@ type attack struct {
 type act struct {
 	ID     uint64
 	Kind   string
-	URL    int   `json:",omitempty"` // of a page, a forgotten or a delivered one; host of hold
-	URLs   []int `json:",omitempty"` // links of a page, what is added or revised, released or dropped
+	URL    int   `json:",omitempty"` // of a page, a forgotten or a delivered one
+	URLs   []int `json:",omitempty"` // links of a page, what is added or revised, or whose deletions are
 	Alias  string
 	Forget bool            `json:",omitempty"`
 	State  scheduler.State `json:",omitempty"`
-	Order  string          `json:",omitempty"` // orderAdd, orderDelete, orderHeld
+	Gone   bool            `json:",omitempty"`
+	Order  string          `json:",omitempty"` // orderAdd, orderDelete, orderResting, orderHeld
+	Edit   uint64          `json:",omitempty"` // of a deletion that rests or is held
 	Cancel bool            `json:",omitempty"`
 	Seq    uint64          `json:",omitempty"`
 	Of     uint64          `json:",omitempty"` // the act that made the order which is delivered or buried
@@ -60,19 +62,22 @@ type act struct {
 	// Of the ledger, when the act began: page.epoch of the linked URLs, page.moves.
 	epochs map[int]int
 	moves  int
+	// Of the child: links may bring the page's URL back while it is in flight.
+	back bool
 }
 
 // The kinds of acts.
 const (
 	actPage, actRevise, actForget = "page", "revise", "forget"
 	actAdd, actRequeue            = "add", "requeue"
-	actHold, actRelease, actDrop  = "hold", "release", "drop"
+	actHold, actRest              = "hold", "rest"
+	actRelease, actDrop           = "release", "drop"
 	actDeliver, actBury, actSafe  = "deliver", "bury", "safe"
 	actNote                       = "note"
 )
 
 // The kinds of orders; "" is none.
-const orderAdd, orderDelete, orderHeld = "add", "delete", "held"
+const orderAdd, orderDelete, orderResting, orderHeld = "add", "delete", "resting", "held"
 
 // line is what a child tells of an act: when it begins, and when the store has
 // acknowledged it.
@@ -80,6 +85,8 @@ type line struct {
 	Begin *act   `json:",omitempty"`
 	Done  uint64 `json:",omitempty"`
 	Hit   []int  `json:",omitempty"` // the URLs that a revision met
+	// Refused says that a page's URL was not there any more: a link had brought it back.
+	Refused bool `json:",omitempty"`
 	// Full says that the disk is full and the child tries again, Going that it goes on.
 	Full, Going bool
 }
@@ -314,10 +321,11 @@ func (w *attacker) do(a act, change func() error, hit ...func() ([]int, error)) 
 		if w.again(err) {
 			continue
 		}
-		if err != nil {
+		refused := a.Kind == actPage && errors.Is(err, scheduler.ErrNotFound) && a.back
+		if err != nil && !refused {
 			return fmt.Errorf("%+v: %w", a, err)
 		}
-		l := line{Done: a.ID}
+		l := line{Done: a.ID, Refused: refused}
 		for _, ask := range hit {
 			if l.Hit, err = ask(); err != nil {
 				return err
