@@ -344,7 +344,7 @@ func TestEndedTwice(t *testing.T) {
 			t.Error("a lease was completed twice")
 		}
 		f.GiveBack(l, false, time.Time{})
-		if err := f.Wait(t.Context(), l, time.Now(), ""); err == nil {
+		if err := f.Wait(t.Context(), l, time.Now(), scheduler.ReasonRobotsUnreachable, ""); err == nil {
 			t.Error("a lease was completed and waits")
 		}
 		if s := f.Snapshot(); s.InFlight != 0 {

@@ -268,7 +268,7 @@ func TestWait(t *testing.T) {
 		defer f.end()
 		f.add(link("http://a.test/", scheduler.Follow))
 		l, until := f.next(), time.Now().Add(time.Hour)
-		if err := f.Wait(t.Context(), l, until, "robots.txt: status 503"); err != nil {
+		if err := f.Wait(t.Context(), l, until, scheduler.ReasonRobotsUnreachable, "robots.txt: status 503"); err != nil {
 			t.Fatal(err)
 		}
 		r, err := store.Lookup(t.Context(), l.Key)
@@ -355,48 +355,5 @@ func TestApplyWeights(t *testing.T) {
 		f.Apply(scheduler.DefaultSettings())
 		l := f.next()
 		f.complete(l, ok(l))
-	})
-}
-
-func TestBrakeHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := storetest.NewMemory()
-		f := run(t, store, func(s *scheduler.Settings) {
-			s.Aggressive = true
-			s.Brake = scheduler.Brake{On: true, Min: 3, Percent: 20, Window: time.Hour}
-		})
-		defer f.end()
-		all := links(10, "http://h%d.test/", scheduler.Index)
-		f.add(all...)
-		for range all {
-			l := f.next()
-			r := ok(l)
-			r.Document = &scheduler.Document{Hash: [16]byte{1}}
-			f.complete(l, r)
-		}
-		if n, err := f.Add(t.Context(), all, true); n != 10 || err != nil {
-			t.Fatal(n, err)
-		}
-		for range all {
-			l := f.next()
-			f.complete(l, scheduler.Result{Status: 404, Decided: l.Record.Fifo})
-		}
-		c, err := store.Counts(t.Context())
-		if err != nil || c.Known != 7 || c.Indexed != 7 || c.Outbox.Held != 7 || c.Outbox.Waiting != 3 {
-			t.Errorf("Counts = %+v, %v; want 3 deleted and 7 held", c, err)
-		}
-		if s := f.Snapshot(); s.Brake != (scheduler.BrakeSnapshot{On: true, Sent: 3, Held: 7, Since: time.Now()}) {
-			t.Errorf("Snapshot = %+v", s.Brake)
-		}
-		if _, err := f.Add(t.Context(), all[9:], true); err != nil {
-			t.Fatal(err)
-		}
-		l := f.next()
-		r := ok(l)
-		r.Document = &scheduler.Document{Hash: [16]byte{1}}
-		f.complete(l, r)
-		if c, err = store.Counts(t.Context()); err != nil || c.Outbox.Held != 6 || c.Outbox.Waiting != 3 || c.Indexed != 7 {
-			t.Errorf("Counts = %+v, %v; want the good answer to cancel one", c, err)
-		}
 	})
 }

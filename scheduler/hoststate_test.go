@@ -41,24 +41,34 @@ func TestHostIsStoredWhenItMatters(t *testing.T) {
 	down := scheduler.Result{Fault: scheduler.Timeout, Decided: scheduler.Index}
 	busy := scheduler.Result{Status: 429, HasRetryAfter: true, RetryAfter: time.Hour, Decided: scheduler.Index}
 	good := scheduler.Result{Status: 200, Decided: scheduler.Index}
+	same := scheduler.Result{Status: 304, Conditional: true, Decided: scheduler.Index}
 	for _, c := range []struct {
-		name    string
-		delay   time.Duration
-		answers []scheduler.Result
-		want    int
+		name      string
+		delay     time.Duration
+		documents bool // of URLs that have some
+		answers   []scheduler.Result
+		want      int
 	}{
-		{"good", 0, []scheduler.Result{good, good, good}, 0},
-		{"single errors", 0, []scheduler.Result{good, bad, good, bad, good}, 0},
-		{"errors in a row", 0, []scheduler.Result{bad, bad, bad, good, good}, 3},
-		{"crawl-delay", time.Minute, []scheduler.Result{good, good, good}, 1},
-		{"down and up", 0, []scheduler.Result{down, good, good}, 2},
-		{"retry-after", 0, []scheduler.Result{busy, good, good}, 2},
+		{"good", 0, false, []scheduler.Result{good, good, good}, 0},
+		{"single errors", 0, false, []scheduler.Result{good, bad, good, bad, good}, 0},
+		{"errors in a row", 0, false, []scheduler.Result{bad, bad, bad, good, good}, 0},
+		{"crawl-delay", time.Minute, false, []scheduler.Result{good, good, good}, 1},
+		{"down and up", 0, false, []scheduler.Result{down, good, good}, 2},
+		{"retry-after", 0, false, []scheduler.Result{busy, good, good}, 2},
+		{"good documents", 0, true, []scheduler.Result{same, same, same}, 0},
+		{"documents turn bad", 0, true, []scheduler.Result{same, bad, bad, bad}, 3},
+		{"one was bad", 0, true, []scheduler.Result{bad, same, same, same, same, same, same, same, same, same, same, same, same}, 11},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &hostWrites{Store: storetest.NewMemory()}
-			f := run(t, store, func(s *scheduler.Settings) { s.Brake.Host = true })
+			f := run(t, store, func(s *scheduler.Settings) { s.Aggressive, s.Throttle = c.documents, 0 })
 			defer f.end()
-			f.add(links(20, "http://a.test/%d", scheduler.Index)...)
+			if all := links(20, "http://a.test/%d", scheduler.Index); c.documents {
+				f.known(all)
+				store.n = 0
+			} else {
+				f.add(all...)
+			}
 			for _, r := range c.answers {
 				l := f.next()
 				f.Delay(l.Place.Host, c.delay)
@@ -133,15 +143,14 @@ func (e earlier) Value(ctx context.Context, name string) ([]byte, error) {
 
 // TestDamagedRests: what cannot be read is told, not guessed at.
 func TestDamagedRests(t *testing.T) {
-	for _, name := range []string{"scheduler.rests", "scheduler.brake"} {
-		store := storetest.NewMemory()
-		if err := store.SetValue(t.Context(), name, []byte{0xff}); err != nil {
-			t.Fatal(err)
-		}
-		f := scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
-		if err := f.Run(t.Context()); !errors.Is(err, scheduler.ErrDamaged) || !strings.Contains(err.Error(), name) {
-			t.Errorf("Run = %v, want %s to be damaged", err, name)
-		}
+	const name = "scheduler.rests"
+	store := storetest.NewMemory()
+	if err := store.SetValue(t.Context(), name, []byte{0xff}); err != nil {
+		t.Fatal(err)
+	}
+	f := scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler))
+	if err := f.Run(t.Context()); !errors.Is(err, scheduler.ErrDamaged) || !strings.Contains(err.Error(), name) {
+		t.Errorf("Run = %v, want %s to be damaged", err, name)
 	}
 }
 
@@ -172,64 +181,4 @@ func TestShed(t *testing.T) {
 			t.Errorf("%d URLs came, want 40 and one once more", n)
 		}
 	})
-}
-
-// TestBrakeSurvives: the window goes with the deletions, whatever ends the process.
-func TestBrakeSurvives(t *testing.T) {
-	for _, crash := range []bool{false, true} {
-		for _, revise := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
-				change := func(s *scheduler.Settings) {
-					s.Throttle, s.Aggressive = 0, true
-					s.Brake = scheduler.Brake{On: true, Min: 5, Window: time.Hour}
-				}
-				store := storetest.NewMemory()
-				f := run(t, store, change)
-				all := links(20, "http://a.test/%d", scheduler.Index)
-				f.indexAll(all)
-				gone := func(from, to int) {
-					t.Helper()
-					if revise {
-						if _, err := f.Revise(t.Context(), keys(all[from:to]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
-							return &scheduler.Change{Next: r, Delete: "rule"}
-						}); err != nil {
-							t.Fatal(err)
-						}
-						return
-					}
-					if _, err := f.Add(t.Context(), all[from:to], true); err != nil {
-						t.Fatal(err)
-					}
-					for range to - from {
-						f.complete(f.next(), scheduler.Result{Status: 404})
-					}
-				}
-				gone(0, 7)
-				held := time.Now()
-				f.end()
-				if !crash {
-					if err := store.Close(); err != nil {
-						t.Fatal(err)
-					}
-				}
-				time.Sleep(20 * time.Minute)
-				store = store.Reopen()
-				f = run(t, store, change)
-				synctest.Wait()
-				if b := f.Snapshot().Brake; b.Sent != 5 || b.Held != 2 || !b.Since.Equal(held) {
-					t.Errorf("crash %t, revise %t: %+v, want 5 sent and 2 held since %v", crash, revise, b, held)
-				}
-				gone(7, 10)
-				if c := f.counts(store); c.Outbox.Held != 5 {
-					t.Errorf("crash %t, revise %t: %d held, want 5", crash, revise, c.Outbox.Held)
-				}
-				time.Sleep(2 * time.Hour)
-				gone(10, 12)
-				if c := f.counts(store); c.Outbox.Held != 5 || !f.Snapshot().Brake.Since.IsZero() {
-					t.Errorf("crash %t, revise %t: %d held a window later, since %v", crash, revise, c.Outbox.Held, f.Snapshot().Brake.Since)
-				}
-				f.end()
-			})
-		}
-	}
 }

@@ -33,7 +33,7 @@ func (a *auditor) Complete(ctx context.Context, c scheduler.Completion) ([]sched
 	if err != nil {
 		return nil, err
 	}
-	if c.Order != nil && c.Order.Op == scheduler.OrderDelete {
+	if c.Order != nil && c.Order.Op == scheduler.OrderDelete && c.Order.Deletion == scheduler.NoDeletion {
 		a.mu.Lock()
 		a.deleted[c.Key]++
 		a.mu.Unlock()
@@ -49,6 +49,18 @@ func (a *auditor) Complete(ctx context.Context, c scheduler.Completion) ([]sched
 	return places, nil
 }
 
+func (a *auditor) ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
+	return a.Store.ReviseDeletions(ctx, keys, func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+		v := fn(d, r)
+		if v != nil && v.Move == scheduler.SendDeletion {
+			a.mu.Lock()
+			a.deleted[d.Key]++
+			a.mu.Unlock()
+		}
+		return v
+	})
+}
+
 // world is a site, what is known to have happened at it, and a crawler of it that
 // is killed again and again.
 type world struct {
@@ -58,6 +70,7 @@ type world struct {
 	set   scheduler.Settings
 	pages int
 	gone  bool // every seventh page is
+	stays bool // the crawler runs on when all is done
 
 	mu      sync.Mutex
 	rnd     *rand.Rand
@@ -145,8 +158,11 @@ func (w *world) live(d time.Duration, requeue []scheduler.Link) {
 	life := w.life
 	w.mu.Unlock()
 	fail := func(_ context.Context, method string) error {
-		if (method == "Complete" || method == "Queue" || method == "Due" || method == "Lookup" || method == "Host") && w.chance(25) {
-			return errDisk
+		switch method {
+		case "Complete", "Queue", "Due", "Lookup", "Host", "Revise", "ReviseDeletions", "Deletions", "Documents":
+			if w.chance(25) {
+				return errDisk
+			}
 		}
 		return nil
 	}
@@ -155,6 +171,11 @@ func (w *world) live(d time.Duration, requeue []scheduler.Link) {
 	ctx, kill := context.WithCancel(w.t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { _ = f.Run(ctx) }) // which cannot store its gates once it is killed
+	all.Go(func() {
+		if err := f.Deletions().Run(ctx); err != nil {
+			w.t.Errorf("seed %d: Deletions.Run: %v", w.seed, err)
+		}
+	})
 	for range 6 {
 		all.Go(func() {
 			for {
@@ -176,6 +197,9 @@ func (w *world) live(d time.Duration, requeue []scheduler.Link) {
 	}
 	done, cancel := context.WithTimeout(ctx, d)
 	err := f.Drained(done)
+	if w.stays {
+		<-done.Done()
+	}
 	cancel()
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		w.t.Errorf("seed %d: Drained: %v", w.seed, err)
@@ -215,6 +239,7 @@ func testModel(t *testing.T, seed uint64) {
 	set.Aggressive = seed%2 == 1
 	set.SmartRefresh = seed%3 == 1
 	set.MinAge = time.Hour
+	set.Brake.On = seed%4 >= 2
 	w := &world{t: t, seed: seed, store: storetest.NewMemory(), set: set, pages: pages,
 		rnd: rand.New(rand.NewPCG(seed, 1)), deleted: map[weburl.Key]int{},
 		flying: map[weburl.Key]bool{}, running: map[weburl.HostKey]int{}, ended: map[weburl.HostKey]time.Time{}}
@@ -243,6 +268,11 @@ func testModel(t *testing.T, seed uint64) {
 		w.live(time.Hour, nil)
 		time.Sleep(7 * time.Hour)
 	}
+	w.stays = set.Brake.On // each start begins all rests anew
+	for range 3 {
+		w.live(w.between(time.Minute, 40*time.Hour), nil)
+	}
+	w.live(60*time.Hour, nil)
 	w.check(all)
 }
 

@@ -249,11 +249,16 @@ func (j *judgement) target(t Link) Link {
 }
 
 // unchanged: nothing is pushed and no link is new. A page that redirects by a meta
-// refresh still does.
+// refresh still does; one whose document is to go is that document again, since it was
+// asked for with the document's validators.
 func (j *judgement) unchanged() {
-	if j.old.RedirectTo != "" && !j.old.Indexed {
+	switch n := &j.c.Next; {
+	case j.old.Indexed:
+		j.settle(OK)
+		n.RedirectTo, n.DuplicateOf = "", ""
+	case j.old.RedirectTo != "":
 		j.settle(Redirect)
-	} else {
+	default:
 		j.settle(OK)
 	}
 	j.c.CancelDeletion = true

@@ -47,9 +47,9 @@ func answers(t *testing.T) map[string]struct {
 		"DNS gives no answer":       {fault(DNSNoAnswer), all("temporary")},
 		"shorter than its length":   {fault(ShortBody), all("temporary")},
 		"address refused by guard":  {fault(AddressFault), all("guarded")},
-		"excluded by a rule":        {Result{Excluded: &Exclusion{Status: 760, Words: "rule"}}, all("excluded")},
-		"excluded, another has it":  {Result{Excluded: &Exclusion{Status: 761, Words: "gate", Keep: true}}, all("elsewhere")},
-		"forbidden by robots.txt":   {Result{Excluded: &Exclusion{Words: "robots.txt"}}, all("forbidden")},
+		"excluded by a rule":        {Result{Excluded: &Exclusion{Status: 760, Reason: ReasonRules, Words: "rule"}}, all("excluded")},
+		"excluded, another has it":  {Result{Excluded: &Exclusion{Status: 761, Reason: ReasonElsewhere, Words: "gate", Keep: true}}, all("elsewhere")},
+		"forbidden by robots.txt":   {Result{Excluded: &Exclusion{Reason: ReasonRobots, Words: "robots.txt"}}, all("forbidden")},
 		"304 to a conditional GET":  {Result{Status: 304, Conditional: true}, all("unchanged")},
 		"same document":             {document(1, "web"), all("unchanged document")},
 		"other document":            {document(2, "web"), all("document")},
@@ -86,7 +86,11 @@ func histories() map[string]Record {
 	readmitted := crawled()
 	readmitted.Class, readmitted.Status = Ignored, 760
 	held := indexed()
-	held.Class, held.Status = Permanent, 404
+	held.Class, held.Status, held.Deletion, held.Misses = Permanent, 404, DeletionHeld, 4
+	resting := held
+	resting.Deletion, resting.Misses = DeletionResting, 0
+	gone := failed()
+	gone.Gone, gone.Misses = true, 1
 	return map[string]Record{
 		"first crawl":                      fresh(),
 		"first crawl, errors":              failing(fresh(), 3, day),
@@ -96,6 +100,8 @@ func histories() map[string]Record {
 		"document, errors in a short time": failing(indexed(), 7, day-time.Second),
 		"document, too many":               failing(indexed(), 4, day),
 		"document, deletion held":          held,
+		"document, deletion rests":         resting,
+		"gone":                             gone,
 		"no document":                      crawled(),
 		"no document, too many":            failing(crawled(), 4, day),
 		"remembered error":                 failed(),
@@ -107,31 +113,32 @@ type consequence struct{ first, firstTooMany, document, documentTooMany, other, 
 
 // consequences of a class of answer: at first crawl, on refresh of a document and
 // on refresh of anything else, each also where one temporary error more is too many.
+// What stands in capitals depends on settings and history.
 func consequences() map[string]consequence {
 	same := func(first, document, other string) consequence {
 		return consequence{first, first, document, document, other, other}
 	}
 	return map[string]consequence{
-		"permanent": same("permanent timed "+week, "forgotten delete", "forgotten"),
+		"permanent": same("permanent timed MISSED", "permanent DELETED-FOR-ERROR", "permanent GONE"),
 		"temporary": {
-			first: "temporary timed RETRY", firstTooMany: "temporary timed " + week,
-			document: "temporary timed RETRY indexed", documentTooMany: "forgotten delete",
-			other: "temporary timed RETRY", otherTooMany: "forgotten",
+			first: "temporary timed RETRY", firstTooMany: "temporary timed MISSED",
+			document: "temporary timed RETRY indexed", documentTooMany: "temporary DELETED-FOR-ERROR",
+			other: "temporary timed RETRY STILL", otherTooMany: "temporary GONE",
 		},
-		"guarded":            same("ignored timed "+week, "ignored timed "+week+" indexed", "ignored timed "+week),
-		"excluded":           same("ignored at rest", "ignored at rest delete", "ignored at rest"),
-		"elsewhere":          same("ignored at rest cancel", "ignored at rest indexed cancel", "ignored at rest cancel"),
-		"forbidden":          same("ignored timed "+week, "ignored timed "+week+" delete", "ignored timed "+week),
+		"guarded":            same("ignored timed "+week, "ignored timed "+week+" indexed", "ignored timed "+week+" STILL"),
+		"excluded":           same("ignored at rest", "ignored DELETED-BY-RULE", "ignored at rest STILL"),
+		"elsewhere":          same("ignored at rest cancel", "ignored at rest indexed cancel", "ignored at rest STILL cancel"),
+		"forbidden":          same("ignored timed "+week, "ignored DELETED-BY-ROBOTS", "ignored timed "+week+" STILL"),
 		"unchanged":          same("ok at rest cancel", "ok at rest indexed cancel", "ok at rest cancel"),
 		"unchanged document": same("ok at rest indexed push", "ok at rest indexed cancel", "ok at rest indexed push"),
 		"document":           same("ok at rest indexed push", "ok at rest indexed push", "ok at rest indexed push"),
-		"no document":        same("ok at rest", "ok at rest delete", "ok at rest"),
-		"redirect":           same("redirect at rest", "redirect at rest delete", "redirect at rest"),
+		"no document":        same("ok at rest", "ok DELETED", "ok at rest"),
+		"redirect":           same("redirect at rest", "redirect DELETED", "redirect at rest"),
 	}
 }
 
 // of picks the consequence for a history, and fills in what depends on it.
-func (c consequence) of(old *Record, p Policy, class string) string {
+func (c consequence) of(old *Record, set *Settings, class string) string {
 	tooMany := old.Errors >= 4 && start().Sub(old.FirstErrorAt) >= day
 	var want string
 	switch {
@@ -148,21 +155,50 @@ func (c consequence) of(old *Record, p Policy, class string) string {
 	default:
 		want = c.other
 	}
-	if p == Smartsite && class == "temporary" && old.Indexed && !tooMany {
-		want = "temporary timed RETRY delete" // on any failure to fetch it
+	if set.Policy == Smartsite && class == "temporary" && old.Indexed && !tooMany { // on any failure to fetch it
+		want = map[bool]string{true: "temporary timed RETRY indexed rests", false: "temporary timed RETRY delete"}[set.Brake.On]
+	}
+	deleted := map[string]string{
+		"DELETED-FOR-ERROR": "timed " + week + " gone delete", "DELETED-BY-ROBOTS": "timed " + week + " delete",
+		"DELETED-BY-RULE": "at rest delete", "DELETED": "at rest delete",
+	}
+	if set.Brake.On {
+		again := map[uint8]string{0: "1h0m0s", 4: "16h0m0s"}[old.Misses]
+		for cause := range deleted {
+			deleted[cause] = "timed " + again + " indexed rests"
+		}
+		deleted["DELETED-BY-RULE"] = "at rest indexed rests"
+	}
+	missed := map[uint8]string{0: week, 1: "336h0m0s"}[old.Misses]
+	switch forgets := set.ForgetDeleted; {
+	case forgets && strings.Contains(want, "GONE"):
+		return "forgotten"
+	case forgets && !set.Brake.On && strings.Contains(want, "DELETED-FOR-ERROR"):
+		return "forgotten delete"
+	}
+	still := ""
+	if old.Gone {
+		still = " gone"
 	}
 	retry := map[int]string{0: "1m0s", 3: "8m0s", 7: "2h8m0s"}[old.Errors]
-	return strings.NewReplacer("RETRY", retry, "CLASS", old.Class.String()).Replace(want)
+	return strings.NewReplacer("RETRY", retry, "MISSED", missed, " STILL", still, "GONE", "timed "+missed+" gone",
+		"DELETED-FOR-ERROR", deleted["DELETED-FOR-ERROR"], "DELETED-BY-ROBOTS", deleted["DELETED-BY-ROBOTS"],
+		"DELETED-BY-RULE", deleted["DELETED-BY-RULE"], "DELETED", deleted["DELETED"]).Replace(want)
 }
 
-// TestMatrix: every policy, with every history and every answer.
+// TestMatrix: every policy, with every history and every answer, with deletions that rest
+// and without, and where URLs are forgotten with their documents.
 func TestMatrix(t *testing.T) {
 	table, all, pasts := consequences(), answers(t), histories()
 	for _, p := range []Policy{Cloudview, Cautious, Smartsite} {
-		for name, row := range all {
-			class := row.classes[p]
-			for past, old := range pasts {
-				check(t, fmt.Sprintf("%v, %s, %s (%s)", p, past, name, class), old, row.result, settings(policy(p)), table[class].of(&old, p, class))
+		for mode := range 4 {
+			set := settings(policy(p), func(s *Settings) { s.Brake.On, s.ForgetDeleted = mode&1 == 0, mode&2 != 0 })
+			for name, row := range all {
+				class := row.classes[p]
+				for past, old := range pasts {
+					word := fmt.Sprintf("%v, rests %t, forgets %t, %s, %s (%s)", p, set.Brake.On, set.ForgetDeleted, past, name, class)
+					check(t, word, old, row.result, set, table[class].of(&old, set, class))
+				}
 			}
 		}
 	}

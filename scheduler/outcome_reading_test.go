@@ -25,49 +25,60 @@ func TestUnavailable(t *testing.T) {
 		said    time.Duration // by the record, from now; 0 for nothing
 		result  Result
 		set     []func(*Settings)
-		indexed bool
 		order   string // reason of the deletion
 		state   State
 		next    time.Duration // from now
+		atOnce  State         // where the deletion leaves at once
 	}{
-		{name: "nothing said", result: page(0), indexed: true, state: AtRest},
-		{name: "later than the refresh", result: page(400 * day), set: []func(*Settings){minimumAged}, indexed: true, state: Timed, next: 30 * day},
-		{name: "before the refresh", result: page(day), set: []func(*Settings){minimumAged}, indexed: true, state: Timed, next: day},
-		{name: "no refresh", result: page(day), indexed: true, state: Timed, next: day},
-		{name: "unchanged before the time", said: day, result: Result{Status: 304, Conditional: true}, indexed: true, state: Timed, next: day},
-		{name: "unchanged after the time", said: -1, result: Result{Status: 304, Conditional: true}, order: unavailable, state: AtRest},
-		{name: "another time", said: -1, result: page(2 * day), indexed: true, state: Timed, next: 2 * day},
-		{name: "taken back", said: -1, result: page(0), indexed: true, state: AtRest},
-		{name: "read again", said: -1, result: Result{Status: 200, NoDocument: "it was until then", UnavailableAt: at(-1)}, order: "it was until then", state: AtRest},
-		{name: "over while it was read", result: page(-1), order: unavailable, state: AtRest},
-		{name: "over while it was read, new", result: Result{Status: 200, Document: &Document{Hash: [16]byte{2}}, UnavailableAt: at(-1)}, indexed: true, state: Timed, next: -1},
-		{name: "no answer after the time", said: -1, result: Result{Fault: Timeout, Words: "late"}, order: unavailable, state: Timed, next: retryFirst},
-		{name: "no answer before the time", said: day, result: Result{Fault: Timeout, Words: "late"}, indexed: true, state: Timed, next: retryFirst},
-		{name: "another crawler's", said: -1, result: Result{Excluded: &Exclusion{Status: 761, Keep: true}}, indexed: true, state: AtRest},
+		{name: "nothing said", result: page(0), state: AtRest},
+		{name: "later than the refresh", result: page(400 * day), set: []func(*Settings){minimumAged}, state: Timed, next: 30 * day},
+		{name: "before the refresh", result: page(day), set: []func(*Settings){minimumAged}, state: Timed, next: day},
+		{name: "no refresh", result: page(day), state: Timed, next: day},
+		{name: "unchanged before the time", said: day, result: Result{Status: 304, Conditional: true}, state: Timed, next: day},
+		{name: "unchanged after the time", said: -1, result: Result{Status: 304, Conditional: true}, order: unavailable, state: Timed, next: askFirst, atOnce: AtRest},
+		{name: "another time", said: -1, result: page(2 * day), state: Timed, next: 2 * day},
+		{name: "taken back", said: -1, result: page(0), state: AtRest},
+		{name: "read again", said: -1, result: Result{Status: 200, NoDocument: "it was until then", UnavailableAt: at(-1)}, order: "it was until then", state: Timed, next: askFirst, atOnce: AtRest},
+		{name: "over while it was read", result: page(-1), order: unavailable, state: Timed, next: askFirst, atOnce: AtRest},
+		{name: "over while it was read, new", result: Result{Status: 200, Document: &Document{Hash: [16]byte{2}}, UnavailableAt: at(-1)}, state: Timed, next: -1},
+		{name: "no answer after the time", said: -1, result: Result{Fault: Timeout, Words: "late"}, order: unavailable, state: Timed, next: retryFirst, atOnce: Timed},
+		{name: "no answer before the time", said: day, result: Result{Fault: Timeout, Words: "late"}, state: Timed, next: retryFirst},
+		{name: "another crawler's", said: -1, result: Result{Excluded: &Exclusion{Status: 761, Keep: true}}, state: AtRest},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			old := indexed()
 			old.UnavailableAt = at(tt.said)
-			c := outcome(&old, &tt.result, settings(tt.set...), start(), 0)
-			if c.Next.Indexed != tt.indexed || c.Next.State != tt.state {
-				t.Errorf("indexed %v, state %v; want %v, %v", c.Next.Indexed, c.Next.State, tt.indexed, tt.state)
-			}
-			if c.Next.State == Timed && !c.Next.NextAt.Equal(start().Add(tt.next)) {
-				t.Errorf("due %v from now, want %v", c.Next.NextAt.Sub(start()), tt.next)
-			}
-			var order string
-			if c.Order != nil && c.Order.Op == OrderDelete {
-				order = string(c.Order.Body)
-			}
-			want := ""
-			if tt.order != "" {
-				want = string(settings().DeletionBody(old.URL, tt.order, start()))
-			}
-			if order != want {
-				t.Errorf("deletion %q, want %q", order, want)
+			for _, rests := range []bool{true, false} {
+				set := settings(append(tt.set, func(s *Settings) { s.Brake.On = rests })...)
+				c := outcome(&old, &tt.result, set, 0, start(), 0)
+				if deleted := tt.order != "" && !rests; c.Next.Indexed == deleted || !deleted && c.Next.State != tt.state || deleted && c.Next.State != tt.atOnce {
+					t.Errorf("rests %t: indexed %v, state %v; want %v, or %v at once", rests, c.Next.Indexed, c.Next.State, tt.state, tt.atOnce)
+				}
+				if rests && c.Next.State == Timed && !c.Next.NextAt.Equal(start().Add(tt.next)) {
+					t.Errorf("due %v from now, want %v", c.Next.NextAt.Sub(start()), tt.next)
+				}
+				if c.CancelDeletion && c.Order != nil {
+					t.Error("a deletion is cancelled and ordered")
+				}
+				compareDeletion(t, &old, &c, tt.order)
 			}
 		})
+	}
+}
+
+// compareDeletion compares the order to delete, if any, with the reason that is wanted.
+func compareDeletion(t *testing.T, old *Record, c *Completion, reason string) {
+	t.Helper()
+	var got, want string
+	if c.Order != nil && c.Order.Op == OrderDelete {
+		got = string(c.Order.Body)
+	}
+	if reason != "" {
+		want = string(settings().DeletionBody(old.URL, reason, start()))
+	}
+	if got != want {
+		t.Errorf("deletion %q, want %q", got, want)
 	}
 }
 

@@ -19,7 +19,7 @@ func monitored() Record {
 	return r
 }
 
-// TestCompared: what counts as a comparison, and as a change.
+// TestCompared: what counts as a comparison, and as a change, where no deletion rests.
 func TestCompared(t *testing.T) {
 	link := func(s string) Link {
 		u, err := weburl.Parse(s)
@@ -38,7 +38,7 @@ func TestCompared(t *testing.T) {
 	same.RulesVersion = 7
 	hub := func(links ...Link) Result { return Result{Status: 200, Links: links} }
 	list := with(monitored(), noDocument)
-	list = outcome(&list, new(hub(link("http://a.test/2"))), settings(smart), start().Add(-2*day), 0).Next
+	list = outcome(&list, new(hub(link("http://a.test/2"))), settings(smart), 0, start().Add(-2*day), 0).Next
 	list.History, list.Interval = monitored().History, monitored().Interval
 
 	const (
@@ -84,7 +84,7 @@ func TestCompared(t *testing.T) {
 		"clock set back, the same":        {with(monitored(), func(r *Record) { r.CheckedAt = start().Add(day) }), document(1, "web"), none},
 		"interval from the dawn of time":  {with(monitored(), func(r *Record) { r.CheckedAt = time.Unix(0, 0).Add(-290 * 365 * day) }), document(1, "web"), "saturated"},
 	} {
-		got := outcome(&c.old, &c.r, settings(smart), start(), 0).Next
+		got := outcome(&c.old, &c.r, settings(smart, atOnce), 0, start(), 0).Next
 		want, at := c.old.History, start()
 		switch c.want {
 		case quiet:
@@ -127,7 +127,7 @@ func TestComparedDated(t *testing.T) {
 		"changed, it says no": {monitored(), dated(document(2, "web"), 9*day), History{Checks: 5, Changes: 2, Quiet: 8 * day, Busy: 2 * day}},
 		"same, it says yes":   {monitored(), dated(document(1, "web"), day), History{Checks: 5, Changes: 1, Quiet: 8 * day, Busy: 2 * day}},
 	} {
-		if d := cmp.Diff(c.want, outcome(&c.old, &c.r, settings(smart), start(), 0).Next.History); d != "" {
+		if d := cmp.Diff(c.want, outcome(&c.old, &c.r, settings(smart), 0, start(), 0).Next.History); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
@@ -163,25 +163,24 @@ func TestLateness(t *testing.T) {
 	}
 }
 
-// TestHeldInterval: what the brake holds keeps its interval and history; the page
-// goes on as if nothing had happened once it is good again.
-func TestHeldInterval(t *testing.T) {
+// TestRestingInterval: a document whose deletion rests keeps its interval and history;
+// the page goes on as if nothing had happened once it is good again.
+func TestRestingInterval(t *testing.T) {
 	for name, r := range map[string]Result{"404": status(404), "noindex": status(204), "redirect": {Status: 302, RedirectIgnored: true, Location: "http://b.test/"}} {
 		old := monitored()
-		c := outcome(&old, &r, settings(smart), start(), 0)
-		hold(&c, &old)
-		held := c.Next
-		if held.History != old.History || !held.Indexed || held.State != Timed || c.Forget {
-			t.Errorf("%s, held: %+v", name, held)
+		c := outcome(&old, &r, settings(smart), 0, start(), 0)
+		resting := c.Next
+		if resting.History != old.History || !resting.Indexed || resting.State != Timed || c.Forget {
+			t.Errorf("%s, resting: %+v", name, resting)
 		}
-		if name == "404" && held.Interval != old.Interval {
-			t.Errorf("%s, held: interval %v, want %v", name, held.Interval, old.Interval)
+		if name == "404" && resting.Interval != old.Interval {
+			t.Errorf("%s, resting: interval %v, want %v", name, resting.Interval, old.Interval)
 		}
 		for answer, good := range map[string]Result{"304": {Status: 304, Conditional: true}, "200": document(1, "web")} {
-			again := outcome(&held, &good, settings(smart), start().Add(2*day), 0)
-			if !again.CancelHeld || again.Order != nil || again.Next.Class != OK || again.Next.History.Changes != old.History.Changes ||
+			again := outcome(&resting, &good, settings(smart), 0, start().Add(2*day), 0)
+			if !again.CancelDeletion || again.Order != nil || again.Next.Class != OK || again.Next.History.Changes != old.History.Changes ||
 				again.Next.History.Checks != old.History.Checks+1 {
-				t.Errorf("%s, held, then %s: %+v; want the deletion cancelled and no change counted", name, answer, again)
+				t.Errorf("%s, resting, then %s: %+v; want the deletion cancelled and no change counted", name, answer, again)
 			}
 		}
 	}
@@ -190,12 +189,11 @@ func TestHeldInterval(t *testing.T) {
 // TestDropped: a document whose held deletion was dropped is fetched as on refresh.
 func TestDropped(t *testing.T) {
 	old := monitored()
-	c := outcome(&old, new(status(404)), settings(smart), start(), 0)
-	hold(&c, &old)
-	dropped := c.Next
-	dropped.State, dropped.Source = Waiting, Refresh
-	check(t, "still gone", dropped, status(404), settings(smart), "forgotten delete")
-	if got := effect(outcome(&dropped, new(document(2, "web")), settings(smart, func(s *Settings) { s.MaxAge = s.MinAge }), start(), 0)); got != "ok timed 24h0m0s indexed push" {
+	dropped := outcome(&old, new(status(404)), settings(smart), 0, start(), 0).Next
+	dropped.State, dropped.Source, dropped.Deletion = Waiting, Refresh, NoDeletion
+	check(t, "still gone", dropped, status(404), settings(smart), "permanent timed 2h0m0s indexed rests")
+	check(t, "still gone, sent at once", dropped, status(404), settings(smart, atOnce), "permanent timed "+week+" gone delete")
+	if got := effect(outcome(&dropped, new(document(2, "web")), settings(smart, func(s *Settings) { s.MaxAge = s.MinAge }), 0, start(), 0)); got != "ok timed 24h0m0s indexed push" {
 		t.Errorf("there again, changed: %s", got)
 	}
 }
@@ -203,22 +201,29 @@ func TestDropped(t *testing.T) {
 // TestClockSetBack: an error that was first seen in the future is taken as first seen now.
 func TestClockSetBack(t *testing.T) {
 	old := failing(indexed(), 9, -400*day)
-	c := outcome(&old, new(fault(Timeout)), settings(), start(), 0)
+	c := outcome(&old, new(fault(Timeout)), settings(), 0, start(), 0)
 	if !c.Next.FirstErrorAt.Equal(start()) || c.Next.Errors != 10 || c.Forget {
 		t.Errorf("%+v, want the time from now on", c.Next)
 	}
 	next := c.Next
-	if c = outcome(&next, new(fault(Timeout)), settings(), start().Add(day), 0); !c.Forget {
-		t.Errorf("%+v, want it forgotten a day later", c)
+	if c = outcome(&next, new(fault(Timeout)), settings(), 0, start().Add(day), 0); c.Order == nil || c.Next.Errors != 0 {
+		t.Errorf("%+v, want its document deleted a day later", c)
 	}
 }
 
 // TestMetaRefreshUnchanged: a 304 of a page that redirects by itself leaves it a redirect.
 func TestMetaRefreshUnchanged(t *testing.T) {
 	r := Result{Status: 200, RedirectIgnored: true, Location: "http://b.test/", ETag: "e"}
-	c := outcome(new(indexed()), &r, settings(), start(), 0)
-	c = outcome(&c.Next, &Result{Status: 304, Conditional: true}, settings(), start(), 0)
+	unchanged := &Result{Status: 304, Conditional: true}
+	c := outcome(new(indexed()), &r, settings(atOnce), 0, start(), 0)
+	c = outcome(&c.Next, unchanged, settings(atOnce), 0, start(), 0)
 	if c.Next.Class != Redirect || c.Next.RedirectTo != "http://b.test/" {
 		t.Errorf("%+v, want a redirect still", c.Next)
+	}
+	// While the deletion rests, the GET is conditional on the document.
+	c = outcome(new(indexed()), &r, settings(), 0, start(), 0)
+	c = outcome(&c.Next, unchanged, settings(), 0, start(), 0)
+	if c.Next.Class != OK || c.Next.RedirectTo != "" || !c.CancelDeletion {
+		t.Errorf("%+v, want the document again", c)
 	}
 }

@@ -36,7 +36,7 @@ func crawled() Record {
 
 func failed() Record {
 	r := fresh()
-	r.Class, r.Status, r.Settled = Permanent, 404, true
+	r.Class, r.Status, r.Settled, r.Misses = Permanent, 404, true, 1
 	return r
 }
 
@@ -72,6 +72,10 @@ func document(hash byte, source string) Result {
 	return Result{Status: 200, Decided: IndexFollow, ETag: "new", Document: &Document{Body: []byte("doc"), Hash: [16]byte{hash}, Source: source}}
 }
 
+// atOnce sends deletions at once, forgetting forgets the URLs with their documents.
+func atOnce(s *Settings)     { s.Brake.On = false }
+func forgetting(s *Settings) { s.ForgetDeleted = true }
+
 // effect is what a row of the specification says, in words: class and state of
 // the record or "forgotten", the order, and what is cancelled.
 func effect(c Completion) string {
@@ -84,30 +88,44 @@ func effect(c Completion) string {
 	} else if c.Next.Indexed {
 		s += " indexed"
 	}
+	if c.Next.Gone && !c.Forget {
+		s += " gone"
+	}
 	switch {
 	case c.Order == nil:
+	case c.Order.Deletion == DeletionResting && c.Next.Deletion == DeletionResting:
+		s += " rests"
 	case c.Order.Op == OrderDelete:
 		s += " delete"
 	default:
 		s += " push"
 	}
-	if c.CancelHeld {
+	if c.CancelDeletion {
 		s += " cancel"
 	}
 	return s
 }
 
-const week = "168h0m0s"
+const (
+	week = "168h0m0s"
+	// rests is a document whose deletion begins to rest for a reason of its site: it is
+	// asked for again within an hour.
+	rests = "timed 1h0m0s indexed rests"
+)
 
 func TestPermanent(t *testing.T) {
 	for _, code := range []int{400, 401, 403, 404, 410, 451, 500, 501, 502, 503, 504, 304, 205, 206, 300, 302, 0, 101, 999} {
-		check(t, fmt.Sprint("status ", code, ", a document was indexed, on refresh"), indexed(), status(code), settings(), "forgotten delete")
+		check(t, fmt.Sprint("status ", code, ", a document was indexed, on refresh"), indexed(), status(code), settings(), "permanent "+rests)
+		check(t, fmt.Sprint("status ", code, ", sent at once"), indexed(), status(code), settings(atOnce), "permanent timed "+week+" gone delete")
+		check(t, fmt.Sprint("status ", code, ", forgotten with it"), indexed(), status(code), settings(atOnce, forgetting), "forgotten delete")
 		check(t, fmt.Sprint("status ", code, ", first crawl"), fresh(), status(code), settings(), "permanent timed "+week)
-		check(t, fmt.Sprint("status ", code, ", on refresh without document"), crawled(), status(code), settings(), "forgotten")
-		check(t, fmt.Sprint("status ", code, ", remembered error refreshed"), failed(), status(code), settings(), "forgotten")
+		check(t, fmt.Sprint("status ", code, ", on refresh without document"), crawled(), status(code), settings(), "permanent timed "+week+" gone")
+		check(t, fmt.Sprint("status ", code, ", remembered error refreshed"), failed(), status(code), settings(), "permanent timed 336h0m0s gone")
+		check(t, fmt.Sprint("status ", code, ", forgotten on refresh"), crawled(), status(code), settings(forgetting), "forgotten")
+		check(t, fmt.Sprint("status ", code, ", remembered error forgotten"), failed(), status(code), settings(forgetting), "forgotten")
 	}
 	for _, f := range []Fault{DNSNotFound, TLSFault, Protocol, TooManyHops, BadRedirect} {
-		check(t, fmt.Sprint("fault ", f, ", indexed"), indexed(), fault(f), settings(), "forgotten delete")
+		check(t, fmt.Sprint("fault ", f, ", indexed"), indexed(), fault(f), settings(), "permanent "+rests)
 		check(t, fmt.Sprint("fault ", f, ", first crawl"), fresh(), fault(f), settings(), "permanent timed "+week)
 	}
 }
@@ -123,17 +141,19 @@ func TestTemporary(t *testing.T) {
 	for name, r := range results {
 		check(t, name+", first crawl", fresh(), r, settings(), "temporary timed 1m0s")
 		check(t, name+", on refresh", indexed(), r, settings(), "temporary timed 1m0s indexed")
-		check(t, name+", too many on refresh", failing(indexed(), 4, day), r, settings(), "forgotten delete")
-		check(t, name+", too many on refresh without document", failing(crawled(), 4, day), r, settings(), "forgotten")
+		check(t, name+", too many on refresh", failing(indexed(), 4, day), r, settings(), "temporary "+rests)
+		check(t, name+", too many on refresh, sent at once", failing(indexed(), 4, day), r, settings(atOnce), "temporary timed "+week+" gone delete")
+		check(t, name+", too many on refresh without document", failing(crawled(), 4, day), r, settings(), "temporary timed "+week+" gone")
+		check(t, name+", too many on refresh, forgotten", failing(crawled(), 4, day), r, settings(forgetting), "forgotten")
 		check(t, name+", too many at first crawl", failing(fresh(), 4, day), r, settings(), "temporary timed "+week)
 		check(t, name+", many in too short a time", failing(indexed(), 9, day-1), r, settings(), "temporary timed 6h0m0s indexed")
 		check(t, name+", long but not many", failing(indexed(), 3, 9*day), r, settings(), "temporary timed 8m0s indexed")
 	}
-	c := outcome(new(failing(fresh(), 4, day)), new(status(408)), settings(), start(), 0)
+	c := outcome(new(failing(fresh(), 4, day)), new(status(408)), settings(), 0, start(), 0)
 	if c.Next.Errors != 0 || !c.Next.Settled || c.Next.DueSource(Refresh) != Refresh {
 		t.Errorf("too many at first crawl: %+v; want it refreshed like other documents", c.Next)
 	}
-	c = outcome(new(fresh()), new(status(408)), settings(), start(), 0)
+	c = outcome(new(fresh()), new(status(408)), settings(), 0, start(), 0)
 	if c.Next.Settled || c.Next.DueSource(Refresh) != IndexFollow || !c.Next.FirstErrorAt.Equal(start()) || c.Next.Status != 408 {
 		t.Errorf("first temporary error: %+v; want a retry in its fifo", c.Next)
 	}
@@ -145,11 +165,14 @@ func TestPolicies(t *testing.T) {
 	}
 	check(t, "cautious TLS", indexed(), fault(TLSFault), settings(policy(Cautious)), "temporary timed 1m0s indexed")
 	for _, code := range []int{404, 501, 505} {
-		check(t, fmt.Sprint("cautious ", code), indexed(), status(code), settings(policy(Cautious)), "forgotten delete")
+		check(t, fmt.Sprint("cautious ", code), indexed(), status(code), settings(policy(Cautious)), "permanent "+rests)
 	}
-	check(t, "smartsite deletes on a temporary error", indexed(), fault(Timeout), settings(policy(Smartsite)), "temporary timed 1m0s delete")
+	check(t, "smartsite deletes on a temporary error", indexed(), fault(Timeout), settings(policy(Smartsite)), "temporary timed 1m0s indexed rests")
+	check(t, "smartsite keeps to the retry", failing(indexed(), 7, day-1), fault(Timeout), settings(policy(Smartsite)), "temporary timed 2h8m0s indexed rests")
+	check(t, "smartsite obeys Retry-After", indexed(), retryLater(503, 20*time.Hour), settings(policy(Smartsite)), "temporary timed 20h0m0s indexed rests")
+	check(t, "smartsite deletes at once", indexed(), fault(Timeout), settings(policy(Smartsite), atOnce), "temporary timed 1m0s delete")
 	check(t, "smartsite, nothing indexed", fresh(), fault(Timeout), settings(policy(Smartsite)), "temporary timed 1m0s")
-	check(t, "smartsite permanent", indexed(), status(500), settings(policy(Smartsite)), "forgotten delete")
+	check(t, "smartsite permanent", indexed(), status(500), settings(policy(Smartsite)), "permanent "+rests)
 }
 
 func TestNoError(t *testing.T) {
@@ -157,7 +180,7 @@ func TestNoError(t *testing.T) {
 	check(t, "address guard, indexed", indexed(), fault(AddressFault), settings(), "ignored timed "+week+" indexed")
 	for _, f := range []Fault{AddressFault} {
 		old := failing(indexed(), 4, day)
-		c := outcome(&old, new(fault(f)), settings(), start(), 0)
+		c := outcome(&old, new(fault(f)), settings(), 0, start(), 0)
 		if c.Next.Errors != 4 || c.Next.LastError != "words" || !c.Next.FetchedAt.Equal(old.FetchedAt) {
 			t.Errorf("fault %v: %+v; want no error counted and its word kept", f, c.Next)
 		}
@@ -165,18 +188,23 @@ func TestNoError(t *testing.T) {
 }
 
 func TestExcluded(t *testing.T) {
-	rule := Result{Excluded: &Exclusion{Status: 760, Words: "rule at x:1"}}
+	rule := Result{Excluded: &Exclusion{Status: 760, Reason: ReasonRules, Words: "rule at x:1"}}
 	check(t, "rule, first crawl", fresh(), rule, settings(), "ignored at rest")
-	check(t, "rule, indexed", indexed(), rule, settings(), "ignored at rest delete")
-	robots := Result{Excluded: &Exclusion{Words: "robots.txt forbids it"}}
+	check(t, "rule, indexed", indexed(), rule, settings(), "ignored at rest indexed rests")
+	check(t, "rule, sent at once", indexed(), rule, settings(atOnce), "ignored at rest delete")
+	robots := Result{Excluded: &Exclusion{Reason: ReasonRobots, Words: "robots.txt forbids it"}}
 	check(t, "robots.txt, first crawl", fresh(), robots, settings(), "ignored timed "+week)
-	check(t, "robots.txt, indexed", indexed(), robots, settings(), "ignored timed "+week+" delete")
-	c := outcome(new(indexed()), &rule, settings(), start(), 0)
-	if c.Next.Status != 760 || c.Next.LastError != "rule at x:1" || c.Next.Fifo != IndexFollow || !c.Next.FetchedAt.Equal(start().Add(-day)) {
+	check(t, "robots.txt, indexed", indexed(), robots, settings(), "ignored "+rests)
+	check(t, "robots.txt, sent at once", indexed(), robots, settings(atOnce), "ignored timed "+week+" delete")
+	c := outcome(new(indexed()), &rule, settings(), 3, start(), 0)
+	if c.Next.Status != 760 || c.Next.LastError != "rule at x:1" || c.Next.Reason != ReasonRules || c.Next.Fifo != IndexFollow || !c.Next.FetchedAt.Equal(start().Add(-day)) {
 		t.Errorf("record = %+v; want 760 with its words, and nothing fetched", c.Next)
 	}
-	if want := "http://a.test/1 rule at x:1 1800000000"; string(c.Order.Body) != want || c.Order.Source != "web" {
-		t.Errorf("order = %q under %q, want %q", c.Order.Body, c.Order.Source, want)
+	if want := "http://a.test/1 rule at x:1 1800000000"; string(c.Order.Body) != want || c.Order.Source != "web" || c.Order.Edit != 3 || c.Order.Reason != ReasonRules || c.Order.Text != "rule at x:1" {
+		t.Errorf("order = %+v with %q, want edit 3 and %q", c.Order, c.Order.Body, want)
+	}
+	if o := outcome(new(indexed()), &robots, settings(), 3, start(), 0).Order; o.Edit != 0 || o.Reason != ReasonRobots {
+		t.Errorf("order = %+v, want none of the edit's", o)
 	}
 }
 
@@ -190,17 +218,21 @@ func TestPage(t *testing.T) {
 	check(t, "304 to a conditional GET", indexed(), Result{Status: 304, Conditional: true}, settings(), "ok at rest indexed cancel")
 	check(t, "304 after errors", failing(indexed(), 3, day), Result{Status: 304, Conditional: true}, settings(), "ok at rest indexed cancel")
 	check(t, "204, first crawl", fresh(), status(204), settings(), "ok at rest")
-	check(t, "204, indexed", indexed(), status(204), settings(), "ok at rest delete")
+	check(t, "204, indexed", indexed(), status(204), settings(), "ok "+rests)
+	check(t, "204, sent at once", indexed(), status(204), settings(atOnce), "ok at rest delete")
 	check(t, "followed only", fresh(), status(200), settings(), "ok at rest")
 	noindex, duplicate := status(200), status(200)
 	noindex.NoDocument, duplicate.DuplicateOf = "noindex", "http://a.test/0"
-	check(t, "becomes noindex", indexed(), noindex, settings(), "ok at rest delete")
-	check(t, "becomes a duplicate", indexed(), duplicate, settings(), "ok at rest delete")
-	c := outcome(new(failing(indexed(), 3, day)), new(document(2, "s")), settings(), start(), 0)
+	check(t, "becomes noindex", indexed(), noindex, settings(), "ok "+rests)
+	check(t, "becomes a duplicate", indexed(), duplicate, settings(), "ok "+rests)
+	killed := noindex
+	killed.Reason = ReasonKilled
+	check(t, "killed", indexed(), killed, settings(), "ok at rest indexed rests")
+	c := outcome(new(failing(indexed(), 3, day)), new(document(2, "s")), settings(), 0, start(), 0)
 	if n := c.Next; n.Errors != 0 || !n.FirstErrorAt.IsZero() || n.Hash != [16]byte{2} || n.PushedSource != "s" || n.ETag != "new" || !n.FetchedAt.Equal(start()) {
 		t.Errorf("record = %+v", n)
 	}
-	c = outcome(new(indexed()), &duplicate, settings(), start(), 0)
+	c = outcome(new(indexed()), &duplicate, settings(atOnce), 0, start(), 0)
 	if n := c.Next; n.DuplicateOf != "http://a.test/0" || n.Hash != [16]byte{} || n.ETag != "" {
 		t.Errorf("record = %+v; want no hash and no validators: a 304 would not bring the document back", n)
 	}
@@ -213,8 +245,9 @@ func TestRedirect(t *testing.T) {
 	}
 	r := Result{Status: 302, Redirect: &Link{URL: u, Depth: 3}, Location: u.String(), Decided: IndexFollow}
 	check(t, "remembered", fresh(), r, settings(), "redirect at rest")
-	check(t, "document that becomes a redirect", indexed(), r, settings(), "redirect at rest delete")
-	check(t, "target ignored", indexed(), Result{Status: 302, RedirectIgnored: true, Location: u.String()}, settings(), "redirect at rest delete")
+	check(t, "document that becomes a redirect", indexed(), r, settings(), "redirect "+rests)
+	check(t, "target ignored", indexed(), Result{Status: 302, RedirectIgnored: true, Location: u.String()}, settings(), "redirect "+rests)
+	check(t, "sent at once", indexed(), r, settings(atOnce), "redirect at rest delete")
 	for _, c := range []struct {
 		shift int8
 		fifo  Source
@@ -222,7 +255,7 @@ func TestRedirect(t *testing.T) {
 	}{{0, Redir, true}, {1, Index, true}, {-1, Redir, false}, {2, IndexFollow, false}} {
 		old := fresh()
 		r.Redirect = &Link{URL: u, Depth: 3, Shift: c.shift, Fifo: Follow}
-		got := outcome(&old, &r, settings(func(s *Settings) { s.IndexRedirectSources = c.alias }), start(), 0)
+		got := outcome(&old, &r, settings(func(s *Settings) { s.IndexRedirectSources = c.alias }), 0, start(), 0)
 		want := Link{URL: u, Depth: 3, Fifo: c.fifo, Shift: c.shift, Hops: 3}
 		if c.alias {
 			want.Alias = old.URL
@@ -285,26 +318,98 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestHold(t *testing.T) {
-	for name, r := range map[string]Result{"404": status(404), "too many": fault(Timeout), "204": status(204), "excluded": {Excluded: &Exclusion{Status: 760}}} {
-		old := failing(indexed(), 4, day)
-		c := outcome(&old, &r, settings(), start(), 0)
-		hold(&c, &old)
+// TestRest: while the deletion of a document rests, nothing of the document is lost, and
+// a good answer, or a 304, cancels it.
+func TestRest(t *testing.T) {
+	old := failing(indexed(), 4, day)
+	old.History, old.CheckedAt = History{Checks: 3, Quiet: day}, start().Add(-day)
+	for name, r := range map[string]Result{
+		"404": status(404), "too many": fault(Timeout), "204": status(204), "redirect": {Status: 302, RedirectIgnored: true, Location: "http://b.test/"},
+		"excluded": {Excluded: &Exclusion{Status: 760, Reason: ReasonRules}}, "robots.txt": {Excluded: &Exclusion{Reason: ReasonRobots}},
+	} {
+		c := outcome(&old, &r, settings(), 0, start(), 0)
 		n := c.Next
-		if c.Forget || !c.Order.Held || !n.Indexed || n.Hash != old.Hash || n.PushedSource != old.PushedSource || n.ETag != old.ETag {
+		if c.Forget || c.Order.Deletion != DeletionResting || n.Deletion != DeletionResting || !n.Indexed || n.Gone || n.Hash != old.Hash ||
+			n.PushedSource != old.PushedSource || n.ETag != old.ETag || n.LastModified != old.LastModified || n.Date != old.Date || n.History != old.History {
 			t.Errorf("%s: %+v; want the URL known and indexed as before", name, c)
 		}
-		again := outcome(&n, new(document(1, "web")), settings(), start(), 0)
-		if effect(again) != "ok at rest indexed cancel" {
-			t.Errorf("%s, then good: %s; want the deletion cancelled", name, effect(again))
+		for _, good := range []Result{document(1, "web"), {Status: 304, Conditional: true}} {
+			again := outcome(&n, &good, settings(), 0, start(), 0)
+			if effect(again) != "ok at rest indexed cancel" || again.Next.Misses != 0 || again.Next.Reason != NoReason {
+				t.Errorf("%s, then %d: %s, %+v; want the deletion cancelled", name, good.Status, effect(again), again.Next)
+			}
 		}
+	}
+}
+
+// TestAskedAgain: a document whose deletion rests or is held is asked for after an hour,
+// doubled up to a day, so that a good answer ends it without anybody's word.
+func TestAskedAgain(t *testing.T) {
+	r := indexed()
+	for i, want := range []time.Duration{1, 2, 4, 8, 16, 24, 24, 24} {
+		c := outcome(&r, new(status(404)), settings(smart), 0, start(), 0)
+		if got := c.Next.NextAt.Sub(start()); c.Next.State != Timed || got != want*time.Hour || int(c.Next.Misses) != i+1 {
+			t.Errorf("after %d answers: again after %v with %d misses, want %d hours", i+1, got, c.Next.Misses, want)
+		}
+		r = c.Next
+	}
+	r.Misses = 255
+	if c := outcome(&r, new(status(404)), settings(), 0, start(), 0); c.Next.Misses != 255 || c.Next.NextAt.Sub(start()) != day {
+		t.Errorf("after 255: %d misses, again at %v", c.Next.Misses, c.Next.NextAt)
+	}
+	soon := settings(func(s *Settings) { s.MinimumAged = time.Minute })
+	check(t, "not later than it would be anyway", indexed(), status(204), soon, "ok timed 1m0s indexed rests")
+}
+
+// TestGone: a URL that is gone is asked for at growing intervals, and forgotten after
+// five answers and thirty days, whichever is later; a root is never forgotten, and a good
+// answer ends it all.
+func TestGone(t *testing.T) {
+	set, now := settings(func(s *Settings) { s.ErrorRefresh = 8 * day }), start()
+	r := indexed()
+	leave(&r, set, now) // of a page that is good: nothing of the kind
+	if r.Gone || r.Misses != 0 || r.Indexed || r.ETag != "" {
+		t.Errorf("%+v, want a page without a document", r)
+	}
+	r = indexed()
+	r.Class, r.ClassAt, r.State = Permanent, now, Timed
+	if leave(&r, set, now) || !r.Gone || r.Misses != 1 || r.NextAt.Sub(now) != 8*day {
+		t.Fatalf("%+v, want it gone, and asked for in 8 days", r)
+	}
+	for _, wait := range []time.Duration{16, 32, 64} { // 24 days, 56, ...
+		now = r.NextAt
+		c := outcome(&r, new(status(404)), set, 0, now, 0)
+		if got := c.Next.NextAt.Sub(now); c.Forget || got != wait*day || !c.Next.Gone {
+			t.Errorf("%+v after %v, want it again after %d days", c, got, wait)
+		}
+		r = c.Next
+	}
+	if c := outcome(&r, new(status(404)), set, 0, r.NextAt, 0); !c.Forget {
+		t.Errorf("%+v, want it forgotten after the fifth answer", c)
+	}
+	if c := outcome(&r, new(document(1, "web")), set, 0, r.NextAt, 0); c.Next.Misses != 0 || c.Next.Gone || effect(c) == "" {
+		t.Errorf("%+v, want it as if nothing had been", c)
+	}
+	root := r
+	root.Root = true
+	for range 20 {
+		c := outcome(&root, new(status(404)), settings(forgetting), 0, root.NextAt, 0)
+		if got := c.Next.NextAt.Sub(root.NextAt); c.Forget || c.Next.Class != Permanent || got != 7*day {
+			t.Fatalf("%+v, want the root asked for again after a week", c)
+		}
+		root = c.Next
+	}
+	often := r // answers in no time
+	often.ClassAt, often.Misses = r.NextAt.Add(-30*day+time.Second), 200
+	if c := outcome(&often, new(status(404)), set, 0, r.NextAt, 0); c.Forget || c.Next.NextAt.Sub(r.NextAt) != 90*day {
+		t.Errorf("%+v, want it kept for thirty days, and asked for after ninety at the latest", c)
 	}
 }
 
 func TestDecidedFifo(t *testing.T) {
 	for _, r := range []Result{document(1, "web"), status(404), fault(Timeout)} {
 		r.Decided = Follow
-		if c := outcome(new(fresh()), &r, settings(), start(), 0); c.Next.Fifo != Follow {
+		if c := outcome(new(fresh()), &r, settings(), 0, start(), 0); c.Next.Fifo != Follow {
 			t.Errorf("Fifo = %v, want what the rules now say", c.Next.Fifo)
 		}
 	}
@@ -313,7 +418,7 @@ func TestDecidedFifo(t *testing.T) {
 func check(t *testing.T, name string, old Record, r Result, s *Settings, want string) {
 	t.Helper()
 	before := old
-	if got := effect(outcome(&old, &r, s, start(), 0)); got != want {
+	if got := effect(outcome(&old, &r, s, 0, start(), 0)); got != want {
 		t.Errorf("%s: %s, want %s", name, got, want)
 	}
 	if d := cmp.Diff(before, old); d != "" {
@@ -346,7 +451,7 @@ func TestRulesVersion(t *testing.T) {
 		"guarded":   {fault(AddressFault), 1},
 	} {
 		c.r.RulesVersion = 2
-		if got := outcome(&old, &c.r, settings(), start(), 0).Next.RulesVersion; got != c.want {
+		if got := outcome(&old, &c.r, settings(), 0, start(), 0).Next.RulesVersion; got != c.want {
 			t.Errorf("%s: version %d, want %d", name, got, c.want)
 		}
 	}

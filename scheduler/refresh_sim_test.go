@@ -70,7 +70,7 @@ func (o *ours) visited(page int, now time.Time, changed bool, modified time.Time
 	if o.dated {
 		r.LastModified = modified.UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")
 	}
-	c := outcome(&o.records[page], &r, o.set, now, o.rand.Float64())
+	c := outcome(&o.records[page], &r, o.set, 0, now, o.rand.Float64())
 	o.records[page] = c.Next
 	return c.Next.NextAt
 }

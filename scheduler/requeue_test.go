@@ -17,7 +17,7 @@ func TestRequeuedInFlight(t *testing.T) {
 		"completed":  func(f *running, l *scheduler.Lease) { f.complete(l, ok(l)) },
 		"given back": func(f *running, l *scheduler.Lease) { f.GiveBack(l, true, time.Time{}) },
 		"waits": func(f *running, l *scheduler.Lease) {
-			if err := f.Wait(f.t.Context(), l, time.Now().Add(time.Second), "robots.txt"); err != nil {
+			if err := f.Wait(f.t.Context(), l, time.Now().Add(time.Second), scheduler.ReasonRobotsUnreachable, "robots.txt"); err != nil {
 				f.t.Error(err)
 			}
 		},

@@ -34,6 +34,9 @@ func rest(next, old *Record, edit uint64, reason string, set *Settings, now time
 		return o, false // asking again changes nothing
 	}
 	next.Misses = old.Misses + min(1, 255-old.Misses)
+	if next.Errors > 0 {
+		return o, false // it is tried again when its back-off and its server let it
+	}
 	again := min(askFirst<<min(max(int(next.Misses)-1, 0), 8), askLongest)
 	if at := now.Add(again); next.State == AtRest || next.State == Timed && next.NextAt.After(at) {
 		next.State, next.NextAt = Timed, at

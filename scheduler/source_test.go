@@ -3,7 +3,6 @@ package scheduler
 import (
 	"slices"
 	"testing"
-	"time"
 )
 
 func TestSourceFor(t *testing.T) {
@@ -53,49 +52,5 @@ func TestWords(t *testing.T) {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-}
-
-func TestBrake(t *testing.T) {
-	set := Brake{On: true, Min: 100, Percent: 20, Window: time.Hour}
-	// heldFrom is the number of the first of n deletions, a second apart, that is
-	// held; each that is not takes a document out of the index.
-	heldFrom := func(b *brake, set Brake, from time.Time, documents uint64, n int) int {
-		for i := range n {
-			if b.admit(set, from.Add(time.Duration(i)*time.Second), documents, false) {
-				return i + 1
-			}
-			documents--
-		}
-		return 0
-	}
-	for _, c := range []struct {
-		name      string
-		set       Brake
-		documents uint64
-		want      int
-	}{
-		{"both passed, min decides", set, 300, 101},
-		{"both passed, percent decides", set, 1000, 201},
-		{"percent is not passed", set, 10000, 0},
-		{"percent not asked", Brake{On: true, Min: 100, Percent: 0, Window: time.Hour}, 10000, 101},
-		{"min not asked", Brake{On: true, Min: 0, Percent: 20, Window: time.Hour}, 100, 21},
-		{"neither asked", Brake{On: true, Min: 0, Percent: 0, Window: time.Hour}, 1000, 0},
-		{"off", Brake{On: false, Min: 100, Percent: 20, Window: time.Hour}, 1000, 0},
-	} {
-		if got := heldFrom(new(brake), c.set, start(), c.documents, 300); got != c.want {
-			t.Errorf("%s: held from %d on, want %d", c.name, got, c.want)
-		}
-	}
-	var b brake
-	heldFrom(&b, set, start(), 300, 150)
-	if !b.admit(set, start().Add(50*time.Minute), 200, false) {
-		t.Error("not held within the window")
-	}
-	if b.admit(set, start().Add(2*time.Hour), 200, false) {
-		t.Error("held though the window is empty again")
-	}
-	if sent, held := b.count(); sent != 1 || held != 0 {
-		t.Errorf("the new window counts %d and %d, want 1 and 0", sent, held)
 	}
 }

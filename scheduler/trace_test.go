@@ -110,14 +110,14 @@ func TestLinkPrints(t *testing.T) {
 func TestUnchangedKeepsItsWords(t *testing.T) {
 	set := DefaultSettings()
 	old := Record{URL: "http://h.test/", Class: OK, Settled: true, LastError: "noindex", MediaType: "text/html"}
-	c := outcome(&old, &Result{Status: 304, Conditional: true, Words: "304 Not Modified"}, &set, time.Unix(1e9, 0), 0)
+	c := outcome(&old, &Result{Status: 304, Conditional: true, Words: "304 Not Modified"}, &set, 0, time.Unix(1e9, 0), 0)
 	if c.Next.LastError != "noindex" || c.Next.MediaType != "text/html" || c.Outlinks != KeepOutlinks {
 		t.Errorf("after a 304: %q, %q, outlinks %d", c.Next.LastError, c.Next.MediaType, c.Outlinks)
 	}
 	set.LinkGraph = true
 	for kind, want := range map[Kind]Outlinks{KindPage: ReplaceOutlinks, KindSitemap: DropOutlinks} {
 		old.Kind = kind
-		if c := outcome(&old, &Result{Status: 200, MediaType: "text/plain"}, &set, time.Unix(1e9, 0), 0); c.Outlinks != want || c.Next.MediaType != "text/plain" {
+		if c := outcome(&old, &Result{Status: 200, MediaType: "text/plain"}, &set, 0, time.Unix(1e9, 0), 0); c.Outlinks != want || c.Next.MediaType != "text/plain" {
 			t.Errorf("kind %v: outlinks %d, %q", kind, c.Outlinks, c.Next.MediaType)
 		}
 	}
