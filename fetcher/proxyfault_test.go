@@ -38,11 +38,11 @@ func TestBrokenProxies(t *testing.T) {
 		name, scheme, url string
 		serve             func(net.Conn)
 		want              Fault
-		silent            bool
+		waits             bool
 	}{
 		{"silent SOCKS", "socks5", "http://a.test/", stall, ProxyFault, true},
 		{"SOCKS that hangs up", "socks5", "http://a.test/", func(net.Conn) {}, ProxyFault, false},
-		{"SOCKS that speaks HTTP", "socks5", "http://a.test/", answer("HTTP/1.1 400 Bad\r\n\r\n"), ProxyFault, false},
+		{"SOCKS that speaks HTTP", "socks5", "http://a.test/", answer("HTTP/1.1 400 Bad\r\n\r\n"), ProxyFault, true},
 		{"silent before CONNECT is answered", "http", "https://a.test/", stall, ProxyFault, true},
 		{"hangs up before CONNECT is answered", "http", "https://a.test/", func(c net.Conn) { readRequest(c) }, ProxyFault, false},
 		{"garbage for CONNECT", "http", "https://a.test/", answer("what?\r\n\r\n"), ProxyFault, false},
@@ -53,13 +53,13 @@ func TestBrokenProxies(t *testing.T) {
 		{"hangs up for a page", "http", "http://a.test/", func(c net.Conn) { readRequest(c) }, ProxyFault, false},
 		{"garbage for a page", "http", "http://a.test/", answer("what?\r\n\r\n"), ProxyFault, false},
 		{"short page", "http", "http://a.test/", answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), ShortBody, false},
-		{"no TLS", "https", "http://a.test/", answer("HTTP/1.1 200 OK\r\n\r\n"), ProxyFault, false},
+		{"no TLS", "https", "http://a.test/", answer("HTTP/1.1 200 OK\r\n\r\n"), ProxyFault, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			addr := listen(t, tt.serve)
 			f := newFetcher(t, func(s *Settings) {
 				s.Proxy = &Proxy{URL: tt.scheme + "://" + addr}
-				if tt.silent {
+				if tt.waits {
 					s.ConnectTimeout, s.TLSTimeout, s.FirstByteTimeout = short, short, short
 				}
 			})
