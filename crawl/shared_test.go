@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -26,12 +25,17 @@ import (
 // and all that have work end.
 func TestCrawlsShareWorkers(t *testing.T) {
 	var now, most atomic.Int32
+	met := make(chan struct{}) // two requests
+	meet := sync.OnceFunc(func() { close(met) })
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
-		time.Sleep(2 * time.Millisecond) // lets requests meet
+		if n == 2 {
+			meet()
+		}
+		<-met
 		if r.URL.Path == "/" {
 			for i := range 40 {
 				fmt.Fprintf(w, "<a href=/%d>x</a>", i)

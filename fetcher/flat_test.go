@@ -71,24 +71,26 @@ func TestFlatAfterHostileAnswers(t *testing.T) {
 		workers.Wait()
 		f.Close()
 	}
-	// calm waits until what was cut off is gone on both ends.
-	calm := func() measured {
-		var m measured
-		for range 100 {
-			before := m
-			if m = measure(t); m.goroutines == before.goroutines && m.descriptors == before.descriptors {
-				break
-			}
-			time.Sleep(short)
-		}
-		return m
-	}
 	run(2 * len(names))
-	before := calm()
+	var before measured
+	for range 100 { // until what was cut off seems to be gone on both ends
+		last := before
+		if before = measure(t); before.goroutines == last.goroutines && before.descriptors == last.descriptors {
+			break
+		}
+		time.Sleep(short)
+	}
 	run(n)
-	after := calm()
+	after, more := measure(t), true
+	for range 6000 { // until it is
+		if more = after.goroutines > before.goroutines+20 || after.descriptors > before.descriptors+20 || after.heap > before.heap+8<<20; !more {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+		after = measure(t)
+	}
 	t.Logf("after %d: %+v, before: %+v", n, after, before)
-	if after.goroutines > before.goroutines+20 || after.descriptors > before.descriptors+20 || after.heap > before.heap+8<<20 {
+	if more {
 		var stacks strings.Builder
 		_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1) // into memory
 		t.Errorf("after %d hostile answers: %+v, before: %+v\n%s", n, after, before, stacks.String())

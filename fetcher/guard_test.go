@@ -79,7 +79,7 @@ func (z zone) resolver() *net.Resolver {
 // serve answers one query in the framing of DNS over TCP.
 func (z zone) serve(c net.Conn) {
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	buf := make([]byte, 2048)
 	n, err := c.Read(buf)
 	if err != nil || n < 2 {

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -209,14 +210,7 @@ func wantFault(t *testing.T, resp *Response, err error, want Fault) {
 }
 
 func TestRefused(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := testport.Reserve(t)
 	resp, err := newFetcher(t, nil, addr).Fetch(t.Context(), Request{URL: mustURL(t, "http://"+addr)})
 	wantFault(t, resp, err, Refused)
 }

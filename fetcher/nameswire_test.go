@@ -188,7 +188,11 @@ func TestFaultsOfNames(t *testing.T) {
 					}
 					return tt.answer(q)
 				})
-				f := newFetcher(t, func(set *Settings) { set.Resolver, set.ConnectTimeout = s.resolver(), 4*short })
+				f := newFetcher(t, func(set *Settings) {
+					if set.Resolver = s.resolver(); tt.want == DNSNoAnswer { // which silence gives, too
+						set.ConnectTimeout = 4 * short
+					}
+				})
 				resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://a.test./")})
 				wantFault(t, resp, err, tt.want)
 				_, err = f.Address(t.Context(), mustURL(t, "http://a.test./"))

@@ -34,30 +34,35 @@ func TestBrokenProxies(t *testing.T) {
 		_, _ = io.WriteString(c, "HTTP/1.1 400 Bad\r\n\r\n")
 		stall(c)
 	}
-	soon := func(s *Settings) { s.ConnectTimeout, s.TLSTimeout, s.FirstByteTimeout = short, short, short }
 	for _, tt := range []struct {
 		name, scheme, url string
 		serve             func(net.Conn)
 		want              Fault
+		waits             bool
 	}{
-		{"silent SOCKS", "socks5", "http://a.test/", stall, ProxyFault},
-		{"SOCKS that hangs up", "socks5", "http://a.test/", func(net.Conn) {}, ProxyFault},
-		{"SOCKS that speaks HTTP", "socks5", "http://a.test/", answer("HTTP/1.1 400 Bad\r\n\r\n"), ProxyFault},
-		{"silent before CONNECT is answered", "http", "https://a.test/", stall, ProxyFault},
-		{"hangs up before CONNECT is answered", "http", "https://a.test/", func(c net.Conn) { readRequest(c) }, ProxyFault},
-		{"garbage for CONNECT", "http", "https://a.test/", answer("what?\r\n\r\n"), ProxyFault},
-		{"tunnel that ends at once", "http", "https://a.test/", connected(func(net.Conn) {}), ProxyFault},
-		{"tunnel to nowhere", "http", "https://a.test/", connected(stall), ProxyFault},
-		{"tunnel to a plain server", "http", "https://a.test/", connected(plain), TLSFault},
-		{"silent for a page", "http", "http://a.test/", stall, ProxyFault},
-		{"hangs up for a page", "http", "http://a.test/", func(c net.Conn) { readRequest(c) }, ProxyFault},
-		{"garbage for a page", "http", "http://a.test/", answer("what?\r\n\r\n"), ProxyFault},
-		{"short page", "http", "http://a.test/", answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), ShortBody},
-		{"no TLS", "https", "http://a.test/", answer("HTTP/1.1 200 OK\r\n\r\n"), ProxyFault},
+		{"silent SOCKS", "socks5", "http://a.test/", stall, ProxyFault, true},
+		{"SOCKS that hangs up", "socks5", "http://a.test/", func(net.Conn) {}, ProxyFault, false},
+		{"SOCKS that speaks HTTP", "socks5", "http://a.test/", answer("HTTP/1.1 400 Bad\r\n\r\n"), ProxyFault, true},
+		{"silent before CONNECT is answered", "http", "https://a.test/", stall, ProxyFault, true},
+		{"hangs up before CONNECT is answered", "http", "https://a.test/", func(c net.Conn) { readRequest(c) }, ProxyFault, false},
+		{"garbage for CONNECT", "http", "https://a.test/", answer("what?\r\n\r\n"), ProxyFault, false},
+		{"tunnel that ends at once", "http", "https://a.test/", connected(func(net.Conn) {}), ProxyFault, false},
+		{"tunnel to nowhere", "http", "https://a.test/", connected(stall), ProxyFault, true},
+		{"tunnel to a plain server", "http", "https://a.test/", connected(plain), TLSFault, false},
+		{"silent for a page", "http", "http://a.test/", stall, ProxyFault, true},
+		{"hangs up for a page", "http", "http://a.test/", func(c net.Conn) { readRequest(c) }, ProxyFault, false},
+		{"garbage for a page", "http", "http://a.test/", answer("what?\r\n\r\n"), ProxyFault, false},
+		{"short page", "http", "http://a.test/", answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), ShortBody, false},
+		{"no TLS", "https", "http://a.test/", answer("HTTP/1.1 200 OK\r\n\r\n"), ProxyFault, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			addr := listen(t, tt.serve)
-			f := newFetcher(t, func(s *Settings) { soon(s); s.Proxy = &Proxy{URL: tt.scheme + "://" + addr} })
+			f := newFetcher(t, func(s *Settings) {
+				s.Proxy = &Proxy{URL: tt.scheme + "://" + addr}
+				if tt.waits {
+					s.ConnectTimeout, s.TLSTimeout, s.FirstByteTimeout = short, short, short
+				}
+			})
 			resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, tt.url)})
 			wantFault(t, resp, err, tt.want)
 		})
@@ -67,9 +72,10 @@ func TestBrokenProxies(t *testing.T) {
 // TestProxyTimeEnds: the time that a proxy has to lead to the host is over when it did,
 // also for the requests that come later on the same connection.
 func TestProxyTimeEnds(t *testing.T) {
+	const leads = time.Second // which a busy machine manages, too
 	plain := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
-			time.Sleep(4 * short)
+			time.Sleep(3 * leads / 2)
 		}
 		_, _ = io.WriteString(w, r.RemoteAddr)
 	})
@@ -83,7 +89,7 @@ func TestProxyTimeEnds(t *testing.T) {
 	})
 	f := newFetcher(t, func(s *Settings) {
 		s.Proxy = &Proxy{URL: "socks5://" + proxy}
-		s.ConnectTimeout, s.TLSTimeout = short, short/4
+		s.ConnectTimeout, s.TLSTimeout = leads, leads/4
 	})
 	var first string
 	for _, path := range []string{"/slow", "/slow", "/"} {

@@ -112,7 +112,7 @@ func TestTLSFaults(t *testing.T) {
 	plain := serve(t, func(http.ResponseWriter, *http.Request) {})
 	silent := listen(t, stall)
 	closing := listen(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)); reset(c) })
-	trusting := func(set *Settings) { set.Roots = pool(s.Certificate()); set.TLSTimeout = 2 * time.Second }
+	trusting := func(set *Settings) { set.Roots = pool(s.Certificate()); set.TLSTimeout = time.Minute }
 	tests := []struct {
 		name, addr string
 		change     func(*Settings)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/sextant-crawler/sextant/internal/testport"
 )
 
 const metricsConfig = `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21">
@@ -35,7 +36,7 @@ func scrape(t *testing.T) string {
 	if err := os.WriteFile(path, fmt.Appendf(nil, metricsConfig, site.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := testport.Reserve(t)
 	service := process(t, "run", "--listen="+address, "-c", path, "-d", filepath.Join(dir, "data"))
 	var log strings.Builder
 	service.Stderr = &log
@@ -57,17 +58,6 @@ func scrape(t *testing.T) string {
 	}
 	t.Fatalf("the crawl does not end\n%s", log.String())
 	return ""
-}
-
-// freeAddress is a loopback address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func read(address string) (string, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/indexer"
 	"github.com/sextant-crawler/sextant/internal/testlog"
+	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 )
 
@@ -32,12 +32,7 @@ type receiver struct {
 
 func newReceiver(t *testing.T, fail string) *receiver {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return &receiver{t: t, dir: t.TempDir(), address: l.Addr().String(), fail: fail, output: &testlog.Buffer{}}
+	return &receiver{t: t, dir: t.TempDir(), address: testport.Reserve(t), fail: fail, output: &testlog.Buffer{}}
 }
 
 // start starts the process and waits until it answers.
@@ -52,7 +47,7 @@ func (r *receiver) start() {
 	if err := r.command.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	for range 500 {
+	for range 5000 {
 		if answer, err := http.Get("http://" + r.address + "/healthz"); err == nil {
 			_ = answer.Body.Close()
 			return

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sextant-crawler/sextant/internal/testport"
 )
 
 // TestScript runs the case files of testdata/script: the program as its user
@@ -65,10 +66,10 @@ func hoursScript(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func portScript(ts *testscript.TestScript, _ bool, args []string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, release, err := testport.New()
 	ts.Check(err)
-	ts.Setenv(args[0], l.Addr().String())
-	ts.Check(l.Close())
+	ts.Defer(func() { ts.Check(release()) })
+	ts.Setenv(args[0], address)
 }
 
 func fillScript(ts *testscript.TestScript, _ bool, args []string) {
@@ -79,7 +80,7 @@ func fillScript(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func awaitScript(ts *testscript.TestScript, _ bool, args []string) {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for time.Now().Before(deadline) {
 		b, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {

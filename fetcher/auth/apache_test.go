@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -81,12 +82,7 @@ func startApache(t *testing.T) *apache {
 	if err != nil {
 		t.Skipf("no Apache httpd here (Debian: apt-get install apache2-bin): %v", err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
+	address := testport.Reserve(t)
 	a := &apache{origin: "http://" + address, dir: t.TempDir()}
 	user := ""
 	if os.Geteuid() == 0 {
@@ -116,7 +112,7 @@ func startApache(t *testing.T) *apache {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = conn.Close()

@@ -106,7 +106,7 @@ func TestPolicyByStatus(t *testing.T) {
 			settings := fetcher.DefaultSettings()
 			local := s.Listener.Addr().String()
 			settings.Exempt = []string{local, strings.Replace(local, "127.0.0.1", "localhost", 1)}
-			if tt.want == robots.Unreachable {
+			if name == "time-out" {
 				settings.FirstByteTimeout = 200 * time.Millisecond
 			}
 			f := fetcher.New(settings, slog.New(slog.DiscardHandler))

@@ -22,6 +22,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/cmd/sextant/demosite"
 	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/internal/testport"
 )
 
 const pollPause = 30 * time.Millisecond
@@ -160,14 +161,11 @@ func (w *world) serveIndexer() (url string, err error) {
 
 // startService runs the program on the configuration.
 func (w *world) startService() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, release, err := testport.New()
 	if err != nil {
 		return err
 	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return err
-	}
+	w.closers = append(w.closers, func() { _ = release() })
 	w.origin = "http://" + address
 	data := filepath.Join(w.dir, "data")
 	if err := os.MkdirAll(data, 0o750); err != nil {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testport"
 )
 
 // Servers are all of them, running.
@@ -69,7 +71,7 @@ func Start(t testing.TB) *Servers {
 	}
 	wrongHost := listen(s.secure(nil, ok))
 	s.URLs["wrong host in the certificate"] = "https://wrong.test" + port(wrongHost) + "/"
-	s.URLs["nobody listens"] = "http://" + closed(t) + "/"
+	s.URLs["nobody listens"] = "http://" + testport.Reserve(t) + "/"
 	plain := listen(afterRobots(text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")))
 	names := zone()
 	for name := range names {
@@ -100,16 +102,6 @@ func (s *Servers) Names() []string { return slices.Sorted(maps.Keys(s.URLs)) }
 func port(addr string) string {
 	_, p, _ := net.SplitHostPort(addr)
 	return ":" + p
-}
-
-// closed is an address at which nobody listens.
-func closed(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 func (s *Servers) accept(l net.Listener, b behaviour) {

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/elastic"
 	"github.com/sextant-crawler/sextant/push/papi"
@@ -84,7 +85,7 @@ type process struct {
 }
 
 func startIndexer(t testing.TB, fail string) *process {
-	p := &process{t: t, dir: t.TempDir(), address: "127.0.0.1:0", fail: fail}
+	p := &process{t: t, dir: t.TempDir(), address: testport.Reserve(t), fail: fail}
 	p.start()
 	t.Cleanup(func() {
 		p.mu.Lock()
@@ -94,29 +95,20 @@ func startIndexer(t testing.TB, fail string) *process {
 	return p
 }
 
-// start tries again where the port is taken for a moment: while nothing listens there, a
-// connection to somewhere else may have got it.
 func (p *process) start() {
-	var line string
-	for range 100 {
-		p.cmd = exec.Command(os.Args[0])
-		p.cmd.Env = append(os.Environ(), child+"="+p.dir+"|"+p.address+"|"+p.fail)
-		p.cmd.Stderr = os.Stderr
-		out, err := p.cmd.StdoutPipe()
-		if err == nil {
-			err = p.cmd.Start()
-		}
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		if line, err = bufio.NewReader(out).ReadString('\n'); err == nil {
-			p.address = strings.TrimSpace(line)
-			return
-		}
-		_ = p.cmd.Wait() // its error stands on stderr
-		time.Sleep(50 * time.Millisecond)
+	p.cmd = exec.Command(os.Args[0])
+	p.cmd.Env = append(os.Environ(), child+"="+p.dir+"|"+p.address+"|"+p.fail)
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	if err == nil {
+		err = p.cmd.Start()
 	}
-	p.t.Fatal("the indexer did not start")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		p.t.Fatalf("the indexer did not start: %v; its error stands on stderr", err)
+	}
 }
 
 func (p *process) stop() {

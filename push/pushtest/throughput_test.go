@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/elastic"
 	"github.com/sextant-crawler/sextant/push/papi"
@@ -142,7 +143,7 @@ func TestThroughput(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			receiver := &process{t: t, dir: discarding, address: "127.0.0.1:0"}
+			receiver := &process{t: t, dir: discarding, address: testport.Reserve(t)}
 			receiver.start()
 			defer receiver.stop()
 			target, err := open(receiver.url())

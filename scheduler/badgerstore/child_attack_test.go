@@ -51,7 +51,7 @@ func attacked(t *testing.T, a attack, l *ledger, stop func(lines int) bool) endi
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := exec.Command(os.Args[0], "-test.run=^TestWorkload$", "-test.timeout=5m")
+	child := exec.Command(os.Args[0], "-test.run=^TestWorkload$", "-test.timeout=30m")
 	child.Env = append(os.Environ(), attackEnv+"="+string(orders))
 	var stderr bytes.Buffer
 	child.Stderr = &stderr

@@ -148,7 +148,7 @@ func TestKnownAfterKill(t *testing.T) {
 	mustVerify(t, s)
 	findAll(t, s, links)
 	// The committer lets the set learn of a batch after its writes were answered.
-	for range 10_000 {
+	for range 100_000 {
 		if has(s, links) == 500 {
 			break
 		}
