@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release test lint fuzz fuzz-long bench crash ci console-editor
+.PHONY: help build release test lint fuzz fuzz-long bench crash illness illness-real ci console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -9,7 +9,7 @@ ROUNDS ?= 200
 SEED ?= random
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the static binary bin/sextant
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sextant ./cmd/sextant
@@ -40,6 +40,12 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 	SEXTANT_CRASH_ROUNDS=$(ROUNDS) go test -count=1 -timeout 120m -run 'Crash|Kill|PowerCut|DiskFills|RunOnFullDisk|DamagedFiles|OutboxModel|Workload|ClockJumps' ./scheduler/...
 	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./indexer/... ./push/...
 	SEXTANT_HOSTILE=10000 go test -count=1 -timeout 30m -run Flat ./fetcher
+
+illness: ## have sites of all sizes fall ill in all ways under all policies, and count what leaves the index
+	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 120m -v ./internal/illness | grep -v '^ *==='"
+
+illness-real: ## the same with the program itself and servers on loopback, some minutes long
+	SEXTANT_ILLNESS=real bash -o pipefail -c "go test -count=1 -timeout 60m -parallel 8 -v -run RealIllness ./internal/illness | grep -v '^ *==='"
 
 ci: ## what continuous integration runs
 	.ci/run
