@@ -114,21 +114,11 @@ func errChanged() *Problem {
 	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
 }
 
-// replace puts text in the place of the configuration. That still holds what the text
-// was judged beside: who writes on the machine asks nobody.
+// replace puts text in the place of the configuration, which held before.
 func (s *Server) replace(c *call, path string, before, text []byte) (kept string, err error) {
 	write := func() error {
-		now, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if string(now) != string(before) {
-			return errChanged()
-		}
-		if kept, err = replaceConfig(path, before, text, time.Now()); err != nil {
-			return unwritable(path, err)
-		}
-		return nil
+		kept, err = replaceConfig(path, before, text, time.Now())
+		return unwritable(path, err)
 	}
 	if c.caller.Socket {
 		err = write()
@@ -157,7 +147,8 @@ func unwritable(path string, err error) error {
 }
 
 // replaceConfig puts text into the file at path, so that there is the old text or the
-// new one at any time, and keeps the old one beside it.
+// new one at any time, and keeps the old one beside it. Somebody who edits the file
+// meanwhile, and asks nobody, is not overwritten.
 func replaceConfig(path string, before, text []byte, now time.Time) (kept string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -176,13 +167,25 @@ func replaceConfig(path string, before, text []byte, now time.Time) (kept string
 	next := path + now.Format(".20060102-150405.000000000") + ".new"
 	err = writeNew(next, text, info.Mode().Perm())
 	if err == nil {
+		err = stillHolds(path, before)
+	}
+	if err == nil {
 		err = os.Rename(next, path)
 	}
 	if err != nil {
-		_ = os.Remove(next) // it may not be there
+		_, _ = os.Remove(next), os.Remove(kept) // they may not be there
 		return "", err
 	}
 	return kept, syncFolder(filepath.Dir(path))
+}
+
+// stillHolds says whether a file has the text that it had.
+func stillHolds(path string, before []byte) error {
+	now, err := os.ReadFile(path)
+	if err == nil && string(now) != string(before) {
+		return errChanged()
+	}
+	return err
 }
 
 // writeNew writes a file that is not there yet, to the disk.

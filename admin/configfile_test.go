@@ -83,6 +83,12 @@ func TestReplaceConfig(t *testing.T) {
 	if _, err := replaceConfig(path, nil, []byte("4"), now); err == nil {
 		t.Error("a kept text is overwritten")
 	}
+	if _, err := replaceConfig(path, []byte("2"), []byte("4"), now.Add(time.Hour)); problemOf(err).Status != http.StatusPreconditionFailed {
+		t.Errorf("over what somebody wrote meanwhile: %v", err)
+	}
+	if all, _ := filepath.Glob(path + "*"); len(all) != 3 {
+		t.Errorf("there are %v", all)
+	}
 	if text, err := os.ReadFile(path); string(text) != "3" || err != nil {
 		t.Errorf("the file: %s, %v", text, err)
 	}
