@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -167,10 +168,7 @@ func replaceConfig(path string, before, text []byte, now time.Time) (kept string
 	next := path + now.Format(".20060102-150405.000000000") + ".new"
 	err = writeNew(next, text, info.Mode().Perm())
 	if err == nil {
-		err = stillHolds(path, before)
-	}
-	if err == nil {
-		err = os.Rename(next, path)
+		err = putIn(next, path, before, text)
 	}
 	if err != nil {
 		_, _ = os.Remove(next), os.Remove(kept) // they may not be there
@@ -179,13 +177,44 @@ func replaceConfig(path string, before, text []byte, now time.Time) (kept string
 	return kept, syncFolder(filepath.Dir(path))
 }
 
-// stillHolds says whether a file has the text that it had.
-func stillHolds(path string, before []byte) error {
+// putIn puts the file next, of a text, in the place of path, if that holds before. Files
+// change names in one step, so what somebody else has put there is seen, and goes back.
+func putIn(next, path string, before, text []byte) error {
 	now, err := os.ReadFile(path)
-	if err == nil && string(now) != string(before) {
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, before) {
 		return errChanged()
 	}
+	if err := exchange(next, path); errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		return os.Rename(next, path) // the file system cannot do it
+	} else if err != nil {
+		return err
+	}
+	taken, err := os.ReadFile(next)
+	if err == nil && bytes.Equal(taken, before) {
+		return os.Remove(next)
+	}
+	for put := text; err == nil; { // until nobody has come between
+		var again []byte
+		again, err = takeBack(next, path, put)
+		put, taken = taken, again
+	}
 	return err
+}
+
+// takeBack has path hold again what was taken from it, and put is there. The error says
+// that it is done; else somebody else's text was taken meanwhile.
+func takeBack(next, path string, put []byte) (again []byte, err error) {
+	if err := exchange(next, path); err != nil {
+		return nil, err
+	}
+	again, err = os.ReadFile(next)
+	if err == nil && bytes.Equal(again, put) {
+		return nil, errChanged()
+	}
+	return again, err
 }
 
 // writeNew writes a file that is not there yet, to the disk.
