@@ -3,12 +3,14 @@ package admin
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -259,4 +261,40 @@ func TestBodyThatBreaksOff(t *testing.T) {
 	if strings.Contains(d.log.String(), "level=ERROR") {
 		t.Errorf("the log: %s", d.log.String())
 	}
+}
+
+// TestIdleConnectionsSecured: by TLS, and by HTTP/2, too.
+func TestIdleConnectionsSecured(t *testing.T) {
+	cert, key := certificate(t, t.TempDir(), "crawler.example")
+	d := openDoor(t, func(s *AccessSettings) { s.Certificate, s.Key = cert, key }, nil)
+	d.url = strings.Replace(d.url, "http://", "https://", 1)
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it is made here
+	t.Cleanup(client.CloseIdleConnections)
+	d.client = client
+	get := func(path, token string) *http.Response {
+		t.Helper()
+		soon, cancel := context.WithTimeout(t.Context(), headerTimeout/2)
+		defer cancel()
+		answer, body := d.do(t, d.request(t, "GET", path, token, "").WithContext(soon))
+		if answer.StatusCode != http.StatusOK || answer.ProtoMajor != 2 {
+			t.Errorf("%s: %s %d %s", path, answer.Proto, answer.StatusCode, body)
+		}
+		return answer
+	}
+	get("/api/v1/hosts", d.reader)
+	for range maxConnections + 10 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(d.url, "https://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	reused := false
+	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
+	answer, body := d.do(t, d.request(t, "GET", "/api/v1/hosts", d.reader, "").WithContext(httptrace.WithClientTrace(t.Context(), trace)))
+	if answer.StatusCode != http.StatusOK || !reused {
+		t.Errorf("on the connection that waited: %d %s, reused %v", answer.StatusCode, body, reused)
+	}
+	client.CloseIdleConnections()
+	get("/healthz", "")
 }
