@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -114,21 +115,11 @@ func errChanged() *Problem {
 	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
 }
 
-// replace puts text in the place of the configuration. That still holds what the text
-// was judged beside: who writes on the machine asks nobody.
+// replace puts text in the place of the configuration, which held before.
 func (s *Server) replace(c *call, path string, before, text []byte) (kept string, err error) {
 	write := func() error {
-		now, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if string(now) != string(before) {
-			return errChanged()
-		}
-		if kept, err = replaceConfig(path, before, text, time.Now()); err != nil {
-			return unwritable(path, err)
-		}
-		return nil
+		kept, err = replaceConfig(path, before, text, time.Now())
+		return unwritable(path, err)
 	}
 	if c.caller.Socket {
 		err = write()
@@ -157,7 +148,8 @@ func unwritable(path string, err error) error {
 }
 
 // replaceConfig puts text into the file at path, so that there is the old text or the
-// new one at any time, and keeps the old one beside it.
+// new one at any time, and keeps the old one beside it. Somebody who edits the file
+// meanwhile, and asks nobody, is not overwritten.
 func replaceConfig(path string, before, text []byte, now time.Time) (kept string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -176,13 +168,53 @@ func replaceConfig(path string, before, text []byte, now time.Time) (kept string
 	next := path + now.Format(".20060102-150405.000000000") + ".new"
 	err = writeNew(next, text, info.Mode().Perm())
 	if err == nil {
-		err = os.Rename(next, path)
+		err = putIn(next, path, before, text)
 	}
 	if err != nil {
-		_ = os.Remove(next) // it may not be there
+		_, _ = os.Remove(next), os.Remove(kept) // they may not be there
 		return "", err
 	}
 	return kept, syncFolder(filepath.Dir(path))
+}
+
+// putIn puts the file next, of a text, in the place of path, if that holds before. Files
+// change names in one step, so what somebody else has put there is seen, and goes back.
+func putIn(next, path string, before, text []byte) error {
+	now, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, before) {
+		return errChanged()
+	}
+	if err := exchange(next, path); errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		return os.Rename(next, path) // the file system cannot do it
+	} else if err != nil {
+		return err
+	}
+	taken, err := os.ReadFile(next)
+	if err == nil && bytes.Equal(taken, before) {
+		return os.Remove(next)
+	}
+	for put := text; err == nil; { // until nobody has come between
+		var again []byte
+		again, err = takeBack(next, path, put)
+		put, taken = taken, again
+	}
+	return err
+}
+
+// takeBack has path hold again what was taken from it, and put is there. The error says
+// that it is done; else somebody else's text was taken meanwhile.
+func takeBack(next, path string, put []byte) (again []byte, err error) {
+	if err := exchange(next, path); err != nil {
+		return nil, err
+	}
+	again, err = os.ReadFile(next)
+	if err == nil && bytes.Equal(again, put) {
+		return nil, errChanged()
+	}
+	return again, err
 }
 
 // writeNew writes a file that is not there yet, to the disk.

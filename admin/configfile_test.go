@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,41 @@ func TestWriteConfig(t *testing.T) {
 	}
 }
 
+// TestTakeBack: what somebody has put in the place of the file meanwhile is there again,
+// also where they do it once more.
+func TestTakeBack(t *testing.T) {
+	folder := t.TempDir()
+	path, next := filepath.Join(folder, "config"), filepath.Join(folder, "next")
+	hold := func(at, text string) {
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(path, "sent")
+	hold(next, "edited")
+	if runtime.GOOS != "linux" {
+		t.Skip("files cannot change names in one step here")
+	}
+	if _, err := takeBack(next, path, []byte("sent")); problemOf(err).Status != http.StatusPreconditionFailed {
+		t.Errorf("one edit: %v", err)
+	}
+	if now, err := os.ReadFile(path); string(now) != "edited" || err != nil {
+		t.Errorf("after one edit: %s, %v", now, err)
+	}
+	hold(path, "edited again") // over sent
+	hold(next, "edited")
+	again, err := takeBack(next, path, []byte("sent"))
+	if string(again) != "edited again" || err != nil {
+		t.Fatalf("the second edit: %s, %v", again, err)
+	}
+	if _, err := takeBack(next, path, []byte("edited")); problemOf(err).Status != http.StatusPreconditionFailed {
+		t.Errorf("two edits: %v", err)
+	}
+	if now, err := os.ReadFile(path); string(now) != "edited again" || err != nil {
+		t.Errorf("after two edits: %s, %v", now, err)
+	}
+}
+
 // TestReplaceConfig: two changes within a second keep both old texts, and a folder that
 // cannot be written to is named.
 func TestReplaceConfig(t *testing.T) {
@@ -82,6 +118,12 @@ func TestReplaceConfig(t *testing.T) {
 	}
 	if _, err := replaceConfig(path, nil, []byte("4"), now); err == nil {
 		t.Error("a kept text is overwritten")
+	}
+	if _, err := replaceConfig(path, []byte("2"), []byte("4"), now.Add(time.Hour)); problemOf(err).Status != http.StatusPreconditionFailed {
+		t.Errorf("over what somebody wrote meanwhile: %v", err)
+	}
+	if all, _ := filepath.Glob(path + "*"); len(all) != 3 {
+		t.Errorf("there are %v", all)
 	}
 	if text, err := os.ReadFile(path); string(text) != "3" || err != nil {
 		t.Errorf("the file: %s, %v", text, err)

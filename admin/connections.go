@@ -10,22 +10,24 @@ import (
 	"time"
 )
 
-// Connections over TCP. One that waits for its next request, or for the rest of one's
-// header, gives way to a new one; whoever has shown no token may not wait long.
+// Connections over TCP. One that waits for a request, or is a stranger's, who has shown no
+// token, gives way to a new one. So nobody is shut out, as long as those who have a token
+// are not at work on all of them, of which readers cannot have so many.
 const (
 	maxConnections = 256
 	maxPerAddress  = 128
-	strangerWaits  = 10 * time.Second
-	// strangerTimeout bounds how slowly a stranger may send a body, or take an answer.
+	// strangerTimeout bounds how long a stranger may wait, and then be answered.
 	strangerTimeout = 10 * time.Second
+	// maxReaderRequests of readers are answered at once.
+	maxReaderRequests = 64
 )
 
 // connections are those that are open over TCP. Its methods may be called at once.
 type connections struct {
-	mu     sync.Mutex
-	open   map[*connection]struct{}
-	from   map[netip.Addr]int
-	waited uint64 // how often one began to wait
+	mu    sync.Mutex
+	open  map[*connection]struct{}
+	from  map[netip.Addr]int
+	turns uint64 // how often one began to wait, or a request of a stranger
 }
 
 func newConnections() *connections {
@@ -38,11 +40,11 @@ type connection struct {
 	of      *connections
 	address netip.Addr
 
-	answered int    // requests that are being answered; none: it waits
-	since    uint64 // of those that wait, which began first
-	known    bool   // its last request came with a token, or of somebody signed in
-	expires  *time.Timer
-	gone     bool
+	atWork  int    // requests of people with a token that are being answered
+	since   uint64 // of those that are not at work, which began first
+	known   bool   // its last request was of somebody with a token
+	expires *time.Timer
+	gone    bool
 }
 
 // listen has the connections of l bounded.
@@ -82,11 +84,11 @@ func (cs *connections) admit(c net.Conn) *connection {
 	return in
 }
 
-// makeRoom closes the one that has waited longest, of strangers first.
+// makeRoom closes the one that has not been at work for longest, of strangers first.
 func (cs *connections) makeRoom(among func(*connection) bool) bool {
 	var longest *connection
 	for c := range cs.open {
-		if c.answered > 0 || !among(c) {
+		if c.atWork > 0 || !among(c) {
 			continue
 		}
 		if longest == nil || longest.known && !c.known || longest.known == c.known && c.since < longest.since {
@@ -100,21 +102,31 @@ func (cs *connections) makeRoom(among func(*connection) bool) bool {
 	return true
 }
 
-// wait notes that a connection has nothing to do.
+// wait notes that a connection has nothing to do, or that a stranger has it.
 func (cs *connections) wait(c *connection) {
-	cs.waited++
-	c.since = cs.waited
+	if c.gone {
+		return
+	}
+	cs.turns++
+	c.since = cs.turns
+	c.stopTimer()
 	if c.known {
 		return // the server's own limits do
 	}
 	since := c.since
-	c.expires = time.AfterFunc(strangerWaits, func() {
+	c.expires = time.AfterFunc(strangerTimeout, func() {
 		cs.mu.Lock()
 		defer cs.mu.Unlock()
-		if c.answered == 0 && c.since == since {
+		if c.atWork == 0 && c.since == since {
 			cs.drop(c)
 		}
 	})
+}
+
+func (c *connection) stopTimer() {
+	if c.expires != nil {
+		c.expires.Stop()
+	}
 }
 
 // drop closes a connection.
@@ -127,9 +139,7 @@ func (cs *connections) drop(c *connection) {
 	if cs.from[c.address]--; cs.from[c.address] == 0 {
 		delete(cs.from, c.address)
 	}
-	if c.expires != nil {
-		c.expires.Stop()
-	}
+	c.stopTimer()
 	_ = c.Conn.Close() // its readers and writers are told
 }
 
@@ -155,46 +165,54 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// begin notes that a request is being answered, until end is called. It may take no
-// longer than a stranger's.
-func begin(w http.ResponseWriter, r *http.Request) (end func()) {
-	setDeadlines(w, time.Now().Add(strangerTimeout))
+// answering is a request on a connection.
+type answering struct {
+	on    *connection
+	known bool // who makes it has a token
+}
+
+// answeringKey is the key of a request's answering in its context.
+type answeringKey struct{}
+
+// begin notes a request, which is a stranger's until admitted says otherwise, until end is
+// called.
+func begin(w http.ResponseWriter, r *http.Request) (noted *http.Request, end func()) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the last answer may have had one
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok {
-		return func() {}
+		return r, func() {}
 	}
+	a := &answering{on: c}
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	c.answered++
-	c.known = false
-	if c.expires != nil {
-		c.expires.Stop()
+	if c.atWork == 0 {
+		c.known = false
+		c.of.wait(c)
 	}
-	return func() {
+	return r.WithContext(context.WithValue(r.Context(), answeringKey{}, a)), func() {
 		c.of.mu.Lock()
 		defer c.of.mu.Unlock()
-		if c.answered--; c.answered == 0 && !c.gone {
+		if a.known {
+			c.atWork--
+		}
+		if c.atWork == 0 {
 			c.of.wait(c)
 		}
 	}
 }
 
-// admitCaller gives a request that is no stranger's the time that it needs.
-func admitCaller(w http.ResponseWriter, r *http.Request, caller Caller) {
-	if caller.Role < Reader {
+// admitted notes that the caller of a request is no stranger.
+func admitted(r *http.Request) {
+	a, ok := r.Context().Value(answeringKey{}).(*answering)
+	if !ok {
 		return
 	}
-	setDeadlines(w, time.Time{})
-	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
-		c.of.mu.Lock()
-		defer c.of.mu.Unlock()
-		c.known = true
+	c := a.on
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if !a.known {
+		a.known, c.known = true, true
+		c.atWork++
+		c.stopTimer()
 	}
-}
-
-// setDeadlines bounds how long a body may take to come, and an answer to be taken.
-func setDeadlines(w http.ResponseWriter, t time.Time) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(t) // not supported inside of the process
-	_ = control.SetWriteDeadline(t)
 }

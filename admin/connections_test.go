@@ -3,12 +3,14 @@ package admin
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -141,8 +143,19 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 }
 
-// TestConnectionsAtWork: while all are at work a new one is refused; of those that wait
-// strangers go first, then whoever waits longest.
+// request begins a request on a connection, of somebody with a role.
+func request(t *testing.T, c *connection, role Role) (end func()) {
+	r := httptest.NewRequestWithContext(withConnection(t.Context(), c), "GET", "/", nil)
+	r, end = begin(httptest.NewRecorder(), r)
+	if role >= Reader {
+		admitted(r)
+		admitted(r) // within it another one is made
+	}
+	return end
+}
+
+// TestConnectionsAtWork: while all are at work a new one is refused; of the others
+// strangers go first, at work or not, then whoever waits longest.
 func TestConnectionsAtWork(t *testing.T) {
 	cs := newConnections()
 	var all []*connection
@@ -150,102 +163,138 @@ func TestConnectionsAtWork(t *testing.T) {
 	var ends []func()
 	for i := range maxConnections {
 		c, f := admitFrom(cs, fmt.Sprintf("192.0.2.%d:1", i%200))
-		r := httptest.NewRequestWithContext(withConnection(t.Context(), c), "GET", "/", nil)
-		w := httptest.NewRecorder()
-		ends = append(ends, begin(w, r))
-		if i != 1 {
-			admitCaller(w, r, Caller{Role: Reader})
-		}
-		all, closed = append(all, c), append(closed, f)
+		all, closed, ends = append(all, c), append(closed, f), append(ends, request(t, c, Reader))
 	}
 	if c, _ := admitFrom(cs, "198.51.100.1:1"); c != nil {
 		t.Error("one too many is let in")
 	}
-	for _, i := range []int{2, 0, 1} { // 1 is a stranger
+	another := request(t, all[3], Reader) // as HTTP/2 has it
+	for _, i := range []int{2, 3, 0, 1, 4} {
 		ends[i]()
 	}
-	for _, i := range []int{1, 2, 0} {
-		if closed[i]() {
+	request(t, all[1], Nobody)()
+	request(t, all[4], Local) // is being answered
+	for _, i := range []int{1, 4, 2, 0, -1} {
+		if i >= 0 && closed[i]() {
 			t.Errorf("%d is closed already", i)
 		}
 		c, _ := admitFrom(cs, "198.51.100.1:1")
-		if c == nil || !closed[i]() {
+		if (c == nil) != (i < 0) || i >= 0 && !closed[i]() {
 			t.Fatalf("%d is not closed for a new one", i)
 		}
-		r := httptest.NewRequestWithContext(withConnection(t.Context(), c), "GET", "/", nil)
-		begin(httptest.NewRecorder(), r)
+		if c != nil {
+			request(t, c, Operator)
+		}
 	}
+	another()
 	for _, c := range all {
 		_ = c.Close()
 		_ = c.Close() // as the server and TLS do
 	}
-	if len(cs.open) != 3 || cs.from[addressOf("198.51.100.1:1")] != 3 || len(cs.from) != 1 {
+	if len(cs.open) != 4 || cs.from[addressOf("198.51.100.1:1")] != 4 || len(cs.from) != 1 {
 		t.Errorf("%d are open from %d addresses", len(cs.open), len(cs.from))
 	}
 }
 
-// TestStrangersMayNotWait: a connection without a token is closed when it has nothing to
-// say, one with a token is not.
-func TestStrangersMayNotWait(t *testing.T) {
+// TestStrangersAreShort: a connection without a token is closed when it has nothing to
+// say, or its request goes on for long; one with a token is not.
+func TestStrangersAreShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cs := newConnections()
-		silent, silentClosed := admitFrom(cs, "192.0.2.1:1")
+		_, silentClosed := admitFrom(cs, "192.0.2.1:1")
 		answered, answeredClosed := admitFrom(cs, "192.0.2.1:2")
 		known, knownClosed := admitFrom(cs, "192.0.2.1:3")
-		working, workingClosed := admitFrom(cs, "192.0.2.1:4")
-		request := func(c *connection, role Role) (end func()) {
-			r := httptest.NewRequestWithContext(withConnection(t.Context(), c), "GET", "/", nil)
-			end = begin(httptest.NewRecorder(), r)
-			admitCaller(httptest.NewRecorder(), r, Caller{Role: role})
-			return end
-		}
-		time.Sleep(strangerWaits / 2)
-		request(answered, Local)()
-		request(known, Reader)()
-		end := request(working, Nobody)
-		time.Sleep(strangerWaits*3/4 + time.Second)
-		if !silentClosed() || answeredClosed() || knownClosed() || workingClosed() {
+		slow, slowClosed := admitFrom(cs, "192.0.2.1:4")
+		working, workingClosed := admitFrom(cs, "192.0.2.1:5")
+		time.Sleep(strangerTimeout / 2)
+		request(t, answered, Local)()
+		request(t, known, Reader)()
+		request(t, slow, Nobody)
+		end := request(t, working, Reader)
+		time.Sleep(strangerTimeout * 3 / 4)
+		if !silentClosed() || answeredClosed() || knownClosed() || slowClosed() || workingClosed() {
 			t.Error("after a while the silent one alone is closed")
 		}
-		time.Sleep(strangerWaits)
-		if !answeredClosed() || knownClosed() || workingClosed() {
-			t.Error("later the answered one is closed, too")
+		time.Sleep(strangerTimeout)
+		if !answeredClosed() || knownClosed() || !slowClosed() || workingClosed() {
+			t.Error("later the answered one and the slow one are closed, too")
 		}
 		end()
-		time.Sleep(strangerWaits + time.Second)
-		if !workingClosed() || knownClosed() {
-			t.Error("at last one that worked is closed")
+		request(t, known, Nobody)() // a proxy has others ask by it
+		time.Sleep(2 * strangerTimeout)
+		if !knownClosed() || workingClosed() {
+			t.Error("a stranger waits where somebody known was, and whoever is known may not wait")
 		}
-		request(known, Nobody)() // a proxy has others ask by it
-		time.Sleep(strangerWaits + time.Second)
-		if !knownClosed() {
-			t.Error("a stranger waits where somebody known was")
-		}
-		_ = silent
+		_ = working.Close()
 	})
 }
 
-// deadlines notes what is set of a connection.
-type deadlines struct {
-	*httptest.ResponseRecorder
-	read, write time.Time
+// TestReadersLeaveRoom: readers whose requests go on keep nobody out.
+func TestReadersLeaveRoom(t *testing.T) {
+	d := openDoor(t, nil, nil)
+	for range maxReaderRequests {
+		d.slowRequest(t, "/api/v1/test", d.reader, 10)
+	}
+	for path, c := range map[string]struct {
+		token  string
+		status int
+	}{"/healthz": {"", 200}, "/api/v1/status": {d.operator, 200}, "/api/v1/hosts": {d.reader, 503}} {
+		if answer, body := d.do(t, d.request(t, "GET", path, c.token, "")); answer.StatusCode != c.status {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, body)
+		}
+	}
 }
 
-func (d *deadlines) SetReadDeadline(t time.Time) error  { d.read = t; return nil }
-func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = t; return nil }
+// TestBodyThatBreaksOff is no failure of the service.
+func TestBodyThatBreaksOff(t *testing.T) {
+	d := openDoor(t, nil, nil)
+	for _, path := range []string{"/api/v1/check", "/api/v1/add"} {
+		c := d.slowRequest(t, path, d.operator, 10).(*net.TCPConn)
+		if err := c.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || answer.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %v, %v", path, answer, err)
+		}
+	}
+	if strings.Contains(d.log.String(), "level=ERROR") {
+		t.Errorf("the log: %s", d.log.String())
+	}
+}
 
-// TestStrangersAreBounded: a stranger's body and answer have little time, also where an
-// earlier request on the connection had none; those of others are not bounded here.
-func TestStrangersAreBounded(t *testing.T) {
-	r := httptest.NewRequest("GET", "/", nil)
-	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	begin(w, r)()
-	admitCaller(w, r, Caller{Role: Local})
-	if w.read.IsZero() || w.write.IsZero() {
-		t.Errorf("a stranger has until %v and %v", w.read, w.write)
+// TestIdleConnectionsSecured: by TLS, and by HTTP/2, too.
+func TestIdleConnectionsSecured(t *testing.T) {
+	cert, key := certificate(t, t.TempDir(), "crawler.example")
+	d := openDoor(t, func(s *AccessSettings) { s.Certificate, s.Key = cert, key }, nil)
+	d.url = strings.Replace(d.url, "http://", "https://", 1)
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it is made here
+	t.Cleanup(client.CloseIdleConnections)
+	d.client = client
+	get := func(path, token string) *http.Response {
+		t.Helper()
+		soon, cancel := context.WithTimeout(t.Context(), headerTimeout/2)
+		defer cancel()
+		answer, body := d.do(t, d.request(t, "GET", path, token, "").WithContext(soon))
+		if answer.StatusCode != http.StatusOK || answer.ProtoMajor != 2 {
+			t.Errorf("%s: %s %d %s", path, answer.Proto, answer.StatusCode, body)
+		}
+		return answer
 	}
-	admitCaller(w, r, Caller{Role: Reader})
-	if !w.read.IsZero() || !w.write.IsZero() {
-		t.Errorf("a reader has until %v and %v", w.read, w.write)
+	get("/api/v1/hosts", d.reader)
+	for range maxConnections + 10 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(d.url, "https://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
 	}
+	reused := false
+	trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
+	answer, body := d.do(t, d.request(t, "GET", "/api/v1/hosts", d.reader, "").WithContext(httptrace.WithClientTrace(t.Context(), trace)))
+	if answer.StatusCode != http.StatusOK || !reused {
+		t.Errorf("on the connection that waited: %d %s, reused %v", answer.StatusCode, body, reused)
+	}
+	client.CloseIdleConnections()
+	get("/healthz", "")
 }

@@ -210,7 +210,7 @@ func (c *call) read(into any) error {
 func (c *call) text() ([]byte, error) {
 	b, err := io.ReadAll(c.r.Body)
 	if err != nil {
-		return nil, err
+		return nil, brokenBody(err)
 	}
 	return b, c.readUntil(time.Time{})
 }

@@ -79,6 +79,7 @@ type Server struct {
 
 	guard   *guard
 	history *history
+	readers slots // whose requests are being answered
 	heavy   slots
 	bodies  struct{ readers, operator slots } // that are being read
 	writing chan struct{}                     // of the configuration: one at a time
@@ -102,13 +103,7 @@ func NewServer(crawlers []Crawler, service Service, access *Access, log *slog.Lo
 // mount makes a route known.
 func (s *Server) mount(route *route) {
 	s.mux.HandleFunc(route.pattern(), func(w http.ResponseWriter, r *http.Request) {
-		caller, p := s.Caller(r)
-		if p != nil {
-			p.write(w)
-			return
-		}
-		admitCaller(w, r, caller)
-		s.serve(route, w, r, caller)
+		s.answerTo(w, r, func(caller Caller) { s.serve(route, w, r, caller) })
 	})
 }
 
@@ -116,17 +111,35 @@ func (s *Server) mount(route *route) {
 // who may. It is called before Run. Host, Origin and pace have been judged before h.
 func (s *Server) Mount(pattern string, role Role, h http.Handler) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		caller, p := s.Caller(r)
-		if p == nil && caller.Role < role {
-			p = refusal(&route{role: role}, caller)
-		}
-		if p != nil {
-			p.write(w)
+		s.answerTo(w, r, func(caller Caller) {
+			if caller.Role < role {
+				refusal(&route{role: role}, caller).write(w)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+}
+
+// answerTo finds out who makes a request, and has it answered, unless it is one of too
+// many.
+func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, answer func(Caller)) {
+	caller, p := s.Caller(r)
+	if p != nil {
+		p.write(w)
+		return
+	}
+	if caller.Role >= Reader {
+		admitted(r)
+	}
+	if _, within := r.Context().Value(ownerKey{}).(Caller); caller.Role == Reader && !within {
+		if !s.readers.take(maxReaderRequests) {
+			busy("%d requests of readers are being answered: try again in a moment", maxReaderRequests).write(w)
 			return
 		}
-		admitCaller(w, r, caller)
-		h.ServeHTTP(w, r)
-	})
+		defer s.readers.free()
+	}
+	answer(caller)
 }
 
 // Caller says who makes a request, and what they may: the one place that knows. The
@@ -212,7 +225,8 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 // overTCP judges where a request comes from before it is answered.
 func (s *Server) overTCP() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer begin(w, r)()
+		r, end := begin(w, r)
+		defer end()
 		secure(w.Header(), r.TLS != nil)
 		if p := s.guard.judge(r); p != nil {
 			s.log.Debug("a request is refused", "remote", r.RemoteAddr, "why", p.Detail)

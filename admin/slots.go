@@ -84,10 +84,18 @@ func (s *Server) readBody(c *call) error {
 		_, err = body.ReadFrom(c.r.Body)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return brokenBody(err)
 	}
 	c.r.Body = io.NopCloser(&body)
 	return c.readUntil(time.Time{}) // the time for it does not count for the answer
+}
+
+// brokenBody is the answer to a body that did not come: that is no failure of the service.
+func brokenBody(err error) error {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return err
+	}
+	return wrong("the body of the request breaks off: %v", err)
 }
 
 // busy is the answer to somebody who comes at a bad moment.

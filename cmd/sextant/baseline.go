@@ -177,19 +177,17 @@ func (b *baseline) keep() error {
 	if err != nil {
 		return err
 	}
-	next, err := os.CreateTemp(filepath.Dir(b.file), baselineFile+".") // with mode 0600
+	next := b.file + ".new"
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = next.Write(text)
+	_, err = f.Write(text)
 	if err == nil {
-		err = next.Sync()
+		err = f.Sync()
 	}
-	if err = errors.Join(err, next.Close()); err == nil {
-		err = os.Rename(next.Name(), b.file)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(next, b.file)
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(next.Name()))
-	}
-	return nil
+	return err
 }
