@@ -217,8 +217,8 @@ func publish(part, dir string) error {
 }
 
 func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
-	report, err := readBackup(ctx, dir, r, o)
-	if err == nil {
+	report, from, err := readBackup(ctx, dir, r, o)
+	if err == nil && from != format {
 		err = upgradeRestored(dir, o)
 	}
 	if err != nil {
@@ -254,17 +254,18 @@ func upgradeRestored(dir string, o Options) (err error) {
 }
 
 // readBackup fills a new Badger database with the keys of a backup, which come in
-// order: they are written as tables of the last level, with nothing to compact.
-func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, err error) {
+// order: they are written as tables of the last level, with nothing to compact. from is
+// the format of the store that was backed up.
+func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, from byte, err error) {
 	db, err := tryBadger(badgerOptions(dir, o))
 	if err != nil {
-		return report, openError(dir, err)
+		return report, 0, openError(dir, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	tables := db.NewStreamWriter()
 	defer tables.Cancel() // does nothing after Flush
 	if err := tables.Prepare(); err != nil {
-		return report, err
+		return report, 0, err
 	}
 	b := newBackupReader(r)
 	buf := z.NewBuffer(2*backupBlock, "restore")
@@ -282,7 +283,7 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 			value, err = seen.check(key, value)
 		}
 		if err != nil {
-			return report, err
+			return report, 0, err
 		}
 		report.count(key)
 		kv := &pb.KV{Key: key, Value: value, Version: 1}
@@ -294,26 +295,29 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 			continue
 		}
 		if err := tables.Write(buf); err != nil {
-			return report, err
+			return report, 0, err
 		}
 		buf.Reset()
 	}
 	report.Bytes = b.read
-	return report, errors.Join(tables.Write(buf), tables.Flush(), seen.missing())
+	return report, seen.format, errors.Join(tables.Write(buf), tables.Flush(), seen.missing())
 }
 
 // restored looks at what a backup must have.
-type restored struct{ format, counters bool }
+type restored struct {
+	format   byte // 0: not seen
+	counters bool
+}
 
 // check gives the value as it is to be stored.
 func (seen *restored) check(key, value []byte) ([]byte, error) {
 	switch string(key) {
 	case string(formatKey()):
-		seen.format = true
 		if len(value) != 1 || value[0] < formatInline || value[0] > format {
 			return nil, fmt.Errorf("%w: the backup is of a store of format %d, this program reads %d; restore it with the version of Sextant that wrote it",
 				scheduler.ErrFormat, value, format)
 		}
+		seen.format = value[0]
 		return value, nil
 	case string(countersKey()):
 		seen.counters = true
@@ -328,7 +332,7 @@ func (seen *restored) check(key, value []byte) ([]byte, error) {
 }
 
 func (seen *restored) missing() error {
-	if seen.format && seen.counters {
+	if seen.format != 0 && seen.counters {
 		return nil
 	}
 	return fmt.Errorf("%w: the backup has no format or no counters", scheduler.ErrDamaged)

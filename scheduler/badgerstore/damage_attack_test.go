@@ -82,6 +82,9 @@ func contentsOf(t *testing.T, s *Store) (all map[string]string, err error) {
 		state, err := s.Host(ctx, webLink(h).URL.HostKey())
 		errs = append(errs, err)
 		put(state, "host ", h)
+		documents, err := s.Documents(ctx, webLink(h).URL.HostKey())
+		errs = append(errs, err)
+		put(documents, "documents ", h)
 	}
 	for _, name := range []string{"part 0", "part 1", "part 2", "part 3", "long"} {
 		v, err := s.Value(ctx, name)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,36 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
-
-// killed is a Store that ends as a killed process leaves it: when it is closed, what
-// lies on the disk at that moment takes the place of what Close would leave.
-type killed struct {
-	verified
-	dir string
-}
-
-// Close implements io.Closer.
-func (k killed) Close() error {
-	image := copied(k.t, k.dir)
-	if err := k.verified.Close(); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(k.dir); err != nil {
-		return err
-	}
-	return os.Rename(image, k.dir)
-}
-
-// TestModelKilled is the model test where each end of the store is that of a killed
-// process.
-func TestModelKilled(t *testing.T) {
-	o := Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: -1}
-	storetest.Model(t, func(t *testing.T, dir string) storetest.Store {
-		return killed{openVerified(o)(t, dir).(verified), dir}
-	})
-}
 
 // outboxModel is an outbox in the simplest form, and the store that must equal it.
 type outboxModel struct {
@@ -137,13 +107,18 @@ func (m *outboxModel) put(o modelOrder) {
 		m.rests[o.url] = o
 		return
 	}
+	delete(m.rests, o.url)
+	m.send(o)
+}
+
+// send is what an order does that waits, whether it is new or was a dead letter.
+func (m *outboxModel) send(o modelOrder) {
 	m.seq++
 	o.seq = m.seq
 	for _, dead := range m.dead {
 		delete(dead, o.url)
 	}
 	m.orders[o.url] = o
-	delete(m.rests, o.url)
 }
 
 func (m *outboxModel) newOrder(u int, forget bool) (modelOrder, *scheduler.Order) {
@@ -286,75 +261,6 @@ func (m *outboxModel) again(o modelOrder) {
 	}
 }
 
-// some names deletions that rest or are held, and selects them.
-func (m *outboxModel) some() (scheduler.DeletionFilter, []modelOrder) {
-	f := scheduler.DeletionFilter{State: scheduler.Deletion(m.r.IntN(3)), Edit: m.r.Uint64N(2)}
-	all := sorted(m.rests, func(o modelOrder) bool {
-		return (f.State == scheduler.NoDeletion || f.State == o.rests) && (f.Edit == 0 || f.Edit == o.edit)
-	})
-	if m.r.IntN(3) == 0 {
-		return f, all
-	}
-	all = slices.DeleteFunc(all, func(modelOrder) bool { return m.r.IntN(2) == 0 })
-	for _, o := range all {
-		f.URLs = append(f.URLs, webURL(o.url))
-	}
-	f.URLs = append(f.URLs, webURL(modelURLs+1)) // one that has none
-	return f, all
-}
-
-// changed compares how many deletions were changed.
-func (m *outboxModel) changed(n int, err error, want []modelOrder) {
-	m.t.Helper()
-	m.must(err)
-	if n != len(want) {
-		m.t.Errorf("%d deletions are changed, want %d", n, len(want))
-	}
-}
-
-// move holds deletions, or lets them rest again.
-func (m *outboxModel) move() {
-	f, some := m.some()
-	if m.r.IntN(2) == 0 {
-		n, err := moveDeletions(m.ctx, m.s, f, scheduler.HoldDeletion)
-		m.changed(n, err, some)
-		for _, o := range some {
-			o.rests = scheduler.DeletionHeld
-			m.rests[o.url] = o
-		}
-		return
-	}
-	n, err := moveDeletions(m.ctx, m.s, f, scheduler.RestDeletion)
-	m.changed(n, err, some)
-	for _, o := range some {
-		if o.rests == scheduler.DeletionHeld {
-			m.seq++
-			o.rests, o.seq = scheduler.DeletionResting, m.seq
-		}
-		m.rests[o.url] = o
-	}
-}
-
-func (m *outboxModel) release() {
-	f, some := m.some()
-	n, err := release(m.ctx, m.s, f)
-	m.changed(n, err, some)
-	for _, o := range some {
-		o.rests, o.edit = scheduler.NoDeletion, 0
-		m.put(o)
-		m.again(o)
-	}
-}
-
-func (m *outboxModel) drop() {
-	f, some := m.some()
-	_, n, err := dropDeletions(m.ctx, m.s, f)
-	m.changed(n, err, some)
-	for _, o := range some {
-		delete(m.rests, o.url)
-	}
-}
-
 // retry sends the dead letters of a URL again, or drops them.
 func (m *outboxModel) retry() {
 	u := m.r.IntN(modelURLs)
@@ -372,7 +278,7 @@ func (m *outboxModel) retry() {
 	} else {
 		n, err = m.s.RetryDead(m.ctx, push.Selection{URLs: []string{webURL(u)}})
 		for _, o := range letters[:min(1, len(letters))] { // all are the same order: it was the newest
-			m.put(o)
+			m.send(o) // a deletion that rests is newer, and goes on to
 			m.again(o)
 		}
 	}

@@ -152,7 +152,7 @@ func (st stock) make(t testing.TB, dir string, o Options) *Store {
 	}
 	quiet := o
 	quiet.Logger = slog.New(slog.DiscardHandler)
-	if _, err := readBackup(t.Context(), dir, r, quiet); err != nil {
+	if _, _, err := readBackup(t.Context(), dir, r, quiet); err != nil {
 		t.Fatal(err)
 	}
 	made := time.Since(begin)

@@ -10,8 +10,10 @@
 //
 // A usual page costs no read: that its links are known is told by fingerprints in memory
 // (known.go), its own record is what Queue gave if nothing has changed it since
-// (touched.go), and its queue's state is remembered (places.go). Two unknown links of it
-// cost a read each, because nothing is stored as new that was not looked up.
+// (touched.go) and says whether there is a deletion that rests or is held (deletions.go),
+// and its queue's state and what is kept of its host's documents are remembered
+// (places.go, documents.go). Two unknown links of it cost a read each, because nothing is
+// stored as new that was not looked up; so do links to URLs that are gone.
 //
 // Bodies of documents lie in segment files beside Badger's, see segments.go: they are
 // written once, before the batch that names them, and a segment is removed when nothing
@@ -22,7 +24,7 @@
 // Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default
 // and 11 MiB until 8 MiB were written, and tables in the making, see badgerOptions;
 // two batches of at most 8 MiB or one page each; 8 MiB of touched, of which the kernel
-// gives what is used; up to 6 MiB for remembered queues and hosts; 5 to 7 bytes a known
+// gives what is used; up to 9 MiB for remembered queues, hosts and their documents; 5 to 7 bytes a known
 // URL for the fingerprints. Tables are read through the page cache (no compression, no
 // block cache), which the kernel takes back when it needs to.
 package badgerstore

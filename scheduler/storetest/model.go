@@ -306,38 +306,6 @@ func (m *model) revise() {
 	})
 }
 
-// reviseDeletions changes the deletions of some URLs, with or without one.
-func (m *model) reviseDeletions() {
-	var keys []weburl.Key
-	for range 1 + m.rand.IntN(6) {
-		keys = append(keys, m.link(m.url(), 0).URL.Key())
-	}
-	seed := m.rand.Uint64()
-	m.ticks += time.Duration(len(keys))
-	first := m.ticks
-	m.both(fmt.Sprintf("ReviseDeletions(%v) with %d", keys, seed), func(s scheduler.Store) (any, error) {
-		draw, calls := rand.New(rand.NewPCG(seed, 2)), []any{}
-		places, n, err := s.ReviseDeletions(m.ctx, keys, func(d scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
-			calls = append(calls, normalDeletion(d), normal(r))
-			if draw.IntN(4) == 0 {
-				return nil
-			}
-			v := &scheduler.Revision{Next: r, Move: scheduler.DeletionMove(draw.IntN(4)), Hold: scheduler.Hold(1 + draw.IntN(3)), CancelDeletion: draw.IntN(6) == 0}
-			v.Next.Misses++
-			if v.Next.Indexed = v.Move != scheduler.SendDeletion; r.State != scheduler.Waiting {
-				v.Next.State, v.Next.Source = scheduler.State(draw.IntN(3)), scheduler.Source(draw.IntN(scheduler.Sources))
-				v.Next.NextAt = m.now.Add(time.Duration(draw.IntN(100))*time.Second + first - time.Duration(len(calls)/2-1))
-				v.Forget = draw.IntN(6) == 0
-			}
-			if draw.IntN(6) == 0 {
-				v.Order = order(draw, v.Forget)
-			}
-			return v
-		})
-		return []any{calls, places, n}, err
-	})
-}
-
 func (m *model) setValue() {
 	name, value := fmt.Sprint("name", m.rand.IntN(3)), m.value()
 	m.both("SetValue", func(s scheduler.Store) (any, error) { return nil, s.SetValue(m.ctx, name, value) })
@@ -394,33 +362,6 @@ func (m *model) compare() {
 	for n := range 3 {
 		m.both("Value", func(s scheduler.Store) (any, error) { return s.Value(m.ctx, fmt.Sprint("name", n)) })
 	}
-}
-
-// compareDeletions compares what rests and what is held, and the groups.
-func (m *model) compareDeletions() {
-	m.Helper()
-	m.both("deletions", func(s scheduler.Store) (any, error) {
-		var list []scheduler.StoredDeletion
-		add := func(d scheduler.StoredDeletion) error { list = append(list, normalDeletion(d)); return nil }
-		err := s.HeldDeletions(m.ctx, scheduler.DeletionFilter{}, add)
-		counts := map[scheduler.DeletionGroup]uint64{}
-		groupsErr := s.DeletionGroups(m.ctx, func(g scheduler.DeletionGroup, n uint64) error {
-			counts[g] = n
-			return s.Deletions(m.ctx, g, add)
-		})
-		return []any{list, counts}, errors.Join(err, groupsErr)
-	})
-}
-
-// normalDeletion is d without its number, and with its times told only by whether they are set.
-func normalDeletion(d scheduler.StoredDeletion) scheduler.StoredDeletion {
-	d.Seq = 0
-	for _, at := range []*time.Time{&d.At, &d.Again} {
-		if !at.IsZero() {
-			*at = time.Unix(1, 0)
-		}
-	}
-	return d
 }
 
 // sortedPlaces lists the places by host and source, so that a seed draws the
