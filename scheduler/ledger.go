@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -128,8 +129,12 @@ func (d *Deletions) admit(set Brake, documents uint64, n int, now time.Time) (No
 	return Note{Name: sentName, Value: d.sent.append(nil)}, n
 }
 
-// most is how many of an index's documents may leave within the window.
+// most is how many of an index's documents may leave within the window: all, if neither
+// limit is asked for.
 func (b *Brake) most(documents uint64) int {
+	if b.Min <= 0 && b.Percent <= 0 {
+		return math.MaxInt
+	}
 	return max(b.Min, int(min(documents, 1<<40))*b.Percent/100) //nolint:gosec // bounded
 }
 

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"encoding/binary"
 	"fmt"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestAdmit(t *testing.T) {
 		{"percent is not passed", set, 10000, 300},
 		{"percent not asked", Brake{On: true, Min: 100, Window: time.Hour}, 10000, 100},
 		{"min not asked", Brake{On: true, Percent: 20, Window: time.Hour}, 100, 20},
-		{"neither asked", Brake{On: true, Window: time.Hour}, 1000, 0},
+		{"neither asked", Brake{On: true, Window: time.Hour}, 1000, 300},
 		{"a small index", Brake{On: true, Min: 3, Percent: 20, Window: time.Hour}, 10, 3},
 		{"an index of absurd size", set, 1<<64 - 1, 300},
 	} {
@@ -132,6 +133,27 @@ func TestDamagedLedger(t *testing.T) {
 	for _, tail := range [][]byte{{0}, {1}, v} {
 		if _, err := readLedger(append(v[:len(v):len(v)], tail...), start()); err == nil {
 			t.Errorf("%d bytes more are read", len(tail))
+		}
+	}
+	future := tally{last: start(), slots: []slot{{start().Add(time.Hour), 5}}} // would count for ever
+	if r := (varints{rest: future.append(nil)}); len(readTally(&r, start()).slots) > 0 || !r.bad {
+		t.Error("deletions of the future are read")
+	}
+	if r := (varints{rest: binary.AppendUvarint(binary.AppendVarint(nil, 0), 1<<40)}); len(readTally(&r, start()).slots) > 0 || !r.bad {
+		t.Error("more parts than there are are read")
+	}
+}
+
+// TestOldCount: what an older version stored of the deletions of the index is not believed,
+// and no damage.
+func TestOldCount(t *testing.T) {
+	for _, since := range []time.Time{{}, start()} {
+		old := binary.AppendVarint(binary.AppendVarint(nil, start().UnixNano()), since.UnixNano())
+		for range 5 {
+			old = binary.AppendUvarint(binary.AppendUvarint(binary.AppendVarint(old, int64(time.Minute)), 20), 0)
+		}
+		if r := (varints{rest: old}); len(readTally(&r, start()).slots) > 0 && !r.bad && len(r.rest) == 0 {
+			t.Errorf("since %v: an old count is believed", since)
 		}
 	}
 }

@@ -21,14 +21,14 @@ func TestUnavailable(t *testing.T) {
 		return Result{Status: 200, Document: document, UnavailableAt: at(says)}
 	}
 	tests := []struct {
-		name    string
-		said    time.Duration // by the record, from now; 0 for nothing
-		result  Result
-		set     []func(*Settings)
-		order   string // reason of the deletion
-		state   State
-		next    time.Duration // from now
-		atOnce  State         // where the deletion leaves at once
+		name   string
+		said   time.Duration // by the record, from now; 0 for nothing
+		result Result
+		set    []func(*Settings)
+		order  string // reason of the deletion
+		state  State
+		next   time.Duration // from now
+		atOnce State         // where the deletion leaves at once
 	}{
 		{name: "nothing said", result: page(0), state: AtRest},
 		{name: "later than the refresh", result: page(400 * day), set: []func(*Settings){minimumAged}, state: Timed, next: 30 * day},

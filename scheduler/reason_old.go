@@ -40,6 +40,8 @@ func oldExclusion(r *Record) Reason {
 		return ReasonRobots
 	case r.LastError == "neither the configuration nor a robots.txt names it any more":
 		return ReasonNotNamed
+	case strings.HasPrefix(r.LastError, "canonical gate"):
+		return ReasonRenamed
 	case strings.HasPrefix(r.LastError, "rule "), strings.HasPrefix(r.LastError, "the rules ignore it"), r.LastError == "no rule accepts it":
 		return ReasonRules
 	}
@@ -71,8 +73,8 @@ func oldAnswer(r *Record) Reason {
 			return phrase.reason
 		}
 	}
-	if r.LastError != "" && !r.Indexed && r.Class == OK {
-		return ReasonMediaType // the only gate that speaks after the answer
+	if r.DuplicateOf != "" { // errors and a 304 since have taken the words
+		return ReasonCanonical
 	}
 	return NoReason
 }

@@ -85,6 +85,10 @@ func readTally(r *varints, now time.Time) (t tally) {
 	}
 	for ; n > 0 && !r.bad; n-- {
 		age := time.Duration(r.signed())
+		if age < 0 { // it would count for ever
+			r.bad = true
+			break
+		}
 		t.slots = append(t.slots, slot{from: now.Add(-passed - age), n: r.count()})
 	}
 	t.last = now
