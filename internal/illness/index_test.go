@@ -3,6 +3,7 @@ package illness
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"hash/fnv"
 	"maps"
 	"strings"
@@ -17,6 +18,16 @@ import (
 type index struct {
 	mu     sync.Mutex
 	orders []order
+	down   bool // it takes nothing
+}
+
+// errDown is what an indexer that is down says.
+var errDown = errors.New("the indexer is down")
+
+func (x *index) turn(down bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.down = down
 }
 
 // order is one that came.
@@ -35,6 +46,9 @@ func (x *index) Name() string { return "index" }
 func (x *index) Push(_ context.Context, entries []push.Entry) ([]push.Refusal, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.down {
+		return nil, errDown
+	}
 	for _, e := range entries {
 		o := order{at: time.Now(), url: e.URL, deletes: e.Op == push.Delete}
 		if o.deletes {
