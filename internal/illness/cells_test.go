@@ -88,6 +88,7 @@ func chosen() []choice {
 	cloudview := []scheduler.Policy{scheduler.Cloudview}
 	return []choice{
 		{all, []int{16, 61}, cloudview, []course{short}},
+		{all, []int{61}, []scheduler.Policy{scheduler.Cautious}, []course{short}},
 		{unlike, []int{301}, cloudview, []course{short}},
 		{few[:1], []int{5000}, cloudview, []course{short}},
 		{unlike, []int{16}, []scheduler.Policy{scheduler.Cautious, scheduler.Smartsite}, []course{short}},

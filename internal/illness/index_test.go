@@ -106,8 +106,8 @@ func (d documents) obey(o order) {
 	d[o.url] = o.content
 }
 
-// lost are the deletions after from and up to to of documents that are among of and were
-// in the index.
+// lost are the deletions from one moment to another, both included, of documents that are
+// among of and were in the index.
 func (x *index) lost(of documents, from, to time.Time) []order {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -116,7 +116,7 @@ func (x *index) lost(of documents, from, to time.Time) []order {
 	for _, o := range x.orders {
 		_, mine := of[o.url]
 		_, there := docs[o.url]
-		if o.deletes && mine && there && o.at.After(from) && !o.at.After(to) {
+		if o.deletes && mine && there && !o.at.Before(from) && !o.at.After(to) {
 			lost = append(lost, o)
 		}
 		docs.obey(o)
