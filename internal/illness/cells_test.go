@@ -18,6 +18,7 @@ const (
 	due      course = "due"      // half a week long, in which smart refresh asks for every document
 	restarts course = "restarts" // short, with a service that ends and begins every ten minutes
 	flapping course = "flapping" // well and ill by turns, five minutes each, for six hours
+	deaf     course = "deaf"     // short, with an indexer that is down until the site has been well for an hour
 )
 
 // cell is a field of the matrix.
@@ -87,11 +88,12 @@ func chosen() []choice {
 	cloudview := []scheduler.Policy{scheduler.Cloudview}
 	return []choice{
 		{all, []int{16, 61}, cloudview, []course{short}},
+		{all, []int{61}, []scheduler.Policy{scheduler.Cautious}, []course{short}},
 		{unlike, []int{301}, cloudview, []course{short}},
 		{few[:1], []int{5000}, cloudview, []course{short}},
 		{unlike, []int{16}, []scheduler.Policy{scheduler.Cautious, scheduler.Smartsite}, []course{short}},
 		{few, []int{1, 2}, cloudview, []course{short}},
-		{few, []int{61}, cloudview, []course{long, due, restarts, flapping}},
+		{few, []int{61}, cloudview, []course{long, due, restarts, flapping, deaf}},
 	}
 }
 
@@ -101,8 +103,8 @@ func whole() []choice {
 	policies := []scheduler.Policy{scheduler.Cloudview, scheduler.Cautious, scheduler.Smartsite}
 	return []choice{
 		{all, []int{1, 2, 16, 61, 301, 5000}, policies, []course{short}},
-		{all, []int{2, 16, 61, 301}, policies[:1], []course{long, due, restarts, flapping}},
-		{all, []int{61}, policies, []course{long, due, restarts, flapping}},
+		{all, []int{2, 16, 61, 301}, policies[:1], []course{long, due, restarts, flapping, deaf}},
+		{all, []int{61}, policies, []course{long, due, restarts, flapping, deaf}},
 	}
 }
 

@@ -3,6 +3,7 @@ package illness
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"hash/fnv"
 	"maps"
 	"strings"
@@ -17,6 +18,16 @@ import (
 type index struct {
 	mu     sync.Mutex
 	orders []order
+	down   bool // it takes nothing
+}
+
+// errDown is what an indexer that is down says.
+var errDown = errors.New("the indexer is down")
+
+func (x *index) turn(down bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.down = down
 }
 
 // order is one that came.
@@ -35,6 +46,9 @@ func (x *index) Name() string { return "index" }
 func (x *index) Push(_ context.Context, entries []push.Entry) ([]push.Refusal, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.down {
+		return nil, errDown
+	}
 	for _, e := range entries {
 		o := order{at: time.Now(), url: e.URL, deletes: e.Op == push.Delete}
 		if o.deletes {
@@ -92,8 +106,8 @@ func (d documents) obey(o order) {
 	d[o.url] = o.content
 }
 
-// lost are the deletions after from and up to to of documents that are among of and were
-// in the index.
+// lost are the deletions from one moment to another, both included, of documents that are
+// among of and were in the index.
 func (x *index) lost(of documents, from, to time.Time) []order {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -102,7 +116,7 @@ func (x *index) lost(of documents, from, to time.Time) []order {
 	for _, o := range x.orders {
 		_, mine := of[o.url]
 		_, there := docs[o.url]
-		if o.deletes && mine && there && o.at.After(from) && !o.at.After(to) {
+		if o.deletes && mine && there && !o.at.Before(from) && !o.at.After(to) {
 			lost = append(lost, o)
 		}
 		docs.obey(o)

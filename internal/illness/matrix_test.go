@@ -116,6 +116,9 @@ func (c cell) fallIll(w *world, want documents, r *result) {
 	if r.hour > anHour(c.pages) {
 		w.t.Errorf("%d of %d documents left within an hour, want at most %d; the first: %s", r.hour, c.pages, anHour(c.pages), describe(lost))
 	}
+	if r.overwritten > anHour(c.pages) && !c.illness.Overwrites() {
+		w.t.Errorf("%d of %d documents were overwritten with what is not the site's own, want at most %d: %s", r.overwritten, c.pages, anHour(c.pages), some(changed))
+	}
 	if r.day > aDay(c.pages) {
 		w.t.Errorf("%d of %d documents left within 24 hours, want at most %d", r.day, c.pages, aDay(c.pages))
 	}
@@ -141,6 +144,14 @@ func (c cell) run(w *world, from time.Time) {
 			w.end()
 			w.begin()
 		}
+	case deaf:
+		w.index.turn(true)
+		c.refresh(w)
+		time.Sleep(shortIllness)
+		w.site.Heal()
+		time.Sleep(time.Hour)
+		w.index.turn(false)
+		time.Sleep(time.Hour) // in which it takes what has waited for it
 	case flapping:
 		for time.Since(from) < flapTime {
 			w.site.FallIll(c.illness)

@@ -13,20 +13,22 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// settings are the defaults of the configuration, for the site of a root: no pause between
+// settings are the defaults of the configuration, for the sites of some roots: no pause between
 // requests, since answers take their time, and nobody looks for duplicates, which costs time.
-func settings(t *testing.T, n *sicksite.Network, root string) crawl.Settings {
+func settings(t *testing.T, n *sicksite.Network, roots ...string) crawl.Settings {
 	t.Helper()
-	u, err := weburl.Parse(root)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := crawl.Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 	s.Frontier.Aggressive, s.Frontier.SmartRefresh = true, true
 	s.Frontier.ErrorRefresh, s.Frontier.MaxAge, s.Frontier.MinAge = week(), week(), week()/7
 	s.Fetcher.Resolver, s.Fetcher.Connect, s.Fetcher.Roots = n.Resolver(), n.Connect, n.Roots()
 	s.Rules.DefaultFollowRoots = true
-	s.Rules.Roots = []actionrules.Root{{URL: u, Site: true, Group: "default"}}
+	for _, root := range roots {
+		u, err := weburl.Parse(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Rules.Roots = append(s.Rules.Roots, actionrules.Root{URL: u, Site: true, Group: "default"})
+	}
 	s.Space.MIME = &crawlspace.MIMETypes{Types: []crawlspace.Text{{Value: sicksite.SickType}}}
 	set(&s.Frontier.Brake, "Host", true)
 	return s

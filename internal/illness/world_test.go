@@ -30,6 +30,7 @@ type world struct {
 	t        *testing.T
 	dir      string
 	site     *sicksite.Site
+	second   *sicksite.Site // at Neighbour; nil: none
 	network  *sicksite.Network
 	index    *index
 	settings crawl.Settings
@@ -44,12 +45,18 @@ type world struct {
 // settings.
 func newWorld(t *testing.T, o sicksite.Options, change func(*crawl.Settings)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), site: sicksite.New(o), index: &index{}, log: slog.New(slog.DiscardHandler)}
+	return newWorldOf(t, sicksite.New(o), nil, change)
+}
+
+// newWorldOf has two sites; the second may be nil.
+func newWorldOf(t *testing.T, site, second *sicksite.Site, change func(*crawl.Settings)) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), site: site, second: second, index: &index{}, log: slog.New(slog.DiscardHandler)}
 	if os.Getenv("SEXTANT_ILLNESS_LOG") != "" {
 		w.log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	var err error
-	if w.network, err = sicksite.NewNetwork(w.site); err != nil {
+	if w.network, err = sicksite.NewNetwork(site, second); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -58,7 +65,11 @@ func newWorld(t *testing.T, o sicksite.Options, change func(*crawl.Settings)) *w
 			t.Error(err)
 		}
 	})
-	w.settings = settings(t, w.network, w.site.URL(0))
+	roots := []string{site.URL(0)}
+	if second != nil {
+		roots = append(roots, second.URL(0))
+	}
+	w.settings = settings(t, w.network, roots...)
 	if change != nil {
 		change(&w.settings)
 	}
@@ -184,17 +195,23 @@ func (w *world) healthy() documents {
 	return w.complete()
 }
 
-// complete is the index, which must hold every page of the site.
+// complete is the index, which must hold every page of the sites.
 func (w *world) complete() documents {
 	w.t.Helper()
-	docs := w.index.at(time.Now())
-	for i := range w.site.Len() {
-		if _, ok := docs[w.site.URL(i)]; !ok {
-			w.t.Fatalf("the crawl of the healthy site has %d documents of %d; %s is missing", len(docs), w.site.Len(), w.site.URL(i))
+	docs, pages := w.index.at(time.Now()), 0
+	for _, site := range []*sicksite.Site{w.site, w.second} {
+		if site == nil {
+			continue
+		}
+		pages += site.Len()
+		for i := range site.Len() {
+			if _, ok := docs[site.URL(i)]; !ok {
+				w.t.Fatalf("the crawl of the healthy site has %d documents; %s is missing", len(docs), site.URL(i))
+			}
 		}
 	}
-	if len(docs) != w.site.Len() {
-		w.t.Fatalf("the crawl of the healthy site has %d documents of %d", len(docs), w.site.Len())
+	if len(docs) != pages {
+		w.t.Fatalf("the crawl of the healthy site has %d documents of %d", len(docs), pages)
 	}
 	return docs
 }

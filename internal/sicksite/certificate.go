@@ -41,7 +41,7 @@ func (c *certificates) sign(key *ecdsa.PrivateKey, until time.Time) (tls.Certifi
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(until.Unix()), Subject: name,
 		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: until,
-		DNSNames: []string{Host, Elsewhere}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		DNSNames: []string{Host, Neighbour, Elsewhere}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)

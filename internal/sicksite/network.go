@@ -23,8 +23,9 @@ import (
 // nameTTL is for how long, in seconds, an answer of the name server holds.
 const nameTTL = 60
 
-// Network is a network in memory with the site at Host, plain and secure, the other host
-// at Elsewhere, and a name server. It belongs to the bubble that it is made in.
+// Network is a network in memory with a site at Host, plain and secure, perhaps one at
+// Neighbour, the other host at Elsewhere, and a name server. It belongs to the bubble that
+// it is made in.
 type Network struct {
 	site          *Site
 	certificates  *certificates
@@ -33,22 +34,29 @@ type Network struct {
 	running       sync.WaitGroup
 }
 
-// NewNetwork serves a site. The caller closes it.
-func NewNetwork(s *Site) (*Network, error) {
+// NewNetwork serves a site, and its neighbour, nil for none, which cannot fall ill below
+// HTTP. The caller closes it.
+func NewNetwork(s, neighbour *Site) (*Network, error) {
 	c, err := newCertificates()
 	if err != nil {
 		return nil, err
 	}
 	n := &Network{site: s, certificates: c, plain: testpipe.Listen(), secure: testpipe.Listen()}
-	n.server = quietServer(s)
+	n.server = quietServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host == Neighbour && neighbour != nil {
+			neighbour.ServeHTTP(w, r)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))
 	n.running.Go(func() { _ = n.server.Serve(n.plain) })
 	n.running.Go(func() { _ = n.server.Serve(tls.NewListener(eagerListener{n.secure}, c.config(s))) })
 	s.onChange(func() { dropIdle(n.server) })
 	return n, nil
 }
 
-func quietServer(s *Site) *http.Server {
-	return &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+func quietServer(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 }
 
 // dropIdle closes the connections that nobody uses: the next request comes over a new
@@ -68,9 +76,10 @@ func (n *Network) Close() error {
 // Roots are those who sign the site's certificates.
 func (n *Network) Roots() *x509.CertPool { return n.certificates.roots }
 
+// Two addresses of RFC 5737.
 var (
-	hostAddress      = netip.AddrFrom4([4]byte{192, 0, 2, 1}) // RFC 5737
-	elsewhereAddress = netip.AddrFrom4([4]byte{192, 0, 2, 2})
+	hostAddress  = netip.AddrFrom4([4]byte{192, 0, 2, 1})
+	otherAddress = netip.AddrFrom4([4]byte{192, 0, 2, 2})
 )
 
 // Connect connects to an address of the network.
@@ -79,7 +88,7 @@ func (n *Network) Connect(ctx context.Context, address netip.AddrPort) (net.Conn
 		return nil, syscall.ECONNREFUSED
 	}
 	switch {
-	case address.Addr() != hostAddress && address.Addr() != elsewhereAddress:
+	case address.Addr() != hostAddress && address.Addr() != otherAddress:
 		return nil, fmt.Errorf("nobody is at %s: %w", address, syscall.EHOSTUNREACH)
 	case address.Port() == 80:
 		return n.plain.Dial(ctx)
@@ -127,7 +136,7 @@ func (n *Network) reply(m *dnsmessage.Message) {
 	q := m.Questions[0]
 	m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
 	h := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: nameTTL}
-	address, known := map[string]netip.Addr{Host + ".": hostAddress, Elsewhere + ".": elsewhereAddress}[q.Name.String()]
+	address, known := map[string]netip.Addr{Host + ".": hostAddress, Neighbour + ".": otherAddress, Elsewhere + ".": otherAddress}[q.Name.String()]
 	if address == hostAddress {
 		switch n.site.Illness() {
 		case NoSuchName:

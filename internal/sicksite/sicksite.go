@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-// Host is the name of a site in memory, and Elsewhere that of another host, which has
-// one page of its own.
+// Host is the name of a site in memory, Neighbour that of a second one, and Elsewhere
+// that of another host, which has one page of its own.
 const (
 	Host      = "site.test"
+	Neighbour = "neighbour.test"
 	Elsewhere = "elsewhere.test"
 )
 
@@ -78,6 +79,15 @@ func (s *Site) Drop(pages ...int) {
 	s.turn(func() {
 		for _, i := range pages {
 			s.gone[s.Path(i)] = true
+		}
+	})
+}
+
+// Restore brings dropped pages back.
+func (s *Site) Restore(pages ...int) {
+	s.turn(func() {
+		for _, i := range pages {
+			delete(s.gone, s.Path(i))
 		}
 	})
 }

@@ -161,7 +161,11 @@ func TestPartsAreIll(t *testing.T) {
 		t.Error("two pages have the same text")
 	}
 	s.Heal()
-	s.Drop(20)
+	s.Drop(20, 21)
+	s.Restore(21)
+	if gone, back := ask(s, "/doc/20.html").Code, ask(s, "/doc/21.html").Code; gone != http.StatusNotFound || back != http.StatusOK {
+		t.Errorf("a page that is gone answers %d, one that is back %d", gone, back)
+	}
 	s.Secure()
 	if w := ask(s, "/doc/20.html"); w.Code != http.StatusMovedPermanently || w.Header().Get("Location") != "https://site.test/doc/20.html" {
 		t.Errorf("a moved page answers %d %v", w.Code, w.Header())
