@@ -212,10 +212,7 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 	if err != nil {
 		return err
 	}
-	if full > 0 {
-		v.log.Warn("sitemaps that robots.txt names are not read: their host has as many as it may", "url", robotsOf(v.lease.URL),
-			"refused", full, "sitemapMaxPerHost", v.settings.SitemapMaxPerHost)
-	}
+	v.tellRefused("sitemaps that robots.txt names are not read: their host has as many as it may", full)
 	return v.nameSources(ctx, links, func(k weburl.Key, r *scheduler.Record) bool {
 		// What it lists of this host was dropped as long as this robots.txt did not name it.
 		_, was := known[k]
@@ -326,13 +323,12 @@ func (v *visit) sourceRedirect(ctx context.Context, target weburl.URL, result *s
 		return nil
 	}
 	link.Depth, link.Hops = r.Depth, r.Hops+1 // maxRedirects was asked
-	links, _, err := v.roomForSources(ctx, []scheduler.Link{link}, true)
+	links, full, err := v.roomForSources(ctx, []scheduler.Link{link}, true)
 	if err != nil {
 		return err
 	}
-	if len(links) == 0 {
-		v.log.Warn("what a sitemap redirects to is not read: its host has as many as it may", "url", v.lease.URL.String(),
-			"target", target.String(), "sitemapMaxPerHost", v.settings.SitemapMaxPerHost)
+	if full > 0 {
+		v.tellRefused("what a sitemap redirects to is not read: its host has as many as it may", full)
 		result.RedirectIgnored = true
 		return nil
 	}

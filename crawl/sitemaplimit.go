@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -24,6 +25,25 @@ type sitemapCounts struct {
 	mu      sync.Mutex
 	counts  map[weburl.HostKey]int // up to trapHosts
 	counted time.Time              // zero: only those count that became known since the start
+	told    map[weburl.HostKey]int // hosts by which some were refused, up to trapHosts
+}
+
+// tellRefused logs how many sitemaps are refused that a page names. A host is warned of
+// once: each of its indexes may name too many.
+func (v *visit) tellRefused(words string, n int) {
+	if n == 0 {
+		return
+	}
+	s, host, level := &v.sitemaps, v.lease.URL.HostKey(), slog.LevelDebug
+	s.mu.Lock()
+	if s.told == nil {
+		s.told = map[weburl.HostKey]int{}
+	}
+	if addHost(s.told, host); s.told[host] <= 1 {
+		level = slog.LevelWarn
+	}
+	s.mu.Unlock()
+	v.log.Log(context.Background(), level, words, "url", v.lease.URL.String(), "refused", n, "sitemapMaxPerHost", v.settings.SitemapMaxPerHost)
 }
 
 // prepare sees to a count that is fit for n more sources of a host.

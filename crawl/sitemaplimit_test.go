@@ -143,3 +143,18 @@ func TestSitemapsOfRobots(t *testing.T) {
 		t.Errorf("what the configuration names: %+v", r)
 	}
 }
+
+// TestRefusedSitemapsAreToldOnce: a host is warned of once, however many of its indexes
+// name too many.
+func TestRefusedSitemapsAreToldOnce(t *testing.T) {
+	site, b := limited(t)
+	origin := site.Origins()[0]
+	setMaps(site, "/index-1.xml", 0, 10)
+	setMaps(site, "/index-2.xml", 10, 10)
+	site.Set("/index.xml", index(origin+"/index-1.xml", origin+"/index-2.xml"))
+	b.settings.SitemapMaxPerHost = 4
+	log, status, _, _ := b.crawled()
+	if n := strings.Count(log, "level=WARN"); n != 1 || status.Trapped != 19 {
+		t.Errorf("%d warnings, %d trapped, the log: %s", n, status.Trapped, log)
+	}
+}

@@ -100,10 +100,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	result.Links = r.links
 	r.sum.Sum(result.LinksHash[:0])
 	v.sourceWords(result, summary.Format.String(), summary, readErr, r.words())
-	if r.full > 0 {
-		r.log.Warn("sitemaps of an index are not read: their host has as many as it may, or a trap is in the way", "url", r.lease.URL.String(),
-			"refused", r.full, "sitemapMaxPerHost", r.settings.SitemapMaxPerHost)
-	}
+	r.tellRefused("sitemaps of an index are not read: their host has as many as it may, or a trap is in the way", r.full)
 	if r.unsure || r.full > 0 { // there may be room then
 		forgetValidators(result)
 	}
