@@ -88,12 +88,8 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	if v.lease.Record.Kind.IsSource() {
 		return v.sourceRedirect(ctx, target, result)
 	}
-	// A site that was crawled before moves only for good: a redirect that says it is
-	// temporary may lead to a log-in or maintenance page.
-	if result.Moved || !v.lease.Record.Settled || v.lease.Record.Class == scheduler.Redirect {
-		if err := v.moveSite(ctx, v.lease.URL, target); err != nil {
-			return err
-		}
+	if err := v.homeLeads(ctx, v.lease.URL, target, result.Moved); err != nil {
+		return err
 	}
 	// The move of a site is in force at once.
 	p := v.judge.current.Load()

@@ -36,11 +36,11 @@ type Explained struct {
 	Fifo  scheduler.Source // where the URL is crawled
 }
 
-// Moves are the sites that moved, as StoredMoves gives them.
-type Moves = map[string]string
+// Moves are the sites that moved, by their root's URL, as StoredMoves gives them. In JSON
+// each is the page that the home page redirects to, or an object that has it as "to".
+type Moves = moves
 
-// StoredMoves are the sites that a store remembers to have moved: the root's URL
-// to the page that its home page redirects to.
+// StoredMoves are the sites that a store remembers to have moved.
 func StoredMoves(ctx context.Context, store scheduler.Store) (Moves, error) {
 	return storedMoves(ctx, store)
 }

@@ -3,8 +3,11 @@ package crawl
 import (
 	"context"
 	"maps"
+	"reflect"
+	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -15,10 +18,6 @@ const (
 	movedSites = "moved-sites"
 	movedWhat  = "the list of moved sites"
 )
-
-// moves are the sites that moved: a configured root to the page that its home
-// page redirects to.
-type moves map[string]string
 
 // storedMoves reads what the store remembers.
 func storedMoves(ctx context.Context, store scheduler.Store) (moves, error) {
@@ -31,76 +30,132 @@ func storedMoves(ctx context.Context, store scheduler.Store) (moves, error) {
 func movedRoots(roots []actionrules.Root, moved moves) []actionrules.Root {
 	var out []actionrules.Root
 	for _, root := range roots {
-		to, err := weburl.Parse(moved[root.URL.String()])
-		if err != nil || !root.Site {
+		m := moved[root.URL.String()]
+		to, ok := m.place()
+		if !ok || !root.Site {
 			out = append(out, root)
 			continue
 		}
 		// The old home page stays a root, or nobody would see it come back.
 		home := root
-		home.Site = false
+		home.Site = m.Back
 		out = append(out, home)
-		if to, err = weburl.Parse(to.Origin() + "/"); err == nil {
-			root.URL = to
-			out = append(out, root)
-		}
+		root.URL = to
+		out = append(out, root)
 	}
 	return out
 }
 
-// moveSite lets the whole site that to lies in stand for the root's whose home
-// page from is, because that redirects there. It does nothing if from is no
-// site's home page, or if the target lies in a root's site already, as
-// http://www.example.com/ in that of http://example.com/.
-func (c *Crawl) moveSite(ctx context.Context, from, to weburl.URL) error {
-	if c.judge.current.Load().rootOf(from) == "" {
+// homeLeads takes in where a page leads that stands for a site: the home page of a root, or
+// the page that it moved to. A zero to says that it is a page itself; firm is as in heading.
+func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {
+	p := c.judge.current.Load()
+	root, ok := p.rootOf(from)
+	if _, known := p.moved[root.String()]; !ok || to.IsZero() && !known {
 		return nil
 	}
 	return c.replace(ctx, false, func(old *policy) (*policy, error) {
-		root := old.rootOf(from)
-		if root == "" || old.engine.Explain(to).Start.Site >= 0 {
+		root, ok := old.rootOf(from)
+		if !ok {
+			return old, nil
+		}
+		h, err := c.heading(ctx, old, root, from, to)
+		if err != nil {
+			return nil, err
+		}
+		h.firm = firm
+		before := old.moved[root.String()]
+		after := before.after(root, &h)
+		if reflect.DeepEqual(before, after) {
 			return old, nil
 		}
 		moved := maps.Clone(old.moved)
-		moved[root] = to.String()
-		return c.remember(ctx, old, moved)
+		if moved[root.String()] = after; reflect.DeepEqual(after, move{}) {
+			delete(moved, root.String())
+		}
+		if before.To == after.To && before.Back == after.Back {
+			other := *old
+			other.moved = moved
+			return &other, saveValue(ctx, c.store, movedSites, movedWhat, moved)
+		}
+		return c.move(ctx, old, moved, to)
 	})
 }
 
-// cameBack ends the move of a root whose home page is a page again, and says
-// whether it was one.
-func (c *Crawl) cameBack(ctx context.Context, page weburl.URL) (bool, error) {
-	if _, ok := c.judge.current.Load().moved[page.String()]; !ok {
-		return false, nil
+// heading gathers what is to be known to judge where a page of a root's site leads.
+func (c *Crawl) heading(ctx context.Context, p *policy, root, from, to weburl.URL) (h heading, err error) {
+	h = heading{from: from, to: to, now: time.Now().UTC().Truncate(time.Second)}
+	if !to.IsZero() {
+		if h.to, err = c.endOf(ctx, to); err != nil {
+			return h, err
+		}
+		h.inside = p.engine.Explain(h.to).Start.Site >= 0
 	}
-	return true, c.replace(ctx, false, func(old *policy) (*policy, error) {
-		if _, ok := old.moved[page.String()]; !ok {
-			return old, nil
-		}
-		moved := maps.Clone(old.moved)
-		delete(moved, page.String())
-		return c.remember(ctx, old, moved)
-	})
+	if h.own, err = c.hasDocuments(ctx, root); err != nil {
+		return h, err
+	}
+	m := p.moved[root.String()]
+	if place, ok := m.place(); ok {
+		h.there, err = c.hasDocuments(ctx, place)
+	}
+	return h, err
 }
 
-// remember stores the moves and makes the policy with them.
-func (c *Crawl) remember(ctx context.Context, old *policy, moved moves) (*policy, error) {
+// endOf follows what is stored of where a URL redirects to: a site may move in two steps.
+func (c *Crawl) endOf(ctx context.Context, u weburl.URL) (weburl.URL, error) {
+	for range maxCanonicals {
+		r, err := lookup(ctx, c.store, u.Key())
+		if err != nil || r == nil || r.RedirectTo == "" || r.Indexed {
+			return u, err
+		}
+		next, ok := weburl.FromCanonical(r.RedirectTo)
+		if !ok {
+			return u, nil
+		}
+		u = next
+	}
+	return u, nil
+}
+
+// hasDocuments says whether documents of a site are stored.
+func (c *Crawl) hasDocuments(ctx context.Context, site weburl.URL) (bool, error) {
+	for _, origin := range originsOf(site) {
+		home, err := weburl.Parse(origin + "/")
+		if err != nil {
+			continue // no host name
+		}
+		d, err := c.store.Documents(ctx, home.HostKey())
+		if err != nil || d.Count > 0 {
+			return d.Count > 0, err
+		}
+	}
+	return false, nil
+}
+
+// move makes the policy with other moves, which it stores. A site does not move to where the
+// crawl space refuses it: nothing of it would be crawled any more.
+func (c *Crawl) move(ctx context.Context, old *policy, moved moves, to weburl.URL) (*policy, error) {
 	p, err := newPolicy(old.settings, moved)
 	if err != nil {
 		return nil, err
+	}
+	if !to.IsZero() {
+		if _, _, ok := p.link(crawlspace.Link{URL: to}); !ok {
+			return old, nil
+		}
 	}
 	p.accesses, p.robots, p.traps = old.accesses, old.robots, old.traps
 	return p, saveValue(ctx, c.store, movedSites, movedWhat, moved)
 }
 
-// rootOf is the configured root whose home page u is, at its own place or where
-// it moved to; "" if it is none's. A root with a path of its own is no home page.
-func (p *policy) rootOf(u weburl.URL) string {
+// rootOf is the configured root whose home page u is, at its own place or where it moved to.
+// A root with a path of its own is no home page.
+func (p *policy) rootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	for _, root := range p.settings.Rules.Roots {
 		name := root.URL.String()
-		if root.Site && root.URL.PathAndQuery() == "/" && (name == u.String() || p.moved[name] == u.String()) {
-			return name
+		if root.Site && root.URL.PathAndQuery() == "/" && (name == u.String() || p.moved[name].To == u.String()) {
+			return root.URL, true
 		}
 	}
-	return ""
+	return weburl.URL{}, false
 }

@@ -31,6 +31,7 @@ type policy struct {
 	space    *crawlspace.Space
 	moved    moves
 	roots    []actionrules.Root // in force: moved sites at their new place
+	left     *left              // where sites were before they moved; nil: none did
 	sources  []Source           // sorted by key
 	since    time.Time
 	// fingerprint identifies rules and crawl space, version what is made of a page, too:
@@ -73,6 +74,10 @@ func newPolicy(s Settings, moved moves) (*policy, error) {
 		}
 	}
 	p.roots = rules.Roots
+	var err error
+	if p.left, err = newLeft(rules, s.Rules.Roots, moved); err != nil {
+		return nil, err
+	}
 	p.identify(rulesFingerprint(rules))
 	return p, nil
 }
@@ -153,6 +158,9 @@ func (p *policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.De
 
 // words say why a URL is outside.
 func (p *policy) words(v *verdict) string {
+	if twin := p.twin(v); twin != "" {
+		return "its site moved: the page is looked for at " + twin
+	}
 	if v.gate.Gate != "" {
 		return v.gate.String()
 	}
@@ -168,12 +176,16 @@ func (p *policy) words(v *verdict) string {
 
 // exclusion is the frontier's word for a URL that is outside.
 func (p *policy) exclusion(v *verdict) *scheduler.Exclusion {
-	return &scheduler.Exclusion{Status: v.status, Reason: v.because(), Words: p.words(v), Keep: v.status == crawlspace.StatusElsewhere}
+	return &scheduler.Exclusion{
+		Status: v.status, Reason: p.because(v), Words: p.words(v), Keep: v.status == crawlspace.StatusElsewhere, MovedTo: p.twin(v),
+	}
 }
 
 // because is why a URL is outside.
-func (v *verdict) because() scheduler.Reason {
+func (p *policy) because(v *verdict) scheduler.Reason {
 	switch {
+	case p.twin(v) != "":
+		return scheduler.ReasonMoved
 	case v.status == crawlspace.StatusElsewhere:
 		return scheduler.ReasonElsewhere
 	case v.gate.Gate == crawlspace.GateCanonical:

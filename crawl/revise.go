@@ -37,6 +37,8 @@ type opinion struct {
 	indexed bool
 	reason  scheduler.Reason
 	words   string
+	// twin is where the page is, if it is outside because its site moved.
+	twin string
 	// link is the URL as the gates see it, with the record's referrer.
 	link     crawlspace.Link
 	referrer string
@@ -60,7 +62,7 @@ func (p *policy) opineInto(u weburl.URL, r *scheduler.Record, s *actionrules.Scr
 		p.rename(&o.verdict, u)
 	}
 	if !o.inside() {
-		o.reason = o.because()
+		o.reason, o.twin = p.because(&o.verdict), p.twin(&o.verdict)
 		return o
 	}
 	if outside(r) != 0 {
@@ -91,7 +93,7 @@ func outside(r *scheduler.Record) int {
 func (o *opinion) effect(r *scheduler.Record) effect {
 	was := outside(r)
 	switch {
-	case !o.inside() && o.status == was:
+	case !o.inside() && o.status == was && !o.follows(r):
 		return unaffected
 	case o.status == StatusExcluded:
 		return excluded
@@ -111,6 +113,18 @@ func (o *opinion) effect(r *scheduler.Record) effect {
 		return moved
 	}
 	return unaffected
+}
+
+// follows says that the deletion of a URL that is outside already waits for another page, or
+// for none any more: its site has moved, or moved on, or is no root's any more.
+func (o *opinion) follows(r *scheduler.Record) bool {
+	switch {
+	case !r.Indexed || o.status != StatusExcluded:
+		return false
+	case o.reason == scheduler.ReasonMoved:
+		return r.Reason != o.reason || r.RedirectTo != o.twin
+	}
+	return r.Reason == scheduler.ReasonMoved
 }
 
 // unwanted says that a page was read, and has no document because of the operator's rules
@@ -172,4 +186,7 @@ func (o *opinion) rest(n *scheduler.Record) {
 	n.Class, n.Status, n.Reason, n.LastError, n.Settled = scheduler.Ignored, o.status, o.reason, o.words, true
 	n.Errors, n.FirstErrorAt = 0, time.Time{}
 	n.RulesVersion = o.policy.version
+	if o.twin != "" {
+		n.RedirectTo = o.twin
+	}
 }

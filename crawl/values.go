@@ -3,10 +3,21 @@ package crawl
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
+
+// lookup gives what is stored of a URL, nil where it is not known.
+func lookup(ctx context.Context, store scheduler.Store, k weburl.Key) (*scheduler.Record, error) {
+	r, err := store.Lookup(ctx, k)
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return nil, nil //nolint:nilnil // that it is not known is no error
+	}
+	return &r, err
+}
 
 // loadValue reads a value of the store, as JSON, into v, which stays as it is where
 // there is none. What says in an error what the value is.

@@ -10,6 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // visit is one lease on its way, with the rules that it began under.
@@ -79,6 +80,8 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 	case response.Status == http.StatusOK:
 		err = v.read(ctx, response, &result)
 		result.MediaType = mediaType(response.Header.Get("Content-Type"))
+	case response.Status == http.StatusNotModified:
+		err = v.homeLeads(ctx, v.lease.URL, weburl.URL{}, true)
 	case isRedirect(response.Status):
 		err = v.redirect(ctx, response.Header.Get("Location"), response.Status, &result)
 	}
@@ -112,6 +115,17 @@ func (v *visit) outside(ctx context.Context) (done bool, err error) {
 		v.rename(&v.verdict, v.lease.URL)
 	}
 	return true, v.complete(ctx, scheduler.Result{Excluded: v.exclusion(&v.verdict)})
+}
+
+// isHome takes in that the URL is a page, which may end the move of a site: its links are
+// judged by that already.
+func (v *visit) isHome(ctx context.Context) error {
+	before := v.judge.current.Load()
+	err := v.homeLeads(ctx, v.lease.URL, weburl.URL{}, true)
+	if v.judge.current.Load() != before {
+		v.adopt()
+	}
+	return err
 }
 
 // adopt goes on by the rules in force now, where they let the page in.
@@ -287,10 +301,10 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(v.lease, p) {
 		return v.redirect(ctx, p.Refresh, 0, result)
 	}
-	if back, err := v.cameBack(ctx, v.lease.URL); err != nil {
-		return err
-	} else if back {
-		v.adopt()
+	if !result.LoginPage {
+		if err := v.isHome(ctx); err != nil {
+			return err
+		}
 	}
 	directives := v.directives(response, p)
 	why, noIndex := v.heed(directives, result)

@@ -182,7 +182,8 @@ func (d *Deletions) completed(l *Lease, c *Completion, t tells) {
 			d.lateOfEdit()
 		} else {
 			d.soon(l.Record.Host, l.Record.Origin, judgePause, func(h *restingHost) {
-				if c.Next.Class == Redirect && l.Record.Deletion == DeletionHeld && len(h.redirected) < redirectedMost {
+				leads := c.Next.Class == Redirect || c.Next.Reason == ReasonMoved
+				if leads && l.Record.Deletion == DeletionHeld && len(h.redirected) < redirectedMost {
 					h.redirected = append(h.redirected, l.Key)
 				}
 			})

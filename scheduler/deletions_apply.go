@@ -175,9 +175,13 @@ func (b *bench) sortReplaced(ctx context.Context) error {
 	}
 	var rest []restingOne
 	for _, one := range b.resting {
-		if replaced[one.key] {
+		switch {
+		case replaced[one.key]:
 			b.pass = append(b.pass, one)
-		} else {
+		case one.reason == ReasonMoved && b.now-b.host.arrival(one.seq).at < int64(restLongest):
+			b.moving++ // the page at the new place may not have been crawled yet
+			b.wakeAt(b.now + int64(budgetPause))
+		default:
 			rest = append(rest, one)
 		}
 	}

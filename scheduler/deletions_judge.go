@@ -33,6 +33,7 @@ type bench struct {
 	documents HostDocuments
 	ledger    ledger
 	resting   []restingOne // but for what passes or is replaced
+	moving    int          // that rest while their site moves
 
 	next int64 // when to judge again
 	// What follows: the deletions that leave, counted or not, those that are held, and
@@ -78,7 +79,7 @@ func (d *Deletions) judge(ctx context.Context, k weburl.HostKey) (asked int, err
 		return b.asked, nil
 	}
 	h.at = b.next
-	if len(b.resting)+len(h.redirected) == len(b.leave)+len(b.hold) && !b.ill && len(h.redirected) == 0 {
+	if len(b.resting)+len(h.redirected) == len(b.leave)+len(b.hold) && !b.ill && len(h.redirected) == 0 && b.moving == 0 {
 		delete(d.hosts, k)
 	}
 	return b.asked, nil

@@ -117,7 +117,7 @@ func (h *health) tellsOf(old *Record, r *Result, c *Completion) tells {
 	}
 	n := &c.Next
 	switch {
-	case r.Fault == AddressFault || n.Reason.Operators() || n.Reason == ReasonUnavailable:
+	case r.Fault == AddressFault || n.Reason.Operators() || n.Reason == ReasonUnavailable || n.Reason == ReasonMoved:
 		return tellsNothing
 	case n.Class == Temporary || n.Class == Permanent:
 		return tellsBad

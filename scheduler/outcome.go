@@ -100,6 +100,9 @@ func (j *judgement) excluded() {
 	}
 	x := j.result.Excluded
 	j.c.Next.Status, j.c.Next.LastError, j.c.Next.Reason = x.Status, x.Words, x.Reason
+	if x.MovedTo != "" {
+		j.c.Next.RedirectTo = x.MovedTo
+	}
 	if x.Keep {
 		j.c.CancelDeletion = true
 	} else {

@@ -1,0 +1,206 @@
+package crawl
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// moves are what is known of roots whose home pages lead to other sites, by the root's URL.
+type moves map[string]move
+
+// move is what is known of one.
+type move struct {
+	// To is the page in whose site the root's site is crawled, "" for the root's own place.
+	To string `json:"to,omitempty"`
+	// Back says that the home page is a page again: until that is certain the site is crawled
+	// at both places.
+	Back bool `json:"back,omitempty"`
+	// Left are the origins at which the site was crawled before, the last one last.
+	Left []string `json:"left,omitempty"`
+	// Seen is where pages that stand for the site lead, by page, while that is not certain.
+	Seen map[string]sighting `json:"seen,omitempty"`
+}
+
+// sighting is an origin that a page leads to, and when it was first seen to.
+type sighting struct {
+	To    string    `json:"to"`
+	Since time.Time `json:"since"`
+}
+
+const (
+	// moveAfter is how long a page must lead elsewhere before stored documents depend on it.
+	moveAfter = 24 * time.Hour
+	// leftMost bounds move.Left.
+	leftMost = 8
+)
+
+// MarshalJSON writes a move of which there is nothing else to say as older versions did: as
+// the page that it leads to.
+func (m move) MarshalJSON() ([]byte, error) {
+	if !m.Back && len(m.Left) == 0 && len(m.Seen) == 0 {
+		return json.Marshal(m.To)
+	}
+	type plain move
+	return json.Marshal(plain(m))
+}
+
+// UnmarshalJSON reads both forms.
+func (m *move) UnmarshalJSON(b []byte) error {
+	*m = move{}
+	if json.Unmarshal(b, &m.To) == nil {
+		return nil
+	}
+	type plain move
+	return json.Unmarshal(b, (*plain)(m))
+}
+
+// place is the home of the site that the root's moved to; false if it is at its own place.
+func (m *move) place() (weburl.URL, bool) {
+	to, err := weburl.Parse(m.To)
+	if err != nil {
+		return to, false
+	}
+	home, err := weburl.Parse(to.Origin() + "/")
+	return home, err == nil
+}
+
+// heading is where a page leads that stands for a site.
+type heading struct {
+	from, to weburl.URL // to is zero if from is a page itself
+	// firm says that this may move a site: a redirect that says it is permanent.
+	firm bool
+	// inside says that to lies in the site of a root already.
+	inside bool
+	// own and there say that documents are stored of the root's own place, and of the one
+	// that it moved to.
+	own, there bool
+	now        time.Time
+}
+
+// after is what is known after a page of root's site was asked for. With nothing stored of
+// it a site moves at once, by any redirect; else by a permanent one alone, seen again after
+// moveAfter: a temporary one may lead to a log-in or maintenance page. When the home page
+// is a page again, its site is crawled again at once, and the other place is left when that
+// was seen again.
+func (m move) after(root weburl.URL, h *heading) move {
+	place, moved := m.place()
+	home := h.from.String() == root.String()
+	switch {
+	case h.to.IsZero() && home, !h.to.IsZero() && isOf(root, h.to):
+		if !moved || !home {
+			return m.unseen(h)
+		}
+		return m.cameBack(root, place, h)
+	case h.to.IsZero():
+		return m.unseen(h)
+	case moved && isOf(place, h.to):
+		if !m.Back || !home {
+			return m.unseen(h)
+		}
+		if !h.own || m.certain(place, h) {
+			m = m.leaving(root, h.own)
+			m.Back = false
+			return m.unseen(h)
+		}
+		return m.seen(place, h)
+	case h.inside:
+		return m.unseen(h)
+	case !h.own && !h.there || m.certain(h.to, h):
+		return m.moveTo(root, place, h)
+	}
+	return m.seen(h.to, h)
+}
+
+// cameBack is what is known after the home page of a site that moved to place was a page.
+func (m move) cameBack(root, place weburl.URL, h *heading) move {
+	sure := *h
+	sure.firm = true
+	switch {
+	case !h.there || m.Back && m.certain(root, &sure):
+		m = m.leaving(place, h.there)
+		return move{Left: minus(m.Left, originsOf(root))}
+	case !m.Back:
+		m.Back, m.Left = true, minus(m.Left, originsOf(root))
+	}
+	return m.seen(root, &sure)
+}
+
+// moveTo leaves the root's own place, or that at place, for the site that a page leads to.
+func (m move) moveTo(root, place weburl.URL, h *heading) move {
+	m = m.leaving(root, h.own && (m.To == "" || m.Back)).leaving(place, h.there)
+	return move{To: h.to.String(), Left: minus(m.Left, originsOf(h.to))}
+}
+
+// leaving notes that the site is not crawled at a place any more of which documents are stored.
+func (m move) leaving(place weburl.URL, documents bool) move {
+	if documents {
+		m.Left = append(minus(m.Left, []string{place.Origin()}), place.Origin())
+		m.Left = m.Left[max(0, len(m.Left)-leftMost):]
+	}
+	return m
+}
+
+// certain says that a page was seen to lead to a site long enough ago.
+func (m *move) certain(to weburl.URL, h *heading) bool {
+	s, ok := m.Seen[h.from.String()]
+	return ok && h.firm && s.To == to.Origin() && h.now.Sub(s.Since) >= moveAfter
+}
+
+// seen notes that a page leads to a site, if that may move it.
+func (m move) seen(to weburl.URL, h *heading) move {
+	if !h.firm {
+		return m.unseen(h)
+	}
+	page := h.from.String()
+	if s, ok := m.Seen[page]; ok && s.To == to.Origin() && !s.Since.After(h.now) {
+		return m
+	}
+	m.Seen = maps.Clone(m.Seen)
+	if m.Seen == nil {
+		m.Seen = map[string]sighting{}
+	}
+	m.Seen[page] = sighting{to.Origin(), h.now}
+	return m
+}
+
+// unseen forgets where a page has led.
+func (m move) unseen(h *heading) move {
+	if _, ok := m.Seen[h.from.String()]; !ok {
+		return m
+	}
+	m.Seen = maps.Clone(m.Seen)
+	if delete(m.Seen, h.from.String()); len(m.Seen) == 0 {
+		m.Seen = nil
+	}
+	return m
+}
+
+// originsOf are those of a site, as the rules have it: its own and, where it is no www host
+// already, that with www before it.
+func originsOf(site weburl.URL) []string {
+	origin := site.Origin()
+	if strings.HasPrefix(site.Host(), "www.") {
+		return []string{origin}
+	}
+	scheme := site.Scheme() + "://"
+	return []string{origin, scheme + "www." + origin[len(scheme):]}
+}
+
+// isOf says that a URL is of a site.
+func isOf(site, u weburl.URL) bool { return slices.Contains(originsOf(site), u.Origin()) }
+
+// minus gives nil where nothing is left.
+func minus(all, some []string) []string {
+	var out []string
+	for _, s := range all {
+		if !slices.Contains(some, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,156 @@
+package crawl
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTemporaryRedirectMovesNoSite: a home page that redirects for a while, however often it
+// is seen to, takes no document out of the index; with nothing stored of it, a site is
+// crawled where its home page redirects to, for a while or for good.
+func TestTemporaryRedirectMovesNoSite(t *testing.T) {
+	for _, status := range []int{302, 303, 307, 200} {
+		inWorld(t, func(w *world) {
+			old := w.site(hostA, 60)
+			w.site(hostB, 5)
+			w.begin()
+			w.quiet()
+			away := answered{status: status, to: hostB + "/"}
+			if status == 200 {
+				away = answered{body: `<html><head><title>x</title><meta http-equiv="refresh" content="0; url=` + hostB + `/"></head><body>Soon.`}
+			}
+			w.set(hostA+"/", away)
+			for range 4 {
+				w.refresh(Selection{URLs: []string{hostA + "/"}})
+				time.Sleep(25 * time.Hour)
+			}
+			pages := slices.DeleteFunc(of(hostA, w.index()), func(u string) bool { return u == old[0] })
+			if diff := cmp.Diff(old[1:], pages); diff != "" {
+				t.Errorf("%d: documents but for the home page (-before +after):\n%s", status, diff)
+			}
+			if n := len(of(hostB, w.index())); n > 0 {
+				t.Errorf("%d: %d documents of the other host", status, n)
+			}
+			w.restart()
+			w.quiet()
+			if n := len(of(hostA, w.index())); n < 60 {
+				t.Errorf("%d: %d documents left after a restart", status, n)
+			}
+			w.end()
+		}, hostA+"/")
+	}
+	inWorld(t, func(w *world) {
+		w.set(hostA+"/", answered{status: 302, to: hostB + "/"})
+		now := w.site(hostB, 5)
+		if err := w.once(); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(now, w.index()); diff != "" {
+			t.Errorf("a first crawl (-want +got):\n%s", diff)
+		}
+	}, hostA+"/")
+}
+
+// TestMovedForGood: with documents stored, a site moves when its home page says for good, a
+// day apart, that it has; each old document stays until its twin is in the index, and those
+// without a twin stay.
+func TestMovedForGood(t *testing.T) {
+	inWorld(t, func(w *world) {
+		old := w.site(hostA, 40)
+		w.begin()
+		w.quiet()
+		now := w.site(hostB, 30) // ten pages have not moved with the others
+		w.set(hostA+"/", answered{status: 301, to: hostB + "/"})
+		again := func() { w.refresh(Selection{URLs: []string{hostA + "/"}}) }
+		again()
+		time.Sleep(23 * time.Hour)
+		again()
+		if n := len(of(hostB, w.index())); n > 0 {
+			t.Fatalf("within a day %d documents of the new place", n)
+		}
+		w.restart()
+		time.Sleep(2 * time.Hour)
+		again()
+		time.Sleep(time.Hour)
+		w.quiet()
+		if diff := cmp.Diff(now, of(hostB, w.index())); diff != "" {
+			t.Errorf("documents of the new place (-want +got):\n%s", diff)
+		}
+		time.Sleep(3 * 24 * time.Hour)
+		if diff := cmp.Diff(old[31:], of(hostA, w.index())); diff != "" {
+			t.Errorf("documents of the old place (-want +got):\n%s", diff)
+		}
+		if e := w.crawl.Edits(); len(e) > 0 {
+			t.Errorf("a site that moved is the operator's edit: %+v", e)
+		}
+		// The home page is a page again: its site is crawled again at once, and the other
+		// place is left a day later.
+		w.site(hostA, 41)
+		again()
+		if n := len(of(hostA, w.index())); n != 42 || len(of(hostB, w.index())) != 31 {
+			t.Errorf("%v after the home page came back", w.index())
+		}
+		time.Sleep(25 * time.Hour)
+		again()
+		time.Sleep(24 * time.Hour)
+		if n := len(of(hostA, w.index())); n != 42 || len(of(hostB, w.index())) != 0 {
+			t.Errorf("%v a day after the home page came back", w.index())
+		}
+		w.end()
+	}, hostA+"/")
+}
+
+// TestMovesInTwoSteps: a home page that leads on to where its site has moved already moves
+// nothing, though the page in between is of neither.
+func TestMovesInTwoSteps(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.set(hostA+"/", answered{status: 301, to: hostB + "/"})
+		w.set(hostB+"/", answered{status: 301, to: hostC + "/"})
+		now := w.site(hostC, 5)
+		w.begin()
+		w.quiet()
+		for range 3 {
+			w.refresh(Selection{URLs: []string{hostA + "/"}})
+			time.Sleep(25 * time.Hour)
+		}
+		if diff := cmp.Diff(now, w.index()); diff != "" {
+			t.Errorf("documents (-want +got):\n%s", diff)
+		}
+		if n := w.hits(now[1]); n != 1 {
+			t.Errorf("a page of the new place was asked for %d times, want once", n)
+		}
+		w.end()
+	}, hostA+"/")
+}
+
+// TestOldMoves: what an older version has stored of moves is understood, and plain moves
+// are stored as it did.
+func TestOldMoves(t *testing.T) {
+	const stored = `{"http://a.example/":"http://b.example/home"}`
+	var m moves
+	if err := json.Unmarshal([]byte(stored), &m); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(moves{"http://a.example/": {To: "http://b.example/home"}}, m); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if b, err := json.Marshal(m); err != nil || string(b) != stored {
+		t.Errorf("%s, %v", b, err)
+	}
+	m["http://c.example/"] = move{To: "http://d.example/", Back: true, Left: []string{"http://c.example"}, Seen: map[string]sighting{"http://c.example/": {"http://e.example", time.Unix(1, 0).UTC()}}}
+	b, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again moves
+	if err := json.Unmarshal(b, &again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m, again); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
