@@ -93,11 +93,12 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	}
 	// The move of a site is in force at once.
 	p := v.judge.current.Load()
-	link, ok := p.redirectLink(crawlspace.Link{
+	link, verdict, ok := p.redirectLink(crawlspace.Link{
 		URL: target, Host: v.spelling(location, target), Depth: int(v.lease.Record.Depth),
 	}, v.lease.Record.Shift)
 	if !ok {
 		result.RedirectIgnored = true
+		v.leadsOut(p, target, &verdict, result)
 		return nil
 	}
 	if link.URL.Key() == v.lease.Key { // but for what is dropped from URLs

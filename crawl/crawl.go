@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -27,9 +26,6 @@ import (
 
 // ErrIndexerDown says that an indexer did not take all that was pushed.
 var ErrIndexerDown = errors.New("the indexer did not take everything")
-
-// ErrNoRoot says that a crawl that was to run once could fetch none of its roots.
-var ErrNoRoot = errors.New("no root could be fetched")
 
 // Store is what a crawl needs of its store beyond the frontier's part.
 type Store interface {
@@ -49,9 +45,10 @@ type Crawl struct {
 	pass     *pass
 	relay    *push.Relay
 
-	replacing sync.Mutex  // held while a policy is replaced
-	allowed   atomic.Bool // AllowNextEdit
-	ahead     *judged     // of judgeBatch: what it has read already
+	replacing sync.Mutex                          // held while a policy is replaced
+	allowed   atomic.Bool                         // AllowNextEdit
+	ahead     *judged                             // of judgeBatch: what it has read already
+	former    atomic.Pointer[map[weburl.Key]bool] // were roots, and wait since before they were none
 
 	requests, pages, bytes atomic.Int64
 	pace                   pace
@@ -365,43 +362,4 @@ func ignoreStop(err error) error {
 		return nil
 	}
 	return err
-}
-
-// addRoots puts the configured roots in; known ones are not crawled sooner for it.
-func (c *Crawl) addRoots(ctx context.Context, p *policy) error {
-	var links []scheduler.Link
-	for _, root := range p.roots {
-		l, v, ok := p.link(crawlspace.Link{URL: root.URL})
-		if !ok {
-			c.log.Warn("a root is not crawled: the rules exclude it", "url", root.URL.String(), "by", p.words(&v))
-			continue
-		}
-		l.Root = true
-		links = append(links, l)
-	}
-	if _, err := c.frontier.Add(ctx, links, false); err != nil {
-		return err
-	}
-	return c.addSources(ctx, p)
-}
-
-// RootsFailed returns ErrNoRoot if there are roots and the last answer of each was bad.
-func (c *Crawl) RootsFailed(ctx context.Context) error {
-	roots := c.judge.current.Load().roots
-	if len(roots) == 0 {
-		return nil
-	}
-	for _, root := range roots {
-		record, err := c.store.Lookup(ctx, root.URL.Key())
-		if errors.Is(err, scheduler.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if record.Class == scheduler.OK || record.Class == scheduler.Redirect {
-			return nil
-		}
-	}
-	return ErrNoRoot
 }

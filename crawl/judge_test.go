@@ -34,7 +34,7 @@ func TestRedirectKeepsTheShift(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, ok := p.redirectLink(crawlspace.Link{URL: u}, tt.source)
+		l, _, ok := p.redirectLink(crawlspace.Link{URL: u}, tt.source)
 		if !ok || l.Shift != tt.want {
 			t.Errorf("target %s of a source with shift %d: shift %d (crawled %v), want %d", tt.path, tt.source, l.Shift, ok, tt.want)
 		}

@@ -14,7 +14,7 @@ import (
 // crawled where its home page redirects to, for a while or for good.
 func TestTemporaryRedirectMovesNoSite(t *testing.T) {
 	for _, status := range []int{302, 303, 307, 200} {
-		inWorld(t, func(w *world) {
+		inWorld(t, func(t *testing.T, w *world) {
 			old := w.site(hostA, 60)
 			w.site(hostB, 5)
 			w.begin()
@@ -43,7 +43,7 @@ func TestTemporaryRedirectMovesNoSite(t *testing.T) {
 			w.end()
 		}, hostA+"/")
 	}
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.set(hostA+"/", answered{status: 302, to: hostB + "/"})
 		now := w.site(hostB, 5)
 		if err := w.once(); err != nil {
@@ -59,7 +59,7 @@ func TestTemporaryRedirectMovesNoSite(t *testing.T) {
 // day apart, that it has; each old document stays until its twin is in the index, and those
 // without a twin stay.
 func TestMovedForGood(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		old := w.site(hostA, 40)
 		w.begin()
 		w.quiet()
@@ -107,7 +107,7 @@ func TestMovedForGood(t *testing.T) {
 // TestMovesInTwoSteps: a home page that leads on to where its site has moved already moves
 // nothing, though the page in between is of neither.
 func TestMovesInTwoSteps(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.set(hostA+"/", answered{status: 301, to: hostB + "/"})
 		w.set(hostB+"/", answered{status: 301, to: hostC + "/"})
 		now := w.site(hostC, 5)

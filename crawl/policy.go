@@ -218,12 +218,12 @@ func (p *policy) link(l crawlspace.Link) (scheduler.Link, verdict, bool) {
 
 // redirectLink judges the target of a redirect from a URL with this shift, which
 // it keeps unless a rule gives it its own.
-func (p *policy) redirectLink(l crawlspace.Link, shift int8) (scheduler.Link, bool) {
+func (p *policy) redirectLink(l crawlspace.Link, shift int8) (scheduler.Link, verdict, bool) {
 	link, v, ok := p.link(l)
 	if ok && !v.decision.ShiftSet {
 		link.Shift = shift
 	}
-	return link, ok
+	return link, v, ok
 }
 
 // notIndexedByRule is why a page has no document that the rules crawl all the same.

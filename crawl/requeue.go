@@ -21,7 +21,7 @@ type Refreshed struct {
 // Refresh queues stored URLs once more, those whose time has not come yet and
 // those that rest: in the refresh source where smart refresh is on, else in the
 // index source; a URL that was never fetched, or is being tried again, in its
-// fifo. Where ctx ends, or the store fails, the counts tell how far it came.
+// fifo. A root of the configuration that is not known is added. Where ctx ends, or the store fails, the counts tell how far it came.
 func (c *Crawl) Refresh(ctx context.Context, s Selection) (Refreshed, error) {
 	defer c.frontier.Busy()()
 	return refresh(ctx, c.judge.current.Load(), c.store, c.frontier, s)
@@ -71,6 +71,12 @@ func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *sc
 		done.URLs += n
 		return err
 	})
+	if err != nil {
+		return done, err
+	}
+	// Last, or they would be found waiting.
+	n, err := selector.addRoots(ctx, p, frontier)
+	done.URLs += n
 	return done, err
 }
 

@@ -42,9 +42,10 @@ const maxNamed = 10
 // selector is a compiled Selection.
 type selector struct {
 	Selection
-	keys  []weburl.Key         // of URLs, sorted
-	match *actionrules.Matcher // nil: any
-	group *actionrules.Engine  // nil: any; accepts the group's sites
+	keys  []weburl.Key          // of URLs, sorted
+	match *actionrules.Matcher  // nil: any
+	group *actionrules.Engine   // nil: any; accepts the group's sites
+	adds  map[weburl.Key]string // roots that may be named though they are not known; nil: not looked up
 }
 
 // SelectionError says that a Selection, or a list of URLs, cannot be meant as it is
@@ -116,7 +117,12 @@ func (s *selector) find(ctx context.Context, p *policy, store scheduler.Store) e
 		}
 		switch {
 		case errors.Is(err, scheduler.ErrNotFound):
-			unknown = append(unknown, u.String())
+			if s.adds == nil {
+				s.adds = p.rootKeys()
+			}
+			if k = p.space.Rewrite(u).Key(); s.adds[k] == "" {
+				unknown = append(unknown, u.String())
+			}
 		case err != nil:
 			return err
 		}
@@ -153,6 +159,25 @@ func (s *selector) selects(r *scheduler.Record) bool {
 	}
 	u, ok := weburl.FromCanonical(r.URL)
 	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.group.Decide(u).Accept)
+}
+
+// addRoots makes the selected roots of the configuration known that are not, and gives how
+// many there were.
+func (s *selector) addRoots(ctx context.Context, p *policy, frontier *scheduler.Frontier) (int, error) {
+	if s.Source != "" {
+		return 0, nil // nothing was pushed of what is not known
+	}
+	links := slices.DeleteFunc(p.rootLinks(untold), func(l scheduler.Link) bool {
+		if len(s.URLs) > 0 {
+			_, named := slices.BinarySearchFunc(s.keys, l.URL.Key(), compareKeys)
+			return !named
+		}
+		return s.match != nil && !s.match.Match(l.URL) || s.group != nil && !s.group.Decide(l.URL).Accept
+	})
+	if len(links) == 0 {
+		return 0, nil
+	}
+	return frontier.Add(ctx, links, false)
 }
 
 // selected is a stored URL as it was read.

@@ -35,6 +35,9 @@ type Status struct {
 	Targets []TargetStatus     `json:"targets,omitempty"`
 	Brake   *BrakeStatus       `json:"brake,omitempty"`
 	Rules   *RulesStatus       `json:"rules,omitempty"`
+	// RootsFailing are the roots of the configuration that cannot be crawled, of the first
+	// thousand.
+	RootsFailing []RootStatus `json:"roots_failing,omitempty"`
 	// Taken counts the URLs that workers took since the process started, by source.
 	Taken map[string]uint64 `json:"taken,omitempty"`
 	// Robots tells of origins whose robots.txt became stricter; nil where none did.
@@ -185,6 +188,9 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Store) (Stat
 	if s.Paused, err = storedPause(ctx, store); err != nil {
 		return Status{}, err
 	}
+	if s.RootsFailing, err = storedFailing(ctx, store); err != nil {
+		return Status{}, err
+	}
 	for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
 		s.ByClass[class.String()] = counts.ByClass[class]
 	}
@@ -200,6 +206,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	if pass, _ := c.pass.status(); pass.Rules != "" {
 		s.Rules = newRulesStatus(pass, s.Known)
 	}
+	s.RootsFailing = append(s.RootsFailing, c.judge.current.Load().refusedRoots()...)
 	f := c.frontier.Snapshot()
 	a := c.activities.snapshot()
 	s.InFlight, s.Paused = f.InFlight, c.frontier.Paused()

@@ -50,6 +50,7 @@ func (v *visit) page(ctx context.Context) (asked asked, err error) {
 	if done, err := v.outside(ctx); done {
 		return askedNothing, err
 	}
+	v.knowRoot()
 	if v.indexed, v.why, v.unindexed = v.indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
 		v.indexed, v.why, v.unindexed = false, scheduler.ReasonSource, isSource
 	}
@@ -354,5 +355,6 @@ func (v *visit) complete(ctx context.Context, r scheduler.Result) error {
 		return err
 	}
 	v.logFetched(&r)
+	v.tellRoot(&r)
 	return errors.Join(v.settle(ctx, &r), v.reconsider(ctx, &r))
 }

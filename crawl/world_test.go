@@ -60,7 +60,7 @@ type answered struct {
 }
 
 // inWorld runs fn in a bubble, with a world whose settings have these roots, with their sites.
-func inWorld(t *testing.T, fn func(w *world), roots ...string) {
+func inWorld(t *testing.T, fn func(t *testing.T, w *world), roots ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, dir: t.TempDir(), pages: map[string]answered{}, target: &memoryTarget{documents: map[string]push.Document{}}}
@@ -78,7 +78,7 @@ func inWorld(t *testing.T, fn func(w *world), roots ...string) {
 			_ = server.Close()
 			<-served
 		}()
-		fn(w)
+		fn(t, w)
 	})
 }
 

@@ -1,0 +1,338 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Roots of the configuration are the operator's own links: what is stored of them says so,
+// so that they are never forgotten, and one that is not known is added whenever it is asked
+// for. One that is taken out of the configuration is a page like others.
+
+// ErrNoRoot says that a crawl that was to run once could fetch none of its roots.
+var ErrNoRoot = errors.New("no root could be fetched")
+
+const (
+	// rootsName is the store's value of the roots that its records call such, as keys.
+	rootsName = "crawl.roots"
+	rootsWhat = "the list of roots"
+	// rootsLooked is how many roots a status looks at, and rootsNamed how many an error names.
+	rootsLooked = 1000
+	rootsNamed  = 3
+)
+
+// rootLinks are the roots in force as links, but for those that are outside, which refused is
+// told of.
+func (p *policy) rootLinks(refused func(root weburl.URL, v *verdict)) []scheduler.Link {
+	var links []scheduler.Link
+	for _, root := range p.roots {
+		l, v, ok := p.link(crawlspace.Link{URL: root.URL})
+		if !ok {
+			refused(root.URL, &v)
+			continue
+		}
+		l.Root = true
+		links = append(links, l)
+	}
+	return links
+}
+
+func untold(weburl.URL, *verdict) {}
+
+// addRoots puts the configured roots in; known ones are not crawled sooner for it.
+func (c *Crawl) addRoots(ctx context.Context, p *policy) error {
+	links := p.rootLinks(func(root weburl.URL, v *verdict) {
+		c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.words(v))
+	})
+	if _, err := c.frontier.Add(ctx, links, false); err != nil {
+		return err
+	}
+	if err := c.markRoots(ctx, links); err != nil {
+		return err
+	}
+	return c.addSources(ctx, p)
+}
+
+// markRoots has the records of links say that they are roots, and those of URLs that were
+// roots that they are none. What waits is left to its visit (knowRoot), and stays in the
+// stored list of roots until it is done.
+func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
+	stored, err := storedRoots(ctx, c.store)
+	if err != nil {
+		return err
+	}
+	roots := make(map[weburl.Key]bool, len(links))
+	var list, changed, former []weburl.Key
+	for i := range links {
+		if k := links[i].URL.Key(); !roots[k] {
+			roots[k] = true
+			list = append(list, k)
+		}
+	}
+	before := make(map[weburl.Key]bool, len(stored))
+	for _, k := range stored {
+		if before[k] = true; !roots[k] {
+			changed = append(changed, k)
+		}
+	}
+	former = slices.Clone(changed)
+	changed = append(changed, slices.DeleteFunc(slices.Clone(list), func(k weburl.Key) bool { return before[k] })...)
+	for keys := range slices.Chunk(changed, selectionBatch) {
+		_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
+			if r.Root == roots[k] {
+				return nil
+			}
+			r.Root = roots[k]
+			return &scheduler.Change{Next: r}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	still := map[weburl.Key]bool{}
+	for _, k := range former {
+		r, err := lookup(ctx, c.store, k)
+		if err != nil {
+			return err
+		}
+		if r != nil && r.Root {
+			still[k] = true
+		}
+	}
+	c.former.Store(&still)
+	list = append(list, slices.SortedFunc(maps.Keys(still), compareKeys)...)
+	if slices.Equal(list, stored) {
+		return nil
+	}
+	return c.store.SetValue(ctx, rootsName, slices.Concat(bytesOf(list)...))
+}
+
+// bytesOf are keys as the store has them.
+func bytesOf(keys []weburl.Key) [][]byte {
+	out := make([][]byte, len(keys))
+	for i := range keys {
+		out[i] = keys[i][:]
+	}
+	return out
+}
+
+func storedRoots(ctx context.Context, store scheduler.Store) ([]weburl.Key, error) {
+	v, err := store.Value(ctx, rootsName)
+	if err != nil {
+		return nil, err
+	}
+	if len(v)%len(weburl.Key{}) != 0 {
+		return nil, fmt.Errorf("%w: %s cannot be read: it has %d bytes", scheduler.ErrDamaged, rootsWhat, len(v))
+	}
+	var keys []weburl.Key
+	for k := range slices.Chunk(v, len(weburl.Key{})) {
+		keys = append(keys, weburl.Key(k))
+	}
+	return keys, nil
+}
+
+// isRoot says that the URL, which is inside, is a root of the configuration.
+func (v *visit) isRoot() bool { return v.verdict.inside() && v.verdict.decision.Root }
+
+// knowRoot has the record of a URL that waited when the roots changed say what it is.
+func (v *visit) knowRoot() {
+	r := &v.lease.Record
+	if v.isRoot() {
+		r.Root = true
+	} else if former := v.former.Load(); former != nil && (*former)[v.lease.Key] {
+		r.Root = false
+	}
+}
+
+// leadsOut tells that a redirect leads out of the crawl space, by a verdict of p, where it is
+// a root that does: what the operator wants crawled is not, until the root is another.
+func (v *visit) leadsOut(p *policy, target weburl.URL, verdict *verdict, result *scheduler.Result) {
+	if !v.isRoot() || v.trial != nil {
+		return
+	}
+	by := p.words(verdict)
+	advice := fmt.Sprintf("write url=%q in its Root", target.String())
+	if g := verdict.gate.Gate; g != "" && g != crawlspace.GateStartURL {
+		advice = fmt.Sprintf("let the %s gate pass it, and %s", g, advice)
+	}
+	if wait := p.stays(v.lease.URL, result.Moved); wait != "" {
+		advice = wait + ", or " + advice
+	}
+	result.Words += fmt.Sprintf(": leads to %s, out of the crawl space (%s): %s", target, by, advice)
+	v.log.Warn("a root redirects out of the crawl space: nothing more of it is crawled",
+		"url", v.lease.URL.String(), "status", result.Status, "to", target.String(), "by", by, "do", advice)
+}
+
+// stays says why the site of a home page that redirects stays where it is, "" if it is none's.
+func (p *policy) stays(home weburl.URL, firm bool) string {
+	root, ok := p.rootOf(home)
+	if !ok {
+		return ""
+	}
+	m := p.moved[root.String()]
+	if s, seen := m.Seen[home.String()]; seen {
+		return "wait: its site moves there if it is still so after " + s.Since.Add(moveAfter).Format(time.RFC3339)
+	}
+	if !firm {
+		return "wait: a temporary redirect moves no site of which documents are stored"
+	}
+	return ""
+}
+
+// tellRoot tells of a root that was not had.
+func (v *visit) tellRoot(r *scheduler.Result) {
+	if !v.isRoot() || v.trial != nil {
+		return
+	}
+	words := r.Words
+	if r.Excluded != nil {
+		words = r.Excluded.Words
+	}
+	switch class := v.lease.Became().Class; class {
+	case scheduler.Permanent, scheduler.Temporary, scheduler.Ignored:
+		v.log.Warn("a root cannot be crawled", "url", v.lease.URL.String(), "class", class.String(), "status", r.Status, "words", words)
+	case scheduler.Pending, scheduler.OK, scheduler.Redirect:
+	}
+}
+
+// RootStatus is a root of the configuration that cannot be crawled.
+type RootStatus struct {
+	URL    string     `json:"url"`
+	Status int        `json:"status"`           // of the last answer, 760 where rules exclude it, 0 if there was none
+	Reason string     `json:"reason,omitempty"` // the word of a scheduler.Reason
+	Words  string     `json:"words,omitempty"`
+	Since  *time.Time `json:"since,omitempty"`
+}
+
+// String is a line for a person.
+func (r RootStatus) String() string {
+	var b strings.Builder
+	b.WriteString(r.URL)
+	if r.Words != "" {
+		b.WriteString(": " + r.Words)
+	}
+	if r.Since != nil {
+		b.WriteString(", since " + r.Since.Local().Format(time.DateTime))
+	}
+	return b.String()
+}
+
+// failingRoot judges a root by its record; nil if it was had, or was not asked for yet and
+// nothing is known that keeps it from being. pending says that it was not asked for.
+func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record) (fails *RootStatus, pending bool, err error) {
+	s := &RootStatus{URL: r.URL, Status: r.Status, Reason: r.Reason.String(), Words: r.LastError, Since: timeOf(r.ClassAt)}
+	switch r.Class {
+	case scheduler.OK:
+		return nil, false, nil
+	case scheduler.Pending:
+		if r.Reason == scheduler.NoReason {
+			s = nil
+		}
+		return s, true, nil
+	case scheduler.Permanent, scheduler.Temporary, scheduler.Ignored:
+		return s, false, nil
+	case scheduler.Redirect:
+	}
+	u, ok := weburl.FromCanonical(r.RedirectTo)
+	for range maxCanonicals {
+		if !ok {
+			return s, false, nil
+		}
+		t, err := lookup(ctx, store, u.Key())
+		switch {
+		case err != nil || t == nil:
+			return s, false, err
+		case t.Class == scheduler.OK || t.Class == scheduler.Pending:
+			return nil, t.Class == scheduler.Pending, nil
+		case t.RedirectTo == "":
+			s.Words += ": " + t.URL + ": " + t.LastError
+			return s, false, nil
+		}
+		u, ok = weburl.FromCanonical(t.RedirectTo)
+	}
+	return s, false, nil
+}
+
+// storedFailing are the roots that a store remembers, as far as they fail.
+func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootStatus, err error) {
+	keys, err := storedRoots(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys[:min(len(keys), rootsLooked)] {
+		r, err := lookup(ctx, store, k)
+		if err != nil {
+			return failing, err
+		}
+		if r == nil || !r.Root {
+			continue
+		}
+		s, _, err := failingRoot(ctx, store, r)
+		if err != nil {
+			return failing, err
+		}
+		if s != nil {
+			failing = append(failing, *s)
+		}
+	}
+	return failing, nil
+}
+
+// refusedRoots are the roots that the rules in force exclude.
+func (p *policy) refusedRoots() (refused []RootStatus) {
+	p.rootLinks(func(root weburl.URL, v *verdict) {
+		if len(refused) < rootsLooked {
+			refused = append(refused, RootStatus{URL: root.String(), Status: v.status, Reason: p.because(v).String(), Words: p.words(v)})
+		}
+	})
+	return refused
+}
+
+// RootsFailed returns ErrNoRoot, with why, if there are roots and none of them could be
+// fetched; but not if they only redirect out of the crawl space and other pages were fetched.
+func (c *Crawl) RootsFailed(ctx context.Context) error {
+	p := c.judge.current.Load()
+	failed := p.refusedRoots()
+	for _, l := range p.rootLinks(untold) {
+		r, err := lookup(ctx, c.store, l.URL.Key())
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			failed = append(failed, RootStatus{URL: l.URL.String(), Words: "not known"})
+			continue
+		}
+		s, pending, err := failingRoot(ctx, c.store, r)
+		switch {
+		case err != nil:
+			return err
+		case s != nil:
+			failed = append(failed, *s)
+		case pending:
+			failed = append(failed, RootStatus{URL: l.URL.String(), Words: "not asked for yet"})
+		default:
+			return nil
+		}
+	}
+	redirects := func(s RootStatus) bool { return s.Reason == scheduler.ReasonRedirect.String() }
+	if len(failed) == 0 || c.pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
+		return nil
+	}
+	var words []string
+	for _, s := range failed[:min(len(failed), rootsNamed)] {
+		words = append(words, s.URL+": "+s.Words)
+	}
+	if more := len(failed) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Errorf("%w: %s", ErrNoRoot, strings.Join(words, "; "))
+}
