@@ -53,34 +53,6 @@ func (c *Client) Resume(ctx context.Context) error {
 	return c.post(ctx, "/api/v1/resume", struct{}{}, &out)
 }
 
-// Held calls fn for each held deletion, oldest first.
-func (c *Client) Held(ctx context.Context, fn func(HeldDeletion) error) error {
-	return stream(ctx, c, "/api/v1/deletions", nil, fn)
-}
-
-// Release sends the held deletions of the URLs to the indexers, or all if none is
-// named, and gives how many there were.
-func (c *Client) Release(ctx context.Context, urls ...string) (int, error) {
-	return c.decide(ctx, "/api/v1/deletions/release", urls)
-}
-
-// DropHeld drops them instead; their URLs are fetched again.
-func (c *Client) DropHeld(ctx context.Context, urls ...string) (int, error) {
-	return c.decide(ctx, "/api/v1/deletions/drop", urls)
-}
-
-func (c *Client) decide(ctx context.Context, path string, urls []string) (int, error) {
-	n := 0
-	for batch := range batches(urls) {
-		var done Decided
-		if err := c.post(ctx, path, chosenDeletions{urlList{batch}, len(urls) == 0}, &done); err != nil {
-			return n, err
-		}
-		n += done.Deletions
-	}
-	return n, nil
-}
-
 // Backup writes a copy of the store to w. After an error it is not whole.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 	answer, err := c.ask(ctx, http.MethodGet, "/api/v1/backup", nil, nil)

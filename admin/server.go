@@ -36,10 +36,10 @@ type Crawler interface {
 	Settings() crawl.Settings
 	Commands
 	Reporter
-	// Host tells of one host, and Failing names those that fail as a whole, as
+	// Host tells of one host, and Ill names the hosts that are ill, as
 	// scheduler.Frontier does.
 	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
-	Failing() []scheduler.FailingHost
+	Ill() []scheduler.IllHost
 }
 
 // Service is what concerns all Crawlers of the process.

@@ -233,7 +233,7 @@ func printRunning(w io.Writer, s *admin.Status) {
 	}
 }
 
-// printHosts says which hosts rest, why, and which fail.
+// printHosts says which hosts rest, why, and which are ill.
 func printHosts(w io.Writer, s *admin.Status) {
 	if len(s.ClosedFor) > 0 {
 		var parts []string
@@ -246,11 +246,11 @@ func printHosts(w io.Writer, s *admin.Status) {
 		}
 		row(w, "closed", "hosts by reason: %s%s", join(parts), next)
 	}
-	for _, h := range s.Failing {
-		row(w, "failing", "%s, noticed at %s: its deletions are held", h.Host, h.Since.Local().Format(time.DateTime))
+	for _, h := range s.Ill {
+		row(w, "ill", "%s since %s: none of its documents is deleted or replaced", h.Host, h.Since.Local().Format(time.DateTime))
 	}
-	if more := s.FailingHosts - len(s.Failing); more > 0 {
-		row(w, "failing", "and %d hosts more", more)
+	if more := s.IllHosts - len(s.Ill); more > 0 {
+		row(w, "ill", "and %s more", count(more, "host"))
 	}
 }
 
