@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -135,19 +137,19 @@ func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func
 	for _, f := range filters {
 		if err == nil {
 			var done int
-			done, err = by(ctx, f)
+			if done, err = by(ctx, f); f.Edit != 0 && errors.Is(err, scheduler.ErrNotFound) {
+				err = &Declined{Err: fmt.Errorf("no edit %d of the rules is remembered: sextant status names those whose deletions are held", f.Edit)}
+			}
 			n += done
 		}
 	}
 	return n, err
 }
 
-// check says what is wrong with a query by which deletions are decided about.
-func (q *DeletionQuery) check() error {
-	if q.narrowed() == q.All {
-		return wrong("name URLs, a host, a reason or an edit, or all of them")
-	}
-	return nil
+// Check says what is wrong with the query.
+func (q *DeletionQuery) Check() error {
+	_, err := q.filter()
+	return err
 }
 
 // narrowed says that something but All and State selects.

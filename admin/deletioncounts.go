@@ -36,13 +36,21 @@ type groupKey struct {
 // DeletionGroupings are what deletions may be counted by.
 func DeletionGroupings() []string { return []string{"host", "reason", "edit"} }
 
+// CheckGroupings says which of by are none of DeletionGroupings.
+func CheckGroupings(by []string) error {
+	for _, name := range by {
+		if !slices.Contains(DeletionGroupings(), name) {
+			return wrong("by %q: write %s, or some of them with commas between", name, strings.Join(DeletionGroupings(), ", "))
+		}
+	}
+	return nil
+}
+
 // CountDeletions counts the deletions that each walks over by some of DeletionGroupings,
 // the largest groups first, and names the first most groups, all for 0.
 func CountDeletions(by []string, most int, each func(fn func(scheduler.StoredDeletion) error) error) (*DeletionCounts, error) {
-	for _, name := range by {
-		if !slices.Contains(DeletionGroupings(), name) {
-			return nil, wrong("by %q: write %s, or some of them with commas between", name, strings.Join(DeletionGroupings(), ", "))
-		}
+	if err := CheckGroupings(by); err != nil {
+		return nil, err
 	}
 	out := &DeletionCounts{}
 	groups := map[groupKey]*DeletionGroup{}

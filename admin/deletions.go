@@ -135,8 +135,8 @@ func (s *Server) decide(c *call, by func(context.Context, scheduler.DeletionFilt
 		return nil, err
 	}
 	c.target = q.String()
-	if err := q.check(); err != nil {
-		return nil, err
+	if q.narrowed() == q.All {
+		return nil, wrong("name URLs, a host, a reason or an edit, or all of them")
 	}
 	n, err := q.Decide(c.r.Context(), c.crawler.Deletions, by)
 	c.result = []any{"count", n}

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +26,25 @@ type EditStatus struct {
 	scheduler.Edit
 	Resting uint64 `json:"resting"`
 	Held    uint64 `json:"held"`
+}
+
+// String is a line for a person.
+func (e EditStatus) String() string {
+	var parts []string
+	if e.Held > 0 {
+		parts = append(parts, fmt.Sprintf("%d deletions held", e.Held))
+	}
+	if e.Resting > 0 {
+		parts = append(parts, fmt.Sprintf("%d deletions resting", e.Resting))
+	}
+	if e.State == scheduler.EditOpen {
+		parts = append(parts, "stored URLs are being judged by it")
+	}
+	line := fmt.Sprintf("edit %d: %s", e.Number, strings.Join(parts, ", "))
+	if e.Held > 0 {
+		line += fmt.Sprintf("; sextant deletions release --edit %d has them leave", e.Number)
+	}
+	return line
 }
 
 // HeldTally counts the held deletions of a store, which takes a walk over them: it does so
