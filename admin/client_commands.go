@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 
 	"github.com/sextant-crawler/sextant/crawl"
 )
@@ -27,13 +28,36 @@ func (c *Client) Refresh(ctx context.Context, s Selection) (crawl.Refreshed, err
 	return all, nil
 }
 
-// Remove removes the selected URLs, as Refresh does it.
-func (c *Client) Remove(ctx context.Context, s Selection) (crawl.Removed, error) {
+// wordQuery is the operator's word, if it is given.
+func wordQuery(word bool) url.Values {
+	if !word {
+		return nil
+	}
+	return url.Values{"yes": {"true"}}
+}
+
+// CountSelected counts the selected URLs that Remove would remove.
+func (c *Client) CountSelected(ctx context.Context, s Selection) (crawl.SelectedCount, error) {
+	var all crawl.SelectedCount
+	for batch := range batches(s.URLs) {
+		s.URLs = batch
+		var n crawl.SelectedCount
+		if err := c.post(ctx, "/api/v1/selected", s, &n); err != nil {
+			return all, err
+		}
+		all.URLs, all.Documents = all.URLs+n.URLs, all.Documents+n.Documents
+	}
+	return all, nil
+}
+
+// Remove removes the selected URLs, as Refresh does it: more than RemovedUnasked at once
+// with the operator's word only.
+func (c *Client) Remove(ctx context.Context, s Selection, word bool) (crawl.Removed, error) {
 	var all crawl.Removed
 	for batch := range batches(s.URLs) {
 		s.URLs = batch
 		var done crawl.Removed
-		if err := c.post(ctx, "/api/v1/remove", s, &done); err != nil {
+		if err := c.postWith(ctx, "/api/v1/remove", wordQuery(word), s, &done); err != nil {
 			return all, err
 		}
 		all.URLs, all.Deletions, all.Roots = all.URLs+done.URLs, all.Deletions+done.Deletions, append(all.Roots, done.Roots...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -44,7 +45,8 @@ func (s *Server) changeRoutes() []route {
 	return []route{
 		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add},
 		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh},
-		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", answer: s.remove},
+		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: s.remove},
+		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected},
 		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause},
 		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume},
 		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup},
@@ -90,9 +92,50 @@ func (s *Server) remove(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := confirmed(c, selection); err != nil {
+		return nil, err
+	}
 	done, err := c.crawler.Remove(c.r.Context(), selection)
 	c.result = []any{"urls", done.URLs, "deletions", done.Deletions}
 	return done, soFar(err, "%d URLs were removed before", done.URLs)
+}
+
+// RemovedUnasked is how many URLs are removed at the operator's first word.
+const RemovedUnasked = 100
+
+// confirmed counts what is to be removed where nobody has said yes to it.
+func confirmed(c *call, s crawl.Selection) error {
+	yes, err := c.word()
+	if err != nil || yes || len(s.URLs) > 0 && len(s.URLs) <= RemovedUnasked {
+		return err
+	}
+	n, err := crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Store(), s)
+	if err != nil || n.URLs <= RemovedUnasked {
+		return err
+	}
+	return newProblem(http.StatusConflict, codeUnconfirmed, "this removes %d URLs and deletes %d documents: send it with yes=true in the query, if that is meant", n.URLs, n.Documents)
+}
+
+// word says whether a request has yes=true: the operator's word for what is large.
+func (c *call) word() (bool, error) {
+	written := c.query.Get("yes")
+	if written == "" {
+		return false, nil
+	}
+	yes, err := strconv.ParseBool(written)
+	if err != nil {
+		return false, wrong("yes %q: write true or false", written)
+	}
+	return yes, nil
+}
+
+// selected counts what a selection selects.
+func (s *Server) selected(c *call) (any, error) {
+	selection, err := s.selection(c)
+	if err != nil {
+		return nil, err
+	}
+	return crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Store(), selection)
 }
 
 func (s *Server) pause(c *call) (any, error) { return nil, c.crawler.Pause(c.r.Context()) }

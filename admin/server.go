@@ -44,8 +44,9 @@ type Crawler interface {
 
 // Service is what concerns all Crawlers of the process.
 type Service interface {
-	// Reload reads the configuration again. On an error nothing has changed.
-	Reload(ctx context.Context) error
+	// Reload reads the configuration again. On an error nothing has changed. With word the
+	// operator allows what changed rules delete, however many documents that are.
+	Reload(ctx context.Context, word bool) error
 	// ConfigPath is the file of the configuration.
 	ConfigPath() string
 	// Draft reads the text of a configuration as if it stood in that file. One that is

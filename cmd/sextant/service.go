@@ -267,7 +267,7 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 }
 
 // Reload implements admin.Service.
-func (s *service) Reload(ctx context.Context) error { return s.reload(ctx) }
+func (s *service) Reload(ctx context.Context, word bool) error { return s.reload(ctx, word) }
 
 // close closes the stores and what else is open. The socket comes last, and tells what
 // goes on meanwhile.
