@@ -164,11 +164,16 @@ func (l *urlList) words() string { return Selection{URLs: l.URLs}.String() }
 
 // post sends a body as JSON.
 func (c *Client) post(ctx context.Context, path string, body, into any) error {
+	return c.postWith(ctx, path, nil, body, into)
+}
+
+// postWith does so with a query.
+func (c *Client) postWith(ctx context.Context, path string, query url.Values, body, into any) error {
 	b, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return c.decode(ctx, http.MethodPost, path, nil, bytes.NewReader(b), into)
+	return c.decode(ctx, http.MethodPost, path, query, bytes.NewReader(b), into)
 }
 
 // Bounds of one request's URLs, far below what the server takes.
@@ -236,10 +241,10 @@ func (c *Client) TrapCounts(ctx context.Context) (crawl.TrapCounts, error) {
 }
 
 // Reload has the service read its configuration again; ErrDeclined with its errors
-// if it cannot be used.
-func (c *Client) Reload(ctx context.Context) error {
+// if it cannot be used. With word changed rules may delete any number of documents.
+func (c *Client) Reload(ctx context.Context, word bool) error {
 	var out struct{}
-	return c.decode(ctx, http.MethodPost, "/api/v1/reload", nil, nil, &out)
+	return c.decode(ctx, http.MethodPost, "/api/v1/reload", wordQuery(word), nil, &out)
 }
 
 // Preview has the service judge its URLs by the configuration at path, naming up

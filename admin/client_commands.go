@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 
 	"github.com/sextant-crawler/sextant/crawl"
 )
@@ -27,13 +28,36 @@ func (c *Client) Refresh(ctx context.Context, s Selection) (crawl.Refreshed, err
 	return all, nil
 }
 
-// Remove removes the selected URLs, as Refresh does it.
-func (c *Client) Remove(ctx context.Context, s Selection) (crawl.Removed, error) {
+// wordQuery is the operator's word, if it is given.
+func wordQuery(word bool) url.Values {
+	if !word {
+		return nil
+	}
+	return url.Values{"yes": {"true"}}
+}
+
+// CountSelected counts the selected URLs that Remove would remove.
+func (c *Client) CountSelected(ctx context.Context, s Selection) (crawl.SelectedCount, error) {
+	var all crawl.SelectedCount
+	for batch := range batches(s.URLs) {
+		s.URLs = batch
+		var n crawl.SelectedCount
+		if err := c.post(ctx, "/api/v1/selected", s, &n); err != nil {
+			return all, err
+		}
+		all.URLs, all.Documents = all.URLs+n.URLs, all.Documents+n.Documents
+	}
+	return all, nil
+}
+
+// Remove removes the selected URLs, as Refresh does it: more than RemovedUnasked at once
+// with the operator's word only.
+func (c *Client) Remove(ctx context.Context, s Selection, word bool) (crawl.Removed, error) {
 	var all crawl.Removed
 	for batch := range batches(s.URLs) {
 		s.URLs = batch
 		var done crawl.Removed
-		if err := c.post(ctx, "/api/v1/remove", s, &done); err != nil {
+		if err := c.postWith(ctx, "/api/v1/remove", wordQuery(word), s, &done); err != nil {
 			return all, err
 		}
 		all.URLs, all.Deletions, all.Roots = all.URLs+done.URLs, all.Deletions+done.Deletions, append(all.Roots, done.Roots...)
@@ -51,34 +75,6 @@ func (c *Client) Pause(ctx context.Context) error {
 func (c *Client) Resume(ctx context.Context) error {
 	var out struct{}
 	return c.post(ctx, "/api/v1/resume", struct{}{}, &out)
-}
-
-// Held calls fn for each held deletion, oldest first.
-func (c *Client) Held(ctx context.Context, fn func(HeldDeletion) error) error {
-	return stream(ctx, c, "/api/v1/deletions", nil, fn)
-}
-
-// Release sends the held deletions of the URLs to the indexers, or all if none is
-// named, and gives how many there were.
-func (c *Client) Release(ctx context.Context, urls ...string) (int, error) {
-	return c.decide(ctx, "/api/v1/deletions/release", urls)
-}
-
-// DropHeld drops them instead; their URLs are fetched again.
-func (c *Client) DropHeld(ctx context.Context, urls ...string) (int, error) {
-	return c.decide(ctx, "/api/v1/deletions/drop", urls)
-}
-
-func (c *Client) decide(ctx context.Context, path string, urls []string) (int, error) {
-	n := 0
-	for batch := range batches(urls) {
-		var done Decided
-		if err := c.post(ctx, path, chosenDeletions{urlList{batch}, len(urls) == 0}, &done); err != nil {
-			return n, err
-		}
-		n += done.Deletions
-	}
-	return n, nil
 }
 
 // Backup writes a copy of the store to w. After an error it is not whole.

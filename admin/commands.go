@@ -2,15 +2,15 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // Commands are what an operator does to a Crawler.
@@ -20,12 +20,12 @@ type Commands interface {
 	// Pause takes no new URL until Resume; both are remembered over restarts.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
-	// Held calls fn for each deletion that the brake holds, oldest first.
-	Held(ctx context.Context, fn func(push.Entry) error) error
-	// Release sends the held deletions of the URLs, or all if none is named, and
-	// DropHeld drops them; both give how many there were.
-	Release(ctx context.Context, urls ...string) (int, error)
-	DropHeld(ctx context.Context, urls ...string) (int, error)
+	// Deletions calls fn for the deletions that rest or are held and that f selects.
+	Deletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
+	// Release has the selected deletions leave, and DropDeletions drops them; both give how
+	// many there were.
+	Release(ctx context.Context, f scheduler.DeletionFilter) (int, error)
+	DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error)
 	// Orders calls fn for the selected orders of the outbox, without their bodies.
 	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
 	// Sent is the newest order of the outbox about a URL, nil for none, with the document
@@ -45,12 +45,10 @@ func (s *Server) changeRoutes() []route {
 	return []route{
 		{method: "POST", path: path + "add", role: Operator, crawler: true, change: "add", answer: s.add},
 		{method: "POST", path: path + "refresh", role: Operator, crawler: true, change: "refresh", answer: s.refresh},
-		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", answer: s.remove},
+		{method: "POST", path: path + "remove", role: Operator, crawler: true, change: "remove", query: "yes", answer: s.remove},
+		{method: "POST", path: path + "selected", role: Reader, crawler: true, heavy: true, answer: s.selected},
 		{method: "POST", path: path + "pause", role: Operator, crawler: true, change: "pause", answer: s.pause},
 		{method: "POST", path: path + "resume", role: Operator, crawler: true, change: "resume", answer: s.resume},
-		{method: "GET", path: path + "deletions", role: Reader, crawler: true, query: "url reason limit cursor", answer: s.deletions},
-		{method: "POST", path: path + "deletions/release", role: Operator, crawler: true, change: "release deletions", answer: s.release},
-		{method: "POST", path: path + "deletions/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop},
 		{method: "GET", path: path + "backup", role: Operator, crawler: true, change: "backup", heavy: true, answer: s.backup},
 	}
 }
@@ -94,9 +92,50 @@ func (s *Server) remove(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := confirmed(c, selection); err != nil {
+		return nil, err
+	}
 	done, err := c.crawler.Remove(c.r.Context(), selection)
 	c.result = []any{"urls", done.URLs, "deletions", done.Deletions}
 	return done, soFar(err, "%d URLs were removed before", done.URLs)
+}
+
+// RemovedUnasked is how many URLs are removed at the operator's first word.
+const RemovedUnasked = 100
+
+// confirmed counts what is to be removed where nobody has said yes to it.
+func confirmed(c *call, s crawl.Selection) error {
+	yes, err := c.word()
+	if err != nil || yes || len(s.URLs) > 0 && len(s.URLs) <= RemovedUnasked {
+		return err
+	}
+	n, err := crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Store(), s)
+	if err != nil || n.URLs <= RemovedUnasked {
+		return err
+	}
+	return newProblem(http.StatusConflict, codeUnconfirmed, "this removes %d URLs and deletes %d documents: send it with yes=true in the query, if that is meant", n.URLs, n.Documents)
+}
+
+// word says whether a request has yes=true: the operator's word for what is large.
+func (c *call) word() (bool, error) {
+	written := c.query.Get("yes")
+	if written == "" {
+		return false, nil
+	}
+	yes, err := strconv.ParseBool(written)
+	if err != nil {
+		return false, wrong("yes %q: write true or false", written)
+	}
+	return yes, nil
+}
+
+// selected counts what a selection selects.
+func (s *Server) selected(c *call) (any, error) {
+	selection, err := s.selection(c)
+	if err != nil {
+		return nil, err
+	}
+	return crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Store(), selection)
 }
 
 func (s *Server) pause(c *call) (any, error) { return nil, c.crawler.Pause(c.r.Context()) }
@@ -111,46 +150,6 @@ func soFar(err error, format string, n int) error {
 	return fmt.Errorf("%w ("+format+")", err, n)
 }
 
-// HeldDeletion is a deletion that waits for the operator.
-type HeldDeletion struct {
-	URL    string    `json:"url"`
-	Source string    `json:"source,omitempty"`
-	Reason string    `json:"reason"`
-	Since  time.Time `json:"since"`
-}
-
-// NewHeldDeletion gives an order of the outbox its printed form.
-func NewHeldDeletion(e push.Entry) (HeldDeletion, error) {
-	var d push.Deletion
-	if err := json.Unmarshal(e.Body, &d); err != nil {
-		return HeldDeletion{}, fmt.Errorf("the held deletion of %s cannot be read: %w", e.URL, err)
-	}
-	return HeldDeletion{URL: e.URL, Source: e.Source, Reason: d.Reason, Since: d.At}, nil
-}
-
-// deletions lists held deletions, oldest first: a cursor is the number of the next. Of
-// url and reason their parts may be asked for.
-func (s *Server) deletions(c *call) (any, error) {
-	query := c.query
-	inURL, inReason := query.Get("url"), query.Get("reason")
-	from, err := parseSeq(query.Get("cursor"))
-	if err != nil {
-		return nil, err
-	}
-	return list(s, c, "listing held deletions", func(fn func(any, string) error) error {
-		return c.crawler.Held(c.r.Context(), func(e push.Entry) error {
-			if e.Seq < from || !strings.Contains(e.URL, inURL) {
-				return nil
-			}
-			d, err := NewHeldDeletion(e)
-			if err != nil || !strings.Contains(d.Reason, inReason) {
-				return err
-			}
-			return fn(d, strconv.FormatUint(e.Seq, 10))
-		})
-	})
-}
-
 // parseSeq reads a cursor that is the number of an order; 0 where there is none.
 func parseSeq(written string) (uint64, error) {
 	if written == "" {
@@ -161,38 +160,6 @@ func parseSeq(written string) (uint64, error) {
 		return 0, errCursor
 	}
 	return n, nil
-}
-
-// chosenDeletions is the body of release and drop: URLs, or all.
-type chosenDeletions struct {
-	urlList
-	All bool `json:"all"`
-}
-
-// Decided says how many held deletions were released or dropped.
-type Decided struct {
-	Deletions int `json:"deletions"`
-}
-
-func (s *Server) release(c *call) (any, error) { return s.decide(c, c.crawler.Release) }
-
-func (s *Server) drop(c *call) (any, error) { return s.decide(c, c.crawler.DropHeld) }
-
-func (s *Server) decide(c *call, by func(context.Context, ...string) (int, error)) (any, error) {
-	var chosen chosenDeletions
-	if err := c.read(&chosen); err != nil {
-		return nil, err
-	}
-	if chosen.All == (len(chosen.URLs) > 0) {
-		return nil, wrong("name URLs, or all of them")
-	}
-	c.target = chosen.words()
-	if chosen.All {
-		c.target = "all"
-	}
-	n, err := by(c.r.Context(), chosen.URLs...)
-	c.result = []any{"count", n}
-	return Decided{n}, soFar(err, "%d were decided before", n)
 }
 
 func (s *Server) backup(c *call) (any, error) {

@@ -20,8 +20,8 @@ import (
 func (s *Server) configRoutes() []route {
 	return []route{
 		{method: "GET", path: "/api/v1/config", role: Operator, answer: s.readConfig},
-		{method: "PUT", path: "/api/v1/config", role: Operator, change: "write configuration", body: maxConfigBytes, heavy: true, answer: s.writeConfig},
-		{method: "POST", path: "/api/v1/reload", role: Operator, change: "reload", answer: s.reload},
+		{method: "PUT", path: "/api/v1/config", role: Operator, change: "write configuration", query: "yes", body: maxConfigBytes, heavy: true, answer: s.writeConfig},
+		{method: "POST", path: "/api/v1/reload", role: Operator, change: "reload", query: "yes", answer: s.reload},
 	}
 }
 
@@ -63,6 +63,10 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	if match == "" {
 		return nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading the configuration gave, so that nobody else's change is lost")
 	}
+	word, err := c.word()
+	if err != nil {
+		return nil, err
+	}
 	text, err := c.text()
 	if err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	c.w.Header().Set("ETag", out.ETag)
 	c.target, c.result = path, []any{"bytes", len(text), "kept", out.Kept}
 	// It is written: that the caller goes must not leave it half in force.
-	if err := s.service.Reload(context.WithoutCancel(c.r.Context())); err != nil {
+	if err := s.service.Reload(context.WithoutCancel(c.r.Context()), word); err != nil {
 		out.Words = err.Error()
 		return out, nil //nolint:nilerr // the answer tells of it
 	}
@@ -245,5 +249,9 @@ func syncFolder(path string) error {
 }
 
 func (s *Server) reload(c *call) (any, error) {
-	return nil, s.service.Reload(c.r.Context())
+	word, err := c.word()
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.service.Reload(c.r.Context(), word)
 }

@@ -1,14 +1,11 @@
 package admin
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/histogram"
 	"github.com/sextant-crawler/sextant/notices"
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -20,16 +17,17 @@ type Status struct {
 
 // Details are what a status tells beside the crawl's own figures.
 type Details struct {
-	// HeldSince is when the oldest deletion that the brake holds was ordered, nil if it
-	// holds none.
-	HeldSince *time.Time `json:"held_since,omitempty"`
+	HeldDetails
+	// Edits of the rules are those of which deletions rest or are held, or by which stored
+	// URLs are being judged, oldest first.
+	Edits []EditStatus `json:"edits,omitempty"`
 	// ClosedFor counts the hosts that may not be visited yet by the word for why, and
 	// NextOpening is when the first of them opens, nil if there is none.
 	ClosedFor   map[string]int `json:"closed_for,omitempty"`
 	NextOpening *time.Time     `json:"next_opening,omitempty"`
-	// FailingHosts is how many hosts fail as a whole; Failing names the first few.
-	FailingHosts int           `json:"failing_hosts,omitempty"`
-	Failing      []FailingHost `json:"failing,omitempty"`
+	// IllHosts is how many hosts are ill; Ill names the first few.
+	IllHosts int       `json:"ill_hosts,omitempty"`
+	Ill      []IllHost `json:"ill,omitempty"`
 	// NextDue is when the first retry or refresh is due, nil if none is known.
 	NextDue *time.Time `json:"next_due,omitempty"`
 	// Schedules are those of the configuration, and when each runs next.
@@ -44,10 +42,10 @@ type Details struct {
 	HostList []HostStatus `json:"host_list,omitempty"`
 }
 
-// FailingHost is a host whose deletions the brake holds, because it fails as a whole.
-type FailingHost struct {
+// IllHost is a host whose documents turn bad: none of them is deleted or replaced.
+type IllHost struct {
 	Host  string    `json:"host"`
-	Since time.Time `json:"since"` // when the process noticed
+	Since time.Time `json:"since"`
 }
 
 // AddSnapshot adds what the frontier is doing.
@@ -59,9 +57,9 @@ func (d *Details) AddSnapshot(s scheduler.Snapshot) {
 		d.ClosedFor[why.String()] = n
 	}
 	d.NextOpening, d.NextDue = utc(s.NextOpening), utc(s.NextDue)
-	d.FailingHosts = s.FailingHosts
-	for _, h := range s.Failing {
-		d.Failing = append(d.Failing, FailingHost{h.Origin, h.Since.UTC()})
+	d.IllHosts = s.IllHosts
+	for _, h := range s.Ill {
+		d.Ill = append(d.Ill, IllHost{h.Origin, h.Since.UTC()})
 	}
 }
 
@@ -105,23 +103,3 @@ type StoreStatus struct {
 
 // DiskBytes are all bytes on disk.
 func (s *StoreStatus) DiskBytes() int64 { return s.TableBytes + s.LogBytes + s.BodyBytes }
-
-// errFirst ends a walk at its first entry.
-var errFirst = errors.New("the first is enough")
-
-// HeldSince is when the oldest held deletion was ordered; held walks over them,
-// oldest first. It is nil if there is none.
-func HeldSince(ctx context.Context, held func(context.Context, func(push.Entry) error) error) (since *time.Time, err error) {
-	err = held(ctx, func(e push.Entry) error {
-		d, err := NewHeldDeletion(e)
-		if err != nil {
-			return err
-		}
-		since = &d.Since
-		return errFirst
-	})
-	if errors.Is(err, errFirst) {
-		err = nil
-	}
-	return since, err
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -70,7 +71,13 @@ type StoredExplanation struct {
 	Known bool `json:"known"`
 	*crawl.StoredURL
 	Robots string `json:"robots"` // what its robots.txt at hand says: allowed, forbidden or unknown
-	Why    string `json:"why"`    // why it is, or is not, in the index
+	// Why says whether it is in the index, and why or why not; Help what can be done.
+	Why  string `json:"why"`
+	Help string `json:"help,omitempty"`
+	// DeletionOrder is the deletion of its document that rests or is held. One that rests
+	// leaves at NotBefore at the earliest.
+	DeletionOrder *Deletion  `json:"deletion_order,omitempty"`
+	NotBefore     *time.Time `json:"deletion_not_before,omitempty"`
 }
 
 // Unreadable is the JSON form of what is no URL.
@@ -83,10 +90,12 @@ type Unreadable struct {
 type Knowledge struct {
 	Moved crawl.Moves      // the sites that moved
 	Traps crawl.TrapCounts // what traps have counted
-	// Lookup finds the stored state of a URL, ErrNotKnown where there is none. Robots is
-	// what the stored robots.txt says to an agent. Both are nil where no store is asked.
-	Lookup func(weburl.URL) (crawl.StoredURL, error)
-	Robots func(agent string, original bool, u weburl.URL) (string, error)
+	// Lookup finds the stored state of a URL, ErrNotKnown where there is none. Deletion is
+	// the deletion of its document that rests or is held, nil if there is none. Robots is
+	// what the stored robots.txt says to an agent. All are nil where no store is asked.
+	Lookup   func(weburl.URL) (crawl.StoredURL, error)
+	Deletion func(crawl.StoredURL) (*Deletion, error)
+	Robots   func(agent string, original bool, u weburl.URL) (string, error)
 }
 
 // KnowledgeOf is that of a store.
@@ -104,6 +113,7 @@ func KnowledgeOf(ctx context.Context, store scheduler.Store) (k Knowledge, err e
 		}
 		return s, err
 	}
+	k.Deletion = func(s crawl.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, &s) }
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
 		return crawl.StoredRobots(ctx, store, agent, original, u)
 	}
@@ -119,6 +129,7 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 		return k, err
 	}
 	k.Lookup = func(u weburl.URL) (crawl.StoredURL, error) { return c.StoredOne(ctx, u.String()) }
+	k.Deletion = func(s crawl.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
 		return c.StoredRobots(ctx, agent, original, u.String())
 	}
@@ -138,8 +149,17 @@ func (k *Knowledge) stored(canonical string, u weburl.URL) (*StoredExplanation, 
 			s, err, as = old, nil, u
 		}
 	}
-	part, err := newStored(s, err)
-	return part, as, err
+	if errors.Is(err, ErrNotKnown) {
+		return &StoredExplanation{}, as, nil
+	}
+	if err != nil {
+		return nil, as, err
+	}
+	out := &StoredExplanation{Known: true, StoredURL: &s}
+	if s.Deletion != "" {
+		out.DeletionOrder, err = k.Deletion(s)
+	}
+	return out, as, err
 }
 
 // Explainer explains by the gates and rules of one Crawler.
@@ -165,9 +185,16 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as)
+	if stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as); err != nil {
+		return nil, err
+	}
+	if d := stored.DeletionOrder; d != nil && d.State == scheduler.DeletionResting.String() {
+		stored.NotBefore = utc(d.Since.Add(e.settings.Frontier.Brake.Rest))
+	}
+	answer := AnswerOf(stored)
+	stored.Why, stored.Help = answer.String(), answer.Help
 	out.Stored = stored
-	return out, err
+	return out, nil
 }
 
 // explanationOf gives what decides about a URL its printed form.
@@ -201,33 +228,4 @@ func explanationOf(raw string, x crawl.Explained) *Explanation {
 		out.ExcludedBy = &ExcludedBy{Gate: "rules", File: at.File, Line: at.Line, Rule: fmt.Sprintf("rule %d", rule)}
 	}
 	return out
-}
-
-// newStored words what the store knows of a URL.
-func newStored(s crawl.StoredURL, err error) (*StoredExplanation, error) {
-	switch {
-	case errors.Is(err, ErrNotKnown):
-		return &StoredExplanation{Why: "not in the index: no link to it was found yet"}, nil
-	case err != nil:
-		return nil, err
-	case s.Indexed:
-		return &StoredExplanation{Known: true, StoredURL: &s, Why: "in the index, or on its way there"}, nil
-	}
-	why := "not in the index: "
-	switch {
-	case s.Class == scheduler.Pending.String():
-		why += "it waits to be fetched"
-		if s.LastError != "" {
-			why += ": " + s.LastError
-		}
-	case s.DuplicateOf != "":
-		why += "it is a duplicate of " + s.DuplicateOf
-	case s.RedirectTo != "":
-		why += "it redirects to " + s.RedirectTo
-	case s.LastError != "":
-		why += s.LastError
-	default:
-		why += "the rules do not index it"
-	}
-	return &StoredExplanation{Known: true, StoredURL: &s, Why: why}, nil
 }

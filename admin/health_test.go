@@ -95,7 +95,7 @@ func TestObserve(t *testing.T) {
 		Crawler: "docs", Outbox: crawl.OutboxStatus{Held: 3},
 		Targets:  []crawl.TargetStatus{{Name: "up"}, {Name: "papi", DownSince: utc(testTime), LastError: "refused"}},
 		Sessions: []crawl.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
-	}, Details: Details{FailingHosts: 2, Failing: []FailingHost{{Host: "http://a", Since: testTime}}}}
+	}, Details: Details{IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}}}
 	var got notices.Observation
 	s.observe(&got)
 	var words []string

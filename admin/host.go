@@ -12,7 +12,7 @@ import (
 func (s *Server) hostRoutes() []route {
 	return []route{
 		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host},
-		{method: "GET", path: "/api/v1/hosts/failing", role: Reader, crawler: true, answer: s.failing},
+		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill},
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *Server) host(c *call) (any, error) {
 		HostStatus: NewHostStatus(info), BySource: map[string]uint64{}, Queue: []QueuedURL{},
 		DelayS: info.Delay.Seconds(), BackoffS: info.Backoff.Seconds(),
 	}
-	out.Failing = out.Failing || slices.ContainsFunc(c.crawler.Failing(), func(f scheduler.FailingHost) bool { return f.Host == key })
+	out.Ill = out.Ill || state.Ill
 	for source, n := range info.Waiting {
 		out.BySource[scheduler.Source(source).String()] = n
 		if n == 0 {
@@ -80,11 +80,11 @@ func (s *Server) host(c *call) (any, error) {
 	return out, nil
 }
 
-// failing names the hosts that fail as a whole, the latest first.
-func (s *Server) failing(c *call) (any, error) {
-	hosts := []FailingHost{}
-	for _, h := range slices.Backward(c.crawler.Failing()) {
-		hosts = append(hosts, FailingHost{h.Origin, h.Since.UTC()})
+// ill names the hosts that are ill, the latest first.
+func (s *Server) ill(c *call) (any, error) {
+	hosts := []IllHost{}
+	for _, h := range slices.Backward(c.crawler.Ill()) {
+		hosts = append(hosts, IllHost{h.Origin, h.Since.UTC()})
 	}
 	return hosts, nil
 }

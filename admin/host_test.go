@@ -13,11 +13,11 @@ func (f fakeCrawler) Host(ctx context.Context, k weburl.HostKey) (scheduler.Host
 	return scheduler.New(f.store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler)).Host(ctx, k)
 }
 
-// Failing names a host of its own.
-func (f fakeCrawler) Failing() []scheduler.FailingHost {
+// Ill names a host of its own.
+func (f fakeCrawler) Ill() []scheduler.IllHost {
 	u, err := weburl.Parse("http://b.test/")
 	if err != nil {
 		return nil
 	}
-	return []scheduler.FailingHost{{Host: u.HostKey(), Origin: "http://b.test"}}
+	return []scheduler.IllHost{{Host: u.HostKey(), Origin: "http://b.test"}}
 }

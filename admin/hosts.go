@@ -17,13 +17,13 @@ type HostStatus struct {
 	ClosedUntil *time.Time `json:"closed_until,omitempty"`
 	ClosedBy    string     `json:"closed_by,omitempty"`
 	Errors      int        `json:"errors,omitempty"`  // failures in a row
-	Failing     bool       `json:"failing,omitempty"` // as a whole: its deletions are held
+	Ill         bool       `json:"ill,omitempty"`     // its documents turn bad: none is deleted or replaced
 	Address     string     `json:"address,omitempty"` // with perAddress
 }
 
 // NewHostStatus gives what the frontier tells its printed form.
 func NewHostStatus(info scheduler.HostInfo) HostStatus {
-	h := HostStatus{Host: info.Origin, InFlight: info.InFlight, Errors: info.Errors, Failing: info.Failing}
+	h := HostStatus{Host: info.Origin, InFlight: info.InFlight, Errors: info.Errors, Ill: info.Ill}
 	for _, n := range info.Waiting {
 		h.Waiting += n
 	}
@@ -45,8 +45,8 @@ func (h HostStatus) String() string {
 	if h.Errors > 0 {
 		line += fmt.Sprintf("; failed %d times in a row", h.Errors)
 	}
-	if h.Failing {
-		line += "; fails as a whole, its deletions are held"
+	if h.Ill {
+		line += "; ill: none of its documents is deleted or replaced"
 	}
 	return line
 }

@@ -6,9 +6,10 @@ import (
 
 func outboxMetrics() []metric {
 	return []metric{
-		{name: "sextant_outbox_entries", kind: gauge, labels: []string{"state"}, help: "Orders in the outbox: waiting for an indexer, held by the deletion brake, dead (refused for good).",
+		{name: "sextant_outbox_entries", kind: gauge, labels: []string{"state"}, help: "Orders in the outbox: waiting for an indexer; deletions that rest; deletions that are held; dead (refused for good).",
 			value: func(s *Status, emit emitValue) {
 				emit(float64(s.Outbox.Waiting), "waiting")
+				emit(float64(s.Outbox.Resting), "resting")
 				emit(float64(s.Outbox.Held), "held")
 				emit(float64(s.Outbox.Dead), "dead")
 			}},
@@ -24,7 +25,14 @@ func outboxMetrics() []metric {
 			}
 			return s.OutboxLag.Oldest
 		}),
-		one("sextant_deletion_brake_holds", gauge, "1 while the deletion brake holds deletions.", func(s *Status) float64 { return yes(s.Brake != nil && s.Brake.Held > 0) }),
+		one("sextant_deletions_resting", gauge, "Deletions that rest: they leave, are held, or are cancelled by a good answer.", func(s *Status) float64 { return float64(s.Outbox.Resting) }),
+		one("sextant_deletion_brake_holds", gauge, "1 while deletions are held.", func(s *Status) float64 { return yes(s.Outbox.Held > 0) }),
+		{name: "sextant_deletions_held", kind: gauge, labels: []string{"reason"}, help: "Deletions that are held until an operator releases or drops them, by why the documents are to go.",
+			value: func(s *Status, emit emitValue) {
+				for reason, n := range s.HeldByReason {
+					emit(float64(n), reason)
+				}
+			}},
 		moment("sextant_deletions_held_oldest_timestamp_seconds", "When the oldest deletion that is held was ordered, as a Unix time; absent if none is held.", func(s *Status) *time.Time { return s.HeldSince }),
 	}
 }

@@ -79,10 +79,10 @@ func (s *Status) observe(out *notices.Observation) {
 			add(notices.Indexer, t.Name, fmt.Sprintf("the indexer %s takes nothing: %s", t.Name, t.LastError)).Since = *t.DownSince
 		}
 	}
-	for _, h := range s.Failing {
-		add(notices.Host, h.Host, h.Host+" fails as a whole: its deletions are held").Since = h.Since
+	for _, h := range s.Ill {
+		add(notices.Host, h.Host, h.Host+" is ill: its documents turn bad, so none of them is deleted or replaced").Since = h.Since
 	}
-	if s.FailingHosts > len(s.Failing) {
+	if s.IllHosts > len(s.Ill) {
 		out.Unsure = append(out.Unsure, notices.Scope{Event: notices.Host, Crawler: s.Crawler})
 	}
 	for _, l := range s.Sessions {

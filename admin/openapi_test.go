@@ -88,7 +88,7 @@ func apiCalls(etag string) []apiCall {
 		{"GET", v + "host?host=nobody.test", "", 200, [2]string{}, false},
 		{"GET", v + "host?host=", "", 400, [2]string{}, false},
 		{"GET", v + "console", "", 422, [2]string{}, false},
-		{"GET", v + "hosts/failing", "", 200, [2]string{}, false},
+		{"GET", v + "hosts/ill", "", 200, [2]string{}, false},
 		{"GET", v + "history", "", 200, [2]string{}, false},
 		{"GET", v + "history?span=week&crawler=a&since=1", "", 200, [2]string{}, false},
 		{"GET", v + "history?span=year", "", 400, [2]string{}, true},

@@ -81,12 +81,11 @@ func (d *DeadLetters) some() bool { return len(d.URLs) > 0 || d.Target != "" || 
 // orders lists: the query has state, target, source and url, which may be repeated.
 func (s *Server) orders(c *call) (any, error) {
 	q := c.query
-	sel := push.Selection{State: push.State(q.Get("state")), Target: q.Get("target"), URLs: q["url"]}
-	switch sel.State {
-	case "", push.Waiting, push.HeldBack, push.DeadLetter:
-	default:
-		return nil, wrong("no order is in state %q: write waiting, held or dead", sel.State)
+	state, err := push.ParseState(q.Get("state"))
+	if err != nil {
+		return nil, wrong("%v", err)
 	}
+	sel := push.Selection{State: state, Target: q.Get("target"), URLs: q["url"]}
 	if q.Has("source") {
 		source := q.Get("source")
 		sel.Source = &source
@@ -122,8 +121,7 @@ func (o orderCursor) String() string { return string(o.state) + "." + strconv.Fo
 
 // before says whether o is listed before other.
 func (o orderCursor) before(other orderCursor) bool {
-	rank := []push.State{push.Waiting, push.HeldBack, push.DeadLetter}
-	a, b := slices.Index(rank, o.state), slices.Index(rank, other.state)
+	a, b := slices.Index(push.States(), o.state), slices.Index(push.States(), other.state)
 	return a < b || a == b && o.n < other.n
 }
 
@@ -134,15 +132,10 @@ func parseOrderCursor(written string) (o orderCursor, err error) {
 	}
 	state, number, ok := strings.Cut(written, ".")
 	o.state = push.State(state)
-	if o.n, err = strconv.ParseUint(number, 10, 64); err != nil || !ok {
+	if o.n, err = strconv.ParseUint(number, 10, 64); err != nil || !ok || !slices.Contains(push.States(), o.state) {
 		return o, errCursor
 	}
-	switch o.state {
-	case push.Waiting, push.HeldBack, push.DeadLetter:
-		return o, nil
-	default:
-		return o, errCursor
-	}
+	return o, nil
 }
 
 func (s *Server) retryDead(c *call) (any, error) { return s.decideDead(c, c.crawler.RetryDead) }

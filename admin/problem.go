@@ -21,6 +21,7 @@ const (
 	codeNotFound    = "not_found"    // 404: there is no such path
 	codeNotKnown    = "not_known"    // 404: the URL is not known
 	codeMethod      = "method"       // 405
+	codeUnconfirmed = "unconfirmed"  // 409: it changes much: send it again with yes=true
 	codeChanged     = "changed"      // 412: somebody else has written meanwhile
 	codeTooLarge    = "too_large"    // 413
 	codeMediaType   = "media_type"   // 415

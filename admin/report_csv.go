@@ -24,7 +24,7 @@ func NewReportCSV(w io.Writer, kind string) *ReportCSV {
 	_ = c.row(map[string][]string{
 		"broken":    {"url", "error", "status", "words", "since", "last_at", "visits", "forgotten", "pages", "page", "redirect"},
 		"errors":    {"host", "class", "urls", "forgotten", "first", "last", "example", "words"},
-		"documents": {"by", "name", "urls", "indexed", "waiting", "held", "dead"},
+		"documents": {"by", "name", "urls", "indexed", "waiting", "held", "dead", "resting"},
 		"changes":   {"change", "at", "url", "class", "status", "source", "words"},
 	}[kind]...) // an error stays
 	return c
@@ -96,7 +96,7 @@ func (c *ReportCSV) Errors(e *crawl.Errors) error {
 // Documents writes a line for each count.
 func (c *ReportCSV) Documents(d *crawl.Documents) error {
 	counts := func(by, name string, n ...int) {
-		cells := []string{by, name, "", "", "", "", ""}
+		cells := []string{by, name, "", "", "", "", "", ""}
 		for i := range n {
 			if n[i] >= 0 {
 				cells[2+i] = strconv.Itoa(n[i])
@@ -106,7 +106,7 @@ func (c *ReportCSV) Documents(d *crawl.Documents) error {
 	}
 	counts("all", "", d.URLs, d.Indexed)
 	for _, s := range d.BySource {
-		counts("source", s.Source, -1, s.Indexed, s.Waiting, s.Held, s.Dead)
+		counts("source", s.Source, -1, s.Indexed, s.Waiting, s.Held, s.Dead, s.Resting)
 	}
 	for _, s := range d.ByStatus {
 		counts("status", s.Status, s.URLs)

@@ -36,16 +36,17 @@ type Crawler interface {
 	Settings() crawl.Settings
 	Commands
 	Reporter
-	// Host tells of one host, and Failing names those that fail as a whole, as
+	// Host tells of one host, and Ill names the hosts that are ill, as
 	// scheduler.Frontier does.
 	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
-	Failing() []scheduler.FailingHost
+	Ill() []scheduler.IllHost
 }
 
 // Service is what concerns all Crawlers of the process.
 type Service interface {
-	// Reload reads the configuration again. On an error nothing has changed.
-	Reload(ctx context.Context) error
+	// Reload reads the configuration again. On an error nothing has changed. With word the
+	// operator allows what changed rules delete, however many documents that are.
+	Reload(ctx context.Context, word bool) error
 	// ConfigPath is the file of the configuration.
 	ConfigPath() string
 	// Draft reads the text of a configuration as if it stood in that file. One that is

@@ -279,7 +279,7 @@ func TestHostWords(t *testing.T) {
 		": it failed; failed 3 times in a row":                 {Until: soon, Closing: scheduler.ByBackoff, Errors: 3},
 		": not at this time of day, by the hours":              {Until: soon, Closing: scheduler.ByHours},
 		": asked for": {Until: soon, Closing: scheduler.ByCaller},
-		"0 URLs; fails as a whole, its deletions are held": {Failing: true},
+		"0 URLs; ill: none of its documents is deleted or replaced": {Ill: true},
 	} {
 		if h := NewHostStatus(info); !strings.Contains(h.String(), want) || (h.ClosedUntil == nil) != info.Until.IsZero() {
 			t.Errorf("%+v: %s, want %q", info, h, want)

@@ -68,6 +68,7 @@ type Crawler struct {
 	MaxTemporaryErrors int
 	TemporaryErrorMin  time.Duration
 	ErrorRefresh       time.Duration // SmartRefreshMaxAge unless written
+	ForgetDeleted      bool
 	Brake              Brake
 	Durability         Durability
 
@@ -118,14 +119,14 @@ type Documents struct {
 	MaxMemory int64 // of one process, in bytes
 }
 
-// Brake holds deletions when there are unusually many. Both limits must be
-// passed; one that is 0 is not asked.
+// Brake has deletions rest before they leave, and holds those that are suspiciously many:
+// of the whole index no more leave within Window than the larger of Min and Percent.
 type Brake struct {
 	On      bool
+	Rest    time.Duration // how long a deletion rests at least
 	Min     int
 	Percent int // of the indexed documents, 0 to 100
 	Window  time.Duration
-	Host    bool // also where a host fails as a whole
 }
 
 // Timeouts bound the stages of one request.

@@ -59,6 +59,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 		MaxTemporaryErrors:    int(n.number("maxTemporaryErrors")),
 		TemporaryErrorMin:     n.duration("temporaryErrorMinS"),
 		ErrorRefresh:          n.duration("errorRefreshS"),
+		ForgetDeleted:         n.boolean("forgetDeleted"),
 		ErrorPolicy:           ErrorPolicy(n.choice("errorPolicy")),
 		Durability:            Durability(n.choice("durability")),
 		UserAgent:             n.str("userAgent"),
@@ -87,10 +88,10 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 	}
 	c.Brake = Brake{
 		On:      n.str("deletionBrake") == "on",
+		Rest:    n.duration("deletionRestS"),
 		Min:     int(n.number("deletionBrakeMin")),
 		Percent: int(n.number("deletionBrakePercent")),
 		Window:  n.duration("deletionWindowS"),
-		Host:    n.boolean("hostBrake"),
 	}
 	c.Documents = Documents{
 		On:        n.boolean("readDocuments"),
@@ -144,8 +145,13 @@ func (p *parser) checkAges(n *node, c *Crawler) {
 
 // checkBrake warns of a part of the brake that does nothing.
 func (p *parser) checkBrake(n *node, c *Crawler) {
-	if a := n.attr("hostBrake"); a != nil && c.Brake.Host && !c.Brake.On {
-		p.warnf(a.name, "hostBrake has no effect with deletionBrake=\"off\", which sends every deletion at once")
+	if c.Brake.On {
+		return
+	}
+	for _, name := range []string{"deletionRestS", "deletionBrakeMin", "deletionBrakePercent", "deletionWindowS"} {
+		if a := n.attr(name); a != nil {
+			p.warnf(a.name, "%s has no effect with deletionBrake=\"off\", which sends every deletion at once", name)
+		}
 	}
 }
 

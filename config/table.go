@@ -62,6 +62,8 @@ type Attribute struct {
 	// Auth restricts it to elements whose attribute auth has one of these values.
 	Auth   []string
 	Status Status
+	// Instead says, of an attribute without effect, what has taken its place.
+	Instead string
 	// Inert is the value that asks for nothing beyond what this version does, so
 	// that writing it is neither an error nor a warning.
 	Inert string
@@ -179,6 +181,11 @@ func unique(a Attribute) Attribute {
 func ineffective(inert string, a Attribute) Attribute {
 	a.Status, a.Inert = Ineffective, inert
 	return a
+}
+
+// replaced lists an attribute of older versions that has no effect any more.
+func replaced(name, instead, doc string) Attribute {
+	return Attribute{Name: name, Status: NoEffect, Instead: instead, Doc: doc + " Accepted, has no effect: " + instead + "."}
 }
 
 // noEffect lists CloudView's own attributes.

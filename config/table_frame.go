@@ -91,11 +91,13 @@ func failureAttributes() []Attribute {
 		ranged("temporaryErrorMinS", Seconds, "86400", 0, year, "Time over which they must have lasted."),
 		ranged("errorRefreshS", Seconds, "", 1, 100*year, "Age at which documents in error are tried again; smartRefreshMaxAgeS where absent."),
 		{Name: "deletionBrake", Type: Enum, Default: "on", Values: []string{"on", "off"},
-			Doc: "Whether deletions are held when there are unusually many."},
-		ranged("deletionBrakeMin", Int, "100", 0, 1_000_000_000, "Deletions in the window that do not trip the brake; 0: not asked."),
-		ranged("deletionBrakePercent", Int, "20", 0, 100, "Percentage of the indexed documents that does not trip the brake; 0: not asked."),
+			Doc: "Whether deletions rest before they leave, and are held when they are suspiciously many; off sends each at once."},
+		ranged("deletionRestS", Seconds, "60", 0, day, "How long a deletion rests at least; a good answer of its page meanwhile cancels it."),
+		ranged("deletionBrakeMin", Int, "3", 0, 1_000_000_000, "So many deletions of the whole index may leave in the window in any case."),
+		ranged("deletionBrakePercent", Int, "20", 0, 100, "This percentage of the indexed documents may leave in the window, where it is more than deletionBrakeMin; more are held."),
 		ranged("deletionWindowS", Seconds, "3600", 1, year, "Window in which deletions are counted."),
-		boolean("hostBrake", "true", "Holds the deletions of a host that fails as a whole: its last 20 answers all errors, redirects to one place, or log-in pages."),
+		replaced("hostBrake", "deletions of a host are always judged by its other answers", "Of older versions."),
+		boolean("forgetDeleted", "false", "Forgets a URL when its document is deleted for an error, but for roots: only a link that is found later makes it known again."),
 	}
 }
 

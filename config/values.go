@@ -51,6 +51,10 @@ func (p *parser) attribute(n *node, a etree.Attr, at place) bool {
 		return false
 	}
 	if spec.Status == NoEffect {
+		if spec.Instead != "" {
+			p.report.notef(p.position(at.name), "%s has no effect here: %s", spec.Name, spec.Instead)
+			return true
+		}
 		p.report.notef(p.position(at.name), "%s has no effect here", spec.Name)
 		return true
 	}

@@ -30,9 +30,10 @@ type Documents struct {
 type SourceCount struct {
 	Source  string `json:"source"`
 	Indexed int    `json:"indexed"`
-	// Orders of the outbox: Waiting ones are on their way to an indexer, Held ones
-	// deletions that are held, Dead ones were refused by an indexer.
+	// Orders of the outbox: Waiting ones are on their way to an indexer, Resting and Held
+	// ones are deletions that no indexer knows of, Dead ones were refused by an indexer.
 	Waiting int `json:"waiting"`
+	Resting int `json:"resting"`
 	Held    int `json:"held"`
 	Dead    int `json:"dead"`
 }
@@ -166,6 +167,8 @@ func (n *documentCount) source(name string) *SourceCount {
 func (n *documentCount) outbox(ctx context.Context, store ReportStore) error {
 	return store.Orders(ctx, push.Selection{}, func(o push.Listed) error {
 		switch s := n.source(o.Source); o.State {
+		case push.Resting:
+			s.Resting++
 		case push.HeldBack:
 			s.Held++
 		case push.DeadLetter:

@@ -24,7 +24,7 @@ const (
 	Brake   Event = "brake"   // the deletion brake holds
 	Config  Event = "config"  // a changed configuration is refused
 	Disk    Event = "disk"    // the disk is nearly full
-	Host    Event = "host"    // a host fails as a whole
+	Host    Event = "host"    // a host is ill: its documents turn bad
 	Indexer Event = "indexer" // a push target is down
 	Login   Event = "login"   // a log-in fails
 	Stop    Event = "stop"    // the crawl ended with an error

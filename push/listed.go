@@ -1,6 +1,10 @@
 package push
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // State is where an order of the outbox stands, in the operator's words.
 type State string
@@ -8,9 +12,21 @@ type State string
 // The states.
 const (
 	Waiting    State = "waiting" // a target does not have it safely
-	HeldBack   State = "held"    // a deletion that the brake holds
+	Resting    State = "resting" // a deletion that leaves, is held or is cancelled by what the site answers
+	HeldBack   State = "held"    // a deletion that is held until an operator decides
 	DeadLetter State = "dead"    // refused for good, or not readable any more
 )
+
+// States are all of them, in the order in which orders are listed.
+func States() []State { return []State{Waiting, Resting, HeldBack, DeadLetter} }
+
+// ParseState reads a state; the empty one stands for all.
+func ParseState(word string) (State, error) {
+	if word == "" || slices.Contains(States(), State(word)) {
+		return State(word), nil
+	}
+	return "", fmt.Errorf("no order is in state %q: write waiting, resting, held or dead", word)
+}
 
 // Listed is an order of the outbox as the operator sees it: without its body.
 type Listed struct {

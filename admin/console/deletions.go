@@ -1,57 +1,121 @@
 package console
 
 import (
+	"fmt"
+	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// deletionPages are for the deletions that the brake holds.
+// deletionPages are for the deletions that rest or are held.
 func deletionPages() []page {
 	return []page{
-		{pattern: "GET /deletions", role: admin.Reader, nav: "Deletions", title: "Held deletions", template: "deletions", data: deletions},
+		{pattern: "GET /deletions", role: admin.Reader, nav: "Deletions", title: "Deletions", template: "deletions", data: deletions},
 		{pattern: "POST /deletions/release", role: admin.Operator, title: "Release deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "release") }},
 		{pattern: "POST /deletions/drop", role: admin.Operator, title: "Drop deletions", template: "confirm", answer: func(v *visit) error { return decideDeletions(v, "drop") }},
 	}
 }
 
-// deletionFilter narrows the held deletions to those with parts of URL and reason.
-type deletionFilter struct{ URL, Reason string }
+// deletionFilter narrows the deletions, by a part of their URLs, too.
+type deletionFilter struct {
+	admin.DeletionQuery
+	URL string
+}
 
-func (f deletionFilter) query() url.Values {
-	q := url.Values{}
+// readDeletionFilter reads a query or a form.
+func readDeletionFilter(values url.Values, urlName string) (f deletionFilter, err error) {
+	trimmed := url.Values{}
+	for _, name := range []string{"state", "host", "reason", "edit"} {
+		trimmed.Set(name, strings.TrimSpace(values.Get(name)))
+	}
+	f.URL = strings.TrimSpace(values.Get(urlName))
+	f.DeletionQuery, err = admin.ParseDeletionQuery(trimmed)
+	return f, err
+}
+
+func (f *deletionFilter) query() url.Values {
+	q := f.Values()
 	if f.URL != "" {
 		q.Set("url", f.URL)
-	}
-	if f.Reason != "" {
-		q.Set("reason", f.Reason)
 	}
 	return q
 }
 
+// Narrowed says that not all are shown.
+func (f *deletionFilter) Narrowed() bool { return len(f.query()) > 0 }
+
+// EditWord is the number of the edit, empty for none.
+func (f *deletionFilter) EditWord() string { return f.Values().Get("edit") }
+
 // deletionsData is a page of them.
 type deletionsData struct {
 	Filter deletionFilter
-	Held   uint64 // in all
-	Items  []admin.HeldDeletion
-	Next   string
+	Counts admin.DeletionCounts // of what the filter finds
+	// Edits and Groups are what all are counted by: the edits of the rules, and hosts and
+	// reasons of those that no edit made, More of which are left out. They are there where
+	// nothing narrows.
+	Edits, Groups []groupRow
+	More          int
+	Items         []admin.Deletion
+	Next          string
 }
 
-// Narrowed says that not all are shown.
-func (d *deletionsData) Narrowed() bool { return d.Filter != deletionFilter{} }
+// groupRow is a group, and what selects it.
+type groupRow struct {
+	admin.DeletionGroup
+	EditWord string // empty for none
+}
+
+// groupsShown hosts and reasons are named.
+const groupsShown = 50
 
 func deletions(v *visit) (any, error) {
-	q := v.r.URL.Query()
-	d := &deletionsData{Filter: deletionFilter{strings.TrimSpace(q.Get("url")), strings.TrimSpace(q.Get("reason"))}}
-	status, err := statusOf(v)
+	filter, err := readDeletionFilter(v.r.URL.Query(), "url")
 	if err != nil {
 		return nil, err
 	}
-	d.Held = status.Outbox.Held
-	d.Items, d.Next, err = paged[admin.HeldDeletion](v, "/deletions", d.Filter.query(), "/deletions", d.Filter.query())
+	d := &deletionsData{Filter: filter}
+	if err := v.get("/deletions/counts", filter.query(), &d.Counts); err != nil {
+		return nil, err
+	}
+	if !filter.Narrowed() && d.Counts.Resting+d.Counts.Held > 0 {
+		if err := d.group(v); err != nil {
+			return nil, err
+		}
+	}
+	d.Items, d.Next, err = paged[admin.Deletion](v, "/deletions", filter.query(), "/deletions", filter.query())
 	return d, err
+}
+
+// group counts all deletions.
+func (d *deletionsData) group(v *visit) error {
+	var edits, groups admin.DeletionCounts
+	if err := v.get("/deletions/counts", url.Values{"by": {"edit"}}, &edits); err != nil {
+		return err
+	}
+	if err := v.get("/deletions/counts", url.Values{"by": {"host,reason,edit"}, "limit": {"1000"}}, &groups); err != nil {
+		return err
+	}
+	for _, g := range edits.Items {
+		if g.Edit != 0 {
+			d.Edits = append(d.Edits, groupRow{g, strconv.FormatUint(g.Edit, 10)})
+		}
+	}
+	for _, g := range groups.Items {
+		if g.Edit == 0 {
+			d.Groups = append(d.Groups, groupRow{g, ""})
+		}
+	}
+	if len(d.Groups) > groupsShown {
+		d.More = len(d.Groups) - groupsShown
+		d.Groups = d.Groups[:groupsShown]
+	}
+	return nil
 }
 
 // statusOf is the status of the chosen Crawler.
@@ -69,85 +133,146 @@ func statusOf(v *visit) (*admin.Status, error) {
 }
 
 // deletionWords say what each decision does.
-func deletionWords(do string) []string {
-	if do == "release" {
-		return []string{"Each is sent to the indexers, and the documents are no longer found.", "A page that comes back is pushed again when it is next read."}
+func deletionWords(do string, f *admin.DeletionQuery) []string {
+	if do == "drop" {
+		return []string{"They are not sent: the documents stay in the index as they are.", "Each URL is fetched again. If it is still gone then, its deletion is ordered anew."}
 	}
-	return []string{"They are not sent: the documents stay in the index as they are.", "Each URL is fetched again. If it is still gone then, its deletion is ordered anew."}
+	words := []string{"Each is sent to the indexers, and the documents are no longer found.", "A page that comes back is pushed again when it is next read."}
+	if len(f.URLs) == 0 && f.Edit == 0 {
+		words = append(words, "For a day later deletions of the same hosts and reasons leave, too.")
+	}
+	return words
 }
 
-// decideDeletions releases or drops those that a form selects: some, all, or all that a
-// filter finds.
+// decided is what a form selects: some URLs, or all that its filter finds.
+type decided struct {
+	do     string
+	filter deletionFilter // of the page
+	query  admin.DeletionQuery
+	all    bool
+	many   uint64
+}
+
+// decideDeletions releases or drops those that a form selects.
 func decideDeletions(v *visit, do string) error {
 	form, err := v.form()
 	if err != nil {
 		return err
 	}
-	urls, all := form["url"], form.Get("which") == "all"
-	filter := deletionFilter{form.Get("in_url"), form.Get("in_reason")}
-	back := v.link("/deletions", filter.query())
-	if all && filter != (deletionFilter{}) {
-		held, _, err := lines[admin.HeldDeletion](v, "/deletions", filter.query(), 0)
-		if err != nil {
-			return err
-		}
-		urls, all = nil, false
-		for i := range held {
-			urls = append(urls, held[i].URL)
-		}
+	d := decided{do: do, all: form.Get("which") == "all"}
+	if d.filter, err = readDeletionFilter(form, "in_url"); err != nil {
+		return err
 	}
-	if !all && len(urls) == 0 {
-		return v.redirect("/deletions", filter.query(), "None was selected: nothing was done.")
+	if err := d.choose(v, form["url"]); err != nil {
+		return err
+	}
+	if d.many == 0 {
+		return v.redirect("/deletions", d.filter.query(), "None was selected: nothing was done.")
 	}
 	if form.Get("sure") == "" {
-		return askDeletions(v, do, urls, all, filter, back)
+		return d.ask(v)
 	}
-	done, err := sendDeletions(v, do, urls, all)
+	done, err := d.send(v)
 	if err != nil {
 		return err
 	}
 	word := map[string]string{"release": " released.", "drop": " dropped."}[do]
-	return v.redirect("/deletions", filter.query(), plural(done, "deletion", "deletions")+word)
-}
-
-func askDeletions(v *visit, do string, urls []string, all bool, filter deletionFilter, back string) error {
-	verb := map[string]string{"release": "Release", "drop": "Drop"}[do]
-	c := &confirmation{Words: deletionWords(do), URLs: urls, Action: v.link("/deletions/"+do, nil), Back: back}
-	c.Fields = []field{{"in_url", filter.URL}, {"in_reason", filter.Reason}}
-	what := "all held deletions"
-	switch {
-	case all:
-		c.Fields = append(c.Fields, field{"which", "all"})
-	case v.r.PostForm.Get("which") == "all":
-		what = "all " + plural(len(urls), "held deletion", "held deletions") + " that the filter finds"
-		c.Fields = append(c.Fields, field{"which", "all"})
-	default:
-		what = plural(len(urls), "held deletion", "held deletions")
-		for _, u := range urls {
-			c.Fields = append(c.Fields, field{"url", u})
-		}
+	back := d.filter
+	if d.all { // none of them is left
+		back = deletionFilter{}
 	}
-	c.Head, c.Button = verb+" "+what+"?", verb
-	return confirm(v, c)
+	return v.redirect("/deletions", back.query(), plural(done, "deletion", "deletions")+word)
 }
 
 // chosenAtOnce is how many URLs one request of the API names.
 const chosenAtOnce = 500
 
-// sendDeletions has the API decide, and gives how many were.
-func sendDeletions(v *visit, do string, urls []string, all bool) (int, error) {
-	if all {
-		var done admin.Decided
-		err := v.post("/deletions/"+do, nil, map[string]any{"all": true}, &done)
-		return done.Deletions, err
+// send has the API decide, and gives how many there were.
+func (d *decided) send(v *visit) (n int, err error) {
+	batches := [][]string{nil} // one request, where no URL is named
+	if len(d.query.URLs) > 0 {
+		batches = slices.Collect(slices.Chunk(d.query.URLs, chosenAtOnce))
 	}
-	n := 0
-	for some := range slices.Chunk(urls, chosenAtOnce) {
+	for _, batch := range batches {
+		q := d.query
+		q.URLs = batch
 		var done admin.Decided
-		if err := v.post("/deletions/"+do, nil, map[string]any{"urls": some}, &done); err != nil {
+		if err := v.post("/deletions/"+d.do, nil, q, &done); err != nil {
 			return n, err
 		}
 		n += done.Deletions
 	}
 	return n, nil
+}
+
+// choose finds what is selected, and how many they are.
+func (d *decided) choose(v *visit, urls []string) error {
+	switch {
+	case !d.all:
+		d.query.URLs, d.many = urls, uint64(len(urls))
+		return nil
+	case d.filter.URL != "":
+		found, _, err := lines[admin.Deletion](v, "/deletions", d.filter.query(), 0)
+		for i := range found {
+			d.query.URLs = append(d.query.URLs, found[i].URL)
+		}
+		d.many = uint64(len(found))
+		return err
+	}
+	d.query = d.filter.DeletionQuery
+	d.query.All = d.query.Host == "" && d.query.Reason == "" && d.query.Edit == 0
+	var n admin.DeletionCounts
+	err := v.get("/deletions/counts", d.query.Values(), &n)
+	d.many = n.Resting + n.Held
+	return err
+}
+
+// ask asks before it is done.
+func (d *decided) ask(v *visit) error {
+	verb := map[string]string{"release": "Release", "drop": "Drop"}[d.do]
+	c := &confirmation{
+		Head: verb + " " + d.words() + "?", Button: verb, Words: deletionWords(d.do, &d.query), URLs: d.query.URLs,
+		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.query()),
+	}
+	c.Fields = []field{{"in_url", d.filter.URL}}
+	values := d.filter.Values()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		c.Fields = append(c.Fields, field{name, values.Get(name)})
+	}
+	if d.all {
+		c.Fields = append(c.Fields, field{"which", "all"})
+	} else {
+		for _, u := range d.query.URLs {
+			c.Fields = append(c.Fields, field{"url", u})
+		}
+	}
+	return confirm(v, c)
+}
+
+// words name the deletions that are decided about.
+func (d *decided) words() string {
+	thing := "deletion"
+	if d.filter.State != "" {
+		thing = map[string]string{scheduler.DeletionHeld.String(): "held deletion", scheduler.DeletionResting.String(): "resting deletion"}[d.filter.State]
+	}
+	words := plural(d.many, thing, thing+"s")
+	if !d.all {
+		return words
+	}
+	if d.many > 1 {
+		words = "all " + words
+	}
+	if f := &d.filter; f.Host != "" {
+		words += " of " + cut(f.Host, maxShown)
+	}
+	if d.filter.Edit != 0 {
+		words += fmt.Sprintf(" of edit %d", d.filter.Edit)
+	}
+	if d.filter.Reason != "" {
+		words += " (" + d.filter.Reason + ")"
+	}
+	if d.filter.URL != "" {
+		words += " with " + cut(d.filter.URL, maxShown) + " in their URLs"
+	}
+	return words
 }

@@ -30,12 +30,11 @@ const (
 
 // hostsData is a part of a list of hosts.
 type hostsData struct {
-	Show  string // waiting, resting or failing
+	Show  string // waiting, resting or ill
 	Hosts []admin.HostStatus
-	// Failing are those of show=failing.
-	Failing []admin.FailingHost
-	First   int // the number of the first, from 1
-	Next    string
+	Ill   []admin.IllHost // of show=ill
+	First int             // the number of the first, from 1
+	Next  string
 	// Later is the address of the list where it is not read at once, because there are
 	// many hosts: WithWork.
 	Later    string
@@ -54,16 +53,16 @@ func hosts(v *visit) (any, error) {
 		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "from is a number below " + strconv.Itoa(hostsListed)}
 	}
 	d := hostsData{Show: query.Get("show"), First: from + 1}
-	if d.Show != "failing" && d.Show != "resting" {
+	if d.Show != "ill" && d.Show != "resting" {
 		d.Show = "waiting"
 	}
 	n := 0
-	if d.Show == "failing" {
-		if err := v.get("/hosts/failing", nil, &d.Failing); err != nil {
+	if d.Show == "ill" {
+		if err := v.get("/hosts/ill", nil, &d.Ill); err != nil {
 			return nil, err
 		}
-		n = len(d.Failing)
-		d.Failing = part(d.Failing, from)
+		n = len(d.Ill)
+		d.Ill = part(d.Ill, from)
 	} else {
 		if later, err := d.later(v); err != nil || later {
 			return d, err

@@ -1,17 +1,18 @@
 package console
 
 import (
-	"fmt"
 	"net/url"
-	"path/filepath"
-	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// verdict says in words whether a URL is in the index, why, and what to do.
+// verdict shows admin.Answer: whether a URL is in the index, why, and what to do.
 type verdict struct {
 	Kind  string // good, warn or bad
 	Head  string
@@ -26,51 +27,104 @@ type advice struct {
 	Words, Path, Link string
 }
 
-func (r *verdict) why(format string, args ...any) {
-	r.Why = append(r.Why, fmt.Sprintf(format, args...))
-}
+func (r *verdict) why(sentences ...string) { r.Why = append(r.Why, sentences...) }
 
 func (r *verdict) do(words, path, link string) {
 	r.Do = append(r.Do, advice{words, path, link})
 }
 
-// judge words what the service knows of the URL.
+// judge shows the one answer to why a URL is, or is not, in the index, with what its
+// newest order in the outbox, the rules and robots.txt add to it.
 func (d *inspected) judge(v *visit) verdict {
-	if d.Stored != nil && d.Stored.Indexed {
-		return d.judgeIndexed(v)
+	stored := d.Explained.Stored
+	if stored == nil {
+		stored = &admin.StoredExplanation{}
 	}
-	r := verdict{Kind: "warn", Head: "Not in the index"}
-	switch {
-	case d.Explained.ExcludedBy != nil:
-		d.judgeExcluded(v, &r)
-	case d.Stored == nil:
-		r.why("It is not known: no page with a link to it was read yet, or it was removed. Rules and gates would let it in.")
-		if v.caller.Role >= admin.Operator {
-			r.do("Have it fetched soon with the button Add below.", "", "")
+	a := admin.AnswerOf(stored)
+	r := verdict{Kind: kindOf(a.Fate), Head: sentence(a.String())}
+	if a.Fate == scheduler.FateIndexed {
+		r.Since = d.Stored.EnteredAt
+		if r.Since == nil && d.Stored.ChangedAt != nil {
+			r.why("Its document has changed since it entered the index, last on " + d.Stored.ChangedAt.UTC().Format("2006-01-02 15:04 UTC") + ".")
 		}
-		r.do("Link to it from a page that is crawled.", "", "")
-	default:
-		d.judgeStored(v, &r)
 	}
-	if o := d.order(); o != nil && o.Op == "delete" {
-		r.judgeDeletion(v, o)
+	r.why(a.Notes...)
+	if !stored.Known && d.Explained.ExcludedBy == nil {
+		r.why("Rules and gates would let a link to it in.")
+	}
+	r.why(d.Explained.Additions()...)
+	d.advise(v, &r, &a)
+	if o := d.order(); o != nil {
+		r.judgeOrder(v, o)
 	}
 	return r
 }
 
-// judgeDeletion tells of a deletion that did not reach every indexer.
-func (r *verdict) judgeDeletion(v *visit, o *admin.OutboxOrder) {
+// kindOf says how good a fate is: what is only in the index until a deletion leaves is not.
+func kindOf(f scheduler.Fate) string {
+	if f == scheduler.FateIndexed {
+		return "good"
+	}
+	return "warn"
+}
+
+// sentence begins with a capital letter.
+func sentence(words string) string {
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
+}
+
+// advise says what can be done, to those who may do it.
+func (d *inspected) advise(v *visit, r *verdict, a *admin.Answer) {
+	if a.Other != "" {
+		r.do("Look at the other URL.", v.link("/url", url.Values{"url": {a.Other}}), "The other URL")
+	}
+	operator := v.caller.Role >= admin.Operator
+	path, link := "", ""
+	switch {
+	case a.Fate == scheduler.FateResting || a.Fate == scheduler.FateHeld:
+		path, link = v.link("/deletions", url.Values{"url": {d.Stored.URL}}), "Its deletion"
+	case a.Fate == scheduler.FatePending && d.Stored != nil:
+		path, link = v.link("/hosts", url.Values{"host": {d.Stored.URL}}), "Its host"
+	case a.Reason.Operators() && v.may("/rules"):
+		path, link = v.link("/rules", nil), "Rules editor"
+	}
+	switch {
+	case operator && a.Help != "":
+		r.do(a.Help, path, link)
+	case path != "":
+		r.do("", path, link)
+	}
+	if operator && d.Explained.ExcludedBy != nil && (d.Stored == nil || !d.Stored.Indexed && !a.Reason.Operators()) && v.may("/rules") {
+		r.do("If it is to be crawled, change what leaves it out.", v.link("/rules", nil), "Rules editor")
+	}
+}
+
+// judgeOrder adds what the newest order in the outbox says.
+func (r *verdict) judgeOrder(v *visit, o *admin.OutboxOrder) {
+	deletion := o.Op == "delete"
 	switch o.State {
-	case push.Waiting:
-		r.why("The deletion of its document waits in the outbox: an indexer may still have it.")
-		r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
-	case push.HeldBack:
-		r.why("The deletion of its document is held: the indexer still has it.")
-		r.do("Release the deletion, or drop it.", v.link("/deletions", nil), "Held deletions")
 	case push.DeadLetter:
-		r.Kind = "bad"
-		r.why("The indexer refuses to delete its document, and may still have it. %s says: %s", o.Target, o.Words)
-		r.do("Mend what it complains of, then have the deletion sent again.", v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
+		r.Kind, r.Since = "bad", nil
+		what := "The indexer refuses its document. "
+		if deletion {
+			what = "The indexer refuses to delete its document, and may still have it. "
+		}
+		r.why(what + strings.TrimSpace(o.Target+" says: "+o.Words))
+		help := ""
+		if v.caller.Role >= admin.Operator {
+			help = "Mend what it complains of, then have it sent again."
+		}
+		r.do(help, v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
+	case push.Waiting:
+		if deletion {
+			r.why("The deletion of its document waits in the outbox: an indexer may still have it.")
+		} else {
+			r.Kind = "warn"
+			r.why("Its newest document waits in the outbox: not every indexer has it safely.")
+		}
+		r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
+	default: // one that rests or is held is told of by the answer
 	}
 }
 
@@ -79,128 +133,4 @@ func (d *inspected) order() *admin.OutboxOrder {
 		return nil
 	}
 	return d.Sent.Order
-}
-
-// judgeIndexed is for what is in the index, or on its way.
-func (d *inspected) judgeIndexed(v *visit) verdict {
-	r := verdict{Kind: "good", Head: "In the index"}
-	switch {
-	case d.Stored.EnteredAt != nil:
-		r.Since = d.Stored.EnteredAt
-	case d.Stored.ChangedAt != nil:
-		r.why("Its document has changed since it entered the index, last on %s.", d.Stored.ChangedAt.Local().Format("2006-01-02 15:04"))
-	}
-	if o := d.order(); o != nil {
-		switch {
-		case o.State == push.DeadLetter:
-			r.Kind, r.Head, r.Since = "bad", "The indexer refuses its document", nil
-			r.why("%s says: %s", o.Target, o.Words)
-			r.do("Mend what it complains of, then have it sent again.", v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
-		case o.Op == "add":
-			r.Kind, r.Head = "warn", "On its way to the index"
-			r.why("Its newest document waits in the outbox: not every indexer has it safely.")
-			r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
-		}
-	}
-	if x := d.Explained.ExcludedBy; x != nil {
-		r.Kind = "warn"
-		r.why("But it goes when it is looked at again: %s", because(x))
-	}
-	if d.Stored.LastError != "" {
-		r.why("The last visit: %s", d.Stored.LastError)
-	}
-	return r
-}
-
-// because words what excludes a URL.
-func because(x *admin.ExcludedBy) string {
-	switch x.Gate {
-	case "rules":
-		return fmt.Sprintf("%s at %s:%d says Ignore.", x.Rule, filepath.Base(x.File), x.Line)
-	case "default":
-		return "no rule accepts it."
-	}
-	return "it is stopped by the " + x.String() + "."
-}
-
-func (d *inspected) judgeExcluded(v *visit, r *verdict) {
-	x := d.Explained.ExcludedBy
-	r.Head += ", because " + because(x)
-	r.Head = r.Head[:len(r.Head)-1]
-	where, link := "", ""
-	if v.may("/rules") {
-		where, link = v.link("/rules", nil), "Rules editor"
-	}
-	switch x.Gate {
-	case "rules":
-		r.do("If it should be crawled: change that rule, or let a later rule accept it. Try the URL in the editor before you save.", where, link)
-	case "default":
-		r.do("If it should be crawled: add a rule with Accept that matches it. Try the URL in the editor before you save.", where, link)
-	default:
-		r.do("If it should be crawled: change what stands at the named place.", where, link)
-	}
-	if d.Stored == nil {
-		r.why("It is not known either: excluded links are not stored.")
-	}
-}
-
-// judgeStored is for what is known, let in, and not in the index.
-func (d *inspected) judgeStored(v *visit, r *verdict) {
-	s := d.Stored
-	page := func(raw string) string { return v.link("/url", url.Values{"url": {raw}}) }
-	switch {
-	case d.Explained.KilledBy != nil:
-		r.Head += ", because the kill list names it"
-		r.why("%s", d.Explained.KilledBy)
-		r.do("Take it out of the kill list.", "", "")
-	case s.Class == "pending" && s.State == "waiting":
-		r.Head += " yet: it waits to be fetched"
-		r.why("It stands in the queue %s.", s.Fifo)
-		r.do("Wait, or see what its host does.", v.link("/hosts", url.Values{"host": {s.URL}}), "Its host")
-	case d.Robots == "forbidden":
-		r.Head += ", because robots.txt forbids it"
-		r.do("Ask the owner of the site to allow this crawler in robots.txt. The URL is asked for again by itself.", "", "")
-	case s.DuplicateOf != "":
-		r.Head += ", because it is a duplicate"
-		r.do("The document stands under the other URL.", page(s.DuplicateOf), "The other URL")
-	case s.RedirectTo != "":
-		r.Head += ", because it redirects"
-		r.do("The document stands under the URL where it leads to.", page(s.RedirectTo), "Where it leads to")
-	case s.Class == "temporary":
-		r.Head += ", because the last visit failed"
-		r.why("%s; %d times in a row. It is tried again by itself.", s.LastError, s.Errors)
-		r.do("See with a dry run what the site answers now.", "", "")
-	case s.Class == "permanent":
-		r.Head += ", because the site does not have it"
-		r.why("%s", s.LastError)
-		r.do("Mend the links to it, or the site; then have it fetched again.", "", "")
-	case slices.Contains(s.Directives, "noindex"):
-		r.Head += ", because the page asks for noindex"
-		r.do("Take noindex out of the page's robots meta or its X-Robots-Tag header, then have it fetched again.", "", "")
-	case !d.Explained.Index:
-		d.judgeNotIndexed(v, r)
-	case s.LastError != "":
-		r.Head += ": " + cut(s.LastError, maxShown)
-		r.do("See with a dry run what the site answers now.", "", "")
-	default:
-		r.why("It was read, and nothing says why it has no document.")
-		r.do("Have it fetched again, or see with a dry run what would be pushed.", "", "")
-	}
-}
-
-// judgeNotIndexed names the rule that keeps a page out of the index.
-func (d *inspected) judgeNotIndexed(v *visit, r *verdict) {
-	r.Head += ", because no rule has it indexed"
-	for _, rule := range slices.Backward(d.Matched) {
-		if slices.Contains(rule.Changed, "index") {
-			r.Head = fmt.Sprintf("Not in the index, because rule %d at %s:%d says NoIndex", rule.Index, filepath.Base(rule.File), rule.Line)
-			break
-		}
-	}
-	r.why("It is crawled for its links only.")
-	link, path := "", ""
-	if v.may("/rules") {
-		path, link = v.link("/rules", nil), "Rules editor"
-	}
-	r.do("If it should be found, let a later rule say Index.", path, link)
 }

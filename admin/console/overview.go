@@ -126,8 +126,8 @@ func troubles(v *visit, s *admin.Status) []trouble {
 		}
 		say("held", "warn", words+".", "/deletions", "Release or drop them", nil)
 	}
-	if n := s.FailingHosts; n > 0 {
-		say("failing", "warn", plural(n, "host fails", "hosts fail")+" as a whole: deletions there are held.", "/hosts", "Which", url.Values{"show": {"failing"}})
+	if n := s.IllHosts; n > 0 {
+		say("ill", "warn", plural(n, "host is ill: none of its documents is deleted or replaced.", "hosts are ill: none of their documents is deleted or replaced."), "/hosts", "Show "+plural(n, "host", "hosts"), url.Values{"show": {"ill"}})
 	}
 	for i, l := range s.Sessions {
 		if l.State == "failed" {

@@ -53,13 +53,13 @@ func TestHostileTextIsShown(t *testing.T) {
 		status.Schedules = []admin.ScheduleStatus{{Schedule: bad, Group: bad, Next: at}}
 		host := admin.HostStatus{Host: bad, Waiting: 1, ClosedUntil: &at, ClosedBy: bad, Address: bad}
 		c := newConsole(t, admin.Operator, answers(t, map[string]any{
-			"GET /status":        []admin.Status{status},
-			"GET /hosts":         []admin.HostStatus{host},
-			"GET /hosts/failing": []admin.FailingHost{{Host: bad, Since: at}},
-			"GET /host":          admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}},
-			"GET /urls":          map[string]any{"items": []crawl.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
+			"GET /status":    []admin.Status{status},
+			"GET /hosts":     []admin.HostStatus{host},
+			"GET /hosts/ill": []admin.IllHost{{Host: bad, Since: at}},
+			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}},
+			"GET /urls":      map[string]any{"items": []crawl.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
 		}))
-		for _, path := range []string{"/", "/hosts", "/hosts?show=resting", "/hosts?show=failing", "/hosts/x", "/hosts/x?list=1"} {
+		for _, path := range []string{"/", "/hosts", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x", "/hosts/x?list=1"} {
 			code, body := visitPage(t, c, path)
 			if code != http.StatusOK {
 				t.Errorf("%s with %.20q: %d", path, bad, code)
@@ -97,13 +97,13 @@ func TestTroublesLeadToTheirPages(t *testing.T) {
 		Crawler: "a", ConfigError: "CrawlConfig.xml:3:5: broken", Paused: true, Outbox: crawl.OutboxStatus{Held: 1, Dead: 1200},
 		Targets: []crawl.TargetStatus{{Name: "papi", DownSince: &at, LastError: "refused"}},
 	}}
-	status.FailingHosts, status.HeldSince = 2, &at
+	status.IllHosts, status.HeldSince = 2, &at
 	status.Store = &admin.StoreStatus{DiskFree: 1 << 20, DiskSize: 1 << 40}
 	api := answers(t, map[string]any{"GET /status": []admin.Status{status}})
 	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/")
 	for _, want := range []string{
-		`href="/rules"`, `href="/hosts?show=failing"`, "1 deletion is held by the deletion brake", "1\u202f200 dead letters: an indexer refuses them.",
-		"2 hosts fail as a whole", "The disk is nearly full: 1.0 MiB are free", "The indexer papi takes nothing", "CrawlConfig.xml:3:5: broken", "The crawl is paused", `action="/resume"`,
+		`href="/rules"`, `href="/hosts?show=ill"`, "1 deletion is held by the deletion brake", "1\u202f200 dead letters: an indexer refuses them.",
+		"2 hosts are ill", "The disk is nearly full: 1.0 MiB are free", "The indexer papi takes nothing", "CrawlConfig.xml:3:5: broken", "The crawl is paused", `action="/resume"`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the operator's overview lacks %q", want)

@@ -158,8 +158,8 @@ const (
 func TestSignInAndOut(t *testing.T) {
 	d := openDoor(t)
 	b := d.browser(t)
-	answer, _ := b.send(t, "/hosts?show=failing", nil)
-	if got := answer.Header.Get("Location"); answer.StatusCode != http.StatusSeeOther || got != "/signin?next=%2Fhosts%3Fshow%3Dfailing" {
+	answer, _ := b.send(t, "/hosts?show=ill", nil)
+	if got := answer.Header.Get("Location"); answer.StatusCode != http.StatusSeeOther || got != "/signin?next=%2Fhosts%3Fshow%3Dill" {
 		t.Errorf("without a token: %d to %s", answer.StatusCode, got)
 	}
 	cookie := b.signIn(t, " "+d.operator+"\n")

@@ -142,10 +142,8 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 	frontier.LinkGraph = c.LinkGraph
 	frontier.MinimumAged, frontier.SitemapHints = c.MinimumAged, c.SitemapHints
 	frontier.PerAddress, frontier.Throttles = c.PerAddress, throttles(c.Throttles)
-	frontier.Brake = scheduler.Brake{
-		On: c.Brake.On, Min: c.Brake.Min, Percent: c.Brake.Percent, Window: c.Brake.Window,
-		Host: c.Brake.On && c.Brake.Host, // deletionBrake="off" sends every deletion
-	}
+	frontier.Brake = scheduler.Brake{On: c.Brake.On, Rest: c.Brake.Rest, Min: c.Brake.Min, Percent: c.Brake.Percent, Window: c.Brake.Window}
+	frontier.ForgetDeleted, frontier.LeavesTarget = c.ForgetDeleted, leavesTarget(c.Push)
 
 	fetch := fetcher.DefaultSettings()
 	fetch.UserAgent = fetcher.UserAgent(version, "")

@@ -1,26 +1,43 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 func deletionsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "deletions",
-		Usage:     "list the deletions that the brake holds; release or drop them",
+		Usage:     "list the deletions that rest or are held; release or drop them",
 		ArgsUsage: "[release|drop URL...] (- reads them from stdin)",
-		Description: "release sends them to the indexers. drop forgets them and fetches their URLs again:\n" +
-			"a page that is still gone then comes back here, or goes, as the brake decides.",
-		Flags:  flags(&cli.BoolFlag{Name: "all", EnvVars: env("all"), Usage: "release or drop all of them"}),
+		Description: "A deletion that rests leaves, is held, or is cancelled by what its site answers; one that\n" +
+			"is held waits for you. release has them leave, and for a day later ones of the same hosts\n" +
+			"and reasons. drop forgets them and fetches their URLs again.",
+		Flags: flags(
+			&cli.StringFlag{Name: "state", EnvVars: env("state"), Usage: "only those that are `resting|held`"},
+			&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only of this `HOST` name, or scheme://host:port"},
+			&cli.StringFlag{Name: "reason", EnvVars: env("reason"), Usage: "only for this `REASON`, as not_found"},
+			&cli.StringFlag{Name: "edit", EnvVars: env("edit"), Usage: "only of edit `N` of the rules"},
+			&cli.StringFlag{Name: "by", EnvVars: env("by"), Usage: "count them by `host|reason|edit`, or by several with commas between"},
+			&cli.BoolFlag{Name: "all", EnvVars: env("all"), Usage: "release or drop all of them"},
+		),
 		Action: deletions,
 	}
 }
@@ -30,16 +47,25 @@ func deletions(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if what == "" {
-		if c.Bool("all") {
-			return wrongUse("deletions --all: write deletions release --all, or deletions drop --all")
-		}
-		return listHeld(c)
+	query, err := deletionQuery(c)
+	if err != nil {
+		return err
 	}
-	if c.Bool("all") == (len(urls) > 0) {
-		return wrongUse("deletions %s: name URLs, or write --all", what)
+	switch {
+	case what == "" && c.Bool("all"):
+		return wrongUse("deletions --all: write deletions release --all, or deletions drop --all")
+	case what == "" && c.IsSet("by"):
+		return countDeletions(c, query)
+	case what == "":
+		return listDeletions(c, query)
+	case c.IsSet("by"):
+		return wrongUse("deletions %s --by: --by counts, and decides nothing", what)
 	}
-	n, err := decideHeld(c, what, urls)
+	query.URLs, query.All = urls, c.Bool("all")
+	if some := len(urls) > 0 || query.Host != "" || query.Reason != "" || query.Edit != 0; some == query.All {
+		return wrongUse("deletions %s: name URLs, or write --host, --reason, --edit or --all", what)
+	}
+	n, err := decideDeletions(c, what, query)
 	if err != nil {
 		return err
 	}
@@ -50,53 +76,162 @@ func deletions(c *cli.Context) error {
 		_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", count(n, "deletion"), done)
 	}
 	if err == nil && n == 0 && len(urls) > 0 {
-		return no(fmt.Errorf("no deletion of %s is held: sextant deletions lists those that are", urls[0]))
+		return no(fmt.Errorf("no deletion of %s rests or is held: sextant deletions lists those that do", urls[0]))
 	}
 	return err
 }
 
-// listHeld prints what is held, of the running service or of the store.
-func listHeld(c *cli.Context) error {
-	out := json.NewEncoder(c.App.Writer)
-	show := func(d admin.HeldDeletion) error {
-		if c.Bool("json") {
-			return out.Encode(d)
+// deletionQuery reads the flags that select deletions.
+func deletionQuery(c *cli.Context) (q admin.DeletionQuery, err error) {
+	q.State, q.Host, q.Reason = c.String("state"), c.String("host"), c.String("reason")
+	if written := c.String("edit"); written != "" {
+		if q.Edit, err = strconv.ParseUint(written, 10, 64); err != nil || q.Edit == 0 {
+			return q, wrongUse("--edit %s is no number of an edit: sextant status names them", written)
 		}
-		_, err := fmt.Fprintf(c.App.Writer, "%s  %s  %s\n", d.Since.Local().Format(time.DateTime), d.URL, d.Reason)
-		return err
+	}
+	if err := q.Check(); err != nil {
+		return q, wrongUse("--%w", err)
+	}
+	return q, nil
+}
+
+// listDeletions prints them, of the running service or of the store.
+func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
+	out := json.NewEncoder(c.App.Writer)
+	show := func(d admin.Deletion) error { return printDeletion(c.App.Writer, &d) }
+	if c.Bool("json") {
+		show = func(d admin.Deletion) error { return out.Encode(d) }
 	}
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Held(c.Context, show) },
+		func(service *admin.Client) error { return service.Deletions(c.Context, q, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return store.Held(ctx, func(e push.Entry) error {
-				d, err := admin.NewHeldDeletion(e)
-				if err != nil {
-					return err
-				}
-				return show(d)
+			return q.Each(ctx, admin.ListStored(store), func(s scheduler.StoredDeletion) error {
+				return show(admin.NewDeletion(&s))
 			})
 		})
 }
 
-// decideHeld has the service release or drop, or does it where none runs: the next
+// printDeletion prints a deletion on a line; what is empty is a dash.
+func printDeletion(w io.Writer, d *admin.Deletion) error {
+	edit := "-"
+	if d.Edit != 0 {
+		edit = "edit " + strconv.FormatUint(d.Edit, 10)
+	}
+	_, err := fmt.Fprintf(w, "%-7s  %s  %-14s  %-9s  %-7s  %s  %s  %s\n", d.State, d.Since.Local().Format(time.DateTime),
+		cmp.Or(d.Reason, "-"), cmp.Or(d.Hold, "-"), edit, d.Host, d.URL, cmp.Or(d.Text, "-"))
+	return err
+}
+
+// countDeletions prints how many there are, the largest groups first.
+func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
+	by := strings.Split(c.String("by"), ",")
+	if err := admin.CheckGroupings(by); err != nil {
+		return wrongUse("--%w", err)
+	}
+	var counts *admin.DeletionCounts
+	err := fromServiceOrStore(c,
+		func(service *admin.Client) (err error) {
+			counts, err = service.DeletionCounts(c.Context, q, by)
+			return err
+		},
+		func(ctx context.Context, store *badgerstore.Store) (err error) {
+			counts, err = admin.CountDeletions(by, 0, func(fn func(scheduler.StoredDeletion) error) error {
+				return q.Each(ctx, admin.ListStored(store), fn)
+			})
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		out := json.NewEncoder(c.App.Writer)
+		for i := range counts.Items {
+			if err := out.Encode(&counts.Items[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "resting\theld\t%s\n", strings.Join(by, "\t"))
+	for _, g := range counts.Items {
+		fmt.Fprintf(table, "%d\t%d", g.Resting, g.Held)
+		for _, name := range by {
+			edit := "-"
+			if g.Edit != 0 {
+				edit = strconv.FormatUint(g.Edit, 10)
+			}
+			fmt.Fprintf(table, "\t%s", map[string]string{"host": g.Host, "reason": cmp.Or(g.Reason, "-"), "edit": edit}[name])
+		}
+		fmt.Fprintln(table)
+	}
+	return table.Flush()
+}
+
+// decideDeletions has the service release or drop, or does it where none runs: the next
 // run sends the orders, or fetches the URLs.
-func decideHeld(c *cli.Context, what string, urls []string) (n int, err error) {
+func decideDeletions(c *cli.Context, what string, q admin.DeletionQuery) (n int, err error) {
+	log, err := newLogger(c)
+	if err != nil {
+		return 0, err
+	}
 	err = changeServiceOrStore(c,
 		func(service *admin.Client) error {
 			if what == "release" {
-				n, err = service.Release(c.Context, urls...)
+				n, err = service.Release(c.Context, q)
 			} else {
-				n, err = service.DropHeld(c.Context, urls...)
+				n, err = service.DropDeletions(c.Context, q)
 			}
 			return err
 		},
 		func(ctx context.Context, store *badgerstore.Store) error {
-			if what == "release" {
-				n, err = store.Release(ctx, urls...)
-			} else {
-				_, n, err = store.DropHeld(ctx, urls...)
+			settings, err := storedSettings(c, log)
+			if err != nil {
+				return err
 			}
+			n, err = q.Decide(ctx, admin.ListStored(store), func(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+				if what == "release" {
+					return crawl.ReleaseStored(ctx, settings, store, f, log)
+				}
+				return crawl.DropStored(ctx, settings, store, f, log)
+			})
 			return err
 		})
 	return n, err
+}
+
+// storedSettings are those of the configuration for the store that a command means, or the
+// defaults where it cannot be read.
+func storedSettings(c *cli.Context, log *slog.Logger) (crawl.Settings, error) {
+	h, err := oneHome(c.String("data"), c.String("crawler"))
+	if err != nil {
+		return crawl.Settings{}, err
+	}
+	crawler, err := configuredCrawler(c, h.crawler)
+	if err != nil {
+		log.Info("the configuration is not read: the defaults count", "error", err)
+		return crawl.Settings{Frontier: scheduler.DefaultSettings()}, nil
+	}
+	return crawlSettings(crawler), nil
+}
+
+// configuredCrawler is the Crawler of a name in the configuration, or its only one.
+func configuredCrawler(c *cli.Context, name string) (config.Crawler, error) {
+	path, err := configPath(c)
+	if err != nil {
+		return config.Crawler{}, err
+	}
+	parsed, report, err := config.Load(path)
+	if err != nil {
+		return config.Crawler{}, err
+	}
+	if err := report.Err(); err != nil {
+		return config.Crawler{}, err
+	}
+	for _, one := range parsed.Crawlers {
+		if one.Name == name || name == "" && len(parsed.Crawlers) == 1 {
+			return one, nil
+		}
+	}
+	return config.Crawler{}, errors.New("it has no such Crawler")
 }

@@ -25,7 +25,7 @@ func outboxCommand() *cli.Command {
 			"indexer refused for good, with its words. retry sends them again, to all targets, unless a newer\n" +
 			"order of the URL took their place; drop forgets them.",
 		Flags: flags(
-			&cli.StringFlag{Name: "state", EnvVars: env("state"), Usage: "list only what is `waiting`, held or dead"},
+			&cli.StringFlag{Name: "state", EnvVars: env("state"), Usage: "list only what is `waiting`, resting, held or dead"},
 			&cli.StringFlag{Name: "target", EnvVars: env("target"), Usage: "only the dead letters of a push target, and what it does not have yet: its `NAME`"},
 			&cli.StringFlag{Name: "source", EnvVars: env("source"), Usage: "only documents of a push source: its `NAME`"},
 			&cli.StringSliceFlag{Name: "url", EnvVars: env("url"), Usage: "list only orders of a `URL`; may be repeated"},
@@ -100,12 +100,11 @@ func decideDead(c *cli.Context, what string, d admin.DeadLetters) (n int, err er
 
 // listOutbox prints the orders, of the running service or of the store.
 func listOutbox(c *cli.Context) error {
-	sel := push.Selection{State: push.State(c.String("state")), Target: c.String("target"), URLs: c.StringSlice("url")}
-	switch sel.State {
-	case "", push.Waiting, push.HeldBack, push.DeadLetter:
-	default:
-		return wrongUse("outbox --state %s: write waiting, held or dead", sel.State)
+	state, err := push.ParseState(c.String("state"))
+	if err != nil {
+		return wrongUse("--state: %w", err)
 	}
+	sel := push.Selection{State: state, Target: c.String("target"), URLs: c.StringSlice("url")}
 	if c.IsSet("source") {
 		source := c.String("source")
 		sel.Source = &source
@@ -115,7 +114,10 @@ func listOutbox(c *cli.Context) error {
 	if c.Bool("json") {
 		show = func(o admin.OutboxOrder) error { return out.Encode(o) }
 	}
-	sums := map[push.State]*orderSum{push.Waiting: {}, push.HeldBack: {}, push.DeadLetter: {}}
+	sums := map[push.State]*orderSum{}
+	for _, state := range push.States() {
+		sums[state] = &orderSum{}
+	}
 	if c.Bool("count") {
 		show = func(o admin.OutboxOrder) error {
 			sums[o.State].Orders++
@@ -123,7 +125,7 @@ func listOutbox(c *cli.Context) error {
 			return nil
 		}
 	}
-	err := fromServiceOrStore(c,
+	err = fromServiceOrStore(c,
 		func(service *admin.Client) error { return service.Orders(c.Context, sel, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
 			return store.Orders(ctx, sel, func(l push.Listed) error { return show(admin.NewOutboxOrder(l)) })
@@ -134,7 +136,7 @@ func listOutbox(c *cli.Context) error {
 	if c.Bool("json") {
 		return out.Encode(sums)
 	}
-	for _, state := range []push.State{push.Waiting, push.HeldBack, push.DeadLetter} {
+	for _, state := range push.States() {
 		if _, err := fmt.Fprintf(c.App.Writer, "%-7s  %s, %d bytes\n", state, count(sums[state].Orders, "order"), sums[state].Bytes); err != nil {
 			return err
 		}

@@ -45,6 +45,7 @@ func documentSettings(c config.Crawler) documents.Settings {
 // settings are those of a Crawler that runs, which has what reads documents.
 func (r *running) settings(c config.Crawler) crawl.Settings {
 	s := crawlSettings(c)
+	s.Frontier.LeavesTarget = leavesTarget(r.opened.Push) // targets change with a restart only
 	if c.Documents.On {
 		s.Documents = r.documents
 	}

@@ -16,13 +16,16 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 func reloadCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "reload",
 		Usage: "have the running service read its configuration again",
-		Flags: flags(),
+		Description: "Changed rules that delete more than a few documents have their deletions held: see\n" +
+			"sextant status. With --yes they leave; sextant preview tells beforehand how many there are.",
+		Flags: flags(yesToEdit()),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return wrongUse("reload takes no arguments, found %q", c.Args().First())
@@ -31,7 +34,7 @@ func reloadCommand() *cli.Command {
 			if !ok {
 				return fmt.Errorf("no service runs on %s: a changed configuration counts from its next start", c.String("data"))
 			}
-			if err := service.Reload(c.Context); err != nil {
+			if err := service.Reload(c.Context, c.Bool("yes")); err != nil {
 				return asked(err)
 			}
 			_, err := fmt.Fprintln(c.App.Writer, "reloaded")
@@ -40,7 +43,13 @@ func reloadCommand() *cli.Command {
 	}
 }
 
-func (s *service) applyConfig(ctx context.Context) error {
+// yesToEdit is the operator's word for what changed rules delete. No environment variable
+// gives it: it would be said for ever.
+func yesToEdit() cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Usage: "let changed rules delete any number of documents"}
+}
+
+func (s *service) applyConfig(ctx context.Context, word bool) error {
 	parsed, report, err := config.LoadWith(s.path, s.own.lookups())
 	if err != nil {
 		return err
@@ -63,7 +72,7 @@ func (s *service) applyConfig(ctx context.Context) error {
 	if len(parsed.Crawlers) != s.configured {
 		s.log.Warn("another number of Crawlers counts from the next start", "now", s.configured, "then", len(parsed.Crawlers))
 	}
-	if err := s.applyTogether(ctx, byName); err != nil {
+	if err := s.applyTogether(ctx, byName, word); err != nil {
 		return err
 	}
 	s.notices.Replace(receiversOf(parsed))
@@ -72,7 +81,7 @@ func (s *service) applyConfig(ctx context.Context) error {
 
 // applyTogether puts the settings of all Crawlers in force, or of none: all are judged,
 // and what they need is made, before the first one changes.
-func (s *service) applyTogether(ctx context.Context, byName map[string]config.Crawler) error {
+func (s *service) applyTogether(ctx context.Context, byName map[string]config.Crawler, word bool) error {
 	var changes []*crawl.Change
 	for _, r := range s.crawls {
 		change, err := r.Prepare(ctx, r.settings(byName[r.Name()]))
@@ -86,7 +95,7 @@ func (s *service) applyTogether(ctx context.Context, byName map[string]config.Cr
 	}
 	var failed error
 	for i, r := range s.crawls {
-		if err := changes[i].Apply(ctx); err != nil { // the store's: its crawl is ending
+		if err := r.apply(ctx, changes[i], word); err != nil { // the store's: its crawl is ending
 			failed = errors.Join(failed, fmt.Errorf("reloading Crawler %s: %w", r.Name(), err))
 			continue
 		}
@@ -95,6 +104,33 @@ func (s *service) applyTogether(ctx context.Context, byName map[string]config.Cr
 		r.configured(&crawler, s.log)
 	}
 	return failed
+}
+
+// apply puts prepared settings in force, with the operator's word for what they delete if
+// word says so. Where they change no rules the word is for the edit that is in force: it
+// may have been reloaded when its file changed, just before the operator said so.
+func (r *running) apply(ctx context.Context, change *crawl.Change, word bool) error {
+	if !word {
+		return change.Apply(ctx)
+	}
+	before := newestEdit(r.Edits())
+	r.AllowNextEdit()
+	if err := change.Apply(ctx); err != nil {
+		return err
+	}
+	if now := newestEdit(r.Edits()); now.Number != 0 && now.Number == before.Number && !now.Word {
+		_, err := r.Release(ctx, scheduler.DeletionFilter{Edit: now.Number})
+		return err
+	}
+	return nil
+}
+
+// newestEdit is the last of edits, the zero Edit for none.
+func newestEdit(edits []scheduler.Edit) scheduler.Edit {
+	if len(edits) == 0 {
+		return scheduler.Edit{}
+	}
+	return edits[len(edits)-1]
 }
 
 // settle is how long a folder must be quiet before a changed file is read: editors

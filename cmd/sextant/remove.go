@@ -22,7 +22,7 @@ func removeCommand() *cli.Command {
 		ArgsUsage: "[URL...] (- reads them from stdin)",
 		Description: "The brake does not hold these deletions. A URL that a page still links to is found\n" +
 			"again when that page changes; rules keep it out for good. Roots of the configuration stay.",
-		Flags:  selectionFlags(&cli.BoolFlag{Name: "yes", Usage: "with --all: yes, all of them"}),
+		Flags:  selectionFlags(&cli.BoolFlag{Name: "yes", Usage: "remove more than 100 of them, or all, without a question"}),
 		Action: remove,
 	}
 }
@@ -32,10 +32,13 @@ func remove(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if selection.All && !c.Bool("yes") {
-		return wrongUse("remove --all forgets every URL and deletes every document: write --yes, too, if that is meant")
+	if err := askRemoval(c, selection); err != nil {
+		return err
 	}
-	done, err := bySelection(c, selection, (*admin.Client).Remove,
+	done, err := bySelection(c, selection,
+		func(service *admin.Client, ctx context.Context, s admin.Selection) (crawl.Removed, error) {
+			return service.Remove(ctx, s, true)
+		},
 		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.Removed, error) {
 			return crawl.RemoveStored(ctx, s, store, selected)
 		})
@@ -50,4 +53,28 @@ func remove(c *cli.Context) error {
 		fmt.Fprintf(c.App.Writer, "roots of the configuration stay: %s\n", strings.Join(done.Roots, ", "))
 	}
 	return err // of what came after that
+}
+
+// askRemoval asks whether much is to be removed, on a terminal; elsewhere --yes says so.
+func askRemoval(c *cli.Context, selection admin.Selection) error {
+	few := len(selection.URLs) > 0 && len(selection.URLs) <= admin.RemovedUnasked
+	if c.Bool("yes") || few {
+		return nil
+	}
+	n, err := bySelection(c, selection, (*admin.Client).CountSelected,
+		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.SelectedCount, error) {
+			return crawl.CountSelected(ctx, s, store, selected)
+		})
+	if err != nil || n.URLs <= admin.RemovedUnasked && !selection.All {
+		return err
+	}
+	what := fmt.Sprintf("%s and deletes %s", count(n.URLs, "URL"), count(n.Documents, "document"))
+	said, asked := answer(c, "This forgets "+what+". Go on?")
+	switch {
+	case !asked:
+		return wrongUse("remove forgets %s: write --yes, too, if that is meant", what)
+	case !said:
+		return no(errors.New("nothing was removed"))
+	}
+	return nil
 }

@@ -96,9 +96,9 @@ func (t *reportText) Documents(d *crawl.Documents) error {
 	for _, s := range d.ByStatus {
 		fmt.Fprintf(table, "  %s\t%d\n", s.Status, s.URLs)
 	}
-	fmt.Fprintln(table, "\nby source\tindexed\twaiting\theld\tdead")
+	fmt.Fprintln(table, "\nby source\tindexed\twaiting\tresting\theld\tdead")
 	for _, s := range d.BySource {
-		fmt.Fprintf(table, "  %s\t%d\t%d\t%d\t%d\n", named(s.Source, "(no name)"), s.Indexed, s.Waiting, s.Held, s.Dead)
+		fmt.Fprintf(table, "  %s\t%d\t%d\t%d\t%d\t%d\n", named(s.Source, "(no name)"), s.Indexed, s.Waiting, s.Resting, s.Held, s.Dead)
 	}
 	part := func(title string) { fmt.Fprintf(table, "\n%s\tURLs\tindexed\n", title) }
 	row := func(name string, urls, indexed int) { fmt.Fprintf(table, "  %s\t%d\t%d\n", name, urls, indexed) }

@@ -30,7 +30,7 @@ func runCommand() *cli.Command {
 			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial", EnvVars: env("max-pages")},
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down (0: for ever)", EnvVars: env("drain-timeout")},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR`ess of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
-			memoryFlag(), threadsFlag(), pprofFlag(),
+			yesToEdit(), memoryFlag(), threadsFlag(), pprofFlag(),
 		), accessFlags()...),
 		Action: runCrawl,
 	}
@@ -93,6 +93,11 @@ func runCrawl(c *cli.Context) error {
 		return err
 	}
 	s.log.Info("the service runs", "version", build().Version, "configuration", path, "data", c.String("data"), "listen", s.address(), "crawlers", len(s.crawls))
+	if c.Bool("yes") {
+		for _, r := range s.crawls {
+			r.AllowNextEdit()
+		}
+	}
 	defer context.AfterFunc(signals.stop, s.stop)()
 	ctx := c.Context
 	ended := showProgress(c, s, once.Drain)
@@ -202,7 +207,8 @@ func laterWork(s crawl.Status, weights [6]int) string {
 		}
 	}
 	add(off, "URLs in sources of weight 0")
-	add(s.Outbox.Held, "deletions held by the brake")
+	add(s.Outbox.Resting, "deletions resting")
+	add(s.Outbox.Held, "deletions held")
 	add(s.Outbox.Dead, "dead letters")
 	return join(parts)
 }

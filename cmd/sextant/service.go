@@ -69,6 +69,7 @@ type running struct {
 	configError atomic.Pointer[string]
 	// documents are read by it, unless readDocuments is off.
 	documents *documents.Pool
+	held      admin.HeldTally
 }
 
 // Status implements admin.Crawler.
@@ -83,6 +84,9 @@ func (r *running) Status(ctx context.Context) (crawl.Status, error) {
 // Details implements admin.Crawler.
 func (r *running) Details(ctx context.Context) (admin.Details, error) {
 	d, err := storedDetails(ctx, r.store)
+	if err == nil {
+		err = d.AddDeletions(ctx, r.store, &r.held, r.Edits())
+	}
 	d.AddSnapshot(r.Snapshot())
 	for _, s := range r.Schedules() {
 		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Next})
@@ -92,16 +96,12 @@ func (r *running) Details(ctx context.Context) (admin.Details, error) {
 
 // storedDetails are what a store alone can tell.
 func storedDetails(ctx context.Context, store *badgerstore.Store) (admin.Details, error) {
-	since, err := admin.HeldSince(ctx, store.Held)
-	if err != nil {
-		return admin.Details{}, err
-	}
 	lag, err := outboxLag(ctx, store)
 	if err != nil {
 		return admin.Details{}, err
 	}
 	s, err := store.Stats()
-	return admin.Details{HeldSince: since, OutboxLag: lag, Store: &admin.StoreStatus{
+	return admin.Details{OutboxLag: lag, Store: &admin.StoreStatus{
 		TableBytes: s.TableBytes, LogBytes: s.LogBytes, BodyBytes: s.BodyBytes + s.ValueBytes,
 		Commits: s.Batches, Writes: s.Writes, WritesWaiting: s.Waiting,
 		LastCommitS: s.LastCommit.Seconds(), LongestCommitS: s.LongestCommit.Seconds(), CommitTimes: s.CommitTimes,
@@ -267,7 +267,7 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 }
 
 // Reload implements admin.Service.
-func (s *service) Reload(ctx context.Context) error { return s.reload(ctx) }
+func (s *service) Reload(ctx context.Context, word bool) error { return s.reload(ctx, word) }
 
 // close closes the stores and what else is open. The socket comes last, and tells what
 // goes on meanwhile.

@@ -92,7 +92,7 @@ var errEnding = errors.New("the service is stopping: the changed configuration c
 
 // reload reads the configuration again and puts it in force. A broken one leaves
 // everything as it is, and is remembered for status and metrics. It is the one place for
-// the order of reloading:
+// the order of reloading. With word the operator allows what changed rules delete:
 //
 //  1. One reload at a time; while the service stops none.
 //  2. systemd is told that it begins.
@@ -106,7 +106,7 @@ var errEnding = errors.New("the service is stopping: the changed configuration c
 //     also where they cannot be.
 //  7. Status, log and systemd are told how it ended; systemd with READY=1 in either case,
 //     since the service goes on.
-func (s *service) reload(ctx context.Context) error {
+func (s *service) reload(ctx context.Context, word bool) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	if s.ending.Load() {
@@ -115,7 +115,7 @@ func (s *service) reload(ctx context.Context) error {
 	s.notify.reloading()
 	s.judged = s.configFiles()
 	s.baseline.look()
-	err := s.applyConfig(ctx)
+	err := s.applyConfig(ctx, word)
 	for _, r := range s.crawls {
 		r.setConfigError(err)
 	}
@@ -141,7 +141,7 @@ func (s *service) reloadChanged(ctx context.Context) {
 	same := s.judged != "" && s.judged == s.configFiles()
 	s.reloading.Unlock()
 	if !same {
-		_ = s.reload(ctx) // it is logged, and stands in the status
+		_ = s.reload(ctx, false) // it is logged, and stands in the status
 	}
 }
 
@@ -161,7 +161,7 @@ func (s *service) tell(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-s.hangups:
-				_ = s.reload(ctx) // it is logged, and stands in the status
+				_ = s.reload(ctx, false) // it is logged, and stands in the status
 			}
 		}
 	})

@@ -111,6 +111,13 @@ func storedStatus(ctx context.Context, name string, store *badgerstore.Store, ho
 	if s.Details, err = storedDetails(ctx, store); err != nil {
 		return s, err
 	}
+	edits, err := scheduler.StoredEdits(ctx, store)
+	if err != nil {
+		return s, err
+	}
+	if err := s.AddDeletions(ctx, store, &admin.HeldTally{}, edits); err != nil {
+		return s, err
+	}
 	if hosts > 0 {
 		s.HostList, err = storedHosts(ctx, store, hosts, time.Now())
 	}
@@ -127,9 +134,9 @@ func storedHosts(ctx context.Context, store *badgerstore.Store, n int, now time.
 			info.Until, info.Errors = state.NextAt, state.Errors
 			switch {
 			case state.Errors > 0:
-				info.Reason = scheduler.ByBackoff
+				info.Closing = scheduler.ByBackoff
 			case state.Delay > 0:
-				info.Reason = scheduler.ByCrawlDelay
+				info.Closing = scheduler.ByCrawlDelay
 			}
 		}
 		out = append(out, admin.NewHostStatus(info))
@@ -160,13 +167,13 @@ func printStatus(w io.Writer, s *admin.Status) {
 		first = ", the first at " + s.NextDue.Local().Round(time.Second).Format(time.DateTime)
 	}
 	row(w, "waiting", "%s(later: %d%s)", waiting, s.Timed, first)
-	row(w, "outbox", "%d waiting, %d held, %d dead", s.Outbox.Waiting, s.Outbox.Held, s.Outbox.Dead)
+	row(w, "outbox", "%d waiting, %d resting, %d held, %d dead", s.Outbox.Waiting, s.Outbox.Resting, s.Outbox.Held, s.Outbox.Dead)
 	if s.Idle == notRunning {
 		printStopped(w, s)
 	} else {
 		printRunning(w, s)
 	}
-	printHeld(w, s)
+	printDeletions(w, s)
 	printStore(w, s.Store)
 	for _, h := range s.HostList {
 		row(w, "host", "%s", h)
@@ -233,7 +240,7 @@ func printRunning(w io.Writer, s *admin.Status) {
 	}
 }
 
-// printHosts says which hosts rest, why, and which fail.
+// printHosts says which hosts rest, why, and which are ill.
 func printHosts(w io.Writer, s *admin.Status) {
 	if len(s.ClosedFor) > 0 {
 		var parts []string
@@ -246,24 +253,41 @@ func printHosts(w io.Writer, s *admin.Status) {
 		}
 		row(w, "closed", "hosts by reason: %s%s", join(parts), next)
 	}
-	for _, h := range s.Failing {
-		row(w, "failing", "%s, noticed at %s: its deletions are held", h.Host, h.Since.Local().Format(time.DateTime))
+	for _, h := range s.Ill {
+		row(w, "ill", "%s since %s: none of its documents is deleted or replaced", h.Host, h.Since.Local().Format(time.DateTime))
 	}
-	if more := s.FailingHosts - len(s.Failing); more > 0 {
-		row(w, "failing", "and %d hosts more", more)
+	if more := s.IllHosts - len(s.Ill); more > 0 {
+		row(w, "ill", "and %s more", count(more, "host"))
 	}
 }
 
-// printHeld says that the brake holds deletions, and what to do.
-func printHeld(w io.Writer, s *admin.Status) {
-	if s.Outbox.Held == 0 {
+// printDeletions says which deletions rest or are held, and what to do.
+func printDeletions(w io.Writer, s *admin.Status) {
+	if s.Outbox.Held+s.Outbox.Resting == 0 {
 		return
 	}
-	since := ""
-	if s.HeldSince != nil {
-		since = " since " + s.HeldSince.Local().Format(time.DateTime)
+	var parts []string
+	if s.Outbox.Resting > 0 {
+		parts = append(parts, fmt.Sprintf("%d resting", s.Outbox.Resting))
 	}
-	row(w, "brake", "holds %s%s: see sextant deletions", count(int(s.Outbox.Held), "deletion"), since)
+	if s.Outbox.Held > 0 {
+		held := fmt.Sprintf("%d held", s.Outbox.Held)
+		if s.HeldSince != nil {
+			held += " since " + s.HeldSince.Local().Format(time.DateTime)
+		}
+		var why []string
+		for _, hold := range slices.Sorted(maps.Keys(s.HeldFor)) {
+			why = append(why, fmt.Sprintf("%s %d", hold, s.HeldFor[hold]))
+		}
+		if len(why) > 0 {
+			held += " (" + join(why) + ")"
+		}
+		parts = append(parts, held)
+	}
+	row(w, "deletions", "%s: see sextant deletions", join(parts))
+	for _, e := range s.Edits {
+		row(w, "rules", "%s", e)
+	}
 }
 
 func printStore(w io.Writer, s *admin.StoreStatus) {

@@ -40,9 +40,6 @@ func (s *selected) takes(k weburl.Key, o *storedOrder) bool {
 	return (s.keys == nil || s.keys[k]) && (s.Source == nil || *s.Source == o.source)
 }
 
-// resting is the state of a deletion that rests, in the operator's words.
-const resting push.State = "resting"
-
 // Orders calls fn for the selected orders: what waits, what rests, what is held, each
 // oldest first, and dead letters. It reads no bodies.
 func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(push.Listed) error) error {
@@ -65,7 +62,7 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 			list  func() error
 		}{
 			{push.Waiting, func() error { return s.listWaiting(ctx, txn, &sel, fn) }},
-			{resting, func() error { return s.listDeletions(ctx, txn, scheduler.DeletionResting, &sel, fn) }},
+			{push.Resting, func() error { return s.listDeletions(ctx, txn, scheduler.DeletionResting, &sel, fn) }},
 			{push.HeldBack, func() error { return s.listDeletions(ctx, txn, scheduler.DeletionHeld, &sel, fn) }},
 			{push.DeadLetter, func() error { return s.listDead(ctx, txn, &sel, fn) }},
 		} {

@@ -1,0 +1,203 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Deletion is a deletion that rests or is held, as it is printed; the names are a contract.
+type Deletion struct {
+	State  string    `json:"state"` // resting or held
+	Since  time.Time `json:"since"` // when it was ordered
+	Reason string    `json:"reason"`
+	Hold   string    `json:"hold,omitempty"` // why it is held
+	Edit   uint64    `json:"edit,omitempty"` // of the rules, that made it
+	Host   string    `json:"host"`           // scheme, host and port
+	URL    string    `json:"url"`
+	Source string    `json:"source,omitempty"`
+	Text   string    `json:"text,omitempty"` // the reason for people
+	// AskedAgain is when the URL was asked for once more and its document was to go again.
+	AskedAgain *time.Time `json:"asked_again,omitempty"`
+}
+
+// NewDeletion gives a stored deletion its printed form.
+func NewDeletion(s *scheduler.StoredDeletion) Deletion {
+	d := Deletion{
+		State: s.State.String(), Since: s.At.UTC(), Reason: s.Reason.String(), Hold: s.Hold.String(), Edit: s.Edit,
+		Host: originOf(s.URL), URL: s.URL, Source: s.Source, Text: s.Text, AskedAgain: utc(s.Again),
+	}
+	return d
+}
+
+func originOf(canonical string) string {
+	u, ok := weburl.FromCanonical(canonical)
+	if !ok {
+		return ""
+	}
+	return u.Origin()
+}
+
+// DeletionQuery selects deletions; what is empty selects all. It is also the body of
+// release and drop.
+type DeletionQuery struct {
+	URLs   []string `json:"urls,omitempty"`
+	State  string   `json:"state,omitempty"` // resting or held
+	Host   string   `json:"host,omitempty"`  // a host name, or scheme://host:port
+	Reason string   `json:"reason,omitempty"`
+	Edit   uint64   `json:"edit,omitempty"`
+	All    bool     `json:"all,omitempty"`
+}
+
+// DeletionLister calls fn for the deletions that f selects, as crawl.Crawl.Deletions does.
+type DeletionLister func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
+
+// ListStored lists the deletions of a store.
+func ListStored(store scheduler.Store) DeletionLister {
+	return func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+		return scheduler.ListDeletions(ctx, store, f, fn)
+	}
+}
+
+// filter puts the query into the scheduler's terms, but for Host.
+func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, err error) {
+	f.URLs, f.Edit = q.URLs, q.Edit
+	switch q.State {
+	case "":
+	case scheduler.DeletionResting.String():
+		f.State = scheduler.DeletionResting
+	case scheduler.DeletionHeld.String():
+		f.State = scheduler.DeletionHeld
+	default:
+		return f, wrong("state %q: write resting or held", q.State)
+	}
+	if q.Reason != "" {
+		if f.Reason, err = scheduler.ParseReason(q.Reason); err != nil {
+			return f, wrong("%v", err)
+		}
+	}
+	return f, nil
+}
+
+// Filters puts the query into the scheduler's terms: that is one filter or, where Host is
+// a name without a scheme, one for each origin of that name that has deletions.
+func (q *DeletionQuery) Filters(ctx context.Context, list DeletionLister) ([]scheduler.DeletionFilter, error) {
+	f, err := q.filter()
+	if err != nil {
+		return nil, err
+	}
+	if q.Host == "" {
+		return []scheduler.DeletionFilter{f}, nil
+	}
+	if strings.Contains(q.Host, "://") {
+		u, err := weburl.Parse(q.Host)
+		if err != nil {
+			return nil, wrong("host %q: %v", q.Host, err)
+		}
+		f.Host = u.Origin()
+		return []scheduler.DeletionFilter{f}, nil
+	}
+	var filters []scheduler.DeletionFilter
+	seen := map[string]bool{}
+	err = list(ctx, f, func(s scheduler.StoredDeletion) error {
+		u, ok := weburl.FromCanonical(s.URL)
+		if !ok || seen[u.Origin()] || u.Host() != q.Host && !strings.HasSuffix(u.Origin(), "://"+q.Host) {
+			return nil
+		}
+		seen[u.Origin()] = true
+		one := f
+		one.Host = u.Origin()
+		filters = append(filters, one)
+		return nil
+	})
+	return filters, err
+}
+
+// Each calls fn for the deletions that the query selects.
+func (q *DeletionQuery) Each(ctx context.Context, list DeletionLister, fn func(scheduler.StoredDeletion) error) error {
+	filters, err := q.Filters(ctx, list)
+	for _, f := range filters {
+		if err == nil {
+			err = list(ctx, f, fn)
+		}
+	}
+	return err
+}
+
+// Decide has by release or drop what the query selects, and gives how many there were.
+func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func(context.Context, scheduler.DeletionFilter) (int, error)) (n int, err error) {
+	filters, err := q.Filters(ctx, list)
+	for _, f := range filters {
+		if err == nil {
+			var done int
+			if done, err = by(ctx, f); f.Edit != 0 && errors.Is(err, scheduler.ErrNotFound) {
+				err = &Declined{Err: fmt.Errorf("no edit %d of the rules is remembered: sextant status names those whose deletions are held", f.Edit)}
+			}
+			n += done
+		}
+	}
+	return n, err
+}
+
+// Check says what is wrong with the query.
+func (q *DeletionQuery) Check() error {
+	_, err := q.filter()
+	return err
+}
+
+// narrowed says that something but All and State selects.
+func (q *DeletionQuery) narrowed() bool {
+	return len(q.URLs) > 0 || q.Host != "" || q.Reason != "" || q.Edit != 0
+}
+
+// Values are the query as parameters of the API, but for URLs and All.
+func (q *DeletionQuery) Values() url.Values {
+	v := url.Values{}
+	for name, value := range map[string]string{"state": q.State, "host": q.Host, "reason": q.Reason} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if q.Edit != 0 {
+		v.Set("edit", strconv.FormatUint(q.Edit, 10))
+	}
+	return v
+}
+
+// ParseDeletionQuery reads what Values writes.
+func ParseDeletionQuery(v url.Values) (q DeletionQuery, err error) {
+	q.State, q.Host, q.Reason = v.Get("state"), v.Get("host"), v.Get("reason")
+	if written := v.Get("edit"); written != "" {
+		if q.Edit, err = strconv.ParseUint(written, 10, 64); err != nil || q.Edit == 0 {
+			return q, wrong("edit %q is no number of an edit: sextant status names them", written)
+		}
+	}
+	return q, nil
+}
+
+// String is for the log.
+func (q *DeletionQuery) String() string {
+	var parts []string
+	if len(q.URLs) > 0 {
+		parts = append(parts, Selection{URLs: q.URLs}.String())
+	}
+	for _, p := range [][2]string{{"state", q.State}, {"host", q.Host}, {"reason", q.Reason}} {
+		if p[1] != "" {
+			parts = append(parts, p[0]+" "+p[1])
+		}
+	}
+	if q.Edit != 0 {
+		parts = append(parts, "edit "+strconv.FormatUint(q.Edit, 10))
+	}
+	if q.All {
+		parts = append(parts, "all")
+	}
+	return strings.Join(parts, ", ")
+}

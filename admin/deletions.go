@@ -1,0 +1,206 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// deletionRoutes are about deletions that rest or are held.
+func (s *Server) deletionRoutes() []route {
+	const path = "/api/v1/deletions"
+	const filter = "state host reason edit url"
+	return []route{
+		{method: "GET", path: path, role: Reader, crawler: true, query: filter + " limit cursor", answer: s.deletions},
+		{method: "GET", path: path + "/counts", role: Reader, crawler: true, query: filter + " by limit", answer: s.deletionCounts},
+		{method: "POST", path: path + "/release", role: Operator, crawler: true, change: "release deletions", answer: s.release},
+		{method: "POST", path: path + "/drop", role: Operator, crawler: true, change: "drop deletions", answer: s.drop},
+	}
+}
+
+// chosen walks over the deletions that a request asks for. Of url a part may be asked for.
+func (c *call) chosen() (each func(fn func(scheduler.StoredDeletion) error) error, err error) {
+	q, err := ParseDeletionQuery(c.query)
+	if err != nil {
+		return nil, err
+	}
+	part := c.query.Get("url")
+	return func(fn func(scheduler.StoredDeletion) error) error {
+		return q.Each(c.r.Context(), c.crawler.Deletions, func(d scheduler.StoredDeletion) error {
+			if !strings.Contains(d.URL, part) {
+				return nil
+			}
+			return fn(d)
+		})
+	}, nil
+}
+
+// deletions lists deletions: a page of them oldest first, its cursor the number of the
+// next one; as a stream in the order of the store.
+func (s *Server) deletions(c *call) (any, error) {
+	from, err := parseSeq(c.query.Get("cursor"))
+	if err != nil {
+		return nil, err
+	}
+	each, err := c.chosen()
+	if err != nil {
+		return nil, err
+	}
+	if !wantsLines(c.r) {
+		limit, err := limitOf(c)
+		if err != nil {
+			return nil, err
+		}
+		if limit == 0 {
+			limit = defaultLimit
+		}
+		each = oldest(each, limit+1, from)
+	}
+	return list(s, c, "listing deletions", func(fn func(any, string) error) error {
+		return each(func(d scheduler.StoredDeletion) error {
+			if d.Seq < from {
+				return nil
+			}
+			return fn(NewDeletion(&d), strconv.FormatUint(d.Seq, 10))
+		})
+	})
+}
+
+// oldest walks over the n of all deletions with the lowest numbers from one on, which are
+// the oldest, in their order.
+func oldest(each func(func(scheduler.StoredDeletion) error) error, n int, from uint64) func(func(scheduler.StoredDeletion) error) error {
+	return func(fn func(scheduler.StoredDeletion) error) error {
+		var kept []scheduler.StoredDeletion
+		most := uint64(math.MaxUint64) // none above is among them
+		sift := func() {
+			slices.SortFunc(kept, func(a, b scheduler.StoredDeletion) int { return cmp.Compare(a.Seq, b.Seq) })
+			if len(kept) > n {
+				kept = kept[:n]
+				most = kept[n-1].Seq
+			}
+		}
+		err := each(func(d scheduler.StoredDeletion) error {
+			if d.Seq < from || d.Seq > most {
+				return nil
+			}
+			if kept = append(kept, d); len(kept) >= 2*n {
+				sift()
+			}
+			return nil
+		})
+		sift()
+		for i := range kept {
+			if err == nil {
+				err = fn(kept[i])
+			}
+		}
+		return err
+	}
+}
+
+func (s *Server) deletionCounts(c *call) (any, error) {
+	limit, err := limitOf(c)
+	if err != nil {
+		return nil, err
+	}
+	each, err := c.chosen()
+	if err != nil {
+		return nil, err
+	}
+	var by []string
+	if written := c.query.Get("by"); written != "" {
+		by = strings.Split(written, ",")
+	}
+	return CountDeletions(by, limit, each)
+}
+
+// Decided says how many deletions were released or dropped.
+type Decided struct {
+	Deletions int `json:"deletions"`
+}
+
+func (s *Server) release(c *call) (any, error) { return s.decide(c, c.crawler.Release) }
+
+func (s *Server) drop(c *call) (any, error) { return s.decide(c, c.crawler.DropDeletions) }
+
+func (s *Server) decide(c *call, by func(context.Context, scheduler.DeletionFilter) (int, error)) (any, error) {
+	var q DeletionQuery
+	if err := c.read(&q); err != nil {
+		return nil, err
+	}
+	c.target = q.String()
+	if q.narrowed() == q.All {
+		return nil, wrong("name URLs, a host, a reason or an edit, or all of them")
+	}
+	n, err := q.Decide(c.r.Context(), c.crawler.Deletions, by)
+	c.result = []any{"count", n}
+	return Decided{n}, soFar(err, "%d were decided before", n)
+}
+
+// Deletions calls fn for each deletion that the query selects, but for URLs.
+func (c *Client) Deletions(ctx context.Context, q DeletionQuery, fn func(Deletion) error) error {
+	return stream(ctx, c, "/api/v1/deletions", q.Values(), fn)
+}
+
+// DeletionCounts counts them by some of DeletionGroupings.
+func (c *Client) DeletionCounts(ctx context.Context, q DeletionQuery, by []string) (*DeletionCounts, error) {
+	query := q.Values()
+	query.Set("by", strings.Join(by, ","))
+	out := &DeletionCounts{}
+	return out, c.decode(ctx, "GET", "/api/v1/deletions/counts", query, nil, out)
+}
+
+// Release has the selected deletions leave, and gives how many there were.
+func (c *Client) Release(ctx context.Context, q DeletionQuery) (int, error) {
+	return c.decide(ctx, "/api/v1/deletions/release", q)
+}
+
+// DropDeletions drops them instead; their URLs are fetched again.
+func (c *Client) DropDeletions(ctx context.Context, q DeletionQuery) (int, error) {
+	return c.decide(ctx, "/api/v1/deletions/drop", q)
+}
+
+func (c *Client) decide(ctx context.Context, path string, q DeletionQuery) (int, error) {
+	n := 0
+	for batch := range batches(q.URLs) {
+		q.URLs = batch
+		var done Decided
+		if err := c.post(ctx, path, q, &done); err != nil {
+			return n, err
+		}
+		n += done.Deletions
+	}
+	return n, nil
+}
+
+// deletionOf is the deletion of a URL that is stored as having one; nil if it was decided
+// about meanwhile.
+func deletionOf(ctx context.Context, store scheduler.Store, s *crawl.StoredURL) (found *Deletion, err error) {
+	q := DeletionQuery{URLs: []string{s.URL}, State: s.Deletion}
+	err = q.Each(ctx, ListStored(store), func(d scheduler.StoredDeletion) error {
+		one := NewDeletion(&d)
+		found = &one
+		return nil
+	})
+	return found, err
+}
+
+// deletionOf asks the running service for it.
+func (c *Client) deletionOf(ctx context.Context, s *crawl.StoredURL) (found *Deletion, err error) {
+	q := DeletionQuery{State: s.Deletion, Host: originOf(s.URL)}
+	query := q.Values()
+	query.Set("url", s.URL)
+	err = stream(ctx, c, "/api/v1/deletions", query, func(d Deletion) error {
+		if d.URL == s.URL {
+			found = &d
+		}
+		return nil
+	})
+	return found, err
+}

@@ -1,0 +1,201 @@
+package admin
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Answer says in words whether a URL's document is in the index, and why or why not. There
+// is one table of such words, and scheduler.Record.Fate alone decides which of them hold:
+// explain, the console and the API ask for them here.
+type Answer struct {
+	Fate   scheduler.Fate
+	Reason scheduler.Reason
+	// Head says it in short, Why because of what; both have no full stop, and Why may be
+	// empty.
+	Head, Why string
+	// Notes are sentences that say more, and what follows by itself. Help says what an
+	// operator can do, empty for nothing.
+	Notes []string
+	Help  string
+	// Other is the URL of the document that stands for this one, empty if there is none.
+	Other string
+}
+
+// String is the answer in one line.
+func (a Answer) String() string {
+	if a.Why == "" {
+		return a.Head
+	}
+	return a.Head + ": " + a.Why
+}
+
+// AnswerOf answers for a URL by what is stored of it.
+func AnswerOf(s *StoredExplanation) Answer {
+	if !s.Known {
+		return Answer{
+			Fate: scheduler.FatePending, Head: "not in the index", Why: "no link to it was found yet, or it was removed",
+			Help: "Add it, or link to it from a page that is crawled.",
+		}
+	}
+	u := s.StoredURL
+	a := Answer{Fate: parseFate(u.Fate), Reason: parseReason(u.Reason)}
+	a.Head = headOf(a.Fate)
+	words := reasonWords(a.Reason)
+	because := words.because(u)
+	switch a.Fate {
+	case scheduler.FateIndexed:
+		if because != "" {
+			a.Notes = append(a.Notes, "At the last visit: "+because+".")
+		}
+	case scheduler.FateResting, scheduler.FateHeld:
+		a.Why = because
+		a.addDeletion(s)
+	case scheduler.FatePending:
+		a.Why = "it waits to be fetched"
+		if because != "" {
+			a.Why = a.Why + ": " + because
+		}
+		a.say(words)
+	case scheduler.FateTemporary:
+		a.Why = because
+		a.say(words)
+		a.Notes = append(a.Notes, fmt.Sprintf("Visits that failed in a row: %d. It is tried again by itself.", u.Errors))
+	case scheduler.FateSource:
+		a.Why = "it leads to documents and is none itself"
+		if because != "" && a.Reason != scheduler.ReasonSource {
+			a.Notes = append(a.Notes, "At the last visit: "+because+".")
+			a.say(words)
+		}
+	default:
+		a.Why, a.Other = because, words.other(u)
+		a.say(words)
+		if because == "" {
+			a.Why, a.Help = "nothing says why it has no document", "Have it fetched again, or see with a dry run what would be pushed."
+		}
+	}
+	return a
+}
+
+// say adds what follows from a reason, and what can be done.
+func (a *Answer) say(t reasonText) {
+	if t.note != "" {
+		a.Notes = append(a.Notes, t.note)
+	}
+	a.Help = t.help
+}
+
+// headOf says in short what became of a URL.
+func headOf(f scheduler.Fate) string {
+	switch f {
+	case scheduler.FateIndexed:
+		return "in the index, or on its way there"
+	case scheduler.FateResting:
+		return "in the index, but its deletion rests"
+	case scheduler.FateHeld:
+		return "in the index, but its deletion is held"
+	default:
+		return "not in the index"
+	}
+}
+
+// addDeletion says since when a deletion rests or is held, why, and what is needed.
+func (a *Answer) addDeletion(s *StoredExplanation) {
+	d := s.DeletionOrder
+	if d == nil { // it was decided about since the URL was looked up
+		return
+	}
+	note := func(format string, args ...any) { a.Notes = append(a.Notes, fmt.Sprintf(format, args...)) }
+	if a.Fate == scheduler.FateHeld {
+		note("It is held since %s: %s.", clock(d.Since), holdWords(d))
+		if d.Hold == scheduler.HeldIll.String() {
+			note("When the host is well again, the page is asked for again.")
+		}
+		note("A good answer of the page cancels the deletion.")
+		a.Help = "Release the deletion if the document is to go, drop it if not."
+		return
+	}
+	note("It rests since %s.", clock(d.Since))
+	switch {
+	case d.Edit != 0:
+		note("It leaves, or is held, when all stored URLs have been judged by edit %d of the rules.", d.Edit)
+	case s.NotBefore != nil:
+		note("It leaves at %s at the earliest, if its host is well; a good answer of the page cancels it.", clock(*s.NotBefore))
+	default:
+		note("It leaves if its host is well; a good answer of the page cancels it.")
+	}
+}
+
+// holdWords say why a deletion is held.
+func holdWords(d *Deletion) string {
+	switch d.Hold {
+	case scheduler.HeldForHost.String():
+		return "too many documents of its host are to go"
+	case scheduler.HeldForAll.String():
+		return "too many documents of the index are to go"
+	case scheduler.HeldIll.String():
+		return "its host is ill"
+	case scheduler.HeldUnsure.String():
+		return "no answer told within a day whether its host is well"
+	case scheduler.HeldForEdit.String():
+		return fmt.Sprintf("edit %d of the rules deletes many documents", d.Edit)
+	default:
+		return "the deletion brake holds it"
+	}
+}
+
+// clock is a time within a sentence.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+// Additions are what rules, kill list and robots.txt say now where that is not what was
+// decided of a stored URL; they change nothing before it is judged or fetched again.
+func (x *Explanation) Additions() []string {
+	s := x.Stored
+	if s == nil || !s.Known {
+		if x.ExcludedBy != nil {
+			return []string{"A link to it would be ignored: " + x.ExcludedBy.String() + "."}
+		}
+		return nil
+	}
+	a := AnswerOf(s)
+	var notes []string
+	switch outside := a.Reason == scheduler.ReasonRules || a.Reason == scheduler.ReasonCrawlSpace || a.Reason == scheduler.ReasonElsewhere || a.Reason == scheduler.ReasonRenamed; {
+	case x.ExcludedBy != nil && !outside:
+		notes = append(notes, "The rules in force leave it out: "+x.ExcludedBy.String()+".")
+	case x.ExcludedBy == nil && outside:
+		notes = append(notes, "The rules in force let a link like it in.")
+	case x.KilledBy != nil && a.Reason != scheduler.ReasonKilled:
+		notes = append(notes, "The kill list names it: "+x.KilledBy.String()+".")
+	case x.ExcludedBy == nil && !x.Index && a.Reason != scheduler.ReasonNotIndexed:
+		notes = append(notes, "By the rules in force it is not indexed.")
+	}
+	switch {
+	case s.Robots == crawl.RobotsForbidden && a.Reason != scheduler.ReasonRobots:
+		notes = append(notes, "The robots.txt at hand forbids it.")
+	case s.Robots == crawl.RobotsAllowed && a.Reason == scheduler.ReasonRobots:
+		notes = append(notes, "The robots.txt at hand allows it.")
+	}
+	return notes
+}
+
+// parseFate reads a fate's word; one of another version is no document.
+func parseFate(word string) scheduler.Fate {
+	for _, f := range scheduler.Fates() {
+		if f.String() == word {
+			return f
+		}
+	}
+	return scheduler.FateNoDocument
+}
+
+// parseReason reads a reason's word; none of this version is NoReason.
+func parseReason(word string) scheduler.Reason {
+	r, err := scheduler.ParseReason(word)
+	if err != nil {
+		return scheduler.NoReason
+	}
+	return r
+}

@@ -1,0 +1,40 @@
+package crawl
+
+import (
+	"context"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// SelectedCount says how many stored URLs a Selection selects. The names are a contract.
+type SelectedCount struct {
+	URLs      int `json:"urls"`
+	Documents int `json:"documents"` // those of them that have a document in the index
+}
+
+// CountSelected counts what Remove would remove with the same selection: roots of the
+// configuration are left out.
+func CountSelected(ctx context.Context, settings Settings, store scheduler.Store, s Selection) (n SelectedCount, err error) {
+	p, err := storedPolicy(ctx, settings, store)
+	if err != nil {
+		return n, err
+	}
+	selector, err := p.selects(ctx, store, s)
+	if err != nil {
+		return n, err
+	}
+	roots := p.rootKeys()
+	err = selector.each(ctx, store, func(batch []selected) error {
+		for i := range batch {
+			if _, is := roots[batch[i].key]; is {
+				continue
+			}
+			n.URLs++
+			if batch[i].record.Indexed {
+				n.Documents++
+			}
+		}
+		return nil
+	})
+	return n, err
+}
