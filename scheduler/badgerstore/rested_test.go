@@ -41,7 +41,7 @@ func eachDeletion(ctx context.Context, s *Store, fn func(push.Entry, scheduler.S
 	})
 }
 
-// revised are the keys of the deletions that a filter selects.
+// deletionsOf are the keys of the deletions that a filter selects.
 func deletionsOf(ctx context.Context, s *Store, f scheduler.DeletionFilter) (keys []weburl.Key, err error) {
 	err = s.HeldDeletions(ctx, f, func(d scheduler.StoredDeletion) error { keys = append(keys, d.Key); return nil })
 	return keys, err
@@ -88,7 +88,7 @@ func moveDeletions(ctx context.Context, s *Store, f scheduler.DeletionFilter, m 
 
 var heldAlone = scheduler.DeletionFilter{State: scheduler.DeletionHeld}
 
-// resting is a deletion that rests.
+// restingOrder is that of a deletion that rests.
 func restingOrder(edit uint64) *scheduler.Order {
 	return &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte("gone"), Deletion: scheduler.DeletionResting, Edit: edit, Reason: scheduler.ReasonNotFound, Text: "status 404"}
 }
@@ -202,7 +202,7 @@ func TestRestingAreListed(t *testing.T) {
 	}
 }
 
-// TestDeletionsOverWrites: what others change between a look at deletions and their
+// TestReviseDeletionsAsksAgain: what others change between a look at deletions and their
 // revision counts, and the revision is asked for again.
 func TestReviseDeletionsAsksAgain(t *testing.T) {
 	b := newBench(t, "x")
@@ -234,13 +234,36 @@ func TestReviseDeletionsAsksAgain(t *testing.T) {
 // TestTimesOfDeletions: when it was ordered stays, and when it was asked again follows.
 func TestTimesOfDeletions(t *testing.T) {
 	b := newBench(t, "x")
-	begin := time.Now().Add(-time.Second)
-	b.crawl("http://a.test/1", restingOrder(0), indexed)
-	b.crawl("http://a.test/1", restingOrder(0), indexed)
-	b.must(eachDeletion(t.Context(), b.s, func(_ push.Entry, d scheduler.StoredDeletion) error {
-		if d.At.Before(begin) || d.Again.Before(d.At) || d.Again.After(time.Now()) {
-			t.Errorf("ordered at %v, asked again at %v", d.At, d.Again)
+	url := "http://a.test/1"
+	b.crawl(url, restingOrder(0), indexed)
+	// As if that had been long ago.
+	p, o, err := b.s.deletionOf(parse(t, url).Key(), func(key []byte) (v []byte, err error) {
+		err = b.s.db.View(func(txn *badger.Txn) error { v, err = read(txn, key); return err })
+		return v, err
+	})
+	b.must(err)
+	o.at = time.Unix(1000, 0).UTC()
+	put(t, b.s, p.key(parse(t, url).Key()), o.append(nil))
+	times := func() (d scheduler.StoredDeletion) {
+		b.must(eachDeletion(t.Context(), b.s, func(_ push.Entry, stored scheduler.StoredDeletion) error { d = stored; return nil }))
+		return d
+	}
+	begin := time.Now().Truncate(time.Second)
+	b.crawl(url, restingOrder(0), indexed)
+	again := times().Again
+	if d := times(); !d.At.Equal(o.at) || again.Before(begin) || again.After(time.Now()) {
+		t.Errorf("ordered at %v, asked again at %v", d.At, d.Again)
+	}
+	for _, m := range []scheduler.DeletionMove{scheduler.HoldDeletion, scheduler.RestDeletion} {
+		if n, err := moveDeletions(t.Context(), b.s, scheduler.DeletionFilter{}, m); n != 1 || err != nil {
+			t.Fatalf("move %d: %d, %v", m, n, err)
 		}
-		return nil
-	}))
+		if d := times(); !d.At.Equal(o.at) || !d.Again.Equal(again) {
+			t.Errorf("after move %d: ordered at %v, asked again at %v", m, d.At, d.Again)
+		}
+	}
+	b.crawl(url, restingOrder(3), indexed)
+	if d := times(); d.At.Before(begin) || !d.Again.IsZero() {
+		t.Errorf("of another edit: ordered at %v, asked again at %v", d.At, d.Again)
+	}
 }

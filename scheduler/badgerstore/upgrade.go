@@ -151,9 +151,7 @@ func (s *Store) upgradeDeletion(txn *badger.Txn, batch *badger.WriteBatch, item 
 	case err != nil:
 		return false, err
 	}
-	if o.rest == (rest{}) {
-		o.rest = rest{hold: scheduler.HeldByBrake, reason: rec.Reason, text: rec.LastError}
-	}
+	o.rest = rest{hold: scheduler.HeldByBrake, reason: rec.Reason, text: rec.LastError}
 	o.body = bytes.Clone(o.body)
 	p := orderPlace{kind: kindHeld}.numbered(seq, &o)
 	rec.Deletion = scheduler.DeletionHeld
