@@ -10,19 +10,20 @@ import (
 	"time"
 )
 
-// Connections over TCP. One that waits for a request, or is a stranger's, who has shown no
-// token, gives way to a new one. So nobody is shut out, as long as those who have a token
-// are not at work on all of them, of which readers cannot have so many.
+// Limits of connections over TCP. A stranger is a caller without a valid token. A
+// connection that is idle, or a stranger's, is closed when a new one needs its place, so
+// only callers with a token could fill all places, and readers may not fill that many.
 const (
 	maxConnections = 256
 	maxPerAddress  = 128
-	// strangerTimeout bounds how long a stranger may wait, and then be answered.
+	// strangerTimeout bounds how long a stranger's connection may be idle, and how long
+	// its request may take.
 	strangerTimeout = 10 * time.Second
-	// maxReaderRequests of readers are answered at once.
+	// maxReaderRequests is how many requests of readers are answered at once.
 	maxReaderRequests = 64
 )
 
-// connections are those that are open over TCP. Its methods may be called at once.
+// connections keeps track of the open TCP connections. It is safe for concurrent use.
 type connections struct {
 	mu    sync.Mutex
 	open  map[*connection]struct{}
@@ -40,14 +41,14 @@ type connection struct {
 	of      *connections
 	address netip.Addr
 
-	atWork  int    // requests of people with a token that are being answered
-	since   uint64 // of those that are not at work, which began first
-	known   bool   // its last request was of somebody with a token
+	atWork  int    // requests in progress whose callers have a token
+	since   uint64 // turns at its last wait: orders those that are not at work
+	known   bool   // the caller of its last request had a token
 	expires *time.Timer
 	gone    bool
 }
 
-// listen has the connections of l bounded.
+// listen wraps l so that its connections are limited.
 func (cs *connections) listen(l net.Listener) net.Listener { return &boundedListener{l, cs} }
 
 type boundedListener struct {
@@ -55,7 +56,7 @@ type boundedListener struct {
 	connections *connections
 }
 
-// Accept gives the next connection that there is room for. Any other is closed.
+// Accept returns the next connection that there is room for, and closes any other.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -69,7 +70,8 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit takes a connection in, for which another may be closed; nil if all are at work.
+// admit adds a connection, closing another one if necessary. It returns nil if all
+// others are at work.
 func (cs *connections) admit(c net.Conn) *connection {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -84,7 +86,8 @@ func (cs *connections) admit(c net.Conn) *connection {
 	return in
 }
 
-// makeRoom closes the one that has not been at work for longest, of strangers first.
+// makeRoom closes one that is not at work: a stranger's if there is one, and of these the
+// one that has been idle longest.
 func (cs *connections) makeRoom(among func(*connection) bool) bool {
 	var longest *connection
 	for c := range cs.open {
@@ -102,7 +105,7 @@ func (cs *connections) makeRoom(among func(*connection) bool) bool {
 	return true
 }
 
-// wait notes that a connection has nothing to do, or that a stranger has it.
+// wait records that a connection is idle, or that a stranger's request begins.
 func (cs *connections) wait(c *connection) {
 	if c.gone {
 		return
@@ -174,10 +177,10 @@ type answering struct {
 // answeringKey is the key of a request's answering in its context.
 type answeringKey struct{}
 
-// begin notes a request, which is a stranger's until admitted says otherwise, until end is
-// called.
-func begin(w http.ResponseWriter, r *http.Request) (noted *http.Request, end func()) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the last answer may have had one
+// begin records the start of a request, and end its end. It counts as a stranger's until
+// admitted is called with the request that begin returns.
+func begin(w http.ResponseWriter, r *http.Request) (begun *http.Request, end func()) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // an earlier answer may have left one
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok {
 		return r, func() {}
@@ -201,7 +204,7 @@ func begin(w http.ResponseWriter, r *http.Request) (noted *http.Request, end fun
 	}
 }
 
-// admitted notes that the caller of a request is no stranger.
+// admitted records that the caller of a request has a token.
 func admitted(r *http.Request) {
 	a, ok := r.Context().Value(answeringKey{}).(*answering)
 	if !ok {

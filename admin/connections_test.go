@@ -134,8 +134,8 @@ func TestConnectionsPerAddress(t *testing.T) {
 		closed = append(closed, f)
 	}
 	for i, f := range closed {
-		if f() != (i < 2) {
-			t.Errorf("%d is closed: %v", i, !(i < 2))
+		if want := i < 2; f() != want {
+			t.Errorf("%d is closed: %v", i, !want)
 		}
 	}
 	if otherClosed() || len(cs.open) != maxPerAddress+1 || len(cs.from) != 2 {

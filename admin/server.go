@@ -49,12 +49,12 @@ type Service interface {
 	Reload(ctx context.Context, word bool) error
 	// ConfigPath is the file of the configuration.
 	ConfigPath() string
-	// Draft reads the text of a configuration as if it stood in that file. One that is
-	// not local, but came over the network, may name of this machine only what the file
-	// names that was last written here.
+	// Draft reads the text of a configuration as if it stood in that file. Unless it is
+	// local, it came over the network, and may name only what the file names that was last
+	// written on this machine.
 	Draft(text []byte, local bool) *Draft
-	// Receive has write put a text that came over the network into that file, and keeps
-	// in mind that it was not written here.
+	// Receive calls write, which replaces that file by a text from the network, and
+	// records that the text was not written on this machine.
 	Receive(text []byte, write func() error) error
 	// DraftFile reads a configuration that stands somewhere else.
 	DraftFile(path string) (*Draft, error)
@@ -122,8 +122,8 @@ func (s *Server) Mount(pattern string, role Role, h http.Handler) {
 	})
 }
 
-// answerTo finds out who makes a request, and has it answered, unless it is one of too
-// many.
+// answerTo identifies the caller of a request and calls answer, unless too many requests
+// are being answered.
 func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, answer func(Caller)) {
 	caller, p := s.Caller(r)
 	if p != nil {

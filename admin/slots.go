@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// How many requests that take long are answered at once: fewer for those who may do less,
-// so that a reader never keeps an operator waiting, nor the network the machine.
+// How many long requests run at once. A caller gets a slot only while fewer than its limit
+// are taken, so readers leave room for operators, and the network for the socket.
 const (
 	maxHeavyReaders = 2
-	maxHeavyTCP     = 3 // readers' with them
-	maxHeavy        = 4 // those over the socket with them
+	maxHeavyTCP     = 3
+	maxHeavy        = 4 // over the socket
 )
 
-// Their bodies are read before, and only so many large ones at once over TCP.
+// How many of their large bodies are read at once over TCP, before they take a slot.
 const (
-	smallBody         = 64 << 10
-	maxBodiesReaders  = 4 // of maxRequestBytes each
-	maxBodiesOperator = 3 // of maxConfigBytes each
+	smallBody         = 64 << 10 // up to here a body is not large
+	maxBodiesReaders  = 4        // of maxRequestBytes each
+	maxBodiesOperator = 3        // of maxConfigBytes each
 )
 
-// slots are places for requests. The zero value has none taken.
+// slots counts how many of some places are taken. The zero value has none taken.
 type slots struct {
 	mu    sync.Mutex
 	taken int
 }
 
-// take takes a slot unless most are taken.
+// take takes a slot unless that many are taken already.
 func (s *slots) take(most int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +47,8 @@ func (s *slots) free() {
 	s.taken--
 }
 
-// enter reads the body of a request that takes long, and then takes its slot, which leave
-// gives back: a body that comes slowly keeps nobody waiting.
+// enter reads the body of a long request and then takes a slot, which leave gives back. In
+// this order a body that arrives slowly does not block others.
 func (s *Server) enter(c *call) (leave func(), err error) {
 	if err := s.readBody(c); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Server) enter(c *call) (leave func(), err error) {
 	return s.heavy.free, nil
 }
 
-// readBody reads a whole body into memory. Over TCP a large one needs a place.
+// readBody reads the whole body into memory. Over TCP only so many large ones are read at once.
 func (s *Server) readBody(c *call) error {
 	var body bytes.Buffer
 	_, err := io.CopyN(&body, c.r.Body, smallBody)
@@ -76,7 +76,7 @@ func (s *Server) readBody(c *call) error {
 			places, most = &s.bodies.readers, maxBodiesReaders
 		}
 		if !places.take(most) {
-			return busy("%d large requests are being read: try again when one is there", most)
+			return busy("%d large request bodies are being read: try again when one has arrived", most)
 		}
 		defer places.free()
 	}
@@ -90,7 +90,7 @@ func (s *Server) readBody(c *call) error {
 	return c.readUntil(time.Time{}) // the time for it does not count for the answer
 }
 
-// brokenBody is the answer to a body that did not come: that is no failure of the service.
+// brokenBody turns an error of reading a body into an answer: it is the client's fault.
 func brokenBody(err error) error {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return err
@@ -98,7 +98,7 @@ func brokenBody(err error) error {
 	return wrong("the body of the request breaks off: %v", err)
 }
 
-// busy is the answer to somebody who comes at a bad moment.
+// busy asks the caller to try again later.
 func busy(format string, args ...any) *Problem {
 	p := newProblem(http.StatusServiceUnavailable, codeBusy, format, args...)
 	p.retryAfter = 5

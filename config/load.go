@@ -28,11 +28,11 @@ type Lookups struct {
 	Exists func(path string) bool
 	// RealPath is the one path of a file that links lead to, the same for all of them.
 	RealPath func(path string) string
-	// Owner says what a file is, by its real path, that the program keeps for itself and
-	// a configuration may not have written; "" of any other file.
+	// Owner describes a file, by its real path, that the program keeps for itself, so that a
+	// configuration may not have it written to; "" for any other file.
 	Owner func(path string) string
-	// Allow says whether something of the machine may be named; what may not is an error,
-	// and none of the others is asked about it. Nil allows everything.
+	// Allow reports whether the configuration may name something of the machine. If not,
+	// that is an error, and the other functions are not called for it. Nil allows everything.
 	Allow func(Use) bool
 }
 

@@ -14,15 +14,15 @@ type Use struct {
 	Value string `json:"value"`
 }
 
-// allows says whether a configuration may name something. It is asked before anything
-// of it is looked at.
+// allows reports whether a configuration may name something. It is asked before anything
+// else about it is.
 func (l *Lookups) allows(u Use) bool { return l.Allow == nil || l.Allow(u) }
 
-// expand replaces the variables of a value, as far as they may be named.
+// expand replaces the variables in a value, if the configuration may use them.
 func (p *parser) expand(value string) (string, []expandError) {
 	return expand(value, func(name string) (value, complaint string) {
 		if !p.lookups.allows(Use{Value: name}) {
-			return "", "cannot be used over the network, because the file on this machine does not use it: write it into that file on the machine first"
+			return "", "may not be used by a configuration sent over the network, because the file on this machine does not use it: edit that file to add it"
 		}
 		v, ok := p.lookups.Env(name)
 		if !ok {
@@ -32,10 +32,10 @@ func (p *parser) expand(value string) (string, []expandError) {
 	})
 }
 
-// mayName says whether an attribute of an element may name what its value means, and
-// reports it where it may not. Written is the value as it stands in the file.
+// mayName reports whether an attribute may name what its value refers to, and adds an
+// error if not. Written is the value as it stands in the file.
 func (p *parser) mayName(element string, spec *Attribute, written, value string, at place) bool {
-	use, what := Use{Attribute: element + "." + spec.Name}, "name only what it names"
+	use, does := Use{Attribute: element + "." + spec.Name}, "names"
 	switch {
 	case value == "":
 		return true
@@ -48,20 +48,20 @@ func (p *parser) mayName(element string, spec *Attribute, written, value string,
 		}
 		use.Value = p.resolvePath(file)
 	case spec.Type == Command:
-		use.Value, what = strings.Join(strings.Fields(value), " "), "run only what it runs, with the same arguments,"
+		use.Value, does = strings.Join(strings.Fields(value), " "), "runs, with the same arguments,"
 	default:
 		return true
 	}
 	if p.lookups.allows(use) {
 		return true
 	}
-	p.errorf(at.value, "%s: over the network, %s of <%s> may %s in the file on this machine: write this into that file on the machine first",
-		p.written(spec, written), spec.Name, element, what)
+	p.errorf(at.value, "%s: <%s %s> of a configuration sent over the network may be only what it %s in the file on this machine: edit that file to add this",
+		p.written(spec, written), element, spec.Name, does)
 	return false
 }
 
-// secretFile is the file that a secret is read from. Written says whether it is: a
-// variable that begins with file: holds a secret of that look.
+// secretFile is the file that a secret is read from, if it is written as file:PATH. A
+// variable whose value begins with file: is a secret that happens to look like that.
 func secretFile(written, value string) (string, bool) {
 	if !strings.HasPrefix(written, "file:") {
 		return "", false

@@ -12,24 +12,24 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// A site can name any number of sitemaps, and an index 50,000 at once: what is new of
-// them counts in the budget of its host, and of one host so many are known at a time.
+// A site can name any number of sitemaps, and one index 50,000 of them. So new ones count
+// in the budget of their host, and only so many of one host are known at a time.
 
-// recountAfter is how often a host that has all of its sitemaps is looked at again: some
-// may have gone.
+// recountAfter is how often the store is counted again for a host that is full: some of its
+// sitemaps may be gone.
 const recountAfter = time.Hour
 
-// sitemapCounts counts the sources of hosts, by whomever they are named. What the store
-// has is counted once a host comes to a tenth of its limit, since few ever do.
+// sitemapCounts counts the sources of each host. The store is counted only once a host
+// reaches a tenth of the limit, since few ever do. It is safe for concurrent use.
 type sitemapCounts struct {
 	mu      sync.Mutex
 	counts  map[weburl.HostKey]int // up to trapHosts
-	counted time.Time              // zero: only those count that became known since the start
-	told    map[weburl.HostKey]int // hosts by which some were refused, up to trapHosts
+	counted time.Time              // when the store was; zero: only what is new since the start is
+	told    map[weburl.HostKey]int // how often tellRefused was called for a host, up to trapHosts
 }
 
-// tellRefused logs how many sitemaps are refused that a page names. A host is warned of
-// once: each of its indexes may name too many.
+// tellRefused logs how many of the sitemaps that the lease names are refused. It warns once
+// for each host: a hostile one may have thousands of such indexes.
 func (v *visit) tellRefused(words string, n int) {
 	if n == 0 {
 		return
@@ -46,7 +46,7 @@ func (v *visit) tellRefused(words string, n int) {
 	v.log.Log(context.Background(), level, words, "url", v.lease.URL.String(), "refused", n, "sitemapMaxPerHost", v.settings.SitemapMaxPerHost)
 }
 
-// prepare sees to a count that is fit for n more sources of a host.
+// prepare counts the store if that is needed to decide about n more sources of a host.
 func (s *sitemapCounts) prepare(ctx context.Context, store scheduler.Store, host weburl.HostKey, n, most int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *sitemapCounts) prepare(ctx context.Context, store scheduler.Store, host
 	return nil
 }
 
-// take counts one more source of a host, unless it has as many as it may.
+// take counts one more source of a host, unless the host has that many already.
 func (s *sitemapCounts) take(host weburl.HostKey, most int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,9 +97,9 @@ type newSource struct {
 	known bool // as a page
 }
 
-// roomForSources are sources without the new ones for which their hosts have no room, and
-// how many of these there are. Those that robots.txt names, and what they redirect to, are
-// free of traps; they count all the same.
+// roomForSources drops the new sources for which their hosts have no room, and says how
+// many these are. Free ones, which robots.txt names or another source redirects to, are
+// counted but not asked about traps.
 func (v *visit) roomForSources(ctx context.Context, links []scheduler.Link, free bool) (kept []scheduler.Link, refused int, err error) {
 	fresh, err := v.newSources(ctx, links)
 	if err != nil || len(fresh) == 0 {
@@ -131,7 +131,18 @@ func (v *visit) roomForSources(ctx context.Context, links []scheduler.Link, free
 	return kept, refused, nil
 }
 
-// newSources finds those of the links that are no sources yet.
+// nameChildren stores the sitemaps gathered so far for which there is room.
+func (r *reading) nameChildren() error {
+	children, full, err := r.roomForSources(r.ctx, r.children, false)
+	if err != nil {
+		return err
+	}
+	r.full += full
+	r.children = r.children[:0]
+	return r.nameSources(r.ctx, children, func(weburl.Key, *scheduler.Record) bool { return false })
+}
+
+// newSources finds the links that are not known as sources yet.
 func (v *visit) newSources(ctx context.Context, links []scheduler.Link) ([]newSource, error) {
 	var fresh []newSource
 	for i := range links {
@@ -148,7 +159,7 @@ func (v *visit) newSources(ctx context.Context, links []scheduler.Link) ([]newSo
 	return fresh, nil
 }
 
-// hasRoom says whether a new source may be taken, and if so counts it.
+// hasRoom reports whether a new source may be taken, and if so counts it.
 func (v *visit) hasRoom(u weburl.URL, known, free bool) bool {
 	host, most := u.HostKey(), v.settings.SitemapMaxPerHost
 	if most > 0 && !v.sitemaps.take(host, most) {

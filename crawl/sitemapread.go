@@ -245,15 +245,9 @@ func (r *reading) flush(end bool) error {
 	if r.links, err = r.admitted(r.ctx, r.links); err != nil {
 		return err
 	}
-	children, full, err := r.roomForSources(r.ctx, r.children, false)
-	if err != nil {
+	if err := r.nameChildren(); err != nil {
 		return err
 	}
-	r.full += full
-	if err := r.nameSources(r.ctx, children, func(weburl.Key, *scheduler.Record) bool { return false }); err != nil {
-		return err
-	}
-	r.children = r.children[:0]
 	if !end {
 		if _, err := r.frontier.Add(r.ctx, r.links, false); err != nil {
 			return err

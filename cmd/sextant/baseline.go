@@ -18,13 +18,13 @@ import (
 // baselineFile keeps the baseline in the data directory.
 const baselineFile = "config-baseline.json"
 
-// baseline is what a configuration that comes over the network may name of the machine:
-// what the file names that was last written on the machine itself.
+// baseline is what a configuration sent over the network may name: whatever the file names
+// that was last written on the machine.
 //
-// A text on disk counts as written on the machine unless it is one that was received over
-// the network. As a received text names nothing beyond the baseline of its time, to take
-// it for one of the machine, as where the baseline's file was lost, widens nothing. It would
-// only keep back what the text left out, and that is what the file is for.
+// A text on disk counts as written on the machine unless it was received over the network,
+// which its digest tells. A received text never names anything beyond the baseline, so
+// mistaking it for one of the machine, as after the loss of the baseline's file, widens
+// nothing: it only forgets what the text left out.
 type baseline struct {
 	path string // of the configuration
 	file string // that keeps it; empty: none
@@ -39,8 +39,8 @@ type baseline struct {
 type kept struct {
 	// Local is the digest of the text that was last written on the machine.
 	Local string `json:"local"`
-	// Received are digests of texts that came over the network since: the last one, and
-	// the one before it while that may still be on disk.
+	// Received are the digests of texts received over the network since then: the last
+	// one, preceded by the one before while that may still be on disk.
 	Received []string `json:"received,omitempty"`
 	// Uses are what Local names.
 	Uses []config.Use `json:"uses"`
@@ -55,14 +55,14 @@ func newBaseline(path, data string, log *slog.Logger) *baseline {
 	return &baseline{path: path, file: filepath.Join(data, baselineFile), log: log}
 }
 
-// look brings the baseline up to date with the file on disk.
+// look updates the baseline from the file on disk.
 func (b *baseline) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_ = b.update() // whoever needs the file is told
 }
 
-// allowed gives what a configuration from the network may name now.
+// allowed returns what a configuration from the network may name now.
 func (b *baseline) allowed() (func(config.Use) bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,8 +76,8 @@ func (b *baseline) allowed() (func(config.Use) bool, error) {
 	return func(u config.Use) bool { return uses[u] }, nil
 }
 
-// receive has write put a text that came over the network in the place of the file, and
-// notes before that it is not one of the machine.
+// receive calls write, which replaces the file by a text from the network, after recording
+// that the text was not written on the machine.
 func (b *baseline) receive(text []byte, write func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +103,7 @@ func (b *baseline) onDisk() (string, error) {
 	return digestOf(text), err
 }
 
-// update is look under the lock. The error says that there is no file to look at.
+// update is look with mu held. The error says that the file cannot be read.
 func (b *baseline) update() error {
 	b.restore()
 	text, err := config.OSLookups().ReadFile(b.path)
@@ -126,7 +126,7 @@ func (b *baseline) update() error {
 	return nil
 }
 
-// usesOf is what a configuration names of the machine. None of it is looked at.
+// usesOf lists what a configuration names. It opens none of it.
 func usesOf(path string, text []byte) []config.Use {
 	uses := []config.Use{}
 	config.Parse(path, text, config.Lookups{Env: os.LookupEnv, Allow: func(u config.Use) bool {
@@ -138,8 +138,8 @@ func usesOf(path string, text []byte) []config.Use {
 	return uses
 }
 
-// restore reads what was kept, once. The variables of a text may have other values since,
-// so the text of the machine is read again.
+// restore reads what was kept, once. If no text was received since, the file on disk is
+// read again, since its variables may have changed their values.
 func (b *baseline) restore() {
 	if b.read {
 		return
@@ -154,21 +154,21 @@ func (b *baseline) restore() {
 	}
 	if err != nil {
 		b.now = kept{}
-		b.log.Warn("what the configuration named that was last written on this machine cannot be read: the one on disk counts as such", "file", b.file, "error", err)
+		b.log.Warn("what the configuration last written on this machine named cannot be read: the file on disk counts as written here", "file", b.file, "error", err)
 	}
 	if len(b.now.Received) == 0 {
 		b.now.Local = ""
 	}
 }
 
-// tryToKeep keeps what a later change writes anyway.
+// tryToKeep is keep where an error need not stop anything.
 func (b *baseline) tryToKeep() {
 	if err := b.keep(); err != nil {
-		b.log.Warn("what the configuration on this machine names is not kept: after a restart the one on disk counts as written there", "error", err)
+		b.log.Warn("what the configuration on this machine names cannot be stored: after a restart, the file on disk counts as written here", "error", err)
 	}
 }
 
-// keep writes the file, so that there is the old one or the new one at any time.
+// keep writes the file atomically.
 func (b *baseline) keep() error {
 	if b.file == "" {
 		return nil

@@ -11,17 +11,17 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 )
 
-// ownFiles are the files that the program itself keeps, or is given by flags: a
-// configuration must not have something else written into them. The zero value has none.
+// ownFiles are files that the program keeps for itself or is given by flags. A configuration
+// must not have anything else written to them. The zero value has none.
 type ownFiles struct {
 	data  string            // the data directory, with links followed
 	named map[string]string // what a file is, by its path with links followed
 }
 
-// ownFilesOf are those of a command.
+// ownFilesOf finds them by the flags of a command.
 func ownFilesOf(c *cli.Context) ownFiles {
-	real, data := config.OSLookups().RealPath, c.String("data")
-	own := ownFiles{data: real(data), named: map[string]string{}}
+	follow, data := config.OSLookups().RealPath, c.String("data")
+	own := ownFiles{data: follow(data), named: map[string]string{}}
 	for _, f := range []struct{ path, what string }{
 		{admin.TokenPath(data, admin.Operator), "the file of the operator's token"},
 		{admin.TokenPath(data, admin.Reader), "the file of the readers' token"},
@@ -34,14 +34,13 @@ func ownFilesOf(c *cli.Context) ownFiles {
 		{filepath.Join(data, baselineFile), "the service's own"},
 	} {
 		if f.path != "" {
-			own.named[real(f.path)] = f.what
+			own.named[follow(f.path)] = f.what
 		}
 	}
 	return own
 }
 
-// owner says what a file is, by its path with links followed; "" if it is not the
-// program's own.
+// owner describes the file at a path with links followed; "" if it is not one of them.
 func (o ownFiles) owner(path string) string {
 	if what := o.named[path]; what != "" || o.data == "" {
 		return what
@@ -50,7 +49,7 @@ func (o ownFiles) owner(path string) string {
 	if err != nil {
 		return ""
 	}
-	// The data directory is a Crawler's home, or has one for each.
+	// A store lies in the data directory, or in a Crawler's folder there.
 	folders := strings.Split(filepath.Dir(inside), string(filepath.Separator))
 	if slices.Index(folders[:min(len(folders), 2)], storeFolder) >= 0 {
 		return "a file of the store"
@@ -58,7 +57,7 @@ func (o ownFiles) owner(path string) string {
 	return ""
 }
 
-// lookups are those of the machine, which know the files.
+// lookups are the system's, with Owner set.
 func (o ownFiles) lookups() config.Lookups {
 	lookups := config.OSLookups()
 	lookups.Owner = o.owner
