@@ -104,7 +104,7 @@ func (r *realWorld) try(illness sicksite.Illness, pages int) {
 	}
 	r.command("refresh", "--all")
 	for begin := time.Now(); time.Since(begin) < realIllness; time.Sleep(realPause) {
-		r.lost = max(r.lost, missing(want, r.entries()))
+		r.lost = max(r.lost, absent(want, r.entries()))
 	}
 	if r.lost > anHour(pages) {
 		t.Errorf("%d of %d documents left, want at most %d", r.lost, pages, anHour(pages))
@@ -115,17 +115,30 @@ func (r *realWorld) try(illness sicksite.Illness, pages int) {
 	var state string
 	r.until("all is back, and nothing is held", realRecovery, func() bool {
 		held, resting := r.undone()
-		away := missing(want, r.entries())
-		state = fmt.Sprintf("%d documents are missing or not the site's own, %d deletions are held, %d rest", away, held, resting)
-		return away+held+resting == 0
+		got := r.entries()
+		strange := absent(got, want)
+		missing, foreign := absent(want, got), foreign(want, got)
+		state = fmt.Sprintf("%d documents are missing and %d not the site's own, %d deletions are held, %d rest; %d documents came with the illness",
+			missing, foreign, held, resting, strange)
+		return missing+foreign == 0 && held+resting <= excused(strange, pages)
 	}, &state)
 	r.recovered = time.Since(healed).Round(time.Second).String()
 }
 
-// missing counts what is not there as it should be.
-func missing(want, got map[string]string) (n int) {
+// absent counts what is wanted and not there.
+func absent(want, got map[string]string) (n int) {
+	for uri := range want {
+		if _, ok := got[uri]; !ok {
+			n++
+		}
+	}
+	return n
+}
+
+// foreign counts what is there with another content than it should have.
+func foreign(want, got map[string]string) (n int) {
 	for uri, stamp := range want {
-		if got[uri] != stamp {
+		if other, ok := got[uri]; ok && other != stamp {
 			n++
 		}
 	}
