@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,7 +33,7 @@ func TestCommands(t *testing.T) {
 	if diff := cmp.Diff(crawl.Refreshed{URLs: len(many), Waiting: 2, Excluded: 4}, refreshed); diff != "" || err != nil {
 		t.Errorf("Refresh: %v (-want +got):\n%s", err, diff)
 	}
-	removed, err := a.Remove(ctx, Selection{All: true})
+	removed, err := a.Remove(ctx, Selection{All: true}, true)
 	if diff := cmp.Diff(crawl.Removed{Deletions: 1, Roots: []string{"http://root/"}}, removed); diff != "" || err != nil {
 		t.Errorf("Remove: %v (-want +got):\n%s", err, diff)
 	}
@@ -44,24 +43,15 @@ func TestCommands(t *testing.T) {
 	if err := errors.Join(a.Pause(ctx), a.Resume(ctx)); err != nil {
 		t.Error(err)
 	}
-	var held []HeldDeletion
-	err = a.Held(ctx, func(d HeldDeletion) error {
-		held = append(held, d)
-		return nil
-	})
-	want := []HeldDeletion{{URL: "http://a/1", Source: "s", Reason: "404", Since: time.Unix(1, 0).UTC()}}
-	if diff := cmp.Diff(want, held); diff != "" || err != nil {
-		t.Errorf("Held: %v (-want +got):\n%s", err, diff)
-	}
 	var copied strings.Builder
 	if err := a.Backup(ctx, &copied); err != nil || copied.String() != "a backup" {
 		t.Errorf("Backup: %q, %v", copied.String(), err)
 	}
-	if n, err := a.Release(ctx, many...); n != len(many) || err != nil {
+	if n, err := a.Release(ctx, DeletionQuery{URLs: many}); n != len(many) || err != nil {
 		t.Errorf("Release of %d: %d, %v", len(many), n, err)
 	}
-	if n, err := a.DropHeld(ctx); n != 10 || err != nil {
-		t.Errorf("DropHeld of all: %d, %v", n, err)
+	if n, err := a.DropDeletions(ctx, DeletionQuery{All: true}); n != 10 || err != nil {
+		t.Errorf("DropDeletions of all: %d, %v", n, err)
 	}
 }
 
@@ -76,8 +66,8 @@ func TestFailingCommands(t *testing.T) {
 		data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t), broken: tt.broken})
 		a, _ := Dial(t.Context(), data, "")
 		_, refreshErr := a.Refresh(t.Context(), Selection{All: true})
-		_, removeErr := a.Remove(t.Context(), Selection{All: true})
-		_, releaseErr := a.Release(t.Context())
+		_, removeErr := a.Remove(t.Context(), Selection{All: true}, true)
+		_, releaseErr := a.Release(t.Context(), DeletionQuery{All: true})
 		for what, err := range map[string]error{"refresh": refreshErr, "remove": removeErr, "release": releaseErr} {
 			if err == nil || !strings.Contains(err.Error(), tt.broken.Error()) || errors.Is(err, ErrDeclined) != (tt.want != nil) || errors.Is(err, ErrRefused) {
 				t.Errorf("%s with %v: %v", what, tt.broken, err)
@@ -89,7 +79,7 @@ func TestFailingCommands(t *testing.T) {
 		if err := a.Backup(t.Context(), io.Discard); err == nil {
 			t.Error("half a backup is a whole one")
 		}
-		if err := a.Held(t.Context(), func(HeldDeletion) error { return nil }); err == nil {
+		if err := a.Deletions(t.Context(), DeletionQuery{}, func(Deletion) error { return nil }); err == nil {
 			t.Error("a list that breaks off is none")
 		}
 	}
@@ -103,8 +93,8 @@ func TestCommandBodies(t *testing.T) {
 		{"refresh", `{"url":["http://h/"]}`, `unknown field \"url\"`},
 		{"remove", `{"all":"yes"}`, "cannot unmarshal"},
 		{"add", `{"urls":[]} {}`, "something follows"},
-		{"deletions/release", `{}`, "name URLs, or all"},
-		{"deletions/drop", `{"urls":["http://h/"],"all":true}`, "name URLs, or all"},
+		{"deletions/release", `{}`, "name URLs, a host, a reason or an edit, or all"},
+		{"deletions/drop", `{"urls":["http://h/"],"all":true}`, "name URLs, a host, a reason or an edit, or all"},
 		{"outbox/retry", `{}`, "name URLs, a target or a source, or all"},
 		{"outbox/drop", `{"target":"papi","all":true}`, "name URLs, a target or a source, or all"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,55 +87,60 @@ func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, err error) {
 	return f, nil
 }
 
-// Filters puts the query into the scheduler's terms: that is one filter or, where Host is
-// a name without a scheme, one for each origin of that name that has deletions.
-func (q *DeletionQuery) Filters(ctx context.Context, list DeletionLister) ([]scheduler.DeletionFilter, error) {
+// origin is the one that Host means, if it is one; ok is false for a name, which may be
+// that of several.
+func (q *DeletionQuery) origin() (origin string, ok bool, err error) {
+	if !strings.Contains(q.Host, "://") {
+		return "", q.Host == "", nil
+	}
+	u, err := weburl.Parse(q.Host)
+	if err != nil {
+		return "", true, wrong("host %q: %v", q.Host, err)
+	}
+	return u.Origin(), true, nil
+}
+
+// Each calls fn for the deletions that the query selects, oldest first.
+func (q *DeletionQuery) Each(ctx context.Context, list DeletionLister, fn func(scheduler.StoredDeletion) error) error {
 	f, err := q.filter()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if q.Host == "" {
-		return []scheduler.DeletionFilter{f}, nil
+	origin, ok, err := q.origin()
+	if err != nil {
+		return err
 	}
-	if strings.Contains(q.Host, "://") {
-		u, err := weburl.Parse(q.Host)
-		if err != nil {
-			return nil, wrong("host %q: %v", q.Host, err)
-		}
-		f.Host = u.Origin()
-		return []scheduler.DeletionFilter{f}, nil
-	}
-	var filters []scheduler.DeletionFilter
-	seen := map[string]bool{}
-	err = list(ctx, f, func(s scheduler.StoredDeletion) error {
-		u, ok := weburl.FromCanonical(s.URL)
-		if !ok || seen[u.Origin()] || u.Host() != q.Host && !strings.HasSuffix(u.Origin(), "://"+q.Host) {
+	f.Host = origin
+	return list(ctx, f, func(s scheduler.StoredDeletion) error {
+		if u, is := weburl.FromCanonical(s.URL); !ok && (!is || u.Host() != q.Host && !strings.HasSuffix(u.Origin(), "://"+q.Host)) {
 			return nil
 		}
-		seen[u.Origin()] = true
-		one := f
-		one.Host = u.Origin()
-		filters = append(filters, one)
-		return nil
+		return fn(s)
 	})
-	return filters, err
 }
 
-// Each calls fn for the deletions that the query selects.
-func (q *DeletionQuery) Each(ctx context.Context, list DeletionLister, fn func(scheduler.StoredDeletion) error) error {
-	filters, err := q.Filters(ctx, list)
-	for _, f := range filters {
-		if err == nil {
-			err = list(ctx, f, fn)
-		}
-	}
-	return err
-}
-
-// Decide has by release or drop what the query selects, and gives how many there were.
+// Decide has by release or drop what the query selects, origin by origin where Host is a
+// name, and gives how many there were.
 func (q *DeletionQuery) Decide(ctx context.Context, list DeletionLister, by func(context.Context, scheduler.DeletionFilter) (int, error)) (n int, err error) {
-	filters, err := q.Filters(ctx, list)
-	for _, f := range filters {
+	f, err := q.filter()
+	if err != nil {
+		return 0, err
+	}
+	origin, ok, err := q.origin()
+	if err != nil {
+		return 0, err
+	}
+	origins := []string{origin}
+	if !ok {
+		origins = nil
+		err = q.Each(ctx, list, func(s scheduler.StoredDeletion) error {
+			if o := originOf(s.URL); !slices.Contains(origins, o) {
+				origins = append(origins, o)
+			}
+			return nil
+		})
+	}
+	for _, f.Host = range origins {
 		if err == nil {
 			var done int
 			if done, err = by(ctx, f); f.Edit != 0 && errors.Is(err, scheduler.ErrNotFound) {

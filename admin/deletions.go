@@ -1,10 +1,7 @@
 package admin
 
 import (
-	"cmp"
 	"context"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,8 +38,7 @@ func (c *call) chosen() (each func(fn func(scheduler.StoredDeletion) error) erro
 	}, nil
 }
 
-// deletions lists deletions: a page of them oldest first, its cursor the number of the
-// next one; as a stream in the order of the store.
+// deletions lists deletions, oldest first: a cursor is the number of the next.
 func (s *Server) deletions(c *call) (any, error) {
 	from, err := parseSeq(c.query.Get("cursor"))
 	if err != nil {
@@ -52,16 +48,6 @@ func (s *Server) deletions(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !wantsLines(c.r) {
-		limit, err := limitOf(c)
-		if err != nil {
-			return nil, err
-		}
-		if limit == 0 {
-			limit = defaultLimit
-		}
-		each = oldest(each, limit+1, from)
-	}
 	return list(s, c, "listing deletions", func(fn func(any, string) error) error {
 		return each(func(d scheduler.StoredDeletion) error {
 			if d.Seq < from {
@@ -70,38 +56,6 @@ func (s *Server) deletions(c *call) (any, error) {
 			return fn(NewDeletion(&d), strconv.FormatUint(d.Seq, 10))
 		})
 	})
-}
-
-// oldest walks over the n of all deletions with the lowest numbers from one on, which are
-// the oldest, in their order.
-func oldest(each func(func(scheduler.StoredDeletion) error) error, n int, from uint64) func(func(scheduler.StoredDeletion) error) error {
-	return func(fn func(scheduler.StoredDeletion) error) error {
-		var kept []scheduler.StoredDeletion
-		most := uint64(math.MaxUint64) // none above is among them
-		sift := func() {
-			slices.SortFunc(kept, func(a, b scheduler.StoredDeletion) int { return cmp.Compare(a.Seq, b.Seq) })
-			if len(kept) > n {
-				kept = kept[:n]
-				most = kept[n-1].Seq
-			}
-		}
-		err := each(func(d scheduler.StoredDeletion) error {
-			if d.Seq < from || d.Seq > most {
-				return nil
-			}
-			if kept = append(kept, d); len(kept) >= 2*n {
-				sift()
-			}
-			return nil
-		})
-		sift()
-		for i := range kept {
-			if err == nil {
-				err = fn(kept[i])
-			}
-		}
-		return err
-	}
 }
 
 func (s *Server) deletionCounts(c *call) (any, error) {

@@ -32,10 +32,10 @@ type EditStatus struct {
 func (e EditStatus) String() string {
 	var parts []string
 	if e.Held > 0 {
-		parts = append(parts, fmt.Sprintf("%d deletions held", e.Held))
+		parts = append(parts, counted(e.Held, "deletion")+" held")
 	}
 	if e.Resting > 0 {
-		parts = append(parts, fmt.Sprintf("%d deletions resting", e.Resting))
+		parts = append(parts, counted(e.Resting, "deletion")+" resting")
 	}
 	if e.State == scheduler.EditOpen {
 		parts = append(parts, "stored URLs are being judged by it")
@@ -45,6 +45,14 @@ func (e EditStatus) String() string {
 		line += fmt.Sprintf("; sextant deletions release --edit %d has them leave", e.Number)
 	}
 	return line
+}
+
+// counted words a number of things.
+func counted(n uint64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // HeldTally counts the held deletions of a store, which takes a walk over them: it does so

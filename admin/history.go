@@ -87,6 +87,7 @@ func figures() []figure {
 		{"indexed", false, func(s *Status) float64 { return float64(s.Indexed) }},
 		{"in_flight", false, func(s *Status) float64 { return float64(s.InFlight) }},
 		{"outbox_waiting", false, func(s *Status) float64 { return float64(s.Outbox.Waiting) }},
+		{"outbox_resting", false, func(s *Status) float64 { return float64(s.Outbox.Resting) }},
 		{"outbox_held", false, func(s *Status) float64 { return float64(s.Outbox.Held) }},
 		{"outbox_dead", false, func(s *Status) float64 { return float64(s.Outbox.Dead) }},
 		{"commits_per_s", true, storeFigure(func(s *StoreStatus) float64 { return float64(s.Commits) })},

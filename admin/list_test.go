@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 		}
 		return lines
 	}
-	for path, want := range map[string]int{"/api/v1/urls?crawler=a": 3, "/api/v1/outbox?crawler=a": 2, "/api/v1/deletions?crawler=a": 1, "/api/v1/urls?host=a.test": 2} {
+	for path, want := range map[string]int{"/api/v1/urls?crawler=a": 3, "/api/v1/outbox?crawler=a": 2, "/api/v1/deletions?crawler=a": 3, "/api/v1/deletions?host=a.test": 2, "/api/v1/urls?host=a.test": 2} {
 		all := whole(path)
 		if len(all) != want {
 			t.Errorf("%s: %d entries, want %d", path, len(all), want)
@@ -93,7 +93,7 @@ func FuzzRequests(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, into := range []any{new(Selection), new(urlList), new(DeadLetters), new(chosenDeletions), new(ExplainRequest), new(PushVerify), new(PreviewRequest)} {
+		for _, into := range []any{new(Selection), new(urlList), new(DeadLetters), new(DeletionQuery), new(ExplainRequest), new(PushVerify), new(PreviewRequest)} {
 			if err := decodeBody([]byte(text), into); err == nil {
 				written, err := json.Marshal(into)
 				if err != nil {

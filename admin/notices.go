@@ -68,8 +68,8 @@ func (s *Status) observe(out *notices.Observation) {
 		out.Conditions = append(out.Conditions, notices.Condition{Event: e, Crawler: s.Crawler, Subject: subject, Words: words})
 		return &out.Conditions[len(out.Conditions)-1]
 	}
-	if s.Outbox.Held > 0 { // also when the brake's window is over
-		c := add(notices.Brake, "", fmt.Sprintf("the deletion brake holds %d deletions: look at them with sextant deletions, then release or drop them", s.Outbox.Held))
+	if s.Outbox.Held > 0 {
+		c := add(notices.Brake, "", fmt.Sprintf("deletions are held: %d of them; sextant deletions --by host,reason counts them, then release or drop them", s.Outbox.Held))
 		if s.HeldSince != nil {
 			c.Since = *s.HeldSince
 		}

@@ -61,7 +61,7 @@ func siteWords(r scheduler.Reason) reasonText {
 	case scheduler.ReasonRobots:
 		return reasonText{"robots.txt forbids it", noMore, "The URL is asked for again by itself.", "Ask the owner of the site to allow this crawler in robots.txt."}
 	case scheduler.ReasonRobotsUnreachable:
-		return reasonText{"its robots.txt cannot be had, so it waits", noMore, "It goes on by itself when the site answers for its robots.txt.", ""}
+		return reasonText{"its robots.txt cannot be had", noMore, "It goes on by itself when the site answers for its robots.txt.", ""}
 	case scheduler.ReasonNoIndex:
 		return reasonText{"the page says noindex", noMore, "", "Take noindex out of the page's robots meta or its X-Robots-Tag header, then have it fetched again."}
 	case scheduler.ReasonUnavailable:
@@ -123,9 +123,9 @@ func failureWords(r scheduler.Reason) reasonText {
 	case scheduler.ReasonAddress:
 		return reasonText{"the address of its host is refused", itsText, "", "If its host is to be crawled, allow the address in the configuration."}
 	case scheduler.ReasonProxy:
-		return reasonText{"its proxy does not answer, so it waits", itsText, "It goes on by itself when the proxy answers.", ""}
+		return reasonText{"its proxy does not answer", itsText, "It goes on by itself when the proxy answers.", ""}
 	case scheduler.ReasonSessionWaits:
-		return reasonText{"its log-in does not work at present, so it waits", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""}
+		return reasonText{"its log-in does not work at present", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""}
 	default:
 		return reasonText{}
 	}

@@ -62,11 +62,11 @@ func TestReportCSVRows(t *testing.T) {
 	}
 	rows = written(t, "documents", func(c *ReportCSV) error {
 		return c.Documents(&crawl.Documents{
-			URLs: 3, Indexed: 2, BySource: []crawl.SourceCount{{Source: "@web", Indexed: 2, Waiting: 3, Held: 4, Dead: 5}},
+			URLs: 3, Indexed: 2, BySource: []crawl.SourceCount{{Source: "@web", Indexed: 2, Waiting: 3, Resting: 6, Held: 4, Dead: 5}},
 			ByStatus: []crawl.StatusCount{{Status: "robots", URLs: 6}}, ByHost: []crawl.HostCount{{Host: "http://a.test", URLs: 7, Indexed: 0}},
 		})
 	})
-	want := [][]string{{"all", "", "3", "2", "", "", ""}, {"source", "'@web", "", "2", "3", "4", "5"}, {"status", "robots", "6", "", "", "", ""}, {"host", "http://a.test", "7", "0", "", "", ""}}
+	want := [][]string{{"all", "", "3", "2", "", "", "", ""}, {"source", "'@web", "", "2", "3", "4", "5", "6"}, {"status", "robots", "6", "", "", "", "", ""}, {"host", "http://a.test", "7", "0", "", "", "", ""}}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}

@@ -2,8 +2,8 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -19,7 +19,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -43,9 +42,9 @@ func (f fakeCrawler) Status(ctx context.Context) (crawl.Status, error) {
 }
 
 func (f fakeCrawler) Details(ctx context.Context) (Details, error) {
-	since, err := HeldSince(ctx, f.Held)
 	next := ScheduleStatus{Schedule: "@daily", Group: "news", Next: time.Unix(86400, 0).UTC()}
-	return Details{HeldSince: since, Schedules: []ScheduleStatus{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}, err
+	d := Details{Schedules: []ScheduleStatus{next, next}, Store: &StoreStatus{TableBytes: 1, LogBytes: 2, BodyBytes: 4, Commits: 5}}
+	return d, d.AddDeletions(ctx, f.store, &HeldTally{}, nil)
 }
 
 func (f fakeCrawler) Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error {
@@ -77,29 +76,45 @@ func (f fakeCrawler) Remove(_ context.Context, s crawl.Selection) (crawl.Removed
 }
 func (f fakeCrawler) Pause(context.Context) error  { return f.broken }
 func (f fakeCrawler) Resume(context.Context) error { return f.broken }
-func (f fakeCrawler) Held(_ context.Context, fn func(push.Entry) error) error {
-	body, err := json.Marshal(push.Deletion{URL: "http://a/1", Reason: "404", At: time.Unix(1, 0).UTC()})
-	if err != nil {
-		return err
+
+// fakeDeletions are the deletions of every fakeCrawler, oldest first: two
+// are held, one rests.
+func fakeDeletions() []scheduler.StoredDeletion {
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	return []scheduler.StoredDeletion{
+		{Seq: 1, URL: "http://a.test/1", State: scheduler.DeletionHeld, Hold: scheduler.HeldForHost, Reason: scheduler.ReasonNotFound, At: at(1), Text: "404 Not Found"},
+		{Seq: 2, URL: "https://b.test/2", State: scheduler.DeletionHeld, Hold: scheduler.HeldForEdit, Reason: scheduler.ReasonRules, Edit: 17, At: at(2), Text: "rule 3 at CrawlConfig.xml:9:1"},
+		{Seq: 3, URL: "http://a.test/3", Source: "s", State: scheduler.DeletionResting, Reason: scheduler.ReasonNotFound, At: at(3), Again: at(4), Text: "404 Not Found"},
 	}
-	if err := fn(push.Entry{URL: "http://a/1", Source: "s", Body: body}); err != nil {
-		return err
+}
+
+func (f fakeCrawler) Deletions(_ context.Context, filter scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+	for _, d := range fakeDeletions() {
+		if !filter.Selects(&d) {
+			continue
+		}
+		if err := fn(d); err != nil {
+			return err
+		}
 	}
 	return f.broken
 }
 
-func (f fakeCrawler) Release(_ context.Context, urls ...string) (int, error) {
-	return len(urls), f.broken
+func (f fakeCrawler) Release(_ context.Context, filter scheduler.DeletionFilter) (int, error) {
+	if filter.Edit == 99 {
+		return 0, fmt.Errorf("edit 99: %w", scheduler.ErrNotFound)
+	}
+	return len(filter.URLs), f.broken
 }
 
-func (f fakeCrawler) DropHeld(_ context.Context, urls ...string) (int, error) {
-	return 10 + len(urls), f.broken
+func (f fakeCrawler) DropDeletions(_ context.Context, filter scheduler.DeletionFilter) (int, error) {
+	return 10 + len(filter.URLs), f.broken
 }
 
 // fakeService refuses every configuration.
 type fakeService struct{ path string }
 
-func (fakeService) Reload(context.Context) error {
+func (fakeService) Reload(context.Context, bool) error {
 	return &Declined{Err: errors.New("CrawlConfig.xml:3:5: broken")}
 }
 
@@ -187,7 +202,7 @@ func TestClient(t *testing.T) {
 	if v, err := a.Verify(ctx); err != nil || v.URLs != 7 || len(v.Faults) != 1 {
 		t.Errorf("Verify = %+v, %v", v, err)
 	}
-	if err := a.Reload(ctx); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
+	if err := a.Reload(ctx, false); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "CrawlConfig.xml:3:5") {
 		t.Errorf("Reload of a broken configuration: %v", err)
 	}
 	next := filepath.Join(t.TempDir(), "new.xml")
@@ -245,7 +260,6 @@ func TestMetrics(t *testing.T) {
 	for _, want := range []string{
 		"# TYPE sextant_urls_known gauge", `sextant_urls_known{crawler="a"} 1`,
 		`sextant_paused{crawler="a"} 0`, `sextant_idle{crawler="a",reason="paused"} 0`, `sextant_idle{crawler="a",reason="hosts_closed"} 0`,
-		`sextant_deletions_held_oldest_timestamp_seconds{crawler="a"} 1`,
 		`sextant_schedule_next_run_timestamp_seconds{crawler="a",group="news",schedule="@daily"} 86400`,
 		`sextant_store_disk_bytes{crawler="a",kind="bodies"} 4`,
 		"# TYPE sextant_store_commits_total counter", `sextant_store_commits_total{crawler="a"} 5`,

@@ -55,7 +55,7 @@ func defaultCrawler(name string) Crawler {
 		Rules:                actionrules.RuleSet{DefaultFollowRoots: true},
 		IndexRedirectSources: true, SitemapHints: true, NearDuplicates: true, DetectPatterns: true, Sitemaps: defaultSitemaps(), SmartRefreshMinAge: 24 * time.Hour, SmartRefreshMaxAge: 7 * 24 * time.Hour,
 		MaxTemporaryErrors: 5, TemporaryErrorMin: 24 * time.Hour, ErrorRefresh: 7 * 24 * time.Hour,
-		Brake:       Brake{On: true, Min: 100, Percent: 20, Window: time.Hour, Host: true},
+		Brake:       Brake{On: true, Rest: time.Minute, Min: 3, Percent: 20, Window: time.Hour},
 		RobotsAgent: "Sextant", MaxBodyBytes: 10 << 20, MaxPDFBytes: 32 << 20, MaxRedirects: 10,
 		Documents: Documents{On: true, Workers: 1, Timeout: 30 * time.Second, MaxMemory: 512 << 20},
 		Timeouts: Timeouts{
@@ -87,7 +87,7 @@ func TestEverySetting(t *testing.T) {
 		SmartRefresh: true, SmartRefreshMinAge: time.Minute, SmartRefreshMaxAge: 2 * time.Minute, PushUnchanged: true,
 		ErrorPolicy: Cautious, MaxTemporaryErrors: 3, TemporaryErrorMin: 7 * time.Second, ErrorRefresh: 90 * time.Second,
 		SitemapHints: true, Sitemaps: defaultSitemaps(),
-		Brake: Brake{Min: 1, Percent: 2, Window: 3 * time.Second, Host: true}, Durability: OS, CrawlLog: "log/crawl.log",
+		Brake: Brake{Rest: 2 * time.Second, Min: 1, Percent: 2, Window: 3 * time.Second}, ForgetDeleted: true, Durability: OS, CrawlLog: "log/crawl.log",
 		UserAgent: "Test/1.0 (+http://example.com/bot)", RobotsAgent: "Test", From: "bot@example.com",
 		Documents:    Documents{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
 		MaxBodyBytes: 2048, MaxPDFBytes: 4096, MaxRedirects: 2, EmbeddedLinks: true, IgnoreNofollow: true, IgnoreNoindex: true, Collapse: true, CollapseDepth: 2,

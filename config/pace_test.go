@@ -137,7 +137,7 @@ func TestThrottlesAndRefreshes(t *testing.T) {
 	if diff := cmp.Diff([]string{"0 3 * * *|news|2026-01-01 03:00", "@weekly||2026-01-04 00:00"}, specs); diff != "" {
 		t.Errorf("refreshes (-want +got):\n%s", diff)
 	}
-	if !c.PerAddress || c.MaxRequestsPerS != 5 || c.MaxBytesPerS != 1<<20 || c.Brake.Host || c.MinimumAged != 90*time.Second || !c.SitemapHints {
+	if !c.PerAddress || c.MaxRequestsPerS != 5 || c.MaxBytesPerS != 1<<20 || c.MinimumAged != 90*time.Second || !c.SitemapHints {
 		t.Errorf("settings %+v", c)
 	}
 }

@@ -220,14 +220,14 @@ func TestReportDocuments(t *testing.T) {
 		r.URL = fmt.Sprintf("http://h%d.test/%d", i%2, i)
 		s.put(r)
 	}
-	for _, state := range []push.State{push.Waiting, push.HeldBack, push.DeadLetter} {
+	for _, state := range push.States() {
 		s.orders = append(s.orders, push.Listed{State: state, Entry: push.Entry{Source: "web"}})
 	}
 	got, err := ReportDocuments(t.Context(), s, "", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.URLs != 20 || got.Indexed != 4 || got.Hosts != 2 || !gocmp.Equal(got.BySource, []SourceCount{{"web", 4, 1, 1, 1}}) ||
+	if got.URLs != 20 || got.Indexed != 4 || got.Hosts != 2 || !gocmp.Equal(got.BySource, []SourceCount{{"web", 4, 1, 1, 1, 1}}) ||
 		!gocmp.Equal(got.ByHost, []HostCount{{"http://h1.test", 10, 2}}) || !slices.Contains(got.ByType, TypeCount{"text/html", 3, 1}) ||
 		!slices.Contains(got.ByFifo, FifoCount{"index", 2, 2}) {
 		t.Errorf("%+v", got)

@@ -21,7 +21,7 @@ type Event string
 
 // The events.
 const (
-	Brake   Event = "brake"   // the deletion brake holds
+	Brake   Event = "brake"   // deletions are held
 	Config  Event = "config"  // a changed configuration is refused
 	Disk    Event = "disk"    // the disk is nearly full
 	Host    Event = "host"    // a host is ill: its documents turn bad

@@ -11,37 +11,9 @@ import (
 // operator has released some.
 const passFor = 24 * time.Hour
 
-// ListDeletions calls fn for the deletions that rest or are held and that f selects: those
-// that rest first, host by host. fn must not call the store.
+// ListDeletions calls fn for the deletions that rest or are held and that f selects,
+// oldest first. fn must not call the store.
 func ListDeletions(ctx context.Context, store Store, f DeletionFilter, fn func(StoredDeletion) error) error {
-	sel, err := newDeletionSelector(f)
-	if err != nil {
-		return err
-	}
-	var groups []DeletionGroup
-	if f.State != DeletionHeld {
-		err := store.DeletionGroups(ctx, func(g DeletionGroup, _ uint64) error {
-			groups = append(groups, g)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	for _, g := range groups {
-		err := store.Deletions(ctx, g, func(s StoredDeletion) error {
-			if !sel.takes(&s) {
-				return nil
-			}
-			return fn(s)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if f.State == DeletionResting {
-		return nil
-	}
 	return store.HeldDeletions(ctx, f, fn)
 }
 

@@ -195,7 +195,8 @@ type Store interface {
 	// DeletionGroups calls fn for each group that has deletions that rest, and with how
 	// many there are.
 	DeletionGroups(ctx context.Context, fn func(g DeletionGroup, resting uint64) error) error
-	// HeldDeletions calls fn for the held deletions that f selects, oldest first.
+	// HeldDeletions calls fn for the deletions that are held, or rest, and that f selects,
+	// oldest first. fn must not call the store.
 	HeldDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
 	// Documents is what is kept of a host's documents.
 	Documents(ctx context.Context, h weburl.HostKey) (HostDocuments, error)

@@ -7,53 +7,55 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
 )
 
-// TestVerdicts: the inspector says in words what is decided, and why.
+// TestVerdicts: the inspector shows the answer, what the outbox adds, and what to do.
 func TestVerdicts(t *testing.T) {
 	status, fifo, at := 760, "index", day()
-	rules := []admin.RuleExplanation{
-		{Index: 1, File: "/etc/x/CrawlConfig.xml", Line: 9, Matched: true, Changed: []string{"index"}},
-		{Index: 3, File: "/etc/x/CrawlConfig.xml", Line: 12, Matched: true, Changed: []string{"accept"}},
+	stored := func(s crawl.StoredURL) admin.Explanation {
+		s.URL = "http://x.test/"
+		return admin.Explanation{Decision: "crawl", Accept: true, Index: true, Fifo: &fifo, Stored: &admin.StoredExplanation{Known: true, StoredURL: &s, Robots: "allowed"}}
 	}
-	excluded := func(by *admin.ExcludedBy) admin.Explanation {
-		return admin.Explanation{Decision: "ignore", Status: &status, ExcludedBy: by, Rules: rules}
+	excluded := func(x admin.Explanation) admin.Explanation {
+		x.Decision, x.Status, x.ExcludedBy = "ignore", &status, &admin.ExcludedBy{Gate: "rules", File: "/etc/x/CrawlConfig.xml", Line: 12, Rule: "rule 3"}
+		return x
 	}
-	stored := func(index bool, s crawl.StoredURL) admin.Explanation {
-		return admin.Explanation{Decision: "crawl", Accept: true, Index: index, Fifo: &fifo, Rules: rules, Stored: &admin.StoredExplanation{Known: true, StoredURL: &s, Robots: "allowed"}}
-	}
-	forbidden := stored(true, crawl.StoredURL{Class: "ignored", LastError: "robots.txt forbids it"})
-	forbidden.Stored.Robots = "forbidden"
-	killed := stored(true, crawl.StoredURL{Class: "ok"})
-	killed.KilledBy = &crawlspace.Reason{Gate: "kill", File: "kill.txt", Line: 4}
+	indexed := crawl.StoredURL{Class: "ok", Indexed: true, EnteredAt: &at, Fate: "indexed"}
+	missing := crawl.StoredURL{Class: "permanent", Fate: "permanent_error", Reason: "not_found", LastError: "404 Not Found"}
+	held := missing
+	held.Fate, held.Indexed, held.Deletion = "deletion_held", true, "held"
+	isHeld := stored(held)
+	isHeld.Stored.DeletionOrder = &admin.Deletion{State: "held", Hold: "host", Since: at}
+	rests := held
+	rests.Fate, rests.Deletion = "deletion_resting", "resting"
+	isResting := stored(rests)
+	isResting.Stored.DeletionOrder, isResting.Stored.NotBefore = &admin.Deletion{State: "resting", Since: at}, &at
 	for _, tt := range []struct {
 		name      string
 		explained admin.Explanation
 		order     *admin.OutboxOrder
 		want      []string
 	}{
-		{"rule", excluded(&admin.ExcludedBy{Gate: "rules", File: "/etc/x/CrawlConfig.xml", Line: 12, Rule: "rule 3"}), nil, []string{"Not in the index, because rule 3 at CrawlConfig.xml:12 says Ignore", `href="/rules"`, "not known"}},
-		{"default", excluded(&admin.ExcludedBy{Gate: "default"}), nil, []string{"because no rule accepts it", "add a rule with Accept"}},
-		{"gate", excluded(&admin.ExcludedBy{Gate: "domain", File: "crawl.rules", Line: 3, Rule: "forbid domain *"}), nil, []string{"it is stopped by the domain gate, crawl.rules:3: forbid domain *"}},
-		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo}, nil, []string{"Not in the index", "no page with a link to it was read yet", `action="/url/add"`}},
-		{"indexed", stored(true, crawl.StoredURL{Class: "ok", Indexed: true, EnteredAt: &at}), nil, []string{"In the index</bdi> since <time datetime=\"2026-03-04T05:06:07Z\""}},
-		{"on its way", stored(true, crawl.StoredURL{Class: "ok", Indexed: true, EnteredAt: &at}), &admin.OutboxOrder{State: "waiting", Op: "add"}, []string{"On its way to the index", `href="/outbox"`}},
-		{"refused", stored(true, crawl.StoredURL{Class: "ok", Indexed: true}), &admin.OutboxOrder{State: "dead", Op: "add", Target: "papi", Words: "too large"}, []string{"The indexer refuses its document", "papi says: too large", `href="/outbox?state=dead"`}},
-		{"held", stored(true, crawl.StoredURL{Class: "permanent", LastError: "404 Not Found"}), &admin.OutboxOrder{State: "held", Op: "delete"}, []string{"because the site does not have it", "The deletion of its document is held", `href="/deletions"`}},
-		{"deletion waits", excluded(&admin.ExcludedBy{Gate: "default"}), &admin.OutboxOrder{State: push.Waiting, Op: "delete"}, []string{"because no rule accepts it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
-		{"deletion refused", stored(true, crawl.StoredURL{Class: "permanent"}), &admin.OutboxOrder{State: push.DeadLetter, Op: "delete", Target: "papi", Words: "locked"}, []string{"because the site does not have it", `class="notice bad"`, "The indexer refuses to delete its document", "papi says: locked", `href="/outbox?state=dead"`}},
-		{"waits", stored(true, crawl.StoredURL{Class: "pending", State: "waiting", Fifo: "index"}), nil, []string{"it waits to be fetched", "the queue index"}},
-		{"duplicate", stored(true, crawl.StoredURL{Class: "ok", DuplicateOf: "http://x.test/b"}), nil, []string{"because it is a duplicate", `href="/url?url=http%3A%2F%2Fx.test%2Fb"`}},
-		{"redirect", stored(true, crawl.StoredURL{Class: "redirect", RedirectTo: "http://x.test/c"}), nil, []string{"because it redirects", `href="/url?url=http%3A%2F%2Fx.test%2Fc"`}},
-		{"noindex", stored(true, crawl.StoredURL{Class: "ok", Directives: []string{"noindex"}}), nil, []string{"because the page asks for noindex"}},
-		{"rule noindex", stored(false, crawl.StoredURL{Class: "ok"}), nil, []string{"because rule 1 at CrawlConfig.xml:9 says NoIndex"}},
-		{"robots", forbidden, nil, []string{"because robots.txt forbids it"}},
-		{"killed", killed, nil, []string{"because the kill list names it", "kill gate, kill.txt:4"}},
-		{"temporary", stored(true, crawl.StoredURL{Class: "temporary", LastError: "503", Errors: 2}), nil, []string{"because the last visit failed", "503; 2 times in a row"}},
+		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo}, nil, []string{"Not in the index: no link to it was found yet", "would let a link to it in", `action="/url/add"`}},
+		{"unknown and excluded", excluded(admin.Explanation{}), nil, []string{"Not in the index: no link to it was found yet", "A link to it would be ignored: rule 3, /etc/x/CrawlConfig.xml:12.", `href="/rules"`}},
+		{"excluded", excluded(stored(crawl.StoredURL{Class: "ignored", Fate: "excluded", Reason: "rules", LastError: "rule 3 at CrawlConfig.xml:12:5"})), nil, []string{"Not in the index: the rules ignore it (rule 3 at CrawlConfig.xml:12:5)", `href="/rules"`}},
+		{"indexed", stored(indexed), nil, []string{`class="notice good"`, "In the index, or on its way there</bdi> since <time datetime=\"2026-03-04T05:06:07Z\""}},
+		{"indexed and excluded", excluded(stored(indexed)), nil, []string{`class="notice good"`, "The rules in force leave it out: rule 3, /etc/x/CrawlConfig.xml:12."}},
+		{"on its way", stored(indexed), &admin.OutboxOrder{State: "waiting", Op: "add"}, []string{`class="notice warn"`, "Its newest document waits in the outbox", `href="/outbox"`}},
+		{"refused", stored(indexed), &admin.OutboxOrder{State: "dead", Op: "add", Target: "papi", Words: "too large"}, []string{`class="notice bad"`, "The indexer refuses its document. papi says: too large", `href="/outbox?state=dead"`}},
+		{"held", isHeld, &admin.OutboxOrder{State: "held", Op: "delete"}, []string{
+			`class="notice warn"`, "In the index, but its deletion is held: the site does not have it (404 Not Found)",
+			"It is held since 2026-03-04 05:06 UTC: too many documents of its host are to go.", "Release the deletion", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`,
+		}},
+		{"resting", isResting, nil, []string{`class="notice warn"`, "In the index, but its deletion rests: the site does not have it", "It leaves at 2026-03-04 05:06 UTC at the earliest", `href="/deletions?url=http%3A%2F%2Fx.test%2F"`}},
+		{"deletion waits", stored(missing), &admin.OutboxOrder{State: push.Waiting, Op: "delete"}, []string{"the site does not have it", "The deletion of its document waits in the outbox", `href="/outbox"`}},
+		{"deletion refused", stored(missing), &admin.OutboxOrder{State: push.DeadLetter, Op: "delete", Target: "papi", Words: "locked"}, []string{"the site does not have it", `class="notice bad"`, "The indexer refuses to delete its document", "papi says: locked", `href="/outbox?state=dead"`}},
+		{"waits", stored(crawl.StoredURL{Class: "pending", State: "waiting", Fate: "pending"}), nil, []string{"it waits to be fetched", `href="/hosts?host=http%3A%2F%2Fx.test%2F"`}},
+		{"duplicate", stored(crawl.StoredURL{Class: "ok", Fate: "duplicate", Reason: "duplicate", DuplicateOf: "http://x.test/b"}), nil, []string{"another document has its content: http://x.test/b", `href="/url?url=http%3A%2F%2Fx.test%2Fb"`}},
+		{"redirect", stored(crawl.StoredURL{Class: "redirect", Fate: "redirect", Reason: "redirect", RedirectTo: "http://x.test/c"}), nil, []string{"it redirects: http://x.test/c", `href="/url?url=http%3A%2F%2Fx.test%2Fc"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.explained.URL, tt.explained.Canonical = "http://x.test/", "http://x.test/"
@@ -68,6 +70,10 @@ func TestVerdicts(t *testing.T) {
 				}
 			}
 		})
+	}
+	api := answers(t, map[string]any{"POST /explain": []any{isHeld}})
+	if _, body := visitPage(t, newConsole(t, admin.Reader, api), "/url?url=http://x.test/"); strings.Contains(body, "Release the deletion") || !strings.Contains(body, `href="/deletions?url=`) {
+		t.Errorf("a reader is told\n%s", body)
 	}
 }
 
@@ -127,9 +133,10 @@ func TestSteerOneURL(t *testing.T) {
 func TestDecideDeletions(t *testing.T) {
 	api := knownURL("http://x.test/", "404")
 	api["POST /deletions/release"], api["POST /deletions/drop"] = admin.Decided{Deletions: 2}, admin.Decided{Deletions: 1}
+	api["GET /deletions/counts"] = admin.DeletionCounts{Held: 400, Resting: 12}
 	recorded, notes := recording(t, api)
 	c := newConsole(t, admin.Operator, recorded)
-	two := url.Values{"url": {"http://x.test/1", "http://x.test/2"}}
+	two := url.Values{"url": {"http://x.test/1", "http://x.test/2"}, "state": {"held"}}
 	w := sendForm(t, c, "/deletions/release", two)
 	for _, want := range []string{"Release 2 held deletions?", "are no longer found", `name="url" value="http://x.test/2"`, `name="sure"`} {
 		if !strings.Contains(w.Body.String(), want) {
@@ -149,20 +156,69 @@ func TestDecideDeletions(t *testing.T) {
 	}
 	wantBody(t, (*notes)[0], "/deletions/release", `{"urls":["http://x.test/1","http://x.test/2"]}`)
 	wantBody(t, (*notes)[1], "/deletions/drop", `{"all":true}`)
-	if w := sendForm(t, c, "/deletions/drop", url.Values{"which": {"all"}}); !strings.Contains(w.Body.String(), "Drop all held deletions?") || !strings.Contains(w.Body.String(), "the documents stay in the index") {
-		t.Errorf("drop all does not ask:\n%s", w.Body)
+	for _, tt := range []struct {
+		do         string
+		form       url.Values
+		head, body string
+	}{
+		{"drop", url.Values{}, "Drop all 412 deletions?", `{"all":true}`},
+		{"release", url.Values{"host": {"http://www.example.com"}, "reason": {"not_found"}}, "Release all 412 deletions of http://www.example.com (not_found)?", `{"host":"http://www.example.com","reason":"not_found"}`},
+		{"release", url.Values{"edit": {"17"}}, "Release all 412 deletions of edit 17?", `{"edit":17}`},
+		{"drop", url.Values{"state": {"held"}}, "Drop all 412 held deletions?", `{"all":true,"state":"held"}`},
+	} {
+		tt.form.Set("which", "all")
+		*notes = nil
+		if w := sendForm(t, c, "/deletions/"+tt.do, tt.form); !strings.Contains(w.Body.String(), "<h1>"+tt.head+"</h1>") || len(*notes) > 0 {
+			t.Errorf("no %q in\n%s", tt.head, w.Body)
+		}
+		tt.form.Set("sure", "yes")
+		if w := sendForm(t, c, "/deletions/"+tt.do, tt.form); w.Header().Get("Location") != "/deletions" || len(*notes) != 1 {
+			t.Fatalf("%s: to %q, asked %v", tt.head, w.Header().Get("Location"), *notes)
+		}
+		wantBody(t, (*notes)[0], "/deletions/"+tt.do, tt.body)
 	}
-	if w := sendForm(t, c, "/deletions/drop", url.Values{}); w.Code != http.StatusSeeOther || len(*notes) != 2 {
+	if w := sendForm(t, c, "/deletions/drop", url.Values{}); w.Code != http.StatusSeeOther || len(*notes) != 1 {
 		t.Errorf("nothing selected: %d, %v", w.Code, *notes)
 	}
 }
 
-// TestDecideFiltered: all that a filter finds is not all there are.
+// TestDeletionGroups: deletions are grouped by edit, and by host and reason, and a reader
+// sees no button.
+func TestDeletionGroups(t *testing.T) {
+	at := day()
+	api := answers(t, map[string]any{
+		"GET /deletions": map[string]any{"items": []any{admin.Deletion{State: "held", Hold: "host", Reason: "not_found", Host: "http://x.test", URL: "http://x.test/1", Text: "404 Not Found", Since: at}}},
+		"GET /deletions/counts": admin.DeletionCounts{Held: 9, Resting: 1, Groups: 2, Items: []admin.DeletionGroup{
+			{Host: "http://x.test", Reason: "not_found", Held: 1, Resting: 1}, {Host: "http://x.test", Reason: "rules", Edit: 17, Held: 8},
+		}},
+	})
+	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/deletions")
+	for _, want := range []string{
+		"9 deletions are held, 1 rests.", `<th scope="row">edit 17</th><td class="num">8</td>`, `href="/deletions?edit=17&amp;host=`, `href="/deletions?host=http%3A%2F%2Fx.test&amp;reason=not_found"`,
+		`<input type="hidden" name="reason" value="not_found"><input type="hidden" name="edit" value="">`, "404 Not Found",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %q in\n%s", want, body)
+		}
+	}
+	_, body = visitPage(t, newConsole(t, admin.Reader, api), "/deletions")
+	for _, not := range []string{"<button>Release", "Release:", `type="checkbox"`} {
+		if strings.Contains(body, not) {
+			t.Errorf("a reader sees %q", not)
+		}
+	}
+	wrong := answers(t, map[string]any{"GET /deletions/counts": &admin.Problem{Status: http.StatusBadRequest, Detail: `"x" is no reason`}})
+	if code, body := visitPage(t, newConsole(t, admin.Reader, wrong), "/deletions?reason=x&host=h"); code != http.StatusOK || !strings.Contains(body, "is no reason") || !strings.Contains(body, `name="host" value="h"`) {
+		t.Errorf("a wrong filter: %d\n%s", code, body)
+	}
+}
+
+// TestDecideFiltered: all whose URLs have a part are not all there are.
 func TestDecideFiltered(t *testing.T) {
 	notes := []asked{}
 	c := newConsole(t, admin.Operator, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			if r.URL.Query().Get("reason") != "404" || r.Header.Get("Accept") != "application/jsonl" {
+			if q := r.URL.Query(); q.Get("reason") != "not_found" || q.Get("url") != "/old/" || r.Header.Get("Accept") != "application/jsonl" {
 				t.Errorf("asked for %s", r.URL)
 			}
 			_, _ = w.Write([]byte(`{"url":"http://x.test/1"}` + "\n" + `{"url":"http://x.test/2"}` + "\n"))
@@ -173,12 +229,12 @@ func TestDecideFiltered(t *testing.T) {
 		notes = append(notes, asked{r.URL.Path, string(b)})
 		_, _ = w.Write([]byte(`{"deletions":2}`))
 	}))
-	form := url.Values{"which": {"all"}, "in_reason": {"404"}}
-	if w := sendForm(t, c, "/deletions/drop", form); !strings.Contains(w.Body.String(), "Drop all 2 held deletions that the filter finds?") || len(notes) > 0 {
+	form := url.Values{"which": {"all"}, "reason": {"not_found"}, "in_url": {"/old/"}}
+	if w := sendForm(t, c, "/deletions/drop", form); !strings.Contains(w.Body.String(), "Drop all 2 deletions (not_found) with /old/ in their URLs?") || len(notes) > 0 {
 		t.Fatalf("%v\n%s", notes, w.Body)
 	}
 	form.Set("sure", "yes")
-	if w := sendForm(t, c, "/deletions/drop", form); w.Header().Get("Location") != "/deletions?reason=404" || len(notes) != 1 {
+	if w := sendForm(t, c, "/deletions/drop", form); w.Header().Get("Location") != "/deletions" || len(notes) != 1 {
 		t.Fatalf("%v, to %s", notes, w.Header().Get("Location"))
 	}
 	wantBody(t, notes[0], "/api/v1/deletions/drop", `{"urls":["http://x.test/1","http://x.test/2"]}`)

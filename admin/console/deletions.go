@@ -1,8 +1,10 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -55,6 +57,7 @@ func (f *deletionFilter) EditWord() string { return f.Values().Get("edit") }
 // deletionsData is a page of them.
 type deletionsData struct {
 	Filter deletionFilter
+	Wrong  string               // what is wrong with the filter
 	Counts admin.DeletionCounts // of what the filter finds
 	// Edits and Groups are what all are counted by: the edits of the rules, and hosts and
 	// reasons of those that no edit made, More of which are left out. They are there where
@@ -71,6 +74,9 @@ type groupRow struct {
 	EditWord string // empty for none
 }
 
+// Named says that the group can be named by a link or a form.
+func (g groupRow) Named() bool { return len(g.Host)+len(g.Reason) <= maxLinked }
+
 // groupsShown hosts and reasons are named.
 const groupsShown = 50
 
@@ -80,7 +86,12 @@ func deletions(v *visit) (any, error) {
 		return nil, err
 	}
 	d := &deletionsData{Filter: filter}
-	if err := v.get("/deletions/counts", filter.query(), &d.Counts); err != nil {
+	err = v.get("/deletions/counts", filter.query(), &d.Counts)
+	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusBadRequest {
+		d.Wrong = p.Detail
+		return d, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	if !filter.Narrowed() && d.Counts.Resting+d.Counts.Held > 0 {

@@ -120,11 +120,21 @@ func troubles(v *visit, s *admin.Status) []trouble {
 		say("dead", "bad", plural(n, "dead letter: an indexer refuses it.", "dead letters: an indexer refuses them."), "/outbox", "Look at them", url.Values{"state": {"dead"}})
 	}
 	if n := s.Outbox.Held; n > 0 {
-		words := plural(n, "deletion is held by the deletion brake", "deletions are held by the deletion brake")
+		words := plural(n, "deletion is held", "deletions are held")
 		if s.HeldSince != nil {
 			words += ", the oldest since " + s.HeldSince.UTC().Format("2006-01-02 15:04 UTC")
 		}
-		say("held", "warn", words+".", "/deletions", "Release or drop them", nil)
+		decide := "Look at them"
+		if v.caller.Role >= admin.Operator {
+			decide = "Release or drop them"
+		}
+		say("held", "warn", words+".", "/deletions", decide, url.Values{"state": {"held"}})
+		for _, e := range s.Edits {
+			if e.Held > 0 {
+				edit := strconv.FormatUint(e.Number, 10)
+				say("edit-"+edit, "warn", "Edit "+edit+" of the rules: "+plural(e.Held, "deletion is held.", "deletions are held."), "/deletions", decide, url.Values{"edit": {edit}})
+			}
+		}
 	}
 	if n := s.IllHosts; n > 0 {
 		say("ill", "warn", plural(n, "host is ill: none of its documents is deleted or replaced.", "hosts are ill: none of their documents is deleted or replaced."), "/hosts", "Show "+plural(n, "host", "hosts"), url.Values{"show": {"ill"}})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // hostile are texts as crawled pages, servers and indexers may send them.
@@ -98,11 +99,12 @@ func TestTroublesLeadToTheirPages(t *testing.T) {
 		Targets: []crawl.TargetStatus{{Name: "papi", DownSince: &at, LastError: "refused"}},
 	}}
 	status.IllHosts, status.HeldSince = 2, &at
+	status.Edits = []admin.EditStatus{{Edit: scheduler.Edit{Number: 17}, Held: 1}, {Edit: scheduler.Edit{Number: 18}, Resting: 1}}
 	status.Store = &admin.StoreStatus{DiskFree: 1 << 20, DiskSize: 1 << 40}
 	api := answers(t, map[string]any{"GET /status": []admin.Status{status}})
 	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/")
 	for _, want := range []string{
-		`href="/rules"`, `href="/hosts?show=ill"`, "1 deletion is held by the deletion brake", "1\u202f200 dead letters: an indexer refuses them.",
+		`href="/rules"`, `href="/hosts?show=ill"`, "1 deletion is held, the oldest since", `href="/deletions?state=held">Release or drop them`, "Edit 17 of the rules: 1 deletion is held.", `href="/deletions?edit=17"`, "1\u202f200 dead letters: an indexer refuses them.",
 		"2 hosts are ill", "The disk is nearly full: 1.0 MiB are free", "The indexer papi takes nothing", "CrawlConfig.xml:3:5: broken", "The crawl is paused", `action="/resume"`,
 	} {
 		if !strings.Contains(body, want) {
@@ -110,7 +112,7 @@ func TestTroublesLeadToTheirPages(t *testing.T) {
 		}
 	}
 	_, body = visitPage(t, newConsole(t, admin.Reader, api), "/")
-	for _, not := range []string{`action="/resume"`, `action="/pause"`, `action="/add"`, `<textarea`} {
+	for _, not := range []string{"Release or drop", `action="/resume"`, `action="/pause"`, `action="/add"`, `<textarea`} {
 		if strings.Contains(body, not) {
 			t.Errorf("the reader's overview has %q", not)
 		}

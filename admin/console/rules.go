@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"errors"
 	"mime"
 	"net/http"
@@ -35,6 +36,8 @@ type rulesData struct {
 	Taken    string
 	Versions []admin.ConfigVersion
 
+	// Word says that the edit may delete any number of documents.
+	Word bool
 	// What a button without the script gave.
 	Check *admin.Check
 	Saved *admin.Written
@@ -117,7 +120,7 @@ func sendRules(v *visit) error {
 		return &admin.Problem{Title: "Too large", Status: http.StatusRequestEntityTooLarge, Detail: "the form cannot be read: the text may be too large for the editor"}
 	}
 	text := strings.ReplaceAll(v.r.PostForm.Get("text"), "\r\n", "\n")
-	sent := &rulesData{ETag: v.r.PostForm.Get("etag"), Text: text, Windows: v.r.PostForm.Get("lines") == "crlf"}
+	sent := &rulesData{ETag: v.r.PostForm.Get("etag"), Text: text, Windows: v.r.PostForm.Get("lines") == "crlf", Word: v.r.PostForm.Get("yes") != ""}
 	if sent.Windows {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
@@ -150,7 +153,11 @@ func sendRules(v *visit) error {
 func (d *rulesData) save(v *visit, text string) error {
 	header := http.Header{"Content-Type": {"application/xml"}, "If-Match": {d.ETag}}
 	saved := &admin.Written{}
-	_, err := v.ask(http.MethodPut, "/config", nil, header, []byte(text), saved)
+	query := url.Values{}
+	if d.Word {
+		query.Set("yes", "true")
+	}
+	_, err := v.ask(http.MethodPut, "/config", query, header, []byte(text), saved)
 	if p, ok := errors.AsType[*admin.Problem](err); ok {
 		d.Problem = p
 		return nil
@@ -159,6 +166,13 @@ func (d *rulesData) save(v *visit, text string) error {
 		d.Saved, d.ETag = saved, saved.ETag
 	}
 	return err
+}
+
+// Crawlers are the names of those that the configuration is for, as JSON: of each the
+// script asks what the text would delete.
+func (d *rulesData) Crawlers(v *view) (string, error) {
+	names, err := json.Marshal(v.Crawlers)
+	return string(names), err
 }
 
 // Unsaved says that the text is not the one that was read.

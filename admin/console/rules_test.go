@@ -90,7 +90,7 @@ func TestRulesPage(t *testing.T) {
 	c := newConsole(t, admin.Operator, api.handler())
 	status, body := visitPage(t, c, "/rules")
 	for _, want := range []string{
-		">\n\n&lt;a&gt;\n&lt;/textarea&gt;&lt;script&gt;", `name="etag" value="&#34;1&#34;"`, `data-file="CrawlConfig.xml">`, // nothing is unsaved
+		">\n\n&lt;a&gt;\n&lt;/textarea&gt;&lt;script&gt;", `name="etag" value="&#34;1&#34;"`, `data-file="CrawlConfig.xml" data-crawlers="[&#34;a&#34;]">`, // nothing is unsaved
 		`href="/rules?take=CrawlConfig.xml.20260102-030405"`, "7 B",
 	} {
 		if !strings.Contains(body, want) {

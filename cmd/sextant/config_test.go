@@ -27,15 +27,15 @@ func settingsOf(t *testing.T, attributes, elements string) crawl.Settings {
 // TestPaceReachesTheCrawl: what the configuration says of pace, brake and refresh is
 // what the crawl obeys.
 func TestPaceReachesTheCrawl(t *testing.T) {
-	s := settingsOf(t, `perAddress="true" maxRequestsPerS="5" maxBytesPerS="6" minimumAgedS="7" deletionBrakeMin="8" sitemapHints="false" sleepAfterLoadMS="1"`,
+	s := settingsOf(t, `perAddress="true" maxRequestsPerS="5" maxBytesPerS="6" minimumAgedS="7" deletionBrakeMin="8" deletionRestS="9" forgetDeleted="true" sitemapHints="false" sleepAfterLoadMS="1"`,
 		`<Throttle throttleTimeMS="10" hours="22-6"><Host val="night.example"/></Throttle>
 		<Throttle throttleTimeMS="0" maxConnectionsPerHost="1"><Path val="/static/"/></Throttle>
 		<Refresh schedule="0  3 * * *" group="news"/>`)
 	f := s.Frontier
-	if !f.PerAddress || s.MaxRequestsPerS != 5 || s.MaxBytesPerS != 6 || f.MinimumAged != 7*time.Second || f.SitemapHints {
+	if !f.PerAddress || s.MaxRequestsPerS != 5 || s.MaxBytesPerS != 6 || f.MinimumAged != 7*time.Second || f.SitemapHints || !f.ForgetDeleted {
 		t.Errorf("limits %+v", s)
 	}
-	if diff := cmp.Diff(scheduler.Brake{On: true, Min: 8, Percent: 20, Window: time.Hour, Host: true}, f.Brake); diff != "" {
+	if diff := cmp.Diff(scheduler.Brake{On: true, Rest: 9 * time.Second, Min: 8, Percent: 20, Window: time.Hour}, f.Brake); diff != "" {
 		t.Errorf("brake (-want +got):\n%s", diff)
 	}
 	var throttles []scheduler.Throttle
@@ -68,13 +68,29 @@ func TestPaceReachesTheCrawl(t *testing.T) {
 	}
 }
 
-// TestBrakeOff: deletionBrake="off" sends every deletion, those of failing hosts too.
+// TestBrakeOff: deletionBrake="off" sends every deletion at once.
 func TestBrakeOff(t *testing.T) {
-	if b := settingsOf(t, `deletionBrake="off"`, "").Frontier.Brake; b.On || b.Host {
+	if b := settingsOf(t, `deletionBrake="off"`, "").Frontier.Brake; b.On {
 		t.Errorf("brake %+v", b)
 	}
-	if b := settingsOf(t, `hostBrake="false"`, "").Frontier.Brake; !b.On || b.Host {
+	if b := settingsOf(t, `deletionBrakePercent="0" deletionRestS="0"`, "").Frontier.Brake; !b.On || b.Percent != 0 || b.Rest != 0 {
 		t.Errorf("brake %+v", b)
+	}
+}
+
+// TestLeavesTarget: a document leaves a target that takes one source alone when it is
+// pushed under another.
+func TestLeavesTarget(t *testing.T) {
+	if leaves := settingsOf(t, "", `<Push kind="file" name="all"/>`).Frontier.LeavesTarget; leaves != nil {
+		t.Error("a target that takes all is left")
+	}
+	leaves := settingsOf(t, "", `<Push kind="file" name="all"/><Push kind="file" name="news" dir="news" source="news"/><Push kind="file" name="shop" dir="shop" source="shop"/>`).Frontier.LeavesTarget
+	for moved, want := range map[[2]string]bool{
+		{"news", "shop"}: true, {"shop", "other"}: true, {"news", ""}: true, {"other", "news"}: false, {"", "news"}: false, {"news", "news"}: false,
+	} {
+		if got := leaves(moved[0], moved[1]); got != want {
+			t.Errorf("from %q to %q: %v", moved[0], moved[1], got)
+		}
 	}
 }
 

@@ -153,8 +153,19 @@ func printExplanation(w io.Writer, x *admin.Explanation) {
 		return
 	}
 	row("index", "%s", x.Stored.Why)
+	for _, note := range admin.AnswerOf(x.Stored).Notes {
+		row("", "%s", note)
+	}
+	if x.Stored.Help != "" {
+		row("help", "%s", x.Stored.Help)
+	}
 	row("robots", "%s by the robots.txt at hand", x.Stored.Robots)
 	if s := x.Stored.StoredURL; s != nil {
+		fate := s.Fate
+		if s.Reason != "" {
+			fate += ", for " + s.Reason
+		}
+		row("fate", "%s", fate)
 		if s.Kind != "" {
 			row("kind", "%s", s.Kind)
 		}

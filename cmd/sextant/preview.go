@@ -11,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -100,7 +101,7 @@ func printPreview(w io.Writer, p *crawl.Preview) {
 		}
 	}
 	if p.Held > 0 {
-		fmt.Fprintf(w, "of the deletions, %d would be held by the brake\n", p.Held)
+		fmt.Fprintf(w, "an edit may delete %s without your word: all would be held, unless you reload with --yes\n", count(int(scheduler.EditMost(p.Indexed)), "document"))
 	}
 }
 

@@ -20,7 +20,7 @@ func removeCommand() *cli.Command {
 		Name:      "remove",
 		Usage:     "forget stored URLs and delete their documents: those that everything written selects",
 		ArgsUsage: "[URL...] (- reads them from stdin)",
-		Description: "The brake does not hold these deletions. A URL that a page still links to is found\n" +
+		Description: "What you remove leaves at once. A URL that a page still links to is found\n" +
 			"again when that page changes; rules keep it out for good. Roots of the configuration stay.",
 		Flags:  selectionFlags(&cli.BoolFlag{Name: "yes", Usage: "remove more than 100 of them, or all, without a question"}),
 		Action: remove,

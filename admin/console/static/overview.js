@@ -10,7 +10,7 @@
     bytes: { series: [["KiB", "bytes_per_s"]], scale: 1 / 1024 },
     depth: { series: sources.map((s) => [s, "depth_" + s]), whole: true },
     share: { series: sources.map((s) => [s, "taken_per_s_" + s]), percent: true },
-    outbox: { series: [["waiting", "outbox_waiting"], ["held", "outbox_held"], ["dead", "outbox_dead"]], whole: true },
+    outbox: { series: [["waiting", "outbox_waiting"], ["resting", "outbox_resting"], ["held", "outbox_held"], ["dead", "outbox_dead"]], whole: true },
     commits: { series: [["commits", "commits_per_s"], ["changes", "writes_per_s"]] },
   };
   const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 4]];

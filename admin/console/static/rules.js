@@ -110,12 +110,46 @@
     if (findings.length > most) list.append(el("li", { class: "muted" }, `and ${findings.length - most} more`));
   };
 
-  // Saving. A conflict overwrites nothing and shows both texts.
+  // deletes counts the documents that the text deletes, of all Crawlers together, and those
+  // of them that would be held; null where that takes too long, or cannot be asked now.
+  const crawlers = JSON.parse(form.dataset.crawlers || "null") || [];
+  const deletes = async () => {
+    const signal = AbortSignal.timeout(20_000), sum = { deleted: 0, held: 0, indexed: 0 };
+    try {
+      for (const crawler of crawlers) {
+        const { data } = await api("POST", "/preview", { query: { crawler }, body: { config: sent(), samples: 0 }, signal });
+        sum.deleted += data.deleted.count;
+        sum.held += data.held;
+        sum.indexed += data.indexed;
+      }
+      return sum;
+    } catch (problem) {
+      if (problem.findings) throw problem;
+      return null;
+    }
+  };
+  // askWord asks what is to become of the deletions of an edit that makes many.
+  const word = byId("yes");
+  const askWord = (sum) => {
+    const box = byId("word");
+    byId("word-count").textContent = `${plural(sum.deleted, "document")} of ${sum.indexed} would be deleted: more than an edit may delete without your word. Held deletions leave the documents in the index until you release them.`;
+    const close = () => { box.hidden = true; editor.focus(); };
+    byId("word-delete").onclick = () => { close(); save("delete"); };
+    byId("word-hold").onclick = () => { close(); save("hold"); };
+    byId("word-cancel").onclick = () => { close(); showState(); };
+    box.hidden = false;
+    tell("Not saved yet: this edit deletes many documents.", "warn");
+    box.focus();
+  };
+
+  // Saving. A conflict overwrites nothing and shows both texts. Said is what was answered
+  // about many deletions: delete, hold, or nothing yet.
   let saving = false;
-  const save = async () => {
+  const save = async (said) => {
     if (saving) return;
     saving = true;
     state.textContent = "Saving …";
+    byId("word").hidden = true;
     try {
       if (judged !== editor.text()) await check();
       const text = editor.text();
@@ -124,14 +158,27 @@
         list.querySelector("button")?.click();
         return;
       }
-      const { data } = await api("PUT", "/config", { body: sent(), headers: { "Content-Type": "application/xml", "If-Match": etag } });
+      const yes = word.checked || said === "delete";
+      let sum = null;
+      if (!yes) {
+        state.textContent = "Counting what it deletes …";
+        sum = await deletes();
+        if (sum?.held && said !== "hold") {
+          askWord(sum);
+          return;
+        }
+      }
+      const { data } = await api("PUT", "/config", { query: yes ? { yes: "true" } : {}, body: sent(), headers: { "Content-Type": "application/xml", "If-Match": etag } });
       etag = form.elements.etag.value = data.etag;
       saved = text;
       forced = false;
       byId("conflict").hidden = true;
       found(data.warnings);
       later(0);
-      const kept = data.kept ? " The text before is kept among the older texts." : "";
+      word.checked = false;
+      let kept = data.kept ? " The text before is kept among the older texts." : "";
+      if (sum?.held) kept = ` ${plural(sum.held, "deletion")} will be held: see the page Deletions.` + kept;
+      else if (!yes && !sum) kept = " What it deletes could not be counted in time: more than a few deletions are held." + kept;
       if (data.in_force) tell("Saved, and in force." + kept, "good");
       else tell(`Saved, but not in force: ${data.words}${kept}`, "warn");
       htmx.ajax("GET", location.pathname + location.search, { target: "#versions", select: "#versions", swap: "outerHTML" });

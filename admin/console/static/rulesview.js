@@ -117,10 +117,10 @@
       ["readmitted", "URL readmitted", "URLs readmitted"],
       ["moved", "URL moved to another fifo", "URLs moved to another fifo"],
     ];
-    const brake = (p) => {
+    const deletes = (p) => {
       const n = p.deleted.count, of = `of ${plural(p.indexed, "document")}`;
       if (!n) return { words: `Nothing ${of} would be deleted.`, kind: "good" };
-      const held = !p.held ? "The brake would hold none of the deletions." : p.held === n ? "The brake would hold all of the deletions until they are released." : `The brake would hold ${digits(p.held)} of the deletions until they are released.`;
+      const held = p.held ? "That is more than an edit may delete without your word: the deletions would be held until you release them." : "That is few enough to leave without a further word.";
       return { words: `${digits(n)} ${of} would be deleted. ${held}`, kind: p.held ? "warn" : "bad" };
     };
     // reason is why, with the line of the text that it names.
@@ -140,7 +140,7 @@
         if (more && g.samples.length) list.append(el("li", { class: "muted" }, `and ${digits(more)} more`));
         parts.push(el("div", { class: "answer" }, el("h3", {}, plural(g.count, singular, many)), list));
       }
-      return { ...brake(p), parts };
+      return { ...deletes(p), parts };
     };
     return { explained, tested, previewed };
   };
