@@ -25,14 +25,8 @@ func rulesFingerprint(set actionrules.RuleSet) [32]byte {
 		}
 	}
 	w.number(len(set.Rules))
-	for _, r := range set.Rules {
-		w.condition(r.If)
-		w.number(len(r.Then))
-		for _, a := range r.Then {
-			w.number(int(a.Verb))
-			w.strings(a.Name, a.Value)
-			w.number(a.Shift)
-		}
+	for i := range set.Rules {
+		w.rule(&set.Rules[i])
 	}
 	return [32]byte(w.Sum(nil))
 }
@@ -74,6 +68,16 @@ func (w writer) number(n int) { writeParts(w, strconv.Itoa(n)) }
 func (w writer) flags(flags ...bool) {
 	for _, f := range flags {
 		w.strings(strconv.FormatBool(f))
+	}
+}
+
+func (w writer) rule(r *actionrules.Rule) {
+	w.condition(r.If)
+	w.number(len(r.Then))
+	for _, a := range r.Then {
+		w.number(int(a.Verb))
+		w.strings(a.Name, a.Value)
+		w.number(a.Shift)
 	}
 }
 

@@ -40,8 +40,15 @@ func (c *Crawl) idle(f scheduler.Snapshot, a activitySnapshot) (code, words stri
 	case a.at[waitsForRate] > 0 && a.at[waitsForURL] == 0:
 		return IdleRateLimit, "maxRequestsPerS or maxBytesPerS is reached"
 	}
-	return frontierIdle(f), f.Idle
+	code, words = frontierIdle(f), f.Idle
+	if code == IdleNoURL && !c.judge.current.Load().refreshes() {
+		words += "; " + neverAgain
+	}
+	return code, words
 }
+
+// neverAgain is said where nothing makes pages due that were fetched.
+const neverAgain = "no refresh is configured: what was fetched is never fetched again"
 
 // frontierIdle is the code of the frontier's own reason.
 func frontierIdle(f scheduler.Snapshot) string {

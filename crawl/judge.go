@@ -53,13 +53,13 @@ func (j *judge) swap(p *policy) {
 	}
 }
 
-// superseded says that a page is in flight that began under other rules.
+// superseded says that a page is in flight that began under other rules or ages.
 func (j *judge) superseded() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.current.Load()
 	for p := range j.pages {
-		if p.fingerprint != now.fingerprint {
+		if !p.same(now) {
 			return true
 		}
 	}

@@ -17,8 +17,18 @@ type passState struct {
 	Since time.Time `json:"since"` // when they came into force
 	Done  bool      `json:"done"`
 	From  string    `json:"from,omitempty"` // the next key, in hexadecimal
+	// Timing identifies the settings of refresh, in force since At. Retime says that the
+	// pass gives stored URLs other times by them.
+	Timing string    `json:"timing,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	Retime bool      `json:"retime,omitempty"`
+	// Widened are the pages that may have links that were outside.
+	Widened *widening `json:"widened,omitempty"`
 	passCounts
 }
+
+// by says that the pass is one by a policy.
+func (s *passState) by(p *policy) bool { return s.Rules == p.fingerprint && s.Timing == p.timing }
 
 // passCounts are what the pass has done so far.
 type passCounts struct {
@@ -28,9 +38,18 @@ type passCounts struct {
 	Readmitted uint64 `json:"readmitted"`
 	Moved      uint64 `json:"moved"`     // to another fifo
 	Unindexed  uint64 `json:"unindexed"` // crawled as before, but no document any more
+	Retimed    uint64 `json:"retimed"`   // due at another time
+	Reread     uint64 `json:"reread"`    // fetched again for links that were outside
 }
 
-func (n *passCounts) count(e effect) {
+func (n *passCounts) count(e effect, t timed) {
+	switch t {
+	case untimed:
+	case retimed:
+		n.Retimed++
+	case reread:
+		n.Reread++
+	}
 	switch e {
 	case excluded:
 		n.Excluded++
@@ -52,6 +71,8 @@ func (n *passCounts) add(m passCounts) {
 	n.Readmitted += m.Readmitted
 	n.Moved += m.Moved
 	n.Unindexed += m.Unindexed
+	n.Retimed += m.Retimed
+	n.Reread += m.Reread
 }
 
 // pass is the judging again of all stored URLs.
@@ -88,25 +109,25 @@ func (a *pass) open(ctx context.Context, p *policy, word bool) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if state.Rules == p.fingerprint {
-		a.state, a.next = state, next
+	a.state, a.next = state, next
+	if state.by(p) {
 		if a.state.Done {
 			a.edits.EndEdit()
 			close(a.done)
 		}
 		a.wake()
-		return nil
+		return a.saveWidth(ctx, p)
 	}
 	counts, err := a.store.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	if counts.Known > 0 {
+	if counts.Known > 0 && state.Rules != p.fingerprint {
 		if _, err := a.edits.BeginEdit(ctx, word); err != nil {
 			return err
 		}
 	}
-	return a.restart(ctx, passState{Rules: p.fingerprint, Since: p.since, Done: counts.Known == 0})
+	return a.anew(ctx, p, counts.Known == 0)
 }
 
 // storedPass reads what is stored of the pass, and its next key; the zero state
@@ -130,7 +151,36 @@ func storedPass(ctx context.Context, store scheduler.Store) (s passState, next w
 func (a *pass) begin(ctx context.Context, p *policy) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.restart(ctx, passState{Rules: p.fingerprint, Since: p.since})
+	return a.anew(ctx, p, false)
+}
+
+// anew begins a pass by p. What the one before it was to do, and had not done, is done by this
+// one. The mutex is held.
+func (a *pass) anew(ctx context.Context, p *policy, done bool) error {
+	s := passState{Rules: p.fingerprint, Since: p.since, Timing: p.timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
+	if !done {
+		before, err := storedWidth(ctx, a.store)
+		if err != nil {
+			return err
+		}
+		s.Retime, s.Widened = a.state.Timing != p.timing, p.widened(before)
+		if !a.state.Done {
+			s.Retime, s.Widened = s.Retime || a.state.Retime, s.Widened.and(a.state.Widened)
+		}
+	}
+	if err := a.restart(ctx, s); err != nil {
+		return err
+	}
+	return a.saveWidth(ctx, p)
+}
+
+// saveWidth stores what p lets in, after the pass that comes of it.
+func (a *pass) saveWidth(ctx context.Context, p *policy) error {
+	before, err := storedWidth(ctx, a.store)
+	if err != nil || before != nil && before.Rules == p.fingerprint {
+		return err
+	}
+	return saveValue(ctx, a.store, widthName, widthWhat, p.width())
 }
 
 // restart takes a new state over once it is stored. The mutex is held.
@@ -176,7 +226,7 @@ func (a *pass) status() (passState, <-chan struct{}) {
 func (a *pass) due(p *policy) (weburl.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.next, !a.state.Done && a.state.Rules == p.fingerprint
+	return a.next, !a.state.Done && a.state.by(p)
 }
 
 // advance takes over that all keys before next are judged by p; last says that
@@ -185,8 +235,8 @@ func (a *pass) due(p *policy) (weburl.Key, bool) {
 func (a *pass) advance(ctx context.Context, p *policy, next weburl.Key, last, firm bool, n passCounts) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.state.Rules != p.fingerprint {
-		return nil // other rules came into force meanwhile
+	if !a.state.by(p) {
+		return nil // other rules or ages came into force meanwhile
 	}
 	s := a.state
 	s.add(n)

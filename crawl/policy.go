@@ -38,6 +38,8 @@ type policy struct {
 	// one that was read under another version is fetched without validators.
 	fingerprint string
 	version     uint64
+	timing      string                // identifies when stored URLs are fetched again
+	scheduled   []*actionrules.Engine // accept the sites of groups that schedules refresh
 
 	accesses accesses
 	robots   *robots.Cache
@@ -79,7 +81,30 @@ func newPolicy(s Settings, moved moves) (*policy, error) {
 		return nil, err
 	}
 	p.identify(rulesFingerprint(rules))
+	p.timing = s.Frontier.Timing()
+	for _, r := range s.Refreshes {
+		if group, err := p.groupSites(r.Group); err == nil {
+			p.scheduled = append(p.scheduled, group)
+		}
+	}
 	return p, nil
+}
+
+// same says that two policies judge stored URLs alike.
+func (p *policy) same(q *policy) bool { return p.fingerprint == q.fingerprint && p.timing == q.timing }
+
+// refreshes says that something is fetched again by itself: by its age, or by a schedule.
+func (p *policy) refreshes() bool {
+	return p.settings.Frontier.Refreshes() || len(p.settings.Refreshes) > 0
+}
+
+// refreshed says that a page is fetched again by itself.
+func (p *policy) refreshed(u weburl.URL) bool {
+	switch {
+	case p.settings.Frontier.Refreshes(), slices.ContainsFunc(p.settings.Refreshes, func(r Refresh) bool { return r.Group == "" }):
+		return true
+	}
+	return slices.ContainsFunc(p.scheduled, func(group *actionrules.Engine) bool { return group.Decide(u).Accept })
 }
 
 // withRejectList is the policy with another reject list.

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -32,6 +33,11 @@ type Preview struct {
 	Deleted PreviewGroup `json:"deleted"`
 	Held    uint64       `json:"held"`
 	Indexed uint64       `json:"indexed"` // documents before
+	// Retimed are due at another time, because the settings of refresh are others. Reread
+	// would be fetched again in the background: the new rules let more in, and these may have
+	// links that were outside. Where pages are refreshed, that waits for their refresh.
+	Retimed uint64       `json:"retimed"`
+	Reread  PreviewGroup `json:"reread"`
 }
 
 // PreviewGroup counts URLs and names some.
@@ -65,13 +71,20 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 		return nil, err
 	}
 	out := &Preview{Rules: p.fingerprint, Before: state.Rules, Indexed: counts.Indexed}
+	before, err := storedWidth(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	g := newAgain(p, state.Timing != p.timing, time.Now(), p.widened(before))
 	all := func(*scheduler.Record) bool { return true }
 	err = eachBatch(ctx, store, weburl.Key{}, all, func(batch []selected) error {
 		for i := range batch {
 			out.Judged++
 			r := &batch[i].record
 			if u, ok := weburl.FromCanonical(r.URL); ok {
-				out.judge(p, u, r, samples)
+				o := p.opine(u, r)
+				o.again = g
+				out.judge(&o, r, samples)
 			}
 		}
 		return nil
@@ -79,7 +92,7 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted} {
+	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Reread} {
 		if g.Samples == nil {
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
@@ -91,11 +104,10 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 }
 
 // judge puts one URL into its groups.
-func (v *Preview) judge(p *policy, u weburl.URL, r *scheduler.Record, samples int) {
-	o := p.opine(u, r)
-	e := o.effect(r)
+func (v *Preview) judge(o *opinion, r *scheduler.Record, samples int) {
+	p, e := o.policy, o.effect(r)
 	if outside(r) == 0 {
-		taken := p.judgeLink(recorded(u, r))
+		taken := p.judgeLink(o.link)
 		late := !taken.inside() && o.inside() // by its depth
 		if r.State == scheduler.Waiting && !o.inside() {
 			late, taken = true, o.verdict
@@ -125,6 +137,14 @@ func (v *Preview) judge(p *policy, u weburl.URL, r *scheduler.Record, samples in
 	}
 	if r.Indexed && r.State != scheduler.Waiting && (e == excluded || e == unindexed) {
 		v.Deleted.add(samples, r, "", why)
+		return
+	}
+	switch o.timed(r) {
+	case untimed:
+	case retimed:
+		v.Retimed++
+	case reread:
+		v.Reread.add(samples, r, "", nil)
 	}
 }
 

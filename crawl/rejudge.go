@@ -132,7 +132,14 @@ func (c *Crawl) judgeBatch(ctx context.Context, p *policy, from weburl.Key) erro
 	if b.last && !b.firm {
 		next = endKey()
 	}
-	return c.pass.advance(ctx, p, next, b.last, b.firm, n)
+	if err := c.pass.advance(ctx, p, next, b.last, b.firm, n); err != nil {
+		return err
+	}
+	if s, _ := c.pass.status(); s.Done && s.by(p) {
+		c.log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
+			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "retimed", s.Retimed, "reread", s.Reread)
+	}
+	return nil
 }
 
 // readAhead reads and judges the URLs from a key on.
@@ -149,19 +156,19 @@ func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*jud
 		return nil, err
 	}
 	b.next, b.last = next, last
-	b.opinions = p.judgeAll(batch)
+	b.opinions = p.judgeAll(batch, c.pass.again(p))
 	return b, nil
 }
 
 // judgeAll gives the opinions of those that change, on all processors.
-func (p *policy) judgeAll(batch []selected) []keyed {
+func (p *policy) judgeAll(batch []selected, again *again) []keyed {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
 	size := (len(batch) + parts - 1) / parts
 	found := make([][]keyed, parts)
 	var judges errgroup.Group
 	for i := range parts {
 		judges.Go(func() error {
-			found[i] = p.judgePart(batch[min(i*size, len(batch)):min((i+1)*size, len(batch))])
+			found[i] = p.judgePart(batch[min(i*size, len(batch)):min((i+1)*size, len(batch))], again)
 			return nil
 		})
 	}
@@ -169,7 +176,7 @@ func (p *policy) judgeAll(batch []selected) []keyed {
 	return slices.Concat(found...)
 }
 
-func (p *policy) judgePart(batch []selected) []keyed {
+func (p *policy) judgePart(batch []selected, again *again) []keyed {
 	var found []keyed
 	var scratch actionrules.Scratch
 	for i := range batch {
@@ -178,7 +185,9 @@ func (p *policy) judgePart(batch []selected) []keyed {
 		if !ok {
 			continue // the frontier ends it when it is taken
 		}
-		if o := p.opineInto(u, r, &scratch); o.effect(r) != unaffected {
+		o := p.opineInto(u, r, &scratch)
+		o.again = again
+		if o.effect(r) != unaffected || o.timed(r) != untimed {
 			o.explain()
 			found = append(found, keyed{batch[i].key, o})
 		}
@@ -218,7 +227,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 			return nil
 		}
 		o := &opinions[i].opinion
-		done.count(o.effect(&r))
+		done.count(o.effect(&r), o.timed(&r))
 		change := o.change(&r)
 		if change != nil && change.Delete != "" && r.Indexed && !o.policy.settings.Frontier.Brake.On {
 			gone = append(gone, k) // else they are told of when they leave
@@ -238,7 +247,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 func (c *Crawl) judgeAgain(ctx context.Context, began *policy, key weburl.Key) error {
 	for done := began; ; {
 		p := c.judge.current.Load()
-		if p.fingerprint == done.fingerprint {
+		if p.same(done) {
 			return nil
 		}
 		r, err := c.store.Lookup(ctx, key)
@@ -250,6 +259,7 @@ func (c *Crawl) judgeAgain(ctx context.Context, began *policy, key weburl.Key) e
 		}
 		if u, ok := weburl.FromCanonical(r.URL); ok {
 			o := p.opine(u, &r)
+			o.again = c.pass.again(p)
 			o.explain()
 			if err := c.apply(ctx, []keyed{{key, o}}, &passCounts{}); err != nil {
 				return err

@@ -109,12 +109,12 @@ func (c *Crawl) enforce(ctx context.Context, old, p *policy, edit bool) error {
 	word := edit && c.allowed.Swap(false)
 	if !changed {
 		p.since = old.since
-	} else {
-		if edit {
-			if _, err := c.frontier.Deletions().BeginEdit(ctx, word); err != nil {
-				return err
-			}
+	} else if edit {
+		if _, err := c.frontier.Deletions().BeginEdit(ctx, word); err != nil {
+			return err
 		}
+	}
+	if !p.same(old) {
 		if err := c.pass.begin(ctx, p); err != nil {
 			return err
 		}
@@ -128,8 +128,8 @@ func (c *Crawl) enforce(ctx context.Context, old, p *policy, edit bool) error {
 	case c.rescheduled <- struct{}{}:
 	default:
 	}
-	if changed {
-		c.log.Info("new rules: all stored URLs are judged again", "rules", p.fingerprint)
+	if !p.same(old) {
+		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.fingerprint)
 		c.pass.wake()
 	}
 	return c.addRoots(ctx, p)

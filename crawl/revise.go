@@ -42,6 +42,7 @@ type opinion struct {
 	// link is the URL as the gates see it, with the record's referrer.
 	link     crawlspace.Link
 	referrer string
+	again    *again // nil: times stay as they are
 }
 
 // opine judges a stored URL as the background pass does: without the depths,
@@ -146,9 +147,9 @@ func (o *opinion) fifo(r *scheduler.Record) scheduler.Source {
 func (o *opinion) change(r *scheduler.Record) *scheduler.Change {
 	c := &scheduler.Change{Next: *r}
 	n := &c.Next
-	switch o.effect(r) {
+	e := o.effect(r)
+	switch e {
 	case unaffected:
-		return nil
 	case excluded:
 		o.rest(n)
 		c.Delete = o.words
@@ -176,6 +177,14 @@ func (o *opinion) change(r *scheduler.Record) *scheduler.Change {
 		n.State, n.Source = scheduler.Waiting, n.Fifo
 	case moved:
 		n.Fifo = o.fifo(r)
+	}
+	if c.Delete == "" && n.State != scheduler.Waiting {
+		switch later, t := o.time(*r); {
+		case t != untimed:
+			n.State, n.Source, n.NextAt, n.Interval = later.State, later.Source, later.NextAt, later.Interval
+		case e == unaffected:
+			return nil
+		}
 	}
 	return c
 }

@@ -79,6 +79,10 @@ type RulesStatus struct {
 	Readmitted uint64 `json:"readmitted"` // back in their fifo
 	Moved      uint64 `json:"moved"`      // to another fifo
 	Unindexed  uint64 `json:"unindexed"`  // crawled as before, but no document any more
+	// Retimed are due at another time, because the settings of refresh changed. Reread are
+	// fetched again, because they may have links that were outside.
+	Retimed uint64 `json:"retimed"`
+	Reread  uint64 `json:"reread"`
 }
 
 // versionDigits of a fingerprint are shown.
@@ -88,6 +92,7 @@ func newRulesStatus(s passState, known uint64) *RulesStatus {
 	return &RulesStatus{
 		Version: s.Rules[:min(len(s.Rules), versionDigits)], Since: s.Since.UTC(), Running: !s.Done, Known: known,
 		Judged: s.Judged, Excluded: s.Excluded, Elsewhere: s.Elsewhere, Readmitted: s.Readmitted, Moved: s.Moved, Unindexed: s.Unindexed,
+		Retimed: s.Retimed, Reread: s.Reread,
 	}
 }
 

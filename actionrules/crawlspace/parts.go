@@ -1,0 +1,81 @@
+package crawlspace
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Part is one of the things that a Space consists of and that decide which links it lets in.
+type Part struct {
+	// List is where it belongs; within a list parts come in the order in which they count.
+	List string
+	Text string
+	// Opens says that it lets URLs in that would be outside without it; else it keeps some out.
+	Opens bool
+}
+
+// Parts are those of the space, so that it can be told whether another one is wider: with
+// more that opens, or with less that does not. Depths are left out, and what is asked of
+// addresses and answers, not of links.
+func (s *Space) Parts() []Part {
+	var all []Part
+	add := func(list string, opens bool, texts ...string) {
+		for _, t := range texts {
+			all = append(all, Part{list, t, opens})
+		}
+	}
+	// With case or without: each rule for hosts is another one.
+	add("case "+strconv.FormatBool(s.settings.FoldHost), true, "")
+	if q := s.names.query; q != nil {
+		add("query", false, "")
+		add("query", true, slices.Sorted(maps.Keys(q.keep))...)
+	}
+	if f := s.names.options.Fingerprint(); f != "" {
+		add("canonical", false, f)
+	}
+	for _, g := range s.gates {
+		switch g := g.(type) {
+		case *startGate:
+			add("start", false, strconv.FormatBool(g.match.Host)+" "+strconv.FormatBool(g.match.Scheme))
+		case *patternGate:
+			if g.want {
+				add(string(g.missing.Gate), false, "")
+			}
+			add(string(g.missing.Gate), g.want, g.list.texts()...)
+		case *extensionGate:
+			add("extensions", false, slices.Sorted(maps.Keys(g.ignored))...)
+		}
+	}
+	for i := range s.domain.size() {
+		add("domain", s.domain.rules[i].allow, s.domain.rules[i].reason.Rule)
+	}
+	if s.prefix != nil {
+		for _, r := range s.prefix.rules {
+			add("prefix", r.allow, r.reason.Rule)
+		}
+	}
+	return all
+}
+
+// texts are the entries in an order that does not depend on theirs.
+func (l *patternList) texts() []string {
+	texts := make([]string, len(l.entries))
+	for i := range l.entries {
+		texts[i] = l.entries[i].reason.Rule
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// Depths are the highest depths of paths and of links, -1 where there is no limit.
+func (s *Space) Depths() (path, link int) {
+	return s.settings.MaxPathDepth.most(), s.settings.MaxLinkDepth.most()
+}
+
+func (l *Limit) most() int {
+	if l == nil {
+		return -1
+	}
+	return l.Max
+}
