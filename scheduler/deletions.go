@@ -42,10 +42,10 @@ type restingHost struct {
 	events int
 	// arrivals tell from when on the deletions up to a number have rested.
 	arrivals []arrival
-	// good is when a document was asked for that was good, 0 if none was.
+	// good is when a document was good that no control round asked for, 0 if none was.
 	good    int64
 	control *control
-	tries   int // control rounds without a good end
+	tries   int // control rounds in a row that did not pass
 	// well says that its held deletions are to rest again.
 	well bool
 	// redirected are documents whose redirect is to be looked at again though their
@@ -204,10 +204,10 @@ func (d *Deletions) answered(k weburl.HostKey, document weburl.Key, t tells) {
 	}
 	now := d.f.active()
 	d.mu.Lock()
-	if t == tellsGood {
+	belongs, over := h.control.answered(document, t)
+	if t == tellsGood && !belongs {
 		h.good = now
 	}
-	over := h.control.answered(document, t)
 	if over {
 		h.at = min(h.at, now)
 		h.events++

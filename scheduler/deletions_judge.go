@@ -16,6 +16,8 @@ type restingOne struct {
 	seq    uint64
 	reason Reason
 	again  time.Time
+	// confirmed says that its URL was asked for again and its document was to go again.
+	confirmed bool
 }
 
 // bench is a host whose deletions are being judged.
@@ -42,6 +44,7 @@ type bench struct {
 	holdAs      Hold
 	ask         []restingOne
 	wantControl bool
+	roundSince  int64 // a control round that began since, in active time, will do
 	asked       int // URLs that are to be fetched for it
 }
 
@@ -111,7 +114,7 @@ func (d *Deletions) bench(ctx context.Context, k weburl.HostKey) (*bench, int, e
 func (b *bench) gather(ctx context.Context) error {
 	var newest uint64
 	err := b.d.f.store.Deletions(ctx, DeletionGroup{Host: b.key}, func(s StoredDeletion) error {
-		one := restingOne{s.Key, s.Seq, s.Reason, s.Again}
+		one := restingOne{key: s.Key, seq: s.Seq, reason: s.Reason, again: s.Again}
 		newest = max(newest, s.Seq)
 		if b.ledger.passed(s.Reason, b.wall) {
 			b.pass = append(b.pass, one)
@@ -195,7 +198,7 @@ func (b *bench) decide() {
 		budget = min(budget, few)
 	}
 	for _, one := range b.resting {
-		switch sure, waits := b.sure(one, single); {
+		switch sure, waits := b.sure(&one, single); {
 		case waits:
 		case sure && len(b.leave) < budget:
 			b.leave = append(b.leave, one)
@@ -212,7 +215,7 @@ func (b *bench) decide() {
 func (b *bench) wakeAt(at int64) { b.next = min(b.next, at) }
 
 // sure says whether a deletion may leave, or that it has to rest on.
-func (b *bench) sure(one restingOne, single bool) (sure, waits bool) {
+func (b *bench) sure(one *restingOne, single bool) (sure, waits bool) {
 	a := b.host.arrival(one.seq)
 	rest := b.set.Brake.Rest
 	if !single {
@@ -229,15 +232,30 @@ func (b *bench) sure(one restingOne, single bool) (sure, waits bool) {
 	if one.reason == ReasonItemGone { // its feed says so, which has other items
 		return true, false
 	}
-	confirmed := !a.asked.IsZero() && !one.again.Before(a.asked.Truncate(time.Second))
-	if b.documents.Count <= uint64(len(b.resting)) { // it has no other document to ask for
-		return confirmed && one.reason.Asks(), false
-	}
 	if single && !b.finishing && b.host.good > a.at {
 		return true, false
 	}
-	b.wantControl = true
-	return confirmed && b.host.control.passed(ready), false
+	since := a.at
+	if !single && !b.finishing {
+		since = ready - int64(controlLasts)
+	}
+	one.confirmed = b.confirmed(one, a, since)
+	if b.host.control.passed(since) {
+		b.host.tries = 0
+		return one.confirmed && (!b.host.control.alone || one.reason.Asks()), false
+	}
+	b.wantControl, b.roundSince = true, max(b.roundSince, since)
+	return false, false
+}
+
+// confirmed says that the URL of a deletion was asked for again since a time, or since
+// Deletions asked for it, and that its document was to go again.
+func (b *bench) confirmed(one *restingOne, a *arrival, since int64) bool {
+	asked := b.wall.Add(time.Duration(since - b.now)) // but for pauses, in which it was not asked for
+	if !a.asked.IsZero() && a.asked.Before(asked) {
+		asked = a.asked
+	}
+	return !one.again.Before(asked.Truncate(time.Second))
 }
 
 // Finish judges what rests as if it had rested for long enough: at the end of a crawl that
