@@ -157,7 +157,9 @@ func text(hash byte) answer {
 }
 
 func status(code int) answer {
-	return func(*scheduler.Lease) scheduler.Result { return scheduler.Result{Status: code, Words: fmt.Sprint("status ", code)} }
+	return func(*scheduler.Lease) scheduler.Result {
+		return scheduler.Result{Status: code, Words: fmt.Sprint("status ", code)}
+	}
 }
 
 func fails(f scheduler.Fault) answer {

@@ -45,7 +45,7 @@ type bench struct {
 	ask         []restingOne
 	wantControl bool
 	roundSince  int64 // a control round that began since, in active time, will do
-	asked       int // URLs that are to be fetched for it
+	asked       int   // URLs that are to be fetched for it
 }
 
 // judge decides about the deletions of one host, and gives how many URLs are asked for

@@ -138,7 +138,9 @@ func TestSharedTarget(t *testing.T) {
 func TestTells(t *testing.T) {
 	again := indexed()
 	again.Deletion, again.Class = DeletionHeld, Permanent
-	reason := func(r Reason) Result { return Result{Status: 200, Reason: r, NoDocument: "words", Decided: IndexFollow} }
+	reason := func(r Reason) Result {
+		return Result{Status: 200, Reason: r, NoDocument: "words", Decided: IndexFollow}
+	}
 	moved := Result{Status: 301, RedirectIgnored: true, Location: "http://b.test/", Moved: true, Decided: IndexFollow}
 	for name, c := range map[string]struct {
 		old  Record
