@@ -59,6 +59,64 @@ func TestIllHost(t *testing.T) {
 	}
 }
 
+// TestWellAgain: what is really gone of a site that was ill leaves when it is well.
+func TestWellAgain(t *testing.T) {
+	for _, restart := range []string{"never", "while it is ill", "when it is well"} {
+		crawling(t, nil, func(s *crawl) {
+			all := pages("a.test", 100)
+			s.index(all...)
+			s.says(status(500), all...)
+			s.visit(all[:40]...)
+			s.pass(time.Hour)
+			s.heldAs(scheduler.HeldIll)
+			if held := len(s.deletions(scheduler.DeletionFilter{State: scheduler.DeletionHeld})); held < 40 {
+				t.Errorf("%d held", held)
+			}
+			if restart == "while it is ill" {
+				s.restart()
+			}
+			s.says(nil, all...)
+			s.says(status(404), all[3], all[33])
+			s.visit(all[50:60]...)
+			s.pass(10 * time.Second)
+			if n := s.Snapshot().IllHosts; n != 0 {
+				t.Errorf("restart %s: still ill", restart)
+			}
+			if restart == "when it is well" {
+				s.restart()
+			}
+			s.pass(30 * time.Hour)
+			s.is("restart "+restart, 0, 0, 2)
+			if !strings.Contains(s.log.String(), "a host is ill") || !strings.Contains(s.log.String(), "is well again") {
+				t.Errorf("the log has\n%s", s.log)
+			}
+		})
+	}
+}
+
+// TestIllAndGone: of a site that was ill and whose pages are gone indeed no more leave than
+// of any other.
+func TestIllAndGone(t *testing.T) {
+	for _, gone := range []int{39, 50} {
+		crawling(t, nil, func(s *crawl) {
+			all := pages("a.test", 200)
+			s.index(all...)
+			s.says(status(404), all[:gone]...)
+			s.visit(all[:gone]...)
+			s.pass(3 * 24 * time.Hour)
+			if gone <= 40 {
+				s.is("less than a fifth", 0, 0, gone)
+			} else {
+				s.is("more than a fifth", 0, gone, 0)
+				s.heldAs(scheduler.HeldForHost)
+			}
+			if n := s.Snapshot().IllHosts; n != 0 {
+				t.Errorf("%d gone: still ill", gone)
+			}
+		})
+	}
+}
+
 // TestIllUpdates: while a site is ill no document of it is replaced either; afterwards it is.
 func TestIllUpdates(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {

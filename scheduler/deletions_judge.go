@@ -60,7 +60,7 @@ func (d *Deletions) judge(ctx context.Context, k weburl.HostKey) (asked int, err
 			return 0, err
 		}
 		d.mu.Lock()
-		b.host.well = false
+		b.host.well, b.host.doubtful = false, true
 		d.mu.Unlock()
 	}
 	if err := b.gather(ctx); err != nil {
@@ -132,33 +132,6 @@ func (b *bench) gather(ctx context.Context) error {
 	return b.sortReplaced(ctx)
 }
 
-// arrivalsMost bounds how finely it is known since when deletions rest: beyond, those of
-// two arrivals count as the later one.
-const arrivalsMost = 128
-
-// arrived notes that deletions up to a number rest from now on.
-func (h *restingHost) arrived(seq uint64, now int64) {
-	n := len(h.arrivals)
-	if n > 0 && seq <= h.arrivals[n-1].seq {
-		return
-	}
-	if n == arrivalsMost {
-		h.arrivals = append(h.arrivals[:0], h.arrivals[1:]...)
-		h.arrivals[0].asked = time.Time{}
-	}
-	h.arrivals = append(h.arrivals, arrival{seq: seq, at: now})
-}
-
-// arrival is that of a deletion.
-func (h *restingHost) arrival(seq uint64) *arrival {
-	for i := range h.arrivals {
-		if seq <= h.arrivals[i].seq {
-			return &h.arrivals[i]
-		}
-	}
-	return &arrival{seq: seq, at: 0}
-}
-
 // counted are the documents by which shares are reckoned: those of the host, and those
 // that left within a day.
 func (b *bench) counted() int {
@@ -180,15 +153,15 @@ func (b *bench) decide() {
 		b.wantControl = b.ill
 		return
 	}
-	documents := b.counted()
-	day := dayShare(documents)
-	held := b.ledger.held.within(b.wall, oneDay, oneDay)
-	switch {
-	case b.ill:
+	if b.ill {
 		b.hold, b.holdAs, b.wantControl = b.resting, HeldIll, true
 		return
-	case len(b.resting)+held > day:
-		b.hold, b.holdAs = b.resting, HeldForHost
+	}
+	documents := b.counted()
+	day := dayShare(documents)
+	sound, doubted := b.doubts()
+	if len(sound)+b.ledger.held.within(b.wall, oneDay, oneDay) > day {
+		b.hold, b.holdAs = sound, HeldForHost
 		return
 	}
 	few := hourShare(documents) - b.leftWithin(time.Hour)
@@ -197,19 +170,35 @@ func (b *bench) decide() {
 	if single {
 		budget = min(budget, few)
 	}
-	for _, one := range b.resting {
-		switch sure, waits := b.sure(&one, single); {
-		case waits:
+	for i := range b.resting {
+		one := &b.resting[i]
+		switch sure, waits := b.sure(one, single); {
+		case waits, sure && doubted && b.host.arrival(one.seq).doubtful:
 		case sure && len(b.leave) < budget:
-			b.leave = append(b.leave, one)
+			b.leave = append(b.leave, *one)
 		case sure:
 			b.wakeAt(b.now + int64(budgetPause))
 		case b.now-b.host.arrival(one.seq).at >= int64(restLongest):
-			b.hold, b.holdAs = append(b.hold, one), HeldUnsure
+			b.hold, b.holdAs = append(b.hold, *one), HeldUnsure
 		default:
-			b.ask = append(b.ask, one)
+			b.ask = append(b.ask, *one)
 		}
 	}
+}
+
+// doubts gives the deletions that count, and says whether there are others: doubtful ones
+// whose URL was not asked for again yet.
+func (b *bench) doubts() (sound []restingOne, doubted bool) {
+	for i := range b.resting {
+		one := &b.resting[i]
+		a := b.host.arrival(one.seq)
+		if a.doubtful && one.reason != ReasonItemGone && b.now-a.at < int64(restLongest) && !b.confirmed(one, a, a.at) {
+			doubted = true
+		} else {
+			sound = append(sound, *one)
+		}
+	}
+	return sound, doubted
 }
 
 func (b *bench) wakeAt(at int64) { b.next = min(b.next, at) }
@@ -232,17 +221,17 @@ func (b *bench) sure(one *restingOne, single bool) (sure, waits bool) {
 	if one.reason == ReasonItemGone { // its feed says so, which has other items
 		return true, false
 	}
-	if single && !b.finishing && b.host.good > a.at {
-		return true, false
-	}
 	since := a.at
 	if !single && !b.finishing {
 		since = ready - int64(controlLasts)
 	}
 	one.confirmed = b.confirmed(one, a, since)
-	if b.host.control.passed(since) {
+	switch c := b.host.control; {
+	case single && !b.finishing && b.host.good > a.at && (one.confirmed || !a.doubtful):
+		return true, false
+	case c.passed(since):
 		b.host.tries = 0
-		return one.confirmed && (!b.host.control.alone || one.reason.Asks()), false
+		return one.confirmed && (!c.alone || one.reason.Asks()), false
 	}
 	b.wantControl, b.roundSince = true, max(b.roundSince, since)
 	return false, false

@@ -298,3 +298,29 @@ func TestIndexWide(t *testing.T) {
 		s.is("three of five", 0, 2, 3)
 	})
 }
+
+// TestSteadyFlow: deletions that come one after the other for hours leave one after the
+// other, too.
+func TestSteadyFlow(t *testing.T) {
+	crawling(t, func(s *crawl) { s.set.Brake.Percent = 100 }, func(s *crawl) {
+		all := pages("a.test", 2000)
+		s.index(all...)
+		begin := time.Now()
+		for i := range 300 { // fifteen per cent
+			s.says(status(404), all[5*i])
+			s.visit(all[5*i], all[5*i+1], all[5*i+2])
+			s.pass(20 * time.Second)
+		}
+		s.mu.Lock()
+		left := len(s.left)
+		s.mu.Unlock()
+		if left < 80 {
+			t.Errorf("%d left within %v", left, time.Since(begin))
+		}
+		s.pass(90 * time.Minute)
+		s.is("after all", 0, 0, 300)
+		if n := s.requests() - 2000 - 3*300; n > 400 { // each once more, and the control rounds
+			t.Errorf("%d requests for 300 deletions", n)
+		}
+	})
+}
