@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -18,46 +17,64 @@ const (
 	// controlFirst is after when a control round that failed is tried again, doubled with
 	// each up to controlPatience.
 	controlFirst = time.Minute
+	// controlLasts is how much earlier than its deletion is due a round may have begun that
+	// counts for it, where many rest.
+	controlLasts = 10 * time.Minute
 )
 
 // control is a round of asking for documents of a host that are there, to see whether its
 // bad answers can be believed. The mutex of Deletions guards it.
 type control struct {
-	at    int64 // active time
-	left  []weburl.Key
-	good  int
-	bad   bool
-	ended int64 // 0 while answers are missing
+	at   int64 // active time
+	left []weburl.Key
+	good int
+	bad  bool
+	// alone says that there was no document to ask for: none is left beside those whose
+	// deletion rests, or they are items of a feed, which cannot be asked for.
+	alone bool
 }
 
-// answered takes in an answer, and says whether the round has ended by it.
-func (c *control) answered(document weburl.Key, t tells) (over bool) {
-	if c == nil || c.ended != 0 {
-		return false
+// answered takes in an answer, and says whether the document belongs to the round, and
+// whether the round has ended by it.
+func (c *control) answered(document weburl.Key, t tells) (belongs, over bool) {
+	if c == nil {
+		return false, false
 	}
 	i := slices.Index(c.left, document)
 	if i < 0 {
-		return false
+		return false, false
 	}
 	c.left = slices.Delete(c.left, i, i+1)
 	switch t {
 	case tellsGood:
 		c.good++
-	case tellsBad:
+	case tellsBad, tellsBadAgain:
 		c.bad = true
 	case tellsNothing: // it is no document any more, and tells nothing
 	}
-	return c.bad || len(c.left) == 0
+	return true, c.bad || len(c.left) == 0
 }
 
-// passed says that all documents of a round were good which began after a time.
-func (c *control) passed(after int64) bool {
-	return c != nil && c.at >= after && !c.bad && len(c.left) == 0 && c.good > 0
+// passed says that all documents of a round were good which began since a time.
+func (c *control) passed(since int64) bool {
+	return c != nil && c.at >= since && !c.bad && len(c.left) == 0 && (c.good > 0 || c.alone)
 }
 
-// over says that a round is of no use any more.
-func (c *control) over(now int64) bool {
-	return c == nil || c.bad || len(c.left) == 0 && c.good == 0 || now-c.at >= int64(controlPatience)
+// round says whether a control round is to begin now, for lack of one that passed and began
+// since a time, and when to look again.
+func (h *restingHost) round(now, since int64) (begins bool, at int64) {
+	c := h.control
+	if c == nil {
+		return true, now + int64(controlPatience)
+	}
+	waiting := !c.bad && len(c.left) > 0 && now-c.at < int64(controlPatience)
+	switch again := c.at + int64(min(controlFirst<<min(h.tries, 16), controlPatience)); {
+	case waiting, c.passed(since):
+		return false, max(c.at, now) + int64(controlPatience)
+	case !c.passed(c.at) && now < again:
+		return false, again
+	}
+	return true, now + int64(controlPatience)
 }
 
 // askAgain asks for what is missing: the URLs of deletions, and other documents of the
@@ -68,28 +85,20 @@ func (b *bench) askAgain(ctx context.Context) error {
 	}
 	d, h := b.d, b.host
 	d.mu.Lock()
-	pause := controlFirst << min(h.tries, 16)
-	pause = min(pause, controlPatience)
-	fresh := h.control.over(b.now)
-	tooSoon := h.control != nil && h.tries > 0 && b.now-h.control.at < int64(pause)
-	finished := b.finishing && h.tries > 0
-	d.mu.Unlock()
-	own := b.unasked()
-	switch {
-	case finished, fresh && tooSoon && len(own) == 0:
-		b.wakeAt(b.now + int64(pause))
-		return nil
-	case !fresh && len(own) == 0: // answers are on their way
-		b.wakeAt(b.now + int64(controlPatience))
-		return nil
+	begins, at := h.round(b.now, b.roundSince)
+	if begins = begins && b.wantControl && !(b.finishing && h.tries > 0); begins {
+		h.tries++
 	}
-	var others []weburl.Key
-	if fresh && !tooSoon && b.wantControl {
+	d.mu.Unlock()
+	b.wakeAt(at)
+	var round *control
+	if begins {
 		var err error
-		if others, err = b.choose(ctx); err != nil {
+		if round, err = b.choose(ctx); err != nil {
 			return err
 		}
 	}
+	keys := b.unasked()
 	asked := time.Now()
 	d.mu.Lock()
 	for _, one := range b.ask {
@@ -97,13 +106,11 @@ func (b *bench) askAgain(ctx context.Context) error {
 			a.asked = asked
 		}
 	}
-	if fresh && !tooSoon {
-		h.control = &control{at: b.now, left: slices.Clone(others)}
-		h.tries++
+	if round != nil {
+		h.control = round
+		keys = append(keys, round.left...)
 	}
 	d.mu.Unlock()
-	b.wakeAt(b.now + int64(pause))
-	keys := append(own, others...)
 	if len(keys) == 0 {
 		return nil
 	}
@@ -117,35 +124,38 @@ func (b *bench) unasked() []weburl.Key {
 	defer b.d.mu.Unlock()
 	var keys []weburl.Key
 	for _, one := range b.ask {
-		if b.host.arrival(one.seq).asked.IsZero() {
+		if !one.confirmed && b.host.arrival(one.seq).asked.IsZero() {
 			keys = append(keys, one.key)
 		}
 	}
 	return keys
 }
 
-// choose gives some documents of the host that are not to be deleted; of an ill host any.
-func (b *bench) choose(ctx context.Context) ([]weburl.Key, error) {
+// choose begins a round with some documents of the host that are not to be deleted; of an
+// ill host with any, but first with those.
+func (b *bench) choose(ctx context.Context) (*control, error) {
 	sample := slices.Clone(b.documents.Sample)
-	rand.Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
-	most := controlSample
-	if b.ill {
-		most = wellAnswers
-	}
-	var chosen []weburl.Key
+	b.d.f.shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
+	var good, doubtful []weburl.Key
+	held := false
 	for _, k := range sample {
-		if len(chosen) == most {
-			break
-		}
 		r, err := b.d.f.store.Lookup(ctx, k)
-		if err != nil {
-			continue // it was removed just now
-		}
-		if r.Indexed && r.Kind == KindPage && (r.Deletion == NoDeletion || b.ill) {
-			chosen = append(chosen, k)
+		switch {
+		case err != nil || !r.Indexed || r.Kind != KindPage: // it was removed just now, or cannot be asked for
+		case r.Deletion == NoDeletion:
+			good = append(good, k)
+		default:
+			doubtful = append(doubtful, k)
+			held = held || r.Deletion == DeletionHeld
 		}
 	}
-	return chosen, ctx.Err()
+	c := &control{at: b.now, left: good[:min(controlSample, len(good))], alone: len(good) == 0 && !held}
+	if b.ill {
+		good = append(good, doubtful...)
+		c.left, c.alone = good[:min(wellAnswers, len(good))], false
+	}
+	c.left = slices.Clone(c.left)
+	return c, ctx.Err()
 }
 
 // askFor has URLs fetched soon, but for those that wait already.

@@ -42,12 +42,14 @@ type restingHost struct {
 	events int
 	// arrivals tell from when on the deletions up to a number have rested.
 	arrivals []arrival
-	// good is when a document was asked for that was good, 0 if none was.
+	// good is when a document was good that no control round asked for, 0 if none was.
 	good    int64
 	control *control
-	tries   int // control rounds without a good end
-	// well says that its held deletions are to rest again.
-	well bool
+	tries   int // control rounds in a row that did not pass
+	// well says that its held deletions are to rest again, doubtful that those are
+	// doubtful which come to rest next.
+	well     bool
+	doubtful bool
 	// redirected are documents whose redirect is to be looked at again though their
 	// deletion is held: what replaces them may be in the index by now.
 	redirected []weburl.Key
@@ -56,9 +58,13 @@ type restingHost struct {
 // arrival says that the deletions numbered up to seq, and above those of the arrival
 // before, have rested since at, and that their URLs were asked for again at asked.
 type arrival struct {
-	seq   uint64
-	at    int64     // active time
-	asked time.Time // zero if they were not
+	seq      uint64
+	from, at int64     // active time of the first and of the last of them
+	asked    time.Time // zero if they were not
+	// doubtful says that they were ordered while their host was ill, or by an earlier
+	// process: they do not count as too many before their URLs were asked for again, and
+	// none leaves before all of them were.
+	doubtful bool
 }
 
 func newDeletions(f *Frontier) *Deletions {
@@ -118,7 +124,9 @@ func (d *Deletions) load(ctx context.Context) error {
 	note := func(k weburl.HostKey, origin string) *restingHost {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return d.host(k, origin, now)
+		h := d.host(k, origin, now)
+		h.doubtful = true
+		return h
 	}
 	err := f.store.DeletionGroups(ctx, func(g DeletionGroup, _ uint64) error {
 		if g.Edit == 0 {
@@ -205,10 +213,10 @@ func (d *Deletions) answered(k weburl.HostKey, document weburl.Key, t tells) {
 	}
 	now := d.f.active()
 	d.mu.Lock()
-	if t == tellsGood {
+	belongs, over := h.control.answered(document, t)
+	if t == tellsGood && !belongs {
 		h.good = now
 	}
-	over := h.control.answered(document, t)
 	if over {
 		h.at = min(h.at, now)
 		h.events++

@@ -16,6 +16,8 @@ type restingOne struct {
 	seq    uint64
 	reason Reason
 	again  time.Time
+	// confirmed says that its URL was asked for again and its document was to go again.
+	confirmed bool
 }
 
 // bench is a host whose deletions are being judged.
@@ -43,7 +45,8 @@ type bench struct {
 	holdAs      Hold
 	ask         []restingOne
 	wantControl bool
-	asked       int // URLs that are to be fetched for it
+	roundSince  int64 // a control round that began since, in active time, will do
+	asked       int   // URLs that are to be fetched for it
 }
 
 // judge decides about the deletions of one host, and gives how many URLs are asked for
@@ -58,7 +61,7 @@ func (d *Deletions) judge(ctx context.Context, k weburl.HostKey) (asked int, err
 			return 0, err
 		}
 		d.mu.Lock()
-		b.host.well = false
+		b.host.well, b.host.doubtful = false, true
 		d.mu.Unlock()
 	}
 	if err := b.gather(ctx); err != nil {
@@ -112,7 +115,7 @@ func (d *Deletions) bench(ctx context.Context, k weburl.HostKey) (*bench, int, e
 func (b *bench) gather(ctx context.Context) error {
 	var newest uint64
 	err := b.d.f.store.Deletions(ctx, DeletionGroup{Host: b.key}, func(s StoredDeletion) error {
-		one := restingOne{s.Key, s.Seq, s.Reason, s.Again}
+		one := restingOne{key: s.Key, seq: s.Seq, reason: s.Reason, again: s.Again}
 		newest = max(newest, s.Seq)
 		if b.ledger.passed(s.Reason, b.wall) {
 			b.pass = append(b.pass, one)
@@ -128,33 +131,6 @@ func (b *bench) gather(ctx context.Context) error {
 	b.host.arrived(newest, b.now)
 	b.d.mu.Unlock()
 	return b.sortReplaced(ctx)
-}
-
-// arrivalsMost bounds how finely it is known since when deletions rest: beyond, those of
-// two arrivals count as the later one.
-const arrivalsMost = 128
-
-// arrived notes that deletions up to a number rest from now on.
-func (h *restingHost) arrived(seq uint64, now int64) {
-	n := len(h.arrivals)
-	if n > 0 && seq <= h.arrivals[n-1].seq {
-		return
-	}
-	if n == arrivalsMost {
-		h.arrivals = append(h.arrivals[:0], h.arrivals[1:]...)
-		h.arrivals[0].asked = time.Time{}
-	}
-	h.arrivals = append(h.arrivals, arrival{seq: seq, at: now})
-}
-
-// arrival is that of a deletion.
-func (h *restingHost) arrival(seq uint64) *arrival {
-	for i := range h.arrivals {
-		if seq <= h.arrivals[i].seq {
-			return &h.arrivals[i]
-		}
-	}
-	return &arrival{seq: seq, at: 0}
 }
 
 // counted are the documents by which shares are reckoned: those of the host, and those
@@ -178,15 +154,15 @@ func (b *bench) decide() {
 		b.wantControl = b.ill
 		return
 	}
-	documents := b.counted()
-	day := dayShare(documents)
-	held := b.ledger.held.within(b.wall, oneDay, oneDay)
-	switch {
-	case b.ill:
+	if b.ill {
 		b.hold, b.holdAs, b.wantControl = b.resting, HeldIll, true
 		return
-	case len(b.resting)+held > day:
-		b.hold, b.holdAs = b.resting, HeldForHost
+	}
+	documents := b.counted()
+	day := dayShare(documents)
+	sound, doubted := b.doubts()
+	if len(sound)+b.ledger.held.within(b.wall, oneDay, oneDay) > day {
+		b.hold, b.holdAs = sound, HeldForHost
 		return
 	}
 	few := hourShare(documents) - b.leftWithin(time.Hour)
@@ -195,25 +171,41 @@ func (b *bench) decide() {
 	if single {
 		budget = min(budget, few)
 	}
-	for _, one := range b.resting {
+	for i := range b.resting {
+		one := &b.resting[i]
 		switch sure, waits := b.sure(one, single); {
-		case waits:
+		case waits, sure && doubted && b.host.arrival(one.seq).doubtful:
 		case sure && len(b.leave) < budget:
-			b.leave = append(b.leave, one)
+			b.leave = append(b.leave, *one)
 		case sure:
 			b.wakeAt(b.now + int64(budgetPause))
 		case b.now-b.host.arrival(one.seq).at >= int64(restLongest):
-			b.hold, b.holdAs = append(b.hold, one), HeldUnsure
+			b.hold, b.holdAs = append(b.hold, *one), HeldUnsure
 		default:
-			b.ask = append(b.ask, one)
+			b.ask = append(b.ask, *one)
 		}
 	}
+}
+
+// doubts gives the deletions that count, and says whether there are others: doubtful ones
+// whose URL was not asked for again yet.
+func (b *bench) doubts() (sound []restingOne, doubted bool) {
+	for i := range b.resting {
+		one := &b.resting[i]
+		a := b.host.arrival(one.seq)
+		if a.doubtful && one.reason != ReasonItemGone && b.now-a.at < int64(restLongest) && !b.confirmed(one, a, a.at) {
+			doubted = true
+		} else {
+			sound = append(sound, *one)
+		}
+	}
+	return sound, doubted
 }
 
 func (b *bench) wakeAt(at int64) { b.next = min(b.next, at) }
 
 // sure says whether a deletion may leave, or that it has to rest on.
-func (b *bench) sure(one restingOne, single bool) (sure, waits bool) {
+func (b *bench) sure(one *restingOne, single bool) (sure, waits bool) {
 	a := b.host.arrival(one.seq)
 	rest := b.set.Brake.Rest
 	if !single {
@@ -230,15 +222,30 @@ func (b *bench) sure(one restingOne, single bool) (sure, waits bool) {
 	if one.reason == ReasonItemGone { // its feed says so, which has other items
 		return true, false
 	}
-	confirmed := !a.asked.IsZero() && !one.again.Before(a.asked.Truncate(time.Second))
-	if b.documents.Count <= uint64(len(b.resting)) { // it has no other document to ask for
-		return confirmed && one.reason.Asks(), false
+	since := a.at
+	if !single && !b.finishing {
+		since = ready - int64(controlLasts)
 	}
-	if single && !b.finishing && b.host.good > a.at {
+	one.confirmed = b.confirmed(one, a, since)
+	switch c := b.host.control; {
+	case single && !b.finishing && b.host.good > a.at && (one.confirmed || !a.doubtful):
 		return true, false
+	case c.passed(since):
+		b.host.tries = 0
+		return one.confirmed && (!c.alone || one.reason.Asks()), false
 	}
-	b.wantControl = true
-	return confirmed && b.host.control.passed(ready), false
+	b.wantControl, b.roundSince = true, max(b.roundSince, since)
+	return false, false
+}
+
+// confirmed says that the URL of a deletion was asked for again since a time, or since
+// Deletions asked for it, and that its document was to go again.
+func (b *bench) confirmed(one *restingOne, a *arrival, since int64) bool {
+	asked := b.wall.Add(time.Duration(since - b.now)) // but for pauses, in which it was not asked for
+	if !a.asked.IsZero() && a.asked.Before(asked) {
+		asked = a.asked
+	}
+	return !one.again.Before(asked.Truncate(time.Second))
 }
 
 // Finish judges what rests as if it had rested for long enough: at the end of a crawl that

@@ -59,8 +59,10 @@ type Frontier struct {
 	log   *slog.Logger
 	kick  chan struct{} // wakes Run; capacity 1
 
-	epoch  time.Time      // the begin of the Frontier's time
-	jitter func() float64 // 0 up to 1
+	epoch time.Time // the begin of the Frontier's time
+	// jitter gives 0 up to 1, shuffle is that of math/rand: tests fix both.
+	jitter  func() float64
+	shuffle func(n int, swap func(i, j int))
 
 	deletions *Deletions
 
@@ -101,7 +103,7 @@ type Frontier struct {
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	f := &Frontier{
 		store: store, log: log, kick: make(chan struct{}, 1),
-		epoch: time.Now(), jitter: rand.Float64,
+		epoch: time.Now(), jitter: rand.Float64, shuffle: rand.Shuffle,
 		set: &s, stride: newStride(s.Weights),
 		hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{},
 	}

@@ -35,9 +35,10 @@ const (
 type tells uint8
 
 const (
-	tellsNothing tells = iota
-	tellsGood          // its document, changed or not
-	tellsBad
+	tellsNothing  tells = iota
+	tellsGood           // its document, changed or not
+	tellsBad            // of a document that was good when it was asked for last
+	tellsBadAgain       // of one that was bad before: nothing new of the host
 )
 
 // health is what the last answers of a host say. It is guarded by the Frontier's mutex.
@@ -47,8 +48,14 @@ type health struct {
 	since   time.Time
 	// goods are the documents that were good since the last bad answer, of an ill host.
 	goods []weburl.Key
-	// targets are those of the last redirects of documents, the newest last.
-	targets []uint64
+	// targets are those of the documents that redirected last, the newest last.
+	targets []target
+}
+
+// target is where a document redirects to, as a hash.
+type target struct {
+	document weburl.Key
+	place    uint64
 }
 
 // observe takes in one answer, of a host with so many documents, and says whether the
@@ -57,6 +64,8 @@ func (h *health) observe(k weburl.Key, t tells, documents uint64, now time.Time)
 	switch t {
 	case tellsBad:
 		h.answers = (h.answers<<1 | 1) & healthMask
+		h.goods = nil
+	case tellsBadAgain: // or one bad document, asked for often, would make its host ill
 		h.goods = nil
 	case tellsGood:
 		h.answers = h.answers << 1 & healthMask
@@ -67,6 +76,7 @@ func (h *health) observe(k weburl.Key, t tells, documents uint64, now time.Time)
 		return false
 	}
 	switch {
+	case t == tellsBadAgain:
 	case !h.ill && h.bad(documents):
 		h.ill, h.since, h.goods = true, now.Truncate(time.Second), nil
 		return true
@@ -91,19 +101,20 @@ var targetSeed = maphash.MakeSeed()
 // redirected notes where a document redirects to, and says whether that is a place that
 // several lead to. The query is left out: a log-in page is often told there where the
 // user came from.
-func (h *health) redirected(location string) (shared bool) {
+func (h *health) redirected(document weburl.Key, location string) (shared bool) {
 	place := location
 	if u, err := url.Parse(location); err == nil {
 		place = u.Scheme + "://" + u.Host + u.Path
 	}
-	sum := maphash.String(targetSeed, place)
+	to := target{document, maphash.String(targetSeed, place)}
+	h.targets = slices.DeleteFunc(h.targets, func(t target) bool { return t.document == document })
 	if len(h.targets) >= healthAnswers {
 		h.targets = slices.Delete(h.targets, 0, 1)
 	}
-	h.targets = append(h.targets, sum)
+	h.targets = append(h.targets, to)
 	n := 0
 	for _, t := range h.targets {
-		if t == sum {
+		if t.place == to.place {
 			n++
 		}
 	}
@@ -111,10 +122,19 @@ func (h *health) redirected(location string) (shared bool) {
 }
 
 // tellsOf is what the outcome of a visit to a URL with a document tells.
-func (h *health) tellsOf(old *Record, r *Result, c *Completion) tells {
+func (h *health) tellsOf(k weburl.Key, old *Record, r *Result, c *Completion) tells {
 	if !old.Indexed || old.Kind != KindPage {
 		return tellsNothing
 	}
+	t := h.tellsNow(k, r, c)
+	if t == tellsBad && (old.Deletion != NoDeletion || old.Class == Temporary || old.Class == Permanent) {
+		return tellsBadAgain
+	}
+	return t
+}
+
+// tellsNow is tellsOf without regard to what the last visit was like.
+func (h *health) tellsNow(k weburl.Key, r *Result, c *Completion) tells {
 	n := &c.Next
 	switch {
 	case r.Fault == AddressFault || n.Reason.Operators() || n.Reason == ReasonUnavailable || n.Reason == ReasonMoved:
@@ -122,7 +142,7 @@ func (h *health) tellsOf(old *Record, r *Result, c *Completion) tells {
 	case n.Class == Temporary || n.Class == Permanent:
 		return tellsBad
 	case n.Class == Redirect:
-		if h.redirected(n.RedirectTo) {
+		if h.redirected(k, n.RedirectTo) {
 			return tellsBad
 		}
 		return tellsNothing
@@ -144,7 +164,7 @@ func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completi
 	h := l.queue.host
 	f.mu.Lock()
 	wasIll, bad := h.live.health.ill, h.live.health.answers
-	t := h.live.health.tellsOf(&l.Record, r, c)
+	t := h.live.health.tellsOf(l.Key, &l.Record, r, c)
 	f.mu.Unlock()
 	if wasIll && c.Order != nil && c.Order.Op == OrderAdd {
 		f.holdUpdate(l, c, illUpdate)
