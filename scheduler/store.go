@@ -81,10 +81,11 @@ type Completion struct {
 	// Depths asks for shorter depths of known links to be stored, which costs a read
 	// for each: only gates that limit depths need them.
 	Depths bool
-	// Order, if not nil, enters the outbox in the same step and replaces an unsent or dead
-	// older one of the URL, or a deletion that rests or is held (but see Order.Deletion).
-	// CancelDeletion alone drops a deletion of the URL that rests or is held. Either way
-	// Next.Deletion is made to say what then is.
+	// Order, if not nil, enters the outbox in the same step. One that leaves replaces an
+	// unsent or dead older one of the URL, and a deletion that rests or is held. One that
+	// rests or is held stands beside an unsent document: cancelled, it must not have cost
+	// that (see also Order.Deletion). CancelDeletion alone drops a deletion of the URL that
+	// rests or is held. Either way Next.Deletion is made to say what then is.
 	Order          *Order
 	CancelDeletion bool
 	// Host, if not nil, replaces the state of the URL's host.
