@@ -422,7 +422,8 @@ func TestBackupOfDamage(t *testing.T) {
 		for at := 2000; at < len(whole); at += max(4<<10, len(whole)/20) {
 			damaged := bytes.Clone(whole)
 			damaged[at] ^= 1
-			if err := os.WriteFile(table, damaged, 0o600); err != nil {
+			decay(t, table, func() { err = os.WriteFile(table, damaged, 0o600) })
+			if err != nil {
 				t.Fatal(err)
 			}
 			o := quick
@@ -440,7 +441,8 @@ func TestBackupOfDamage(t *testing.T) {
 			}
 			closeStore(t, s)
 		}
-		if err := os.WriteFile(table, whole, 0o600); err != nil {
+		decay(t, table, func() { err = os.WriteFile(table, whole, 0o600) })
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,10 +2,8 @@ package badgerstore
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,16 +48,6 @@ func (s *Store) collectGarbage() {
 	}
 }
 
-// Of Badger's value log: a header of the file, and then entries of a header (two bytes,
-// the lengths of key and value, and a time), a key with its version, a value and a checksum.
-const (
-	logHeader      = 20
-	logEntryHeader = 2 + 3*binary.MaxVarintLen64
-	logVersion     = 8
-	logChecksum    = 4
-	logLongestKey  = 4 << 10 // of those that the store writes
-)
-
 // holdsValue says whether a value of a value log file is stored, or may be: what is no
 // whole row of entries is left to Badger.
 func (s *Store) holdsValue(name string) (bool, error) {
@@ -86,28 +74,12 @@ func (s *Store) holdsValue(name string) (bool, error) {
 		}
 		at += length
 	}
-	return at != info.Size(), nil
-}
-
-// logEntry reads the key of an entry, with its version, and how long the entry is.
-func logEntry(b []byte) (key []byte, length int64, ok bool) {
-	if len(b) < 2 {
-		return nil, 0, false
+	if at != info.Size() {
+		return true, nil
 	}
-	var numbers [3]uint64 // lengths of key and value, and a time
-	rest := b[2:]
-	for i := range numbers {
-		v, n := binary.Uvarint(rest)
-		if n <= 0 {
-			return nil, 0, false
-		}
-		numbers[i], rest = v, rest[n:]
-	}
-	keyLen, valueLen := numbers[0], numbers[1]
-	if keyLen <= logVersion || keyLen > uint64(len(rest)) || valueLen > math.MaxUint32 {
-		return nil, 0, false
-	}
-	return rest[:keyLen], int64(len(b)-len(rest)) + int64(keyLen+valueLen) + logChecksum, true
+	// A key that was damaged is stored nowhere, though its value is.
+	end, err := soundLog(f, info.Size())
+	return err != nil || end != info.Size(), err
 }
 
 // isStored says whether a version of a key is stored, though a newer one may be, too.

@@ -3,6 +3,7 @@ package badgerstore
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -55,8 +56,9 @@ func tidy(d *os.File, o Options) error {
 			left, err = logsLeft(dir) // others may have had it in between
 		}
 	}
+	var torn []tornLog
 	if err == nil {
-		err = checkFiles(dir)
+		torn, err = checkFiles(dir)
 	}
 	if err != nil || o.ReadOnly && !left.any() {
 		return err
@@ -68,6 +70,9 @@ func tidy(d *os.File, o Options) error {
 	}
 	if left.memtables || !o.ReadOnly {
 		err = room(dir, o.MinFree)
+		if err == nil {
+			err = repair(dir, torn)
+		}
 		if err == nil {
 			err = unmarkClosed(dir)
 		}
@@ -105,6 +110,21 @@ type leftLogs struct {
 }
 
 func (l leftLogs) any() bool { return l.memtables || len(l.empty) > 0 }
+
+// repair cuts off what is half there, and removes Badger's count of garbage: nobody asks
+// for it, and one that is too short ends the process.
+func repair(dir string, torn []tornLog) error {
+	for _, l := range torn {
+		if err := l.cut(); err != nil {
+			return err
+		}
+	}
+	err := os.Remove(filepath.Join(dir, discardName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
 
 func logsLeft(dir string) (l leftLogs, err error) {
 	files, err := os.ReadDir(dir)

@@ -24,7 +24,8 @@ const (
 )
 
 // Open opens the store in dir and makes it if it is not there. It takes the same
-// time however much is stored. The errors wrap scheduler.ErrLocked, ErrFormat,
+// time however much is stored, if the store was closed: otherwise it reads all tables, to
+// see that they are whole. The errors wrap scheduler.ErrLocked, ErrFormat,
 // ErrDamaged or ErrFull where one of them fits. The caller must Close the store.
 func Open(dir string, o Options) (*Store, error) {
 	if o.MemtableBytes == 0 {

@@ -1,11 +1,8 @@
 package badgerstore
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,139 +16,17 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// What Badger takes for whole though it is not, is looked at here: tables whose end
-// makes it panic in a goroutine of its own or that it leaves out, a manifest cut
-// short, by which it would remove tables, and values whose file is gone.
-
-// checkTables looks at the end of each table that the manifest names: lengths that
-// cannot be make Badger die. Others were being written when the process ended, and
-// Badger removes them.
-func checkTables(dir string) (err error) {
-	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a new store
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	manifest, _, err := badger.ReplayManifestFile(f, 0, badger.DefaultOptions(dir))
-	if err != nil {
-		return fmt.Errorf("the file %s: %w", badger.ManifestFilename, err)
-	}
-	for id := range manifest.Tables {
-		name := fmt.Sprintf("%06d.sst", id)
-		if err := checkFooter(filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("table %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// checkFooter sees to the last parts of a table: index, its length, a checksum, and
-// its length.
-func checkFooter(name string) (err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	left := info.Size()
-	length := func() (int64, error) {
-		var b [4]byte
-		if left -= int64(len(b)); left < 0 {
-			return 0, errShort
-		}
-		if _, err := f.ReadAt(b[:], left); err != nil {
-			return 0, err
-		}
-		n := int64(binary.BigEndian.Uint32(b[:]))
-		if left -= n; n == 0 || left < 0 {
-			return 0, errors.New("its end is damaged")
-		}
-		return n, nil
-	}
-	const longestChecksum = 64
-	if n, err := length(); err != nil {
-		return err
-	} else if n > longestChecksum {
-		return errors.New("its end is damaged")
-	}
-	_, err = length()
-	return err
-}
-
-// closedName is the file that says how the manifest was when the store was closed. It
-// is there only while the store is closed.
-const closedName = "CLOSED"
-
-// closedMark is what closedName holds.
-type closedMark struct {
-	ManifestBytes int64  `json:"manifest_bytes"`
-	ManifestSum   uint32 `json:"manifest_crc32c"`
-}
-
-func manifestMark(dir string) (closedMark, error) {
-	b, err := os.ReadFile(filepath.Join(dir, badger.ManifestFilename))
-	if err != nil {
-		return closedMark{}, err
-	}
-	return closedMark{int64(len(b)), crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))}, nil
-}
-
-// markClosed is the last that happens to a store that is closed.
-func markClosed(dir string) error {
-	m, err := manifestMark(dir)
-	if err != nil {
-		return err
-	}
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, closedName), b, 0o600)
-}
-
-// checkClosed compares the manifest with what it was when the store was closed, if
-// that is known. A mark that cannot be read says nothing: writing it may have been
-// cut short.
-func checkClosed(dir string) error {
-	b, err := os.ReadFile(filepath.Join(dir, closedName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var want closedMark
-	if json.Unmarshal(b, &want) != nil {
-		return nil
-	}
-	got, err := manifestMark(dir)
-	if err != nil {
-		return err
-	}
-	if got != want {
-		return fmt.Errorf("the file %s is not as it was when the store was closed", badger.ManifestFilename)
-	}
-	return nil
-}
-
-// unmarkClosed is the first that happens to a store that is opened for writing.
-func unmarkClosed(dir string) error {
-	err := os.Remove(filepath.Join(dir, closedName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return syncDir(dir) // after a power failure it must not be there again
-}
+// Badger trusts its files: a length that cannot be ends the process, in a goroutine of
+// Badger's where nobody can recover, or lets it allocate gigabytes; a log is cut at the
+// first byte that is wrong; a table with another checksum is left out. So the files are
+// looked at before Badger opens them, and a store with one that is not as it was written
+// is refused:
+//
+//   - All that has changed since the store was closed, by its length or time of change, is
+//     read to its end (closed.go, soundtables.go, soundlogs.go). If the store was not
+//     closed, that is all of it.
+//   - What needs no reading is looked at each time: which files there are, the manifest,
+//     the lengths at the end of a table.
 
 // directory knows up to when a directory's entries are durable. Badger syncs its files but
 // not always their names, which a file system need not keep without that.
@@ -181,13 +56,52 @@ func (d *directory) sync() error {
 	return nil
 }
 
-// checkFiles looks at the files of a store before Badger does. It must not be
-// called while a process writes to them.
-func checkFiles(dir string) error {
-	for _, check := range [...]func(string) error{checkRegular, checkClosed, checkTables} {
+// checkFiles looks at the files of a store before Badger does. It must not be called
+// while a process writes to them.
+func checkFiles(dir string) ([]tornLog, error) {
+	torn, err := checkSound(dir)
+	if err != nil {
+		return nil, openError(dir, err)
+	}
+	return torn, nil
+}
+
+func checkSound(dir string) ([]tornLog, error) {
+	for _, check := range [...]func(string) error{checkRegular, checkKeys} {
 		if err := check(dir); err != nil {
-			return openError(dir, err)
+			return nil, err
 		}
+	}
+	closed, err := readClosed(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := closed.check(dir); err != nil {
+		return nil, err
+	}
+	if err := checkTables(dir, closed); err != nil {
+		return nil, err
+	}
+	return checkLogs(dir, closed)
+}
+
+// checkKeys looks at Badger's file of keys, which holds none: Badger believes whatever
+// length it finds behind.
+func checkKeys(dir string) error {
+	const (
+		name   = badger.KeyRegistryFileName
+		vector = 16 // bytes by chance, of no use without keys
+		behind = "Hello Badger"
+	)
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // Badger makes it
+	}
+	if err != nil {
+		return err
+	}
+	if len(b) != vector+len(behind) || string(b[vector:]) != behind {
+		return fmt.Errorf("the file %s is damaged", name)
 	}
 	return nil
 }
@@ -203,7 +117,7 @@ func checkRegular(dir string) error {
 		switch filepath.Ext(f.Name()) {
 		case ".sst", ".vlog", ".mem", segmentExt:
 		default:
-			if !slices.Contains([]string{badger.ManifestFilename, "DISCARD", "KEYREGISTRY", "LOCK", closedName}, f.Name()) {
+			if !slices.Contains([]string{badger.ManifestFilename, discardName, badger.KeyRegistryFileName, "LOCK", closedName}, f.Name()) {
 				continue
 			}
 		}

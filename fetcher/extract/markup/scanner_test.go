@@ -61,14 +61,17 @@ func (f *foreign) tag(name string, end bool) {
 func reference(page []byte) (ts tokens) {
 	z := html.NewTokenizer(bytes.NewReader(page))
 	var in foreign
+	var content Tag // the element whose content may come next and is no markup
 	for {
 		z.AllowCDATA(in > 0)
-		switch kind := z.Next(); kind {
+		kind, before := z.Next(), content
+		content = Other
+		switch kind {
 		case html.ErrorToken:
 			return ts
 		case html.TextToken:
 			raw := string(z.Raw())
-			if in > 0 && strings.HasPrefix(raw, "<![CDATA[") {
+			if in > 0 && before == Other && strings.HasPrefix(raw, "<![CDATA[") {
 				// x/net/html replaces references in CDATA sections; the standard does not.
 				raw = strings.TrimSuffix(strings.TrimPrefix(raw, "<![CDATA["), "]]>")
 				ts.text(newlines(raw))
@@ -83,6 +86,9 @@ func reference(page []byte) (ts tokens) {
 			}
 			ts = append(ts, got)
 			in.tag(t.Data, false)
+			if tag := Lookup([]byte(t.Data)); tag.Is(Raw) {
+				content = tag
+			}
 		case html.EndTagToken:
 			name, _ := z.TagName()
 			in.tag(string(name), true)

@@ -1,0 +1,141 @@
+package badgerstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// closedName is the file that says how Badger's files were when the store was closed. It
+// is there only while the store is closed.
+const closedName = "CLOSED"
+
+// closedMark is what closedName holds.
+type closedMark struct {
+	ManifestBytes int64  `json:"manifest_bytes"`
+	ManifestSum   uint32 `json:"manifest_crc32c"`
+	// Files are the tables and the value log. Stores that were closed by older programs
+	// have none.
+	Files map[string]closedFile `json:"files"`
+}
+
+// closedFile tells whether a file was touched since.
+type closedFile struct {
+	Bytes   int64 `json:"bytes"`
+	Changed int64 `json:"changed_ns"` // the time of change, in Unix nanoseconds
+}
+
+func closedFileOf(info fs.FileInfo) closedFile {
+	return closedFile{info.Size(), info.ModTime().UnixNano()}
+}
+
+// markClosed is the last that happens to a store that is closed.
+func markClosed(dir string) error {
+	m := closedMark{Files: map[string]closedFile{}}
+	if err := m.readManifest(dir); err != nil {
+		return err
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		if ext := filepath.Ext(f.Name()); ext != ".sst" && ext != ".vlog" {
+			continue
+		}
+		info, err := f.Info()
+		if err != nil {
+			return err
+		}
+		m.Files[f.Name()] = closedFileOf(info)
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, closedName), b, 0o600)
+}
+
+func (m *closedMark) readManifest(dir string) error {
+	b, err := os.ReadFile(filepath.Join(dir, badger.ManifestFilename))
+	if err != nil {
+		return err
+	}
+	m.ManifestBytes, m.ManifestSum = int64(len(b)), crc32.Checksum(b, castagnoli())
+	return nil
+}
+
+// readClosed gives the mark, nil if there is none. One that cannot be read is none, since
+// writing it may have been cut short.
+func readClosed(dir string) (*closedMark, error) {
+	b, err := os.ReadFile(filepath.Join(dir, closedName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var m closedMark
+	if json.Unmarshal(b, &m) != nil {
+		return nil, nil
+	}
+	return &m, nil
+}
+
+// check compares what the mark tells with what is there: the manifest, by which Badger
+// would remove tables if it were cut short, and the lengths of the files.
+func (m *closedMark) check(dir string) error {
+	if m == nil {
+		return nil
+	}
+	var now closedMark
+	if err := now.readManifest(dir); err != nil {
+		return err
+	}
+	if now.ManifestBytes != m.ManifestBytes || now.ManifestSum != m.ManifestSum {
+		return fmt.Errorf("the file %s is not as it was when the store was closed", badger.ManifestFilename)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the file %s is missing", name)
+		}
+		if err != nil {
+			return err
+		}
+		if was := m.Files[name].Bytes; info.Size() != was {
+			return fmt.Errorf("the file %s has %d bytes, it had %d when the store was closed", name, info.Size(), was)
+		}
+	}
+	return nil
+}
+
+// untouched says that a file is as it was when the store was closed, as far as its
+// length and time of change tell.
+func (m *closedMark) untouched(info fs.FileInfo) bool {
+	if m == nil {
+		return false
+	}
+	f, ok := m.Files[info.Name()]
+	return ok && f == closedFileOf(info)
+}
+
+// unmarkClosed is the first that happens to a store that is opened for writing.
+func unmarkClosed(dir string) error {
+	err := os.Remove(filepath.Join(dir, closedName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(dir) // after a power failure it must not be there again
+}

@@ -1,0 +1,228 @@
+package badgerstore
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4/fb"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
+)
+
+// region is some bytes of a file.
+type region struct{ at, n int64 }
+
+// trusted are the bytes of a file that Badger, or this package, must believe to read the
+// rest: lengths, numbers and checksums.
+func trusted(t *testing.T, dir string, f storeFile) []region {
+	t.Helper()
+	opened, err := os.Open(filepath.Join(dir, f.name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = opened.Close() }()               // it was only read
+	b, err := io.ReadAll(io.LimitReader(opened, 4<<20)) // logs end with zeros
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch ext := filepath.Ext(f.name); {
+	case ext == ".sst":
+		return tableRegions(t, b)
+	case ext == ".vlog", ext == ".mem":
+		return logRegions(b)
+	case f.name == "MANIFEST":
+		return []region{{0, 32}, {f.size - 12, 12}}
+	case f.name == discardName:
+		return []region{{0, 32}, {f.size - 16, 16}}
+	case ext == segmentExt:
+		return []region{{0, 4}, {f.size - 4, 4}}
+	}
+	return []region{{0, min(f.size, 64)}, {max(0, f.size-16), min(f.size, 16)}}
+}
+
+// tableRegions are the ends of the first and the last block, the begin of the index, and
+// all behind it.
+func tableRegions(t *testing.T, b []byte) []region {
+	t.Helper()
+	end, err := readTableEnd(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		tail  = 16 // number of entries, checksum and its length
+		begin = 24
+	)
+	index := fb.GetRootAsTableIndex(b[end.index:end.index+end.length], 0)
+	var first fb.BlockOffset
+	if !index.Offsets(&first, 0) {
+		t.Fatal("a table without blocks")
+	}
+	behind := end.index + end.length
+	return []region{
+		{0, 8},
+		{int64(first.Len()) - tail, tail},
+		{end.index - tail, tail + begin},
+		{behind - 8, int64(len(b)) - behind + 8},
+	}
+}
+
+// logRegions are the header of the file, and the headers and checksums of the first and
+// the last of its entries.
+func logRegions(b []byte) []region {
+	regions := []region{{0, logHeader}}
+	var last region
+	for at := int64(logHeader); ; {
+		key, n, ok := logEntry(b[at:])
+		if !ok || at+n > int64(len(b)) {
+			break
+		}
+		r := region{at, int64(strings.Index(string(b[at:at+n]), string(key))) + 4}
+		if last = r; len(regions) == 1 {
+			regions = append(regions, r, region{at + n - logChecksum, logChecksum})
+		}
+		at += n
+	}
+	return append(regions, last)
+}
+
+// TestDamagedBytes damages each byte that must be believed, and some of all others, in
+// stores that were closed and that were left by a killed process. No store may end the
+// process, allocate what it does not have, or hold something else without a word.
+func TestDamagedBytes(t *testing.T) {
+	r := seeded.Rand(t)
+	closed, killed := damagedFixture(t, 100)
+	rounds := attackRounds(t, 1)
+	every := 1 // of so many cases one is judged
+	if rounds == 1 {
+		every = 29
+	}
+	if testing.Short() {
+		every = 64
+	}
+	for _, dir := range []string{closed, killed} {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			var cases []damagedStore
+			files := filesOf(t, dir)
+			for _, f := range files {
+				newest := f.name == newestLog(files, filepath.Ext(f.name))
+				for n, h := range byteHarms(t, r, dir, f, max(1, rounds/20)) {
+					if n%every != 0 {
+						continue
+					}
+					c := damagedStore{From: dir, Harms: []harm{h}, ReadOnly: r.IntN(4) == 0}
+					c.Torn = dir == killed && (newest || f.name == "MANIFEST")
+					cases = append(cases, c)
+				}
+			}
+			judge(t, cases)
+		})
+	}
+}
+
+// newestLog is the last file with a suffix, "" if those are no logs.
+func newestLog(files []storeFile, ext string) string {
+	newest := ""
+	for _, f := range files {
+		if (ext == ".vlog" || ext == ".mem") && filepath.Ext(f.name) == ext {
+			newest = f.name
+		}
+	}
+	return newest
+}
+
+// byteHarms flip each bit that must be believed, set each such byte to values that make
+// lengths large, and damage as many other bytes, pages and ends as rounds says.
+func byteHarms(t *testing.T, r *rand.Rand, dir string, f storeFile, rounds int) []harm {
+	t.Helper()
+	var all []harm
+	for _, g := range trusted(t, dir, f) {
+		for at := g.at; at < g.at+g.n; at++ {
+			for bit := range 8 {
+				all = append(all, harm{File: f.name, Kind: harmFlip, At: at, N: 1, Mask: 1 << bit})
+			}
+			all = append(all, harm{File: f.name, Kind: harmFlip, At: at, N: 1, Mask: 0xff}, harm{File: f.name, Kind: harmCut, At: at})
+			if n := g.at + g.n - at; n >= 4 {
+				all = append(all, harm{File: f.name, Kind: harmGarbage, At: at, N: 4, Seed: r.Uint64()}, harm{File: f.name, Kind: harmZero, At: at, N: 4},
+					harm{File: f.name, Kind: harmFlip, At: at, N: 4, Mask: 0x80})
+			}
+		}
+	}
+	for range rounds * 40 {
+		at := r.Int64N(f.size)
+		all = append(all, harm{File: f.name, Kind: harmFlip, At: at, N: 1, Mask: 1 << r.IntN(8)},
+			harm{File: f.name, Kind: harmGarbage, At: at, N: 1 + r.Int64N(64), Seed: r.Uint64()})
+	}
+	for range rounds * 4 {
+		at := r.Int64N(f.size)
+		all = append(all, harm{File: f.name, Kind: harmZero, At: at, N: min(4096, f.size-at)}, harm{File: f.name, Kind: harmCut, At: at},
+			harm{File: f.name, Kind: harmGarbage, At: f.size, N: 1 + r.Int64N(8192), Seed: r.Uint64()})
+	}
+	return append(all, harm{File: f.name, Kind: harmZero, At: f.size, N: 5000}, harm{File: f.name, Kind: harmRemove})
+}
+
+// TestDamageThatKilled repeats damage that has ended processes, each in its own way.
+func TestDamageThatKilled(t *testing.T) {
+	closed, killed := damagedFixture(t, 100)
+	regions := func(dir, name string) []region {
+		for _, f := range filesOf(t, dir) {
+			if f.name == name {
+				return trusted(t, dir, f)
+			}
+		}
+		t.Fatalf("%s has no %s", dir, name)
+		return nil
+	}
+	table, log, memtable := regions(closed, "000002.sst"), regions(closed, "000001.vlog"), regions(killed, "00001.mem")
+	blockEnd := func(g region) harm { // a longer checksum, so that the number of entries is another
+		return harm{File: "000002.sst", Kind: harmFlip, At: g.at + 15, N: 1, Mask: 0x20}
+	}
+	endOfLength := func(g region) int64 { return g.at + g.n - 6 } // before the time and four bytes of the key
+	var cases []damagedStore
+	for _, c := range []struct {
+		dir string
+		harm
+	}{
+		// A key that is stored nowhere: the file of a value was removed while it was mapped.
+		{closed, harm{File: "000001.vlog", Kind: harmFlip, At: log[1].at + log[1].n - 1, N: 1, Mask: 4}},
+		// A panic while a table is opened, and while it is merged.
+		{closed, blockEnd(table[2])},
+		{closed, blockEnd(table[1])},
+		// Lengths of gigabytes.
+		{closed, harm{File: "KEYREGISTRY", Kind: harmGarbage, At: 28, N: 100, Seed: 1}},
+		{closed, harm{File: "000004.vlog", Kind: harmFlip, At: endOfLength(log[1]), N: 2, Mask: 0x80}},
+		{killed, harm{File: "00001.mem", Kind: harmFlip, At: endOfLength(memtable[1]), N: 4, Mask: 0x80}},
+	} {
+		cases = append(cases, damagedStore{From: c.dir, Harms: []harm{c.harm}, Torn: c.dir == killed})
+	}
+	judge(t, cases)
+}
+
+// TestShortCountOfGarbage: Badger's count of garbage was cut short, and a value of the
+// value log becomes garbage.
+func TestShortCountOfGarbage(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, attackOptions())
+	long := func(text string) {
+		t.Helper()
+		if err := s.SetValue(t.Context(), "long", []byte(strings.Repeat(text, 40_000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long("one ")
+	closeStore(t, s)
+	if err := os.Truncate(filepath.Join(dir, discardName), 8); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, dir, attackOptions())
+	long("two ")
+	closeStore(t, s)
+	merge(t, dir, attackOptions())
+	s = openStore(t, dir, attackOptions())
+	compacted(t, s)
+	mustVerify(t, s)
+}

@@ -1,0 +1,127 @@
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// TestWhatOpenReads: a store that was closed is read where a file was touched since, and
+// one that was not closed is read whole.
+func TestWhatOpenReads(t *testing.T) {
+	fixture, _ := damagedFixture(t, 100)
+	flip := func(name string, at int64) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			t.Helper()
+			if err := (harm{File: name, Kind: harmFlip, At: at, N: 1, Mask: 1}).apply(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const block, entry = 5000, 1000 // a byte in the first of each
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, dir string)
+		want   string // of the error; "" for none
+	}{
+		{"nothing", func(*testing.T, string) {}, ""},
+		{"a table is touched", func(t *testing.T, dir string) {
+			if err := os.Chtimes(filepath.Join(dir, "000002.sst"), time.Time{}, time.Unix(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}, ""},
+		{"a block of a table", flip("000002.sst", block), "table 000002.sst: it is damaged at byte 0"},
+		{"a block of a table that looks untouched", func(t *testing.T, dir string) {
+			decay(t, filepath.Join(dir, "000002.sst"), func() { flip("000002.sst", block)(t, dir) })
+		}, ""},
+		{"the same, and the store was not closed", func(t *testing.T, dir string) {
+			decay(t, filepath.Join(dir, "000002.sst"), func() { flip("000002.sst", block)(t, dir) })
+			mustRemove(t, filepath.Join(dir, closedName))
+		}, "table 000002.sst: it is damaged at byte 0"},
+		{"a value", flip("000002.vlog", entry), "the file 000002.vlog is damaged at byte 20"},
+		{"a value, and the store was not closed", func(t *testing.T, dir string) {
+			flip("000002.vlog", entry)(t, dir)
+			mustRemove(t, filepath.Join(dir, closedName))
+		}, "the file 000002.vlog is damaged at byte 20"},
+		{"a value is gone", func(t *testing.T, dir string) {
+			if err := os.Truncate(filepath.Join(dir, "000002.vlog"), logHeader); err != nil {
+				t.Fatal(err)
+			}
+		}, "the file 000002.vlog has 20 bytes, it had 200046 when the store was closed"},
+		{"a file is gone", func(t *testing.T, dir string) { mustRemove(t, filepath.Join(dir, "000002.vlog")) }, "the file 000002.vlog is missing"},
+		{"a memtable comes from elsewhere", func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, "00001.mem"), make([]byte, 100), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "the file 00001.mem is damaged at byte 0"},
+		{"the keys are longer", func(t *testing.T, dir string) {
+			if err := (harm{File: "KEYREGISTRY", Kind: harmGarbage, At: 28, N: 8}).apply(dir); err != nil {
+				t.Fatal(err)
+			}
+		}, "the file KEYREGISTRY is damaged"},
+	} {
+		dir := filepath.Join(t.TempDir(), "store")
+		copyTo(t, fixture, dir)
+		c.change(t, dir)
+		wantOpened(t, c.name, dir, c.want)
+	}
+}
+
+func mustRemove(t *testing.T, name string) {
+	t.Helper()
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantOpened wants a store to open, or to be refused in these words and with what to do.
+func wantOpened(t *testing.T, name, dir, want string) {
+	t.Helper()
+	s, err := Open(dir, attackOptions())
+	switch {
+	case err != nil && want == "":
+		t.Errorf("%s: refused with %v", name, err)
+	case err != nil && (!errors.Is(err, scheduler.ErrDamaged) || !strings.Contains(err.Error(), want+"; "+adviceDamaged)):
+		t.Errorf("%s: refused with %v, want %q", name, err, want)
+	case err == nil && want != "":
+		t.Errorf("%s: opened, want %q", name, want)
+	}
+	if err == nil {
+		closeStore(t, s)
+	}
+}
+
+// TestTornMemtables: of the memtables that a killed process leaves, the last may have half
+// an entry at its end, which is cut off; one before it may not.
+func TestTornMemtables(t *testing.T) {
+	_, fixture := damagedFixture(t, 100)
+	for i, want := range []string{"the file 00001.mem is damaged at byte ", ""} {
+		number := i + 1
+		dir := filepath.Join(t.TempDir(), "store")
+		copyTo(t, fixture, dir)
+		first := filepath.Join(dir, "00001.mem")
+		b, err := os.ReadFile(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "00002.mem"), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := (harm{File: fmt.Sprintf("%05d.mem", number), Kind: harmFlip, At: 2000, N: 1, Mask: 1}).apply(dir); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(dir, attackOptions())
+		if got := fmt.Sprint(err); (err == nil) != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("memtable %d: %v, want %q", number, err, want)
+		}
+		if err == nil {
+			closeStore(t, s)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package badgerstore
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Badger's logs, the value log and those of memtables, have a header, and then entries: a
+// header (two bytes, the lengths of key and value, and a time), a key with its version, a
+// value and a checksum. A log that is written to is longer, with zeros at its end. Badger
+// takes the lengths for true before it looks at the checksum, and cuts a log at the first
+// entry that is wrong.
+const (
+	logHeader      = 20
+	logEntryHeader = 2 + 3*binary.MaxVarintLen64
+	logVersion     = 8
+	logChecksum    = 4
+	logLongestKey  = 4 << 10 // of those that the store writes
+)
+
+// discardName is Badger's count of garbage, which nobody asks for; see collectGarbage.
+const discardName = "DISCARD"
+
+// logEntry reads the key of an entry, with its version, and how long the entry is.
+func logEntry(b []byte) (key []byte, length int64, ok bool) {
+	if len(b) < 2 {
+		return nil, 0, false
+	}
+	var numbers [3]uint64 // lengths of key and value, and a time
+	rest := b[2:]
+	for i := range numbers {
+		v, n := binary.Uvarint(rest)
+		if n <= 0 {
+			return nil, 0, false
+		}
+		numbers[i], rest = v, rest[n:]
+	}
+	keyLen, valueLen := numbers[0], numbers[1]
+	if keyLen <= logVersion || keyLen > uint64(len(rest)) || valueLen > math.MaxUint32 {
+		return nil, 0, false
+	}
+	return rest[:keyLen], int64(len(b)-len(rest)) + int64(keyLen+valueLen) + logChecksum, true
+}
+
+// soundLog says where the last whole entry of a log ends.
+func soundLog(f io.ReaderAt, size int64) (end int64, err error) {
+	end = min(logHeader, size)
+	r := bufio.NewReaderSize(io.NewSectionReader(f, end, size-end), 64<<10)
+	for sum := crc32.New(castagnoli()); ; sum.Reset() {
+		b, err := r.Peek(logEntryHeader + logLongestKey)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		_, length, ok := logEntry(b)
+		if !ok || length > size-end {
+			return end, nil
+		}
+		if _, err := io.CopyN(sum, r, length-logChecksum); err != nil {
+			return 0, err
+		}
+		var want [logChecksum]byte
+		if _, err := io.ReadFull(r, want[:]); err != nil {
+			return 0, err
+		}
+		if sum.Sum32() != binary.BigEndian.Uint32(want[:]) {
+			return end, nil
+		}
+		end += length
+	}
+}
+
+// logsOf are the files with a suffix, in the order of their numbers.
+func logsOf(dir, ext string) ([]string, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, f := range files {
+		if filepath.Ext(f.Name()) == ext {
+			names = append(names, filepath.Join(dir, f.Name()))
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
+	return names, nil
+}
+
+// tornLog is a log of which the last entry is half there, at its end.
+type tornLog struct {
+	name string
+	end  int64
+}
+
+// checkLogs reads the logs that were touched. In a store that was not closed, what was
+// written last may be half there.
+func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
+	for _, ext := range []string{".vlog", ".mem"} {
+		names, err := logsOf(dir, ext)
+		if err != nil {
+			return nil, err
+		}
+		for i, name := range names {
+			end, err := checkLog(name, closed)
+			switch {
+			case err != nil:
+				return nil, err
+			case end < 0:
+			case closed != nil || i < len(names)-1:
+				return nil, fmt.Errorf("the file %s is damaged at byte %d", filepath.Base(name), end)
+			case end >= logHeader:
+				torn = append(torn, tornLog{name, end})
+			}
+		}
+	}
+	return torn, nil
+}
+
+// checkLog says where the whole entries of a log end if there is anything else behind,
+// -1 if there is not.
+func checkLog(name string, closed *closedMark) (end int64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil || closed.untouched(info) || info.Size() == 0 { // see leftLogs
+		return -1, err
+	}
+	if closed != nil && filepath.Ext(name) == ".mem" {
+		return 0, nil // there is none in a store that was closed
+	}
+	if end, err = soundLog(f, info.Size()); err != nil || end == info.Size() {
+		return -1, err
+	}
+	zeros, err := onlyZeros(io.NewSectionReader(f, end, info.Size()-end))
+	if zeros && end >= logHeader {
+		end = -1
+	}
+	return end, err
+}
+
+func onlyZeros(r io.Reader) (bool, error) {
+	for b := make([]byte, 64<<10); ; {
+		n, err := r.Read(b)
+		if slices.ContainsFunc(b[:n], func(c byte) bool { return c != 0 }) {
+			return false, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// cut cuts off what Badger would, but after it has allocated what a wrong length says.
+func (l tornLog) cut() (err error) {
+	f, err := os.OpenFile(l.name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := f.Truncate(l.end); err != nil {
+		return err
+	}
+	return f.Sync()
+}

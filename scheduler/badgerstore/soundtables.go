@@ -1,0 +1,214 @@
+package badgerstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/fb"
+	"golang.org/x/sync/errgroup"
+)
+
+// A table is blocks, one behind the other, an index that says where each is, the length
+// of the index, its checksum, and the length of that. A block ends with the number of its
+// entries, the checksum of all up to there, and the length of that. Badger reads the
+// lengths and the number before it looks at the checksum.
+
+// checkTables looks at the tables that the manifest names. Others were being written when
+// the process ended, and Badger removes them.
+func checkTables(dir string, closed *closedMark) (err error) {
+	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // a new store
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	manifest, _, err := badger.ReplayManifestFile(f, 0, badger.DefaultOptions(dir))
+	if err != nil {
+		return fmt.Errorf("the file %s: %w", badger.ManifestFilename, err)
+	}
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	ids := slices.Sorted(maps.Keys(manifest.Tables))
+	faults := make([]error, len(ids))
+	for i, id := range ids {
+		all.Go(func() error {
+			faults[i] = checkTable(filepath.Join(dir, fmt.Sprintf("%06d.sst", id)), closed)
+			return nil
+		})
+	}
+	_ = all.Wait() // all faults are in their order
+	for _, err := range faults {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errTable is a table that is not as it was written.
+var errTable = errors.New("it is damaged")
+
+// checkTable looks at the end of a table, and reads all of it unless it is untouched.
+func checkTable(name string, closed *closedMark) (err error) {
+	fail := func(err error) error { return fmt.Errorf("table %s: %w", filepath.Base(name), err) }
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return fail(errors.New("it is missing"))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	end, err := readTableEnd(f, info.Size())
+	if err == nil && !closed.untouched(info) {
+		err = end.checkAll(f)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// tableEnd says where the index of a table is.
+type tableEnd struct {
+	index, length int64
+	sum           []byte // the index's checksum
+}
+
+func readTableEnd(f io.ReaderAt, size int64) (e tableEnd, err error) {
+	const longestSum = 16
+	left := size
+	read := func(most int64) (int64, error) {
+		var b [4]byte
+		if left -= int64(len(b)); left < 0 {
+			return 0, errTable
+		}
+		if _, err := f.ReadAt(b[:], left); err != nil {
+			return 0, err
+		}
+		n := int64(binary.BigEndian.Uint32(b[:]))
+		if left -= n; left < 0 || n > most {
+			return 0, errTable
+		}
+		return n, nil
+	}
+	n, err := read(longestSum)
+	if err != nil {
+		return e, err
+	}
+	e.sum = make([]byte, n)
+	if _, err := f.ReadAt(e.sum, left); err != nil {
+		return e, err
+	}
+	if e.length, err = read(left); err == nil && e.length == 0 {
+		err = errTable
+	}
+	e.index = left
+	return e, err
+}
+
+// checkAll reads the index and all blocks.
+func (e tableEnd) checkAll(f io.ReaderAt) error {
+	b := make([]byte, e.length)
+	if _, err := f.ReadAt(b, e.index); err != nil {
+		return err
+	}
+	if !bytes.Equal(e.sum, tableSum(b)) {
+		return errTable
+	}
+	index := fb.GetRootAsTableIndex(b, 0) // what has its checksum is as Badger wrote it
+	blocks := blockReader{f: f}
+	for i := range index.OffsetsLength() {
+		var o fb.BlockOffset
+		if !index.Offsets(&o, i) || int64(o.Offset()) != blocks.at+int64(blocks.held) {
+			return errTable
+		}
+		if err := blocks.add(int(o.Len())); err != nil {
+			return err
+		}
+	}
+	if err := blocks.check(); err != nil {
+		return err
+	}
+	if blocks.at != e.index {
+		return errTable
+	}
+	return nil
+}
+
+// blockReader reads many blocks at a time.
+type blockReader struct {
+	f       io.ReaderAt
+	at      int64 // where the first one begins that is not checked
+	held    int   // bytes of those that are not
+	lengths []int
+	buf     []byte
+}
+
+// add takes a block behind those before.
+func (r *blockReader) add(length int) error {
+	const most = 1 << 20 // bytes at a time, unless one block has more
+	r.lengths, r.held = append(r.lengths, length), r.held+length
+	if r.held < most {
+		return nil
+	}
+	return r.check()
+}
+
+// check reads what was added.
+func (r *blockReader) check() error {
+	r.buf = slices.Grow(r.buf[:0], r.held)[:r.held]
+	if _, err := r.f.ReadAt(r.buf, r.at); err != nil {
+		return err
+	}
+	b := r.buf
+	for _, n := range r.lengths {
+		if !soundBlock(b[:n]) {
+			return fmt.Errorf("%w at byte %d", errTable, r.at)
+		}
+		b, r.at = b[n:], r.at+int64(n)
+	}
+	r.held, r.lengths = 0, r.lengths[:0]
+	return nil
+}
+
+// soundBlock says whether a block is as it was written.
+func soundBlock(b []byte) bool {
+	const word = 4
+	n := len(b) - word
+	if n < 0 {
+		return false
+	}
+	sum := int64(binary.BigEndian.Uint32(b[n:]))
+	if sum > int64(n) {
+		return false
+	}
+	data := b[:int64(n)-sum]
+	return bytes.Equal(b[len(data):n], tableSum(data))
+}
+
+// tableSum is the checksum of a block or an index, as Badger writes it: a protocol buffer
+// of which the second field is the sum.
+func tableSum(b []byte) []byte {
+	sum := crc32.Checksum(b, castagnoli())
+	if sum == 0 {
+		return nil
+	}
+	return binary.AppendUvarint([]byte{2 << 3}, uint64(sum))
+}
