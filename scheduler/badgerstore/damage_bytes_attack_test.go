@@ -99,7 +99,7 @@ func TestDamagedBytes(t *testing.T) {
 	rounds := attackRounds(t, 1)
 	every := 1 // of so many cases one is judged
 	if rounds == 1 {
-		every = 29
+		every = 47
 	}
 	if testing.Short() {
 		every = 64

@@ -110,12 +110,13 @@ func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
 			return nil, err
 		}
 		for i, name := range names {
-			end, err := checkLog(name, closed)
+			written := closed == nil && i == len(names)-1 // when the process ended
+			end, err := checkLog(name, closed, written)
 			switch {
 			case err != nil:
 				return nil, err
 			case end < 0:
-			case closed != nil || i < len(names)-1:
+			case !written:
 				return nil, fmt.Errorf("the file %s is damaged at byte %d", filepath.Base(name), end)
 			case end >= logHeader:
 				torn = append(torn, tornLog{name, end})
@@ -125,9 +126,9 @@ func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
 	return torn, nil
 }
 
-// checkLog says where the whole entries of a log end if there is anything else behind,
-// -1 if there is not.
-func checkLog(name string, closed *closedMark) (end int64, err error) {
+// checkLog says where the whole entries of a log end if there is anything but zeros
+// behind, -1 if there is not. Of one that was written to, which is long, the first zeros do.
+func checkLog(name string, closed *closedMark, written bool) (end int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return 0, err
@@ -143,7 +144,11 @@ func checkLog(name string, closed *closedMark) (end int64, err error) {
 	if end, err = soundLog(f, info.Size()); err != nil || end == info.Size() {
 		return -1, err
 	}
-	zeros, err := onlyZeros(io.NewSectionReader(f, end, info.Size()-end))
+	rest := info.Size() - end
+	if written {
+		rest = min(rest, logEntryHeader)
+	}
+	zeros, err := onlyZeros(io.NewSectionReader(f, end, rest))
 	if zeros && end >= logHeader {
 		end = -1
 	}

@@ -163,7 +163,7 @@ type blockReader struct {
 
 // add takes a block behind those before.
 func (r *blockReader) add(length int) error {
-	const most = 1 << 20 // bytes at a time, unless one block has more
+	const most = 256 << 10 // bytes at a time, unless one block has more
 	r.lengths, r.held = append(r.lengths, length), r.held+length
 	if r.held < most {
 		return nil

@@ -100,12 +100,21 @@ func errno(err error) string {
 	return fmt.Sprint(err)
 }
 
-func newPool(t *testing.T, workers int, timeout time.Duration) *Pool {
+// patience is that of a machine that is busy, too.
+const patience = time.Minute
+
+// fakeWorkers are settings by which a document has so much time: soft says when its
+// reader is asked to end, hard when it is killed.
+func fakeWorkers(workers int, soft, hard time.Duration) Settings {
+	return Settings{
+		Command: []string{os.Args[0], fakeWorker, time.Duration(float64(soft) / softTime).String(), strconv.Itoa(256 << 20)},
+		Workers: workers, Timeout: hard,
+	}
+}
+
+func newPool(t *testing.T, s Settings) *Pool {
 	t.Helper()
-	p := NewPool(Settings{
-		Command: []string{os.Args[0], fakeWorker, timeout.String(), strconv.Itoa(256 << 20)},
-		Workers: workers, Timeout: timeout,
-	}, slog.New(slog.DiscardHandler))
+	p := NewPool(s, slog.New(slog.DiscardHandler))
 	t.Cleanup(p.Close)
 	return p
 }
@@ -139,13 +148,21 @@ func TestHostileDocuments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.word, func(t *testing.T) {
-			patience := time.Minute // of a machine that is busy, too
-			if tt.reason == TooSlow {
-				patience = 2 * time.Second
+			soft, hard := patience, patience
+			switch tt.word {
+			case "loop":
+				hard = time.Second
+			case "empty-handed":
+				soft = time.Second
 			}
-			p := newPool(t, 1, patience)
+			p := newPool(t, fakeWorkers(1, soft, patience))
 			wantRead(t, p, "1")
+			if hard != patience {
+				p.reap()
+				p.Set(fakeWorkers(1, soft, hard))
+			}
 			_, err := read(t.Context(), p, tt.word)
+			p.Set(fakeWorkers(1, soft, patience))
 			failed, ok := errors.AsType[*Error](err)
 			if ok && strings.Contains(failed.Words, "ThreadSanitizer") {
 				failed.Reason = OutOfMemory // how the race detector says it
@@ -176,7 +193,7 @@ func TestOutOfMemory(t *testing.T) {
 
 // TestWorkerThatGrewOld: what ends a worker that has read others is read again.
 func TestWorkerThatGrewOld(t *testing.T) {
-	p := newPool(t, 1, 10*time.Second)
+	p := newPool(t, fakeWorkers(1, patience, patience))
 	wantRead(t, p, "1")
 	page, err := read(t.Context(), p, "exit unless new")
 	if err != nil || page.Text != "1" {
@@ -189,14 +206,14 @@ func TestWorkerThatGrewOld(t *testing.T) {
 }
 
 func TestSoftTime(t *testing.T) {
-	p := newPool(t, 1, 2*time.Second)
+	p := newPool(t, fakeWorkers(1, time.Second, patience))
 	if page, err := read(t.Context(), p, "patient"); err != nil || page.Title != "half" {
 		t.Errorf("got %+v, %v; want what was read until then", page, err)
 	}
 }
 
 func TestContextEnds(t *testing.T) {
-	p := newPool(t, 1, time.Minute)
+	p := newPool(t, fakeWorkers(1, patience, patience))
 	wantRead(t, p, "1")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -213,7 +230,7 @@ func TestContextEnds(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
-	p := newPool(t, 2, time.Minute)
+	p := newPool(t, fakeWorkers(2, patience, patience))
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
@@ -227,7 +244,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	p := newPool(t, 1, time.Minute)
+	p := newPool(t, fakeWorkers(1, patience, patience))
 	ended := make(chan error)
 	go func() {
 		_, err := read(context.Background(), p, "loop")
@@ -246,7 +263,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestWorkersByNeed(t *testing.T) {
-	p := newPool(t, 2, time.Minute)
+	p := newPool(t, fakeWorkers(2, patience, patience))
 	wantRead(t, p, "1")
 	wantRead(t, p, "2") // one is enough for one after the other
 	p.reap()
@@ -266,7 +283,7 @@ func TestJail(t *testing.T) {
 	if _, err := os.Stat("/proc/self/statm"); err != nil {
 		t.Skip("Linux only")
 	}
-	p := newPool(t, 1, time.Minute)
+	p := newPool(t, fakeWorkers(1, patience, patience))
 	page, err := read(t.Context(), p, "jail")
 	if err != nil || page.Title != "refused refused true 0" {
 		t.Errorf("files, connections, programs, variables: got %q, %v", page.Title, err)
