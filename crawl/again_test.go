@@ -282,3 +282,35 @@ func TestRulesLetLessIn(t *testing.T) {
 		}, hostA+"/deep/0")
 	}
 }
+
+// TestIndexedAgain: a page that only the operator's lists and rules kept out of the index
+// comes back when they do not any more, though nothing is refreshed.
+func TestIndexedAgain(t *testing.T) {
+	for name, keepOut := range map[string]func(s *Settings){
+		"a kill list": func(s *Settings) { s.Space.KillPatterns = file("kill", "/p001") },
+		"a rule": func(s *Settings) {
+			s.Rules.Rules = []actionrules.Rule{{
+				If:   actionrules.Path("/p001", actionrules.NormNorm, false, actionrules.Position{}),
+				Then: []actionrules.Action{{Verb: actionrules.NoIndex}},
+			}}
+		},
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			page := w.site(hostA, 5)[2]
+			before := w.settings
+			keepOut(&w.settings)
+			w.begin()
+			w.quiet()
+			if slices.Contains(w.index(), page) {
+				t.Fatalf("%s keeps nothing out", name)
+			}
+			visits := len(w.visits)
+			w.settings = before
+			w.takeOn(false)
+			if !slices.Contains(w.index(), page) || len(w.visits) != visits+1 {
+				t.Errorf("%s: %v after %d visits more, want the page by one", name, w.index(), len(w.visits)-visits)
+			}
+			w.end()
+		}, hostA+"/")
+	}
+}
