@@ -158,7 +158,8 @@ func (b *bench) choose(ctx context.Context) (*control, error) {
 	return c, ctx.Err()
 }
 
-// askFor has URLs fetched soon, but for those that wait already.
+// askFor has URLs fetched soon, but for those that wait already, and for items, whose
+// pages would be indexed in their place.
 func (f *Frontier) askFor(ctx context.Context, keys []weburl.Key) error {
 	f.mu.Lock()
 	source := User
@@ -169,6 +170,9 @@ func (f *Frontier) askFor(ctx context.Context, keys []weburl.Key) error {
 	}
 	f.mu.Unlock()
 	_, err := f.Revise(ctx, keys, func(_ weburl.Key, r Record) *Change {
+		if r.Kind == KindItem {
+			return nil
+		}
 		r.State, r.Source, r.NextAt = Waiting, source, time.Time{}
 		return &Change{Next: r}
 	})

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -30,6 +31,8 @@ type Deletions struct {
 	edits     edits
 	sent      tally // deletions of the whole index that left
 	finishing bool  // Finish: nothing rests any longer than it must
+
+	recounted map[weburl.HostKey]int64 // who judges: when what a host has held was counted last
 }
 
 // restingHost is a host that has deletions that rest, or that is ill. It is in memory only
@@ -50,9 +53,17 @@ type restingHost struct {
 	// doubtful which come to rest next.
 	well     bool
 	doubtful bool
-	// redirected are documents whose redirect is to be looked at again though their
-	// deletion is held: what replaces them may be in the index by now.
-	redirected []weburl.Key
+	// redirected says that documents whose deletion is held redirect still: what replaces
+	// them may be in the index by now. lookedAt is when they were looked at, 0: never.
+	redirected bool
+	lookedAt   int64
+	resting    int // deletions that rested when it was judged last
+}
+
+// pause is how long what happens at the host is gathered before it is judged: all that
+// rests is read for that.
+func (h *restingHost) pause() time.Duration {
+	return judgePause + time.Duration(h.resting)*time.Millisecond
 }
 
 // arrival says that the deletions numbered up to seq, and above those of the arrival
@@ -137,7 +148,7 @@ func (d *Deletions) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading which deletions rest: %w", err)
 	}
-	err = f.store.HeldDeletions(ctx, DeletionFilter{}, func(s StoredDeletion) error {
+	err = f.store.HeldDeletions(ctx, DeletionFilter{State: DeletionHeld}, func(s StoredDeletion) error {
 		if u, ok := weburl.FromCanonical(s.URL); ok && s.Hold == HeldIll {
 			note(u.HostKey(), u.Origin()).well = true // judged before it is believed
 		}
@@ -162,12 +173,12 @@ func (d *Deletions) host(k weburl.HostKey, origin string, at int64) *restingHost
 	return h
 }
 
-// soon has a host judged after a pause at the latest, and makes its entry if it is needed.
-func (d *Deletions) soon(k weburl.HostKey, origin string, pause time.Duration, change func(*restingHost)) {
-	at := d.f.active() + int64(pause)
+// soon has a host judged after a pause, and makes its entry if it is needed.
+func (d *Deletions) soon(k weburl.HostKey, origin string, change func(*restingHost)) {
+	now := d.f.active()
 	d.mu.Lock()
-	h := d.host(k, origin, at)
-	h.at = min(h.at, at)
+	h := d.host(k, origin, now+int64(judgePause))
+	h.at = min(h.at, now+int64(h.pause()))
 	h.events++
 	if change != nil {
 		change(h)
@@ -189,19 +200,14 @@ func (d *Deletions) completed(l *Lease, c *Completion, t tells) {
 		if o.Edit != 0 {
 			d.lateOfEdit()
 		} else {
-			d.soon(l.Record.Host, l.Record.Origin, judgePause, func(h *restingHost) {
+			d.soon(l.Record.Host, l.Record.Origin, func(h *restingHost) {
 				leads := c.Next.Class == Redirect || c.Next.Reason == ReasonMoved
-				if leads && l.Record.Deletion == DeletionHeld && len(h.redirected) < redirectedMost {
-					h.redirected = append(h.redirected, l.Key)
-				}
+				h.redirected = h.redirected || leads && l.Record.Deletion == DeletionHeld
 			})
 		}
 	}
 	d.answered(l.Record.Host, l.Key, t)
 }
-
-// redirectedMost bounds restingHost.redirected: what is beyond is asked for again anyway.
-const redirectedMost = 1000
 
 // answered takes in what an answer tells of a host whose deletions rest.
 func (d *Deletions) answered(k weburl.HostKey, document weburl.Key, t tells) {
@@ -233,7 +239,7 @@ func (d *Deletions) rested(origins map[weburl.HostKey]string) {
 		return
 	}
 	for k, origin := range origins {
-		d.soon(k, origin, judgePause, nil)
+		d.soon(k, origin, nil)
 	}
 	d.lateOfEdit()
 }
@@ -242,9 +248,21 @@ func (d *Deletions) rested(origins map[weburl.HostKey]string) {
 func (d *Deletions) healthChanged(k weburl.HostKey, origin string) {
 	d.mu.Lock()
 	h := d.host(k, origin, 0)
+	h.events++ // it may be being judged
 	h.at, h.well, h.tries, h.control = 0, true, 0, nil
 	d.mu.Unlock()
 	d.wake()
+}
+
+// brakeOff has all that rests leave at once.
+func (d *Deletions) brakeOff() {
+	d.mu.Lock()
+	for _, h := range d.hosts {
+		h.at = 0
+		h.events++
+	}
+	d.mu.Unlock()
+	d.lateOfEdit()
 }
 
 // judgeDue judges the hosts and edits whose time has come, and says when the next one's does.
@@ -265,8 +283,12 @@ func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
 	d.mu.Unlock()
 	slices.SortFunc(due, func(a, b weburl.HostKey) int { return bytes.Compare(a[:], b[:]) }) // the same order each time
 	for _, k := range due {
-		if _, err := d.judge(ctx, k); err != nil {
+		_, err := d.judge(ctx, k)
+		if ctx.Err() != nil || errors.Is(err, ErrClosed) {
 			return 0, err
+		}
+		if err != nil { // of this host: the others are judged nevertheless
+			d.f.log.Error("deletions that rest cannot be judged", "host", d.postpone(k), "pause", errorPause, "error", err)
 		}
 	}
 	d.mu.Lock()
@@ -276,4 +298,14 @@ func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
 		wait = min(wait, max(time.Duration(h.at-now), judgePause/10))
 	}
 	return wait, nil
+}
+
+// postpone has a host judged after a pause, and gives its name.
+func (d *Deletions) postpone(k weburl.HostKey) (origin string) {
+	at := d.f.active() + int64(errorPause)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := d.host(k, "", at)
+	h.at = at
+	return h.origin
 }

@@ -1,6 +1,8 @@
 package scheduler_test
 
 import (
+	"encoding/hex"
+	"strings"
 	"testing"
 	"time"
 
@@ -322,5 +324,71 @@ func TestSteadyFlow(t *testing.T) {
 		if n := s.requests() - 2000 - 3*300; n > 400 { // each once more, and the control rounds
 			t.Errorf("%d requests for 300 deletions", n)
 		}
+	})
+}
+
+// TestHeldIsOver: what was held because there was too much counts no longer when it came
+// back.
+func TestHeldIsOver(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 50)
+		s.index(all...)
+		s.says(status(404), every(2, all)...)
+		s.visit(all...)
+		s.pass(10 * time.Second)
+		s.is("half of it is gone", 0, 25, 0)
+		s.says(nil, all...)
+		s.visit(every(2, all)...)
+		s.is("it is back", 0, 0, 0)
+		s.pass(time.Hour)
+		s.says(status(404), all[3])
+		s.visit(all[3])
+		s.pass(5 * time.Minute)
+		s.is("one is gone", 0, 0, 1)
+	})
+	crawling(t, nil, func(s *crawl) { // but what did not come back does count
+		all := pages("a.test", 50)
+		s.index(all...)
+		s.says(status(404), every(4, all)...)
+		s.visit(all...)
+		s.pass(10 * time.Second)
+		s.is("a quarter of it is gone", 0, 13, 0)
+		s.says(status(404), all[3])
+		s.visit(all[3])
+		s.pass(5 * time.Minute)
+		s.is("one more is gone", 0, 14, 0)
+		s.pass(25 * time.Hour)
+		s.says(status(404), all[7])
+		s.visit(all[7])
+		s.pass(5 * time.Minute)
+		s.is("one on the next day", 0, 14, 1)
+	})
+}
+
+// TestDamagedHost: the deletions of a host that cannot be judged keep nobody from judging
+// the others, and are judged when they can be.
+func TestDamagedHost(t *testing.T) {
+	crawling(t, func(s *crawl) { s.set.Brake.Percent = 100 }, func(s *crawl) {
+		hosts := links(20, "http://h%d.test/", scheduler.Index)
+		s.index(hosts...)
+		ledgers := func(v []byte) {
+			for _, p := range hosts[:10] {
+				k := p.URL.HostKey()
+				if err := s.memory.SetValue(t.Context(), "scheduler.deletions."+hex.EncodeToString(k[:]), v); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		ledgers([]byte("garbage"))
+		s.says(status(404), hosts...)
+		s.visit(hosts...)
+		s.pass(5 * time.Minute)
+		s.is("those of the sound hosts", 10, 0, 10)
+		if !strings.Contains(s.log.String(), "cannot be judged") || !strings.Contains(s.log.String(), "host=http://h0.test") {
+			t.Errorf("the log has\n%s", s.log)
+		}
+		ledgers(nil)
+		s.pass(5 * time.Minute)
+		s.is("all", 0, 0, 20)
 	})
 }

@@ -287,6 +287,9 @@ func (f *Frontier) Stop() {
 func (f *Frontier) Apply(s Settings) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.set.Brake.On && !s.Brake.On {
+		defer f.deletions.brakeOff()
+	}
 	f.set = &s
 	for i, w := range s.Weights {
 		f.stride.weight[i] = int64(w)

@@ -129,6 +129,15 @@ func (d *Deletions) admit(set Brake, documents uint64, n int, now time.Time) (No
 	return Note{Name: sentName, Value: d.sent.append(nil)}, n
 }
 
+// takeBack says that some of those that were admitted did not leave.
+func (d *Deletions) takeBack(n int) {
+	if n > 0 {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.sent.takeBack(n)
+	}
+}
+
 // most is how many of an index's documents may leave within the window: all, if neither
 // limit is asked for.
 func (b *Brake) most(documents uint64) int {

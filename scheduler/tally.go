@@ -61,6 +61,15 @@ func (t *tally) within(now time.Time, while, span time.Duration) int {
 	return n
 }
 
+// takeBack says that some of the latest events were none.
+func (t *tally) takeBack(n int) {
+	for i := len(t.slots) - 1; i >= 0 && n > 0; i-- {
+		back := min(n, t.slots[i].n)
+		t.slots[i].n -= back
+		n -= back
+	}
+}
+
 // append writes the tally behind b.
 func (t *tally) append(b []byte) []byte {
 	b = binary.AppendVarint(b, t.last.UnixNano())

@@ -1,0 +1,167 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// counted are the documents by which shares are reckoned: those of the host, and those
+// that left within a day.
+func (b *bench) counted() int {
+	return int(min(b.documents.Count, 1<<40)) + b.leftWithin(oneDay) //nolint:gosec // bounded
+}
+
+func (b *bench) leftWithin(d time.Duration) int { return b.ledger.left.within(b.wall, d, oneDay) }
+
+// Shares of a host's documents: so many may leave within an hour after a short rest, and
+// within a day at all; but two may in any case.
+func hourShare(documents int) int { return max(2, documents/100) }
+func dayShare(documents int) int  { return max(2, documents/5) }
+
+// decide says what follows for each deletion.
+func (b *bench) decide(ctx context.Context) error {
+	if len(b.resting) == 0 || b.ill {
+		b.hold, b.holdAs, b.wantControl = b.resting, HeldIll, b.ill
+		return nil
+	}
+	documents := b.counted()
+	day := dayShare(documents)
+	sound, doubted := b.doubts()
+	held, err := b.held(ctx, day-len(sound))
+	if err != nil {
+		return err
+	}
+	if len(sound)+held > day {
+		b.hold, b.holdAs = sound, HeldForHost
+		return nil
+	}
+	few := hourShare(documents) - b.leftWithin(time.Hour)
+	budget := day - b.leftWithin(oneDay)
+	if len(b.resting) <= few {
+		budget = min(budget, few)
+	}
+	b.decideEach(len(b.resting) <= few, doubted, budget)
+	return nil
+}
+
+// decideEach says what follows for each of the deletions that may leave as single ones, or
+// after a longer rest, as many as the budget allows.
+func (b *bench) decideEach(single, doubted bool, budget int) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	for i := range b.resting {
+		one := &b.resting[i]
+		switch sure, waits := b.sure(one, single); {
+		case waits, sure && doubted && b.host.arrival(one.seq).doubtful:
+		case sure && len(b.leave) < budget:
+			b.leave = append(b.leave, *one)
+		case sure:
+			b.wakeAt(b.now + int64(budgetPause))
+		case b.now-b.host.arrival(one.seq).at >= int64(restLongest):
+			b.hold, b.holdAs = append(b.hold, *one), HeldUnsure
+		default:
+			b.ask = append(b.ask, *one)
+		}
+	}
+}
+
+// held is how many deletions of the host were held within a day because there were too many.
+// If only they are why there are more than some now, those are counted that are still held.
+func (b *bench) held(ctx context.Context, some int) (int, error) {
+	n := b.ledger.held.within(b.wall, oneDay, oneDay)
+	if some < 0 || n <= some || !b.d.mayRecount(b.key, b.now) {
+		return n, nil
+	}
+	n = 0
+	err := b.d.f.store.HeldDeletions(ctx, DeletionFilter{State: DeletionHeld, Host: b.origin}, func(s StoredDeletion) error {
+		if s.Hold == HeldForHost && b.wall.Sub(s.At) < oneDay {
+			n++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	b.ledger.held = tally{}
+	if n > 0 {
+		b.ledger.held.add(b.wall, oneDay, n)
+	}
+	note := b.ledger.note(b.key, b.wall)
+	return n, b.d.f.store.SetValue(ctx, note.Name, note.Value)
+}
+
+// mayRecount says that what a host has held may be counted, which is not done often.
+func (d *Deletions) mayRecount(k weburl.HostKey, now int64) bool {
+	if at, ok := d.recounted[k]; ok && now-at < int64(budgetPause) {
+		return false
+	}
+	if d.recounted == nil || len(d.recounted) >= recountedMost {
+		d.recounted = map[weburl.HostKey]int64{}
+	}
+	d.recounted[k] = now
+	return true
+}
+
+// recountedMost bounds Deletions.recounted.
+const recountedMost = 1000
+
+// doubts gives the deletions that count, and says whether there are others: doubtful ones
+// whose URL was not asked for again yet.
+func (b *bench) doubts() (sound []restingOne, doubted bool) {
+	for i := range b.resting {
+		one := &b.resting[i]
+		a := b.host.arrival(one.seq)
+		if a.doubtful && !one.certain() && b.now-a.at < int64(restLongest) && !b.confirmed(one, a, a.at) {
+			doubted = true
+		} else {
+			sound = append(sound, *one)
+		}
+	}
+	return sound, doubted
+}
+
+// sure says whether a deletion may leave, or that it has to rest on.
+func (b *bench) sure(one *restingOne, single bool) (sure, waits bool) {
+	a := b.host.arrival(one.seq)
+	rest := b.set.Brake.Rest
+	if !single {
+		rest = max(rest, restMany)
+	}
+	ready := a.at + int64(rest)
+	if b.finishing {
+		ready = a.at
+	}
+	if b.now < ready {
+		b.wakeAt(ready)
+		return false, true
+	}
+	if one.certain() {
+		return true, false
+	}
+	since := a.at
+	if !single && !b.finishing {
+		since = ready - int64(controlLasts)
+	}
+	one.confirmed = b.confirmed(one, a, since)
+	switch c := b.host.control; {
+	case single && !b.finishing && b.host.good > a.at && (one.confirmed || !a.doubtful):
+		return true, false
+	case c.passed(since):
+		b.host.tries = 0
+		return one.confirmed && (!c.alone || one.reason.Asks()), false
+	}
+	b.wantControl, b.roundSince = true, max(b.roundSince, since)
+	return false, false
+}
+
+// confirmed says that the URL of a deletion was asked for again since a time, or since
+// Deletions asked for it, and that its document was to go again.
+func (b *bench) confirmed(one *restingOne, a *arrival, since int64) bool {
+	asked := b.wall.Add(time.Duration(since - b.now)) // but for pauses, in which it was not asked for
+	if !a.asked.IsZero() && a.asked.Before(asked) {
+		asked = a.asked
+	}
+	return !one.again.Before(asked.Truncate(time.Second))
+}

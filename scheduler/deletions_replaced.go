@@ -1,0 +1,194 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// lookPause is how often at most the held deletions of a host are looked at, for those whose
+// documents are replaced by now.
+const lookPause = time.Minute
+
+// sortReplaced takes those out of what rests that are replaced, and lets them pass when they
+// have rested: the page has moved for good to one of its own that is in the index. Those
+// that are held because of a redirect are looked at with them: others may lead to the same
+// place, and what replaces them may be in the index only now.
+func (b *bench) sortReplaced(ctx context.Context) error {
+	if b.ill {
+		return nil
+	}
+	found, ready, err := b.restingRedirects(ctx)
+	if err != nil {
+		return err
+	}
+	b.d.mu.Lock()
+	looks := (ready || b.host.redirected) && b.origin != ""
+	if at := b.host.lookedAt + int64(lookPause); looks && b.host.lookedAt != 0 && b.now < at && !b.finishing {
+		looks = false
+		b.wakeAt(at)
+	}
+	if looks {
+		b.host.redirected, b.host.lookedAt = false, b.now
+		b.wakeAt(b.now + int64(lookPause))
+	}
+	b.d.mu.Unlock()
+	if looks {
+		held, err := b.heldRedirects(ctx)
+		if err != nil {
+			return err
+		}
+		found = append(found, held...)
+	}
+	b.passReplaced(found, looks)
+	return nil
+}
+
+// passReplaced lets those pass that are replaced, if they were compared with those that are
+// held; if not, they do not count at least.
+func (b *bench) passReplaced(found []replacement, compared bool) {
+	leading := map[weburl.Key]int{}
+	for _, r := range found {
+		leading[r.target]++
+	}
+	replaced := map[weburl.Key]bool{}
+	for _, r := range found {
+		switch {
+		case !r.is || !r.alone || leading[r.target] > 1:
+		case r.one == nil:
+			b.passHeld = append(b.passHeld, r.key)
+		default:
+			replaced[r.key] = true
+			if ready := b.readyAt(r.one); b.now < ready {
+				b.wakeAt(ready) // others may turn out to lead there too
+			} else if compared {
+				b.pass = append(b.pass, *r.one)
+			}
+		}
+	}
+	rest := b.resting[:0:0]
+	for _, one := range b.resting {
+		switch {
+		case replaced[one.key]:
+		case one.reason == ReasonMoved && b.now-b.host.arrival(one.seq).at < int64(restLongest):
+			b.wakeAt(b.now + int64(budgetPause)) // the page at the new place may not have been crawled yet
+		default:
+			rest = append(rest, one)
+		}
+	}
+	b.resting = rest
+}
+
+// readyAt is when a deletion has rested for as long as any must.
+func (b *bench) readyAt(one *restingOne) int64 {
+	at := b.host.arrival(one.seq).at
+	if !b.finishing {
+		at += int64(b.set.Brake.Rest)
+	}
+	return at
+}
+
+// restingRedirects are the deletions that rest because of a redirect, and says whether one
+// of them has rested for long enough.
+func (b *bench) restingRedirects(ctx context.Context) (found []replacement, ready bool, err error) {
+	for i := range b.resting {
+		one := &b.resting[i]
+		if !isRedirect(one.reason) {
+			continue
+		}
+		r, err := b.d.replacement(ctx, one.key)
+		if err != nil {
+			return nil, false, err
+		}
+		r.one = one
+		found = append(found, r)
+		ready = ready || r.is && b.now >= b.readyAt(one)
+	}
+	return found, ready, nil
+}
+
+// heldRedirects are the deletions that are held because of a redirect.
+func (b *bench) heldRedirects(ctx context.Context) (found []replacement, err error) {
+	var keys []weburl.Key
+	err = b.d.f.store.HeldDeletions(ctx, DeletionFilter{State: DeletionHeld, Host: b.origin}, func(s StoredDeletion) error {
+		if isRedirect(s.Reason) {
+			keys = append(keys, s.Key)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		r, err := b.d.replacement(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, r)
+	}
+	return found, nil
+}
+
+func isRedirect(r Reason) bool { return r == ReasonRedirect || r == ReasonMoved }
+
+// replacement is the page that another has moved to.
+type replacement struct {
+	key, target weburl.Key
+	one         *restingOne // nil of one that is held
+	is          bool        // it is for good, and the target is in the index
+	alone       bool        // no other document led there
+}
+
+// replacement says where a URL redirects to, and whether that replaces its document.
+func (d *Deletions) replacement(ctx context.Context, k weburl.Key) (replacement, error) {
+	r := replacement{key: k}
+	old, err := d.lookup(ctx, k)
+	if err != nil {
+		return r, err
+	}
+	u, ok := weburl.FromCanonical(old.RedirectTo)
+	if !ok {
+		return r, nil
+	}
+	r.target = u.Key()
+	if old.Reason != ReasonMoved && !isReplacement(old.Status) {
+		return r, nil
+	}
+	t, err := d.lookup(ctx, r.target)
+	if err != nil || !t.Indexed || t.Deletion != NoDeletion {
+		return r, err
+	}
+	r.is = true
+	r.alone, err = d.leadsAlone(ctx, &old, &t)
+	return r, err
+}
+
+// lookup gives the zero Record of a URL that is not known.
+func (d *Deletions) lookup(ctx context.Context, k weburl.Key) (Record, error) {
+	r, err := d.f.store.Lookup(ctx, k)
+	if errors.Is(err, ErrNotFound) {
+		return Record{}, nil
+	}
+	return r, err
+}
+
+// leadsAlone says that no other document is known to have redirected to a page.
+func (d *Deletions) leadsAlone(ctx context.Context, old, target *Record) (bool, error) {
+	for _, alias := range target.Aliases {
+		u, ok := weburl.FromCanonical(alias)
+		if !ok || alias == old.URL {
+			continue
+		}
+		r, err := d.lookup(ctx, u.Key())
+		if err != nil {
+			return false, err
+		}
+		wasDocument := r.Indexed || !r.ChangedAt.IsZero() && !r.Entered
+		if r.Class == Redirect && r.RedirectTo == target.URL && wasDocument {
+			return false, nil
+		}
+	}
+	return true, nil
+}
