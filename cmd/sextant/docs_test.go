@@ -124,12 +124,12 @@ func areRun(t *testing.T, name string, least int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Only addresses, folders, counts of pages and where a service listens differ.
-	address := regexp.MustCompile(`(http://www\.example\.com|\$SITE)(/\S*)`)
+	// Only addresses, folders, numbers of edits, counts of pages and where a service listens differ.
+	address := regexp.MustCompile(`(http://www\.example\.com|\$SITE)(/\S*)?`)
 	plain := func(command string) string {
 		command = regexp.MustCompile(` --listen \S+| --log-level \S+| &\w+&$`).ReplaceAllString(command, "")
 		command = strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(command, "/var/backups/", ""), "sh -c '"), "'")
-		return regexp.MustCompile(`--max-pages \d+`).ReplaceAllString(address.ReplaceAllString(command, "URL"), "--max-pages N")
+		return regexp.MustCompile(`--(max-pages|edit) \d+`).ReplaceAllString(address.ReplaceAllString(command, "URL"), "--$1 N")
 	}
 	run := map[string]bool{}
 	for _, name := range scripts {
