@@ -86,7 +86,7 @@ func (b *bench) askAgain(ctx context.Context) error {
 	d, h := b.d, b.host
 	d.mu.Lock()
 	begins, at := h.round(b.now, b.roundSince)
-	if begins = begins && b.wantControl && !(b.finishing && h.tries > 0); begins {
+	if begins = begins && b.wantControl && (!b.finishing || h.tries == 0); begins {
 		h.tries++
 	}
 	d.mu.Unlock()

@@ -127,7 +127,7 @@ func TestIllUpdates(t *testing.T) {
 		s.says(text(7), all[20:]...)
 		before := s.record(all[20])
 		s.visit(all[20])
-		if r := s.record(all[20]); r.Hash != before.Hash || r.Class != scheduler.OK || r.NextAt.Sub(time.Now()) > 10*time.Minute {
+		if r := s.record(all[20]); r.Hash != before.Hash || r.Class != scheduler.OK || time.Until(r.NextAt) > 10*time.Minute {
 			t.Errorf("%+v, want the document as it was, and the page asked for again", r)
 		}
 		s.says(text(7), all...)

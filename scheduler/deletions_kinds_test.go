@@ -121,7 +121,7 @@ func TestUnavailableAfter(t *testing.T) {
 			if documents == 1 { // a 304, which says nothing of the time
 				s.says(func(*scheduler.Lease) scheduler.Result { return scheduler.Result{Status: 304, Conditional: true} }, all[0])
 			}
-			s.pass(over.Sub(time.Now()) - time.Minute)
+			s.pass(time.Until(over) - time.Minute)
 			s.is("before its time is over", 0, 0, 0)
 			s.pass(10 * time.Minute)
 			s.is("its time is over", 0, 0, 1)
