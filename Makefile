@@ -28,8 +28,9 @@ lint: ## check the format, vet, and run golangci-lint
 fuzz: ## run each fuzz target for FUZZTIME (3s)
 	.ci/fuzz $(FUZZTIME)
 
-fuzz-long: ## run each fuzz target for five minutes, and the HTML tokens for an hour
+fuzz-long: ## run each fuzz target for five minutes, property tests with a new seed (SEED repeats a run), and the HTML tokens for an hour
 	.ci/fuzz 5m
+	SEXTANT_SEED=$(SEED) RAPID_CHECKS=2000 go test -count=1 $$(grep -rl --include='*_test.go' 'internal/seeded"' . | xargs -n 1 dirname | sort -u)
 	go test -run '^$$' -fuzz '^FuzzScanner$$' -fuzztime 1h ./fetcher/extract/markup
 
 bench: ## run all benchmarks, with allocations

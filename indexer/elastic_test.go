@@ -28,7 +28,7 @@ func jsonServer(t *testing.T, settings indexer.Settings) (do func(method, path, 
 		}
 	})
 	client := srv.Client()
-	client.Timeout = 10 * time.Second
+	client.Timeout = time.Minute
 	return func(method, path, kind, body string) (int, string) {
 		req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, strings.NewReader(body))
 		if err != nil {
