@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // TestRulesDocumentation runs the examples of docs/rules.md and docs/crawl-space.md: an
@@ -174,6 +175,26 @@ func TestSchedulingConfiguration(t *testing.T) {
 		_, report := config.Parse("scheduling.md", []byte(text), config.Lookups{})
 		for _, p := range slices.Concat(report.Errors, report.Warnings) {
 			t.Errorf("%s\n%s", p, b[1])
+		}
+	}
+}
+
+// TestReasonsAreDocumented: reports.md explains every fate and every reason, by its word.
+func TestReasonsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reports.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, fate := range scheduler.Fates() {
+		words = append(words, fate.String())
+	}
+	for reason := scheduler.NoReason + 1; reason.Known(); reason++ {
+		words = append(words, reason.String())
+	}
+	for _, word := range words {
+		if !strings.Contains(string(page), "`"+word+"`") {
+			t.Errorf("docs/reports.md does not explain %s", word)
 		}
 	}
 }
