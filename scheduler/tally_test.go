@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // stored is a tally as the next process reads it.
@@ -52,7 +54,7 @@ func TestTallyClock(t *testing.T) {
 // than a part late, for any while up to the span.
 func TestTallyWithin(t *testing.T) {
 	const span = 24 * time.Hour
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		n := new(tally)
 		type event struct {
 			at time.Time

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -15,7 +16,7 @@ import (
 // TestDocumentsSample draws documents that come and go: the sample holds documents alone,
 // in order, and the lowest ones as long as it has lost none.
 func TestDocumentsSample(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		var d documents
 		are := map[weburl.Key]bool{}
 		lost := false
