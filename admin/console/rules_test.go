@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ type configuration struct {
 	text, etag string
 	kept       []admin.ConfigVersion
 	put        []string // what was saved
+	word       []string // what ?yes= said then
 }
 
 func (a *configuration) handler() http.Handler {
@@ -64,6 +66,7 @@ func (a *configuration) handler() http.Handler {
 			a.answer(w, http.StatusUnprocessableEntity, admin.Problem{Status: http.StatusUnprocessableEntity, Detail: "errors", Findings: []admin.Finding{broken()}})
 		default:
 			a.put, a.etag = append(a.put, string(text)), `"2"`
+			a.word = append(a.word, r.URL.Query().Get("yes"))
 			a.answer(w, http.StatusOK, admin.Written{ETag: a.etag, Kept: "old", Words: "the port is taken <b>"})
 		}
 	})
@@ -172,6 +175,10 @@ func TestRulesWithoutScript(t *testing.T) {
 	send("save", `"2"`, "crlf", "<a>\r\n</a>")
 	if len(api.put) != 2 || api.put[0] != "<a>\n</a>" || api.put[1] != "<a>\r\n</a>" {
 		t.Errorf("what was saved: %q", api.put)
+	}
+	w := sendForm(t, c, "/rules", url.Values{"do": {"save"}, "etag": {api.etag}, "lines": {"lf"}, "text": {"<b/>"}, "yes": {"yes"}})
+	if w.Code != http.StatusOK || !slices.Equal(api.word, []string{"", "", "true"}) {
+		t.Errorf("with the word for what it deletes: %d, %q", w.Code, api.word)
 	}
 }
 

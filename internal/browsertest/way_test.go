@@ -104,6 +104,8 @@ func (tb *tab) breakAndMend(w *world) {
 		tb.t.Errorf("the preview names no page of /products/: %s", said)
 	}
 	tb.press("#rules", "Save and reload")
+	tb.wait("it asks for a word", `!document.getElementById("word").hidden && document.getElementById("word-count").textContent.includes("would be deleted")`)
+	tb.press("#word", "Save and delete them")
 	tb.see("Saved, and in force")
 	if now, err := os.ReadFile(w.config); err != nil || !strings.Contains(string(now), `<Path val="/products/"/><Ignore/>`) {
 		tb.t.Errorf("what was saved is not in the file: %v", err)
@@ -151,13 +153,13 @@ func (tb *tab) missing(w *world) {
 	tb.press("nav", "URL")
 	tb.wait("the inspector", `document.querySelector("h1")?.textContent === "URL inspector" && document.getElementById("url")`)
 	tb.do(chromedp.SendKeys(chromedp.ID("url"), w.siteURL+"/products/\r"))
-	tb.wait("why it is missing", `document.getElementById("verdict")?.innerText.includes("says Ignore")`)
+	tb.wait("why it is missing", `document.getElementById("verdict")?.innerText.includes("the rules ignore it")`)
 	if said := eval[string](tb, `document.getElementById("verdict").innerText`); !strings.Contains(said, "CrawlConfig.xml:") {
 		tb.t.Errorf("the inspector does not name the rule's place: %s", said)
 	}
 }
 
-// hold takes pages away from the site, and releases one deletion that the brake holds, by keyboard.
+// hold takes pages away from the site, and releases one deletion that rests, by keyboard.
 func (tb *tab) hold(w *world, pictures string) {
 	tb.t.Helper()
 	for _, name := range []string{"apples", "bees", "cherries", "dates"} {
@@ -167,12 +169,12 @@ func (tb *tab) hold(w *world, pictures string) {
 		tb.t.Fatal(err)
 	}
 	filtered := "/deletions?" + url.Values{"url": {"/old/"}}.Encode()
-	tb.wait("a deletion is held", `fetch(`+quoted(filtered)+`).then((r) => r.text()).then((text) => { window.held = text.includes("/old/bees.html") }) && window.held`)
-	tb.open("/outbox?state=held")
-	tb.look(pictures, "outbox-held")
+	tb.wait("a deletion rests", `fetch(`+quoted(filtered)+`).then((r) => r.text()).then((text) => { window.rests = text.includes("/old/bees.html") }) && window.rests`)
+	tb.open("/outbox?state=resting")
+	tb.look(pictures, "outbox-resting")
 	tb.open(filtered)
 	tb.see("/old/bees.html")
-	tb.look(pictures, "deletions-held")
+	tb.look(pictures, "deletions")
 	// By keyboard alone.
 	tb.tabTo("/old/bees.html") // its box is before its link
 	if box := eval[string](tb, `document.activeElement.type || ""`); box != "checkbox" {
@@ -191,7 +193,7 @@ func (tb *tab) hold(w *world, pictures string) {
 	tb.tabTo("button# Release")
 	tb.do(chromedp.KeyEvent("\r"))
 	tb.see("1 deletion")
-	tb.wait("the deletion is not held any more", `!document.querySelector('input[name=url][value$="/old/bees.html"]')`)
+	tb.wait("the deletion does not rest any more", `!document.querySelector('input[name=url][value$="/old/bees.html"]')`)
 	err := w.until("the document is gone", func() bool {
 		var all []struct {
 			Stored struct {

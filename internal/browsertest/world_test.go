@@ -120,7 +120,7 @@ func startWorld(pages map[string]answer) (w *world, err error) {
 	}
 	text := demosite.Config(w.siteURL, index)
 	for old, with := range map[string]string{
-		`name="demo"`:    `name="demo" deletionBrakeMin="0" deletionBrakePercent="2" hostBrake="false"`,
+		`name="demo"`:    `name="demo" deletionRestS="3600"`,
 		`<Rules group="`: `<Root url="` + w.siteURL + `/hostile/" group="tidewell"/><Root url="` + w.siteURL + `/old/" group="tidewell"/>` + "\n\n    <Rules group=\"",
 	} {
 		if !strings.Contains(text, old) {
