@@ -56,7 +56,7 @@ func TestDocumentedSources(t *testing.T) {
 			continue // a file of a site
 		}
 		n++
-		text := `<CrawlConfig><Crawler name="a"><Root url="http://www.example.com/"/>` + b[1] + `</Crawler></CrawlConfig>`
+		text := `<CrawlConfig><Crawler name="a" smartRefresh="true"><Root url="http://www.example.com/"/>` + b[1] + `</Crawler></CrawlConfig>`
 		_, report := Parse("reading-feeds.md", []byte(text), Lookups{})
 		for _, p := range slices.Concat(report.Errors, report.Warnings) {
 			t.Errorf("%s\n%s", p, b[1])

@@ -21,6 +21,10 @@ func (p *parser) warnings(c *Crawler) {
 		p.report.warnf(w.At, "%s", w.Text)
 	}
 	p.idleSources(c)
+	if !c.SmartRefresh && c.MinimumAged == 0 && len(c.Refreshes) == 0 {
+		p.report.warnf(c.At, "nothing is ever fetched again: what changes, or is gone, stays in the index as it is; "+
+			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>")
+	}
 	roots := make([]crawlspace.Link, len(c.Rules.Roots))
 	for i, r := range c.Rules.Roots {
 		roots[i].URL = r.URL

@@ -59,7 +59,6 @@ func (p *policy) width() *width {
 	set := &p.settings.Rules
 	for name, on := range map[string]bool{
 		"accept": set.DefaultAccept, "index": set.DefaultIndex, "follow": set.DefaultFollow, "roots": set.DefaultFollowRoots,
-		"embedded": p.settings.EmbeddedLinks, "nofollow": p.settings.IgnoreNoFollow,
 	} {
 		if on {
 			w.add("default "+name, opens, "")

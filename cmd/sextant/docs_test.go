@@ -86,7 +86,7 @@ func exampleConfig(example string) string {
 	case strings.HasPrefix(example, "<Rule>"):
 		example = "<Rules>" + example + "</Rules>"
 	}
-	return `<CrawlConfig><Crawler name="example"><Root url="http://www.example.com/" site="true"/>` + example + `</Crawler></CrawlConfig>`
+	return `<CrawlConfig><Crawler name="example" smartRefresh="true"><Root url="http://www.example.com/" site="true"/>` + example + `</Crawler></CrawlConfig>`
 }
 
 // TestReadmeExample: the configuration in the README is one that check has nothing
@@ -171,7 +171,7 @@ func TestSchedulingConfiguration(t *testing.T) {
 		t.Errorf("only %d blocks found", len(blocks))
 	}
 	for _, b := range blocks {
-		text := `<CrawlConfig><Crawler name="a"><Root url="http://www.example.com/" group="news"/>` + b[1] + `</Crawler></CrawlConfig>`
+		text := `<CrawlConfig><Crawler name="a" minimumAgedS="86400"><Root url="http://www.example.com/" group="news"/>` + b[1] + `</Crawler></CrawlConfig>`
 		_, report := config.Parse("scheduling.md", []byte(text), config.Lookups{})
 		for _, p := range slices.Concat(report.Errors, report.Warnings) {
 			t.Errorf("%s\n%s", p, b[1])

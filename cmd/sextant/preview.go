@@ -20,8 +20,8 @@ func previewCommand() *cli.Command {
 		Name:      "preview",
 		Usage:     "say what a changed configuration would do to the stored URLs; changes nothing",
 		ArgsUsage: "NEWCONFIG",
-		Description: "It sees stored URLs only: links that were ignored so far are not stored, so what\n" +
-			"the new rules would let in is found when the crawl goes on.",
+		Description: "It sees stored URLs only: links that were ignored so far are not stored. Where the\n" +
+			"new rules let more in, pages that may have such links are read again.",
 		Flags: flags(&cli.IntFlag{Name: "samples", Value: 5, Usage: "name up to `N` URLs of each kind", EnvVars: env("samples")}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
@@ -81,6 +81,7 @@ func printPreview(w io.Writer, p *crawl.Preview) {
 		{"crawled again", p.Readmitted},
 		{"in another fifo", p.Moved},
 		{"documents deleted", p.Deleted},
+		{"read again, for links that were outside", p.Reread},
 	} {
 		if g.group.Count == 0 {
 			continue
@@ -99,6 +100,9 @@ func printPreview(w io.Writer, p *crawl.Preview) {
 		if more := int(g.group.Count) - len(g.group.Samples); more > 0 && len(g.group.Samples) > 0 {
 			fmt.Fprintf(w, "          and %d more\n", more)
 		}
+	}
+	if p.Retimed > 0 {
+		fmt.Fprintf(w, "%8d  fetched again at other times\n", p.Retimed)
 	}
 	if p.Held > 0 {
 		fmt.Fprintf(w, "an edit may delete %s without your word: all would be held, unless you reload with --yes\n", count(int(scheduler.EditMost(p.Indexed)), "document"))

@@ -167,6 +167,9 @@ func printStatus(w io.Writer, s *admin.Status) {
 		first = ", the first at " + s.NextDue.Local().Round(time.Second).Format(time.DateTime)
 	}
 	row(w, "waiting", "%s(later: %d%s)", waiting, s.Timed, first)
+	for _, r := range s.RootsFailing {
+		row(w, "root", "%s", r)
+	}
 	row(w, "outbox", "%d waiting, %d resting, %d held, %d dead", s.Outbox.Waiting, s.Outbox.Resting, s.Outbox.Held, s.Outbox.Dead)
 	if s.Idle == notRunning {
 		printStopped(w, s)
@@ -199,7 +202,8 @@ func printRunning(w io.Writer, s *admin.Status) {
 		row(w, "notices", "%s", n)
 	}
 	if r := s.Rules; r != nil && r.Running {
-		row(w, "rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted", r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted)
+		row(w, "rules", "changed: %d of %d stored URLs judged again, %d excluded, %d readmitted, %d at other times, %d read again",
+			r.Judged, r.Known, r.Excluded+r.Elsewhere, r.Readmitted, r.Retimed, r.Reread)
 	}
 	if r := s.Robots; r != nil {
 		row(w, "robots", "stricter robots.txt: %d stored URLs judged by it, %d excluded; hosts still to judge %d", r.Judged, r.Excluded, r.Origins)

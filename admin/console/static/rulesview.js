@@ -116,6 +116,7 @@
       ["excluded_when_taken", "URL excluded when it is next taken", "URLs excluded when they are next taken"],
       ["readmitted", "URL readmitted", "URLs readmitted"],
       ["moved", "URL moved to another fifo", "URLs moved to another fifo"],
+      ["reread", "page read again for links that were outside", "pages read again for links that were outside"],
     ];
     const deletes = (p) => {
       const n = p.deleted.count, of = `of ${plural(p.indexed, "document")}`;
