@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -76,7 +77,7 @@ func (d *Deletions) loadEdits(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.edits.list, d.edits.late = list, true
+	d.edits.list = list
 	return nil
 }
 
@@ -114,6 +115,9 @@ func (d *Deletions) edit() uint64 {
 func (d *Deletions) BeginEdit(ctx context.Context, word bool) (number uint64, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
+	d.mu.Lock()
+	d.edits.done = false // that of the last one, which is judged with this one if it was not yet
+	d.mu.Unlock()
 	err = d.changeEdits(ctx, func(list []Edit) []Edit {
 		number = 1
 		if n := len(list); n > 0 {
@@ -135,7 +139,7 @@ func (d *Deletions) EndEdit() {
 }
 
 // AllowEdit is the operator's word for an edit: its deletions leave however many they are.
-// It gives how many left now, and ErrNotFound where no such edit is remembered.
+// It gives how many left now, and ErrNotFound where nothing is known of such an edit.
 func (d *Deletions) AllowEdit(ctx context.Context, number uint64) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
@@ -154,10 +158,11 @@ func (d *Deletions) AllowEdit(ctx context.Context, number uint64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if !found {
-		return 0, fmt.Errorf("edit %d of the rules: %w", number, ErrNotFound)
+	n, err := d.release(ctx, DeletionFilter{Edit: number})
+	if err == nil && n == 0 && !found {
+		err = fmt.Errorf("edit %d of the rules: %w", number, ErrNotFound)
 	}
-	return d.release(ctx, DeletionFilter{Edit: number})
+	return n, err
 }
 
 // changeEdits changes the list once the change is stored. It reads the list first: Run may
@@ -192,13 +197,27 @@ func (d *Deletions) lateOfEdit() {
 // held.
 func (d *Deletions) judgeEdits(ctx context.Context) error {
 	d.mu.Lock()
-	due := d.edits.done || d.edits.late
-	open := len(d.edits.list) > 0 && d.edits.list[len(d.edits.list)-1].State == EditOpen
-	ended := d.edits.done
+	due, done := d.edits.done || d.edits.late, d.edits.done
+	if n := len(d.edits.list); n > 0 && d.edits.list[n-1].State == EditOpen && !done {
+		due = false
+	}
+	if due { // before anything is read: there may be more in the meantime
+		d.edits.done, d.edits.late = false, false
+	}
 	d.mu.Unlock()
-	if !due || open && !ended {
+	if !due {
 		return nil
 	}
+	err := d.judgeRestingEdits(ctx)
+	if err != nil {
+		d.mu.Lock()
+		d.edits.done, d.edits.late = d.edits.done || done, true
+		d.mu.Unlock()
+	}
+	return err
+}
+
+func (d *Deletions) judgeRestingEdits(ctx context.Context) error {
 	resting := map[uint64]uint64{}
 	err := d.f.store.DeletionGroups(ctx, func(g DeletionGroup, n uint64) error {
 		if g.Edit != 0 {
@@ -213,56 +232,62 @@ func (d *Deletions) judgeEdits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.decideEdits(ctx, resting, counts.Indexed); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	d.edits.done, d.edits.late = false, false
-	d.mu.Unlock()
-	return nil
-}
-
-// decideEdits moves the deletions of each edit that has some, and closes the open ones.
-func (d *Deletions) decideEdits(ctx context.Context, resting map[uint64]uint64, documents uint64) error {
-	var decided []Edit
-	err := d.changeEdits(ctx, func(list []Edit) []Edit {
-		var newer uint64 // an edit before the last was pass did not end is judged with the last
-		for i := range list {
-			e := &list[i]
-			n := resting[e.Number]
-			if e.State == EditOpen && i < len(list)-1 {
-				newer += n
-				e.State, e.Judged = EditSent, e.At
-				continue
-			}
-			if n == 0 && e.State != EditOpen {
-				continue
-			}
-			e.Deletions += n + newer
-			if e.State == EditOpen {
-				e.Judged = time.Now().UTC().Truncate(time.Second)
-			}
-			e.State = EditHeld
-			if e.Word || e.Deletions <= EditMost(documents) {
-				e.State = EditSent
-			}
-			decided = append(decided, *e)
-		}
-		return list
-	})
+	decided, err := d.decideEdits(ctx, resting, counts.Indexed)
 	if err != nil {
 		return err
 	}
-	for number := range resting {
-		state := EditHeld
-		if n := len(decided); n > 0 {
-			state = decided[n-1].State
+	for _, number := range slices.Sorted(maps.Keys(resting)) {
+		state := decided[number]
+		if state == "" { // it is long forgotten
+			state = EditHeld
 		}
 		if err := d.moveEdit(ctx, number, state); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// decideEdits says what becomes of each edit that has deletions that rest, and closes the
+// open ones: an edit before the last whose pass did not come through is judged with the last.
+func (d *Deletions) decideEdits(ctx context.Context, resting map[uint64]uint64, documents uint64) (map[uint64]EditState, error) {
+	allowed := !d.settings().Brake.On
+	decided := map[uint64]EditState{}
+	err := d.changeEdits(ctx, func(list []Edit) []Edit {
+		var earlier uint64
+		for i := range list {
+			e := &list[i]
+			n := resting[e.Number]
+			switch {
+			case e.State == EditOpen && i < len(list)-1:
+				earlier += n
+				continue
+			case n == 0 && e.State != EditOpen:
+				continue
+			}
+			left := uint64(0)
+			if e.State == EditSent {
+				left = e.Deletions
+			}
+			e.Deletions += n + earlier
+			if e.State == EditOpen {
+				e.Judged = time.Now().UTC().Truncate(time.Second)
+			}
+			e.State = EditHeld
+			if e.Word || allowed || e.Deletions <= EditMost(documents+left) {
+				e.State = EditSent
+			}
+			decided[e.Number] = e.State
+			for j := range list[:i] {
+				if before := &list[j]; before.State == EditOpen {
+					before.State, before.Judged = e.State, e.Judged
+					decided[before.Number] = e.State
+				}
+			}
+		}
+		return list
+	})
+	return decided, err
 }
 
 // moveEdit lets the deletions of an edit leave, or holds them.

@@ -115,6 +115,9 @@ func (d *Deletions) loadCounts(ctx context.Context) error {
 			d.mu.Unlock()
 		}
 	}
+	d.mu.Lock()
+	d.edits.late = true // the last run may have left some
+	d.mu.Unlock()
 	return d.loadEdits(ctx)
 }
 

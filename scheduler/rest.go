@@ -14,8 +14,13 @@ const (
 // indexed: next keeps what old says of it, and what may be a mishap of the site is no
 // evidence of how often the page changes. Where nothing is to rest it leaves at once.
 // next.Reason says why; reason says it to people and to the indexer. Forget is as in
-// Completion.
+// Completion. There is no order where an edit deletes the document already: what one edit
+// has held no other one lets leave.
 func rest(next, old *Record, edit uint64, reason string, set *Settings, now time.Time) (o *Order, forget bool) {
+	if set.Brake.On && old.Deletion != NoDeletion && old.Reason.Operators() && next.Reason.Operators() {
+		keep(next, old)
+		return nil, false
+	}
 	o = &Order{Op: OrderDelete, Source: old.PushedSource, Reason: next.Reason, Text: reason}
 	if set.DeletionBody != nil {
 		o.Body = set.DeletionBody(old.URL, reason, now)
@@ -28,8 +33,7 @@ func rest(next, old *Record, edit uint64, reason string, set *Settings, now time
 		o.Edit = edit
 	}
 	next.Deletion = DeletionResting
-	next.ETag, next.LastModified, next.Date, next.History = old.ETag, old.LastModified, old.Date, old.History
-	next.Hash = old.Hash
+	keep(next, old)
 	if next.Reason.Operators() || next.Kind == KindItem {
 		return o, false // asking again changes nothing
 	}
@@ -42,6 +46,12 @@ func rest(next, old *Record, edit uint64, reason string, set *Settings, now time
 		next.State, next.NextAt = Timed, at
 	}
 	return o, false
+}
+
+// keep has a record tell of the document that it has.
+func keep(next, old *Record) {
+	next.ETag, next.LastModified, next.Date, next.History = old.ETag, old.LastModified, old.Date, old.History
+	next.Hash = old.Hash
 }
 
 // leave is what a record says once the deletion of its document is on its way. A URL

@@ -1,0 +1,371 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+func TestEditMost(t *testing.T) {
+	for documents, want := range map[uint64]uint64{0: 2, 1: 2, 40: 2, 60: 3, 100: 5, 1999: 99, 2000: 100, 1 << 50: 100} {
+		if got := scheduler.EditMost(documents); got != want {
+			t.Errorf("of %d documents an edit may delete %d, want %d", documents, got, want)
+		}
+	}
+}
+
+// kill lists pages in the kill list, as the pass over all stored URLs finds them; the pages
+// themselves say so from now on.
+func (s *crawl) kill(pages ...scheduler.Link) {
+	s.t.Helper()
+	s.says(noDocument(scheduler.ReasonKilled), pages...)
+	_, err := s.Revise(s.t.Context(), keys(pages), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		if r.Deletion != scheduler.NoDeletion && r.Reason == scheduler.ReasonKilled {
+			return nil // as before
+		}
+		r.Reason, r.LastError = scheduler.ReasonKilled, "kill gate, kill.txt:1"
+		return &scheduler.Change{Next: r, Delete: r.LastError}
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// spare takes pages out of the kill list.
+func (s *crawl) spare(pages ...scheduler.Link) {
+	s.t.Helper()
+	s.says(nil, pages...)
+	_, err := s.Revise(s.t.Context(), keys(pages), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		r.Reason, r.LastError = scheduler.NoReason, ""
+		return &scheduler.Change{Next: r, CancelDeletion: true}
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// edit begins an edit; the pass has come through with EndEdit.
+func (s *crawl) edit(word bool) (number uint64) {
+	s.t.Helper()
+	number, err := s.Deletions().BeginEdit(s.t.Context(), word)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return number
+}
+
+func (s *crawl) editsAre(when string, want ...scheduler.Edit) {
+	s.t.Helper()
+	got := s.Deletions().Edits()
+	for i := range got {
+		if got[i].At.IsZero() || got[i].Judged.IsZero() != (got[i].State == scheduler.EditOpen) {
+			s.t.Errorf("%s: %+v", when, got[i])
+		}
+		got[i].At, got[i].Judged = time.Time{}, time.Time{}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		s.t.Errorf("%s: edits (-want +got):\n%s", when, d)
+	}
+}
+
+// TestEdit: what an edit deletes rests until all URLs are judged by it. Then it leaves, if it
+// is little or the operator has allowed it; else it is held.
+func TestEdit(t *testing.T) {
+	for _, c := range []struct {
+		killed int // of 100
+		word   bool
+		held   bool
+	}{{1, false, false}, {5, false, false}, {6, false, true}, {100, false, true}, {100, true, false}} {
+		for _, restart := range []bool{false, true} {
+			crawling(t, nil, func(s *crawl) {
+				all := pages("a.test", 100)
+				s.index(all...)
+				if n := s.edit(c.word); n != 1 {
+					t.Errorf("edit %d, want the first", n)
+				}
+				s.kill(all[:c.killed]...)
+				s.pass(2 * time.Hour)
+				s.is("while all URLs are judged", c.killed, 0, 0)
+				if restart {
+					s.restart()
+					s.pass(2 * time.Hour)
+					s.is("while all URLs are judged, after a restart", c.killed, 0, 0)
+				}
+				s.editsAre("while all URLs are judged", scheduler.Edit{Number: 1, State: scheduler.EditOpen, Word: c.word})
+				s.Deletions().EndEdit()
+				s.pass(time.Second)
+				want := scheduler.Edit{Number: 1, State: scheduler.EditSent, Word: c.word, Deletions: uint64(c.killed)}
+				if c.held {
+					want.State = scheduler.EditHeld
+					s.is("judged", 0, c.killed, 0)
+					s.heldAs(scheduler.HeldForEdit)
+				} else {
+					s.is("judged", 0, 0, c.killed)
+				}
+				s.editsAre("judged", want)
+				s.restart()
+				s.pass(3 * 24 * time.Hour)
+				s.editsAre("judged, after a restart", want)
+				if !c.held {
+					return
+				}
+				s.is("later", 0, c.killed, 0)
+				if n, err := s.Deletions().AllowEdit(t.Context(), 1); n != c.killed || err != nil {
+					t.Errorf("AllowEdit = %d, %v; want %d", n, err, c.killed)
+				}
+				s.is("allowed", 0, 0, c.killed)
+				want.State, want.Word = scheduler.EditSent, true
+				s.editsAre("allowed", want)
+			})
+		}
+	}
+}
+
+// TestUnrelatedEdit: what one edit has held no other one lets leave, however often lists are
+// edited and pages are visited.
+func TestUnrelatedEdit(t *testing.T) {
+	for _, word := range []bool{false, true} {
+		crawling(t, nil, func(s *crawl) {
+			all := pages("a.test", 20)
+			s.index(all...)
+			s.edit(false)
+			s.kill(all[:8]...)
+			s.Deletions().EndEdit()
+			s.pass(time.Minute)
+			s.is("the first edit", 0, 8, 0)
+			for i := range 5 {
+				s.edit(word) // a line above, for example
+				s.kill(all[:8]...)
+				s.Deletions().EndEdit()
+				s.visit(all[i], all[i+1], all[15])
+				s.pass(time.Hour)
+				s.is(fmt.Sprintf("edit %d", i+2), 0, 8, 0)
+			}
+			s.pass(3 * 24 * time.Hour)
+			s.is("later", 0, 8, 0)
+			s.visit(all...)
+			s.pass(3 * 24 * time.Hour)
+			s.is("all were visited", 0, 8, 0)
+			if n, err := s.Deletions().AllowEdit(t.Context(), 1); n != 8 || err != nil {
+				t.Errorf("AllowEdit = %d, %v", n, err)
+			}
+			s.is("allowed", 0, 0, 8)
+		})
+	}
+}
+
+// TestRevertedEdit: what a list does not name any more stays.
+func TestRevertedEdit(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 50)
+		s.index(all...)
+		s.edit(false)
+		s.kill(all[:20]...)
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		s.is("held", 0, 20, 0)
+		s.edit(false)
+		s.spare(all[:20]...)
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		s.is("reverted", 0, 0, 0)
+		s.edit(false) // and while it is judged
+		s.kill(all[:20]...)
+		s.edit(false)
+		s.spare(all[1:20]...)
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		s.is("all but one reverted", 0, 0, 1)
+		s.editsAre("in the end", scheduler.Edit{Number: 1, State: scheduler.EditHeld, Deletions: 20}, scheduler.Edit{Number: 2, State: scheduler.EditSent},
+			scheduler.Edit{Number: 3, State: scheduler.EditSent}, scheduler.Edit{Number: 4, State: scheduler.EditSent, Deletions: 1})
+	})
+}
+
+// TestLateOfEdit: pages that only a visit can judge count for the edit for a day, with what
+// it deleted before.
+func TestLateOfEdit(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.edit(false)
+		s.kill(all[:3]...)
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		s.is("little", 0, 0, 3)
+		late := func(p scheduler.Link) {
+			s.says(noDocument(scheduler.ReasonNotIndexed), p)
+			s.visit(p)
+			s.pass(time.Minute)
+		}
+		late(all[10])
+		late(all[11])
+		s.is("as much as may be", 0, 0, 5)
+		late(all[12])
+		s.is("too much", 0, 1, 5)
+		s.heldAs(scheduler.HeldForEdit)
+		s.editsAre("too much", scheduler.Edit{Number: 1, State: scheduler.EditHeld, Deletions: 6})
+		if n, err := s.Deletions().Release(t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 1 || err != nil {
+			t.Errorf("Release = %d, %v", n, err)
+		}
+		late(all[13])
+		s.is("allowed", 0, 0, 7)
+		s.pass(24 * time.Hour)
+		late(all[14])
+		s.pass(time.Minute)
+		s.is("a day later", 0, 0, 8) // as one of its host
+		if n := s.Deletions().Edits()[0].Deletions; n != 7 {
+			t.Errorf("the edit counts %d", n)
+		}
+	})
+}
+
+// TestEditsApart: an edit's fate is not that of another one.
+func TestEditsApart(t *testing.T) {
+	crash := false
+	crawling(t, func(s *crawl) {
+		s.store = func(store scheduler.Store) scheduler.Store {
+			return &storetest.Faulty{Store: store, Before: func(_ context.Context, method string) error {
+				if crash && method == "ReviseDeletions" {
+					return errDisk
+				}
+				return nil
+			}}
+		}
+	}, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.edit(false)
+		s.kill(all[:50]...)
+		crash = true // once it is decided, and before anything is moved
+		s.Deletions().EndEdit()
+		s.pass(time.Second)
+		s.is("too much, and not moved", 50, 0, 0)
+		s.restart()
+		s.edit(false) // at the start
+		crash = false
+		s.kill(all[60:62]...)
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		s.is("one held, one sent", 0, 50, 2)
+		s.edit(true) // the operator's word is for this one alone
+		s.kill(all[70:90]...)
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		s.is("one held, two sent", 0, 50, 22)
+	})
+}
+
+// TestLateWhileJudged: that an edit deletes more is not missed while edits are being judged.
+func TestLateWhileJudged(t *testing.T) {
+	var hook func(method string)
+	crawling(t, func(s *crawl) {
+		s.store = func(store scheduler.Store) scheduler.Store {
+			return &storetest.Faulty{Store: store, Before: func(_ context.Context, method string) error {
+				if h := hook; h != nil {
+					h(method)
+				}
+				return nil
+			}}
+		}
+	}, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.edit(false)
+		s.kill(all[0])
+		hook = func(method string) { // all that is stored may come between
+			if method == "ReviseDeletions" {
+				hook = nil
+				s.kill(all[1])
+			}
+		}
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		s.is("late while the others are moved", 0, 0, 2)
+	})
+}
+
+// TestEndIsOfItsEdit: an edit that begins before the last one was decided is not
+// judged before its own pass has come through.
+func TestEndIsOfItsEdit(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.edit(false)
+		s.kill(all[:3]...)
+		s.Deletions().EndEdit()
+		s.edit(false)
+		s.kill(all[3:5]...)
+		s.pass(time.Hour)
+		s.is("the second is being judged", 5, 0, 0)
+		s.kill(all[5:9]...)
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		s.is("both together are too much", 0, 9, 0)
+	})
+}
+
+// TestManyEdits: also what an edit holds that is long forgotten can be allowed.
+func TestManyEdits(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 50)
+		s.index(all...)
+		s.edit(false)
+		s.kill(all[:20]...)
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		for range 30 {
+			s.edit(false)
+			s.Deletions().EndEdit()
+			s.pass(time.Minute)
+		}
+		if all := s.Deletions().Edits(); len(all) != 20 || all[19].Number != 31 || all[0].Number != 12 {
+			t.Errorf("%d edits from %+v", len(all), all[0])
+		}
+		s.is("held", 0, 20, 0)
+		if n, err := s.Deletions().AllowEdit(t.Context(), 1); n != 20 || err != nil {
+			t.Errorf("AllowEdit = %d, %v", n, err)
+		}
+		s.is("allowed", 0, 0, 20)
+		if _, err := s.Deletions().AllowEdit(t.Context(), 1); !errors.Is(err, scheduler.ErrNotFound) {
+			t.Errorf("AllowEdit = %v, want that there is nothing of it", err)
+		}
+		if _, err := s.Deletions().AllowEdit(t.Context(), 99); !errors.Is(err, scheduler.ErrNotFound) {
+			t.Errorf("AllowEdit = %v, want that there is none", err)
+		}
+	})
+}
+
+// TestEditIgnoresIllness: the operator's deletions leave though the site is ill; it may be
+// why they are wanted.
+func TestEditIgnoresIllness(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.says(status(500), all...)
+		s.visit(all[:20]...)
+		s.edit(true)
+		s.kill(all...)
+		s.Deletions().EndEdit()
+		s.pass(time.Minute)
+		s.is("a dead site", 0, 0, 100)
+	})
+}
+
+// TestDamagedEdits are told of.
+func TestDamagedEdits(t *testing.T) {
+	store := storetest.NewMemory()
+	if err := store.SetValue(t.Context(), "scheduler.edits", []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scheduler.StoredEdits(t.Context(), store); !errors.Is(err, scheduler.ErrDamaged) {
+		t.Errorf("StoredEdits = %v, want damage", err)
+	}
+}
