@@ -29,8 +29,8 @@ func (b *bench) decide(ctx context.Context) error {
 	documents := b.counted()
 	day := dayShare(documents)
 	sound, doubted := b.doubts()
-	held, err := b.held(ctx, day-len(sound))
-	if err != nil {
+	held, known, err := b.held(ctx, day-len(sound))
+	if err != nil || !known {
 		return err
 	}
 	if len(sound)+held > day {
@@ -68,40 +68,51 @@ func (b *bench) decideEach(single, doubted bool, budget int) {
 }
 
 // held is how many deletions of the host were held within a day because there were too many.
-// If only they are why there are more than some now, those are counted that are still held.
-func (b *bench) held(ctx context.Context, some int) (int, error) {
-	n := b.ledger.held.within(b.wall, oneDay, oneDay)
-	if some < 0 || n <= some || !b.d.mayRecount(b.key, b.now) {
-		return n, nil
+// If only they are why there are more than some now, those are counted that are still held:
+// the less often the more are held, and if it is too soon nothing is decided yet.
+func (b *bench) held(ctx context.Context, some int) (n int, known bool, err error) {
+	n = b.ledger.held.within(b.wall, oneDay, oneDay)
+	if some < 0 || n <= some {
+		return n, true, nil
+	}
+	counts, err := b.d.f.store.Counts(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	pause := min(time.Duration(min(counts.Outbox.Held, 1<<20))*time.Millisecond, budgetPause)
+	if at := b.d.recountAt(b.key, b.now, pause); at > b.now && !b.finishing {
+		b.wakeAt(at)
+		return n, false, nil
 	}
 	n = 0
-	err := b.d.f.store.HeldDeletions(ctx, DeletionFilter{State: DeletionHeld, Host: b.origin}, func(s StoredDeletion) error {
+	err = b.d.f.store.HeldDeletions(ctx, DeletionFilter{State: DeletionHeld, Host: b.origin}, func(s StoredDeletion) error {
 		if s.Hold == HeldForHost && b.wall.Sub(s.At) < oneDay {
 			n++
 		}
 		return nil
 	})
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	b.ledger.held = tally{}
 	if n > 0 {
 		b.ledger.held.add(b.wall, oneDay, n)
 	}
 	note := b.ledger.note(b.key, b.wall)
-	return n, b.d.f.store.SetValue(ctx, note.Name, note.Value)
+	return n, true, b.d.f.store.SetValue(ctx, note.Name, note.Value)
 }
 
-// mayRecount says that what a host has held may be counted, which is not done often.
-func (d *Deletions) mayRecount(k weburl.HostKey, now int64) bool {
-	if at, ok := d.recounted[k]; ok && now-at < int64(budgetPause) {
-		return false
+// recountAt is when what a host has held may be counted again, a pause after the last time;
+// if that is now, it is taken to be done.
+func (d *Deletions) recountAt(k weburl.HostKey, now int64, pause time.Duration) int64 {
+	if at, ok := d.recounted[k]; ok && now-at < int64(pause) {
+		return at + int64(pause)
 	}
 	if d.recounted == nil || len(d.recounted) >= recountedMost {
 		d.recounted = map[weburl.HostKey]int64{}
 	}
 	d.recounted[k] = now
-	return true
+	return now
 }
 
 // recountedMost bounds Deletions.recounted.

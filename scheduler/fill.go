@@ -20,7 +20,9 @@ type want struct {
 type filled struct {
 	host HostState
 	urls []WaitingURL // up to one more than asked for
-	gone bool         // the URL that was to be checked has left the queue
+	// Of the URL that was to be checked: it has left the queue, or its record now.
+	gone   bool
+	record Record
 }
 
 // fill reads what a picked queue lacks, without holding the mutex, and makes a
@@ -50,7 +52,7 @@ func (f *Frontier) fill(ctx context.Context, p pick) (*Lease, error) {
 		f.learn(q.host, got.host)
 	}
 	if w.check != nil {
-		f.checked(q, w.check, got.gone)
+		f.checked(q, w.check, &got)
 	} else {
 		f.accept(q, w, got.urls)
 	}
@@ -80,16 +82,19 @@ func (f *Frontier) read(ctx context.Context, w want) (filled, error) {
 		got.gone = true
 		return got, nil
 	}
-	got.gone = r.State != Waiting || r.Source != w.place.Source || r.Seq != w.check.Seq
+	got.gone, got.record = r.State != Waiting || r.Source != w.place.Source || r.Seq != w.check.Seq, r
 	return got, err
 }
 
-// checked notes whether a URL still waits. Meanwhile others may have been put
-// back before it.
-func (f *Frontier) checked(q *queue, l *Lease, gone bool) {
+// checked notes whether a URL still waits, and what is stored of it now. Meanwhile others
+// may have been put back before it.
+func (f *Frontier) checked(q *queue, l *Lease, got *filled) {
 	r := q.reading
 	l.check = false
-	if i := slices.Index(r.buffer, l); i >= 0 && gone {
+	if !got.gone {
+		l.Record, l.asOf = got.record, 0
+	}
+	if i := slices.Index(r.buffer, l); i >= 0 && got.gone {
 		r.buffer = slices.Delete(r.buffer, i, i+1)
 		f.buffered--
 	}
