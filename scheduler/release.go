@@ -98,7 +98,7 @@ func (d *Deletions) selected(ctx context.Context, f DeletionFilter) ([]weburl.Ke
 	reasons := map[weburl.HostKey]map[Reason]bool{}
 	err := ListDeletions(ctx, d.f.store, f, func(s StoredDeletion) error {
 		keys = append(keys, s.Key)
-		if u, ok := weburl.FromCanonical(s.URL); ok && s.Edit == 0 {
+		if u, ok := weburl.FromCanonical(s.URL); ok && s.Edit == 0 && len(f.URLs) == 0 { // one page is no reason to believe the next
 			if reasons[u.HostKey()] == nil {
 				reasons[u.HostKey()] = map[Reason]bool{}
 			}

@@ -43,7 +43,7 @@ func TestRelease(t *testing.T) {
 		"host":            {scheduler.DeletionFilter{Host: hostA}, 50, true, true, false},
 		"reason":          {scheduler.DeletionFilter{Reason: scheduler.ReasonNotFound}, 50, true, false, true},
 		"host and reason": {scheduler.DeletionFilter{Host: hostA, Reason: scheduler.ReasonNoIndex}, 25, false, true, false},
-		"URL":             {scheduler.DeletionFilter{URLs: []string{hostA + "/0", "http://A.test:80/4", hostA + "/1"}}, 2, true, false, false},
+		"URL":             {scheduler.DeletionFilter{URLs: []string{hostA + "/0", "http://A.test:80/4", hostA + "/1"}}, 2, false, false, false},
 		"none":            {scheduler.DeletionFilter{State: scheduler.DeletionResting}, 0, false, false, false},
 		"other host":      {scheduler.DeletionFilter{Host: "http://c.test"}, 0, false, false, false},
 	} {
