@@ -77,6 +77,14 @@ func (h *restingHost) round(now, since int64) (begins bool, at int64) {
 	return true, now + int64(controlPatience)
 }
 
+// begin forgets what was asked for so far.
+func (h *restingHost) begin() {
+	h.control, h.tries = nil, 0
+	for i := range h.arrivals {
+		h.arrivals[i].asked = time.Time{}
+	}
+}
+
 // askAgain asks for what is missing: the URLs of deletions, and other documents of the
 // host, chosen at random.
 func (b *bench) askAgain(ctx context.Context) error {

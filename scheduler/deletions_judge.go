@@ -172,6 +172,11 @@ func (d *Deletions) Finish(ctx context.Context) (asked int, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	d.mu.Lock()
+	for _, h := range d.hosts {
+		if !d.finishing { // there is one round at the end, whatever was asked for before
+			h.begin()
+		}
+	}
 	d.finishing = true
 	hosts := slices.Collect(maps.Keys(d.hosts))
 	d.mu.Unlock()
