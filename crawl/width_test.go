@@ -35,7 +35,7 @@ func TestWider(t *testing.T) {
 	if wrong > wide/10 {
 		t.Errorf("%d lists are called wider that are not, %d that are", wrong, wide)
 	}
-	a, b, c := uint64(1<<2|0), uint64(2<<2|0), uint64(3<<2|1) // closes, closes, opens
+	a, b, c := uint64(1<<2), uint64(2<<2), uint64(3<<2|1) // closes, closes, opens
 	for _, tt := range []struct {
 		old, now []uint64
 		want     bool
