@@ -235,7 +235,9 @@ func (w *world) abandon() {
 	}
 	if w.ended != nil {
 		w.crawl.Stop()
-		_ = <-w.ended // the test has failed already
+		if err := <-w.ended; err != nil {
+			w.t.Log(err)
+		}
 	}
 	_ = w.store.Close()
 }
