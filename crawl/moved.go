@@ -159,3 +159,23 @@ func (p *policy) rootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	}
 	return weburl.URL{}, false
 }
+
+// isHome takes in that the URL is a page, which may end the move of a site: its links are
+// judged by that already.
+func (v *visit) isHome(ctx context.Context) error {
+	before := v.judge.current.Load()
+	err := v.homeLeads(ctx, v.lease.URL, weburl.URL{}, true)
+	if v.judge.current.Load() != before {
+		v.adopt()
+	}
+	return err
+}
+
+// adopt goes on by the rules in force now, where they let the page in.
+func (v *visit) adopt() {
+	p := v.judge.current.Load()
+	if verdict := p.judgeLink(recorded(v.lease.URL, &v.lease.Record)); verdict.inside() {
+		v.policy, v.verdict = p, verdict
+		v.indexed, v.why, v.unindexed = p.indexes(&verdict)
+	}
+}

@@ -158,6 +158,9 @@ func (a *pass) begin(ctx context.Context, p *policy) error {
 // one. The mutex is held.
 func (a *pass) anew(ctx context.Context, p *policy, done bool) error {
 	s := passState{Rules: p.fingerprint, Since: p.since, Timing: p.timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
+	if a.state.Rules == p.fingerprint {
+		s.Since = a.state.Since
+	}
 	if !done {
 		before, err := storedWidth(ctx, a.store)
 		if err != nil {

@@ -2,11 +2,9 @@ package crawl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -18,16 +16,10 @@ import (
 // so that they are never forgotten, and one that is not known is added whenever it is asked
 // for. One that is taken out of the configuration is a page like others.
 
-// ErrNoRoot says that a crawl that was to run once could fetch none of its roots.
-var ErrNoRoot = errors.New("no root could be fetched")
-
 const (
 	// rootsName is the store's value of the roots that its records call such, as keys.
 	rootsName = "crawl.roots"
 	rootsWhat = "the list of roots"
-	// rootsLooked is how many roots a status looks at, and rootsNamed how many an error names.
-	rootsLooked = 1000
-	rootsNamed  = 3
 )
 
 // rootLinks are the roots in force as links, but for those that are outside, which refused is
@@ -71,7 +63,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 		return err
 	}
 	roots := make(map[weburl.Key]bool, len(links))
-	var list, changed, former []weburl.Key
+	var list []weburl.Key
 	for i := range links {
 		if k := links[i].URL.Key(); !roots[k] {
 			roots[k] = true
@@ -80,13 +72,25 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	}
 	before := make(map[weburl.Key]bool, len(stored))
 	for _, k := range stored {
-		if before[k] = true; !roots[k] {
-			changed = append(changed, k)
-		}
+		before[k] = true
 	}
-	former = slices.Clone(changed)
-	changed = append(changed, slices.DeleteFunc(slices.Clone(list), func(k weburl.Key) bool { return before[k] })...)
-	for keys := range slices.Chunk(changed, selectionBatch) {
+	former := slices.DeleteFunc(slices.Clone(stored), func(k weburl.Key) bool { return roots[k] })
+	news := slices.DeleteFunc(slices.Clone(list), func(k weburl.Key) bool { return before[k] })
+	still, err := c.markAs(ctx, roots, news, former)
+	if err != nil {
+		return err
+	}
+	list = append(list, slices.SortedFunc(maps.Keys(still), compareKeys)...)
+	if slices.Equal(list, stored) {
+		return nil
+	}
+	return c.store.SetValue(ctx, rootsName, slices.Concat(bytesOf(list)...))
+}
+
+// markAs marks URLs that became roots, and those that were, and gives those that could not
+// be changed yet because they wait.
+func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, former []weburl.Key) (still map[weburl.Key]bool, err error) {
+	for keys := range slices.Chunk(slices.Concat(news, former), selectionBatch) {
 		_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
 			if r.Root == roots[k] {
 				return nil
@@ -95,25 +99,21 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 			return &scheduler.Change{Next: r}
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	still := map[weburl.Key]bool{}
+	still = map[weburl.Key]bool{}
 	for _, k := range former {
 		r, err := lookup(ctx, c.store, k)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if r != nil && r.Root {
 			still[k] = true
 		}
 	}
 	c.former.Store(&still)
-	list = append(list, slices.SortedFunc(maps.Keys(still), compareKeys)...)
-	if slices.Equal(list, stored) {
-		return nil
-	}
-	return c.store.SetValue(ctx, rootsName, slices.Concat(bytesOf(list)...))
+	return still, nil
 }
 
 // bytesOf are keys as the store has them.
@@ -202,137 +202,4 @@ func (v *visit) tellRoot(r *scheduler.Result) {
 		v.log.Warn("a root cannot be crawled", "url", v.lease.URL.String(), "class", class.String(), "status", r.Status, "words", words)
 	case scheduler.Pending, scheduler.OK, scheduler.Redirect:
 	}
-}
-
-// RootStatus is a root of the configuration that cannot be crawled.
-type RootStatus struct {
-	URL    string     `json:"url"`
-	Status int        `json:"status"`           // of the last answer, 760 where rules exclude it, 0 if there was none
-	Reason string     `json:"reason,omitempty"` // the word of a scheduler.Reason
-	Words  string     `json:"words,omitempty"`
-	Since  *time.Time `json:"since,omitempty"`
-}
-
-// String is a line for a person.
-func (r RootStatus) String() string {
-	var b strings.Builder
-	b.WriteString(r.URL)
-	if r.Words != "" {
-		b.WriteString(": " + r.Words)
-	}
-	if r.Since != nil {
-		b.WriteString(", since " + r.Since.Local().Format(time.DateTime))
-	}
-	return b.String()
-}
-
-// failingRoot judges a root by its record; nil if it was had, or was not asked for yet and
-// nothing is known that keeps it from being. pending says that it was not asked for.
-func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record) (fails *RootStatus, pending bool, err error) {
-	s := &RootStatus{URL: r.URL, Status: r.Status, Reason: r.Reason.String(), Words: r.LastError, Since: timeOf(r.ClassAt)}
-	switch r.Class {
-	case scheduler.OK:
-		return nil, false, nil
-	case scheduler.Pending:
-		if r.Reason == scheduler.NoReason {
-			s = nil
-		}
-		return s, true, nil
-	case scheduler.Permanent, scheduler.Temporary, scheduler.Ignored:
-		return s, false, nil
-	case scheduler.Redirect:
-	}
-	u, ok := weburl.FromCanonical(r.RedirectTo)
-	for range maxCanonicals {
-		if !ok {
-			return s, false, nil
-		}
-		t, err := lookup(ctx, store, u.Key())
-		switch {
-		case err != nil || t == nil:
-			return s, false, err
-		case t.Class == scheduler.OK || t.Class == scheduler.Pending:
-			return nil, t.Class == scheduler.Pending, nil
-		case t.RedirectTo == "":
-			s.Words += ": " + t.URL + ": " + t.LastError
-			return s, false, nil
-		}
-		u, ok = weburl.FromCanonical(t.RedirectTo)
-	}
-	return s, false, nil
-}
-
-// storedFailing are the roots that a store remembers, as far as they fail.
-func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootStatus, err error) {
-	keys, err := storedRoots(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	for _, k := range keys[:min(len(keys), rootsLooked)] {
-		r, err := lookup(ctx, store, k)
-		if err != nil {
-			return failing, err
-		}
-		if r == nil || !r.Root {
-			continue
-		}
-		s, _, err := failingRoot(ctx, store, r)
-		if err != nil {
-			return failing, err
-		}
-		if s != nil {
-			failing = append(failing, *s)
-		}
-	}
-	return failing, nil
-}
-
-// refusedRoots are the roots that the rules in force exclude.
-func (p *policy) refusedRoots() (refused []RootStatus) {
-	p.rootLinks(func(root weburl.URL, v *verdict) {
-		if len(refused) < rootsLooked {
-			refused = append(refused, RootStatus{URL: root.String(), Status: v.status, Reason: p.because(v).String(), Words: p.words(v)})
-		}
-	})
-	return refused
-}
-
-// RootsFailed returns ErrNoRoot, with why, if there are roots and none of them could be
-// fetched; but not if they only redirect out of the crawl space and other pages were fetched.
-func (c *Crawl) RootsFailed(ctx context.Context) error {
-	p := c.judge.current.Load()
-	failed := p.refusedRoots()
-	for _, l := range p.rootLinks(untold) {
-		r, err := lookup(ctx, c.store, l.URL.Key())
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			failed = append(failed, RootStatus{URL: l.URL.String(), Words: "not known"})
-			continue
-		}
-		s, pending, err := failingRoot(ctx, c.store, r)
-		switch {
-		case err != nil:
-			return err
-		case s != nil:
-			failed = append(failed, *s)
-		case pending:
-			failed = append(failed, RootStatus{URL: l.URL.String(), Words: "not asked for yet"})
-		default:
-			return nil
-		}
-	}
-	redirects := func(s RootStatus) bool { return s.Reason == scheduler.ReasonRedirect.String() }
-	if len(failed) == 0 || c.pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
-		return nil
-	}
-	var words []string
-	for _, s := range failed[:min(len(failed), rootsNamed)] {
-		words = append(words, s.URL+": "+s.Words)
-	}
-	if more := len(failed) - len(words); more > 0 {
-		words = append(words, fmt.Sprintf("and %d more", more))
-	}
-	return fmt.Errorf("%w: %s", ErrNoRoot, strings.Join(words, "; "))
 }

@@ -118,26 +118,6 @@ func (v *visit) outside(ctx context.Context) (done bool, err error) {
 	return true, v.complete(ctx, scheduler.Result{Excluded: v.exclusion(&v.verdict)})
 }
 
-// isHome takes in that the URL is a page, which may end the move of a site: its links are
-// judged by that already.
-func (v *visit) isHome(ctx context.Context) error {
-	before := v.judge.current.Load()
-	err := v.homeLeads(ctx, v.lease.URL, weburl.URL{}, true)
-	if v.judge.current.Load() != before {
-		v.adopt()
-	}
-	return err
-}
-
-// adopt goes on by the rules in force now, where they let the page in.
-func (v *visit) adopt() {
-	p := v.judge.current.Load()
-	if verdict := p.judgeLink(recorded(v.lease.URL, &v.lease.Record)); verdict.inside() {
-		v.policy, v.verdict = p, verdict
-		v.indexed, v.why, v.unindexed = p.indexes(&verdict)
-	}
-}
-
 // askRobots returns an exclusion if robots.txt forbids the lease's URL. done
 // says that the lease was handed back: robots.txt had to be fetched first, and
 // the host's pause comes between that and the page.

@@ -35,7 +35,7 @@ func TestWider(t *testing.T) {
 	if wrong > wide/10 {
 		t.Errorf("%d lists are called wider that are not, %d that are", wrong, wide)
 	}
-	a, b, c := uint64(1<<2), uint64(2<<2), uint64(3<<2|1) // closes, closes, opens
+	const a, b, c = uint64(1 << 2), uint64(2 << 2), uint64(3<<2 | opens) // a and b close, c opens
 	for _, tt := range []struct {
 		old, now []uint64
 		want     bool
@@ -128,6 +128,33 @@ func TestWidened(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(tt.want, after.widened(before.width())); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestRefreshed: which pages are fetched again by themselves, and whether any is.
+func TestRefreshed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change   func(s *Settings)
+		any      bool
+		own, far bool // a page of the group's site, and one of none
+	}{
+		"none":            {func(*Settings) {}, false, false, false},
+		"smartRefresh":    {func(s *Settings) { s.Frontier.SmartRefresh = true }, true, true, true},
+		"minimumAgedS":    {func(s *Settings) { s.Frontier.MinimumAged = 1 }, true, true, true},
+		"a schedule":      {func(s *Settings) { s.Refreshes = []Refresh{{}} }, true, true, true},
+		"one for a group": {func(s *Settings) { s.Refreshes = []Refresh{{Group: "news"}} }, true, true, false},
+	} {
+		s := everything()
+		s.Rules.Roots = []actionrules.Root{{URL: parse(t, "http://a.test/"), Site: true, Group: "news"}, {URL: parse(t, "http://b.test/"), Site: true}}
+		tt.change(&s)
+		p, err := newPolicy(s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []bool{p.refreshes(), p.refreshed(parse(t, "http://a.test/x")), p.refreshed(parse(t, "http://b.test/x"))}
+		if diff := cmp.Diff([]bool{tt.any, tt.own, tt.far}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

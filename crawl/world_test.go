@@ -236,7 +236,7 @@ func (w *world) abandon() {
 	if w.ended != nil {
 		w.crawl.Stop()
 		if err := <-w.ended; err != nil {
-			w.t.Log("the crawl ended with", err)
+			w.t.Log(err)
 		}
 	}
 	_ = w.store.Close()

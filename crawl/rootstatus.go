@@ -1,0 +1,155 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// ErrNoRoot says that a crawl that was to run once could fetch none of its roots.
+var ErrNoRoot = errors.New("no root could be fetched")
+
+const (
+	// rootsLooked is how many roots a status looks at, and rootsNamed how many an error names.
+	rootsLooked = 1000
+	rootsNamed  = 3
+)
+
+// RootStatus is a root of the configuration that cannot be crawled.
+type RootStatus struct {
+	URL    string     `json:"url"`
+	Status int        `json:"status"`           // of the last answer, 760 where rules exclude it, 0 if there was none
+	Reason string     `json:"reason,omitempty"` // the word of a scheduler.Reason
+	Words  string     `json:"words,omitempty"`
+	Since  *time.Time `json:"since,omitempty"`
+}
+
+// String is a line for a person.
+func (r RootStatus) String() string {
+	var b strings.Builder
+	b.WriteString(r.URL)
+	if r.Words != "" {
+		b.WriteString(": " + r.Words)
+	}
+	if r.Since != nil {
+		b.WriteString(", since " + r.Since.Local().Format(time.DateTime))
+	}
+	return b.String()
+}
+
+// failingRoot judges a root by its record; nil if it was had, or was not asked for yet and
+// nothing is known that keeps it from being. pending says that it was not asked for.
+func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record) (fails *RootStatus, pending bool, err error) {
+	s := &RootStatus{URL: r.URL, Status: r.Status, Reason: r.Reason.String(), Words: r.LastError, Since: timeOf(r.ClassAt)}
+	switch r.Class {
+	case scheduler.OK:
+		return nil, false, nil
+	case scheduler.Pending:
+		if r.Reason == scheduler.NoReason {
+			s = nil
+		}
+		return s, true, nil
+	case scheduler.Permanent, scheduler.Temporary, scheduler.Ignored:
+		return s, false, nil
+	case scheduler.Redirect:
+	}
+	u, ok := weburl.FromCanonical(r.RedirectTo)
+	for range maxCanonicals {
+		if !ok {
+			return s, false, nil
+		}
+		t, err := lookup(ctx, store, u.Key())
+		switch {
+		case err != nil || t == nil:
+			return s, false, err
+		case t.Class == scheduler.OK || t.Class == scheduler.Pending:
+			return nil, t.Class == scheduler.Pending, nil
+		case t.RedirectTo == "":
+			s.Words += ": " + t.URL + ": " + t.LastError
+			return s, false, nil
+		}
+		u, ok = weburl.FromCanonical(t.RedirectTo)
+	}
+	return s, false, nil
+}
+
+// storedFailing are the roots that a store remembers, as far as they fail.
+func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootStatus, err error) {
+	keys, err := storedRoots(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys[:min(len(keys), rootsLooked)] {
+		r, err := lookup(ctx, store, k)
+		if err != nil {
+			return failing, err
+		}
+		if r == nil || !r.Root {
+			continue
+		}
+		s, _, err := failingRoot(ctx, store, r)
+		if err != nil {
+			return failing, err
+		}
+		if s != nil {
+			failing = append(failing, *s)
+		}
+	}
+	return failing, nil
+}
+
+// refusedRoots are the roots that the rules in force exclude.
+func (p *policy) refusedRoots() (refused []RootStatus) {
+	p.rootLinks(func(root weburl.URL, v *verdict) {
+		if len(refused) < rootsLooked {
+			refused = append(refused, RootStatus{URL: root.String(), Status: v.status, Reason: p.because(v).String(), Words: p.words(v)})
+		}
+	})
+	return refused
+}
+
+// RootsFailed returns ErrNoRoot, with why, if there are roots and none of them could be
+// fetched; but not if they only redirect out of the crawl space and other pages were fetched.
+func (c *Crawl) RootsFailed(ctx context.Context) error {
+	p := c.judge.current.Load()
+	failed := p.refusedRoots()
+	for _, l := range p.rootLinks(untold) {
+		r, err := lookup(ctx, c.store, l.URL.Key())
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			failed = append(failed, RootStatus{URL: l.URL.String(), Words: "not known"})
+			continue
+		}
+		s, pending, err := failingRoot(ctx, c.store, r)
+		switch {
+		case err != nil:
+			return err
+		case s != nil:
+			failed = append(failed, *s)
+		case pending:
+			failed = append(failed, RootStatus{URL: l.URL.String(), Words: "not asked for yet"})
+		default:
+			return nil
+		}
+	}
+	redirects := func(s RootStatus) bool { return s.Reason == scheduler.ReasonRedirect.String() }
+	if len(failed) == 0 || c.pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
+		return nil
+	}
+	var words []string
+	for _, s := range failed[:min(len(failed), rootsNamed)] {
+		words = append(words, s.URL+": "+s.Words)
+	}
+	if more := len(failed) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Errorf("%w: %s", ErrNoRoot, strings.Join(words, "; "))
+}
