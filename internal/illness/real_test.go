@@ -28,7 +28,7 @@ import (
 const (
 	realRest     = 2 * time.Second
 	realIllness  = 8 * realRest
-	realRecovery = 4 * time.Minute // a temporary error alone is tried again after one
+	realRecovery = 15 * time.Minute // an update that a host's illness held back is asked for every ten
 	realPause    = 200 * time.Millisecond
 )
 
