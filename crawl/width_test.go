@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
 // TestWider: a list is wider unless it is the old one with more that closes and less that
@@ -20,7 +21,7 @@ func TestWider(t *testing.T) {
 	})
 	list := rapid.SliceOfN(part, 0, 6)
 	wrong, wide := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	seeded.Check(t, func(t *rapid.T) {
 		old, now := list.Draw(t, "old"), list.Draw(t, "now")
 		got, want := wider(old, now), isWider(old, now)
 		if want && !got {
