@@ -46,6 +46,11 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
 	b := newBackupWriter(w)
 	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *bodyReader) error {
+		if s.readOnly { // then it costs little beside the rest
+			if err := s.checksums(); err != nil {
+				return s.damaged("tables", err)
+			}
+		}
 		v, err := read(txn, countersKey())
 		if err != nil || v == nil {
 			return s.damaged("counters", errors.Join(err, errors.New("there is nothing to back up")))

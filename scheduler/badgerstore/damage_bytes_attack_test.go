@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dgraph-io/badger/v4/fb"
-
 	"github.com/sextant-crawler/sextant/internal/seeded"
 )
 
@@ -32,7 +30,7 @@ func trusted(t *testing.T, dir string, f storeFile) []region {
 	}
 	switch ext := filepath.Ext(f.name); {
 	case ext == ".sst":
-		return tableRegions(t, b)
+		return tableRegions(t, opened.Name(), b)
 	case ext == ".vlog", ext == ".mem":
 		return logRegions(b)
 	case f.name == "MANIFEST":
@@ -47,7 +45,7 @@ func trusted(t *testing.T, dir string, f storeFile) []region {
 
 // tableRegions are the ends of the first and the last block, the begin of the index, and
 // all behind it.
-func tableRegions(t *testing.T, b []byte) []region {
+func tableRegions(t *testing.T, path string, b []byte) []region {
 	t.Helper()
 	end, err := readTableEnd(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
@@ -57,15 +55,10 @@ func tableRegions(t *testing.T, b []byte) []region {
 		tail  = 16 // number of entries, checksum and its length
 		begin = 24
 	)
-	index := fb.GetRootAsTableIndex(b[end.index:end.index+end.length], 0)
-	var first fb.BlockOffset
-	if !index.Offsets(&first, 0) {
-		t.Fatal("a table without blocks")
-	}
 	behind := end.index + end.length
 	return []region{
 		{0, 8},
-		{int64(first.Len()) - tail, tail},
+		{blockEnd(t, path, 0) - tail, tail},
 		{end.index - tail, tail + begin},
 		{behind - 8, int64(len(b)) - behind + 8},
 	}
@@ -116,6 +109,7 @@ func TestDamagedBytes(t *testing.T) {
 					}
 					c := damagedStore{From: dir, Harms: []harm{h}, ReadOnly: r.IntN(4) == 0}
 					c.Torn = dir == killed && (newest || f.name == "MANIFEST")
+					c.Decayed = dir == closed && h.inside(f.size) && r.IntN(2) == 0
 					cases = append(cases, c)
 				}
 			}

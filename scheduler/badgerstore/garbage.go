@@ -50,7 +50,8 @@ func (s *Store) collectGarbage() {
 
 // holdsValue says whether a value of a value log file is stored, or may be: what is no
 // whole row of entries is left to Badger.
-func (s *Store) holdsValue(name string) (bool, error) {
+func (s *Store) holdsValue(name string) (used bool, err error) {
+	defer s.guard(&err)
 	f, err := os.Open(name)
 	if err != nil {
 		return true, err

@@ -122,7 +122,7 @@ func (g *group) take(w *write) {
 	}
 	before, mark := g.batch.no, g.batch.mark
 	if err == nil {
-		err = w.apply(g)
+		err = g.apply(w)
 	}
 	if err == nil {
 		err = g.endStep()
@@ -139,6 +139,11 @@ func (g *group) take(w *write) {
 	if w.alone {
 		_ = g.barrier() // its caller gets the error
 	}
+}
+
+func (g *group) apply(w *write) (err error) {
+	defer g.s.guard(&err)
+	return w.apply(g)
 }
 
 // barrier has everything so far committed.

@@ -153,7 +153,8 @@ func openError(dir string, err error) error {
 }
 
 // start reads format and counters and starts the store's goroutines.
-func (s *Store) start() error {
+func (s *Store) start() (err error) {
+	defer s.guard(&err)
 	c, from, err := s.readMeta()
 	if err != nil {
 		return err

@@ -131,11 +131,11 @@ func (g *group) revise(r *revision, asOf uint64, ask reviser, ps *places) (bool,
 			return false, err
 		}
 	}
-	return true, g.apply(r.key, &r.old, r.next, ps)
+	return true, g.applyRevision(r.key, &r.old, r.next, ps)
 }
 
-// apply changes a URL as a revision says.
-func (g *group) apply(k weburl.Key, old *scheduler.Record, v *scheduler.Revision, ps *places) error {
+// applyRevision changes a URL as a revision says.
+func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.Revision, ps *places) error {
 	if err := checkOrder(old.URL, v.Order, v.Forget); err != nil {
 		return err
 	}

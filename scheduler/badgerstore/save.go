@@ -60,7 +60,8 @@ func (s *Store) savedFile(txn *badger.Txn) (savedFile, error) {
 }
 
 // readKnown reads the file of fingerprints.
-func (s *Store) readKnown() (loaded, error) {
+func (s *Store) readKnown() (_ loaded, err error) {
+	defer s.guard(&err)
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
 	saved, err := s.savedFile(txn)

@@ -1,11 +1,13 @@
 package badgerstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -25,8 +27,10 @@ import (
 //   - All that has changed since the store was closed, by its length or time of change, is
 //     read to its end (closed.go, soundtables.go, soundlogs.go). If the store was not
 //     closed, that is all of it.
-//   - What needs no reading is looked at each time: which files there are, the manifest,
-//     the lengths at the end of a table.
+//   - What Badger reads to open the store is looked at each time: which files there are,
+//     the manifest, the indexes and last blocks of tables, the last file of the value log.
+//   - A block that decays without a trace, and is met later, is an error where the store
+//     reads it (guard), and may end the process only where Badger merges tables.
 
 // directory knows up to when a directory's entries are durable. Badger syncs its files but
 // not always their names, which a file system need not keep without that.
@@ -126,6 +130,19 @@ func checkRegular(dir string) error {
 		}
 	}
 	return nil
+}
+
+// guard makes an error of a panic in Badger's reading of tables: it trusts the lengths at
+// the end of a block, which may have decayed since it was looked at.
+func (s *Store) guard(err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if !bytes.Contains(debug.Stack(), []byte("dgraph-io/badger/v4/table.")) {
+		panic(p)
+	}
+	*err = s.damaged("a table", fmt.Errorf("%v", p))
 }
 
 // leftOut notes in Badger's log that it goes on without a table.

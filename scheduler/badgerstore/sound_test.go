@@ -1,13 +1,17 @@
 package badgerstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dgraph-io/badger/v4/fb"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -59,7 +63,7 @@ func TestWhatOpenReads(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "00001.mem"), make([]byte, 100), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "the file 00001.mem is damaged at byte 0"},
+		}, "the file 00001.mem was not there when the store was closed"},
 		{"the keys are longer", func(t *testing.T, dir string) {
 			if err := (harm{File: "KEYREGISTRY", Kind: harmGarbage, At: 28, N: 8}).apply(dir); err != nil {
 				t.Fatal(err)
@@ -124,4 +128,69 @@ func TestTornMemtables(t *testing.T) {
 			closeStore(t, s)
 		}
 	}
+}
+
+// TestDecayedBlock: a block whose end decayed, at which Badger panics, ends no process that
+// reads it, and is found by Verify and by Backup though Open has not looked at it.
+func TestDecayedBlock(t *testing.T) {
+	fixture, _ := damagedFixture(t, 400)
+	opened := 0
+	for block := range 5 { // of seven
+		dir := filepath.Join(t.TempDir(), "store")
+		copyTo(t, fixture, dir)
+		table := filepath.Join(dir, "000002.sst")
+		decay(t, table, func() {
+			h := harm{File: "000002.sst", Kind: harmFlip, At: blockEnd(t, table, block) - 1, N: 1, Mask: 0x20}
+			if err := h.apply(dir); err != nil {
+				t.Fatal(err)
+			}
+		})
+		for _, readOnly := range []bool{true, false} {
+			o := attackOptions()
+			o.ReadOnly = readOnly
+			s, err := Open(dir, o)
+			if err != nil { // it reads format and counters
+				if !errors.Is(err, scheduler.ErrDamaged) {
+					t.Errorf("block %d: %v", block, err)
+				}
+				continue
+			}
+			opened++
+			if _, err := contentsOf(t, s); err == nil {
+				t.Errorf("block %d: all of it is read", block)
+			}
+			var found []string
+			if _, err := s.Verify(t.Context(), func(f Fault) { found = append(found, f.Words) }); err != nil {
+				t.Fatal(err)
+			}
+			if len(found) != 1 || readOnly && !strings.Contains(found[0], "table 000002.sst: it is damaged at byte ") {
+				t.Errorf("block %d: faults %q", block, found)
+			}
+			if _, err := s.Backup(t.Context(), io.Discard); !errors.Is(err, scheduler.ErrDamaged) {
+				t.Errorf("block %d: backup: %v", block, err)
+			}
+			closeStore(t, s)
+		}
+	}
+	if opened < 2 {
+		t.Errorf("%d stores were opened", opened)
+	}
+}
+
+// blockEnd is where a block of a table ends.
+func blockEnd(t *testing.T, table string, n int) int64 {
+	t.Helper()
+	b, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := readTableEnd(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o fb.BlockOffset
+	if !fb.GetRootAsTableIndex(b[end.index:end.index+end.length], 0).Offsets(&o, n) {
+		t.Fatalf("%s has no block %d", table, n)
+	}
+	return int64(o.Offset()) + int64(o.Len())
 }

@@ -101,7 +101,7 @@ type tornLog struct {
 	end  int64
 }
 
-// checkLogs reads the logs that were touched. In a store that was not closed, what was
+// checkLogs reads the logs that were touched, and the last one. In a store that was not closed, what was
 // written last may be half there.
 func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
 	for _, ext := range []string{".vlog", ".mem"} {
@@ -109,9 +109,16 @@ func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if ext == ".mem" && closed != nil && len(names) > 0 {
+			return nil, fmt.Errorf("the file %s was not there when the store was closed", filepath.Base(names[0]))
+		}
 		for i, name := range names {
 			written := closed == nil && i == len(names)-1 // when the process ended
-			end, err := checkLog(name, closed, written)
+			known := closed
+			if i == len(names)-1 {
+				known = nil // Badger reads it to its end
+			}
+			end, err := checkLog(name, known, written)
 			switch {
 			case err != nil:
 				return nil, err
@@ -137,9 +144,6 @@ func checkLog(name string, closed *closedMark, written bool) (end int64, err err
 	info, err := f.Stat()
 	if err != nil || closed.untouched(info) || info.Size() == 0 { // see leftLogs
 		return -1, err
-	}
-	if closed != nil && filepath.Ext(name) == ".mem" {
-		return 0, nil // there is none in a store that was closed
 	}
 	if end, err = soundLog(f, info.Size()); err != nil || end == info.Size() {
 		return -1, err

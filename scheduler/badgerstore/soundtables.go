@@ -60,7 +60,8 @@ func checkTables(dir string, closed *closedMark) (err error) {
 // errTable is a table that is not as it was written.
 var errTable = errors.New("it is damaged")
 
-// checkTable looks at the end of a table, and reads all of it unless it is untouched.
+// checkTable reads a table: of one that is untouched what Badger reads to open it, which
+// it does where nobody can recover; all of any other.
 func checkTable(name string, closed *closedMark) (err error) {
 	fail := func(err error) error { return fmt.Errorf("table %s: %w", filepath.Base(name), err) }
 	f, err := os.Open(name)
@@ -76,8 +77,8 @@ func checkTable(name string, closed *closedMark) (err error) {
 		return err
 	}
 	end, err := readTableEnd(f, info.Size())
-	if err == nil && !closed.untouched(info) {
-		err = end.checkAll(f)
+	if err == nil {
+		err = end.check(f, closed.untouched(info))
 	}
 	if err != nil {
 		return fail(err)
@@ -123,8 +124,8 @@ func readTableEnd(f io.ReaderAt, size int64) (e tableEnd, err error) {
 	return e, err
 }
 
-// checkAll reads the index and all blocks.
-func (e tableEnd) checkAll(f io.ReaderAt) error {
+// check reads the index, and all blocks or only the last one.
+func (e tableEnd) check(f io.ReaderAt, onlyLast bool) error {
 	b := make([]byte, e.length)
 	if _, err := f.ReadAt(b, e.index); err != nil {
 		return err
@@ -133,9 +134,12 @@ func (e tableEnd) checkAll(f io.ReaderAt) error {
 		return errTable
 	}
 	index := fb.GetRootAsTableIndex(b, 0) // what has its checksum is as Badger wrote it
-	blocks := blockReader{f: f}
-	for i := range index.OffsetsLength() {
-		var o fb.BlockOffset
+	blocks, o := blockReader{f: f}, fb.BlockOffset{}
+	first := 0
+	if last := index.OffsetsLength() - 1; onlyLast && index.Offsets(&o, last) {
+		first, blocks.at = last, int64(o.Offset())
+	}
+	for i := first; i < index.OffsetsLength(); i++ {
 		if !index.Offsets(&o, i) || int64(o.Offset()) != blocks.at+int64(blocks.held) {
 			return errTable
 		}

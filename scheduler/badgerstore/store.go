@@ -204,11 +204,12 @@ func (s *Store) enter(ctx context.Context) error {
 func (s *Store) leave() { s.calls.Done() }
 
 // view calls fn with a consistent snapshot.
-func (s *Store) view(ctx context.Context, fn func(*badger.Txn) error) error {
+func (s *Store) view(ctx context.Context, fn func(*badger.Txn) error) (err error) {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
+	defer s.guard(&err)
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
 	return fn(txn)
@@ -216,7 +217,8 @@ func (s *Store) view(ctx context.Context, fn func(*badger.Txn) error) error {
 
 // walk calls fn for each key with the prefix, from the key seek on, until fn
 // gives an error (errEnough: none) or ctx or the store ends.
-func (s *Store) walk(ctx context.Context, txn *badger.Txn, prefix, seek []byte, values bool, fn func(*badger.Item) error) error {
+func (s *Store) walk(ctx context.Context, txn *badger.Txn, prefix, seek []byte, values bool, fn func(*badger.Item) error) (err error) {
+	defer s.guard(&err)
 	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix, PrefetchValues: values, PrefetchSize: 16})
 	defer it.Close()
 	for it.Seek(seek); it.Valid(); it.Next() {
