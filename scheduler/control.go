@@ -20,6 +20,8 @@ const (
 	// controlLasts is how much earlier than its deletion is due a round may have begun that
 	// counts for it, where many rest.
 	controlLasts = 10 * time.Minute
+	// badShare is which part of the documents that a round chooses from may be bad already.
+	badShare = 3
 )
 
 // control is a round of asking for documents of a host that are there, to see whether its
@@ -28,10 +30,14 @@ type control struct {
 	at   int64 // active time
 	left []weburl.Key
 	good int
+	none int // that told nothing
 	bad  bool
 	// alone says that there was no document to ask for: none is left beside those whose
 	// deletion rests, or they are items of a feed, which cannot be asked for.
 	alone bool
+	// unsure says that the round before was bad: that this one is good may be chance, and
+	// another one must be, too.
+	unsure bool
 }
 
 // answered takes in an answer, and says whether the document belongs to the round, and
@@ -48,17 +54,22 @@ func (c *control) answered(document weburl.Key, t tells) (belongs, over bool) {
 	switch t {
 	case tellsGood:
 		c.good++
-	case tellsBad, tellsBadAgain:
+	case tellsBad, tellsBadAgain, tellsMoved:
 		c.bad = true
-	case tellsNothing: // it is no document any more, and tells nothing
+	case tellsNothing: // the operator does not want it any more, or it could not be asked for
+		c.none++
 	}
 	return true, c.bad || len(c.left) == 0
 }
 
-// passed says that all documents of a round were good which began since a time.
-func (c *control) passed(since int64) bool {
-	return c != nil && c.at >= since && !c.bad && len(c.left) == 0 && (c.good > 0 || c.alone)
+// allGood says that no document of a round was bad, and most were good.
+func (c *control) allGood() bool {
+	return c != nil && !c.bad && len(c.left) == 0 && (c.good > c.none || c.alone)
 }
+
+// passed says that all documents of a round were good which began since a time, and that
+// this is enough.
+func (c *control) passed(since int64) bool { return c.allGood() && !c.unsure && c.at >= since }
 
 // round says whether a control round is to begin now, for lack of one that passed and began
 // since a time, and when to look again.
@@ -68,10 +79,16 @@ func (h *restingHost) round(now, since int64) (begins bool, at int64) {
 		return true, now + int64(controlPatience)
 	}
 	waiting := !c.bad && len(c.left) > 0 && now-c.at < int64(controlPatience)
-	switch again := c.at + int64(min(controlFirst<<min(h.tries, 16), controlPatience)); {
+	again := c.at + int64(min(controlFirst<<min(h.tries, 16), controlPatience))
+	switch {
 	case waiting, c.passed(since):
 		return false, max(c.at, now) + int64(controlPatience)
-	case !c.passed(c.at) && now < again:
+	case c.allGood() && c.unsure:
+		again = c.at + int64(controlFirst)
+	case c.allGood():
+		again = now
+	}
+	if now < again {
 		return false, again
 	}
 	return true, now + int64(controlPatience)
@@ -94,9 +111,7 @@ func (b *bench) askAgain(ctx context.Context) error {
 	d, h := b.d, b.host
 	d.mu.Lock()
 	begins, at := h.round(b.now, b.roundSince)
-	if begins = begins && b.wantControl && (!b.finishing || h.tries == 0); begins {
-		h.tries++
-	}
+	begins = begins && b.wantControl && (!b.finishing || h.tries == 0)
 	d.mu.Unlock()
 	b.wakeAt(at)
 	var round *control
@@ -105,38 +120,57 @@ func (b *bench) askAgain(ctx context.Context) error {
 		if round, err = b.choose(ctx); err != nil {
 			return err
 		}
-	}
-	keys := b.unasked()
-	asked := time.Now()
-	d.mu.Lock()
-	for _, one := range b.ask {
-		if a := h.arrival(one.seq); a.asked.IsZero() {
-			a.asked = asked
+		if len(round.left) == 0 { // no answer will tell that it has ended
+			b.wakeAt(b.now + int64(judgePause))
 		}
 	}
+	keys, arrivals := b.unasked()
+	asked := time.Now()
+	d.mu.Lock()
+	for _, a := range arrivals {
+		a.asked = asked
+	}
+	before := h.control
 	if round != nil {
 		h.control = round
 		keys = append(keys, round.left...)
 	}
 	d.mu.Unlock()
-	if len(keys) == 0 {
-		return nil
+	if len(keys) > 0 {
+		if err := d.f.askFor(ctx, keys); err != nil { // nobody was asked, or not everybody
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			h.control = before
+			for _, a := range arrivals {
+				a.asked = time.Time{}
+			}
+			return err
+		}
+	}
+	if begins {
+		d.mu.Lock()
+		h.tries++
+		d.mu.Unlock()
 	}
 	b.asked = len(keys)
-	return d.f.askFor(ctx, keys)
+	return nil
 }
 
-// unasked are the URLs of the deletions that were not asked for again yet.
-func (b *bench) unasked() []weburl.Key {
+// unasked are the URLs of the deletions that were not asked for again yet, and their arrivals.
+func (b *bench) unasked() (keys []weburl.Key, arrivals []*arrival) {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
-	var keys []weburl.Key
 	for _, one := range b.ask {
-		if !one.confirmed && b.host.arrival(one.seq).asked.IsZero() {
+		a := b.host.arrival(one.seq)
+		if !a.asked.IsZero() {
+			continue
+		}
+		arrivals = append(arrivals, a)
+		if !one.confirmed {
 			keys = append(keys, one.key)
 		}
 	}
-	return keys
+	return keys, arrivals
 }
 
 // choose begins a round with some documents of the host that are not to be deleted; of an
@@ -145,7 +179,7 @@ func (b *bench) choose(ctx context.Context) (*control, error) {
 	sample := slices.Clone(b.documents.Sample)
 	b.d.f.shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
 	var good, doubtful []weburl.Key
-	held := false
+	bad, held := 0, false
 	for _, k := range sample {
 		r, err := b.d.f.store.Lookup(ctx, k)
 		switch {
@@ -155,12 +189,20 @@ func (b *bench) choose(ctx context.Context) (*control, error) {
 		default:
 			doubtful = append(doubtful, k)
 			held = held || r.Deletion == DeletionHeld
+			if !r.Reason.Operators() {
+				bad++
+			}
 		}
 	}
 	c := &control{at: b.now, left: good[:min(controlSample, len(good))], alone: len(good) == 0 && !held}
-	if b.ill {
+	switch before := b.host.control; {
+	case b.ill:
 		good = append(good, doubtful...)
 		c.left, c.alone = good[:min(wellAnswers, len(good))], false
+	case len(good) > 0 && bad > max(2, (len(good)+len(doubtful))/badShare): // what is left tells of the good ones alone
+		c.left, c.bad = nil, true
+	case before != nil:
+		c.unsure = before.bad || before.unsure && !before.allGood()
 	}
 	c.left = slices.Clone(c.left)
 	return c, ctx.Err()

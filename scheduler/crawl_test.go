@@ -41,6 +41,7 @@ type crawl struct {
 	answers map[weburl.Key]answer
 	asked   map[weburl.Key][]time.Time
 	left    map[weburl.Key]time.Time // since when a document's deletion is on its way
+	returns bool                     // documents that left may come back, and leave again
 }
 
 // crawling runs a test with a site whose crawl runs.
@@ -74,7 +75,7 @@ func (s *crawl) begin() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, k := range keys {
-			if at, ok := s.left[k]; ok {
+			if at, ok := s.left[k]; ok && !s.returns {
 				s.t.Errorf("a document leaves twice, at %v and %v", at, time.Now())
 			}
 			s.left[k] = time.Now()
@@ -291,5 +292,19 @@ func (s *crawl) heldAs(want scheduler.Hold) {
 		if d.Hold != want {
 			s.t.Errorf("%s is held as %v, want %v", d.URL, d.Hold, want)
 		}
+	}
+}
+
+// agrees expects what a record says of a deletion to be so.
+func (s *crawl) agrees(word string) func(weburl.Key, scheduler.Record) error {
+	stored := map[weburl.Key]scheduler.Deletion{}
+	for _, d := range s.deletions(scheduler.DeletionFilter{}) {
+		stored[d.Key] = d.State
+	}
+	return func(k weburl.Key, r scheduler.Record) error {
+		if r.Deletion != stored[k] || r.Deletion != scheduler.NoDeletion && (!r.Indexed || r.PushedSource == "") || r.Gone && r.Indexed {
+			s.t.Errorf("%s: %s says %q, and %q is stored; indexed %t, gone %t", word, r.URL, r.Deletion, stored[k], r.Indexed, r.Gone)
+		}
+		return nil
 	}
 }

@@ -1,12 +1,14 @@
 package scheduler_test
 
 import (
+	"context"
 	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // TestLone404: a document that is gone leaves after about a minute, once its site was seen
@@ -391,4 +393,31 @@ func TestDamagedHost(t *testing.T) {
 		s.pass(5 * time.Minute)
 		s.is("all", 0, 0, 20)
 	})
+}
+
+// TestAskingFails: a store that fails keeps nothing from being asked for later.
+func TestAskingFails(t *testing.T) {
+	for _, method := range []string{"Revise", "Lookup", "ReviseDeletions", "Documents", "Deletions", "Counts"} {
+		fails := 0
+		crawling(t, func(s *crawl) {
+			s.store = func(store scheduler.Store) scheduler.Store {
+				return &storetest.Faulty{Store: store, Before: func(_ context.Context, m string) error {
+					if m == method && fails > 0 {
+						fails--
+						return errDisk
+					}
+					return nil
+				}}
+			}
+		}, func(s *crawl) {
+			all := pages("a.test", 50)
+			s.index(all...)
+			s.says(status(404), all[0])
+			s.visit(all[0])
+			s.pass(58 * time.Second)
+			fails = 3
+			s.pass(90 * time.Second)
+			s.is(method+" fails", 0, 0, 1)
+		})
+	}
 }

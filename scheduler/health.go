@@ -39,6 +39,7 @@ const (
 	tellsGood           // its document, changed or not
 	tellsBad            // of a document that was good when it was asked for last
 	tellsBadAgain       // of one that was bad before: nothing new of the host
+	tellsMoved          // it redirects to a place of its own: no evidence that its host is ill, or well
 )
 
 // health is what the last answers of a host say. It is guarded by the Frontier's mutex.
@@ -72,7 +73,7 @@ func (h *health) observe(k weburl.Key, t tells, documents uint64, now time.Time)
 		if h.ill && !slices.Contains(h.goods, k) {
 			h.goods = append(h.goods, k)
 		}
-	case tellsNothing:
+	case tellsNothing, tellsMoved:
 		return false
 	}
 	switch {
@@ -145,7 +146,7 @@ func (h *health) tellsNow(k weburl.Key, r *Result, c *Completion) tells {
 		if h.redirected(k, n.RedirectTo) {
 			return tellsBad
 		}
-		return tellsNothing
+		return tellsMoved
 	case c.Order != nil && c.Order.Op == OrderDelete:
 		return tellsBad
 	case n.Class == OK:
@@ -171,7 +172,7 @@ func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completi
 	} else if err := f.leavesTarget(ctx, l, c, set); err != nil {
 		return t, err
 	}
-	if t == tellsNothing || t == tellsGood && !wasIll && bad == 0 {
+	if t == tellsNothing || t == tellsMoved || t == tellsGood && !wasIll && bad == 0 {
 		return t, nil
 	}
 	d, err := f.store.Documents(ctx, h.key)

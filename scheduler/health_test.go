@@ -14,7 +14,7 @@ func doc(i int) weburl.Key { return weburl.Key{byte(i), byte(i >> 8), 1} }
 // observeAll tells of answers of documents of their own: "b" bad, "g" good, "." nothing,
 // "a" bad again. It gives after how many of them the host was ill first.
 func observeAll(h *health, answers string, documents uint64) (illAfter int) {
-	word := map[byte]tells{'b': tellsBad, 'g': tellsGood, '.': tellsNothing, 'a': tellsBadAgain}
+	word := map[byte]tells{'b': tellsBad, 'g': tellsGood, '.': tellsNothing, 'a': tellsBadAgain, 'm': tellsMoved}
 	for i := range len(answers) {
 		before := h.ill
 		if changed := h.observe(doc(i), word[answers[i]], documents, start().Add(time.Duration(i)*time.Second)); changed != (before != h.ill) {
@@ -45,6 +45,7 @@ func TestIll(t *testing.T) {
 		{bad(7) + "........." + "b", 100, 17},
 		{bad(7) + strings.Repeat("a", 20), 100, 0},
 		{strings.Repeat("bg", 50), 100, 0},
+		{strings.Repeat("m", 50), 100, 0},
 		// All of fewer than ten documents, but three at least.
 		{bad(8), 9, 0},
 		{bad(9), 9, 9},
@@ -79,6 +80,7 @@ func TestWell(t *testing.T) {
 		{"ggggbg", 100, true},
 		{"ggggag", 100, true},
 		{"gg...ggg", 100, false},
+		{"ggmmmmggg", 100, false},
 		{"ggg", 4, true},
 		{"gggg", 4, false},
 		{"g", 1, false},
@@ -166,7 +168,7 @@ func TestTells(t *testing.T) {
 		"MIME type":                  {indexed(), reason(ReasonMediaType), tellsBad},
 		"robots.txt":                 {indexed(), Result{Excluded: &Exclusion{Reason: ReasonRobots}}, tellsBad},
 		"its time is over":           {indexed(), reason(ReasonUnavailable), tellsNothing},
-		"redirect of its own":        {indexed(), moved, tellsNothing},
+		"redirect of its own":        {indexed(), moved, tellsMoved},
 		"rule":                       {indexed(), Result{Excluded: &Exclusion{Status: 760, Reason: ReasonRules}}, tellsNothing},
 		"kill list":                  {indexed(), reason(ReasonKilled), tellsNothing},
 		"another crawler's":          {indexed(), Result{Excluded: &Exclusion{Status: 761, Reason: ReasonElsewhere, Keep: true}}, tellsNothing},
@@ -184,7 +186,7 @@ func TestTells(t *testing.T) {
 		}
 	}
 	h := new(health)
-	for i, want := range []tells{tellsNothing, tellsNothing, tellsBad, tellsBad} {
+	for i, want := range []tells{tellsMoved, tellsMoved, tellsBad, tellsBad} {
 		old := indexed()
 		r := Result{Status: 302, RedirectIgnored: true, Location: fmt.Sprint("http://a.test/login?", i), Decided: IndexFollow}
 		out := outcome(&old, &r, settings(), 0, start(), 0)

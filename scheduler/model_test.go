@@ -172,7 +172,7 @@ func (w *world) live(d time.Duration, requeue []scheduler.Link) {
 	var all sync.WaitGroup
 	all.Go(func() { _ = f.Run(ctx) }) // which cannot store its gates once it is killed
 	all.Go(func() {
-		if err := f.Deletions().Run(ctx); err != nil {
+		if err := f.Deletions().Run(ctx); err != nil && !errors.Is(err, scheduler.ErrClosed) {
 			w.t.Errorf("seed %d: Deletions.Run: %v", w.seed, err)
 		}
 	})
