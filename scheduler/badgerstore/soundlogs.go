@@ -109,9 +109,6 @@ func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if ext == ".mem" && closed != nil && len(names) > 0 {
-			return nil, fmt.Errorf("the file %s was not there when the store was closed", filepath.Base(names[0]))
-		}
 		for i, name := range names {
 			written := closed == nil && i == len(names)-1 // when the process ended
 			known := closed
@@ -122,6 +119,8 @@ func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
 			switch {
 			case err != nil:
 				return nil, err
+			case closed != nil && ext == ".mem" && end != noLog:
+				return nil, fmt.Errorf("the file %s was not there when the store was closed", filepath.Base(name))
 			case end < 0:
 			case !written:
 				return nil, fmt.Errorf("the file %s is damaged at byte %d", filepath.Base(name), end)
@@ -133,8 +132,14 @@ func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
 	return torn, nil
 }
 
+// What checkLog gives in place of a position.
+const (
+	soundToEnd = -1 - iota
+	noLog      // it is empty, see leftLogs
+)
+
 // checkLog says where the whole entries of a log end if there is anything but zeros
-// behind, -1 if there is not. Of one that was written to, which is long, the first zeros do.
+// behind, soundToEnd if there is not. Of one that was written to, which is long, the first zeros do.
 func checkLog(name string, closed *closedMark, written bool) (end int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -142,11 +147,14 @@ func checkLog(name string, closed *closedMark, written bool) (end int64, err err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
-	if err != nil || closed.untouched(info) || info.Size() == 0 { // see leftLogs
-		return -1, err
+	if err != nil || info.Size() == 0 {
+		return noLog, err
+	}
+	if closed.untouched(info) {
+		return soundToEnd, nil
 	}
 	if end, err = soundLog(f, info.Size()); err != nil || end == info.Size() {
-		return -1, err
+		return soundToEnd, err
 	}
 	rest := info.Size() - end
 	if written {
@@ -154,7 +162,7 @@ func checkLog(name string, closed *closedMark, written bool) (end int64, err err
 	}
 	zeros, err := onlyZeros(io.NewSectionReader(f, end, rest))
 	if zeros && end >= logHeader {
-		end = -1
+		end = soundToEnd
 	}
 	return end, err
 }
