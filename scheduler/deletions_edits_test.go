@@ -118,7 +118,7 @@ func TestEdit(t *testing.T) {
 					return
 				}
 				s.is("later", 0, c.killed, 0)
-				if n, err := s.Deletions().AllowEdit(t.Context(), 1); n != c.killed || err != nil {
+				if n, err := s.Deletions().AllowEdit(s.t.Context(), 1); n != c.killed || err != nil {
 					t.Errorf("AllowEdit = %d, %v; want %d", n, err, c.killed)
 				}
 				s.is("allowed", 0, 0, c.killed)
@@ -154,7 +154,7 @@ func TestUnrelatedEdit(t *testing.T) {
 			s.visit(all...)
 			s.pass(3 * 24 * time.Hour)
 			s.is("all were visited", 0, 8, 0)
-			if n, err := s.Deletions().AllowEdit(t.Context(), 1); n != 8 || err != nil {
+			if n, err := s.Deletions().AllowEdit(s.t.Context(), 1); n != 8 || err != nil {
 				t.Errorf("AllowEdit = %d, %v", n, err)
 			}
 			s.is("allowed", 0, 0, 8)
@@ -212,7 +212,7 @@ func TestLateOfEdit(t *testing.T) {
 		s.is("too much", 0, 1, 5)
 		s.heldAs(scheduler.HeldForEdit)
 		s.editsAre("too much", scheduler.Edit{Number: 1, State: scheduler.EditHeld, Deletions: 6})
-		if n, err := s.Deletions().Release(t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 1 || err != nil {
+		if n, err := s.Deletions().Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 1 || err != nil {
 			t.Errorf("Release = %d, %v", n, err)
 		}
 		late(all[13])
@@ -330,14 +330,14 @@ func TestManyEdits(t *testing.T) {
 			t.Errorf("%d edits from %+v", len(all), all[0])
 		}
 		s.is("held", 0, 20, 0)
-		if n, err := s.Deletions().AllowEdit(t.Context(), 1); n != 20 || err != nil {
+		if n, err := s.Deletions().AllowEdit(s.t.Context(), 1); n != 20 || err != nil {
 			t.Errorf("AllowEdit = %d, %v", n, err)
 		}
 		s.is("allowed", 0, 0, 20)
-		if _, err := s.Deletions().AllowEdit(t.Context(), 1); !errors.Is(err, scheduler.ErrNotFound) {
+		if _, err := s.Deletions().AllowEdit(s.t.Context(), 1); !errors.Is(err, scheduler.ErrNotFound) {
 			t.Errorf("AllowEdit = %v, want that there is nothing of it", err)
 		}
-		if _, err := s.Deletions().AllowEdit(t.Context(), 99); !errors.Is(err, scheduler.ErrNotFound) {
+		if _, err := s.Deletions().AllowEdit(s.t.Context(), 99); !errors.Is(err, scheduler.ErrNotFound) {
 			t.Errorf("AllowEdit = %v, want that there is none", err)
 		}
 	})

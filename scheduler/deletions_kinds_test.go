@@ -91,7 +91,7 @@ func TestWaitsForItsAnswer(t *testing.T) {
 				return then(l)
 			}
 			s.says(slow, all[0])
-			if _, err := s.Add(t.Context(), all[:1], true); err != nil {
+			if _, err := s.Add(s.t.Context(), all[:1], true); err != nil {
 				t.Fatal(err)
 			}
 			s.pass(4 * time.Minute)
@@ -231,7 +231,7 @@ func TestPageAmongItems(t *testing.T) {
 func TestItemDeletedByRule(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
 		all := s.items("a.test", 100)
-		_, err := s.Revise(t.Context(), keys(all[:1]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		_, err := s.Revise(s.t.Context(), keys(all[:1]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 			r.Reason, r.LastError = scheduler.ReasonKilled, "kill gate"
 			return &scheduler.Change{Next: r, Delete: "kill gate"}
 		})
@@ -325,7 +325,7 @@ func TestForgetDeleted(t *testing.T) {
 		s.is("resting", 2, 0, 0)
 		s.pass(2 * time.Minute)
 		s.is("after a minute", 0, 0, 2)
-		if _, err := s.memory.Lookup(t.Context(), all[0].URL.Key()); err == nil {
+		if _, err := s.memory.Lookup(s.t.Context(), all[0].URL.Key()); err == nil {
 			t.Error("the URL is known")
 		}
 		if r := s.record(all[1]); r.Gone || r.Class != scheduler.Permanent || r.State != scheduler.Timed {

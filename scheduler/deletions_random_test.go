@@ -120,7 +120,7 @@ func (s *crawl) sound(word string) {
 // ever: what is good is in the index without a deletion, and what is gone has left or is
 // held; nothing has left that was good all the time.
 func TestChaos(t *testing.T) {
-	for _, seed := range seeds(t, 40) {
+	for _, seed := range seeds(t, 25) {
 		crawling(t, func(s *crawl) {
 			s.set.Policy = scheduler.Policy(seed % 3)
 			s.set.IndexRedirectSources = seed%2 == 0

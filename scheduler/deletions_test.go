@@ -376,7 +376,7 @@ func TestDamagedHost(t *testing.T) {
 		ledgers := func(v []byte) {
 			for _, p := range hosts[:10] {
 				k := p.URL.HostKey()
-				if err := s.memory.SetValue(t.Context(), "scheduler.deletions."+hex.EncodeToString(k[:]), v); err != nil {
+				if err := s.memory.SetValue(s.t.Context(), "scheduler.deletions."+hex.EncodeToString(k[:]), v); err != nil {
 					t.Fatal(err)
 				}
 			}

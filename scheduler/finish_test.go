@@ -84,7 +84,7 @@ func TestFinishEdit(t *testing.T) {
 		s.edit(false)
 		s.kill(all[:3]...)
 		s.Deletions().EndEdit()
-		if _, err := s.Deletions().Finish(t.Context()); err != nil {
+		if _, err := s.Deletions().Finish(s.t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s.is("little", 0, 0, 3)
