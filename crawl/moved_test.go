@@ -3,6 +3,7 @@ package crawl
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,18 +81,33 @@ func TestMovedForGood(t *testing.T) {
 		if diff := cmp.Diff(now, of(hostB, w.index())); diff != "" {
 			t.Errorf("documents of the new place (-want +got):\n%s", diff)
 		}
-		time.Sleep(3 * 24 * time.Hour)
 		if diff := cmp.Diff(old[31:], of(hostA, w.index())); diff != "" {
 			t.Errorf("documents of the old place (-want +got):\n%s", diff)
 		}
+		if s := w.status(); s.Outbox.Held != 0 || s.Outbox.Resting != 10 {
+			t.Errorf("%+v, want the deletions of pages that have not moved to rest", s.Outbox)
+		}
+		time.Sleep(3 * 24 * time.Hour)
+		if n := len(of(hostA, w.index())); n != 10 {
+			t.Errorf("%d documents of the old place after days, want 10", n)
+		}
+		w.site(hostB, 31) // one more has followed
+		w.refresh(Selection{URLs: []string{hostB + "/"}})
+		time.Sleep(25 * time.Hour)
+		if diff := cmp.Diff(old[32:], of(hostA, w.index())); diff != "" {
+			t.Errorf("documents of the old place when one more has moved (-want +got):\n%s", diff)
+		}
 		if e := w.crawl.Edits(); len(e) > 0 {
 			t.Errorf("a site that moved is the operator's edit: %+v", e)
+		}
+		if strings.Contains(w.logged.String(), "a host is ill") {
+			t.Error("the old host is called ill")
 		}
 		// The home page is a page again: its site is crawled again at once, and the other
 		// place is left a day later.
 		w.site(hostA, 41)
 		again()
-		if n := len(of(hostA, w.index())); n != 42 || len(of(hostB, w.index())) != 31 {
+		if n := len(of(hostA, w.index())); n != 42 || len(of(hostB, w.index())) != 32 {
 			t.Errorf("%v after the home page came back", w.index())
 		}
 		time.Sleep(25 * time.Hour)

@@ -168,6 +168,7 @@ func TestTells(t *testing.T) {
 		"MIME type":                  {indexed(), reason(ReasonMediaType), tellsBad},
 		"robots.txt":                 {indexed(), Result{Excluded: &Exclusion{Reason: ReasonRobots}}, tellsBad},
 		"its time is over":           {indexed(), reason(ReasonUnavailable), tellsNothing},
+		"its site moved":             {indexed(), Result{Excluded: &Exclusion{Status: 760, Reason: ReasonMoved, MovedTo: "http://b.test/"}}, tellsNothing},
 		"redirect of its own":        {indexed(), moved, tellsMoved},
 		"rule":                       {indexed(), Result{Excluded: &Exclusion{Status: 760, Reason: ReasonRules}}, tellsNothing},
 		"kill list":                  {indexed(), reason(ReasonKilled), tellsNothing},
