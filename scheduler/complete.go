@@ -40,8 +40,12 @@ func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 	f.endRequest(l)
 	f.mu.Unlock()
 
-	c := outcome(&l.Record, &r, set, f.deletions.edit(), now, f.jitter())
-	tells, err := f.examine(ctx, l, &r, &c, set)
+	edit, err := f.deletions.edit(ctx)
+	c := outcome(&l.Record, &r, set, edit, now, f.jitter())
+	told := tellsNothing
+	if err == nil {
+		told, err = f.examine(ctx, l, &r, &c, set)
+	}
 	f.mu.Lock()
 	e := f.ending(l)
 	f.mu.Unlock()
@@ -52,7 +56,7 @@ func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 	if err := f.commit(ctx, l, c, e); err != nil {
 		return err
 	}
-	f.deletions.completed(l, &c, tells)
+	f.deletions.completed(l, &c, told)
 	return nil
 }
 

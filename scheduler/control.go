@@ -15,7 +15,8 @@ const (
 	// controlPatience is how long their answers are waited for, in the Frontier's active time.
 	controlPatience = time.Hour
 	// controlFirst is after when a control round that failed is tried again, doubled with
-	// each up to controlPatience.
+	// each up to controlPatience, and of a host that is ill, which may be for ever, up to
+	// retryLongest.
 	controlFirst = time.Minute
 	// controlLasts is how much earlier than its deletion is due a round may have begun that
 	// counts for it, where many rest.
@@ -73,13 +74,17 @@ func (c *control) passed(since int64) bool { return c.allGood() && !c.unsure && 
 
 // round says whether a control round is to begin now, for lack of one that passed and began
 // since a time, and when to look again.
-func (h *restingHost) round(now, since int64) (begins bool, at int64) {
+func (h *restingHost) round(now, since int64, ill bool) (begins bool, at int64) {
 	c := h.control
 	if c == nil {
 		return true, now + int64(controlPatience)
 	}
 	waiting := !c.bad && len(c.left) > 0 && now-c.at < int64(controlPatience)
-	again := c.at + int64(min(controlFirst<<min(h.tries, 16), controlPatience))
+	longest := controlPatience
+	if ill {
+		longest = retryLongest
+	}
+	again := c.at + int64(min(controlFirst<<min(h.tries, 16), longest))
 	switch {
 	case waiting, c.passed(since):
 		return false, max(c.at, now) + int64(controlPatience)
@@ -110,7 +115,7 @@ func (b *bench) askAgain(ctx context.Context) error {
 	}
 	d, h := b.d, b.host
 	d.mu.Lock()
-	begins, at := h.round(b.now, b.roundSince)
+	begins, at := h.round(b.now, b.roundSince, b.ill)
 	begins = begins && b.wantControl && (!b.finishing || h.tries == 0)
 	d.mu.Unlock()
 	b.wakeAt(at)

@@ -69,19 +69,21 @@ func TestNextRound(t *testing.T) {
 		control *control
 		tries   int
 		since   int64 // after start
+		ill     bool
 		after   int64 // it begins so long after start; -1: not within two hours
 	}{
-		"none so far":            {nil, 0, 0, 0},
-		"answers are missing":    {func() *control { c := asking(2); c.at = start; return c }(), 1, 0, 60 * minute},
-		"bad":                    {&control{at: start, bad: true}, 1, 0, 2 * minute},
-		"bad again":              {&control{at: start, bad: true}, 3, 0, 8 * minute},
-		"bad again and again":    {&control{at: start, bad: true}, 99, 0, 60 * minute},
-		"nothing was told":       {&control{at: start}, 2, 0, 4 * minute},
-		"good":                   {passed(), 1, 0, -1},
-		"good, but earlier":      {passed(), 1, 5 * minute, 5 * minute},
-		"good, after a bad one":  {func() *control { c := passed(); c.unsure = true; return c }(), 5, 0, minute},
-		"nobody could be asked":  {&control{at: start, alone: true}, 1, 0, -1},
-		"nobody, but for before": {&control{at: start, alone: true}, 1, minute, minute},
+		"none so far":            {nil, 0, 0, false, 0},
+		"answers are missing":    {func() *control { c := asking(2); c.at = start; return c }(), 1, 0, false, 60 * minute},
+		"bad":                    {&control{at: start, bad: true}, 1, 0, false, 2 * minute},
+		"bad again":              {&control{at: start, bad: true}, 3, 0, false, 8 * minute},
+		"bad again and again":    {&control{at: start, bad: true}, 99, 0, false, 60 * minute},
+		"bad, of an ill host":    {&control{at: start, bad: true}, 6, 0, true, 64 * minute},
+		"nothing was told":       {&control{at: start}, 2, 0, false, 4 * minute},
+		"good":                   {passed(), 1, 0, false, -1},
+		"good, but earlier":      {passed(), 1, 5 * minute, false, 5 * minute},
+		"good, after a bad one":  {func() *control { c := passed(); c.unsure = true; return c }(), 5, 0, false, minute},
+		"nobody could be asked":  {&control{at: start, alone: true}, 1, 0, false, -1},
+		"nobody, but for before": {&control{at: start, alone: true}, 1, minute, false, minute},
 	} {
 		h := &restingHost{control: c.control, tries: c.tries}
 		after := int64(-1)
@@ -90,7 +92,7 @@ func TestNextRound(t *testing.T) {
 			if now >= start+c.since { // nothing asks for what lies in the future
 				since += c.since
 			}
-			begins, at := h.round(now, since)
+			begins, at := h.round(now, since, c.ill)
 			if begins {
 				after = now - start
 				break

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -356,6 +357,24 @@ func TestEditIgnoresIllness(t *testing.T) {
 		s.Deletions().EndEdit()
 		s.pass(time.Minute)
 		s.is("a dead site", 0, 0, 100)
+	})
+}
+
+// TestEditAfterRestart: what is judged before the deletions run belongs to the edit that is
+// being judged, too.
+func TestEditAfterRestart(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.edit(false)
+		s.end()
+		s.memory = s.memory.Reopen()
+		s.Frontier = scheduler.New(s.memory, s.set, slog.New(slog.DiscardHandler))
+		s.kill(all[:10]...)
+		if n := len(s.deletions(scheduler.DeletionFilter{Edit: 1})); n != 10 {
+			t.Errorf("%d are the edit's, want 10", n)
+		}
+		s.begin()
 	})
 }
 

@@ -39,8 +39,8 @@ func TestIllHost(t *testing.T) {
 				if snap := s.Snapshot(); snap.IllHosts != 1 || len(snap.Ill) != 1 || snap.Ill[0].Origin != "http://a.test" {
 					t.Errorf("%s: %d ill hosts, %v", name, snap.IllHosts, snap.Ill)
 				}
-				// Five documents an hour, and each that is bad again and again, as errors are.
-				if n, most := s.requests()-before, 3*24*6+(visited+16)*40; n > most {
+				// Five documents, ever more seldom, and each that is bad again and again, as errors are.
+				if n, most := s.requests()-before, 110+(visited+16)*40; n > most {
 					t.Errorf("%s, %d visited: %d requests in three days, want %d at most", name, visited, n, most)
 				}
 				s.says(nil, all...)
@@ -206,4 +206,20 @@ func TestOneBadDocument(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestDeadHost: a site that is ill for ever is asked ever more seldom whether it is well.
+func TestDeadHost(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.says(status(404), all...)
+		s.visit(all[:12]...)
+		before := s.requests()
+		s.pass(30 * 24 * time.Hour)
+		// Five documents four times a day, and each of those that are held once a day.
+		if n, most := s.requests()-before, 30*5*4+(12+16)*35+100; n > most {
+			t.Errorf("%d requests within a month, want %d at most", n, most)
+		}
+	})
 }

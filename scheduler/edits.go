@@ -54,6 +54,7 @@ type Edit struct {
 // edits are the last ones, oldest first. The mutex of Deletions guards it.
 type edits struct {
 	list []Edit
+	read bool // the list is as stored
 	late bool // some deletion of an edit that is judged rests
 	done bool // the last one is judged, and what it deletes is to be decided
 }
@@ -77,7 +78,7 @@ func (d *Deletions) loadEdits(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.edits.list = list
+	d.edits.list, d.edits.read = list, true
 	return nil
 }
 
@@ -96,18 +97,26 @@ func (d *Deletions) Edits() []Edit {
 }
 
 // edit is the number of the edit that deletions for the operator's reasons belong to now, 0
-// if there is none.
-func (d *Deletions) edit() uint64 {
+// if there is none. It reads the edits if Run has not yet: URLs may be judged before.
+func (d *Deletions) edit(ctx context.Context) (uint64, error) {
+	d.mu.Lock()
+	read := d.edits.read
+	d.mu.Unlock()
+	if !read {
+		if err := d.loadEdits(ctx); err != nil {
+			return 0, err
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := len(d.edits.list)
 	if n == 0 {
-		return 0
+		return 0, nil
 	}
 	if e := d.edits.list[n-1]; e.State == EditOpen || time.Since(e.Judged) < editLasts {
-		return e.Number
+		return e.Number, nil
 	}
-	return 0
+	return 0, nil
 }
 
 // BeginEdit stores that the rules were edited, before any URL is judged by them. With word

@@ -26,8 +26,12 @@ type Change struct {
 // does, under the same conditions; nil leaves a URL alone. Deletions rest first. It
 // returns how many URLs were changed.
 func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Change) (int, error) {
+	edit, err := f.deletions.edit(ctx)
+	if err != nil {
+		return 0, err
+	}
 	f.mu.Lock()
-	r := reviser{set: f.set, fn: fn, edit: f.deletions.edit()}
+	r := reviser{set: f.set, fn: fn, edit: edit}
 	f.mu.Unlock()
 	places, n, err := f.store.Revise(ctx, keys, r.revise)
 	r.mu.Lock() // if ctx has ended, the store may still be at it
