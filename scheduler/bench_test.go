@@ -11,8 +11,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
-// benchmark takes and completes b.N pages of 10,000 hosts with no pause.
-func benchmark(b *testing.B, setup func(*scheduler.Settings)) {
+// benchmark takes and completes b.N pages of 10,000 hosts with no pause; with documents, of
+// pages that have one, which most often does not change.
+func benchmark(b *testing.B, documents bool, setup func(*scheduler.Settings)) {
 	const hosts = 10_000
 	ctx, cancel := context.WithCancel(b.Context())
 	set := scheduler.DefaultSettings()
@@ -29,17 +30,35 @@ func benchmark(b *testing.B, setup func(*scheduler.Settings)) {
 	if _, err := f.Add(ctx, all, false); err != nil {
 		b.Fatal(err)
 	}
-	runtime.GC()
-	b.ReportAllocs()
-	b.ResetTimer()
-	for range b.N {
+	visit := func(i int) {
 		l, err := f.Next(ctx)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := f.Complete(ctx, l, ok(l)); err != nil {
+		r := ok(l)
+		switch {
+		case documents && l.Record.Indexed && i%10 > 0:
+			r = scheduler.Result{Status: 304, Conditional: true, Decided: l.Record.Fifo}
+		case documents:
+			r.Document = &scheduler.Document{Hash: [16]byte{byte(i), 1}, Source: "s"}
+		}
+		if err := f.Complete(ctx, l, r); err != nil {
 			b.Fatal(err)
 		}
+	}
+	if documents {
+		for i := range len(all) {
+			visit(i)
+		}
+		if _, err := f.Add(ctx, all, true); err != nil {
+			b.Fatal(err)
+		}
+	}
+	runtime.GC()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		visit(i)
 	}
 	b.StopTimer()
 	cancel()
@@ -51,7 +70,17 @@ func benchmark(b *testing.B, setup func(*scheduler.Settings)) {
 func BenchmarkNextComplete(b *testing.B) {
 	for _, aggressive := range []bool{false, true} {
 		b.Run(fmt.Sprint("aggressive=", aggressive), func(b *testing.B) {
-			benchmark(b, func(s *scheduler.Settings) { s.Aggressive, s.Throttle = aggressive, 0 })
+			benchmark(b, false, func(s *scheduler.Settings) { s.Aggressive, s.Throttle = aggressive, 0 })
+		})
+	}
+}
+
+// BenchmarkNextCompleteDocument is that of pages that have documents, with and without their
+// deletions resting: what a page costs that tells of its host's health.
+func BenchmarkNextCompleteDocument(b *testing.B) {
+	for _, rests := range []bool{false, true} {
+		b.Run(fmt.Sprint("rests=", rests), func(b *testing.B) {
+			benchmark(b, true, func(s *scheduler.Settings) { s.Aggressive, s.Throttle, s.Brake.On = true, 0, rests })
 		})
 	}
 }
