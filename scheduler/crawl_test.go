@@ -243,6 +243,16 @@ func (s *crawl) record(p scheduler.Link) scheduler.Record {
 	return r
 }
 
+// isIll says whether a page's host is ill, as stored.
+func (s *crawl) isIll(p scheduler.Link) bool {
+	s.t.Helper()
+	h, err := s.memory.Host(s.t.Context(), p.URL.HostKey())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return h.Ill
+}
+
 // visits is how often a page was asked for.
 func (s *crawl) visits(p scheduler.Link) int {
 	s.mu.Lock()

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,28 @@ func TestIllHost(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestWellSlowly: good answers make a site well again that come one at a time, while nothing
+// else of it is asked for. One bad answer between them counts, the same document does not.
+func TestWellSlowly(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 100)
+		s.index(all...)
+		s.says(status(500), all...)
+		s.visit(all[:10]...)
+		s.says(nil, all[20:]...)
+		for i, p := range slices.Concat(all[20:24], all[10:11], all[30:34], all[30:32]) {
+			s.visit(p)
+			if !s.isIll(p) {
+				t.Fatalf("well after %d visits", i+1)
+			}
+		}
+		s.visit(all[40])
+		if s.isIll(all[40]) {
+			t.Error("ill after five good documents in a row")
+		}
+	})
 }
 
 // TestWellAgain: what is really gone of a site that was ill leaves when it is well.

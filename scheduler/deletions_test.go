@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -398,12 +399,11 @@ func TestDamagedHost(t *testing.T) {
 // TestAskingFails: a store that fails keeps nothing from being asked for later.
 func TestAskingFails(t *testing.T) {
 	for _, method := range []string{"Revise", "Lookup", "ReviseDeletions", "Documents", "Deletions", "Counts"} {
-		fails := 0
+		var fails atomic.Int32
 		crawling(t, func(s *crawl) {
 			s.store = func(store scheduler.Store) scheduler.Store {
 				return &storetest.Faulty{Store: store, Before: func(_ context.Context, m string) error {
-					if m == method && fails > 0 {
-						fails--
+					if m == method && fails.Add(-1) >= 0 {
 						return errDisk
 					}
 					return nil
@@ -415,7 +415,7 @@ func TestAskingFails(t *testing.T) {
 			s.says(status(404), all[0])
 			s.visit(all[0])
 			s.pass(58 * time.Second)
-			fails = 3
+			fails.Store(3)
 			s.pass(90 * time.Second)
 			s.is(method+" fails", 0, 0, 1)
 		})

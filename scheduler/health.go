@@ -24,7 +24,7 @@ const (
 	// go one by one.
 	illLeast = 3
 	// wellAnswers is how many good answers in a row, of different documents, make it well.
-	wellAnswers = 5
+	wellAnswers = len(HostState{}.Goods) + 1
 	// sharedTarget is how many documents that redirect to one place make that a bad answer.
 	sharedTarget = 3
 
@@ -48,6 +48,8 @@ type health struct {
 	ill     bool
 	since   time.Time
 	// goods are the documents that were good since the last bad answer, of an ill host.
+	// They are stored: good answers may come one at a time, with nothing of the host in
+	// memory between them.
 	goods []weburl.Key
 	// targets are those of the documents that redirected last, the newest last.
 	targets []target
@@ -81,11 +83,26 @@ func (h *health) observe(k weburl.Key, t tells, documents uint64, now time.Time)
 	case !h.ill && h.bad(documents):
 		h.ill, h.since, h.goods = true, now.Truncate(time.Second), nil
 		return true
-	case h.ill && uint64(len(h.goods)) >= min(wellAnswers, max(documents, 1)):
+	case h.ill && uint64(len(h.goods)) >= min(uint64(wellAnswers), max(documents, 1)):
 		h.ill, h.since, h.goods, h.answers = false, time.Time{}, nil, 0
 		return true
 	}
 	return false
+}
+
+// knownGoods are goods as they are stored.
+func (h *health) knownGoods() (k [wellAnswers - 1]weburl.Key) {
+	copy(k[:], h.goods)
+	return k
+}
+
+// goodsKnown are goods as they were stored.
+func goodsKnown(k [wellAnswers - 1]weburl.Key) []weburl.Key {
+	n := slices.Index(k[:], weburl.Key{})
+	if n < 0 {
+		n = len(k)
+	}
+	return slices.Clone(k[:n])
 }
 
 // bad says that too many of the last answers were bad.

@@ -238,4 +238,7 @@ type HostState struct {
 	Answers  uint16
 	Ill      bool
 	IllSince time.Time
+	// Goods are the documents of an ill host that were good since its last bad answer, the
+	// oldest first; those behind are zero. With one more it is well.
+	Goods [4]weburl.Key
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // hostVersion is that of a host's state. Those of format 1 have valueVersion and lack
@@ -22,11 +23,13 @@ const (
 	hostNextAt = 1 << iota
 	hostIll
 	hostIllSince
+	hostGoods
 	hostFlagsEnd
 )
 
 func encodeHost(h *scheduler.HostState) []byte {
-	f := flag(!h.NextAt.IsZero())*hostNextAt | flag(h.Ill)*hostIll | flag(!h.IllSince.IsZero())*hostIllSince
+	f := flag(!h.NextAt.IsZero())*hostNextAt | flag(h.Ill)*hostIll | flag(!h.IllSince.IsZero())*hostIllSince |
+		flag(h.Goods[0] != weburl.Key{})*hostGoods
 	b := appendString([]byte{hostVersion, f}, h.Origin)
 	b = binary.AppendVarint(b, int64(h.Backoff))
 	b = binary.AppendVarint(b, int64(h.Errors))
@@ -37,6 +40,11 @@ func encodeHost(h *scheduler.HostState) []byte {
 	}
 	if f&hostIllSince != 0 {
 		b = appendTime(b, h.IllSince)
+	}
+	if f&hostGoods != 0 {
+		for _, k := range h.Goods {
+			b = append(b, k[:]...)
+		}
 	}
 	return b
 }
@@ -62,6 +70,11 @@ func decodeHost(b []byte) (scheduler.HostState, error) {
 	}
 	if f&hostIllSince != 0 {
 		h.IllSince = r.time()
+	}
+	if f&hostGoods != 0 {
+		for i := range h.Goods {
+			copy(h.Goods[i][:], r.bytes(uint64(len(h.Goods[i]))))
+		}
 	}
 	return h, r.end()
 }

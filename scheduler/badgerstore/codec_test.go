@@ -123,7 +123,10 @@ func full(t *testing.T, v reflect.Value) {
 		case reflect.Struct:
 			full(t, f)
 		case reflect.Array:
-			f.Index(0).SetUint(2)
+			if f = f.Index(0); f.Kind() == reflect.Array {
+				f = f.Index(0)
+			}
+			f.SetUint(2)
 		default:
 			t.Fatalf("field %s has a kind that this test does not know", v.Type().Field(i).Name)
 		}

@@ -167,7 +167,7 @@ func hostState(f *fixture) {
 	f.must(err)
 	f.equal("unknown host", h, scheduler.HostState{})
 	want := scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1e9, 123456789), Backoff: 3 * time.Second, Errors: 4,
-		Delay: 20 * time.Second, Answers: 0x3ff, Ill: true, IllSince: time.Unix(1e9, 8)}
+		Delay: 20 * time.Second, Answers: 0x3ff, Ill: true, IllSince: time.Unix(1e9, 8), Goods: [4]weburl.Key{{1}, {2}}}
 	c := completion(w)
 	c.Host = &want
 	f.complete(c)
