@@ -216,34 +216,5 @@ func decodeDead(b []byte) (storedDead, error) {
 	return d, err
 }
 
-// segmentState is what is kept of a segment that bodies are needed of, or that is
-// written to.
-type segmentState struct {
-	entries uint64 // orders and dead letters with their body in it
-	live    uint64 // bytes of these bodies
-	size    uint64 // bytes of all bodies that were ever stored in it
-}
-
-func (st segmentState) append(b []byte) []byte {
-	b = binary.AppendUvarint(append(b, valueVersion), st.entries)
-	return binary.AppendUvarint(binary.AppendUvarint(b, st.live), st.size)
-}
-
-// decodeSegmentState reads a segment's state; that of no value is zero.
-func decodeSegmentState(b []byte) (segmentState, error) {
-	if b == nil {
-		return segmentState{}, nil
-	}
-	r := newReader(b)
-	st := segmentState{entries: r.uvarint(), live: r.uvarint(), size: r.uvarint()}
-	return st, r.end()
-}
-
-func encodeSeq(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
-
-func decodeSeq(b []byte) (uint64, error) {
-	if len(b) != seqLen {
-		return 0, fmt.Errorf("sequence number of %d bytes, want %d", len(b), seqLen)
-	}
-	return binary.BigEndian.Uint64(b), nil
-}
+// MaxBody is the longest body of an order, in bytes.
+const MaxBody = 64 << 20

@@ -1,7 +1,6 @@
 package badgerstore
 
 import (
-	"log/slog"
 	"reflect"
 	"testing"
 	"time"
@@ -14,8 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func drawTime(t *rapid.T, name string) time.Time {
 	if rapid.Bool().Draw(t, name+" zero") {

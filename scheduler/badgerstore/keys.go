@@ -2,6 +2,8 @@ package badgerstore
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -204,3 +206,14 @@ func removalSeek(n uint64) []byte { return orderSeek(kindRemoval, n) }
 
 // splitRemovalKey reads a key of removalKeyLen bytes.
 func splitRemovalKey(b []byte) (n uint64, k weburl.Key) { return splitOrderKey(b) }
+
+func encodeSeq(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+func decodeSeq(b []byte) (uint64, error) {
+	if len(b) != seqLen {
+		return 0, fmt.Errorf("sequence number of %d bytes, want %d", len(b), seqLen)
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
+var errLength = errors.New("it has the wrong length")

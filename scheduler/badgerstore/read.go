@@ -13,8 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-var errLength = errors.New("it has the wrong length")
-
 // Queue implements scheduler.Store. It begins where the queue does, so that it does not
 // walk over what was removed.
 func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {

@@ -59,8 +59,6 @@ const (
 	// DefaultMemtableBytes is the size of a memtable, MinMemtableBytes the least one.
 	DefaultMemtableBytes = 8 << 20
 	MinMemtableBytes     = 1 << 20
-	// MaxBody is the longest body of an order, in bytes.
-	MaxBody = 64 << 20
 
 	// format is that of stores that this program writes. Those of older ones are upgraded
 	// when they are opened to be written, see upgrade.go.

@@ -190,21 +190,6 @@ func TestGone(t *testing.T) {
 	}
 }
 
-func FuzzDecodeGone(f *testing.F) {
-	f.Add(appendGone(nil, &scheduler.Gone{URL: "http://h.test/", At: time.Unix(1e9, 0), Words: "x"}))
-	f.Add([]byte{valueVersion})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		left, err := decodeGone(b)
-		if err != nil {
-			return
-		}
-		again, err := decodeGone(appendGone(nil, &left))
-		if err != nil || !cmp.Equal(left, again) {
-			t.Errorf("%+v is read again as %+v, %v", left, again, err)
-		}
-	})
-}
-
 func TestVerifyTrace(t *testing.T) {
 	s := openStore(t, t.TempDir(), Options{})
 	known, other := linkTo(t, "http://h.test/"), linkTo(t, "http://h.test/other")
