@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -21,27 +22,27 @@ func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 		}
 		return nil
 	}
-	key := documentsKey(old.Host)
+	key := record.DocumentsKey(old.Host)
 	d, err := g.documents(old.Host, key)
 	if err != nil {
 		return err
 	}
 	switch {
 	case is:
-		d.count++
-		d = d.offer(k)
-	case d.count == 0:
+		d.Count++
+		d = d.Offer(k)
+	case d.Count == 0:
 		return g.s.damaged(fmt.Sprintf("documents of host %x", old.Host), fmt.Errorf("%s is one, but there are none", old.URL))
 	default:
-		d.count--
-		d = d.drop(k)
+		d.Count--
+		d = d.Drop(k)
 	}
 	g.setDocuments(key, d)
 	return nil
 }
 
 // documents reads what is kept of a host's documents as this write must see it.
-func (g *group) documents(h weburl.HostKey, key []byte) (documents, error) {
+func (g *group) documents(h weburl.HostKey, key []byte) (record.Documents, error) {
 	v, ok := g.changed(key)
 	if !ok {
 		if d, ok := g.docs.find(h); ok {
@@ -49,10 +50,10 @@ func (g *group) documents(h weburl.HostKey, key []byte) (documents, error) {
 		}
 		var err error
 		if v, err = g.get(key); err != nil {
-			return documents{}, err
+			return record.Documents{}, err
 		}
 	}
-	d, err := decodeDocuments(v)
+	d, err := record.DecodeDocuments(v)
 	if err != nil {
 		return d, g.s.damaged(fmt.Sprintf("documents of host %x", h), err)
 	}
@@ -62,34 +63,34 @@ func (g *group) documents(h weburl.HostKey, key []byte) (documents, error) {
 	return d, nil
 }
 
-func (g *group) setDocuments(key []byte, d documents) {
-	if d.count == 0 {
+func (g *group) setDocuments(key []byte, d record.Documents) {
+	if d.Count == 0 {
 		g.remove(key)
 		return
 	}
-	g.scratch = d.append(g.scratch[:0])
+	g.scratch = d.Append(g.scratch[:0])
 	g.set(key, g.scratch)
 }
 
 // offerDocument offers a document to the sample of its host, if that costs no read.
 func (g *group) offerDocument(k weburl.Key, h weburl.HostKey) {
 	d, ok := g.docs.find(h)
-	if !ok || !d.lacks() {
+	if !ok || !d.Lacks() {
 		return
 	}
-	key := documentsKey(h)
+	key := record.DocumentsKey(h)
 	d, err := g.documents(h, key) // the newest
-	if err != nil || !d.lacks() {
+	if err != nil || !d.Lacks() {
 		return // who needs it is told
 	}
-	if more := d.offer(k); more.len() > d.len() {
+	if more := d.Offer(k); more.Len() > d.Len() {
 		g.setDocuments(key, more)
 	}
 }
 
 // learnDocuments keeps in memory what a durable batch has stored of a host's documents.
 func (g *group) learnDocuments(key, value []byte) {
-	if d, err := decodeDocuments(bytes.Clone(value)); err == nil {
+	if d, err := record.DecodeDocuments(bytes.Clone(value)); err == nil {
 		g.docs.put(weburl.HostKey(key[1:]), d)
 	}
 }
@@ -97,11 +98,11 @@ func (g *group) learnDocuments(key, value []byte) {
 // Documents implements scheduler.Store.
 func (s *Store) Documents(ctx context.Context, h weburl.HostKey) (docs scheduler.HostDocuments, err error) {
 	err = s.view(ctx, func(txn *badger.Txn) error {
-		v, err := read(txn, documentsKey(h))
+		v, err := read(txn, record.DocumentsKey(h))
 		if err == nil {
-			var d documents
-			d, err = decodeDocuments(v)
-			docs = d.host()
+			var d record.Documents
+			d, err = record.DecodeDocuments(v)
+			docs = d.Host()
 		}
 		if err != nil {
 			return s.damaged(fmt.Sprintf("documents of host %x", h), err)

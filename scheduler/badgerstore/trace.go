@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -24,9 +25,9 @@ func (g *group) trace(c *scheduler.Completion, keys []weburl.Key) error {
 		if len(prints) >= byReference {
 			g.scratch = nil // the batch holds it
 		}
-		g.set(keyOf(kindLinks, c.Key[:]), prints)
+		g.set(record.LinksKey(c.Key), prints)
 	case scheduler.DropOutlinks:
-		g.remove(keyOf(kindLinks, c.Key[:]))
+		g.remove(record.LinksKey(c.Key))
 	}
 	return g.leave(c.Key, c.Gone)
 }
@@ -36,19 +37,19 @@ func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
 	if gone == nil {
 		return nil
 	}
-	left, key := *gone, keyOf(kindGone, k[:])
+	left, key := *gone, record.GoneKey(k)
 	v, err := g.get(key)
 	if err != nil {
 		return err
 	}
 	if v != nil {
-		before, err := decodeGone(v)
+		before, err := record.DecodeGone(v)
 		if err != nil {
 			return g.s.damaged("what is left of URL "+k.String(), err)
 		}
 		left = left.After(before)
 	}
-	g.set(key, appendGone(nil, &left))
+	g.set(key, record.AppendGone(nil, &left))
 	return nil
 }
 
@@ -56,9 +57,9 @@ func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
 // not keep links.
 func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error {
 	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{kindLinks}, keyOf(kindLinks, from[:]), true, func(item *badger.Item) error {
-			if len(item.Key()) != urlKeyLen {
-				return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+		return s.walk(ctx, txn, []byte{record.KindLinks}, record.LinksKey(from), true, func(item *badger.Item) error {
+			if len(item.Key()) != record.URLKeyLen {
+				return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 			}
 			var caller error
 			err := valueOf(item, func(v []byte) error {
@@ -66,7 +67,7 @@ func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page webu
 					caller = fn(weburl.Key(item.Key()[1:]), links)
 					return nil
 				}
-				return errLength
+				return record.ErrLength
 			})
 			if err != nil {
 				return s.damaged(fmt.Sprintf("links of URL %x", item.Key()[1:]), err)
@@ -80,13 +81,13 @@ func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page webu
 // error, in order of keys. The URL may be known again.
 func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error {
 	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{kindGone}, keyOf(kindGone, from[:]), true, func(item *badger.Item) error {
-			if len(item.Key()) != urlKeyLen {
-				return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+		return s.walk(ctx, txn, []byte{record.KindGone}, record.GoneKey(from), true, func(item *badger.Item) error {
+			if len(item.Key()) != record.URLKeyLen {
+				return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 			}
 			var left scheduler.Gone
 			err := valueOf(item, func(v []byte) (err error) {
-				left, err = decodeGone(v)
+				left, err = record.DecodeGone(v)
 				return err
 			})
 			if err != nil {
@@ -99,11 +100,11 @@ func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, s
 
 // links verifies the links of a page.
 func (v *verification) links(item *badger.Item) error {
-	if len(item.Key()) != urlKeyLen {
-		return errLength
+	if len(item.Key()) != record.URLKeyLen {
+		return record.ErrLength
 	}
 	k := weburl.Key(item.Key()[1:])
-	switch _, err := v.txn.Get(urlKey(k)); {
+	switch _, err := v.txn.Get(record.URLKey(k)); {
 	case errors.Is(err, badger.ErrKeyNotFound):
 		v.fault("", "links of %s are stored, which is not known", k)
 	case err != nil:
@@ -111,7 +112,7 @@ func (v *verification) links(item *badger.Item) error {
 	}
 	return valueOf(item, func(b []byte) error {
 		if !scheduler.LinkPrints(b).Valid() {
-			return errLength
+			return record.ErrLength
 		}
 		return nil
 	})
@@ -119,11 +120,11 @@ func (v *verification) links(item *badger.Item) error {
 
 // left verifies what is left of a URL.
 func (v *verification) left(item *badger.Item) error {
-	if len(item.Key()) != urlKeyLen {
-		return errLength
+	if len(item.Key()) != record.URLKeyLen {
+		return record.ErrLength
 	}
 	return valueOf(item, func(b []byte) error {
-		left, err := decodeGone(b)
+		left, err := record.DecodeGone(b)
 		if u, ok := weburl.FromCanonical(left.URL); err == nil && (!ok || u.Key() != weburl.Key(item.Key()[1:])) {
 			v.fault(left.URL, "what is left of it is stored under the key of another URL")
 		}

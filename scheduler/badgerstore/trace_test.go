@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -175,7 +176,7 @@ func TestGone(t *testing.T) {
 		}
 		key := l.URL.Key()
 		if err := store.view(context.Background(), func(txn *badger.Txn) error {
-			item, err := txn.Get(keyOf(kindGone, key[:]))
+			item, err := txn.Get(record.GoneKey(key))
 			if err == nil && item.ExpiresAt() != uint64(after.At.Add(scheduler.GoneFor).Unix()) {
 				t.Errorf("%s: it expires at %d", name, item.ExpiresAt())
 			}
@@ -202,12 +203,12 @@ func TestVerifyTrace(t *testing.T) {
 		key, value []byte
 		want       string
 	}{
-		{keyOf(kindLinks, k[:]), make([]byte, 12), ""},
-		{keyOf(kindLinks, k[:]), make([]byte, 13), "wrong length"},
-		{keyOf(kindLinks, o[:]), make([]byte, 6), "which is not known"},
-		{keyOf(kindGone, o[:]), appendGone(nil, &left), ""},
-		{keyOf(kindGone, k[:]), appendGone(nil, &left), "under the key of another URL"},
-		{keyOf(kindGone, o[:]), []byte{valueVersion, 1}, "ends too early"},
+		{record.LinksKey(k), make([]byte, 12), ""},
+		{record.LinksKey(k), make([]byte, 13), "wrong length"},
+		{record.LinksKey(o), make([]byte, 6), "which is not known"},
+		{record.GoneKey(o), record.AppendGone(nil, &left), ""},
+		{record.GoneKey(k), record.AppendGone(nil, &left), "under the key of another URL"},
+		{record.GoneKey(o), []byte{1, 1}, "ends too early"},
 	} {
 		if err := s.change(t.Context(), func(g *group) error { g.set(c.key, c.value); return nil }); err != nil {
 			t.Fatal(err)

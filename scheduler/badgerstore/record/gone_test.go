@@ -1,4 +1,4 @@
-package badgerstore
+package record
 
 import (
 	"testing"
@@ -10,14 +10,14 @@ import (
 )
 
 func FuzzDecodeGone(f *testing.F) {
-	f.Add(appendGone(nil, &scheduler.Gone{URL: "http://h.test/", At: time.Unix(1e9, 0), Words: "x"}))
+	f.Add(AppendGone(nil, &scheduler.Gone{URL: "http://h.test/", At: time.Unix(1e9, 0), Words: "x"}))
 	f.Add([]byte{valueVersion})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		left, err := decodeGone(b)
+		left, err := DecodeGone(b)
 		if err != nil {
 			return
 		}
-		again, err := decodeGone(appendGone(nil, &left))
+		again, err := DecodeGone(AppendGone(nil, &left))
 		if err != nil || !cmp.Equal(left, again) {
 			t.Errorf("%+v is read again as %+v, %v", left, again, err)
 		}

@@ -1,4 +1,4 @@
-package badgerstore
+package record
 
 import (
 	"encoding/binary"
@@ -12,7 +12,8 @@ import (
 // lack the reason.
 const goneVersion = 2
 
-func appendGone(b []byte, left *scheduler.Gone) []byte {
+// AppendGone writes what is left of a URL behind b.
+func AppendGone(b []byte, left *scheduler.Gone) []byte {
 	b = append(b, goneVersion, byte(left.Fault), flag(left.Indexed), byte(left.Reason))
 	for _, t := range [...]time.Time{left.At, left.Since, left.GoodAt, left.FoundAt} {
 		b = appendTime(b, t)
@@ -32,7 +33,8 @@ func flag(on bool) byte {
 	return 0
 }
 
-func decodeGone(b []byte) (left scheduler.Gone, err error) {
+// DecodeGone reads what is left of a URL, of this format or an older one.
+func DecodeGone(b []byte) (left scheduler.Gone, err error) {
 	r := &reader{b: b}
 	version := r.byte()
 	if r.err == nil && version != valueVersion && version != goneVersion {
@@ -55,9 +57,9 @@ func decodeGone(b []byte) (left scheduler.Gone, err error) {
 	return left, r.end()
 }
 
-// goneUntil is when what is left of a URL is dropped, in seconds since 1970.
-func goneUntil(v []byte) uint64 {
-	left, err := decodeGone(v)
+// GoneUntil is when what is left of a URL is dropped, in seconds since 1970.
+func GoneUntil(v []byte) uint64 {
+	left, err := DecodeGone(v)
 	if err != nil {
 		return 0 // never; who reads it is told
 	}
