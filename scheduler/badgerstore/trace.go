@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -130,7 +131,7 @@ func decodeGone(b []byte) (left scheduler.Gone, err error) {
 	if r.err == nil && version != valueVersion && version != goneVersion {
 		r.fail(fmt.Errorf("value has version %d, this program knows %d and %d", version, valueVersion, goneVersion))
 	}
-	left.Fault, left.Indexed = scheduler.Fault(r.byte()), r.byte() != 0
+	left.Fault, left.Indexed = fault.Fault(r.byte()), r.byte() != 0
 	if version == goneVersion {
 		left.Reason = r.reason()
 	}
@@ -231,7 +232,7 @@ func (r *reader) trace(rec *scheduler.Record) {
 		rec.Was = scheduler.Class(r.enum("class", byte(classes)))
 	}
 	if f&traceFault != 0 {
-		rec.Fault = scheduler.Fault(r.byte())
+		rec.Fault = fault.Fault(r.byte())
 	}
 	if f&traceType != 0 {
 		switch n := int(r.byte()); {
