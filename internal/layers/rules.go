@@ -39,7 +39,7 @@ func ProjectRules() Rules {
 		Levels: [][]string{
 			{"actionrules/match", "crawl/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
-			{"push/wire"},
+			{"push/wire", "scheduler/badgerstore/record"},
 			{
 				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
