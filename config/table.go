@@ -95,6 +95,8 @@ type Element struct {
 	Text bool
 	// Open: what is inside of it is not looked at.
 	Open       bool
+	// build makes the condition that an element of role Condition is.
+	build      builder
 	Attributes []Attribute
 	Status     Status
 	// Doc is one sentence for the reference.

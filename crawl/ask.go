@@ -65,6 +65,7 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access
 		return nil, askedNothing, true, nil
 	case auth.Wait:
 		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, step.Until, scheduler.ReasonSessionWaits, step.Words)
+	case auth.Proceed, auth.Temporary:
 	}
 	r.Do = step.Do
 	response, err = v.exchange(ctx, r, by)

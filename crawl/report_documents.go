@@ -173,7 +173,7 @@ func (n *documentCount) outbox(ctx context.Context, store ReportStore) error {
 			s.Held++
 		case push.DeadLetter:
 			s.Dead++
-		default:
+		case push.Waiting:
 			s.Waiting++
 		}
 		return nil

@@ -76,6 +76,7 @@ func (t *trial) asked(v *robots.Verdict) {
 		t.Robots = RobotsForbidden
 	case robots.Unreachable:
 		t.Robots = "unreachable"
+	case robots.NeedsFetch:
 	}
 	t.CrawlDelay = v.CrawlDelay
 }

@@ -141,6 +141,7 @@ func (v *visit) askRobots(ctx context.Context) (excluded *scheduler.Exclusion, a
 		return nil, asked, true, err
 	case robots.Unreachable:
 		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, verdict.Until, scheduler.ReasonRobotsUnreachable, robotsUnreachable)
+	case robots.Allowed, robots.Disallowed:
 	}
 	// Told also where there is none: an earlier robots.txt may have had one.
 	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
@@ -240,6 +241,8 @@ func (v *visit) failed(ctx context.Context, err error) error {
 			result = scheduler.Result{Excluded: &scheduler.Exclusion{Status: StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: e.Err.Error()}}
 		case fault.Proxy:
 			return v.frontier.Wait(context.WithoutCancel(ctx), v.lease, time.Now().Add(proxyWait), scheduler.ReasonProxy, e.Err.Error())
+		case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNotFound, fault.DNSNoAnswer,
+			fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Address:
 		}
 	}
 	return v.complete(ctx, result)
