@@ -42,9 +42,9 @@ func ProjectRules() Rules {
 			{"push/wire", "scheduler/badgerstore/record"},
 			{
 				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
-				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
+				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore/segments",
 			},
-			{"fetcher/extract/office", "fetcher/extract/pdf"},
+			{"fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
 			{"fetcher/extract/documents"},
 			{"crawl", "demo/indexer", "notices"},
 			{"admin"}, // it shows crawls

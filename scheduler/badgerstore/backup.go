@@ -16,6 +16,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // BackupReport is what a backup or a restore has gone over.
@@ -46,7 +47,7 @@ func (r *BackupReport) count(key []byte) {
 func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
 	b := newBackupWriter(w)
-	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *bodyReader) error {
+	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *segments.Reader) error {
 		if s.readOnly { // then it costs little beside the rest
 			if err := s.checksums(); err != nil {
 				return s.damaged("tables", err)
@@ -66,7 +67,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			}
 			var written error
 			err := valueOf(item, func(v []byte) error {
-				v, err := bodies.whole(item.Key(), v)
+				v, err := whole(bodies, item.Key(), v)
 				if err != nil {
 					return err
 				}
@@ -103,19 +104,19 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 
 // whole is the value of a key as a backup has it: orders hold their bodies, as they did
 // in format 2, and nothing names a segment.
-func (r *bodyReader) whole(key, v []byte) ([]byte, error) {
+func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
 	switch key[0] {
 	case record.KindOrder:
 		o, err := record.DecodeOrder(v)
 		if err == nil && o.Place.Segment != 0 {
-			err = r.inline(&o)
+			err = inline(r, &o)
 			v = o.Append(nil)
 		}
 		return v, err
 	case record.KindDead:
 		d, err := record.DecodeDead(v)
 		if err == nil && d.Place.Segment != 0 {
-			err = r.inline(&d.Order)
+			err = inline(r, &d.Order)
 			v = d.Encode()
 		}
 		return v, err
@@ -128,8 +129,8 @@ func (r *bodyReader) whole(key, v []byte) ([]byte, error) {
 }
 
 // inline takes an order's body into the order.
-func (r *bodyReader) inline(o *record.Order) (err error) {
-	if o.Body, err = r.read(o.Place); errors.Is(err, errBody) {
+func inline(r *segments.Reader, o *record.Order) (err error) {
+	if o.Body, err = r.Read(o.Place); errors.Is(err, segments.ErrDamaged) {
 		err = fmt.Errorf("%s: %w; start the service, which makes it a dead letter, and back up again", o.URL, err)
 	}
 	o.Place = record.BodyPlace{}

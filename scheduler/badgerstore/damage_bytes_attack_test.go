@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // region is some bytes of a file.
@@ -37,7 +38,7 @@ func trusted(t *testing.T, dir string, f storeFile) []region {
 		return []region{{0, 32}, {f.size - 12, 12}}
 	case f.name == discardName:
 		return []region{{0, 32}, {f.size - 16, 16}}
-	case ext == segmentExt:
+	case ext == segments.Ext:
 		return []region{{0, 4}, {f.size - 4, 4}}
 	}
 	return []region{{0, min(f.size, 64)}, {max(0, f.size-16), min(f.size, 16)}}

@@ -17,6 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 const (
@@ -60,8 +61,8 @@ func Open(dir string, o Options) (*Store, error) {
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
 		sync: o.Durability == Sync, directory: directory{path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
+		segments: segments.New(dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes))),
 	}
-	s.segments = segments{dir: dir, log: o.Logger, max: uint64(cmp.Or(o.segmentBytes, segmentBytes))}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, db.Close(), unlock(lock))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // Badger trusts its files: a length that cannot be ends the process, in a goroutine of
@@ -119,7 +120,7 @@ func checkRegular(dir string) error {
 	}
 	for _, f := range list {
 		switch filepath.Ext(f.Name()) {
-		case ".sst", ".vlog", ".mem", segmentExt:
+		case ".sst", ".vlog", ".mem", segments.Ext:
 		default:
 			if !slices.Contains([]string{badger.ManifestFilename, discardName, badger.KeyRegistryFileName, "LOCK", closedName}, f.Name()) {
 				continue
