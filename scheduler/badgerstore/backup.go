@@ -15,6 +15,8 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/backupfile"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
@@ -46,7 +48,7 @@ func (r *BackupReport) count(key []byte) {
 // The backup is not compressed.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
-	b := newBackupWriter(w)
+	b := backupfile.NewWriter(w)
 	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *segments.Reader) error {
 		if s.readOnly { // then it costs little beside the rest
 			if err := s.checksums(); err != nil {
@@ -71,7 +73,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 				if err != nil {
 					return err
 				}
-				written = b.add(item.Key(), v)
+				written = b.Add(item.Key(), v)
 				return written
 			})
 			switch {
@@ -95,10 +97,10 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	if err != nil {
 		return report, err
 	}
-	if err := b.end(report.Keys); err != nil {
+	if err := b.End(report.Keys); err != nil {
 		return report, s.words(fmt.Errorf("backup: %w", err))
 	}
-	report.Bytes = b.written
+	report.Bytes = b.Written
 	return report, nil
 }
 
@@ -211,7 +213,7 @@ func vacant(dir string) error {
 
 // publish gives a whole store its name.
 func publish(part, dir string) error {
-	if err := syncDir(part); err != nil {
+	if err := badgerfiles.SyncDir(part); err != nil {
 		return err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // only if it is empty
@@ -220,7 +222,7 @@ func publish(part, dir string) error {
 	if err := os.Rename(part, dir); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(part))
+	return badgerfiles.SyncDir(filepath.Dir(part))
 }
 
 func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
@@ -274,12 +276,12 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 	if err := tables.Prepare(); err != nil {
 		return report, 0, err
 	}
-	b := newBackupReader(r)
-	buf := z.NewBuffer(2*backupBlock, "restore")
+	b := backupfile.NewReader(r)
+	buf := z.NewBuffer(2*backupfile.Block, "restore")
 	defer func() { err = errors.Join(err, buf.Release()) }()
 	var seen restored
 	for {
-		key, value, err := b.next()
+		key, value, err := b.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -298,7 +300,7 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 			kv.ExpiresAt = record.GoneUntil(value)
 		}
 		badger.KVToBuffer(kv, buf)
-		if buf.LenNoPadding() < backupBlock {
+		if buf.LenNoPadding() < backupfile.Block {
 			continue
 		}
 		if err := tables.Write(buf); err != nil {
@@ -306,7 +308,7 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 		}
 		buf.Reset()
 	}
-	report.Bytes = b.read
+	report.Bytes = b.Read
 	return report, seen.format, errors.Join(tables.Write(buf), tables.Flush(), seen.missing())
 }
 

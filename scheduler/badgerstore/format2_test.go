@@ -15,6 +15,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
@@ -81,7 +82,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 		})
 	}))
 	closeStore(t, b.s)
-	b.must(os.Remove(filepath.Join(dir, closedName)))
+	b.must(os.Remove(filepath.Join(dir, badgerfiles.ClosedName)))
 	db, err := badger.Open(badgerOptions(dir, Options{Logger: discard(), MemtableBytes: MinMemtableBytes}))
 	b.must(err)
 	c := *b.s.committed.Load()

@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -308,7 +309,7 @@ func (g *group) settled() <-chan struct{} {
 func (s *Store) writeBatches() {
 	bodies := segments.Writer{Dir: s.dir}
 	if s.sync {
-		bodies.SyncNames = func() error { return syncDir(s.dir) }
+		bodies.SyncNames = func() error { return badgerfiles.SyncDir(s.dir) }
 	}
 	defer func() { _ = bodies.Close() }() // what counts is synced
 	for b := range s.batches {
@@ -354,7 +355,7 @@ func (s *Store) writeBatch(b *batch) error {
 		err = s.commit(txn)
 	}
 	if err == nil && s.sync {
-		err = s.directory.sync()
+		err = s.directory.Sync()
 	}
 	if err == nil {
 		s.reach(atCommitted)

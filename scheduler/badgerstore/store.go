@@ -41,6 +41,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
@@ -129,8 +130,8 @@ type Store struct {
 	at         func(point string)
 	commit     func(*badger.Txn) error // Txn.Commit, but in tests
 
-	sync      bool      // commits are synced
-	directory directory // owned by the writer
+	sync      bool                  // commits are synced
+	directory badgerfiles.Directory // owned by the writer
 
 	committed atomic.Pointer[record.Counters]
 	commits   atomic.Uint64 // number of the last durable batch
@@ -278,7 +279,7 @@ func (s *Store) Close() error {
 	}
 	err = errors.Join(err, s.db.Close())
 	if err == nil && !s.readOnly && s.failed == nil {
-		err = markClosed(s.dir)
+		err = badgerfiles.MarkClosed(s.dir)
 	}
 	if err := errors.Join(err, unlock(s.lock)); err != nil {
 		return s.words(err)

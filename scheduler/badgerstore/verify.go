@@ -9,6 +9,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
@@ -92,7 +93,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 // written to Badger has to do it, which panics at some bad blocks.
 func (s *Store) checksums() (err error) {
 	if s.readOnly {
-		return checkTables(s.dir, nil)
+		return badgerfiles.CheckTables(s.dir)
 	}
 	defer func() {
 		if p := recover(); p != nil {
