@@ -307,7 +307,7 @@ func newPatterns(stored []Pattern) *patterns {
 // StoredPatterns are those that a store remembers, also what is not learnt yet.
 func StoredPatterns(ctx context.Context, store scheduler.Store) ([]Pattern, error) {
 	var out []Pattern
-	err := loadValue(ctx, store, patternsName, patternsWhat, &out)
+	err := scheduler.LoadValue(ctx, store, patternsName, patternsWhat, &out)
 	return out, err
 }
 
