@@ -238,7 +238,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		return err
 	}
 	n.add(done)
-	return c.freeCopies(ctx, gone)
+	return c.copies.Free(ctx, gone)
 }
 
 // judgeAgain judges the URL of a page that ended, if other rules than those that

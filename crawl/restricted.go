@@ -251,7 +251,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: robotsForbids}
 		})
 		if err == nil && !p.settings.Frontier.Brake.On { // else they are told of when they leave
-			err = c.freeCopies(ctx, keys)
+			err = c.copies.Free(ctx, keys)
 		}
 		if err != nil {
 			return err

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// WalkBatch is how many records Walk hands over at once, and WalkRead how many it
-	// reads at most to find them.
+	// WalkBatch is how many records Walk hands over at once.
 	WalkBatch = 1000
-	WalkRead  = 100 * WalkBatch
+	// WalkRead is how many records Walk reads at most to find those of one batch.
+	WalkRead = 100 * WalkBatch
 )
 
 // KeyedRecord is a record as it was read, with its key.
