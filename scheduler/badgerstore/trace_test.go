@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -140,7 +141,7 @@ func TestGone(t *testing.T) {
 	}
 	first := scheduler.Gone{
 		URL: l.URL.String(), At: now, Since: now.Add(-time.Hour), GoodAt: now.Add(-2 * time.Hour), FoundAt: now.Add(-3 * time.Hour), Visits: 2,
-		Status: 404, Fault: scheduler.Reset, Words: "gone", Referrer: "http://r.test/", Indexed: true, Source: "web",
+		Status: 404, Fault: fault.Reset, Words: "gone", Referrer: "http://r.test/", Indexed: true, Source: "web",
 	}
 	forget(first)
 	if diff := cmp.Diff([]scheduler.Gone{first}, goneOf(t, s)); diff != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -40,7 +41,7 @@ func DecodeGone(b []byte) (left scheduler.Gone, err error) {
 	if r.err == nil && version != valueVersion && version != goneVersion {
 		r.fail(fmt.Errorf("value has version %d, this program knows %d and %d", version, valueVersion, goneVersion))
 	}
-	left.Fault, left.Indexed = scheduler.Fault(r.byte()), r.byte() != 0
+	left.Fault, left.Indexed = fault.Fault(r.byte()), r.byte() != 0
 	if version == goneVersion {
 		left.Reason = r.reason()
 	}

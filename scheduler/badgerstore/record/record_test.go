@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -46,7 +47,7 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		Kind:    scheduler.Kind(rapid.Uint8Range(0, uint8(scheduler.Kinds)-1).Draw(t, "Kind")),
 		FoundAt: drawTime(t, "FoundAt"), ClassAt: drawTime(t, "ClassAt"), ChangedAt: drawTime(t, "ChangedAt"),
 		Was:   scheduler.Class(rapid.Uint8Range(0, uint8(scheduler.Permanent)).Draw(t, "Was")),
-		Fault: scheduler.Fault(rapid.Byte().Draw(t, "Fault")), Linked: rapid.Bool().Draw(t, "Linked"), Entered: rapid.Bool().Draw(t, "Entered"),
+		Fault: fault.Fault(rapid.Byte().Draw(t, "Fault")), Linked: rapid.Bool().Draw(t, "Linked"), Entered: rapid.Bool().Draw(t, "Entered"),
 		MediaType: rapid.OneOf(s, rapid.SampledFrom(mediaTypes[:])).Draw(t, "MediaType"),
 		Reason:    scheduler.Reason(rapid.Uint8Range(0, uint8(scheduler.ReasonSessionWaits)).Draw(t, "Reason")),
 		Misses:    rapid.Uint8().Draw(t, "Misses"), Gone: rapid.Bool().Draw(t, "Gone"),
@@ -220,7 +221,7 @@ func TestOlderForms(t *testing.T) {
 	}
 	var gone scheduler.Gone
 	full(t, reflect.ValueOf(&gone).Elem())
-	gone.Fault, gone.Reason = scheduler.Timeout, scheduler.ReasonTimeout
+	gone.Fault, gone.Reason = fault.Timeout, scheduler.ReasonTimeout
 	b := AppendGone(nil, &gone)
 	old := append([]byte{valueVersion, b[1], b[2]}, b[4:]...)
 	got, err := DecodeGone(old)

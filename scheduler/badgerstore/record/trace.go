@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -84,7 +85,7 @@ func (r *reader) trace(rec *scheduler.Record) {
 		rec.Was = scheduler.Class(r.enum("class", byte(classes)))
 	}
 	if f&traceFault != 0 {
-		rec.Fault = scheduler.Fault(r.byte())
+		rec.Fault = fault.Fault(r.byte())
 	}
 	if f&traceType != 0 {
 		switch n := int(r.byte()); {
