@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -32,7 +33,7 @@ func seeds(t *testing.T, n uint64) (all []uint64) {
 // badAnswers are all ways to be bad.
 func badAnswers() []answer {
 	return []answer{
-		status(404), status(410), status(500), status(403), fails(scheduler.Timeout), fails(scheduler.Refused), fails(scheduler.DNSNotFound),
+		status(404), status(410), status(500), status(403), fails(fault.Timeout), fails(fault.Refused), fails(fault.DNSNotFound),
 		noDocument(scheduler.ReasonNoIndex), noDocument(scheduler.ReasonEmpty), noDocument(scheduler.ReasonCopy), noDocument(scheduler.ReasonCanonical),
 		forbidden, leads(302, link("http://login.test/", scheduler.Index)), leads(301, link("http://login.test/", scheduler.Index)),
 		func(l *scheduler.Lease) scheduler.Result {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -136,7 +137,7 @@ func TestBadControl(t *testing.T) {
 		s.index(all...)
 		s.says(status(404), all[0])
 		s.visit(all[0])
-		s.says(fails(scheduler.Timeout), all[4])
+		s.says(fails(fault.Timeout), all[4])
 		s.pass(10 * time.Minute)
 		s.is("one of four does not answer", 1, 0, 0)
 		s.says(good, all[4])
