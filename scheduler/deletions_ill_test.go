@@ -24,8 +24,12 @@ func outages() map[string]answer {
 // TestIllHost: of a site that is ill nothing leaves, however long that lasts and however
 // many of its pages are asked for, and nothing has happened when it is well again.
 func TestIllHost(t *testing.T) {
+	visits := []int{12, 100}
+	if testing.Short() {
+		visits = visits[:1]
+	}
 	for name, out := range outages() {
-		for _, visited := range []int{12, 100} {
+		for _, visited := range visits {
 			crawling(t, func(s *crawl) { s.set.Policy = scheduler.Cloudview }, func(s *crawl) {
 				all := pages("a.test", 100)
 				s.index(all...)

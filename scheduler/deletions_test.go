@@ -308,6 +308,9 @@ func TestIndexWide(t *testing.T) {
 // TestSteadyFlow: deletions that come one after the other for hours leave one after the
 // other, too.
 func TestSteadyFlow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2,900 requests, one after the other")
+	}
 	crawling(t, func(s *crawl) { s.set.Brake.Percent = 100 }, func(s *crawl) {
 		all := pages("a.test", 2000)
 		s.index(all...)

@@ -229,7 +229,7 @@ func (w *world) between(least, most time.Duration) time.Duration {
 // killed again and again. In the end each page is where it belongs, each deletion
 // that was due was ordered once, no request was early, and none made twice at once.
 func TestModel(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range few(60) {
 		synctest.Test(t, func(t *testing.T) { testModel(t, seed) })
 	}
 }

@@ -193,6 +193,9 @@ func (c consequence) of(old *Record, set *Settings, class string) string {
 // TestMatrix: every policy, with every history and every answer, with deletions that rest
 // and without, and where URLs are forgotten with their documents.
 func TestMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("70,000 outcomes of a function that shares nothing")
+	}
 	table, all, pasts := consequences(), answers(t), histories()
 	for _, p := range []Policy{Cloudview, Cautious, Smartsite} {
 		for mode := range 4 {
