@@ -21,13 +21,13 @@ const (
 // copies again whose original has gone, or changed, unseen: it was so when the process
 // was killed. It reads one batch.
 func (c *Crawl) loadDuplicates(ctx context.Context, from weburl.Key) (next weburl.Key, done bool, err error) {
-	batch, next, done, err := readBatch(ctx, c.store, from, loadBatch, loadBatch, isCompared)
+	batch, next, done, err := scheduler.ReadBatch(ctx, c.store, from, loadBatch, loadBatch, isCompared)
 	if err != nil {
 		return next, false, err
 	}
 	for i := range batch {
-		r := &batch[i].record
-		orphan, err := c.duplicates.load(ctx, c.store, batch[i].key, r)
+		r := &batch[i].Record
+		orphan, err := c.duplicates.load(ctx, c.store, batch[i].Key, r)
 		if u, ok := weburl.FromCanonical(r.URL); err == nil && orphan && ok {
 			err = c.requeue(ctx, u)
 		}

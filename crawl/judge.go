@@ -67,7 +67,7 @@ func (j *judge) superseded() bool {
 }
 
 // storedPolicy compiles the settings with the moved sites that the store remembers.
-func storedPolicy(ctx context.Context, s Settings, store scheduler.Store) (*policy, error) {
+func storedPolicy(ctx context.Context, s Settings, store scheduler.Reader) (*policy, error) {
 	moved, err := storedMoves(ctx, store)
 	if err != nil {
 		return nil, err

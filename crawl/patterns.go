@@ -284,7 +284,7 @@ func (p *patterns) count() {
 }
 
 // restorePatterns makes what counts patterns, with what was stored.
-func restorePatterns(ctx context.Context, store scheduler.Store) (*patterns, error) {
+func restorePatterns(ctx context.Context, store scheduler.Reader) (*patterns, error) {
 	stored, err := StoredPatterns(ctx, store)
 	if err != nil {
 		return nil, err
@@ -305,7 +305,7 @@ func newPatterns(stored []Pattern) *patterns {
 }
 
 // StoredPatterns are those that a store remembers, also what is not learnt yet.
-func StoredPatterns(ctx context.Context, store scheduler.Store) ([]Pattern, error) {
+func StoredPatterns(ctx context.Context, store scheduler.Reader) ([]Pattern, error) {
 	var out []Pattern
 	err := loadValue(ctx, store, patternsName, patternsWhat, &out)
 	return out, err

@@ -59,22 +59,22 @@ func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection, 
 		return done, err
 	}
 	var urls, deletions atomic.Int64
-	err = selector.each(ctx, store, func(batch []selected) error {
+	err = selector.each(ctx, store, func(batch []scheduler.Stored) error {
 		var workers errgroup.Group
 		workers.SetLimit(removers)
 		var documents []weburl.Key
 		for i := range batch {
 			one := &batch[i]
-			if root, is := roots[one.key]; is {
+			if root, is := roots[one.Key]; is {
 				done.Roots = append(done.Roots, root)
 				continue
 			}
-			if one.record.Indexed {
-				documents = append(documents, one.key)
+			if one.Record.Indexed {
+				documents = append(documents, one.Key)
 			}
 			workers.Go(func() error {
-				order := p.removal(&one.record)
-				err := store.Forget(context.WithoutCancel(ctx), one.key, order)
+				order := p.removal(&one.Record)
+				err := store.Forget(context.WithoutCancel(ctx), one.Key, order)
 				if errors.Is(err, scheduler.ErrNotFound) {
 					return nil
 				}

@@ -226,17 +226,17 @@ func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string
 	}
 	c.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
 	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
-	return eachBatch(ctx, c.store, weburl.Key{}, ofThese, func(batch []selected) error { return c.forbid(ctx, p, rules, batch) })
+	return scheduler.Walk(ctx, c.store, weburl.Key{}, ofThese, func(batch []scheduler.Stored) error { return c.forbid(ctx, p, rules, batch) })
 }
 
 // forbid takes out what the rules of its origin forbid.
-func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.Rules, batch []selected) error {
+func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.Rules, batch []scheduler.Stored) error {
 	var keys []weburl.Key
 	for i := range batch {
-		r := &batch[i].record
+		r := &batch[i].Record
 		u, ok := weburl.FromCanonical(r.URL)
 		if ok && obeysRobots(r) && !isForbidden(r) && !p.accesses.of(u).ignoreRobots && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
-			keys = append(keys, batch[i].key)
+			keys = append(keys, batch[i].Key)
 		}
 	}
 	n := 0

@@ -90,7 +90,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 // markAs marks URLs that became roots, and those that were, and gives those that could not
 // be changed yet because they wait.
 func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, former []weburl.Key) (still map[weburl.Key]bool, err error) {
-	for keys := range slices.Chunk(slices.Concat(news, former), selectionBatch) {
+	for keys := range slices.Chunk(slices.Concat(news, former), scheduler.WalkBatch) {
 		_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
 			if r.Root == roots[k] {
 				return nil
@@ -125,7 +125,7 @@ func bytesOf(keys []weburl.Key) [][]byte {
 	return out
 }
 
-func storedRoots(ctx context.Context, store scheduler.Store) ([]weburl.Key, error) {
+func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, error) {
 	v, err := store.Value(ctx, rootsName)
 	if err != nil {
 		return nil, err

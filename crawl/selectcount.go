@@ -14,7 +14,7 @@ type SelectedCount struct {
 
 // CountSelected counts what Remove would remove with the same selection: roots of the
 // configuration are left out.
-func CountSelected(ctx context.Context, settings Settings, store scheduler.Store, s Selection) (n SelectedCount, err error) {
+func CountSelected(ctx context.Context, settings Settings, store scheduler.Reader, s Selection) (n SelectedCount, err error) {
 	p, err := storedPolicy(ctx, settings, store)
 	if err != nil {
 		return n, err
@@ -24,13 +24,13 @@ func CountSelected(ctx context.Context, settings Settings, store scheduler.Store
 		return n, err
 	}
 	roots := p.rootKeys()
-	err = selector.each(ctx, store, func(batch []selected) error {
+	err = selector.each(ctx, store, func(batch []scheduler.Stored) error {
 		for i := range batch {
-			if _, is := roots[batch[i].key]; is {
+			if _, is := roots[batch[i].Key]; is {
 				continue
 			}
 			n.URLs++
-			if batch[i].record.Indexed {
+			if batch[i].Record.Indexed {
 				n.Documents++
 			}
 		}

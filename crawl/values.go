@@ -11,7 +11,7 @@ import (
 )
 
 // lookup gives what is stored of a URL, nil where it is not known.
-func lookup(ctx context.Context, store scheduler.Store, k weburl.Key) (*scheduler.Record, error) {
+func lookup(ctx context.Context, store scheduler.Reader, k weburl.Key) (*scheduler.Record, error) {
 	r, err := store.Lookup(ctx, k)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return nil, nil //nolint:nilnil // that it is not known is no error
@@ -21,7 +21,7 @@ func lookup(ctx context.Context, store scheduler.Store, k weburl.Key) (*schedule
 
 // loadValue reads a value of the store, as JSON, into v, which stays as it is where
 // there is none. What says in an error what the value is.
-func loadValue(ctx context.Context, store scheduler.Store, name, what string, v any) error {
+func loadValue(ctx context.Context, store scheduler.Reader, name, what string, v any) error {
 	b, err := store.Value(ctx, name)
 	if err != nil || len(b) == 0 {
 		return err

@@ -45,7 +45,7 @@ func ProjectRules() Rules {
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
 			},
 			{"fetcher/extract/office", "fetcher/extract/pdf"},
-			{"fetcher/extract/documents"},
+			{"fetcher/extract/documents", "report"},
 			{"crawl", "demo/indexer", "notices"},
 			{"admin"}, // it shows crawls
 			{"config", "admin/console"},

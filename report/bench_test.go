@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func BenchmarkReportBroken(b *testing.B) {
 	fillGraph(b, store, urls)
 	for b.Loop() {
 		broken, pages, most := 0, 0, uint64(0)
-		err := ReportBroken(b.Context(), store, BrokenOptions{}, func(x Broken) error {
+		err := EachBroken(b.Context(), store, Options{}, func(x Broken) error {
 			broken++
 			pages += x.Pages
 			if broken%1000 == 0 {

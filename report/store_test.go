@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"bytes"
@@ -103,7 +103,7 @@ func (s *told) Orders(_ context.Context, _ push.Selection, fn func(push.Listed) 
 // finds, the store must be let go after so many entries.
 func TestBoundedWalks(t *testing.T) {
 	s := newTold()
-	for i := range selectionRead + 10 {
+	for i := range scheduler.WalkRead + 10 {
 		k := weburl.Key{byte(i >> 16), byte(i >> 8), byte(i)}
 		s.records[k] = scheduler.Record{Class: scheduler.OK}
 		s.gone[k] = scheduler.Gone{URL: "http://a.test/"}
@@ -111,21 +111,21 @@ func TestBoundedWalks(t *testing.T) {
 	s.put(scheduler.Record{URL: "http://a.test/404", Class: scheduler.Permanent, Status: 404})
 	s.put(scheduler.Record{URL: "http://a.test/moved", Class: scheduler.Redirect, RedirectTo: "http://a.test/404"})
 	s.put(scheduler.Record{URL: "http://a.test/page", Class: scheduler.OK}, "http://a.test/moved")
-	if got := brokenOf(t, s, BrokenOptions{Since: time.Unix(0, 0)}); len(got) != 0 {
+	if got := brokenOf(t, s, Options{Since: time.Unix(0, 0)}); len(got) != 0 {
 		t.Errorf("since 1970: %+v", got)
 	}
 	clear(s.gone)
-	if got := brokenOf(t, s, BrokenOptions{}); len(got) != 1 || len(got[0].LinkedFrom) != 1 || got[0].LinkedFrom[0].Redirect != "http://a.test/moved" {
+	if got := brokenOf(t, s, Options{}); len(got) != 1 || len(got[0].LinkedFrom) != 1 || got[0].LinkedFrom[0].Redirect != "http://a.test/moved" {
 		t.Errorf("%+v", got)
 	}
 	var urls []string
 	class := scheduler.Permanent
-	err := Stored(t.Context(), s, Filter{Class: &class}, func(u StoredURL) error { urls = append(urls, u.URL); return nil })
+	err := EachURL(t.Context(), s, Filter{Class: &class}, func(u StoredURL) error { urls = append(urls, u.URL); return nil })
 	if err != nil || !slices.Equal(urls, []string{"http://a.test/404"}) {
 		t.Errorf("%v, %v", urls, err)
 	}
-	if s.longest > selectionRead+1 {
-		t.Errorf("one walk went over %d entries, want at most %d", s.longest, selectionRead+1)
+	if s.longest > scheduler.WalkRead+1 {
+		t.Errorf("one walk went over %d entries, want at most %d", s.longest, scheduler.WalkRead+1)
 	}
 }
 
@@ -134,11 +134,11 @@ func TestReportsTellOfTheStore(t *testing.T) {
 	s := newTold()
 	s.put(scheduler.Record{URL: "http://a.test/", Class: scheduler.Permanent, Status: 404})
 	s.lookup = scheduler.ErrNotFound // it was removed meanwhile
-	if got, err := ReportDocuments(t.Context(), s, "", 0); err != nil || got.Hosts != 1 || len(got.ByHost) != 0 {
+	if got, err := CountDocuments(t.Context(), s, Options{}); err != nil || got.Hosts != 1 || len(got.ByHost) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	s.lookup = scheduler.ErrDamaged
-	if _, err := ReportDocuments(t.Context(), s, "", 0); !errors.Is(err, scheduler.ErrDamaged) {
+	if _, err := CountDocuments(t.Context(), s, Options{}); !errors.Is(err, scheduler.ErrDamaged) {
 		t.Errorf("documents: %v", err)
 	}
 }

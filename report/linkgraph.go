@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ type pair struct {
 // exchange gathers URLs, finds the pages that link to them, and gives both to emit in
 // the order in which the URLs came.
 type exchange struct {
-	store        ReportStore
+	store        Store
 	batch, pairs int
 	emit         func(*linked, linkedPages) error
 
@@ -121,13 +121,13 @@ func (x *exchange) search(ctx context.Context) error {
 		err := x.store.Outlinks(ctx, from, func(page weburl.Key, links scheduler.LinkPrints) error {
 			if n == graphPart {
 				from, last = page, false
-				return errEnough
+				return scheduler.ErrEnough
 			}
 			n++
 			x.look(page, links)
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, scheduler.ErrEnough) {
 			return err
 		}
 	}
@@ -188,7 +188,7 @@ func (x *exchange) redirects(ctx context.Context) error {
 }
 
 // name is the page's URL; ok is false if its links do not count any more.
-func (p *linkedPage) name(ctx context.Context, store ReportStore) (from LinkedFrom, ok bool, err error) {
+func (p *linkedPage) name(ctx context.Context, store Store) (from LinkedFrom, ok bool, err error) {
 	r, err := store.Lookup(ctx, p.page)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return from, false, nil
