@@ -11,9 +11,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
-// BenchmarkReportBroken reports one broken URL in a hundred of 20,000 pages (or as many as
+// BenchmarkEachBroken reports one broken URL in a hundred of 20,000 pages (or as many as
 // SEXTANT_BENCH_KNOWN says) with 30 links each.
-func BenchmarkReportBroken(b *testing.B) {
+func BenchmarkEachBroken(b *testing.B) {
 	urls := 20_000
 	if testing.Short() {
 		urls = 2_000

@@ -119,7 +119,9 @@ func (l *Lines) errors(e *Errors) error {
 func (l *Lines) documents(d *Documents) error {
 	fmt.Fprintf(l.out, "%s, %s in the index\n", plural(d.URLs, "URL"), plural(d.Indexed, "document"))
 	table := tabwriter.NewWriter(l.out, 0, 0, 2, ' ', 0)
-	for _, group := range d.Groups() {
+	groups := d.Groups()
+	groups[0], groups[1] = groups[1], groups[0] // what became of the URLs comes first
+	for _, group := range groups {
 		title := "by " + group.Of
 		if group.Of == "type" {
 			title += ", of pages that were had"

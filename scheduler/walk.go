@@ -13,6 +13,7 @@ type Stored struct {
 	Record Record
 }
 
+// The bounds of Walk.
 const (
 	// WalkBatch is how many URLs Walk hands over at once, and WalkRead how many it reads
 	// at most to find them.
