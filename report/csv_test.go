@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -162,6 +163,26 @@ func TestTablesFitTheCSV(t *testing.T) {
 				if _, ok := table.Rows[0][i].(string); (c.Shows <= Origin) != ok {
 					t.Errorf("%s: %s holds a %T", kind, c.Name, table.Rows[0][i])
 				}
+			}
+		}
+	}
+}
+
+// TestColumnsAreJSON: a column has the name of the member that it shows.
+func TestColumnsAreJSON(t *testing.T) {
+	at := time.Unix(1, 0)
+	for kind, entry := range map[string]any{
+		KindBroken:  Broken{LastAt: &at, Forgotten: true, LinkedFrom: []LinkedFrom{{Page: "http://a.test/", Redirect: "http://a.test/r"}}},
+		KindErrors:  Errors{ByHost: []HostErrors{{Classes: []ErrorCount{{}}}}},
+		KindChanges: Change{Words: "words"},
+	} {
+		text, err := json.Marshal(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range Columns(kind) {
+			if !strings.Contains(string(text), `"`+c.Name+`":`) {
+				t.Errorf("%s: no %s in %s", kind, c.Name, text)
 			}
 		}
 	}
