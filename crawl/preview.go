@@ -77,7 +77,7 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Reader, samples
 	}
 	g := newAgain(p, state.Timing != p.timing, time.Now(), p.widened(before))
 	all := func(*scheduler.Record) bool { return true }
-	err = scheduler.Walk(ctx, store, weburl.Key{}, all, func(batch []scheduler.Stored) error {
+	err = scheduler.Walk(ctx, store, weburl.Key{}, all, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
 			out.Judged++
 			r := &batch[i].Record

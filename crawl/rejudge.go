@@ -161,7 +161,7 @@ func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*jud
 }
 
 // judgeAll gives the opinions of those that change, on all processors.
-func (p *policy) judgeAll(batch []scheduler.Stored, again *again) []keyed {
+func (p *policy) judgeAll(batch []scheduler.KeyedRecord, again *again) []keyed {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
 	size := (len(batch) + parts - 1) / parts
 	found := make([][]keyed, parts)
@@ -176,7 +176,7 @@ func (p *policy) judgeAll(batch []scheduler.Stored, again *again) []keyed {
 	return slices.Concat(found...)
 }
 
-func (p *policy) judgePart(batch []scheduler.Stored, again *again) []keyed {
+func (p *policy) judgePart(batch []scheduler.KeyedRecord, again *again) []keyed {
 	var found []keyed
 	var scratch actionrules.Scratch
 	for i := range batch {
@@ -222,7 +222,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 	var gone []weburl.Key
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
-		i, ok := slices.BinarySearchFunc(opinions, k, func(o keyed, k weburl.Key) int { return compareKeys(o.key, k) })
+		i, ok := slices.BinarySearchFunc(opinions, k, func(o keyed, k weburl.Key) int { return o.key.Compare(k) })
 		if !ok {
 			return nil
 		}
@@ -238,7 +238,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		return err
 	}
 	n.add(done)
-	return c.freeCopies(ctx, gone)
+	return c.copies.Free(ctx, gone)
 }
 
 // judgeAgain judges the URL of a page that ended, if other rules than those that

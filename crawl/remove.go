@@ -36,7 +36,7 @@ const removers = 64
 // fails, the counts tell how far it came.
 func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 	defer c.frontier.Busy()()
-	return remove(ctx, c.judge.current.Load(), c.store, s, c.freeCopies)
+	return remove(ctx, c.judge.current.Load(), c.store, s, c.copies.Free)
 }
 
 // RemoveStored does what Crawl.Remove does with a store that no crawl has open.
@@ -59,7 +59,7 @@ func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection, 
 		return done, err
 	}
 	var urls, deletions atomic.Int64
-	err = selector.each(ctx, store, func(batch []scheduler.Stored) error {
+	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		var workers errgroup.Group
 		workers.SetLimit(removers)
 		var documents []weburl.Key

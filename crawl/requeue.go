@@ -45,7 +45,7 @@ func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *sc
 	if p.settings.Frontier.SmartRefresh {
 		source = scheduler.Refresh
 	}
-	err = selector.each(ctx, store, func(batch []scheduler.Stored) error {
+	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		keys := make([]weburl.Key, 0, len(batch))
 		for i := range batch {
 			switch r := &batch[i].Record; {

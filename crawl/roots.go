@@ -80,7 +80,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	if err != nil {
 		return err
 	}
-	list = append(list, slices.SortedFunc(maps.Keys(still), compareKeys)...)
+	list = append(list, slices.SortedFunc(maps.Keys(still), weburl.Key.Compare)...)
 	if slices.Equal(list, stored) {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, for
 	}
 	still = map[weburl.Key]bool{}
 	for _, k := range former {
-		r, err := lookup(ctx, c.store, k)
+		r, err := scheduler.Find(ctx, c.store, k)
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func CountSelected(ctx context.Context, settings Settings, store scheduler.Reade
 		return n, err
 	}
 	roots := p.rootKeys()
-	err = selector.each(ctx, store, func(batch []scheduler.Stored) error {
+	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
 			if _, is := roots[batch[i].Key]; is {
 				continue

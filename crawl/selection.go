@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -124,12 +123,10 @@ func (s *selector) find(ctx context.Context, p *policy, store scheduler.Reader) 
 	if len(unknown) > 0 {
 		return fmt.Errorf("%w: %s; to crawl a new URL use add", scheduler.ErrNotFound, named(unknown))
 	}
-	slices.SortFunc(s.keys, compareKeys)
+	slices.SortFunc(s.keys, weburl.Key.Compare)
 	s.keys = slices.Compact(s.keys)
 	return nil
 }
-
-func compareKeys(a, b weburl.Key) int { return bytes.Compare(a[:], b[:]) }
 
 // named lists URLs, up to a limit.
 func named(urls []string) string {
@@ -162,7 +159,7 @@ func (s *selector) addRoots(ctx context.Context, p *policy, frontier *scheduler.
 	}
 	links := slices.DeleteFunc(p.rootLinks(untold), func(l scheduler.Link) bool {
 		if len(s.URLs) > 0 {
-			_, named := slices.BinarySearchFunc(s.keys, l.URL.Key(), compareKeys)
+			_, named := slices.BinarySearchFunc(s.keys, l.URL.Key(), weburl.Key.Compare)
 			return !named
 		}
 		return s.match != nil && !s.match.Match(l.URL) || s.group != nil && !s.group.Decide(l.URL).Accept
@@ -175,16 +172,16 @@ func (s *selector) addRoots(ctx context.Context, p *policy, frontier *scheduler.
 
 // each calls fn with the selected URLs in batches, in order of their keys. A URL
 // that is stored meanwhile may be among them or not.
-func (s *selector) each(ctx context.Context, store scheduler.Reader, fn func([]scheduler.Stored) error) error {
+func (s *selector) each(ctx context.Context, store scheduler.Reader, fn func([]scheduler.KeyedRecord) error) error {
 	if len(s.URLs) > 0 {
 		return s.eachNamed(ctx, store, fn)
 	}
 	return scheduler.Walk(ctx, store, weburl.Key{}, s.selects, fn)
 }
 
-func (s *selector) eachNamed(ctx context.Context, store scheduler.Reader, fn func([]scheduler.Stored) error) error {
+func (s *selector) eachNamed(ctx context.Context, store scheduler.Reader, fn func([]scheduler.KeyedRecord) error) error {
 	for keys := range slices.Chunk(s.keys, scheduler.WalkBatch) {
-		var batch []scheduler.Stored
+		var batch []scheduler.KeyedRecord
 		for _, k := range keys {
 			r, err := store.Lookup(ctx, k)
 			if errors.Is(err, scheduler.ErrNotFound) {
@@ -194,7 +191,7 @@ func (s *selector) eachNamed(ctx context.Context, store scheduler.Reader, fn fun
 				return err
 			}
 			if s.selects(&r) {
-				batch = append(batch, scheduler.Stored{Key: k, Record: r})
+				batch = append(batch, scheduler.KeyedRecord{Key: k, Record: r})
 			}
 		}
 		if err := fn(batch); err != nil {

@@ -177,9 +177,9 @@ func leftOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone
 		if found == k {
 			left = g
 		}
-		return scheduler.ErrEnough
+		return errEnough
 	})
-	if errors.Is(err, scheduler.ErrEnough) {
+	if errors.Is(err, errEnough) {
 		err = nil
 	}
 	return left, err
@@ -231,9 +231,9 @@ func withReferrer(ctx context.Context, store Store, referrer string, pages linke
 func linksCut(ctx context.Context, store Store, page weburl.Key) (cut bool, err error) {
 	err = store.Outlinks(ctx, page, func(k weburl.Key, links scheduler.LinkPrints) error {
 		cut = k == page && links.Len() >= scheduler.MaxOutlinks
-		return scheduler.ErrEnough
+		return errEnough
 	})
-	if errors.Is(err, scheduler.ErrEnough) {
+	if errors.Is(err, errEnough) {
 		err = nil
 	}
 	return cut, err

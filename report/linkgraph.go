@@ -121,13 +121,13 @@ func (x *exchange) search(ctx context.Context) error {
 		err := x.store.Outlinks(ctx, from, func(page weburl.Key, links scheduler.LinkPrints) error {
 			if n == graphPart {
 				from, last = page, false
-				return scheduler.ErrEnough
+				return errEnough
 			}
 			n++
 			x.look(page, links)
 			return nil
 		})
-		if err != nil && !errors.Is(err, scheduler.ErrEnough) {
+		if err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
 	}

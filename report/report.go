@@ -67,12 +67,12 @@ func Write(ctx context.Context, kind string, store Store, o Options, to Sink) er
 	n := 0
 	put := func(e Entry) error {
 		if o.Limit > 0 && n == o.Limit {
-			return scheduler.ErrEnough
+			return errEnough
 		}
 		n++
 		return to.Put(e)
 	}
-	if err := write(ctx, kind, store, o, put); err != nil && !errors.Is(err, scheduler.ErrEnough) {
+	if err := write(ctx, kind, store, o, put); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	return to.End()

@@ -117,7 +117,7 @@ func fifoNow(r *scheduler.Record) scheduler.Source {
 // EachURL calls fn for each stored URL that f selects, in order of keys. One that is
 // stored meanwhile may be among them or not.
 func EachURL(ctx context.Context, store scheduler.Reader, f Filter, fn func(StoredURL) error) error {
-	return scheduler.Walk(ctx, store, f.From, f.selects, func(batch []scheduler.Stored) error {
+	return scheduler.Walk(ctx, store, f.From, f.selects, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
 			if err := fn(NewStoredURL(batch[i].Record)); err != nil {
 				return err

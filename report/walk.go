@@ -8,9 +8,12 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// errEnough ends a walk over the store.
+var errEnough = errors.New("enough was read")
+
 // eachRecord calls fn for the records that keep accepts; the store is not being read then.
 func eachRecord(ctx context.Context, store Store, keep func(*scheduler.Record) bool, fn func(weburl.Key, *scheduler.Record) error) error {
-	return scheduler.Walk(ctx, store, weburl.Key{}, keep, func(batch []scheduler.Stored) error {
+	return scheduler.Walk(ctx, store, weburl.Key{}, keep, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
 			if err := fn(batch[i].Key, &batch[i].Record); err != nil {
 				return err
@@ -38,7 +41,7 @@ func eachGone(ctx context.Context, store Store, host string, keep func(*schedule
 		err := store.Gone(ctx, from, func(k weburl.Key, g scheduler.Gone) error {
 			if len(batch) == scheduler.WalkBatch || read == scheduler.WalkRead {
 				from, last = k, false
-				return scheduler.ErrEnough
+				return errEnough
 			}
 			read++
 			if !keep(&g) {
@@ -49,7 +52,7 @@ func eachGone(ctx context.Context, store Store, host string, keep func(*schedule
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, scheduler.ErrEnough) {
+		if err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
 		for i := range batch {

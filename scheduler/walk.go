@@ -7,27 +7,28 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Stored is a URL as it is stored.
-type Stored struct {
+const (
+	// WalkBatch is how many records Walk hands over at once.
+	WalkBatch = 1000
+	// WalkRead is how many records Walk reads at most to find those of one batch.
+	WalkRead = 100 * WalkBatch
+)
+
+// KeyedRecord is a record as it was read, with its key.
+type KeyedRecord struct {
 	Key    weburl.Key
 	Record Record
 }
 
-// The bounds of Walk.
-const (
-	// WalkBatch is how many URLs Walk hands over at once, and WalkRead how many it reads
-	// at most to find them.
-	WalkBatch = 1000
-	WalkRead  = 100 * WalkBatch
-)
+// Inspector is the part of a Store that Walk reads.
+type Inspector interface {
+	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
+}
 
-// ErrEnough ends a walk over a store early; the functions that walk here do not return it.
-var ErrEnough = errors.New("enough was read")
-
-// Walk calls fn with the stored URLs that keep accepts, from a key on, in batches in order
-// of keys. The store is not being read while fn runs. A URL that is stored meanwhile may
+// Walk calls fn with the records from a key on that keep accepts, in batches in order of
+// keys. The store is not being read while fn runs. A record that is stored meanwhile may
 // be among them or not.
-func Walk(ctx context.Context, store Reader, from weburl.Key, keep func(*Record) bool, fn func([]Stored) error) error {
+func Walk(ctx context.Context, store Inspector, from weburl.Key, keep func(*Record) bool, fn func([]KeyedRecord) error) error {
 	for {
 		batch, next, last, err := ReadBatch(ctx, store, from, WalkBatch, WalkRead, keep)
 		if err != nil {
@@ -40,25 +41,28 @@ func Walk(ctx context.Context, store Reader, from weburl.Key, keep func(*Record)
 	}
 }
 
-// ReadBatch reads up to all stored URLs in order of keys, and returns up to most of them
-// that keep accepts. Next is where to go on, unless last is true. Do what takes long with
-// them after it has returned: a reader keeps old versions on disk. For the same reason
-// only keep selects: what a Filter passes over would not be counted.
-func ReadBatch(ctx context.Context, store Reader, from weburl.Key, most, all int, keep func(*Record) bool) (
-	batch []Stored, next weburl.Key, last bool, err error,
+// errEnough ends the reading of a batch.
+var errEnough = errors.New("enough was read")
+
+// ReadBatch reads records in order of keys: up to most that keep accepts, out of up to all.
+// It gives the key to go on from, unless last says that there are no others. Do slow work
+// after it has returned: a reader holds old versions on disk. For the same reason keep
+// alone selects: records that the store passes over itself would not count.
+func ReadBatch(ctx context.Context, store Inspector, from weburl.Key, most, all int, keep func(*Record) bool) (
+	batch []KeyedRecord, next weburl.Key, last bool, err error,
 ) {
 	read := 0
 	err = store.Inspect(ctx, Filter{From: from}, func(k weburl.Key, r Record) error {
 		if len(batch) == most || read == all {
 			next = k
-			return ErrEnough
+			return errEnough
 		}
 		if read++; keep(&r) {
-			batch = append(batch, Stored{k, r})
+			batch = append(batch, KeyedRecord{k, r})
 		}
 		return ctx.Err()
 	})
-	if errors.Is(err, ErrEnough) {
+	if errors.Is(err, errEnough) {
 		return batch, next, false, nil
 	}
 	return batch, next, true, err
