@@ -69,6 +69,11 @@ type Attribute struct {
 	Inert string
 	// Doc is one sentence for the reference.
 	Doc string
+
+	// to gives where the value goes; nil where the element's own reader takes it. yes is the
+	// value of an Enum that is true, where it goes into a bool.
+	to  func(*Crawler) any
+	yes string
 }
 
 // Role is what an element is in a rule.

@@ -187,3 +187,18 @@ func papi(n *node, crawler string) *PAPIPush {
 	}
 	return out
 }
+
+// leavesTarget says of targets that some take one source alone which documents leave one
+// of them when their source changes; nil where every target takes all.
+func leavesTarget(targets []Push) func(from, to string) bool {
+	narrowed := map[string]bool{}
+	for _, p := range targets {
+		if p.Source != "" {
+			narrowed[p.Source] = true
+		}
+	}
+	if len(narrowed) == 0 {
+		return nil
+	}
+	return func(from, to string) bool { return from != to && narrowed[from] }
+}

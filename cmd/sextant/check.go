@@ -9,6 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 func checkCommand() *cli.Command {
@@ -55,7 +56,7 @@ func check(c *cli.Context) error {
 	if !c.Bool("json") {
 		for _, crawler := range parsed.Crawlers {
 			fmt.Fprintf(c.App.Writer, "Crawler %s: %s, %s, deletes on %s\n", crawler.Name,
-				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), deletesOn(crawler.ErrorPolicy))
+				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), deletesOn(crawler.Frontier.Policy))
 		}
 	}
 	return nil
@@ -84,13 +85,13 @@ func showPattern(c *cli.Context, p actionrules.Pattern) error {
 }
 
 // deletesOn says in a few words for which failures a policy deletes a document.
-func deletesOn(p config.ErrorPolicy) string {
+func deletesOn(p scheduler.Policy) string {
 	switch p {
-	case config.Cautious:
+	case scheduler.Cautious:
 		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"
-	case config.Smartsite:
+	case scheduler.Smartsite:
 		return "any failure to fetch a page"
-	case config.CloudView:
+	case scheduler.CloudView:
 	}
 	return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
 }

@@ -76,7 +76,7 @@ func draftOf(parsed *config.File, report config.Report) *admin.Draft {
 	}
 	for _, c := range parsed.Crawlers {
 		d.Crawlers = append(d.Crawlers, admin.DraftCrawler{
-			Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: deletesOn(c.ErrorPolicy), Settings: crawlSettings(c),
+			Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: deletesOn(c.Frontier.Policy), Settings: crawlSettings(c),
 		})
 	}
 	return d

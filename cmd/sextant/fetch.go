@@ -114,7 +114,7 @@ func try(ctx context.Context, crawler config.Crawler, moved crawl.Moves, raw str
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	pool := documents.NewPool(documentSettings(crawler), log)
+	pool := documents.NewPool(crawler.Reading, log)
 	defer pool.Close()
 	settings := (&running{documents: pool}).settings(crawler)
 	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}

@@ -37,16 +37,11 @@ func readDocumentCommand() *cli.Command {
 	}
 }
 
-// documentSettings puts a Crawler element into the terms of the pool.
-func documentSettings(c config.Crawler) documents.Settings {
-	return documents.Settings{Workers: c.Documents.Workers, Timeout: c.Documents.Timeout, MaxMemory: c.Documents.MaxMemory}
-}
-
 // settings are those of a Crawler that runs, which has what reads documents.
 func (r *running) settings(c config.Crawler) crawl.Settings {
 	s := crawlSettings(c)
-	s.Frontier.LeavesTarget = leavesTarget(r.opened.Push) // targets change with a restart only
-	if c.Documents.On {
+	s.Frontier.LeavesTarget = r.opened.Frontier.LeavesTarget // targets change with a restart only
+	if c.ReadDocuments {
 		s.Documents = r.documents
 	}
 	return s

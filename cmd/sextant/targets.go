@@ -40,21 +40,6 @@ func relayOf(c config.Crawler, h home, outbox push.Outbox, log *slog.Logger) (*p
 	return push.NewRelay(outbox, settings, log)
 }
 
-// leavesTarget says of targets that some take one source alone which documents leave one
-// of them when their source changes; nil where every target takes all.
-func leavesTarget(targets []config.Push) func(from, to string) bool {
-	narrowed := map[string]bool{}
-	for _, p := range targets {
-		if p.Source != "" {
-			narrowed[p.Source] = true
-		}
-	}
-	if len(narrowed) == 0 {
-		return nil
-	}
-	return func(from, to string) bool { return from != to && narrowed[from] }
-}
-
 // targetOf makes one target.
 func targetOf(p config.Push, h home, log *slog.Logger) (push.Target, error) {
 	switch {
