@@ -121,7 +121,7 @@ func TestPatternsCutOff(t *testing.T) {
 			"/other?sid=": "",
 		} {
 			got := ""
-			if x := e.Explain(origin+path, parsed(t, origin+path)); x.Refused != nil {
+			if x := e.Explain(origin+path, parsed(t, origin+path), nil); x.Refused != nil {
 				got = x.Refused.String()
 			}
 			if !strings.HasPrefix(got, want) || want == "" && got != "" {

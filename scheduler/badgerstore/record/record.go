@@ -37,6 +37,7 @@ const (
 	flagDeletion
 	flagMisses
 	flagGone
+	flagFragment
 	flagsEnd
 )
 
@@ -67,6 +68,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{rec.Deletion != scheduler.NoDeletion, flagDeletion},
 		{rec.Misses != 0, flagMisses},
 		{rec.Gone, flagGone},
+		{rec.Fragment != "", flagFragment},
 	} {
 		if s.set {
 			f |= s.flag
@@ -241,6 +243,9 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagMisses != 0 {
 		b = append(b, rec.Misses)
 	}
+	if f&flagFragment != 0 {
+		b = appendString(b, rec.Fragment)
+	}
 	return b
 }
 
@@ -267,6 +272,9 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	}
 	if f&flagMisses != 0 {
 		rec.Misses = r.byte()
+	}
+	if f&flagFragment != 0 {
+		rec.Fragment = r.string()
 	}
 }
 
