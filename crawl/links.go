@@ -39,10 +39,10 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 			return // mailto:, javascript: and what is no URL at all are no links
 		}
 		host := v.spelling(href, u)
-		if !seen.open(u.String(), v.spelled(u), host) {
+		if !seen.open(u.String(), v.policy.spelled(u), host) {
 			return
 		}
-		l, _, ok := v.link(crawlspace.Link{URL: u, Host: host, Depth: depth})
+		l, _, ok := v.policy.link(crawlspace.Link{URL: u, Host: host, Depth: depth})
 		if !ok {
 			return
 		}
@@ -57,7 +57,7 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 		v.log.Info("a page has more links than are read of one: the rest is left out", "url", referrer, "links", len(p.Links))
 	}
 	for _, l := range p.Links {
-		if !l.NoFollow || v.settings.IgnoreNoFollow {
+		if !l.NoFollow || v.policy.settings.IgnoreNoFollow {
 			add(l.Href)
 		}
 	}

@@ -22,7 +22,7 @@ const (
 // storedMoves reads what the store remembers.
 func storedMoves(ctx context.Context, store scheduler.Store) (moves, error) {
 	moved := moves{}
-	err := loadValue(ctx, store, movedSites, movedWhat, &moved)
+	err := scheduler.LoadValue(ctx, store, movedSites, movedWhat, &moved)
 	return moved, err
 }
 
@@ -49,7 +49,7 @@ func movedRoots(roots []actionrules.Root, moved moves) []actionrules.Root {
 // homeLeads takes in where a page leads that stands for a site: the home page of a root, or
 // the page that it moved to. A zero to says that it is a page itself; firm is as in heading.
 func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {
-	p := c.judge.current.Load()
+	p := c.policy()
 	root, ok := p.rootOf(from)
 	if _, known := p.moved[root.String()]; !ok || to.IsZero() && !known {
 		return nil
@@ -76,7 +76,7 @@ func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) e
 		if before.To == after.To && before.Back == after.Back {
 			other := *old
 			other.moved = moved
-			return &other, saveValue(ctx, c.store, movedSites, movedWhat, moved)
+			return &other, scheduler.SaveValue(ctx, c.store, movedSites, movedWhat, moved)
 		}
 		return c.move(ctx, old, moved, to)
 	})
@@ -104,7 +104,7 @@ func (c *Crawl) heading(ctx context.Context, p *policy, root, from, to weburl.UR
 // endOf follows what is stored of where a URL redirects to: a site may move in two steps.
 func (c *Crawl) endOf(ctx context.Context, u weburl.URL) (weburl.URL, error) {
 	for range maxCanonicals {
-		r, err := lookup(ctx, c.store, u.Key())
+		r, err := scheduler.Find(ctx, c.store, u.Key())
 		if err != nil || r == nil || r.RedirectTo == "" || r.Indexed {
 			return u, err
 		}
@@ -144,8 +144,7 @@ func (c *Crawl) move(ctx context.Context, old *policy, moved moves, to weburl.UR
 			return old, nil
 		}
 	}
-	p.accesses, p.robots, p.traps = old.accesses, old.robots, old.traps
-	return p, saveValue(ctx, c.store, movedSites, movedWhat, moved)
+	return p, scheduler.SaveValue(ctx, c.store, movedSites, movedWhat, moved)
 }
 
 // rootOf is the configured root whose home page u is, at its own place or where it moved to.
@@ -158,24 +157,4 @@ func (p *policy) rootOf(u weburl.URL) (root weburl.URL, ok bool) {
 		}
 	}
 	return weburl.URL{}, false
-}
-
-// isHome takes in that the URL is a page, which may end the move of a site: its links are
-// judged by that already.
-func (v *visit) isHome(ctx context.Context) error {
-	before := v.judge.current.Load()
-	err := v.homeLeads(ctx, v.lease.URL, weburl.URL{}, true)
-	if v.judge.current.Load() != before {
-		v.adopt()
-	}
-	return err
-}
-
-// adopt goes on by the rules in force now, where they let the page in.
-func (v *visit) adopt() {
-	p := v.judge.current.Load()
-	if verdict := p.judgeLink(recorded(v.lease.URL, &v.lease.Record)); verdict.inside() {
-		v.policy, v.verdict = p, verdict
-		v.indexed, v.why, v.unindexed = p.indexes(&verdict)
-	}
 }

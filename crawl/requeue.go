@@ -24,7 +24,7 @@ type Refreshed struct {
 // fifo. A root of the configuration that is not known is added. Where ctx ends, or the store fails, the counts tell how far it came.
 func (c *Crawl) Refresh(ctx context.Context, s Selection) (Refreshed, error) {
 	defer c.frontier.Busy()()
-	return refresh(ctx, c.judge.current.Load(), c.store, c.frontier, s)
+	return refresh(ctx, c.policy(), c.store, c.frontier, s)
 }
 
 // RefreshStored does what Crawl.Refresh does with a store that no crawl has open.
@@ -45,17 +45,17 @@ func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *sc
 	if p.settings.Frontier.SmartRefresh {
 		source = scheduler.Refresh
 	}
-	err = selector.each(ctx, store, func(batch []selected) error {
+	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		keys := make([]weburl.Key, 0, len(batch))
 		for i := range batch {
-			switch r := &batch[i].record; {
+			switch r := &batch[i].Record; {
 			case outside(r) != 0:
 				done.Excluded++
 			case r.State == scheduler.Waiting:
 				done.Waiting++
 			case r.Kind == scheduler.KindItem: // its feed is refreshed
 			default:
-				keys = append(keys, batch[i].key)
+				keys = append(keys, batch[i].Key)
 			}
 		}
 		if len(keys) == 0 {

@@ -93,7 +93,7 @@ func (c *Crawl) restrict(u weburl.URL) {
 
 // restoreRestricted takes up what the last run left.
 func (c *Crawl) restoreRestricted(ctx context.Context) error {
-	if err := loadValue(ctx, c.store, restrictedName, restrictedWhat, &c.restricted.stored); err != nil {
+	if err := scheduler.LoadValue(ctx, c.store, restrictedName, restrictedWhat, &c.restricted.stored); err != nil {
 		return err
 	}
 	for _, origin := range c.restricted.stored {
@@ -152,10 +152,10 @@ func (c *Crawl) judgeOrigins(ctx context.Context) error {
 	if err := c.saveRestricted(ctx, origins); err != nil {
 		return err
 	}
-	p := c.judge.current.Load()
+	p, cache := c.policy(), c.inForce().gear.robots
 	changed := map[string]time.Time{}
 	for origin, o := range origins {
-		v, err := p.robots.Verdict(ctx, p.settings.RobotsAgent, o.home)
+		v, err := cache.Verdict(ctx, p.settings.RobotsAgent, o.home)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (c *Crawl) judgeOrigins(ctx context.Context) error {
 		}
 	}
 	for origin, at := range changed {
-		if err := p.robots.Judged(ctx, origins[origin].home, at); err != nil {
+		if err := cache.Judged(ctx, origins[origin].home, at); err != nil {
 			return err
 		}
 	}
@@ -196,7 +196,7 @@ func (c *Crawl) saveRestricted(ctx context.Context, origins map[string]*restrict
 	if slices.Equal(names, c.restricted.stored) {
 		return nil
 	}
-	if err := saveValue(ctx, c.store, restrictedName, restrictedWhat, names); err != nil {
+	if err := scheduler.SaveValue(ctx, c.store, restrictedName, restrictedWhat, names); err != nil {
 		return err
 	}
 	c.restricted.stored = names
@@ -208,12 +208,12 @@ func (c *Crawl) saveRestricted(ctx context.Context, origins map[string]*restrict
 func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
 	// A page that began under the copy before may be stored yet: then it is among
 	// those that are read. One that begins from now on asks the new copy.
-	if err := c.visits.ended(ctx); err != nil {
+	if err := c.rules.wait(ctx); err != nil {
 		return err
 	}
 	rules := map[string]*robots.Rules{}
 	for origin := range changed {
-		r, err := p.robots.Rules(ctx, origins[origin].home)
+		r, err := c.inForce().gear.robots.Rules(ctx, origins[origin].home)
 		if err != nil {
 			return err
 		}
@@ -226,17 +226,17 @@ func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string
 	}
 	c.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
 	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
-	return eachBatch(ctx, c.store, weburl.Key{}, ofThese, func(batch []selected) error { return c.forbid(ctx, p, rules, batch) })
+	return scheduler.Walk(ctx, c.store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return c.forbid(ctx, p, rules, batch) })
 }
 
 // forbid takes out what the rules of its origin forbid.
-func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.Rules, batch []selected) error {
+func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.Rules, batch []scheduler.KeyedRecord) error {
 	var keys []weburl.Key
 	for i := range batch {
-		r := &batch[i].record
+		r := &batch[i].Record
 		u, ok := weburl.FromCanonical(r.URL)
-		if ok && obeysRobots(r) && !isForbidden(r) && !p.accesses.of(u).ignoreRobots && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
-			keys = append(keys, batch[i].key)
+		if ok && obeysRobots(r) && !isForbidden(r) && !p.settings.ignoresRobots(u) && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
+			keys = append(keys, batch[i].Key)
 		}
 	}
 	n := 0
@@ -251,7 +251,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: robotsForbids}
 		})
 		if err == nil && !p.settings.Frontier.Brake.On { // else they are told of when they leave
-			err = c.freeCopies(ctx, keys)
+			err = c.copies.Free(ctx, keys)
 		}
 		if err != nil {
 			return err
@@ -285,42 +285,4 @@ func forbidden(r scheduler.Record, p *policy, now time.Time) scheduler.Record {
 	r.Errors, r.FirstErrorAt = 0, time.Time{}
 	r.RulesVersion = p.version
 	return r
-}
-
-// visits are the pages in flight.
-type visits struct {
-	mu   sync.Mutex
-	open map[chan struct{}]struct{} // closed when the page has ended
-}
-
-// begin counts a page until the function that it gives is called.
-func (v *visits) begin() (end func()) {
-	ended := make(chan struct{})
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.open == nil {
-		v.open = map[chan struct{}]struct{}{}
-	}
-	v.open[ended] = struct{}{}
-	return func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		delete(v.open, ended)
-		close(ended)
-	}
-}
-
-// ended waits until the pages that are in flight now have ended.
-func (v *visits) ended(ctx context.Context) error {
-	v.mu.Lock()
-	open := slices.Collect(maps.Keys(v.open))
-	v.mu.Unlock()
-	for _, ended := range open {
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }

@@ -64,7 +64,7 @@ func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record
 		if !ok {
 			return s, false, nil
 		}
-		t, err := lookup(ctx, store, u.Key())
+		t, err := scheduler.Find(ctx, store, u.Key())
 		switch {
 		case err != nil || t == nil:
 			return s, false, err
@@ -86,7 +86,7 @@ func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootSt
 		return nil, err
 	}
 	for _, k := range keys[:min(len(keys), rootsLooked)] {
-		r, err := lookup(ctx, store, k)
+		r, err := scheduler.Find(ctx, store, k)
 		if err != nil {
 			return failing, err
 		}
@@ -117,10 +117,10 @@ func (p *policy) refusedRoots() (refused []RootStatus) {
 // RootsFailed returns ErrNoRoot, with why, if there are roots and none of them could be
 // fetched; but not if they only redirect out of the crawl space and other pages were fetched.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
-	p := c.judge.current.Load()
+	p := c.policy()
 	failed := p.refusedRoots()
 	for _, l := range p.rootLinks(untold) {
-		r, err := lookup(ctx, c.store, l.URL.Key())
+		r, err := scheduler.Find(ctx, c.store, l.URL.Key())
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (c *Crawl) RootsFailed(ctx context.Context) error {
 		}
 	}
 	redirects := func(s RootStatus) bool { return s.Reason == scheduler.ReasonRedirect.String() }
-	if len(failed) == 0 || c.pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
+	if len(failed) == 0 || c.meter.pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
 		return nil
 	}
 	var words []string

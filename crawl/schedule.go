@@ -88,14 +88,14 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 
 func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun, error) {
 	runs := map[string]lastRun{}
-	err := loadValue(ctx, store, schedulesName, schedulesWhat, &runs)
+	err := scheduler.LoadValue(ctx, store, schedulesName, schedulesWhat, &runs)
 	return runs, err
 }
 
 // runDue runs the schedules whose time has come and gives that of the next one,
 // zero if there is none. Schedules that are not configured any more are forgotten.
 func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.Time, err error) {
-	refreshes := c.judge.current.Load().settings.Refreshes
+	refreshes := c.policy().settings.Refreshes
 	named := map[string]bool{}
 	plan := make([]Schedule, 0, len(refreshes))
 	defer func() { c.plan.Store(&plan) }()
@@ -145,7 +145,7 @@ func (c *Crawl) runSchedule(ctx context.Context, r *Refresh, runs map[string]las
 }
 
 func (c *Crawl) saveRuns(ctx context.Context, runs map[string]lastRun) error {
-	return saveValue(ctx, c.store, schedulesName, schedulesWhat, runs)
+	return scheduler.SaveValue(ctx, c.store, schedulesName, schedulesWhat, runs)
 }
 
 // dueRun says what is to be stored of a schedule now, and when it runs next. A
