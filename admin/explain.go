@@ -186,8 +186,9 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if stored.Known && as.Key() == u.Key() {
-		out = explanationOf(raw, e.rules.Explain(raw, u, stored.StoredURL))
+	if s := stored.StoredURL; s != nil && s.Kind == "" && as.Key() == u.Key() {
+		found := crawl.Found{Depth: s.Depth, HostSpelling: s.HostSpelling, Fragment: s.Fragment}
+		out = explanationOf(raw, e.rules.Explain(raw, u, &found))
 	}
 	if stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as); err != nil {
 		return nil, err

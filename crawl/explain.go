@@ -62,11 +62,18 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 	return &Explainer{p, traps, learnt}, traps.RestoreState(counts.Patterns)
 }
 
+// Found is how a stored page was found: the link that admitted it.
+type Found struct {
+	Depth        int
+	HostSpelling string
+	Fragment     string
+}
+
 // Explain decides about u, written as raw, as about a link on a start page, or, if it is a
 // page that is stored, as about the link that admitted it, but for what raw says itself.
-func (e *Explainer) Explain(raw string, u weburl.URL, stored *StoredURL) Explained {
+func (e *Explainer) Explain(raw string, u weburl.URL, stored *Found) Explained {
 	link := crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)}
-	if stored != nil && stored.Kind == "" {
+	if stored != nil {
 		link.Depth = stored.Depth
 		if link.Host == "" {
 			link.Host = stored.HostSpelling

@@ -94,8 +94,8 @@ func TestFragmentIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, u := range []string{yes, no, hostA + "/long"} {
-				stored := NewStoredURL(*w.record(u))
-				if x := e.Explain(u, parse(t, u), &stored); x.Status != 0 {
+				r := w.record(u)
+				if x := e.Explain(u, parse(t, u), &Found{Depth: int(r.Depth), Fragment: r.Fragment}); x.Status != 0 {
 					t.Errorf("%s: explain %s has status %d", when, u, x.Status)
 				}
 				if x := e.Explain(u, parse(t, u), nil); x.Status != StatusExcluded {
