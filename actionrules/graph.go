@@ -42,7 +42,7 @@ func newGraph() *graph {
 	return &graph{atomIDs: map[matcherKey]int32{}, exprIDs: map[string]int32{}, simple: map[*matcher]*matcher{}}
 }
 
-// add gives the expression of a compiled condition.
+// add returns the expression of a compiled condition.
 func (g *graph) add(n *node) int32 {
 	switch n.op {
 	case opAtom:
@@ -61,7 +61,7 @@ func (g *graph) add(n *node) int32 {
 	}
 }
 
-// list gives the expression of an And or Or.
+// list returns the expression of an And or Or.
 func (g *graph) list(n *node) int32 {
 	var of []int32
 	for i := range n.of {
@@ -106,7 +106,7 @@ func (g *graph) atom(m *matcher) int32 {
 	return g.intern(expr{op: opAtom, atom: id})
 }
 
-// intern gives the number of an expression whose list is sorted.
+// intern returns the number of an expression whose list is sorted.
 func (g *graph) intern(e expr) int32 {
 	key := make([]byte, 0, 64)
 	key = append(key, byte(e.op))

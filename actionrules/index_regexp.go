@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// simplified gives the matcher of a literal for a regular expression that is one
+// simplified returns the matcher of a literal for a regular expression that is one
 // but for what it lets follow or precede: `http://h/.*` is a prefix.
 func (m *matcher) simplified() *matcher {
 	if m.re == nil {

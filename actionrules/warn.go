@@ -167,7 +167,7 @@ func literalStart(a Atom) string {
 	return string(run)
 }
 
-// urlStart says whether a URL may begin with s.
+// urlStart reports whether a URL may begin with s.
 func urlStart(s string) bool {
 	s = strings.ToLower(s)
 	for _, scheme := range [...]string{"http://", "https://"} {

@@ -41,7 +41,7 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hasEnded says whether c, as net/http shows it after an error, was read to its end.
+// hasEnded reports whether c, as net/http shows it after an error, was read to its end.
 // Nobody else reads it any more, unless it speaks HTTP/2.
 func hasEnded(c net.Conn) bool {
 	for {

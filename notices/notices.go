@@ -188,7 +188,7 @@ func (n *Notifier) Replace(receivers []Receiver) {
 	}
 }
 
-// End says that the crawl ended with an error, for the last notice. Nil, and the end of
+// End is told that the crawl ended with an error, for the last notice. Nil, and the end of
 // a context, are none.
 func (n *Notifier) End(err error) {
 	if err == nil || errors.Is(err, context.Canceled) {

@@ -51,7 +51,7 @@ func (w *world) send(_ context.Context, n Notice) error {
 	return nil
 }
 
-// take gives what was told since it was last called.
+// take returns what was told since it was last called.
 func (w *world) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -60,7 +60,7 @@ func (r *Receiver) name() string {
 	return "webhook"
 }
 
-// hears says whether the receiver is told of an event at all.
+// hears reports whether the receiver is told of an event at all.
 func (r *Receiver) hears(e Event) bool { return len(r.On) == 0 || slices.Contains(r.On, e) }
 
 // id tells receivers apart over restarts.

@@ -24,7 +24,7 @@ func linkPlaces(links []Link) []Place {
 	return places
 }
 
-// Add makes links known that no page found, as Store.Add does, and gives how many
+// Add makes links known that no page found, as Store.Add does, and returns how many
 // URLs were new or re-queued.
 func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
 	now := time.Now().Truncate(time.Second)

@@ -244,7 +244,7 @@ func (s *crawl) record(p scheduler.Link) scheduler.Record {
 	return r
 }
 
-// isIll says whether a page's host is ill, as stored.
+// isIll reports whether a page's host is ill, as stored.
 func (s *crawl) isIll(p scheduler.Link) bool {
 	s.t.Helper()
 	h, err := s.memory.Host(s.t.Context(), p.URL.HostKey())

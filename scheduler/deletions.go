@@ -160,7 +160,7 @@ func (d *Deletions) load(ctx context.Context) error {
 	return nil
 }
 
-// host gives a host's entry, made if there is none. The mutex is held.
+// host returns a host's entry, made if there is none. The mutex is held.
 func (d *Deletions) host(k weburl.HostKey, origin string, at int64) *restingHost {
 	h := d.hosts[k]
 	if h == nil {
@@ -300,7 +300,7 @@ func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// postpone has a host judged after a pause, and gives its name.
+// postpone has a host judged after a pause, and returns its name.
 func (d *Deletions) postpone(k weburl.HostKey) (origin string) {
 	at := d.f.active() + int64(errorPause)
 	d.mu.Lock()

@@ -52,7 +52,7 @@ func Fates() []Fate {
 	return all
 }
 
-// InIndex says that the indexer has a document of the URL, or will have.
+// InIndex reports whether the indexer has a document of the URL, or will have.
 func (f Fate) InIndex() bool { return f <= FateHeld }
 
 // Fate is the only answer to the question whether a URL is in the index, and why or why

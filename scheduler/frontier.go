@@ -119,7 +119,7 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 // Deletions is the owner of the deletions that rest.
 func (f *Frontier) Deletions() *Deletions { return f.deletions }
 
-// Next blocks until a URL may be fetched. It gives ErrStopped after Stop, ctx's
+// Next blocks until a URL may be fetched. It returns ErrStopped after Stop, ctx's
 // error when that ends, and the store's when it is closed or damaged; other
 // errors of the store are logged and the host in question rests for a while.
 func (f *Frontier) Next(ctx context.Context) (*Lease, error) { return f.next(ctx, true) }
@@ -212,7 +212,7 @@ func (f *Frontier) choose(waits bool) (pick, error) {
 	return pick{}, ErrStopped
 }
 
-// isBlocked says whether a queue's first URL is in flight from another queue of
+// isBlocked reports whether a queue's first URL is in flight from another queue of
 // its host, where the operator took it from to put it into this one. It is not
 // fetched twice at once.
 func (f *Frontier) isBlocked(q *queue) bool {

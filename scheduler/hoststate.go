@@ -98,7 +98,7 @@ func (l *live) state() HostState {
 	}
 }
 
-// known says that the store knows all of the host, but for its gate.
+// known reports whether the store knows all of the host, but for its gate.
 func (l *live) known() bool {
 	if !l.loaded {
 		return true

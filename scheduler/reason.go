@@ -89,7 +89,7 @@ func (r Reason) String() string {
 	return reasonNames()[r]
 }
 
-// Known says that this version has a word for the reason.
+// Known reports whether this version has a word for the reason.
 func (r Reason) Known() bool { return r < reasonsEnd }
 
 // ParseReason reads a reason's word.
@@ -102,7 +102,7 @@ func ParseReason(word string) (Reason, error) {
 	return NoReason, fmt.Errorf("%q is no reason: sextant deletions lists those that there are", word)
 }
 
-// Operators says that the reason is the operator's own rules and lists: such deletions
+// Operators reports whether the reason is the operator's own rules and lists: such deletions
 // belong to the edit that made them.
 func (r Reason) Operators() bool {
 	switch r {
@@ -113,7 +113,7 @@ func (r Reason) Operators() bool {
 	}
 }
 
-// Asks says that the page or its site wants the document gone and says so itself, in
+// Asks reports whether the page or its site wants the document gone and says so itself, in
 // place of failing: an answer that can be believed when it is given twice.
 func (r Reason) Asks() bool {
 	switch r {
@@ -124,7 +124,7 @@ func (r Reason) Asks() bool {
 	}
 }
 
-// waits says that the reason is why a URL could not be asked for yet.
+// waits reports whether the reason is why a URL could not be asked for yet.
 func (r Reason) waits() bool {
 	switch r {
 	case ReasonRobotsUnreachable, ReasonProxy, ReasonSessionWaits:

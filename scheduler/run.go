@@ -122,7 +122,7 @@ func (f *Frontier) save(ctx context.Context) error {
 
 // Drained blocks until no URL waits and none is in flight: sources of weight 0 do
 // not count, nor do retries and refreshes that lie in the future, nor the URLs of hosts
-// that failed too often in a row. It gives ctx's error or the store's.
+// that failed too often in a row. It returns ctx's error or the store's.
 func (f *Frontier) Drained(ctx context.Context) error {
 	for {
 		f.mu.Lock()
@@ -150,7 +150,7 @@ func (f *Frontier) Drained(ctx context.Context) error {
 	}
 }
 
-// onlySilent says whether all work left is that of hosts that do not answer.
+// onlySilent reports whether all work left is that of hosts that do not answer.
 func (f *Frontier) onlySilent(urls uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -177,9 +177,9 @@ type Store interface {
 	Places(ctx context.Context, fn func(p Place, waiting uint64) error) error
 	// Waits is how many URLs wait in one place, in flight ones included, without a walk.
 	Waits(ctx context.Context, p Place) (uint64, error)
-	// Host gives what is stored of a host; the zero HostState if nothing is.
+	// Host returns what is stored of a host; the zero HostState if nothing is.
 	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
-	// Lookup gives a URL's record, or ErrNotFound.
+	// Lookup returns a URL's record, or ErrNotFound.
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 	// Forget removes a URL at the operator's word, with the deletion if order is
 	// not nil; ErrNotFound if it is not known.
@@ -215,7 +215,7 @@ type Store interface {
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.
 	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
-	// Counts gives the kept counters, in constant time.
+	// Counts returns the kept counters, in constant time.
 	Counts(ctx context.Context) (Counts, error)
 	// Value and SetValue keep small named facts (options, robots.txt, schedules).
 	// A name that was never set gives nil; setting nil removes it.

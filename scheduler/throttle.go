@@ -38,7 +38,7 @@ func (h Hours) contain(minute int) bool {
 	return h.From <= minute || minute < h.To
 }
 
-// open says whether requests may be made at a time.
+// open reports whether requests may be made at a time.
 func (t *Throttle) open(at time.Time) bool {
 	minute := at.Hour()*60 + at.Minute()
 	return len(t.Hours) == 0 || slices.ContainsFunc(t.Hours, func(h Hours) bool { return h.contain(minute) })

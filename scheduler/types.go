@@ -63,7 +63,7 @@ const (
 	Kinds    // how many there are
 )
 
-// IsSource says that a URL of this kind leads to others and is no document.
+// IsSource reports whether a URL of this kind leads to others and is no document.
 func (k Kind) IsSource() bool { return KindSitemap <= k && k <= KindXML }
 
 // String is the kind's word in all output.

@@ -28,7 +28,7 @@ func (s Value) Reveal() string {
 	return s.value()
 }
 
-// IsEmpty says whether there is nothing to hide.
+// IsEmpty reports whether there is nothing to hide.
 func (s Value) IsEmpty() bool { return s.Reveal() == "" }
 
 // String is no part of the secret, and tells not even its length.

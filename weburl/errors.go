@@ -30,5 +30,5 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%q: %v: %s", u, e.Err, e.Detail)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }

@@ -47,7 +47,7 @@ func FromCanonical(s string) (URL, bool) {
 	return u, true
 }
 
-// IsZero says whether u is the zero value.
+// IsZero reports whether u is the zero value.
 func (u URL) IsZero() bool { return u.s == "" }
 
 // String is the canonical URL, without fragment.

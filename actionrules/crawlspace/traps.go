@@ -82,7 +82,7 @@ func (t *Traps) With(s TrapSettings) *Traps {
 	return &Traps{settings: s.withDefaults(), hosts: t.hosts, counts: t.counts}
 }
 
-// Admit says whether a new link may be taken, and if so counts it. The reason
+// Admit reports whether a new link may be taken, and if so counts it. The reason
 // counts only where it may not. Of concurrent calls, no more than
 // MaxURLsPerPattern are let in for a pattern; a host may get as many more as were
 // let in before HostURLs knew of them.
@@ -101,7 +101,7 @@ func (t *Traps) Admit(u weburl.URL) (Reason, bool) {
 	return Reason{}, true
 }
 
-// Explain gives the answer of each trap about a link as if it were new, counts
+// Explain returns the answer of each trap about a link as if it were new, counts
 // nothing, and names the limit also where it let the link pass.
 func (t *Traps) Explain(u weburl.URL) []GateAnswer {
 	answers := []GateAnswer{{reasonAt(GateRepetition, t.settings.At, number("maxRepeats", t.settings.MaxRepeats)), true}}

@@ -316,7 +316,7 @@ func (m *formMethod) isLogInPage(u weburl.URL) bool {
 	return err == nil && m.isLogIn(parsed)
 }
 
-// holdsForm says whether a page holds the log-in form. Most pages are done with
+// holdsForm reports whether a page holds the log-in form. Most pages are done with
 // the search for the word.
 func (m *formMethod) holdsForm(body []byte, contentType string) bool {
 	if !m.selects() && !bytes.Contains(body, []byte("assword")) && !bytes.Contains(body, []byte("ASSWORD")) {

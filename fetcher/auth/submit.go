@@ -28,7 +28,7 @@ func (k Form) choose(p *page) (*form, error) {
 
 func (k Form) selects() bool { return k.Name != "" || k.ID != "" || k.Index != 0 }
 
-// picks says whether f, the form at i, may be the log-in form.
+// picks reports whether f, the form at i, may be the log-in form.
 func (k Form) picks(f *form, i int) bool {
 	if !k.selects() {
 		return f.hasPassword()
@@ -58,7 +58,7 @@ func (k Form) guess(p *page) (*form, error) {
 	return first, nil
 }
 
-// fits says whether f has all configured fields.
+// fits reports whether f has all configured fields.
 func (k Form) fits(f *form) bool {
 	for _, own := range k.Fields {
 		if !f.hasField(own.Name) {

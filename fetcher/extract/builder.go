@@ -51,13 +51,13 @@ func (b *Builder) Write(text []byte) {
 // Break makes sure that what follows is another word.
 func (b *Builder) Break() { b.text.separate() }
 
-// Full says that no more text is taken.
+// Full reports whether no more text is taken.
 func (b *Builder) Full() bool { return b.text.cut || len(b.text.b) >= maxDocumentText }
 
 // Cut notes that there is more in the document than in the page.
 func (b *Builder) Cut() { b.cut = true }
 
-// HasText says that there is text in the page.
+// HasText reports whether there is text in the page.
 func (b *Builder) HasText() bool { return len(b.text.b) > 0 }
 
 // Title sets the title, if it has none yet.
@@ -101,7 +101,7 @@ func (b *Builder) Link(href string) {
 	b.page.Links = append(b.page.Links, Link{Href: href})
 }
 
-// Page gives what was put together.
+// Page returns what was put together.
 func (b *Builder) Page() Page {
 	p := b.page
 	p.Text = b.text.String()

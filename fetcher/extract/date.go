@@ -39,7 +39,7 @@ type dateFields struct {
 	hasZone                                bool
 }
 
-// field takes what s begins with, and gives the rest.
+// field takes what s begins with, and returns the rest.
 func (d *dateFields) field(s string) (rest string, ok bool) {
 	switch c := s[0]; {
 	case isDigit(c):

@@ -27,7 +27,7 @@ type openElement struct {
 	before, scope, specialAt uint16
 }
 
-// inRegion says that something around here is not read.
+// inRegion reports whether something around here is not read.
 func (o *openElements) inRegion() bool { return o.hidden|o.removed|o.inert != 0 }
 
 // reset begins a page.
@@ -36,7 +36,7 @@ func (o *openElements) reset() {
 	o.beyond = 0
 }
 
-// enter goes into an element, and gives its place; 0 if it is too deep.
+// enter goes into an element, and returns its place; 0 if it is too deep.
 func (o *openElements) enter(tag markup.Tag) uint16 {
 	if o.n == maxDepth {
 		o.beyond++

@@ -122,7 +122,7 @@ func (r *reader) begin(page []byte, o Options) {
 // maxScratch is how much memory of each kind is kept for the next page.
 const maxScratch = 1 << 20
 
-// end gives the page, and forgets it.
+// end returns the page, and forgets it.
 func (r *reader) end() Page {
 	p := r.found.page()
 	p.Text, p.Title, p.Robots, p.Password = r.text.String(), r.title.String(), r.robots.directives(), r.password

@@ -79,7 +79,7 @@ func isElementName(name string) bool {
 	return true
 }
 
-// matches says whether the element of the present start tag is to be removed.
+// matches reports whether the element of the present start tag is to be removed.
 func (m *Removal) matches(r *reader, tag markup.Tag) bool {
 	if m.tags[tag] || tag == markup.Other && len(m.others) > 0 && m.hasOther(r.z.Data()) {
 		return true
@@ -121,7 +121,7 @@ func (m *Removal) hasOther(name []byte) bool {
 	return ok
 }
 
-// hasName says that an element's name is one of a list, or the list has "" for all.
+// hasName reports whether an element's name is one of a list, or the list has "" for all.
 func hasName(names []string, name []byte) bool {
 	for _, n := range names {
 		if n == "" || len(n) == len(name) && strings.EqualFold(n, string(name)) {

@@ -163,7 +163,7 @@ const (
 // a byte.
 func zero(x uint64) uint64 { return (x - each) &^ x }
 
-// stop writes what text begins with, and gives its length.
+// stop writes what text begins with, and returns its length.
 func (w *textWriter) stop(b, text []byte, how references) (to []byte, length int) {
 	switch c := text[0]; {
 	case c == '&' && how != noReferences:

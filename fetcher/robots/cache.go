@@ -134,7 +134,7 @@ func NewCache(memory Memory, s Settings) *Cache {
 	return &Cache{memory: memory, settings: s.withDefaults(), entries: map[string]*list.Element{}, used: list.New()}
 }
 
-// Verdict says whether agent may fetch u, or what must be done before that is
+// Verdict reports whether agent may fetch u, or what must be done before that is
 // known. A copy that is too old but cannot be had anew stays in force. The error
 // is Memory's.
 func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdict, error) {
@@ -171,14 +171,14 @@ func (c *Cache) Rules(ctx context.Context, u weburl.URL) (*Rules, error) {
 	return k.rules, err
 }
 
-// Forbids says whether the copy at hand, however old, forbids u to agent. Where
+// Forbids reports whether the copy at hand, however old, forbids u to agent. Where
 // none ever came it is false: an origin that fails takes nothing out of the index.
 func (c *Cache) Forbids(ctx context.Context, agent string, u weburl.URL) (bool, error) {
 	rules, err := c.Rules(ctx, u)
 	return rules != nil && !rules.Allowed(agent, u), err
 }
 
-// Judged says that all that is stored of u's origin was judged by a copy at least
+// Judged reports whether all that is stored of u's origin was judged by a copy at least
 // as new as that of changed, a Verdict.Changed. A copy that was stricter after
 // that keeps its own. The error is Memory's.
 func (c *Cache) Judged(ctx context.Context, u weburl.URL, changed time.Time) error {
@@ -250,7 +250,7 @@ func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response
 	return c.save(ctx, origin, k)
 }
 
-// readRules gives nil if resp says nothing of rules.
+// readRules returns nil if resp says nothing of rules.
 func (c *Cache) readRules(resp *fetcher.Response) *Rules {
 	switch {
 	case resp == nil:

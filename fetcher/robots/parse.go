@@ -273,7 +273,7 @@ func escape(pattern string) string {
 	return string(out)
 }
 
-// isPlain says that a pattern is all ASCII, and nothing in it is percent-encoded.
+// isPlain reports whether a pattern is all ASCII, and nothing in it is percent-encoded.
 func isPlain(pattern string) bool {
 	for i := range len(pattern) {
 		if c := pattern[i]; c >= 0x80 || c == '%' {

@@ -41,7 +41,7 @@ func newRule(text string, allows bool) rule {
 	return r
 }
 
-// Allowed says whether agent may fetch u. agent is a product token, letters, '-'
+// Allowed reports whether agent may fetch u. agent is a product token, letters, '-'
 // and '_' (RFC 9309 section 2.2.1), in any case. The most specific rule decides,
 // allow before disallow; robots.txt itself is always allowed.
 func (r *Rules) Allowed(agent string, u weburl.URL) bool {
@@ -110,7 +110,7 @@ func (r *Rules) CrawlDelay(agent string) time.Duration {
 // Sitemaps are the values of the Sitemap lines, as written.
 func (r *Rules) Sitemaps() []string { return slices.Clone(r.sitemaps) }
 
-// stricter says whether r may forbid to agent what old allowed: exactly where it
+// stricter reports whether r may forbid to agent what old allowed: exactly where it
 // has a Disallow more or an Allow less. That a longer rule overrides it is not looked for.
 func (r *Rules) stricter(agent string, old *Rules) bool {
 	before := old.patternsOf(agent)

@@ -210,7 +210,7 @@ type Case struct {
 	Memory string
 }
 
-// OneOf says whether got is what a cell of the list wants, or one of several: "a or b".
+// OneOf reports whether got is what a cell of the list wants, or one of several: "a or b".
 func OneOf(got, want string) bool { return slices.Contains(strings.Split(want, " or "), got) }
 
 // Read reads the table of a list.

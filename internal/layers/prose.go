@@ -72,7 +72,7 @@ func (p *prose) look(n ast.Node) bool {
 	return true
 }
 
-// isProse says that an expression is a field that holds a text for people.
+// isProse reports whether an expression is a field that holds a text for people.
 func (p *prose) isProse(e ast.Expr) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	if !ok {
@@ -83,7 +83,7 @@ func (p *prose) isProse(e ast.Expr) bool {
 	})
 }
 
-// isHarmless says that a text may be compared with this: none at all, or what a function makes.
+// isHarmless reports whether a text may be compared with this: none at all, or what a function makes.
 func isHarmless(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -94,7 +94,7 @@ func isHarmless(e ast.Expr) bool {
 	return false
 }
 
-// searches says that a function compares or searches texts.
+// searches reports whether a function compares or searches texts.
 func searches(fn ast.Expr) bool {
 	s, ok := fn.(*ast.SelectorExpr)
 	if !ok {

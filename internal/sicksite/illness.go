@@ -113,18 +113,18 @@ func (i Illness) String() string {
 	return i.trait().name
 }
 
-// Believed says that nothing tells it from pages that were taken down: after an hour they
+// Believed reports whether nothing tells it from pages that were taken down: after an hour they
 // may leave.
 func (i Illness) Believed() bool { return i.trait().believed }
 
-// Copies says that only who compares documents with each other can see it.
+// Copies reports whether only who compares documents with each other can see it.
 func (i Illness) Copies() bool { return i.trait().copies }
 
-// TLS says that only a secure site can have it.
+// TLS reports whether only a secure site can have it.
 func (i Illness) TLS() bool { return i.trait().tls }
 
-// DNS says that only a site with a name can have it.
+// DNS reports whether only a site with a name can have it.
 func (i Illness) DNS() bool { return i.trait().dns }
 
-// Overwrites says that its pages are documents like any other.
+// Overwrites reports whether its pages are documents like any other.
 func (i Illness) Overwrites() bool { return i.trait().overwrites }

@@ -78,7 +78,7 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 	return wire.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
 }
 
-// encode gives the line of an entry.
+// encode returns the line of an entry.
 func (t *Target) encode(e push.Entry) ([]byte, error) {
 	member, fields := "document", t.set.Fields
 	if e.Op == push.Delete {

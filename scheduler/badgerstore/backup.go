@@ -43,7 +43,7 @@ func (r *BackupReport) count(key []byte) {
 }
 
 // Backup writes all that is stored at the moment of the call to w, while the crawl
-// goes on, in order of the keys, and gives what it wrote. It needs memory for a few MiB and
+// goes on, in order of the keys, and returns what it wrote. It needs memory for a few MiB and
 // the longest body. What it wrote is no backup if it gives an error, and Restore says so.
 // The backup is not compressed.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
@@ -197,7 +197,7 @@ func missing(dir string) (list []string) {
 	}
 }
 
-// vacant says whether a store can be restored to dir.
+// vacant reports whether a store can be restored to dir.
 func vacant(dir string) error {
 	files, err := os.ReadDir(dir)
 	switch {
@@ -318,7 +318,7 @@ type restored struct {
 	counters bool
 }
 
-// check gives the value as it is to be stored.
+// check returns the value as it is to be stored.
 func (seen *restored) check(key, value []byte) ([]byte, error) {
 	switch string(key) {
 	case string(record.FormatKey()):

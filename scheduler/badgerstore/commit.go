@@ -86,7 +86,7 @@ func (s *Store) commitWrites() {
 	}
 }
 
-// pause says that no write waits, also after those just answered had time to come again.
+// pause reports whether no write waits, also after those just answered had time to come again.
 func (s *Store) pause() bool {
 	if len(s.writes) > 0 {
 		return false

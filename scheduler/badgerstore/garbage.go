@@ -49,7 +49,7 @@ func (s *Store) collectGarbage() {
 	}
 }
 
-// holdsValue says whether a value of a value log file is stored, or may be: what is no
+// holdsValue reports whether a value of a value log file is stored, or may be: what is no
 // whole row of entries is left to Badger.
 func (s *Store) holdsValue(name string) (used bool, err error) {
 	defer s.guard(&err)
@@ -72,7 +72,7 @@ func (s *Store) holdsValue(name string) (used bool, err error) {
 	return used || !whole || err != nil, err
 }
 
-// isStored says whether a version of a key is stored, though a newer one may be, too.
+// isStored reports whether a version of a key is stored, though a newer one may be, too.
 func isStored(txn *badger.Txn, key []byte) bool {
 	it := txn.NewKeyIterator(y.ParseKey(key), badger.IteratorOptions{})
 	defer it.Close()

@@ -76,7 +76,7 @@ func newBatch(long int64) *batch {
 	return &batch{edits: newEdits(long)}
 }
 
-// changed gives a value that the write, those before it or ahead changed.
+// changed returns a value that the write, those before it or ahead changed.
 func (g *group) changed(key []byte) (value []byte, ok bool) {
 	if value, ok = g.batch.find(key); ok || g.ahead == nil {
 		return value, ok
@@ -389,7 +389,7 @@ func (b *batch) addBodies(bodies []segments.Body) {
 	}
 }
 
-// takeBackBodies takes those of the step out, and gives them.
+// takeBackBodies takes those of the step out, and returns them.
 func (b *batch) takeBackBodies() []segments.Body {
 	step := slices.Clone(b.bodies[b.bodyMark:])
 	for _, n := range step {

@@ -57,7 +57,7 @@ func valueOf(item *badger.Item, fn func([]byte) error) error {
 	})
 }
 
-// copyValue gives a copy of an item's value, never nil.
+// copyValue returns a copy of an item's value, never nil.
 func copyValue(item *badger.Item) (v []byte, err error) {
 	err = valueOf(item, func(b []byte) error {
 		v = append([]byte{}, b...)

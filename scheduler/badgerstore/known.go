@@ -77,7 +77,7 @@ func knowledgeOf(stored []byte) knowledge {
 	return isKnown
 }
 
-// known tells whether a URL is known, as this write must see it.
+// known reports whether a URL is known, as this write must see it.
 func (g *group) known(k weburl.Key) (n knowledge, err error) {
 	key := record.URLKey(k)
 	if v, ok := g.changed(key); ok {

@@ -247,7 +247,7 @@ func (s *Store) markClean(clean bool) error {
 	})
 }
 
-// read gives a copy of a key's value, nil if there is none.
+// read returns a copy of a key's value, nil if there is none.
 func read(txn *badger.Txn, key []byte) ([]byte, error) {
 	item, err := txn.Get(key)
 	if errors.Is(err, badger.ErrKeyNotFound) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// counted gives a count of the committer's, which may still be at it after an error
+// counted returns a count of the committer's, which may still be at it after an error
 // of the context.
 func counted(n *int, err error) (int, error) {
 	if err != nil {

@@ -83,7 +83,7 @@ func (s *Store) revise(ctx context.Context, keys []weburl.Key, ask reviser) ([]s
 	return ps.list, n, nil
 }
 
-// ask gives what is to become of the URLs as they are now.
+// ask returns what is to become of the URLs as they are now.
 func (s *Store) ask(ctx context.Context, keys []weburl.Key, ask reviser) ([]revision, error) {
 	var revisions []revision
 	asked := make(map[weburl.Key]struct{}, len(keys))

@@ -37,7 +37,7 @@ func (o outbox) Open(ctx context.Context, targets []string) error {
 	return nil
 }
 
-// openTargets gives the targets that are late: new where documents are in the index whose
+// openTargets returns the targets that are late: new where documents are in the index whose
 // orders do not wait any more.
 func (g *group) openTargets(ctx context.Context, targets []string) (late []string, err error) {
 	old, err := g.cursors()

@@ -195,7 +195,7 @@ func (s *Store) upgradeDocuments(most int) (int, error) {
 	return hosts + n, err
 }
 
-// mergeDocuments adds what was found of hosts to what is stored of them. It gives how many
+// mergeDocuments adds what was found of hosts to what is stored of them. It returns how many
 // there was nothing of.
 func (s *Store) mergeDocuments(found map[weburl.HostKey]record.Documents) (int, error) {
 	batch := s.db.NewWriteBatch()

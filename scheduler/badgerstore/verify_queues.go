@@ -127,7 +127,7 @@ func (v *verification) fingerprint(k weburl.Key, rec *scheduler.Record) {
 	}
 }
 
-// fingerprints says if the set holds more than what is known.
+// fingerprints reports whether the set holds more than what is known.
 func (v *verification) fingerprints() {
 	if v.set == nil {
 		return

@@ -12,7 +12,7 @@ import (
 
 // The goroutines of these tests write to one store at once; each test waits for its own.
 
-// counted gives the places with their counts.
+// counted returns the places with their counts.
 func (f *fixture) counted() map[scheduler.Place]uint64 {
 	f.Helper()
 	got := map[scheduler.Place]uint64{}

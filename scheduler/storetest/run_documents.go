@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// documents gives how many a link's host has, and sees to it that the sample holds such
+// documents returns how many a link's host has, and sees to it that the sample holds such
 // alone.
 func (f *fixture) documents(l scheduler.Link) int {
 	f.Helper()

@@ -86,7 +86,7 @@ func odfKind(mediaType string) Kind {
 	return ""
 }
 
-// IsPDF says whether a Content-Type declares a PDF file.
+// IsPDF reports whether a Content-Type declares a PDF file.
 func IsPDF(contentType string) bool {
 	return declaredKind(mediaType(contentType)) == PDF
 }

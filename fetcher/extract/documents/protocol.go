@@ -92,7 +92,7 @@ func writeAnswer(w io.Writer, page *extract.Page, failed *Error) error {
 	return writeFrame(w, t, b)
 }
 
-// parseAnswer gives a page, an *Error of the document, or another error where the
+// parseAnswer returns a page, an *Error of the document, or another error where the
 // worker does not keep to the protocol.
 func parseAnswer(t frame, payload []byte) (extract.Page, error) {
 	switch t {

@@ -103,7 +103,7 @@ type Readers struct {
 	pdf       *pdf.Reader // nil until it is needed
 }
 
-// NewReaders gives the readers for a process that may take maxMemory bytes.
+// NewReaders returns the readers for a process that may take maxMemory bytes.
 func NewReaders(maxMemory int64) *Readers { return &Readers{maxMemory: maxMemory} }
 
 // Prepare implements Reader.

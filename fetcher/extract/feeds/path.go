@@ -98,7 +98,7 @@ func isPathName(s string) bool {
 	return part(prefix) && (!ok || part(local))
 }
 
-// matches says whether the open elements are those that the path names.
+// matches reports whether the open elements are those that the path names.
 func (p *Path) matches(open []string) bool {
 	switch {
 	case p.anywhere && len(open) > len(p.steps):

@@ -81,7 +81,7 @@ func (s *sitemap) read(in input) error {
 	return err
 }
 
-// isXML says that the first character that is no blank begins a tag.
+// isXML reports whether the first character that is no blank begins a tag.
 func isXML(in input) bool {
 	head, _ := in.Peek(4096)
 	head = bytes.TrimLeft(head, " \t\r\n\f\x00")

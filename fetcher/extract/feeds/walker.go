@@ -75,7 +75,7 @@ func (w *walker) close() token {
 	return t
 }
 
-// within says that the element that is the depth-th open one is still open.
+// within reports whether the element that is the depth-th open one is still open.
 func (w *walker) within(depth int) bool { return len(w.open) >= depth }
 
 // text reads the rest of the element just begun and gives its text, that of elements

@@ -49,7 +49,7 @@ func NewScanner(page []byte) Scanner { return Scanner{page: page} }
 // ReadClasses makes class and id known of all elements.
 func (s *Scanner) ReadClasses() { s.classes = true }
 
-// AllowCDATA says whether the next tokens stand in foreign content (SVG, MathML),
+// AllowCDATA reports whether the next tokens stand in foreign content (SVG, MathML),
 // where CDATA sections are text and not comments.
 func (s *Scanner) AllowCDATA(allow bool) { s.cdata = allow }
 
@@ -61,7 +61,7 @@ func (s *Scanner) NotRaw() { s.raw = 0 }
 // Tag is the element of a start or end tag, Other if it has no name here.
 func (s *Scanner) Tag() Tag { return s.tag }
 
-// SelfClosing says that the present tag ends in "/>", which means something in
+// SelfClosing reports whether the present tag ends in "/>", which means something in
 // foreign content only.
 func (s *Scanner) SelfClosing() bool { return s.selfClosing }
 
@@ -74,7 +74,7 @@ func (s *Scanner) Span() (from, to int) { return s.start, s.end }
 // Data is what stands there, as written.
 func (s *Scanner) Data() []byte { return s.page[s.start:s.end] }
 
-// Literal says that in the present text & is nothing but itself.
+// Literal reports whether in the present text & is nothing but itself.
 func (s *Scanner) Literal() bool { return s.literal }
 
 // Content is the element that the present text is the whole content of because that

@@ -38,7 +38,7 @@ func newTable(names []string) *table {
 // slot is where a name stands, or before it.
 func slot(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> 54) }
 
-// find gives the index of a name, 0 if it is none. Letters behind the eighth are not
+// find returns the index of a name, 0 if it is none. Letters behind the eighth are not
 // compared.
 func (t *table) find(key uint64, length int) int {
 	at := slot(key)

@@ -198,7 +198,7 @@ func (r *blockReader) check() error {
 	return nil
 }
 
-// soundBlock says whether a block is as it was written.
+// soundBlock reports whether a block is as it was written.
 func soundBlock(b []byte) bool {
 	const word = 4
 	n := len(b) - word

@@ -19,7 +19,7 @@ type region struct {
 	cleanup runtime.Cleanup
 }
 
-// newRegion gives n bytes or a few more.
+// newRegion returns n bytes or a few more.
 func newRegion(n int) *region {
 	if n >= mapFrom {
 		const page = 4096

@@ -46,7 +46,7 @@ func New(hint int) *Set {
 	return s
 }
 
-// Has says whether the key is in the set; see the package comment for how often it
+// Has reports whether the key is in the set; see the package comment for how often it
 // says so of one that is not.
 func (s *Set) Has(k weburl.Key) bool {
 	st := &s.stripes[k[0]]

@@ -60,7 +60,7 @@ func (d Documents) Len() int { return len(d.Sample) / KeyLen }
 // At is the i-th key of the sample.
 func (d Documents) At(i int) []byte { return d.Sample[i*KeyLen : (i+1)*KeyLen] }
 
-// Find gives the place of a key in the sample, or where it belongs.
+// Find returns the place of a key in the sample, or where it belongs.
 func (d Documents) Find(k weburl.Key) (i int, ok bool) {
 	i = sort.Search(d.Len(), func(i int) bool { return bytes.Compare(d.At(i), k[:]) >= 0 })
 	return i, i < d.Len() && bytes.Equal(d.At(i), k[:])
@@ -86,7 +86,7 @@ func (d Documents) Drop(k weburl.Key) Documents {
 	return d
 }
 
-// Lacks says that the sample lost keys and could have more.
+// Lacks reports whether the sample lost keys and could have more.
 func (d Documents) Lacks() bool {
 	return uint64(d.Len()) < min(d.Count, scheduler.DocumentSample)
 }

@@ -48,7 +48,7 @@ func (p OrderPlace) Numbered(seq uint64, o *Order) OrderPlace {
 	return p
 }
 
-// Rests says that its order is a deletion of the group.
+// Rests reports whether its order is a deletion of the group.
 func (p OrderPlace) Rests() bool { return p.Kind == KindResting || p.Kind == KindEdit }
 
 // Deletion is what the record of its URL says of it.

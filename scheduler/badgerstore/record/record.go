@@ -283,7 +283,7 @@ func (r *reader) reason() scheduler.Reason {
 	return n
 }
 
-// IsGone says that a stored record has Record.Gone, without reading all of it.
+// IsGone reports whether a stored record has Record.Gone, without reading all of it.
 func IsGone(b []byte) bool {
 	r := &reader{b: b}
 	if r.byte() != recordVersion {
