@@ -86,7 +86,7 @@ func (d *Decision) addMetas(metas []Meta) {
 	}
 }
 
-// apply does what an action says, but for AddMeta.
+// apply does what an action says, except for AddMeta.
 func (d *Decision) apply(a *Action) {
 	switch a.Verb {
 	case Accept, Ignore:

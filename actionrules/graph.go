@@ -10,9 +10,9 @@ import (
 // maxCharacters is more than any part of a URL has.
 const maxCharacters = 3 * weburl.MaxLength
 
-// expr is a condition of which each different one is there once: the order and
-// repetition of conditions in And and Or, nested And and Or and twofold Not make
-// no difference. And of none is true, Or of none is false.
+// expr is an interned condition: equal conditions share one expr, whatever the order
+// and repetition of their parts, nested And and Or, and double Not. An empty And is
+// true, an empty Or is false.
 type expr struct {
 	op   operator
 	atom int32   // of opAtom, in graph.atoms

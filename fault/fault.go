@@ -21,7 +21,7 @@ const (
 	TLS                    // handshake, certificate
 	Protocol               // not HTTP, bad framing or encoding, oversized header
 	TooManyHops            // more redirects than allowed
-	BadRedirect            // redirect to something that is no URL, or without Location
+	BadRedirect            // redirect to something that is not a URL, or without Location
 	Address                // the built-in guard refused the address
 	AddressForbidden       // a rule forbids all addresses of the host
 	Proxy                  // the proxy did not pass the request on, for whatever reason

@@ -23,7 +23,7 @@ type memory struct {
 	told map[string][]Condition // by receiver
 }
 
-// openMemory reads the file. One that is no such file is begun anew: at worst
+// openMemory reads the file. One that cannot be read is begun anew: at worst
 // something is told twice.
 func openMemory(path string) (*memory, error) {
 	m := &memory{path: path, told: map[string][]Condition{}}

@@ -54,7 +54,7 @@ func (c *Condition) key() string { return string(c.Event) + "\n" + c.Crawler + "
 // Observation is what holds at a moment.
 type Observation struct {
 	Conditions []Condition
-	// Unsure are events and Crawlers of which Conditions may leave some out.
+	// Unsure are events and Crawlers that Conditions may leave out.
 	Unsure []Scope
 }
 
@@ -189,7 +189,7 @@ func (n *Notifier) Replace(receivers []Receiver) {
 }
 
 // End is told that the crawl ended with an error, for the last notice. Nil, and the end of
-// a context, are none.
+// a context, do not count.
 func (n *Notifier) End(err error) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
@@ -218,7 +218,7 @@ func (n *Notifier) last(ctx context.Context) {
 	}
 }
 
-// Test sends a notice that is none to all receivers at once, without repetitions, and
+// Test sends a test notice to all receivers at once, without repetitions, and
 // gives an error for each that did not take it.
 func (n *Notifier) Test(ctx context.Context) (told []string, err error) {
 	n.mu.Lock()

@@ -288,7 +288,7 @@ func TestReplaceKeeps(t *testing.T) {
 		same := Receiver{Command: []string{"/told"}}
 		n.Replace([]Receiver{same, same})
 		synctest.Wait()
-		time.Sleep(time.Minute) // /told is no program: each attempt fails and counts
+		time.Sleep(time.Minute) // /told is not a program: each attempt fails and counts
 		synctest.Wait()
 		for _, s := range n.Status() {
 			if s.Failed != 1 || s.LastError != "down" {

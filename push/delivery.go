@@ -212,7 +212,7 @@ func (d *delivery) fill(ctx context.Context) (int, error) {
 	return len(entries), nil
 }
 
-// narrow applies the source filter: a document of another source is none of this
+// narrow applies the source filter: a document of another source is not for this
 // target's, and is deleted from it if it was.
 func (d *delivery) narrow(e Entry) (Entry, bool, error) {
 	if d.set.Source == nil || e.Op == Delete || e.Source == *d.set.Source {

@@ -69,7 +69,7 @@ type Entry struct {
 	// At is when the entry was made, in whole seconds; zero if that is not known.
 	At time.Time
 	// Damage says why the body cannot be read any more; empty: it is there. Such an
-	// entry is no order to any indexer.
+	// entry is not an order to any indexer.
 	Damage string
 }
 

@@ -3,7 +3,7 @@ package scheduler
 // Became is what followed from the result of a lease.
 type Became struct {
 	Class     Class
-	Added     bool // a document is sent to the indexer that has none of the URL
+	Added     bool // a document of the URL is sent to the indexer for the first time
 	Updated   bool // one is sent in place of another
 	Deleted   bool // its deletion is sent
 	Resting   bool // its deletion rests, or is held
@@ -11,7 +11,7 @@ type Became struct {
 	Forgotten bool // nothing of the URL is remembered
 }
 
-// Became is known when Complete has returned; it is for who holds the lease.
+// Became is known when Complete has returned; it is for the holder of the lease.
 func (l *Lease) Became() Became { return l.became }
 
 func became(old *Record, c *Completion) Became {

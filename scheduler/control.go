@@ -213,7 +213,7 @@ func (b *bench) choose(ctx context.Context) (*control, error) {
 	return c, ctx.Err()
 }
 
-// askFor has URLs fetched soon, but for those that wait already, and for items, whose
+// askFor has URLs fetched soon, except those that wait already, and for items, whose
 // pages would be indexed in their place.
 func (f *Frontier) askFor(ctx context.Context, keys []weburl.Key) error {
 	f.mu.Lock()

@@ -23,7 +23,7 @@ type Deletions struct {
 	f    *Frontier
 	kick chan struct{} // capacity 1
 
-	judging sync.Mutex // held by who judges
+	judging sync.Mutex // held while deletions are judged
 	onLeave func(context.Context, []weburl.Key) error
 
 	mu        sync.Mutex
@@ -32,7 +32,7 @@ type Deletions struct {
 	sent      tally // deletions of the whole index that left
 	finishing bool  // Finish: nothing rests any longer than it must
 
-	recounted map[weburl.HostKey]int64 // who judges: when what a host has held was counted last
+	recounted map[weburl.HostKey]int64 // guarded by judging: when a host's held deletions were counted last
 }
 
 // restingHost is a host that has deletions that rest, or that is ill. It is in memory only
@@ -97,7 +97,7 @@ const (
 	budgetPause = 10 * time.Minute
 )
 
-// Run reads what rests and judges it until ctx ends, which is no error. It runs while the
+// Run reads what rests and judges it until ctx ends, which is not an error. It runs while the
 // Frontier does, once.
 func (d *Deletions) Run(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {

@@ -170,7 +170,7 @@ func (b *bench) sure(one *restingOne, single bool) (sure, waits bool) {
 // confirmed reports whether the URL of a deletion was asked for again since a time, or since
 // Deletions asked for it, and that its document was to go again.
 func (b *bench) confirmed(one *restingOne, a *arrival, since int64) bool {
-	asked := b.wall.Add(time.Duration(since - b.now)) // but for pauses, in which it was not asked for
+	asked := b.wall.Add(time.Duration(since - b.now)) // except for pauses, in which it was not asked for
 	if !a.asked.IsZero() && a.asked.Before(asked) {
 		asked = a.asked
 	}

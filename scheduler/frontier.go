@@ -148,7 +148,7 @@ func (f *Frontier) next(ctx context.Context, waits bool) (*Lease, error) {
 	}
 }
 
-// readable parses the URL. One that is none can only come from a damaged record
+// readable parses the URL. One that does not parse can only come from a damaged record
 // and is ended as a permanent error.
 func (f *Frontier) readable(ctx context.Context, l *Lease) bool {
 	u, err := weburl.Parse(l.Record.URL)
@@ -287,7 +287,7 @@ func (f *Frontier) Stop() {
 	}
 }
 
-// Apply replaces the settings. Gates that are closed stay so, but for those that
+// Apply replaces the settings. Gates that are closed stay so, except those that
 // the hours of a throttle closed.
 func (f *Frontier) Apply(s Settings) {
 	f.mu.Lock()

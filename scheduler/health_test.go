@@ -106,7 +106,7 @@ func TestWell(t *testing.T) {
 	}
 }
 
-// TestSharedTarget: one place for three documents is no place for any; that one document
+// TestSharedTarget: one place for three documents is the place of none; that one document
 // leads there again and again tells nothing.
 func TestSharedTarget(t *testing.T) {
 	h := new(health)

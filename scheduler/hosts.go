@@ -52,7 +52,7 @@ type live struct {
 	greeted bool
 
 	ended   int64 // end of the last request, 0 if none is known
-	rest    int64 // the gate, but for its Throttle's hours
+	rest    int64 // the gate, except for its Throttle's hours
 	delay   time.Duration
 	backoff time.Duration
 	errors  int // failures in a row of the host as a whole

@@ -190,7 +190,7 @@ func (j *judgement) final() {
 	n.Misses = old.Misses + min(1, math.MaxUint8-old.Misses)
 	onRefresh := old.Settled
 	j.settle(n.Class)
-	stays := old.Root || old.Kind.IsSource() // who names a source may not name it again
+	stays := old.Root || old.Kind.IsSource() // what named a source may not name it again
 	switch {
 	case stays:
 		j.timed(j.set.ErrorRefresh)

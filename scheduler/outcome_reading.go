@@ -8,7 +8,7 @@ func (j *judgement) reading() {
 	n.Directives, n.UnavailableAt, n.Simhash = j.result.Directives, j.result.UnavailableAt, j.result.Simhash
 }
 
-// unavailable is why a document is deleted of which the time has come.
+// unavailable is why a document is deleted whose time has come.
 const unavailable = "unavailable_after is over"
 
 // expire makes a document due when its page becomes unavailable by its own word, at

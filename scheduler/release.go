@@ -110,7 +110,7 @@ func (d *Deletions) selected(ctx context.Context, f DeletionFilter) ([]weburl.Ke
 }
 
 // Drop drops the selected deletions and has their URLs fetched again, in the refresh
-// source, but for those that wait already. It returns how many there were.
+// source, except those that wait already. It returns how many there were.
 func (d *Deletions) Drop(ctx context.Context, f DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()

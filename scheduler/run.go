@@ -15,7 +15,7 @@ const (
 )
 
 // Run reads where work waits and then opens gates and moves due URLs until ctx
-// ends, which is no error. End it after the last lease was ended: what it stores
+// ends, which is not an error. End it after the last lease was ended: what it stores
 // at its end keeps the next run polite.
 func (f *Frontier) Run(ctx context.Context) error {
 	// Though ctx may have ended already, all is loaded: save replaces it.

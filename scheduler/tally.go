@@ -27,7 +27,7 @@ type slot struct {
 	n    int
 }
 
-// add counts n events, of which span is the longest time that is asked for.
+// add counts n events. span is the longest time that is ever asked for.
 func (t *tally) add(now time.Time, span time.Duration, n int) {
 	t.advance(now, span)
 	part := span / (tallySlots - 1)

@@ -31,7 +31,7 @@ func (s Value) Reveal() string {
 // IsEmpty reports whether there is nothing to hide.
 func (s Value) IsEmpty() bool { return s.Reveal() == "" }
 
-// String is no part of the secret, and tells not even its length.
+// String is not part of the secret, and tells not even its length.
 func (Value) String() string { return redacted }
 
 // GoString is the form of %#v.

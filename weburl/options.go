@@ -6,7 +6,7 @@ import (
 )
 
 // Options take out of a canonical URL what names no other page on the sites of a
-// crawl. They are no part of the canonical form: Parse and Resolve never apply
+// crawl. They are not part of the canonical form: Parse and Resolve never apply
 // them. Options is a value: comparable, free to copy, safe for concurrent use; the
 // zero value does nothing.
 //
@@ -187,7 +187,7 @@ func nameOf(pair string) string {
 }
 
 // drops reports whether a parameter goes. Unreserved characters are never encoded in
-// a canonical URL, so a name has one spelling but for case.
+// a canonical URL, so a name has one spelling except for case.
 func (o Options) drops(name string) bool {
 	if name == "" {
 		return false

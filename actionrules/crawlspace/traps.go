@@ -129,7 +129,7 @@ func (t *Traps) hostIsFull(u weburl.URL) bool {
 
 // repeated is a part of u that stands in it too often; kind is "" if there is none.
 func (t *Traps) repeated(u weburl.URL) (part, kind string) {
-	// A slash at the end is no empty segment.
+	// A slash at the end is not an empty segment.
 	if part, ok := repeats(strings.TrimSuffix(u.Path()[1:], "/"), '/', t.settings.MaxRepeats); ok {
 		return part, "segment"
 	}
@@ -142,7 +142,7 @@ func (t *Traps) repeated(u weburl.URL) (part, kind string) {
 // quadratic is up to how many parts each is compared with each.
 const quadratic = 24
 
-// repeats is a part of s, between separators, of which there are more than most.
+// repeats is a part of s, between separators, that comes more often than most.
 func repeats(s string, separator byte, most int) (string, bool) {
 	n := strings.Count(s, string(separator)) + 1
 	if n <= most {

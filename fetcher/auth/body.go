@@ -62,7 +62,7 @@ func (s *Session) scrub(err error, u *url.URL) error {
 	return errors.New(place(u) + ": " + s.clean(words))
 }
 
-// tellingBytes is how short a value is that is no secret, such as the "1" of a box that
+// tellingBytes is how short a value is that is not a secret, such as the "1" of a box that
 // is ticked: without it words of errors could not be read any more.
 const tellingBytes = 4
 

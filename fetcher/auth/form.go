@@ -37,8 +37,8 @@ type Form struct {
 	// LoggedOut are texts, as they stand in the source of a page, that show that
 	// nobody is logged in.
 	LoggedOut []string
-	// LogInPages are further pages (scheme, host and path) to which a visitor is
-	// redirected who is not logged in.
+	// LogInPages are further pages (scheme, host and path) to which visitors are
+	// redirected that are not logged in.
 	LogInPages []string
 }
 

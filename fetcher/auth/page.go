@@ -87,7 +87,7 @@ func decoded(body []byte, contentType string) ([]byte, encoding.Encoding) {
 	return body, e
 }
 
-// shows reports whether text stands in the source of a page. Only what is no ASCII has to be
+// shows reports whether text stands in the source of a page. Only what is not ASCII has to be
 // decoded: most pages are UTF-8, or extend ASCII.
 func shows(body []byte, contentType, text string) bool {
 	if bytes.Contains(body, []byte(text)) {

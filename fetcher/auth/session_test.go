@@ -172,7 +172,7 @@ func TestWorkersLogInOnce(t *testing.T) {
 	}
 }
 
-// A log-in that the end of the crawl interrupts is no failure, and begins anew.
+// A log-in that the end of the crawl interrupts is not a failure, and begins anew.
 func TestLogInInterrupted(t *testing.T) {
 	p, l := newPortal(), &logs{}
 	s := newSession(t, auth.Settings{Do: inMemory(p), Logger: l.logger()}, p.kind())

@@ -7,7 +7,7 @@ import (
 )
 
 // What a reader of documents may end with, beside a page. Any other error says
-// that the document is damaged or is none of its kind.
+// that the document is damaged or not of its kind.
 var (
 	// ErrEncrypted says that a document asks for a password.
 	ErrEncrypted = errors.New("it asks for a password")
@@ -24,7 +24,7 @@ const (
 	writtenAtOnce = 64 << 10
 )
 
-// Builder puts together the page of a document that is no HTML. It keeps the limits
+// Builder puts together the page of a document that is not HTML. It keeps the limits
 // that HTML keeps; what is over them is left out, and a text that was cut gives the
 // page the meta truncated. The zero value is an empty page.
 type Builder struct {

@@ -81,7 +81,7 @@ func lookup(label []byte) (encoding.Encoding, string) {
 	return e, name
 }
 
-// decodeBytes decodes an encoding with one byte a character, of which the first half
+// decodeBytes decodes an encoding with one byte a character, whose first half
 // is ASCII.
 func decodeBytes(body []byte, m *charmap.Charmap) []byte {
 	n := asciiPrefix(body)

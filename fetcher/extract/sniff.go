@@ -23,7 +23,7 @@ func IsHTML(contentType string, body []byte) bool {
 	return false
 }
 
-// rootIsHTML looks for the first tag that is no declaration or comment.
+// rootIsHTML looks for the first tag that is not a declaration or comment.
 func rootIsHTML(body []byte) bool {
 	body = bytes.TrimPrefix(body[:min(len(body), 4096)], []byte("\ufeff"))
 	for {

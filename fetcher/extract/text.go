@@ -12,7 +12,7 @@ import (
 
 // textWriter collects text with white space collapsed to single spaces, and none
 // at the ends. Control characters are white space, NUL is nothing, and bytes that
-// are no UTF-8 become U+FFFD.
+// are not UTF-8 become U+FFFD.
 type textWriter struct {
 	b     []byte
 	begin int  // of the text in b

@@ -84,7 +84,7 @@ type Verdict struct {
 	Changed time.Time
 }
 
-// WithoutRules is the verdict for who ignores robots.txt with its owner's
+// WithoutRules is the verdict for a crawler that ignores robots.txt with its owner's
 // permission (ignoreRobotsTxt): it is fetched, and its CrawlDelay and
 // Rules.Sitemaps count, but nothing is forbidden, also while it cannot be had.
 func (v Verdict) WithoutRules() Verdict {
@@ -208,7 +208,7 @@ func (c *Cache) Judged(ctx context.Context, u weburl.URL, changed time.Time) err
 // Record takes what fetching Verdict.URL for u gave. A redirect leads to another
 // NeedsFetch; 4xx other than 429 means that there are no rules; 429, 5xx and
 // faults leave the copy at hand in force, and nothing allowed without one. An
-// error that is no *fetcher.Error (the crawl stops) is not counted. The error is
+// error that is not a *fetcher.Error (the crawl stops) is not counted. The error is
 // Memory's.
 func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response, fetchErr error) error {
 	var fault *fetcher.Error
@@ -270,7 +270,7 @@ func location(from weburl.URL, resp *fetcher.Response) (to weburl.URL, redirecte
 	}
 	base, err := weburl.NewBase(from.String())
 	if ref := resp.Header.Get("Location"); err == nil && ref != "" {
-		to, _ = base.Resolve(ref) // zero if it is no URL
+		to, _ = base.Resolve(ref) // zero if it is not a URL
 	}
 	return to, true
 }
@@ -283,7 +283,7 @@ func robotsURL(u weburl.URL) (weburl.URL, error) {
 	return r, nil
 }
 
-// succeed takes a new copy. The first one is no change: nothing was allowed before.
+// succeed takes a new copy. The first one is not a change: nothing was allowed before.
 func (e *entry) succeed(rules *Rules, agent string) {
 	old := e.known
 	e.known = known{rules: rules, fetched: time.Now(), changed: old.changed}

@@ -9,7 +9,7 @@ import (
 
 // Rules are a parsed robots.txt. They do not change, and are safe for concurrent use.
 type Rules struct {
-	text     string // of which the patterns are parts
+	text     string // the patterns are parts of it
 	groups   []group
 	agents   map[string][]int // groups of an agent in lower case, anyAgent for all
 	sitemaps []string
@@ -98,7 +98,7 @@ func appendLower(out []byte, s string) []byte {
 }
 
 // CrawlDelay is the longest delay that agent's groups ask for, 0 if none, at most
-// a day. It is no part of RFC 9309, but widely used.
+// a day. It is not part of RFC 9309, but widely used.
 func (r *Rules) CrawlDelay(agent string) time.Duration {
 	var longest time.Duration
 	for _, i := range r.groupsOf(agent) {

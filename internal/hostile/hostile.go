@@ -130,7 +130,7 @@ func (s *Servers) accept(l net.Listener, b behaviour) {
 	}
 }
 
-// buffered is a connection of which a request was read.
+// buffered is a connection from which a request was read.
 type buffered struct {
 	net.Conn
 	r *bufio.Reader

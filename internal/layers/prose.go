@@ -21,7 +21,7 @@ func proseFields() map[string][]string {
 	return map[string][]string{"LastError": {""}, "Words": {"scheduler", "crawl", "admin", "cmd/sextant"}, "Text": {"scheduler", "crawl"}}
 }
 
-// CheckProse reads every file in tree that is no test and in no package of testOnly, and
+// CheckProse reads every file in tree that is not a test and in no package of testOnly, and
 // returns one line for each place that compares or searches a text for people. What is
 // decided by a text changes when the text is worded anew: a code decides (scheduler.Reason).
 // Whether there is a text may be asked, and whether it is what a function makes, which

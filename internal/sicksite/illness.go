@@ -52,7 +52,7 @@ const SickType = "application/x-sick"
 // trait is what a test has to know of an illness.
 type trait struct {
 	name string
-	// believed: nothing tells it from pages that were taken down. copies: who does not compare documents with each other
+	// believed: nothing tells it from pages that were taken down. copies: a crawler that does not compare documents with each other
 	// takes ill pages for documents. tls, dns: only a secure site, or one with a name, can
 	// fall ill so. overwrites: ill pages are documents, which no crawler can tell.
 	believed, copies, tls, dns, overwrites bool
@@ -117,7 +117,7 @@ func (i Illness) String() string {
 // may leave.
 func (i Illness) Believed() bool { return i.trait().believed }
 
-// Copies reports whether only who compares documents with each other can see it.
+// Copies reports whether it shows only where documents are compared with each other.
 func (i Illness) Copies() bool { return i.trait().copies }
 
 // TLS reports whether only a secure site can have it.

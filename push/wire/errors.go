@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// StatusError is an answer that is no success.
+// StatusError is an answer that is not a success.
 type StatusError struct {
 	Name   string // of the request
 	Status int

@@ -111,7 +111,7 @@ func (g *group) setSegmentState(n uint64, st record.Segment) {
 	g.set(record.SegmentKey(n), g.scratch)
 }
 
-// viewBodies is view for who reads bodies too.
+// viewBodies is view, with a reader of bodies.
 func (s *Store) viewBodies(ctx context.Context, fn func(*badger.Txn, *segments.Reader) error) error {
 	r := s.segments.Reader()
 	defer r.Close()

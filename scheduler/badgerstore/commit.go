@@ -76,7 +76,7 @@ func (s *Store) commitWrites() {
 				s.collectGarbage()
 			}
 		case <-s.stop:
-			g.saveLast() // other writes that are left are those of callers who gave up
+			g.saveLast() // the other writes left belong to callers that gave up
 			g.closeSnapshot()
 			return
 		}

@@ -88,7 +88,7 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 	if err != nil {
 		return err
 	}
-	// Links of a large page are stored before it, but for those to itself.
+	// Links of a large page are stored before it, except those to the page itself.
 	large := g.large(c.Links)
 	if large {
 		if err := g.links(c, keys, ps, func(k weburl.Key) bool { return k != c.Key }, g.seal); err != nil {

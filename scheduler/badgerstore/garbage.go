@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 )
 
-// collectGarbage removes the value log files of which no value is stored any more. It
+// collectGarbage removes the value log files whose values are all gone. It
 // looks for each value, up to the first that is. A value goes when a compaction meets
 // its removal, so space comes back some time after orders were removed.
 //

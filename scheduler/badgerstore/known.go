@@ -17,10 +17,10 @@ import (
 // Which URLs are known is kept in memory too, as fingerprints, because most links of a
 // page are known and a read for each would be most of the work. The set may lack keys
 // that are known: "unknown" is confirmed by a read, and the set learns of it. It never
-// holds one that is not, but for the fingerprints' own chance, so:
+// holds one that is not, except for the fingerprints' own chance, so:
 //
 //   - A key enters it when the batch that made it known is durable.
-//   - A URL that is gone (scheduler.Record.Gone) is none of them: a link to it must not
+//   - A URL that is gone (scheduler.Record.Gone) is not in it: a link to it must not
 //     be passed over. For the set, to be gone is to be removed.
 //   - A removal (scheduler.Store.Forget, Completion.Forget, Record.Gone) leaves a note in
 //     the batch, under a number that rises. The set's file, see save.go, says up to which number

@@ -138,7 +138,7 @@ func (a *act) ordered(order, rest mark) (mark, mark) {
 	return order, rest
 }
 
-// subjects are the URLs that an act changes, but for making them known.
+// subjects are the URLs that an act changes, except for making them known.
 func (a *act) subjects() []int {
 	switch a.Kind {
 	case actPage, actForget:

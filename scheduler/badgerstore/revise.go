@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// revision is what was said of a URL, and of which state.
+// revision is what was said of a URL, and of which of its states.
 type revision struct {
 	key  weburl.Key
 	old  scheduler.Record

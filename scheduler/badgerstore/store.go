@@ -23,8 +23,8 @@
 //
 // Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default
 // and 11 MiB until 8 MiB were written, and tables in the making, see badgerOptions;
-// two batches of at most 8 MiB or one page each; 8 MiB of touched, of which the kernel
-// gives what is used; up to 9 MiB for remembered queues, hosts and their documents; 5 to 7 bytes a known
+// two batches of at most 8 MiB or one page each; 8 MiB of touched, as far as
+// it is used; up to 9 MiB for remembered queues, hosts and their documents; 5 to 7 bytes a known
 // URL for the fingerprints. Tables are read through the page cache (no compression, no
 // block cache), which the kernel takes back when it needs to.
 //
@@ -154,7 +154,7 @@ type Store struct {
 	touched    touched
 	known      known
 	saveAfter  int
-	fileNumber uint64 // of the fingerprints' file; owned by its loader, then by who writes it
+	fileNumber uint64 // of the fingerprints' file; owned by the goroutine that loads the file, then by the one that writes it
 
 	calls  sync.WaitGroup // methods under way
 	mu     sync.Mutex     // guards closed, and calls against a late Add

@@ -22,7 +22,7 @@ import (
 // format is stored last, when the store is marked as open: a process that dies before
 // leaves a store of the old format, and the next one does all of it again.
 
-// upgrade makes a store of an older format one of this format, but for the format itself.
+// upgrade makes a store of an older format one of this format, except for the format itself.
 func (s *Store) upgrade(from byte) error {
 	begin := time.Now()
 	s.log.Info("the store is upgraded", "dir", s.dir, "from", from, "to", format)

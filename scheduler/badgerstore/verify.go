@@ -118,7 +118,7 @@ type verification struct {
 	targets map[string]bool
 
 	bodies *segments.Reader
-	// kept are the segments' states as stored, segments as found, but for their lengths.
+	// kept are the segments' states as stored, segments as found, except for their lengths.
 	kept, segments map[uint64]record.Segment
 
 	queue queueWalk

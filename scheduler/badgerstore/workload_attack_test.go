@@ -173,7 +173,7 @@ type attacker struct {
 var errEnd = errors.New("all acts are made")
 
 // beAttacker is the child: it works until it is killed, or has made its acts. It
-// returns false in a process that is no child.
+// returns false in a process that is not a child.
 func beAttacker(t *testing.T) bool {
 	orders, ok := os.LookupEnv(attackEnv)
 	if !ok {

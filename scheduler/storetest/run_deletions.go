@@ -322,7 +322,7 @@ func completeChanged(f *fixture) {
 	c.Next.Indexed = true
 	f.complete(c)
 	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
-	// What becomes of a deletion without the document is no such change.
+	// What becomes of a deletion without the document is not such a change.
 	l = f.rested("http://a.test/2", resting(0))
 	f.requeue(l, scheduler.Index)
 	w = f.waiting(l)

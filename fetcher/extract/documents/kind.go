@@ -1,4 +1,4 @@
-// Package documents reads documents that are no pages, such as PDF files, in processes
+// Package documents reads documents that are not pages, such as PDF files, in processes
 // of their own: a parser that loops, crashes or wants all memory ends one document
 // and nothing else.
 //

@@ -116,7 +116,7 @@ type Reason string
 // The reasons.
 const (
 	Encrypted   Reason = "encrypted"   // it asks for a password
-	Damaged     Reason = "damaged"     // or none of the kind that it seems to be
+	Damaged     Reason = "damaged"     // or not of the kind that it seems to be
 	TooLarge    Reason = "too-large"   // when it is unpacked
 	TooSlow     Reason = "too-slow"    // its time was over
 	OutOfMemory Reason = "memory"      // its worker had no more

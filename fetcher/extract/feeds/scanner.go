@@ -21,7 +21,7 @@ const (
 	characters
 )
 
-// token is a piece of XML. Comments, declarations and processing instructions are none.
+// token is a piece of XML. Comments, declarations and processing instructions are skipped.
 type token struct {
 	kind   tokenKind
 	name   string // with its prefix
@@ -141,7 +141,7 @@ func (s *scanner) next() (token, error) {
 		b := s.peek()
 		if b == 0 {
 			if _, ok := s.read(); ok {
-				continue // a zero byte is none of XML's characters
+				continue // XML has no zero byte
 			}
 			if s.err != nil {
 				return token{}, s.ends("")

@@ -143,7 +143,7 @@ func (w *walker) declare(root *token) {
 	}
 }
 
-// namespace is the usual prefix of a namespace, "" if it is none that counts.
+// namespace is the usual prefix of a namespace, "" if it is one that does not count.
 func namespace(uri string) string {
 	switch strings.TrimSuffix(strings.ToLower(uri), "/") {
 	case "http://purl.org/rss/1.0/modules/content":

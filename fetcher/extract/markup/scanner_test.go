@@ -61,7 +61,7 @@ func (f *foreign) tag(name string, end bool) {
 func reference(page []byte) (ts tokens) {
 	z := html.NewTokenizer(bytes.NewReader(page))
 	var in foreign
-	var content Tag // the element whose content may come next and is no markup
+	var content Tag // the element whose content may come next and is not markup
 	for {
 		z.AllowCDATA(in > 0)
 		kind, before := z.Next(), content

@@ -75,7 +75,7 @@ func (m *mark) readManifest(dir string) error {
 	return nil
 }
 
-// readClosed returns the mark, nil if there is none. One that cannot be read is none, since
+// readClosed returns the mark, nil if there is none. One that cannot be read does not count, since
 // writing it may have been cut short.
 func readClosed(dir string) (*mark, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ClosedName))

@@ -119,7 +119,7 @@ func logsOf(dir, ext string) ([]string, error) {
 	return names, nil
 }
 
-// Torn is a log of which the last entry is half there, at its end.
+// Torn is a log whose last entry is half there, at its end.
 type Torn struct {
 	name string
 	end  int64

@@ -214,7 +214,7 @@ func soundBlock(b []byte) bool {
 }
 
 // tableSum is the checksum of a block or an index, as Badger writes it: a protocol buffer
-// of which the second field is the sum.
+// whose second field is the sum.
 func tableSum(b []byte) []byte {
 	sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 	if sum == 0 {

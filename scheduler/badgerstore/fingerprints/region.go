@@ -44,4 +44,4 @@ func (r *region) free() {
 	}
 }
 
-func unmap(b []byte) { _ = unix.Munmap(b) } // it fails for what is no mapping only
+func unmap(b []byte) { _ = unix.Munmap(b) } // it fails for what is not a mapping only

@@ -16,7 +16,7 @@ import (
 
 // Documents is what is kept of a host's documents while it has any: how many there are
 // and, in ascending order, the keys of at most scheduler.DocumentSample, which are the
-// lowest ones but for those that took no part since the sample lost some. Keys are
+// lowest ones except those that took no part since the sample lost some. Keys are
 // hashes, so the sample is an even one.
 type Documents struct {
 	Count  uint64
@@ -29,7 +29,7 @@ func (d Documents) Append(b []byte) []byte {
 	return append(b, d.Sample...)
 }
 
-// DecodeDocuments reads what is kept of a host's documents; of no value there are none. It
+// DecodeDocuments reads what is kept of a host's documents; nil stands for none. It
 // shares memory with b.
 func DecodeDocuments(b []byte) (Documents, error) {
 	if b == nil {

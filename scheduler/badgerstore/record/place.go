@@ -34,7 +34,7 @@ func editGroup(edit uint64) (id Group) {
 	return id
 }
 
-// RestingPlace is where a deletion rests, but for its number.
+// RestingPlace is where a deletion rests, except for its number.
 func RestingPlace(h weburl.HostKey, edit uint64) OrderPlace {
 	if edit != 0 {
 		return OrderPlace{Kind: KindEdit, Group: editGroup(edit)}
