@@ -42,7 +42,7 @@ type Explained struct {
 type Moves = moves
 
 // StoredMoves are the sites that a store remembers to have moved.
-func StoredMoves(ctx context.Context, store scheduler.Store) (Moves, error) {
+func StoredMoves(ctx context.Context, store scheduler.Reader) (Moves, error) {
 	return storedMoves(ctx, store)
 }
 

@@ -105,7 +105,7 @@ func (f *inForce) wait(ctx context.Context) error {
 }
 
 // storedPolicy compiles the settings with the moved sites that the store remembers.
-func storedPolicy(ctx context.Context, s Settings, store scheduler.Store) (*policy, error) {
+func storedPolicy(ctx context.Context, s Settings, store scheduler.Reader) (*policy, error) {
 	moved, err := storedMoves(ctx, store)
 	if err != nil {
 		return nil, err

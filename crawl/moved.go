@@ -20,7 +20,7 @@ const (
 )
 
 // storedMoves reads what the store remembers.
-func storedMoves(ctx context.Context, store scheduler.Store) (moves, error) {
+func storedMoves(ctx context.Context, store scheduler.Reader) (moves, error) {
 	moved := moves{}
 	err := scheduler.LoadValue(ctx, store, movedSites, movedWhat, &moved)
 	return moved, err

@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -204,7 +205,7 @@ func TestReloadWhilePageIsInFlight(t *testing.T) {
 		if err := c.passed(ctx); err != nil {
 			t.Fatal(err)
 		}
-		r, _, err := StoredOne(ctx, store, parse(t, server.URL+"/page"))
+		r, _, err := report.LookUp(ctx, store, parse(t, server.URL+"/page"))
 		if err != nil || r.Status != StatusExcluded || r.Indexed {
 			t.Errorf("%+v, %v; want 760 and no document", r, err)
 		}
@@ -255,7 +256,7 @@ func TestReload(t *testing.T) {
 		if err := c.drained(ctx, false); err != nil {
 			t.Fatal(err)
 		}
-		if r, _, err := StoredOne(ctx, store, parse(t, site.Origins()[0]+"/island.html")); err != nil || !r.Indexed {
+		if r, _, err := report.LookUp(ctx, store, parse(t, site.Origins()[0]+"/island.html")); err != nil || !r.Indexed {
 			t.Errorf("the new root is %+v, %v; want it indexed", r, err)
 		}
 		cancel()

@@ -14,7 +14,7 @@ type SelectedCount struct {
 
 // CountSelected counts what Remove would remove with the same selection: roots of the
 // configuration are left out.
-func CountSelected(ctx context.Context, settings Settings, store scheduler.Store, s Selection) (n SelectedCount, err error) {
+func CountSelected(ctx context.Context, settings Settings, store scheduler.Reader, s Selection) (n SelectedCount, err error) {
 	p, err := storedPolicy(ctx, settings, store)
 	if err != nil {
 		return n, err

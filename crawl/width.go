@@ -213,7 +213,7 @@ func (n *widening) covers(r *scheduler.Record) bool {
 
 // storedWidth is that of the rules by which stored URLs were judged last; nil if an older
 // version has judged them.
-func storedWidth(ctx context.Context, store scheduler.Store) (*width, error) {
+func storedWidth(ctx context.Context, store scheduler.Reader) (*width, error) {
 	var w width
 	if err := scheduler.LoadValue(ctx, store, widthName, widthWhat, &w); err != nil || w.Rules == "" {
 		return nil, err

@@ -68,6 +68,20 @@ const (
 	Unreachable       // robots.txt could not be had, nothing is allowed for now
 )
 
+// String is the word for a state; no copy at hand is "unknown".
+func (s State) String() string {
+	switch s {
+	case Allowed:
+		return "allowed"
+	case Disallowed:
+		return "forbidden"
+	case Unreachable:
+		return "unreachable"
+	default:
+		return "unknown"
+	}
+}
+
 // Verdict answers whether a URL may be fetched.
 type Verdict struct {
 	State State
