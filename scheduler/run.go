@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -148,6 +149,22 @@ func (f *Frontier) Drained(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// Busy keeps Drained waiting until the returned function is called: for callers that
+// may add URLs after the lease has ended that gave rise to them. The function may be called
+// more than once.
+func (f *Frontier) Busy() (done func()) {
+	f.mu.Lock()
+	f.busy++
+	f.mu.Unlock()
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.busy--; f.busy == 0 {
+			f.signal()
+		}
+	})
 }
 
 // onlySilent reports whether all work left is that of hosts that do not answer.

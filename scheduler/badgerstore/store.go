@@ -12,7 +12,7 @@
 // (known.go), its own record is what Queue gave if nothing has changed it since
 // (touched.go) and says whether there is a deletion that rests or is held (deletions.go),
 // and its queue's state and what is kept of its host's documents are remembered
-// (places.go, documents.go). Two unknown links of it cost a read each, because nothing is
+// (queues.go, documents.go). Two unknown links of it cost a read each, because nothing is
 // stored as new that was not looked up; so do links to URLs that are gone.
 //
 // Bodies of documents lie in segment files beside Badger's, see package segments: they are

@@ -55,6 +55,13 @@ func (f *Frontier) Hosts(ctx context.Context, n int, fn func(HostInfo) error) er
 	return nil
 }
 
+// Host tells of one host, without a walk over all.
+func (f *Frontier) Host(ctx context.Context, k weburl.HostKey) (HostInfo, error) {
+	info := &HostInfo{Host: k}
+	err := f.fillIn(ctx, map[weburl.HostKey]*HostInfo{k: info})
+	return *info, err
+}
+
 // longest returns the hosts of the n longest queues.
 func (f *Frontier) longest(ctx context.Context, n int) ([]weburl.HostKey, error) {
 	var best shortest
