@@ -17,7 +17,7 @@ const (
 	Refused                // connection refused
 	ShortBody              // body ended before its Content-Length or its last chunk
 	DNSNotFound            // NXDOMAIN, or no address of any kind and no failure
-	DNSNoAnswer            // time-out or failure of DNS, be it for one kind of address
+	DNSNoAnswer            // time-out or failure of DNS, if only for one kind of address
 	TLS                    // handshake, certificate
 	Protocol               // not HTTP, bad framing or encoding, oversized header
 	TooManyHops            // more redirects than allowed

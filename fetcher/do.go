@@ -205,7 +205,7 @@ func (b *ownedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed is what the caller is told.
+// failed is the error that the caller gets.
 func (b *ownedBody) failed(why fault.Fault, err error) error {
 	if b.ctx.Err() != nil {
 		return b.ctx.Err()

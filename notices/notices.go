@@ -73,11 +73,11 @@ func (o *Observation) unsure(c *Condition) bool {
 // Times of the notifier.
 const (
 	lookEvery = 5 * time.Second
-	// settle is how long trouble must be away before it is told to be over.
+	// settle is how long trouble must be away before its end is reported.
 	settle = 2 * time.Minute
-	// again is how long after a notice, or an attempt at one, the same trouble is told anew.
+	// again is how long after a notice, or an attempt at one, the same trouble is reported again.
 	again = 15 * time.Minute
-	// perHour bounds the notices of trouble of one receiver; what is left out is told later.
+	// perHour bounds the notices of trouble of one receiver; what is left out is reported later.
 	perHour = 60
 	// maxWords bounds the words of a notice, in bytes.
 	maxWords = 2000
@@ -176,7 +176,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// Replace puts other receivers in force. What one was told already it is not told anew;
+// Replace puts other receivers in force. What one was told already it is not told again;
 // one that was there before keeps its counts and limits.
 func (n *Notifier) Replace(receivers []Receiver) {
 	for {

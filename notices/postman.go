@@ -188,7 +188,7 @@ func (p *postman) remember(change func()) {
 	defer p.mu.Unlock()
 	change()
 	if err := p.n.memory.keep(p.id, p.list()); err != nil {
-		p.n.set.Log.Error("what was told is not remembered: it is told again after a restart", "error", err)
+		p.n.set.Log.Error("cannot store which notices were sent: they are sent again after a restart", "error", err)
 	}
 }
 

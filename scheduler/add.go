@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// possiblePlaces are those that a completion can bring work to.
+// possiblePlaces are the places that a completion can bring work to.
 func possiblePlaces(c Completion) []Place {
 	places := linkPlaces(c.Links)
 	if c.Next.State == Waiting {
@@ -67,8 +67,8 @@ func (f *Frontier) recheck(links []Link) {
 	}
 }
 
-// Announce makes work known that others brought into the store. A place that has
-// none costs a read.
+// Announce makes work known that others brought into the store. A place without
+// work costs a read.
 func (f *Frontier) Announce(places []Place) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // what is in memory and is never held while the Frontier's mutex is taken or the store is
 // asked.
 //
-// Time runs only while the crawl runs and is not paused, and begins anew with each start:
+// Time runs only while the crawl runs and is not paused, and starts over with each start:
 // nothing leaves because of answers that another process has seen.
 type Deletions struct {
 	f    *Frontier
@@ -117,7 +117,7 @@ func (d *Deletions) Run(ctx context.Context) error {
 		}
 		wait, err := d.judgeDue(ctx)
 		if err != nil && ctx.Err() == nil {
-			d.f.log.Error("deletions that rest cannot be judged", "pause", errorPause, "error", err)
+			d.f.log.Error("cannot judge resting deletions", "pause", errorPause, "error", err)
 			wait = errorPause
 		}
 		timer.Reset(wait)
@@ -288,7 +288,7 @@ func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		if err != nil { // of this host: the others are judged nevertheless
-			d.f.log.Error("deletions that rest cannot be judged", "host", d.postpone(k), "pause", errorPause, "error", err)
+			d.f.log.Error("cannot judge resting deletions", "host", d.postpone(k), "pause", errorPause, "error", err)
 		}
 	}
 	d.mu.Lock()

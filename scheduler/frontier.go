@@ -19,14 +19,14 @@ import (
 // is asked. Run is one goroutine, which queues what is due.
 
 // ErrStopped is what Next gives after Stop.
-var ErrStopped = errors.New("the frontier gives out no more URLs")
+var ErrStopped = errors.New("the frontier is stopped")
 
 const (
 	// batch is how many URLs of a queue are read at once while fewer than
 	// bufferedMax are in memory; above it one by one.
 	batch       = 16
 	bufferedMax = 16 << 10
-	// errorPause is how long work rests at which the store failed.
+	// errorPause is how long work rests after the store failed on it.
 	errorPause = 5 * time.Second
 )
 
@@ -116,7 +116,7 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	return f
 }
 
-// Deletions is the owner of the deletions that rest.
+// Deletions returns the owner of the deletions that rest.
 func (f *Frontier) Deletions() *Deletions { return f.deletions }
 
 // Next blocks until a URL may be fetched. It returns ErrStopped after Stop, ctx's
@@ -158,7 +158,7 @@ func (f *Frontier) readable(ctx context.Context, l *Lease) bool {
 	}
 	r := Result{Fault: fault.BadRedirect, Words: "the stored URL cannot be read: " + err.Error(), Decided: l.Record.Fifo}
 	if err := f.Complete(ctx, l, r); err != nil {
-		f.log.Error("a stored URL cannot be read", "url", l.Record.URL, "error", err)
+		f.log.Error("cannot read a stored URL", "url", l.Record.URL, "error", err)
 	}
 	return false
 }
@@ -276,7 +276,7 @@ func (f *Frontier) wake() {
 	f.waiters = f.waiters[1:]
 }
 
-// Stop ends the giving out of URLs: every Next, waiting or to come, gives
+// Stop ends the giving out of URLs: every Next, waiting or later, returns
 // ErrStopped. Leases are ended as before.
 func (f *Frontier) Stop() {
 	f.mu.Lock()

@@ -172,9 +172,9 @@ func (h *health) tellsNow(k weburl.Key, r *Result, c *Completion) tells {
 	return tellsNothing
 }
 
-// examine takes an outcome into the health of its host. Of a host that is ill no document
-// is replaced: what looks like one may be the same notice on every page. It is asked for
-// again instead.
+// examine takes an outcome into the health of its host. No document of an ill host
+// is replaced: what looks like one may be the same notice on every page. The page is asked
+// for again instead.
 func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings) (tells, error) {
 	if !l.Record.Indexed || !set.Brake.On {
 		return tellsNothing, nil

@@ -8,7 +8,7 @@ import (
 
 // Reason is why a URL is not in the index, why its document is to leave it, or what was
 // wrong with its last answer. It decides; the text beside it (Record.LastError) is for
-// people and may be worded anew at any time. Numbers are stored: a new reason goes to
+// people and may be worded again at any time. Numbers are stored: a new reason goes to
 // the end, and none is used again.
 type Reason uint8
 
@@ -99,7 +99,7 @@ func ParseReason(word string) (Reason, error) {
 			return Reason(r), nil //nolint:gosec // fewer than 256
 		}
 	}
-	return NoReason, fmt.Errorf("%q is no reason: sextant deletions lists those that there are", word)
+	return NoReason, fmt.Errorf("%q is not a reason: sextant deletions lists those that there are", word)
 }
 
 // Operators reports whether the reason is the operator's own rules and lists: such deletions

@@ -72,9 +72,9 @@ func (f *Frontier) moveDue(ctx context.Context) {
 		if err != nil {
 			next = now.Add(errorPause)
 			if ctx.Err() == nil {
-				f.log.Error("due URLs cannot be moved", "pause", errorPause, "error", err)
+				f.log.Error("cannot move due URLs", "pause", errorPause, "error", err)
 				if err := f.readPlaces(ctx); err != nil {
-					f.log.Error("places of work cannot be read", "error", err)
+					f.log.Error("cannot read where work waits", "error", err)
 				}
 			}
 		}

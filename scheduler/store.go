@@ -67,7 +67,7 @@ type Completion struct {
 	// Forget removes the URL's status: it is unknown afterwards and will be
 	// crawled again if a new link to it is found. Otherwise Next is stored.
 	Forget bool
-	// Next is the new record. If its State is Waiting it is queued anew in
+	// Next is the new record. If its State is Waiting it is queued again in
 	// Next.Source with a new Seq, if Timed it becomes due at NextAt. Aliases and a
 	// shorter Depth that were stored while the URL was in flight are kept: Next was
 	// made from an older record. Of its aliases MaxAliases are kept.
@@ -75,7 +75,7 @@ type Completion struct {
 	// Links are stored and queued where they are not known yet (State Waiting, Source
 	// and Fifo that of the link, class Pending), and queued where Record.Gone is set, which
 	// ends it, as it does Settled; of another known one only Alias (added if
-	// missing) and, with Depths, a shorter Depth are stored. Of two links to one URL the first
+	// missing) and, with Depths, a shorter Depth are stored. If two links lead to one URL, the first
 	// counts as new, the second as known. A page may link to itself.
 	Links []Link
 	// Depths asks for shorter depths of known links to be stored, which costs a read
@@ -202,7 +202,7 @@ type Store interface {
 	Forget(ctx context.Context, k weburl.Key, order *Order) error
 	// ReviseDeletions changes URLs that have a deletion that rests or is held, wherever they
 	// stand, in flight ones included; the others are passed over. It calls fn as Revise
-	// does, with the deletion too. Of a URL that is Waiting, Next must stay so: it keeps its
+	// does, with the deletion too. If the URL is Waiting, Next must stay so: it keeps its
 	// place. A completion of a lease that was taken before such a change of Indexed is
 	// refused with ErrChanged.
 	ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(StoredDeletion, Record) *Revision) ([]Place, int, error)

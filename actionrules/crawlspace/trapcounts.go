@@ -148,7 +148,7 @@ func (t *Traps) AppendState(b []byte) []byte {
 
 // RestoreState adds what AppendState wrote, maybe of a table of another size,
 // before the first Admit; no bytes at all are no counts. With an error, which
-// wraps ErrTrapState, nothing is changed: the budgets begin anew.
+// wraps ErrTrapState, nothing is changed: the budgets start over.
 func (t *Traps) RestoreState(b []byte) error {
 	if len(b) == 0 {
 		return nil

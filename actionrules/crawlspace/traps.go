@@ -61,7 +61,7 @@ type HostURLs interface {
 //
 // The counts of patterns live in a table of fixed size. Where it is full, the
 // pattern with the fewest URLs of a few gives way, so that a trap is not forgotten
-// while it is in use; a pattern that was forgotten begins anew. URLs that are
+// while it is in use; a pattern that was forgotten starts over. URLs that are
 // removed give nothing back. Traps are safe for concurrent use.
 type Traps struct {
 	settings TrapSettings

@@ -87,7 +87,7 @@ func (k Form) start(s *Session) (method, error) {
 func parsePageURL(written string) (*url.URL, error) {
 	u, err := url.Parse(written)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("log-in page %q is no URL: write it whole, such as https://intranet.example.com/login", place(u))
+		return nil, fmt.Errorf("log-in page %q is not a URL: write it whole, such as https://intranet.example.com/login", place(u))
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
@@ -220,7 +220,7 @@ func isRedirect(resp *http.Response) bool {
 func (m *formMethod) redirected(asked *request, resp *read, f *flow) (done bool, err error) {
 	to, err := asked.url.Parse(resp.Header.Get("Location"))
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
-		return false, fmt.Errorf("%s redirects to something that is no URL", place(asked.url))
+		return false, fmt.Errorf("%s redirects to something that is not a URL", place(asked.url))
 	}
 	to.Fragment, to.RawFragment, to.User = "", "", nil
 	if f.posted && !m.isLogIn(to) {

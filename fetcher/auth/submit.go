@@ -171,7 +171,7 @@ func (k Form) submission(p *page, f *form, from *url.URL) (*request, error) {
 	if f.action != "" {
 		u, err := base.Parse(f.action)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, errors.New("the form's action is no URL")
+			return nil, errors.New("the form's action is not a URL")
 		}
 		target = u
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// maxRefresh is the longest delay of a meta refresh, in seconds, that is told.
+// maxRefresh is the longest delay of a meta refresh, in seconds, that counts.
 const maxRefresh = 1 << 30
 
 // meta reads a meta element.

@@ -100,7 +100,7 @@ func (c *Cache) entry(origin string) *entry {
 	return element.Value.(*entry)
 }
 
-// resize counts e anew and throws out what was not used for longest, but not e,
+// resize counts e again and throws out what was not used for longest, but not e,
 // if that is the last used. Its caller holds mu.
 func (c *Cache) resize(e *entry) {
 	const perEntry = 400 // entry, list element, map slot, origin

@@ -148,7 +148,7 @@ func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(trimmed, &a); err != nil {
-		return nil, fmt.Errorf("webhook: the answer is no JSON of {\"refused\":[{\"seq\":1,\"error\":\"...\"}]}: %w", err)
+		return nil, fmt.Errorf("webhook: the answer is not JSON of {\"refused\":[{\"seq\":1,\"error\":\"...\"}]}: %w", err)
 	}
 	sent := make(map[uint64]bool, len(items))
 	for _, item := range items {

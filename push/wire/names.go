@@ -31,7 +31,7 @@ func CheckName(name string) error {
 	if name == "metas" || slices.Contains(parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
 		return nil
 	}
-	return fmt.Errorf("%q is no part of a document: write %s, metas, or %sNAME for one meta", name, strings.Join(parts(), ", "), MetaPrefix)
+	return fmt.Errorf("%q is not part of a document: write %s, metas, or %sNAME for one meta", name, strings.Join(parts(), ", "), MetaPrefix)
 }
 
 // Over returns the names of n, and those of base that n does not have.

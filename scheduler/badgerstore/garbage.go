@@ -29,7 +29,7 @@ func (s *Store) collectGarbage() {
 	s.garbage.Store(0)
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
-		s.log.Warn("value log is not collected", "error", err)
+		s.log.Warn("cannot collect the value log", "error", err)
 		return
 	}
 	files = slices.DeleteFunc(files, func(f os.DirEntry) bool { return filepath.Ext(f.Name()) != ".vlog" })
@@ -44,7 +44,7 @@ func (s *Store) collectGarbage() {
 			err = errors.Join(os.Truncate(name, 0), os.Remove(name))
 		}
 		if err != nil {
-			s.log.Warn("value log is not collected", "error", err)
+			s.log.Warn("cannot collect the value log", "error", err)
 		}
 	}
 }

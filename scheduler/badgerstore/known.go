@@ -28,7 +28,7 @@ import (
 //     They are dropped when a newer file is safe.
 //   - A file whose number the store does not name is of another state of the store (it
 //     was restored from a backup, say) and is not used, nor is one whose writer did not
-//     sync what it committed if it was not closed: then the set is made anew from all keys.
+//     sync what it committed if it was not closed: then the set is made again from all keys.
 //
 // It is read, or made, in the background. Until then each link costs a read.
 
@@ -126,14 +126,14 @@ type loaded struct {
 func (s *Store) loadKnown() {
 	l, err := s.readKnown()
 	if err != nil && !errors.Is(err, scheduler.ErrClosed) {
-		s.log.Warn("the fingerprints of known URLs are made anew; until then each link costs a read", "reason", err)
+		s.log.Warn("making the fingerprints of known URLs again; until then each link costs a read", "reason", err)
 		l, err = s.gatherKnown()
 	}
 	switch {
 	case err == nil:
 		s.loaded <- l
 	case !errors.Is(err, scheduler.ErrClosed):
-		s.log.Error("the fingerprints of known URLs cannot be made; each link costs a read", "error", err)
+		s.log.Error("cannot make the fingerprints of known URLs; each link costs a read", "error", err)
 	}
 }
 
@@ -176,7 +176,7 @@ func (g *group) adopt(l loaded) {
 		return // the store has failed
 	}
 	if err := g.s.applyRemovals(g.stored(), &l); err != nil {
-		g.s.log.Error("the fingerprints of known URLs are not used; each link costs a read", "error", err)
+		g.s.log.Error("cannot use the fingerprints of known URLs; each link costs a read", "error", err)
 		return
 	}
 	n := &g.s.known

@@ -32,7 +32,7 @@ type page struct {
 	forgetting, touched bool
 	epoch               int // counts beginnings and ends of forgetting
 	linking             int // acts under way that make the URL known
-	moves               int // how often its order may have been put anew by a release
+	moves               int // how often its order may have been put again by a release
 	possible
 	before  possible        // as it was when the act under way began
 	aliases map[string]bool // for sure

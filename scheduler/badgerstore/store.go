@@ -8,7 +8,7 @@
 // If Badger refuses a batch, that one and the next fail, and nothing is written until
 // the store is opened again. Keys and encodings are those of package record.
 //
-// A usual page costs no read: that its links are known is told by fingerprints in memory
+// A usual page costs no read: fingerprints in memory tell that its links are known
 // (known.go), its own record is what Queue gave if nothing has changed it since
 // (touched.go) and says whether there is a deletion that rests or is held (deletions.go),
 // and its queue's state and what is kept of its host's documents are remembered
@@ -97,7 +97,7 @@ type Options struct {
 	ReadOnly bool
 	// FirstOrder is what the numbers of new outbox entries begin at, if they are not
 	// beyond it yet. Given the wall clock in microseconds, entries of a store that was
-	// made anew, or restored, are newer than all that were pushed before: indexers
+	// made again, or restored, are newer than all that were pushed before: indexers
 	// that compare versions would refuse them otherwise.
 	FirstOrder uint64
 	// NoCompaction leaves all tables where they are written, for a store that is small and

@@ -113,7 +113,7 @@ func (v *verification) openSet() error {
 		return nil
 	}
 	if err != nil {
-		v.s.log.Info("the file of fingerprints is of no use", "reason", err)
+		v.s.log.Info("cannot use the file of fingerprints", "reason", err)
 		return nil
 	}
 	v.set = l.set

@@ -401,7 +401,7 @@ func (m *Memory) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl
 	return nil
 }
 
-// Counts implements scheduler.Store. It counts anew each time: what it gives is
+// Counts implements scheduler.Store. It counts again each time: what it gives is
 // what other stores' kept counters must equal.
 func (m *Memory) Counts(ctx context.Context) (scheduler.Counts, error) {
 	d, err := m.lock(ctx)

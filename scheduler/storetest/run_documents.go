@@ -118,7 +118,7 @@ func (f *fixture) find(page string, links ...scheduler.Link) []scheduler.Place {
 	return f.complete(c)
 }
 
-// back expects that a URL was queued anew in a fifo.
+// back expects that a URL was queued again in a fifo.
 func (f *fixture) back(l scheduler.Link, fifo scheduler.Source) {
 	f.Helper()
 	w := f.waiting(l)

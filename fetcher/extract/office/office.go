@@ -65,7 +65,7 @@ func readPackage(ctx context.Context, format Format, body []byte, b *extract.Bui
 	case ODT, ODS, ODP:
 		return readODF(a, b)
 	}
-	return fmt.Errorf("%q is no format that is read", format)
+	return fmt.Errorf("%q is not a format that is read", format)
 }
 
 // compoundFile begins the files of MS-CFB: old binary formats, and the envelope of

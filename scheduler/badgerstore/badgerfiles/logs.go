@@ -163,7 +163,7 @@ const (
 )
 
 // checkLog says where the whole entries of a log end if there is anything but zeros
-// behind, soundToEnd if there is not. Of one that was written to, which is long, the first zeros do.
+// behind, soundToEnd if there is not. For a log that was written to, which is long, the first zeros suffice.
 func checkLog(name string, closed *mark, written bool) (end int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {

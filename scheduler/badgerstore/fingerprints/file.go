@@ -10,7 +10,7 @@ import (
 )
 
 // ErrFile is what Load gives for anything but a whole file of this format. The set is
-// then made anew from what it is a summary of.
+// then made again from what it is a summary of.
 var ErrFile = errors.New("not a whole file of fingerprints")
 
 // The file: magic, mark (8 bytes); for each of the 256 stripes how many values it has

@@ -185,7 +185,7 @@ func (st *stripe) build(sorted []byte) {
 	st.n = uint32(n)
 }
 
-// grow lays the stripe out anew, with room in each shard.
+// grow lays the stripe out again, with room in each shard.
 func (st *stripe) grow() {
 	old := st.mem
 	if st.whole() || st.n < splitAt/2 {

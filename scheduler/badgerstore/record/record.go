@@ -14,7 +14,7 @@ import (
 // field that is zero takes no room, and one that is new takes a new flag.
 
 // recordVersion is that of records. Those of formats 1 to 3 have valueVersion and know
-// no reason: it is told from their words when they are read.
+// no reason: one is found from their text when they are read.
 const recordVersion = 2
 
 // Flags of a record.
