@@ -156,9 +156,9 @@ type Reader interface {
 	// Queue reads up to n URLs of a place in order of arrival, those with a Seq
 	// above after. URLs in flight are read again by a smaller after.
 	Queue(ctx context.Context, p Place, after uint64, n int) ([]WaitingURL, error)
-	// Host gives what is stored of a host; the zero HostState if nothing is.
+	// Host returns what is stored of a host; the zero HostState if nothing is.
 	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
-	// Lookup gives a URL's record, or ErrNotFound.
+	// Lookup returns a URL's record, or ErrNotFound.
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.
@@ -166,9 +166,9 @@ type Reader interface {
 	// HeldDeletions calls fn for the deletions that are held, or rest, and that f selects,
 	// oldest first. fn must not call the store.
 	HeldDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
-	// Counts gives the kept counters, in constant time.
+	// Counts returns the kept counters, in constant time.
 	Counts(ctx context.Context) (Counts, error)
-	// Value gives a small named fact (options, robots.txt, schedules), nil if it was never
+	// Value returns a small named fact (options, robots.txt, schedules), nil if it was never
 	// set.
 	Value(ctx context.Context, name string) ([]byte, error)
 }
