@@ -30,7 +30,7 @@ func (s *Settings) ages() (minAge, maxAge time.Duration) {
 	return 0, 0
 }
 
-// Retimed returns a stored URL the time that the settings want, where those say something else
+// Retimed gives a stored URL the time that the settings want, where those say something else
 // about it than when it was stored; it gives false, and the record as it was, where they do
 // not. What rests, though it is to be refreshed, becomes due; what is due later than the
 // settings allow becomes due sooner; what is due, though it is to be refreshed no more,
