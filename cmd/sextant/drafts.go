@@ -151,9 +151,13 @@ func openIndex(crawler config.Crawler, target string) (admin.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := papiTarget(p)
+	t, err := papi.New(p.Settings.(papi.Settings))
 	if err != nil {
 		return nil, err
 	}
-	return papiIndex{t, p.Source}, nil
+	index := papiIndex{Target: t}
+	if p.Source != nil {
+		index.source = *p.Source
+	}
+	return index, nil
 }

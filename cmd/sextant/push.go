@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/papi"
 	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -63,7 +64,7 @@ func papiPushOf(crawler config.Crawler, name string) (config.Push, error) {
 	var found []config.Push
 	var names []string
 	for _, p := range crawler.Push {
-		if p.PAPI == nil {
+		if _, is := p.Settings.(papi.Settings); !is {
 			continue
 		}
 		names = append(names, p.Name)
