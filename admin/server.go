@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -59,11 +58,6 @@ type Service interface {
 	Receive(text []byte, write func() error) error
 	// DraftFile reads a configuration that stands somewhere else.
 	DraftFile(path string) (*Draft, error)
-	// Condition reads a condition in the elements of CrawlConfig.xml.
-	Condition(xml string) (actionrules.Condition, error)
-	// Schema is the XSD of the configuration: of a version of its namespaces, one of
-	// the parts crawl and actionrules. Both may be empty.
-	Schema(version, part string) ([]byte, error)
 	// Fetch makes a dry run.
 	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
 	// IndexOf finds the target of a Crawler that can list what its index holds.

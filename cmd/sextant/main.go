@@ -13,6 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 // version is set by the build (-ldflags "-X main.version=...").
@@ -59,7 +60,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	out := &checkedWriter{w: stdout}
-	stderr = complaints(stderr)
+	stderr = service.Complaints(stderr)
 	app := newApp(stdin, out, stderr)
 	err := app.RunContext(ctx, flagsFirst(app, args))
 	if err == nil && out.err != nil {

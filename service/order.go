@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"context"
@@ -26,11 +26,11 @@ import (
 //     which nobody asks any more, and the stores, which write what they have in memory.
 //     The socket answers meanwhile that the service is stopping, and is closed last: so it
 //     keeps a second service away, as the stores' own locks do.
-func (s *service) run(ctx context.Context, once crawl.Once) error {
+func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	server := admin.NewServer(s.shown(), s, s.access, s.log)
-	server.Tell(admin.About{Version: build().Version, Notices: s.notices.Status})
+	server := admin.NewServer(s.Crawlers(), s, s.access, s.log)
+	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
 		return err
@@ -56,7 +56,7 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 }
 
 // stop is the first step of stopping. It does not wait.
-func (s *service) stop() {
+func (s *Service) Stop() {
 	if s.ending.Swap(true) {
 		return
 	}
@@ -70,7 +70,7 @@ func (s *service) stop() {
 
 // stopSlowly asks systemd for patience from the first step of stopping on, until ctx
 // ends: pages in flight may take their time.
-func (s *service) stopSlowly(ctx context.Context) error {
+func (s *Service) stopSlowly(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case <-s.stops.Done():
@@ -81,7 +81,7 @@ func (s *service) stopSlowly(ctx context.Context) error {
 }
 
 // endReloads has a reload that goes on finished, and none begin after it.
-func (s *service) endReloads() {
+func (s *Service) endReloads() {
 	s.ending.Store(true)
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -106,7 +106,7 @@ var errEnding = errors.New("the service is stopping: the changed configuration c
 //     also where they cannot be.
 //  7. Status, log and systemd are told how it ended; systemd with READY=1 in either case,
 //     since the service goes on.
-func (s *service) reload(ctx context.Context, word bool) error {
+func (s *Service) reload(ctx context.Context, word bool) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	if s.ending.Load() {
@@ -136,7 +136,7 @@ func (s *service) reload(ctx context.Context, word bool) error {
 
 // reloadChanged reloads unless the files are as they were at the last reload, as after
 // one that a command asked for.
-func (s *service) reloadChanged(ctx context.Context) {
+func (s *Service) reloadChanged(ctx context.Context) {
 	s.reloading.Lock()
 	same := s.judged != "" && s.judged == s.configFiles()
 	s.reloading.Unlock()
@@ -147,7 +147,7 @@ func (s *service) reloadChanged(ctx context.Context) {
 
 // tell tells systemd that the service is ready once every Crawler crawls, and then how
 // it is. SIGHUP is obeyed from then on; one that came earlier is not lost.
-func (s *service) tell(ctx context.Context) error {
+func (s *Service) tell(ctx context.Context) error {
 	if s.alive(ctx) != nil { // it ended before it crawled
 		return nil
 	}
