@@ -31,7 +31,7 @@ func (s *Service) mountConsole(server *admin.Server) error {
 	return nil
 }
 
-// consoleURL is where a browser finds the console.
+// ConsoleURL is where a browser finds the console.
 func (s *Service) ConsoleURL() string {
 	at, scheme := s.open.Addr().String(), "http"
 	if tcp, ok := s.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {

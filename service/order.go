@@ -10,11 +10,14 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// run runs all Crawlers and the door to them until they end: by s.stop, because once
+// Run starts the goroutines of a running service and waits for all of them. Of the service's
+// fields only those of control change after Open, under control.reloading or as atomics.
+
+// Run runs all Crawlers and the door to them until they end: by s.Stop, because once
 // asks for an end, because one of them fails (then all end), or because ctx ends. It is
 // the one place for the order of stopping:
 //
-//  1. s.stop, by the first signal: no reload begins any more, and no Crawler takes a new
+//  1. s.Stop, by the first signal: no reload begins any more, and no Crawler takes a new
 //     URL. A reload that goes on is finished, it changes nothing on disk by halves.
 //  2. Each crawl.Run: pages in flight are finished and committed, then the frontier
 //     stores which hosts must rest, the relay ends (what is unsent stays in the outbox),
@@ -22,7 +25,7 @@ import (
 //  3. The door: status and commands are answered as long as a page may be in flight.
 //  4. What looked on: notices, with a last one where a Crawler failed; the watch of
 //     files, the memory's limit, the watchdog.
-//  5. s.close, by the caller, who reads the figures before: the readers of documents,
+//  5. s.Close, by the caller, who reads the figures before: the readers of documents,
 //     which nobody asks any more, and the stores, which write what they have in memory.
 //     The socket answers meanwhile that the service is stopping, and is closed last: so it
 //     keeps a second service away, as the stores' own locks do.
@@ -55,7 +58,7 @@ func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	return group.Wait()
 }
 
-// stop is the first step of stopping. It does not wait.
+// Stop is the first step of stopping. It does not wait.
 func (s *Service) Stop() {
 	if s.ending.Swap(true) {
 		return

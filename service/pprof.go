@@ -10,6 +10,8 @@ import (
 	"time"
 )
 
+// One goroutine serves profiles; ServePprof returns the function that ends it and waits.
+
 // pprofHeaderTimeout bounds how slowly a request for a profile may come.
 const pprofHeaderTimeout = 10 * time.Second
 

@@ -13,6 +13,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// The line on a terminal is written by a goroutine of showProgress, which the function that
+// it returns ends and waits for.
+
 // Start is what a run is asked for beside its Options.
 type Start struct {
 	Once crawl.Once

@@ -16,6 +16,9 @@ import (
 	"github.com/sextant-crawler/sextant/notices"
 )
 
+// control.reloading is the lock of a reload: it is held from its begin to its end, and by the
+// end of the crawls, so that none begins after it.
+
 // Service is all that one process runs: its Crawlers and the door to them.
 type Service struct {
 	crawls []*running

@@ -15,6 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// keepTelling and keepAlive run in goroutines of Service.Run. Patience starts one of its own,
+// which the function that it returns ends and waits for. A notifier has no lock: systemd's
+// socket takes whole messages.
+
 // notifier tells systemd how the service stands, see sd_notify(3). These few lines are
 // all of the protocol that is needed. Nobody is told where NOTIFY_SOCKET is not set.
 type notifier struct {

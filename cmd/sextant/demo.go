@@ -24,6 +24,9 @@ import (
 	"github.com/sextant-crawler/sextant/service"
 )
 
+// The demo has three goroutines: the sample site, the receiver, and its own, which runs the
+// service. It ends the other two and waits for them.
+
 // demoDeadline bounds the crawl of the sample site, which takes a second or two.
 const demoDeadline = time.Minute
 

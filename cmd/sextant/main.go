@@ -1,5 +1,9 @@
 // Command sextant crawls web sites into an indexer by the rules of a
-// CrawlConfig.xml. This package only wires; one file holds one command.
+// CrawlConfig.xml. One file holds one command: flags in, words out. What runs is in package
+// service.
+//
+// It starts one goroutine for signals, and those of the demo; whoever starts one waits for
+// it. It has no lock.
 package main
 
 import (
