@@ -31,14 +31,16 @@ func (f fakeCrawler) Sent(ctx context.Context, url string) (*push.Listed, *push.
 	return found, &push.Document{URL: url, Title: "A title"}, err
 }
 
-// ConfigPath is a file that a test has written, if it has.
-func (s fakeService) ConfigPath() string { return s.path }
+// fakeConfig is a configuration that a test has written, if it has.
+type fakeConfig struct{ path string }
+
+func (f fakeConfig) Path() string { return f.path }
 
 // Receive keeps nothing in mind.
-func (fakeService) Receive(_ []byte, write func() error) error { return write() }
+func (fakeConfig) Receive(_ []byte, write func() error) error { return write() }
 
 // Draft knows one word that is wrong, and tells whether it may read all files.
-func (s fakeService) Draft(text []byte, files bool) *Draft {
+func (s fakeConfig) Draft(text []byte, files bool) *Draft {
 	if strings.Contains(string(text), "broken") {
 		return &Draft{Findings: []Finding{{"error", s.path, 3, 5, "broken"}, {"warning", s.path, 1, 1, "odd"}}}
 	}
@@ -49,7 +51,7 @@ func (s fakeService) Draft(text []byte, files bool) *Draft {
 	return d
 }
 
-func (s fakeService) DraftFile(path string) (*Draft, error) {
+func (s fakeConfig) DraftFile(path string) (*Draft, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &Declined{Err: err}
