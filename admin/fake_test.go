@@ -40,23 +40,23 @@ func (f fakeConfig) Path() string { return f.path }
 func (fakeConfig) Receive(_ []byte, write func() error) error { return write() }
 
 // Draft knows one word that is wrong, and tells whether it may read all files.
-func (s fakeConfig) Draft(text []byte, files bool) *Draft {
+func (f fakeConfig) Draft(text []byte, files bool) *Draft {
 	if strings.Contains(string(text), "broken") {
-		return &Draft{Findings: []Finding{{"error", s.path, 3, 5, "broken"}, {"warning", s.path, 1, 1, "odd"}}}
+		return &Draft{Findings: []Finding{{"error", f.path, 3, 5, "broken"}, {"warning", f.path, 1, 1, "odd"}}}
 	}
 	d := &Draft{Crawlers: []DraftCrawler{{Name: "a", Roots: 1, Rules: 2, DeletesOn: "4xx"}}}
 	if files {
-		d.Findings = append(d.Findings, Finding{"warning", s.path, 1, 1, "reads files"})
+		d.Findings = append(d.Findings, Finding{"warning", f.path, 1, 1, "reads files"})
 	}
 	return d
 }
 
-func (s fakeConfig) DraftFile(path string) (*Draft, error) {
+func (f fakeConfig) DraftFile(path string) (*Draft, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &Declined{Err: err}
 	}
-	return s.Draft(text, true), nil
+	return f.Draft(text, true), nil
 }
 
 func (fakeService) Fetch(_ context.Context, _ Crawler, raw string, u weburl.URL) (*Fetched, error) {

@@ -112,7 +112,7 @@ func (f fakeCrawler) DropDeletions(_ context.Context, filter scheduler.DeletionF
 }
 
 // fakeService refuses every configuration.
-type fakeService struct{ path string }
+type fakeService struct{}
 
 func (fakeService) Reload(context.Context, bool) error {
 	return &Declined{Err: errors.New("CrawlConfig.xml:3:5: broken")}

@@ -39,6 +39,7 @@ type policy struct {
 	version     uint64
 	timing      string                // identifies when stored URLs are fetched again
 	scheduled   []*actionrules.Engine // accept the sites of groups that schedules refresh
+	fragments   bool                  // a rule names fragments: they are kept
 	removed     *extract.Removal      // nil: none
 }
 
@@ -72,6 +73,7 @@ func newPolicy(s Settings, moved moves) (*policy, error) {
 		}
 	}
 	p.roots = rules.Roots
+	p.fragments = p.engine.Names(actionrules.FieldFragment)
 	var err error
 	if p.left, err = newLeft(rules, s.Rules.Roots, moved); err != nil {
 		return nil, err
@@ -145,15 +147,31 @@ func (p *policy) rename(v *verdict, u weburl.URL) {
 	v.gate = p.space.Renamed(u)
 }
 
+// spelled is a URL with as much of its fragment as is kept with it: nothing unless a rule
+// names fragments. A link is judged by that, so that the URL is judged alike when it is
+// taken, and whenever it is judged again.
+func (p *policy) spelled(u weburl.URL) weburl.URL {
+	f := u.Fragment()
+	switch {
+	case f == "":
+		return u
+	case !p.fragments:
+		return u.WithFragment("")
+	}
+	return u.WithFragment(f[:min(len(f), scheduler.FragmentMax)])
+}
+
 // judgeLink asks the gates and then the action rules about a link, or about a URL
 // that was taken.
 func (p *policy) judgeLink(l crawlspace.Link) verdict {
+	l.URL = p.spelled(l.URL)
 	return p.decide(p.space.Judge(l), p.engine.Decide)
 }
 
 // judgeStored is judgeLink without the gates that count only when a URL is taken,
 // and without metas. It works in the caller's memory.
 func (p *policy) judgeStored(l crawlspace.Link, s *actionrules.Scratch) verdict {
+	l.URL = p.spelled(l.URL)
 	return p.decide(p.space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
 		d := p.engine.DecideInto(u, s)
 		d.Metas = nil
@@ -219,7 +237,7 @@ func (p *policy) because(v *verdict) scheduler.Reason {
 
 // recorded is a stored URL as the gates see it.
 func recorded(u weburl.URL, r *scheduler.Record) crawlspace.Link {
-	return crawlspace.Link{URL: u, Host: r.HostSpelling, Depth: int(r.Depth), Exempt: r.Kind.IsSource()}
+	return crawlspace.Link{URL: u.WithFragment(r.Fragment), Host: r.HostSpelling, Depth: int(r.Depth), Exempt: r.Kind.IsSource()}
 }
 
 // link places a discovered URL in a fifo, or returns false if it is outside.
@@ -230,7 +248,7 @@ func (p *policy) link(l crawlspace.Link) (scheduler.Link, verdict, bool) {
 		return scheduler.Link{}, v, false
 	}
 	d := &v.decision
-	link := scheduler.Link{URL: v.url, Fifo: fifoOf(*d), Shift: int8(d.Shift), Root: d.Root, Depth: depth(l.Depth)}
+	link := scheduler.Link{URL: v.url, Fifo: fifoOf(*d), Shift: int8(d.Shift), Root: d.Root, Depth: depth(l.Depth), Fragment: v.url.Fragment()}
 	if host := v.url.Host(); l.Host != host && strings.EqualFold(l.Host, host) {
 		link.HostSpelling = l.Host
 	}
