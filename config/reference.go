@@ -72,9 +72,9 @@ func statusSentence(s Status) string {
 		return " *Ineffective in this version.*"
 	case Refused:
 		return " *Refused by this version.*"
-	default:
-		return ""
+	case Supported, NoEffect:
 	}
+	return ""
 }
 
 func (a *Attribute) attributeStatus(e Element) string {
@@ -154,9 +154,9 @@ func (t Type) String() string {
 		return "hours"
 	case Command:
 		return "command"
-	default:
-		return "text"
+	case String:
 	}
+	return "text"
 }
 
 // cell makes text safe inside of a table.

@@ -71,26 +71,19 @@ func TestTableAttributes(t *testing.T) {
 	}
 }
 
-// The indices of these values are used as constants of actionrules.
-func TestTableNamesAreThoseOfActionRules(t *testing.T) {
-	for _, c := range []struct {
-		what      string
-		got, want []string
-	}{
-		{"field", fieldNames(), actionrules.FieldNames()},
-		{"kind", kindNames(), actionrules.KindNames()},
-		{"norm", normNames(), actionrules.NormNames()},
-	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.what, diff)
+func TestTableConditions(t *testing.T) {
+	for _, e := range Elements() {
+		if (e.Role == Condition) != (e.build != nil) {
+			t.Errorf("<%s>: a condition %t, something builds one %t", e.Name, e.Role == Condition, e.build != nil)
 		}
 	}
-	var verbs []string
-	for _, e := range actionElements() {
-		verbs = append(verbs, e.Name)
-	}
-	if diff := cmp.Diff(actionrules.VerbNames(), verbs); diff != "" {
-		t.Errorf("actions (-want +got):\n%s", diff)
+}
+
+func TestTableActions(t *testing.T) {
+	for _, e := range Elements() {
+		if _, known := actionrules.ParseVerb(e.Name); known != (e.Role == Action) {
+			t.Errorf("<%s>: an action %t, one of actionrules %t", e.Name, e.Role == Action, known)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ import (
 func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	server := admin.NewServer(s.Crawlers(), s, s.access, s.log)
+	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
 	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
@@ -117,7 +117,7 @@ func (s *Service) reload(ctx context.Context, word bool) error {
 	}
 	s.notify.reloading()
 	s.judged = s.configFiles()
-	s.baseline.look()
+	s.config.baseline.look()
 	err := s.applyConfig(ctx, word)
 	for _, r := range s.crawls {
 		r.setConfigError(err)
@@ -127,7 +127,7 @@ func (s *Service) reload(ctx context.Context, word bool) error {
 		s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
 		return err
 	}
-	s.log.Info("configuration reloaded", "path", s.path)
+	s.log.Info("configuration reloaded", "path", s.config.path)
 	if err := s.access.Reload(); err != nil {
 		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
 		s.notify.ready("configuration reloaded, but for tokens and certificate: " + err.Error())

@@ -19,7 +19,7 @@ import (
 )
 
 func (s *Service) applyConfig(ctx context.Context, word bool) error {
-	parsed, report, err := config.LoadWith(s.path, s.own.Lookups())
+	parsed, report, err := config.LoadWith(s.config.path, s.config.own.Lookups())
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *Service) watch(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer watcher.Close()
-		err = watcher.Add(filepath.Dir(s.path))
+		err = watcher.Add(filepath.Dir(s.config.path))
 	}
 	if err != nil {
 		s.log.Warn("changes of the configuration are not noticed: reload by SIGHUP or sextant reload", "error", err)
@@ -142,8 +142,8 @@ func (s *Service) watch(ctx context.Context) error {
 // sizes, times and which files they are. It is never empty.
 func (s *Service) configFiles() string {
 	var all strings.Builder
-	for _, name := range []string{filepath.Base(s.path), config.CrawlRulesName, config.GlobalRulesName} {
-		info, err := os.Stat(filepath.Join(filepath.Dir(s.path), name))
+	for _, name := range []string{filepath.Base(s.config.path), config.CrawlRulesName, config.GlobalRulesName} {
+		info, err := os.Stat(filepath.Join(filepath.Dir(s.config.path), name))
 		if err != nil {
 			fmt.Fprintln(&all, "none")
 			continue
@@ -160,7 +160,7 @@ func (s *Service) configFiles() string {
 // isConfig says whether an event is about the configuration or rules beside it.
 func (s *Service) isConfig(e fsnotify.Event) bool {
 	switch filepath.Base(e.Name) {
-	case filepath.Base(s.path), config.CrawlRulesName, config.GlobalRulesName:
+	case filepath.Base(s.config.path), config.CrawlRulesName, config.GlobalRulesName:
 		return !e.Has(fsnotify.Chmod)
 	}
 	return false

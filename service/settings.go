@@ -152,9 +152,9 @@ func policyOf(p config.ErrorPolicy) scheduler.Policy {
 		return scheduler.Cautious
 	case config.Smartsite:
 		return scheduler.Smartsite
-	default:
-		return scheduler.Cloudview
+	case config.CloudView:
 	}
+	return scheduler.Cloudview
 }
 
 // StoreOptions are how a Crawler's store is opened for writing.
