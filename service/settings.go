@@ -87,8 +87,7 @@ func sources(written []config.URLSource) []crawl.Source {
 	return out
 }
 
-// fetches are those of a Crawler, which have its own settings of a fetcher but for
-// what they say.
+// fetches are those of a Crawler: its common settings of a fetcher, with what each changes.
 func fetches(written []config.Fetch, common fetcher.Settings) []crawl.Fetch {
 	var out []crawl.Fetch
 	for _, w := range written {
@@ -134,7 +133,7 @@ func refreshes(written []config.Refresh) []crawl.Refresh {
 	return out
 }
 
-// mapping is that of metas, nil where there is none.
+// mapping is that of metas, nil without one.
 func mapping(written *config.Mapping) *crawl.Mapping {
 	if written == nil {
 		return nil

@@ -40,8 +40,8 @@ func relayOf(c config.Crawler, h Home, outbox push.Outbox, log *slog.Logger) (*p
 	return push.NewRelay(outbox, settings, log)
 }
 
-// leavesTarget says of targets that some take one source alone which documents leave one
-// of them when their source changes; nil where every target takes all.
+// leavesTarget reports whether a document leaves a target when its source changes: some
+// targets take one source only. It is nil if every target takes all.
 func leavesTarget(targets []config.Push) func(from, to string) bool {
 	narrowed := map[string]bool{}
 	for _, p := range targets {
