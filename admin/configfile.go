@@ -50,7 +50,8 @@ type Written struct {
 	ETag string `json:"etag"`
 	// Kept is the file that holds the text before; empty where nothing changed.
 	Kept string `json:"kept,omitempty"`
-	// InForce says that it was loaded, and else Words why not: it counts from the next start.
+	// InForce is set if it was loaded; otherwise Words says why not, and it takes effect at
+	// the next start.
 	InForce  bool      `json:"in_force"`
 	Words    string    `json:"words,omitempty"`
 	Warnings []Finding `json:"warnings"`

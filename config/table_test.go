@@ -90,7 +90,7 @@ func TestTableActions(t *testing.T) {
 func TestReferenceIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "docs", "configuration.md")
 	if *update {
-		if err := os.WriteFile(path, []byte(Reference()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(referencePage()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -99,7 +99,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), Reference()); diff != "" {
+	if diff := cmp.Diff(string(want), referencePage()); diff != "" {
 		t.Errorf("run go test ./config -update (-file +table):\n%s", diff)
 	}
 }

@@ -150,7 +150,7 @@ func (s *Service) Address() string {
 	return s.open.Addr().String()
 }
 
-// sharedSlots bound the threads of all Crawlers; nil where each has its own.
+// sharedSlots bound the threads of all Crawlers together; nil if each has its own.
 func sharedSlots(threads int, crawlers []config.Crawler, log *slog.Logger) *crawl.Slots {
 	if threads == 0 {
 		return nil
