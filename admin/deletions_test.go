@@ -158,7 +158,7 @@ func TestConfirmedRemoval(t *testing.T) {
 	for i := range many {
 		many[i] = "http://a.test/" + strings.Repeat("x", i+1)
 	}
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, many...)}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, many...)}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	for query, want := range map[string]struct {
 		body, says string
 		status     int

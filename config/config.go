@@ -41,29 +41,3 @@ type Crawler struct {
 	throttles, fetches []choice
 	sources            []actionrules.Position
 }
-
-// Push is a target that gets documents and deletions. Exactly one of File, PAPI,
-// Elastic, Solr, Funnelback and Webhook is set, and Server for all but File.
-type Push struct {
-	Name   string
-	Kind   string
-	Source string // this source's documents only; "" is all
-	// Content asks for the page bytes.
-	Content    bool
-	File       *FilePush
-	Server     *PushServer
-	PAPI       *PAPIPush
-	Elastic    *ElasticPush
-	Solr       *SolrPush
-	Funnelback *FunnelbackPush
-	Webhook    *WebhookPush
-	At         actionrules.Position
-}
-
-// FilePush writes JSON Lines into a folder.
-type FilePush struct {
-	// Dir is absolute or relative to the working folder; "" is out in the data
-	// directory.
-	Dir         string
-	RotateBytes int64
-}

@@ -17,6 +17,10 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/file"
+	"github.com/sextant-crawler/sextant/push/papi"
+	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/secret"
@@ -26,7 +30,7 @@ import (
 // compareCrawlers leaves out the compiled rules, functions and all positions.
 func compareCrawlers(want, got Crawler) string {
 	got.Frontier.LeavesTarget = nil
-	return cmp.Diff(want, got, cmpopts.IgnoreFields(Crawler{}, "Engine", "Gates"), cmpopts.IgnoreUnexported(Crawler{}),
+	return cmp.Diff(want, got, cmpopts.IgnoreFields(Crawler{}, "Engine", "Gates"), cmpopts.IgnoreUnexported(Crawler{}, Push{}),
 		cmpopts.IgnoreTypes(actionrules.Position{}), cmp.Comparer(func(a, b weburl.URL) bool { return a == b }))
 }
 
@@ -61,7 +65,7 @@ func defaultCrawler(name string) Crawler {
 	c := Crawler{
 		Durability: badgerstore.Sync, ReadDocuments: true,
 		Reading: documents.Settings{Workers: 1, Timeout: 30 * time.Second, MaxMemory: 512 << 20},
-		Push:    []Push{{Name: "file", Kind: "file", File: &FilePush{RotateBytes: 256 << 20}}},
+		Push:    []Push{{Name: "file", TargetSettings: push.TargetSettings{Kind: "file"}, Settings: file.Settings{Name: "file", RotateBytes: 256 << 20}}},
 	}
 	c.Settings = crawl.Settings{
 		Name: name, Workers: 1, Rules: actionrules.RuleSet{DefaultFollowRoots: true}, NearDuplicates: true, DetectPatterns: true,
@@ -85,14 +89,18 @@ func TestEverySetting(t *testing.T) {
 	want := Crawler{
 		Durability: badgerstore.OS, Reading: documents.Settings{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
 		Push: []Push{
-			{Name: "lines", Kind: "file", Source: "s", Content: true, File: &FilePush{Dir: "out", RotateBytes: 4096}},
-			{Name: "papi", Kind: "papi", Server: &PushServer{
-				URL: "http://cloudview:10002", User: "admin", Password: secret.New("open sesame"), Timeout: 2 * time.Minute,
-				BatchCount: 5, BatchBytes: 4096, BatchAge: 6 * time.Millisecond,
-			}, PAPI: &PAPIPush{
-				Connector: "web", CheckpointName: "e", Class: "d", StampSeq: true,
-				SyncParameter: "sync", StampPart: "p", ClassPart: "c", DeletionsInURL: true,
-			}},
+			{
+				Name: "lines", Content: true, TargetSettings: push.TargetSettings{Kind: "file", Source: new("s")},
+				Settings: file.Settings{Name: "lines", Dir: "out", RotateBytes: 4096},
+			},
+			{
+				Name: "papi", TargetSettings: push.TargetSettings{Kind: "papi", BatchCount: 5, BatchBytes: 4096, BatchAge: 6 * time.Millisecond},
+				Settings: papi.Settings{
+					Name: "papi", Server: wire.Settings{URL: "http://cloudview:10002", User: "admin", Password: secret.New("open sesame"), Timeout: 2 * time.Minute},
+					Connector: "web", CheckpointName: "e", Class: "d", Stamp: papi.StampSeq,
+					SyncParameter: "sync", StampPart: "p", ClassPart: "c", DeletionsInURL: true,
+				},
+			},
 		},
 	}
 	want.Settings = crawl.Settings{
@@ -222,15 +230,15 @@ func TestLoad(t *testing.T) {
 	write("roots.txt", "www.example.com\n")
 	write(FileName, `<CrawlConfig><Crawler name="a"><Root url="http://${SEXTANT_TEST_HOST}/"/><Push dir="out"/></Crawler></CrawlConfig>`)
 	for _, path := range []string{dir, filepath.Join(dir, FileName)} {
-		file, report, err := Load(path)
+		parsed, report, err := Load(path)
 		if err != nil || report.Err() != nil {
 			t.Fatalf("%s: %v %v", path, err, report.Err())
 		}
-		c := file.Crawlers[0]
+		c := parsed.Crawlers[0]
 		if got := c.Rules.Roots[0].URL.String(); got != "http://www.example.com/" {
 			t.Errorf("root %s", got)
 		}
-		if got := c.Push[0].File.Dir; got != filepath.Join(dir, "out") {
+		if got := c.Push[0].Settings.(file.Settings).Dir; got != filepath.Join(dir, "out") {
 			t.Errorf("dir %s", got)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 func checkCommand() *cli.Command {
@@ -32,11 +31,11 @@ func check(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	parsed, report, err := config.LoadWith(path, ownFilesOf(c).lookups())
+	parsed, report, err := config.LoadWith(path, ownFiles(c).Lookups())
 	if err != nil {
 		return err
 	}
-	for _, f := range findings(report) {
+	for _, f := range admin.Findings(report) {
 		if err := showFinding(c, f); err != nil {
 			return err
 		}
@@ -56,7 +55,7 @@ func check(c *cli.Context) error {
 	if !c.Bool("json") {
 		for _, crawler := range parsed.Crawlers {
 			fmt.Fprintf(c.App.Writer, "Crawler %s: %s, %s, deletes on %s\n", crawler.Name,
-				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), deletesOn(crawler.Frontier.Policy))
+				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), admin.DeletesOn(crawler.Frontier.Policy))
 		}
 	}
 	return nil
@@ -82,16 +81,4 @@ func showPattern(c *cli.Context, p actionrules.Pattern) error {
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "%s: %s  ->  %s\n", p.At, p.Value, p.Regexp)
 	return err
-}
-
-// deletesOn says in a few words for which failures a policy deletes a document.
-func deletesOn(p scheduler.Policy) string {
-	switch p {
-	case scheduler.Cautious:
-		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"
-	case scheduler.Smartsite:
-		return "any failure to fetch a page"
-	case scheduler.CloudView:
-	}
-	return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
 }

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -15,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 // configPath is the configuration that a command means.
@@ -39,7 +37,7 @@ func loadConfig(c *cli.Context) (*config.File, config.Report, error) {
 	if err != nil {
 		return nil, config.Report{}, err
 	}
-	parsed, report, err := config.LoadWith(path, ownFilesOf(c).lookups())
+	parsed, report, err := config.LoadWith(path, ownFiles(c).Lookups())
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, report, fmt.Errorf("%w: --config must name a %s or a folder that holds one", err, config.FileName)
@@ -78,14 +76,6 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// homeOf is a Crawler's part of the data directory.
-func homeOf(parsed *config.File, crawler config.Crawler, data string) home {
-	if len(parsed.Crawlers) > 1 {
-		data = filepath.Join(data, crawler.Name)
-	}
-	return home{crawler: crawler.Name, dir: data}
-}
-
 // crawlersOf are the Crawlers that a command means, all of the file where none is named.
 func crawlersOf(c *cli.Context, parsed *config.File) ([]config.Crawler, error) {
 	name := c.String("crawler")
@@ -103,48 +93,28 @@ func crawlersOf(c *cli.Context, parsed *config.File) ([]config.Crawler, error) {
 }
 
 // oneCrawler is the Crawler that a command works on, with its part of the data directory.
-func oneCrawler(c *cli.Context) (config.Crawler, home, error) {
+func oneCrawler(c *cli.Context) (config.Crawler, service.Home, error) {
 	parsed, _, err := loadConfig(c)
 	if err != nil {
-		return config.Crawler{}, home{}, err
+		return config.Crawler{}, service.Home{}, err
 	}
 	return theCrawler(c, parsed)
 }
 
 // theCrawler is the one of a file that a command works on.
-func theCrawler(c *cli.Context, parsed *config.File) (config.Crawler, home, error) {
+func theCrawler(c *cli.Context, parsed *config.File) (config.Crawler, service.Home, error) {
 	crawlers, err := crawlersOf(c, parsed)
 	if err != nil {
-		return config.Crawler{}, home{}, err
+		return config.Crawler{}, service.Home{}, err
 	}
 	if len(crawlers) > 1 {
 		var names []string
 		for _, crawler := range crawlers {
 			names = append(names, crawler.Name)
 		}
-		return config.Crawler{}, home{}, wrongUse("the configuration has several Crawlers: name one with --crawler (%s)", strings.Join(names, ", "))
+		return config.Crawler{}, service.Home{}, wrongUse("the configuration has several Crawlers: name one with --crawler (%s)", strings.Join(names, ", "))
 	}
-	return crawlers[0], homeOf(parsed, crawlers[0], c.String("data")), nil
-}
-
-// crawlSettings are those of a Crawler element, which names the program where the file
-// has no name for it.
-func crawlSettings(c config.Crawler) crawl.Settings {
-	s := c.Settings
-	if s.Fetcher.UserAgent != "" {
-		return s
-	}
-	s.Fetcher.UserAgent = fetcher.UserAgent(version, "")
-	s.Fetches = slices.Clone(s.Fetches)
-	for i := range s.Fetches {
-		s.Fetches[i].Fetcher.UserAgent = s.Fetcher.UserAgent
-	}
-	return s
-}
-
-// storeOptions are how a Crawler's store is opened for writing.
-func storeOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
-	return badgerstore.Options{Logger: log, Durability: c.Durability, FirstOrder: firstOrder()}
+	return crawlers[0], service.HomeOf(parsed, crawlers[0], c.String("data")), nil
 }
 
 // count words a number of things.
@@ -154,3 +124,9 @@ func count(n int, thing string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
+
+// crawlSettings are those of a Crawler of the configuration.
+func crawlSettings(c config.Crawler) crawl.Settings { return service.Settings(c, userAgent()) }
+
+// userAgent is that of a Crawler that names none.
+func userAgent() string { return fetcher.UserAgent(version, "") }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
@@ -35,16 +34,6 @@ func readDocumentCommand() *cli.Command {
 			return documents.Serve(c.App.Reader, c.App.Writer, c.Duration("timeout"), documents.NewReaders(memory))
 		},
 	}
-}
-
-// settings are those of a Crawler that runs, which has what reads documents.
-func (r *running) settings(c config.Crawler) crawl.Settings {
-	s := crawlSettings(c)
-	s.Frontier.LeavesTarget = r.opened.Frontier.LeavesTarget // targets change with a restart only
-	if c.ReadDocuments {
-		s.Documents = r.documents
-	}
-	return s
 }
 
 // documentWords counts the PDF and office documents, in words.

@@ -32,7 +32,7 @@ func TestConfigIsClean(t *testing.T) {
 	if c.Frontier.Policy != scheduler.Cautious || c.Frontier.Throttle.Milliseconds() != 5 {
 		t.Errorf("error policy %v, throttle %v", c.Frontier.Policy, c.Frontier.Throttle)
 	}
-	if len(c.Push) != 2 || c.Push[0].PAPI == nil || c.Push[1].File == nil {
+	if len(c.Push) != 2 || c.Push[0].Kind != "papi" || c.Push[1].Kind != "file" {
 		t.Errorf("targets %+v, want papi and file", c.Push)
 	}
 }

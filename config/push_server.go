@@ -1,0 +1,129 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"slices"
+
+	"github.com/sextant-crawler/sextant/push/wire"
+	"github.com/sextant-crawler/sextant/secret"
+)
+
+// pushReader reads the Push element of a target.
+type pushReader struct {
+	*node
+	p             *parser
+	name, crawler string // of the target and of its Crawler
+}
+
+// server is how the target's server is reached. token makes a header of a token; nil where
+// the kind has none.
+func (r *pushReader) server(token func(secret.Value) wire.Header) wire.Settings {
+	n := r.node
+	s := wire.Settings{
+		URL: n.str("url"), User: n.str("user"), Password: n.secret("password"),
+		InsecureTLS: n.boolean("insecureTLS"), Gzip: n.boolean("gzip"),
+		MaxRequestsPerS: int(n.number("maxRequestsPerS")), Timeout: n.duration("timeoutS"),
+	}
+	if token != nil && n.str("token") != "" {
+		s.Headers = append(s.Headers, token(n.secret("token")))
+	}
+	s.Headers = append(s.Headers, r.p.pushHeaders(n)...)
+	if a := n.attr("caFile"); a != nil {
+		s.Roots = r.p.authorities(a)
+	}
+	if n.written("password") && n.missing("user") {
+		r.p.errorf(n.attr("password").name, "password without user: write user=\"...\", too")
+	}
+	if n.written("token") && n.written("user") && n.str("kind") != "funnelback" {
+		r.p.errorf(n.attr("token").name, "token beside user: the server reads one of them: remove the other")
+	}
+	r.p.warnOfServer(n, &s)
+	return s
+}
+
+// limits are those of requests.
+func (r *pushReader) limits() wire.Limits {
+	return wire.Limits{Bytes: int(r.number("maxRequestBytes")), Requests: int(r.number("connections"))}
+}
+
+// warnOfServer warns of what lets credentials be read on their way.
+func (p *parser) warnOfServer(n *node, s *wire.Settings) {
+	if s.InsecureTLS {
+		p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so that credentials and documents can be read and changed on their way: write caFile with the certificate of the server's authority instead")
+		if a := n.attr("caFile"); a != nil {
+			p.warnf(a.name, "caFile has no effect with insecureTLS=\"true\"")
+		}
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
+		return
+	}
+	for _, name := range []string{"password", "token"} {
+		if a := n.attr(name); a != nil && slices.Contains(a.spec.Kinds, n.str("kind")) {
+			p.warnf(a.name, "%s goes to %s unencrypted: write url with https", name, u.Host)
+		}
+	}
+	if slices.ContainsFunc(n.children, func(c *node) bool { return c.spec.Name == "PushHeader" }) {
+		p.warnf(n.at, "the values of <PushHeader> go to %s unencrypted: write url with https", u.Host)
+	}
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// pushHeaders reads the PushHeader elements of a Push.
+func (p *parser) pushHeaders(push *node) []wire.Header {
+	complaint := func(key string) string {
+		switch {
+		case isOwnHeader(key), key == "Proxy-Authorization", key == "Proxy-Connection":
+			return "is the crawler's own: remove it"
+		case key == "Authorization" && (push.written("user") || push.written("token")):
+			return "cannot be written beside user or token, which set it: remove one of the two"
+		}
+		return ""
+	}
+	var out []wire.Header
+	for _, h := range p.writtenHeaders(push, "PushHeader", complaint) {
+		out = append(out, wire.Header{Name: h.key, Value: secret.New(h.value)})
+	}
+	return out
+}
+
+// pushFields reads the PushField elements of a Push.
+func (p *parser) pushFields(push *node) map[string]string {
+	var out map[string]string
+	targets := map[string]string{}
+	for _, n := range push.children {
+		name := n.attr("name")
+		if n.spec.Name != "PushField" || name == nil {
+			continue
+		}
+		as, drop := n.str("as"), n.boolean("drop")
+		if err := wire.CheckName(name.text); err != nil {
+			p.errorf(name.value, "name=%s", err)
+			continue
+		}
+		if _, twice := out[name.text]; twice {
+			p.errorf(name.value, "name=%s is written twice: remove one", quote(name.text))
+			continue
+		}
+		if (as == "") != drop {
+			if len(n.faulty) == 0 {
+				p.errorf(n.at, "<PushField name=%s> says either as=\"...\" or drop=\"true\"", quote(name.text))
+			}
+			continue
+		}
+		if other, twice := targets[as]; twice && as != "" {
+			p.errorf(n.attr("as").value, "as=%s is written for %s, too: two parts of a document cannot have one name", quote(as), quote(other))
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		targets[as], out[name.text] = name.text, as
+	}
+	return out
+}

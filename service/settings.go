@@ -1,0 +1,38 @@
+package service
+
+import (
+	"log/slog"
+	"slices"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// Settings are those of a Crawler element. Agent is the User-Agent if it names none.
+func Settings(c config.Crawler, agent string) crawl.Settings {
+	s := c.Settings
+	if s.Fetcher.UserAgent != "" {
+		return s
+	}
+	s.Fetcher.UserAgent, s.Fetches = agent, slices.Clone(s.Fetches)
+	for i := range s.Fetches {
+		s.Fetches[i].Fetcher.UserAgent = agent
+	}
+	return s
+}
+
+// StoreOptions are how a Crawler's store is opened for writing.
+func StoreOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
+	return badgerstore.Options{Logger: log, Durability: c.Durability, FirstOrder: FirstOrder()}
+}
+
+// settings are those of a Crawler that runs, which has what reads documents.
+func (r *running) settings(c config.Crawler) crawl.Settings {
+	s := Settings(c, r.agent)
+	s.Frontier.LeavesTarget = r.opened.Frontier.LeavesTarget // targets change with a restart only
+	if c.ReadDocuments {
+		s.Documents = r.documents
+	}
+	return s
+}
