@@ -53,6 +53,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 	c.Robots.Agent = c.RobotsAgent
 	c.Reading.MaxMemory <<= 20
 	c.CrawlLog = p.crawlLog(n)
+	c.ReadingKey = n.readingKey()
 	c.Push = p.pushTargets(n)
 	c.PushContent = slices.ContainsFunc(c.Push, func(t Push) bool { return t.Content })
 	c.Frontier.LeavesTarget = leavesTarget(c.Push)

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -15,6 +18,12 @@ func (a Attribute) into(to func(*Crawler) any) Attribute {
 // on says which value of an Enum is true, where it goes into a bool.
 func (a Attribute) on(value string) Attribute {
 	a.yes = value
+	return a
+}
+
+// rereads marks an attribute a change of which has pages read anew.
+func (a Attribute) rereads() Attribute {
+	a.Rereads = true
 	return a
 }
 
@@ -49,4 +58,51 @@ func (n *node) put(a *Attribute, to reflect.Value) {
 			to.SetInt(n.number(a.Name))
 		}
 	}
+}
+
+// readingKey tells two ways to read pages apart: it is made of what is marked Rereads and has
+// another value than its default, so that a new attribute changes nothing until it is
+// written.
+func (n *node) readingKey() string {
+	var b strings.Builder
+	for i := range n.spec.Attributes {
+		a := &n.spec.Attributes[i]
+		if v := n.plain(a); a.Rereads && v != a.Default {
+			fmt.Fprintf(&b, "%s=%q\n", a.Name, v)
+		}
+	}
+	for _, child := range n.children {
+		if child.spec.Rereads {
+			child.spell(&b)
+		}
+	}
+	return b.String()
+}
+
+// spell writes an element with all that its attributes say, written or not.
+func (n *node) spell(b *strings.Builder) {
+	fmt.Fprintf(b, "<%s", n.spec.Name)
+	for i := range n.spec.Attributes {
+		a := &n.spec.Attributes[i]
+		fmt.Fprintf(b, " %s=%q", a.Name, n.plain(a))
+	}
+	b.WriteString(">\n")
+	for _, child := range n.children {
+		child.spell(b)
+	}
+	fmt.Fprintf(b, "</%s>\n", n.spec.Name)
+}
+
+// plain is an attribute's value in one of the spellings that mean the same.
+func (n *node) plain(a *Attribute) string {
+	v := n.str(a.Name)
+	switch {
+	case v == "":
+		return ""
+	case a.Type == Bool:
+		return strconv.FormatBool(isTrue(v))
+	case a.Type.isNumber():
+		return strconv.FormatInt(n.number(a.Name), 10)
+	}
+	return strings.TrimSpace(v)
 }

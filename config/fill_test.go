@@ -35,7 +35,7 @@ func withoutRow() map[string]string {
 		crawls   = "the crawl adds it"
 	)
 	return map[string]string{
-		"Name": elements, "Rules": elements, "Space": elements, "Traps": elements, "ReadRejectList": elements, "RejectListEvery": elements,
+		"ReadingKey": derived, "Name": elements, "Rules": elements, "Space": elements, "Traps": elements, "ReadRejectList": elements, "RejectListEvery": elements,
 		"Remove": elements, "Mapping": elements, "Refreshes": elements, "Fetches": elements, "DenyPrivate": elements, "Sources": elements,
 		"Frontier.Weights": elements, "Frontier.Throttles": elements, "CrawlLog": elements,
 		"PushContent": derived, "Robots.Agent": derived, "Fetcher.MaxConnectionsPerHost": derived, "Frontier.LeavesTarget": derived,
@@ -167,5 +167,43 @@ func TestEveryRowFillsItsSetting(t *testing.T) {
 		if got != want {
 			t.Errorf("%s=%q gives %s, want %s", a.Name, written, got, want)
 		}
+	}
+}
+
+// TestReadingKey: what has pages read anew changes it, and nothing else, however it is
+// written.
+func TestReadingKey(t *testing.T) {
+	key := func(attributes, inside string) string {
+		text := `<CrawlConfig><Crawler name="a" ` + attributes + `><Root url="http://a/"/>` + inside + `</Crawler></CrawlConfig>`
+		file, report := Parse(FileName, []byte(text), Lookups{})
+		if err := report.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return file.Crawlers[0].ReadingKey
+	}
+	for _, same := range [][2]string{
+		{"", ""}, {`ignoreNoindex="false" embeddedLinks="0" simpleSiteCollapsingDepth="00"`, ""}, {`smartRefresh="true" nthreads="2"`, `<Throttle hours="1-2"><Host val="a"/></Throttle>`},
+	} {
+		if got := key(same[0], same[1]); got != "" {
+			t.Errorf("%v: pages would be read anew by %q", same, got)
+		}
+	}
+	seen := map[string]string{"": "the defaults"}
+	for _, other := range [][2]string{
+		{`ignoreNofollow="true"`, ""}, {`ignoreNoindex="true"`, ""}, {`embeddedLinks="true"`, ""}, {`enableSimpleSiteCollapsing="true"`, ""},
+		{`enableSimpleSiteCollapsing="true" simpleSiteCollapsingDepth="2"`, ""},
+		{"", "<RemoveElements/>"}, {"", `<RemoveElements names="nav"/>`}, {"", `<RemoveElements names="nav" selectors="#x"/>`},
+		{"", "<MetadataMapping/>"}, {"", `<MetadataMapping keepUnmapped="true"/>`}, {"", `<MetadataMapping><Map from="a" to="b"/></MetadataMapping>`},
+		{"", `<MetadataMapping><Map from="a" to="b" join=","/></MetadataMapping>`}, {"", `<MetadataMapping><MapHeader field="a" to="b"/></MetadataMapping>`},
+		{"", `<MetadataMapping><Map from="a" to="b"/><Map from="c" to="d"/></MetadataMapping>`},
+	} {
+		got := key(other[0], other[1])
+		if first, twice := seen[got]; twice {
+			t.Errorf("%v has the key of %s: %q", other, first, got)
+		}
+		seen[got] = fmt.Sprint(other)
+	}
+	if one, other := key(`ignoreNoindex="1"`, ""), key(`ignoreNoindex="true"`, ""); one != other {
+		t.Errorf("%q and %q mean the same", one, other)
 	}
 }

@@ -124,7 +124,7 @@ func (p *policy) withRejectList(f *crawlspace.File) (*policy, error) {
 func (p *policy) identify(rules [32]byte) {
 	sum := fingerprint(rules, p.space.Fingerprint())
 	p.fingerprint = hex.EncodeToString(sum[:])
-	sum = readingFingerprint(sum, &p.settings)
+	sum = readingFingerprint(sum, p.settings.ReadingKey)
 	p.version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
 }
 
