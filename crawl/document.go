@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"hash"
 	"maps"
 	"net/http"
 	"net/url"
@@ -158,22 +156,4 @@ func documentHash(d push.Document, unread []byte) [16]byte {
 	}
 	h.Write(unread)
 	return [16]byte(h.Sum(nil))
-}
-
-// writeParts hashes strings so that no two lists of them look alike.
-func writeParts(h hash.Hash, parts ...string) {
-	for _, s := range parts {
-		n := len(s)
-		h.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
-		h.Write([]byte(s))
-	}
-}
-
-// deletionBody is the JSON of a deletion order.
-func deletionBody(url, reason string, at time.Time) []byte {
-	b, err := json.Marshal(push.Deletion{URL: url, Reason: reason, At: at.UTC().Truncate(time.Second)})
-	if err != nil {
-		panic(err) // strings and a time of our own always marshal
-	}
-	return b
 }

@@ -10,13 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
 
-// DocumentReader reads bodies that are no pages: those that documents.KindOf knows.
-// An error is a *documents.Error, or that of ctx. It is called by several goroutines
-// at once, and may make them wait.
-type DocumentReader interface {
-	Read(ctx context.Context, contentType string, body []byte) (extract.Page, error)
-}
-
 // extractionError is the meta of a document that could not be read, with the reason
 // in a word.
 const extractionError = "extraction_error"

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"context"
 	"slices"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -35,15 +34,6 @@ type Explained struct {
 	// Fetch is the name of the settings by which it is asked for; empty for those of all.
 	Fetch string
 	Fifo  scheduler.Source // where the URL is crawled
-}
-
-// Moves are the sites that moved, by their root's URL, as StoredMoves gives them. In JSON
-// each is the page that the home page redirects to, or an object that has it as "to".
-type Moves = moves
-
-// StoredMoves are the sites that a store remembers to have moved.
-func StoredMoves(ctx context.Context, store scheduler.Store) (Moves, error) {
-	return storedMoves(ctx, store)
 }
 
 // NewExplainer compiles settings. Moved may be nil, and traps may have counted

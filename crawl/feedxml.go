@@ -3,9 +3,7 @@ package crawl
 import (
 	"bytes"
 	"context"
-	"hash/fnv"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
@@ -15,39 +13,11 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// XMLDocuments says which elements of an XML file are documents, and what of them is
-// what.
-type XMLDocuments struct {
-	Path, Link, Title, Text feeds.Path
-	Date                    *feeds.Path // nil: none
-	HTML                    bool        // the text is
-	Metas                   []XMLMeta
-}
-
-// XMLMeta is a meta of such documents.
-type XMLMeta struct {
-	Name string
-	Path feeds.Path
-}
-
 // goneElement is why a document is deleted that an XML file had.
 const goneElement = "its element is gone from the XML file"
 
-// hash tells these settings from others.
-func (x *XMLDocuments) hash() uint64 {
-	h := fnv.New64a()
-	writeParts(h, x.Path.String(), x.Link.String(), x.Title.String(), x.Text.String(), strconv.FormatBool(x.HTML), strconv.FormatBool(x.Date != nil))
-	if x.Date != nil {
-		writeParts(h, x.Date.String())
-	}
-	for _, m := range x.Metas {
-		writeParts(h, m.Name, m.Path.String())
-	}
-	return h.Sum64()
-}
-
-// fields are the paths in the order of page's values.
-func (x *XMLDocuments) fields() []feeds.Path {
+// xmlFields are the paths in the order of xmlPage's values.
+func xmlFields(x *XMLDocuments) []feeds.Path {
 	fields := []feeds.Path{x.Link, x.Title, x.Text}
 	for _, m := range x.Metas {
 		fields = append(fields, m.Path)
@@ -58,8 +28,8 @@ func (x *XMLDocuments) fields() []feeds.Path {
 	return fields
 }
 
-// page is an element as a page, with its URL.
-func (x *XMLDocuments) page(values [][]string) (href string, p extract.Page) {
+// xmlPage is an element as a page, with its URL.
+func xmlPage(x *XMLDocuments, values [][]string) (href string, p extract.Page) {
 	first := func(v []string) string {
 		if len(v) == 0 {
 			return ""
@@ -94,8 +64,8 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *XMLD
 	if err != nil {
 		return err
 	}
-	summary, readErr := feeds.Elements(bytes.NewReader(response.Body), options, x.Path, x.fields(), func(values [][]string) error {
-		return r.document(x.page(values))
+	summary, readErr := feeds.Elements(bytes.NewReader(response.Body), options, x.Path, xmlFields(x), func(values [][]string) error {
+		return r.document(xmlPage(x, values))
 	})
 	if readErr != nil && !isSyntax(readErr) {
 		return readErr

@@ -106,3 +106,12 @@ func (w writer) conditions(word string, of []actionrules.Condition) {
 		w.condition(c)
 	}
 }
+
+// writeParts hashes strings so that no two lists of them look alike.
+func writeParts(h hash.Hash, parts ...string) {
+	for _, s := range parts {
+		n := len(s)
+		h.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+		h.Write([]byte(s))
+	}
+}

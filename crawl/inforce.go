@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // rules are what is in force at a moment: what decides about URLs, and what fetches them.
@@ -102,13 +100,4 @@ func (f *inForce) wait(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// storedPolicy compiles the settings with the moved sites that the store remembers.
-func storedPolicy(ctx context.Context, s Settings, store scheduler.Store) (*policy, error) {
-	moved, err := storedMoves(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	return newPolicy(s, moved)
 }

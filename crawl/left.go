@@ -17,7 +17,7 @@ type left struct {
 }
 
 // newLeft compiles rules for the places that sites of roots have left; nil if there are none.
-func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved moves) (*left, error) {
+func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (*left, error) {
 	l := left{to: map[string]string{}}
 	var before []actionrules.Root
 	for _, root := range roots {

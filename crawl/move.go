@@ -1,17 +1,20 @@
 package crawl
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// moves are what is known of roots whose home pages lead to other sites, by the root's URL.
-type moves map[string]move
+// Moves are what is known of roots whose home pages lead to other sites, by the root's URL.
+type Moves map[string]move
 
 // move is what is known of one.
 type move struct {
@@ -203,4 +206,50 @@ func minus(all, some []string) []string {
 		}
 	}
 	return out
+}
+
+// movedSites is the name under which the store remembers the sites that took
+// the place of a root whose home page redirects to them.
+const (
+	movedSites = "moved-sites"
+	movedWhat  = "the list of moved sites"
+)
+
+// StoredMoves reads what the store remembers.
+func StoredMoves(ctx context.Context, store scheduler.Values) (Moves, error) {
+	moved := Moves{}
+	err := scheduler.LoadValue(ctx, store, movedSites, movedWhat, &moved)
+	return moved, err
+}
+
+// movedRoots are roots with the sites that moved at their new place.
+func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
+	var out []actionrules.Root
+	for _, root := range roots {
+		m := moved[root.URL.String()]
+		to, ok := m.place()
+		if !ok || !root.Site {
+			out = append(out, root)
+			continue
+		}
+		// The old home page stays a root, or nobody would see it come back.
+		home := root
+		home.Site = m.Back
+		out = append(out, home)
+		root.URL = to
+		out = append(out, root)
+	}
+	return out
+}
+
+// saveMoves stores moves for StoredMoves.
+func saveMoves(ctx context.Context, store scheduler.Values, moved Moves) error {
+	return scheduler.SaveValue(ctx, store, movedSites, movedWhat, moved)
+}
+
+// withMoves is the policy with moves that change nothing that it decides.
+func (p *policy) withMoves(moved Moves) *policy {
+	other := *p
+	other.moved = moved
+	return &other
 }

@@ -6,45 +6,10 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// movedSites is the name under which the store remembers the sites that took
-// the place of a root whose home page redirects to them.
-const (
-	movedSites = "moved-sites"
-	movedWhat  = "the list of moved sites"
-)
-
-// storedMoves reads what the store remembers.
-func storedMoves(ctx context.Context, store scheduler.Store) (moves, error) {
-	moved := moves{}
-	err := scheduler.LoadValue(ctx, store, movedSites, movedWhat, &moved)
-	return moved, err
-}
-
-// movedRoots are roots with the sites that moved at their new place.
-func movedRoots(roots []actionrules.Root, moved moves) []actionrules.Root {
-	var out []actionrules.Root
-	for _, root := range roots {
-		m := moved[root.URL.String()]
-		to, ok := m.place()
-		if !ok || !root.Site {
-			out = append(out, root)
-			continue
-		}
-		// The old home page stays a root, or nobody would see it come back.
-		home := root
-		home.Site = m.Back
-		out = append(out, home)
-		root.URL = to
-		out = append(out, root)
-	}
-	return out
-}
 
 // homeLeads takes in where a page leads that stands for a site: the home page of a root, or
 // the page that it moved to. A zero to says that it is a page itself; firm is as in heading.
@@ -74,9 +39,7 @@ func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) e
 			delete(moved, root.String())
 		}
 		if before.To == after.To && before.Back == after.Back {
-			other := *old
-			other.moved = moved
-			return &other, scheduler.SaveValue(ctx, c.store, movedSites, movedWhat, moved)
+			return old.withMoves(moved), saveMoves(ctx, c.store, moved)
 		}
 		return c.move(ctx, old, moved, to)
 	})
@@ -134,7 +97,7 @@ func (c *Crawl) hasDocuments(ctx context.Context, site weburl.URL) (bool, error)
 
 // move makes the policy with other moves, which it stores. A site does not move to where the
 // crawl space refuses it: nothing of it would be crawled any more.
-func (c *Crawl) move(ctx context.Context, old *policy, moved moves, to weburl.URL) (*policy, error) {
+func (c *Crawl) move(ctx context.Context, old *policy, moved Moves, to weburl.URL) (*policy, error) {
 	p, err := newPolicy(old.settings, moved)
 	if err != nil {
 		return nil, err
@@ -144,17 +107,5 @@ func (c *Crawl) move(ctx context.Context, old *policy, moved moves, to weburl.UR
 			return old, nil
 		}
 	}
-	return p, scheduler.SaveValue(ctx, c.store, movedSites, movedWhat, moved)
-}
-
-// rootOf is the configured root whose home page u is, at its own place or where it moved to.
-// A root with a path of its own is no home page.
-func (p *policy) rootOf(u weburl.URL) (root weburl.URL, ok bool) {
-	for _, root := range p.settings.Rules.Roots {
-		name := root.URL.String()
-		if root.Site && root.URL.PathAndQuery() == "/" && (name == u.String() || p.moved[name].To == u.String()) {
-			return root.URL, true
-		}
-	}
-	return weburl.URL{}, false
+	return p, saveMoves(ctx, c.store, moved)
 }

@@ -183,7 +183,7 @@ func (a *pass) saveWidth(ctx context.Context, p *policy) error {
 	if err != nil || before != nil && before.Rules == p.fingerprint {
 		return err
 	}
-	return scheduler.SaveValue(ctx, a.store, widthName, widthWhat, p.width())
+	return p.saveWidth(ctx, a.store)
 }
 
 // restart takes a new state over once it is stored. The mutex is held.

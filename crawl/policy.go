@@ -1,8 +1,10 @@
 package crawl
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -28,7 +31,7 @@ type policy struct {
 	settings Settings
 	engine   *actionrules.Engine
 	space    *crawlspace.Space
-	moved    moves
+	moved    Moves
 	roots    []actionrules.Root // in force: moved sites at their new place
 	left     *left              // where sites were before they moved; nil: none did
 	sources  []Source           // sorted by key
@@ -44,7 +47,7 @@ type policy struct {
 
 // newPolicy compiles rules and crawl space with the sites that moved at their new
 // place.
-func newPolicy(s Settings, moved moves) (*policy, error) {
+func newPolicy(s Settings, moved Moves) (*policy, error) {
 	s.Rules.Roots = slices.Clone(s.Rules.Roots)
 	s.Robots.Agent = s.RobotsAgent
 	rewrite := s.Space.Rewriter()
@@ -275,26 +278,36 @@ func (p *policy) limitsHosts() bool {
 	return p.settings.Traps != nil && p.settings.Traps.MaxURLsPerHost > 0
 }
 
-// stays says why the site of a home page that redirects stays where it is, "" if it is none's.
-func (p *policy) stays(home weburl.URL, firm bool) string {
-	root, ok := p.rootOf(home)
-	if !ok {
-		return ""
-	}
-	m := p.moved[root.String()]
-	if s, seen := m.Seen[home.String()]; seen {
-		return "wait: its site moves there if it is still so after " + s.Since.Add(moveAfter).Format(time.RFC3339)
-	}
-	if !firm {
-		return "wait: a temporary redirect moves no site of which documents are stored"
-	}
-	return ""
-}
-
 // frontierSettings are those of the policy in the frontier's terms.
 func frontierSettings(p *policy) scheduler.Settings {
 	s := p.settings.Frontier
 	s.DeletionBody = deletionBody
 	s.Depths = p.space.LimitsLinkDepth()
 	return s
+}
+
+// storedPolicy compiles the settings with the moved sites that the store remembers.
+func storedPolicy(ctx context.Context, s Settings, store scheduler.Values) (*policy, error) {
+	moved, err := StoredMoves(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	return newPolicy(s, moved)
+}
+
+// outside is 760 or 761 for a record that rules had excluded, else 0.
+func outside(r *scheduler.Record) int {
+	if r.Class == scheduler.Ignored && (r.Status == StatusExcluded || r.Status == crawlspace.StatusElsewhere) {
+		return r.Status
+	}
+	return 0
+}
+
+// deletionBody is the JSON of a deletion order.
+func deletionBody(url, reason string, at time.Time) []byte {
+	b, err := json.Marshal(push.Deletion{URL: url, Reason: reason, At: at.UTC().Truncate(time.Second)})
+	if err != nil {
+		panic(err) // strings and a time of our own always marshal
+	}
+	return b
 }

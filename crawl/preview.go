@@ -82,7 +82,7 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 			out.Judged++
 			r := &batch[i].Record
 			if u, ok := weburl.FromCanonical(r.URL); ok {
-				o := p.opine(u, r)
+				o := opine(p, u, r)
 				o.again = g
 				out.judge(&o, r, samples)
 			}

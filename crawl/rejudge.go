@@ -156,19 +156,19 @@ func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*jud
 		return nil, err
 	}
 	b.next, b.last = next, last
-	b.opinions = p.judgeAll(batch, c.pass.again(p))
+	b.opinions = judgeAll(p, batch, c.pass.again(p))
 	return b, nil
 }
 
 // judgeAll gives the opinions of those that change, on all processors.
-func (p *policy) judgeAll(batch []scheduler.KeyedRecord, again *again) []keyed {
+func judgeAll(p *policy, batch []scheduler.KeyedRecord, again *again) []keyed {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
 	size := (len(batch) + parts - 1) / parts
 	found := make([][]keyed, parts)
 	var judges errgroup.Group
 	for i := range parts {
 		judges.Go(func() error {
-			found[i] = p.judgePart(batch[min(i*size, len(batch)):min((i+1)*size, len(batch))], again)
+			found[i] = judgePart(p, batch[min(i*size, len(batch)):min((i+1)*size, len(batch))], again)
 			return nil
 		})
 	}
@@ -176,7 +176,7 @@ func (p *policy) judgeAll(batch []scheduler.KeyedRecord, again *again) []keyed {
 	return slices.Concat(found...)
 }
 
-func (p *policy) judgePart(batch []scheduler.KeyedRecord, again *again) []keyed {
+func judgePart(p *policy, batch []scheduler.KeyedRecord, again *again) []keyed {
 	var found []keyed
 	var scratch actionrules.Scratch
 	for i := range batch {
@@ -185,7 +185,7 @@ func (p *policy) judgePart(batch []scheduler.KeyedRecord, again *again) []keyed 
 		if !ok {
 			continue // the frontier ends it when it is taken
 		}
-		o := p.opineInto(u, r, &scratch)
+		o := opineInto(p, u, r, &scratch)
 		o.again = again
 		if o.effect(r) != unaffected || o.timed(r) != untimed {
 			o.explain()
@@ -258,7 +258,7 @@ func (c *Crawl) judgeAgain(ctx context.Context, began *policy, key weburl.Key) e
 			return err
 		}
 		if u, ok := weburl.FromCanonical(r.URL); ok {
-			o := p.opine(u, &r)
+			o := opine(p, u, &r)
 			o.again = c.pass.again(p)
 			o.explain()
 			if err := c.apply(ctx, []keyed{{key, o}}, &passCounts{}); err != nil {

@@ -210,7 +210,7 @@ func TestReportDocuments(t *testing.T) {
 		{Class: scheduler.OK, Indexed: true, PushedSource: "web", MediaType: "text/html", Fifo: scheduler.Index},
 		{Class: scheduler.Temporary, Indexed: true, PushedSource: "web", MediaType: "text/html", Fifo: scheduler.Index},
 		{Class: scheduler.Pending}, {Class: scheduler.OK, MediaType: "text/html", LastError: noIndexWords},
-		{Class: scheduler.OK, MediaType: "text/html", LastError: notIndexedByRule}, {Class: scheduler.Ignored, Status: 760}, {Class: scheduler.Ignored, Status: 761},
+		{Class: scheduler.OK, MediaType: "text/html", LastError: "not indexed by rule"}, {Class: scheduler.Ignored, Status: 760}, {Class: scheduler.Ignored, Status: 761},
 		{Class: scheduler.Ignored, LastError: robotsForbids}, {Class: scheduler.OK, DuplicateOf: "x", LastError: "it has the content of x"},
 		{Class: scheduler.OK, DuplicateOf: "x", LastError: "it has nearly the content of x"}, {Class: scheduler.OK, DuplicateOf: "x", LastError: "its canonical is x"},
 		{Class: scheduler.Redirect}, {Class: scheduler.Temporary}, {Class: scheduler.Permanent}, {Class: scheduler.OK, Kind: scheduler.KindFeed}, {Class: scheduler.OK, LastError: "empty"},

@@ -37,7 +37,7 @@ func RefreshStored(ctx context.Context, settings Settings, store scheduler.Store
 }
 
 func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *scheduler.Frontier, s Selection) (done Refreshed, err error) {
-	selector, err := p.selects(ctx, store, s)
+	selector, err := selects(ctx, p, store, s)
 	if err != nil {
 		return done, err
 	}

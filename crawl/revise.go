@@ -47,12 +47,12 @@ type opinion struct {
 
 // opine judges a stored URL as the background pass does: without the depths,
 // which count when a URL is taken.
-func (p *policy) opine(u weburl.URL, r *scheduler.Record) opinion {
-	return p.opineInto(u, r, new(actionrules.Scratch))
+func opine(p *policy, u weburl.URL, r *scheduler.Record) opinion {
+	return opineInto(p, u, r, new(actionrules.Scratch))
 }
 
 // opineInto is opine with memory that is used again.
-func (p *policy) opineInto(u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) opinion {
+func opineInto(p *policy, u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) opinion {
 	link := recorded(u, r)
 	if r.Kind.IsSource() {
 		return opinion{verdict: p.judgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: isSource, link: link}
@@ -79,14 +79,6 @@ func (o *opinion) explain() {
 	if !o.inside() {
 		o.words = o.policy.words(&o.verdict)
 	}
-}
-
-// outside is 760 or 761 for a record that rules had excluded, else 0.
-func outside(r *scheduler.Record) int {
-	if r.Class == scheduler.Ignored && (r.Status == StatusExcluded || r.Status == crawlspace.StatusElsewhere) {
-		return r.Status
-	}
-	return 0
 }
 
 // effect is the same for the same record and opinion, and applying it once leaves

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -20,24 +19,6 @@ const (
 	rootsName = "crawl.roots"
 	rootsWhat = "the list of roots"
 )
-
-// rootLinks are the roots in force as links, but for those that are outside, which refused is
-// told of.
-func (p *policy) rootLinks(refused func(root weburl.URL, v *verdict)) []scheduler.Link {
-	var links []scheduler.Link
-	for _, root := range p.roots {
-		l, v, ok := p.link(crawlspace.Link{URL: root.URL})
-		if !ok {
-			refused(root.URL, &v)
-			continue
-		}
-		l.Root = true
-		links = append(links, l)
-	}
-	return links
-}
-
-func untold(weburl.URL, *verdict) {}
 
 // addRoots puts the configured roots in; known ones are not crawled sooner for it.
 func (c *Crawl) addRoots(ctx context.Context, p *policy) error {

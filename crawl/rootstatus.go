@@ -105,7 +105,7 @@ func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootSt
 }
 
 // refusedRoots are the roots that the rules in force exclude.
-func (p *policy) refusedRoots() (refused []RootStatus) {
+func refusedRoots(p *policy) (refused []RootStatus) {
 	p.rootLinks(func(root weburl.URL, v *verdict) {
 		if len(refused) < rootsLooked {
 			refused = append(refused, RootStatus{URL: root.String(), Status: v.status, Reason: p.because(v).String(), Words: p.words(v)})
@@ -118,8 +118,8 @@ func (p *policy) refusedRoots() (refused []RootStatus) {
 // fetched; but not if they only redirect out of the crawl space and other pages were fetched.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
 	p := c.policy()
-	failed := p.refusedRoots()
-	for _, l := range p.rootLinks(untold) {
+	failed := refusedRoots(p)
+	for _, l := range p.rootLinks(nil) {
 		r, err := scheduler.Find(ctx, c.store, l.URL.Key())
 		if err != nil {
 			return err

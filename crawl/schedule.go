@@ -11,15 +11,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Refresh re-queues the documents of a group whenever a schedule says so.
-type Refresh struct {
-	// Schedule is obeyed in local time, unless its spec names a time zone.
-	Schedule cron.Schedule
-	// Spec is the schedule as it is written, which with Group is its name in the store.
-	Spec  string
-	Group string // of roots; "" is all URLs
-}
-
 const (
 	// schedulesName is the store's value that keeps the last runs.
 	schedulesName = "crawl.refreshes"
@@ -52,9 +43,6 @@ func (c *Crawl) Schedules() []Schedule {
 	}
 	return nil
 }
-
-// name is that of the schedule in the store.
-func (r *Refresh) name() string { return r.Spec + "\n" + r.Group }
 
 // runSchedules refreshes what the schedules name, one after the other, until ctx
 // ends. first is called when the runs that were missed have been caught up.

@@ -19,7 +19,7 @@ func CountSelected(ctx context.Context, settings Settings, store scheduler.Store
 	if err != nil {
 		return n, err
 	}
-	selector, err := p.selects(ctx, store, s)
+	selector, err := selects(ctx, p, store, s)
 	if err != nil {
 		return n, err
 	}

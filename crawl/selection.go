@@ -53,7 +53,7 @@ func (e *SelectionError) Unwrap() error { return e.Err }
 var errNothingSelected = errors.New("nothing is selected: name URLs, a group, a source or a condition, or all")
 
 // selects compiles a selection and finds the URLs that it names.
-func (p *policy) selects(ctx context.Context, store scheduler.Store, s Selection) (*selector, error) {
+func selects(ctx context.Context, p *policy, store scheduler.Store, s Selection) (*selector, error) {
 	if len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.If == nil && !s.All {
 		return nil, &SelectionError{errNothingSelected}
 	}
@@ -71,25 +71,6 @@ func (p *policy) selects(ctx context.Context, store scheduler.Store, s Selection
 		}
 	}
 	return out, out.find(ctx, p, store)
-}
-
-// groupSites accepts what lies in the sites of a group's roots.
-func (p *policy) groupSites(group string) (*actionrules.Engine, error) {
-	var set actionrules.RuleSet
-	var groups []string
-	for _, r := range p.roots {
-		if r.Group == group {
-			set.Roots = append(set.Roots, r)
-		}
-		if !slices.Contains(groups, r.Group) && r.Group != "" {
-			groups = append(groups, r.Group)
-		}
-	}
-	if len(set.Roots) == 0 {
-		return nil, fmt.Errorf("no root has the group %q: write one of %s", group, strings.Join(groups, ", "))
-	}
-	e, errs := actionrules.Compile(set)
-	return e, errors.Join(errs...)
 }
 
 // find looks the named URLs up, all or none.
@@ -157,7 +138,7 @@ func (s *selector) addRoots(ctx context.Context, p *policy, frontier *scheduler.
 	if s.Source != "" {
 		return 0, nil // nothing was pushed of what is not known
 	}
-	links := slices.DeleteFunc(p.rootLinks(untold), func(l scheduler.Link) bool {
+	links := slices.DeleteFunc(p.rootLinks(nil), func(l scheduler.Link) bool {
 		if len(s.URLs) > 0 {
 			_, named := slices.BinarySearchFunc(s.keys, l.URL.Key(), weburl.Key.Compare)
 			return !named

@@ -1,11 +1,15 @@
 package crawl
 
 import (
+	"context"
 	"time"
+
+	"github.com/robfig/cron/v3"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -91,4 +95,23 @@ type Settings struct {
 	Frontier scheduler.Settings
 	Fetcher  fetcher.Settings
 	Robots   robots.Settings
+}
+
+// Refresh re-queues the documents of a group whenever a schedule says so.
+type Refresh struct {
+	// Schedule is obeyed in local time, unless its spec names a time zone.
+	Schedule cron.Schedule
+	// Spec is the schedule as it is written, which with Group is its name in the store.
+	Spec  string
+	Group string // of roots; "" is all URLs
+}
+
+// name is that of the schedule in the store.
+func (r *Refresh) name() string { return r.Spec + "\n" + r.Group }
+
+// DocumentReader reads bodies that are no pages: those that documents.KindOf knows.
+// An error is a *documents.Error, or that of ctx. It is called by several goroutines
+// at once, and may make them wait.
+type DocumentReader interface {
+	Read(ctx context.Context, contentType string, body []byte) (extract.Page, error)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -17,90 +15,13 @@ import (
 // through the frontier as pages do. The configuration names them, or robots.txt
 // does; what an index names is one, too.
 
-// Source is a sitemap, feed or XML file that the configuration names.
-type Source struct {
-	URL  weburl.URL
-	Kind scheduler.Kind // KindSitemap, KindFeed or KindXML
-	// IndexItems makes documents of a feed's items, whose pages are not fetched then.
-	IndexItems bool
-	XML        *XMLDocuments // of KindXML
-}
-
 const (
 	// notNamed is why a source is not fetched any more.
 	notNamed = "neither the configuration nor a robots.txt names it any more"
-	// isSource is why a document is deleted whose URL became a source.
-	isSource = "it is a sitemap or feed"
+
 	// maxSitemaps of one robots.txt are read, the first ones.
 	maxSitemaps = 1000
-	// sourceFifo is where sources wait: beside pages that are indexed.
-	sourceFifo = scheduler.Index
 )
-
-// judgeSource asks whether a source may be fetched: by the gates, but for those of
-// extension and MIME type, and by the rules that name it. That no rule accepts it is
-// no reason: it is no document. The query filter leaves it as it is.
-func (p *policy) judgeSource(u weburl.URL, spelling string) verdict {
-	g := p.space.Judge(crawlspace.Link{URL: u, Host: spelling, Exempt: true})
-	g.URL = u
-	return p.decide(g, func(u weburl.URL) actionrules.Decision {
-		if p.ignores(u) {
-			return actionrules.Decision{}
-		}
-		return actionrules.Decision{Accept: true, Index: true} // which puts it into sourceFifo
-	})
-}
-
-// ignores says that a rule, not the start state, excludes a URL.
-func (p *policy) ignores(u weburl.URL) bool {
-	if p.engine.Decide(u).Crawl() {
-		return false
-	}
-	rule, _ := p.engine.Explain(u).ExcludedBy()
-	return rule >= 0
-}
-
-// judgeRecord asks about a stored URL as its kind wants it.
-func (p *policy) judgeRecord(u weburl.URL, r *scheduler.Record) verdict {
-	if r.Kind.IsSource() {
-		return p.judgeSource(u, r.HostSpelling)
-	}
-	return p.judgeLink(recorded(u, r))
-}
-
-// sourceLink is a source as a link, or the reason why it is not fetched.
-func (p *policy) sourceLink(u weburl.URL, kind scheduler.Kind, referrer string) (scheduler.Link, verdict, bool) {
-	v := p.judgeSource(u, "")
-	return scheduler.Link{URL: u, Fifo: sourceFifo, Kind: kind, Referrer: referrer}, v, v.inside()
-}
-
-// sourceOf is the source of the configuration that a URL is, nil if it is none.
-func (p *policy) sourceOf(k weburl.Key) *Source {
-	i, ok := slices.BinarySearchFunc(p.sources, k, func(s Source, k weburl.Key) int { return s.URL.Key().Compare(k) })
-	if !ok {
-		return nil
-	}
-	return &p.sources[i]
-}
-
-// sortedSources are those of settings in the order that sourceOf looks for.
-func sortedSources(s []Source) []Source {
-	s = slices.Clone(s)
-	slices.SortFunc(s, func(a, b Source) int { return a.URL.Key().Compare(b.URL.Key()) })
-	return s
-}
-
-// sourceVersion names the rules and settings that a source is read by.
-func (p *policy) sourceVersion(k weburl.Key) uint64 {
-	switch s := p.sourceOf(k); {
-	case s == nil:
-	case s.XML != nil:
-		return p.version ^ s.XML.hash()
-	case s.IndexItems:
-		return p.version ^ 1
-	}
-	return p.version
-}
 
 // addSources puts the configured sources in. One that was read by other rules or
 // settings is read again.

@@ -212,7 +212,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	if pass, _ := c.pass.status(); pass.Rules != "" {
 		s.Rules = newRulesStatus(pass, s.Known)
 	}
-	s.RootsFailing = append(s.RootsFailing, c.policy().refusedRoots()...)
+	s.RootsFailing = append(s.RootsFailing, refusedRoots(c.policy())...)
 	f := c.frontier.Snapshot()
 	a := c.meter.activities.snapshot()
 	s.InFlight, s.Paused = f.InFlight, c.frontier.Paused()

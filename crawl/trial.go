@@ -115,7 +115,7 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)
 	if len(moved) > 0 {
-		if err := scheduler.SaveValue(ctx, store, movedSites, movedWhat, moved); err != nil {
+		if err := saveMoves(ctx, store, moved); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +144,7 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	if err != nil {
 		return nil, err
 	}
-	c.visitor.trial.Links = c.policy().trialLinks(&c.visitor.trial.Trial, link.URL)
+	c.visitor.trial.Links = trialLinks(c.policy(), &c.visitor.trial.Trial, link.URL)
 	return &c.visitor.trial.Trial, nil
 }
 
@@ -186,11 +186,11 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) error {
 }
 
 // trialLinks judges what a page refers to, and where it leads.
-func (p *policy) trialLinks(t *Trial, page weburl.URL) []TrialLink {
+func trialLinks(p *policy, t *Trial, page weburl.URL) []TrialLink {
 	out := []TrialLink{}
 	if t.Location != "" {
 		if to, err := weburl.Parse(t.Location); err == nil {
-			l := p.trialLink(t.Location, to)
+			l := trialLink(p, t.Location, to)
 			if l.Decision == "crawl" {
 				l.Fifo = scheduler.Redir.String()
 			}
@@ -207,14 +207,14 @@ func (p *policy) trialLinks(t *Trial, page weburl.URL) []TrialLink {
 			continue
 		}
 		seen[u.String()] = true
-		judged := p.trialLink(l.Href, u)
+		judged := trialLink(p, l.Href, u)
 		judged.NoFollow = l.NoFollow
 		out = append(out, judged)
 	}
 	return out
 }
 
-func (p *policy) trialLink(href string, u weburl.URL) TrialLink {
+func trialLink(p *policy, href string, u weburl.URL) TrialLink {
 	l := TrialLink{Href: href, URL: u.String(), Decision: "ignore"}
 	link, v, ok := p.link(crawlspace.Link{URL: u, Host: hostIn(href), Depth: 1})
 	if !ok {

@@ -213,7 +213,7 @@ func (n *widening) covers(r *scheduler.Record) bool {
 
 // storedWidth is that of the rules by which stored URLs were judged last; nil if an older
 // version has judged them.
-func storedWidth(ctx context.Context, store scheduler.Store) (*width, error) {
+func storedWidth(ctx context.Context, store scheduler.Values) (*width, error) {
 	var w width
 	if err := scheduler.LoadValue(ctx, store, widthName, widthWhat, &w); err != nil || w.Rules == "" {
 		return nil, err
@@ -237,4 +237,9 @@ func (p *policy) leadsIn(to string) bool {
 	}
 	_, _, inside := p.link(crawlspace.Link{URL: u})
 	return inside
+}
+
+// saveWidth stores what the policy lets in, for storedWidth.
+func (p *policy) saveWidth(ctx context.Context, store scheduler.Values) error {
+	return scheduler.SaveValue(ctx, store, widthName, widthWhat, p.width())
 }
