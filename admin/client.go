@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
 // SocketPath is where the service of a data directory listens.
@@ -227,15 +228,15 @@ func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
 }
 
 // Moves gives the sites that moved.
-func (c *Client) Moves(ctx context.Context) (crawl.Moves, error) {
-	var out crawl.Moves
+func (c *Client) Moves(ctx context.Context) (policy.Moves, error) {
+	var out policy.Moves
 	err := c.decode(ctx, http.MethodGet, "/api/v1/moves", nil, nil, &out)
 	return out, err
 }
 
 // TrapCounts gives what traps had counted when that was stored last.
-func (c *Client) TrapCounts(ctx context.Context) (crawl.TrapCounts, error) {
-	var out crawl.TrapCounts
+func (c *Client) TrapCounts(ctx context.Context) (policy.TrapCounts, error) {
+	var out policy.TrapCounts
 	err := c.decode(ctx, http.MethodGet, "/api/v1/traps", nil, nil, &out)
 	return out, err
 }

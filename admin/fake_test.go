@@ -8,13 +8,14 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Settings are those of rules that crawl the host a.test.
-func (f fakeCrawler) Settings() crawl.Settings {
-	s := crawl.Settings{RobotsAgent: "sextant"}
+func (f fakeCrawler) Settings() policy.Settings {
+	s := policy.Settings{RobotsAgent: "sextant"}
 	s.Robots.Agent = "sextant"
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -186,11 +187,11 @@ func (s *Server) robots(c *call) (any, error) {
 }
 
 func (s *Server) moves(c *call) (any, error) {
-	return crawl.StoredMoves(c.r.Context(), c.crawler.Store())
+	return policy.StoredMoves(c.r.Context(), c.crawler.Store())
 }
 
 func (s *Server) traps(c *call) (any, error) {
-	return crawl.StoredTraps(c.r.Context(), c.crawler.Store())
+	return policy.StoredTraps(c.r.Context(), c.crawler.Store())
 }
 
 func (s *Server) sessions(c *call) (any, error) {

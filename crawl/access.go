@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -101,10 +102,10 @@ func (all accesses) sessions() []SessionStatus {
 // newAccesses makes what fetches pages by a policy's settings. Sessions of before
 // whose settings are the same go on, with their cookies; they make their requests
 // by the new fetcher when adopt was called.
-func (c *Crawl) newAccesses(p *policy, before accesses) (accesses, error) {
+func (c *Crawl) newAccesses(p *policy.Policy, before accesses) (accesses, error) {
 	var all accesses
-	for _, f := range p.settings.Fetches {
-		a := &access{match: f.Match, before: slices.Clip(all), header: f.Fetcher.Header, ignoreRobots: p.settings.IgnoreRobots, proxied: f.Fetcher.Proxy != nil}
+	for _, f := range p.Settings.Fetches {
+		a := &access{match: f.Match, before: slices.Clip(all), header: f.Fetcher.Header, ignoreRobots: p.Settings.IgnoreRobots, proxied: f.Fetcher.Proxy != nil}
 		if f.IgnoreRobots != nil {
 			a.ignoreRobots = *f.IgnoreRobots
 		}
@@ -128,14 +129,14 @@ func (c *Crawl) newAccesses(p *policy, before accesses) (accesses, error) {
 		}
 		all = append(all, a)
 	}
-	last := &access{fetcher: fetcher.New(c.fetcherSettings(p.settings.Fetcher, p), c.log), ignoreRobots: p.settings.IgnoreRobots}
+	last := &access{fetcher: fetcher.New(c.fetcherSettings(p.Settings.Fetcher, p), c.log), ignoreRobots: p.Settings.IgnoreRobots}
 	last.do = c.cookies(p, last.fetcher)
 	return append(all, last), nil
 }
 
 // cookies is what keeps them for all sites, nil where nothing does.
-func (c *Crawl) cookies(p *policy, f *fetcher.Fetcher) auth.Do {
-	if !p.settings.EnableCookies {
+func (c *Crawl) cookies(p *policy.Policy, f *fetcher.Fetcher) auth.Do {
+	if !p.Settings.EnableCookies {
 		return nil
 	}
 	return c.jar.Do(f.Do)
@@ -150,7 +151,7 @@ func (all accesses) adopt() {
 	}
 }
 
-func newLogin(l *Login, by *access, before accesses, log *slog.Logger) (*login, error) {
+func newLogin(l *policy.Login, by *access, before accesses, log *slog.Logger) (*login, error) {
 	for _, a := range before {
 		if a.login != nil && a.login.identity == l.Identity {
 			return a.login, nil

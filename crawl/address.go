@@ -44,7 +44,7 @@ func (a *addresses) keep(host string, addr netip.Addr, now time.Time) {
 // takeAddress binds the lease's host to its address if perAddress asks for it. The lease
 // ends if another host at the address is being visited, or was just now.
 func (v *visit) takeAddress(ctx context.Context) (step, error) {
-	if !v.policy.settings.Frontier.PerAddress || v.access.proxied {
+	if !v.policy.Settings.Frontier.PerAddress || v.access.proxied {
 		return step{}, nil
 	}
 	addr, ok := v.visitor.addresses.look(v.lease.URL.Host(), time.Now())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -37,7 +38,7 @@ func (v *visit) shortened(link scheduler.Link) (scheduler.Link, bool) {
 		if left.IsZero() {
 			return link, false
 		}
-		other, _, inside := v.policy.link(crawlspace.Link{URL: left, Host: link.HostSpelling, Depth: int(link.Depth)})
+		other, _, inside := v.policy.Link(crawlspace.Link{URL: left, Host: link.HostSpelling, Depth: int(link.Depth)})
 		if !inside {
 			return link, false
 		}
@@ -124,8 +125,8 @@ func (v *visit) admitNew(by *rules, u weburl.URL) (crawlspace.Reason, bool) {
 }
 
 // countURL counts a new URL for its host.
-func (v *visit) countURL(p *policy, u weburl.URL) {
-	if p.limitsHosts() {
+func (v *visit) countURL(p *policy.Policy, u weburl.URL) {
+	if p.LimitsHosts() {
 		v.visitor.hosts.add(u.HostKey())
 	}
 }

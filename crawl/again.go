@@ -3,6 +3,7 @@ package crawl
 import (
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -13,7 +14,7 @@ type again struct {
 	// retime gives URLs other times, by settings in force since a time.
 	retime bool
 	since  time.Time
-	reread *widening
+	reread *policy.Widening
 	source scheduler.Source // where pages wait that are read again
 }
 
@@ -27,7 +28,7 @@ const (
 )
 
 // again is what the pass by a policy does about times; nil if it is another's.
-func (a *pass) again(p *policy) *again {
+func (a *pass) again(p *policy.Policy) *again {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.state.Done || !a.state.by(p) {
@@ -36,8 +37,8 @@ func (a *pass) again(p *policy) *again {
 	return newAgain(p, a.state.Retime, a.state.At, a.state.Widened)
 }
 
-func newAgain(p *policy, retime bool, since time.Time, widened *widening) *again {
-	g := &again{settings: &p.settings.Frontier, retime: retime, since: since, reread: widened, source: scheduler.Refresh}
+func newAgain(p *policy.Policy, retime bool, since time.Time, widened *policy.Widening) *again {
+	g := &again{settings: &p.Settings.Frontier, retime: retime, since: since, reread: widened, source: scheduler.Refresh}
 	if g.settings.Weights[scheduler.Refresh] == 0 {
 		g.source = scheduler.Index
 	}
@@ -52,7 +53,7 @@ func (o *opinion) timed(r *scheduler.Record) timed {
 
 // time gives the record its time, if it gets another.
 func (o *opinion) time(r scheduler.Record) (scheduler.Record, timed) {
-	if o.again == nil || !o.inside() || outside(&r) != 0 || r.State == scheduler.Waiting {
+	if o.again == nil || !o.Inside() || policy.Outside(&r) != 0 || r.State == scheduler.Waiting {
 		return r, untimed
 	}
 	if o.rereads(&r) {
@@ -72,22 +73,22 @@ func (o *opinion) time(r scheduler.Record) (scheduler.Record, timed) {
 // refreshed, their next refresh does that.
 func (o *opinion) rereads(r *scheduler.Record) bool {
 	p, u := o.policy, o.link.URL
-	version := p.version
+	version := p.Version
 	if r.Kind.IsSource() {
-		version = p.sourceVersion(u.Key())
+		version = p.SourceVersion(u.Key())
 	}
-	if r.State != scheduler.AtRest || r.Kind == scheduler.KindItem || r.RulesVersion == version || p.refreshed(u) {
+	if r.State != scheduler.AtRest || r.Kind == scheduler.KindItem || r.RulesVersion == version || p.Refreshed(u) {
 		return false
 	}
 	switch r.Class {
 	case scheduler.OK:
 		if r.Kind.IsSource() {
-			return o.again.reread.covers(r)
+			return o.again.reread.Covers(r)
 		}
 		// A page in the fifo of those that are not followed was not.
-		return o.decision.Follow && (o.again.reread.covers(r) || r.Fifo == scheduler.Index && o.fifo(r) != r.Fifo)
+		return o.Decision.Follow && (o.again.reread.Covers(r) || r.Fifo == scheduler.Index && o.fifo(r) != r.Fifo)
 	case scheduler.Redirect:
-		return o.again.reread.covers(r) && p.leadsIn(r.RedirectTo)
+		return o.again.reread.Covers(r) && p.LeadsIn(r.RedirectTo)
 	case scheduler.Pending, scheduler.Ignored, scheduler.Temporary, scheduler.Permanent:
 	}
 	return false

@@ -70,7 +70,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	}
 	result.Location = target.String()
 	result.Moved = status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
-	if int(v.lease.Record.Hops) >= v.policy.settings.MaxRedirects {
+	if int(v.lease.Record.Hops) >= v.policy.Settings.MaxRedirects {
 		result.Fault, result.Words = fault.TooManyHops, "more redirects than maxRedirects"
 		return nil
 	}
@@ -83,7 +83,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	// The move of a site is in force at once.
 	now := v.visitor.sites.inForce()
 	p := now.policy
-	link, verdict, ok := p.redirectLink(crawlspace.Link{
+	link, verdict, ok := p.RedirectLink(crawlspace.Link{
 		URL: target, Host: v.spelling(location, target), Depth: int(v.lease.Record.Depth),
 	}, v.lease.Record.Shift)
 	if !ok {
@@ -93,7 +93,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	}
 	if link.URL.Key() == v.lease.Key { // but for what is dropped from URLs
 		result.Fault = fault.BadRedirect
-		result.Words = fmt.Sprintf("redirect: %v: %s is known under this name (%s)", errRedirectLoop, target, p.space.Renamed(target).Gate)
+		result.Words = fmt.Sprintf("redirect: %v: %s is known under this name (%s)", errRedirectLoop, target, p.Space.Renamed(target).Gate)
 		return nil
 	}
 	reason, ok, err := v.admits(ctx, now, link.URL)

@@ -26,11 +26,11 @@ func (v *visit) canonical(ctx context.Context, p extract.Page) (string, schedule
 	if err != nil {
 		return "", scheduler.Link{}, nil //nolint:nilerr // what is no URL is no canonical
 	}
-	link, verdict, ok := v.policy.link(crawlspace.Link{URL: u, Host: v.spelling(p.Canonical, u), Depth: int(v.lease.Record.Depth) + 1})
+	link, verdict, ok := v.policy.Link(crawlspace.Link{URL: u, Host: v.spelling(p.Canonical, u), Depth: int(v.lease.Record.Depth) + 1})
 	if !ok || link.URL.Key() == v.lease.Key {
 		return "", scheduler.Link{}, nil
 	}
-	if indexed, _, _ := v.policy.indexes(&verdict); !indexed {
+	if indexed, _, _ := v.policy.Indexes(&verdict); !indexed {
 		return "", scheduler.Link{}, nil
 	}
 	end, _, err := v.canonicalEnd(ctx, link.URL, v.lease.Key)
@@ -237,7 +237,7 @@ func (n *namers) remove(canonical weburl.Key, page string) bool {
 
 // requeue sends a known URL through the fifos once more.
 func (r *visitor) requeue(ctx context.Context, u weburl.URL) error {
-	link, _, ok := r.sites.inForce().policy.link(crawlspace.Link{URL: u})
+	link, _, ok := r.sites.inForce().policy.Link(crawlspace.Link{URL: u})
 	if !ok {
 		return nil
 	}

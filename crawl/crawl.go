@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/push"
@@ -101,8 +102,8 @@ type Once struct {
 }
 
 // New puts a crawl together. It owns none of store and relay's targets.
-func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *slog.Logger) (*Crawl, error) {
-	p, err := storedPolicy(ctx, s, store)
+func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay, log *slog.Logger) (*Crawl, error) {
+	p, err := policy.Stored(ctx, s, store)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 		return nil, err
 	}
 	c.rules = newInForce(now)
-	c.frontier = scheduler.New(store, frontierSettings(p), log)
+	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
 	c.pass = newPass(store, c.frontier.Deletions())
 	c.visitor = &visitor{
 		frontier: c.frontier, store: store, log: log, sites: c, hosts: c.hosts, meter: &c.meter, crawlLog: c.crawlLog,
@@ -141,7 +142,7 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 }
 
 // lookForCopies makes what finds documents that repeat others, if the settings ask for it.
-func (c *Crawl) lookForCopies(ctx context.Context, s *Settings) error {
+func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 	if !s.NearDuplicates {
 		return nil
 	}
@@ -163,7 +164,7 @@ func (c *Crawl) lookForCopies(ctx context.Context, s *Settings) error {
 func (c *Crawl) inForce() *rules { return c.rules.now.Load() }
 
 // policy is what decides about URLs now.
-func (c *Crawl) policy() *policy { return c.inForce().policy }
+func (c *Crawl) policy() *policy.Policy { return c.inForce().policy }
 
 // page takes one lease through all stages, and judges its URL again if other rules came
 // into force meanwhile.
@@ -259,7 +260,7 @@ func (c *Crawl) start(ctx context.Context) error {
 	if err := c.copies.Begin(ctx); err != nil {
 		return err
 	}
-	if err := c.addRoots(ctx, p); err != nil || !p.limitsHosts() {
+	if err := c.addRoots(ctx, p); err != nil || !p.LimitsHosts() {
 		return err
 	}
 	return c.countHosts(ctx)

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push"
@@ -67,14 +68,14 @@ type bench struct {
 	t        *testing.T
 	dir      string
 	target   *memoryTarget
-	settings Settings
+	settings policy.Settings
 	wrap     func(*memoryTarget) push.Target // if not nil, what stands before target
 }
 
 // newBench crawls everything below roots as fast as it goes.
 func newBench(t *testing.T, roots ...string) *bench {
 	t.Helper()
-	s := Settings{Name: "test", Workers: 4, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
+	s := policy.Settings{Name: "test", Workers: 4, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 	s.Frontier.Aggressive = true
 	s.Frontier.IndexRedirectSources = true
 	s.Frontier.Brake.On = false
@@ -292,7 +293,7 @@ func TestRulesChangedBetweenRuns(t *testing.T) {
 	if got := b.newOrders(); len(got) != 1 || !strings.HasPrefix(got[0], "delete "+url+": ") {
 		t.Errorf("orders %v, want the deletion of the excluded page", got)
 	}
-	if r, _ := b.record(url); r.Status != StatusExcluded || r.Class != "ignored" {
+	if r, _ := b.record(url); r.Status != policy.StatusExcluded || r.Class != "ignored" {
 		t.Errorf("the excluded URL is %+v, want status 760, ignored", r)
 	}
 }

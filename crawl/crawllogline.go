@@ -57,7 +57,7 @@ func docStatus(b scheduler.Became) string {
 
 // logFetched writes the crawl log's line of a URL that was asked for.
 func (v *visit) logFetched(s *step) {
-	if v.policy.settings.CrawlLog == "" || s.asked != askedPage {
+	if v.policy.Settings.CrawlLog == "" || s.asked != askedPage {
 		return
 	}
 	r, status := s.outcome, 0

@@ -10,7 +10,7 @@ import (
 
 // directives are what a page asks for by robots metas and X-Robots-Tag together.
 func (v *visit) directives(response *fetcher.Response, p extract.Page) extract.Directives {
-	return p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.settings.RobotsAgent))
+	return p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.Settings.RobotsAgent))
 }
 
 // Why the page itself wants no document.
@@ -23,7 +23,7 @@ const (
 // with words that are empty if it may. A page decides against a rule, never for it.
 func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why scheduler.Reason, noIndex string) {
 	result.Directives = directiveFlags(d)
-	if v.policy.settings.IgnoreNoIndex {
+	if v.policy.Settings.IgnoreNoIndex {
 		return scheduler.NoReason, ""
 	}
 	result.UnavailableAt = d.UnavailableAt

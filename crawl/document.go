@@ -13,6 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/push"
@@ -59,20 +60,20 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	if err != nil {
 		return err
 	}
-	result.Document = &scheduler.Document{Body: body, Hash: sum, Source: v.verdict.decision.Source}
+	result.Document = &scheduler.Document{Body: body, Hash: sum, Source: v.verdict.Decision.Source}
 	return nil
 }
 
 // document is the page as the indexer gets it, without its hash.
 func (v *visit) document(response *fetcher.Response, p extract.Page, directives extract.Directives) push.Document {
 	document := push.Document{
-		URL: v.lease.URL.String(), Source: v.verdict.decision.Source, Title: title(p, v.lease.URL), Text: p.Text,
+		URL: v.lease.URL.String(), Source: v.verdict.Decision.Source, Title: title(p, v.lease.URL), Text: p.Text,
 		ContentType: mediaType(response.Header.Get("Content-Type")), Charset: p.Charset, Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
-		Metas: metas(v.lease, v.verdict.decision, v.policy.settings.Mapping.apply(p.Metas, response.Header), directives),
+		Metas: metas(v.lease, v.verdict.Decision, v.policy.Settings.Mapping.Apply(p.Metas, response.Header), directives),
 	}
-	if v.policy.settings.Collapse {
-		if site := siteAt(v.lease.URL, v.policy.settings.CollapseDepth); site != "" {
+	if v.policy.Settings.Collapse {
+		if site := siteAt(v.lease.URL, v.policy.Settings.CollapseDepth); site != "" {
 			document.Metas[collapseKey] = []string{site}
 		}
 	}
@@ -82,7 +83,7 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, directives 
 	if at, err := http.ParseTime(response.Header.Get("Last-Modified")); err == nil {
 		document.LastModified = at.UTC().Format(time.RFC3339)
 	}
-	if v.policy.settings.PushContent && !directives.NoArchive {
+	if v.policy.Settings.PushContent && !directives.NoArchive {
 		document.Content = response.Body
 		if p.Content != nil { // without what is not to be searched
 			document.Content, document.Charset = p.Content, p.ContentCharset
@@ -149,10 +150,10 @@ func title(p extract.Page, u weburl.URL) string {
 // of a body of which nothing else is known.
 func documentHash(d push.Document, unread []byte) [16]byte {
 	h := sha256.New()
-	writeParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)
+	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)
 	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
-		writeParts(h, name)
-		writeParts(h, d.Metas[name]...)
+		policy.HashParts(h, name)
+		policy.HashParts(h, d.Metas[name]...)
 	}
 	h.Write(unread)
 	return [16]byte(h.Sum(nil))

@@ -18,11 +18,11 @@ const extractionError = "extraction_error"
 // its URL and metas alone, as a type is that nothing reads; an error is that of ctx.
 func (v *visit) readDocument(ctx context.Context, contentType string, body []byte) (p extract.Page, read bool, err error) {
 	kind, ok := documents.KindOf(contentType, body)
-	if !ok || v.policy.settings.Documents == nil {
+	if !ok || v.policy.Settings.Documents == nil {
 		return p, false, nil
 	}
 	began := time.Now()
-	p, err = v.policy.settings.Documents.Read(ctx, contentType, body)
+	p, err = v.policy.Settings.Documents.Read(ctx, contentType, body)
 	if ctx.Err() == nil {
 		v.meter.documents.took(kind, time.Since(began))
 	}
@@ -46,7 +46,7 @@ func (v *visit) readDocument(ctx context.Context, contentType string, body []byt
 // bodyLimit lets PDF files have a limit of their own.
 func (v *visit) bodyLimit(header http.Header) int64 {
 	if documents.IsPDF(header.Get("Content-Type")) {
-		return v.policy.settings.MaxPDFBytes
+		return v.policy.Settings.MaxPDFBytes
 	}
 	return 0
 }

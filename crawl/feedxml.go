@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
@@ -17,7 +18,7 @@ import (
 const goneElement = "its element is gone from the XML file"
 
 // xmlFields are the paths in the order of xmlPage's values.
-func xmlFields(x *XMLDocuments) []feeds.Path {
+func xmlFields(x *policy.XMLDocuments) []feeds.Path {
 	fields := []feeds.Path{x.Link, x.Title, x.Text}
 	for _, m := range x.Metas {
 		fields = append(fields, m.Path)
@@ -29,7 +30,7 @@ func xmlFields(x *XMLDocuments) []feeds.Path {
 }
 
 // xmlPage is an element as a page, with its URL.
-func xmlPage(x *XMLDocuments, values [][]string) (href string, p extract.Page) {
+func xmlPage(x *policy.XMLDocuments, values [][]string) (href string, p extract.Page) {
 	first := func(v []string) string {
 		if len(v) == 0 {
 			return ""
@@ -59,7 +60,7 @@ func xmlPage(x *XMLDocuments, values [][]string) (href string, p extract.Page) {
 // readXML makes a document of each element, as readItems does of items. The file is
 // the whole list: a document that is not in it any more is deleted, if it was read to
 // its end.
-func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *XMLDocuments, result *scheduler.Result) error {
+func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *policy.XMLDocuments, result *scheduler.Result) error {
 	r, options, err := v.newItems(ctx, response)
 	if err != nil {
 		return err

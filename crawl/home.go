@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // isRoot says that the URL, which is inside, is a root of the configuration.
-func (v *visit) isRoot() bool { return v.verdict.inside() && v.verdict.decision.Root }
+func (v *visit) isRoot() bool { return v.verdict.Inside() && v.verdict.Decision.Root }
 
 // knowRoot has the record of a URL that waited when the roots changed say what it is.
 func (v *visit) knowRoot() {
@@ -24,16 +25,16 @@ func (v *visit) knowRoot() {
 
 // leadsOut tells that a redirect leads out of the crawl space, by a verdict of p, where it is
 // a root that does: what the operator wants crawled is not, until the root is another.
-func (v *visit) leadsOut(p *policy, target weburl.URL, verdict *verdict, result *scheduler.Result) {
+func (v *visit) leadsOut(p *policy.Policy, target weburl.URL, verdict *policy.Verdict, result *scheduler.Result) {
 	if !v.isRoot() || v.visitor.trial != nil {
 		return
 	}
-	by := p.words(verdict)
+	by := p.Detail(verdict)
 	advice := fmt.Sprintf("write url=%q in its Root", target.String())
-	if g := verdict.gate.Gate; g != "" && g != crawlspace.GateStartURL {
+	if g := verdict.Gate.Gate; g != "" && g != crawlspace.GateStartURL {
 		advice = fmt.Sprintf("let the %s gate pass it, and %s", g, advice)
 	}
-	if wait := p.stays(v.lease.URL, result.Moved); wait != "" {
+	if wait := p.Stays(v.lease.URL, result.Moved); wait != "" {
 		advice = wait + ", or " + advice
 	}
 	result.Words += fmt.Sprintf(": leads to %s, out of the crawl space (%s): %s", target, by, advice)
@@ -71,9 +72,9 @@ func (v *visit) isHome(ctx context.Context) error {
 // adopt goes on by the rules in force now, if they let the page in.
 func (v *visit) adopt() {
 	p := v.visitor.sites.inForce().policy
-	if verdict := p.judgeLink(recorded(v.lease.URL, &v.lease.Record)); verdict.inside() {
+	if verdict := p.Judge(policy.Recorded(v.lease.URL, &v.lease.Record)); verdict.Inside() {
 		v.policy, v.verdict = p, verdict
-		v.indexed, v.why, v.unindexed = p.indexes(&verdict)
+		v.indexed, v.why, v.unindexed = p.Indexes(&verdict)
 	}
 }
 

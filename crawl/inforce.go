@@ -6,12 +6,14 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
 // rules are what is in force at a moment: what decides about URLs, and what fetches them.
 // They are immutable; a page keeps those that it began under.
 type rules struct {
-	policy *policy
+	policy *policy.Policy
 	gear   *gear
 }
 
@@ -80,7 +82,7 @@ func (f *inForce) superseded() bool {
 	defer f.mu.Unlock()
 	now := f.now.Load()
 	for page := range f.pages {
-		if !page.rules.policy.same(now.policy) {
+		if !page.rules.policy.Same(now.policy) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"sync"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -33,7 +34,7 @@ func (l *logins) is(lease *scheduler.Lease, p *extract.Page) bool {
 		return false
 	}
 	h := sha256.New()
-	writeParts(h, p.Title, p.Text)
+	policy.HashParts(h, p.Title, p.Text)
 	content := [16]byte(h.Sum(nil))
 
 	l.mu.Lock()

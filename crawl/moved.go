@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -15,12 +16,12 @@ import (
 // the page that it moved to. A zero to says that it is a page itself; firm is as in heading.
 func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {
 	p := c.policy()
-	root, ok := p.rootOf(from)
-	if _, known := p.moved[root.String()]; !ok || to.IsZero() && !known {
+	root, ok := p.RootOf(from)
+	if _, known := p.Moved[root.String()]; !ok || to.IsZero() && !known {
 		return nil
 	}
-	return c.replace(ctx, false, func(old *policy) (*policy, error) {
-		root, ok := old.rootOf(from)
+	return c.replace(ctx, false, func(old *policy.Policy) (*policy.Policy, error) {
+		root, ok := old.RootOf(from)
 		if !ok {
 			return old, nil
 		}
@@ -28,38 +29,38 @@ func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) e
 		if err != nil {
 			return nil, err
 		}
-		h.firm = firm
-		before := old.moved[root.String()]
-		after := before.after(root, &h)
+		h.Firm = firm
+		before := old.Moved[root.String()]
+		after := before.After(root, &h)
 		if reflect.DeepEqual(before, after) {
 			return old, nil
 		}
-		moved := maps.Clone(old.moved)
-		if moved[root.String()] = after; reflect.DeepEqual(after, move{}) {
+		moved := maps.Clone(old.Moved)
+		if moved[root.String()] = after; reflect.DeepEqual(after, policy.Move{}) {
 			delete(moved, root.String())
 		}
 		if before.To == after.To && before.Back == after.Back {
-			return old.withMoves(moved), saveMoves(ctx, c.store, moved)
+			return old.WithMoves(moved), policy.SaveMoves(ctx, c.store, moved)
 		}
 		return c.move(ctx, old, moved, to)
 	})
 }
 
 // heading gathers what is to be known to judge where a page of a root's site leads.
-func (c *Crawl) heading(ctx context.Context, p *policy, root, from, to weburl.URL) (h heading, err error) {
-	h = heading{from: from, to: to, now: time.Now().UTC().Truncate(time.Second)}
+func (c *Crawl) heading(ctx context.Context, p *policy.Policy, root, from, to weburl.URL) (h policy.Heading, err error) {
+	h = policy.Heading{From: from, To: to, Now: time.Now().UTC().Truncate(time.Second)}
 	if !to.IsZero() {
-		if h.to, err = c.endOf(ctx, to); err != nil {
+		if h.To, err = c.endOf(ctx, to); err != nil {
 			return h, err
 		}
-		h.inside = p.engine.Explain(h.to).Start.Site >= 0
+		h.Inside = p.Engine.Explain(h.To).Start.Site >= 0
 	}
-	if h.own, err = c.hasDocuments(ctx, root); err != nil {
+	if h.Own, err = c.hasDocuments(ctx, root); err != nil {
 		return h, err
 	}
-	m := p.moved[root.String()]
-	if place, ok := m.place(); ok {
-		h.there, err = c.hasDocuments(ctx, place)
+	m := p.Moved[root.String()]
+	if place, ok := m.Place(); ok {
+		h.There, err = c.hasDocuments(ctx, place)
 	}
 	return h, err
 }
@@ -82,7 +83,7 @@ func (c *Crawl) endOf(ctx context.Context, u weburl.URL) (weburl.URL, error) {
 
 // hasDocuments says whether documents of a site are stored.
 func (c *Crawl) hasDocuments(ctx context.Context, site weburl.URL) (bool, error) {
-	for _, origin := range originsOf(site) {
+	for _, origin := range policy.OriginsOf(site) {
 		home, err := weburl.Parse(origin + "/")
 		if err != nil {
 			continue // no host name
@@ -97,15 +98,15 @@ func (c *Crawl) hasDocuments(ctx context.Context, site weburl.URL) (bool, error)
 
 // move makes the policy with other moves, which it stores. A site does not move to where the
 // crawl space refuses it: nothing of it would be crawled any more.
-func (c *Crawl) move(ctx context.Context, old *policy, moved Moves, to weburl.URL) (*policy, error) {
-	p, err := newPolicy(old.settings, moved)
+func (c *Crawl) move(ctx context.Context, old *policy.Policy, moved policy.Moves, to weburl.URL) (*policy.Policy, error) {
+	p, err := policy.New(old.Settings, moved)
 	if err != nil {
 		return nil, err
 	}
 	if !to.IsZero() {
-		if _, _, ok := p.link(crawlspace.Link{URL: to}); !ok {
+		if _, _, ok := p.Link(crawlspace.Link{URL: to}); !ok {
 			return old, nil
 		}
 	}
-	return p, saveMoves(ctx, c.store, moved)
+	return p, policy.SaveMoves(ctx, c.store, moved)
 }

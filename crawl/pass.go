@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -23,12 +24,14 @@ type passState struct {
 	At     time.Time `json:"at,omitzero"`
 	Retime bool      `json:"retime,omitempty"`
 	// Widened are the pages that may have links that were outside.
-	Widened *widening `json:"widened,omitempty"`
+	Widened *policy.Widening `json:"widened,omitempty"`
 	passCounts
 }
 
 // by says that the pass is one by a policy.
-func (s *passState) by(p *policy) bool { return s.Rules == p.fingerprint && s.Timing == p.timing }
+func (s *passState) by(p *policy.Policy) bool {
+	return s.Rules == p.Fingerprint && s.Timing == p.Timing
+}
 
 // passCounts are what the pass has done so far.
 type passCounts struct {
@@ -102,7 +105,7 @@ func newPass(store scheduler.Store, edits editor) *pass {
 // open reads how far the last run came, and begins anew if that was by other
 // rules, which is an edit: word is the operator's for what it deletes. In an empty store
 // there is nothing to judge.
-func (a *pass) open(ctx context.Context, p *policy, word bool) error {
+func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
 	state, next, err := storedPass(ctx, a.store)
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func (a *pass) open(ctx context.Context, p *policy, word bool) error {
 	if err != nil {
 		return err
 	}
-	if counts.Known > 0 && state.Rules != p.fingerprint {
+	if counts.Known > 0 && state.Rules != p.Fingerprint {
 		if _, err := a.edits.BeginEdit(ctx, word); err != nil {
 			return err
 		}
@@ -148,7 +151,7 @@ func storedPass(ctx context.Context, store scheduler.Store) (s passState, next w
 }
 
 // begin stores that all URLs are to be judged by p, before anything is.
-func (a *pass) begin(ctx context.Context, p *policy) error {
+func (a *pass) begin(ctx context.Context, p *policy.Policy) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.anew(ctx, p, false)
@@ -156,19 +159,19 @@ func (a *pass) begin(ctx context.Context, p *policy) error {
 
 // anew begins a pass by p. What the one before it was to do, and had not done, is done by this
 // one. The mutex is held.
-func (a *pass) anew(ctx context.Context, p *policy, done bool) error {
-	s := passState{Rules: p.fingerprint, Since: p.since, Timing: p.timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
-	if a.state.Rules == p.fingerprint {
+func (a *pass) anew(ctx context.Context, p *policy.Policy, done bool) error {
+	s := passState{Rules: p.Fingerprint, Since: p.Since, Timing: p.Timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
+	if a.state.Rules == p.Fingerprint {
 		s.Since = a.state.Since
 	}
 	if !done {
-		before, err := storedWidth(ctx, a.store)
+		before, err := policy.StoredWidth(ctx, a.store)
 		if err != nil {
 			return err
 		}
-		s.Retime, s.Widened = a.state.Timing != p.timing, p.widened(before)
+		s.Retime, s.Widened = a.state.Timing != p.Timing, p.Widened(before)
 		if !a.state.Done {
-			s.Retime, s.Widened = s.Retime || a.state.Retime, s.Widened.and(a.state.Widened)
+			s.Retime, s.Widened = s.Retime || a.state.Retime, s.Widened.And(a.state.Widened)
 		}
 	}
 	if err := a.restart(ctx, s); err != nil {
@@ -178,12 +181,12 @@ func (a *pass) anew(ctx context.Context, p *policy, done bool) error {
 }
 
 // saveWidth stores what p lets in, after the pass that comes of it.
-func (a *pass) saveWidth(ctx context.Context, p *policy) error {
-	before, err := storedWidth(ctx, a.store)
-	if err != nil || before != nil && before.Rules == p.fingerprint {
+func (a *pass) saveWidth(ctx context.Context, p *policy.Policy) error {
+	before, err := policy.StoredWidth(ctx, a.store)
+	if err != nil || before != nil && before.Rules == p.Fingerprint {
 		return err
 	}
-	return p.saveWidth(ctx, a.store)
+	return p.SaveWidth(ctx, a.store)
 }
 
 // restart takes a new state over once it is stored. The mutex is held.
@@ -226,7 +229,7 @@ func (a *pass) status() (passState, <-chan struct{}) {
 }
 
 // due gives the next key to judge by p; false if there is nothing to do for p.
-func (a *pass) due(p *policy) (weburl.Key, bool) {
+func (a *pass) due(p *policy.Policy) (weburl.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.next, !a.state.Done && a.state.by(p)
@@ -235,7 +238,7 @@ func (a *pass) due(p *policy) (weburl.Key, bool) {
 // advance takes over that all keys before next are judged by p; last says that
 // there are no others. While firm is false, what it stores is not to be relied on
 // after a crash, so nothing is stored and nothing is done.
-func (a *pass) advance(ctx context.Context, p *policy, next weburl.Key, last, firm bool, n passCounts) error {
+func (a *pass) advance(ctx context.Context, p *policy.Policy, next weburl.Key, last, firm bool, n passCounts) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.state.by(p) {

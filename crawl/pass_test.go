@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -76,7 +77,7 @@ func seedPlace(ctx context.Context, store scheduler.Store, p scheduler.Place) er
 }
 
 // newPassCrawl is a crawl that only judges.
-func newPassCrawl(t testing.TB, s Settings, store scheduler.Store) *Crawl {
+func newPassCrawl(t testing.TB, s policy.Settings, store scheduler.Store) *Crawl {
 	t.Helper()
 	c, err := New(context.Background(), s, memoryStore{store}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -85,8 +86,8 @@ func newPassCrawl(t testing.TB, s Settings, store scheduler.Store) *Crawl {
 	return c
 }
 
-func everything() Settings {
-	s := Settings{Frontier: scheduler.DefaultSettings()}
+func everything() policy.Settings {
+	s := policy.Settings{Frontier: scheduler.DefaultSettings()}
 	s.Frontier.Brake.On = false
 	s.Rules.DefaultAccept, s.Rules.DefaultIndex, s.Rules.DefaultFollow = true, true, true
 	return s
@@ -167,7 +168,7 @@ func TestPassGoesOnAfterCrash(t *testing.T) {
 					}
 				}
 				n := statuses(t, memory)
-				excludedURLs = n[StatusExcluded]
+				excludedURLs = n[policy.StatusExcluded]
 				counts, err := memory.Counts(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -202,7 +203,7 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory()
 		seed(t, store, 3*passBatch)
-		judge := func(s Settings, batches int) {
+		judge := func(s policy.Settings, batches int) {
 			t.Helper()
 			s.Frontier.MinimumAged = 24 * time.Hour // or pages are read again where rules let more in
 			c := newPassCrawl(t, s, store)
@@ -225,11 +226,11 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 		narrow := everything()
 		narrow.Space.Exclude = text("page")
 		judge(narrow, 1)
-		if n := statuses(t, store)[StatusExcluded]; n == 0 || n > passBatch {
+		if n := statuses(t, store)[policy.StatusExcluded]; n == 0 || n > passBatch {
 			t.Fatalf("%d excluded after one batch", n)
 		}
 		judge(everything(), 10) // back again: what was excluded is readmitted
-		if n := statuses(t, store); n[StatusExcluded] != 0 {
+		if n := statuses(t, store); n[policy.StatusExcluded] != 0 {
 			t.Errorf("statuses %v, want none excluded", n)
 		}
 		judge(narrow, 10)
@@ -266,7 +267,7 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 	}
 	for batch() {
 	}
-	if n := statuses(t, store); n[200] != 0 || n[StatusExcluded] == 0 {
+	if n := statuses(t, store); n[200] != 0 || n[policy.StatusExcluded] == 0 {
 		t.Errorf("statuses %v, want all that do not wait excluded", n)
 	}
 }
@@ -315,7 +316,7 @@ func TestHeldDeletionsAreCancelled(t *testing.T) {
 func TestReadmissionDropsHeldDeletionAtOnce(t *testing.T) {
 	store := storetest.NewMemory()
 	seed(t, store, 100)
-	all := func(s Settings) scheduler.Counts {
+	all := func(s policy.Settings) scheduler.Counts {
 		s.Frontier.Brake = scheduler.DefaultSettings().Brake
 		c := newPassCrawl(t, s, store)
 		if err := c.start(t.Context()); err != nil {
@@ -383,7 +384,7 @@ func TestRejectListIsReadAgain(t *testing.T) {
 		list.Store(file("reject.patterns", "7.html"))
 		time.Sleep(rejectListEvery + time.Second)
 		synctest.Wait()
-		if n := statuses(t, store); n[StatusExcluded] != wantExcluded(t, store) || n[StatusExcluded] == 0 {
+		if n := statuses(t, store); n[policy.StatusExcluded] != wantExcluded(t, store) || n[policy.StatusExcluded] == 0 {
 			t.Errorf("statuses %v, want what the new list rejects excluded", n)
 		}
 		cancel()

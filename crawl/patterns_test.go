@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -51,11 +52,11 @@ func TestPatternsCutOff(t *testing.T) {
 		if s.Patterns == nil || len(s.Patterns.Learnt) != 2 {
 			t.Errorf("status has the patterns %+v", s.Patterns)
 		}
-		counts, err := StoredTraps(t.Context(), store)
+		counts, err := policy.StoredTraps(t.Context(), store)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := NewExplainer(b.settings, nil, counts)
+		e, err := policy.NewExplainer(b.settings, nil, counts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,12 +79,12 @@ func TestPatternsCutOff(t *testing.T) {
 // much of it there is; what is known is followed as it is.
 func TestFollowedOnce(t *testing.T) {
 	b := openBench(t, siteOf(t, nil))
-	policy, err := newPolicy(b.settings, nil)
+	p, err := policy.New(b.settings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	store := storetest.NewMemory()
-	v := &visit{visitor: &visitor{patterns: copies.NewPatterns(nil)}, store: store, policy: policy, lease: leaseOf(t, "http://h/")}
+	v := &visit{visitor: &visitor{patterns: copies.NewPatterns(nil)}, store: store, policy: p, lease: leaseOf(t, "http://h/")}
 	link := func(raw string) scheduler.Link {
 		return scheduler.Link{URL: parse(t, raw), Fifo: scheduler.Index, Depth: 3}
 	}

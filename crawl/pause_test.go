@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -122,7 +123,7 @@ func TestFrontiersReasonsHaveCodes(t *testing.T) {
 	if got := frontierIdle(c.frontier.Snapshot()); got != IdleNoURL {
 		t.Errorf("without work: %q, want %q", got, IdleNoURL)
 	}
-	set := frontierSettings(c.policy())
+	set := policy.FrontierSettings(c.policy())
 	set.Weights = [scheduler.Sources]int{}
 	c.frontier.Apply(set)
 	if _, err := c.frontier.Add(ctx, []scheduler.Link{{URL: parse(t, "http://a.test/"), Fifo: scheduler.Index}}, false); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -57,8 +58,8 @@ type PreviewSample struct {
 
 // NewPreview judges all URLs of a store by new settings and changes nothing. It
 // names up to samples URLs of each group.
-func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples int) (*Preview, error) {
-	p, err := storedPolicy(ctx, s, store)
+func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Store, samples int) (*Preview, error) {
+	p, err := policy.Stored(ctx, s, store)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +71,12 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 	if err != nil {
 		return nil, err
 	}
-	out := &Preview{Rules: p.fingerprint, Before: state.Rules, Indexed: counts.Indexed}
-	before, err := storedWidth(ctx, store)
+	out := &Preview{Rules: p.Fingerprint, Before: state.Rules, Indexed: counts.Indexed}
+	before, err := policy.StoredWidth(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	g := newAgain(p, state.Timing != p.timing, time.Now(), p.widened(before))
+	g := newAgain(p, state.Timing != p.Timing, time.Now(), p.Widened(before))
 	all := func(*scheduler.Record) bool { return true }
 	err = scheduler.Walk(ctx, store, weburl.Key{}, all, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
@@ -106,20 +107,20 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 // judge puts one URL into its groups.
 func (v *Preview) judge(o *opinion, r *scheduler.Record, samples int) {
 	p, e := o.policy, o.effect(r)
-	if outside(r) == 0 {
-		taken := p.judgeLink(o.link)
-		late := !taken.inside() && o.inside() // by its depth
-		if r.State == scheduler.Waiting && !o.inside() {
-			late, taken = true, o.verdict
+	if policy.Outside(r) == 0 {
+		taken := p.Judge(o.link)
+		late := !taken.Inside() && o.Inside() // by its depth
+		if r.State == scheduler.Waiting && !o.Inside() {
+			late, taken = true, o.Verdict
 		}
 		if late {
-			v.ExcludedWhenTaken.add(samples, r, "", func() string { return p.words(&taken) })
+			v.ExcludedWhenTaken.add(samples, r, "", func() string { return p.Detail(&taken) })
 			return
 		}
 	}
 	why := func() string { o.explain(); return o.words }
 	to := ""
-	if o.inside() && o.fifo(r) != r.Fifo {
+	if o.Inside() && o.fifo(r) != r.Fifo {
 		to = o.fifo(r).String()
 	}
 	switch e {

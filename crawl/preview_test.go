@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -24,7 +25,7 @@ func TestPreviewForetellsThePass(t *testing.T) {
 	}
 	store := storetest.NewMemory()
 	seed(t, store, 2500)
-	run := func(s Settings) passCounts {
+	run := func(s policy.Settings) passCounts {
 		c := newPassCrawl(t, s, store)
 		if err := c.start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -41,20 +42,20 @@ func TestPreviewForetellsThePass(t *testing.T) {
 			}
 		}
 	}
-	steps := []func(*Settings){
-		func(s *Settings) { s.Space.Exclude = text("dir5/") },
-		func(s *Settings) {
+	steps := []func(*policy.Settings){
+		func(s *policy.Settings) { s.Space.Exclude = text("dir5/") },
+		func(s *policy.Settings) {
 			s.Space.CrawlRules, s.Space.GlobalRules = file("crawl.rules", "forbid domain h7*"), file("global.rules", "allow domain h71.test")
 		},
-		func(s *Settings) { s.Space.KillPatterns = file("kill", "page-1") },
-		func(s *Settings) {
+		func(s *policy.Settings) { s.Space.KillPatterns = file("kill", "page-1") },
+		func(s *policy.Settings) {
 			s.Rules.Rules = []actionrules.Rule{
 				{If: host("h3.test"), Then: []actionrules.Action{{Verb: actionrules.Ignore}}},
 				{If: host("h4.test"), Then: []actionrules.Action{{Verb: actionrules.Priority, Shift: 1}}},
 				{If: host("h5.test"), Then: []actionrules.Action{{Verb: actionrules.NoIndex}}},
 			}
 		},
-		func(*Settings) {},
+		func(*policy.Settings) {},
 	}
 	for i, step := range steps {
 		s := everything()

@@ -20,8 +20,8 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 	switch {
 	case extract.IsHTML(contentType, r.Body):
 		p, err = extract.HTML(r.Body, contentType, extract.Options{
-			Agent: v.policy.settings.RobotsAgent, Removal: v.policy.removed, KeepContent: v.policy.settings.PushContent,
-			Embedded: v.policy.settings.EmbeddedLinks,
+			Agent: v.policy.Settings.RobotsAgent, Removal: v.policy.Removal, KeepContent: v.policy.Settings.PushContent,
+			Embedded: v.policy.Settings.EmbeddedLinks,
 		})
 	case mediaType(contentType) == "text/plain":
 		p, err = extract.Text(r.Body, contentType)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/internal/testlog"
@@ -230,23 +231,23 @@ func TestMapping(t *testing.T) {
 		return out
 	}
 	tests := map[string]struct {
-		m    *Mapping
+		m    *policy.Mapping
 		want []extract.Meta
 	}{
 		"none":          {nil, metas},
-		"nothing":       {&Mapping{}, nil},
-		"all":           {&Mapping{KeepUnmapped: true}, metas},
-		"renamed":       {&Mapping{Maps: []Map{{From: "title", To: "t"}}}, meta("t", "B")},
-		"accumulated":   {&Mapping{Maps: []Map{{From: "title", To: "t"}, {From: "og:title", To: "t"}}}, meta("t", "B", "t", "A", "t", "C")},
-		"copied":        {&Mapping{Maps: []Map{{From: "title", To: "t"}, {From: "title", To: "u"}}}, meta("t", "B", "u", "B")},
-		"joined":        {&Mapping{Maps: []Map{{From: "og:title", To: "t", Join: ", "}}}, meta("t", "A, C")},
-		"default":       {&Mapping{Maps: []Map{{From: "missing", To: "t", Default: "d"}, {From: "title", To: "u", Default: "d"}}}, meta("t", "d", "u", "B")},
-		"from header":   {&Mapping{Maps: []Map{{Header: "content-language", To: "l"}}}, meta("l", "de, en", "l", "fr")},
-		"dropped":       {&Mapping{KeepUnmapped: true, Maps: []Map{{From: "og:title"}, {From: "generator"}}}, meta("title", "B")},
-		"no such field": {&Mapping{Maps: []Map{{Header: "Age", To: "age"}}}, nil},
+		"nothing":       {&policy.Mapping{}, nil},
+		"all":           {&policy.Mapping{KeepUnmapped: true}, metas},
+		"renamed":       {&policy.Mapping{Maps: []policy.Map{{From: "title", To: "t"}}}, meta("t", "B")},
+		"accumulated":   {&policy.Mapping{Maps: []policy.Map{{From: "title", To: "t"}, {From: "og:title", To: "t"}}}, meta("t", "B", "t", "A", "t", "C")},
+		"copied":        {&policy.Mapping{Maps: []policy.Map{{From: "title", To: "t"}, {From: "title", To: "u"}}}, meta("t", "B", "u", "B")},
+		"joined":        {&policy.Mapping{Maps: []policy.Map{{From: "og:title", To: "t", Join: ", "}}}, meta("t", "A, C")},
+		"default":       {&policy.Mapping{Maps: []policy.Map{{From: "missing", To: "t", Default: "d"}, {From: "title", To: "u", Default: "d"}}}, meta("t", "d", "u", "B")},
+		"from header":   {&policy.Mapping{Maps: []policy.Map{{Header: "content-language", To: "l"}}}, meta("l", "de, en", "l", "fr")},
+		"dropped":       {&policy.Mapping{KeepUnmapped: true, Maps: []policy.Map{{From: "og:title"}, {From: "generator"}}}, meta("title", "B")},
+		"no such field": {&policy.Mapping{Maps: []policy.Map{{Header: "Age", To: "age"}}}, nil},
 	}
 	for name, tt := range tests {
-		if diff := cmp.Diff(tt.want, tt.m.apply(metas, header)); diff != "" {
+		if diff := cmp.Diff(tt.want, tt.m.Apply(metas, header)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -256,7 +257,7 @@ func TestMapping(t *testing.T) {
 func TestMappedDocument(t *testing.T) {
 	site := siteOf(t, map[string]string{"/page": "Content-Type: text/html\nX-Team: red\n\n<meta name=category content=News><meta property=og:title content=T><p>x"})
 	b := openBench(t, site)
-	b.settings.Mapping = &Mapping{Maps: []Map{{From: "category", To: "extra_category"}, {Header: "X-Team", To: "team"}}}
+	b.settings.Mapping = &policy.Mapping{Maps: []policy.Map{{From: "category", To: "extra_category"}, {Header: "X-Team", To: "team"}}}
 	b.once()
 	d := b.target.documents[site.Origins()[0]+"/page"]
 	if diff := cmp.Diff(map[string][]string{"extra_category": {"News"}, "team": {"red"}}, d.Metas); diff != "" || d.Title != "T" {
@@ -298,7 +299,7 @@ func TestSniff(t *testing.T) {
 	} {
 		site := siteOf(t, nil)
 		b := openBench(t, site)
-		p, err := newPolicy(b.settings, nil)
+		p, err := policy.New(b.settings, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

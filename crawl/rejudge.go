@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -89,7 +90,7 @@ func endKey() weburl.Key { return weburl.Key(bytes.Repeat([]byte{0xff}, len(webu
 
 // judged is a batch of stored URLs with what a policy says of them.
 type judged struct {
-	policy     *policy
+	policy     *policy.Policy
 	from, next weburl.Key
 	// last says that there are no others. firm is false if a page that began under
 	// other rules was in flight.
@@ -106,7 +107,7 @@ type keyed struct {
 
 // judgeBatch judges the URLs from a key on. While it stores what changes it reads
 // the next ones. It is called by one goroutine at a time.
-func (c *Crawl) judgeBatch(ctx context.Context, p *policy, from weburl.Key) error {
+func (c *Crawl) judgeBatch(ctx context.Context, p *policy.Policy, from weburl.Key) error {
 	b := c.ahead
 	c.ahead = nil
 	if b == nil || b.policy != p || b.from != from {
@@ -143,7 +144,7 @@ func (c *Crawl) judgeBatch(ctx context.Context, p *policy, from weburl.Key) erro
 }
 
 // readAhead reads and judges the URLs from a key on.
-func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*judged, error) {
+func (c *Crawl) readAhead(ctx context.Context, p *policy.Policy, from weburl.Key) (*judged, error) {
 	// A page that began under other rules may still be stored after its key was
 	// passed. It is judged then, but a crash before that would lose it: only what
 	// is passed when no such page is left counts after a crash.
@@ -161,7 +162,7 @@ func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*jud
 }
 
 // judgeAll gives the opinions of those that change, on all processors.
-func judgeAll(p *policy, batch []scheduler.KeyedRecord, again *again) []keyed {
+func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []keyed {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
 	size := (len(batch) + parts - 1) / parts
 	found := make([][]keyed, parts)
@@ -176,7 +177,7 @@ func judgeAll(p *policy, batch []scheduler.KeyedRecord, again *again) []keyed {
 	return slices.Concat(found...)
 }
 
-func judgePart(p *policy, batch []scheduler.KeyedRecord, again *again) []keyed {
+func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []keyed {
 	var found []keyed
 	var scratch actionrules.Scratch
 	for i := range batch {
@@ -208,7 +209,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		if !o.rewritten {
 			continue
 		}
-		if l, _, ok := o.policy.link(o.link); ok {
+		if l, _, ok := o.policy.Link(o.link); ok {
 			l.Referrer = o.referrer
 			renamed = append(renamed, l)
 		}
@@ -229,7 +230,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		o := &opinions[i].opinion
 		done.count(o.effect(&r), o.timed(&r))
 		change := o.change(&r)
-		if change != nil && change.Delete != "" && r.Indexed && !o.policy.settings.Frontier.Brake.On {
+		if change != nil && change.Delete != "" && r.Indexed && !o.policy.Settings.Frontier.Brake.On {
 			gone = append(gone, k) // else they are told of when they leave
 		}
 		return change
@@ -244,10 +245,10 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 // judgeAgain judges the URL of a page that ended, if other rules than those that
 // it began under have come into force. Until it returns, the page must count as
 // in flight.
-func (c *Crawl) judgeAgain(ctx context.Context, began *policy, key weburl.Key) error {
+func (c *Crawl) judgeAgain(ctx context.Context, began *policy.Policy, key weburl.Key) error {
 	for done := began; ; {
 		p := c.policy()
-		if p.same(done) {
+		if p.Same(done) {
 			return nil
 		}
 		r, err := c.store.Lookup(ctx, key)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
 // Reload puts new settings in force while the crawl runs. Settings with a fault
@@ -14,7 +16,7 @@ import (
 // change, that is an error; Workers stay as many as they were started, which is
 // logged. What is no part of Settings (the store and its durability, push
 // targets) takes a restart. It may be called at any time, also before Run.
-func (c *Crawl) Reload(ctx context.Context, s Settings) error {
+func (c *Crawl) Reload(ctx context.Context, s policy.Settings) error {
 	change, err := c.Prepare(ctx, s)
 	if err != nil {
 		return err
@@ -26,14 +28,14 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 // or Discard must be called, once; until then no other change of this crawl begins.
 type Change struct {
 	c        *Crawl
-	settings Settings
+	settings policy.Settings
 	old, new *rules
 	log      crawlLogFile // nil without one
 }
 
 // Prepare judges new settings and makes what they need, as Reload does, without anything
 // being changed: so several crawls take on their settings together or not at all.
-func (c *Crawl) Prepare(ctx context.Context, s Settings) (_ *Change, err error) {
+func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (_ *Change, err error) {
 	if s.Name != c.name {
 		return nil, fmt.Errorf("the Crawler is called %q while it runs and cannot become %q: restart for that", c.name, s.Name)
 	}
@@ -44,7 +46,7 @@ func (c *Crawl) Prepare(ctx context.Context, s Settings) (_ *Change, err error) 
 		}
 	}()
 	ch := &Change{c: c, settings: s, old: c.inForce(), new: &rules{}}
-	if ch.new.policy, err = storedPolicy(ctx, s, c.store); err != nil {
+	if ch.new.policy, err = policy.Stored(ctx, s, c.store); err != nil {
 		return nil, err
 	}
 	if ch.new.gear, err = c.equip(ctx, ch.new.policy, ch.old); err != nil {
@@ -91,7 +93,7 @@ func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
 // replace puts the policy in force that with makes of the old one. That all
 // stored URLs are to be judged by it is stored before anything is decided by it,
 // so that no crash leaves some of them to other rules unseen. edit is as in enforce.
-func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy) (*policy, error)) error {
+func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Policy) (*policy.Policy, error)) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	old := c.inForce()
@@ -106,16 +108,16 @@ func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy) (
 // has changed the rules, and not a site that moved.
 func (c *Crawl) enforce(ctx context.Context, old, next *rules, edit bool) error {
 	p := next.policy
-	changed := p.fingerprint != old.policy.fingerprint
+	changed := p.Fingerprint != old.policy.Fingerprint
 	word := edit && c.allowed.Swap(false)
 	if !changed {
-		p.since = old.policy.since
+		p.Since = old.policy.Since
 	} else if edit {
 		if _, err := c.frontier.Deletions().BeginEdit(ctx, word); err != nil {
 			return err
 		}
 	}
-	if !p.same(old.policy) {
+	if !p.Same(old.policy) {
 		if err := c.pass.begin(ctx, p); err != nil {
 			return err
 		}
@@ -123,14 +125,14 @@ func (c *Crawl) enforce(ctx context.Context, old, next *rules, edit bool) error 
 	c.rules.swap(next)
 	ctx = context.WithoutCancel(ctx) // the rest belongs to what is in force
 	next.gear.accesses.adopt()
-	c.frontier.Apply(frontierSettings(p))
-	c.limits.apply(&p.settings)
+	c.frontier.Apply(policy.FrontierSettings(p))
+	c.limits.apply(&p.Settings)
 	select {
 	case c.rescheduled <- struct{}{}:
 	default:
 	}
-	if !p.same(old.policy) {
-		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.fingerprint)
+	if !p.Same(old.policy) {
+		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.Fingerprint)
 		c.pass.wake()
 	}
 	return c.addRoots(ctx, p)
@@ -143,7 +145,7 @@ const rejectListEvery = time.Minute
 // cannot be read leaves the old one in force.
 func (c *Crawl) watchRejectList(ctx context.Context) error {
 	for {
-		s := c.policy().settings
+		s := c.policy().Settings
 		every := s.RejectListEvery
 		if every <= 0 {
 			every = rejectListEvery
@@ -160,14 +162,14 @@ func (c *Crawl) watchRejectList(ctx context.Context) error {
 }
 
 func (c *Crawl) rereadRejectList(ctx context.Context) error {
-	return c.replace(ctx, true, func(old *policy) (*policy, error) {
-		if old.settings.ReadRejectList == nil {
+	return c.replace(ctx, true, func(old *policy.Policy) (*policy.Policy, error) {
+		if old.Settings.ReadRejectList == nil {
 			return old, nil
 		}
-		f, err := old.settings.ReadRejectList()
-		if err != nil || reflect.DeepEqual(f, old.settings.Space.RejectList) {
+		f, err := old.Settings.ReadRejectList()
+		if err != nil || reflect.DeepEqual(f, old.Settings.Space.RejectList) {
 			return old, err
 		}
-		return old.withRejectList(f)
+		return old.WithRejectList(f)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -39,8 +40,8 @@ func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 }
 
 // RemoveStored does what Crawl.Remove does with a store that no crawl has open.
-func RemoveStored(ctx context.Context, settings Settings, store scheduler.Store, s Selection) (Removed, error) {
-	p, err := storedPolicy(ctx, settings, store)
+func RemoveStored(ctx context.Context, settings policy.Settings, store scheduler.Store, s Selection) (Removed, error) {
+	p, err := policy.Stored(ctx, settings, store)
 	if err != nil {
 		return Removed{}, err
 	}
@@ -48,12 +49,12 @@ func RemoveStored(ctx context.Context, settings Settings, store scheduler.Store,
 }
 
 // remove tells gone of the URLs that had documents.
-func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection, gone func(context.Context, []weburl.Key) error) (done Removed, err error) {
+func remove(ctx context.Context, p *policy.Policy, store scheduler.Store, s Selection, gone func(context.Context, []weburl.Key) error) (done Removed, err error) {
 	selector, err := selects(ctx, p, store, s)
 	if err != nil {
 		return done, err
 	}
-	roots := p.rootKeys()
+	roots := p.RootKeys()
 	if err := refuseRoots(selector.keys, roots); err != nil {
 		return done, err
 	}
@@ -112,16 +113,16 @@ func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
 
 // removal is the deletion of a URL's document, nil if there can be none. One that
 // waits may be in flight, its document about to be stored.
-func removal(p *policy, r *scheduler.Record) *scheduler.Order {
+func removal(p *policy.Policy, r *scheduler.Record) *scheduler.Order {
 	source := r.PushedSource
 	switch {
 	case r.Indexed:
 	case r.State == scheduler.Waiting:
 		if u, ok := weburl.FromCanonical(r.URL); ok {
-			source = p.engine.Decide(u).Source
+			source = p.Engine.Decide(u).Source
 		}
 	default:
 		return nil
 	}
-	return &scheduler.Order{Op: scheduler.OrderDelete, Source: source, Reason: scheduler.ReasonRemoved, Body: deletionBody(r.URL, removalReason, time.Now())}
+	return &scheduler.Order{Op: scheduler.OrderDelete, Source: source, Reason: scheduler.ReasonRemoved, Body: policy.DeletionBody(r.URL, removalReason, time.Now())}
 }

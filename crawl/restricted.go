@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -155,7 +156,7 @@ func (c *Crawl) judgeOrigins(ctx context.Context) error {
 	p, cache := c.policy(), c.inForce().gear.robots
 	changed := map[string]time.Time{}
 	for origin, o := range origins {
-		v, err := cache.Verdict(ctx, p.settings.RobotsAgent, o.home)
+		v, err := cache.Verdict(ctx, p.Settings.RobotsAgent, o.home)
 		if err != nil {
 			return err
 		}
@@ -205,7 +206,7 @@ func (c *Crawl) saveRestricted(ctx context.Context, origins map[string]*restrict
 
 // judgeByRobots takes out the stored URLs of the changed origins that robots.txt
 // forbids.
-func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
+func (c *Crawl) judgeByRobots(ctx context.Context, p *policy.Policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
 	// A page that began under the copy before may be stored yet: then it is among
 	// those that are read. One that begins from now on asks the new copy.
 	if err := c.rules.wait(ctx); err != nil {
@@ -230,12 +231,12 @@ func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string
 }
 
 // forbid takes out what the rules of its origin forbid.
-func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.Rules, batch []scheduler.KeyedRecord) error {
+func (c *Crawl) forbid(ctx context.Context, p *policy.Policy, rules map[string]*robots.Rules, batch []scheduler.KeyedRecord) error {
 	var keys []weburl.Key
 	for i := range batch {
 		r := &batch[i].Record
 		u, ok := weburl.FromCanonical(r.URL)
-		if ok && obeysRobots(r) && !isForbidden(r) && !p.settings.ignoresRobots(u) && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
+		if ok && obeysRobots(r) && !isForbidden(r) && !p.Settings.IgnoresRobots(u) && !rules[r.Origin].Allowed(p.Settings.RobotsAgent, u) {
 			keys = append(keys, batch[i].Key)
 		}
 	}
@@ -250,7 +251,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 			}
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: robotsForbids}
 		})
-		if err == nil && !p.settings.Frontier.Brake.On { // else they are told of when they leave
+		if err == nil && !p.Settings.Frontier.Brake.On { // else they are told of when they leave
 			err = c.copies.Free(ctx, keys)
 		}
 		if err != nil {
@@ -267,7 +268,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 // isForbidden says that a record is of a URL that is out already. Where its
 // document is still there, the deletion is held.
 func isForbidden(r *scheduler.Record) bool {
-	return r.State == scheduler.Waiting || outside(r) != 0 ||
+	return r.State == scheduler.Waiting || policy.Outside(r) != 0 ||
 		r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonRobots
 }
 
@@ -279,10 +280,10 @@ func obeysRobots(r *scheduler.Record) bool {
 
 // forbidden is the record of a URL that robots.txt forbids, as it is when that is
 // found where a worker takes it: it is asked for again in time.
-func forbidden(r scheduler.Record, p *policy, now time.Time) scheduler.Record {
-	r.State, r.NextAt = scheduler.Timed, now.Add(p.settings.Frontier.ErrorRefresh)
+func forbidden(r scheduler.Record, p *policy.Policy, now time.Time) scheduler.Record {
+	r.State, r.NextAt = scheduler.Timed, now.Add(p.Settings.Frontier.ErrorRefresh)
 	r.Class, r.Status, r.Reason, r.LastError, r.Settled = scheduler.Ignored, 0, scheduler.ReasonRobots, robotsForbids, true
 	r.Errors, r.FirstErrorAt = 0, time.Time{}
-	r.RulesVersion = p.version
+	r.RulesVersion = p.Version
 	return r
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push"
@@ -285,7 +286,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 func TestPagesInFlightEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gear{accesses: accesses{{fetcher: fetcher.New(fetcher.DefaultSettings(), nil)}}}
-		f := newInForce(&rules{policy: &policy{}, gear: g})
+		f := newInForce(&rules{policy: &policy.Policy{}, gear: g})
 		page := f.begin()
 		done := false
 		go func() {

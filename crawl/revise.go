@@ -5,6 +5,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -26,8 +27,8 @@ const (
 // opinion is what the rules in force say of a stored URL. It holds for any state
 // that the URL may be in by the time that it is applied.
 type opinion struct {
-	verdict
-	policy *policy
+	policy.Verdict
+	policy *policy.Policy
 	// rewritten says that the URL has another name now, under which link is to be known.
 	rewritten bool
 	// returns says that a URL that was excluded may come back: all gates let it in.
@@ -47,50 +48,50 @@ type opinion struct {
 
 // opine judges a stored URL as the background pass does: without the depths,
 // which count when a URL is taken.
-func opine(p *policy, u weburl.URL, r *scheduler.Record) opinion {
+func opine(p *policy.Policy, u weburl.URL, r *scheduler.Record) opinion {
 	return opineInto(p, u, r, new(actionrules.Scratch))
 }
 
 // opineInto is opine with memory that is used again.
-func opineInto(p *policy, u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) opinion {
-	link := recorded(u, r)
+func opineInto(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) opinion {
+	link := policy.Recorded(u, r)
 	if r.Kind.IsSource() {
-		return opinion{verdict: p.judgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: isSource, link: link}
+		return opinion{Verdict: p.JudgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: policy.SourceDetail, link: link}
 	}
-	o := opinion{verdict: p.judgeStored(link, s), policy: p, link: link, referrer: r.Referrer}
-	o.rewritten = o.url.Key() != u.Key()
-	if o.inside() && o.rewritten {
-		p.rename(&o.verdict, u)
+	o := opinion{Verdict: p.JudgeStored(link, s), policy: p, link: link, referrer: r.Referrer}
+	o.rewritten = o.URL.Key() != u.Key()
+	if o.Inside() && o.rewritten {
+		p.Rename(&o.Verdict, u)
 	}
-	if !o.inside() {
-		o.reason, o.twin = p.because(&o.verdict), p.twin(&o.verdict)
+	if !o.Inside() {
+		o.reason, o.twin = p.Reason(&o.Verdict), p.Twin(&o.Verdict)
 		return o
 	}
-	if outside(r) != 0 {
-		full := p.judgeLink(link)
-		o.returns = full.inside()
+	if policy.Outside(r) != 0 {
+		full := p.Judge(link)
+		o.returns = full.Inside()
 	}
-	o.indexed, o.reason, o.words = p.indexes(&o.verdict)
+	o.indexed, o.reason, o.words = p.Indexes(&o.Verdict)
 	return o
 }
 
 // explain finds the words, which takes longer than the verdict.
 func (o *opinion) explain() {
-	if !o.inside() {
-		o.words = o.policy.words(&o.verdict)
+	if !o.Inside() {
+		o.words = o.policy.Detail(&o.Verdict)
 	}
 }
 
 // effect is the same for the same record and opinion, and applying it once leaves
 // none for a second time.
 func (o *opinion) effect(r *scheduler.Record) effect {
-	was := outside(r)
+	was := policy.Outside(r)
 	switch {
-	case !o.inside() && o.status == was && !o.follows(r):
+	case !o.Inside() && o.Status == was && !o.follows(r):
 		return unaffected
-	case o.status == StatusExcluded:
+	case o.Status == policy.StatusExcluded:
 		return excluded
-	case o.status == crawlspace.StatusElsewhere:
+	case o.Status == crawlspace.StatusElsewhere:
 		return elsewhere
 	case was != 0 && o.returns:
 		return readmitted
@@ -112,7 +113,7 @@ func (o *opinion) effect(r *scheduler.Record) effect {
 // for none any more: its site has moved, or moved on, or is no root's any more.
 func (o *opinion) follows(r *scheduler.Record) bool {
 	switch {
-	case !r.Indexed || o.status != StatusExcluded:
+	case !r.Indexed || o.Status != policy.StatusExcluded:
 		return false
 	case o.reason == scheduler.ReasonMoved:
 		return r.Reason != o.reason || r.RedirectTo != o.twin
@@ -132,7 +133,7 @@ func (o *opinion) fifo(r *scheduler.Record) scheduler.Source {
 	if r.FetchedAt.IsZero() && (r.Root || r.Hops > 0) {
 		return r.Fifo
 	}
-	return fifoOf(o.decision)
+	return policy.FifoOf(o.Decision)
 }
 
 // change applies the opinion to a record; nil where there is nothing to do.
@@ -184,9 +185,9 @@ func (o *opinion) change(r *scheduler.Record) *scheduler.Change {
 // rest lets a URL that is outside rest.
 func (o *opinion) rest(n *scheduler.Record) {
 	n.State, n.NextAt = scheduler.AtRest, time.Time{}
-	n.Class, n.Status, n.Reason, n.LastError, n.Settled = scheduler.Ignored, o.status, o.reason, o.words, true
+	n.Class, n.Status, n.Reason, n.LastError, n.Settled = scheduler.Ignored, o.Status, o.reason, o.words, true
 	n.Errors, n.FirstErrorAt = 0, time.Time{}
-	n.RulesVersion = o.policy.version
+	n.RulesVersion = o.policy.Version
 	if o.twin != "" {
 		n.RedirectTo = o.twin
 	}

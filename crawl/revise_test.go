@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -33,7 +34,7 @@ func TestChangeOnce(t *testing.T) {
 		if rapid.Bool().Draw(t, "depth") {
 			s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 3}
 		}
-		p, err := newPolicy(s, nil)
+		p, err := policy.New(s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestChangeOnce(t *testing.T) {
 			next.Deletion = scheduler.DeletionResting
 		}
 		if next.State == scheduler.Waiting {
-			if outside(&r) == 0 && !unwanted(&r) || outside(&next) != 0 {
+			if policy.Outside(&r) == 0 && !unwanted(&r) || policy.Outside(&next) != 0 {
 				t.Fatalf("%+v was put into a queue as %+v", r, next)
 			}
 			return // never asked about again
@@ -88,7 +89,7 @@ func TestDepthsCountWhenTaken(t *testing.T) {
 	u := parse(t, "http://a.test/a/b/c/d")
 	s := everything()
 	s.Space.MaxPathDepth = &crawlspace.Limit{Max: 2}
-	p, err := newPolicy(s, nil)
+	p, err := policy.New(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,12 +97,12 @@ func TestDepthsCountWhenTaken(t *testing.T) {
 	if o := opine(p, u, &r); o.effect(&r) != unaffected {
 		t.Errorf("a stored page beyond the depth has effect %d in the pass", o.effect(&r))
 	}
-	r.Class, r.Status = scheduler.Ignored, StatusExcluded
+	r.Class, r.Status = scheduler.Ignored, policy.StatusExcluded
 	if o := opine(p, u, &r); o.effect(&r) != unaffected {
 		t.Errorf("an excluded page beyond the depth has effect %d in the pass", o.effect(&r))
 	}
 	s.Space.MaxPathDepth.Max = 3
-	if p, err = newPolicy(s, nil); err != nil {
+	if p, err = policy.New(s, nil); err != nil {
 		t.Fatal(err)
 	}
 	if o := opine(p, u, &r); o.effect(&r) != readmitted {

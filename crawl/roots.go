@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -21,9 +22,9 @@ const (
 )
 
 // addRoots puts the configured roots in; known ones are not crawled sooner for it.
-func (c *Crawl) addRoots(ctx context.Context, p *policy) error {
-	links := p.rootLinks(func(root weburl.URL, v *verdict) {
-		c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.words(v))
+func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
+	links := p.RootLinks(func(root weburl.URL, v *policy.Verdict) {
+		c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.Detail(v))
 	})
 	if _, err := c.frontier.Add(ctx, links, false); err != nil {
 		return err

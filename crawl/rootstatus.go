@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -105,10 +106,10 @@ func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootSt
 }
 
 // refusedRoots are the roots that the rules in force exclude.
-func refusedRoots(p *policy) (refused []RootStatus) {
-	p.rootLinks(func(root weburl.URL, v *verdict) {
+func refusedRoots(p *policy.Policy) (refused []RootStatus) {
+	p.RootLinks(func(root weburl.URL, v *policy.Verdict) {
 		if len(refused) < rootsLooked {
-			refused = append(refused, RootStatus{URL: root.String(), Status: v.status, Reason: p.because(v).String(), Words: p.words(v)})
+			refused = append(refused, RootStatus{URL: root.String(), Status: v.Status, Reason: p.Reason(v).String(), Words: p.Detail(v)})
 		}
 	})
 	return refused
@@ -119,7 +120,7 @@ func refusedRoots(p *policy) (refused []RootStatus) {
 func (c *Crawl) RootsFailed(ctx context.Context) error {
 	p := c.policy()
 	failed := refusedRoots(p)
-	for _, l := range p.rootLinks(nil) {
+	for _, l := range p.RootLinks(nil) {
 		r, err := scheduler.Find(ctx, c.store, l.URL.Key())
 		if err != nil {
 			return err

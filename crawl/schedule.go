@@ -8,6 +8,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -83,17 +84,17 @@ func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun,
 // runDue runs the schedules whose time has come and gives that of the next one,
 // zero if there is none. Schedules that are not configured any more are forgotten.
 func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.Time, err error) {
-	refreshes := c.policy().settings.Refreshes
+	refreshes := c.policy().Settings.Refreshes
 	named := map[string]bool{}
 	plan := make([]Schedule, 0, len(refreshes))
 	defer func() { c.plan.Store(&plan) }()
 	for i := range refreshes {
 		r := &refreshes[i]
-		named[r.name()] = true
+		named[r.Name()] = true
 		now := time.Now().Round(0) // by the wall clock, which may be set
-		run, at := dueRun(r.Schedule, runs[r.name()], now)
-		if run != runs[r.name()] {
-			runs[r.name()] = run
+		run, at := dueRun(r.Schedule, runs[r.Name()], now)
+		if run != runs[r.Name()] {
+			runs[r.Name()] = run
 			if err := c.saveRuns(ctx, runs); err != nil {
 				return next, err
 			}
@@ -119,8 +120,8 @@ func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.
 
 // runSchedule queues what a schedule names and did not get an answer since the run
 // began: a run that was broken off goes on.
-func (c *Crawl) runSchedule(ctx context.Context, r *Refresh, runs map[string]lastRun) error {
-	run := runs[r.name()]
+func (c *Crawl) runSchedule(ctx context.Context, r *policy.Refresh, runs map[string]lastRun) error {
+	run := runs[r.Name()]
 	selection := Selection{Group: r.Group, All: r.Group == "", before: run.At}
 	done, err := c.Refresh(ctx, selection)
 	if err != nil {
@@ -128,7 +129,7 @@ func (c *Crawl) runSchedule(ctx context.Context, r *Refresh, runs map[string]las
 	}
 	c.log.Info("scheduled refresh", "schedule", r.Spec, "group", r.Group, "urls", done.URLs, "waiting", done.Waiting)
 	run.Running = false
-	runs[r.name()] = run
+	runs[r.Name()] = run
 	return c.saveRuns(ctx, runs)
 }
 

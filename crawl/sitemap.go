@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -25,19 +26,19 @@ const (
 
 // addSources puts the configured sources in. One that was read by other rules or
 // settings is read again.
-func (c *Crawl) addSources(ctx context.Context, p *policy) error {
+func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
 	var links []scheduler.Link
-	for _, s := range p.sources {
-		l, v, ok := p.sourceLink(s.URL, s.Kind, "")
+	for _, s := range p.Sources {
+		l, v, ok := p.SourceLink(s.URL, s.Kind, "")
 		if !ok {
-			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.words(&v))
+			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))
 			continue
 		}
 		l.Root = true
 		links = append(links, l)
 	}
 	return nameSources(ctx, c.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
-		return r.RulesVersion != p.sourceVersion(k)
+		return r.RulesVersion != p.SourceVersion(k)
 	})
 }
 
@@ -81,7 +82,7 @@ func toSource(r scheduler.Record, l *scheduler.Link, again bool) *scheduler.Chan
 	}
 	change := &scheduler.Change{Next: r}
 	if !wasSource && r.Indexed {
-		change.Next.Reason, change.Delete = scheduler.ReasonSource, isSource
+		change.Next.Reason, change.Delete = scheduler.ReasonSource, policy.SourceDetail
 	}
 	return change
 }
@@ -106,11 +107,11 @@ func unnamed(r *scheduler.Record) bool {
 // nameSitemaps makes the sitemaps known that a robots.txt names, before it is
 // recorded: so no crash comes in between.
 func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) error {
-	if !v.policy.settings.CrawlSitemaps || response == nil || response.Status/100 != 2 {
+	if !v.policy.Settings.CrawlSitemaps || response == nil || response.Status/100 != 2 {
 		return nil
 	}
 	parse := robots.Parse
-	if v.policy.settings.Robots.Original {
+	if v.policy.Settings.Robots.Original {
 		parse = robots.ParseOriginal
 	}
 	before, err := v.gear.robots.Rules(ctx, v.lease.URL)
@@ -120,9 +121,9 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 	known := namedBy(before, v.lease.URL)
 	var links []scheduler.Link
 	for _, u := range namedBy(parse(response.Body), v.lease.URL) {
-		l, verdict, ok := v.policy.sourceLink(u, scheduler.KindNamedSitemap, robotsOf(v.lease.URL))
+		l, verdict, ok := v.policy.SourceLink(u, scheduler.KindNamedSitemap, robotsOf(v.lease.URL))
 		if !ok {
-			v.log.Info("a sitemap that robots.txt names is not read", "url", u.String(), "by", v.policy.words(&verdict))
+			v.log.Info("a sitemap that robots.txt names is not read", "url", u.String(), "by", v.policy.Detail(&verdict))
 			continue
 		}
 		links = append(links, l)
@@ -145,7 +146,7 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 // names it, or the index of which it is a part: it is there for crawlers.
 func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
 	r := &v.lease.Record
-	if r.Kind != scheduler.KindSitemap || !v.policy.settings.CrawlSitemaps {
+	if r.Kind != scheduler.KindSitemap || !v.policy.Settings.CrawlSitemaps {
 		return r.Kind == scheduler.KindNamedSitemap, nil
 	}
 	// It was not at rest when robots.txt was read.
@@ -180,12 +181,12 @@ func namedBy(rules *robots.Rules, u weburl.URL) map[weburl.Key]weburl.URL {
 // stillNamed says whether anything names the source that was taken.
 func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 	r := &v.lease.Record
-	if v.policy.sourceOf(v.lease.Key) != nil {
+	if v.policy.SourceOf(v.lease.Key) != nil {
 		return true, nil
 	}
 	from, err := weburl.Parse(r.Referrer)
 	switch {
-	case r.Kind == scheduler.KindNamedSitemap && !v.policy.settings.CrawlSitemaps, err != nil:
+	case r.Kind == scheduler.KindNamedSitemap && !v.policy.Settings.CrawlSitemaps, err != nil:
 		return false, nil // it was the configuration's
 	case from.PathAndQuery() == "/robots.txt":
 		rules, err := v.gear.robots.Rules(ctx, from)
@@ -202,12 +203,12 @@ func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 // sourceOutside is outside for a source.
 func (v *visit) sourceOutside(ctx context.Context) (step, error) {
 	r := &v.lease.Record
-	if s := v.policy.sourceOf(v.lease.Key); s != nil && r.Kind != scheduler.KindNamedSitemap {
+	if s := v.policy.SourceOf(v.lease.Key); s != nil && r.Kind != scheduler.KindNamedSitemap {
 		r.Kind = s.Kind
 	}
-	v.verdict = v.policy.judgeRecord(v.lease.URL, r)
-	if !v.verdict.inside() {
-		return shutOut(v.policy.exclusion(&v.verdict)), nil
+	v.verdict = v.policy.JudgeRecord(v.lease.URL, r)
+	if !v.verdict.Inside() {
+		return shutOut(v.policy.Exclusion(&v.verdict)), nil
 	}
 	named, err := v.stillNamed(ctx)
 	if err != nil || named {
@@ -222,9 +223,9 @@ func (v *visit) sourceRequest() fetcher.Request {
 	r := &v.lease.Record
 	q := fetcher.Request{URL: v.lease.URL}
 	if r.Kind == scheduler.KindSitemap || r.Kind == scheduler.KindNamedSitemap {
-		q.MaxBodyBytes = v.policy.settings.SitemapMaxBytes
+		q.MaxBodyBytes = v.policy.Settings.SitemapMaxBytes
 	}
-	if !v.policy.settings.Unconditional && r.Class == scheduler.OK && r.RulesVersion == v.policy.sourceVersion(v.lease.Key) {
+	if !v.policy.Settings.Unconditional && r.Class == scheduler.OK && r.RulesVersion == v.policy.SourceVersion(v.lease.Key) {
 		q = conditional(q, r)
 	}
 	return q
@@ -233,7 +234,7 @@ func (v *visit) sourceRequest() fetcher.Request {
 // sourceRedirect is redirect's link for a source: its target is one, too.
 func (v *visit) sourceRedirect(ctx context.Context, target weburl.URL, result *scheduler.Result) error {
 	r := &v.lease.Record
-	link, _, ok := v.policy.sourceLink(target, r.Kind, v.lease.URL.String())
+	link, _, ok := v.policy.SourceLink(target, r.Kind, v.lease.URL.String())
 	if !ok {
 		result.RedirectIgnored = true
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -243,7 +244,7 @@ func TestPageBecomesSitemap(t *testing.T) {
 	b.newOrders()
 	b.refreshed(Selection{URLs: []string{o + "/"}})
 	b.once()
-	if d := cmp.Diff([]string{"add " + o + "/lonely.html", "delete " + o + "/list: " + isSource}, b.newOrders()); d != "" {
+	if d := cmp.Diff([]string{"add " + o + "/lonely.html", "delete " + o + "/list: " + policy.SourceDetail}, b.newOrders()); d != "" {
 		t.Errorf("orders (-want +got):\n%s", d)
 	}
 	if r := b.wantRecord(o + "/list"); r.Indexed || r.Kind != "sitemap" {
@@ -273,7 +274,7 @@ func TestSourcesObeyRobots(t *testing.T) {
 		if path == "/x/feed" {
 			kind = scheduler.KindFeed
 		}
-		b.settings.Sources = append(b.settings.Sources, Source{URL: parse(t, o+path), Kind: kind})
+		b.settings.Sources = append(b.settings.Sources, policy.Source{URL: parse(t, o+path), Kind: kind})
 	}
 	b.settings.Rules.Rules = []actionrules.Rule{{If: path("/ignored"), Then: []actionrules.Action{{Verb: actionrules.Ignore}}}}
 	b.once()
@@ -330,7 +331,7 @@ func TestRulesReachSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if r := b.wantRecord(o + "/sitemap.xml"); r.Status != StatusExcluded || r.Kind != "sitemap" {
+	if r := b.wantRecord(o + "/sitemap.xml"); r.Status != policy.StatusExcluded || r.Kind != "sitemap" {
 		t.Errorf("%+v", r)
 	}
 	b.settings.Rules.Rules = nil

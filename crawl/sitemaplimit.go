@@ -43,7 +43,7 @@ func (v *visit) tellRefused(words string, n int) {
 		level = slog.LevelWarn
 	}
 	s.mu.Unlock()
-	v.log.Log(context.Background(), level, words, "url", v.lease.URL.String(), "refused", n, "sitemapMaxPerHost", v.policy.settings.SitemapMaxPerHost)
+	v.log.Log(context.Background(), level, words, "url", v.lease.URL.String(), "refused", n, "sitemapMaxPerHost", v.policy.Settings.SitemapMaxPerHost)
 }
 
 // prepare counts the store if that is needed to decide about n more sources of a host.
@@ -105,7 +105,7 @@ func (v *visit) roomForSources(ctx context.Context, links []scheduler.Link, free
 	if err != nil || len(fresh) == 0 {
 		return links, 0, err
 	}
-	if most := v.policy.settings.SitemapMaxPerHost; most > 0 {
+	if most := v.policy.Settings.SitemapMaxPerHost; most > 0 {
 		perHost := map[weburl.HostKey]int{}
 		for _, n := range fresh {
 			perHost[links[n.at].URL.HostKey()]++
@@ -161,7 +161,7 @@ func (v *visit) newSources(ctx context.Context, links []scheduler.Link) ([]newSo
 
 // hasRoom reports whether a new source may be taken, and if so counts it.
 func (v *visit) hasRoom(u weburl.URL, known, free bool) bool {
-	host, most := u.HostKey(), v.policy.settings.SitemapMaxPerHost
+	host, most := u.HostKey(), v.policy.Settings.SitemapMaxPerHost
 	if most > 0 && !v.visitor.sitemaps.take(host, most) {
 		v.meter.trapped.Add(1)
 		return false

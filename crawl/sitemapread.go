@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
@@ -56,15 +57,15 @@ type reading struct {
 
 // readSource takes links and documents out of the 200 of a source.
 func (v *visit) readSource(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
-	directives := extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.settings.RobotsAgent)
-	if directives.NoFollow && !v.policy.settings.IgnoreNoFollow {
+	directives := extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.Settings.RobotsAgent)
+	if directives.NoFollow && !v.policy.Settings.IgnoreNoFollow {
 		result.Reason = scheduler.ReasonSource
 		result.NoDocument = "its header says nofollow: it is not read"
 		return nil
 	}
-	s := v.policy.sourceOf(v.lease.Key)
+	s := v.policy.SourceOf(v.lease.Key)
 	if from, err := weburl.Parse(v.lease.Record.Referrer); s == nil && v.lease.Record.Hops > 0 && err == nil {
-		s = v.policy.sourceOf(from.Key()) // that redirects here
+		s = v.policy.SourceOf(from.Key()) // that redirects here
 	}
 	switch kind := v.lease.Record.Kind; {
 	case kind == scheduler.KindXML && s != nil && s.XML != nil:
@@ -88,7 +89,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	r := &reading{v: v, ctx: ctx, base: base, sum: fnv.New128a(), seen: map[weburl.Key]struct{}{}, hints: map[weburl.Key]time.Time{}}
 	options := feeds.Options{
 		ContentType: response.Header.Get("Content-Type"),
-		MaxBytes:    v.policy.settings.SitemapMaxBytes, MaxEntries: v.policy.settings.SitemapMaxLinks, Truncated: response.Truncated,
+		MaxBytes:    v.policy.Settings.SitemapMaxBytes, MaxEntries: v.policy.Settings.SitemapMaxLinks, Truncated: response.Truncated,
 	}
 	summary, readErr := feeds.Sitemap(bytes.NewReader(response.Body), options, r.entry)
 	if failed := r.flush(true); failed != nil {
@@ -147,7 +148,7 @@ func (r *reading) entry(e feeds.Entry) error {
 		return r.ctx.Err()
 	}
 	loc := e.Reference()
-	writeParts(r.sum, loc, e.LastMod.String())
+	policy.HashParts(r.sum, loc, e.LastMod.String())
 	u, err := r.base.Resolve(loc)
 	if err != nil {
 		r.bad++
@@ -160,7 +161,7 @@ func (r *reading) entry(e feeds.Entry) error {
 		return err
 	}
 	for _, alternate := range e.Alternates {
-		writeParts(r.sum, alternate)
+		policy.HashParts(r.sum, alternate)
 		if u, err := r.base.Resolve(alternate); err == nil {
 			if err := r.link(u, alternate, time.Time{}); err != nil {
 				return err
@@ -191,7 +192,7 @@ func (r *reading) link(u weburl.URL, written string, modified time.Time) error {
 	if ok, err := r.speaksFor(u); err != nil || !ok {
 		return err
 	}
-	l, _, ok := r.v.policy.link(crawlspace.Link{URL: u, Host: hostIn(written), Depth: sourceDepth})
+	l, _, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: hostIn(written), Depth: sourceDepth})
 	if !ok {
 		r.outside++
 		return nil
@@ -206,7 +207,7 @@ func (r *reading) link(u weburl.URL, written string, modified time.Time) error {
 }
 
 func (r *reading) hint(k weburl.Key, modified time.Time) {
-	f := &r.v.policy.settings.Frontier
+	f := &r.v.policy.Settings.Frontier
 	if !modified.IsZero() && f.SitemapHints && (f.SmartRefresh || f.MinimumAged > 0) {
 		r.hints[k] = modified
 	}
@@ -225,7 +226,7 @@ func (r *reading) child(u weburl.URL, e feeds.Entry) error {
 	if ok, err := r.speaksFor(u); err != nil || !ok {
 		return err
 	}
-	l, _, ok := r.v.policy.sourceLink(u, r.v.lease.Record.Kind, r.v.lease.URL.String())
+	l, _, ok := r.v.policy.SourceLink(u, r.v.lease.Record.Kind, r.v.lease.URL.String())
 	if !ok {
 		r.outside++
 		return nil
@@ -268,7 +269,7 @@ func (r *reading) applyHints() error {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, weburl.Key.Compare)
-	set, now := frontierSettings(r.v.policy), time.Now()
+	set, now := policy.FrontierSettings(r.v.policy), time.Now()
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err := r.v.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
 		next, changed := scheduler.Hinted(rec, r.hints[k], &set, now)

@@ -6,16 +6,17 @@ import (
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
 // equipTraps makes the traps of a policy, with the counts of those in force or else the
 // stored ones; nil if it has none.
-func (c *Crawl) equipTraps(ctx context.Context, p *policy, old *rules) (*crawlspace.Traps, error) {
-	s := p.settings.Traps
+func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *rules) (*crawlspace.Traps, error) {
+	s := p.Settings.Traps
 	if s == nil {
 		return nil, nil //nolint:nilnil // traps are off
 	}
-	if old != nil && p.limitsHosts() && !old.policy.limitsHosts() {
+	if old != nil && p.LimitsHosts() && !old.policy.LimitsHosts() {
 		if err := c.countHosts(ctx); err != nil {
 			return nil, err
 		}
@@ -24,7 +25,7 @@ func (c *Crawl) equipTraps(ctx context.Context, p *policy, old *rules) (*crawlsp
 		return old.gear.traps.With(*s), nil
 	}
 	traps := crawlspace.NewTraps(*s, c.hosts)
-	counts, err := StoredTraps(ctx, c.store)
+	counts, err := policy.StoredTraps(ctx, c.store)
 	if err == nil {
 		err = traps.RestoreState(counts.Patterns)
 	}
@@ -46,11 +47,11 @@ func (c *Crawl) countHosts(ctx context.Context) error {
 
 // keepTraps stores what the traps have counted until ctx ends.
 func (c *Crawl) keepTraps(ctx context.Context) error {
-	return c.keepValue(ctx, trapsName, "the counts of traps", func() any {
+	return c.keepValue(ctx, policy.TrapsName, "the counts of traps", func() any {
 		now := c.inForce()
 		if now.gear.traps == nil {
 			return nil
 		}
-		return TrapCounts{Patterns: now.gear.traps.AppendState(nil), Full: c.hosts.full(now.policy.settings.Traps.MaxURLsPerHost)}
+		return policy.TrapCounts{Patterns: now.gear.traps.AppendState(nil), Full: c.hosts.full(now.policy.Settings.Traps.MaxURLsPerHost)}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -110,12 +111,12 @@ func (t *trial) completed(r *scheduler.Result) error {
 // Try visits one URL as a crawl would that has just found it, up to its end: in an
 // empty store, which is thrown away after it. Of the settings all count but for
 // hours, weights, schedules, and sources of other URLs. Moved may be nil.
-func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
+func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
 	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog = 1, nil, nil, false, nil, ""
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)
 	if len(moved) > 0 {
-		if err := saveMoves(ctx, store, moved); err != nil {
+		if err := policy.SaveMoves(ctx, store, moved); err != nil {
 			return nil, err
 		}
 	}
@@ -125,9 +126,9 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	}
 	defer func() { c.inForce().gear.accesses.close() }()
 	c.visitor.trial = &trial{Trial{Robots: RobotsUnknown}}
-	link, v, ok := c.policy().link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
+	link, v, ok := c.policy().Link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
 	if !ok {
-		c.visitor.trial.Excluded = c.policy().words(&v)
+		c.visitor.trial.Excluded = c.policy().Detail(&v)
 		return &c.visitor.trial.Trial, nil
 	}
 	if _, err := c.frontier.Add(ctx, []scheduler.Link{link}, false); err != nil {
@@ -186,7 +187,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) error {
 }
 
 // trialLinks judges what a page refers to, and where it leads.
-func trialLinks(p *policy, t *Trial, page weburl.URL) []TrialLink {
+func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 	out := []TrialLink{}
 	if t.Location != "" {
 		if to, err := weburl.Parse(t.Location); err == nil {
@@ -214,11 +215,11 @@ func trialLinks(p *policy, t *Trial, page weburl.URL) []TrialLink {
 	return out
 }
 
-func trialLink(p *policy, href string, u weburl.URL) TrialLink {
+func trialLink(p *policy.Policy, href string, u weburl.URL) TrialLink {
 	l := TrialLink{Href: href, URL: u.String(), Decision: "ignore"}
-	link, v, ok := p.link(crawlspace.Link{URL: u, Host: hostIn(href), Depth: 1})
+	link, v, ok := p.Link(crawlspace.Link{URL: u, Host: hostIn(href), Depth: 1})
 	if !ok {
-		l.By = p.words(&v)
+		l.By = p.Detail(&v)
 		return l
 	}
 	l.URL, l.Decision, l.Fifo = link.URL.String(), "crawl", link.Fifo.String()

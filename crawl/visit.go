@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -67,12 +68,12 @@ type visit struct {
 	log      *slog.Logger
 	meter    *meter
 
-	policy  *policy // in force when it began
+	policy  *policy.Policy // in force when it began
 	gear    *gear
 	access  *access // of gear, for the lease's URL
 	lease   *scheduler.Lease
 	slot    *slot
-	verdict verdict
+	verdict policy.Verdict
 	// indexed says that the rules let the page be a document; if not, why and unindexed
 	// say why.
 	indexed   bool
@@ -132,8 +133,8 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 		return s, err
 	}
 	v.knowRoot()
-	if v.indexed, v.why, v.unindexed = v.policy.indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
-		v.indexed, v.why, v.unindexed = false, scheduler.ReasonSource, isSource
+	if v.indexed, v.why, v.unindexed = v.policy.Indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
+		v.indexed, v.why, v.unindexed = false, scheduler.ReasonSource, policy.SourceDetail
 	}
 	if s, err := v.askRobots(ctx); err != nil || s.outcome != nil {
 		return s, err
@@ -175,29 +176,29 @@ func (v *visit) outside(ctx context.Context) (step, error) {
 	if v.lease.Record.Kind.IsSource() {
 		return v.sourceOutside(ctx)
 	}
-	link := recorded(v.lease.URL, &v.lease.Record)
-	v.verdict = v.policy.judgeLink(link)
-	renamed := v.verdict.url.Key() != v.lease.Key
-	if v.verdict.inside() && !renamed {
+	link := policy.Recorded(v.lease.URL, &v.lease.Record)
+	v.verdict = v.policy.Judge(link)
+	renamed := v.verdict.URL.Key() != v.lease.Key
+	if v.verdict.Inside() && !renamed {
 		return step{}, nil
 	}
-	if v.verdict.inside() {
-		if l, _, ok := v.policy.link(link); ok {
+	if v.verdict.Inside() {
+		if l, _, ok := v.policy.Link(link); ok {
 			l.Referrer = v.lease.Record.Referrer
 			if _, err := v.frontier.Add(ctx, []scheduler.Link{l}, false); err != nil {
 				return step{}, err
 			}
 		}
-		v.policy.rename(&v.verdict, v.lease.URL)
+		v.policy.Rename(&v.verdict, v.lease.URL)
 	}
-	return shutOut(v.policy.exclusion(&v.verdict)), nil
+	return shutOut(v.policy.Exclusion(&v.verdict)), nil
 }
 
 // askRobots asks robots.txt about the lease's URL. Its outcome is an exclusion if it
 // forbids the URL. The lease ends if robots.txt had to be fetched first: the host's pause
 // comes between that and the page.
 func (v *visit) askRobots(ctx context.Context) (step, error) {
-	verdict, err := v.gear.robots.Verdict(ctx, v.policy.settings.RobotsAgent, v.lease.URL)
+	verdict, err := v.gear.robots.Verdict(ctx, v.policy.Settings.RobotsAgent, v.lease.URL)
 	if err != nil {
 		return step{}, err
 	}
@@ -269,13 +270,13 @@ const proxyWait = 10 * time.Minute
 // request is conditional where an unchanged answer would be enough: the page was
 // good before, by the rules in force, and what they want of it has been done.
 func (v *visit) request() fetcher.Request {
-	r, d := &v.lease.Record, &v.verdict.decision
+	r, d := &v.lease.Record, &v.verdict.Decision
 	if r.Kind.IsSource() {
 		return v.sourceRequest()
 	}
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
-	case v.policy.settings.Unconditional, r.Class != scheduler.OK, r.RulesVersion != v.policy.version,
+	case v.policy.Settings.Unconditional, r.Class != scheduler.OK, r.RulesVersion != v.policy.Version,
 		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource,
 		isOver(r.UnavailableAt):
 		return q
@@ -304,7 +305,7 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 		s.outcome.Fault, s.outcome.Words = e.Fault, detail
 		switch e.Fault {
 		case fault.AddressForbidden:
-			s.outcome = &scheduler.Result{Excluded: &scheduler.Exclusion{Status: StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: detail}}
+			s.outcome = &scheduler.Result{Excluded: &scheduler.Exclusion{Status: policy.StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: detail}}
 		case fault.Proxy:
 			return s, v.wait(context.WithoutCancel(ctx), time.Now().Add(proxyWait), scheduler.ReasonProxy, detail)
 		}
@@ -351,7 +352,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	}
 	directives := v.directives(response, p)
 	why, noIndex := v.heed(directives, result)
-	follows := v.verdict.decision.Follow && (!directives.NoFollow || v.policy.settings.IgnoreNoFollow)
+	follows := v.verdict.Decision.Follow && (!directives.NoFollow || v.policy.Settings.IgnoreNoFollow)
 	v.visitor.trial.read(p, read, directives, follows)
 	if follows {
 		if result.Links, err = v.admitted(ctx, v.links(p)); err != nil {
@@ -378,12 +379,12 @@ func (v *visit) complete(ctx context.Context, s *step) error {
 		v.log.Debug("page", "url", v.lease.URL.String(), "status", r.Status, "links", len(r.Links),
 			"document", r.Document != nil, "words", r.Words)
 	}
-	r.RulesVersion = v.policy.version
+	r.RulesVersion = v.policy.Version
 	if v.lease.Record.Kind.IsSource() {
-		r.RulesVersion = v.policy.sourceVersion(v.lease.Key)
+		r.RulesVersion = v.policy.SourceVersion(v.lease.Key)
 	}
-	if v.verdict.inside() {
-		r.Decided = fifoOf(v.verdict.decision)
+	if v.verdict.Inside() {
+		r.Decided = policy.FifoOf(v.verdict.Decision)
 	}
 	if err := v.visitor.trial.completed(r); err != nil {
 		return err

@@ -84,7 +84,7 @@ const outboxPause = 200 * time.Millisecond
 
 // outboxIsFull asks for the limit in force: a reload may raise it.
 func (c *Crawl) outboxIsFull(bytes uint64) bool {
-	limit := c.policy().settings.OutboxMaxBytes
+	limit := c.policy().Settings.OutboxMaxBytes
 	return limit > 0 && bytes >= uint64(limit)
 }
 
@@ -97,7 +97,7 @@ func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 		return nil
 	}
 	if c.outboxFull.Add(1) == 1 {
-		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().settings.OutboxMaxBytes)
+		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().Settings.OutboxMaxBytes)
 	}
 	defer c.outboxFull.Add(-1)
 	defer c.relay.Urge()()

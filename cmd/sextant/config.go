@@ -13,7 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -131,7 +131,7 @@ func theCrawler(c *cli.Context, parsed *config.File) (config.Crawler, home, erro
 }
 
 // crawlSettings puts a Crawler element into the terms of the packages that obey it.
-func crawlSettings(c config.Crawler) crawl.Settings {
+func crawlSettings(c config.Crawler) policy.Settings {
 	frontier := scheduler.DefaultSettings()
 	frontier.Weights = c.Weights
 	frontier.Throttle, frontier.Aggressive, frontier.MaxConnectionsPerHost = c.Throttle, c.Aggressive, c.MaxConnectionsPerHost
@@ -163,7 +163,7 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 	if c.RejectList.Path != "" {
 		readRejectList = c.RejectList.Read
 	}
-	return crawl.Settings{
+	return policy.Settings{
 		MaxPDFBytes: c.MaxPDFBytes, CrawlLog: c.CrawlLog,
 		Name: c.Name, Workers: c.Threads, Rules: c.Rules, Space: c.Space, Traps: c.Traps,
 		ReadRejectList: readRejectList, RejectListEvery: c.RejectList.Checkpoint,
@@ -182,19 +182,19 @@ func crawlSettings(c config.Crawler) crawl.Settings {
 }
 
 // sources are the sitemaps, feeds and XML files of a Crawler.
-func sources(written []config.URLSource) []crawl.Source {
-	var out []crawl.Source
+func sources(written []config.URLSource) []policy.Source {
+	var out []policy.Source
 	for _, w := range written {
-		s := crawl.Source{URL: w.URL, Kind: scheduler.KindSitemap, IndexItems: w.IndexItems}
+		s := policy.Source{URL: w.URL, Kind: scheduler.KindSitemap, IndexItems: w.IndexItems}
 		switch {
 		case w.Feed:
 			s.Kind = scheduler.KindFeed
 		case w.XML != nil:
-			s.Kind, s.XML = scheduler.KindXML, &crawl.XMLDocuments{
+			s.Kind, s.XML = scheduler.KindXML, &policy.XMLDocuments{
 				Path: w.XML.Path, Link: w.XML.Link, Title: w.XML.Title, Text: w.XML.Text, Date: w.XML.Date, HTML: w.XML.HTML,
 			}
 			for _, m := range w.XML.Metas {
-				s.XML.Metas = append(s.XML.Metas, crawl.XMLMeta(m))
+				s.XML.Metas = append(s.XML.Metas, policy.XMLMeta(m))
 			}
 		}
 		out = append(out, s)
@@ -204,10 +204,10 @@ func sources(written []config.URLSource) []crawl.Source {
 
 // fetches are those of a Crawler, which have its own settings of a fetcher but for
 // what they say.
-func fetches(written []config.Fetch, common fetcher.Settings) []crawl.Fetch {
-	var out []crawl.Fetch
+func fetches(written []config.Fetch, common fetcher.Settings) []policy.Fetch {
+	var out []policy.Fetch
 	for _, w := range written {
-		f := crawl.Fetch{Name: w.Name, Fetcher: common, IgnoreRobots: w.IgnoreRobotsTxt}
+		f := policy.Fetch{Name: w.Name, Fetcher: common, IgnoreRobots: w.IgnoreRobotsTxt}
 		if f.Name == "" {
 			f.Name = "at " + w.At.String()
 		}
@@ -219,7 +219,7 @@ func fetches(written []config.Fetch, common fetcher.Settings) []crawl.Fetch {
 			f.Fetcher.Proxy = &fetcher.Proxy{URL: w.Proxy.URL, User: w.Proxy.User, Password: secret.New(w.Proxy.Password.Reveal())}
 		}
 		if l := w.Login; l != nil {
-			f.Login = &crawl.Login{Name: l.Name, Origins: l.Origins, Kind: l.Kind, Certificate: l.Certificate, Identity: l.Identity}
+			f.Login = &policy.Login{Name: l.Name, Origins: l.Origins, Kind: l.Kind, Certificate: l.Certificate, Identity: l.Identity}
 		}
 		out = append(out, f)
 	}
@@ -241,22 +241,22 @@ func throttles(written []config.Throttle) []scheduler.Throttle {
 	return out
 }
 
-func refreshes(written []config.Refresh) []crawl.Refresh {
-	var out []crawl.Refresh
+func refreshes(written []config.Refresh) []policy.Refresh {
+	var out []policy.Refresh
 	for _, r := range written {
-		out = append(out, crawl.Refresh{Schedule: r.Schedule, Spec: r.Spec, Group: r.Group})
+		out = append(out, policy.Refresh{Schedule: r.Schedule, Spec: r.Spec, Group: r.Group})
 	}
 	return out
 }
 
 // mapping is that of metas, nil where there is none.
-func mapping(written *config.Mapping) *crawl.Mapping {
+func mapping(written *config.Mapping) *policy.Mapping {
 	if written == nil {
 		return nil
 	}
-	m := &crawl.Mapping{KeepUnmapped: written.KeepUnmapped}
+	m := &policy.Mapping{KeepUnmapped: written.KeepUnmapped}
 	for _, w := range written.Maps {
-		m.Maps = append(m.Maps, crawl.Map(w))
+		m.Maps = append(m.Maps, policy.Map(w))
 	}
 	return m
 }

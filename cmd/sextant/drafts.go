@@ -8,14 +8,14 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/papi"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Settings implements admin.Crawler.
-func (r *running) Settings() crawl.Settings { return r.settings(*r.inForce.Load()) }
+func (r *running) Settings() policy.Settings { return r.settings(*r.inForce.Load()) }
 
 // Sent implements admin.Crawler.
 func (r *running) Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error) {

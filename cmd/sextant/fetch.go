@@ -22,6 +22,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -108,7 +109,7 @@ func dryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, 
 }
 
 // try makes a dry run in a store of its own.
-func try(ctx context.Context, crawler config.Crawler, moved crawl.Moves, raw string, u weburl.URL, log *slog.Logger) (t *crawl.Trial, err error) {
+func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw string, u weburl.URL, log *slog.Logger) (t *crawl.Trial, err error) {
 	dir, err := os.MkdirTemp("", "sextant-fetch-")
 	if err != nil {
 		return nil, err

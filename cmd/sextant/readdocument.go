@@ -12,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
 
@@ -43,7 +44,7 @@ func documentSettings(c config.Crawler) documents.Settings {
 }
 
 // settings are those of a Crawler that runs, which has what reads documents.
-func (r *running) settings(c config.Crawler) crawl.Settings {
+func (r *running) settings(c config.Crawler) policy.Settings {
 	s := crawlSettings(c)
 	s.Frontier.LeavesTarget = leavesTarget(r.opened.Push) // targets change with a restart only
 	if c.Documents.On {

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -97,7 +98,7 @@ func asked(err error) error {
 // does it in the store where none runs.
 func bySelection[T any](c *cli.Context, selection admin.Selection,
 	service func(*admin.Client, context.Context, admin.Selection) (T, error),
-	stored func(context.Context, crawl.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
+	stored func(context.Context, policy.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
 ) (done T, err error) {
 	if running, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
 		done, err = service(running, c.Context, selection)

@@ -44,7 +44,7 @@ func ProjectRules() Rules {
 				"actionrules/crawlspace", "crawl/copies", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
 			},
-			{"fetcher/extract/office", "fetcher/extract/pdf"},
+			{"crawl/policy", "fetcher/extract/office", "fetcher/extract/pdf"},
 			{"fetcher/extract/documents"},
 			{"crawl", "demo/indexer", "notices"},
 			{"admin"}, // it shows crawls

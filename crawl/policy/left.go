@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (
 	for _, root := range roots {
 		m := moved[root.URL.String()]
 		to := root.URL
-		if place, ok := m.place(); ok {
+		if place, ok := m.Place(); ok {
 			to = place
 		}
 		for _, origin := range m.Left {
@@ -31,7 +31,7 @@ func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (
 			if err != nil {
 				continue
 			}
-			for _, o := range originsOf(home) {
+			for _, o := range OriginsOf(home) {
 				l.to[o] = to.Origin()
 			}
 			before = append(before, actionrules.Root{URL: home, Site: true})
@@ -48,13 +48,13 @@ func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (
 
 // twin is where the page of a URL is to be found that is outside only because its site has
 // moved, "" if it is not.
-func (p *policy) twin(v *verdict) string {
-	if p.left == nil || v.status != StatusExcluded || v.gate.Gate != "" && v.gate.Gate != crawlspace.GateStartURL {
+func (p *Policy) Twin(v *Verdict) string {
+	if p.left == nil || v.Status != StatusExcluded || v.Gate.Gate != "" && v.Gate.Gate != crawlspace.GateStartURL {
 		return ""
 	}
-	to, ok := p.left.to[v.url.Origin()]
-	if !ok || !p.left.engine.Decide(v.url).Crawl() {
+	to, ok := p.left.to[v.URL.Origin()]
+	if !ok || !p.left.engine.Decide(v.URL).Crawl() {
 		return ""
 	}
-	return to + v.url.PathAndQuery()
+	return to + v.URL.PathAndQuery()
 }

@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // trapsName is the store's value that keeps what traps have counted.
-const trapsName = "crawl.traps"
+const TrapsName = "crawl.traps"
 
 // TrapCounts is what traps have counted, as it is stored.
 type TrapCounts struct {
@@ -28,9 +28,9 @@ type TrapCounts struct {
 // StoredTraps is what the traps of a store's crawl had counted when that was
 // stored last.
 func StoredTraps(ctx context.Context, store scheduler.Values) (c TrapCounts, err error) {
-	b, err := store.Value(ctx, trapsName)
+	b, err := store.Value(ctx, TrapsName)
 	if err == nil && len(b) > 0 && json.Unmarshal(b, &c) != nil {
-		return TrapCounts{}, fmt.Errorf("stored value %s: %w", trapsName, crawlspace.ErrTrapState)
+		return TrapCounts{}, fmt.Errorf("stored value %s: %w", TrapsName, crawlspace.ErrTrapState)
 	}
 	if err == nil {
 		c.Learnt, err = copies.StoredPatterns(ctx, store)

@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 // Explainer says by which gates and rules a URL is decided about. It may be used
 // by any number of goroutines at once.
 type Explainer struct {
-	policy *policy
+	policy *Policy
 	traps  *crawlspace.Traps // nil: off
 	learnt *copies.Patterns
 }
@@ -39,7 +39,7 @@ type Explained struct {
 // NewExplainer compiles settings. Moved may be nil, and traps may have counted
 // nothing.
 func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error) {
-	p, err := newPolicy(s, moved)
+	p, err := New(s, moved)
 	learnt := copies.NewPatterns(counts.Learnt)
 	if err != nil || s.Traps == nil {
 		return &Explainer{policy: p, learnt: learnt}, err
@@ -55,26 +55,26 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 // Explain decides about u, written as raw, as about a link on a start page.
 func (e *Explainer) Explain(raw string, u weburl.URL) Explained {
 	link := crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)}
-	v := e.policy.judgeLink(link)
-	x := Explained{URL: v.url, Gates: e.policy.space.Trace(link), Status: v.status, Rules: e.policy.engine.Explain(v.url)}
-	if v.gate.Gate != "" {
-		gate := v.gate
+	v := e.policy.Judge(link)
+	x := Explained{URL: v.URL, Gates: e.policy.Space.Trace(link), Status: v.Status, Rules: e.policy.Engine.Explain(v.URL)}
+	if v.Gate.Gate != "" {
+		gate := v.Gate
 		x.Refused = &gate
 	}
-	if reason, killed := e.policy.space.Killed(v.url); killed {
+	if reason, killed := e.policy.Space.Killed(v.URL); killed {
 		x.Killed = &reason
 	}
-	e.explainTraps(&x, v.inside())
+	e.explainTraps(&x, v.Inside())
 	e.explainPatterns(&x)
 	if x.Status == 0 {
-		x.Fifo, x.Fetch = fifoOf(v.decision), e.policy.settings.fetchOf(v.url)
+		x.Fifo, x.Fetch = FifoOf(v.Decision), e.policy.Settings.fetchOf(v.URL)
 	}
 	return x
 }
 
 // explainPatterns adds the pattern of copies that cuts new links like this off.
 func (e *Explainer) explainPatterns(x *Explained) {
-	if e.policy.settings.DetectPatterns && e.policy.settings.NearDuplicates {
+	if e.policy.Settings.DetectPatterns && e.policy.Settings.NearDuplicates {
 		if p := e.learnt.Match(x.URL); p != nil {
 			x.Gates = append(x.Gates, crawlspace.GateAnswer{Reason: crawlspace.Reason{Gate: gatePattern, Rule: p.String()}, Allowed: p.Parameter != ""})
 			if x.Status == 0 && p.Parameter == "" && !e.isRoot(x.URL) {

@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"crypto/tls"
@@ -41,7 +41,7 @@ func (s *Settings) fetchOf(u weburl.URL) string {
 }
 
 // ignoresRobots reports whether a URL is fetched whatever robots.txt says.
-func (s *Settings) ignoresRobots(u weburl.URL) bool {
+func (s *Settings) IgnoresRobots(u weburl.URL) bool {
 	for _, f := range s.Fetches {
 		if f.Match == nil || f.Match(u) {
 			return f.IgnoreRobots != nil && *f.IgnoreRobots || f.IgnoreRobots == nil && s.IgnoreRobots

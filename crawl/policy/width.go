@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"context"
@@ -18,12 +18,12 @@ import (
 // store remembers what the rules consisted of.
 
 const (
-	widthName = "crawl.width"
-	widthWhat = "what the rules let in"
+	WidthValue = "crawl.width"
+	WidthWhat  = "what the rules let in"
 )
 
 // width is what rules and crawl space let in, as far as it can be compared.
-type width struct {
+type Width struct {
 	Rules string `json:"rules"` // the fingerprint of what it is of
 	// Lists are parts by where they belong, eight bytes each: a hash that ends in a partKind.
 	Lists map[string][]byte `json:"lists,omitempty"`
@@ -46,17 +46,17 @@ const (
 const sitesList = "sites"
 
 // width gives that of the policy. Sites that moved count where they were configured.
-func (p *policy) width() *width {
-	w := &width{Rules: p.fingerprint, Lists: map[string][]byte{}}
-	w.Path, w.Link = p.space.Depths()
-	for _, part := range p.space.Parts() {
+func (p *Policy) Width() *Width {
+	w := &Width{Rules: p.Fingerprint, Lists: map[string][]byte{}}
+	w.Path, w.Link = p.Space.Depths()
+	for _, part := range p.Space.Parts() {
 		kind := closes
 		if part.Opens {
 			kind = opens
 		}
 		w.add(part.List, kind, part.Text)
 	}
-	set := &p.settings.Rules
+	set := &p.Settings.Rules
 	for name, on := range map[string]bool{
 		"accept": set.DefaultAccept, "index": set.DefaultIndex, "follow": set.DefaultFollow, "roots": set.DefaultFollowRoots,
 	} {
@@ -79,7 +79,7 @@ func (p *policy) width() *width {
 	return w
 }
 
-func (w *width) add(list string, kind partKind, text string) {
+func (w *Width) add(list string, kind partKind, text string) {
 	sum := sha256.Sum256([]byte(text))
 	w.Lists[list] = binary.BigEndian.AppendUint64(w.Lists[list], binary.BigEndian.Uint64(sum[:8])&^uint64(kindMask)|uint64(kind))
 }
@@ -100,7 +100,7 @@ func kindOfRule(r *actionrules.Rule) (kind partKind, ok bool) {
 
 // widening says of which pages the links must be judged again, because some may be inside now
 // that were not.
-type widening struct {
+type Widening struct {
 	All bool `json:"all,omitempty"`
 	// Depth, if not nil: of those as many links away from a start URL, or more.
 	Depth *int `json:"depth,omitempty"`
@@ -110,8 +110,8 @@ type widening struct {
 
 // since compares with what was let in before; nil if there is nothing new. sites are the roots
 // of p whose sites count.
-func (w *width) since(old *width, sites []actionrules.Root) *widening {
-	var n widening
+func (w *Width) since(old *Width, sites []actionrules.Root) *Widening {
+	var n Widening
 	lists := maps.Clone(w.Lists)
 	maps.Copy(lists, old.Lists) // all names
 	for name := range lists {
@@ -135,7 +135,7 @@ func (w *width) since(old *width, sites []actionrules.Root) *widening {
 			continue
 		}
 		if !known[parts[0]] {
-			n.Origins = append(n.Origins, originsOf(root.URL)...)
+			n.Origins = append(n.Origins, OriginsOf(root.URL)...)
 		}
 		parts = parts[1:]
 	}
@@ -190,14 +190,14 @@ func counted(parts []uint64) map[uint64]int {
 }
 
 // and is what either of two says; either may be nil.
-func (n *widening) and(m *widening) *widening {
+func (n *Widening) And(m *Widening) *Widening {
 	switch {
 	case n == nil:
 		return m
 	case m == nil:
 		return n
 	}
-	both := widening{All: n.All || m.All, Depth: n.Depth, Origins: slices.Concat(n.Origins, m.Origins)}
+	both := Widening{All: n.All || m.All, Depth: n.Depth, Origins: slices.Concat(n.Origins, m.Origins)}
 	if both.Depth == nil || m.Depth != nil && *m.Depth < *both.Depth {
 		both.Depth = m.Depth
 	}
@@ -207,39 +207,39 @@ func (n *widening) and(m *widening) *widening {
 }
 
 // covers says that a page's links must be judged again.
-func (n *widening) covers(r *scheduler.Record) bool {
+func (n *Widening) Covers(r *scheduler.Record) bool {
 	return n != nil && (n.All || n.Depth != nil && int(r.Depth) >= *n.Depth || slices.Contains(n.Origins, r.Origin))
 }
 
 // storedWidth is that of the rules by which stored URLs were judged last; nil if an older
 // version has judged them.
-func storedWidth(ctx context.Context, store scheduler.Values) (*width, error) {
-	var w width
-	if err := scheduler.LoadValue(ctx, store, widthName, widthWhat, &w); err != nil || w.Rules == "" {
+func StoredWidth(ctx context.Context, store scheduler.Values) (*Width, error) {
+	var w Width
+	if err := scheduler.LoadValue(ctx, store, WidthValue, WidthWhat, &w); err != nil || w.Rules == "" {
 		return nil, err
 	}
 	return &w, nil
 }
 
 // widened says what the policy lets in that the rules before it did not; old may be nil.
-func (p *policy) widened(old *width) *widening {
-	if old == nil || old.Rules == p.fingerprint {
+func (p *Policy) Widened(old *Width) *Widening {
+	if old == nil || old.Rules == p.Fingerprint {
 		return nil
 	}
-	return p.width().since(old, p.settings.Rules.Roots)
+	return p.Width().since(old, p.Settings.Rules.Roots)
 }
 
 // leadsIn says that a redirect to a URL may be followed.
-func (p *policy) leadsIn(to string) bool {
+func (p *Policy) LeadsIn(to string) bool {
 	u, ok := weburl.FromCanonical(to)
 	if !ok {
 		return false
 	}
-	_, _, inside := p.link(crawlspace.Link{URL: u})
+	_, _, inside := p.Link(crawlspace.Link{URL: u})
 	return inside
 }
 
 // saveWidth stores what the policy lets in, for storedWidth.
-func (p *policy) saveWidth(ctx context.Context, store scheduler.Values) error {
-	return scheduler.SaveValue(ctx, store, widthName, widthWhat, p.width())
+func (p *Policy) SaveWidth(ctx context.Context, store scheduler.Values) error {
+	return scheduler.SaveValue(ctx, store, WidthValue, WidthWhat, p.Width())
 }

@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"hash/fnv"
@@ -39,19 +39,19 @@ type XMLMeta struct {
 // hash tells these settings from others.
 func (x *XMLDocuments) hash() uint64 {
 	h := fnv.New64a()
-	writeParts(h, x.Path.String(), x.Link.String(), x.Title.String(), x.Text.String(), strconv.FormatBool(x.HTML), strconv.FormatBool(x.Date != nil))
+	HashParts(h, x.Path.String(), x.Link.String(), x.Title.String(), x.Text.String(), strconv.FormatBool(x.HTML), strconv.FormatBool(x.Date != nil))
 	if x.Date != nil {
-		writeParts(h, x.Date.String())
+		HashParts(h, x.Date.String())
 	}
 	for _, m := range x.Metas {
-		writeParts(h, m.Name, m.Path.String())
+		HashParts(h, m.Name, m.Path.String())
 	}
 	return h.Sum64()
 }
 
 const (
 	// isSource is why a document is deleted whose URL became a source.
-	isSource = "it is a sitemap or feed"
+	SourceDetail = "it is a sitemap or feed"
 	// sourceFifo is where sources wait: beside pages that are indexed.
 	sourceFifo = scheduler.Index
 )
@@ -59,8 +59,8 @@ const (
 // judgeSource asks whether a source may be fetched: by the gates, but for those of
 // extension and MIME type, and by the rules that name it. That no rule accepts it is
 // no reason: it is no document. The query filter leaves it as it is.
-func (p *policy) judgeSource(u weburl.URL, spelling string) verdict {
-	g := p.space.Judge(crawlspace.Link{URL: u, Host: spelling, Exempt: true})
+func (p *Policy) JudgeSource(u weburl.URL, spelling string) Verdict {
+	g := p.Space.Judge(crawlspace.Link{URL: u, Host: spelling, Exempt: true})
 	g.URL = u
 	return p.decide(g, func(u weburl.URL) actionrules.Decision {
 		if p.ignores(u) {
@@ -71,35 +71,35 @@ func (p *policy) judgeSource(u weburl.URL, spelling string) verdict {
 }
 
 // ignores says that a rule, not the start state, excludes a URL.
-func (p *policy) ignores(u weburl.URL) bool {
-	if p.engine.Decide(u).Crawl() {
+func (p *Policy) ignores(u weburl.URL) bool {
+	if p.Engine.Decide(u).Crawl() {
 		return false
 	}
-	rule, _ := p.engine.Explain(u).ExcludedBy()
+	rule, _ := p.Engine.Explain(u).ExcludedBy()
 	return rule >= 0
 }
 
 // judgeRecord asks about a stored URL as its kind wants it.
-func (p *policy) judgeRecord(u weburl.URL, r *scheduler.Record) verdict {
+func (p *Policy) JudgeRecord(u weburl.URL, r *scheduler.Record) Verdict {
 	if r.Kind.IsSource() {
-		return p.judgeSource(u, r.HostSpelling)
+		return p.JudgeSource(u, r.HostSpelling)
 	}
-	return p.judgeLink(recorded(u, r))
+	return p.Judge(Recorded(u, r))
 }
 
 // sourceLink is a source as a link, or the reason why it is not fetched.
-func (p *policy) sourceLink(u weburl.URL, kind scheduler.Kind, referrer string) (scheduler.Link, verdict, bool) {
-	v := p.judgeSource(u, "")
-	return scheduler.Link{URL: u, Fifo: sourceFifo, Kind: kind, Referrer: referrer}, v, v.inside()
+func (p *Policy) SourceLink(u weburl.URL, kind scheduler.Kind, referrer string) (scheduler.Link, Verdict, bool) {
+	v := p.JudgeSource(u, "")
+	return scheduler.Link{URL: u, Fifo: sourceFifo, Kind: kind, Referrer: referrer}, v, v.Inside()
 }
 
 // sourceOf is the source of the configuration that a URL is, nil if it is none.
-func (p *policy) sourceOf(k weburl.Key) *Source {
-	i, ok := slices.BinarySearchFunc(p.sources, k, func(s Source, k weburl.Key) int { return s.URL.Key().Compare(k) })
+func (p *Policy) SourceOf(k weburl.Key) *Source {
+	i, ok := slices.BinarySearchFunc(p.Sources, k, func(s Source, k weburl.Key) int { return s.URL.Key().Compare(k) })
 	if !ok {
 		return nil
 	}
-	return &p.sources[i]
+	return &p.Sources[i]
 }
 
 // sortedSources are those of settings in the order that sourceOf looks for.
@@ -110,13 +110,13 @@ func sortedSources(s []Source) []Source {
 }
 
 // sourceVersion names the rules and settings that a source is read by.
-func (p *policy) sourceVersion(k weburl.Key) uint64 {
-	switch s := p.sourceOf(k); {
+func (p *Policy) SourceVersion(k weburl.Key) uint64 {
+	switch s := p.SourceOf(k); {
 	case s == nil:
 	case s.XML != nil:
-		return p.version ^ s.XML.hash()
+		return p.Version ^ s.XML.hash()
 	case s.IndexItems:
-		return p.version ^ 1
+		return p.Version ^ 1
 	}
-	return p.version
+	return p.Version
 }

@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestRedirectKeepsTheShift(t *testing.T) {
 		DefaultAccept: true, DefaultIndex: true, DefaultFollow: true,
 		Rules: []actionrules.Rule{priority("/normal", 0), priority("/low", 2)},
 	}
-	p, err := storedPolicy(t.Context(), Settings{Rules: rules}, storetest.NewMemory())
+	p, err := Stored(t.Context(), Settings{Rules: rules}, storetest.NewMemory())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestRedirectKeepsTheShift(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, _, ok := p.redirectLink(crawlspace.Link{URL: u}, tt.source)
+		l, _, ok := p.RedirectLink(crawlspace.Link{URL: u}, tt.source)
 		if !ok || l.Shift != tt.want {
 			t.Errorf("target %s of a source with shift %d: shift %d (crawled %v), want %d", tt.path, tt.source, l.Shift, ok, tt.want)
 		}

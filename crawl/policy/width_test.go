@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"testing"
@@ -86,30 +86,30 @@ func TestWidened(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		change func(s *Settings)
-		want   *widening
+		want   *Widening
 	}{
 		"nothing":               {func(*Settings) {}, nil},
-		"a deeper limit":        {func(s *Settings) { s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 3} }, &widening{Depth: &one}},
-		"no limit":              {func(s *Settings) { s.Space.MaxLinkDepth = nil }, &widening{Depth: &one}},
+		"a deeper limit":        {func(s *Settings) { s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 3} }, &Widening{Depth: &one}},
+		"no limit":              {func(s *Settings) { s.Space.MaxLinkDepth = nil }, &Widening{Depth: &one}},
 		"a limit of paths":      {func(s *Settings) { s.Space.MaxPathDepth = &crawlspace.Limit{Max: 3} }, nil},
-		"an include more":       {func(s *Settings) { s.Space.Include = text("/b,/a,/c") }, &widening{All: true}},
+		"an include more":       {func(s *Settings) { s.Space.Include = text("/b,/a,/c") }, &Widening{All: true}},
 		"an include less":       {func(s *Settings) { s.Space.Include = text("/a") }, nil},
-		"no include":            {func(s *Settings) { s.Space.Include = text("") }, &widening{All: true}},
-		"an exclude less":       {func(s *Settings) { s.Space.Exclude = text("/x") }, &widening{All: true}},
+		"no include":            {func(s *Settings) { s.Space.Include = text("") }, &Widening{All: true}},
+		"an exclude less":       {func(s *Settings) { s.Space.Exclude = text("/x") }, &Widening{All: true}},
 		"excludes turned round": {func(s *Settings) { s.Space.Exclude = text("/y,/z,/x") }, nil},
-		"an extension less":     {func(s *Settings) { s.Space.Extensions.List.Value = "gif" }, &widening{All: true}},
-		"a parameter more":      {func(s *Settings) { s.Space.QueryFilter.Value = "id,nr,v" }, &widening{All: true}},
+		"an extension less":     {func(s *Settings) { s.Space.Extensions.List.Value = "gif" }, &Widening{All: true}},
+		"a parameter more":      {func(s *Settings) { s.Space.QueryFilter.Value = "id,nr,v" }, &Widening{All: true}},
 		"a parameter less":      {func(s *Settings) { s.Space.QueryFilter.Value = "id" }, nil},
-		"no must contain":       {func(s *Settings) { s.Space.MustContain = nil }, &widening{All: true}},
+		"no must contain":       {func(s *Settings) { s.Space.MustContain = nil }, &Widening{All: true}},
 		"a gate more":           {func(s *Settings) { s.Space.StartURLMatch = &crawlspace.StartURLMatch{Host: true} }, nil},
-		"hosts without case":    {func(s *Settings) { s.Space.FoldHost = true }, &widening{All: true}},
+		"hosts without case":    {func(s *Settings) { s.Space.FoldHost = true }, &Widening{All: true}},
 		"other defaults":        {func(s *Settings) { s.Rules.DefaultAccept = false }, nil},
 		"a kill list":           {func(s *Settings) { s.Space.KillPatterns = file("kill", "/a") }, nil},
 		"a root more": {
 			func(s *Settings) {
 				s.Rules.Roots = append(s.Rules.Roots, actionrules.Root{URL: parse(t, "http://www.b.test/"), Site: true})
 			},
-			&widening{Origins: []string{"http://www.b.test"}},
+			&Widening{Origins: []string{"http://www.b.test"}},
 		},
 		"a root of no site more": {
 			func(s *Settings) {
@@ -118,17 +118,17 @@ func TestWidened(t *testing.T) {
 		},
 		"a root less": {func(s *Settings) { s.Rules.Roots = nil }, nil},
 	} {
-		before, err := newPolicy(base(), nil)
+		before, err := New(base(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := base()
 		tt.change(&s)
-		after, err := newPolicy(s, nil)
+		after, err := New(s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, after.widened(before.width())); diff != "" {
+		if diff := cmp.Diff(tt.want, after.Widened(before.Width())); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -150,11 +150,11 @@ func TestRefreshed(t *testing.T) {
 		s := everything()
 		s.Rules.Roots = []actionrules.Root{{URL: parse(t, "http://a.test/"), Site: true, Group: "news"}, {URL: parse(t, "http://b.test/"), Site: true}}
 		tt.change(&s)
-		p, err := newPolicy(s, nil)
+		p, err := New(s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := []bool{p.refreshes(), p.refreshed(parse(t, "http://a.test/x")), p.refreshed(parse(t, "http://b.test/x"))}
+		got := []bool{p.Refreshes(), p.Refreshed(parse(t, "http://a.test/x")), p.Refreshed(parse(t, "http://b.test/x"))}
 		if diff := cmp.Diff([]bool{tt.any, tt.own, tt.far}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

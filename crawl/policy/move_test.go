@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ func TestOldMoves(t *testing.T) {
 	if b, err := json.Marshal(m); err != nil || string(b) != stored {
 		t.Errorf("%s, %v", b, err)
 	}
-	m["http://c.example/"] = move{To: "http://d.example/", Back: true, Left: []string{"http://c.example"}, Seen: map[string]sighting{"http://c.example/": {"http://e.example", time.Unix(1, 0).UTC()}}}
+	m["http://c.example/"] = Move{To: "http://d.example/", Back: true, Left: []string{"http://c.example"}, Seen: map[string]Sighting{"http://c.example/": {"http://e.example", time.Unix(1, 0).UTC()}}}
 	b, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"context"
@@ -27,34 +27,34 @@ const explained = 1000
 
 // policy is all that a reload replaces: settings, rules and crawl space. It is
 // immutable, and a page keeps the one that it began with.
-type policy struct {
-	settings Settings
-	engine   *actionrules.Engine
-	space    *crawlspace.Space
-	moved    Moves
+type Policy struct {
+	Settings Settings
+	Engine   *actionrules.Engine
+	Space    *crawlspace.Space
+	Moved    Moves
 	roots    []actionrules.Root // in force: moved sites at their new place
 	left     *left              // where sites were before they moved; nil: none did
-	sources  []Source           // sorted by key
-	since    time.Time
+	Sources  []Source           // sorted by key
+	Since    time.Time
 	// fingerprint identifies rules and crawl space, version what is made of a page, too:
 	// one that was read under another version is fetched without validators.
-	fingerprint string
-	version     uint64
-	timing      string                // identifies when stored URLs are fetched again
+	Fingerprint string
+	Version     uint64
+	Timing      string                // identifies when stored URLs are fetched again
 	scheduled   []*actionrules.Engine // accept the sites of groups that schedules refresh
-	removed     *extract.Removal      // nil: none
+	Removal     *extract.Removal      // nil: none
 }
 
 // newPolicy compiles rules and crawl space with the sites that moved at their new
 // place.
-func newPolicy(s Settings, moved Moves) (*policy, error) {
+func New(s Settings, moved Moves) (*Policy, error) {
 	s.Rules.Roots = slices.Clone(s.Rules.Roots)
 	s.Robots.Agent = s.RobotsAgent
 	rewrite := s.Space.Rewriter()
 	for i := range s.Rules.Roots {
 		s.Rules.Roots[i].URL = rewrite(s.Rules.Roots[i].URL)
 	}
-	p := &policy{settings: s, moved: moved, since: time.Now().UTC(), sources: sortedSources(s.Sources)}
+	p := &Policy{Settings: s, Moved: moved, Since: time.Now().UTC(), Sources: sortedSources(s.Sources)}
 	var urls []weburl.URL
 	rules := s.Rules
 	rules.Roots = movedRoots(s.Rules.Roots, moved)
@@ -62,15 +62,15 @@ func newPolicy(s Settings, moved Moves) (*policy, error) {
 		urls = append(urls, root.URL)
 	}
 	var errs []error
-	if p.space, errs = crawlspace.Compile(s.Space, urls); len(errs) > 0 {
+	if p.Space, errs = crawlspace.Compile(s.Space, urls); len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	if p.engine, errs = actionrules.Compile(rules); len(errs) > 0 {
+	if p.Engine, errs = actionrules.Compile(rules); len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
 	if len(s.Remove) > 0 {
 		var err error
-		if p.removed, err = extract.NewRemoval(s.Remove); err != nil {
+		if p.Removal, err = extract.NewRemoval(s.Remove); err != nil {
 			return nil, err
 		}
 	}
@@ -80,9 +80,9 @@ func newPolicy(s Settings, moved Moves) (*policy, error) {
 		return nil, err
 	}
 	p.identify(rulesFingerprint(rules))
-	p.timing = s.Frontier.Timing()
+	p.Timing = s.Frontier.Timing()
 	for _, r := range s.Refreshes {
-		if group, err := p.groupSites(r.Group); err == nil {
+		if group, err := p.GroupSites(r.Group); err == nil {
 			p.scheduled = append(p.scheduled, group)
 		}
 	}
@@ -90,108 +90,108 @@ func newPolicy(s Settings, moved Moves) (*policy, error) {
 }
 
 // same says that two policies judge stored URLs alike.
-func (p *policy) same(q *policy) bool { return p.fingerprint == q.fingerprint && p.timing == q.timing }
+func (p *Policy) Same(q *Policy) bool { return p.Fingerprint == q.Fingerprint && p.Timing == q.Timing }
 
 // refreshes says that something is fetched again by itself: by its age, or by a schedule.
-func (p *policy) refreshes() bool {
-	return p.settings.Frontier.Refreshes() || len(p.settings.Refreshes) > 0
+func (p *Policy) Refreshes() bool {
+	return p.Settings.Frontier.Refreshes() || len(p.Settings.Refreshes) > 0
 }
 
 // refreshed says that a page is fetched again by itself.
-func (p *policy) refreshed(u weburl.URL) bool {
+func (p *Policy) Refreshed(u weburl.URL) bool {
 	switch {
-	case p.settings.Frontier.Refreshes(), slices.ContainsFunc(p.settings.Refreshes, func(r Refresh) bool { return r.Group == "" }):
+	case p.Settings.Frontier.Refreshes(), slices.ContainsFunc(p.Settings.Refreshes, func(r Refresh) bool { return r.Group == "" }):
 		return true
 	}
 	return slices.ContainsFunc(p.scheduled, func(group *actionrules.Engine) bool { return group.Decide(u).Accept })
 }
 
 // withRejectList is the policy with another reject list.
-func (p *policy) withRejectList(f *crawlspace.File) (*policy, error) {
-	space, errs := p.space.WithRejectList(f)
+func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
+	space, errs := p.Space.WithRejectList(f)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
 	other := *p
-	other.space, other.since = space, time.Now().UTC()
-	other.settings.Space.RejectList = f
-	rules := p.settings.Rules
+	other.Space, other.Since = space, time.Now().UTC()
+	other.Settings.Space.RejectList = f
+	rules := p.Settings.Rules
 	rules.Roots = p.roots
 	other.identify(rulesFingerprint(rules))
 	return &other, nil
 }
 
 // identify gives the policy its fingerprint.
-func (p *policy) identify(rules [32]byte) {
-	sum := fingerprint(rules, p.space.Fingerprint())
-	p.fingerprint = hex.EncodeToString(sum[:])
-	sum = readingFingerprint(sum, &p.settings)
-	p.version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
+func (p *Policy) identify(rules [32]byte) {
+	sum := fingerprint(rules, p.Space.Fingerprint())
+	p.Fingerprint = hex.EncodeToString(sum[:])
+	sum = readingFingerprint(sum, &p.Settings)
+	p.Version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
 }
 
 // verdict is what the rules in force say of a URL.
-type verdict struct {
+type Verdict struct {
 	// url is the one to go on with, which may have another name.
-	url      weburl.URL
-	decision actionrules.Decision
+	URL      weburl.URL
+	Decision actionrules.Decision
 	// status is 0 where the URL is inside, else StatusExcluded or
 	// crawlspace.StatusElsewhere. gate refused it, or, if empty, the action rules.
-	status int
-	gate   crawlspace.Reason
+	Status int
+	Gate   crawlspace.Reason
 }
 
-func (v *verdict) inside() bool { return v.status == 0 }
+func (v *Verdict) Inside() bool { return v.Status == 0 }
 
 // rename makes a URL that is known under another name one that is outside.
-func (p *policy) rename(v *verdict, u weburl.URL) {
-	v.status = StatusExcluded
-	v.gate = p.space.Renamed(u)
+func (p *Policy) Rename(v *Verdict, u weburl.URL) {
+	v.Status = StatusExcluded
+	v.Gate = p.Space.Renamed(u)
 }
 
 // judgeLink asks the gates and then the action rules about a link, or about a URL
 // that was taken.
-func (p *policy) judgeLink(l crawlspace.Link) verdict {
-	return p.decide(p.space.Judge(l), p.engine.Decide)
+func (p *Policy) Judge(l crawlspace.Link) Verdict {
+	return p.decide(p.Space.Judge(l), p.Engine.Decide)
 }
 
 // judgeStored is judgeLink without the gates that count only when a URL is taken,
 // and without metas. It works in the caller's memory.
-func (p *policy) judgeStored(l crawlspace.Link, s *actionrules.Scratch) verdict {
-	return p.decide(p.space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
-		d := p.engine.DecideInto(u, s)
+func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) Verdict {
+	return p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
+		d := p.Engine.DecideInto(u, s)
 		d.Metas = nil
 		return d
 	})
 }
 
-func (p *policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.Decision) verdict {
-	v := verdict{url: g.URL, status: g.Status}
+func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.Decision) Verdict {
+	v := Verdict{URL: g.URL, Status: g.Status}
 	if !g.Allowed {
-		v.gate = g.Reason
+		v.Gate = g.Reason
 	}
 	if g.Status == StatusExcluded {
 		return v
 	}
-	v.decision = by(g.URL)
-	if !v.decision.Crawl() {
+	v.Decision = by(g.URL)
+	if !v.Decision.Crawl() {
 		// Another crawler does not have what the rules exclude anyway.
-		v.status, v.gate = StatusExcluded, crawlspace.Reason{}
+		v.Status, v.Gate = StatusExcluded, crawlspace.Reason{}
 	}
 	return v
 }
 
 // words say why a URL is outside.
-func (p *policy) words(v *verdict) string {
-	if twin := p.twin(v); twin != "" {
+func (p *Policy) Detail(v *Verdict) string {
+	if twin := p.Twin(v); twin != "" {
 		return "its site moved: the page is looked for at " + twin
 	}
-	if v.gate.Gate != "" {
-		return v.gate.String()
+	if v.Gate.Gate != "" {
+		return v.Gate.String()
 	}
-	if len(p.settings.Rules.Rules) > explained {
+	if len(p.Settings.Rules.Rules) > explained {
 		return "the rules ignore it; explain names the one that does"
 	}
-	x := p.engine.Explain(v.url)
+	x := p.Engine.Explain(v.URL)
 	if i, _ := x.ExcludedBy(); i >= 0 {
 		return fmt.Sprintf("rule %d at %s", i, x.Rules[i].At)
 	}
@@ -199,42 +199,42 @@ func (p *policy) words(v *verdict) string {
 }
 
 // exclusion is the frontier's word for a URL that is outside.
-func (p *policy) exclusion(v *verdict) *scheduler.Exclusion {
+func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
 	return &scheduler.Exclusion{
-		Status: v.status, Reason: p.because(v), Words: p.words(v), Keep: v.status == crawlspace.StatusElsewhere, MovedTo: p.twin(v),
+		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.Twin(v),
 	}
 }
 
 // because is why a URL is outside.
-func (p *policy) because(v *verdict) scheduler.Reason {
+func (p *Policy) Reason(v *Verdict) scheduler.Reason {
 	switch {
-	case p.twin(v) != "":
+	case p.Twin(v) != "":
 		return scheduler.ReasonMoved
-	case v.status == crawlspace.StatusElsewhere:
+	case v.Status == crawlspace.StatusElsewhere:
 		return scheduler.ReasonElsewhere
-	case v.gate.Gate == crawlspace.GateCanonical:
+	case v.Gate.Gate == crawlspace.GateCanonical:
 		return scheduler.ReasonRenamed
-	case v.gate.Gate != "":
+	case v.Gate.Gate != "":
 		return scheduler.ReasonCrawlSpace
 	}
 	return scheduler.ReasonRules
 }
 
 // recorded is a stored URL as the gates see it.
-func recorded(u weburl.URL, r *scheduler.Record) crawlspace.Link {
+func Recorded(u weburl.URL, r *scheduler.Record) crawlspace.Link {
 	return crawlspace.Link{URL: u, Host: r.HostSpelling, Depth: int(r.Depth), Exempt: r.Kind.IsSource()}
 }
 
 // link places a discovered URL in a fifo, or returns false if it is outside.
 // Depth and Host of l are the link's.
-func (p *policy) link(l crawlspace.Link) (scheduler.Link, verdict, bool) {
-	v := p.judgeLink(l)
-	if !v.inside() {
+func (p *Policy) Link(l crawlspace.Link) (scheduler.Link, Verdict, bool) {
+	v := p.Judge(l)
+	if !v.Inside() {
 		return scheduler.Link{}, v, false
 	}
-	d := &v.decision
-	link := scheduler.Link{URL: v.url, Fifo: fifoOf(*d), Shift: int8(d.Shift), Root: d.Root, Depth: depth(l.Depth)}
-	if host := v.url.Host(); l.Host != host && strings.EqualFold(l.Host, host) {
+	d := &v.Decision
+	link := scheduler.Link{URL: v.URL, Fifo: FifoOf(*d), Shift: int8(d.Shift), Root: d.Root, Depth: depth(l.Depth)}
+	if host := v.URL.Host(); l.Host != host && strings.EqualFold(l.Host, host) {
 		link.HostSpelling = l.Host
 	}
 	return link, v, true
@@ -242,9 +242,9 @@ func (p *policy) link(l crawlspace.Link) (scheduler.Link, verdict, bool) {
 
 // redirectLink judges the target of a redirect from a URL with this shift, which
 // it keeps unless a rule gives it its own.
-func (p *policy) redirectLink(l crawlspace.Link, shift int8) (scheduler.Link, verdict, bool) {
-	link, v, ok := p.link(l)
-	if ok && !v.decision.ShiftSet {
+func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Verdict, bool) {
+	link, v, ok := p.Link(l)
+	if ok && !v.Decision.ShiftSet {
 		link.Shift = shift
 	}
 	return link, v, ok
@@ -255,18 +255,18 @@ const notIndexedByRule = "not indexed by rule"
 
 // indexes says whether a URL that is inside becomes a document; if not, why and words say
 // why.
-func (p *policy) indexes(v *verdict) (ok bool, why scheduler.Reason, words string) {
-	if !v.decision.Index {
+func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words string) {
+	if !v.Decision.Index {
 		return false, scheduler.ReasonNotIndexed, notIndexedByRule
 	}
-	if reason, killed := p.space.Killed(v.url); killed {
+	if reason, killed := p.Space.Killed(v.URL); killed {
 		return false, scheduler.ReasonKilled, reason.String()
 	}
 	return true, scheduler.NoReason, ""
 }
 
 // fifoOf is the source that a decision puts a URL into.
-func fifoOf(d actionrules.Decision) scheduler.Source {
+func FifoOf(d actionrules.Decision) scheduler.Source {
 	return scheduler.SourceFor(d.Index, d.Follow, d.Shift, d.Root)
 }
 
@@ -274,29 +274,29 @@ func fifoOf(d actionrules.Decision) scheduler.Source {
 func depth(n int) uint16 { return uint16(min(n, 1<<16-1)) }
 
 // limitsHosts says that the URLs of hosts must be counted.
-func (p *policy) limitsHosts() bool {
-	return p.settings.Traps != nil && p.settings.Traps.MaxURLsPerHost > 0
+func (p *Policy) LimitsHosts() bool {
+	return p.Settings.Traps != nil && p.Settings.Traps.MaxURLsPerHost > 0
 }
 
 // frontierSettings are those of the policy in the frontier's terms.
-func frontierSettings(p *policy) scheduler.Settings {
-	s := p.settings.Frontier
-	s.DeletionBody = deletionBody
-	s.Depths = p.space.LimitsLinkDepth()
+func FrontierSettings(p *Policy) scheduler.Settings {
+	s := p.Settings.Frontier
+	s.DeletionBody = DeletionBody
+	s.Depths = p.Space.LimitsLinkDepth()
 	return s
 }
 
 // storedPolicy compiles the settings with the moved sites that the store remembers.
-func storedPolicy(ctx context.Context, s Settings, store scheduler.Values) (*policy, error) {
+func Stored(ctx context.Context, s Settings, store scheduler.Values) (*Policy, error) {
 	moved, err := StoredMoves(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	return newPolicy(s, moved)
+	return New(s, moved)
 }
 
 // outside is 760 or 761 for a record that rules had excluded, else 0.
-func outside(r *scheduler.Record) int {
+func Outside(r *scheduler.Record) int {
 	if r.Class == scheduler.Ignored && (r.Status == StatusExcluded || r.Status == crawlspace.StatusElsewhere) {
 		return r.Status
 	}
@@ -304,7 +304,7 @@ func outside(r *scheduler.Record) int {
 }
 
 // deletionBody is the JSON of a deletion order.
-func deletionBody(url, reason string, at time.Time) []byte {
+func DeletionBody(url, reason string, at time.Time) []byte {
 	b, err := json.Marshal(push.Deletion{URL: url, Reason: reason, At: at.UTC().Truncate(time.Second)})
 	if err != nil {
 		panic(err) // strings and a time of our own always marshal

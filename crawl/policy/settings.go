@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"context"
@@ -107,7 +107,7 @@ type Refresh struct {
 }
 
 // name is that of the schedule in the store.
-func (r *Refresh) name() string { return r.Spec + "\n" + r.Group }
+func (r *Refresh) Name() string { return r.Spec + "\n" + r.Group }
 
 // DocumentReader reads bodies that are no pages: those that documents.KindOf knows.
 // An error is a *documents.Error, or that of ctx. It is called by several goroutines

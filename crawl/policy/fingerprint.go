@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"crypto/sha256"
@@ -61,9 +61,9 @@ func readingFingerprint(rules [32]byte, s *Settings) [32]byte {
 // writer hashes values so that no two lists of them look alike.
 type writer struct{ hash.Hash }
 
-func (w writer) strings(parts ...string) { writeParts(w, parts...) }
+func (w writer) strings(parts ...string) { HashParts(w, parts...) }
 
-func (w writer) number(n int) { writeParts(w, strconv.Itoa(n)) }
+func (w writer) number(n int) { HashParts(w, strconv.Itoa(n)) }
 
 func (w writer) flags(flags ...bool) {
 	for _, f := range flags {
@@ -108,7 +108,7 @@ func (w writer) conditions(word string, of []actionrules.Condition) {
 }
 
 // writeParts hashes strings so that no two lists of them look alike.
-func writeParts(h hash.Hash, parts ...string) {
+func HashParts(h hash.Hash, parts ...string) {
 	for _, s := range parts {
 		n := len(s)
 		h.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})

@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 )
 
 // Moves are what is known of roots whose home pages lead to other sites, by the root's URL.
-type Moves map[string]move
+type Moves map[string]Move
 
 // move is what is known of one.
-type move struct {
+type Move struct {
 	// To is the page in whose site the root's site is crawled, "" for the root's own place.
 	To string `json:"to,omitempty"`
 	// Back says that the home page is a page again: until that is certain the site is crawled
@@ -26,11 +26,11 @@ type move struct {
 	// Left are the origins at which the site was crawled before, the last one last.
 	Left []string `json:"left,omitempty"`
 	// Seen is where pages that stand for the site lead, by page, while that is not certain.
-	Seen map[string]sighting `json:"seen,omitempty"`
+	Seen map[string]Sighting `json:"seen,omitempty"`
 }
 
 // sighting is an origin that a page leads to, and when it was first seen to.
-type sighting struct {
+type Sighting struct {
 	To    string    `json:"to"`
 	Since time.Time `json:"since"`
 }
@@ -44,26 +44,26 @@ const (
 
 // MarshalJSON writes a move of which there is nothing else to say as older versions did: as
 // the page that it leads to.
-func (m move) MarshalJSON() ([]byte, error) {
+func (m Move) MarshalJSON() ([]byte, error) {
 	if !m.Back && len(m.Left) == 0 && len(m.Seen) == 0 {
 		return json.Marshal(m.To)
 	}
-	type plain move
+	type plain Move
 	return json.Marshal(plain(m))
 }
 
 // UnmarshalJSON reads both forms.
-func (m *move) UnmarshalJSON(b []byte) error {
-	*m = move{}
+func (m *Move) UnmarshalJSON(b []byte) error {
+	*m = Move{}
 	if json.Unmarshal(b, &m.To) == nil {
 		return nil
 	}
-	type plain move
+	type plain Move
 	return json.Unmarshal(b, (*plain)(m))
 }
 
 // place is the home of the site that the root's moved to; false if it is at its own place.
-func (m *move) place() (weburl.URL, bool) {
+func (m *Move) Place() (weburl.URL, bool) {
 	to, err := weburl.Parse(m.To)
 	if err != nil {
 		return to, false
@@ -73,16 +73,16 @@ func (m *move) place() (weburl.URL, bool) {
 }
 
 // heading is where a page leads that stands for a site.
-type heading struct {
-	from, to weburl.URL // to is zero if from is a page itself
+type Heading struct {
+	From, To weburl.URL // to is zero if from is a page itself
 	// firm says that this may move a site: a redirect that says it is permanent.
-	firm bool
+	Firm bool
 	// inside says that to lies in the site of a root already.
-	inside bool
+	Inside bool
 	// own and there say that documents are stored of the root's own place, and of the one
 	// that it moved to.
-	own, there bool
-	now        time.Time
+	Own, There bool
+	Now        time.Time
 }
 
 // after is what is known after a page of root's site was asked for. With nothing stored of
@@ -90,57 +90,57 @@ type heading struct {
 // moveAfter: a temporary one may lead to a log-in or maintenance page. When the home page
 // is a page again, its site is crawled again at once, and the other place is left when that
 // was seen again.
-func (m move) after(root weburl.URL, h *heading) move {
-	place, moved := m.place()
-	home := h.from.String() == root.String()
+func (m Move) After(root weburl.URL, h *Heading) Move {
+	place, moved := m.Place()
+	home := h.From.String() == root.String()
 	switch {
-	case h.to.IsZero() && home, !h.to.IsZero() && isOf(root, h.to):
+	case h.To.IsZero() && home, !h.To.IsZero() && isOf(root, h.To):
 		if !moved || !home {
 			return m.unseen(h)
 		}
 		return m.cameBack(root, place, h)
-	case h.to.IsZero():
+	case h.To.IsZero():
 		return m.unseen(h)
-	case moved && isOf(place, h.to):
+	case moved && isOf(place, h.To):
 		if !m.Back || !home {
 			return m.unseen(h)
 		}
-		if !h.own || m.certain(place, h) {
-			m = m.leaving(root, h.own)
+		if !h.Own || m.certain(place, h) {
+			m = m.leaving(root, h.Own)
 			m.Back = false
 			return m.unseen(h)
 		}
 		return m.seen(place, h)
-	case h.inside:
+	case h.Inside:
 		return m.unseen(h)
-	case !h.own && !h.there || m.certain(h.to, h):
+	case !h.Own && !h.There || m.certain(h.To, h):
 		return m.moveTo(root, place, h)
 	}
-	return m.seen(h.to, h)
+	return m.seen(h.To, h)
 }
 
 // cameBack is what is known after the home page of a site that moved to place was a page.
-func (m move) cameBack(root, place weburl.URL, h *heading) move {
+func (m Move) cameBack(root, place weburl.URL, h *Heading) Move {
 	sure := *h
-	sure.firm = true
+	sure.Firm = true
 	switch {
-	case !h.there || m.Back && m.certain(root, &sure):
-		m = m.leaving(place, h.there)
-		return move{Left: minus(m.Left, originsOf(root))}
+	case !h.There || m.Back && m.certain(root, &sure):
+		m = m.leaving(place, h.There)
+		return Move{Left: minus(m.Left, OriginsOf(root))}
 	case !m.Back:
-		m.Back, m.Left = true, minus(m.Left, originsOf(root))
+		m.Back, m.Left = true, minus(m.Left, OriginsOf(root))
 	}
 	return m.seen(root, &sure)
 }
 
 // moveTo leaves the root's own place, or that at place, for the site that a page leads to.
-func (m move) moveTo(root, place weburl.URL, h *heading) move {
-	m = m.leaving(root, h.own && (m.To == "" || m.Back)).leaving(place, h.there)
-	return move{To: h.to.String(), Left: minus(m.Left, originsOf(h.to))}
+func (m Move) moveTo(root, place weburl.URL, h *Heading) Move {
+	m = m.leaving(root, h.Own && (m.To == "" || m.Back)).leaving(place, h.There)
+	return Move{To: h.To.String(), Left: minus(m.Left, OriginsOf(h.To))}
 }
 
 // leaving notes that the site is not crawled at a place any more of which documents are stored.
-func (m move) leaving(place weburl.URL, documents bool) move {
+func (m Move) leaving(place weburl.URL, documents bool) Move {
 	if documents {
 		m.Left = append(minus(m.Left, []string{place.Origin()}), place.Origin())
 		m.Left = m.Left[max(0, len(m.Left)-leftMost):]
@@ -149,35 +149,35 @@ func (m move) leaving(place weburl.URL, documents bool) move {
 }
 
 // certain says that a page was seen to lead to a site long enough ago.
-func (m *move) certain(to weburl.URL, h *heading) bool {
-	s, ok := m.Seen[h.from.String()]
-	return ok && h.firm && s.To == to.Origin() && h.now.Sub(s.Since) >= moveAfter
+func (m *Move) certain(to weburl.URL, h *Heading) bool {
+	s, ok := m.Seen[h.From.String()]
+	return ok && h.Firm && s.To == to.Origin() && h.Now.Sub(s.Since) >= moveAfter
 }
 
 // seen notes that a page leads to a site, if that may move it.
-func (m move) seen(to weburl.URL, h *heading) move {
-	if !h.firm {
+func (m Move) seen(to weburl.URL, h *Heading) Move {
+	if !h.Firm {
 		return m.unseen(h)
 	}
-	page := h.from.String()
-	if s, ok := m.Seen[page]; ok && s.To == to.Origin() && !s.Since.After(h.now) {
+	page := h.From.String()
+	if s, ok := m.Seen[page]; ok && s.To == to.Origin() && !s.Since.After(h.Now) {
 		return m
 	}
 	m.Seen = maps.Clone(m.Seen)
 	if m.Seen == nil {
-		m.Seen = map[string]sighting{}
+		m.Seen = map[string]Sighting{}
 	}
-	m.Seen[page] = sighting{to.Origin(), h.now}
+	m.Seen[page] = Sighting{to.Origin(), h.Now}
 	return m
 }
 
 // unseen forgets where a page has led.
-func (m move) unseen(h *heading) move {
-	if _, ok := m.Seen[h.from.String()]; !ok {
+func (m Move) unseen(h *Heading) Move {
+	if _, ok := m.Seen[h.From.String()]; !ok {
 		return m
 	}
 	m.Seen = maps.Clone(m.Seen)
-	if delete(m.Seen, h.from.String()); len(m.Seen) == 0 {
+	if delete(m.Seen, h.From.String()); len(m.Seen) == 0 {
 		m.Seen = nil
 	}
 	return m
@@ -185,7 +185,7 @@ func (m move) unseen(h *heading) move {
 
 // originsOf are those of a site, as the rules have it: its own and, where it is no www host
 // already, that with www before it.
-func originsOf(site weburl.URL) []string {
+func OriginsOf(site weburl.URL) []string {
 	origin := site.Origin()
 	if strings.HasPrefix(site.Host(), "www.") {
 		return []string{origin}
@@ -195,7 +195,7 @@ func originsOf(site weburl.URL) []string {
 }
 
 // isOf says that a URL is of a site.
-func isOf(site, u weburl.URL) bool { return slices.Contains(originsOf(site), u.Origin()) }
+func isOf(site, u weburl.URL) bool { return slices.Contains(OriginsOf(site), u.Origin()) }
 
 // minus gives nil where nothing is left.
 func minus(all, some []string) []string {
@@ -211,14 +211,14 @@ func minus(all, some []string) []string {
 // movedSites is the name under which the store remembers the sites that took
 // the place of a root whose home page redirects to them.
 const (
-	movedSites = "moved-sites"
-	movedWhat  = "the list of moved sites"
+	MovesValue = "moved-sites"
+	MovesWhat  = "the list of moved sites"
 )
 
 // StoredMoves reads what the store remembers.
 func StoredMoves(ctx context.Context, store scheduler.Values) (Moves, error) {
 	moved := Moves{}
-	err := scheduler.LoadValue(ctx, store, movedSites, movedWhat, &moved)
+	err := scheduler.LoadValue(ctx, store, MovesValue, MovesWhat, &moved)
 	return moved, err
 }
 
@@ -227,7 +227,7 @@ func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
 	var out []actionrules.Root
 	for _, root := range roots {
 		m := moved[root.URL.String()]
-		to, ok := m.place()
+		to, ok := m.Place()
 		if !ok || !root.Site {
 			out = append(out, root)
 			continue
@@ -243,13 +243,13 @@ func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
 }
 
 // saveMoves stores moves for StoredMoves.
-func saveMoves(ctx context.Context, store scheduler.Values, moved Moves) error {
-	return scheduler.SaveValue(ctx, store, movedSites, movedWhat, moved)
+func SaveMoves(ctx context.Context, store scheduler.Values, moved Moves) error {
+	return scheduler.SaveValue(ctx, store, MovesValue, MovesWhat, moved)
 }
 
 // withMoves is the policy with moves that change nothing that it decides.
-func (p *policy) withMoves(moved Moves) *policy {
+func (p *Policy) WithMoves(moved Moves) *Policy {
 	other := *p
-	other.moved = moved
+	other.Moved = moved
 	return &other
 }

@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"net/http"
@@ -32,7 +32,7 @@ type Map struct {
 }
 
 // apply maps the metas of a page that was answered with a header.
-func (m *Mapping) apply(metas []extract.Meta, header http.Header) []extract.Meta {
+func (m *Mapping) Apply(metas []extract.Meta, header http.Header) []extract.Meta {
 	if m == nil {
 		return metas
 	}

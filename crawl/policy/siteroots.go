@@ -1,4 +1,4 @@
-package crawl
+package policy
 
 import (
 	"errors"
@@ -15,10 +15,10 @@ import (
 
 // rootLinks returns the roots in force as links. Those that are outside are left out, and
 // told to refused, unless that is nil.
-func (p *policy) rootLinks(refused func(root weburl.URL, v *verdict)) []scheduler.Link {
+func (p *Policy) RootLinks(refused func(root weburl.URL, v *Verdict)) []scheduler.Link {
 	var links []scheduler.Link
 	for _, root := range p.roots {
-		l, v, ok := p.link(crawlspace.Link{URL: root.URL})
+		l, v, ok := p.Link(crawlspace.Link{URL: root.URL})
 		if !ok {
 			if refused != nil {
 				refused(root.URL, &v)
@@ -32,10 +32,10 @@ func (p *policy) rootLinks(refused func(root weburl.URL, v *verdict)) []schedule
 }
 
 // rootKeys are the configured roots that would come back: those inside.
-func (p *policy) rootKeys() map[weburl.Key]string {
+func (p *Policy) RootKeys() map[weburl.Key]string {
 	keys := map[weburl.Key]string{}
 	for _, r := range p.roots {
-		if l, _, ok := p.link(crawlspace.Link{URL: r.URL}); ok {
+		if l, _, ok := p.Link(crawlspace.Link{URL: r.URL}); ok {
 			keys[l.URL.Key()] = l.URL.String()
 		}
 	}
@@ -43,7 +43,7 @@ func (p *policy) rootKeys() map[weburl.Key]string {
 }
 
 // groupSites accepts what lies in the sites of a group's roots.
-func (p *policy) groupSites(group string) (*actionrules.Engine, error) {
+func (p *Policy) GroupSites(group string) (*actionrules.Engine, error) {
 	var set actionrules.RuleSet
 	var groups []string
 	for _, r := range p.roots {
@@ -63,10 +63,10 @@ func (p *policy) groupSites(group string) (*actionrules.Engine, error) {
 
 // rootOf is the configured root whose home page u is, at its own place or where it moved to.
 // A root with a path of its own is no home page.
-func (p *policy) rootOf(u weburl.URL) (root weburl.URL, ok bool) {
-	for _, root := range p.settings.Rules.Roots {
+func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
+	for _, root := range p.Settings.Rules.Roots {
 		name := root.URL.String()
-		if root.Site && root.URL.PathAndQuery() == "/" && (name == u.String() || p.moved[name].To == u.String()) {
+		if root.Site && root.URL.PathAndQuery() == "/" && (name == u.String() || p.Moved[name].To == u.String()) {
 			return root.URL, true
 		}
 	}
@@ -74,12 +74,12 @@ func (p *policy) rootOf(u weburl.URL) (root weburl.URL, ok bool) {
 }
 
 // stays says why the site of a home page that redirects stays where it is, "" if it is none's.
-func (p *policy) stays(home weburl.URL, firm bool) string {
-	root, ok := p.rootOf(home)
+func (p *Policy) Stays(home weburl.URL, firm bool) string {
+	root, ok := p.RootOf(home)
 	if !ok {
 		return ""
 	}
-	m := p.moved[root.String()]
+	m := p.Moved[root.String()]
 	if s, seen := m.Seen[home.String()]; seen {
 		return "wait: its site moves there if it is still so after " + s.Since.Add(moveAfter).Format(time.RFC3339)
 	}
