@@ -12,6 +12,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
@@ -167,7 +168,7 @@ func (s *Store) saveKnown(set *fingerprints.Set, mark uint64, commit func(*write
 		return err
 	}
 	s.fileNumber = saved.Number
-	if err := syncDir(s.dir); err != nil {
+	if err := badgerfiles.SyncDir(s.dir); err != nil {
 		return err
 	}
 	s.reach(atSnapshotRenamed)
@@ -213,13 +214,4 @@ func (g *group) dropRemovals(mark uint64) error {
 	}
 	g.s.known.dropped = mark // if that fails, they stay, and are dropped by the next process
 	return nil
-}
-
-func syncDir(dir string) (err error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	return d.Sync()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/histogram"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // Stats tell how the store is doing.
@@ -51,7 +52,7 @@ func (s *Store) Stats() (Stats, error) {
 		return st, s.words(err)
 	}
 	for _, f := range files {
-		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes, segmentExt: &st.BodyBytes}[filepath.Ext(f.Name())]
+		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes, segments.Ext: &st.BodyBytes}[filepath.Ext(f.Name())]
 		if sum == nil {
 			continue
 		}
