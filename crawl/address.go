@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/meter"
 )
 
 const (
@@ -50,9 +52,9 @@ func (v *visit) takeAddress(ctx context.Context) (step, error) {
 	addr, ok := v.visitor.addresses.look(v.lease.URL.Host(), time.Now())
 	if !ok {
 		var err error
-		v.slot.now(waitsForFetch)
+		v.slot.Now(meter.WaitsForFetch)
 		addr, err = v.access.fetcher.Address(ctx, v.lease.URL)
-		v.slot.now(working)
+		v.slot.Now(meter.Working)
 		if err != nil {
 			return step{failure: err, asked: askedPage}, nil
 		}

@@ -117,7 +117,7 @@ func (v *visit) admitNew(by *rules, u weburl.URL) (crawlspace.Reason, bool) {
 		v.countURL(by.policy, u)
 		return reason, true
 	}
-	v.meter.trapped.Add(1)
+	v.meter.Trapped.Add(1)
 	if v.log.Enabled(context.Background(), slog.LevelDebug) {
 		v.log.Debug("a link is a trap", "url", u.String(), "by", reason.String())
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -69,9 +70,9 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access
 	if answer.Action == auth.Proceed {
 		return s, nil
 	}
-	v.meter.requests.Add(1)
+	v.meter.Requests.Add(1)
 	if s.response != nil {
-		v.meter.bytes.Add(int64(len(s.response.Body)))
+		v.meter.Bytes.Add(int64(len(s.response.Body)))
 	}
 	s = step{asked: askedOther}
 	if answer.Action == auth.Return {
@@ -92,17 +93,17 @@ func (v *visit) logIn(ctx context.Context, step *auth.Step) (until time.Time, ok
 			defer end()
 		}
 	}
-	v.slot.now(waitsForFetch)
-	defer v.slot.now(working)
-	v.meter.requests.Add(1)
+	v.slot.Now(meter.WaitsForFetch)
+	defer v.slot.Now(meter.Working)
+	v.meter.Requests.Add(1)
 	step.LogIn(ctx)
 	return time.Time{}, true
 }
 
 // exchange makes a request and measures it.
 func (v *visit) exchange(ctx context.Context, r fetcher.Request, by *access) step {
-	v.slot.now(waitsForFetch)
+	v.slot.Now(meter.WaitsForFetch)
 	response, err := by.fetcher.Fetch(ctx, r)
-	v.meter.timings.fetched(v.slot.now(working), response, err)
+	v.meter.Latencies.Fetched(v.slot.Now(meter.Working), response, err)
 	return step{response: response, failure: err, asked: askedPage}
 }

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/crawllog"
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
@@ -43,11 +45,11 @@ type Crawl struct {
 	rules    *inForce
 	visitor  *visitor
 	pass     *pass
-	meter    meter
+	meter    meter.Meter
 	pace     pace
 	limits   *limits
 	share    *share // of the slots of all Crawls; nil: they share none
-	crawlLog *crawlLog
+	crawlLog *crawllog.Log
 	names    *fetcher.Names // DNS answers, for all fetchers
 	jar      *auth.Jar      // cookies of all sites, with EnableCookies
 	hosts    *hostURLs
@@ -111,7 +113,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
 		limits: newLimits(&s), rescheduled: make(chan struct{}, 1), hosts: &hostURLs{},
-		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(), crawlLog: newCrawlLog(log),
+		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(), crawlLog: crawllog.New(log),
 	}
 	now := &rules{policy: p}
 	if now.gear, err = c.equip(ctx, p, nil); err != nil {
@@ -135,7 +137,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 		c.frontier.Pause()
 	}
 	// Last, so that no error leaves the file open: Run closes it.
-	if err := c.crawlLog.reopen(s.CrawlLog); err != nil {
+	if err := c.crawlLog.Reopen(s.CrawlLog); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -168,7 +170,7 @@ func (c *Crawl) policy() *policy.Policy { return c.inForce().policy }
 
 // page takes one lease through all stages, and judges its URL again if other rules came
 // into force meanwhile.
-func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (asked, error) {
+func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot) (asked, error) {
 	page := c.rules.begin()
 	defer c.rules.end(page)
 	asked, err := c.visitor.page(ctx, page.rules, lease, slot)
@@ -183,7 +185,7 @@ func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (a
 // here: workers, outbox, frontier and relay. It is called once.
 func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	defer func() { c.inForce().gear.accesses.close() }()
-	defer func() { err = errors.Join(err, c.crawlLog.close()) }()
+	defer func() { err = errors.Join(err, c.crawlLog.Close()) }()
 	if c.frontier.Paused() && (once.Drain || once.MaxPages > 0) {
 		return ErrPaused
 	}
@@ -196,8 +198,8 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	owners.Go(func() error { return c.frontier.Run(background) })
 	owners.Go(func() error { return c.frontier.Deletions().Run(background) })
 	owners.Go(func() error { return c.relay.Run(background) })
-	owners.Go(func() error { return c.pace.run(background, c.meter.totals) })
-	owners.Go(func() error { return c.crawlLog.run(background) })
+	owners.Go(func() error { return c.pace.run(background, c.meter.Totals) })
+	owners.Go(func() error { return c.crawlLog.Run(background) })
 	owners.Go(func() error { return c.rejudge(background) })
 	owners.Go(func() error { return c.keepTraps(background) })
 	owners.Go(func() error { return c.judgeRestricted(background) })

@@ -31,7 +31,7 @@ func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why schedu
 	case d.NoIndex:
 		return scheduler.ReasonNoIndex, noIndexWords
 	case isOver(d.UnavailableAt):
-		v.meter.unavailable.Add(1)
+		v.meter.Unavailable.Add(1)
 		return scheduler.ReasonUnavailable, unavailableWords + d.UnavailableAfter
 	}
 	return scheduler.NoReason, ""

@@ -24,10 +24,10 @@ func (v *visit) readDocument(ctx context.Context, contentType string, body []byt
 	began := time.Now()
 	p, err = v.policy.Settings.Documents.Read(ctx, contentType, body)
 	if ctx.Err() == nil {
-		v.meter.documents.took(kind, time.Since(began))
+		v.meter.Documents.Took(string(kind), time.Since(began))
 	}
 	if err == nil {
-		v.meter.documents.add(kind, "")
+		v.meter.Documents.Add(string(kind), "")
 		return p, true, nil
 	}
 	if ctx.Err() != nil {
@@ -37,7 +37,7 @@ func (v *visit) readDocument(ctx context.Context, contentType string, body []byt
 	if failed, ok := errors.AsType[*documents.Error](err); ok {
 		reason = failed.Reason
 	}
-	v.meter.documents.add(kind, reason)
+	v.meter.Documents.Add(string(kind), string(reason))
 	v.log.Warn("a document cannot be read: it is indexed by its URL and metas alone",
 		"url", v.lease.URL.String(), "kind", string(kind), "bytes", len(body), "error", err)
 	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: string(reason)}}}, false, nil

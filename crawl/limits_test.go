@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testsite"
@@ -260,7 +261,7 @@ func TestStopWhileLimited(t *testing.T) {
 		c.limits.bytes.ReserveN(time.Now(), leastByteBurst) // owed for an hour
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(t.Context(), Once{}) }()
-		for a := c.meter.activities.snapshot(); a.workers < 4 || a.at[waitsForRate] < 4; a = c.meter.activities.snapshot() {
+		for a := c.meter.Activities.Snapshot(); a.Workers < 4 || a.At[meter.WaitsForRate] < 4; a = c.meter.Activities.Snapshot() {
 			time.Sleep(time.Millisecond)
 		}
 		if s, err := c.Status(t.Context()); err != nil || s.IdleCode != IdleRateLimit {

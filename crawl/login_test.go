@@ -222,7 +222,7 @@ func TestLogInsCountAsRequests(t *testing.T) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.meter.totals().Requests; got != int64(len(site.asked)) {
+		if got := c.meter.Totals().Requests; got != int64(len(site.asked)) {
 			t.Errorf("%d requests counted, the server got %d: %v", got, len(site.asked), site.asked)
 		}
 	})

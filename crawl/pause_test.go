@@ -5,13 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/internal/testsite"
@@ -32,7 +31,7 @@ func TestPause(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- c.Run(t.Context(), Once{}) }()
-			for c.meter.activities.snapshot().at[waitsForURL] < b.settings.Workers {
+			for c.meter.Activities.Snapshot().At[meter.WaitsForURL] < b.settings.Workers {
 				time.Sleep(time.Millisecond)
 			}
 			s, err := c.Status(t.Context())
@@ -73,29 +72,29 @@ func TestPause(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	at := func(counts map[activity]int) (a activitySnapshot) {
+	at := func(counts map[meter.Activity]int) (a meter.ActivitySnapshot) {
 		for what, n := range counts {
-			a.at[what], a.workers = n, a.workers+n
+			a.At[what], a.Workers = n, a.Workers+n
 		}
 		return a
 	}
-	slow := at(map[activity]int{waitsForStore: 1, waitsForURL: 1})
-	slow.longest[waitsForStore] = 2 * slowStore
+	slow := at(map[meter.Activity]int{meter.WaitsForStore: 1, meter.WaitsForURL: 1})
+	slow.Longest[meter.WaitsForStore] = 2 * meter.SlowStore
 	for _, tt := range []struct {
 		code   string
 		f      scheduler.Snapshot
-		a      activitySnapshot
+		a      meter.ActivitySnapshot
 		change func(*Crawl)
 	}{
-		{"", scheduler.Snapshot{}, at(map[activity]int{waitsForURL: 1, waitsForFetch: 3}), nil},
-		{IdleSlotsFull, scheduler.Snapshot{Hosts: 5}, at(map[activity]int{waitsForFetch: 3, working: 1}), nil},
-		{IdleNoURL, scheduler.Snapshot{Idle: "nothing waits", IdleCode: scheduler.IdleDone}, at(map[activity]int{waitsForURL: 4}), nil},
-		{IdleHostsClosed, scheduler.Snapshot{Idle: "all hosts with work rest", IdleCode: scheduler.IdleClosed}, at(map[activity]int{waitsForURL: 4}), nil},
-		{IdleHostsBusy, scheduler.Snapshot{Idle: "all hosts with work are being visited", IdleCode: scheduler.IdleVisited}, at(map[activity]int{waitsForURL: 4}), nil},
-		{IdleRateLimit, scheduler.Snapshot{Hosts: 2}, at(map[activity]int{waitsForRate: 4}), nil},
-		{IdleHostsClosed, scheduler.Snapshot{Idle: "rest", IdleCode: scheduler.IdleClosed}, at(map[activity]int{waitsForRate: 3, waitsForURL: 1}), nil},
+		{"", scheduler.Snapshot{}, at(map[meter.Activity]int{meter.WaitsForURL: 1, meter.WaitsForFetch: 3}), nil},
+		{IdleSlotsFull, scheduler.Snapshot{Hosts: 5}, at(map[meter.Activity]int{meter.WaitsForFetch: 3, meter.Working: 1}), nil},
+		{IdleNoURL, scheduler.Snapshot{Idle: "nothing waits", IdleCode: scheduler.IdleDone}, at(map[meter.Activity]int{meter.WaitsForURL: 4}), nil},
+		{IdleHostsClosed, scheduler.Snapshot{Idle: "all hosts with work rest", IdleCode: scheduler.IdleClosed}, at(map[meter.Activity]int{meter.WaitsForURL: 4}), nil},
+		{IdleHostsBusy, scheduler.Snapshot{Idle: "all hosts with work are being visited", IdleCode: scheduler.IdleVisited}, at(map[meter.Activity]int{meter.WaitsForURL: 4}), nil},
+		{IdleRateLimit, scheduler.Snapshot{Hosts: 2}, at(map[meter.Activity]int{meter.WaitsForRate: 4}), nil},
+		{IdleHostsClosed, scheduler.Snapshot{Idle: "rest", IdleCode: scheduler.IdleClosed}, at(map[meter.Activity]int{meter.WaitsForRate: 3, meter.WaitsForURL: 1}), nil},
 		{IdleStoreSlow, scheduler.Snapshot{Hosts: 2}, slow, nil},
-		{IdleOutboxFull, scheduler.Snapshot{Hosts: 2}, at(map[activity]int{waitsForOutbox: 4}), func(c *Crawl) { c.outboxFull.Store(4) }},
+		{IdleOutboxFull, scheduler.Snapshot{Hosts: 2}, at(map[meter.Activity]int{meter.WaitsForOutbox: 4}), func(c *Crawl) { c.outboxFull.Store(4) }},
 		{IdleStopping, scheduler.Snapshot{}, slow, func(c *Crawl) { c.Stop() }},
 	} {
 		c := newPassCrawl(t, everything(), newMemoryStore())
@@ -136,35 +135,6 @@ func TestFrontiersReasonsHaveCodes(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-}
-
-// TestActivitiesAddUp: what workers spend their time with is all of their time,
-// what they are at just now included.
-func TestActivitiesAddUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var l activityLog
-		var workers sync.WaitGroup
-		for i := range 3 {
-			workers.Go(func() {
-				s := l.slot()
-				defer s.close()
-				time.Sleep(time.Second)
-				s.now(waitsForFetch)
-				time.Sleep(time.Duration(i+1) * time.Second)
-				s.now(working)
-				time.Sleep(time.Minute)
-			})
-		}
-		time.Sleep(3*time.Second + time.Millisecond)
-		s := l.snapshot()
-		if s.workers != 3 || s.at[waitsForFetch] != 1 || s.at[working] != 2 || s.longest[waitsForFetch] != 2*time.Second+time.Millisecond {
-			t.Errorf("%+v", s)
-		}
-		workers.Wait()
-		if s = l.snapshot(); s.workers != 0 || s.spent[waitsForURL] != 3*time.Second || s.spent[waitsForFetch] != 6*time.Second || s.spent[working] != 3*time.Minute {
-			t.Errorf("%+v", s)
-		}
-	})
 }
 
 // TestHeldDeletions: what is held is listed, released and dropped; dropped

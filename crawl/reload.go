@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/crawllog"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
@@ -30,7 +31,7 @@ type Change struct {
 	c        *Crawl
 	settings policy.Settings
 	old, new *rules
-	log      crawlLogFile // nil without one
+	log      crawllog.File // nil without one
 }
 
 // Prepare judges new settings and makes what they need, as Reload does, without anything
@@ -53,7 +54,7 @@ func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (_ *Change, err 
 		return nil, err
 	}
 	// Also where the path is the same: the file was renamed when the system rotated it.
-	if ch.log, err = c.crawlLog.open(s.CrawlLog); err != nil {
+	if ch.log, err = c.crawlLog.Open(s.CrawlLog); err != nil {
 		return nil, err
 	}
 	return ch, nil
@@ -82,7 +83,7 @@ func (ch *Change) Apply(ctx context.Context) error {
 	if learns := s.NearDuplicates && s.DetectPatterns; learns != (c.patterns != nil) {
 		c.log.Warn("whether patterns of copies are learnt changes with the next start", "then", learns)
 	}
-	c.crawlLog.goOn(s.CrawlLog, ch.log)
+	c.crawlLog.SwitchTo(s.CrawlLog, ch.log)
 	return c.enforce(ctx, ch.old, ch.new, true)
 }
 

@@ -142,7 +142,7 @@ func (c *Crawl) RootsFailed(ctx context.Context) error {
 		}
 	}
 	redirects := func(s RootStatus) bool { return s.Reason == scheduler.ReasonRedirect.String() }
-	if len(failed) == 0 || c.meter.pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
+	if len(failed) == 0 || c.meter.Pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
 		return nil
 	}
 	var words []string

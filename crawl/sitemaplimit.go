@@ -163,7 +163,7 @@ func (v *visit) newSources(ctx context.Context, links []scheduler.Link) ([]newSo
 func (v *visit) hasRoom(u weburl.URL, known, free bool) bool {
 	host, most := u.HostKey(), v.policy.Settings.SitemapMaxPerHost
 	if most > 0 && !v.visitor.sitemaps.take(host, most) {
-		v.meter.trapped.Add(1)
+		v.meter.Trapped.Add(1)
 		return false
 	}
 	switch {

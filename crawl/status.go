@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -23,7 +24,7 @@ type Status struct {
 	Outbox   OutboxStatus      `json:"outbox"`
 	Hosts    HostsStatus       `json:"hosts"`
 	Rates    Rates             `json:"rates"`
-	Totals   Totals            `json:"totals"`
+	Totals   meter.Totals      `json:"totals"`
 	// Paused says that the operator paused the crawl.
 	Paused bool `json:"paused,omitempty"`
 	// Idle says why workers wait, IdleCode in one of the Idle words; both are empty
@@ -46,7 +47,7 @@ type Status struct {
 	// Trapped links were refused by Traps since the process started.
 	Trapped int64 `json:"trapped,omitempty"`
 	// Documents counts those that are no pages; nil while there was none.
-	Documents *DocumentsStatus `json:"documents,omitempty"`
+	Documents *meter.DocumentsStatus `json:"documents,omitempty"`
 	// Duplicates tells of the documents that are compared with each other; nil where
 	// they are not.
 	Duplicates *copies.Status `json:"duplicates,omitempty"`
@@ -58,8 +59,8 @@ type Status struct {
 	Unavailable int64 `json:"unavailable,omitempty"`
 	// Timings and CrawlLogFailures, the writes of the crawl log that failed since the
 	// process started, are for metrics alone.
-	Timings          Timings `json:"-"`
-	CrawlLogFailures int64   `json:"-"`
+	Timings          meter.Timings `json:"-"`
+	CrawlLogFailures int64         `json:"-"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
 	// force then. Set by who reloads.
 	ConfigError string `json:"config_error,omitempty"`
@@ -162,13 +163,6 @@ type Rates struct {
 	BytesPerS    float64 `json:"bytes_per_s"`
 }
 
-// Totals count since the process started.
-type Totals struct {
-	Requests int64 `json:"requests"` // pages and robots.txt
-	Pages    int64 `json:"pages"`    // answers 200 and 304
-	Bytes    int64 `json:"bytes"`    // of bodies, decoded
-}
-
 // StoredStatus is the part of the status that a store alone can tell.
 func StoredStatus(ctx context.Context, name string, store scheduler.Store) (Status, error) {
 	counts, err := store.Counts(ctx)
@@ -214,23 +208,23 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	}
 	s.RootsFailing = append(s.RootsFailing, refusedRoots(c.policy())...)
 	f := c.frontier.Snapshot()
-	a := c.meter.activities.snapshot()
+	a := c.meter.Activities.Snapshot()
 	s.InFlight, s.Paused = f.InFlight, c.frontier.Paused()
 	s.IdleCode, s.Idle = c.idle(f, a)
 	s.Spent = map[string]float64{}
-	for what, d := range a.spent {
-		s.Spent[activity(what).String()] = d.Seconds()
+	for what, d := range a.Spent {
+		s.Spent[meter.Activity(what).String()] = d.Seconds()
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent}
-	s.Robots, s.Trapped = c.restricted.status(), c.meter.trapped.Load()
-	s.Taken = c.meter.taken.counts()
-	s.Documents, s.Duplicates = c.meter.documents.status(), c.copies.Status()
+	s.Robots, s.Trapped = c.restricted.status(), c.meter.Trapped.Load()
+	s.Taken = c.meter.Taken.Counts()
+	s.Documents, s.Duplicates = c.meter.Documents.Status(), c.copies.Status()
 	s.Patterns = c.patterns.Status()
-	s.Timings, s.Unavailable = c.meter.allTimings(c.frontier.QueueWaits()), c.meter.unavailable.Load()
-	s.CrawlLogFailures = c.crawlLog.failures.Load()
+	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()
+	s.CrawlLogFailures = c.crawlLog.Failures.Load()
 	s.Sessions = c.inForce().gear.accesses.sessions()
-	s.Totals = c.meter.totals()
+	s.Totals = c.meter.Totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)
 	times := c.relay.Times()
 	for i, t := range c.relay.Status() {
@@ -248,7 +242,7 @@ type pace struct {
 
 type paceMark struct {
 	at time.Time
-	Totals
+	meter.Totals
 }
 
 const (
@@ -257,7 +251,7 @@ const (
 )
 
 // run marks the totals until ctx ends.
-func (p *pace) run(ctx context.Context, totals func() Totals) error {
+func (p *pace) run(ctx context.Context, totals func() meter.Totals) error {
 	tick := time.NewTicker(paceStep)
 	defer tick.Stop()
 	p.mark(time.Now(), totals())
@@ -271,7 +265,7 @@ func (p *pace) run(ctx context.Context, totals func() Totals) error {
 	}
 }
 
-func (p *pace) mark(now time.Time, t Totals) {
+func (p *pace) mark(now time.Time, t meter.Totals) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.marks) > 1 && now.Sub(p.marks[0].at) > paceWindow {
@@ -281,7 +275,7 @@ func (p *pace) mark(now time.Time, t Totals) {
 }
 
 // rates are the means between the oldest mark and now.
-func (p *pace) rates(now time.Time, t Totals) Rates {
+func (p *pace) rates(now time.Time, t meter.Totals) Rates {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.marks) == 0 {

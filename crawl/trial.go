@@ -162,8 +162,8 @@ func withoutHours(throttles []scheduler.Throttle) []scheduler.Throttle {
 // tryOne takes the URL through its stages until it has an outcome: log-ins and
 // robots.txt come first.
 func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) error {
-	slot := c.meter.activities.slot()
-	defer slot.close()
+	slot := c.meter.Activities.Begin()
+	defer slot.Close()
 	for {
 		lease, err := c.frontier.Next(ctx)
 		if err != nil {

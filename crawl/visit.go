@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/crawllog"
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/fetcher"
@@ -28,8 +30,8 @@ type visitor struct {
 	copies   *copies.Detector // nil: not looked for
 	patterns *copies.Patterns // nil: not learnt
 	hosts    *hostURLs        // counted for traps
-	meter    *meter
-	crawlLog *crawlLog
+	meter    *meter.Meter
+	crawlLog *crawllog.Log
 	trial    *trial // looks on in a dry run, else nil
 
 	addresses      addresses
@@ -66,13 +68,13 @@ type visit struct {
 	frontier *scheduler.Frontier
 	store    visitStore
 	log      *slog.Logger
-	meter    *meter
+	meter    *meter.Meter
 
 	policy  *policy.Policy // in force when it began
 	gear    *gear
 	access  *access // of gear, for the lease's URL
 	lease   *scheduler.Lease
-	slot    *slot
+	slot    *meter.Slot
 	verdict policy.Verdict
 	// indexed says that the rules let the page be a document; if not, why and unindexed
 	// say why.
@@ -97,7 +99,7 @@ func (e leaseEnded) Error() string { return fmt.Sprintf("the lease has ended: %v
 
 // page takes one lease through all stages: rules, robots.txt, fetch, read, judge the
 // links, complete. It returns what was asked for.
-func (r *visitor) page(ctx context.Context, by *rules, lease *scheduler.Lease, slot *slot) (asked, error) {
+func (r *visitor) page(ctx context.Context, by *rules, lease *scheduler.Lease, slot *meter.Slot) (asked, error) {
 	v := &visit{
 		visitor: r, frontier: r.frontier, store: r.store, log: r.log, meter: r.meter,
 		policy: by.policy, gear: by.gear, access: by.gear.accesses.of(lease.URL), lease: lease, slot: slot,
@@ -148,7 +150,7 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 	if s.failure != nil {
 		return v.failed(ctx, s)
 	}
-	v.meter.answered(s.response)
+	v.meter.Answered(s.response)
 	v.visitor.trial.answered(s.response)
 
 	result := answer(s.response)
@@ -246,7 +248,7 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 	}
 	s.asked = askedOther
 	if s.failure == nil {
-		v.meter.requests.Add(1)
+		v.meter.Requests.Add(1)
 	} else if ctx.Err() == nil {
 		v.log.Warn("robots.txt cannot be had", "host", v.lease.Record.Origin, "error", s.failure)
 	}
@@ -298,7 +300,7 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	if ctx.Err() != nil {
 		return s, ctx.Err()
 	}
-	v.meter.requests.Add(1)
+	v.meter.Requests.Add(1)
 	s.outcome = &scheduler.Result{Fault: fault.Protocol, Words: s.failure.Error()}
 	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok {
 		detail := e.Err.Error()
@@ -392,9 +394,9 @@ func (v *visit) complete(ctx context.Context, s *step) error {
 	// A page that was fetched is committed even while the service stops.
 	ctx = context.WithoutCancel(ctx)
 	defer v.frontier.Busy()()
-	v.slot.now(waitsForStore)
+	v.slot.Now(meter.WaitsForStore)
 	err := v.frontier.Complete(ctx, v.lease, *r)
-	v.slot.now(working)
+	v.slot.Now(meter.Working)
 	if err != nil {
 		return err
 	}

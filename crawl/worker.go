@@ -5,15 +5,16 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // work takes lease after lease until the frontier stops, the tickets are used
 // up, or ctx ends.
 func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
-	slot := c.meter.activities.slot()
-	defer slot.close()
-	slot.now(waitsForOutbox)
+	slot := c.meter.Activities.Begin()
+	defer slot.Close()
+	slot.Now(meter.WaitsForOutbox)
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.stopping, cancel)()
@@ -24,12 +25,12 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if err := c.awaitOutbox(ctx, tickets.patience); err != nil {
 			return err
 		}
-		slot.now(waitsForRate)
+		slot.Now(meter.WaitsForRate)
 		token, err := c.limits.begin(waiting)
 		if err != nil {
 			return ignoreStop(errors.Join(ctx.Err(), c.stopping.Err()))
 		}
-		slot.now(waitsForURL)
+		slot.Now(meter.WaitsForURL)
 		lease, done, err := c.next(ctx)
 		c.limits.got(&token)
 		if errors.Is(err, scheduler.ErrStopped) {
@@ -38,9 +39,9 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if err != nil {
 			return err
 		}
-		slot.begin()
+		slot.Begin()
 		asked, err := c.page(ctx, lease, slot)
-		slot.end(&c.meter.timings, asked)
+		slot.End(&c.meter.Latencies, asked == askedPage)
 		done()
 		if asked < askedPage {
 			tickets.back()

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
@@ -54,7 +54,7 @@ func (r *running) settings(c config.Crawler) policy.Settings {
 }
 
 // documentWords counts the PDF and office documents, in words.
-func documentWords(s *crawl.DocumentsStatus) string {
+func documentWords(s *meter.DocumentsStatus) string {
 	if s == nil {
 		return ""
 	}

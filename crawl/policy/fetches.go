@@ -40,7 +40,7 @@ func (s *Settings) fetchOf(u weburl.URL) string {
 	return ""
 }
 
-// ignoresRobots reports whether a URL is fetched whatever robots.txt says.
+// IgnoresRobots reports whether a URL is fetched whatever robots.txt says.
 func (s *Settings) IgnoresRobots(u weburl.URL) bool {
 	for _, f := range s.Fetches {
 		if f.Match == nil || f.Match(u) {

@@ -107,7 +107,7 @@ func (w writer) conditions(word string, of []actionrules.Condition) {
 	}
 }
 
-// writeParts hashes strings so that no two lists of them look alike.
+// HashParts hashes strings so that no two lists of them look alike.
 func HashParts(h hash.Hash, parts ...string) {
 	for _, s := range parts {
 		n := len(s)

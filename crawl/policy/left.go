@@ -46,7 +46,7 @@ func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (
 	return &l, errors.Join(errs...)
 }
 
-// twin is where the page of a URL is to be found that is outside only because its site has
+// Twin is where the page of a URL is to be found that is outside only because its site has
 // moved, "" if it is not.
 func (p *Policy) Twin(v *Verdict) string {
 	if p.left == nil || v.Status != StatusExcluded || v.Gate.Gate != "" && v.Gate.Gate != crawlspace.GateStartURL {

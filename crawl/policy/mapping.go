@@ -31,7 +31,7 @@ type Map struct {
 	Default string
 }
 
-// apply maps the metas of a page that was answered with a header.
+// Apply maps the metas of a page that was answered with a header.
 func (m *Mapping) Apply(metas []extract.Meta, header http.Header) []extract.Meta {
 	if m == nil {
 		return metas

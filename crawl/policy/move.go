@@ -16,7 +16,7 @@ import (
 // Moves are what is known of roots whose home pages lead to other sites, by the root's URL.
 type Moves map[string]Move
 
-// move is what is known of one.
+// Move is what is known of one.
 type Move struct {
 	// To is the page in whose site the root's site is crawled, "" for the root's own place.
 	To string `json:"to,omitempty"`
@@ -29,7 +29,7 @@ type Move struct {
 	Seen map[string]Sighting `json:"seen,omitempty"`
 }
 
-// sighting is an origin that a page leads to, and when it was first seen to.
+// Sighting is an origin that a page leads to, and when it was first seen to.
 type Sighting struct {
 	To    string    `json:"to"`
 	Since time.Time `json:"since"`
@@ -62,7 +62,7 @@ func (m *Move) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(m))
 }
 
-// place is the home of the site that the root's moved to; false if it is at its own place.
+// Place is the home of the site that the root's moved to; false if it is at its own place.
 func (m *Move) Place() (weburl.URL, bool) {
 	to, err := weburl.Parse(m.To)
 	if err != nil {
@@ -72,20 +72,20 @@ func (m *Move) Place() (weburl.URL, bool) {
 	return home, err == nil
 }
 
-// heading is where a page leads that stands for a site.
+// Heading is where a page leads that stands for a site.
 type Heading struct {
 	From, To weburl.URL // to is zero if from is a page itself
-	// firm says that this may move a site: a redirect that says it is permanent.
+	// Firm says that this may move a site: a redirect that says it is permanent.
 	Firm bool
-	// inside says that to lies in the site of a root already.
+	// Inside says that to lies in the site of a root already.
 	Inside bool
-	// own and there say that documents are stored of the root's own place, and of the one
+	// Own and there say that documents are stored of the root's own place, and of the one
 	// that it moved to.
 	Own, There bool
 	Now        time.Time
 }
 
-// after is what is known after a page of root's site was asked for. With nothing stored of
+// After is what is known after a page of root's site was asked for. With nothing stored of
 // it a site moves at once, by any redirect; else by a permanent one alone, seen again after
 // moveAfter: a temporary one may lead to a log-in or maintenance page. When the home page
 // is a page again, its site is crawled again at once, and the other place is left when that
@@ -183,7 +183,7 @@ func (m Move) unseen(h *Heading) Move {
 	return m
 }
 
-// originsOf are those of a site, as the rules have it: its own and, where it is no www host
+// OriginsOf are those of a site, as the rules have it: its own and, where it is no www host
 // already, that with www before it.
 func OriginsOf(site weburl.URL) []string {
 	origin := site.Origin()
@@ -242,12 +242,12 @@ func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
 	return out
 }
 
-// saveMoves stores moves for StoredMoves.
+// SaveMoves stores moves for StoredMoves.
 func SaveMoves(ctx context.Context, store scheduler.Values, moved Moves) error {
 	return scheduler.SaveValue(ctx, store, MovesValue, MovesWhat, moved)
 }
 
-// withMoves is the policy with moves that change nothing that it decides.
+// WithMoves is the policy with moves that change nothing that it decides.
 func (p *Policy) WithMoves(moved Moves) *Policy {
 	other := *p
 	other.Moved = moved

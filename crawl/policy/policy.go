@@ -25,7 +25,7 @@ const StatusExcluded = crawlspace.StatusExcluded
 // explained is up to how many rules the one that excludes a URL is looked for.
 const explained = 1000
 
-// policy is all that a reload replaces: settings, rules and crawl space. It is
+// Policy is all that a reload replaces: settings, rules and crawl space. It is
 // immutable, and a page keeps the one that it began with.
 type Policy struct {
 	Settings Settings
@@ -36,7 +36,7 @@ type Policy struct {
 	left     *left              // where sites were before they moved; nil: none did
 	Sources  []Source           // sorted by key
 	Since    time.Time
-	// fingerprint identifies rules and crawl space, version what is made of a page, too:
+	// Fingerprint identifies rules and crawl space, version what is made of a page, too:
 	// one that was read under another version is fetched without validators.
 	Fingerprint string
 	Version     uint64
@@ -45,7 +45,7 @@ type Policy struct {
 	Removal     *extract.Removal      // nil: none
 }
 
-// newPolicy compiles rules and crawl space with the sites that moved at their new
+// New compiles rules and crawl space with the sites that moved at their new
 // place.
 func New(s Settings, moved Moves) (*Policy, error) {
 	s.Rules.Roots = slices.Clone(s.Rules.Roots)
@@ -89,15 +89,15 @@ func New(s Settings, moved Moves) (*Policy, error) {
 	return p, nil
 }
 
-// same says that two policies judge stored URLs alike.
+// Same says that two policies judge stored URLs alike.
 func (p *Policy) Same(q *Policy) bool { return p.Fingerprint == q.Fingerprint && p.Timing == q.Timing }
 
-// refreshes says that something is fetched again by itself: by its age, or by a schedule.
+// Refreshes says that something is fetched again by itself: by its age, or by a schedule.
 func (p *Policy) Refreshes() bool {
 	return p.Settings.Frontier.Refreshes() || len(p.Settings.Refreshes) > 0
 }
 
-// refreshed says that a page is fetched again by itself.
+// Refreshed says that a page is fetched again by itself.
 func (p *Policy) Refreshed(u weburl.URL) bool {
 	switch {
 	case p.Settings.Frontier.Refreshes(), slices.ContainsFunc(p.Settings.Refreshes, func(r Refresh) bool { return r.Group == "" }):
@@ -106,7 +106,7 @@ func (p *Policy) Refreshed(u weburl.URL) bool {
 	return slices.ContainsFunc(p.scheduled, func(group *actionrules.Engine) bool { return group.Decide(u).Accept })
 }
 
-// withRejectList is the policy with another reject list.
+// WithRejectList is the policy with another reject list.
 func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
 	space, errs := p.Space.WithRejectList(f)
 	if len(errs) > 0 {
@@ -129,12 +129,12 @@ func (p *Policy) identify(rules [32]byte) {
 	p.Version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
 }
 
-// verdict is what the rules in force say of a URL.
+// Verdict is what the rules in force say of a URL.
 type Verdict struct {
-	// url is the one to go on with, which may have another name.
+	// URL is the one to go on with, which may have another name.
 	URL      weburl.URL
 	Decision actionrules.Decision
-	// status is 0 where the URL is inside, else StatusExcluded or
+	// Status is 0 where the URL is inside, else StatusExcluded or
 	// crawlspace.StatusElsewhere. gate refused it, or, if empty, the action rules.
 	Status int
 	Gate   crawlspace.Reason
@@ -142,19 +142,19 @@ type Verdict struct {
 
 func (v *Verdict) Inside() bool { return v.Status == 0 }
 
-// rename makes a URL that is known under another name one that is outside.
+// Rename makes a URL that is known under another name one that is outside.
 func (p *Policy) Rename(v *Verdict, u weburl.URL) {
 	v.Status = StatusExcluded
 	v.Gate = p.Space.Renamed(u)
 }
 
-// judgeLink asks the gates and then the action rules about a link, or about a URL
+// Judge asks the gates and then the action rules about a link, or about a URL
 // that was taken.
 func (p *Policy) Judge(l crawlspace.Link) Verdict {
 	return p.decide(p.Space.Judge(l), p.Engine.Decide)
 }
 
-// judgeStored is judgeLink without the gates that count only when a URL is taken,
+// JudgeStored is judgeLink without the gates that count only when a URL is taken,
 // and without metas. It works in the caller's memory.
 func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) Verdict {
 	return p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
@@ -180,7 +180,7 @@ func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.De
 	return v
 }
 
-// words say why a URL is outside.
+// Detail say why a URL is outside.
 func (p *Policy) Detail(v *Verdict) string {
 	if twin := p.Twin(v); twin != "" {
 		return "its site moved: the page is looked for at " + twin
@@ -198,14 +198,14 @@ func (p *Policy) Detail(v *Verdict) string {
 	return "no rule accepts it"
 }
 
-// exclusion is the frontier's word for a URL that is outside.
+// Exclusion is the frontier's word for a URL that is outside.
 func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
 	return &scheduler.Exclusion{
 		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.Twin(v),
 	}
 }
 
-// because is why a URL is outside.
+// Reason is why a URL is outside.
 func (p *Policy) Reason(v *Verdict) scheduler.Reason {
 	switch {
 	case p.Twin(v) != "":
@@ -220,12 +220,12 @@ func (p *Policy) Reason(v *Verdict) scheduler.Reason {
 	return scheduler.ReasonRules
 }
 
-// recorded is a stored URL as the gates see it.
+// Recorded is a stored URL as the gates see it.
 func Recorded(u weburl.URL, r *scheduler.Record) crawlspace.Link {
 	return crawlspace.Link{URL: u, Host: r.HostSpelling, Depth: int(r.Depth), Exempt: r.Kind.IsSource()}
 }
 
-// link places a discovered URL in a fifo, or returns false if it is outside.
+// Link places a discovered URL in a fifo, or returns false if it is outside.
 // Depth and Host of l are the link's.
 func (p *Policy) Link(l crawlspace.Link) (scheduler.Link, Verdict, bool) {
 	v := p.Judge(l)
@@ -240,7 +240,7 @@ func (p *Policy) Link(l crawlspace.Link) (scheduler.Link, Verdict, bool) {
 	return link, v, true
 }
 
-// redirectLink judges the target of a redirect from a URL with this shift, which
+// RedirectLink judges the target of a redirect from a URL with this shift, which
 // it keeps unless a rule gives it its own.
 func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Verdict, bool) {
 	link, v, ok := p.Link(l)
@@ -253,7 +253,7 @@ func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Ve
 // notIndexedByRule is why a page has no document that the rules crawl all the same.
 const notIndexedByRule = "not indexed by rule"
 
-// indexes says whether a URL that is inside becomes a document; if not, why and words say
+// Indexes says whether a URL that is inside becomes a document; if not, why and words say
 // why.
 func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words string) {
 	if !v.Decision.Index {
@@ -265,7 +265,7 @@ func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words strin
 	return true, scheduler.NoReason, ""
 }
 
-// fifoOf is the source that a decision puts a URL into.
+// FifoOf is the source that a decision puts a URL into.
 func FifoOf(d actionrules.Decision) scheduler.Source {
 	return scheduler.SourceFor(d.Index, d.Follow, d.Shift, d.Root)
 }
@@ -273,12 +273,12 @@ func FifoOf(d actionrules.Decision) scheduler.Source {
 // depth is n as it is stored.
 func depth(n int) uint16 { return uint16(min(n, 1<<16-1)) }
 
-// limitsHosts says that the URLs of hosts must be counted.
+// LimitsHosts says that the URLs of hosts must be counted.
 func (p *Policy) LimitsHosts() bool {
 	return p.Settings.Traps != nil && p.Settings.Traps.MaxURLsPerHost > 0
 }
 
-// frontierSettings are those of the policy in the frontier's terms.
+// FrontierSettings are those of the policy in the frontier's terms.
 func FrontierSettings(p *Policy) scheduler.Settings {
 	s := p.Settings.Frontier
 	s.DeletionBody = DeletionBody
@@ -286,7 +286,7 @@ func FrontierSettings(p *Policy) scheduler.Settings {
 	return s
 }
 
-// storedPolicy compiles the settings with the moved sites that the store remembers.
+// Stored compiles the settings with the moved sites that the store remembers.
 func Stored(ctx context.Context, s Settings, store scheduler.Values) (*Policy, error) {
 	moved, err := StoredMoves(ctx, store)
 	if err != nil {
@@ -295,7 +295,7 @@ func Stored(ctx context.Context, s Settings, store scheduler.Values) (*Policy, e
 	return New(s, moved)
 }
 
-// outside is 760 or 761 for a record that rules had excluded, else 0.
+// Outside is 760 or 761 for a record that rules had excluded, else 0.
 func Outside(r *scheduler.Record) int {
 	if r.Class == scheduler.Ignored && (r.Status == StatusExcluded || r.Status == crawlspace.StatusElsewhere) {
 		return r.Status
@@ -303,7 +303,7 @@ func Outside(r *scheduler.Record) int {
 	return 0
 }
 
-// deletionBody is the JSON of a deletion order.
+// DeletionBody is the JSON of a deletion order.
 func DeletionBody(url, reason string, at time.Time) []byte {
 	b, err := json.Marshal(push.Deletion{URL: url, Reason: reason, At: at.UTC().Truncate(time.Second)})
 	if err != nil {

@@ -106,7 +106,7 @@ type Refresh struct {
 	Group string // of roots; "" is all URLs
 }
 
-// name is that of the schedule in the store.
+// Name is that of the schedule in the store.
 func (r *Refresh) Name() string { return r.Spec + "\n" + r.Group }
 
 // DocumentReader reads bodies that are no pages: those that documents.KindOf knows.

@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// rootLinks returns the roots in force as links. Those that are outside are left out, and
+// RootLinks returns the roots in force as links. Those that are outside are left out, and
 // told to refused, unless that is nil.
 func (p *Policy) RootLinks(refused func(root weburl.URL, v *Verdict)) []scheduler.Link {
 	var links []scheduler.Link
@@ -31,7 +31,7 @@ func (p *Policy) RootLinks(refused func(root weburl.URL, v *Verdict)) []schedule
 	return links
 }
 
-// rootKeys are the configured roots that would come back: those inside.
+// RootKeys are the configured roots that would come back: those inside.
 func (p *Policy) RootKeys() map[weburl.Key]string {
 	keys := map[weburl.Key]string{}
 	for _, r := range p.roots {
@@ -42,7 +42,7 @@ func (p *Policy) RootKeys() map[weburl.Key]string {
 	return keys
 }
 
-// groupSites accepts what lies in the sites of a group's roots.
+// GroupSites accepts what lies in the sites of a group's roots.
 func (p *Policy) GroupSites(group string) (*actionrules.Engine, error) {
 	var set actionrules.RuleSet
 	var groups []string
@@ -61,7 +61,7 @@ func (p *Policy) GroupSites(group string) (*actionrules.Engine, error) {
 	return e, errors.Join(errs...)
 }
 
-// rootOf is the configured root whose home page u is, at its own place or where it moved to.
+// RootOf is the configured root whose home page u is, at its own place or where it moved to.
 // A root with a path of its own is no home page.
 func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	for _, root := range p.Settings.Rules.Roots {
@@ -73,7 +73,7 @@ func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	return weburl.URL{}, false
 }
 
-// stays says why the site of a home page that redirects stays where it is, "" if it is none's.
+// Stays says why the site of a home page that redirects stays where it is, "" if it is none's.
 func (p *Policy) Stays(home weburl.URL, firm bool) string {
 	root, ok := p.RootOf(home)
 	if !ok {

@@ -50,13 +50,13 @@ func (x *XMLDocuments) hash() uint64 {
 }
 
 const (
-	// isSource is why a document is deleted whose URL became a source.
+	// SourceDetail is why a document is deleted whose URL became a source.
 	SourceDetail = "it is a sitemap or feed"
 	// sourceFifo is where sources wait: beside pages that are indexed.
 	sourceFifo = scheduler.Index
 )
 
-// judgeSource asks whether a source may be fetched: by the gates, but for those of
+// JudgeSource asks whether a source may be fetched: by the gates, but for those of
 // extension and MIME type, and by the rules that name it. That no rule accepts it is
 // no reason: it is no document. The query filter leaves it as it is.
 func (p *Policy) JudgeSource(u weburl.URL, spelling string) Verdict {
@@ -79,7 +79,7 @@ func (p *Policy) ignores(u weburl.URL) bool {
 	return rule >= 0
 }
 
-// judgeRecord asks about a stored URL as its kind wants it.
+// JudgeRecord asks about a stored URL as its kind wants it.
 func (p *Policy) JudgeRecord(u weburl.URL, r *scheduler.Record) Verdict {
 	if r.Kind.IsSource() {
 		return p.JudgeSource(u, r.HostSpelling)
@@ -87,13 +87,13 @@ func (p *Policy) JudgeRecord(u weburl.URL, r *scheduler.Record) Verdict {
 	return p.Judge(Recorded(u, r))
 }
 
-// sourceLink is a source as a link, or the reason why it is not fetched.
+// SourceLink is a source as a link, or the reason why it is not fetched.
 func (p *Policy) SourceLink(u weburl.URL, kind scheduler.Kind, referrer string) (scheduler.Link, Verdict, bool) {
 	v := p.JudgeSource(u, "")
 	return scheduler.Link{URL: u, Fifo: sourceFifo, Kind: kind, Referrer: referrer}, v, v.Inside()
 }
 
-// sourceOf is the source of the configuration that a URL is, nil if it is none.
+// SourceOf is the source of the configuration that a URL is, nil if it is none.
 func (p *Policy) SourceOf(k weburl.Key) *Source {
 	i, ok := slices.BinarySearchFunc(p.Sources, k, func(s Source, k weburl.Key) int { return s.URL.Key().Compare(k) })
 	if !ok {
@@ -109,7 +109,7 @@ func sortedSources(s []Source) []Source {
 	return s
 }
 
-// sourceVersion names the rules and settings that a source is read by.
+// SourceVersion names the rules and settings that a source is read by.
 func (p *Policy) SourceVersion(k weburl.Key) uint64 {
 	switch s := p.SourceOf(k); {
 	case s == nil:

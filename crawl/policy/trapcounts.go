@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// trapsName is the store's value that keeps what traps have counted.
+// TrapsName is the store's value that keeps what traps have counted.
 const TrapsName = "crawl.traps"
 
 // TrapCounts is what traps have counted, as it is stored.

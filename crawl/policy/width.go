@@ -22,7 +22,7 @@ const (
 	WidthWhat  = "what the rules let in"
 )
 
-// width is what rules and crawl space let in, as far as it can be compared.
+// Width is what rules and crawl space let in, as far as it can be compared.
 type Width struct {
 	Rules string `json:"rules"` // the fingerprint of what it is of
 	// Lists are parts by where they belong, eight bytes each: a hash that ends in a partKind.
@@ -45,7 +45,7 @@ const (
 // sitesList is the list of the sites of roots.
 const sitesList = "sites"
 
-// width gives that of the policy. Sites that moved count where they were configured.
+// Width gives that of the policy. Sites that moved count where they were configured.
 func (p *Policy) Width() *Width {
 	w := &Width{Rules: p.Fingerprint, Lists: map[string][]byte{}}
 	w.Path, w.Link = p.Space.Depths()
@@ -98,7 +98,7 @@ func kindOfRule(r *actionrules.Rule) (kind partKind, ok bool) {
 	return closes, ignores
 }
 
-// widening says of which pages the links must be judged again, because some may be inside now
+// Widening says of which pages the links must be judged again, because some may be inside now
 // that were not.
 type Widening struct {
 	All bool `json:"all,omitempty"`
@@ -189,7 +189,7 @@ func counted(parts []uint64) map[uint64]int {
 	return n
 }
 
-// and is what either of two says; either may be nil.
+// And is what either of two says; either may be nil.
 func (n *Widening) And(m *Widening) *Widening {
 	switch {
 	case n == nil:
@@ -206,12 +206,12 @@ func (n *Widening) And(m *Widening) *Widening {
 	return &both
 }
 
-// covers says that a page's links must be judged again.
+// Covers says that a page's links must be judged again.
 func (n *Widening) Covers(r *scheduler.Record) bool {
 	return n != nil && (n.All || n.Depth != nil && int(r.Depth) >= *n.Depth || slices.Contains(n.Origins, r.Origin))
 }
 
-// storedWidth is that of the rules by which stored URLs were judged last; nil if an older
+// StoredWidth is that of the rules by which stored URLs were judged last; nil if an older
 // version has judged them.
 func StoredWidth(ctx context.Context, store scheduler.Values) (*Width, error) {
 	var w Width
@@ -221,7 +221,7 @@ func StoredWidth(ctx context.Context, store scheduler.Values) (*Width, error) {
 	return &w, nil
 }
 
-// widened says what the policy lets in that the rules before it did not; old may be nil.
+// Widened says what the policy lets in that the rules before it did not; old may be nil.
 func (p *Policy) Widened(old *Width) *Widening {
 	if old == nil || old.Rules == p.Fingerprint {
 		return nil
@@ -229,7 +229,7 @@ func (p *Policy) Widened(old *Width) *Widening {
 	return p.Width().since(old, p.Settings.Rules.Roots)
 }
 
-// leadsIn says that a redirect to a URL may be followed.
+// LeadsIn says that a redirect to a URL may be followed.
 func (p *Policy) LeadsIn(to string) bool {
 	u, ok := weburl.FromCanonical(to)
 	if !ok {
@@ -239,7 +239,7 @@ func (p *Policy) LeadsIn(to string) bool {
 	return inside
 }
 
-// saveWidth stores what the policy lets in, for storedWidth.
+// SaveWidth stores what the policy lets in, for storedWidth.
 func (p *Policy) SaveWidth(ctx context.Context, store scheduler.Values) error {
 	return scheduler.SaveValue(ctx, store, WidthValue, WidthWhat, p.Width())
 }

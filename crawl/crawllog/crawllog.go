@@ -1,4 +1,4 @@
-package crawl
+package crawllog
 
 import (
 	"context"
@@ -24,10 +24,10 @@ const (
 	crawlLogEvery = time.Second
 )
 
-// crawlLog is a file of lines. Its methods may be called at once.
-type crawlLog struct {
+// Log is a file of lines. Its methods may be called at once.
+type Log struct {
 	log      *slog.Logger
-	failures atomic.Int64 // writes that failed
+	Failures atomic.Int64 // writes that failed
 	// full is signalled when a chunk waits (capacity 1).
 	full chan struct{}
 
@@ -37,26 +37,26 @@ type crawlLog struct {
 
 	writing sync.Mutex // held while file is used; taken before mu
 	path    string
-	file    crawlLogFile // nil: lines are dropped, nobody asked for them
-	rest    []byte       // of what was taken from waiting and is not written
-	begun   []byte       // the begin of the first line of rest that is in the file already
-	failed  bool         // the last write failed
+	file    File   // nil: lines are dropped, nobody asked for them
+	rest    []byte // of what was taken from waiting and is not written
+	begun   []byte // the begin of the first line of rest that is in the file already
+	failed  bool   // the last write failed
 }
 
-// crawlLogFile is what is needed of an os.File.
-type crawlLogFile interface {
+// File is what is needed of an os.File.
+type File interface {
 	Write(p []byte) (int, error)
 	Close() error
 }
 
-func newCrawlLog(log *slog.Logger) *crawlLog {
-	return &crawlLog{log: log, full: make(chan struct{}, 1)}
+func New(log *slog.Logger) *Log {
+	return &Log{log: log, full: make(chan struct{}, 1)}
 }
 
 // openCrawlLogFile opens a file so that it may be renamed, or cut to nothing, by
 // others while it is written to. It does not wait for somebody to read a named pipe: a
 // reload would not end.
-func openCrawlLogFile(path string) (crawlLogFile, error) {
+func openCrawlLogFile(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o640)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -67,28 +67,28 @@ func openCrawlLogFile(path string) (crawlLogFile, error) {
 	return f, nil
 }
 
-// reopen closes the file after the lines so far are in it, and goes on in that of path,
+// Reopen closes the file after the lines so far are in it, and goes on in that of path,
 // "" for none. The same path is opened anew: its file may have been renamed. On an
 // error the old one stays.
-func (l *crawlLog) reopen(path string) error {
-	file, err := l.open(path)
+func (l *Log) Reopen(path string) error {
+	file, err := l.Open(path)
 	if err == nil {
-		l.goOn(path, file)
+		l.SwitchTo(path, file)
 	}
 	return err
 }
 
-// open opens the file of path for goOn; nil for an empty path.
-func (l *crawlLog) open(path string) (crawlLogFile, error) {
+// Open opens the file of path for goOn; nil for an empty path.
+func (l *Log) Open(path string) (File, error) {
 	if path == "" {
 		return nil, nil
 	}
 	return openCrawlLogFile(path)
 }
 
-// goOn closes the file after the lines so far are in it, and goes on in another, which
+// SwitchTo closes the file after the lines so far are in it, and goes on in another, which
 // open gave for path.
-func (l *crawlLog) goOn(path string, file crawlLogFile) {
+func (l *Log) SwitchTo(path string, file File) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.write()
@@ -105,8 +105,8 @@ func (l *crawlLog) goOn(path string, file crawlLogFile) {
 	}
 }
 
-// add puts a line with its end into memory.
-func (l *crawlLog) add(line []byte) {
+// Add puts a line with its end into memory.
+func (l *Log) Add(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.waiting)+len(line) > crawlLogBytes {
@@ -122,8 +122,8 @@ func (l *crawlLog) add(line []byte) {
 	}
 }
 
-// run writes lines until ctx ends; what came after its last write is left to close.
-func (l *crawlLog) run(ctx context.Context) error {
+// Run writes lines until ctx ends; what came after its last write is left to close.
+func (l *Log) Run(ctx context.Context) error {
 	tick := time.NewTicker(crawlLogEvery)
 	defer tick.Stop()
 	for {
@@ -139,13 +139,13 @@ func (l *crawlLog) run(ctx context.Context) error {
 	}
 }
 
-// close writes what is left and closes the file.
-func (l *crawlLog) close() error {
-	return l.reopen("")
+// Close writes what is left and closes the file.
+func (l *Log) Close() error {
+	return l.Reopen("")
 }
 
 // write hands the file what waits. writing is held.
-func (l *crawlLog) write() {
+func (l *Log) write() {
 	for l.take() {
 		if l.file == nil {
 			l.rest, l.begun = nil, nil
@@ -162,7 +162,7 @@ func (l *crawlLog) write() {
 }
 
 // take says whether there is something to write.
-func (l *crawlLog) take() bool {
+func (l *Log) take() bool {
 	if len(l.rest) > 0 {
 		return true
 	}
@@ -173,17 +173,17 @@ func (l *crawlLog) take() bool {
 }
 
 // fails tells that the file takes nothing, once.
-func (l *crawlLog) fails(err error) {
+func (l *Log) fails(err error) {
 	if !l.failed {
 		l.log.Error("the crawl log cannot be written: the crawl goes on, lines wait in memory while there is room, then they are lost",
 			"path", l.path, "bytes", crawlLogBytes, "error", err)
 	}
 	l.failed = true
-	l.failures.Add(1)
+	l.Failures.Add(1)
 }
 
 // works tells that the file takes lines again, or that some were lost.
-func (l *crawlLog) works() {
+func (l *Log) works() {
 	l.mu.Lock()
 	lost := l.lost
 	l.lost = 0
@@ -195,7 +195,7 @@ func (l *crawlLog) works() {
 }
 
 // written takes n bytes off rest and keeps the begin of a line that was cut.
-func (l *crawlLog) written(n int) {
+func (l *Log) written(n int) {
 	done := l.rest[:n]
 	for i := n - 1; i >= 0; i-- {
 		if done[i] == '\n' {

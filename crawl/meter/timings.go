@@ -1,4 +1,4 @@
-package crawl
+package meter
 
 import (
 	"context"
@@ -51,21 +51,22 @@ type timings struct {
 	page  histogram.Histogram
 }
 
-// fetched counts a request, unless it was broken off.
-func (t *timings) fetched(d time.Duration, r *fetcher.Response, err error) {
+// Fetched counts a request, unless it was broken off.
+func (t *timings) Fetched(d time.Duration, r *fetcher.Response, err error) {
 	if !errors.Is(err, context.Canceled) {
 		t.fetch[fetchClassOf(r)].Observe(d)
 	}
 }
 
-// begin and end enclose what a worker does with a lease.
-func (s *slot) begin() {
-	s.now(working)
+// Begin is called when a worker takes a lease.
+func (s *Slot) Begin() {
+	s.Now(Working)
 	s.work = 0
 }
 
-func (s *slot) end(t *timings, asked asked) {
-	if s.now(waitsForOutbox); asked == askedPage {
+// End is called when it is done with the lease; fetched says that it asked for the page.
+func (s *Slot) End(t *timings, fetched bool) {
+	if s.Now(WaitsForOutbox); fetched {
 		t.page.Observe(s.work)
 	}
 }
@@ -84,14 +85,14 @@ type Timings struct {
 	Documents map[string]histogram.Snapshot
 }
 
-// allTimings returns how long things took; waits are how long hosts waited, by source.
-func (m *meter) allTimings(waits [scheduler.Sources]histogram.Snapshot) Timings {
+// Timings returns how long things took; waits are how long hosts waited, by source.
+func (m *Meter) Timings(waits [scheduler.Sources]histogram.Snapshot) Timings {
 	out := Timings{
 		Fetch: map[string]histogram.Snapshot{}, Queue: map[string]histogram.Snapshot{},
-		Page: m.timings.page.Snapshot(), Documents: m.documents.timings(),
+		Page: m.Latencies.page.Snapshot(), Documents: m.Documents.timings(),
 	}
 	for class := range fetchClasses {
-		out.Fetch[class.String()] = m.timings.fetch[class].Snapshot()
+		out.Fetch[class.String()] = m.Latencies.fetch[class].Snapshot()
 	}
 	for source, s := range waits {
 		out.Queue[scheduler.Source(source).String()] = s

@@ -1,16 +1,15 @@
-package crawl
+package meter
 
 import (
 	"maps"
 	"sync"
 	"time"
 
-	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/histogram"
 )
 
-// documentCounts count documents since the process started. The zero value counts none.
-type documentCounts struct {
+// Readings count documents since the process started. The zero value counts none.
+type Readings struct {
 	mu     sync.Mutex
 	read   map[string]int64
 	failed map[string]map[string]int64
@@ -23,28 +22,28 @@ type DocumentsStatus struct {
 	Failed map[string]map[string]int64 `json:"failed,omitempty"` // by kind and reason
 }
 
-// add counts a document, with no reason as one that was read.
-func (c *documentCounts) add(kind documents.Kind, reason documents.Reason) {
+// Add counts a document, with no reason as one that was read.
+func (c *Readings) Add(kind, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if reason == "" {
 		if c.read == nil {
 			c.read = map[string]int64{}
 		}
-		c.read[string(kind)]++
+		c.read[kind]++
 		return
 	}
 	if c.failed == nil {
 		c.failed = map[string]map[string]int64{}
 	}
-	if c.failed[string(kind)] == nil {
-		c.failed[string(kind)] = map[string]int64{}
+	if c.failed[kind] == nil {
+		c.failed[kind] = map[string]int64{}
 	}
-	c.failed[string(kind)][string(reason)]++
+	c.failed[kind][reason]++
 }
 
-// status is nil while there was no document.
-func (c *documentCounts) status() *DocumentsStatus {
+// Status is nil while there was no document.
+func (c *Readings) Status() *DocumentsStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.read == nil && c.failed == nil {
@@ -57,22 +56,22 @@ func (c *documentCounts) status() *DocumentsStatus {
 	return s
 }
 
-// took counts how long it took to read a document, or to fail at it.
-func (c *documentCounts) took(kind documents.Kind, d time.Duration) {
+// Took counts how long it took to read a document, or to fail at it.
+func (c *Readings) Took(kind string, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := c.times[string(kind)]
+	h := c.times[kind]
 	if h == nil {
 		if c.times == nil {
 			c.times = map[string]*histogram.Histogram{}
 		}
 		h = &histogram.Histogram{}
-		c.times[string(kind)] = h
+		c.times[kind] = h
 	}
 	h.Observe(d)
 }
 
-func (c *documentCounts) timings() map[string]histogram.Snapshot {
+func (c *Readings) timings() map[string]histogram.Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make(map[string]histogram.Snapshot, len(c.times))

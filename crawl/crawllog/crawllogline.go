@@ -1,4 +1,4 @@
-package crawl
+package crawllog
 
 import (
 	"fmt"
@@ -27,8 +27,8 @@ const (
 	docPermanent = "permanent"
 )
 
-// docStatus is the first of these words that fits.
-func docStatus(b scheduler.Became) string {
+// DocStatus is the first of these words that fits.
+func DocStatus(b scheduler.Became) string {
 	switch {
 	case b.Added:
 		return docAdded
@@ -55,38 +55,6 @@ func docStatus(b scheduler.Became) string {
 	return docNone
 }
 
-// logFetched writes the crawl log's line of a URL that was asked for.
-func (v *visit) logFetched(s *step) {
-	if v.policy.Settings.CrawlLog == "" || s.asked != askedPage {
-		return
-	}
-	r, status := s.outcome, 0
-	if s.response != nil {
-		status = s.response.Status
-	}
-	b := v.lease.Became()
-	var messages []string
-	if r.Words != statusWords(status) { // which stand in the line already
-		messages = append(messages, r.Words)
-	}
-	if b.Class == scheduler.OK {
-		messages = append(messages, r.NoDocument)
-	}
-	if r.Excluded != nil {
-		messages = append(messages, r.Excluded.Words)
-	}
-	if r.Location != "" {
-		messages = append(messages, "to "+r.Location)
-	}
-	if r.DuplicateOf != "" {
-		messages = append(messages, "duplicate of "+r.DuplicateOf)
-	}
-	if b.Forgotten {
-		messages = append(messages, "forgotten")
-	}
-	v.visitor.crawlLog.add(crawlLogLine(time.Now(), docStatus(b), status, v.lease.URL.String(), v.lease.Record.Referrer, messages))
-}
-
 // Lengths of what stands in a line, in bytes as written in it: URLs have a limit of
 // their own, which is lower.
 const (
@@ -95,10 +63,10 @@ const (
 	logTimeForm     = "2006-01-02T15:04:05.000Z"
 )
 
-// crawlLogLine is one line: date, doc_status, http_code, http_message, url and referrer
+// Line is one line: date, doc_status, http_code, http_message, url and referrer
 // with tabs between them, then a tab and the messages, each in brackets. What is not
 // known is a hyphen. No character of a stranger ends a line, a field or a message.
-func crawlLogLine(at time.Time, status string, code int, url, referrer string, messages []string) []byte {
+func Line(at time.Time, status string, code int, url, referrer string, messages []string) []byte {
 	b := make([]byte, 0, 256)
 	b = at.UTC().AppendFormat(b, logTimeForm)
 	b = append(append(b, '\t'), status...)

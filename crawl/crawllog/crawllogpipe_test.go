@@ -1,6 +1,6 @@
 //go:build unix
 
-package crawl
+package crawllog
 
 import (
 	"path/filepath"

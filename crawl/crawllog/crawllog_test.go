@@ -1,4 +1,4 @@
-package crawl
+package crawllog
 
 import (
 	"bytes"
@@ -27,19 +27,19 @@ func TestCrawlLogLine(t *testing.T) {
 		want string
 	}{
 		{
-			crawlLogLine(at, docAdded, 200, "http://a.example/x", "", nil),
+			Line(at, docAdded, 200, "http://a.example/x", "", nil),
 			"2026-03-04T04:06:07.089Z\tadded\t200\tOK\thttp://a.example/x\t-\t-\n",
 		},
 		{
-			crawlLogLine(at, docDeleted, 404, "http://a.example/", "http://b.example/", []string{"404 Not Found", "", "forgotten"}),
+			Line(at, docDeleted, 404, "http://a.example/", "http://b.example/", []string{"404 Not Found", "", "forgotten"}),
 			"2026-03-04T04:06:07.089Z\tdeleted\t404\tNot Found\thttp://a.example/\thttp://b.example/\t[404 Not Found] [forgotten]\n",
 		},
 		{
-			crawlLogLine(at, docTemporary, 0, "http://a.example/", "", []string{"time-out"}),
+			Line(at, docTemporary, 0, "http://a.example/", "", []string{"time-out"}),
 			"2026-03-04T04:06:07.089Z\ttemporary\t-\t-\thttp://a.example/\t-\t[time-out]\n",
 		},
 		{ // a status that has no words, and a message that would end field, message and line
-			crawlLogLine(at, docNone, 299, "u", "r", []string{"a]\t\n[b\x00\x1b\\\xff\u2028\u202eé"}),
+			Line(at, docNone, 299, "u", "r", []string{"a]\t\n[b\x00\x1b\\\xff\u2028\u202eé"}),
 			"2026-03-04T04:06:07.089Z\tnone\t299\t-\tu\tr\t" + `[a\x5d\x09\x0a\x5bb\x00\x1b\x5c\xff\u{2028}\u{202e}é]` + "\n",
 		},
 	} {
@@ -53,7 +53,7 @@ func FuzzCrawlLogLine(f *testing.F) {
 	f.Add("http://a/", "http://b/", "404 Not Found", "x")
 	f.Add("\n\t[", "\x00", "]\t[", strings.Repeat("[", 5000))
 	f.Fuzz(func(t *testing.T, url, referrer, m1, m2 string) {
-		line := string(crawlLogLine(time.Now(), docNone, 200, url, referrer, []string{m1, m2}))
+		line := string(Line(time.Now(), docNone, 200, url, referrer, []string{m1, m2}))
 		body, ok := strings.CutSuffix(line, "\n")
 		if !ok || strings.ContainsAny(body, "\n\r\x00\x1b") || !utf8.ValidString(line) {
 			t.Fatalf("no line: %q", line)
@@ -90,7 +90,7 @@ func TestDocStatus(t *testing.T) {
 		docTemporary: {Class: scheduler.Temporary, Indexed: true},
 		docPermanent: {Class: scheduler.Permanent},
 	} {
-		if got := docStatus(b); got != want {
+		if got := DocStatus(b); got != want {
 			t.Errorf("%+v: %s instead of %s", b, got, want)
 		}
 	}
@@ -118,30 +118,30 @@ func (*smallDisk) Close() error { return nil }
 func TestCrawlLogFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told bytes.Buffer
-		l := newCrawlLog(slog.New(slog.NewTextHandler(&told, nil)))
+		l := New(slog.New(slog.NewTextHandler(&told, nil)))
 		disk := &smallDisk{}
 		disk.room.Store(15)
 		l.file = disk
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- l.run(ctx) }()
+		go func() { done <- l.Run(ctx) }()
 		want := ""
 		for i := range 5 {
 			line := fmt.Sprintf("line %04d\n", i)
 			want += line
-			l.add([]byte(line))
+			l.Add([]byte(line))
 			time.Sleep(2 * crawlLogEvery)
 			synctest.Wait()
 		}
 		if n := strings.Count(told.String(), "cannot be written"); n != 1 {
 			t.Errorf("it was told %d times:\n%s", n, &told)
 		}
-		if n := l.failures.Load(); n < 2 { // one each second
+		if n := l.Failures.Load(); n < 2 { // one each second
 			t.Errorf("%d failures are counted", n)
 		}
 		line := []byte(strings.Repeat("x", 1<<10) + "\n")
 		for range crawlLogBytes/len(line) + 10 { // more than there is room for
-			l.add(line)
+			l.Add(line)
 		}
 		synctest.Wait()
 		disk.room.Store(1 << 30)
@@ -155,8 +155,8 @@ func TestCrawlLogFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := []byte("last\n")
-		l.add(last)
-		if err := l.close(); err != nil {
+		l.Add(last)
+		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 		got := disk.String()
@@ -174,29 +174,29 @@ func TestCrawlLogFullDisk(t *testing.T) {
 func TestCrawlLogRotation(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "crawl.log")
-	l := newCrawlLog(slog.New(slog.DiscardHandler))
+	l := New(slog.New(slog.DiscardHandler))
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(l.reopen(path))
-	l.add([]byte("one\n"))
+	must(l.Reopen(path))
+	l.Add([]byte("one\n"))
 	must(os.Rename(path, path+".1"))
-	l.add([]byte("two\n"))
-	must(l.reopen(path))
-	l.add([]byte("three\n"))
-	must(l.reopen(path))
+	l.Add([]byte("two\n"))
+	must(l.Reopen(path))
+	l.Add([]byte("three\n"))
+	must(l.Reopen(path))
 	must(os.Truncate(path, 0))
-	l.add([]byte("four\n"))
-	if err := l.reopen(filepath.Join(dir, "missing", "crawl.log")); err == nil || !strings.Contains(err.Error(), "its folder is not there") {
+	l.Add([]byte("four\n"))
+	if err := l.Reopen(filepath.Join(dir, "missing", "crawl.log")); err == nil || !strings.Contains(err.Error(), "its folder is not there") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
-	l.add([]byte("five\n"))
-	must(l.close())
-	l.add([]byte("nobody reads this\n"))
-	must(l.close())
+	l.Add([]byte("five\n"))
+	must(l.Close())
+	l.Add([]byte("nobody reads this\n"))
+	must(l.Close())
 	for name, want := range map[string]string{path + ".1": "one\ntwo\n", path: "four\nfive\n"} {
 		got, err := os.ReadFile(name)
 		must(err)
@@ -208,13 +208,13 @@ func TestCrawlLogRotation(t *testing.T) {
 
 // TestCrawlLogMovesWholeLines reopens after half a line was written.
 func TestCrawlLogMovesWholeLines(t *testing.T) {
-	l := newCrawlLog(slog.New(slog.DiscardHandler))
+	l := New(slog.New(slog.DiscardHandler))
 	disk := &smallDisk{}
 	disk.room.Store(7)
 	l.file = disk
-	l.add([]byte("one\ntwo three\n"))
+	l.Add([]byte("one\ntwo three\n"))
 	path := filepath.Join(t.TempDir(), "new")
-	if err := errors.Join(l.reopen(path), l.close()); err != nil {
+	if err := errors.Join(l.Reopen(path), l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)
