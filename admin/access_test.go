@@ -11,7 +11,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"github.com/sextant-crawler/sextant/internal/testpipe"
 	"io"
 	"log/slog"
 	"math/big"
@@ -23,6 +22,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testpipe"
 )
 
 // TestRoles: each route is open to its role and those above, and closed to those below.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/report"
 )
 
 // SocketPath is where the service of a data directory listens.
@@ -200,20 +201,20 @@ func batches(urls []string) iter.Seq[[]string] {
 	}
 }
 
-// Stored calls fn for each stored URL that the query (as for ParseFilter) selects.
-func (c *Client) Stored(ctx context.Context, query url.Values, fn func(crawl.StoredURL) error) error {
+// Stored calls fn for each stored URL that the query (as for report.ParseFilter) selects.
+func (c *Client) Stored(ctx context.Context, query url.Values, fn func(report.StoredURL) error) error {
 	return stream(ctx, c, "/api/v1/urls", query, fn)
 }
 
 // StoredOne looks one URL up; ErrNotKnown if the service does not know it.
-func (c *Client) StoredOne(ctx context.Context, u string) (crawl.StoredURL, error) {
-	var out crawl.StoredURL
+func (c *Client) StoredOne(ctx context.Context, u string) (report.StoredURL, error) {
+	var out report.StoredURL
 	err := c.decode(ctx, http.MethodGet, "/api/v1/url", url.Values{"url": {u}}, nil, &out)
 	return out, err
 }
 
 // StoredRobots says what the stored robots.txt of a URL says to agent, in the
-// words of crawl.StoredRobots. With original it is read by the text of 1994.
+// words of report.Robots. With original it is read by the text of 1994.
 func (c *Client) StoredRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
 	var out string
 	err := c.decode(ctx, http.MethodGet, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}}, nil, &out)

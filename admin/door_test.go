@@ -2,13 +2,14 @@ package admin
 
 import (
 	"bytes"
-	"github.com/sextant-crawler/sextant/internal/testlog"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testlog"
 )
 
 // door is a server with tokens, on TCP and on a socket.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -70,7 +70,7 @@ type RuleExplanation struct {
 // StoredExplanation is what the store knows of the URL.
 type StoredExplanation struct {
 	Known bool `json:"known"`
-	*crawl.StoredURL
+	*report.StoredURL
 	Robots string `json:"robots"` // what its robots.txt at hand says: allowed, forbidden or unknown
 	// Why says whether it is in the index, and why or why not; Help what can be done.
 	Why  string `json:"why"`
@@ -94,29 +94,29 @@ type Knowledge struct {
 	// Lookup finds the stored state of a URL, ErrNotKnown where there is none. Deletion is
 	// the deletion of its document that rests or is held, nil if there is none. Robots is
 	// what the stored robots.txt says to an agent. All are nil where no store is asked.
-	Lookup   func(weburl.URL) (crawl.StoredURL, error)
-	Deletion func(crawl.StoredURL) (*Deletion, error)
+	Lookup   func(weburl.URL) (report.StoredURL, error)
+	Deletion func(report.StoredURL) (*Deletion, error)
 	Robots   func(agent string, original bool, u weburl.URL) (string, error)
 }
 
 // KnowledgeOf is that of a store.
-func KnowledgeOf(ctx context.Context, store scheduler.Store) (k Knowledge, err error) {
+func KnowledgeOf(ctx context.Context, store report.Store) (k Knowledge, err error) {
 	if k.Moved, err = policy.StoredMoves(ctx, store); err != nil {
 		return k, err
 	}
 	if k.Traps, err = policy.StoredTraps(ctx, store); err != nil {
 		return k, err
 	}
-	k.Lookup = func(u weburl.URL) (crawl.StoredURL, error) {
-		s, ok, err := crawl.StoredOne(ctx, store, u)
+	k.Lookup = func(u weburl.URL) (report.StoredURL, error) {
+		s, ok, err := report.LookUp(ctx, store, u)
 		if err == nil && !ok {
 			err = ErrNotKnown
 		}
 		return s, err
 	}
-	k.Deletion = func(s crawl.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, &s) }
+	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, &s) }
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
-		return crawl.StoredRobots(ctx, store, agent, original, u)
+		return report.Robots(ctx, store, agent, original, u)
 	}
 	return k, nil
 }
@@ -129,8 +129,8 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 	if k.Traps, err = c.TrapCounts(ctx); err != nil {
 		return k, err
 	}
-	k.Lookup = func(u weburl.URL) (crawl.StoredURL, error) { return c.StoredOne(ctx, u.String()) }
-	k.Deletion = func(s crawl.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
+	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.StoredOne(ctx, u.String()) }
+	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
 		return c.StoredRobots(ctx, agent, original, u.String())
 	}

@@ -23,7 +23,7 @@ func (f fakeCrawler) Settings() policy.Settings {
 // Sent gives the order that waits, with its document.
 func (f fakeCrawler) Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error) {
 	var found *push.Listed
-	err := f.Orders(ctx, push.Selection{URLs: []string{url}}, func(l push.Listed) error {
+	err := f.Reports().Orders(ctx, push.Selection{URLs: []string{url}}, func(l push.Listed) error {
 		found = &l
 		return nil
 	})

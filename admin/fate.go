@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -173,9 +173,9 @@ func (x *Explanation) Additions() []string {
 		notes = append(notes, "By the rules in force it is not indexed.")
 	}
 	switch {
-	case s.Robots == crawl.RobotsForbidden && a.Reason != scheduler.ReasonRobots:
+	case s.Robots == robots.Disallowed.String() && a.Reason != scheduler.ReasonRobots:
 		notes = append(notes, "The robots.txt at hand forbids it.")
-	case s.Robots == crawl.RobotsAllowed && a.Reason == scheduler.ReasonRobots:
+	case s.Robots == robots.Allowed.String() && a.Reason == scheduler.ReasonRobots:
 		notes = append(notes, "The robots.txt at hand allows it.")
 	}
 	return notes

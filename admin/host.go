@@ -52,7 +52,7 @@ func (s *Server) host(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := c.crawler.Store().Host(ctx, key)
+	state, err := c.crawler.Reports().Host(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Server) host(c *call) (any, error) {
 		if n == 0 {
 			continue
 		}
-		waiting, err := c.crawler.Store().Queue(ctx, scheduler.Place{Source: scheduler.Source(source), Host: key}, 0, queueShown)
+		waiting, err := c.crawler.Reports().Queue(ctx, scheduler.Place{Source: scheduler.Source(source), Host: key}, 0, queueShown)
 		if err != nil {
 			return nil, err
 		}

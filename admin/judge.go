@@ -8,6 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -60,7 +61,7 @@ func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
 		return nil, err
 	}
 	ctx := c.r.Context()
-	known, err := KnowledgeOf(ctx, c.crawler.Store())
+	known, err := KnowledgeOf(ctx, c.crawler.Reports())
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func (s *Server) preview(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crawl.NewPreview(c.r.Context(), settings, c.crawler.Store(), samples)
+	return crawl.NewPreview(c.r.Context(), settings, c.crawler.Reports(), samples)
 }
 
 func (s *Server) draft(c *call, in *PreviewRequest) (*Draft, error) {
@@ -248,8 +249,8 @@ func (s *Server) pushVerify(c *call) (any, error) {
 type crawlerPushed struct{ Crawler }
 
 // Stored implements Pushed.
-func (p crawlerPushed) Stored(ctx context.Context, fn func(crawl.StoredURL) error) error {
-	return crawl.Stored(ctx, p.Store(), crawl.Filter{}, fn)
+func (p crawlerPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
+	return report.EachURL(ctx, p.Reports(), report.Filter{}, fn)
 }
 
 // Requeue implements Pushed.
@@ -261,7 +262,7 @@ func (p crawlerPushed) Requeue(ctx context.Context, urls []string) (int, error) 
 // Waiting implements Pushed.
 func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
 	urls := map[string]bool{}
-	err := p.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
+	err := p.Reports().Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
 		urls[l.URL] = true
 		return nil
 	})

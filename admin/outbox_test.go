@@ -15,7 +15,7 @@ import (
 )
 
 // Orders gives one waiting document and one dead letter.
-func (f fakeCrawler) Orders(_ context.Context, sel push.Selection, fn func(push.Listed) error) error {
+func (f fakeReports) Orders(_ context.Context, sel push.Selection, fn func(push.Listed) error) error {
 	at := time.Unix(1, 0)
 	waits := push.Listed{State: push.Waiting, Bytes: 5, Entry: push.Entry{Seq: 1, URL: "http://a/1", Source: "s", At: at}}
 	dead := push.Listed{

@@ -1,7 +1,7 @@
 package admin
 
 import (
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -132,7 +132,7 @@ func failureWords(r scheduler.Reason) reasonText {
 }
 
 // because words the reason of one URL.
-func (t *reasonText) because(s *crawl.StoredURL) string {
+func (t *reasonText) because(s *report.StoredURL) string {
 	detail := ""
 	switch t.more {
 	case noMore:
@@ -155,7 +155,7 @@ func (t *reasonText) because(s *crawl.StoredURL) string {
 }
 
 // other is the URL that has the document.
-func (t *reasonText) other(s *crawl.StoredURL) string {
+func (t *reasonText) other(s *report.StoredURL) string {
 	switch t.more {
 	case duplicate:
 		return s.DuplicateOf

@@ -17,6 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -30,13 +31,13 @@ type Crawler interface {
 	// that rest longest.
 	Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error
 	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
-	Store() scheduler.Store
+	// Reports is the store, for whoever reads it only.
+	Reports() report.Store
 	// Verify proves the store's invariant and calls fn for each fault.
 	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
 	// Settings are those in force.
 	Settings() policy.Settings
 	Commands
-	Reporter
 	// Host tells of one host, and Ill names the hosts that are ill, as
 	// scheduler.Frontier does.
 	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)

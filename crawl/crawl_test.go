@@ -21,6 +21,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -144,14 +145,14 @@ func (b *bench) verify() {
 }
 
 // record looks a URL up.
-func (b *bench) record(url string) (r StoredURL, ok bool) {
+func (b *bench) record(url string) (r report.StoredURL, ok bool) {
 	b.t.Helper()
 	u, err := weburl.Parse(url)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.with(func(_ *Crawl, store *badgerstore.Store) {
-		if r, ok, err = StoredOne(b.t.Context(), store, u); err != nil {
+		if r, ok, err = report.LookUp(b.t.Context(), store, u); err != nil {
 			b.t.Fatal(err)
 		}
 	})

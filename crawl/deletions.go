@@ -8,11 +8,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// Deletions calls fn for the deletions that rest or are held and that f selects.
-func (c *Crawl) Deletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
-	return scheduler.ListDeletions(ctx, c.store, f, fn)
-}
-
 // Release is the operator's word for deletions, as scheduler.Deletions.Release takes it. It
 // gives how many left.
 func (c *Crawl) Release(ctx context.Context, f scheduler.DeletionFilter) (int, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/hostile"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -65,7 +66,7 @@ func TestHostileHostsAtOnce(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					r, _, err := StoredOne(t.Context(), store, u)
+					r, _, err := report.LookUp(t.Context(), store, u)
 					want := c.CloudView
 					if politeness == scheduler.Cautious {
 						want = c.Cautious

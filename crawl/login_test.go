@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -157,7 +158,7 @@ func TestPasswordChangesInMidRefresh(t *testing.T) {
 				words := 0
 				for i := range 49 {
 					u, _ := weburl.Parse(fmt.Sprintf("%s/p%d", site.URL, i))
-					stored, _, err := StoredOne(t.Context(), store, u)
+					stored, _, err := report.LookUp(t.Context(), store, u)
 					if err != nil || !stored.Indexed {
 						t.Errorf("%s: indexed %v, %v", u, stored.Indexed, err)
 					}

@@ -135,7 +135,7 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
 
 // storedPass reads what is stored of the pass, and its next key; the zero state
 // if nothing is.
-func storedPass(ctx context.Context, store scheduler.Store) (s passState, next weburl.Key, err error) {
+func storedPass(ctx context.Context, store scheduler.Reader) (s passState, next weburl.Key, err error) {
 	if err := scheduler.LoadValue(ctx, store, passName, passWhat, &s); err != nil {
 		return s, next, err
 	}

@@ -155,7 +155,7 @@ func TestHeldDeletions(t *testing.T) {
 	}
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
 		var held []string
-		err := c.Deletions(t.Context(), scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(d scheduler.StoredDeletion) error {
+		err := c.store.HeldDeletions(t.Context(), scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(d scheduler.StoredDeletion) error {
 			if d.Hold != scheduler.HeldForHost || d.Reason != scheduler.ReasonNotFound {
 				t.Errorf("%s is held for %v, %v; want the host's share, not found", d.URL, d.Hold, d.Reason)
 			}

@@ -58,7 +58,7 @@ type PreviewSample struct {
 
 // NewPreview judges all URLs of a store by new settings and changes nothing. It
 // names up to samples URLs of each group.
-func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Store, samples int) (*Preview, error) {
+func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, samples int) (*Preview, error) {
 	p, err := policy.Stored(ctx, s, store)
 	if err != nil {
 		return nil, err

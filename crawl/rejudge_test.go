@@ -15,6 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -205,7 +206,7 @@ func TestReloadWhilePageIsInFlight(t *testing.T) {
 		if err := c.passed(ctx); err != nil {
 			t.Fatal(err)
 		}
-		r, _, err := StoredOne(ctx, store, parse(t, server.URL+"/page"))
+		r, _, err := report.LookUp(ctx, store, parse(t, server.URL+"/page"))
 		if err != nil || r.Status != policy.StatusExcluded || r.Indexed {
 			t.Errorf("%+v, %v; want 760 and no document", r, err)
 		}
@@ -256,7 +257,7 @@ func TestReload(t *testing.T) {
 		if err := c.drained(ctx, false); err != nil {
 			t.Fatal(err)
 		}
-		if r, _, err := StoredOne(ctx, store, parse(t, site.Origins()[0]+"/island.html")); err != nil || !r.Indexed {
+		if r, _, err := report.LookUp(ctx, store, parse(t, site.Origins()[0]+"/island.html")); err != nil || !r.Indexed {
 			t.Errorf("the new root is %+v, %v; want it indexed", r, err)
 		}
 		cancel()

@@ -106,7 +106,7 @@ func bytesOf(keys []weburl.Key) [][]byte {
 	return out
 }
 
-func storedRoots(ctx context.Context, store scheduler.Store) ([]weburl.Key, error) {
+func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, error) {
 	v, err := store.Value(ctx, rootsName)
 	if err != nil {
 		return nil, err

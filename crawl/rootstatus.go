@@ -46,8 +46,12 @@ func (r RootStatus) String() string {
 
 // failingRoot judges a root by its record; nil if it was had, or was not asked for yet and
 // nothing is known that keeps it from being. pending says that it was not asked for.
-func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record) (fails *RootStatus, pending bool, err error) {
-	s := &RootStatus{URL: r.URL, Status: r.Status, Reason: r.Reason.String(), Words: r.LastError, Since: timeOf(r.ClassAt)}
+func failingRoot(ctx context.Context, store scheduler.Reader, r *scheduler.Record) (fails *RootStatus, pending bool, err error) {
+	s := &RootStatus{URL: r.URL, Status: r.Status, Reason: r.Reason.String(), Words: r.LastError}
+	if !r.ClassAt.IsZero() {
+		since := r.ClassAt.UTC()
+		s.Since = &since
+	}
 	switch r.Class {
 	case scheduler.OK:
 		return nil, false, nil
@@ -81,7 +85,7 @@ func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record
 }
 
 // storedFailing are the roots that a store remembers, as far as they fail.
-func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootStatus, err error) {
+func storedFailing(ctx context.Context, store scheduler.Reader) (failing []RootStatus, err error) {
 	keys, err := storedRoots(ctx, store)
 	if err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	}
 }
 
-func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun, error) {
+func storedRuns(ctx context.Context, store scheduler.Reader) (map[string]lastRun, error) {
 	runs := map[string]lastRun{}
 	err := scheduler.LoadValue(ctx, store, schedulesName, schedulesWhat, &runs)
 	return runs, err

@@ -15,7 +15,7 @@ type SelectedCount struct {
 
 // CountSelected counts what Remove would remove with the same selection: roots of the
 // configuration are left out.
-func CountSelected(ctx context.Context, settings policy.Settings, store scheduler.Store, s Selection) (n SelectedCount, err error) {
+func CountSelected(ctx context.Context, settings policy.Settings, store scheduler.Reader, s Selection) (n SelectedCount, err error) {
 	p, err := policy.Stored(ctx, settings, store)
 	if err != nil {
 		return n, err

@@ -54,7 +54,7 @@ func (e *SelectionError) Unwrap() error { return e.Err }
 var errNothingSelected = errors.New("nothing is selected: name URLs, a group, a source or a condition, or all")
 
 // selects compiles a selection and finds the URLs that it names.
-func selects(ctx context.Context, p *policy.Policy, store scheduler.Store, s Selection) (*selector, error) {
+func selects(ctx context.Context, p *policy.Policy, store scheduler.Reader, s Selection) (*selector, error) {
 	if len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.If == nil && !s.All {
 		return nil, &SelectionError{errNothingSelected}
 	}
@@ -75,7 +75,7 @@ func selects(ctx context.Context, p *policy.Policy, store scheduler.Store, s Sel
 }
 
 // find looks the named URLs up, all or none.
-func (s *selector) find(ctx context.Context, p *policy.Policy, store scheduler.Store) error {
+func (s *selector) find(ctx context.Context, p *policy.Policy, store scheduler.Reader) error {
 	var unknown []string
 	for _, raw := range s.URLs {
 		u, err := weburl.Parse(raw)
@@ -154,14 +154,14 @@ func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *sch
 
 // each calls fn with the selected URLs in batches, in order of their keys. A URL
 // that is stored meanwhile may be among them or not.
-func (s *selector) each(ctx context.Context, store scheduler.Store, fn func([]scheduler.KeyedRecord) error) error {
+func (s *selector) each(ctx context.Context, store scheduler.Reader, fn func([]scheduler.KeyedRecord) error) error {
 	if len(s.URLs) > 0 {
 		return s.eachNamed(ctx, store, fn)
 	}
 	return scheduler.Walk(ctx, store, weburl.Key{}, s.selects, fn)
 }
 
-func (s *selector) eachNamed(ctx context.Context, store scheduler.Store, fn func([]scheduler.KeyedRecord) error) error {
+func (s *selector) eachNamed(ctx context.Context, store scheduler.Reader, fn func([]scheduler.KeyedRecord) error) error {
 	for keys := range slices.Chunk(s.keys, scheduler.WalkBatch) {
 		var batch []scheduler.KeyedRecord
 		for _, k := range keys {

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -57,7 +58,7 @@ func index(locs ...string) testsite.Page {
 }
 
 // wantRecord looks a URL up that must be known.
-func (b *bench) wantRecord(url string) StoredURL {
+func (b *bench) wantRecord(url string) report.StoredURL {
 	b.t.Helper()
 	r, ok := b.record(url)
 	if !ok {

@@ -164,7 +164,7 @@ type Rates struct {
 }
 
 // StoredStatus is the part of the status that a store alone can tell.
-func StoredStatus(ctx context.Context, name string, store scheduler.Store) (Status, error) {
+func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Status, error) {
 	counts, err := store.Counts(ctx)
 	if err != nil {
 		return Status{}, err

@@ -113,16 +113,13 @@ func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store
 }
 
 // waitsInFifo says whether a URL waits where submitting it does not move it.
-func waitsInFifo(ctx context.Context, store scheduler.Store, k weburl.Key) (bool, error) {
+func waitsInFifo(ctx context.Context, store scheduler.Reader, k weburl.Key) (bool, error) {
 	r, err := store.Lookup(ctx, k)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil && r.State == scheduler.Waiting && r.Source != scheduler.Refresh, err
 }
-
-// Store is the store that the crawl works on.
-func (c *Crawl) Store() scheduler.Store { return c.store }
 
 // Name is the Crawler's.
 func (c *Crawl) Name() string { return c.name }

@@ -24,8 +24,8 @@ import (
 type Trial struct {
 	// Excluded says by what the URL is excluded; then it was not asked for.
 	Excluded string
-	// Robots is what its robots.txt says, RobotsUnknown if it was not asked, and
-	// CrawlDelay the pause that it asks for.
+	// Robots is the word of a robots.State for what its robots.txt says, and CrawlDelay the
+	// pause that it asks for.
 	Robots     string
 	CrawlDelay time.Duration
 	// Answer is the page's, nil if there was none that can be used.
@@ -44,7 +44,7 @@ type Trial struct {
 	// Document is what would be pushed, nil for none.
 	Document *push.Document
 	// Stored is what would be stored of the URL.
-	Stored StoredURL
+	Stored scheduler.Record
 }
 
 // Words are what the page asks for.
@@ -70,14 +70,7 @@ func (t *trial) asked(v *robots.Verdict) {
 	if t == nil {
 		return
 	}
-	switch v.State {
-	case robots.Allowed:
-		t.Robots = RobotsAllowed
-	case robots.Disallowed:
-		t.Robots = RobotsForbidden
-	case robots.Unreachable:
-		t.Robots = "unreachable"
-	}
+	t.Robots = v.State.String()
 	t.CrawlDelay = v.CrawlDelay
 }
 
@@ -125,7 +118,7 @@ func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store
 		return nil, err
 	}
 	defer func() { c.inForce().gear.accesses.close() }()
-	c.visitor.trial = &trial{Trial{Robots: RobotsUnknown}}
+	c.visitor.trial = &trial{Trial{Robots: robots.NeedsFetch.String()}}
 	link, v, ok := c.policy().Link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
 	if !ok {
 		c.visitor.trial.Excluded = c.policy().Detail(&v)
@@ -180,7 +173,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) error {
 			return err
 		}
 		if r.State != scheduler.Waiting {
-			c.visitor.trial.Stored = NewStoredURL(r)
+			c.visitor.trial.Stored = r
 			return nil
 		}
 	}

@@ -272,7 +272,7 @@ func (s *crawl) leftAt(p scheduler.Link) time.Time {
 func (s *crawl) deletions(f scheduler.DeletionFilter) []scheduler.StoredDeletion {
 	s.t.Helper()
 	var all []scheduler.StoredDeletion
-	if err := scheduler.ListDeletions(s.t.Context(), s.memory, f, func(d scheduler.StoredDeletion) error {
+	if err := s.memory.HeldDeletions(s.t.Context(), f, func(d scheduler.StoredDeletion) error {
 		all = append(all, d)
 		return nil
 	}); err != nil {

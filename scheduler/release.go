@@ -11,12 +11,6 @@ import (
 // operator has released some.
 const passFor = 24 * time.Hour
 
-// ListDeletions calls fn for the deletions that rest or are held and that f selects,
-// oldest first. fn must not call the store.
-func ListDeletions(ctx context.Context, store Store, f DeletionFilter, fn func(StoredDeletion) error) error {
-	return store.HeldDeletions(ctx, f, fn)
-}
-
 // deletionSelector is a DeletionFilter with what it needs at hand.
 type deletionSelector struct {
 	DeletionFilter
@@ -96,7 +90,7 @@ func (d *Deletions) release(ctx context.Context, f DeletionFilter) (int, error) 
 func (d *Deletions) selected(ctx context.Context, f DeletionFilter) ([]weburl.Key, map[weburl.HostKey]map[Reason]bool, error) {
 	var keys []weburl.Key
 	reasons := map[weburl.HostKey]map[Reason]bool{}
-	err := ListDeletions(ctx, d.f.store, f, func(s StoredDeletion) error {
+	err := d.f.store.HeldDeletions(ctx, f, func(s StoredDeletion) error {
 		keys = append(keys, s.Key)
 		if u, ok := weburl.FromCanonical(s.URL); ok && s.Edit == 0 && len(f.URLs) == 0 { // one page is no reason to believe the next
 			if reasons[u.HostKey()] == nil {

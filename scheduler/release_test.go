@@ -139,8 +139,8 @@ func TestDrop(t *testing.T) {
 	})
 }
 
-// TestListDeletions by all that they can be chosen by, each once.
-func TestListDeletions(t *testing.T) {
+// TestHeldDeletions by all that they can be chosen by, each once.
+func TestHeldDeletions(t *testing.T) {
 	heldHalf(t, func(s *crawl, a, b []scheduler.Link) {
 		s.says(status(404), a[1])
 		s.visit(a[1]) // is held, as there are too many already

@@ -151,11 +151,34 @@ type Filter struct {
 	From   weburl.Key // only keys from this one on
 }
 
+// Reader is the part of a Store that only reads. Reports and explanations need no more.
+type Reader interface {
+	// Queue reads up to n URLs of a place in order of arrival, those with a Seq
+	// above after. URLs in flight are read again by a smaller after.
+	Queue(ctx context.Context, p Place, after uint64, n int) ([]WaitingURL, error)
+	// Host gives what is stored of a host; the zero HostState if nothing is.
+	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
+	// Lookup gives a URL's record, or ErrNotFound.
+	Lookup(ctx context.Context, k weburl.Key) (Record, error)
+	// Inspect calls fn for each stored record that f selects, in order of keys,
+	// over a consistent snapshot.
+	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
+	// HeldDeletions calls fn for the deletions that are held, or rest, and that f selects,
+	// oldest first. fn must not call the store.
+	HeldDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
+	// Counts gives the kept counters, in constant time.
+	Counts(ctx context.Context) (Counts, error)
+	// Value gives a small named fact (options, robots.txt, schedules), nil if it was never
+	// set.
+	Value(ctx context.Context, name string) ([]byte, error)
+}
+
 // Store is the frontier's memory. All methods may be called at once by any
 // number of goroutines. Nothing is acknowledged before it is as durable as the
 // store was configured to be. A context that ends while a method waits gives its
 // error; the change may then be stored or not, whole in either case.
 type Store interface {
+	Reader
 	// Add makes links known that no page found: roots and submitted URLs. A known
 	// URL is left alone unless requeue is set, which puts it into its link's fifo
 	// at once wherever it is (one that waits already in a fifo stays there; the
@@ -165,9 +188,6 @@ type Store interface {
 	Add(ctx context.Context, links []Link, requeue bool) ([]Place, int, error)
 	// Complete applies one page's outcome and returns the places that got work.
 	Complete(ctx context.Context, c Completion) ([]Place, error)
-	// Queue reads up to n URLs of a place in order of arrival, those with a Seq
-	// above after. URLs in flight are read again by a smaller after.
-	Queue(ctx context.Context, p Place, after uint64, n int) ([]WaitingURL, error)
 	// Due moves up to n timed URLs whose NextAt is not after now to their queue
 	// (Record.DueSource), earliest first, and returns the places, and the time of
 	// the next one that is still timed (zero if none).
@@ -177,10 +197,6 @@ type Store interface {
 	Places(ctx context.Context, fn func(p Place, waiting uint64) error) error
 	// Waits is how many URLs wait in one place, in flight ones included, without a walk.
 	Waits(ctx context.Context, p Place) (uint64, error)
-	// Host gives what is stored of a host; the zero HostState if nothing is.
-	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
-	// Lookup gives a URL's record, or ErrNotFound.
-	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 	// Forget removes a URL at the operator's word, with the deletion if order is
 	// not nil; ErrNotFound if it is not known.
 	Forget(ctx context.Context, k weburl.Key, order *Order) error
@@ -196,9 +212,6 @@ type Store interface {
 	// DeletionGroups calls fn for each group that has deletions that rest, and with how
 	// many there are.
 	DeletionGroups(ctx context.Context, fn func(g DeletionGroup, resting uint64) error) error
-	// HeldDeletions calls fn for the deletions that are held, or rest, and that f selects,
-	// oldest first. fn must not call the store.
-	HeldDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
 	// Documents is what is kept of a host's documents.
 	Documents(ctx context.Context, h weburl.HostKey) (HostDocuments, error)
 	// Revise changes stored URLs that nobody has taken. For each key it calls fn
@@ -212,14 +225,7 @@ type Store interface {
 	// many keys may be stored in several steps, each URL in one. It returns the places
 	// that got work and how many URLs were changed.
 	Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Revision) ([]Place, int, error)
-	// Inspect calls fn for each stored record that f selects, in order of keys,
-	// over a consistent snapshot.
-	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
-	// Counts gives the kept counters, in constant time.
-	Counts(ctx context.Context) (Counts, error)
-	// Value and SetValue keep small named facts (options, robots.txt, schedules).
-	// A name that was never set gives nil; setting nil removes it.
-	Value(ctx context.Context, name string) ([]byte, error)
+	// SetValue keeps a small named fact; setting nil removes it.
 	SetValue(ctx context.Context, name string, value []byte) error
 	// ClosedCleanly says whether the last process that had the store open closed
 	// it. If not, requests may have been made that no host state tells of.

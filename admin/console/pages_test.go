@@ -15,6 +15,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -58,7 +59,7 @@ func TestHostileTextIsShown(t *testing.T) {
 			"GET /hosts":     []admin.HostStatus{host},
 			"GET /hosts/ill": []admin.IllHost{{Host: bad, Since: at}},
 			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}},
-			"GET /urls":      map[string]any{"items": []crawl.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
+			"GET /urls":      map[string]any{"items": []report.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
 		}))
 		for _, path := range []string{"/", "/hosts", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x", "/hosts/x?list=1"} {
 			code, body := visitPage(t, c, path)

@@ -106,7 +106,7 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	return fromServiceOrStore(c,
 		func(service *admin.Client) error { return service.Deletions(c.Context, q, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return q.Each(ctx, admin.ListStored(store), func(s scheduler.StoredDeletion) error {
+			return q.Each(ctx, store.HeldDeletions, func(s scheduler.StoredDeletion) error {
 				return show(admin.NewDeletion(&s))
 			})
 		})
@@ -137,7 +137,7 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		},
 		func(ctx context.Context, store *badgerstore.Store) (err error) {
 			counts, err = admin.CountDeletions(by, 0, func(fn func(scheduler.StoredDeletion) error) error {
-				return q.Each(ctx, admin.ListStored(store), fn)
+				return q.Each(ctx, store.HeldDeletions, fn)
 			})
 			return err
 		})
@@ -190,7 +190,7 @@ func decideDeletions(c *cli.Context, what string, q admin.DeletionQuery) (n int,
 			if err != nil {
 				return err
 			}
-			n, err = q.Decide(ctx, admin.ListStored(store), func(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+			n, err = q.Decide(ctx, store.HeldDeletions, func(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 				if what == "release" {
 					return crawl.ReleaseStored(ctx, settings, store, f, log)
 				}

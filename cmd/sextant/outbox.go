@@ -185,11 +185,6 @@ func outboxLag(ctx context.Context, store *badgerstore.Store) (*admin.OutboxDeta
 	return lag, nil
 }
 
-// Orders implements admin.Crawler.
-func (r *running) Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error {
-	return r.store.Orders(ctx, sel, fn)
-}
-
 // RetryDead implements admin.Crawler.
 func (r *running) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
 	return r.store.RetryDead(ctx, sel)

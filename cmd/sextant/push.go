@@ -15,6 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/wire"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -86,11 +87,11 @@ func papiPushOf(crawler config.Crawler, name string) (config.Push, error) {
 type commandPushed struct{ c *cli.Context }
 
 // Stored implements admin.Pushed.
-func (p commandPushed) Stored(ctx context.Context, fn func(crawl.StoredURL) error) error {
+func (p commandPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
 	return fromServiceOrStore(p.c,
 		func(service *admin.Client) error { return service.Stored(ctx, url.Values{}, fn) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return crawl.Stored(ctx, store, crawl.Filter{}, fn)
+			return report.EachURL(ctx, store, report.Filter{}, fn)
 		})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/notices"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -109,6 +110,9 @@ func storedDetails(ctx context.Context, store *badgerstore.Store) (admin.Details
 		Fingerprints: s.Fingerprints, FingerprintBytes: s.FingerprintBytes, FingerprintLoading: s.Loading,
 	}}, err
 }
+
+// Reports implements admin.Crawler.
+func (r *running) Reports() report.Store { return r.store }
 
 // Backup implements admin.Crawler.
 func (r *running) Backup(ctx context.Context, w io.Writer) error {

@@ -216,7 +216,7 @@ const (
 )
 
 // StoredMoves reads what the store remembers.
-func StoredMoves(ctx context.Context, store scheduler.Values) (Moves, error) {
+func StoredMoves(ctx context.Context, store scheduler.ValueReader) (Moves, error) {
 	moved := Moves{}
 	err := scheduler.LoadValue(ctx, store, MovesValue, MovesWhat, &moved)
 	return moved, err

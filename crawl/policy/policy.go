@@ -287,7 +287,7 @@ func FrontierSettings(p *Policy) scheduler.Settings {
 }
 
 // Stored compiles the settings with the moved sites that the store remembers.
-func Stored(ctx context.Context, s Settings, store scheduler.Values) (*Policy, error) {
+func Stored(ctx context.Context, s Settings, store scheduler.ValueReader) (*Policy, error) {
 	moved, err := StoredMoves(ctx, store)
 	if err != nil {
 		return nil, err

@@ -213,7 +213,7 @@ func (n *Widening) Covers(r *scheduler.Record) bool {
 
 // StoredWidth is that of the rules by which stored URLs were judged last; nil if an older
 // version has judged them.
-func StoredWidth(ctx context.Context, store scheduler.Values) (*Width, error) {
+func StoredWidth(ctx context.Context, store scheduler.ValueReader) (*Width, error) {
 	var w Width
 	if err := scheduler.LoadValue(ctx, store, WidthValue, WidthWhat, &w); err != nil || w.Rules == "" {
 		return nil, err

@@ -14,6 +14,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Cache.mu guards the parsed copies. Neither a Memory nor a fetch is waited for while it
+// is held.
+
 // maxRedirects is how many redirects in a row are followed (RFC 9309 section 2.3.1.2).
 const maxRedirects = 5
 
@@ -64,6 +67,20 @@ const (
 	NeedsFetch        // robots.txt must be fetched first
 	Unreachable       // robots.txt could not be had, nothing is allowed for now
 )
+
+// String is the word for a state; no copy at hand is "unknown".
+func (s State) String() string {
+	switch s {
+	case Allowed:
+		return "allowed"
+	case Disallowed:
+		return "forbidden"
+	case Unreachable:
+		return "unreachable"
+	default:
+		return "unknown"
+	}
+}
 
 // Verdict answers whether a URL may be fetched.
 type Verdict struct {

@@ -46,7 +46,7 @@ func ProjectRules() Rules {
 				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
 			},
 			{"crawl/policy", "fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
-			{"fetcher/extract/documents"},
+			{"fetcher/extract/documents", "report"},
 			{"crawl", "demo/indexer", "notices"},
 			{"admin"}, // it shows crawls
 			{"config", "admin/console"},

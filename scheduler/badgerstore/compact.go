@@ -13,6 +13,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
+// Emptying is a goroutine of its own (Store.background), one at a time, that hands its
+// changes to the committer as any caller does.
+
 // A body that is needed for long, a dead letter's or that of a target which is down while
 // others of its time were replaced, keeps a whole segment. So when more than half of all
 // segments, and more than a few of them, is not needed, those that are mostly not needed

@@ -18,6 +18,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// group and batch belong to the committer's goroutine. A batch is the writer's from the
+// moment it is sent until its done is closed. The writer starts no goroutine; removing
+// files of segments is left to Store.background.
+
 // batch is a transaction: what some writes change, and who waits for it.
 type batch struct {
 	edits

@@ -21,6 +21,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
+// Open starts the committer and the writer, and the goroutine that loads the fingerprints;
+// Close waits for them.
+
 const (
 	adviceDamaged = "restore the directory from a backup, or move it away and crawl anew"
 	adviceLocked  = "send the command to the running service (its socket is in the data directory), or stop that process first"

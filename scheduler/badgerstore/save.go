@@ -17,6 +17,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
+// The file is written by a goroutine of Store.background, one at a time. Its form is a
+// number (8 bytes), then what fingerprints.Set.Save writes.
+
 // The file of fingerprints stands beside Badger's: its number (8 bytes), then what
 // fingerprints.Set.Save writes. Numbers are drawn by lot.
 const (

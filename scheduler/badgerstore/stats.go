@@ -12,6 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
+// timing.mu guards the times of commits: the writer adds them, any caller reads them.
+
 // Stats tell how the store is doing.
 type Stats struct {
 	Batches uint64 // commits since it was opened

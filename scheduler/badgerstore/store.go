@@ -27,6 +27,11 @@
 // gives what is used; up to 9 MiB for remembered queues, hosts and their documents; 5 to 7 bytes a known
 // URL for the fingerprints. Tables are read through the page cache (no compression, no
 // block cache), which the kernel takes back when it needs to.
+//
+// A Store owns its directory, which it locks. Besides committer and writer it has
+// goroutines for a while (background): they load and write the fingerprints' file, empty
+// segments and remove their files. What only the committer touches needs no mutex; the
+// only ones are for closing the store and for its figures.
 package badgerstore
 
 import (

@@ -14,6 +14,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
+// The file CLOSED is JSON, see mark.
+
 // ClosedName is the file that says how Badger's files were when the store was closed. It
 // is there only while the store is closed.
 const ClosedName = "CLOSED"

@@ -15,6 +15,8 @@ import (
 	"strings"
 )
 
+// The form is that of Badger 4.
+
 // Badger's logs, the value log and those of memtables, have a header, and then entries: a
 // header (two bytes, the lengths of key and value, and a time), a key with its version, a
 // value and a checksum. A log that is written to is longer, with zeros at its end. Badger

@@ -18,6 +18,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// The form is that of Badger 4. Tables are read by as many goroutines as there are
+// processors; checkTables waits for them.
+
 // A table is blocks, one behind the other, an index that says where each is, the length
 // of the index, its checksum, and the length of that. A block ends with the number of its
 // entries, the checksum of all up to there, and the length of that. Badger reads the

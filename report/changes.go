@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"context"
@@ -24,8 +24,8 @@ func ChangeKinds() []string {
 	return []string{ChangeNew, ChangeIndexed, ChangeChanged, ChangeDeleted, ChangeExcluded, ChangeReadmitted, ChangeForgotten}
 }
 
-// Changed is one change of a URL. The names of the JSON are a contract.
-type Changed struct {
+// Change is one change of a URL. The names of the JSON are a contract.
+type Change struct {
 	Change string    `json:"change"` // one of ChangeKinds
 	At     time.Time `json:"at"`     // the last time that this happened to it
 	URL    string    `json:"url"`
@@ -35,16 +35,23 @@ type Changed struct {
 	Words  string    `json:"words,omitempty"`
 }
 
-// ChangesOptions select changes.
-type ChangesOptions struct {
-	Host  string // a host name, or an origin; "" is all
-	Since time.Time
+var changeColumns = []column[Change]{
+	{Column{Name: "change", Title: "Change", Shows: Word}, func(c *Change) any { return c.Change }},
+	{Column{Name: "at", Title: "Time", Shows: Time}, func(c *Change) any { return c.At }},
+	{Column{Name: "url", Title: "URL", Shows: Link, Key: true}, func(c *Change) any { return c.URL }},
+	{Column{Name: "class", Title: "Outcome", Shows: Word}, func(c *Change) any { return c.Class }},
+	{Column{Name: "status", Title: "Status", Shows: Code}, func(c *Change) any { return c.Status }},
+	{Column{Name: "source", Title: "Source"}, func(c *Change) any { return c.Source }},
+	{Column{Name: "words", Title: "In words"}, func(c *Change) any { return c.Words }},
 }
 
-// ReportChanges calls fn for each change since a time, in order of keys. Of one kind only
+// Tables is a table of one row.
+func (c Change) Tables() []Table { return []Table{tableOf("", changeColumns, []Change{c})} }
+
+// EachChange calls fn for each change since a time, in order of keys. Of one kind only
 // the last change of a URL is known. Of a document that was deleted, changed before, only
 // the deletion is.
-func ReportChanges(ctx context.Context, store ReportStore, o ChangesOptions, fn func(Changed) error) error {
+func EachChange(ctx context.Context, store Store, o Options, fn func(Change) error) error {
 	since := o.Since.Truncate(time.Second)
 	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
 		return isOn(o.Host, r.Origin, r.URL) && (!r.FoundAt.Before(since) || !r.ClassAt.Before(since) || !r.ChangedAt.Before(since))
@@ -60,7 +67,7 @@ func ReportChanges(ctx context.Context, store ReportStore, o ChangesOptions, fn 
 		return err
 	}
 	return eachGone(ctx, store, o.Host, func(g *scheduler.Gone) bool { return !g.At.Before(since) }, func(g *goneURL) error {
-		c := Changed{Change: ChangeForgotten, At: g.At.UTC(), URL: g.URL, Status: g.Status, Source: g.Source, Words: g.Words}
+		c := Change{Change: ChangeForgotten, At: g.At.UTC(), URL: g.URL, Status: g.Status, Source: g.Source, Words: g.Words}
 		if g.Indexed {
 			deleted := c
 			deleted.Change = ChangeDeleted
@@ -73,12 +80,12 @@ func ReportChanges(ctx context.Context, store ReportStore, o ChangesOptions, fn 
 }
 
 // changesOf gives what happened to a stored URL since a time.
-func changesOf(r *scheduler.Record, since time.Time) (list []Changed) {
+func changesOf(r *scheduler.Record, since time.Time) (list []Change) {
 	add := func(kind string, at time.Time) {
 		if at.IsZero() || at.Before(since) {
 			return
 		}
-		list = append(list, Changed{
+		list = append(list, Change{
 			Change: kind, At: at.UTC(), URL: r.URL, Class: r.Class.String(), Status: r.Status, Source: r.PushedSource, Words: r.LastError,
 		})
 	}

@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"cmp"
@@ -17,9 +17,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-func brokenOf(t testing.TB, s ReportStore, o BrokenOptions) (list []Broken) {
+func brokenOf(t testing.TB, s Store, o Options) (list []Broken) {
 	t.Helper()
-	if err := ReportBroken(context.Background(), s, o, func(b Broken) error { list = append(list, b); return nil }); err != nil {
+	if err := EachBroken(context.Background(), s, o, func(b Broken) error { list = append(list, b); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	slices.SortFunc(list, func(a, b Broken) int { return cmp.Compare(a.URL, b.URL) })
@@ -66,19 +66,19 @@ func TestReportBroken(t *testing.T) {
 		{URL: "http://a.test/slow", Error: "timeout", Words: "time-out", Since: at(1), LastAt: &nine, Visits: 3, Pages: 1, LinkedFrom: []LinkedFrom{{Page: "http://a.test/sitemap.xml"}}},
 		{URL: "http://c.test/late", Error: "4xx", Status: 404, Visits: 1, Pages: 1, LinkedFrom: []LinkedFrom{{Page: "http://a.test/endless"}}},
 	}
-	if diff := gocmp.Diff(want, brokenOf(t, s, BrokenOptions{})); diff != "" {
+	if diff := gocmp.Diff(want, brokenOf(t, s, Options{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := brokenOf(t, s, BrokenOptions{Since: at(3)}); len(got) != 2 {
+	if got := brokenOf(t, s, Options{Since: at(3)}); len(got) != 2 {
 		t.Errorf("since 3: %+v", got)
 	}
-	if got := brokenOf(t, s, BrokenOptions{Host: "c.test"}); len(got) != 1 || len(got[0].LinkedFrom) != 1 || got[0].LinkedFrom[0].Page != "http://a.test/endless" {
+	if got := brokenOf(t, s, Options{Host: "c.test"}); len(got) != 1 || len(got[0].LinkedFrom) != 1 || got[0].LinkedFrom[0].Page != "http://a.test/endless" {
 		t.Errorf("behind the links that are stored of a page: %+v", got)
 	}
-	if got := brokenOf(t, s, BrokenOptions{Host: "b.test"}); len(got) != 0 {
+	if got := brokenOf(t, s, Options{Host: "b.test"}); len(got) != 0 {
 		t.Errorf("of another host: %+v", got)
 	}
-	if got := brokenOf(t, s, BrokenOptions{Pages: 1})[0]; got.Pages != 3 || len(got.LinkedFrom) != 1 {
+	if got := brokenOf(t, s, Options{Pages: 1})[0]; got.Pages != 3 || len(got.LinkedFrom) != 1 {
 		t.Errorf("with one page: %+v", got)
 	}
 }
@@ -139,7 +139,7 @@ func TestPartsOfBroken(t *testing.T) {
 	for i := range linkedFromMax + 5 {
 		s.put(scheduler.Record{URL: fmt.Sprint("http://a.test/p", i), Class: scheduler.OK}, "http://a.test/x")
 	}
-	parts := brokenOf(t, s, BrokenOptions{})
+	parts := brokenOf(t, s, Options{})
 	if len(parts) != 2 || parts[0].Part+parts[1].Part != 3 || len(parts[0].LinkedFrom)+len(parts[1].LinkedFrom) != linkedFromMax+5 || parts[1].Pages != linkedFromMax+5 {
 		t.Errorf("%d parts", len(parts))
 	}
@@ -187,7 +187,7 @@ func TestReportErrors(t *testing.T) {
 		{Host: "http://a.test", URLs: 3, Classes: []ErrorCount{client}}, {Host: "http://b.test", URLs: 1, Forgotten: 1, Classes: []ErrorCount{timeout, server}},
 	}}
 	for _, top := range []int{0, 1} {
-		got, err := ReportErrors(t.Context(), s, ErrorsOptions{Top: top})
+		got, err := CountErrors(t.Context(), s, Options{Top: top})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestReportErrors(t *testing.T) {
 			t.Errorf("top %d (-want +got):\n%s", top, diff)
 		}
 	}
-	got, err := ReportErrors(t.Context(), s, ErrorsOptions{Since: at(9), Host: "http://b.test"})
+	got, err := CountErrors(t.Context(), s, Options{Since: at(9), Host: "http://b.test"})
 	if err != nil || got.URLs != 0 || got.Forgotten != 1 {
 		t.Errorf("of b since 9: %+v, %v", got, err)
 	}
@@ -209,10 +209,10 @@ func TestReportDocuments(t *testing.T) {
 	for i, r := range []scheduler.Record{
 		{Class: scheduler.OK, Indexed: true, PushedSource: "web", MediaType: "text/html", Fifo: scheduler.Index},
 		{Class: scheduler.Temporary, Indexed: true, PushedSource: "web", MediaType: "text/html", Fifo: scheduler.Index},
-		{Class: scheduler.Pending}, {Class: scheduler.OK, MediaType: "text/html", LastError: noIndexWords},
-		{Class: scheduler.OK, MediaType: "text/html", LastError: "not indexed by rule"}, {Class: scheduler.Ignored, Status: 760}, {Class: scheduler.Ignored, Status: 761},
-		{Class: scheduler.Ignored, LastError: robotsForbids}, {Class: scheduler.OK, DuplicateOf: "x", LastError: "it has the content of x"},
-		{Class: scheduler.OK, DuplicateOf: "x", LastError: "it has nearly the content of x"}, {Class: scheduler.OK, DuplicateOf: "x", LastError: "its canonical is x"},
+		{Class: scheduler.Pending}, {Class: scheduler.OK, MediaType: "text/html", Reason: scheduler.ReasonNoIndex},
+		{Class: scheduler.OK, MediaType: "text/html", Reason: scheduler.ReasonNotIndexed}, {Class: scheduler.Ignored, Status: 760}, {Class: scheduler.Ignored, Status: 761},
+		{Class: scheduler.Ignored, Reason: scheduler.ReasonRobots}, {Class: scheduler.OK, DuplicateOf: "x", Reason: scheduler.ReasonCopy},
+		{Class: scheduler.OK, DuplicateOf: "x", Reason: scheduler.ReasonNearCopy}, {Class: scheduler.OK, DuplicateOf: "x", Reason: scheduler.ReasonCanonical},
 		{Class: scheduler.Redirect}, {Class: scheduler.Temporary}, {Class: scheduler.Permanent}, {Class: scheduler.OK, Kind: scheduler.KindFeed}, {Class: scheduler.OK, LastError: "empty"},
 		{Class: scheduler.Ignored, Fault: fault.Address}, {Class: scheduler.OK, Reason: scheduler.ReasonKilled},
 		{Class: scheduler.Permanent, Indexed: true, Deletion: scheduler.DeletionResting, PushedSource: "web"},
@@ -224,7 +224,7 @@ func TestReportDocuments(t *testing.T) {
 	for _, state := range push.States() {
 		s.orders = append(s.orders, push.Listed{State: state, Entry: push.Entry{Source: "web"}})
 	}
-	got, err := ReportDocuments(t.Context(), s, "", 1)
+	got, err := CountDocuments(t.Context(), s, Options{Top: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestReportChanges(t *testing.T) {
 	s.gone[urlOf("http://a.test/forgotten").Key()] = scheduler.Gone{URL: "http://a.test/forgotten", At: since, Indexed: true}
 	s.gone[urlOf("http://a.test/long-ago").Key()] = scheduler.Gone{URL: "http://a.test/long-ago", At: before}
 	var got []string
-	err := ReportChanges(t.Context(), s, ChangesOptions{Since: since.Add(time.Millisecond)}, func(c Changed) error {
+	err := EachChange(t.Context(), s, Options{Since: since.Add(time.Millisecond)}, func(c Change) error {
 		got = append(got, c.Change+" "+c.URL[len("http://a.test/"):])
 		return nil
 	})

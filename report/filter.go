@@ -1,4 +1,4 @@
-package admin
+package report
 
 import (
 	"fmt"
@@ -6,15 +6,41 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Filter selects stored URLs; zero fields select all.
+type Filter struct {
+	Status *int // HTTP code, 760, 761, or 0 for never answered
+	Class  *scheduler.Class
+	Fifo   *scheduler.Source
+	Host   string // a host name, host:port, or an origin as in https://example.com:8443; in canonical form
+	// From is the least key that is looked at; keys are in the order of their bytes.
+	From weburl.Key
+}
+
+func (f *Filter) selects(r *scheduler.Record) bool {
+	return (f.Status == nil || *f.Status == r.Status) && (f.Class == nil || *f.Class == r.Class) &&
+		(f.Fifo == nil || *f.Fifo == fifoNow(r)) && isOn(f.Host, r.Origin, r.URL)
+}
+
+// isOn says that a URL of an origin is on a host as Filter.Host names one.
+func isOn(host, origin, url string) bool {
+	if host == "" || host == origin {
+		return true
+	}
+	if _, authority, _ := strings.Cut(origin, "://"); authority == host {
+		return true
+	}
+	u, ok := weburl.FromCanonical(url)
+	return ok && u.Host() == host
+}
+
 // ParseFilter reads a filter of stored URLs: status (HTTP code), class, fifo,
 // host (a host name, or scheme://host:port).
-func ParseFilter(q url.Values) (crawl.Filter, error) {
-	var f crawl.Filter
+func ParseFilter(q url.Values) (Filter, error) {
+	var f Filter
 	if v := q.Get("status"); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 0 || n > 999 {
@@ -41,8 +67,8 @@ func ParseFilter(q url.Values) (crawl.Filter, error) {
 	return f, err
 }
 
-// parseHost gives a host name, host:port or origin as crawl.Filter wants it: in the form
-// that URLs have in the store. Of a whole URL it takes the origin.
+// parseHost gives a host name, host:port or origin the form that URLs have in the store.
+// Of a whole URL it takes the origin.
 func parseHost(text string) (string, error) {
 	if text == "" {
 		return "", nil

@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"cmp"
@@ -10,13 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// BrokenOptions select broken URLs; zero fields select all.
-type BrokenOptions struct {
-	Host  string    // a host name, or an origin
-	Since time.Time // only those that broke then or later
-	Pages int       // how many pages are named of each, 0: all
-}
 
 // Broken is a URL of which the last visits gave an error, and pages that link to it.
 // The names of the JSON are a contract.
@@ -48,17 +41,56 @@ type LinkedFrom struct {
 
 const linkedFromMax = 10_000
 
+// brokenPage is a row: a broken URL and one of the pages.
+type brokenPage struct {
+	*Broken
+	from LinkedFrom
+}
+
+var brokenColumns = []column[brokenPage]{
+	{Column{Name: "url", Title: "URL", Shows: Link, Key: true}, func(b *brokenPage) any { return b.URL }},
+	{Column{Name: "error", Shows: Word}, func(b *brokenPage) any { return b.Error }},
+	{Column{Name: "status", Shows: Code}, func(b *brokenPage) any { return b.Status }},
+	{Column{Name: "words", Title: "Error"}, func(b *brokenPage) any { return b.Words }},
+	{Column{Name: "since", Title: "Since", Shows: Time}, func(b *brokenPage) any { return b.Since }},
+	{Column{Name: "last_at", Title: "Last visit", Shows: Time}, func(b *brokenPage) any { return orZero(b.LastAt) }},
+	{Column{Name: "visits", Title: "Visits", Shows: Count}, func(b *brokenPage) any { return b.Visits }},
+	{Column{Name: "forgotten", Shows: Flag}, func(b *brokenPage) any { return b.Forgotten }},
+	{Column{Name: "pages", Shows: Count}, func(b *brokenPage) any { return b.Pages }},
+	{Column{Name: "page", Shows: Link}, func(b *brokenPage) any { return b.from.Page }},
+	{Column{Name: "redirect", Shows: Link}, func(b *brokenPage) any { return b.from.Redirect }},
+}
+
+func orZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+// Tables is a table with a row for each page, one without a page if none is known.
+func (b Broken) Tables() []Table {
+	rows := make([]brokenPage, 0, max(1, len(b.LinkedFrom)))
+	for _, l := range b.LinkedFrom {
+		rows = append(rows, brokenPage{&b, l})
+	}
+	if len(rows) == 0 {
+		rows = append(rows, brokenPage{Broken: &b})
+	}
+	return []Table{tableOf("", brokenColumns, rows)}
+}
+
 // isBroken says that a URL's last visit failed.
 func isBroken(r *scheduler.Record) bool {
 	return r.Class == scheduler.Temporary || r.Class == scheduler.Permanent
 }
 
-// ReportBroken calls fn for each broken URL that o selects, those that are known first,
+// EachBroken calls fn for each broken URL that o selects, those that are known first,
 // each in order of keys. It reads all stored URLs; then, for each brokenBatch broken URLs, it
 // reads them again for the redirects that lead there, once for each step of a chain and up to
 // redirectSteps times, and once the links of all pages. Where these are more than pairsMax, a
 // batch takes several such passes. Of a batch and of the links to it the keys are in memory.
-func ReportBroken(ctx context.Context, store ReportStore, o BrokenOptions, fn func(Broken) error) error {
+func EachBroken(ctx context.Context, store Store, o Options, fn func(Broken) error) error {
 	x := exchange{store: store, batch: brokenBatch, pairs: pairsMax, emit: func(t *linked, pages linkedPages) error {
 		return emitBroken(ctx, store, &o, t, pages, fn)
 	}}
@@ -78,7 +110,7 @@ func ReportBroken(ctx context.Context, store ReportStore, o BrokenOptions, fn fu
 }
 
 // emitBroken gives one broken URL. What is forgotten counts only while a page links to it.
-func emitBroken(ctx context.Context, store ReportStore, o *BrokenOptions, t *linked, pages linkedPages, fn func(Broken) error) error {
+func emitBroken(ctx context.Context, store Store, o *Options, t *linked, pages linkedPages, fn func(Broken) error) error {
 	var b Broken
 	if t.gone != nil {
 		if len(pages) == 0 {
@@ -106,7 +138,7 @@ func emitBroken(ctx context.Context, store ReportStore, o *BrokenOptions, t *lin
 }
 
 // parts names the pages, at most limit of them if that is not 0, and gives fn the whole.
-func (b *Broken) parts(ctx context.Context, store ReportStore, limit int, pages linkedPages, fn func(Broken) error) error {
+func (b *Broken) parts(ctx context.Context, store Store, limit int, pages linkedPages, fn func(Broken) error) error {
 	b.Pages = len(pages)
 	for first := 0; first == 0 || first < len(pages); first += linkedFromMax {
 		b.LinkedFrom = []LinkedFrom{}
@@ -140,7 +172,7 @@ func (b *Broken) parts(ctx context.Context, store ReportStore, limit int, pages 
 }
 
 // leftOf is what was left of a URL when it was forgotten before; zero if it was not.
-func leftOf(ctx context.Context, store ReportStore, k weburl.Key) (left scheduler.Gone, err error) {
+func leftOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone, err error) {
 	err = store.Gone(ctx, k, func(found weburl.Key, g scheduler.Gone) error {
 		if found == k {
 			left = g
@@ -175,7 +207,7 @@ func brokenGone(g *scheduler.Gone) Broken {
 // withReferrer adds what the URL was first found on, where that is a page whose links are
 // not all stored: a sitemap, a page that was read by an older version, or one with too many
 // links. Of others it is known whether they still link to it.
-func withReferrer(ctx context.Context, store ReportStore, referrer string, pages linkedPages) (linkedPages, error) {
+func withReferrer(ctx context.Context, store Store, referrer string, pages linkedPages) (linkedPages, error) {
 	u, ok := weburl.FromCanonical(referrer)
 	if !ok {
 		return pages, nil
@@ -196,7 +228,7 @@ func withReferrer(ctx context.Context, store ReportStore, referrer string, pages
 }
 
 // linksCut says that the page has more links than are stored of one.
-func linksCut(ctx context.Context, store ReportStore, page weburl.Key) (cut bool, err error) {
+func linksCut(ctx context.Context, store Store, page weburl.Key) (cut bool, err error) {
 	err = store.Outlinks(ctx, page, func(k weburl.Key, links scheduler.LinkPrints) error {
 		cut = k == page && links.Len() >= scheduler.MaxOutlinks
 		return errEnough
@@ -212,8 +244,8 @@ func reads(r *scheduler.Record) bool {
 	return r.Class == scheduler.OK || r.Class == scheduler.Temporary
 }
 
-// ReportLinks calls fn for each page that links to u, whether u is known or not.
-func ReportLinks(ctx context.Context, store ReportStore, u weburl.URL, fn func(LinkedFrom) error) error {
+// EachLink calls fn for each page that links to u, whether u is known or not.
+func EachLink(ctx context.Context, store Store, u weburl.URL, fn func(LinkedFrom) error) error {
 	x := exchange{store: store, batch: 1, pairs: pairsMax, emit: func(t *linked, pages linkedPages) error {
 		r, err := store.Lookup(ctx, t.key)
 		if err != nil && !errors.Is(err, scheduler.ErrNotFound) {

@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"cmp"
@@ -10,13 +10,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// ErrorsOptions select errors; zero fields select all.
-type ErrorsOptions struct {
-	Host  string    // a host name, or an origin
-	Since time.Time // only of URLs that were visited then or later
-	Top   int       // how many hosts are named, those with the most errors; 0: all
-}
 
 // Errors are the errors of a crawl by host and class. The names of the JSON are a
 // contract.
@@ -48,6 +41,31 @@ type ErrorCount struct {
 	Words     string    `json:"words"`
 }
 
+var errorColumns = []column[ErrorCount]{
+	{Column{Name: "class", Title: "Kind", Shows: Word, Key: true}, func(c *ErrorCount) any { return c.Class }},
+	{Column{Name: "urls", Title: "URLs", Shows: Count}, func(c *ErrorCount) any { return c.URLs }},
+	{Column{Name: "forgotten", Title: "Forgotten", Shows: Count}, func(c *ErrorCount) any { return c.Forgotten }},
+	{Column{Name: "first", Title: "First", Shows: Time}, func(c *ErrorCount) any { return c.First }},
+	{Column{Name: "last", Title: "Last", Shows: Time}, func(c *ErrorCount) any { return c.Last }},
+	{Column{Name: "example", Title: "Example", Shows: Link}, func(c *ErrorCount) any { return c.Example }},
+	{Column{Name: "words", Title: "In words"}, func(c *ErrorCount) any { return c.Words }},
+}
+
+// Tables are that of all hosts, then one for each host that is named.
+func (e *Errors) Tables() []Table {
+	list := []Table{e.All()}
+	for i := range e.ByHost {
+		list = append(list, e.ByHost[i].Table())
+	}
+	return list
+}
+
+// All is the table of all hosts.
+func (e *Errors) All() Table { return tableOf("", errorColumns, e.Classes) }
+
+// Table is that of the host.
+func (h *HostErrors) Table() Table { return tableOf(h.Host, errorColumns, h.Classes) }
+
 // failing is a URL with an error.
 type failing struct {
 	host        weburl.HostKey
@@ -57,9 +75,9 @@ type failing struct {
 	forgotten   bool
 }
 
-// ReportErrors counts errors. It goes over all stored URLs twice, and holds some 20 bytes
+// CountErrors counts errors. It goes over all stored URLs twice, and holds some 20 bytes
 // for each host that has errors, more for those that it names.
-func ReportErrors(ctx context.Context, store ReportStore, o ErrorsOptions) (*Errors, error) {
+func CountErrors(ctx context.Context, store Store, o Options) (*Errors, error) {
 	e := &Errors{Classes: []ErrorCount{}, ByHost: []HostErrors{}}
 	hosts, classes := map[weburl.HostKey]uint32{}, map[string]*ErrorCount{}
 	err := eachFailing(ctx, store, o, func(f *failing) error {
@@ -157,7 +175,7 @@ func most[C any](hosts map[weburl.HostKey]C, n int, count func(C) uint32) []webu
 }
 
 // eachFailing calls fn for each URL with an error that o selects.
-func eachFailing(ctx context.Context, store ReportStore, o ErrorsOptions, fn func(*failing) error) error {
+func eachFailing(ctx context.Context, store Store, o Options, fn func(*failing) error) error {
 	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
 		return errorClass(r) != "" && isOn(o.Host, r.Origin, r.URL) && !lastVisit(r).Before(o.Since)
 	}, func(_ weburl.Key, r *scheduler.Record) error {

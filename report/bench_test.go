@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
-// BenchmarkReportBroken reports one broken URL in a hundred of 20,000 pages (or as many as
+// BenchmarkEachBroken reports one broken URL in a hundred of 20,000 pages (or as many as
 // SEXTANT_BENCH_KNOWN says) with 30 links each.
-func BenchmarkReportBroken(b *testing.B) {
+func BenchmarkEachBroken(b *testing.B) {
 	urls := 20_000
 	if testing.Short() {
 		urls = 2_000
@@ -33,7 +33,7 @@ func BenchmarkReportBroken(b *testing.B) {
 	fillGraph(b, store, urls)
 	for b.Loop() {
 		broken, pages, most := 0, 0, uint64(0)
-		err := ReportBroken(b.Context(), store, BrokenOptions{}, func(x Broken) error {
+		err := EachBroken(b.Context(), store, Options{}, func(x Broken) error {
 			broken++
 			pages += x.Pages
 			if broken%1000 == 0 {

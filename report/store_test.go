@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"bytes"
@@ -111,16 +111,16 @@ func TestBoundedWalks(t *testing.T) {
 	s.put(scheduler.Record{URL: "http://a.test/404", Class: scheduler.Permanent, Status: 404})
 	s.put(scheduler.Record{URL: "http://a.test/moved", Class: scheduler.Redirect, RedirectTo: "http://a.test/404"})
 	s.put(scheduler.Record{URL: "http://a.test/page", Class: scheduler.OK}, "http://a.test/moved")
-	if got := brokenOf(t, s, BrokenOptions{Since: time.Unix(0, 0)}); len(got) != 0 {
+	if got := brokenOf(t, s, Options{Since: time.Unix(0, 0)}); len(got) != 0 {
 		t.Errorf("since 1970: %+v", got)
 	}
 	clear(s.gone)
-	if got := brokenOf(t, s, BrokenOptions{}); len(got) != 1 || len(got[0].LinkedFrom) != 1 || got[0].LinkedFrom[0].Redirect != "http://a.test/moved" {
+	if got := brokenOf(t, s, Options{}); len(got) != 1 || len(got[0].LinkedFrom) != 1 || got[0].LinkedFrom[0].Redirect != "http://a.test/moved" {
 		t.Errorf("%+v", got)
 	}
 	var urls []string
 	class := scheduler.Permanent
-	err := Stored(t.Context(), s, Filter{Class: &class}, func(u StoredURL) error { urls = append(urls, u.URL); return nil })
+	err := EachURL(t.Context(), s, Filter{Class: &class}, func(u StoredURL) error { urls = append(urls, u.URL); return nil })
 	if err != nil || !slices.Equal(urls, []string{"http://a.test/404"}) {
 		t.Errorf("%v, %v", urls, err)
 	}
@@ -134,11 +134,11 @@ func TestReportsTellOfTheStore(t *testing.T) {
 	s := newTold()
 	s.put(scheduler.Record{URL: "http://a.test/", Class: scheduler.Permanent, Status: 404})
 	s.lookup = scheduler.ErrNotFound // it was removed meanwhile
-	if got, err := ReportDocuments(t.Context(), s, "", 0); err != nil || got.Hosts != 1 || len(got.ByHost) != 0 {
+	if got, err := CountDocuments(t.Context(), s, Options{}); err != nil || got.Hosts != 1 || len(got.ByHost) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	s.lookup = scheduler.ErrDamaged
-	if _, err := ReportDocuments(t.Context(), s, "", 0); !errors.Is(err, scheduler.ErrDamaged) {
+	if _, err := CountDocuments(t.Context(), s, Options{}); !errors.Is(err, scheduler.ErrDamaged) {
 		t.Errorf("documents: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"cmp"
@@ -82,6 +82,67 @@ const (
 	othersWord = "(others)"
 )
 
+// The columns of each table.
+var (
+	urlsColumn    = Column{Name: "urls", Title: "URLs", Shows: Count}
+	indexedColumn = Column{Name: "indexed", Title: "Documents", Shows: Count}
+	waitingColumn = Column{Name: "waiting", Title: "Waiting", Shows: Count}
+	restingColumn = Column{Name: "resting", Title: "Resting", Shows: Count}
+	heldColumn    = Column{Name: "held", Title: "Held", Shows: Count}
+	deadColumn    = Column{Name: "dead", Title: "Dead", Shows: Count}
+
+	sumColumns = []column[Documents]{
+		{Column{Name: "name"}, func(*Documents) any { return "" }},
+		{urlsColumn, func(n *Documents) any { return n.URLs }},
+		{indexedColumn, func(n *Documents) any { return n.Indexed }},
+	}
+	sourceColumns = []column[SourceCount]{
+		{Column{Name: "name", Title: "Source", Key: true, Empty: "no name"}, func(n *SourceCount) any { return n.Source }},
+		{indexedColumn, func(n *SourceCount) any { return n.Indexed }},
+		{waitingColumn, func(n *SourceCount) any { return n.Waiting }},
+		{restingColumn, func(n *SourceCount) any { return n.Resting }},
+		{heldColumn, func(n *SourceCount) any { return n.Held }},
+		{deadColumn, func(n *SourceCount) any { return n.Dead }},
+	}
+	statusColumns = []column[StatusCount]{
+		{Column{Name: "name", Title: "Outcome", Shows: Word, Key: true}, func(n *StatusCount) any { return n.Status }},
+		{urlsColumn, func(n *StatusCount) any { return n.URLs }},
+	}
+	fifoColumns = []column[FifoCount]{
+		{Column{Name: "name", Title: "Queue", Shows: Word, Key: true}, func(n *FifoCount) any { return n.Fifo }},
+		{urlsColumn, func(n *FifoCount) any { return n.URLs }},
+		{indexedColumn, func(n *FifoCount) any { return n.Indexed }},
+	}
+	typeColumns = []column[TypeCount]{
+		{Column{Name: "name", Title: "Media type", Key: true, Empty: "not known"}, func(n *TypeCount) any { return n.Type }},
+		{urlsColumn, func(n *TypeCount) any { return n.URLs }},
+		{indexedColumn, func(n *TypeCount) any { return n.Indexed }},
+	}
+	hostColumns = []column[HostCount]{
+		{Column{Name: "name", Title: "Host", Shows: Origin, Key: true}, func(n *HostCount) any { return n.Host }},
+		{urlsColumn, func(n *HostCount) any { return n.URLs }},
+		{indexedColumn, func(n *HostCount) any { return n.Indexed }},
+	}
+
+	// documentColumns are those of the CSV, which has all tables in one.
+	documentColumns = []Column{
+		{Name: "by", Shows: Word}, {Name: "name"}, urlsColumn, indexedColumn, waitingColumn, heldColumn, deadColumn, restingColumn,
+	}
+)
+
+// Tables are the sums, then the groups.
+func (d *Documents) Tables() []Table {
+	return append([]Table{tableOf("all", sumColumns, []Documents{*d})}, d.Groups()...)
+}
+
+// Groups are the tables of what URLs are counted by; Table.Of is the group's name.
+func (d *Documents) Groups() []Table {
+	return []Table{
+		tableOf("source", sourceColumns, d.BySource), tableOf("status", statusColumns, d.ByStatus), tableOf("fifo", fifoColumns, d.ByFifo),
+		tableOf("type", typeColumns, d.ByType), tableOf("host", hostColumns, d.ByHost),
+	}
+}
+
 // documentCount counts while the URLs pass by.
 type documentCount struct {
 	sources  map[string]*SourceCount
@@ -97,13 +158,13 @@ type hostCount struct {
 	one           weburl.Key
 }
 
-// ReportDocuments counts what became of the stored URLs, and names the top hosts, all if top
+// CountDocuments counts what became of the stored URLs, and names the top hosts, all if top
 // is 0. It holds 60 to 90 bytes for each host.
-func ReportDocuments(ctx context.Context, store ReportStore, host string, top int) (*Documents, error) {
+func CountDocuments(ctx context.Context, store Store, o Options) (*Documents, error) {
 	n := documentCount{
 		sources: map[string]*SourceCount{}, statuses: map[scheduler.Fate]int{}, types: map[string]*TypeCount{}, hosts: map[weburl.HostKey]hostCount{},
 	}
-	f := Filter{Host: host}
+	f := Filter{Host: o.Host}
 	d := &Documents{}
 	err := eachRecord(ctx, store, f.selects, func(k weburl.Key, r *scheduler.Record) error {
 		d.URLs++
@@ -116,13 +177,13 @@ func ReportDocuments(ctx context.Context, store ReportStore, host string, top in
 	if err != nil {
 		return nil, err
 	}
-	if host == "" {
+	if o.Host == "" {
 		if err := n.outbox(ctx, store); err != nil {
 			return nil, err
 		}
 	}
 	n.list(d)
-	d.ByHost, err = n.named(ctx, store, top)
+	d.ByHost, err = n.named(ctx, store, o.Top)
 	return d, err
 }
 
@@ -164,7 +225,7 @@ func (n *documentCount) source(name string) *SourceCount {
 }
 
 // outbox counts the orders.
-func (n *documentCount) outbox(ctx context.Context, store ReportStore) error {
+func (n *documentCount) outbox(ctx context.Context, store Store) error {
 	return store.Orders(ctx, push.Selection{}, func(o push.Listed) error {
 		switch s := n.source(o.Source); o.State {
 		case push.Resting:
@@ -208,7 +269,7 @@ func (n *documentCount) list(d *Documents) {
 
 // named are the hosts with the most URLs, all if top is 0. It lists all hosts, 10 bytes each, to
 // put them in order, and reads one record of each that it names.
-func (n *documentCount) named(ctx context.Context, store ReportStore, top int) ([]HostCount, error) {
+func (n *documentCount) named(ctx context.Context, store Store, top int) ([]HostCount, error) {
 	list := []HostCount{}
 	for _, h := range most(n.hosts, top, func(c hostCount) uint32 { return c.urls }) {
 		c := n.hosts[h]

@@ -1,9 +1,8 @@
-package crawl
+package report
 
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -115,19 +114,9 @@ func fifoNow(r *scheduler.Record) scheduler.Source {
 	return r.Fifo
 }
 
-// Filter selects stored URLs; zero fields select all.
-type Filter struct {
-	Status *int // HTTP code, 760, 761, or 0 for never answered
-	Class  *scheduler.Class
-	Fifo   *scheduler.Source
-	Host   string // a host name, host:port, or an origin as in https://example.com:8443; in canonical form
-	// From is the least key that is looked at; keys are in the order of their bytes.
-	From weburl.Key
-}
-
-// Stored calls fn for each stored URL that f selects, in order of keys. One that is
+// EachURL calls fn for each stored URL that f selects, in order of keys. One that is
 // stored meanwhile may be among them or not.
-func Stored(ctx context.Context, store scheduler.Store, f Filter, fn func(StoredURL) error) error {
+func EachURL(ctx context.Context, store scheduler.Reader, f Filter, fn func(StoredURL) error) error {
 	return scheduler.Walk(ctx, store, f.From, f.selects, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
 			if err := fn(NewStoredURL(batch[i].Record)); err != nil {
@@ -138,25 +127,8 @@ func Stored(ctx context.Context, store scheduler.Store, f Filter, fn func(Stored
 	})
 }
 
-func (f *Filter) selects(r *scheduler.Record) bool {
-	return (f.Status == nil || *f.Status == r.Status) && (f.Class == nil || *f.Class == r.Class) &&
-		(f.Fifo == nil || *f.Fifo == fifoNow(r)) && isOn(f.Host, r.Origin, r.URL)
-}
-
-// isOn says that a URL of an origin is on a host as Filter.Host names one.
-func isOn(host, origin, url string) bool {
-	if host == "" || host == origin {
-		return true
-	}
-	if _, authority, _ := strings.Cut(origin, "://"); authority == host {
-		return true
-	}
-	u, ok := weburl.FromCanonical(url)
-	return ok && u.Host() == host
-}
-
-// StoredOne looks one URL up; ok is false if it is not known.
-func StoredOne(ctx context.Context, store scheduler.Store, u weburl.URL) (s StoredURL, ok bool, err error) {
+// LookUp looks one URL up; ok is false if it is not known.
+func LookUp(ctx context.Context, store scheduler.Reader, u weburl.URL) (s StoredURL, ok bool, err error) {
 	r, err := store.Lookup(ctx, u.Key())
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return s, false, nil
@@ -164,24 +136,24 @@ func StoredOne(ctx context.Context, store scheduler.Store, u weburl.URL) (s Stor
 	return NewStoredURL(r), err == nil, err
 }
 
-// What the copy of robots.txt at hand says of a URL.
-const (
-	RobotsAllowed   = "allowed"
-	RobotsForbidden = "forbidden"
-	RobotsUnknown   = "unknown" // it was not fetched yet
-)
-
-// StoredRobots is what the stored copy of u's robots.txt says to agent, however
-// old it is. With original it is read by the text of 1994.
-func StoredRobots(ctx context.Context, store scheduler.Store, agent string, original bool, u weburl.URL) (string, error) {
-	rules, err := robots.NewCache(store, robots.Settings{Original: original}).Rules(ctx, u)
+// Robots is the word of a robots.State for what the stored copy of u's robots.txt says to
+// agent, however old the copy is. With original it is read by the text of 1994.
+func Robots(ctx context.Context, store scheduler.Reader, agent string, original bool, u weburl.URL) (string, error) {
+	rules, err := robots.NewCache(readOnly{store}, robots.Settings{Original: original}).Rules(ctx, u)
 	switch {
 	case err != nil:
 		return "", err
 	case rules == nil:
-		return RobotsUnknown, nil
+		return robots.NeedsFetch.String(), nil
 	case rules.Allowed(agent, u):
-		return RobotsAllowed, nil
+		return robots.Allowed.String(), nil
 	}
-	return RobotsForbidden, nil
+	return robots.Disallowed.String(), nil
 }
+
+// readOnly is a store as the memory of a robots.Cache that fetches nothing, and so stores
+// nothing.
+type readOnly struct{ scheduler.Reader }
+
+// SetValue does nothing.
+func (readOnly) SetValue(context.Context, string, []byte) error { return nil }

@@ -1,4 +1,4 @@
-package crawl
+package report
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ type pair struct {
 // exchange gathers URLs, finds the pages that link to them, and gives both to emit in
 // the order in which the URLs came.
 type exchange struct {
-	store        ReportStore
+	store        Store
 	batch, pairs int
 	emit         func(*linked, linkedPages) error
 
@@ -188,7 +188,7 @@ func (x *exchange) redirects(ctx context.Context) error {
 }
 
 // name is the page's URL; ok is false if its links do not count any more.
-func (p *linkedPage) name(ctx context.Context, store ReportStore) (from LinkedFrom, ok bool, err error) {
+func (p *linkedPage) name(ctx context.Context, store Store) (from LinkedFrom, ok bool, err error) {
 	r, err := store.Lookup(ctx, p.page)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return from, false, nil
