@@ -44,11 +44,11 @@ func BenchmarkPass(b *testing.B) {
 				p := c.policy()
 				b.StartTimer()
 				for {
-					key, due := c.pass.due(p)
+					key, due := c.reviewer.pass.due(p)
 					if !due {
 						break
 					}
-					if err := c.judgeBatch(b.Context(), p, key); err != nil {
+					if err := c.reviewer.judgeBatch(b.Context(), p, key); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -44,7 +44,7 @@ type Crawl struct {
 	relay    *push.Relay
 	rules    *inForce
 	visitor  *visitor
-	pass     *pass
+	reviewer *Reviewer
 	meter    meter.Meter
 	pace     pace
 	limits   *limits
@@ -54,10 +54,8 @@ type Crawl struct {
 	jar      *auth.Jar      // cookies of all sites, with EnableCookies
 	hosts    *hostURLs
 
-	copies     *copies.Detector // nil: they are not looked for
-	patterns   *copies.Patterns // nil: none are learnt
-	restricted *restricted
-	ahead      *judged // of judgeBatch: what it has read already
+	copies   *copies.Detector // nil: they are not looked for
+	patterns *copies.Patterns // nil: none are learnt
 
 	replacing   sync.Mutex                          // held while a policy is replaced
 	allowed     atomic.Bool                         // AllowNextEdit
@@ -113,7 +111,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
 		limits: newLimits(&s), rescheduled: make(chan struct{}, 1), hosts: &hostURLs{},
-		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(), crawlLog: crawllog.New(log),
+		names: fetcher.NewNames(), jar: auth.NewJar(), crawlLog: crawllog.New(log),
 	}
 	now := &rules{policy: p}
 	if now.gear, err = c.equip(ctx, p, nil); err != nil {
@@ -121,13 +119,13 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	}
 	c.rules = newInForce(now)
 	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
-	c.pass = newPass(store, c.frontier.Deletions())
 	c.visitor = &visitor{
 		frontier: c.frontier, store: store, log: log, sites: c, hosts: c.hosts, meter: &c.meter, crawlLog: c.crawlLog,
 	}
 	if err := c.lookForCopies(ctx, &s); err != nil {
 		return nil, err
 	}
+	c.reviewer = NewReviewer(c.frontier, store, log, c.rules, c.copies.Free)
 	paused, err := storedPause(ctx, store)
 	if err != nil {
 		return nil, err
@@ -174,8 +172,8 @@ func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Sl
 	page := c.rules.begin()
 	defer c.rules.end(page)
 	asked, err := c.visitor.page(ctx, page.rules, lease, slot)
-	if again := c.judgeAgain(context.WithoutCancel(ctx), page.rules.policy, lease.Key); again != nil {
-		err = errors.Join(err, again, c.passAgain(context.WithoutCancel(ctx)))
+	if again := c.reviewer.JudgeAgain(context.WithoutCancel(ctx), page.rules.policy, lease.Key); again != nil {
+		err = errors.Join(err, again, c.reviewAgain(context.WithoutCancel(ctx)))
 	}
 	return asked, err
 }
@@ -195,19 +193,9 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	background, stopBackground := context.WithCancel(ctx)
 	defer stopBackground()
 	owners, background := errgroup.WithContext(background)
-	owners.Go(func() error { return c.frontier.Run(background) })
-	owners.Go(func() error { return c.frontier.Deletions().Run(background) })
-	owners.Go(func() error { return c.relay.Run(background) })
-	owners.Go(func() error { return c.pace.run(background, c.meter.Totals) })
-	owners.Go(func() error { return c.crawlLog.Run(background) })
-	owners.Go(func() error { return c.rejudge(background) })
-	owners.Go(func() error { return c.keepTraps(background) })
-	owners.Go(func() error { return c.judgeRestricted(background) })
-	owners.Go(func() error { return c.watchRejectList(background) })
-	owners.Go(func() error { return c.keepDuplicates(background) })
-	owners.Go(func() error { return c.keepPatterns(background) })
-	caughtUp := c.frontier.Busy() // what schedules have missed is not there yet
-	owners.Go(func() error { return c.runSchedules(background, caughtUp) })
+	for _, j := range c.jobs() {
+		owners.Go(func() error { return j.run(background) })
+	}
 
 	// A component that fails ends the crawl, or it would stand still unseen.
 	err = c.runWorkers(background, once)
@@ -253,10 +241,7 @@ func (c *Crawl) start(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	p := c.policy()
-	if err := c.pass.open(ctx, p, c.allowed.Swap(false)); err != nil {
-		return err
-	}
-	if err := c.restoreRestricted(ctx); err != nil {
+	if err := c.reviewer.Open(ctx, p, c.allowed.Swap(false)); err != nil {
 		return err
 	}
 	if err := c.copies.Begin(ctx); err != nil {
@@ -276,14 +261,14 @@ const finishRounds = 4
 // the deletions that rest judged then, for which some URLs are asked for again.
 func (c *Crawl) drained(ctx context.Context, finish bool) error {
 	for round := 0; ; {
-		if err := c.passed(ctx); err != nil {
+		if err := c.reviewer.Await(ctx); err != nil {
 			return err
 		}
 		if err := c.frontier.Drained(ctx); err != nil {
 			return err
 		}
 		// The last page may have moved a site.
-		if s, _ := c.pass.status(); !s.Done {
+		if !c.reviewer.Progress().Done {
 			continue
 		}
 		if !finish {
@@ -330,3 +315,14 @@ func ignoreStop(err error) error {
 	}
 	return err
 }
+
+// reviewAgain begins the review anew, because a URL could not be judged.
+func (c *Crawl) reviewAgain(ctx context.Context) error {
+	c.replacing.Lock()
+	defer c.replacing.Unlock()
+	defer c.reviewer.Wake()
+	return c.reviewer.Begin(ctx, c.policy())
+}
+
+// Restrict has the stored URLs of u's origin judged by its robots.txt.
+func (c *Crawl) Restrict(u weburl.URL) { c.reviewer.Restrict(u) }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
 // rules are what is in force at a moment: what decides about URLs, and what fetches them.
@@ -76,8 +77,8 @@ func (f *inForce) closeUnused(g *gear) {
 	g.accesses.close()
 }
 
-// superseded reports whether a page is in flight that began under other rules or ages.
-func (f *inForce) superseded() bool {
+// Superseded reports whether a page is in flight that began under other rules or ages.
+func (f *inForce) Superseded() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now.Load()
@@ -89,8 +90,8 @@ func (f *inForce) superseded() bool {
 	return false
 }
 
-// wait waits until the pages that are in flight now have ended.
-func (f *inForce) wait(ctx context.Context) error {
+// AwaitPages waits until the pages that are in flight now have ended.
+func (f *inForce) AwaitPages(ctx context.Context) error {
 	f.mu.Lock()
 	pages := slices.Collect(maps.Keys(f.pages))
 	f.mu.Unlock()
@@ -103,3 +104,9 @@ func (f *inForce) wait(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Policy is what decides about URLs now.
+func (f *inForce) Policy() *policy.Policy { return f.now.Load().policy }
+
+// Robots are the copies of robots.txt in use.
+func (f *inForce) Robots() *robots.Cache { return f.now.Load().gear.robots }

@@ -12,8 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// passState is what is stored of the pass.
-type passState struct {
+// Progress is what is stored of the pass.
+type Progress struct {
 	Rules string    `json:"rules"` // fingerprint of rules and crawl space
 	Since time.Time `json:"since"` // when they came into force
 	Done  bool      `json:"done"`
@@ -25,16 +25,16 @@ type passState struct {
 	Retime bool      `json:"retime,omitempty"`
 	// Widened are the pages that may have links that were outside.
 	Widened *policy.Widening `json:"widened,omitempty"`
-	passCounts
+	Counts
 }
 
 // by says that the pass is one by a policy.
-func (s *passState) by(p *policy.Policy) bool {
+func (s *Progress) by(p *policy.Policy) bool {
 	return s.Rules == p.Fingerprint && s.Timing == p.Timing
 }
 
-// passCounts are what the pass has done so far.
-type passCounts struct {
+// Counts are what the pass has done so far.
+type Counts struct {
 	Judged     uint64 `json:"judged"`
 	Excluded   uint64 `json:"excluded"`  // now 760
 	Elsewhere  uint64 `json:"elsewhere"` // now 761
@@ -45,7 +45,7 @@ type passCounts struct {
 	Reread     uint64 `json:"reread"`    // fetched again for links that were outside
 }
 
-func (n *passCounts) count(e effect, t timed) {
+func (n *Counts) count(e effect, t timed) {
 	switch t {
 	case untimed:
 	case retimed:
@@ -67,7 +67,7 @@ func (n *passCounts) count(e effect, t timed) {
 	}
 }
 
-func (n *passCounts) add(m passCounts) {
+func (n *Counts) add(m Counts) {
 	n.Judged += m.Judged
 	n.Excluded += m.Excluded
 	n.Elsewhere += m.Elsewhere
@@ -85,7 +85,7 @@ type pass struct {
 	kick  chan struct{} // capacity 1
 
 	mu    sync.Mutex
-	state passState
+	state Progress
 	next  weburl.Key    // as state.From
 	saved time.Time     // when the state was stored last
 	done  chan struct{} // closed while state.Done
@@ -106,7 +106,7 @@ func newPass(store scheduler.Store, edits editor) *pass {
 // rules, which is an edit: word is the operator's for what it deletes. In an empty store
 // there is nothing to judge.
 func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
-	state, next, err := storedPass(ctx, a.store)
+	state, next, err := Stored(ctx, a.store)
 	if err != nil {
 		return err
 	}
@@ -133,9 +133,9 @@ func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
 	return a.anew(ctx, p, counts.Known == 0)
 }
 
-// storedPass reads what is stored of the pass, and its next key; the zero state
+// Stored reads what is stored of the pass, and its next key; the zero state
 // if nothing is.
-func storedPass(ctx context.Context, store scheduler.Reader) (s passState, next weburl.Key, err error) {
+func Stored(ctx context.Context, store scheduler.Reader) (s Progress, next weburl.Key, err error) {
 	if err := scheduler.LoadValue(ctx, store, passName, passWhat, &s); err != nil {
 		return s, next, err
 	}
@@ -160,7 +160,7 @@ func (a *pass) begin(ctx context.Context, p *policy.Policy) error {
 // anew begins a pass by p. What the one before it was to do, and had not done, is done by this
 // one. The mutex is held.
 func (a *pass) anew(ctx context.Context, p *policy.Policy, done bool) error {
-	s := passState{Rules: p.Fingerprint, Since: p.Since, Timing: p.Timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
+	s := Progress{Rules: p.Fingerprint, Since: p.Since, Timing: p.Timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
 	if a.state.Rules == p.Fingerprint {
 		s.Since = a.state.Since
 	}
@@ -190,7 +190,7 @@ func (a *pass) saveWidth(ctx context.Context, p *policy.Policy) error {
 }
 
 // restart takes a new state over once it is stored. The mutex is held.
-func (a *pass) restart(ctx context.Context, s passState) error {
+func (a *pass) restart(ctx context.Context, s Progress) error {
 	if err := a.save(ctx, s); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (a *pass) restart(ctx context.Context, s passState) error {
 	return nil
 }
 
-func (a *pass) save(ctx context.Context, s passState) error {
+func (a *pass) save(ctx context.Context, s Progress) error {
 	if err := scheduler.SaveValue(ctx, a.store, passName, passWhat, s); err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (a *pass) wake() {
 }
 
 // status is the present state, and a channel that is closed when it is done.
-func (a *pass) status() (passState, <-chan struct{}) {
+func (a *pass) status() (Progress, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.state, a.done
@@ -238,7 +238,7 @@ func (a *pass) due(p *policy.Policy) (weburl.Key, bool) {
 // advance takes over that all keys before next are judged by p; last says that
 // there are no others. While firm is false, what it stores is not to be relied on
 // after a crash, so nothing is stored and nothing is done.
-func (a *pass) advance(ctx context.Context, p *policy.Policy, next weburl.Key, last, firm bool, n passCounts) error {
+func (a *pass) advance(ctx context.Context, p *policy.Policy, next weburl.Key, last, firm bool, n Counts) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.state.by(p) {

@@ -149,14 +149,14 @@ func TestPassGoesOnAfterCrash(t *testing.T) {
 					c := newPassCrawl(t, s, faulty)
 					if err := c.start(ctx); err == nil {
 						go func() {
-							if c.passed(ctx) == nil {
+							if c.reviewer.Await(ctx) == nil {
 								cancel()
 							}
 						}()
-						if err := c.rejudge(ctx); err != nil {
+						if err := c.reviewer.Run(ctx); err != nil {
 							t.Error(err)
 						}
-						state, _ := c.pass.status()
+						state := c.reviewer.Progress()
 						done = state.Done
 					}
 					cancel()
@@ -212,12 +212,12 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 			}
 			p := c.policy()
 			for range batches {
-				key, due := c.pass.due(p)
+				key, due := c.reviewer.pass.due(p)
 				if !due {
 					return
 				}
 				time.Sleep(2 * passSave)
-				if err := c.judgeBatch(t.Context(), p, key); err != nil {
+				if err := c.reviewer.judgeBatch(t.Context(), p, key); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -250,9 +250,9 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 	}
 	batch := func() bool {
 		p := c.policy()
-		key, due := c.pass.due(p)
+		key, due := c.reviewer.pass.due(p)
 		if due {
-			if err := c.judgeBatch(t.Context(), p, key); err != nil {
+			if err := c.reviewer.judgeBatch(t.Context(), p, key); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -322,7 +322,7 @@ func TestReadmissionDropsHeldDeletionAtOnce(t *testing.T) {
 		if err := c.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.judgeBatch(t.Context(), c.policy(), weburl.Key{}); err != nil {
+		if err := c.reviewer.judgeBatch(t.Context(), c.policy(), weburl.Key{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.frontier.Deletions().Finish(t.Context()); err != nil {
@@ -367,8 +367,8 @@ func TestRejectListIsReadAgain(t *testing.T) {
 		}
 		ended := make(chan error, 2)
 		go func() { ended <- c.watchRejectList(ctx) }()
-		go func() { ended <- c.rejudge(ctx) }()
-		if err := c.passed(ctx); err != nil {
+		go func() { ended <- c.reviewer.Run(ctx) }()
+		if err := c.reviewer.Await(ctx); err != nil {
 			t.Fatal(err)
 		}
 		first := c.policy()

@@ -63,7 +63,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	state, _, err := storedPass(ctx, store)
+	state, _, err := Stored(ctx, store)
 	if err != nil {
 		return nil, err
 	}

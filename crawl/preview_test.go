@@ -25,19 +25,19 @@ func TestPreviewForetellsThePass(t *testing.T) {
 	}
 	store := storetest.NewMemory()
 	seed(t, store, 2500)
-	run := func(s policy.Settings) passCounts {
+	run := func(s policy.Settings) Counts {
 		c := newPassCrawl(t, s, store)
 		if err := c.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for {
 			p := c.policy()
-			key, due := c.pass.due(p)
+			key, due := c.reviewer.pass.due(p)
 			if !due {
-				state, _ := c.pass.status()
-				return state.passCounts
+				state := c.reviewer.Progress()
+				return state.Counts
 			}
-			if err := c.judgeBatch(t.Context(), p, key); err != nil {
+			if err := c.reviewer.judgeBatch(t.Context(), p, key); err != nil {
 				t.Fatal(err)
 			}
 		}

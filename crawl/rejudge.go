@@ -31,42 +31,38 @@ const (
 	passPart = 200
 	// passSave is how often it is stored how far the pass is.
 	passSave = time.Second
-	// passRetry is how long the pass rests after an error of the store.
-	passRetry = 5 * time.Second
 	// passWait is how long the pass rests at its end before it looks again whether
 	// pages are in flight that began under other rules.
 	passWait = 100 * time.Millisecond
 )
 
-// rejudge runs passes until ctx ends.
-func (c *Crawl) rejudge(ctx context.Context) error {
+// Run judges stored URLs by the rules in force until ctx ends, or the store fails.
+func (v *Reviewer) Run(ctx context.Context) error {
 	for {
-		p := c.policy()
-		key, due := c.pass.due(p)
+		p := v.crawl.Policy()
+		key, due := v.pass.due(p)
 		var pause time.Duration
 		switch {
 		case !due:
-		case key == endKey() && c.rules.superseded():
+		case key == endKey() && v.crawl.Superseded():
 			pause = passWait
 		default:
 			began := time.Now()
-			if err := c.judgeBatch(ctx, p, key); err != nil {
-				if err := c.goesOn(ctx, err, "stored URLs cannot be judged by the new rules", passRetry); err != nil {
-					return ignoreStop(err)
-				}
-				pause = passRetry
-			} else if c.frontier.Snapshot().InFlight > 0 {
+			if err := v.judgeBatch(ctx, p, key); err != nil {
+				return err
+			}
+			if v.frontier.Snapshot().InFlight > 0 {
 				pause = time.Since(began) // half of the time is the crawl's
 			}
 		}
-		if err := c.awaitPass(ctx, due, pause); err != nil {
+		if err := v.awaitPass(ctx, due, pause); err != nil {
 			return nil //nolint:nilerr // the end of ctx is the end
 		}
 	}
 }
 
 // awaitPass waits for a pause, or, where nothing is due, for the next pass.
-func (c *Crawl) awaitPass(ctx context.Context, due bool, pause time.Duration) error {
+func (v *Reviewer) awaitPass(ctx context.Context, due bool, pause time.Duration) error {
 	if due && pause == 0 {
 		return ctx.Err()
 	}
@@ -79,7 +75,7 @@ func (c *Crawl) awaitPass(ctx context.Context, due bool, pause time.Duration) er
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-c.pass.kick:
+	case <-v.pass.kick:
 	case <-over:
 	}
 	return nil
@@ -107,24 +103,24 @@ type keyed struct {
 
 // judgeBatch judges the URLs from a key on. While it stores what changes it reads
 // the next ones. It is called by one goroutine at a time.
-func (c *Crawl) judgeBatch(ctx context.Context, p *policy.Policy, from weburl.Key) error {
-	b := c.ahead
-	c.ahead = nil
+func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from weburl.Key) error {
+	b := v.ahead
+	v.ahead = nil
 	if b == nil || b.policy != p || b.from != from {
 		var err error
-		if b, err = c.readAhead(ctx, p, from); err != nil {
+		if b, err = v.readAhead(ctx, p, from); err != nil {
 			return err
 		}
 	}
 	var reading errgroup.Group
 	if !b.last {
 		reading.Go(func() (err error) {
-			c.ahead, err = c.readAhead(ctx, p, b.next)
+			v.ahead, err = v.readAhead(ctx, p, b.next)
 			return err
 		})
 	}
-	n := passCounts{Judged: b.read}
-	err := c.apply(ctx, b.opinions, &n)
+	n := Counts{Judged: b.read}
+	err := v.apply(ctx, b.opinions, &n)
 	_ = reading.Wait() // what failed is read again, and the error told then
 	if err != nil {
 		return err
@@ -133,23 +129,23 @@ func (c *Crawl) judgeBatch(ctx context.Context, p *policy.Policy, from weburl.Ke
 	if b.last && !b.firm {
 		next = endKey()
 	}
-	if err := c.pass.advance(ctx, p, next, b.last, b.firm, n); err != nil {
+	if err := v.pass.advance(ctx, p, next, b.last, b.firm, n); err != nil {
 		return err
 	}
-	if s, _ := c.pass.status(); s.Done && s.by(p) {
-		c.log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
+	if s, _ := v.pass.status(); s.Done && s.by(p) {
+		v.log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
 			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "retimed", s.Retimed, "reread", s.Reread)
 	}
 	return nil
 }
 
 // readAhead reads and judges the URLs from a key on.
-func (c *Crawl) readAhead(ctx context.Context, p *policy.Policy, from weburl.Key) (*judged, error) {
+func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from weburl.Key) (*judged, error) {
 	// A page that began under other rules may still be stored after its key was
 	// passed. It is judged then, but a crash before that would lose it: only what
 	// is passed when no such page is left counts after a crash.
-	b := &judged{policy: p, from: from, firm: !c.rules.superseded()}
-	batch, next, last, err := scheduler.ReadBatch(ctx, c.store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
+	b := &judged{policy: p, from: from, firm: !v.crawl.Superseded()}
+	batch, next, last, err := scheduler.ReadBatch(ctx, v.store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
 		b.read++
 		return r.State != scheduler.Waiting
 	})
@@ -157,7 +153,7 @@ func (c *Crawl) readAhead(ctx context.Context, p *policy.Policy, from weburl.Key
 		return nil, err
 	}
 	b.next, b.last = next, last
-	b.opinions = judgeAll(p, batch, c.pass.again(p))
+	b.opinions = judgeAll(p, batch, v.pass.again(p))
 	return b, nil
 }
 
@@ -197,7 +193,7 @@ func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []
 }
 
 // apply changes the URLs that opinions, in order of their keys, say something of.
-func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) error {
+func (v *Reviewer) apply(ctx context.Context, opinions []keyed, n *Counts) error {
 	if len(opinions) == 0 {
 		return nil
 	}
@@ -215,14 +211,14 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		}
 	}
 	if len(renamed) > 0 {
-		if _, err := c.frontier.Add(ctx, renamed, false); err != nil {
+		if _, err := v.frontier.Add(ctx, renamed, false); err != nil {
 			return err
 		}
 	}
-	var done passCounts
+	var done Counts
 	var gone []weburl.Key
 	// Not cancelled half-way: the store calls the function until it returns.
-	_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
+	_, err := v.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
 		i, ok := slices.BinarySearchFunc(opinions, k, func(o keyed, k weburl.Key) int { return o.key.Compare(k) })
 		if !ok {
 			return nil
@@ -239,19 +235,19 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		return err
 	}
 	n.add(done)
-	return c.copies.Free(ctx, gone)
+	return v.freed(ctx, gone)
 }
 
-// judgeAgain judges the URL of a page that ended, if other rules than those that
+// JudgeAgain judges the URL of a page that ended, if other rules than those that
 // it began under have come into force. Until it returns, the page must count as
 // in flight.
-func (c *Crawl) judgeAgain(ctx context.Context, began *policy.Policy, key weburl.Key) error {
+func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key weburl.Key) error {
 	for done := began; ; {
-		p := c.policy()
+		p := v.crawl.Policy()
 		if p.Same(done) {
 			return nil
 		}
-		r, err := c.store.Lookup(ctx, key)
+		r, err := v.store.Lookup(ctx, key)
 		if errors.Is(err, scheduler.ErrNotFound) {
 			return nil
 		}
@@ -260,9 +256,9 @@ func (c *Crawl) judgeAgain(ctx context.Context, began *policy.Policy, key weburl
 		}
 		if u, ok := weburl.FromCanonical(r.URL); ok {
 			o := opine(p, u, &r)
-			o.again = c.pass.again(p)
+			o.again = v.pass.again(p)
 			o.explain()
-			if err := c.apply(ctx, []keyed{{key, o}}, &passCounts{}); err != nil {
+			if err := v.apply(ctx, []keyed{{key, o}}, &Counts{}); err != nil {
 				return err
 			}
 		}
@@ -270,17 +266,9 @@ func (c *Crawl) judgeAgain(ctx context.Context, began *policy.Policy, key weburl
 	}
 }
 
-// passAgain begins the pass anew, because a URL could not be judged.
-func (c *Crawl) passAgain(ctx context.Context) error {
-	c.replacing.Lock()
-	defer c.replacing.Unlock()
-	defer c.pass.wake()
-	return c.pass.begin(ctx, c.policy())
-}
-
-// passed waits until no pass is under way.
-func (c *Crawl) passed(ctx context.Context) error {
-	_, done := c.pass.status()
+// Await waits until no review is under way.
+func (v *Reviewer) Await(ctx context.Context) error {
+	_, done := v.pass.status()
 	select {
 	case <-done:
 		return nil

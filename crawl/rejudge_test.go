@@ -203,7 +203,7 @@ func TestReloadWhilePageIsInFlight(t *testing.T) {
 			t.Errorf("status %+v, %v; want the pass running while an old page is in flight", s.Rules, err)
 		}
 		close(release)
-		if err := c.passed(ctx); err != nil {
+		if err := c.reviewer.Await(ctx); err != nil {
 			t.Fatal(err)
 		}
 		r, _, err := report.LookUp(ctx, store, parse(t, server.URL+"/page"))
@@ -244,7 +244,7 @@ func TestReload(t *testing.T) {
 		if err := c.Reload(ctx, b.settings); err != nil || c.policy().Fingerprint != before.Fingerprint {
 			t.Errorf("the same settings gave %v", err)
 		}
-		if s, _ := c.pass.status(); !s.Done {
+		if !c.reviewer.Progress().Done {
 			t.Error("the same rules began a pass")
 		}
 		// A new root is fetched at once, and a new weight counts.

@@ -119,7 +119,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *rules, edit bool) error 
 		}
 	}
 	if !p.Same(old.policy) {
-		if err := c.pass.begin(ctx, p); err != nil {
+		if err := c.reviewer.Begin(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *rules, edit bool) error 
 	}
 	if !p.Same(old.policy) {
 		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.Fingerprint)
-		c.pass.wake()
+		c.reviewer.Wake()
 	}
 	return c.addRoots(ctx, p)
 }

@@ -20,10 +20,6 @@ import (
 // this begins again after a crash; the same URL judged twice is changed once.
 
 const (
-	// robotsForbids is why such a URL is excluded.
-	robotsForbids = "robots.txt forbids it"
-	// robotsUnreachable is why a URL waits whose robots.txt gives an error.
-	robotsUnreachable = "robots.txt cannot be had"
 	// restrictedName is the store's value that keeps the origins.
 	restrictedName = "crawl.robots"
 	restrictedWhat = "the origins to judge by robots.txt"
@@ -71,10 +67,10 @@ func (r *restricted) status() *RobotsStatus {
 	return &s
 }
 
-// restrict has the stored URLs of u's origin judged by its robots.txt. Until that
+// Restrict has the stored URLs of u's origin judged by its robots.txt. Until that
 // is done the crawl is not.
-func (c *Crawl) restrict(u weburl.URL) {
-	r := c.restricted
+func (v *Reviewer) Restrict(u weburl.URL) {
+	r := v.restricted
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if o, ok := r.origins[u.Origin()]; ok {
@@ -85,7 +81,7 @@ func (c *Crawl) restrict(u weburl.URL) {
 	if err != nil {
 		return // no origin that a URL came from
 	}
-	r.origins[u.Origin()] = &restrictedOrigin{home: home, done: c.frontier.Busy()}
+	r.origins[u.Origin()] = &restrictedOrigin{home: home, done: v.frontier.Busy()}
 	select {
 	case r.kick <- struct{}{}:
 	default:
@@ -93,35 +89,31 @@ func (c *Crawl) restrict(u weburl.URL) {
 }
 
 // restoreRestricted takes up what the last run left.
-func (c *Crawl) restoreRestricted(ctx context.Context) error {
-	if err := scheduler.LoadValue(ctx, c.store, restrictedName, restrictedWhat, &c.restricted.stored); err != nil {
+func (v *Reviewer) restoreRestricted(ctx context.Context) error {
+	if err := scheduler.LoadValue(ctx, v.store, restrictedName, restrictedWhat, &v.restricted.stored); err != nil {
 		return err
 	}
-	for _, origin := range c.restricted.stored {
+	for _, origin := range v.restricted.stored {
 		if home, err := weburl.Parse(origin + "/"); err == nil {
-			c.restrict(home)
+			v.Restrict(home)
 		}
 	}
 	return nil
 }
 
-// judgeRestricted judges origins until ctx ends.
-func (c *Crawl) judgeRestricted(ctx context.Context) error {
+// RunRobots judges origins until ctx ends, or the store fails.
+func (v *Reviewer) RunRobots(ctx context.Context) error {
 	for {
-		var retry <-chan time.Time
-		if err := c.judgeOrigins(ctx); err != nil {
-			if err := c.goesOn(ctx, err, "stored URLs cannot be judged by robots.txt", passRetry); err != nil {
-				return ignoreStop(err)
-			}
-			retry = time.After(passRetry)
-		} else if len(c.restricted.left()) > 0 {
+		if err := v.judgeOrigins(ctx); err != nil {
+			return err
+		}
+		if len(v.restricted.left()) > 0 {
 			continue
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.restricted.kick:
-		case <-retry:
+		case <-v.restricted.kick:
 		}
 	}
 }
@@ -145,27 +137,27 @@ func (r *restricted) take() map[string]*restrictedOrigin {
 
 // judgeOrigins judges all origins that are to be judged, in one reading of the
 // store.
-func (c *Crawl) judgeOrigins(ctx context.Context) error {
-	origins := c.restricted.take()
+func (v *Reviewer) judgeOrigins(ctx context.Context) error {
+	origins := v.restricted.take()
 	if len(origins) == 0 {
 		return nil
 	}
-	if err := c.saveRestricted(ctx, origins); err != nil {
+	if err := v.saveRestricted(ctx, origins); err != nil {
 		return err
 	}
-	p, cache := c.policy(), c.inForce().gear.robots
+	p, cache := v.crawl.Policy(), v.crawl.Robots()
 	changed := map[string]time.Time{}
 	for origin, o := range origins {
-		v, err := cache.Verdict(ctx, p.Settings.RobotsAgent, o.home)
+		verdict, err := cache.Verdict(ctx, p.Settings.RobotsAgent, o.home)
 		if err != nil {
 			return err
 		}
-		if !v.Changed.IsZero() {
-			changed[origin] = v.Changed
+		if !verdict.Changed.IsZero() {
+			changed[origin] = verdict.Changed
 		}
 	}
 	if len(changed) > 0 {
-		if err := c.judgeByRobots(ctx, p, origins, changed); err != nil {
+		if err := v.judgeByRobots(ctx, p, origins, changed); err != nil {
 			return err
 		}
 	}
@@ -174,8 +166,8 @@ func (c *Crawl) judgeOrigins(ctx context.Context) error {
 			return err
 		}
 	}
-	c.restricted.remove(origins)
-	return c.saveRestricted(ctx, c.restricted.left())
+	v.restricted.remove(origins)
+	return v.saveRestricted(ctx, v.restricted.left())
 }
 
 // remove ends the origins that did not change again.
@@ -191,30 +183,30 @@ func (r *restricted) remove(origins map[string]*restrictedOrigin) {
 }
 
 // saveRestricted stores the origins.
-func (c *Crawl) saveRestricted(ctx context.Context, origins map[string]*restrictedOrigin) error {
+func (v *Reviewer) saveRestricted(ctx context.Context, origins map[string]*restrictedOrigin) error {
 	names := slices.Sorted(maps.Keys(origins))
 	names = names[:min(len(names), restrictedStored)]
-	if slices.Equal(names, c.restricted.stored) {
+	if slices.Equal(names, v.restricted.stored) {
 		return nil
 	}
-	if err := scheduler.SaveValue(ctx, c.store, restrictedName, restrictedWhat, names); err != nil {
+	if err := scheduler.SaveValue(ctx, v.store, restrictedName, restrictedWhat, names); err != nil {
 		return err
 	}
-	c.restricted.stored = names
+	v.restricted.stored = names
 	return nil
 }
 
 // judgeByRobots takes out the stored URLs of the changed origins that robots.txt
 // forbids.
-func (c *Crawl) judgeByRobots(ctx context.Context, p *policy.Policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
+func (v *Reviewer) judgeByRobots(ctx context.Context, p *policy.Policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
 	// A page that began under the copy before may be stored yet: then it is among
 	// those that are read. One that begins from now on asks the new copy.
-	if err := c.rules.wait(ctx); err != nil {
+	if err := v.crawl.AwaitPages(ctx); err != nil {
 		return err
 	}
 	rules := map[string]*robots.Rules{}
 	for origin := range changed {
-		r, err := c.inForce().gear.robots.Rules(ctx, origins[origin].home)
+		r, err := v.crawl.Robots().Rules(ctx, origins[origin].home)
 		if err != nil {
 			return err
 		}
@@ -225,13 +217,13 @@ func (c *Crawl) judgeByRobots(ctx context.Context, p *policy.Policy, origins map
 	if len(rules) == 0 {
 		return nil
 	}
-	c.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
+	v.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
 	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
-	return scheduler.Walk(ctx, c.store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return c.forbid(ctx, p, rules, batch) })
+	return scheduler.Walk(ctx, v.store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return v.forbid(ctx, p, rules, batch) })
 }
 
 // forbid takes out what the rules of its origin forbid.
-func (c *Crawl) forbid(ctx context.Context, p *policy.Policy, rules map[string]*robots.Rules, batch []scheduler.KeyedRecord) error {
+func (v *Reviewer) forbid(ctx context.Context, p *policy.Policy, rules map[string]*robots.Rules, batch []scheduler.KeyedRecord) error {
 	var keys []weburl.Key
 	for i := range batch {
 		r := &batch[i].Record
@@ -245,23 +237,23 @@ func (c *Crawl) forbid(ctx context.Context, p *policy.Policy, rules map[string]*
 		now := time.Now()
 		var err error
 		// Not cancelled half-way: the store calls the function until it returns.
-		n, err = c.frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		n, err = v.frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 			if isForbidden(&r) || !obeysRobots(&r) {
 				return nil
 			}
-			return &scheduler.Change{Next: forbidden(r, p, now), Delete: robotsForbids}
+			return &scheduler.Change{Next: forbidden(r, p, now), Delete: policy.RobotsForbids}
 		})
 		if err == nil && !p.Settings.Frontier.Brake.On { // else they are told of when they leave
-			err = c.copies.Free(ctx, keys)
+			err = v.freed(ctx, keys)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	c.restricted.mu.Lock()
-	defer c.restricted.mu.Unlock()
-	c.restricted.Judged += uint64(len(batch))
-	c.restricted.Excluded += uint64(n)
+	v.restricted.mu.Lock()
+	defer v.restricted.mu.Unlock()
+	v.restricted.Judged += uint64(len(batch))
+	v.restricted.Excluded += uint64(n)
 	return ctx.Err()
 }
 
@@ -282,7 +274,7 @@ func obeysRobots(r *scheduler.Record) bool {
 // found where a worker takes it: it is asked for again in time.
 func forbidden(r scheduler.Record, p *policy.Policy, now time.Time) scheduler.Record {
 	r.State, r.NextAt = scheduler.Timed, now.Add(p.Settings.Frontier.ErrorRefresh)
-	r.Class, r.Status, r.Reason, r.LastError, r.Settled = scheduler.Ignored, 0, scheduler.ReasonRobots, robotsForbids, true
+	r.Class, r.Status, r.Reason, r.LastError, r.Settled = scheduler.Ignored, 0, scheduler.ReasonRobots, policy.RobotsForbids, true
 	r.Errors, r.FirstErrorAt = 0, time.Time{}
 	r.RulesVersion = p.Version
 	return r

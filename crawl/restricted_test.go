@@ -74,7 +74,7 @@ func TestStricterRobots(t *testing.T) {
 	site.Set("/robots.txt", disallow(testsite.Path(3), testsite.Path(5)))
 	b.ageRobots(origin)
 	b.once(origin + testsite.Path(1))
-	want := []string{"delete " + out[0] + ": " + robotsForbids, "delete " + out[1] + ": " + robotsForbids}
+	want := []string{"delete " + out[0] + ": " + policy.RobotsForbids, "delete " + out[1] + ": " + policy.RobotsForbids}
 	if diff := cmp.Diff(want, b.newOrders()); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
 	}
@@ -85,7 +85,7 @@ func TestStricterRobots(t *testing.T) {
 		t.Error("a page that robots.txt forbids was asked for")
 	}
 	r, _ := b.record(out[0])
-	if r.Class != "ignored" || r.Status != 0 || r.LastError != robotsForbids || r.Indexed || r.NextAt == nil {
+	if r.Class != "ignored" || r.Status != 0 || r.LastError != policy.RobotsForbids || r.Indexed || r.NextAt == nil {
 		t.Errorf("%+v, want it ignored by robots.txt, and asked for again in time", r)
 	}
 	b.once(origin + testsite.Path(1))
@@ -260,7 +260,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 		if err := cache.Record(t.Context(), slow, &fetcher.Response{Status: 200, Body: []byte("User-agent: *\nDisallow: /slow\n")}, nil); err != nil {
 			t.Fatal(err)
 		}
-		c.restrict(slow)
+		c.Restrict(slow)
 		for b, err := []byte(nil), error(nil); !bytes.Contains(b, []byte(server.URL)); b, err = store.Value(t.Context(), restrictedName) {
 			if err != nil {
 				t.Fatal(err)
@@ -272,7 +272,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	want := []string{"add " + slow.String(), "delete " + slow.String() + ": " + robotsForbids}
+	want := []string{"add " + slow.String(), "delete " + slow.String() + ": " + policy.RobotsForbids}
 	got := b.newOrders()
 	if len(got) == 1 { // the deletion took the unsent document's place
 		got = append([]string{want[0]}, got...)
@@ -290,7 +290,7 @@ func TestPagesInFlightEnd(t *testing.T) {
 		page := f.begin()
 		done := false
 		go func() {
-			done = f.wait(t.Context()) == nil
+			done = f.AwaitPages(t.Context()) == nil
 		}()
 		synctest.Wait()
 		defer f.end(f.begin())
@@ -304,7 +304,7 @@ func TestPagesInFlightEnd(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := f.wait(ctx); !errors.Is(err, context.Canceled) {
+		if err := f.AwaitPages(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 	})

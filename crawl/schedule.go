@@ -45,8 +45,9 @@ func (c *Crawl) Schedules() []Schedule {
 	return nil
 }
 
-// runSchedules refreshes what the schedules name, one after the other, until ctx
-// ends. first is called when the runs that were missed have been caught up.
+// runSchedules refreshes what the schedules name, one after the other, until ctx ends, or
+// the store fails. first is called when the runs that were missed have been caught up, or
+// could not be.
 func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	defer first()
 	runs, err := storedRuns(ctx, c.store)
@@ -56,10 +57,7 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	for {
 		next, err := c.runDue(ctx, runs)
 		if err != nil {
-			if err := c.goesOn(ctx, err, "a scheduled refresh failed and is tried again", scheduleStep); err != nil {
-				return ignoreStop(err)
-			}
-			next = time.Time{}
+			return err
 		}
 		first()
 		pause := scheduleStep

@@ -90,7 +90,7 @@ type RulesStatus struct {
 // versionDigits of a fingerprint are shown.
 const versionDigits = 12
 
-func newRulesStatus(s passState, known uint64) *RulesStatus {
+func newRulesStatus(s Progress, known uint64) *RulesStatus {
 	return &RulesStatus{
 		Version: s.Rules[:min(len(s.Rules), versionDigits)], Since: s.Since.UTC(), Running: !s.Done, Known: known,
 		Judged: s.Judged, Excluded: s.Excluded, Elsewhere: s.Elsewhere, Readmitted: s.Readmitted, Moved: s.Moved, Unindexed: s.Unindexed,
@@ -178,7 +178,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 	for source, n := range counts.Pending {
 		s.Pending[scheduler.Source(source).String()] = n
 	}
-	pass, _, err := storedPass(ctx, store)
+	pass, _, err := Stored(ctx, store)
 	if err != nil {
 		return Status{}, err
 	}
@@ -203,8 +203,8 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return s, err
 	}
-	if pass, _ := c.pass.status(); pass.Rules != "" {
-		s.Rules = newRulesStatus(pass, s.Known)
+	if progress := c.reviewer.Progress(); progress.Rules != "" {
+		s.Rules = newRulesStatus(progress, s.Known)
 	}
 	s.RootsFailing = append(s.RootsFailing, refusedRoots(c.policy())...)
 	f := c.frontier.Snapshot()
@@ -217,7 +217,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent}
-	s.Robots, s.Trapped = c.restricted.status(), c.meter.Trapped.Load()
+	s.Robots, s.Trapped = c.reviewer.RobotsStatus(), c.meter.Trapped.Load()
 	s.Taken = c.meter.Taken.Counts()
 	s.Documents, s.Duplicates = c.meter.Documents.Status(), c.copies.Status()
 	s.Patterns = c.patterns.Status()

@@ -45,13 +45,11 @@ func (c *Crawl) countHosts(ctx context.Context) error {
 	return nil
 }
 
-// keepTraps stores what the traps have counted until ctx ends.
-func (c *Crawl) keepTraps(ctx context.Context) error {
-	return c.keepValue(ctx, policy.TrapsName, "the counts of traps", func() any {
-		now := c.inForce()
-		if now.gear.traps == nil {
-			return nil
-		}
-		return policy.TrapCounts{Patterns: now.gear.traps.AppendState(nil), Full: c.hosts.full(now.policy.Settings.Traps.MaxURLsPerHost)}
-	})
+// trapCounts returns what the traps in force have counted, nil if there are none.
+func (c *Crawl) trapCounts() any {
+	now := c.inForce()
+	if now.gear.traps == nil {
+		return nil
+	}
+	return policy.TrapCounts{Patterns: now.gear.traps.AppendState(nil), Full: c.hosts.full(now.policy.Settings.Traps.MaxURLsPerHost)}
 }

@@ -56,8 +56,8 @@ type sites interface {
 	// homeLeads takes in where a page leads that may stand for a site; zero says that it is
 	// a page itself, and firm that the redirect is permanent.
 	homeLeads(ctx context.Context, from, to weburl.URL, firm bool) error
-	// restrict has the stored URLs of u's origin judged by its robots.txt, which became stricter.
-	restrict(u weburl.URL)
+	// Restrict has the stored URLs of u's origin judged by its robots.txt, which became stricter.
+	Restrict(u weburl.URL)
 	// wasRoot reports whether a URL that waits was a root before the roots changed.
 	wasRoot(k weburl.Key) bool
 }
@@ -205,7 +205,7 @@ func (v *visit) askRobots(ctx context.Context) (step, error) {
 		return step{}, err
 	}
 	if !verdict.Changed.IsZero() {
-		v.visitor.sites.restrict(v.lease.URL)
+		v.visitor.sites.Restrict(v.lease.URL)
 	}
 	v.visitor.trial.asked(&verdict)
 	if v.access.ignoreRobots {
@@ -224,12 +224,15 @@ func (v *visit) askRobots(ctx context.Context) (step, error) {
 	case err != nil:
 		return step{}, err
 	case verdict.State == robots.Disallowed && !free:
-		return shutOut(&scheduler.Exclusion{Reason: scheduler.ReasonRobots, Words: robotsForbids}), nil
+		return shutOut(&scheduler.Exclusion{Reason: scheduler.ReasonRobots, Words: policy.RobotsForbids}), nil
 	case !open: // robots.txt was fetched just before
 		return step{}, v.giveBack(askedNothing, time.Time{})
 	}
 	return step{}, nil
 }
+
+// robotsUnreachable is why a URL waits whose robots.txt gives an error.
+const robotsUnreachable = "robots.txt cannot be had"
 
 // robotsPause is how long a lease waits while another worker fetches its host's robots.txt.
 const robotsPause = 100 * time.Millisecond

@@ -1,3 +1,10 @@
+// Package crawllog writes a file with one line for each URL that was asked for.
+//
+// Workers put lines into memory; one goroutine, which the crawl starts with Run, writes
+// them. A file that takes nothing (a full disk) stops no worker: lines wait in memory up to
+// a limit, those beyond it are lost and counted, and the operator is told once that it
+// begins and once that it is over. Of the two locks of a Log, writing is held while the file
+// is used, and mu for a moment while lines are put in or taken out.
 package crawllog
 
 import (
@@ -13,18 +20,13 @@ import (
 	"time"
 )
 
-// The crawl log holds one line per fetched URL, see crawllogline.go for its form.
-// Workers put lines into memory, one goroutine writes them. A file that takes nothing
-// (a full disk) stops no worker: lines wait in memory up to crawlLogBytes, what comes
-// beyond is lost and counted, and the operator is told once that it begins and once
-// that it is over.
 const (
 	crawlLogBytes = 4 << 20  // most bytes of lines that wait
-	crawlLogChunk = 64 << 10 // so many are written at once without waiting for crawlLogEvery
+	crawlLogChunk = 64 << 10 // this many are written at once without waiting for crawlLogEvery
 	crawlLogEvery = time.Second
 )
 
-// Log is a file of lines. Its methods may be called at once.
+// Log is a file of lines. Its methods may be called concurrently.
 type Log struct {
 	log      *slog.Logger
 	Failures atomic.Int64 // writes that failed
@@ -49,6 +51,7 @@ type File interface {
 	Close() error
 }
 
+// New makes a Log without a file: Reopen gives it one.
 func New(log *slog.Logger) *Log {
 	return &Log{log: log, full: make(chan struct{}, 1)}
 }

@@ -1,3 +1,6 @@
+// Package meter counts what the workers of a crawl do, and what they spend their time with,
+// for the status and for metrics. It starts no goroutine; every part may be used by all
+// workers at once.
 package meter
 
 import (
@@ -44,6 +47,7 @@ func (t *takenCounts) Count(l *scheduler.Lease) {
 	}
 }
 
+// Counts returns them by the name of the source.
 func (t *takenCounts) Counts() map[string]uint64 {
 	out := map[string]uint64{}
 	for source := range t {

@@ -8,17 +8,18 @@ import (
 // Activity is what a worker is at, or waits for.
 type Activity uint8
 
+// What a worker may be at.
 const (
 	WaitsForURL Activity = iota
 	WaitsForRate
 	WaitsForOutbox
-	WaitsForStore // its outcome is being stored
-	WaitsForFetch // DNS, connecting, and the answer's bytes
-	Working       // reading, judging
-	ActivityCount = 6
+	WaitsForStore     // its outcome is being stored
+	WaitsForFetch     // DNS, connecting, and the answer's bytes
+	Working           // reading, judging
+	ActivityCount = 6 // of these
 )
 
-// activityNames are the names in metrics; a contract.
+// String is the name in metrics; a contract.
 func (a Activity) String() string {
 	return [ActivityCount]string{"url", "rate", "outbox", "store", "fetch", "work"}[a]
 }
@@ -47,7 +48,7 @@ type Slot struct {
 	spent [ActivityCount]time.Duration // without the present activity
 }
 
-// slot begins with waiting for a URL; it ends with close.
+// Begin makes the slot of a worker, which waits for a URL first. It ends with Close.
 func (l *ActivityLog) Begin() *Slot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,6 +75,7 @@ func (s *Slot) Now(a Activity) time.Duration {
 	return d
 }
 
+// Close is called when the worker ends.
 func (s *Slot) Close() {
 	s.Now(Working)
 	s.log.mu.Lock()
@@ -92,6 +94,7 @@ type ActivitySnapshot struct {
 	Spent   [ActivityCount]time.Duration // in all, since the start
 }
 
+// Snapshot returns what the workers do now.
 func (l *ActivityLog) Snapshot() ActivitySnapshot {
 	at := time.Now()
 	l.mu.Lock()

@@ -1,3 +1,9 @@
+// Package policy decides about URLs: by settings, crawl space, rules, and the sites that
+// have moved. It says what is crawled, what becomes a document, and why not, and explains
+// that to people.
+//
+// A Policy is immutable: a reload makes another, and a page keeps the one that it began
+// under. The package starts no goroutine and has no lock.
 package policy
 
 import (
@@ -22,11 +28,13 @@ import (
 // StatusExcluded is the status of a stored URL that rules exclude (IBM crawl space, 760).
 const StatusExcluded = crawlspace.StatusExcluded
 
-// explained is up to how many rules the one that excludes a URL is looked for.
+// RobotsForbids is why a URL is excluded that its robots.txt forbids.
+const RobotsForbids = "robots.txt forbids it"
+
+// explained: above this many rules the excluding one is not searched for.
 const explained = 1000
 
-// Policy is all that a reload replaces: settings, rules and crawl space. It is
-// immutable, and a page keeps the one that it began with.
+// Policy is what a reload replaces: settings, rules and crawl space.
 type Policy struct {
 	Settings Settings
 	Engine   *actionrules.Engine
@@ -89,15 +97,15 @@ func New(s Settings, moved Moves) (*Policy, error) {
 	return p, nil
 }
 
-// Same says that two policies judge stored URLs alike.
+// Same reports whether two policies judge stored URLs alike.
 func (p *Policy) Same(q *Policy) bool { return p.Fingerprint == q.Fingerprint && p.Timing == q.Timing }
 
-// Refreshes says that something is fetched again by itself: by its age, or by a schedule.
+// Refreshes reports whether anything is fetched again by itself: by its age, or by a schedule.
 func (p *Policy) Refreshes() bool {
 	return p.Settings.Frontier.Refreshes() || len(p.Settings.Refreshes) > 0
 }
 
-// Refreshed says that a page is fetched again by itself.
+// Refreshed reports whether a page is fetched again by itself.
 func (p *Policy) Refreshed(u weburl.URL) bool {
 	switch {
 	case p.Settings.Frontier.Refreshes(), slices.ContainsFunc(p.Settings.Refreshes, func(r Refresh) bool { return r.Group == "" }):
@@ -106,7 +114,7 @@ func (p *Policy) Refreshed(u weburl.URL) bool {
 	return slices.ContainsFunc(p.scheduled, func(group *actionrules.Engine) bool { return group.Decide(u).Accept })
 }
 
-// WithRejectList is the policy with another reject list.
+// WithRejectList returns the policy with another reject list.
 func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
 	space, errs := p.Space.WithRejectList(f)
 	if len(errs) > 0 {
@@ -129,20 +137,21 @@ func (p *Policy) identify(rules [32]byte) {
 	p.Version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
 }
 
-// Verdict is what the rules in force say of a URL.
+// Verdict is what a policy says of a URL.
 type Verdict struct {
-	// URL is the one to go on with, which may have another name.
+	// URL is the one to go on with: the query filter may have renamed it.
 	URL      weburl.URL
 	Decision actionrules.Decision
 	// Status is 0 where the URL is inside, else StatusExcluded or
-	// crawlspace.StatusElsewhere. gate refused it, or, if empty, the action rules.
+	// crawlspace.StatusElsewhere. Gate refused it, or, if empty, the action rules.
 	Status int
 	Gate   crawlspace.Reason
 }
 
+// Inside reports whether the URL is crawled.
 func (v *Verdict) Inside() bool { return v.Status == 0 }
 
-// Rename makes a URL that is known under another name one that is outside.
+// Rename makes the verdict of a URL that is known under another name one that is outside.
 func (p *Policy) Rename(v *Verdict, u weburl.URL) {
 	v.Status = StatusExcluded
 	v.Gate = p.Space.Renamed(u)
@@ -154,7 +163,7 @@ func (p *Policy) Judge(l crawlspace.Link) Verdict {
 	return p.decide(p.Space.Judge(l), p.Engine.Decide)
 }
 
-// JudgeStored is judgeLink without the gates that count only when a URL is taken,
+// JudgeStored is Judge without the gates that count only when a URL is taken,
 // and without metas. It works in the caller's memory.
 func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) Verdict {
 	return p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
@@ -180,7 +189,7 @@ func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.De
 	return v
 }
 
-// Detail say why a URL is outside.
+// Detail says to a person why a URL is outside.
 func (p *Policy) Detail(v *Verdict) string {
 	if twin := p.Twin(v); twin != "" {
 		return "its site moved: the page is looked for at " + twin
@@ -198,7 +207,7 @@ func (p *Policy) Detail(v *Verdict) string {
 	return "no rule accepts it"
 }
 
-// Exclusion is the frontier's word for a URL that is outside.
+// Exclusion is what the frontier is told of a URL that is outside.
 func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
 	return &scheduler.Exclusion{
 		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.Twin(v),
@@ -253,8 +262,8 @@ func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Ve
 // notIndexedByRule is why a page has no document that the rules crawl all the same.
 const notIndexedByRule = "not indexed by rule"
 
-// Indexes says whether a URL that is inside becomes a document; if not, why and words say
-// why.
+// Indexes reports whether a URL that is inside becomes a document; if not, why and words
+// say why.
 func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words string) {
 	if !v.Decision.Index {
 		return false, scheduler.ReasonNotIndexed, notIndexedByRule
@@ -265,7 +274,7 @@ func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words strin
 	return true, scheduler.NoReason, ""
 }
 
-// FifoOf is the source that a decision puts a URL into.
+// FifoOf is the fifo that a decision puts a URL into.
 func FifoOf(d actionrules.Decision) scheduler.Source {
 	return scheduler.SourceFor(d.Index, d.Follow, d.Shift, d.Root)
 }
@@ -273,7 +282,7 @@ func FifoOf(d actionrules.Decision) scheduler.Source {
 // depth is n as it is stored.
 func depth(n int) uint16 { return uint16(min(n, 1<<16-1)) }
 
-// LimitsHosts says that the URLs of hosts must be counted.
+// LimitsHosts reports whether the URLs of hosts must be counted.
 func (p *Policy) LimitsHosts() bool {
 	return p.Settings.Traps != nil && p.Settings.Traps.MaxURLsPerHost > 0
 }
@@ -295,7 +304,7 @@ func Stored(ctx context.Context, s Settings, store scheduler.ValueReader) (*Poli
 	return New(s, moved)
 }
 
-// Outside is 760 or 761 for a record that rules had excluded, else 0.
+// Outside returns 760 or 761 for a record that rules have excluded, else 0.
 func Outside(r *scheduler.Record) int {
 	if r.Class == scheduler.Ignored && (r.Status == StatusExcluded || r.Status == crawlspace.StatusElsewhere) {
 		return r.Status

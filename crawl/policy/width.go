@@ -18,8 +18,9 @@ import (
 // store remembers what the rules consisted of.
 
 const (
-	WidthValue = "crawl.width"
-	WidthWhat  = "what the rules let in"
+	// widthName names the store's value that keeps the width of the rules.
+	widthName = "crawl.width"
+	widthWhat = "what the rules let in"
 )
 
 // Width is what rules and crawl space let in, as far as it can be compared.
@@ -215,7 +216,7 @@ func (n *Widening) Covers(r *scheduler.Record) bool {
 // version has judged them.
 func StoredWidth(ctx context.Context, store scheduler.ValueReader) (*Width, error) {
 	var w Width
-	if err := scheduler.LoadValue(ctx, store, WidthValue, WidthWhat, &w); err != nil || w.Rules == "" {
+	if err := scheduler.LoadValue(ctx, store, widthName, widthWhat, &w); err != nil || w.Rules == "" {
 		return nil, err
 	}
 	return &w, nil
@@ -241,5 +242,5 @@ func (p *Policy) LeadsIn(to string) bool {
 
 // SaveWidth stores what the policy lets in, for storedWidth.
 func (p *Policy) SaveWidth(ctx context.Context, store scheduler.Values) error {
-	return scheduler.SaveValue(ctx, store, WidthValue, WidthWhat, p.Width())
+	return scheduler.SaveValue(ctx, store, widthName, widthWhat, p.Width())
 }

@@ -38,7 +38,7 @@ func TestKeepValue(t *testing.T) {
 		var value atomic.Pointer[[]int]
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- c.keepValue(ctx, "name", "the numbers", func() any { return value.Load() }) }()
+		go func() { ended <- c.kept("name", "the numbers", func() any { return value.Load() })(ctx) }()
 		for i, step := range []struct {
 			value *[]int
 			fails int32
