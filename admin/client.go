@@ -18,6 +18,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/report"
 )
 
@@ -251,12 +252,12 @@ func (c *Client) Reload(ctx context.Context, word bool) error {
 
 // Preview has the service judge its URLs by the configuration at path, naming up
 // to samples of each kind.
-func (c *Client) Preview(ctx context.Context, path string, samples int) (*crawl.Preview, error) {
+func (c *Client) Preview(ctx context.Context, path string, samples int) (*review.Preview, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	var out crawl.Preview
+	var out review.Preview
 	err = c.post(ctx, "/api/v1/preview", PreviewRequest{Path: path, Samples: &samples}, &out)
 	return &out, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -194,7 +195,7 @@ func (s *Server) preview(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crawl.NewPreview(c.r.Context(), settings, c.crawler.Reports(), samples)
+	return review.NewPreview(c.r.Context(), settings, c.crawler.Reports(), samples)
 }
 
 func (s *Server) draft(c *call, in *PreviewRequest) (*Draft, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -218,7 +219,7 @@ func TestRulesLetMoreIn(t *testing.T) {
 					t.Fatalf("%s: %d documents of %d", tt.name, documents(), tt.known)
 				}
 				w.settings = after
-				p, err := NewPreview(t.Context(), w.settings, w.store, 3)
+				p, err := review.NewPreview(t.Context(), w.settings, w.store, 3)
 				if want := map[bool]uint64{false: tt.reread}[refreshed]; err != nil || p.Reread.Count != want {
 					t.Errorf("%s: %d pages would be read again, %v; want %d", tt.name, p.Reread.Count, err, want)
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/crawllog"
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/push"
@@ -44,7 +45,7 @@ type Crawl struct {
 	relay    *push.Relay
 	rules    *inForce
 	visitor  *visitor
-	reviewer *Reviewer
+	reviewer *review.Reviewer
 	meter    meter.Meter
 	pace     pace
 	limits   *limits
@@ -125,7 +126,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	if err := c.lookForCopies(ctx, &s); err != nil {
 		return nil, err
 	}
-	c.reviewer = NewReviewer(c.frontier, store, log, c.rules, c.copies.Free)
+	c.reviewer = review.New(c.frontier, store, log, c.rules, c.copies.Free)
 	paused, err := storedPause(ctx, store)
 	if err != nil {
 		return nil, err

@@ -86,6 +86,12 @@ func newPassCrawl(t testing.TB, s policy.Settings, store scheduler.Store) *Crawl
 	return c
 }
 
+// What package review reads at once, and how often it stores how far it is.
+const (
+	reviewBatch = 1000
+	reviewSaved = time.Second
+)
+
 func everything() policy.Settings {
 	s := policy.Settings{Frontier: scheduler.DefaultSettings()}
 	s.Frontier.Brake.On = false
@@ -108,7 +114,7 @@ func statuses(t *testing.T, store scheduler.Store) map[int]int {
 // also with the answer of a write lost: the next run goes on, and in the end each
 // URL is judged and has one deletion.
 func TestPassGoesOnAfterCrash(t *testing.T) {
-	const urls = 6 * passBatch
+	const urls = 6 * reviewBatch
 	crash := errors.New("crash")
 	for _, method := range []string{"Revise", "SetValue", "Inspect"} {
 		for _, after := range []bool{false, true} {
@@ -153,7 +159,7 @@ func TestPassGoesOnAfterCrash(t *testing.T) {
 								cancel()
 							}
 						}()
-						if err := c.reviewer.Run(ctx); err != nil {
+						if err := c.retried("no review", retryPause, c.reviewer.Run)(ctx); err != nil {
 							t.Error(err)
 						}
 						state := c.reviewer.Progress()
@@ -162,7 +168,7 @@ func TestPassGoesOnAfterCrash(t *testing.T) {
 					cancel()
 					synctest.Wait()
 					memory = memory.Reopen()
-					time.Sleep(2 * passSave) // so that the next run stores where it is
+					time.Sleep(2 * reviewSaved) // so that the next run stores where it is
 					if runs > 50 {
 						t.Fatalf("%s, after %v: the pass does not end", method, after)
 					}
@@ -202,7 +208,7 @@ func wantExcluded(t *testing.T, store scheduler.Store) int {
 func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory()
-		seed(t, store, 3*passBatch)
+		seed(t, store, 3*reviewBatch)
 		judge := func(s policy.Settings, batches int) {
 			t.Helper()
 			s.Frontier.MinimumAged = 24 * time.Hour // or pages are read again where rules let more in
@@ -212,13 +218,11 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 			}
 			p := c.policy()
 			for range batches {
-				key, due := c.reviewer.pass.due(p)
-				if !due {
-					return
-				}
-				time.Sleep(2 * passSave)
-				if err := c.reviewer.judgeBatch(t.Context(), p, key); err != nil {
+				time.Sleep(2 * reviewSaved)
+				if due, err := c.reviewer.Next(t.Context(), p); err != nil {
 					t.Fatal(err)
+				} else if !due {
+					return
 				}
 			}
 		}
@@ -226,7 +230,7 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 		narrow := everything()
 		narrow.Space.Exclude = text("page")
 		judge(narrow, 1)
-		if n := statuses(t, store)[policy.StatusExcluded]; n == 0 || n > passBatch {
+		if n := statuses(t, store)[policy.StatusExcluded]; n == 0 || n > reviewBatch {
 			t.Fatalf("%d excluded after one batch", n)
 		}
 		judge(everything(), 10) // back again: what was excluded is readmitted
@@ -243,18 +247,15 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 // TestReloadInTheMiddleOfAPass: the pass begins anew, at the first URL.
 func TestReloadInTheMiddleOfAPass(t *testing.T) {
 	store := storetest.NewMemory()
-	seed(t, store, 3*passBatch)
+	seed(t, store, 3*reviewBatch)
 	c := newPassCrawl(t, everything(), store)
 	if err := c.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	batch := func() bool {
-		p := c.policy()
-		key, due := c.reviewer.pass.due(p)
-		if due {
-			if err := c.reviewer.judgeBatch(t.Context(), p, key); err != nil {
-				t.Fatal(err)
-			}
+		due, err := c.reviewer.Next(t.Context(), c.policy())
+		if err != nil {
+			t.Fatal(err)
 		}
 		return due
 	}
@@ -322,7 +323,7 @@ func TestReadmissionDropsHeldDeletionAtOnce(t *testing.T) {
 		if err := c.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.reviewer.judgeBatch(t.Context(), c.policy(), weburl.Key{}); err != nil {
+		if _, err := c.reviewer.Next(t.Context(), c.policy()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.frontier.Deletions().Finish(t.Context()); err != nil {

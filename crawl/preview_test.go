@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -25,20 +26,18 @@ func TestPreviewForetellsThePass(t *testing.T) {
 	}
 	store := storetest.NewMemory()
 	seed(t, store, 2500)
-	run := func(s policy.Settings) Counts {
+	run := func(s policy.Settings) review.Counts {
 		c := newPassCrawl(t, s, store)
 		if err := c.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for {
-			p := c.policy()
-			key, due := c.reviewer.pass.due(p)
-			if !due {
-				state := c.reviewer.Progress()
-				return state.Counts
-			}
-			if err := c.reviewer.judgeBatch(t.Context(), p, key); err != nil {
+			due, err := c.reviewer.Next(t.Context(), c.policy())
+			if err != nil {
 				t.Fatal(err)
+			}
+			if !due {
+				return c.reviewer.Progress().Counts
 			}
 		}
 	}
@@ -62,7 +61,7 @@ func TestPreviewForetellsThePass(t *testing.T) {
 		s.Frontier.MinimumAged = time.Hour // or pages are read again where rules let more in
 		step(&s)
 		before := dump(t, store)
-		p, err := NewPreview(t.Context(), s, store, 3)
+		p, err := review.NewPreview(t.Context(), s, store, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +85,7 @@ func TestPreviewForetellsThePass(t *testing.T) {
 		if i < len(steps)-1 && p.Excluded.Count+p.Elsewhere.Count+p.Deleted.Count == 0 {
 			t.Errorf("step %d: nothing happens", i)
 		}
-		for _, g := range []PreviewGroup{p.Excluded, p.Deleted} {
+		for _, g := range []review.PreviewGroup{p.Excluded, p.Deleted} {
 			if uint64(len(g.Samples)) != min(g.Count, 3) || g.Count > 0 && g.Samples[0].Words == "" {
 				t.Errorf("step %d: samples %+v of %d", i, g.Samples, g.Count)
 			}
@@ -120,7 +119,7 @@ func TestPreviewOfWhatIsTaken(t *testing.T) {
 	seed(t, store, 200)
 	s := everything()
 	s.Space.MaxPathDepth = &crawlspace.Limit{Max: 0}
-	p, err := NewPreview(t.Context(), s, store, 1)
+	p, err := review.NewPreview(t.Context(), s, store, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +129,7 @@ func TestPreviewOfWhatIsTaken(t *testing.T) {
 	s = everything()
 	s.Space.Exclude = text("page")
 	s.Frontier.Brake = scheduler.DefaultSettings().Brake
-	if p, err = NewPreview(t.Context(), s, store, 0); err != nil {
+	if p, err = review.NewPreview(t.Context(), s, store, 0); err != nil {
 		t.Fatal(err)
 	}
 	if p.Excluded.Count+p.ExcludedWhenTaken.Count != 200 || p.Excluded.Count != p.Indexed || p.Deleted.Count != p.Indexed || p.Held != p.Indexed {

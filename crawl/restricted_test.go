@@ -261,7 +261,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Restrict(slow)
-		for b, err := []byte(nil), error(nil); !bytes.Contains(b, []byte(server.URL)); b, err = store.Value(t.Context(), restrictedName) {
+		for b, err := []byte(nil), error(nil); !bytes.Contains(b, []byte(server.URL)); b, err = store.Value(t.Context(), "crawl.robots") {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -43,7 +44,7 @@ type Status struct {
 	// Taken counts the URLs that workers took since the process started, by source.
 	Taken map[string]uint64 `json:"taken,omitempty"`
 	// Robots tells of origins whose robots.txt became stricter; nil where none did.
-	Robots *RobotsStatus `json:"robots,omitempty"`
+	Robots *review.RobotsStatus `json:"robots,omitempty"`
 	// Trapped links were refused by Traps since the process started.
 	Trapped int64 `json:"trapped,omitempty"`
 	// Documents counts those that are no pages; nil while there was none.
@@ -90,7 +91,7 @@ type RulesStatus struct {
 // versionDigits of a fingerprint are shown.
 const versionDigits = 12
 
-func newRulesStatus(s Progress, known uint64) *RulesStatus {
+func newRulesStatus(s review.Progress, known uint64) *RulesStatus {
 	return &RulesStatus{
 		Version: s.Rules[:min(len(s.Rules), versionDigits)], Since: s.Since.UTC(), Running: !s.Done, Known: known,
 		Judged: s.Judged, Excluded: s.Excluded, Elsewhere: s.Elsewhere, Readmitted: s.Readmitted, Moved: s.Moved, Unindexed: s.Unindexed,
@@ -178,7 +179,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 	for source, n := range counts.Pending {
 		s.Pending[scheduler.Source(source).String()] = n
 	}
-	pass, _, err := Stored(ctx, store)
+	pass, _, err := review.Stored(ctx, store)
 	if err != nil {
 		return Status{}, err
 	}

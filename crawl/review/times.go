@@ -1,4 +1,4 @@
-package crawl
+package review
 
 import (
 	"time"
@@ -46,13 +46,13 @@ func newAgain(p *policy.Policy, retime bool, since time.Time, widened *policy.Wi
 }
 
 // timed says what becomes of the time of a URL that the rules leave where it is.
-func (o *opinion) timed(r *scheduler.Record) timed {
+func (o *review) timed(r *scheduler.Record) timed {
 	_, t := o.time(*r)
 	return t
 }
 
 // time gives the record its time, if it gets another.
-func (o *opinion) time(r scheduler.Record) (scheduler.Record, timed) {
+func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 	if o.again == nil || !o.Inside() || policy.Outside(&r) != 0 || r.State == scheduler.Waiting {
 		return r, untimed
 	}
@@ -71,7 +71,7 @@ func (o *opinion) time(r scheduler.Record) (scheduler.Record, timed) {
 // rereads says that a page is to be read again, or a redirect asked for again, that the rules
 // have not been asked about since: a link that it has may be inside now. Where pages are
 // refreshed, their next refresh does that.
-func (o *opinion) rereads(r *scheduler.Record) bool {
+func (o *review) rereads(r *scheduler.Record) bool {
 	p, u := o.policy, o.link.URL
 	version := p.Version
 	if r.Kind.IsSource() {

@@ -1,4 +1,4 @@
-package crawl
+package review
 
 import (
 	"context"
@@ -83,7 +83,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 			out.Judged++
 			r := &batch[i].Record
 			if u, ok := weburl.FromCanonical(r.URL); ok {
-				o := opine(p, u, r)
+				o := reviewOf(p, u, r)
 				o.again = g
 				out.judge(&o, r, samples)
 			}
@@ -105,7 +105,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 }
 
 // judge puts one URL into its groups.
-func (v *Preview) judge(o *opinion, r *scheduler.Record, samples int) {
+func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	p, e := o.policy, o.effect(r)
 	if policy.Outside(r) == 0 {
 		taken := p.Judge(o.link)

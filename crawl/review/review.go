@@ -1,4 +1,4 @@
-package crawl
+package review
 
 import (
 	"time"
@@ -24,9 +24,9 @@ const (
 	reindexed         // it had no document, and may have one
 )
 
-// opinion is what the rules in force say of a stored URL. It holds for any state
+// review is what the rules in force say of a stored URL. It holds for any state
 // that the URL may be in by the time that it is applied.
-type opinion struct {
+type review struct {
 	policy.Verdict
 	policy *policy.Policy
 	// rewritten says that the URL has another name now, under which link is to be known.
@@ -46,19 +46,19 @@ type opinion struct {
 	again    *again // nil: times stay as they are
 }
 
-// opine judges a stored URL as the background pass does: without the depths,
+// reviewOf judges a stored URL as the background pass does: without the depths,
 // which count when a URL is taken.
-func opine(p *policy.Policy, u weburl.URL, r *scheduler.Record) opinion {
-	return opineInto(p, u, r, new(actionrules.Scratch))
+func reviewOf(p *policy.Policy, u weburl.URL, r *scheduler.Record) review {
+	return reviewWith(p, u, r, new(actionrules.Scratch))
 }
 
-// opineInto is opine with memory that is used again.
-func opineInto(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) opinion {
+// reviewWith is reviewOf with memory that is used again.
+func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) review {
 	link := policy.Recorded(u, r)
 	if r.Kind.IsSource() {
-		return opinion{Verdict: p.JudgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: policy.SourceDetail, link: link}
+		return review{Verdict: p.JudgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: policy.SourceDetail, link: link}
 	}
-	o := opinion{Verdict: p.JudgeStored(link, s), policy: p, link: link, referrer: r.Referrer}
+	o := review{Verdict: p.JudgeStored(link, s), policy: p, link: link, referrer: r.Referrer}
 	o.rewritten = o.URL.Key() != u.Key()
 	if o.Inside() && o.rewritten {
 		p.Rename(&o.Verdict, u)
@@ -76,15 +76,15 @@ func opineInto(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionrul
 }
 
 // explain finds the words, which takes longer than the verdict.
-func (o *opinion) explain() {
+func (o *review) explain() {
 	if !o.Inside() {
 		o.words = o.policy.Detail(&o.Verdict)
 	}
 }
 
-// effect is the same for the same record and opinion, and applying it once leaves
+// effect is the same for the same record and review, and applying it once leaves
 // none for a second time.
-func (o *opinion) effect(r *scheduler.Record) effect {
+func (o *review) effect(r *scheduler.Record) effect {
 	was := policy.Outside(r)
 	switch {
 	case !o.Inside() && o.Status == was && !o.follows(r):
@@ -111,7 +111,7 @@ func (o *opinion) effect(r *scheduler.Record) effect {
 
 // follows says that the deletion of a URL that is outside already waits for another page, or
 // for none any more: its site has moved, or moved on, or is no root's any more.
-func (o *opinion) follows(r *scheduler.Record) bool {
+func (o *review) follows(r *scheduler.Record) bool {
 	switch {
 	case !r.Indexed || o.Status != policy.StatusExcluded:
 		return false
@@ -129,15 +129,15 @@ func unwanted(r *scheduler.Record) bool {
 
 // fifo is where the rules put a stored URL. One that was never fetched stays in
 // the fifo of redirects or of the user's roots.
-func (o *opinion) fifo(r *scheduler.Record) scheduler.Source {
+func (o *review) fifo(r *scheduler.Record) scheduler.Source {
 	if r.FetchedAt.IsZero() && (r.Root || r.Hops > 0) {
 		return r.Fifo
 	}
 	return policy.FifoOf(o.Decision)
 }
 
-// change applies the opinion to a record; nil where there is nothing to do.
-func (o *opinion) change(r *scheduler.Record) *scheduler.Change {
+// change applies the review to a record; nil where there is nothing to do.
+func (o *review) change(r *scheduler.Record) *scheduler.Change {
 	c := &scheduler.Change{Next: *r}
 	n := &c.Next
 	e := o.effect(r)
@@ -183,7 +183,7 @@ func (o *opinion) change(r *scheduler.Record) *scheduler.Change {
 }
 
 // rest lets a URL that is outside rest.
-func (o *opinion) rest(n *scheduler.Record) {
+func (o *review) rest(n *scheduler.Record) {
 	n.State, n.NextAt = scheduler.AtRest, time.Time{}
 	n.Class, n.Status, n.Reason, n.LastError, n.Settled = scheduler.Ignored, o.Status, o.reason, o.words, true
 	n.Errors, n.FirstErrorAt = 0, time.Time{}

@@ -1,4 +1,4 @@
-package crawl
+package review
 
 import (
 	"bytes"
@@ -16,10 +16,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// When rules or crawl space change, every stored URL is judged again in the
-// background: this pass. URLs that wait or are in flight are left to the worker
-// that takes them. How far the pass is, and by which rules, is stored, so that it
-// goes on after a restart; the same URL judged twice is changed once.
+// When rules or crawl space change, Run judges every stored URL again. How far it is, and by
+// which rules, is stored, so that it goes on after a restart; the same URL judged twice is
+// changed once.
 
 const (
 	// passName is the store's value that keeps the pass.
@@ -48,7 +47,7 @@ func (v *Reviewer) Run(ctx context.Context) error {
 			pause = passWait
 		default:
 			began := time.Now()
-			if err := v.judgeBatch(ctx, p, key); err != nil {
+			if _, err := v.Next(ctx, p); err != nil {
 				return err
 			}
 			if v.frontier.Snapshot().InFlight > 0 {
@@ -92,13 +91,23 @@ type judged struct {
 	// other rules was in flight.
 	last, firm bool
 	read       uint64
-	opinions   []keyed // of URLs that change, in order of keys
+	reviews    []keyed // of URLs that change, in order of keys
 }
 
-// keyed is the opinion of one URL.
+// keyed is the review of one URL.
 type keyed struct {
 	key weburl.Key
-	opinion
+	review
+}
+
+// Next judges the next batch of URLs by p; due is false if there is none. It is called by
+// one goroutine at a time: that of Run.
+func (v *Reviewer) Next(ctx context.Context, p *policy.Policy) (due bool, err error) {
+	key, due := v.pass.due(p)
+	if !due {
+		return false, nil
+	}
+	return true, v.judgeBatch(ctx, p, key)
 }
 
 // judgeBatch judges the URLs from a key on. While it stores what changes it reads
@@ -120,7 +129,7 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from weburl
 		})
 	}
 	n := Counts{Judged: b.read}
-	err := v.apply(ctx, b.opinions, &n)
+	err := v.apply(ctx, b.reviews, &n)
 	_ = reading.Wait() // what failed is read again, and the error told then
 	if err != nil {
 		return err
@@ -153,11 +162,11 @@ func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from weburl.
 		return nil, err
 	}
 	b.next, b.last = next, last
-	b.opinions = judgeAll(p, batch, v.pass.again(p))
+	b.reviews = judgeAll(p, batch, v.pass.again(p))
 	return b, nil
 }
 
-// judgeAll gives the opinions of those that change, on all processors.
+// judgeAll gives the reviews of those that change, on all processors.
 func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []keyed {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
 	size := (len(batch) + parts - 1) / parts
@@ -182,7 +191,7 @@ func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []
 		if !ok {
 			continue // the frontier ends it when it is taken
 		}
-		o := opineInto(p, u, r, &scratch)
+		o := reviewWith(p, u, r, &scratch)
 		o.again = again
 		if o.effect(r) != unaffected || o.timed(r) != untimed {
 			o.explain()
@@ -192,15 +201,15 @@ func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []
 	return found
 }
 
-// apply changes the URLs that opinions, in order of their keys, say something of.
-func (v *Reviewer) apply(ctx context.Context, opinions []keyed, n *Counts) error {
-	if len(opinions) == 0 {
+// apply changes the URLs that reviews, in order of their keys, say something of.
+func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error {
+	if len(reviews) == 0 {
 		return nil
 	}
 	var renamed []scheduler.Link
-	keys := make([]weburl.Key, len(opinions))
-	for i := range opinions {
-		o := &opinions[i]
+	keys := make([]weburl.Key, len(reviews))
+	for i := range reviews {
+		o := &reviews[i]
 		keys[i] = o.key
 		if !o.rewritten {
 			continue
@@ -219,11 +228,11 @@ func (v *Reviewer) apply(ctx context.Context, opinions []keyed, n *Counts) error
 	var gone []weburl.Key
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err := v.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
-		i, ok := slices.BinarySearchFunc(opinions, k, func(o keyed, k weburl.Key) int { return o.key.Compare(k) })
+		i, ok := slices.BinarySearchFunc(reviews, k, func(o keyed, k weburl.Key) int { return o.key.Compare(k) })
 		if !ok {
 			return nil
 		}
-		o := &opinions[i].opinion
+		o := &reviews[i].review
 		done.count(o.effect(&r), o.timed(&r))
 		change := o.change(&r)
 		if change != nil && change.Delete != "" && r.Indexed && !o.policy.Settings.Frontier.Brake.On {
@@ -255,7 +264,7 @@ func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key web
 			return err
 		}
 		if u, ok := weburl.FromCanonical(r.URL); ok {
-			o := opine(p, u, &r)
+			o := reviewOf(p, u, &r)
 			o.again = v.pass.again(p)
 			o.explain()
 			if err := v.apply(ctx, []keyed{{key, o}}, &Counts{}); err != nil {

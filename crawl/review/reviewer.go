@@ -1,7 +1,12 @@
 // Package review judges stored URLs again: all of them when rules or crawl space change, and
 // those of an origin whose robots.txt became stricter. It also foretells what new settings
 // would do.
-package crawl
+//
+// A Reviewer runs in two goroutines that the crawl starts, Run and RunRobots; Run reads the
+// next batch in a third one while it stores the last. The progress has one mutex, which is
+// held while it is stored, and the origins have another. URLs that wait or are in flight are
+// left to the worker that takes them.
+package review
 
 import (
 	"context"
@@ -13,8 +18,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Crawling is what a Reviewer asks of the crawl.
-type Crawling interface {
+// Crawl is what a Reviewer asks of the crawl.
+type Crawl interface {
 	// Policy is what decides about URLs now.
 	Policy() *policy.Policy
 	// Robots are the copies of robots.txt in use.
@@ -32,7 +37,7 @@ type Reviewer struct {
 	frontier *scheduler.Frontier
 	store    scheduler.Store
 	log      *slog.Logger
-	crawl    Crawling
+	crawl    Crawl
 	// freed is told of URLs whose documents were deleted.
 	freed func(context.Context, []weburl.Key) error
 
@@ -41,8 +46,8 @@ type Reviewer struct {
 	ahead      *judged // what Run has read already
 }
 
-// NewReviewer makes a Reviewer that has read nothing yet: Open does.
-func NewReviewer(frontier *scheduler.Frontier, store scheduler.Store, log *slog.Logger, crawl Crawling,
+// New makes a Reviewer that has read nothing yet: Open does.
+func New(frontier *scheduler.Frontier, store scheduler.Store, log *slog.Logger, crawl Crawl,
 	freed func(context.Context, []weburl.Key) error,
 ) *Reviewer {
 	return &Reviewer{

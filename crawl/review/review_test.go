@@ -1,4 +1,4 @@
-package crawl
+package review
 
 import (
 	"testing"
@@ -51,7 +51,7 @@ func TestChangeOnce(t *testing.T) {
 		if rapid.Bool().Draw(t, "fetched") {
 			r.FetchedAt = time.Unix(1e9, 0)
 		}
-		o := opine(p, u, &r)
+		o := reviewOf(p, u, &r)
 		o.explain()
 		c := o.change(&r)
 		if (c == nil) != (o.effect(&r) == unaffected) {
@@ -75,7 +75,7 @@ func TestChangeOnce(t *testing.T) {
 			}
 			return // never asked about again
 		}
-		again := opine(p, u, &next)
+		again := reviewOf(p, u, &next)
 		again.explain()
 		if second := again.change(&next); second != nil {
 			t.Fatalf("%+v changed to %+v and again to %+v", r, next, second.Next)
@@ -94,18 +94,18 @@ func TestDepthsCountWhenTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := scheduler.Record{URL: u.String(), State: scheduler.AtRest, Class: scheduler.OK, Status: 200, Fifo: scheduler.IndexFollow, Indexed: true}
-	if o := opine(p, u, &r); o.effect(&r) != unaffected {
+	if o := reviewOf(p, u, &r); o.effect(&r) != unaffected {
 		t.Errorf("a stored page beyond the depth has effect %d in the pass", o.effect(&r))
 	}
 	r.Class, r.Status = scheduler.Ignored, policy.StatusExcluded
-	if o := opine(p, u, &r); o.effect(&r) != unaffected {
+	if o := reviewOf(p, u, &r); o.effect(&r) != unaffected {
 		t.Errorf("an excluded page beyond the depth has effect %d in the pass", o.effect(&r))
 	}
 	s.Space.MaxPathDepth.Max = 3
 	if p, err = policy.New(s, nil); err != nil {
 		t.Fatal(err)
 	}
-	if o := opine(p, u, &r); o.effect(&r) != readmitted {
+	if o := reviewOf(p, u, &r); o.effect(&r) != readmitted {
 		t.Errorf("an excluded page within the depth has effect %d in the pass, want it readmitted", o.effect(&r))
 	}
 }
