@@ -67,7 +67,7 @@ func (fakeService) Schema(version, part string) ([]byte, error) {
 }
 
 func (fakeService) Fetch(_ context.Context, _ Crawler, raw string, u weburl.URL) (*Fetched, error) {
-	return NewFetched(raw, u, &crawl.Trial{Robots: "allowed", Excluded: "the rules"}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
+	return NewFetched(raw, u, &crawl.Trial{Sight: crawl.Sight{Robots: "allowed", Excluded: "the rules"}}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
 }
 
 func (fakeService) IndexOf(_ Crawler, target string) (Index, error) {

@@ -3,12 +3,10 @@ package crawl
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
@@ -99,17 +97,25 @@ func (all accesses) sessions() []SessionStatus {
 	return out
 }
 
-// newAccesses makes what fetches pages by a policy's settings. Sessions of before
-// whose settings are the same go on, with their cookies; they make their requests
-// by the new fetcher when adopt was called.
-func (c *Crawl) newAccesses(p *policy.Policy, before accesses) (accesses, error) {
+// Equipment makes what fetches pages by policies, with what outlives each of them.
+type Equipment struct {
+	Log *slog.Logger
+	Jar *auth.Jar // cookies of all sites, with EnableCookies
+	// Complete adds what the crawl contributes to the settings of a fetcher.
+	Complete func(fetcher.Settings, *policy.Policy) fetcher.Settings
+}
+
+// Accesses makes what fetches pages by a policy's settings. Sessions of before whose
+// settings are the same go on, with their cookies; they make their requests by the new
+// fetcher once adopt was called.
+func (e *Equipment) Accesses(p *policy.Policy, before accesses) (accesses, error) {
 	var all accesses
 	for _, f := range p.Settings.Fetches {
 		a := &access{match: f.Match, before: slices.Clip(all), header: f.Fetcher.Header, ignoreRobots: p.Settings.IgnoreRobots, proxied: f.Fetcher.Proxy != nil}
 		if f.IgnoreRobots != nil {
 			a.ignoreRobots = *f.IgnoreRobots
 		}
-		settings := c.fetcherSettings(f.Fetcher, p)
+		settings := e.Complete(f.Fetcher, p)
 		if f.Login != nil {
 			if f.Login.Certificate != nil {
 				settings.Certificates = []tls.Certificate{*f.Login.Certificate}
@@ -118,28 +124,28 @@ func (c *Crawl) newAccesses(p *policy.Policy, before accesses) (accesses, error)
 				settings.HTTP1 = true
 			}
 		}
-		a.fetcher = fetcher.New(settings, c.log)
+		a.fetcher = fetcher.New(settings, e.Log)
 		if f.Login != nil {
 			var err error
-			if a.login, err = newLogin(f.Login, a, slices.Concat(before, all), c.log); err != nil {
+			if a.login, err = newLogin(f.Login, a, slices.Concat(before, all), e.Log); err != nil {
 				return nil, err
 			}
 		} else {
-			a.do = c.cookies(p, a.fetcher)
+			a.do = e.cookies(p, a.fetcher)
 		}
 		all = append(all, a)
 	}
-	last := &access{fetcher: fetcher.New(c.fetcherSettings(p.Settings.Fetcher, p), c.log), ignoreRobots: p.Settings.IgnoreRobots}
-	last.do = c.cookies(p, last.fetcher)
+	last := &access{fetcher: fetcher.New(e.Complete(p.Settings.Fetcher, p), e.Log), ignoreRobots: p.Settings.IgnoreRobots}
+	last.do = e.cookies(p, last.fetcher)
 	return append(all, last), nil
 }
 
 // cookies is what keeps them for all sites, nil where nothing does.
-func (c *Crawl) cookies(p *policy.Policy, f *fetcher.Fetcher) auth.Do {
+func (e *Equipment) cookies(p *policy.Policy, f *fetcher.Fetcher) auth.Do {
 	if !p.Settings.EnableCookies {
 		return nil
 	}
-	return c.jar.Do(f.Do)
+	return e.Jar.Do(f.Do)
 }
 
 // adopt lets the sessions make their requests by these accesses.
@@ -167,44 +173,7 @@ func newLogin(l *policy.Login, by *access, before accesses, log *slog.Logger) (*
 	return out, err
 }
 
-// SessionStatus is an account as an operator sees it. There are no secrets in it.
-type SessionStatus struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"`
-	// State is "unproven", "good", "logged out" or "failed"; Words say why it failed,
-	// and Until when it is tried again.
-	State  string     `json:"state"`
-	Words  string     `json:"words,omitempty"`
-	Until  *time.Time `json:"until,omitempty"`
-	LogIns int        `json:"log_ins"`
-	Since  *time.Time `json:"since,omitempty"` // the last of them
-}
-
-func newSessionStatus(s auth.Status) SessionStatus {
-	out := SessionStatus{Name: s.Name, Kind: s.Kind, State: s.State, Words: s.Words, LogIns: s.LogIns}
-	for _, t := range []struct {
-		to   **time.Time
-		from time.Time
-	}{{&out.Until, s.Until}, {&out.Since, s.Since}} {
-		if !t.from.IsZero() {
-			at := t.from.UTC()
-			*t.to = &at
-		}
-	}
-	return out
-}
-
-// String is a line for a person.
-func (s SessionStatus) String() string {
-	line := fmt.Sprintf("%s (%s): %s", s.Name, s.Kind, s.State)
-	if s.Until != nil {
-		line += " until " + s.Until.Local().Format(time.DateTime)
-	}
-	if s.Words != "" {
-		line += ": " + s.Words
-	}
-	if s.Since != nil {
-		line += fmt.Sprintf("; %d log-ins, the last one at %s", s.LogIns, s.Since.Local().Format(time.DateTime))
-	}
-	return line
+// Adopted reports whether all sessions make their requests by these accesses.
+func (all accesses) Adopted() bool {
+	return !slices.ContainsFunc(all, func(a *access) bool { return a.login != nil && a.login.access != a })
 }

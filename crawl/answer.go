@@ -77,11 +77,11 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	if v.lease.Record.Kind.IsSource() {
 		return v.sourceRedirect(ctx, target, result)
 	}
-	if err := v.visitor.sites.homeLeads(ctx, v.lease.URL, target, result.Moved); err != nil {
+	if err := v.visitor.sites.HomeLeads(ctx, v.lease.URL, target, result.Moved); err != nil {
 		return err
 	}
 	// The move of a site is in force at once.
-	now := v.visitor.sites.inForce()
+	now := v.visitor.sites.InForce()
 	p := now.policy
 	link, verdict, ok := p.RedirectLink(crawlspace.Link{
 		URL: target, Host: v.spelling(location, target), Depth: int(v.lease.Record.Depth),

@@ -237,10 +237,18 @@ func (n *namers) remove(canonical weburl.Key, page string) bool {
 
 // requeue sends a known URL through the fifos once more.
 func (r *visitor) requeue(ctx context.Context, u weburl.URL) error {
-	link, _, ok := r.sites.inForce().policy.Link(crawlspace.Link{URL: u})
+	link, _, ok := r.sites.InForce().policy.Link(crawlspace.Link{URL: u})
 	if !ok {
 		return nil
 	}
 	_, err := r.frontier.Add(ctx, []scheduler.Link{link}, true)
 	return err
+}
+
+// Awaiting returns how many pages are remembered until it is known what becomes of the URL
+// that they name as theirs.
+func (r *visitor) Awaiting() int {
+	r.namers.mu.Lock()
+	defer r.namers.mu.Unlock()
+	return r.namers.n
 }

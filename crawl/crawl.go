@@ -120,9 +120,9 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	}
 	c.rules = newInForce(now)
 	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
-	c.visitor = &visitor{
-		frontier: c.frontier, store: store, log: log, sites: c, hosts: c.hosts, meter: &c.meter, crawlLog: c.crawlLog,
-	}
+	c.visitor = newVisitor(Parts{
+		Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
+	})
 	if err := c.lookForCopies(ctx, &s); err != nil {
 		return nil, err
 	}
@@ -148,17 +148,16 @@ func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 		return nil
 	}
 	c.copies = copies.New(c.store, c.visitor.requeue, c.log)
-	c.visitor.copies = c.copies
 	c.frontier.Deletions().OnLeave(c.copies.Free)
-	if !s.DetectPatterns {
-		return nil
-	}
-	stored, err := copies.StoredPatterns(ctx, c.store)
-	if err == nil {
+	if s.DetectPatterns {
+		stored, err := copies.StoredPatterns(ctx, c.store)
+		if err != nil {
+			return err
+		}
 		c.patterns = copies.NewPatterns(stored)
-		c.visitor.patterns = c.patterns
 	}
-	return err
+	c.visitor.lookForCopies(c.copies, c.patterns)
+	return nil
 }
 
 // inForce returns the rules of now.
@@ -324,6 +323,3 @@ func (c *Crawl) reviewAgain(ctx context.Context) error {
 	defer c.reviewer.Wake()
 	return c.reviewer.Begin(ctx, c.policy())
 }
-
-// Restrict has the stored URLs of u's origin judged by its robots.txt.
-func (c *Crawl) Restrict(u weburl.URL) { c.reviewer.Restrict(u) }

@@ -70,6 +70,7 @@ type bench struct {
 	dir      string
 	target   *memoryTarget
 	settings policy.Settings
+	log      slog.Handler                    // nil: none
 	wrap     func(*memoryTarget) push.Target // if not nil, what stands before target
 }
 
@@ -111,7 +112,11 @@ func (b *bench) with(fn func(*Crawl, *badgerstore.Store)) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	c, err := New(b.t.Context(), b.settings, store, relay, slog.New(slog.DiscardHandler))
+	log := slog.New(slog.DiscardHandler)
+	if b.log != nil {
+		log = slog.New(b.log)
+	}
+	c, err := New(b.t.Context(), b.settings, store, relay, log)
 	if err != nil {
 		b.t.Fatal(err)
 	}

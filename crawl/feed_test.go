@@ -101,7 +101,8 @@ func TestItemsAreNotRefreshed(t *testing.T) {
 // TestItemsManyTimes: more than a batch, twice in one feed, and again.
 func TestItemsManyTimes(t *testing.T) {
 	var items []string
-	for i := range 2*itemBatch + 3 {
+	const batch = 100 // are stored at once
+	for i := range 2*batch + 3 {
 		items = append(items, fmt.Sprint("/i/", i), fmt.Sprint("item ", i))
 	}
 	site, b, o := itemsBench(t, append(items, items[:2]...)...)
@@ -112,7 +113,7 @@ func TestItemsManyTimes(t *testing.T) {
 			n++
 		}
 	}
-	if n != 2*itemBatch+3 {
+	if n != 2*batch+3 {
 		t.Errorf("%d documents", n)
 	}
 	b.newOrders()

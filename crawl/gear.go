@@ -1,16 +1,17 @@
 package crawl
 
 import (
-	"context"
-	"net"
-	"net/netip"
-	"slices"
-
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
-	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
+
+// rules are what is in force at a moment: what decides about URLs, and what fetches them.
+// They are immutable; a page keeps those that it began under.
+type rules struct {
+	policy *policy.Policy
+	gear   *gear
+}
 
 // gear is what pages are fetched with by a policy. Policies that differ only in rules may
 // share it.
@@ -18,49 +19,4 @@ type gear struct {
 	accesses accesses
 	robots   *robots.Cache
 	traps    *crawlspace.Traps // nil: off
-}
-
-// equip makes the gear of a policy. Old are the rules in force, nil at the start: what they
-// have learnt goes on.
-func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *rules) (g *gear, err error) {
-	g = &gear{}
-	var before accesses
-	if old != nil {
-		before = old.gear.accesses
-	}
-	if old != nil && old.policy.Settings.Robots == p.Settings.Robots {
-		g.robots = old.gear.robots
-	} else {
-		g.robots = robots.NewCache(c.store, p.Settings.Robots)
-	}
-	if g.traps, err = c.equipTraps(ctx, p, old); err != nil {
-		return nil, err
-	}
-	g.accesses, err = c.newAccesses(p, before)
-	return g, err
-}
-
-// fetcherSettings adds what the crawl itself contributes.
-func (c *Crawl) fetcherSettings(s fetcher.Settings, p *policy.Policy) fetcher.Settings {
-	s.Exempt = slices.Clone(s.Exempt)
-	for _, root := range p.Settings.Rules.Roots {
-		s.Exempt = append(s.Exempt, net.JoinHostPort(root.URL.Host(), root.URL.Port()))
-	}
-	for _, source := range p.Sources {
-		s.Exempt = append(s.Exempt, net.JoinHostPort(source.URL.Host(), source.URL.Port()))
-	}
-	s.Judge, s.Names, s.DenyPrivate = c.judgeAddress, c.names, p.Settings.DenyPrivate
-	if p.Settings.MaxBytesPerS > 0 {
-		s.Pace = c.limits.pay
-	}
-	return s
-}
-
-// judgeAddress asks the address rules in force about an address that is to be dialled.
-func (c *Crawl) judgeAddress(a netip.Addr) (allowed, matched bool, words string) {
-	allowed, matched, reason := c.policy().Space.Addresses().Judge(a)
-	if matched {
-		words = reason.String()
-	}
-	return allowed, matched, words
 }

@@ -18,7 +18,7 @@ func (v *visit) knowRoot() {
 	r := &v.lease.Record
 	if v.isRoot() {
 		r.Root = true
-	} else if v.visitor.sites.wasRoot(v.lease.Key) {
+	} else if v.visitor.sites.WasRoot(v.lease.Key) {
 		r.Root = false
 	}
 }
@@ -61,9 +61,9 @@ func (v *visit) tellRoot(r *scheduler.Result) {
 // isHome takes in that the URL is a page, which may end the move of a site: its links are
 // judged by that already.
 func (v *visit) isHome(ctx context.Context) error {
-	before := v.visitor.sites.inForce()
-	err := v.visitor.sites.homeLeads(ctx, v.lease.URL, weburl.URL{}, true)
-	if v.visitor.sites.inForce() != before {
+	before := v.visitor.sites.InForce()
+	err := v.visitor.sites.HomeLeads(ctx, v.lease.URL, weburl.URL{}, true)
+	if v.visitor.sites.InForce() != before {
 		v.adopt()
 	}
 	return err
@@ -71,7 +71,7 @@ func (v *visit) isHome(ctx context.Context) error {
 
 // adopt goes on by the rules in force now, if they let the page in.
 func (v *visit) adopt() {
-	p := v.visitor.sites.inForce().policy
+	p := v.visitor.sites.InForce().policy
 	if verdict := p.Judge(policy.Recorded(v.lease.URL, &v.lease.Record)); verdict.Inside() {
 		v.policy, v.verdict = p, verdict
 		v.indexed, v.why, v.unindexed = p.Indexes(&verdict)

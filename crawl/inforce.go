@@ -11,13 +11,6 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
-// rules are what is in force at a moment: what decides about URLs, and what fetches them.
-// They are immutable; a page keeps those that it began under.
-type rules struct {
-	policy *policy.Policy
-	gear   *gear
-}
-
 // inForce holds the rules in force and the pages in flight. Workers and background jobs
 // share it. The rules are read without a lock; mu guards the pages, and is held while
 // other rules come into force, so that no page begins under both.

@@ -259,7 +259,7 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if s := reloaded(1); s.State != "good" || s.LogIns != 1 {
 			t.Errorf("with the same settings: %v", s)
 		}
-		if got := c.inForce().gear.accesses[0]; got.login.access != got {
+		if !c.inForce().gear.accesses.Adopted() {
 			t.Error("the session does not ask by the new settings")
 		}
 		if s := reloaded(2); s.State != "logged out" || s.LogIns != 0 {

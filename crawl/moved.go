@@ -67,7 +67,7 @@ func (c *Crawl) heading(ctx context.Context, p *policy.Policy, root, from, to we
 
 // endOf follows what is stored of where a URL redirects to: a site may move in two steps.
 func (c *Crawl) endOf(ctx context.Context, u weburl.URL) (weburl.URL, error) {
-	for range maxCanonicals {
+	for range redirectSteps {
 		r, err := scheduler.Find(ctx, c.store, u.Key())
 		if err != nil || r == nil || r.RedirectTo == "" || r.Indexed {
 			return u, err
@@ -109,4 +109,24 @@ func (c *Crawl) move(ctx context.Context, old *policy.Policy, moved policy.Moves
 		}
 	}
 	return p, policy.SaveMoves(ctx, c.store, moved)
+}
+
+// siteKeeper is what visits ask of a Crawl.
+type siteKeeper struct{ c *Crawl }
+
+// InForce implements visit.Sites.
+func (k siteKeeper) InForce() *rules { return k.c.inForce() }
+
+// HomeLeads implements visit.Sites.
+func (k siteKeeper) HomeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {
+	return k.c.homeLeads(ctx, from, to, firm)
+}
+
+// Restrict implements visit.Sites.
+func (k siteKeeper) Restrict(u weburl.URL) { k.c.reviewer.Restrict(u) }
+
+// WasRoot implements visit.Sites.
+func (k siteKeeper) WasRoot(key weburl.Key) bool {
+	former := k.c.former.Load()
+	return former != nil && (*former)[key]
 }

@@ -260,7 +260,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 		if err := cache.Record(t.Context(), slow, &fetcher.Response{Status: 200, Body: []byte("User-agent: *\nDisallow: /slow\n")}, nil); err != nil {
 			t.Fatal(err)
 		}
-		c.Restrict(slow)
+		c.reviewer.Restrict(slow)
 		for b, err := []byte(nil), error(nil); !bytes.Contains(b, []byte(server.URL)); b, err = store.Value(t.Context(), "crawl.robots") {
 			if err != nil {
 				t.Fatal(err)
@@ -285,8 +285,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 // TestPagesInFlightEnd: a wait for the pages in flight is not for later ones.
 func TestPagesInFlightEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &gear{accesses: accesses{{fetcher: fetcher.New(fetcher.DefaultSettings(), nil)}}}
-		f := newInForce(&rules{policy: &policy.Policy{}, gear: g})
+		f := newInForce(&rules{policy: &policy.Policy{}, gear: &gear{}})
 		page := f.begin()
 		done := false
 		go func() {

@@ -121,8 +121,20 @@ func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, err
 	return keys, nil
 }
 
-// wasRoot reports whether a URL that waits was a root before the roots changed.
-func (c *Crawl) wasRoot(k weburl.Key) bool {
-	former := c.former.Load()
-	return former != nil && (*former)[k]
+// addSources puts the configured sources in. One that was read by other rules or
+// settings is read again.
+func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
+	var links []scheduler.Link
+	for _, s := range p.Sources {
+		l, v, ok := p.SourceLink(s.URL, s.Kind, "")
+		if !ok {
+			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))
+			continue
+		}
+		l.Root = true
+		links = append(links, l)
+	}
+	return nameSources(ctx, c.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
+		return r.RulesVersion != p.SourceVersion(k)
+	})
 }

@@ -20,6 +20,8 @@ const (
 	// rootsLooked is how many roots a status looks at, and rootsNamed how many an error names.
 	rootsLooked = 1000
 	rootsNamed  = 3
+	// redirectSteps bounds how far redirects are followed through the store.
+	redirectSteps = 10
 )
 
 // RootStatus is a root of the configuration that cannot be crawled.
@@ -65,7 +67,7 @@ func failingRoot(ctx context.Context, store scheduler.Reader, r *scheduler.Recor
 	case scheduler.Redirect:
 	}
 	u, ok := weburl.FromCanonical(r.RedirectTo)
-	for range maxCanonicals {
+	for range redirectSteps {
 		if !ok {
 			return s, false, nil
 		}

@@ -24,24 +24,6 @@ const (
 	maxSitemaps = 1000
 )
 
-// addSources puts the configured sources in. One that was read by other rules or
-// settings is read again.
-func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
-	var links []scheduler.Link
-	for _, s := range p.Sources {
-		l, v, ok := p.SourceLink(s.URL, s.Kind, "")
-		if !ok {
-			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))
-			continue
-		}
-		l.Root = true
-		links = append(links, l)
-	}
-	return nameSources(ctx, c.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
-		return r.RulesVersion != p.SourceVersion(k)
-	})
-}
-
 // nameSources makes URLs known as sources, known pages too. again says of a source
 // that was read before that it is read once more, and in full. It may be repeated.
 func nameSources(ctx context.Context, frontier *scheduler.Frontier, links []scheduler.Link, again func(weburl.Key, *scheduler.Record) bool) error {

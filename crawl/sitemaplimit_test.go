@@ -38,9 +38,9 @@ func limited(t *testing.T) (*testsite.Site, *bench) {
 // kinds are known.
 func (b *bench) crawled(submit ...string) (log string, status Status, sitemaps, known int) {
 	b.t.Helper()
+	words := &testlog.Buffer{}
+	b.log = slog.NewTextHandler(words, nil)
 	b.with(func(c *Crawl, store *badgerstore.Store) {
-		words := &testlog.Buffer{}
-		c.visitor.log = slog.New(slog.NewTextHandler(words, nil))
 		if len(submit) > 0 {
 			if _, err := c.Submit(b.t.Context(), submit); err != nil {
 				b.t.Fatal(err)

@@ -32,7 +32,7 @@ type visitor struct {
 	hosts    *hostURLs        // counted for traps
 	meter    *meter.Meter
 	crawlLog *crawllog.Log
-	trial    *trial // looks on in a dry run, else nil
+	trial    *Sight // looks on in a dry run, else nil
 
 	addresses      addresses
 	logins         logins
@@ -50,16 +50,16 @@ type visitStore interface {
 
 // sites is what a visit asks of the crawl as a whole.
 type sites interface {
-	// inForce returns the rules of now: others than a page began under, if a site has moved
+	// InForce returns the rules of now: others than a page began under, if a site has moved
 	// or the rules were loaded anew.
-	inForce() *rules
-	// homeLeads takes in where a page leads that may stand for a site; zero says that it is
+	InForce() *rules
+	// HomeLeads takes in where a page leads that may stand for a site; zero says that it is
 	// a page itself, and firm that the redirect is permanent.
-	homeLeads(ctx context.Context, from, to weburl.URL, firm bool) error
+	HomeLeads(ctx context.Context, from, to weburl.URL, firm bool) error
 	// Restrict has the stored URLs of u's origin judged by its robots.txt, which became stricter.
 	Restrict(u weburl.URL)
-	// wasRoot reports whether a URL that waits was a root before the roots changed.
-	wasRoot(k weburl.Key) bool
+	// WasRoot reports whether a URL that waits was a root before the roots changed.
+	WasRoot(k weburl.Key) bool
 }
 
 // visit is one lease on its way. It belongs to one worker.
@@ -160,7 +160,7 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 		err = v.read(ctx, s.response, &result)
 		result.MediaType = mediaType(s.response.Header.Get("Content-Type"))
 	case s.response.Status == http.StatusNotModified:
-		err = v.visitor.sites.homeLeads(ctx, v.lease.URL, weburl.URL{}, true)
+		err = v.visitor.sites.HomeLeads(ctx, v.lease.URL, weburl.URL{}, true)
 	case isRedirect(s.response.Status):
 		err = v.redirect(ctx, s.response.Header.Get("Location"), s.response.Status, &result)
 	}
@@ -358,7 +358,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 	directives := v.directives(response, p)
 	why, noIndex := v.heed(directives, result)
 	follows := v.verdict.Decision.Follow && (!directives.NoFollow || v.policy.Settings.IgnoreNoFollow)
-	v.visitor.trial.read(p, read, directives, follows)
+	v.visitor.trial.readPage(p, read, directives, follows)
 	if follows {
 		if result.Links, err = v.admitted(ctx, v.links(p)); err != nil {
 			return err
@@ -407,3 +407,36 @@ func (v *visit) complete(ctx context.Context, s *step) error {
 	v.tellRoot(r)
 	return errors.Join(v.visitor.copies.Settle(ctx, v.lease, r), v.reconsider(ctx, r))
 }
+
+// asked is what was asked for with a lease.
+type asked uint8
+
+const (
+	askedNothing asked = iota
+	askedOther         // robots.txt, a step of a log-in, a page that tells of the log-in only
+	askedPage
+)
+
+// Parts are what a Visitor is made of.
+type Parts struct {
+	Frontier *scheduler.Frontier
+	Store    visitStore
+	Log      *slog.Logger
+	Sites    sites
+	Hosts    *hostURLs
+	Meter    *meter.Meter
+	CrawlLog *crawllog.Log
+}
+
+// newVisitor makes a visitor that looks for no copies.
+func newVisitor(p Parts) *visitor {
+	return &visitor{frontier: p.Frontier, store: p.Store, log: p.Log, sites: p.Sites, hosts: p.Hosts, meter: p.Meter, crawlLog: p.CrawlLog}
+}
+
+// lookForCopies has the visits compare documents by d, and learn patterns, which may be nil.
+func (r *visitor) lookForCopies(d *copies.Detector, patterns *copies.Patterns) {
+	r.copies, r.patterns = d, patterns
+}
+
+// watch has visits shown to a dry run.
+func (r *visitor) watch(s *Sight) { r.trial = s }

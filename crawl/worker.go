@@ -64,15 +64,6 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 	}
 }
 
-// asked is what was asked for with a lease.
-type asked uint8
-
-const (
-	askedNothing asked = iota
-	askedOther         // robots.txt, a step of a log-in, a page that tells of the log-in only
-	askedPage
-)
-
 // unrecoverable errors of the store end the crawl: fetching goes to waste when
 // nothing can be stored, and the message must reach somebody.
 func unrecoverable(err error) bool {
