@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -197,7 +197,7 @@ func (s *Server) traps(c *call) (any, error) {
 
 func (s *Server) sessions(c *call) (any, error) {
 	status, err := c.crawler.Status(c.r.Context())
-	return append([]crawl.SessionStatus{}, status.Sessions...), err
+	return append([]visit.SessionStatus{}, status.Sessions...), err
 }
 
 // Copies is what is known of duplicates.

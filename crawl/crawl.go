@@ -18,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/push"
@@ -44,7 +45,7 @@ type Crawl struct {
 	frontier *scheduler.Frontier
 	relay    *push.Relay
 	rules    *inForce
-	visitor  *visitor
+	visitor  *visit.Visitor
 	reviewer *review.Reviewer
 	meter    meter.Meter
 	pace     pace
@@ -53,7 +54,7 @@ type Crawl struct {
 	crawlLog *crawllog.Log
 	names    *fetcher.Names // DNS answers, for all fetchers
 	jar      *auth.Jar      // cookies of all sites, with EnableCookies
-	hosts    *hostURLs
+	hosts    *visit.HostURLs
 
 	copies   *copies.Detector // nil: they are not looked for
 	patterns *copies.Patterns // nil: none are learnt
@@ -111,16 +112,16 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	stopping, stop := context.WithCancel(context.Background())
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
-		limits: newLimits(&s), rescheduled: make(chan struct{}, 1), hosts: &hostURLs{},
+		limits: newLimits(&s), rescheduled: make(chan struct{}, 1), hosts: &visit.HostURLs{},
 		names: fetcher.NewNames(), jar: auth.NewJar(), crawlLog: crawllog.New(log),
 	}
-	now := &rules{policy: p}
-	if now.gear, err = c.equip(ctx, p, nil); err != nil {
+	now := &visit.Rules{Policy: p}
+	if now.Gear, err = c.equip(ctx, p, nil); err != nil {
 		return nil, err
 	}
 	c.rules = newInForce(now)
 	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
-	c.visitor = newVisitor(Parts{
+	c.visitor = visit.New(visit.Parts{
 		Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
 	})
 	if err := c.lookForCopies(ctx, &s); err != nil {
@@ -147,7 +148,7 @@ func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 	if !s.NearDuplicates {
 		return nil
 	}
-	c.copies = copies.New(c.store, c.visitor.requeue, c.log)
+	c.copies = copies.New(c.store, c.visitor.Requeue, c.log)
 	c.frontier.Deletions().OnLeave(c.copies.Free)
 	if s.DetectPatterns {
 		stored, err := copies.StoredPatterns(ctx, c.store)
@@ -156,23 +157,23 @@ func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 		}
 		c.patterns = copies.NewPatterns(stored)
 	}
-	c.visitor.lookForCopies(c.copies, c.patterns)
+	c.visitor.LookForCopies(c.copies, c.patterns)
 	return nil
 }
 
 // inForce returns the rules of now.
-func (c *Crawl) inForce() *rules { return c.rules.now.Load() }
+func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 
 // policy is what decides about URLs now.
-func (c *Crawl) policy() *policy.Policy { return c.inForce().policy }
+func (c *Crawl) policy() *policy.Policy { return c.inForce().Policy }
 
 // page takes one lease through all stages, and judges its URL again if other rules came
 // into force meanwhile.
-func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot) (asked, error) {
+func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot) (visit.Asked, error) {
 	page := c.rules.begin()
 	defer c.rules.end(page)
-	asked, err := c.visitor.page(ctx, page.rules, lease, slot)
-	if again := c.reviewer.JudgeAgain(context.WithoutCancel(ctx), page.rules.policy, lease.Key); again != nil {
+	asked, err := c.visitor.Page(ctx, page.rules, lease, slot)
+	if again := c.reviewer.JudgeAgain(context.WithoutCancel(ctx), page.rules.Policy, lease.Key); again != nil {
 		err = errors.Join(err, again, c.reviewAgain(context.WithoutCancel(ctx)))
 	}
 	return asked, err
@@ -182,7 +183,7 @@ func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Sl
 // pages in flight), or what once asks for is done. The order of stopping stands
 // here: workers, outbox, frontier and relay. It is called once.
 func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
-	defer func() { c.inForce().gear.accesses.close() }()
+	defer func() { c.inForce().Gear.Accesses.Close() }()
 	defer func() { err = errors.Join(err, c.crawlLog.Close()) }()
 	if c.frontier.Paused() && (once.Drain || once.MaxPages > 0) {
 		return ErrPaused

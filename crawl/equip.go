@@ -7,28 +7,29 @@ import (
 	"slices"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
 // equip makes the gear of a policy. Old are the rules in force, nil at the start: what they
 // have learnt goes on.
-func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *rules) (g *gear, err error) {
-	g = &gear{}
-	var before accesses
+func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *visit.Rules) (g *visit.Gear, err error) {
+	g = &visit.Gear{}
+	var before visit.Accesses
 	if old != nil {
-		before = old.gear.accesses
+		before = old.Gear.Accesses
 	}
-	if old != nil && old.policy.Settings.Robots == p.Settings.Robots {
-		g.robots = old.gear.robots
+	if old != nil && old.Policy.Settings.Robots == p.Settings.Robots {
+		g.Robots = old.Gear.Robots
 	} else {
-		g.robots = robots.NewCache(c.store, p.Settings.Robots)
+		g.Robots = robots.NewCache(c.store, p.Settings.Robots)
 	}
-	if g.traps, err = c.equipTraps(ctx, p, old); err != nil {
+	if g.Traps, err = c.equipTraps(ctx, p, old); err != nil {
 		return nil, err
 	}
-	equipment := Equipment{Log: c.log, Jar: c.jar, Complete: c.fetcherSettings}
-	g.accesses, err = equipment.Accesses(p, before)
+	equipment := visit.Equipment{Log: c.log, Jar: c.jar, Complete: c.fetcherSettings}
+	g.Accesses, err = equipment.Accesses(p, before)
 	return g, err
 }
 

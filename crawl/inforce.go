@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
 
@@ -15,7 +16,7 @@ import (
 // share it. The rules are read without a lock; mu guards the pages, and is held while
 // other rules come into force, so that no page begins under both.
 type inForce struct {
-	now atomic.Pointer[rules]
+	now atomic.Pointer[visit.Rules]
 
 	mu    sync.Mutex
 	pages map[*flight]struct{}
@@ -23,11 +24,11 @@ type inForce struct {
 
 // flight is a page on its way.
 type flight struct {
-	rules *rules // that it began under
+	rules *visit.Rules // that it began under
 	ended chan struct{}
 }
 
-func newInForce(r *rules) *inForce {
+func newInForce(r *visit.Rules) *inForce {
 	f := &inForce{pages: map[*flight]struct{}{}}
 	f.now.Store(r)
 	return f
@@ -47,27 +48,27 @@ func (f *inForce) end(page *flight) {
 	defer f.mu.Unlock()
 	delete(f.pages, page)
 	close(page.ended)
-	f.closeUnused(page.rules.gear)
+	f.closeUnused(page.rules.Gear)
 }
 
 // swap puts other rules in force.
-func (f *inForce) swap(r *rules) {
+func (f *inForce) swap(r *visit.Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.closeUnused(f.now.Swap(r).gear)
+	f.closeUnused(f.now.Swap(r).Gear)
 }
 
 // closeUnused closes what nothing fetches with any more. The mutex is held.
-func (f *inForce) closeUnused(g *gear) {
-	if f.now.Load().gear == g {
+func (f *inForce) closeUnused(g *visit.Gear) {
+	if f.now.Load().Gear == g {
 		return
 	}
 	for page := range f.pages {
-		if page.rules.gear == g {
+		if page.rules.Gear == g {
 			return
 		}
 	}
-	g.accesses.close()
+	g.Accesses.Close()
 }
 
 // Superseded reports whether a page is in flight that began under other rules or ages.
@@ -76,7 +77,7 @@ func (f *inForce) Superseded() bool {
 	defer f.mu.Unlock()
 	now := f.now.Load()
 	for page := range f.pages {
-		if !page.rules.policy.Same(now.policy) {
+		if !page.rules.Policy.Same(now.Policy) {
 			return true
 		}
 	}
@@ -99,7 +100,7 @@ func (f *inForce) AwaitPages(ctx context.Context) error {
 }
 
 // Policy is what decides about URLs now.
-func (f *inForce) Policy() *policy.Policy { return f.now.Load().policy }
+func (f *inForce) Policy() *policy.Policy { return f.now.Load().Policy }
 
 // Robots are the copies of robots.txt in use.
-func (f *inForce) Robots() *robots.Cache { return f.now.Load().gear.robots }
+func (f *inForce) Robots() *robots.Cache { return f.now.Load().Gear.Robots }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/report"
@@ -241,7 +242,7 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
-		reloaded := func(identity byte) SessionStatus {
+		reloaded := func(identity byte) visit.SessionStatus {
 			s := b.settings
 			s.Fetcher.UserAgent = "Other"
 			s.Fetches = []policy.Fetch{site.login()}
@@ -259,7 +260,7 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if s := reloaded(1); s.State != "good" || s.LogIns != 1 {
 			t.Errorf("with the same settings: %v", s)
 		}
-		if !c.inForce().gear.accesses.Adopted() {
+		if !c.inForce().Gear.Accesses.Adopted() {
 			t.Error("the session does not ask by the new settings")
 		}
 		if s := reloaded(2); s.State != "logged out" || s.LogIns != 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -115,7 +116,7 @@ func (c *Crawl) move(ctx context.Context, old *policy.Policy, moved policy.Moves
 type siteKeeper struct{ c *Crawl }
 
 // InForce implements visit.Sites.
-func (k siteKeeper) InForce() *rules { return k.c.inForce() }
+func (k siteKeeper) InForce() *visit.Rules { return k.c.inForce() }
 
 // HomeLeads implements visit.Sites.
 func (k siteKeeper) HomeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {

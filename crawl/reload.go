@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/crawllog"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 )
 
 // Reload puts new settings in force while the crawl runs. Settings with a fault
@@ -30,7 +31,7 @@ func (c *Crawl) Reload(ctx context.Context, s policy.Settings) error {
 type Change struct {
 	c        *Crawl
 	settings policy.Settings
-	old, new *rules
+	old, new *visit.Rules
 	log      crawllog.File // nil without one
 }
 
@@ -46,11 +47,11 @@ func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (_ *Change, err 
 			c.replacing.Unlock()
 		}
 	}()
-	ch := &Change{c: c, settings: s, old: c.inForce(), new: &rules{}}
-	if ch.new.policy, err = policy.Stored(ctx, s, c.store); err != nil {
+	ch := &Change{c: c, settings: s, old: c.inForce(), new: &visit.Rules{}}
+	if ch.new.Policy, err = policy.Stored(ctx, s, c.store); err != nil {
 		return nil, err
 	}
-	if ch.new.gear, err = c.equip(ctx, ch.new.policy, ch.old); err != nil {
+	if ch.new.Gear, err = c.equip(ctx, ch.new.Policy, ch.old); err != nil {
 		return nil, err
 	}
 	// Also where the path is the same: the file was renamed when the system rotated it.
@@ -98,41 +99,41 @@ func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Po
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	old := c.inForce()
-	p, err := with(old.policy)
-	if err != nil || p == old.policy {
+	p, err := with(old.Policy)
+	if err != nil || p == old.Policy {
 		return err
 	}
-	return c.enforce(ctx, old, &rules{policy: p, gear: old.gear}, edit)
+	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit)
 }
 
 // enforce is the second half of replace: c.replacing is held. edit says that the operator
 // has changed the rules, and not a site that moved.
-func (c *Crawl) enforce(ctx context.Context, old, next *rules, edit bool) error {
-	p := next.policy
-	changed := p.Fingerprint != old.policy.Fingerprint
+func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) error {
+	p := next.Policy
+	changed := p.Fingerprint != old.Policy.Fingerprint
 	word := edit && c.allowed.Swap(false)
 	if !changed {
-		p.Since = old.policy.Since
+		p.Since = old.Policy.Since
 	} else if edit {
 		if _, err := c.frontier.Deletions().BeginEdit(ctx, word); err != nil {
 			return err
 		}
 	}
-	if !p.Same(old.policy) {
+	if !p.Same(old.Policy) {
 		if err := c.reviewer.Begin(ctx, p); err != nil {
 			return err
 		}
 	}
 	c.rules.swap(next)
 	ctx = context.WithoutCancel(ctx) // the rest belongs to what is in force
-	next.gear.accesses.adopt()
+	next.Gear.Accesses.Adopt()
 	c.frontier.Apply(policy.FrontierSettings(p))
 	c.limits.apply(&p.Settings)
 	select {
 	case c.rescheduled <- struct{}{}:
 	default:
 	}
-	if !p.Same(old.policy) {
+	if !p.Same(old.Policy) {
 		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.Fingerprint)
 		c.reviewer.Wake()
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push"
@@ -256,7 +257,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- c.Run(t.Context(), Once{Drain: true}) }()
 		<-asked
-		cache := c.inForce().gear.robots
+		cache := c.inForce().Gear.Robots
 		if err := cache.Record(t.Context(), slow, &fetcher.Response{Status: 200, Body: []byte("User-agent: *\nDisallow: /slow\n")}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +286,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 // TestPagesInFlightEnd: a wait for the pages in flight is not for later ones.
 func TestPagesInFlightEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newInForce(&rules{policy: &policy.Policy{}, gear: &gear{}})
+		f := newInForce(&visit.Rules{Policy: &policy.Policy{}, Gear: &visit.Gear{}})
 		page := f.begin()
 		done := false
 		go func() {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -134,7 +135,7 @@ func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
 		l.Root = true
 		links = append(links, l)
 	}
-	return nameSources(ctx, c.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
+	return visit.NameSources(ctx, c.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
 		return r.RulesVersion != p.SourceVersion(k)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -55,7 +56,7 @@ type Status struct {
 	// Patterns are those of URLs that lead to copies; nil while there is none.
 	Patterns *copies.PatternsStatus `json:"patterns,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
-	Sessions []SessionStatus `json:"sessions,omitempty"`
+	Sessions []visit.SessionStatus `json:"sessions,omitempty"`
 	// Unavailable pages were fetched when their unavailable_after was over.
 	Unavailable int64 `json:"unavailable,omitempty"`
 	// Timings and CrawlLogFailures, the writes of the crawl log that failed since the
@@ -224,7 +225,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Patterns = c.patterns.Status()
 	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()
 	s.CrawlLogFailures = c.crawlLog.Failures.Load()
-	s.Sessions = c.inForce().gear.accesses.sessions()
+	s.Sessions = c.inForce().Gear.Accesses.Sessions()
 	s.Totals = c.meter.Totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)
 	times := c.relay.Times()

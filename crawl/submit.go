@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -86,7 +87,7 @@ func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store
 			out = append(out, s)
 			continue
 		}
-		l, v, ok := p.Link(crawlspace.Link{URL: u, Host: hostIn(raw)})
+		l, v, ok := p.Link(crawlspace.Link{URL: u, Host: visit.HostIn(raw)})
 		s.Canonical = v.URL.String()
 		if !ok {
 			s.Result, s.Words = SubmitIgnored, p.Detail(&v)

@@ -7,22 +7,23 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 )
 
 // equipTraps makes the traps of a policy, with the counts of those in force or else the
 // stored ones; nil if it has none.
-func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *rules) (*crawlspace.Traps, error) {
+func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rules) (*crawlspace.Traps, error) {
 	s := p.Settings.Traps
 	if s == nil {
 		return nil, nil //nolint:nilnil // traps are off
 	}
-	if old != nil && p.LimitsHosts() && !old.policy.LimitsHosts() {
+	if old != nil && p.LimitsHosts() && !old.Policy.LimitsHosts() {
 		if err := c.countHosts(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if old != nil && old.gear.traps != nil {
-		return old.gear.traps.With(*s), nil
+	if old != nil && old.Gear.Traps != nil {
+		return old.Gear.Traps.With(*s), nil
 	}
 	traps := crawlspace.NewTraps(*s, c.hosts)
 	counts, err := policy.StoredTraps(ctx, c.store)
@@ -39,7 +40,7 @@ func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *rules) (*
 // countHosts counts the URLs of all hosts: at the start, and when a limit comes
 // into force.
 func (c *Crawl) countHosts(ctx context.Context) error {
-	if err := c.hosts.count(ctx, c.store); err != nil {
+	if err := c.hosts.CountAll(ctx, c.store); err != nil {
 		return fmt.Errorf("counting the URLs of hosts: %w", err)
 	}
 	return nil
@@ -48,8 +49,8 @@ func (c *Crawl) countHosts(ctx context.Context) error {
 // trapCounts returns what the traps in force have counted, nil if there are none.
 func (c *Crawl) trapCounts() any {
 	now := c.inForce()
-	if now.gear.traps == nil {
+	if now.Gear.Traps == nil {
 		return nil
 	}
-	return policy.TrapCounts{Patterns: now.gear.traps.AppendState(nil), Full: c.hosts.full(now.policy.Settings.Traps.MaxURLsPerHost)}
+	return policy.TrapCounts{Patterns: now.Gear.Traps.AppendState(nil), Full: c.hosts.Full(now.Policy.Settings.Traps.MaxURLsPerHost)}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -17,7 +18,7 @@ import (
 
 // Trial is what a dry run on one URL came to.
 type Trial struct {
-	Sight
+	visit.Sight
 	// Links are the page's references, each URL once, in page order.
 	Links []TrialLink
 	// Stored is what would be stored of the URL.
@@ -51,9 +52,9 @@ func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store
 	if err != nil {
 		return nil, err
 	}
-	defer func() { c.inForce().gear.accesses.close() }()
-	t := &Trial{Sight: Sight{Robots: robots.NeedsFetch.String()}}
-	c.visitor.watch(&t.Sight)
+	defer func() { c.inForce().Gear.Accesses.Close() }()
+	t := &Trial{Sight: visit.Sight{Robots: robots.NeedsFetch.String()}}
+	c.visitor.Watch(&t.Sight)
 	link, v, ok := c.policy().Link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
 	if !ok {
 		t.Excluded = c.policy().Detail(&v)
@@ -128,7 +129,7 @@ func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 	if t.Page == nil {
 		return out
 	}
-	b, seen := base(page, *t.Page), map[string]bool{page.String(): true}
+	b, seen := visit.BaseOf(page, *t.Page), map[string]bool{page.String(): true}
 	for _, l := range t.Page.Links {
 		u, err := b.Resolve(l.Href)
 		if err != nil || seen[u.String()] {
@@ -144,7 +145,7 @@ func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 
 func trialLink(p *policy.Policy, href string, u weburl.URL) TrialLink {
 	l := TrialLink{Href: href, URL: u.String(), Decision: "ignore"}
-	link, v, ok := p.Link(crawlspace.Link{URL: u, Host: hostIn(href), Depth: 1})
+	link, v, ok := p.Link(crawlspace.Link{URL: u, Host: visit.HostIn(href), Depth: 1})
 	if !ok {
 		l.By = p.Detail(&v)
 		return l

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -41,12 +42,12 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		}
 		slot.Begin()
 		asked, err := c.page(ctx, lease, slot)
-		slot.End(&c.meter.Latencies, asked == askedPage)
+		slot.End(&c.meter.Latencies, asked == visit.AskedPage)
 		done()
-		if asked < askedPage {
+		if asked < visit.AskedPage {
 			tickets.back()
 		}
-		if asked == askedNothing {
+		if asked == visit.AskedNothing {
 			c.limits.back(token)
 		}
 		if err == nil {

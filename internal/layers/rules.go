@@ -47,7 +47,7 @@ func ProjectRules() Rules {
 			},
 			{"crawl/policy", "fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
 			{"fetcher/extract/documents", "report"},
-			{"crawl/review"},
+			{"crawl/review", "crawl/visit"},
 			{"crawl", "demo/indexer", "notices"},
 			{"admin"}, // it shows crawls
 			{"config", "admin/console"},
