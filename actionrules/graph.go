@@ -56,9 +56,9 @@ func (g *graph) add(n *node) int32 {
 			return g.intern(expr{op: opAnd + opOr - e.op})
 		}
 		return g.intern(expr{op: opNot, of: []int32{of}})
-	default:
-		return g.list(n)
+	case opAnd, opOr:
 	}
+	return g.list(n)
 }
 
 // list gives the expression of an And or Or.

@@ -195,10 +195,10 @@ func (b *indexBuilder) compile(id, yes, no, found int32) int32 {
 			yes = b.compile(e.of[i], yes, no, found)
 		}
 		return yes
-	default:
+	case opOr:
 		for i := len(e.of) - 1; i >= 0; i-- {
 			no = b.compile(e.of[i], yes, no, found)
 		}
-		return no
 	}
+	return no
 }

@@ -19,7 +19,7 @@ func newSetting(a *Action, place int32) setting {
 		value = 1
 	case Priority:
 		value = a.Shift + 2
-	default:
+	case Ignore, NoIndex, NoFollow, SetSource, AddMeta:
 	}
 	return setting(place)<<valueBits | setting(value)
 }

@@ -23,6 +23,7 @@ func (b *indexBuilder) needed(id int32, value bool) (k keys, ok bool) {
 		return keys{[]int32{e.atom}, b.atoms[e.atom].cost}, value
 	case opNot:
 		return b.needed(e.of[0], !value)
+	case opAnd, opOr:
 	}
 	if (e.op == opAnd) == value {
 		return b.cheapest(e.of, value)

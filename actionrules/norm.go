@@ -16,9 +16,9 @@ func normalise(s string, n Norm) string {
 		return s
 	case NormLower:
 		return foldCase(s)
-	default:
-		return foldCase(stripMarks(decode(s)))
+	case NormNorm:
 	}
+	return foldCase(stripMarks(decode(s)))
 }
 
 // foldCase maps each rune to one representative of its simple case folding, so

@@ -207,6 +207,7 @@ func candidates(f Field, kind Kind, text string) []string {
 		before = "http://h/?"
 	case FieldFragment:
 		before = "http://h/#"
+	case FieldURL:
 	}
 	var urls []string
 	for _, l := range lefts {

@@ -178,13 +178,17 @@ func NewExplainer(s policy.Settings, known Knowledge) (*Explainer, error) {
 
 // Explain says what is decided of u, which was written as raw, and what is stored of it.
 func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
-	out := explanationOf(raw, e.rules.Explain(raw, u))
+	out := explanationOf(raw, e.rules.Explain(raw, u, nil))
 	if e.known.Lookup == nil {
 		return out, nil
 	}
 	stored, as, err := e.known.stored(out.Canonical, u)
 	if err != nil {
 		return nil, err
+	}
+	if s := stored.StoredURL; s != nil && s.Kind == "" && as.Key() == u.Key() {
+		found := policy.Found{Depth: s.Depth, HostSpelling: s.HostSpelling, Fragment: s.Fragment}
+		out = explanationOf(raw, e.rules.Explain(raw, u, &found))
 	}
 	if stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as); err != nil {
 		return nil, err

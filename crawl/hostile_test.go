@@ -26,7 +26,7 @@ func TestHostileHostsAtOnce(t *testing.T) {
 	}
 	const pages = 50
 	cases := hostile.Read(t, "../testdata/hostile/servers.md")
-	for _, politeness := range []scheduler.Policy{scheduler.Cloudview, scheduler.Cautious} {
+	for _, politeness := range []scheduler.Policy{scheduler.CloudView, scheduler.Cautious} {
 		t.Run(fmt.Sprint("policy ", politeness), func(t *testing.T) {
 			t.Parallel()
 			servers := hostile.Start(t)

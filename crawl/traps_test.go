@@ -108,7 +108,7 @@ func TestTrapsStatusAndExplain(t *testing.T) {
 		for path, want := range map[string]crawlspace.Gate{
 			"/day/9": crawlspace.GateHostURLs, "/x/x/x/x": crawlspace.GateRepetition, "/start": "",
 		} {
-			x := e.Explain(origin+path, parse(t, origin+path))
+			x := e.Explain(origin+path, parse(t, origin+path), nil)
 			var got crawlspace.Gate
 			if x.Refused != nil {
 				got = x.Refused.Gate
@@ -124,7 +124,7 @@ func TestTrapsStatusAndExplain(t *testing.T) {
 		if e, err = policy.NewExplainer(b.settings, nil, counts); err != nil {
 			t.Fatal(err)
 		}
-		if x := e.Explain(origin+"/day/9", parse(t, origin+"/day/9")); x.Refused == nil || x.Refused.Gate != crawlspace.GateURLPattern {
+		if x := e.Explain(origin+"/day/9", parse(t, origin+"/day/9"), nil); x.Refused == nil || x.Refused.Gate != crawlspace.GateURLPattern {
 			t.Errorf("refused by %+v, want the pattern", x.Refused)
 		}
 	})

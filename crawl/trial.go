@@ -129,18 +129,32 @@ func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 	if t.Page == nil {
 		return out
 	}
-	b, seen := visit.BaseOf(page, *t.Page), map[string]bool{page.String(): true}
+	b, at := visit.BaseOf(page, *t.Page), map[string]int{page.String(): -1}
 	for _, l := range t.Page.Links {
 		u, err := b.Resolve(l.Href)
-		if err != nil || seen[u.String()] {
+		if err != nil {
 			continue
 		}
-		seen[u.String()] = true
+		i, known := at[u.String()]
+		if known && (i < 0 || out[i].counts(p)) {
+			continue
+		}
 		judged := trialLink(p, l.Href, u)
 		judged.NoFollow = l.NoFollow
-		out = append(out, judged)
+		switch {
+		case !known:
+			at[u.String()] = len(out)
+			out = append(out, judged)
+		case judged.counts(p):
+			out[i] = judged // of several spellings, the first that is accepted counts
+		}
 	}
 	return out
+}
+
+// counts says whether a crawl would follow the link.
+func (l *TrialLink) counts(p *policy.Policy) bool {
+	return l.Decision == "crawl" && (!l.NoFollow || p.Settings.IgnoreNoFollow)
 }
 
 func trialLink(p *policy.Policy, href string, u weburl.URL) TrialLink {

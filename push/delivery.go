@@ -346,7 +346,7 @@ func (d *delivery) fail(err error) time.Duration {
 			s.Rewinds++
 		}
 	})
-	d.relay.log.Warn("push failed; it is tried again", "target", d.name, "err", err, "failures", d.failures, "in", pause)
+	d.relay.log.Warn("push failed; it is tried again", "target", d.name, "error", err, "failures", d.failures, "in", pause)
 	return pause
 }
 
@@ -375,6 +375,6 @@ func (d *delivery) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
 	if err := d.checkpoint(ctx); err != nil {
-		d.relay.log.Warn("stopped before all that was pushed was safe; it is pushed again", "target", d.name, "err", err)
+		d.relay.log.Warn("stopped before all that was pushed was safe; it is pushed again", "target", d.name, "error", err)
 	}
 }

@@ -12,12 +12,16 @@ import (
 
 // StoredURL is a record as the urls command prints it; the names are a contract.
 type StoredURL struct {
-	URL          string     `json:"url"`
-	Status       int        `json:"status"`
-	Class        string     `json:"class"`
-	Fifo         string     `json:"fifo"`
-	Depth        int        `json:"depth"`
-	Kind         string     `json:"kind,omitempty"` // sitemap, feed or item; a page has none
+	URL    string `json:"url"`
+	Status int    `json:"status"`
+	Class  string `json:"class"`
+	Fifo   string `json:"fifo"`
+	Depth  int    `json:"depth"`
+	Kind   string `json:"kind,omitempty"` // sitemap, feed or item; a page has none
+	// HostSpelling and Fragment are those of the link that admitted the URL, where rules
+	// tell them apart from its own.
+	HostSpelling string     `json:"host_spelling,omitempty"`
+	Fragment     string     `json:"fragment,omitempty"`
 	Source       string     `json:"source"`
 	Indexed      bool       `json:"indexed"`
 	Hash         string     `json:"hash,omitempty"`
@@ -62,6 +66,7 @@ type StoredURL struct {
 func NewStoredURL(r scheduler.Record) StoredURL {
 	s := StoredURL{
 		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
+		HostSpelling: r.HostSpelling, Fragment: r.Fragment,
 		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
 		Errors: r.Errors, LastError: r.LastError, Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo,
 	}

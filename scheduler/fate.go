@@ -87,29 +87,11 @@ func (n *Record) Fate() (Fate, Reason) {
 
 // fateOf is the fate of a page that was read, or excluded, and has no document.
 func fateOf(r Reason, c Class) Fate {
-	switch r {
-	case ReasonElsewhere:
-		return FateElsewhere
-	case ReasonRobots:
-		return FateRobots
-	case ReasonAddress:
-		return FateAddress
-	case ReasonKilled:
-		return FateKilled
-	case ReasonNotIndexed:
-		return FateNoindexRule
-	case ReasonNoIndex, ReasonUnavailable:
-		return FateNoindexPage
-	case ReasonCopy:
-		return FateDuplicate
-	case ReasonNearCopy:
-		return FateNearDuplicate
-	case ReasonCanonical:
-		return FateCanonical
-	default:
-		if c == Ignored {
-			return FateExcluded
-		}
-		return FateNoDocument
+	switch fate := r.row().fate; {
+	case fate != byClass:
+		return fate
+	case c == Ignored:
+		return FateExcluded
 	}
+	return FateNoDocument
 }

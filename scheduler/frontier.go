@@ -153,7 +153,7 @@ func (f *Frontier) next(ctx context.Context, waits bool) (*Lease, error) {
 func (f *Frontier) readable(ctx context.Context, l *Lease) bool {
 	u, err := weburl.Parse(l.Record.URL)
 	if err == nil {
-		l.URL = u
+		l.URL = u.WithFragment(l.Record.Fragment)
 		return true
 	}
 	r := Result{Fault: fault.BadRedirect, Words: "the stored URL cannot be read: " + err.Error(), Decided: l.Record.Fifo}

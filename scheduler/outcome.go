@@ -55,7 +55,7 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	}
 	switch kind {
 	case answerGuarded, answerTemporary: // no links were read
-	default:
+	case answerPage, answerUnchanged, answerRedirect, answerExcluded, answerPermanent:
 		j.c.Next.RulesVersion = r.RulesVersion
 	}
 	j.c.Next.Status, j.c.Next.LastError, j.c.Next.Fault, j.c.Next.Reason = r.Status, r.Words, r.Fault, r.Reason

@@ -106,6 +106,7 @@ func gone(old, next *Record, now time.Time) *Gone {
 		g.Visits++
 	case Temporary:
 		g.Since = cmp.Or(old.FirstErrorAt, now)
+	case Pending, OK, Redirect, Ignored:
 	}
 	return g
 }

@@ -31,6 +31,9 @@ func (s Value) Reveal() string {
 // IsEmpty says whether there is nothing to hide.
 func (s Value) IsEmpty() bool { return s.Reveal() == "" }
 
+// Equal says whether both hide the same value.
+func (s Value) Equal(other Value) bool { return s.Reveal() == other.Reveal() }
+
 // String is no part of the secret, and tells not even its length.
 func (Value) String() string { return redacted }
 

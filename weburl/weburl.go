@@ -91,6 +91,12 @@ func (u URL) Query() string {
 // of the URL's identity.
 func (u URL) Fragment() string { return u.fragment }
 
+// WithFragment is u with another fragment, which is taken as it is.
+func (u URL) WithFragment(fragment string) URL {
+	u.fragment = fragment
+	return u
+}
+
 // PathAndQuery is the request target of RFC 9112 section 3.2.1.
 func (u URL) PathAndQuery() string { return u.s[u.pathStart:] }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // configPath is the configuration that a command means.
@@ -216,7 +215,7 @@ func fetches(written []config.Fetch, common fetcher.Settings) []policy.Fetch {
 		}
 		f.Fetcher.Roots, f.Fetcher.InsecureTLS, f.Fetcher.Header = w.Roots, w.InsecureTLS, w.Header
 		if w.Proxy != nil {
-			f.Fetcher.Proxy = &fetcher.Proxy{URL: w.Proxy.URL, User: w.Proxy.User, Password: secret.New(w.Proxy.Password.Reveal())}
+			f.Fetcher.Proxy = &fetcher.Proxy{URL: w.Proxy.URL, User: w.Proxy.User, Password: w.Proxy.Password}
 		}
 		if l := w.Login; l != nil {
 			f.Login = &policy.Login{Name: l.Name, Origins: l.Origins, Kind: l.Kind, Certificate: l.Certificate, Identity: l.Identity}
@@ -267,9 +266,9 @@ func policyOf(p config.ErrorPolicy) scheduler.Policy {
 		return scheduler.Cautious
 	case config.Smartsite:
 		return scheduler.Smartsite
-	default:
-		return scheduler.Cloudview
+	case config.CloudView:
 	}
+	return scheduler.CloudView
 }
 
 // storeOptions are how a Crawler's store is opened for writing.

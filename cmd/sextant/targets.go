@@ -78,7 +78,7 @@ func targetOf(p config.Push, h home, log *slog.Logger) (push.Target, error) {
 		})
 	case p.Webhook != nil:
 		return webhook.New(webhook.Settings{
-			Name: p.Name, Secret: secret.New(p.Webhook.Secret.Reveal()),
+			Name: p.Name, Secret: p.Webhook.Secret,
 			Fields: p.Server.Fields, Server: serverOf(p, wire.Bearer), Limits: limitsOf(p),
 		})
 	}
@@ -89,14 +89,14 @@ func targetOf(p config.Push, h home, log *slog.Logger) (push.Target, error) {
 func serverOf(p config.Push, token func(secret.Value) wire.Header) wire.Settings {
 	c := p.Server
 	s := wire.Settings{
-		URL: c.URL, User: c.User, Password: secret.New(c.Password.Reveal()), Roots: c.Roots, InsecureTLS: c.InsecureTLS,
+		URL: c.URL, User: c.User, Password: c.Password, Roots: c.Roots, InsecureTLS: c.InsecureTLS,
 		Gzip: c.Gzip, MaxRequestsPerS: c.MaxRequestsPerS, Timeout: c.Timeout,
 	}
-	if !c.Token.IsZero() {
-		s.Headers = append(s.Headers, token(secret.New(c.Token.Reveal())))
+	if !c.Token.IsEmpty() {
+		s.Headers = append(s.Headers, token(c.Token))
 	}
 	for _, h := range c.Headers {
-		s.Headers = append(s.Headers, wire.Header{Name: h.Name, Value: secret.New(h.Value.Reveal())})
+		s.Headers = append(s.Headers, wire.Header{Name: h.Name, Value: h.Value})
 	}
 	return s
 }

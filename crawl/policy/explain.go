@@ -52,9 +52,27 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 	return &Explainer{p, traps, learnt}, traps.RestoreState(counts.Patterns)
 }
 
-// Explain decides about u, written as raw, as about a link on a start page.
-func (e *Explainer) Explain(raw string, u weburl.URL) Explained {
+// Found is how a stored page was found: the link that admitted it.
+type Found struct {
+	Depth        int
+	HostSpelling string
+	Fragment     string
+}
+
+// Explain decides about u, written as raw, as about a link on a start page, or, if it is a
+// page that is stored, as about the link that admitted it, but for what raw says itself.
+func (e *Explainer) Explain(raw string, u weburl.URL, stored *Found) Explained {
 	link := crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)}
+	if stored != nil {
+		link.Depth = stored.Depth
+		if link.Host == "" {
+			link.Host = stored.HostSpelling
+		}
+		if u.Fragment() == "" {
+			link.URL = u.WithFragment(stored.Fragment)
+		}
+	}
+	link.URL = e.policy.Spelled(link.URL)
 	v := e.policy.Judge(link)
 	x := Explained{URL: v.URL, Gates: e.policy.Space.Trace(link), Status: v.Status, Rules: e.policy.Engine.Explain(v.URL)}
 	if v.Gate.Gate != "" {

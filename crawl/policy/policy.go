@@ -50,6 +50,7 @@ type Policy struct {
 	Version     uint64
 	Timing      string                // identifies when stored URLs are fetched again
 	scheduled   []*actionrules.Engine // accept the sites of groups that schedules refresh
+	fragments   bool                  // a rule names fragments: they are kept
 	Removal     *extract.Removal      // nil: none
 }
 
@@ -83,6 +84,7 @@ func New(s Settings, moved Moves) (*Policy, error) {
 		}
 	}
 	p.roots = rules.Roots
+	p.fragments = p.Engine.Names(actionrules.FieldFragment)
 	var err error
 	if p.left, err = newLeft(rules, s.Rules.Roots, moved); err != nil {
 		return nil, err
@@ -157,15 +159,31 @@ func (p *Policy) Rename(v *Verdict, u weburl.URL) {
 	v.Gate = p.Space.Renamed(u)
 }
 
+// Spelled is a URL with as much of its fragment as is kept with it: nothing unless a rule
+// names fragments. A link is judged by that, so that the URL is judged alike when it is
+// taken, and whenever it is judged again.
+func (p *Policy) Spelled(u weburl.URL) weburl.URL {
+	f := u.Fragment()
+	switch {
+	case f == "":
+		return u
+	case !p.fragments:
+		return u.WithFragment("")
+	}
+	return u.WithFragment(f[:min(len(f), scheduler.FragmentMax)])
+}
+
 // Judge asks the gates and then the action rules about a link, or about a URL
 // that was taken.
 func (p *Policy) Judge(l crawlspace.Link) Verdict {
+	l.URL = p.Spelled(l.URL)
 	return p.decide(p.Space.Judge(l), p.Engine.Decide)
 }
 
 // JudgeStored is Judge without the gates that count only when a URL is taken,
 // and without metas. It works in the caller's memory.
 func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) Verdict {
+	l.URL = p.Spelled(l.URL)
 	return p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
 		d := p.Engine.DecideInto(u, s)
 		d.Metas = nil
@@ -231,7 +249,7 @@ func (p *Policy) Reason(v *Verdict) scheduler.Reason {
 
 // Recorded is a stored URL as the gates see it.
 func Recorded(u weburl.URL, r *scheduler.Record) crawlspace.Link {
-	return crawlspace.Link{URL: u, Host: r.HostSpelling, Depth: int(r.Depth), Exempt: r.Kind.IsSource()}
+	return crawlspace.Link{URL: u.WithFragment(r.Fragment), Host: r.HostSpelling, Depth: int(r.Depth), Exempt: r.Kind.IsSource()}
 }
 
 // Link places a discovered URL in a fifo, or returns false if it is outside.
@@ -242,7 +260,7 @@ func (p *Policy) Link(l crawlspace.Link) (scheduler.Link, Verdict, bool) {
 		return scheduler.Link{}, v, false
 	}
 	d := &v.Decision
-	link := scheduler.Link{URL: v.URL, Fifo: FifoOf(*d), Shift: int8(d.Shift), Root: d.Root, Depth: depth(l.Depth)}
+	link := scheduler.Link{URL: v.URL, Fifo: FifoOf(*d), Shift: int8(d.Shift), Root: d.Root, Depth: depth(l.Depth), Fragment: v.URL.Fragment()}
 	if host := v.URL.Host(); l.Host != host && strings.EqualFold(l.Host, host) {
 		link.HostSpelling = l.Host
 	}

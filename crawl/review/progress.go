@@ -64,6 +64,7 @@ func (n *Counts) count(e effect, t timed) {
 		n.Moved++
 	case unindexed:
 		n.Unindexed++
+	case unaffected, kept, reindexed:
 	}
 }
 

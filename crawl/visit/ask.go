@@ -60,6 +60,7 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *Access
 		return step{}, v.giveBack(AskedNothing, session.Until)
 	case auth.Wait:
 		return step{}, v.wait(ctx, session.Until, scheduler.ReasonSessionWaits, session.Words)
+	case auth.Proceed, auth.Temporary:
 	}
 	r.Do = session.Do
 	s := v.exchange(ctx, r, by)

@@ -30,22 +30,25 @@ func BaseOf(page weburl.URL, p extract.Page) weburl.Base {
 func (v *visit) links(p extract.Page) []scheduler.Link {
 	b := BaseOf(v.lease.URL, p)
 	links := make([]scheduler.Link, 0, len(p.Links))
-	seen := make(map[string]struct{}, len(p.Links)+1)
-	seen[v.lease.URL.String()] = struct{}{}
-	isNew := func(u weburl.URL) bool {
-		n := len(seen)
-		seen[u.String()] = struct{}{}
-		return len(seen) > n
-	}
+	seen := make(spellings[string], len(p.Links)+1)
+	seen.accept(v.lease.URL.String())
 	referrer, depth := v.lease.URL.String(), int(v.lease.Record.Depth)+1
 	add := func(href string) {
 		u, err := b.Resolve(href)
-		if err != nil || !isNew(u) {
+		if err != nil {
 			return // mailto:, javascript: and what is no URL at all are no links
 		}
-		l, _, ok := v.policy.Link(crawlspace.Link{URL: u, Host: v.spelling(href, u), Depth: depth})
+		host := v.spelling(href, u)
+		if !seen.open(u.String(), v.policy.Spelled(u), host) {
+			return
+		}
+		l, _, ok := v.policy.Link(crawlspace.Link{URL: u, Host: host, Depth: depth})
+		if !ok {
+			return
+		}
+		seen.accept(u.String())
 		// Of URLs that differ in what the query filter drops, the first counts.
-		if ok && (l.URL.String() == u.String() || isNew(l.URL)) {
+		if l.URL.String() == u.String() || seen.accept(l.URL.String()) {
 			l.Referrer = referrer
 			links = append(links, l)
 		}
@@ -62,6 +65,35 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 		add(p.Refresh)
 	}
 	return links
+}
+
+// spellings are the URLs that a page, or a list of links, has named, each with the spelling
+// that was refused last: of several spellings of one URL, the first that is accepted counts.
+type spellings[K comparable] map[K]string
+
+// accepted stands for the spelling of a URL that was accepted; no spelling begins so.
+const accepted = "\x00"
+
+// open says whether a link is to be judged: its URL was not accepted, nor refused last in
+// this spelling of fragment and host.
+func (s spellings[K]) open(k K, u weburl.URL, host string) bool {
+	spelling := u.Fragment()
+	if host != u.Host() && host != "" {
+		spelling = "//" + host + "#" + spelling
+	}
+	last, known := s[k]
+	if known && (last == accepted || last == spelling) {
+		return false
+	}
+	s[k] = spelling
+	return true
+}
+
+// accept notes that a URL is accepted, and says whether it was not before.
+func (s spellings[K]) accept(k K) bool {
+	before := s[k]
+	s[k] = accepted
+	return before != accepted
 }
 
 // spelling is the host of u as a reference on the page spells it, or, where it

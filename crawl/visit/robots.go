@@ -31,6 +31,7 @@ func (v *visit) askRobots(ctx context.Context) (step, error) {
 		return v.fetchRobots(ctx, verdict)
 	case robots.Unreachable:
 		return step{}, v.wait(ctx, verdict.Until, scheduler.ReasonRobotsUnreachable, robotsUnreachable)
+	case robots.Allowed, robots.Disallowed:
 	}
 	// Set it even if absent: an earlier robots.txt may have had a Crawl-delay.
 	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)

@@ -43,7 +43,7 @@ type reading struct {
 	links    []scheduler.Link
 	stored   bool // some were stored already
 	children []scheduler.Link
-	seen     map[weburl.Key]struct{} // of this batch
+	seen     spellings[weburl.Key] // of this batch
 	hints    map[weburl.Key]time.Time
 	sum      hash.Hash // of all that it lists
 
@@ -86,7 +86,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	if err != nil {
 		return err
 	}
-	r := &reading{v: v, ctx: ctx, base: base, sum: fnv.New128a(), seen: map[weburl.Key]struct{}{}, hints: map[weburl.Key]time.Time{}}
+	r := &reading{v: v, ctx: ctx, base: base, sum: fnv.New128a(), seen: spellings[weburl.Key]{}, hints: map[weburl.Key]time.Time{}}
 	options := feeds.Options{
 		ContentType: response.Header.Get("Content-Type"),
 		MaxBytes:    v.policy.Settings.SitemapMaxBytes, MaxEntries: v.policy.Settings.SitemapMaxLinks, Truncated: response.Truncated,
@@ -185,18 +185,19 @@ func hinted(e feeds.Entry) time.Time {
 
 // link takes a page that the source lists.
 func (r *reading) link(u weburl.URL, written string, modified time.Time) error {
-	if _, ok := r.seen[u.Key()]; ok || u.Key() == r.v.lease.Key {
+	host := HostIn(written)
+	if u.Key() == r.v.lease.Key || !r.seen.open(u.Key(), r.v.policy.Spelled(u), host) {
 		return nil
 	}
-	r.seen[u.Key()] = struct{}{}
 	if ok, err := r.speaksFor(u); err != nil || !ok {
 		return err
 	}
-	l, _, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: HostIn(written), Depth: sourceDepth})
+	l, _, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: host, Depth: sourceDepth})
 	if !ok {
 		r.outside++
 		return nil
 	}
+	r.seen.accept(u.Key())
 	l.Referrer = r.v.lease.URL.String()
 	r.links = append(r.links, l)
 	r.hint(l.URL.Key(), modified)
@@ -219,10 +220,9 @@ func (r *reading) child(u weburl.URL, e feeds.Entry) error {
 		r.bad++
 		return nil
 	}
-	if _, twice := r.seen[u.Key()]; twice || u.Key() == r.v.lease.Key {
+	if u.Key() == r.v.lease.Key || !r.seen.accept(u.Key()) {
 		return nil
 	}
-	r.seen[u.Key()] = struct{}{}
 	if ok, err := r.speaksFor(u); err != nil || !ok {
 		return err
 	}

@@ -195,6 +195,8 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 			s.outcome = &scheduler.Result{Excluded: &scheduler.Exclusion{Status: policy.StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: detail}}
 		case fault.Proxy:
 			return s, v.wait(context.WithoutCancel(ctx), time.Now().Add(proxyWait), scheduler.ReasonProxy, detail)
+		case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNotFound, fault.DNSNoAnswer,
+			fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Address:
 		}
 	}
 	return s, nil

@@ -67,11 +67,11 @@ type Sites interface {
 type Asked uint8
 
 const (
-	// AskedNothing: no request was made.
+	// AskedNothing says that no request was made.
 	AskedNothing Asked = iota
 	// askedOther: robots.txt, a step of a log-in, or a page that tells of the log-in only.
 	askedOther
-	// AskedPage: the page was asked for.
+	// AskedPage says that the page was asked for.
 	AskedPage
 )
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -45,7 +46,7 @@ type Form struct {
 // Field is one of a form.
 type Field struct {
 	Name  string
-	Value Secret
+	Value secret.Value
 }
 
 // Success is what must be true after the form was sent; all that is set.
@@ -130,8 +131,8 @@ const (
 
 func (*formMethod) nature() nature { return nature{name: "form", renews: true, lasting: true} }
 
-func (m *formMethod) secrets() []Secret {
-	all := make([]Secret, 0, len(m.Fields))
+func (m *formMethod) secrets() []secret.Value {
+	all := make([]secret.Value, 0, len(m.Fields))
 	for _, f := range m.Fields {
 		all = append(all, f.Value)
 	}

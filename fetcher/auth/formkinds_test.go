@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 const sso = "https://sso.example.com"
@@ -53,7 +54,7 @@ func in(then http.HandlerFunc) http.HandlerFunc {
 const plainForm = `<form method=post action=/do><input name=user><input name=pw type=password></form>`
 
 func formFields() []auth.Field {
-	return []auth.Field{{Name: "user", Value: auth.NewSecret("robot")}, {Name: "pw", Value: auth.NewSecret(password)}}
+	return []auth.Field{{Name: "user", Value: secret.New("robot")}, {Name: "pw", Value: secret.New(password)}}
 }
 
 func TestFormKinds(t *testing.T) {
@@ -171,7 +172,7 @@ func TestFormInAnOldEncoding(t *testing.T) {
 				got = string(body)
 			},
 		}
-		s := newSession(t, auth.Settings{Do: inMemory(site)}, auth.Form{URL: origin + "/login", Fields: []auth.Field{{Name: "pw", Value: auth.NewSecret("Zürich €☃")}}})
+		s := newSession(t, auth.Settings{Do: inMemory(site)}, auth.Form{URL: origin + "/login", Fields: []auth.Field{{Name: "pw", Value: secret.New("Zürich €☃")}}})
 		newCrawl(s).run(t.Context(), 3, pages(t, origin, "/a")...)
 		if want := "gr%FC%DFe=%E4&pw=Z%FCrich+%80%26%239731%3B"; got != want {
 			t.Errorf("sent %q, want %q", got, want)

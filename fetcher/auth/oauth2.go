@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // The mutex of an oauth2Method guards its token. It is not held while a token is fetched:
@@ -22,10 +24,10 @@ import (
 type OAuth2 struct {
 	TokenURL     string // https, unless the server has http only
 	ClientID     string
-	ClientSecret Secret
+	ClientSecret secret.Value
 	Scopes       []string
 	// Params are further parameters of the request, such as "audience" or "resource".
-	Params map[string]Secret
+	Params map[string]secret.Value
 	// InBody sends the client's credentials in the body instead of the
 	// Authorization header, for servers that know only that.
 	InBody bool
@@ -55,8 +57,8 @@ type oauth2Method struct {
 func (*oauth2Method) nature() nature   { return nature{name: "OAuth2", renews: true} }
 func (m *oauth2Method) next() *url.URL { return m.url }
 
-func (m *oauth2Method) secrets() []Secret {
-	all := []Secret{m.ClientSecret}
+func (m *oauth2Method) secrets() []secret.Value {
+	all := []secret.Value{m.ClientSecret}
 	for _, p := range m.Params {
 		all = append(all, p)
 	}

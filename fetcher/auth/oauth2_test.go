@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 const tokens = "https://login.example.com/oauth2/token"
@@ -74,8 +75,8 @@ func (s *tokenSite) token(w http.ResponseWriter, r *http.Request) {
 
 func (s *tokenSite) kind() auth.OAuth2 {
 	return auth.OAuth2{
-		TokenURL: tokens, ClientID: "me", ClientSecret: auth.NewSecret(password),
-		Scopes: []string{"read", "list"}, Params: map[string]auth.Secret{"audience": auth.NewSecret("pages")}, InBody: s.inBody,
+		TokenURL: tokens, ClientID: "me", ClientSecret: secret.New(password),
+		Scopes: []string{"read", "list"}, Params: map[string]secret.Value{"audience": secret.New("pages")}, InBody: s.inBody,
 	}
 }
 
@@ -169,7 +170,7 @@ func TestErrorsOfDoAreScrubbed(t *testing.T) {
 		l := &logs{}
 		calls := 0
 		form := auth.Form{URL: origin + "/login?sso=s3cret", Fields: []auth.Field{
-			{Name: "user", Value: auth.NewSecret("robot")}, {Name: "pw", Value: auth.NewSecret(password)},
+			{Name: "user", Value: secret.New("robot")}, {Name: "pw", Value: secret.New(password)},
 		}}
 		do := func(ctx context.Context, req *http.Request) (*http.Response, error) {
 			if calls++; calls%2 == 1 { // a form that writes the password into a URL

@@ -11,16 +11,17 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 func TestSecretPrintsNowhere(t *testing.T) {
-	s := auth.NewSecret(password)
-	if s.Reveal() != password || s.IsEmpty() || !(auth.Secret{}).IsEmpty() {
+	s := secret.New(password)
+	if s.Reveal() != password || s.IsEmpty() || !(secret.Value{}).IsEmpty() {
 		t.Error("a secret is not what was hidden")
 	}
 	type holder struct {
-		Public  auth.Secret
-		private auth.Secret
+		Public  secret.Value
+		private secret.Value
 		Field   auth.Field
 		Kind    auth.Kind
 	}
@@ -32,7 +33,7 @@ func TestSecretPrintsNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := everything(s, &s, h, &h, []auth.Secret{s}, map[string]auth.Secret{"k": s}, auth.Basic{Username: "u", Password: s}) +
+	all := everything(s, &s, h, &h, []secret.Value{s}, map[string]secret.Value{"k": s}, auth.Basic{Username: "u", Password: s}) +
 		fmt.Sprint(s, h.private) + fmt.Sprintf("%d %t %c %U %e %p", s, s, s, s, s, s) + l.String() + string(encoded)
 	noSecret(t, all, password, fmt.Sprintf("%x", password))
 	if !strings.Contains(all, "[redacted]") {
@@ -58,8 +59,8 @@ func TestSessionPrintsNoSecret(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	do := inMemory(scripted{})
-	secret := auth.NewSecret("x")
-	field := []auth.Field{{Name: "pw", Value: secret}}
+	hidden := secret.New("x")
+	field := []auth.Field{{Name: "pw", Value: hidden}}
 	for name, c := range map[string]struct {
 		set  auth.Settings
 		kind auth.Kind
@@ -74,7 +75,7 @@ func TestNewRefuses(t *testing.T) {
 		"origin inner star": {auth.Settings{Do: do, Origins: []string{"https://a*.example.com"}}, auth.Basic{}, "star for whole names"},
 		"colon":             {auth.Settings{Do: do, Origins: []string{origin}}, auth.Basic{Username: "a:b"}, "no colon"},
 		"bearer empty":      {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{}, "bearer token is empty"},
-		"bearer word":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{Token: auth.NewSecret("Bearer abc")}, "without the word Bearer"},
+		"bearer word":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{Token: secret.New("Bearer abc")}, "without the word Bearer"},
 		"digest nobody":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.Digest{}, "no user name"},
 		"ntlm nobody":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.NTLM{}, `DOMAIN\user`},
 		"oauth2 URL":        {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: "token"}, "write it whole"},

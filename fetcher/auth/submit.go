@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/encoding"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // choose finds the log-in form of a page.
@@ -87,7 +89,7 @@ type pair struct{ name, value string }
 // when Enter is pressed in a field, with the configured values in their place;
 // configured fields that the form lacks follow.
 func (k Form) pairs(f *form) []pair {
-	own := map[string]Secret{}
+	own := map[string]secret.Value{}
 	for _, field := range k.Fields {
 		own[field.Name] = field.Value
 	}

@@ -150,6 +150,7 @@ func (r *reader) read() {
 			r.endTag(r.z.Tag())
 		case markup.Comment:
 			r.comment(r.z.Data())
+		case markup.Doctype:
 		}
 	}
 }

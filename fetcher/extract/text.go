@@ -206,6 +206,7 @@ func (w *textWriter) rune(b []byte, r rune) []byte {
 		if w.spaceAt(b, len(b)) == 0 {
 			return append(b, ' ')
 		}
+	case nowhere:
 	}
 	return b
 }

@@ -77,9 +77,9 @@ func (s State) String() string {
 		return "forbidden"
 	case Unreachable:
 		return "unreachable"
-	default:
-		return "unknown"
+	case NeedsFetch:
 	}
+	return "unknown"
 }
 
 // Verdict answers whether a URL may be fetched.

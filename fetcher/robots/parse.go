@@ -165,6 +165,7 @@ func (p *parser) add(key, value string) {
 		if value != "" {
 			p.rules.sitemaps = append(p.rules.sitemaps, value)
 		}
+	case unknown:
 	}
 }
 

@@ -171,7 +171,7 @@ func (t *Target) bulk(ctx context.Context, items []wire.Item) (v verdicts, err e
 			v.refused = append(v.refused, push.Refusal{Seq: item.Seq, Words: a.Error.words()})
 		case turnedAway:
 			v.again, v.words = append(v.again, item), a.Error.words()
-		default:
+		case broken:
 			return v, fmt.Errorf("_bulk: the indexer answers %d for an entry, which is a matter of the index %q and not of the entry: %s",
 				a.Status, t.set.Index, a.Error.words())
 		}

@@ -63,6 +63,7 @@ func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue bool, ps *place
 		return false, err
 	}
 	rec.State, rec.Source, rec.Fifo, rec.Root = scheduler.Waiting, l.Fifo, l.Fifo, rec.Root || l.Root
+	rec.HostSpelling, rec.Fragment = l.HostSpelling, l.Fragment
 	return true, g.place(k, &rec, ps)
 }
 

@@ -201,6 +201,7 @@ func (v *verification) url(item *badger.Item) error {
 		if at == nil {
 			v.fault(rec.URL, "waits for %s, but is not in the list of times", rec.NextAt.Format(time.RFC3339))
 		}
+	case scheduler.AtRest:
 	}
 	return nil
 }

@@ -115,6 +115,7 @@ func (m *Memory) Add(ctx context.Context, links []scheduler.Link, requeue bool) 
 		default:
 			d.unqueue(l.URL.Key(), r)
 			r.State, r.Source, r.Fifo, r.Root = scheduler.Waiting, l.Fifo, l.Fifo, r.Root || l.Root
+			r.HostSpelling, r.Fragment = l.HostSpelling, l.Fragment
 			places.add(d.put(l.URL.Key(), r))
 		}
 		n++
@@ -200,6 +201,7 @@ func (d *contents) link(l scheduler.Link, depths bool, places *placeSet) {
 	r.Aliases = union(r.Aliases, l.Alias)
 	if r.Gone {
 		r.Gone, r.Settled = false, false
+		r.HostSpelling, r.Fragment = l.HostSpelling, l.Fragment
 		if r.State != scheduler.Waiting || r.Source == scheduler.Refresh {
 			d.unqueue(k, r)
 			r.State, r.Source, r.Fifo = scheduler.Waiting, l.Fifo, l.Fifo
@@ -224,7 +226,7 @@ func (d *contents) add(l scheduler.Link) scheduler.Place {
 		URL: l.URL.String(), Host: h, Origin: l.URL.Origin(),
 		State: state, Kind: l.Kind, Source: l.Fifo, Fifo: l.Fifo,
 		Root: l.Root, Shift: l.Shift, Depth: l.Depth, Hops: l.Hops, Referrer: l.Referrer,
-		Aliases: union(nil, l.Alias), HostSpelling: l.HostSpelling, FoundAt: l.FoundAt,
+		Aliases: union(nil, l.Alias), HostSpelling: l.HostSpelling, Fragment: l.Fragment, FoundAt: l.FoundAt,
 	})
 }
 

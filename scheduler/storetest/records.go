@@ -69,6 +69,7 @@ func tally(c *scheduler.Counts, r scheduler.Record) {
 		c.Pending[r.Source]++
 	case scheduler.Timed:
 		c.Timed++
+	case scheduler.AtRest:
 	}
 }
 

@@ -106,6 +106,7 @@ func parseAnswer(t frame, payload []byte) (extract.Page, error) {
 			return extract.Page{}, err
 		}
 		return extract.Page{}, failed
+	case frameRequest, frameBegun:
 	}
 	return extract.Page{}, fmt.Errorf("a frame of type %q where an answer was expected", t)
 }

@@ -81,7 +81,7 @@ func (f *feed) read(root *token, want string) error {
 		f.own = ""
 	case Atom:
 		item = "entry"
-	default:
+	case Unknown, URLSet, Index, URLList:
 		f.Format = Unknown
 		return f.wrongRoot(root, want)
 	}

@@ -69,6 +69,7 @@ func (s *sitemap) read(in input) error {
 		return s.urls(w, "url")
 	case Index:
 		return s.urls(w, "sitemap")
+	case Unknown, URLList, RSS, RDF, Atom:
 	}
 	f := newFeed(w, func(i Item) error {
 		if i.Link == "" {

@@ -52,6 +52,7 @@ func (w *walker) next() (token, error) {
 			if len(w.open) > 0 {
 				return t, w.fault(t.line, t.column, "the file ends inside <%s>", w.open[len(w.open)-1])
 			}
+		case characters:
 		}
 		return t, nil
 	}
@@ -95,7 +96,7 @@ func (w *walker) text(most int) (string, error) {
 			b.WriteString(t.text)
 		case endOfFile:
 			return strings.TrimSpace(b.String()), nil
-		default:
+		case startTag, endTag:
 			if w.within(depth) && b.Len() < most {
 				b.WriteByte(' ')
 			}

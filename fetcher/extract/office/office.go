@@ -64,6 +64,7 @@ func readPackage(ctx context.Context, format Format, body []byte, b *extract.Bui
 		return readPPTX(a, b)
 	case ODT, ODS, ODP:
 		return readODF(a, b)
+	case RTF: // no archive: it was read above
 	}
 	return fmt.Errorf("%q is no format that is read", format)
 }

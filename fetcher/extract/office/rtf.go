@@ -268,6 +268,7 @@ func (r *rtfReader) write(text []byte) {
 		r.keep("instruction", text)
 	case toProperty:
 		r.keep(r.group.property, text)
+	case toNowhere, toFonts, toInfo:
 	}
 }
 

@@ -40,6 +40,7 @@ const (
 	flagDeletion
 	flagMisses
 	flagGone
+	flagFragment
 	flagsEnd
 )
 
@@ -70,6 +71,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{rec.Deletion != scheduler.NoDeletion, flagDeletion},
 		{rec.Misses != 0, flagMisses},
 		{rec.Gone, flagGone},
+		{rec.Fragment != "", flagFragment},
 	} {
 		if s.set {
 			f |= s.flag
@@ -244,6 +246,9 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagMisses != 0 {
 		b = append(b, rec.Misses)
 	}
+	if f&flagFragment != 0 {
+		b = appendString(b, rec.Fragment)
+	}
 	return b
 }
 
@@ -270,6 +275,9 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	}
 	if f&flagMisses != 0 {
 		rec.Misses = r.byte()
+	}
+	if f&flagFragment != 0 {
+		rec.Fragment = r.string()
 	}
 }
 

@@ -235,7 +235,7 @@ func TestOlderForms(t *testing.T) {
 func TestRecordDoesNotGrow(t *testing.T) {
 	var rec scheduler.Record
 	full(t, reflect.ValueOf(&rec).Elem())
-	rec.Reason, rec.Deletion, rec.Misses, rec.Gone = 0, 0, 0, false
+	rec.Reason, rec.Deletion, rec.Misses, rec.Gone, rec.Fragment = 0, 0, 0, false, ""
 	b := Append(nil, &rec)
 	old := append([]byte{valueVersion}, b[1:]...)
 	got, err := Decode(old)
