@@ -15,7 +15,7 @@ type view struct {
 	text    [len(fieldNames)][len(normNames)]string
 	known   [len(fieldNames)][len(normNames)]bool
 	length  [len(fieldNames)]int // characters plus one, 0 is not counted yet
-	plain   bool                 // no norm changes the URL (its fragment is no part of it)
+	plain   bool                 // no norm changes the URL (its fragment is not part of it)
 	buffers *buffers             // nil where texts are allocated
 }
 

@@ -65,7 +65,7 @@ func stripMarks(s string) string {
 
 // decode percent-decodes s once. What RFC 3986 section 2.2 reserves as
 // delimiters stays encoded, because decoding it would change what the URL means,
-// and so do bytes that are no UTF-8.
+// and so do bytes that are not UTF-8.
 func decode(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s

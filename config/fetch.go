@@ -231,7 +231,7 @@ func (p *parser) proxy(n *node) *Proxy {
 	u, err := url.Parse(a.text)
 	switch {
 	case err != nil || !slices.Contains([]string{"http", "https", "socks5"}, u.Scheme) || u.Hostname() == "":
-		p.errorf(a.value, "proxy is no URL of a proxy: write http://host:port, https://host:port or socks5://host:port")
+		p.errorf(a.value, "proxy is not the URL of a proxy: write http://host:port, https://host:port or socks5://host:port")
 		return nil
 	case u.User != nil:
 		p.errorf(a.value, "proxy holds credentials: write them as proxyUser and proxyPassword")

@@ -52,11 +52,11 @@ func Fates() []Fate {
 	return all
 }
 
-// InIndex says that the indexer has a document of the URL, or will have.
+// InIndex reports whether the indexer has a document of the URL, or will have.
 func (f Fate) InIndex() bool { return f <= FateHeld }
 
 // Fate is the only answer to the question whether a URL is in the index, and why or why
-// not. Of a document whose deletion rests or is held the reason is that of the deletion.
+// not. If the deletion of a document rests or is held, the reason is that of the deletion.
 func (n *Record) Fate() (Fate, Reason) {
 	if n.Indexed {
 		switch n.Deletion {

@@ -8,7 +8,7 @@ import (
 
 // Reason is why a URL is not in the index, why its document is to leave it, or what was
 // wrong with its last answer. It decides; the text beside it (Record.LastError) is for
-// people and may be worded anew at any time. Numbers are stored: a new reason goes to
+// people and may be worded again at any time. Numbers are stored: a new reason goes to
 // the end, and none is used again.
 type Reason uint8
 
@@ -147,7 +147,7 @@ func (r Reason) String() string {
 	return reasonRows[r].word
 }
 
-// Known says that this version has a word for the reason.
+// Known reports whether this version has a word for the reason.
 func (r Reason) Known() bool { return r < reasonsEnd }
 
 // ParseReason reads a reason's word.
@@ -157,18 +157,18 @@ func ParseReason(word string) (Reason, error) {
 			return Reason(r), nil //nolint:gosec // fewer than 256
 		}
 	}
-	return NoReason, fmt.Errorf("%q is no reason: sextant deletions lists those that there are", word)
+	return NoReason, fmt.Errorf("%q is not a reason: sextant deletions lists those that there are", word)
 }
 
-// Operators says that the reason is the operator's own rules and lists: such deletions
+// Operators reports whether the reason is the operator's own rules and lists: such deletions
 // belong to the edit that made them.
 func (r Reason) Operators() bool { return r.row().kind == byOperator }
 
-// Asks says that the page or its site wants the document gone and says so itself, in
+// Asks reports whether the page or its site wants the document gone and says so itself, in
 // place of failing: an answer that can be believed when it is given twice.
 func (r Reason) Asks() bool { return r.row().kind == itAsks }
 
-// waits says that the reason is why a URL could not be asked for yet.
+// waits reports whether the reason is why a URL could not be asked for yet.
 func (r Reason) waits() bool { return r.row().kind == itWaits }
 
 // reasonOf is why a failed visit failed, by what went wrong below HTTP or by its status.

@@ -12,7 +12,7 @@ type Policy uint8
 // The policies.
 const (
 	// CloudView is the table of the Exalead manual, "Error Handling": 4xx and 5xx
-	// are permanent but for 408, 425, 429 and a 503 with Retry-After.
+	// are permanent except for 408, 425, 429 and a 503 with Retry-After.
 	CloudView Policy = iota
 	// Cautious makes 500, 502, 503, 504 and TLS errors temporary.
 	Cautious

@@ -65,7 +65,7 @@ func (s *Session) scrub(err error, u *url.URL) error {
 // redacted stands for a secret in words.
 const redacted = "[redacted]"
 
-// tellingBytes is how short a value is that is no secret, such as the "1" of a box that
+// tellingBytes is how short a value is that is not a secret, such as the "1" of a box that
 // is ticked: without it words of errors could not be read any more.
 const tellingBytes = 4
 

@@ -212,7 +212,7 @@ func findNonce(h http.Header) *nonce {
 
 func usable(nonce string) bool { return nonce != "" && sendable(nonce) }
 
-// sendable says that s can be written into a header.
+// sendable reports whether s can be written into a header.
 func sendable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }

@@ -205,7 +205,7 @@ func TestNTLMWrongPassword(t *testing.T) {
 	}
 }
 
-// A transport that dials anew for each request, and one whose server ends the
+// A transport that dials again for each request, and one whose server ends the
 // connection: the handshake cannot work, and says so, without sending its last
 // message to a connection that has not asked for it.
 func TestNTLMNeedsOneConnection(t *testing.T) {

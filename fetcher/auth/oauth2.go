@@ -36,7 +36,7 @@ type OAuth2 struct {
 func (k OAuth2) start(s *Session) (method, error) {
 	u, err := url.Parse(k.TokenURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("token URL %q is none: write it whole, such as https://login.example.com/oauth2/token", place(u))
+		return nil, fmt.Errorf("token URL %q is not a URL: write it whole, such as https://login.example.com/oauth2/token", place(u))
 	}
 	if k.ClientID == "" || k.ClientSecret.IsEmpty() {
 		return nil, errors.New("client id or client secret is missing: client credentials need both")
@@ -119,7 +119,7 @@ func (m *oauth2Method) fetch(ctx context.Context) (*oauth2.Token, error) {
 		return nil, m.reason(err)
 	}
 	if !strings.EqualFold(token.Type(), "Bearer") || !sendable(token.AccessToken) {
-		return nil, errors.New("the token endpoint gives a token that is no bearer token")
+		return nil, errors.New("the token endpoint answers with a token that is not a bearer token")
 	}
 	return token, nil
 }
@@ -136,7 +136,7 @@ func (m *oauth2Method) reason(err error) error {
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return m.scrub(err, m.url)
 	}
-	return fmt.Errorf("the token endpoint %s gives no token that can be read", place(m.url))
+	return fmt.Errorf("the token endpoint %s answers without a token that can be read", place(m.url))
 }
 
 // transport lets an http.Client make its requests by a Do.

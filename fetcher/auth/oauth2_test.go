@@ -117,12 +117,12 @@ func TestOAuth2Failures(t *testing.T) {
 		"refused":      {tokenSite{status: 401, answer: `{"error":"invalid_client","error_description":"` + password + `"}`}, "https://login.example.com/oauth2/token answers 401 invalid_client"},
 		"echo":         {tokenSite{status: 400, answer: `{"error":"` + password + `"}`}, "answers 400 [redacted]"},
 		"down":         {tokenSite{status: 503, answer: "Service Unavailable " + password}, "answers 503"},
-		"garbage":      {tokenSite{answer: "<html>" + password}, "gives no token that can be read"},
-		"no token":     {tokenSite{answer: `{"hello":"` + password + `"}`}, "gives no token that can be read"},
-		"mac":          {tokenSite{answer: `{"access_token":"x","token_type":"mac"}`}, "no bearer token"},
-		"split header": {tokenSite{answer: `{"access_token":"x\r\nSet-Cookie: a=b","token_type":"bearer"}`}, "no bearer token"},
+		"garbage":      {tokenSite{answer: "<html>" + password}, "answers without a token that can be read"},
+		"no token":     {tokenSite{answer: `{"hello":"` + password + `"}`}, "answers without a token that can be read"},
+		"mac":          {tokenSite{answer: `{"access_token":"x","token_type":"mac"}`}, "not a bearer token"},
+		"split header": {tokenSite{answer: `{"access_token":"x\r\nSet-Cookie: a=b","token_type":"bearer"}`}, "not a bearer token"},
 		"redirect":     {tokenSite{location: "https://evil.example.net/token"}, "answers 307"},
-		"huge":         {tokenSite{answer: `{"access_token":"` + strings.Repeat("x", 2<<20)}, "gives no token that can be read"},
+		"huge":         {tokenSite{answer: `{"access_token":"` + strings.Repeat("x", 2<<20)}, "answers without a token that can be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -68,7 +68,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"no Do":             {auth.Settings{Origins: []string{origin}}, auth.Basic{}, "no Do"},
 		"no origins":        {auth.Settings{Do: do}, auth.Basic{Username: "u"}, "no origins: say which servers"},
-		"origin no URL":     {auth.Settings{Do: do, Origins: []string{"intranet"}}, auth.Basic{}, `origin "intranet" is none`},
+		"origin no URL":     {auth.Settings{Do: do, Origins: []string{"intranet"}}, auth.Basic{}, `origin "intranet" is not an origin`},
 		"origin with path":  {auth.Settings{Do: do, Origins: []string{origin + "/x"}}, auth.Basic{}, "scheme, host and port only"},
 		"origin all":        {auth.Settings{Do: do, Origins: []string{"https://*"}}, auth.Basic{}, "star for whole names"},
 		"origin top level":  {auth.Settings{Do: do, Origins: []string{"https://*.com"}}, auth.Basic{}, "star for whole names"},
@@ -173,7 +173,7 @@ func TestWorkersLogInOnce(t *testing.T) {
 	}
 }
 
-// A log-in that the end of the crawl interrupts is no failure, and begins anew.
+// A log-in that the end of the crawl interrupts is not a failure, and starts over.
 func TestLogInInterrupted(t *testing.T) {
 	p, l := newPortal(), &logs{}
 	s := newSession(t, auth.Settings{Do: inMemory(p), Logger: l.logger()}, p.kind())

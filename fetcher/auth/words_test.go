@@ -54,7 +54,7 @@ func TestTextsInOldEncodings(t *testing.T) {
 	})
 }
 
-// TestErrorsCanBeRead: short values of fields are no secrets, and of two the longer one
+// TestErrorsCanBeRead: short values of fields are not secrets, and of two the longer one
 // goes first.
 func TestErrorsCanBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -95,7 +95,7 @@ func ID(url string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// encode gives the line of the action and, of an add, that of the document.
+// encode returns the line of the action and, of an add, that of the document.
 func (t *Target) encode(e push.Entry) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(e.Body) + 200)

@@ -76,7 +76,7 @@ func (w *walker) close() token {
 	return t
 }
 
-// within says that the element that is the depth-th open one is still open.
+// within reports whether the element that is the depth-th open one is still open.
 func (w *walker) within(depth int) bool { return len(w.open) >= depth }
 
 // text reads the rest of the element just begun and gives its text, that of elements
@@ -144,7 +144,7 @@ func (w *walker) declare(root *token) {
 	}
 }
 
-// namespace is the usual prefix of a namespace, "" if it is none that counts.
+// namespace is the usual prefix of a namespace, "" if it is one that does not count.
 func namespace(uri string) string {
 	switch strings.TrimSuffix(strings.ToLower(uri), "/") {
 	case "http://purl.org/rss/1.0/modules/content":
