@@ -3,7 +3,7 @@ package config
 import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -20,7 +20,7 @@ type File struct {
 // the table (Attribute.To), and what is made of them besides. docs/configuration.md has
 // meaning, range and default of each. A UserAgent that is empty is the program's own.
 type Crawler struct {
-	crawl.Settings
+	policy.Settings
 	At actionrules.Position
 
 	// Engine is Rules, compiled; Gates is Space, compiled for the roots in the file.

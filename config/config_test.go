@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -30,7 +30,7 @@ import (
 // compareCrawlers leaves out the compiled rules, functions and all positions.
 func compareCrawlers(want, got Crawler) string {
 	got.Frontier.LeavesTarget = nil
-	return cmp.Diff(want, got, cmpopts.IgnoreFields(Crawler{}, "Engine", "Gates"), cmpopts.IgnoreFields(crawl.Settings{}, "ReadingKey"), cmpopts.IgnoreUnexported(Crawler{}, Push{}),
+	return cmp.Diff(want, got, cmpopts.IgnoreFields(Crawler{}, "Engine", "Gates"), cmpopts.IgnoreFields(policy.Settings{}, "ReadingKey"), cmpopts.IgnoreUnexported(Crawler{}, Push{}),
 		cmpopts.IgnoreTypes(actionrules.Position{}), cmp.Comparer(func(a, b weburl.URL) bool { return a == b }))
 }
 
@@ -67,7 +67,7 @@ func defaultCrawler(name string) Crawler {
 		Reading: documents.Settings{Workers: 1, Timeout: 30 * time.Second, MaxMemory: 512 << 20},
 		Push:    []Push{{Name: "file", TargetSettings: push.TargetSettings{Kind: "file"}, Settings: file.Settings{Name: "file", RotateBytes: 256 << 20}}},
 	}
-	c.Settings = crawl.Settings{
+	c.Settings = policy.Settings{
 		Name: name, Workers: 1, Rules: actionrules.RuleSet{DefaultFollowRoots: true}, NearDuplicates: true, DetectPatterns: true,
 		RobotsAgent: "Sextant", MaxPDFBytes: 32 << 20, MaxRedirects: 10, OutboxMaxBytes: 4 << 30,
 		CrawlSitemaps: true, SitemapMaxBytes: 50 << 20, SitemapMaxLinks: 50_000, SitemapMaxPerHost: 10_000,
@@ -103,7 +103,7 @@ func TestEverySetting(t *testing.T) {
 			},
 		},
 	}
-	want.Settings = crawl.Settings{
+	want.Settings = policy.Settings{
 		Name: "all", Workers: 8, IgnoreRobots: true, Unconditional: true, CrawlLog: "log/crawl.log", RobotsAgent: "Test", PushContent: true,
 		CrawlSitemaps: true, SitemapMaxBytes: 50 << 20, SitemapMaxLinks: 50_000, SitemapMaxPerHost: 10_000,
 		MaxPDFBytes: 4096, MaxRedirects: 2, EmbeddedLinks: true, IgnoreNoFollow: true, IgnoreNoIndex: true, Collapse: true, CollapseDepth: 2,

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
@@ -16,7 +16,7 @@ func (p *parser) content(crawler *node, c *Crawler) {
 		case "RemoveElements":
 			p.removeElements(n, c)
 		case "MetadataMapping":
-			c.Mapping = &crawl.Mapping{KeepUnmapped: n.boolean("keepUnmapped")}
+			c.Mapping = &policy.Mapping{KeepUnmapped: n.boolean("keepUnmapped")}
 			for _, m := range n.children {
 				p.mapping(m, c.Mapping)
 			}
@@ -45,8 +45,8 @@ func (p *parser) removeElements(n *node, c *Crawler) {
 	}
 }
 
-func (p *parser) mapping(n *node, to *crawl.Mapping) {
-	m := crawl.Map{To: strings.TrimSpace(n.str("to")), Join: n.str("join"), Default: n.str("default")}
+func (p *parser) mapping(n *node, to *policy.Mapping) {
+	m := policy.Map{To: strings.TrimSpace(n.str("to")), Join: n.str("join"), Default: n.str("default")}
 	if n.spec.Name == "MapHeader" {
 		m.Header = n.str("field")
 		if n.written("field") && !httpguts.ValidHeaderFieldName(m.Header) {

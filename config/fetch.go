@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 )
 
@@ -20,7 +20,7 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 	if chosen != nil && chosen.text == "" {
 		chosen = nil
 	}
-	var all *crawl.Fetch
+	var all *policy.Fetch
 	found, names := false, map[string]int{}
 	for _, n := range crawler.children {
 		if n.spec.Name == "Addresses" {
@@ -68,8 +68,8 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 }
 
 // fetch reads one Fetch but for its condition: the Crawler's settings with its own.
-func (p *parser) fetch(n *node, c *Crawler) crawl.Fetch {
-	f := crawl.Fetch{Name: n.str("name"), Fetcher: c.Fetcher}
+func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
+	f := policy.Fetch{Name: n.str("name"), Fetcher: c.Fetcher}
 	if f.Name == "" {
 		f.Name = "at " + p.position(n.at).String()
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
 // refreshes reads the Refresh elements of a Crawler.
@@ -18,7 +18,7 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 		if n.spec.Name != "Refresh" {
 			continue
 		}
-		r := crawl.Refresh{Group: n.str("group")}
+		r := policy.Refresh{Group: n.str("group")}
 		if r.Group != "" {
 			p.checkGroup(crawler, n.attr("group"))
 		}

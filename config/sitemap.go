@@ -5,15 +5,15 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // xmlDocuments reads the paths of an element; nil if one is wrong.
-func (p *parser) xmlDocuments(n *node) *crawl.XMLDocuments {
-	d := &crawl.XMLDocuments{HTML: n.boolean("html")}
+func (p *parser) xmlDocuments(n *node) *policy.XMLDocuments {
+	d := &policy.XMLDocuments{HTML: n.boolean("html")}
 	ok := p.xmlPath(n, "path", feeds.ElementPath, &d.Path)
 	ok = p.xmlPath(n, "link", feeds.ParsePath, &d.Link) && ok
 	ok = p.xmlPath(n, "title", feeds.ParsePath, &d.Title) && ok
@@ -23,7 +23,7 @@ func (p *parser) xmlDocuments(n *node) *crawl.XMLDocuments {
 		ok = p.xmlPath(n, "date", feeds.ParsePath, d.Date) && ok
 	}
 	for _, m := range n.children {
-		meta := crawl.XMLMeta{Name: m.str("name")}
+		meta := policy.XMLMeta{Name: m.str("name")}
 		ok = p.xmlPath(m, "path", feeds.ParsePath, &meta.Path) && ok
 		d.Metas = append(d.Metas, meta)
 	}
@@ -61,7 +61,7 @@ func (p *parser) urlSources(crawler *node, c *Crawler) {
 		if a == nil {
 			continue
 		}
-		s, at := crawl.Source{Kind: scheduler.KindSitemap}, p.position(a.value)
+		s, at := policy.Source{Kind: scheduler.KindSitemap}, p.position(a.value)
 		switch n.spec.Name {
 		case "Feed":
 			s.Kind, s.IndexItems = scheduler.KindFeed, n.boolean("indexItems")

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // Settings are those of a Crawler element. Agent is the User-Agent if it names none.
-func Settings(c config.Crawler, agent string) crawl.Settings {
+func Settings(c config.Crawler, agent string) policy.Settings {
 	s := c.Settings
 	if s.Fetcher.UserAgent != "" {
 		return s
@@ -28,7 +28,7 @@ func StoreOptions(c config.Crawler, log *slog.Logger) badgerstore.Options {
 }
 
 // settings are those of a Crawler that runs, which has what reads documents.
-func (r *running) settings(c config.Crawler) crawl.Settings {
+func (r *running) settings(c config.Crawler) policy.Settings {
 	s := Settings(c, r.agent)
 	s.Frontier.LeavesTarget = r.opened.Frontier.LeavesTarget // targets change with a restart only
 	if c.ReadDocuments {
