@@ -13,6 +13,9 @@ import (
 	"sync"
 )
 
+// The lock of Access guards tokens and certificate. Requests take it to read for a moment;
+// Reload takes it once the files are read.
+
 // Role is what somebody may do. Each may what those below it may.
 type Role uint8
 

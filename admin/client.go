@@ -266,3 +266,12 @@ func (c *Client) Verify(ctx context.Context) (Verification, error) {
 	err := c.decode(ctx, http.MethodGet, "/api/v1/verify", nil, nil, &out)
 	return out, err
 }
+
+// Ready asks the service whether it is ready; the error says why it is not.
+func (c *Client) Ready(ctx context.Context) error {
+	answer, err := c.ask(ctx, http.MethodGet, "/readyz", nil, nil)
+	if err != nil {
+		return err
+	}
+	return answer.Close()
+}

@@ -67,7 +67,7 @@ func (s *Server) selection(c *call) (compiled crawl.Selection, err error) {
 		return compiled, err
 	}
 	c.target = written.String()
-	if compiled, err = written.Compile(s.service.Condition); err != nil {
+	if compiled, err = written.Compile(); err != nil {
 		return compiled, wrong("%v", err)
 	}
 	return compiled, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
@@ -83,4 +84,44 @@ func (d *Draft) check() Check {
 		c.Crawlers = []DraftCrawler{}
 	}
 	return c
+}
+
+// NewDraft gives a configuration the form of the API. Settings makes those of a Crawler.
+func NewDraft(parsed *config.File, report config.Report, settings func(config.Crawler) crawl.Settings) *Draft {
+	d := &Draft{Findings: Findings(report)}
+	if parsed == nil {
+		return d
+	}
+	for _, c := range parsed.Crawlers {
+		d.Crawlers = append(d.Crawlers, DraftCrawler{
+			Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: DeletesOn(c.ErrorPolicy), Settings: settings(c),
+		})
+	}
+	return d
+}
+
+// Findings are a report as it is printed: errors, then warnings, then notes.
+func Findings(report config.Report) []Finding {
+	var out []Finding
+	for _, part := range []struct {
+		severity string
+		problems []config.Problem
+	}{{"error", report.Errors}, {"warning", report.Warnings}, {"note", report.Notes}} {
+		for _, p := range part.problems {
+			out = append(out, Finding{Severity: part.severity, File: p.At.File, Line: p.At.Line, Column: p.At.Column, Message: p.Message})
+		}
+	}
+	return out
+}
+
+// DeletesOn names in a few words the failures for which a policy deletes a document.
+func DeletesOn(p config.ErrorPolicy) string {
+	switch p {
+	case config.Cautious:
+		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"
+	case config.Smartsite:
+		return "any failure to fetch a page"
+	default:
+		return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -58,13 +57,6 @@ func (s fakeService) DraftFile(path string) (*Draft, error) {
 	return s.Draft(text, true), nil
 }
 
-func (fakeService) Schema(version, part string) ([]byte, error) {
-	if part != "" && part != "crawl" {
-		return nil, errors.New("no such part")
-	}
-	return []byte("<schema/>"), nil
-}
-
 func (fakeService) Fetch(_ context.Context, _ Crawler, raw string, u weburl.URL) (*Fetched, error) {
 	return NewFetched(raw, u, &crawl.Trial{Robots: "allowed", Excluded: "the rules"}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
 }
@@ -93,10 +85,3 @@ func (fakeIndex) Sync(context.Context) error { return nil }
 func (fakeIndex) Close() error               { return nil }
 
 var _ Service = fakeService{}
-
-func (fakeService) Condition(xml string) (actionrules.Condition, error) {
-	if xml != "<Path val=\"/a\"/>" {
-		return nil, errors.New("--match:1:1: no condition")
-	}
-	return actionrules.Path("/a", 0, false, actionrules.Position{}), nil
-}

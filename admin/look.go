@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/push"
@@ -69,7 +70,7 @@ func (s *Server) urls(c *call) (any, error) {
 	}
 	match := func(weburl.URL) bool { return true }
 	if written := query.Get("match"); written != "" {
-		condition, err := s.service.Condition(written)
+		condition, err := ParseCondition(written)
 		if err != nil {
 			return nil, wrong("match: %v", err)
 		}
@@ -230,7 +231,7 @@ func (s *Server) verify(c *call) (any, error) {
 
 func (s *Server) schema(c *call) (any, error) {
 	query := c.query
-	text, err := s.service.Schema(query.Get("namespace"), query.Get("part"))
+	text, err := config.SchemaText(query.Get("namespace"), query.Get("part"))
 	if err != nil {
 		return nil, wrong("%v", err)
 	}

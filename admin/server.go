@@ -1,6 +1,17 @@
 // Package admin is the running service's door: health, status and metrics for
 // whoever may read them, and the API for the owner of the data directory and for
 // those who have a token.
+//
+// It owns the routes and their table, tokens and certificate, the pace of strangers, the
+// configuration's file as the API writes it, and the history of figures.
+//
+// Goroutines: Server.Run serves each listener, by net/http with one goroutine a connection,
+// and keeps the history; Opening and Closing serve for a service that is not at work. Each
+// waits for its own.
+//
+// Locks: one each for tokens, connections, paces, places for long requests, history and
+// the count of held deletions. None is held over a request, and none is taken while another
+// is held. A tally alone is held over a walk through the store.
 package admin
 
 import (
@@ -14,12 +25,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
+
+// Run starts goroutines: two for each listener, of which one serves and one waits for the end,
+// and one for the history. net/http has one for each connection.
 
 // Crawler is a crawl at work, or what of one the service shows.
 type Crawler interface {
@@ -59,11 +72,6 @@ type Service interface {
 	Receive(text []byte, write func() error) error
 	// DraftFile reads a configuration that stands somewhere else.
 	DraftFile(path string) (*Draft, error)
-	// Condition reads a condition in the elements of CrawlConfig.xml.
-	Condition(xml string) (actionrules.Condition, error)
-	// Schema is the XSD of the configuration: of a version of its namespaces, one of
-	// the parts crawl and actionrules. Both may be empty.
-	Schema(version, part string) ([]byte, error)
 	// Fetch makes a dry run.
 	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
 	// IndexOf finds the target of a Crawler that can list what its index holds.

@@ -29,22 +29,30 @@ type StoredURL struct {
 	LastModified string     `json:"last_modified,omitempty"`
 	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
 	NextAt       *time.Time `json:"next_at,omitempty"`
-	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
-	// (scheduler.Reason), empty where there is none. Deletion says that a deletion of its
-	// document is resting or held.
-	Fate        string `json:"fate"`
-	Reason      string `json:"reason,omitempty"`
-	Deletion    string `json:"deletion,omitempty"`
-	Errors      int    `json:"errors"`
-	LastError   string `json:"last_error,omitempty"`
+	Outcome
 	Referrer    string `json:"referrer,omitempty"`
 	DuplicateOf string `json:"duplicate_of,omitempty"`
 	RedirectTo  string `json:"redirect_to,omitempty"`
 	// Directives are what the page asked for when it was last read.
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
+	Past
+}
 
-	// The rest tells how it came to be as it is; stores of older versions lack some of it.
+// Outcome is what became of a URL, and why.
+type Outcome struct {
+	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
+	// (scheduler.Reason), empty where there is none. Deletion says that a deletion of its
+	// document is resting or held.
+	Fate      string `json:"fate"`
+	Reason    string `json:"reason,omitempty"`
+	Deletion  string `json:"deletion,omitempty"`
+	Errors    int    `json:"errors"`
+	LastError string `json:"last_error,omitempty"`
+}
+
+// Past tells how a URL came to be as it is; stores of older versions lack some of it.
+type Past struct {
 	State     string     `json:"state"`                // waiting (also in flight), timed or at rest
 	MediaType string     `json:"media_type,omitempty"` // of the last 200
 	FoundAt   *time.Time `json:"found_at,omitempty"`   // when it became known
@@ -61,17 +69,17 @@ type StoredURL struct {
 	Aliases   []string   `json:"aliases,omitempty"`    // URLs that redirect here
 }
 
-// NewStoredURL gives a record its printed form. Fifo is where it waits, else
-// where the rules put it.
+// NewStoredURL gives a record its printed form. Fifo is where it waits, otherwise where the
+// rules put it.
 func NewStoredURL(r scheduler.Record) StoredURL {
 	s := StoredURL{
 		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
 		HostSpelling: r.HostSpelling, Fragment: r.Fragment,
 		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
-		Errors: r.Errors, LastError: r.LastError, Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo,
+		Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo, Past: past(&r),
 	}
 	fate, reason := r.Fate()
-	s.Fate, s.Reason, s.Deletion = fate.String(), reason.String(), r.Deletion.String()
+	s.Outcome = Outcome{fate.String(), reason.String(), r.Deletion.String(), r.Errors, r.LastError}
 	if r.Kind != scheduler.KindPage {
 		s.Kind = r.Kind.String()
 	}
@@ -83,23 +91,23 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 		at := r.NextAt.UTC()
 		s.NextAt = &at
 	}
-	s.addPast(&r)
 	return s
 }
 
-// addPast tells how it came to be as it is.
-func (s *StoredURL) addPast(r *scheduler.Record) {
-	s.State, s.MediaType, s.Aliases = r.State.String(), r.MediaType, r.Aliases
-	s.FoundAt, s.ClassAt, s.CheckedAt = timeOf(r.FoundAt), timeOf(r.ClassAt), timeOf(r.CheckedAt)
+func past(r *scheduler.Record) Past {
+	p := Past{
+		State: r.State.String(), MediaType: r.MediaType, Aliases: r.Aliases, FoundAt: timeOf(r.FoundAt), ClassAt: timeOf(r.ClassAt),
+		CheckedAt: timeOf(r.CheckedAt), Checks: int(r.History.Checks), Changes: int(r.History.Changes), IntervalS: int64(r.Interval.Seconds()),
+	}
 	if !r.ClassAt.IsZero() && r.Was != scheduler.Pending {
-		s.Was = r.Was.String()
+		p.Was = r.Was.String()
 	}
 	if r.Entered {
-		s.EnteredAt = timeOf(r.ChangedAt)
+		p.EnteredAt = timeOf(r.ChangedAt)
 	} else {
-		s.ChangedAt = timeOf(r.ChangedAt)
+		p.ChangedAt = timeOf(r.ChangedAt)
 	}
-	s.Checks, s.Changes, s.IntervalS = int(r.History.Checks), int(r.History.Changes), int64(r.Interval.Seconds())
+	return p
 }
 
 // timeOf is nil for the zero time.

@@ -5,6 +5,9 @@
 // Nothing that a crawled page says can run in it: html/template escapes it, the
 // content security policy allows no script but the program's own files, and
 // documents are shown as text.
+//
+// It owns the sessions of browsers, the pages and their templates. It starts no goroutine.
+// Its locks, on the sessions and on each, are held for moments.
 package console
 
 import (

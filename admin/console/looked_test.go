@@ -52,8 +52,9 @@ func knownURL(raw, text string) map[string]any {
 	at := day()
 	target := text[:min(len(text), 1000)] // its name is the configuration's
 	stored := &report.StoredURL{
-		URL: raw, Status: 200, Class: "ok", Fifo: "index", State: "at rest", Indexed: true, EnteredAt: &at, FoundAt: &at, FetchedAt: &at,
-		LastError: text, Fate: "indexed", Reason: "unreadable", Referrer: text, RedirectTo: text, DuplicateOf: text, ETag: text, LastModified: text, MediaType: text, Source: text, Aliases: []string{text},
+		URL: raw, Status: 200, Class: "ok", Fifo: "index", Indexed: true, FetchedAt: &at, Referrer: text, RedirectTo: text, DuplicateOf: text, ETag: text, LastModified: text, Source: text,
+		Outcome: report.Outcome{LastError: text, Fate: "indexed", Reason: "unreadable"},
+		Past:    report.Past{State: "at rest", EnteredAt: &at, FoundAt: &at, MediaType: text, Aliases: []string{text}},
 	}
 	fifo := "index"
 	order := admin.OutboxOrder{State: push.DeadLetter, Op: "add", URL: raw, Source: text, Target: target, Words: text, RefusedAt: &at}

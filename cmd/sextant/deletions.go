@@ -103,7 +103,7 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		show = func(d admin.Deletion) error { return out.Encode(d) }
 	}
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Deletions(c.Context, q, show) },
+		func(client *admin.Client) error { return client.Deletions(c.Context, q, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
 			return q.Each(ctx, store.HeldDeletions, func(s scheduler.StoredDeletion) error {
 				return show(admin.NewDeletion(&s))
@@ -130,8 +130,8 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	}
 	var counts *admin.DeletionCounts
 	err := fromServiceOrStore(c,
-		func(service *admin.Client) (err error) {
-			counts, err = service.DeletionCounts(c.Context, q, by)
+		func(client *admin.Client) (err error) {
+			counts, err = client.DeletionCounts(c.Context, q, by)
 			return err
 		},
 		func(ctx context.Context, store *badgerstore.Store) (err error) {
@@ -176,11 +176,11 @@ func decideDeletions(c *cli.Context, what string, q admin.DeletionQuery) (n int,
 		return 0, err
 	}
 	err = changeServiceOrStore(c,
-		func(service *admin.Client) error {
+		func(client *admin.Client) error {
 			if what == "release" {
-				n, err = service.Release(c.Context, q)
+				n, err = client.Release(c.Context, q)
 			} else {
-				n, err = service.DropDeletions(c.Context, q)
+				n, err = client.DropDeletions(c.Context, q)
 			}
 			return err
 		},
@@ -207,7 +207,7 @@ func storedSettings(c *cli.Context, log *slog.Logger) (crawl.Settings, error) {
 	if err != nil {
 		return crawl.Settings{}, err
 	}
-	crawler, err := configuredCrawler(c, h.crawler)
+	crawler, err := configuredCrawler(c, h.Crawler)
 	if err != nil {
 		log.Info("the configuration is not read: the defaults count", "error", err)
 		return crawl.Settings{Frontier: scheduler.DefaultSettings()}, nil

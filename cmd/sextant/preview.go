@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 func previewCommand() *cli.Command {
@@ -49,11 +50,11 @@ func preview(c *cli.Context) error {
 		return err
 	}
 	var p *crawl.Preview
-	if service, ok := admin.Dial(c.Context, c.String("data"), crawler.Name); ok {
+	if client, ok := admin.Dial(c.Context, c.String("data"), crawler.Name); ok {
 		// The service reads the file itself: it is the owner's, as is the socket.
-		p, err = service.Preview(c.Context, c.Args().First(), c.Int("samples"))
+		p, err = client.Preview(c.Context, c.Args().First(), c.Int("samples"))
 	} else {
-		err = readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+		err = service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
 			p, err = crawl.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
 			return err
 		})

@@ -36,8 +36,8 @@ func remove(c *cli.Context) error {
 		return err
 	}
 	done, err := bySelection(c, selection,
-		func(service *admin.Client, ctx context.Context, s admin.Selection) (crawl.Removed, error) {
-			return service.Remove(ctx, s, true)
+		func(client *admin.Client, ctx context.Context, s admin.Selection) (crawl.Removed, error) {
+			return client.Remove(ctx, s, true)
 		},
 		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.Removed, error) {
 			return crawl.RemoveStored(ctx, s, store, selected)

@@ -57,7 +57,7 @@ func makeReport(c *cli.Context) error {
 		to = report.NewLines(c.App.Writer, kind, o.Since)
 	}
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Report(c.Context, kind, o, to) },
+		func(client *admin.Client) error { return client.Report(c.Context, kind, o, to) },
 		func(ctx context.Context, store *badgerstore.Store) error {
 			return report.Write(ctx, kind, store, o, to)
 		})
@@ -98,7 +98,7 @@ func listLinks(c *cli.Context, to string) error {
 	out.SetEscapeHTML(false)
 	show := func(l report.LinkedFrom) error { return out.Encode(l) }
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Links(c.Context, u.String(), show) },
+		func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
 			return report.EachLink(ctx, store, u, show)
 		})

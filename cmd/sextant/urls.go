@@ -62,7 +62,7 @@ func listURLs(c *cli.Context) error {
 		return out.Encode(u)
 	}
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Stored(c.Context, query, show) },
+		func(client *admin.Client) error { return client.Stored(c.Context, query, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
 			return report.EachURL(ctx, store, filter, show)
 		})
@@ -74,7 +74,7 @@ func urlMatch(condition string) (func(string) bool, error) {
 	if text == "" {
 		return func(string) bool { return true }, err
 	}
-	parsed, err := parseCondition(text)
+	parsed, err := admin.ParseCondition(text)
 	if err != nil {
 		return nil, err
 	}

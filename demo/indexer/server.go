@@ -20,6 +20,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
+// Run starts the goroutine that serves, and waits for it. The mutex of a Server guards what is
+// pushed; requests take it, and it is held during a sync.
+
 // Settings of a Server. The zero value accepts any connector from anybody.
 type Settings struct {
 	Connectors      []string       // names accepted; empty: any

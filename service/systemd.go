@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"context"
@@ -14,6 +14,10 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// keepTelling and keepAlive run in goroutines of Service.Run. Patience starts one of its own,
+// which the function that it returns ends and waits for. A notifier has no lock: systemd's
+// socket takes whole messages.
 
 // notifier tells systemd how the service stands, see sd_notify(3). These few lines are
 // all of the protocol that is needed. Nobody is told where NOTIFY_SOCKET is not set.
@@ -125,7 +129,7 @@ func (n *notifier) patience() (enough func()) {
 }
 
 // keepTelling tells systemd the status now and then, until ctx ends.
-func (s *service) keepTelling(ctx context.Context) error {
+func (s *Service) keepTelling(ctx context.Context) error {
 	if s.notify.socket == "" {
 		return nil
 	}
@@ -142,7 +146,7 @@ func (s *service) keepTelling(ctx context.Context) error {
 // keepAlive feeds the watchdog while each Crawler proves that it is alive: a proof that
 // does not come leaves systemd without a sign of life, and it ends and restarts the
 // process. SIGABRT, by which it does so, makes Go print what every goroutine is at.
-func (s *service) keepAlive(ctx context.Context) error {
+func (s *Service) keepAlive(ctx context.Context) error {
 	if s.notify.socket == "" || s.notify.watchdog == 0 {
 		return nil
 	}
@@ -169,7 +173,7 @@ func (s *service) keepAlive(ctx context.Context) error {
 // alive proves of each Crawler that its frontier goes round, so that its mutex is free
 // and gates open, and that the committer answers a write, so that it and the disk go on.
 // An answer that is an error is a sign of life too: a full disk ends the crawl by itself.
-func (s *service) alive(ctx context.Context) error {
+func (s *Service) alive(ctx context.Context) error {
 	for _, r := range s.crawls {
 		if err := r.Alive(ctx); err != nil {
 			return fmt.Errorf("the Crawler %s: %w", r.Name(), err)
@@ -179,7 +183,7 @@ func (s *service) alive(ctx context.Context) error {
 }
 
 // words are the status of all Crawlers in a line.
-func (s *service) words(ctx context.Context) string {
+func (s *Service) words(ctx context.Context) string {
 	var waiting uint64
 	var rate float64
 	var idle []string

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"bytes"
@@ -100,9 +100,9 @@ func isJournal(w io.Writer, getenv func(string) string) bool {
 	return ok && getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// complaints are what commands say on stderr beside the log; the journal gets it as
+// Complaints are what commands say on stderr beside the log; the journal gets it as
 // errors, line by line.
-func complaints(stderr io.Writer) io.Writer {
+func Complaints(stderr io.Writer) io.Writer {
 	if !isJournal(stderr, os.Getenv) {
 		return stderr
 	}
@@ -123,9 +123,9 @@ func (j *journalWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// logHandler is what --log-format asks for, nil for an unknown format. Auto is journal
+// LogHandler is what --log-format asks for, nil for an unknown format. Auto is journal
 // where stderr is the journal, else text.
-func logHandler(format string, stderr io.Writer, level slog.Leveler) slog.Handler {
+func LogHandler(format string, stderr io.Writer, level slog.Leveler) slog.Handler {
 	if j, ok := stderr.(*journalWriter); ok {
 		stderr = j.w
 		if format == "auto" {

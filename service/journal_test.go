@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 func TestJournalHandler(t *testing.T) {
 	var out bytes.Buffer
-	log := slog.New(logHandler("auto", &journalWriter{&out}, slog.LevelDebug)).With("crawler", "a")
+	log := slog.New(LogHandler("auto", &journalWriter{&out}, slog.LevelDebug)).With("crawler", "a")
 	log.Debug("d")
 	log.Info("i", "level", "an attribute of its own", "lines", "one\ntwo")
 	log.WithGroup("g").Warn("w", "n", 1)
@@ -30,10 +30,10 @@ func TestJournalHandler(t *testing.T) {
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if logHandler("xml", &out, slog.LevelInfo) != nil {
+	if LogHandler("xml", &out, slog.LevelInfo) != nil {
 		t.Error("xml is a format")
 	}
-	quiet := logHandler("journal", &out, slog.LevelWarn)
+	quiet := LogHandler("journal", &out, slog.LevelWarn)
 	if quiet.Enabled(t.Context(), slog.LevelInfo) || !quiet.Enabled(t.Context(), slog.LevelWarn) {
 		t.Error("the level is not obeyed")
 	}

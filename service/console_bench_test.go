@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"context"
@@ -74,10 +74,9 @@ func serveMany(b *testing.B, urls int) *http.Client {
 	if err != nil || parsed == nil {
 		b.Fatal(err, report)
 	}
-	log := slog.New(slog.DiscardHandler)
 	data := filepath.Join(dir, "data")
-	s, err := openService(b.Context(), path, parsed, parsed.Crawlers, data, "127.0.0.1:0", serviceOptions{
-		log: log, access: func() (*admin.Access, error) { return demoAccess(data) },
+	s, err := Open(b.Context(), Options{
+		Path: path, File: parsed, Crawlers: parsed.Crawlers, Data: data, Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Access: &admin.AccessSettings{},
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -88,13 +87,13 @@ func serveMany(b *testing.B, urls int) *http.Client {
 		b.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx, crawl.Once{}) }()
+	go func() { ended <- s.Run(ctx, crawl.Once{}) }()
 	b.Cleanup(func() {
-		s.stop()
+		s.Stop()
 		if err := <-ended; err != nil {
 			b.Error(err)
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			b.Error(err)
 		}
 	})

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"os"
@@ -19,7 +19,7 @@ func TestReloadChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := &service{path: filepath.Join(dir, "CrawlConfig.xml")}
+	s := &Service{path: filepath.Join(dir, "CrawlConfig.xml")}
 	seen := map[string]bool{s.configFiles(): true}
 	differs := func(what string) {
 		t.Helper()

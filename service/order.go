@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"context"
@@ -10,11 +10,14 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// run runs all Crawlers and the door to them until they end: by s.stop, because once
+// Run starts the goroutines of a running service and waits for all of them. Of the service's
+// fields only those of control change after Open, under control.reloading or as atomics.
+
+// Run runs all Crawlers and the door to them until they end: by s.Stop, because once
 // asks for an end, because one of them fails (then all end), or because ctx ends. It is
 // the one place for the order of stopping:
 //
-//  1. s.stop, by the first signal: no reload begins any more, and no Crawler takes a new
+//  1. s.Stop, by the first signal: no reload begins any more, and no Crawler takes a new
 //     URL. A reload that goes on is finished, it changes nothing on disk by halves.
 //  2. Each crawl.Run: pages in flight are finished and committed, then the frontier
 //     stores which hosts must rest, the relay ends (what is unsent stays in the outbox),
@@ -22,15 +25,15 @@ import (
 //  3. The door: status and commands are answered as long as a page may be in flight.
 //  4. What looked on: notices, with a last one where a Crawler failed; the watch of
 //     files, the memory's limit, the watchdog.
-//  5. s.close, by the caller, who reads the figures before: the readers of documents,
+//  5. s.Close, by the caller, who reads the figures before: the readers of documents,
 //     which nobody asks any more, and the stores, which write what they have in memory.
 //     The socket answers meanwhile that the service is stopping, and is closed last: so it
 //     keeps a second service away, as the stores' own locks do.
-func (s *service) run(ctx context.Context, once crawl.Once) error {
+func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	server := admin.NewServer(s.shown(), s, s.access, s.log)
-	server.Tell(admin.About{Version: build().Version, Notices: s.notices.Status})
+	server := admin.NewServer(s.Crawlers(), s, s.access, s.log)
+	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
 		return err
@@ -55,8 +58,8 @@ func (s *service) run(ctx context.Context, once crawl.Once) error {
 	return group.Wait()
 }
 
-// stop is the first step of stopping. It does not wait.
-func (s *service) stop() {
+// Stop is the first step of stopping. It does not wait.
+func (s *Service) Stop() {
 	if s.ending.Swap(true) {
 		return
 	}
@@ -70,7 +73,7 @@ func (s *service) stop() {
 
 // stopSlowly asks systemd for patience from the first step of stopping on, until ctx
 // ends: pages in flight may take their time.
-func (s *service) stopSlowly(ctx context.Context) error {
+func (s *Service) stopSlowly(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case <-s.stops.Done():
@@ -81,7 +84,7 @@ func (s *service) stopSlowly(ctx context.Context) error {
 }
 
 // endReloads has a reload that goes on finished, and none begin after it.
-func (s *service) endReloads() {
+func (s *Service) endReloads() {
 	s.ending.Store(true)
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -106,7 +109,7 @@ var errEnding = errors.New("the service is stopping: the changed configuration c
 //     also where they cannot be.
 //  7. Status, log and systemd are told how it ended; systemd with READY=1 in either case,
 //     since the service goes on.
-func (s *service) reload(ctx context.Context, word bool) error {
+func (s *Service) reload(ctx context.Context, word bool) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	if s.ending.Load() {
@@ -136,7 +139,7 @@ func (s *service) reload(ctx context.Context, word bool) error {
 
 // reloadChanged reloads unless the files are as they were at the last reload, as after
 // one that a command asked for.
-func (s *service) reloadChanged(ctx context.Context) {
+func (s *Service) reloadChanged(ctx context.Context) {
 	s.reloading.Lock()
 	same := s.judged != "" && s.judged == s.configFiles()
 	s.reloading.Unlock()
@@ -147,7 +150,7 @@ func (s *service) reloadChanged(ctx context.Context) {
 
 // tell tells systemd that the service is ready once every Crawler crawls, and then how
 // it is. SIGHUP is obeyed from then on; one that came earlier is not lost.
-func (s *service) tell(ctx context.Context) error {
+func (s *Service) tell(ctx context.Context) error {
 	if s.alive(ctx) != nil { // it ended before it crawled
 		return nil
 	}

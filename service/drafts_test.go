@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 type machine struct {
 	*testing.T
 	root string
-	*service
+	*Service
 }
 
 // onMachine writes files, by their paths below a new folder. The service's configuration is
@@ -44,7 +44,7 @@ func (m *machine) write(name, text string) {
 // restart has another process read what was kept.
 func (m *machine) restart() {
 	path := m.path("config/CrawlConfig.xml")
-	m.service = &service{path: path, baseline: newBaseline(path, m.path("data"), slog.New(slog.DiscardHandler))}
+	m.Service = &Service{path: path, baseline: newBaseline(path, m.path("data"), slog.New(slog.DiscardHandler))}
 }
 
 // draft is what is found in a text; crawler stands inside of its Crawler.

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 )
 
 // relayOf makes the relay with all targets of a Crawler.
-func relayOf(c config.Crawler, h home, outbox push.Outbox, log *slog.Logger) (*push.Relay, error) {
+func relayOf(c config.Crawler, h Home, outbox push.Outbox, log *slog.Logger) (*push.Relay, error) {
 	var settings []push.TargetSettings
 	for _, p := range c.Push {
 		s := push.TargetSettings{Kind: p.Kind}
@@ -56,7 +56,7 @@ func leavesTarget(targets []config.Push) func(from, to string) bool {
 }
 
 // targetOf makes one target.
-func targetOf(p config.Push, h home, log *slog.Logger) (push.Target, error) {
+func targetOf(p config.Push, h Home, log *slog.Logger) (push.Target, error) {
 	switch {
 	case p.File != nil:
 		return fileTarget(p, h, log)
@@ -105,10 +105,10 @@ func limitsOf(p config.Push) wire.Limits {
 	return wire.Limits{Bytes: int(p.Server.RequestBytes), Requests: p.Server.Connections}
 }
 
-func fileTarget(p config.Push, h home, log *slog.Logger) (push.Target, error) {
+func fileTarget(p config.Push, h Home, log *slog.Logger) (push.Target, error) {
 	dir := p.File.Dir
 	if dir == "" {
-		dir = filepath.Join(h.dir, "out")
+		dir = filepath.Join(h.Dir, "out")
 	}
 	return file.Open(file.Settings{Name: p.Name, Dir: dir, RotateBytes: p.File.RotateBytes, Log: log})
 }

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ func TestParseSize(t *testing.T) {
 		"512MiB": 512 << 20, "2GiB": 2 << 30, "1TiB": 1 << 40, "134217728": 128 << 20, "134217728B": 128 << 20, "65536KiB": 64 << 20,
 		"": -1, "2G": -1, "-1GiB": -1, "0": -1, "much": -1, "9999999999TiB": -1, "1.5GiB": -1,
 	} {
-		got, ok := parseSize(s)
+		got, ok := ParseSize(s)
 		if ok != (want >= 0) || ok && got != want {
 			t.Errorf("%q: %d %v, want %d", s, got, ok, want)
 		}
@@ -30,7 +30,7 @@ func TestMemtableOf(t *testing.T) {
 		want   int64
 	}{
 		{1 << 30, 1, 8 * mib}, {1 << 30, 2, 6 * mib}, {1 << 30, 4, 3 * mib}, {1 << 30, 100, 2 * mib},
-		{8 << 30, 4, 8 * mib}, {256 * mib, 2, 2 * mib}, {noMemoryLimit, 9, 8 * mib},
+		{8 << 30, 4, 8 * mib}, {256 * mib, 2, 2 * mib}, {NoMemoryLimit, 9, 8 * mib},
 	} {
 		if got := memtableOf(c.budget, c.stores); got != c.want {
 			t.Errorf("%d bytes over %d stores: memtables of %d instead of %d", c.budget, c.stores, got, c.want)
@@ -46,7 +46,7 @@ func TestMemtableOf(t *testing.T) {
 // with small ones.
 func TestSmallerMemtableAfterCrash(t *testing.T) {
 	data := t.TempDir()
-	store, err := badgerstore.Open(home{dir: data}.store(), badgerstore.Options{MinFree: -1, Durability: badgerstore.OS})
+	store, err := badgerstore.Open(Home{Dir: data}.Store(), badgerstore.Options{MinFree: -1, Durability: badgerstore.OS})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +57,8 @@ func TestSmallerMemtableAfterCrash(t *testing.T) {
 		}
 	}
 	// The directory as it is now is what a crash would leave.
-	crashed := home{dir: t.TempDir()}
-	if err := os.CopyFS(crashed.store(), os.DirFS(home{dir: data}.store())); err != nil {
+	crashed := Home{Dir: t.TempDir()}
+	if err := os.CopyFS(crashed.Store(), os.DirFS(Home{Dir: data}.Store())); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
@@ -68,7 +68,7 @@ func TestSmallerMemtableAfterCrash(t *testing.T) {
 	if size != badgerstore.DefaultMemtableBytes {
 		t.Errorf("memtables of %d after a crash", size)
 	}
-	again, err := badgerstore.Open(crashed.store(), badgerstore.Options{MinFree: -1, MemtableBytes: size})
+	again, err := badgerstore.Open(crashed.Store(), badgerstore.Options{MinFree: -1, MemtableBytes: size})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"crypto/sha256"
@@ -14,6 +14,10 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 )
+
+// The mutex of a baseline guards all that it keeps. A reload, and whatever request sends a
+// configuration, takes it, also over reading and writing the files: they are small.
+// The file has the form of JSON, see kept.
 
 // baselineFile keeps the baseline in the data directory.
 const baselineFile = "config-baseline.json"

@@ -1,12 +1,15 @@
-package main
+package service
 
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +22,7 @@ import (
 )
 
 // openSmall opens a service of one Crawler without roots, in a working directory of its own.
-func openSmall(t *testing.T, access func() (*admin.Access, error)) (*service, error) {
+func openSmall(t *testing.T, access *admin.AccessSettings) (*Service, error) {
 	t.Helper()
 	t.Chdir(t.TempDir()) // a socket's path is short
 	const text = `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21"><Crawler name="docs"/></CrawlConfig>`
@@ -30,16 +33,15 @@ func openSmall(t *testing.T, access func() (*admin.Access, error)) (*service, er
 	if err != nil || parsed == nil {
 		t.Fatal(err, report)
 	}
-	return openService(t.Context(), config.FileName, parsed, parsed.Crawlers, "data", "127.0.0.1:0",
-		serviceOptions{log: slog.New(slog.DiscardHandler), access: access})
+	return Open(t.Context(), Options{
+		Path: config.FileName, File: parsed, Crawlers: parsed.Crawlers, Data: "data", Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Access: access,
+	})
 }
 
 // TestAccessBeforeStores: a certificate that cannot be used is found before a store is
 // made, and nothing stays open.
 func TestAccessBeforeStores(t *testing.T) {
-	_, err := openSmall(t, func() (*admin.Access, error) {
-		return admin.NewAccess(admin.AccessSettings{Certificate: "no.pem", Key: "no.key"})
-	})
+	_, err := openSmall(t, &admin.AccessSettings{Certificate: "no.pem", Key: "no.key"})
 	if err == nil || !strings.Contains(err.Error(), "no.pem") {
 		t.Errorf("%v", err)
 	}
@@ -55,17 +57,15 @@ func TestAccessBeforeStores(t *testing.T) {
 // first moment on.
 func TestOpeningIsSecured(t *testing.T) {
 	t.Chdir(t.TempDir())
-	clientCertificate(t, "cert.pem", "crawler.example") // with its key
-	s := &service{log: slog.New(slog.DiscardHandler)}
-	opened, err := s.openDoor(t.Context(), ".", "127.0.0.1:0", func() (*admin.Access, error) {
-		return admin.NewAccess(admin.AccessSettings{Certificate: "cert.pem", Key: "cert.pem"})
-	})
+	writeCertificate(t, "cert.pem")
+	s := &Service{log: slog.New(slog.DiscardHandler)}
+	opened, err := s.openDoor(t.Context(), ".", "127.0.0.1:0", &admin.AccessSettings{Certificate: "cert.pem", Key: "cert.pem"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it is made here
 	for scheme, want := range map[string]int{"https": http.StatusServiceUnavailable, "http": http.StatusBadRequest} {
-		answer, err := client.Get(scheme + "://" + s.address() + "/readyz")
+		answer, err := client.Get(scheme + "://" + s.Address() + "/readyz")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestOpeningIsSecured(t *testing.T) {
 		t.Errorf("the socket: %v", err)
 	}
 	opened()
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -99,7 +99,7 @@ func TestStoppingIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed := make(chan error, 1)
-	go func() { closed <- s.close() }()
+	go func() { closed <- s.Close() }()
 	service, ok := admin.Dial(t.Context(), "data", "")
 	for !ok && t.Context().Err() == nil {
 		service, ok = admin.Dial(t.Context(), "data", "")
@@ -119,5 +119,21 @@ func TestStoppingIsTold(t *testing.T) {
 	}
 	if _, ok := admin.Dial(t.Context(), "data", ""); ok {
 		t.Error("somebody answers after the end")
+	}
+}
+
+// writeCertificate writes a certificate of a test server, with its key.
+func writeCertificate(t *testing.T, file string) {
+	t.Helper()
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	c := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 )
 
 // mountConsole adds the console to the door, where somebody can reach it by TCP.
-func (s *service) mountConsole(server *admin.Server) error {
+func (s *Service) mountConsole(server *admin.Server) error {
 	if s.open == nil || s.access == nil {
 		return nil
 	}
-	settings := console.Settings{Version: build().Version}
+	settings := console.Settings{Version: s.version}
 	for _, r := range s.crawls {
 		settings.Crawlers = append(settings.Crawlers, r.Name())
 	}
@@ -23,7 +23,7 @@ func (s *service) mountConsole(server *admin.Server) error {
 	if err != nil {
 		return fmt.Errorf("console: %w", err)
 	}
-	server.Shows(s.consoleURL())
+	server.Shows(s.ConsoleURL())
 	s.access.SignedIn(c.SignedIn(s.access))
 	for _, pattern := range c.Patterns() {
 		server.Mount(pattern, admin.Nobody, c)
@@ -31,8 +31,8 @@ func (s *service) mountConsole(server *admin.Server) error {
 	return nil
 }
 
-// consoleURL is where a browser finds the console.
-func (s *service) consoleURL() string {
+// ConsoleURL is where a browser finds the console.
+func (s *Service) ConsoleURL() string {
 	at, scheme := s.open.Addr().String(), "http"
 	if tcp, ok := s.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		name, err := os.Hostname()
@@ -45,13 +45,4 @@ func (s *service) consoleURL() string {
 		scheme = "https"
 	}
 	return scheme + "://" + at + "/"
-}
-
-// demoAccess makes the operator's token of a demo.
-func demoAccess(data string) (*admin.Access, error) {
-	path, _, err := admin.EnsureToken(data, admin.Operator)
-	if err != nil {
-		return nil, err
-	}
-	return admin.NewAccess(admin.AccessSettings{OperatorToken: path})
 }
