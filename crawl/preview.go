@@ -119,7 +119,7 @@ func (v *Preview) judge(o *opinion, r *scheduler.Record, samples int) {
 	}
 	why := func() string { o.explain(); return o.words }
 	to := ""
-	if o.inside() && o.fifo(r) != r.Fifo {
+	if o.inside() && o.fifo(r) != r.Fifo && (outside(r) == 0 || e == readmitted) { // its depth may exclude it still
 		to = o.fifo(r).String()
 	}
 	switch e {
