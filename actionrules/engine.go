@@ -45,7 +45,7 @@ func Compile(set RuleSet) (*Engine, []error) {
 	return e, nil
 }
 
-// Names says whether a condition of a rule compares f.
+// Names reports whether a condition of a rule compares f.
 func (e *Engine) Names(f Field) bool { return e.names[f] }
 
 // Decide applies every rule to u, first to last; later rules override earlier
@@ -93,7 +93,7 @@ func (d *Decision) addMetas(metas []Meta) {
 	}
 }
 
-// apply does what an action says, but for AddMeta.
+// apply does what an action says, except for AddMeta.
 func (d *Decision) apply(a *Action) {
 	switch a.Verb {
 	case Accept, Ignore:

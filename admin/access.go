@@ -36,9 +36,9 @@ func (r Role) String() string {
 		return "reader"
 	case Operator:
 		return "operator"
-	default:
-		return "nobody"
+	case Nobody:
 	}
+	return "nobody"
 }
 
 // Caller is who makes a request.

@@ -121,7 +121,7 @@ func DeletesOn(p config.ErrorPolicy) string {
 		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"
 	case config.Smartsite:
 		return "any failure to fetch a page"
-	default:
-		return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
+	case config.CloudView:
 	}
+	return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
 }

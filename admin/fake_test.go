@@ -31,30 +31,32 @@ func (f fakeCrawler) Sent(ctx context.Context, url string) (*push.Listed, *push.
 	return found, &push.Document{URL: url, Title: "A title"}, err
 }
 
-// ConfigPath is a file that a test has written, if it has.
-func (s fakeService) ConfigPath() string { return s.path }
+// fakeConfig is a configuration that a test has written, if it has.
+type fakeConfig struct{ path string }
+
+func (f fakeConfig) Path() string { return f.path }
 
 // Receive keeps nothing in mind.
-func (fakeService) Receive(_ []byte, write func() error) error { return write() }
+func (fakeConfig) Receive(_ []byte, write func() error) error { return write() }
 
 // Draft knows one word that is wrong, and tells whether it may read all files.
-func (s fakeService) Draft(text []byte, files bool) *Draft {
+func (f fakeConfig) Draft(text []byte, files bool) *Draft {
 	if strings.Contains(string(text), "broken") {
-		return &Draft{Findings: []Finding{{"error", s.path, 3, 5, "broken"}, {"warning", s.path, 1, 1, "odd"}}}
+		return &Draft{Findings: []Finding{{"error", f.path, 3, 5, "broken"}, {"warning", f.path, 1, 1, "odd"}}}
 	}
 	d := &Draft{Crawlers: []DraftCrawler{{Name: "a", Roots: 1, Rules: 2, DeletesOn: "4xx"}}}
 	if files {
-		d.Findings = append(d.Findings, Finding{"warning", s.path, 1, 1, "reads files"})
+		d.Findings = append(d.Findings, Finding{"warning", f.path, 1, 1, "reads files"})
 	}
 	return d
 }
 
-func (s fakeService) DraftFile(path string) (*Draft, error) {
+func (f fakeConfig) DraftFile(path string) (*Draft, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &Declined{Err: err}
 	}
-	return s.Draft(text, true), nil
+	return f.Draft(text, true), nil
 }
 
 func (fakeService) Fetch(_ context.Context, _ Crawler, raw string, u weburl.URL) (*Fetched, error) {

@@ -93,7 +93,7 @@ func (s *Server) settings(c *call, config string) (crawl.Settings, error) {
 	if c.caller.Role < Operator {
 		return crawl.Settings{}, newProblem(403, codeForbidden, "a reader may not send a configuration: leave config out to ask by the rules in force")
 	}
-	return s.service.Draft([]byte(config), c.caller.Socket).settings(c.crawler.Name())
+	return s.config.Draft([]byte(config), c.caller.Socket).settings(c.crawler.Name())
 }
 
 // TestRequest asks for the cases of a file to be tried.
@@ -154,7 +154,7 @@ func (s *Server) check(c *call) (any, error) {
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}
-	return s.service.Draft([]byte(in.Config), c.caller.Socket).check(), nil
+	return s.config.Draft([]byte(in.Config), c.caller.Socket).check(), nil
 }
 
 // PreviewRequest asks what a configuration would change: one that is sent, or, over
@@ -198,9 +198,9 @@ func (s *Server) preview(c *call) (any, error) {
 
 func (s *Server) draft(c *call, in *PreviewRequest) (*Draft, error) {
 	if in.Path != "" {
-		return s.service.DraftFile(in.Path)
+		return s.config.DraftFile(in.Path)
 	}
-	return s.service.Draft([]byte(in.Config), c.caller.Socket), nil
+	return s.config.Draft([]byte(in.Config), c.caller.Socket), nil
 }
 
 // FetchRequest names the URL of a dry run.

@@ -78,7 +78,7 @@ func TestOutboxOfService(t *testing.T) {
 	if n, err := a.DropDead(t.Context(), DeadLetters{All: true}); err != nil || n != 30 {
 		t.Errorf("DropDead: %d, %v", n, err)
 	}
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
 	r := ownerRequest(t, "outbox?state=gone", "")
 	r.Method = http.MethodGet

@@ -61,27 +61,31 @@ type Service interface {
 	// Reload reads the configuration again. On an error nothing has changed. With word the
 	// operator allows what changed rules delete, however many documents that are.
 	Reload(ctx context.Context, word bool) error
-	// ConfigPath is the file of the configuration.
-	ConfigPath() string
-	// Draft reads the text of a configuration as if it stood in that file. Unless it is
-	// local, it came over the network, and may name only what the file names that was last
-	// written on this machine.
-	Draft(text []byte, local bool) *Draft
-	// Receive calls write, which replaces that file by a text from the network, and
-	// records that the text was not written on this machine.
-	Receive(text []byte, write func() error) error
-	// DraftFile reads a configuration that stands somewhere else.
-	DraftFile(path string) (*Draft, error)
 	// Fetch makes a dry run.
 	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
 	// IndexOf finds the target of a Crawler that can list what its index holds.
 	IndexOf(c Crawler, target string) (Index, error)
 }
 
+// Configuration is the file that the process is configured by.
+type Configuration interface {
+	// Path is where it lies.
+	Path() string
+	// Draft reads a text as if it stood in that file. Unless it is local, it came over the
+	// network, and may name only what the file names that was last written on this machine.
+	Draft(text []byte, local bool) *Draft
+	// DraftFile reads a configuration that lies somewhere else.
+	DraftFile(path string) (*Draft, error)
+	// Receive calls write, which replaces the file by a text from the network, and records
+	// that the text was not written on this machine.
+	Receive(text []byte, write func() error) error
+}
+
 // Server answers for all Crawlers of a process.
 type Server struct {
 	crawlers []Crawler
 	service  Service
+	config   Configuration
 	access   *Access
 	log      *slog.Logger
 	about    About
@@ -98,9 +102,9 @@ type Server struct {
 
 // NewServer makes a server; it answers once Run is called. Access may be nil: then
 // nobody has a token.
-func NewServer(crawlers []Crawler, service Service, access *Access, log *slog.Logger) *Server {
+func NewServer(crawlers []Crawler, service Service, configuration Configuration, access *Access, log *slog.Logger) *Server {
 	s := &Server{
-		crawlers: crawlers, service: service, access: access, log: log, guard: newGuard(access),
+		crawlers: crawlers, service: service, config: configuration, access: access, log: log, guard: newGuard(access),
 		writing: make(chan struct{}, 1), mux: http.NewServeMux(),
 		history: newHistory(crawlers),
 	}

@@ -112,7 +112,7 @@ func (f fakeCrawler) DropDeletions(_ context.Context, filter scheduler.DeletionF
 }
 
 // fakeService refuses every configuration.
-type fakeService struct{ path string }
+type fakeService struct{}
 
 func (fakeService) Reload(context.Context, bool) error {
 	return &Declined{Err: errors.New("CrawlConfig.xml:3:5: broken")}
@@ -126,7 +126,7 @@ func serve(t *testing.T, crawlers ...Crawler) (data, address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	return data, runServer(t, NewServer(crawlers, fakeService{}, nil, slog.New(slog.DiscardHandler)), data)
+	return data, runServer(t, NewServer(crawlers, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler)), data)
 }
 
 // runServer runs a server on the socket of data and on TCP until the test ends, and then

@@ -59,6 +59,7 @@ func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access
 		return step{}, v.giveBack(askedNothing, session.Until)
 	case auth.Wait:
 		return step{}, v.wait(ctx, session.Until, scheduler.ReasonSessionWaits, session.Words)
+	case auth.Proceed, auth.Temporary:
 	}
 	r.Do = session.Do
 	s := v.exchange(ctx, r, by)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -70,7 +71,7 @@ func TestLogInKeepsThePauseOfItsHost(t *testing.T) {
 	b.settings.Frontier.Aggressive, b.settings.Frontier.Throttle = false, pause
 	b.settings.Fetches = []Fetch{{
 		Fetcher: fetcher.DefaultSettings(), Match: func(u weburl.URL) bool { return strings.HasPrefix(u.String(), site.URL) },
-		Login: &Login{Name: "api", Origins: []string{site.URL}, Kind: auth.OAuth2{TokenURL: sso.URL + "/token", ClientID: "c", ClientSecret: auth.NewSecret("s")}},
+		Login: &Login{Name: "api", Origins: []string{site.URL}, Kind: auth.OAuth2{TokenURL: sso.URL + "/token", ClientID: "c", ClientSecret: secret.New("s")}},
 	}}
 	b.once()
 	if tokens < 2 || beside > 0 || early > 0 {

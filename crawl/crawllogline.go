@@ -48,6 +48,7 @@ func docStatus(b scheduler.Became) string {
 		return docRedirect
 	case scheduler.Ignored:
 		return docExcluded
+	case scheduler.Pending, scheduler.OK:
 	}
 	if b.Indexed {
 		return docUnchanged

@@ -25,7 +25,7 @@ func TestHostileHostsAtOnce(t *testing.T) {
 	}
 	const pages = 50
 	cases := hostile.Read(t, "../testdata/hostile/servers.md")
-	for _, policy := range []scheduler.Policy{scheduler.Cloudview, scheduler.Cautious} {
+	for _, policy := range []scheduler.Policy{scheduler.CloudView, scheduler.Cautious} {
 		t.Run(fmt.Sprint("policy ", policy), func(t *testing.T) {
 			t.Parallel()
 			servers := hostile.Start(t)

@@ -67,7 +67,7 @@ func frontierIdle(f scheduler.Snapshot) string {
 		return IdleHostsClosed
 	case scheduler.IdleVisited:
 		return IdleHostsBusy
-	default: // nothing waits, though URLs may be in flight
-		return IdleNoURL
+	case scheduler.IdleDone, scheduler.IdleFetching: // nothing waits, though URLs may be in flight
 	}
+	return IdleNoURL
 }

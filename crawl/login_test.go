@@ -109,9 +109,9 @@ func (s *intranet) set(f func()) {
 func (s *intranet) login() Fetch {
 	l := &Login{Name: "intranet", Origins: []string{s.URL}, Identity: [32]byte{1}}
 	if s.form {
-		l.Kind = auth.Form{URL: s.URL + "/login", Fields: []auth.Field{{Name: "user", Value: auth.NewSecret("u")}, {Name: "password", Value: auth.NewSecret("right")}}}
+		l.Kind = auth.Form{URL: s.URL + "/login", Fields: []auth.Field{{Name: "user", Value: secret.New("u")}, {Name: "password", Value: secret.New("right")}}}
 	} else {
-		l.Kind = auth.Basic{Username: "u", Password: auth.NewSecret("right")}
+		l.Kind = auth.Basic{Username: "u", Password: secret.New("right")}
 	}
 	return Fetch{Match: func(u weburl.URL) bool { return strings.HasPrefix(u.String(), s.URL) }, Fetcher: fetcher.DefaultSettings(), Login: l}
 }
@@ -191,7 +191,7 @@ func TestSessionExpiresInMidCrawl(t *testing.T) {
 	site := newIntranet(t, 30, true)
 	site.left = 12
 	b := benchOf(t, site)
-	b.settings.Fetches[0].Login.Kind = auth.Form{URL: site.URL + "/login", Fields: []auth.Field{{Name: "password", Value: auth.NewSecret("right")}}}
+	b.settings.Fetches[0].Login.Kind = auth.Form{URL: site.URL + "/login", Fields: []auth.Field{{Name: "password", Value: secret.New("right")}}}
 	expire := func() { site.sid, site.left = site.sid+1, 0 }
 	// The session is forgotten, the password stays.
 	site.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -49,7 +50,7 @@ func TestHeaderOfALogIn(t *testing.T) {
 		s.Header, s.Exempt = http.Header{"X-Key": {"mine"}}, []string{strings.TrimPrefix(sso.URL, "http://")}
 		b.settings.Fetches = []Fetch{{
 			Fetcher: s, Match: func(u weburl.URL) bool { return strings.HasPrefix(u.String(), site.URL) },
-			Login: &Login{Name: "api", Origins: []string{site.URL}, Kind: auth.OAuth2{TokenURL: tokenURL, ClientID: "c", ClientSecret: auth.NewSecret("s")}},
+			Login: &Login{Name: "api", Origins: []string{site.URL}, Kind: auth.OAuth2{TokenURL: tokenURL, ClientID: "c", ClientSecret: secret.New("s")}},
 		}}
 		b.once()
 		if len(b.indexed()) != 1 || fmt.Sprint(keys["site /"]) != "[mine]" {

@@ -122,6 +122,7 @@ func zipType(body []byte) string {
 		return office + "spreadsheetml.sheet"
 	case "pptx":
 		return office + "presentationml.presentation"
+	case documents.PDF:
 	}
 	return "application/zip"
 }

@@ -61,6 +61,7 @@ func (n *passCounts) count(e effect, t timed) {
 		n.Moved++
 	case unindexed:
 		n.Unindexed++
+	case unaffected, kept, reindexed:
 	}
 }
 

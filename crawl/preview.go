@@ -131,6 +131,7 @@ func (v *Preview) judge(o *opinion, r *scheduler.Record, samples int) {
 		if r.State != scheduler.Waiting {
 			v.Readmitted.add(samples, r, to, nil)
 		}
+	case unaffected, moved, unindexed, kept, reindexed:
 	}
 	if to != "" && e != readmitted {
 		v.Moved.add(samples, r, to, nil)

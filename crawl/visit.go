@@ -213,6 +213,7 @@ func (v *visit) askRobots(ctx context.Context) (step, error) {
 		return v.fetchRobots(ctx, verdict)
 	case robots.Unreachable:
 		return step{}, v.wait(ctx, verdict.Until, scheduler.ReasonRobotsUnreachable, robotsUnreachable)
+	case robots.Allowed, robots.Disallowed:
 	}
 	// Set it even if absent: an earlier robots.txt may have had a Crawl-delay.
 	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
@@ -307,6 +308,8 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 			s.outcome = &scheduler.Result{Excluded: &scheduler.Exclusion{Status: StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: detail}}
 		case fault.Proxy:
 			return s, v.wait(context.WithoutCancel(ctx), time.Now().Add(proxyWait), scheduler.ReasonProxy, detail)
+		case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNotFound, fault.DNSNoAnswer,
+			fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Address:
 		}
 	}
 	return s, nil

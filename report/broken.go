@@ -11,7 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Broken is a URL of which the last visits gave an error, and pages that link to it.
+// Broken is a URL whose last visits failed, and pages that link to it.
 // The names of the JSON are a contract.
 type Broken struct {
 	URL    string     `json:"url"`
@@ -21,8 +21,8 @@ type Broken struct {
 	Since  time.Time  `json:"since"`             // the first error that is known of
 	LastAt *time.Time `json:"last_at,omitempty"` // the last visit
 	Visits int        `json:"visits"`            // that gave an error, since it was last good
-	// Forgotten says that the URL is not known any more: it is visited again when a page
-	// that links to it changes.
+	// Forgotten is set if the URL is no longer known: it is visited again once a page that
+	// links to it changes.
 	Forgotten bool `json:"forgotten,omitempty"`
 	// Pages is how many pages link to it, LinkedFrom which. What more than linkedFromMax
 	// pages link to comes several times, with a Part of them each.
@@ -34,8 +34,7 @@ type Broken struct {
 // LinkedFrom is a page that links to a URL.
 type LinkedFrom struct {
 	Page string `json:"page"`
-	// Redirect is the URL that the page has in its link, where that leads to the other
-	// by a redirect.
+	// Redirect is the URL in the page's link, if that leads to the other by a redirect.
 	Redirect string `json:"redirect,omitempty"`
 }
 
@@ -80,7 +79,7 @@ func (b Broken) Tables() []Table {
 	return []Table{tableOf("", brokenColumns, rows)}
 }
 
-// isBroken says that a URL's last visit failed.
+// isBroken reports whether a URL's last visit failed.
 func isBroken(r *scheduler.Record) bool {
 	return r.Class == scheduler.Temporary || r.Class == scheduler.Permanent
 }
@@ -109,7 +108,7 @@ func EachBroken(ctx context.Context, store Store, o Options, fn func(Broken) err
 	return x.flush(ctx)
 }
 
-// emitBroken gives one broken URL. What is forgotten counts only while a page links to it.
+// emitBroken passes one broken URL on. A forgotten one counts only while a page links to it.
 func emitBroken(ctx context.Context, store Store, o *Options, t *linked, pages linkedPages, fn func(Broken) error) error {
 	var b Broken
 	if t.gone != nil {
@@ -137,7 +136,7 @@ func emitBroken(ctx context.Context, store Store, o *Options, t *linked, pages l
 	return b.parts(ctx, store, o.Pages, pages, fn)
 }
 
-// parts names the pages, at most limit of them if that is not 0, and gives fn the whole.
+// parts names the pages, at most limit of them unless that is 0, and calls fn for each part.
 func (b *Broken) parts(ctx context.Context, store Store, limit int, pages linkedPages, fn func(Broken) error) error {
 	b.Pages = len(pages)
 	for first := 0; first == 0 || first < len(pages); first += linkedFromMax {
@@ -204,8 +203,8 @@ func brokenGone(g *scheduler.Gone) Broken {
 	}
 }
 
-// withReferrer adds what the URL was first found on, where that is a page whose links are
-// not all stored: a sitemap, a page that was read by an older version, or one with too many
+// withReferrer adds what the URL was first found on, if that is a page whose links are not
+// all stored: a sitemap, a page that was read by an older version, or one with too many
 // links. Of others it is known whether they still link to it.
 func withReferrer(ctx context.Context, store Store, referrer string, pages linkedPages) (linkedPages, error) {
 	u, ok := weburl.FromCanonical(referrer)
@@ -227,7 +226,7 @@ func withReferrer(ctx context.Context, store Store, referrer string, pages linke
 	return append(pages, linkedPage{page: u.Key()}), nil
 }
 
-// linksCut says that the page has more links than are stored of one.
+// linksCut reports whether the page has more links than are stored of one.
 func linksCut(ctx context.Context, store Store, page weburl.Key) (cut bool, err error) {
 	err = store.Outlinks(ctx, page, func(k weburl.Key, links scheduler.LinkPrints) error {
 		cut = k == page && links.Len() >= scheduler.MaxOutlinks
@@ -239,7 +238,7 @@ func linksCut(ctx context.Context, store Store, page weburl.Key) (cut bool, err 
 	return cut, err
 }
 
-// reads says that what is known of a page's links holds.
+// reads reports whether what is known of a page's links still holds.
 func reads(r *scheduler.Record) bool {
 	return r.Class == scheduler.OK || r.Class == scheduler.Temporary
 }

@@ -37,11 +37,11 @@ func errorClass(r *scheduler.Record) string {
 	case scheduler.Temporary, scheduler.Permanent:
 		return failureClass(r.Reason)
 	case scheduler.Ignored, scheduler.OK, scheduler.Pending:
-		switch r.Reason {
-		case scheduler.ReasonAddress, scheduler.ReasonRobots, scheduler.ReasonRobotsUnreachable,
-			scheduler.ReasonTruncated, scheduler.ReasonUnreadable, scheduler.ReasonUnreadFile:
-			return failureClass(r.Reason)
+		switch class := failureClass(r.Reason); class {
+		case ErrorAddress, ErrorRobots, ErrorTooLarge, ErrorUnreadable:
+			return class
 		}
+	case scheduler.Redirect:
 	}
 	return ""
 }
@@ -75,9 +75,14 @@ func failureClass(r scheduler.Reason) string {
 		return ErrorTooLarge
 	case scheduler.ReasonUnreadable, scheduler.ReasonUnreadFile:
 		return ErrorUnreadable
-	default:
-		return ErrorOther
+	case scheduler.ReasonOtherStatus, scheduler.ReasonProxy, scheduler.ReasonSessionWaits:
+	case scheduler.NoReason, scheduler.ReasonRules, scheduler.ReasonCrawlSpace, scheduler.ReasonElsewhere, scheduler.ReasonRenamed,
+		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonMediaType, scheduler.ReasonRemoved,
+		scheduler.ReasonNoIndex, scheduler.ReasonUnavailable, scheduler.ReasonCanonical, scheduler.ReasonEmpty, scheduler.ReasonSource,
+		scheduler.ReasonNotNamed, scheduler.ReasonItemGone, scheduler.ReasonCopy, scheduler.ReasonNearCopy, scheduler.ReasonRedirect,
+		scheduler.ReasonMoved, scheduler.ReasonNotProcessed: // nothing went wrong
 	}
+	return ErrorOther
 }
 
 // errorSince is when a URL's error began, as far as it is known.

@@ -234,7 +234,7 @@ func (n *documentCount) outbox(ctx context.Context, store Store) error {
 			s.Held++
 		case push.DeadLetter:
 			s.Dead++
-		default:
+		case push.Waiting:
 			s.Waiting++
 		}
 		return nil

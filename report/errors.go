@@ -152,7 +152,7 @@ func (f *failing) count(classes map[string]*ErrorCount) {
 	}
 }
 
-// inOrder gives those that are there in the order of ErrorClasses.
+// inOrder lists the classes that occur, in the order of ErrorClasses.
 func inOrder(classes map[string]*ErrorCount) []ErrorCount {
 	list := []ErrorCount{}
 	for _, name := range ErrorClasses() {

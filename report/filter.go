@@ -25,7 +25,7 @@ func (f *Filter) selects(r *scheduler.Record) bool {
 		(f.Fifo == nil || *f.Fifo == fifoNow(r)) && isOn(f.Host, r.Origin, r.URL)
 }
 
-// isOn says that a URL of an origin is on a host as Filter.Host names one.
+// isOn reports whether a URL of an origin is on a host, named as in Filter.Host.
 func isOn(host, origin, url string) bool {
 	if host == "" || host == origin {
 		return true

@@ -11,9 +11,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Which pages link to a URL is found by going over the links of all pages, of which the
-// store keeps 48 bits each, with the URLs that are asked about in memory. There is no
-// index from a URL to the pages: it would cost each page a write for each of its links.
+// The pages that link to a URL are found by a walk over the links of all pages, with the
+// URLs in question in memory. The store keeps 48 bits of each link. There is no index from a
+// URL to its pages: it would cost each page a write for each of its links.
 
 const (
 	// brokenBatch is how many URLs are asked about in one pass over all links, 60
@@ -26,13 +26,13 @@ const (
 	redirectSteps = 5
 )
 
-// linked is a URL that is asked about; gone where it is not known any more.
+// linked is a URL in question; gone is set if it is no longer known.
 type linked struct {
 	key  weburl.Key
 	gone *scheduler.Gone
 }
 
-// linkedPage is a page that links to one; via is the redirect between, the zero key if there is none.
+// linkedPage is a page that links to one; via is the redirect between them, or the zero key.
 type linkedPage struct {
 	page, via weburl.Key
 }
@@ -52,8 +52,8 @@ type pair struct {
 	page   weburl.Key
 }
 
-// exchange gathers URLs, finds the pages that link to them, and gives both to emit in
-// the order in which the URLs came.
+// exchange gathers URLs, finds the pages that link to them, and passes both to emit in the
+// order in which the URLs came.
 type exchange struct {
 	store        Store
 	batch, pairs int
@@ -66,7 +66,7 @@ type exchange struct {
 	limit   int32 // of the URLs only those before it are looked for
 }
 
-// add asks about a URL.
+// add puts a URL in question.
 func (x *exchange) add(ctx context.Context, l linked) error {
 	x.urls = append(x.urls, l)
 	if len(x.urls) < x.batch {
@@ -75,8 +75,7 @@ func (x *exchange) add(ctx context.Context, l linked) error {
 	return x.flush(ctx)
 }
 
-// flush gives all that were asked about. Where too many pages link to them, it takes
-// several passes.
+// flush answers for all URLs. It takes several passes if too many pages link to them.
 func (x *exchange) flush(ctx context.Context) error {
 	for len(x.urls) > 0 {
 		if err := x.search(ctx); err != nil {

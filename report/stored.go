@@ -119,7 +119,7 @@ func timeOf(t time.Time) *time.Time {
 	return &t
 }
 
-// fifoNow is where a URL waits, else where the rules put it.
+// fifoNow is where a URL waits, otherwise where the rules put it.
 func fifoNow(r *scheduler.Record) scheduler.Source {
 	if r.State == scheduler.Waiting {
 		return r.Source

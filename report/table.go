@@ -2,7 +2,7 @@ package report
 
 // Column is a column of a report.
 type Column struct {
-	Name  string // in CSV; also the member of the JSON, but for the first columns of counts
+	Name  string // in CSV; the JSON has the same, except for what documents are counted by
 	Title string // above tables of the console, which leave out a column without one
 	Shows Cell
 	Key   bool   // the cell names its row

@@ -67,7 +67,7 @@ type Completion struct {
 	// Forget removes the URL's status: it is unknown afterwards and will be
 	// crawled again if a new link to it is found. Otherwise Next is stored.
 	Forget bool
-	// Next is the new record. If its State is Waiting it is queued anew in
+	// Next is the new record. If its State is Waiting it is queued again in
 	// Next.Source with a new Seq, if Timed it becomes due at NextAt. Aliases and a
 	// shorter Depth that were stored while the URL was in flight are kept: Next was
 	// made from an older record. Of its aliases MaxAliases are kept.
@@ -75,7 +75,7 @@ type Completion struct {
 	// Links are stored and queued where they are not known yet (State Waiting, Source
 	// and Fifo that of the link, class Pending), and queued where Record.Gone is set, which
 	// ends it, as it does Settled; of another known one only Alias (added if
-	// missing) and, with Depths, a shorter Depth are stored. Of two links to one URL the first
+	// missing) and, with Depths, a shorter Depth are stored. If two links lead to one URL, the first
 	// counts as new, the second as known. A page may link to itself.
 	Links []Link
 	// Depths asks for shorter depths of known links to be stored, which costs a read
@@ -156,9 +156,9 @@ type Reader interface {
 	// Queue reads up to n URLs of a place in order of arrival, those with a Seq
 	// above after. URLs in flight are read again by a smaller after.
 	Queue(ctx context.Context, p Place, after uint64, n int) ([]WaitingURL, error)
-	// Host gives what is stored of a host; the zero HostState if nothing is.
+	// Host returns what is stored of a host; the zero HostState if nothing is.
 	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
-	// Lookup gives a URL's record, or ErrNotFound.
+	// Lookup returns a URL's record, or ErrNotFound.
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 	// Inspect calls fn for each stored record that f selects, in order of keys,
 	// over a consistent snapshot.
@@ -166,9 +166,9 @@ type Reader interface {
 	// HeldDeletions calls fn for the deletions that are held, or rest, and that f selects,
 	// oldest first. fn must not call the store.
 	HeldDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
-	// Counts gives the kept counters, in constant time.
+	// Counts returns the kept counters, in constant time.
 	Counts(ctx context.Context) (Counts, error)
-	// Value gives a small named fact (options, robots.txt, schedules), nil if it was never
+	// Value returns a small named fact (options, robots.txt, schedules), nil if it was never
 	// set.
 	Value(ctx context.Context, name string) ([]byte, error)
 }
@@ -182,7 +182,7 @@ type Store interface {
 	// Add makes links known that no page found: roots and submitted URLs. A known
 	// URL is left alone unless requeue is set, which puts it into its link's fifo
 	// at once wherever it is (one that waits already in a fifo stays there; the
-	// refresh source is none). A KindItem is stored AtRest and is no work. A re-queued URL keeps its record but for State,
+	// refresh source is none). A KindItem is stored AtRest and is not work. A re-queued URL keeps its record except for State,
 	// Source, Fifo and Seq, and becomes a root if its link is one. It returns the
 	// places that got new work, and how many URLs were new or re-queued.
 	Add(ctx context.Context, links []Link, requeue bool) ([]Place, int, error)
@@ -202,7 +202,7 @@ type Store interface {
 	Forget(ctx context.Context, k weburl.Key, order *Order) error
 	// ReviseDeletions changes URLs that have a deletion that rests or is held, wherever they
 	// stand, in flight ones included; the others are passed over. It calls fn as Revise
-	// does, with the deletion too. Of a URL that is Waiting, Next must stay so: it keeps its
+	// does, with the deletion too. If the URL is Waiting, Next must stay so: it keeps its
 	// place. A completion of a lease that was taken before such a change of Indexed is
 	// refused with ErrChanged.
 	ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(StoredDeletion, Record) *Revision) ([]Place, int, error)

@@ -63,7 +63,7 @@ const (
 	Kinds    // how many there are
 )
 
-// IsSource says that a URL of this kind leads to others and is no document.
+// IsSource reports whether a URL of this kind leads to others and is not a document.
 func (k Kind) IsSource() bool { return KindSitemap <= k && k <= KindXML }
 
 // String is the kind's word in all output.
@@ -144,7 +144,7 @@ type Record struct {
 	// fragments; at most FragmentMax bytes.
 	Fragment string
 	// Directives and UnavailableAt are what the page asked for when it was last read;
-	// a document of which the time has come is deleted. UnavailableAt is zero where
+	// a document whose time has come is deleted. UnavailableAt is zero where
 	// the page does not say, or the crawl does not obey it.
 	Directives    Directives
 	UnavailableAt time.Time

@@ -20,7 +20,7 @@ type Lookuper interface {
 func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 	r, err := store.Lookup(ctx, k)
 	if errors.Is(err, ErrNotFound) {
-		return nil, nil //nolint:nilnil // not being known is no error here
+		return nil, nil //nolint:nilnil // not being known is not an error here
 	}
 	if err != nil {
 		return nil, err

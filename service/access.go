@@ -13,8 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// openDoor opens the socket, which keeps other services away, reads who may ask over TCP,
-// and listens there. Until opened is called, both answer that the service is starting.
+// openDoor opens the socket, which keeps other services away, reads the tokens, and listens
+// on TCP. Until opened is called, both answer that the service is starting.
 func (s *Service) openDoor(ctx context.Context, data, listen string, access *admin.AccessSettings) (opened func(), err error) {
 	if s.owner, err = listenSocket(ctx, data, s.log); err != nil {
 		return nil, err

@@ -107,7 +107,7 @@ func (b *baseline) onDisk() (string, error) {
 	return digestOf(text), err
 }
 
-// update is look with mu held. The error says that the file cannot be read.
+// update is look with mu held. Its error is that of reading the file.
 func (b *baseline) update() error {
 	b.restore()
 	text, err := config.OSLookups().ReadFile(b.path)
@@ -165,7 +165,7 @@ func (b *baseline) restore() {
 	}
 }
 
-// tryToKeep is keep where an error need not stop anything.
+// tryToKeep is keep for callers that an error need not stop.
 func (b *baseline) tryToKeep() {
 	if err := b.keep(); err != nil {
 		b.log.Warn("what the configuration on this machine names cannot be stored: after a restart, the file on disk counts as written here", "error", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin/console"
 )
 
-// mountConsole adds the console to the door, where somebody can reach it by TCP.
+// mountConsole adds the console to the door if it can be reached over TCP.
 func (s *Service) mountConsole(server *admin.Server) error {
 	if s.open == nil || s.access == nil {
 		return nil

@@ -121,7 +121,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 }
 
 // configured notes a configuration that came into force while the Crawler runs, and
-// tells what of it counts from the next start only.
+// logs what takes effect only after a restart.
 func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
 	r.weights.Store(&crawler.Weights)
 	r.inForce.Store(crawler)
@@ -131,7 +131,7 @@ func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
 		"documentWorkers": crawler.Documents.Workers == r.opened.Documents.Workers,
 	} {
 		if !same {
-			log.Warn("a change counts from the next start only", "crawler", r.Name(), "what", what)
+			log.Warn("takes effect after a restart", "crawler", r.Name(), "what", what)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 
@@ -48,4 +49,19 @@ func try(ctx context.Context, crawler config.Crawler, moved crawl.Moves, raw str
 		return err
 	})
 	return t, err
+}
+
+// Fetch implements admin.Service.
+func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u weburl.URL) (*admin.Fetched, error) {
+	for _, r := range s.crawls {
+		if r.Name() != c.Name() {
+			continue
+		}
+		known, err := admin.KnowledgeOf(ctx, r.store)
+		if err != nil {
+			return nil, err
+		}
+		return DryRun(ctx, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
+	}
+	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
 }

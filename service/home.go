@@ -79,12 +79,12 @@ func checkHomes(data string, crawlers []config.Crawler) error {
 	return nil
 }
 
-// ReadStore opens a store that is not to be changed, for the length of fn.
+// ReadStore is WithStore for a store that must not change.
 func ReadStore(ctx context.Context, h Home, log *slog.Logger, fn func(context.Context, *badgerstore.Store) error) error {
 	return WithStore(ctx, h, badgerstore.Options{ReadOnly: true, Logger: log}, fn)
 }
 
-// WithKnownStore opens a store for the length of fn, if there is one.
+// WithKnownStore is WithStore for a store that must exist.
 func WithKnownStore(ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) error {
 	if !badgerstore.Exists(h.Store()) {
 		return fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", h.Dir)
@@ -92,7 +92,7 @@ func WithKnownStore(ctx context.Context, h Home, o badgerstore.Options, fn func(
 	return WithStore(ctx, h, o, fn)
 }
 
-// WithStore opens a store for the length of fn.
+// WithStore opens a store, calls fn, and closes it.
 func WithStore(ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) (err error) {
 	store, err := openPatiently(ctx, h, o)
 	if err != nil {
@@ -127,8 +127,8 @@ func openPatiently(ctx context.Context, h Home, o badgerstore.Options) (*badgers
 	}
 }
 
-// FirstOrder is Options.FirstOrder of all that may make orders: where the store was
-// restored they are newer, too, than those that were pushed before.
+// FirstOrder is badgerstore.Options.FirstOrder for every process that may make orders: even
+// in a restored store they are newer than all that were pushed before.
 func FirstOrder() uint64 { return uint64(time.Now().UnixMicro()) } //nolint:gosec // after 1970
 
 // HomeOf is a Crawler's part of the data directory.

@@ -18,8 +18,8 @@ const (
 	journalDebug   = "<7>"
 )
 
-// journalHandler logs as the text handler does, but for time and level: the journal has
-// its own time, and the level is the line's priority.
+// journalHandler logs as the text handler does, without time and level: the journal has a
+// time of its own, and the level becomes the line's priority.
 type journalHandler struct {
 	errors, warnings, infos, debugs slog.Handler
 }
@@ -85,8 +85,8 @@ func (p prefixed) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// isJournal says whether w is the journal: systemd tells device and inode of the stream
-// that it has connected. A file that somebody redirected stderr to is another.
+// isJournal reports whether w is the journal. Systemd names device and inode of the stream
+// that it connected; a file that stderr was redirected to has others.
 func isJournal(w io.Writer, getenv func(string) string) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -100,8 +100,8 @@ func isJournal(w io.Writer, getenv func(string) string) bool {
 	return ok && getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// Complaints are what commands say on stderr beside the log; the journal gets it as
-// errors, line by line.
+// Complaints wraps stderr for what commands write there beside the log. The journal gets it
+// as errors, line by line.
 func Complaints(stderr io.Writer) io.Writer {
 	if !isJournal(stderr, os.Getenv) {
 		return stderr
@@ -109,7 +109,7 @@ func Complaints(stderr io.Writer) io.Writer {
 	return &journalWriter{stderr}
 }
 
-// journalWriter gives each line the priority of an error.
+// journalWriter writes each line with the priority of an error.
 type journalWriter struct{ w io.Writer }
 
 func (j *journalWriter) Write(p []byte) (int, error) {
@@ -123,8 +123,8 @@ func (j *journalWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// LogHandler is what --log-format asks for, nil for an unknown format. Auto is journal
-// where stderr is the journal, else text.
+// LogHandler makes the handler of a --log-format; it is nil for an unknown one. Auto is
+// journal if stderr is the journal, otherwise text.
 func LogHandler(format string, stderr io.Writer, level slog.Leveler) slog.Handler {
 	if j, ok := stderr.(*journalWriter); ok {
 		stderr = j.w

@@ -7,7 +7,6 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/notices"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // noticesFile remembers in the data directory what was told.
@@ -18,7 +17,7 @@ func Receivers(f *config.File) []notices.Receiver {
 	var out []notices.Receiver
 	for _, n := range f.Notify {
 		out = append(out, notices.Receiver{
-			Webhook: secret.New(n.Webhook.Reveal()), Secret: secret.New(n.Secret.Reveal()), Command: n.Command, On: n.On, IndexerDown: n.IndexerDown,
+			Webhook: n.Webhook, Secret: n.Secret, Command: n.Command, On: n.On, IndexerDown: n.IndexerDown,
 		})
 	}
 	return out

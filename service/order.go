@@ -23,7 +23,7 @@ import (
 //     stores which hosts must rest, the relay ends (what is unsent stays in the outbox),
 //     and the last lines of the crawl log are written.
 //  3. The door: status and commands are answered as long as a page may be in flight.
-//  4. What looked on: notices, with a last one where a Crawler failed; the watch of
+//  4. The onlookers: notices, with a last one if a Crawler failed; the watch of
 //     files, the memory's limit, the watchdog.
 //  5. s.Close, by the caller, who reads the figures before: the readers of documents,
 //     which nobody asks any more, and the stores, which write what they have in memory.
@@ -32,7 +32,7 @@ import (
 func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	server := admin.NewServer(s.Crawlers(), s, s.access, s.log)
+	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
 	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
@@ -83,7 +83,7 @@ func (s *Service) stopSlowly(ctx context.Context) error {
 	return nil
 }
 
-// endReloads has a reload that goes on finished, and none begin after it.
+// endReloads waits for a reload in progress, and lets none begin after it.
 func (s *Service) endReloads() {
 	s.ending.Store(true)
 	s.reloading.Lock()
@@ -91,7 +91,7 @@ func (s *Service) endReloads() {
 }
 
 // errEnding is a reload's answer while the service stops.
-var errEnding = errors.New("the service is stopping: the changed configuration counts from its next start")
+var errEnding = errors.New("the service is stopping: the changed configuration takes effect at its next start")
 
 // reload reads the configuration again and puts it in force. A broken one leaves
 // everything as it is, and is remembered for status and metrics. It is the one place for
@@ -101,12 +101,12 @@ var errEnding = errors.New("the service is stopping: the changed configuration c
 //  2. systemd is told that it begins.
 //  3. The whole file is read and judged, for all Crawlers, before anything changes.
 //  4. For all Crawlers log-ins, certificates and the like are made and the crawl log is
-//     opened anew (crawl.Prepare); where that fails for one, none changes. Then, Crawler by
+//     opened anew (crawl.Prepare); if that fails for one, none changes. Then, Crawler by
 //     Crawler, the new policy comes into force in one step. Pages in flight keep the one
 //     that they began under.
 //  5. What a reload cannot change is named in the log.
-//  6. Tokens and the certificate are read again; the crawl goes by the new configuration
-//     also where they cannot be.
+//  6. Tokens and the certificate are read again; if they cannot be, the crawl goes by the
+//     new configuration all the same.
 //  7. Status, log and systemd are told how it ended; systemd with READY=1 in either case,
 //     since the service goes on.
 func (s *Service) reload(ctx context.Context, word bool) error {
@@ -117,7 +117,7 @@ func (s *Service) reload(ctx context.Context, word bool) error {
 	}
 	s.notify.reloading()
 	s.judged = s.configFiles()
-	s.baseline.look()
+	s.config.baseline.look()
 	err := s.applyConfig(ctx, word)
 	for _, r := range s.crawls {
 		r.setConfigError(err)
@@ -127,7 +127,7 @@ func (s *Service) reload(ctx context.Context, word bool) error {
 		s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
 		return err
 	}
-	s.log.Info("configuration reloaded", "path", s.path)
+	s.log.Info("configuration reloaded", "path", s.config.path)
 	if err := s.access.Reload(); err != nil {
 		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
 		s.notify.ready("configuration reloaded, but for tokens and certificate: " + err.Error())

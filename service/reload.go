@@ -19,7 +19,7 @@ import (
 )
 
 func (s *Service) applyConfig(ctx context.Context, word bool) error {
-	parsed, report, err := config.LoadWith(s.path, s.own.Lookups())
+	parsed, report, err := config.LoadWith(s.config.path, s.config.own.Lookups())
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *Service) applyConfig(ctx context.Context, word bool) error {
 		}
 	}
 	if len(parsed.Crawlers) != s.configured {
-		s.log.Warn("another number of Crawlers counts from the next start", "now", s.configured, "then", len(parsed.Crawlers))
+		s.log.Warn("the number of Crawlers changed: takes effect after a restart", "now", s.configured, "then", len(parsed.Crawlers))
 	}
 	if err := s.applyTogether(ctx, byName, word); err != nil {
 		return err
@@ -107,13 +107,13 @@ func newestEdit(edits []scheduler.Edit) scheduler.Edit {
 const settle = 500 * time.Millisecond
 
 // watch reloads when a file of the configuration's folder changes. It watches the
-// folder, since editors replace files. Where that is not possible it says so and
-// leaves reloading to signals.
+// folder, since editors replace files. If it cannot, it logs that and leaves reloading to
+// signals.
 func (s *Service) watch(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer watcher.Close()
-		err = watcher.Add(filepath.Dir(s.path))
+		err = watcher.Add(filepath.Dir(s.config.path))
 	}
 	if err != nil {
 		s.log.Warn("changes of the configuration are not noticed: reload by SIGHUP or sextant reload", "error", err)
@@ -138,12 +138,12 @@ func (s *Service) watch(ctx context.Context) error {
 	}
 }
 
-// configFiles tells the configuration and rules beside it apart from what they were:
-// sizes, times and which files they are. It is never empty.
+// configFiles identifies the state of the configuration and the rules beside it by size,
+// time and inode. It is never empty.
 func (s *Service) configFiles() string {
 	var all strings.Builder
-	for _, name := range []string{filepath.Base(s.path), config.CrawlRulesName, config.GlobalRulesName} {
-		info, err := os.Stat(filepath.Join(filepath.Dir(s.path), name))
+	for _, name := range []string{filepath.Base(s.config.path), config.CrawlRulesName, config.GlobalRulesName} {
+		info, err := os.Stat(filepath.Join(filepath.Dir(s.config.path), name))
 		if err != nil {
 			fmt.Fprintln(&all, "none")
 			continue
@@ -157,10 +157,10 @@ func (s *Service) configFiles() string {
 	return all.String()
 }
 
-// isConfig says whether an event is about the configuration or rules beside it.
+// isConfig reports whether an event concerns the configuration or rules beside it.
 func (s *Service) isConfig(e fsnotify.Event) bool {
 	switch filepath.Base(e.Name) {
-	case filepath.Base(s.path), config.CrawlRulesName, config.GlobalRulesName:
+	case filepath.Base(s.config.path), config.CrawlRulesName, config.GlobalRulesName:
 		return !e.Has(fsnotify.Chmod)
 	}
 	return false

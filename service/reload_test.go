@@ -19,7 +19,7 @@ func TestReloadChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := &Service{path: filepath.Join(dir, "CrawlConfig.xml")}
+	s := &Service{config: &configuration{path: filepath.Join(dir, "CrawlConfig.xml")}}
 	seen := map[string]bool{s.configFiles(): true}
 	differs := func(what string) {
 		t.Helper()
@@ -35,13 +35,13 @@ func TestReloadChanged(t *testing.T) {
 	differs("rules beside it")
 	write("CrawlConfig.xml", "<CrawlConfig></CrawlConfig>")
 	differs("another size")
-	if err := os.Chtimes(s.path, time.Time{}, time.Unix(1, 0)); err != nil {
+	if err := os.Chtimes(s.config.path, time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	differs("another time")
 	s.judged = s.configFiles()
 	s.reloadChanged(t.Context()) // a reload would end the test: the service has nothing to tell
-	if err := os.Remove(s.path); err != nil {
+	if err := os.Remove(s.config.path); err != nil {
 		t.Fatal(err)
 	}
 	differs("no file")

@@ -29,7 +29,7 @@ type Start struct {
 }
 
 // Run opens a service, runs it until it ends, and closes it. It returns what the crawls
-// did. Systemd is told how the service stands where the environment says so.
+// did. Systemd is told how the service stands if the environment names its socket.
 func Run(ctx context.Context, o Options, start Start) (Summary, error) {
 	o.notify, o.hangups = newNotifier(os.Getenv, o.Log), start.Hangups
 	o.notify.starting()

@@ -27,14 +27,12 @@ type Service struct {
 	access *admin.Access
 	log    *slog.Logger
 
-	path           string // of the configuration
-	version, agent string // as in Options
-	baseline       *baseline
-	own            OwnFiles
-	configured     int   // Crawlers in it when the service started
-	memory         int64 // budget in bytes; 0 is the default one
-	notify         *notifier
-	notices        *notices.Notifier
+	config     *configuration
+	configured int    // Crawlers in it when the service started
+	version    string // as in Options
+	memory     int64  // budget in bytes; 0 is the default one
+	notify     *notifier
+	notices    *notices.Notifier
 	control
 }
 
@@ -70,7 +68,7 @@ type Options struct {
 // Open opens everything that can fail, so that a service that starts runs.
 func Open(ctx context.Context, o Options) (s *Service, err error) {
 	s = &Service{
-		log: o.Log, path: o.Path, version: o.Version, agent: o.Agent, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify,
+		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify,
 		control: control{hangups: o.hangups},
 	}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
@@ -88,18 +86,12 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 	if err := checkHomes(o.Data, o.File.Crawlers); err != nil {
 		return s, err
 	}
-	var files admin.AccessSettings
-	if o.Access != nil {
-		files = *o.Access
-	}
-	s.own = Own(o.Data, files)
 	opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
 	if err != nil {
 		return s, err
 	}
 	defer opened()
-	s.baseline = newBaseline(o.Path, o.Data, o.Log) // behind the socket's lock
-	s.baseline.look()
+	s.config = newConfiguration(&o) // behind the socket's lock
 	if err := s.openCrawls(ctx, &o); err != nil {
 		return s, err
 	}
@@ -158,7 +150,7 @@ func (s *Service) Address() string {
 	return s.open.Addr().String()
 }
 
-// sharedSlots bound the threads of all Crawlers; nil where each has its own.
+// sharedSlots bound the threads of all Crawlers together; nil if each has its own.
 func sharedSlots(threads int, crawlers []config.Crawler, log *slog.Logger) *crawl.Slots {
 	if threads == 0 {
 		return nil

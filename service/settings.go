@@ -11,7 +11,6 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/secret"
 )
 
 // Settings puts a Crawler element into the terms of the packages that obey it. Agent is the
@@ -87,8 +86,7 @@ func sources(written []config.URLSource) []crawl.Source {
 	return out
 }
 
-// fetches are those of a Crawler, which have its own settings of a fetcher but for
-// what they say.
+// fetches are those of a Crawler: its common settings of a fetcher, with what each changes.
 func fetches(written []config.Fetch, common fetcher.Settings) []crawl.Fetch {
 	var out []crawl.Fetch
 	for _, w := range written {
@@ -101,7 +99,7 @@ func fetches(written []config.Fetch, common fetcher.Settings) []crawl.Fetch {
 		}
 		f.Fetcher.Roots, f.Fetcher.InsecureTLS, f.Fetcher.Header = w.Roots, w.InsecureTLS, w.Header
 		if w.Proxy != nil {
-			f.Fetcher.Proxy = &fetcher.Proxy{URL: w.Proxy.URL, User: w.Proxy.User, Password: secret.New(w.Proxy.Password.Reveal())}
+			f.Fetcher.Proxy = &fetcher.Proxy{URL: w.Proxy.URL, User: w.Proxy.User, Password: w.Proxy.Password}
 		}
 		if l := w.Login; l != nil {
 			f.Login = &crawl.Login{Name: l.Name, Origins: l.Origins, Kind: l.Kind, Certificate: l.Certificate, Identity: l.Identity}
@@ -134,7 +132,7 @@ func refreshes(written []config.Refresh) []crawl.Refresh {
 	return out
 }
 
-// mapping is that of metas, nil where there is none.
+// mapping is that of metas, nil without one.
 func mapping(written *config.Mapping) *crawl.Mapping {
 	if written == nil {
 		return nil
@@ -152,9 +150,9 @@ func policyOf(p config.ErrorPolicy) scheduler.Policy {
 		return scheduler.Cautious
 	case config.Smartsite:
 		return scheduler.Smartsite
-	default:
-		return scheduler.Cloudview
+	case config.CloudView:
 	}
+	return scheduler.CloudView
 }
 
 // StoreOptions are how a Crawler's store is opened for writing.

@@ -19,8 +19,8 @@ import (
 // which the function that it returns ends and waits for. A notifier has no lock: systemd's
 // socket takes whole messages.
 
-// notifier tells systemd how the service stands, see sd_notify(3). These few lines are
-// all of the protocol that is needed. Nobody is told where NOTIFY_SOCKET is not set.
+// notifier tells systemd how the service stands, see sd_notify(3). It does nothing unless
+// NOTIFY_SOCKET is set.
 type notifier struct {
 	socket string
 	// watchdog is how long systemd waits for a sign of life; 0: it wants none.
@@ -40,8 +40,8 @@ func newNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 	return n
 }
 
-// send sends one message of several variables. It fails quietly but for the first time:
-// the service runs as well when nobody listens.
+// send sends one message of several variables. Only its first failure is logged: the service
+// runs as well if nobody listens.
 func (n *notifier) send(state ...string) {
 	if n == nil || n.socket == "" {
 		return
@@ -81,7 +81,7 @@ func (n *notifier) extend(d time.Duration) {
 	n.send(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", d.Microseconds()))
 }
 
-// reloading says that a reload begins; ready ends it. With Type=notify-reload systemd
+// reloading announces a reload; ready ends it. With Type=notify-reload systemd
 // takes the time to tell this reload from an earlier one.
 func (n *notifier) reloading() {
 	var at unix.Timespec
@@ -91,7 +91,7 @@ func (n *notifier) reloading() {
 	n.send("RELOADING=1", fmt.Sprintf("MONOTONIC_USEC=%d", at.Nano()/1000), statusLine("reading the configuration"))
 }
 
-// end says that the service ends, if that was not said, and asks for patience.
+// end announces the end, if that was not done yet, and asks for patience.
 func (n *notifier) end() (enough func()) {
 	n.send("STOPPING=1")
 	return n.patience()
@@ -158,7 +158,7 @@ func (s *Service) keepAlive(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			s.log.Error("the service gives no sign of life: systemd is not told that it is alive", "error", err)
+			s.log.Error("watchdog: no progress, systemd is not notified", "error", err)
 			continue
 		}
 		s.notify.alive()

@@ -40,8 +40,8 @@ func relayOf(c config.Crawler, h Home, outbox push.Outbox, log *slog.Logger) (*p
 	return push.NewRelay(outbox, settings, log)
 }
 
-// leavesTarget says of targets that some take one source alone which documents leave one
-// of them when their source changes; nil where every target takes all.
+// leavesTarget reports whether a document leaves a target when its source changes: some
+// targets take one source only. It is nil if every target takes all.
 func leavesTarget(targets []config.Push) func(from, to string) bool {
 	narrowed := map[string]bool{}
 	for _, p := range targets {
@@ -78,7 +78,7 @@ func targetOf(p config.Push, h Home, log *slog.Logger) (push.Target, error) {
 		})
 	case p.Webhook != nil:
 		return webhook.New(webhook.Settings{
-			Name: p.Name, Secret: secret.New(p.Webhook.Secret.Reveal()),
+			Name: p.Name, Secret: p.Webhook.Secret,
 			Fields: p.Server.Fields, Server: serverOf(p, wire.Bearer), Limits: limitsOf(p),
 		})
 	}
@@ -89,14 +89,14 @@ func targetOf(p config.Push, h Home, log *slog.Logger) (push.Target, error) {
 func serverOf(p config.Push, token func(secret.Value) wire.Header) wire.Settings {
 	c := p.Server
 	s := wire.Settings{
-		URL: c.URL, User: c.User, Password: secret.New(c.Password.Reveal()), Roots: c.Roots, InsecureTLS: c.InsecureTLS,
+		URL: c.URL, User: c.User, Password: c.Password, Roots: c.Roots, InsecureTLS: c.InsecureTLS,
 		Gzip: c.Gzip, MaxRequestsPerS: c.MaxRequestsPerS, Timeout: c.Timeout,
 	}
-	if !c.Token.IsZero() {
-		s.Headers = append(s.Headers, token(secret.New(c.Token.Reveal())))
+	if !c.Token.IsEmpty() {
+		s.Headers = append(s.Headers, token(c.Token))
 	}
 	for _, h := range c.Headers {
-		s.Headers = append(s.Headers, wire.Header{Name: h.Name, Value: secret.New(h.Value.Reveal())})
+		s.Headers = append(s.Headers, wire.Header{Name: h.Name, Value: h.Value})
 	}
 	return s
 }

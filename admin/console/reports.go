@@ -110,6 +110,7 @@ func (c tableCell) Class() string {
 		return "num"
 	case report.Link:
 		return "wide"
+	case report.Text, report.Word, report.Origin, report.Flag, report.Time:
 	}
 	return ""
 }

@@ -21,7 +21,7 @@ func reloadCommand() *cli.Command {
 			}
 			client, ok := admin.Dial(c.Context, c.String("data"), "")
 			if !ok {
-				return fmt.Errorf("no service runs on %s: a changed configuration counts from its next start", c.String("data"))
+				return fmt.Errorf("no service runs on %s: a changed configuration takes effect at its next start", c.String("data"))
 			}
 			if err := client.Reload(c.Context, c.Bool("yes")); err != nil {
 				return asked(err)

@@ -133,7 +133,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		s.log.Warn("requests were cut off at the stop", "err", err)
+		s.log.Warn("requests were cut off at the stop", "error", err)
 		_ = server.Close()
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {

@@ -85,7 +85,7 @@ func chosen() []choice {
 		sicksite.SoftNotFound, sicksite.Noindex, sicksite.EverySecondPage, sicksite.HomeElsewhere,
 	}
 	few := []sicksite.Illness{sicksite.NotFound, sicksite.SoftNotFound, sicksite.LoginRedirect}
-	cloudview := []scheduler.Policy{scheduler.Cloudview}
+	cloudview := []scheduler.Policy{scheduler.CloudView}
 	return []choice{
 		{all, []int{16, 61}, cloudview, []course{short}},
 		{all, []int{61}, []scheduler.Policy{scheduler.Cautious}, []course{short}},
@@ -100,7 +100,7 @@ func chosen() []choice {
 // whole is the whole matrix.
 func whole() []choice {
 	all := sicksite.Illnesses()
-	policies := []scheduler.Policy{scheduler.Cloudview, scheduler.Cautious, scheduler.Smartsite}
+	policies := []scheduler.Policy{scheduler.CloudView, scheduler.Cautious, scheduler.Smartsite}
 	return []choice{
 		{all, []int{1, 2, 16, 61, 301, 5000}, policies, []course{short}},
 		{all, []int{2, 16, 61, 301}, policies[:1], []course{long, due, restarts, flapping, deaf}},

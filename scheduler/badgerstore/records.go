@@ -40,6 +40,7 @@ func (g *group) unplace(k weburl.Key, rec *scheduler.Record) error {
 		return g.dequeue(placeOf(rec), rec.Seq)
 	case scheduler.Timed:
 		g.remove(record.TimedKey(rec.NextAt, k))
+	case scheduler.AtRest:
 	}
 	return nil
 }
@@ -90,6 +91,7 @@ func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	case scheduler.Timed:
 		g.set(record.TimedKey(rec.NextAt, k), []byte{})
 		g.s.dueFloor = min(g.s.dueFloor, record.SortableTime(rec.NextAt))
+	case scheduler.AtRest:
 	}
 	g.nextCount.Add(rec)
 	g.setRecord(k, rec)

@@ -62,7 +62,7 @@ func open(d *contents) *Memory {
 	return m
 }
 
-// Reopen gives a new Store on what m holds, as a new process would; without a
+// Reopen returns a new Store on what m holds, as a new process would; without a
 // Close before, ClosedCleanly of the new one is false. m is closed by it.
 func (m *Memory) Reopen() *Memory {
 	m.d.mu.Lock()
@@ -82,7 +82,7 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// lock gives the contents, locked, unless the store is closed or ctx has ended.
+// lock returns the contents, locked, unless the store is closed or ctx has ended.
 func (m *Memory) lock(ctx context.Context) (*contents, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -404,7 +404,7 @@ func (m *Memory) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl
 	return nil
 }
 
-// Counts implements scheduler.Store. It counts anew each time: what it gives is
+// Counts implements scheduler.Store. It counts again each time: what it gives is
 // what other stores' kept counters must equal.
 func (m *Memory) Counts(ctx context.Context) (scheduler.Counts, error) {
 	d, err := m.lock(ctx)

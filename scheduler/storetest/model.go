@@ -151,7 +151,7 @@ func (m *model) completeOne() {
 	m.completeBoth("Complete", of)
 }
 
-// taken gives a waiting URL as the store under test gave it once: now, or, like a URL
+// taken returns a waiting URL as the store under test gave it once: now, or, like a URL
 // that was in flight for a while, earlier, if it is still the same place.
 func (m *model) taken(ref scheduler.WaitingURL) scheduler.WaitingURL {
 	q, err := m.Queue(m.ctx, placeOf(ref.Record), 0, 1<<20)

@@ -14,7 +14,7 @@ import (
 // field that is zero takes no room, and one that is new takes a new flag.
 
 // recordVersion is that of records. Those of formats 1 to 3 have valueVersion and know
-// no reason: it is told from their words when they are read.
+// no reason: one is found from their text when they are read.
 const recordVersion = 2
 
 // Flags of a record.
@@ -291,7 +291,7 @@ func (r *reader) reason() scheduler.Reason {
 	return n
 }
 
-// IsGone says that a stored record has Record.Gone, without reading all of it.
+// IsGone reports whether a stored record has Record.Gone, without reading all of it.
 func IsGone(b []byte) bool {
 	r := &reader{b: b}
 	if r.byte() != recordVersion {

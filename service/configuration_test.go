@@ -13,7 +13,7 @@ import (
 type machine struct {
 	*testing.T
 	root string
-	*Service
+	*configuration
 }
 
 // onMachine writes files, by their paths below a new folder. The service's configuration is
@@ -29,22 +29,22 @@ func onMachine(t *testing.T, files map[string]string) *machine {
 	return m
 }
 
-func (m *machine) path(name string) string { return filepath.Join(m.root, name) }
+func (m *machine) at(name string) string { return filepath.Join(m.root, name) }
 
 func (m *machine) write(name, text string) {
 	m.Helper()
-	if err := os.MkdirAll(filepath.Dir(m.path(name)), 0o750); err != nil {
+	if err := os.MkdirAll(filepath.Dir(m.at(name)), 0o750); err != nil {
 		m.Fatal(err)
 	}
-	if err := os.WriteFile(m.path(name), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(m.at(name), []byte(text), 0o600); err != nil {
 		m.Fatal(err)
 	}
 }
 
 // restart has another process read what was kept.
 func (m *machine) restart() {
-	path := m.path("config/CrawlConfig.xml")
-	m.Service = &Service{path: path, baseline: newBaseline(path, m.path("data"), slog.New(slog.DiscardHandler))}
+	path := m.at("config/CrawlConfig.xml")
+	m.configuration = &configuration{path: path, baseline: newBaseline(path, m.at("data"), slog.New(slog.DiscardHandler))}
 }
 
 // draft is what is found in a text; crawler stands inside of its Crawler.
@@ -62,7 +62,7 @@ func (m *machine) receive(text string) {
 	if words := m.draft(text, false); strings.Contains(words, "error") {
 		m.Fatalf("refused: %s", words)
 	}
-	write := func() error { return os.WriteFile(m.path("config/CrawlConfig.xml"), []byte(text), 0o600) }
+	write := func() error { return os.WriteFile(m.at("config/CrawlConfig.xml"), []byte(text), 0o600) }
 	if err := m.Receive([]byte(text), write); err != nil {
 		m.Fatal(err)
 	}
@@ -82,16 +82,16 @@ func TestDraftFromTheNetwork(t *testing.T) {
 		"elsewhere/named.rules": "allow domain *\n", "elsewhere/secret": "the secret word\n",
 	})
 	for link, target := range map[string]string{"config/link": "../elsewhere/secret", "config/folder": "../elsewhere"} {
-		if err := os.Symlink(target, m.path(link)); err != nil {
+		if err := os.Symlink(target, m.at(link)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for inside, allowed := range map[string]bool{
 		`<CrawlSpace rules="../elsewhere/named.rules"/>`:                                true,
-		`<CrawlSpace rules="` + m.path("elsewhere/named.rules") + `"/>`:                 true,
+		`<CrawlSpace rules="` + m.at("elsewhere/named.rules") + `"/>`:                   true,
 		`<CrawlSpace rules="../config/../elsewhere/named.rules"/>`:                      true,
 		`<Kill patterns="kill.cfg"/>`:                                                   true,
-		`<CrawlSpace rules="` + m.path("elsewhere") + `/../elsewhere/named.rules"/>`:    false,
+		`<CrawlSpace rules="` + m.at("elsewhere") + `/../elsewhere/named.rules"/>`:      false,
 		`<CrawlSpace rules="folder/named.rules"/>`:                                      false,
 		`<CrawlSpace rules="folder/../named.rules"/>`:                                   false,
 		`<CrawlSpace global="../elsewhere/named.rules"/>`:                               false,
@@ -102,7 +102,7 @@ func TestDraftFromTheNetwork(t *testing.T) {
 		`<CrawlSpace rules="CrawlConfig.xml"/>`:                                         false,
 		`<Roots file="kill.cfg"/>`:                                                      false,
 		`<Roots file="../elsewhere/secret"/>`:                                           false,
-		`<Roots file="` + m.path("elsewhere/secret") + `"/>`:                            false,
+		`<Roots file="` + m.at("elsewhere/secret") + `"/>`:                              false,
 		`<Roots file="link"/>`:                                                          false,
 		`<RejectList file="/etc/passwd"/>`:                                              false,
 		`<Fetch name="f" caFile="kill.cfg"/>`:                                           false,

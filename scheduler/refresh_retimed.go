@@ -15,7 +15,7 @@ func (s *Settings) Timing() string {
 	return fmt.Sprint(minAge, " ", maxAge, " ", s.ErrorRefresh)
 }
 
-// Refreshes says that good pages are fetched again after some time.
+// Refreshes reports whether good pages are fetched again after some time.
 func (s *Settings) Refreshes() bool { return s.SmartRefresh || s.MinimumAged > 0 }
 
 // ages are how old a good page gets at least and at most before it is due; 0 and 0 if none is

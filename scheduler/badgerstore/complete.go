@@ -89,7 +89,7 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 	if err != nil {
 		return err
 	}
-	// Links of a large page are stored before it, but for those to itself.
+	// Links of a large page are stored before it, except those to the page itself.
 	large := g.large(c.Links)
 	if large {
 		if err := g.links(c, keys, ps, func(k weburl.Key) bool { return k != c.Key }, g.seal); err != nil {
@@ -133,7 +133,7 @@ func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, wh
 	return nil
 }
 
-// taken gives the record of a URL that still stands where the completion took it from,
+// taken returns the record of a URL that still stands where the completion took it from,
 // and whose document is what it was then.
 func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	if old := c.Old; old != nil && old.State == scheduler.Waiting && old.Seq == c.Seq && placeOf(old) == c.Taken && g.unchanged(c.Key, c.AsOf) {
@@ -153,7 +153,7 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	return old, err
 }
 
-// large says whether links may be too much for one transaction.
+// large reports whether links may be too much for one transaction.
 func (g *group) large(links []scheduler.Link) bool {
 	if 4*int64(len(links)) > g.maxCount/2 {
 		return true

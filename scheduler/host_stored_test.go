@@ -35,7 +35,7 @@ func (h *hostWrites) Complete(ctx context.Context, c scheduler.Completion) ([]sc
 	return h.Store.Complete(ctx, c)
 }
 
-// TestHostIsStoredWhenItMatters: the ordinary throttle is no news, and what was
+// TestHostIsStoredWhenItMatters: the ordinary throttle is not news, and what was
 // stored is stored again only when it changes.
 func TestHostIsStoredWhenItMatters(t *testing.T) {
 	bad := scheduler.Result{Status: 404, Decided: scheduler.Index}

@@ -68,7 +68,7 @@ func busyLedger() ledger {
 }
 
 // TestLedgerIsStored: what a ledger counts and lets pass is the same for the next process,
-// but for its age.
+// except for its age.
 func TestLedgerIsStored(t *testing.T) {
 	l, key := busyLedger(), weburl.HostKey{1, 2, 3}
 	n := l.note(key, start())

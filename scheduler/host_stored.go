@@ -89,7 +89,7 @@ func (f *Frontier) learn(h *host, s HostState) {
 	}
 }
 
-// state is what the store is to know of the host, but for its gate.
+// state is what the store is to know of the host, except for its gate.
 func (l *live) state() HostState {
 	return HostState{
 		Backoff: l.backoff, Errors: l.errors, Delay: l.delay,
@@ -98,7 +98,7 @@ func (l *live) state() HostState {
 	}
 }
 
-// known says that the store knows all of the host, but for its gate.
+// known reports whether the store knows all of the host, except for its gate.
 func (l *live) known() bool {
 	if !l.loaded {
 		return true

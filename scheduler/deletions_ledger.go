@@ -124,7 +124,7 @@ func (d *Deletions) loadCounts(ctx context.Context) error {
 	return d.loadEdits(ctx)
 }
 
-// admit counts up to n deletions of the index, as many as may leave, and gives the note to
+// admit counts up to n deletions of the index, as many as may leave, and returns the note to
 // store with them.
 func (d *Deletions) admit(set Brake, documents uint64, n int, now time.Time) (Note, int) {
 	d.mu.Lock()
@@ -135,7 +135,7 @@ func (d *Deletions) admit(set Brake, documents uint64, n int, now time.Time) (No
 	return Note{Name: sentName, Value: d.sent.append(nil)}, n
 }
 
-// takeBack says that some of those that were admitted did not leave.
+// takeBack is told that some of those that were admitted did not leave.
 func (d *Deletions) takeBack(n int) {
 	if n > 0 {
 		d.mu.Lock()

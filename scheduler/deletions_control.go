@@ -63,16 +63,16 @@ func (c *control) answered(document weburl.Key, t tells) (belongs, over bool) {
 	return true, c.bad || len(c.left) == 0
 }
 
-// allGood says that no document of a round was bad, and most were good.
+// allGood reports whether no document of a round was bad, and most were good.
 func (c *control) allGood() bool {
 	return c != nil && !c.bad && len(c.left) == 0 && (c.good > c.none || c.alone)
 }
 
-// passed says that all documents of a round were good which began since a time, and that
+// passed reports whether all documents of a round were good which began since a time, and that
 // this is enough.
 func (c *control) passed(since int64) bool { return c.allGood() && !c.unsure && c.at >= since }
 
-// round says whether a control round is to begin now, for lack of one that passed and began
+// round reports whether a control round is to begin now, for lack of one that passed and began
 // since a time, and when to look again.
 func (h *restingHost) round(now, since int64, ill bool) (begins bool, at int64) {
 	c := h.control
@@ -213,7 +213,7 @@ func (b *bench) choose(ctx context.Context) (*control, error) {
 	return c, ctx.Err()
 }
 
-// askFor has URLs fetched soon, but for those that wait already, and for items, whose
+// askFor has URLs fetched soon, except those that wait already, and for items, whose
 // pages would be indexed in their place.
 func (f *Frontier) askFor(ctx context.Context, keys []weburl.Key) error {
 	f.mu.Lock()

@@ -43,14 +43,14 @@ func (s *deletionSelector) takes(d *StoredDeletion) bool {
 	return s.Host == "" || ok && u.Origin() == s.Host
 }
 
-// Selects says whether a deletion is selected. Stores that list deletions use it.
+// Selects reports whether a deletion is selected. Stores that list deletions use it.
 func (f DeletionFilter) Selects(d *StoredDeletion) bool {
 	s, err := newDeletionSelector(f)
 	return err == nil && s.takes(d)
 }
 
 // Release is the operator's word: the selected deletions leave, and for a day so do later
-// ones of the same hosts and reasons. It gives how many left.
+// ones of the same hosts and reasons. It returns how many left.
 func (d *Deletions) Release(ctx context.Context, f DeletionFilter) (int, error) {
 	if f.Edit != 0 && f.State == NoDeletion && len(f.URLs) == 0 && f.Host == "" && f.Reason == NoReason {
 		return d.AllowEdit(ctx, f.Edit)
@@ -104,7 +104,7 @@ func (d *Deletions) selected(ctx context.Context, f DeletionFilter) ([]weburl.Ke
 }
 
 // Drop drops the selected deletions and has their URLs fetched again, in the refresh
-// source, but for those that wait already. It gives how many there were.
+// source, except those that wait already. It returns how many there were.
 func (d *Deletions) Drop(ctx context.Context, f DeletionFilter) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()

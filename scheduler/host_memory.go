@@ -52,7 +52,7 @@ type live struct {
 	greeted bool
 
 	ended   int64 // end of the last request, 0 if none is known
-	rest    int64 // the gate, but for its Throttle's hours
+	rest    int64 // the gate, except for its Throttle's hours
 	delay   time.Duration
 	backoff time.Duration
 	errors  int // failures in a row of the host as a whole
@@ -100,7 +100,7 @@ func (q *queue) first() *Lease {
 	return q.reading.buffer[0]
 }
 
-// ready says whether the queue can be picked as far as it alone matters.
+// ready reports whether the queue can be picked as far as it alone matters.
 func (q *queue) ready() bool { return !q.filling && !q.blocked && (q.more || q.first() != nil) }
 
 // idle queues are forgotten. Those with URLs in flight are not: after is what
@@ -136,7 +136,7 @@ func (q *queue) floor(l *Lease) uint64 {
 	return floor
 }
 
-// queue gives the host's queue of a source, nil if there is none.
+// queue returns the host's queue of a source, nil if there is none.
 func (h *host) queue(s Source) *queue {
 	for q := h.queues; q != nil; q = q.sibling {
 		if q.source == s {
@@ -146,7 +146,7 @@ func (h *host) queue(s Source) *queue {
 	return nil
 }
 
-// working says whether a host has URLs that are not in flight.
+// working reports whether a host has URLs that are not in flight.
 func (h *host) working() bool {
 	for q := h.queues; q != nil; q = q.sibling {
 		if q.more || q.first() != nil {
@@ -174,7 +174,7 @@ func (h *host) visit() *live {
 	return h.live
 }
 
-// flies says whether a URL of the host is in flight.
+// flies reports whether a URL of the host is in flight.
 func (h *host) flies(k weburl.Key) bool {
 	return h.live != nil && slices.ContainsFunc(h.live.flying, func(l *Lease) bool { return l.Key == k })
 }
@@ -208,7 +208,7 @@ func (h *host) limit(s *Settings, t *Throttle) int {
 	}
 }
 
-// full says that no more requests may run at the host.
+// full reports whether no more requests may run at the host.
 func (h *host) full(s *Settings) bool {
 	if h.live == nil || h.live.requests == 0 {
 		return false

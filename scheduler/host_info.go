@@ -55,7 +55,14 @@ func (f *Frontier) Hosts(ctx context.Context, n int, fn func(HostInfo) error) er
 	return nil
 }
 
-// longest gives the hosts of the n longest queues.
+// Host tells of one host, without a walk over all.
+func (f *Frontier) Host(ctx context.Context, k weburl.HostKey) (HostInfo, error) {
+	info := &HostInfo{Host: k}
+	err := f.fillIn(ctx, map[weburl.HostKey]*HostInfo{k: info})
+	return *info, err
+}
+
+// longest returns the hosts of the n longest queues.
 func (f *Frontier) longest(ctx context.Context, n int) ([]weburl.HostKey, error) {
 	var best shortest
 	err := f.store.Places(ctx, func(p Place, waiting uint64) error {
@@ -65,7 +72,7 @@ func (f *Frontier) longest(ctx context.Context, n int) ([]weburl.HostKey, error)
 	return best.hosts(), err
 }
 
-// restLongest gives up to n hosts whose gates open last, beyond what the throttle
+// restLongest returns up to n hosts whose gates open last, beyond what the throttle
 // alone asks for.
 func (f *Frontier) restLongest(n int) []weburl.HostKey {
 	f.mu.Lock()
@@ -159,7 +166,7 @@ func (s *shortest) offer(c crowd, n int) {
 	}
 }
 
-// hosts gives the hosts, longest first.
+// hosts returns the hosts, longest first.
 func (s shortest) hosts() []weburl.HostKey {
 	slices.SortFunc(s, func(a, b crowd) int { return cmp.Compare(b.waiting, a.waiting) })
 	keys := make([]weburl.HostKey, len(s))

@@ -137,7 +137,7 @@ func (f *Frontier) tidy(h *host) {
 	}
 }
 
-// quiet says that nothing of a host is in flight, in memory or being read.
+// quiet reports whether nothing of a host is in flight, in memory or being read.
 func (h *host) quiet() bool {
 	if h.live.requests > 0 || len(h.live.flying) > 0 {
 		return false

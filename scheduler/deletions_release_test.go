@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// held gives a crawl with 100 documents each of two hosts, of which a half is held: for
+// held returns a crawl with 100 documents each of two hosts, of which a half is held: for
 // 404 and for noindex, by turns.
 func heldHalf(t *testing.T, test func(s *crawl, a, b []scheduler.Link)) {
 	t.Helper()

@@ -36,7 +36,7 @@ func newSelected(s push.Selection) (selected, error) {
 	return sel, err
 }
 
-// takes says whether an order is selected, but for its state and target.
+// takes reports whether an order is selected, except for its state and target.
 func (s *selected) takes(k weburl.Key, o *record.Order) bool {
 	return (s.keys == nil || s.keys[k]) && (s.Source == nil || *s.Source == o.Source)
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Reference is docs/configuration.md: every element and attribute of the table
+// referencePage is docs/configuration.md: every element and attribute of the table
 // with type, range, default and meaning, in Markdown.
-func Reference() string {
+func referencePage() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
 	for _, e := range Elements() {
@@ -72,9 +72,9 @@ func statusSentence(s Status) string {
 		return " *Ineffective in this version.*"
 	case Refused:
 		return " *Refused by this version.*"
-	default:
-		return ""
+	case Supported, NoEffect:
 	}
+	return ""
 }
 
 func (a *Attribute) attributeStatus(e Element) string {
@@ -88,16 +88,6 @@ func (a *Attribute) attributeStatus(e Element) string {
 	default:
 		return statusSentence(a.Status)
 	}
-}
-
-func (a *Attribute) kindSentence() string {
-	switch {
-	case len(a.Kinds) > 0:
-		return " For kind " + strings.Join(a.Kinds, ", ") + " only."
-	case len(a.Auth) > 0:
-		return " For auth " + strings.Join(a.Auth, ", ") + " only."
-	}
-	return ""
 }
 
 func (a *Attribute) typeWords() string {
@@ -154,9 +144,9 @@ func (t Type) String() string {
 		return "hours"
 	case Command:
 		return "command"
-	default:
-		return "text"
+	case String:
 	}
+	return "text"
 }
 
 // cell makes text safe inside of a table.

@@ -28,6 +28,7 @@ func (g *group) trace(c *scheduler.Completion, keys []weburl.Key) error {
 		g.set(record.LinksKey(c.Key), prints)
 	case scheduler.DropOutlinks:
 		g.remove(record.LinksKey(c.Key))
+	case scheduler.KeepOutlinks:
 	}
 	return g.leave(c.Key, c.Gone)
 }

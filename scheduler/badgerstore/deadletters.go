@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// counted gives a count of the committer's, which may still be at it after an error
+// counted returns a count of the committer's, which may still be at it after an error
 // of the context.
 func counted(n *int, err error) (int, error) {
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) deadLetter(item *badger.Item) (target string, k weburl.Key, d re
 
 // RetryDead sends the orders of the selected dead letters to the indexers again, and
 // returns how many dead letters there were. All targets get them: the order is a new one.
-// None is sent of which a newer order waits. A URL whose document is lost is fetched again.
+// An order is not sent if a newer one of its URL waits. A URL whose document is lost is fetched again.
 func (s *Store) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
 	return s.takeDead(ctx, sel, func(g *group, k weburl.Key, d *record.Dead) error {
 		p, ok, err := g.orderPlace(k)
