@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/report"
 )
 
@@ -228,15 +230,15 @@ func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
 }
 
 // Moves gives the sites that moved.
-func (c *Client) Moves(ctx context.Context) (crawl.Moves, error) {
-	var out crawl.Moves
+func (c *Client) Moves(ctx context.Context) (policy.Moves, error) {
+	var out policy.Moves
 	err := c.decode(ctx, http.MethodGet, "/api/v1/moves", nil, nil, &out)
 	return out, err
 }
 
 // TrapCounts gives what traps had counted when that was stored last.
-func (c *Client) TrapCounts(ctx context.Context) (crawl.TrapCounts, error) {
-	var out crawl.TrapCounts
+func (c *Client) TrapCounts(ctx context.Context) (policy.TrapCounts, error) {
+	var out policy.TrapCounts
 	err := c.decode(ctx, http.MethodGet, "/api/v1/traps", nil, nil, &out)
 	return out, err
 }
@@ -250,12 +252,12 @@ func (c *Client) Reload(ctx context.Context, word bool) error {
 
 // Preview has the service judge its URLs by the configuration at path, naming up
 // to samples of each kind.
-func (c *Client) Preview(ctx context.Context, path string, samples int) (*crawl.Preview, error) {
+func (c *Client) Preview(ctx context.Context, path string, samples int) (*review.Preview, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	var out crawl.Preview
+	var out review.Preview
 	err = c.post(ctx, "/api/v1/preview", PreviewRequest{Path: path, Samples: &samples}, &out)
 	return &out, err
 }

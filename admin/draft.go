@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
 )
 
 // Finding is what is wrong with a configuration, or worth a look.
@@ -31,11 +32,11 @@ type Draft struct {
 
 // DraftCrawler is a Crawler of a configuration in short.
 type DraftCrawler struct {
-	Name      string         `json:"name"`
-	Roots     int            `json:"roots"`
-	Rules     int            `json:"rules"`
-	DeletesOn string         `json:"deletes_on"` // which failures delete a document, in words
-	Settings  crawl.Settings `json:"-"`
+	Name      string          `json:"name"`
+	Roots     int             `json:"roots"`
+	Rules     int             `json:"rules"`
+	DeletesOn string          `json:"deletes_on"` // which failures delete a document, in words
+	Settings  policy.Settings `json:"-"`
 }
 
 // errors are those of the findings that keep a configuration from being used.
@@ -62,16 +63,16 @@ func (d *Draft) broken() error {
 }
 
 // settings are those of one of its Crawlers.
-func (d *Draft) settings(name string) (crawl.Settings, error) {
+func (d *Draft) settings(name string) (policy.Settings, error) {
 	if err := d.broken(); err != nil {
-		return crawl.Settings{}, err
+		return policy.Settings{}, err
 	}
 	for _, c := range d.Crawlers {
 		if c.Name == name {
 			return c.Settings, nil
 		}
 	}
-	return crawl.Settings{}, &Declined{Err: fmt.Errorf("the configuration has no Crawler %q", name)}
+	return policy.Settings{}, &Declined{Err: fmt.Errorf("the configuration has no Crawler %q", name)}
 }
 
 // check is its printed form.
@@ -87,7 +88,7 @@ func (d *Draft) check() Check {
 }
 
 // NewDraft gives a configuration the form of the API. Settings makes those of a Crawler.
-func NewDraft(parsed *config.File, report config.Report, settings func(config.Crawler) crawl.Settings) *Draft {
+func NewDraft(parsed *config.File, report config.Report, settings func(config.Crawler) policy.Settings) *Draft {
 	d := &Draft{Findings: Findings(report)}
 	if parsed == nil {
 		return d

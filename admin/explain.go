@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -89,8 +89,8 @@ type Unreadable struct {
 
 // Knowledge is what a store adds to explanations; the zero value adds nothing.
 type Knowledge struct {
-	Moved crawl.Moves      // the sites that moved
-	Traps crawl.TrapCounts // what traps have counted
+	Moved policy.Moves      // the sites that moved
+	Traps policy.TrapCounts // what traps have counted
 	// Lookup finds the stored state of a URL, ErrNotKnown where there is none. Deletion is
 	// the deletion of its document that rests or is held, nil if there is none. Robots is
 	// what the stored robots.txt says to an agent. All are nil where no store is asked.
@@ -101,10 +101,10 @@ type Knowledge struct {
 
 // KnowledgeOf is that of a store.
 func KnowledgeOf(ctx context.Context, store report.Store) (k Knowledge, err error) {
-	if k.Moved, err = crawl.StoredMoves(ctx, store); err != nil {
+	if k.Moved, err = policy.StoredMoves(ctx, store); err != nil {
 		return k, err
 	}
-	if k.Traps, err = crawl.StoredTraps(ctx, store); err != nil {
+	if k.Traps, err = policy.StoredTraps(ctx, store); err != nil {
 		return k, err
 	}
 	k.Lookup = func(u weburl.URL) (report.StoredURL, error) {
@@ -165,14 +165,14 @@ func (k *Knowledge) stored(canonical string, u weburl.URL) (*StoredExplanation, 
 
 // Explainer explains by the gates and rules of one Crawler.
 type Explainer struct {
-	rules    *crawl.Explainer
-	settings crawl.Settings
+	rules    *policy.Explainer
+	settings policy.Settings
 	known    Knowledge
 }
 
 // NewExplainer compiles settings.
-func NewExplainer(s crawl.Settings, known Knowledge) (*Explainer, error) {
-	rules, err := crawl.NewExplainer(s, known.Moved, known.Traps)
+func NewExplainer(s policy.Settings, known Knowledge) (*Explainer, error) {
+	rules, err := policy.NewExplainer(s, known.Moved, known.Traps)
 	return &Explainer{rules, s, known}, err
 }
 
@@ -187,7 +187,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 		return nil, err
 	}
 	if s := stored.StoredURL; s != nil && s.Kind == "" && as.Key() == u.Key() {
-		found := crawl.Found{Depth: s.Depth, HostSpelling: s.HostSpelling, Fragment: s.Fragment}
+		found := policy.Found{Depth: s.Depth, HostSpelling: s.HostSpelling, Fragment: s.Fragment}
 		out = explanationOf(raw, e.rules.Explain(raw, u, &found))
 	}
 	if stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as); err != nil {
@@ -203,7 +203,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 }
 
 // explanationOf gives what decides about a URL its printed form.
-func explanationOf(raw string, x crawl.Explained) *Explanation {
+func explanationOf(raw string, x policy.Explained) *Explanation {
 	d := x.Rules.Decision
 	out := &Explanation{
 		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index, Follow: d.Follow,

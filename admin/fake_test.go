@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Settings are those of rules that crawl the host a.test.
-func (f fakeCrawler) Settings() crawl.Settings {
-	s := crawl.Settings{RobotsAgent: "sextant"}
+func (f fakeCrawler) Settings() policy.Settings {
+	s := policy.Settings{RobotsAgent: "sextant"}
 	s.Robots.Agent = "sextant"
 	return s
 }
@@ -60,7 +62,7 @@ func (f fakeConfig) DraftFile(path string) (*Draft, error) {
 }
 
 func (fakeService) Fetch(_ context.Context, _ Crawler, raw string, u weburl.URL) (*Fetched, error) {
-	return NewFetched(raw, u, &crawl.Trial{Robots: "allowed", Excluded: "the rules"}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
+	return NewFetched(raw, u, &crawl.Trial{Sight: visit.Sight{Robots: "allowed", Excluded: "the rules"}}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
 }
 
 func (fakeService) IndexOf(_ Crawler, target string) (Index, error) {

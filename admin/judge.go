@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -86,12 +88,12 @@ func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
 
 // settings are those in force, or those of a configuration that is not saved, which
 // only an operator may send.
-func (s *Server) settings(c *call, config string) (crawl.Settings, error) {
+func (s *Server) settings(c *call, config string) (policy.Settings, error) {
 	if config == "" {
 		return c.crawler.Settings(), nil
 	}
 	if c.caller.Role < Operator {
-		return crawl.Settings{}, newProblem(403, codeForbidden, "a reader may not send a configuration: leave config out to ask by the rules in force")
+		return policy.Settings{}, newProblem(403, codeForbidden, "a reader may not send a configuration: leave config out to ask by the rules in force")
 	}
 	return s.config.Draft([]byte(config), c.caller.Socket).settings(c.crawler.Name())
 }
@@ -193,7 +195,7 @@ func (s *Server) preview(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crawl.NewPreview(c.r.Context(), settings, c.crawler.Reports(), samples)
+	return review.NewPreview(c.r.Context(), settings, c.crawler.Reports(), samples)
 }
 
 func (s *Server) draft(c *call, in *PreviewRequest) (*Draft, error) {

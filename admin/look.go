@@ -6,9 +6,11 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
+
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
@@ -188,16 +190,16 @@ func (s *Server) robots(c *call) (any, error) {
 }
 
 func (s *Server) moves(c *call) (any, error) {
-	return crawl.StoredMoves(c.r.Context(), c.crawler.Reports())
+	return policy.StoredMoves(c.r.Context(), c.crawler.Reports())
 }
 
 func (s *Server) traps(c *call) (any, error) {
-	return crawl.StoredTraps(c.r.Context(), c.crawler.Reports())
+	return policy.StoredTraps(c.r.Context(), c.crawler.Reports())
 }
 
 func (s *Server) sessions(c *call) (any, error) {
 	status, err := c.crawler.Status(c.r.Context())
-	return append([]crawl.SessionStatus{}, status.Sessions...), err
+	return append([]visit.SessionStatus{}, status.Sessions...), err
 }
 
 // Copies is what is known of duplicates.

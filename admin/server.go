@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -48,7 +49,7 @@ type Crawler interface {
 	// Verify proves the store's invariant and calls fn for each fault.
 	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
 	// Settings are those in force.
-	Settings() crawl.Settings
+	Settings() policy.Settings
 	Commands
 	// Host tells of one host, and Ill names the hosts that are ill, as
 	// scheduler.Frontier does.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/report"
@@ -106,19 +108,19 @@ func (s *intranet) set(f func()) {
 	f()
 }
 
-func (s *intranet) login() Fetch {
-	l := &Login{Name: "intranet", Origins: []string{s.URL}, Identity: [32]byte{1}}
+func (s *intranet) login() policy.Fetch {
+	l := &policy.Login{Name: "intranet", Origins: []string{s.URL}, Identity: [32]byte{1}}
 	if s.form {
 		l.Kind = auth.Form{URL: s.URL + "/login", Fields: []auth.Field{{Name: "user", Value: secret.New("u")}, {Name: "password", Value: secret.New("right")}}}
 	} else {
 		l.Kind = auth.Basic{Username: "u", Password: secret.New("right")}
 	}
-	return Fetch{Match: func(u weburl.URL) bool { return strings.HasPrefix(u.String(), s.URL) }, Fetcher: fetcher.DefaultSettings(), Login: l}
+	return policy.Fetch{Match: func(u weburl.URL) bool { return strings.HasPrefix(u.String(), s.URL) }, Fetcher: fetcher.DefaultSettings(), Login: l}
 }
 
 func benchOf(t *testing.T, s *intranet) *bench {
 	b := newBench(t, s.URL+"/")
-	b.settings.Fetches = []Fetch{s.login()}
+	b.settings.Fetches = []policy.Fetch{s.login()}
 	return b
 }
 
@@ -222,7 +224,7 @@ func TestLogInsCountAsRequests(t *testing.T) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.meter.totals().Requests; got != int64(len(site.asked)) {
+		if got := c.meter.Totals().Requests; got != int64(len(site.asked)) {
 			t.Errorf("%d requests counted, the server got %d: %v", got, len(site.asked), site.asked)
 		}
 	})
@@ -240,10 +242,10 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
-		reloaded := func(identity byte) SessionStatus {
+		reloaded := func(identity byte) visit.SessionStatus {
 			s := b.settings
 			s.Fetcher.UserAgent = "Other"
-			s.Fetches = []Fetch{site.login()}
+			s.Fetches = []policy.Fetch{site.login()}
 			s.Fetches[0].Fetcher.UserAgent = "Other"
 			s.Fetches[0].Login.Identity = [32]byte{identity}
 			if err := c.Reload(t.Context(), s); err != nil {
@@ -258,7 +260,7 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if s := reloaded(1); s.State != "good" || s.LogIns != 1 {
 			t.Errorf("with the same settings: %v", s)
 		}
-		if got := c.inForce().gear.accesses[0]; got.login.access != got {
+		if !c.inForce().Gear.Accesses.Adopted() {
 			t.Error("the session does not ask by the new settings")
 		}
 		if s := reloaded(2); s.State != "logged out" || s.LogIns != 0 {
@@ -284,13 +286,13 @@ func TestFirstFetchCounts(t *testing.T) {
 		fmt.Fprint(w, `<a href="/a/1">1</a><a href="/b/2">2</a><a href="/c/3">3</a>`)
 	}))
 	defer server.Close()
-	by := func(name, prefix string, ignore *bool) Fetch {
+	by := func(name, prefix string, ignore *bool) policy.Fetch {
 		s := fetcher.DefaultSettings()
 		s.Header = http.Header{"X-By": {name}}
-		return Fetch{Name: name, Fetcher: s, IgnoreRobots: ignore, Match: func(u weburl.URL) bool { return strings.HasPrefix(u.Path(), prefix) }}
+		return policy.Fetch{Name: name, Fetcher: s, IgnoreRobots: ignore, Match: func(u weburl.URL) bool { return strings.HasPrefix(u.Path(), prefix) }}
 	}
 	b := newBench(t, server.URL+"/")
-	b.settings.Fetches = []Fetch{by("a", "/a/", new(true)), by("again", "/a/", nil), by("b", "/b/", nil)}
+	b.settings.Fetches = []policy.Fetch{by("a", "/a/", new(true)), by("again", "/a/", nil), by("b", "/b/", nil)}
 	b.once()
 	if len(got) != 4 || got["/a/1"] != "a" || got["/"] != "" || got["/c/3"] != "" {
 		t.Errorf("asked for by %v; /b/2 is forbidden by robots.txt, /a/1 too but for its settings", got)
@@ -305,7 +307,7 @@ func TestDenyPrivate(t *testing.T) {
 	b := newBench(t, root)
 	b.settings.DenyPrivate = true
 	b.once()
-	if r, ok := b.record(root); !ok || r.Status == StatusExcluded || r.Class != "ignored" || !strings.Contains(r.LastError, privateDenied) {
+	if r, ok := b.record(root); !ok || r.Status == policy.StatusExcluded || r.Class != "ignored" || !strings.Contains(r.LastError, privateDenied) {
 		t.Errorf("%+v, want it ignored for %q", r, privateDenied)
 	}
 }
@@ -350,7 +352,7 @@ func TestProxyOfAFetch(t *testing.T) {
 	b.settings.Frontier.PerAddress = true
 	s := fetcher.DefaultSettings()
 	s.Proxy = &fetcher.Proxy{URL: proxy.URL, User: "u", Password: secret.New("p")}
-	b.settings.Fetches = []Fetch{site.login(), {Fetcher: s}}
+	b.settings.Fetches = []policy.Fetch{site.login(), {Fetcher: s}}
 	b.once()
 	const basic = "Basic dTpw"
 	if len(asked) != 2 || asked["http://inside.invalid/"] != basic || asked["http://inside.invalid/robots.txt"] != basic {

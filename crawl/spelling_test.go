@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // onFragment is a rule on links with this fragment.
@@ -89,16 +89,16 @@ func TestFragmentIsKept(t *testing.T) {
 			if r := w.record(hostA + "/long"); r.Fragment != long {
 				t.Errorf("%s: fragment of %d bytes, want %d", when, len(r.Fragment), len(long))
 			}
-			e, err := NewExplainer(w.settings, nil, TrapCounts{})
+			e, err := policy.NewExplainer(w.settings, nil, policy.TrapCounts{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, u := range []string{yes, no, hostA + "/long"} {
 				r := w.record(u)
-				if x := e.Explain(u, parse(t, u), &Found{Depth: int(r.Depth), Fragment: r.Fragment}); x.Status != 0 {
+				if x := e.Explain(u, parse(t, u), &policy.Found{Depth: int(r.Depth), Fragment: r.Fragment}); x.Status != 0 {
 					t.Errorf("%s: explain %s has status %d", when, u, x.Status)
 				}
-				if x := e.Explain(u, parse(t, u), nil); x.Status != StatusExcluded {
+				if x := e.Explain(u, parse(t, u), nil); x.Status != policy.StatusExcluded {
 					t.Errorf("%s: explain %s, as a link without its fragment, has status %d", when, u, x.Status)
 				}
 			}
@@ -157,23 +157,6 @@ func TestSubmittedSpelling(t *testing.T) {
 			t.Errorf("documents (-want +got):\n%s", diff)
 		}
 	}, hostA+"/")
-}
-
-// TestSpellings: a link is judged once in each spelling, until one is accepted.
-func TestSpellings(t *testing.T) {
-	u := parse(t, "http://a.test/b")
-	s := spellings[weburl.Key]{}
-	for i, step := range []struct {
-		fragment, host string
-		want           bool
-	}{{"", "", true}, {"", "a.test", false}, {"x", "", true}, {"x", "", false}, {"", "A.test", true}, {"", "", true}} {
-		if got := s.open(u.Key(), u.WithFragment(step.fragment), step.host); got != step.want {
-			t.Errorf("step %d: %t", i, got)
-		}
-	}
-	if !s.accept(u.Key()) || s.accept(u.Key()) || s.open(u.Key(), u, "A.Test") {
-		t.Error("an accepted URL is judged again")
-	}
 }
 
 // TestTrialNamesTheSpelling: of several spellings a trial names the one that counts.

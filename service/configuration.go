@@ -3,7 +3,7 @@ package service
 import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
 // configuration is the file of the service's configuration. It implements
@@ -52,7 +52,7 @@ func (c *configuration) DraftFile(path string) (*admin.Draft, error) {
 }
 
 func (c *configuration) draft(parsed *config.File, report config.Report) *admin.Draft {
-	return admin.NewDraft(parsed, report, func(one config.Crawler) crawl.Settings { return Settings(one, c.agent) })
+	return admin.NewDraft(parsed, report, func(one config.Crawler) policy.Settings { return Settings(one, c.agent) })
 }
 
 // Receive implements admin.Configuration.

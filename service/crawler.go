@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -137,7 +139,7 @@ func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
 }
 
 // Settings implements admin.Crawler.
-func (r *running) Settings() crawl.Settings { return r.settings(*r.inForce.Load()) }
+func (r *running) Settings() policy.Settings { return r.settings(*r.inForce.Load()) }
 
 // Sent implements admin.Crawler.
 func (r *running) Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error) {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -34,7 +36,7 @@ func DryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, 
 }
 
 // try makes a dry run in a store of its own.
-func try(ctx context.Context, crawler config.Crawler, moved crawl.Moves, raw string, u weburl.URL, agent string, log *slog.Logger) (t *crawl.Trial, err error) {
+func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw string, u weburl.URL, agent string, log *slog.Logger) (t *crawl.Trial, err error) {
 	dir, err := os.MkdirTemp("", "sextant-fetch-")
 	if err != nil {
 		return nil, err

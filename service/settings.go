@@ -3,9 +3,10 @@ package service
 import (
 	"log/slog"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -15,7 +16,7 @@ import (
 
 // Settings puts a Crawler element into the terms of the packages that obey it. Agent is the
 // User-Agent of those that name none.
-func Settings(c config.Crawler, agent string) crawl.Settings {
+func Settings(c config.Crawler, agent string) policy.Settings {
 	frontier := scheduler.DefaultSettings()
 	frontier.Weights = c.Weights
 	frontier.Throttle, frontier.Aggressive, frontier.MaxConnectionsPerHost = c.Throttle, c.Aggressive, c.MaxConnectionsPerHost
@@ -47,7 +48,7 @@ func Settings(c config.Crawler, agent string) crawl.Settings {
 	if c.RejectList.Path != "" {
 		readRejectList = c.RejectList.Read
 	}
-	return crawl.Settings{
+	return policy.Settings{
 		MaxPDFBytes: c.MaxPDFBytes, CrawlLog: c.CrawlLog,
 		Name: c.Name, Workers: c.Threads, Rules: c.Rules, Space: c.Space, Traps: c.Traps,
 		ReadRejectList: readRejectList, RejectListEvery: c.RejectList.Checkpoint,
@@ -66,19 +67,19 @@ func Settings(c config.Crawler, agent string) crawl.Settings {
 }
 
 // sources are the sitemaps, feeds and XML files of a Crawler.
-func sources(written []config.URLSource) []crawl.Source {
-	var out []crawl.Source
+func sources(written []config.URLSource) []policy.Source {
+	var out []policy.Source
 	for _, w := range written {
-		s := crawl.Source{URL: w.URL, Kind: scheduler.KindSitemap, IndexItems: w.IndexItems}
+		s := policy.Source{URL: w.URL, Kind: scheduler.KindSitemap, IndexItems: w.IndexItems}
 		switch {
 		case w.Feed:
 			s.Kind = scheduler.KindFeed
 		case w.XML != nil:
-			s.Kind, s.XML = scheduler.KindXML, &crawl.XMLDocuments{
+			s.Kind, s.XML = scheduler.KindXML, &policy.XMLDocuments{
 				Path: w.XML.Path, Link: w.XML.Link, Title: w.XML.Title, Text: w.XML.Text, Date: w.XML.Date, HTML: w.XML.HTML,
 			}
 			for _, m := range w.XML.Metas {
-				s.XML.Metas = append(s.XML.Metas, crawl.XMLMeta(m))
+				s.XML.Metas = append(s.XML.Metas, policy.XMLMeta(m))
 			}
 		}
 		out = append(out, s)
@@ -87,10 +88,10 @@ func sources(written []config.URLSource) []crawl.Source {
 }
 
 // fetches are those of a Crawler: its common settings of a fetcher, with what each changes.
-func fetches(written []config.Fetch, common fetcher.Settings) []crawl.Fetch {
-	var out []crawl.Fetch
+func fetches(written []config.Fetch, common fetcher.Settings) []policy.Fetch {
+	var out []policy.Fetch
 	for _, w := range written {
-		f := crawl.Fetch{Name: w.Name, Fetcher: common, IgnoreRobots: w.IgnoreRobotsTxt}
+		f := policy.Fetch{Name: w.Name, Fetcher: common, IgnoreRobots: w.IgnoreRobotsTxt}
 		if f.Name == "" {
 			f.Name = "at " + w.At.String()
 		}
@@ -102,7 +103,7 @@ func fetches(written []config.Fetch, common fetcher.Settings) []crawl.Fetch {
 			f.Fetcher.Proxy = &fetcher.Proxy{URL: w.Proxy.URL, User: w.Proxy.User, Password: w.Proxy.Password}
 		}
 		if l := w.Login; l != nil {
-			f.Login = &crawl.Login{Name: l.Name, Origins: l.Origins, Kind: l.Kind, Certificate: l.Certificate, Identity: l.Identity}
+			f.Login = &policy.Login{Name: l.Name, Origins: l.Origins, Kind: l.Kind, Certificate: l.Certificate, Identity: l.Identity}
 		}
 		out = append(out, f)
 	}
@@ -124,22 +125,22 @@ func throttles(written []config.Throttle) []scheduler.Throttle {
 	return out
 }
 
-func refreshes(written []config.Refresh) []crawl.Refresh {
-	var out []crawl.Refresh
+func refreshes(written []config.Refresh) []policy.Refresh {
+	var out []policy.Refresh
 	for _, r := range written {
-		out = append(out, crawl.Refresh{Schedule: r.Schedule, Spec: r.Spec, Group: r.Group})
+		out = append(out, policy.Refresh{Schedule: r.Schedule, Spec: r.Spec, Group: r.Group})
 	}
 	return out
 }
 
 // mapping is that of metas, nil without one.
-func mapping(written *config.Mapping) *crawl.Mapping {
+func mapping(written *config.Mapping) *policy.Mapping {
 	if written == nil {
 		return nil
 	}
-	m := &crawl.Mapping{KeepUnmapped: written.KeepUnmapped}
+	m := &policy.Mapping{KeepUnmapped: written.KeepUnmapped}
 	for _, w := range written.Maps {
-		m.Maps = append(m.Maps, crawl.Map(w))
+		m.Maps = append(m.Maps, policy.Map(w))
 	}
 	return m
 }
@@ -170,7 +171,7 @@ func documentSettings(c config.Crawler) documents.Settings {
 }
 
 // settings are those of a Crawler that runs, which has what reads documents.
-func (r *running) settings(c config.Crawler) crawl.Settings {
+func (r *running) settings(c config.Crawler) policy.Settings {
 	s := Settings(c, r.agent)
 	s.Frontier.LeavesTarget = leavesTarget(r.opened.Push) // targets change with a restart only
 	if c.Documents.On {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
@@ -163,7 +163,7 @@ func explainOne(t *testing.T, store *oneURL, u weburl.URL, good bool) *admin.Exp
 			return robots.Disallowed.String(), nil
 		},
 	}
-	explainer, err := admin.NewExplainer(crawl.Settings{Rules: actionrules.RuleSet{DefaultAccept: good, DefaultIndex: true, DefaultFollow: true}}, known)
+	explainer, err := admin.NewExplainer(policy.Settings{Rules: actionrules.RuleSet{DefaultAccept: good, DefaultIndex: true, DefaultFollow: true}}, known)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	visiting "github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -50,7 +51,7 @@ func TestHostileTextIsShown(t *testing.T) {
 		status := admin.Status{Status: crawl.Status{
 			Crawler: "a", Idle: bad, ConfigError: bad,
 			Targets:  []crawl.TargetStatus{{Name: bad, LastError: bad, DownSince: &at}},
-			Sessions: []crawl.SessionStatus{{Name: bad, State: "failed", Words: bad}},
+			Sessions: []visiting.SessionStatus{{Name: bad, State: "failed", Words: bad}},
 		}}
 		status.Schedules = []admin.ScheduleStatus{{Schedule: bad, Group: bad, Next: at}}
 		host := admin.HostStatus{Host: bad, Waiting: 1, ClosedUntil: &at, ClosedBy: bad, Address: bad}

@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/service"
 )
@@ -126,7 +127,7 @@ func count(n int, thing string) string {
 }
 
 // crawlSettings are those of a Crawler of the configuration.
-func crawlSettings(c config.Crawler) crawl.Settings { return service.Settings(c, userAgent()) }
+func crawlSettings(c config.Crawler) policy.Settings { return service.Settings(c, userAgent()) }
 
 // userAgent is that of a Crawler that names none.
 func userAgent() string { return fetcher.UserAgent(version, "") }

@@ -18,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -202,15 +203,15 @@ func decideDeletions(c *cli.Context, what string, q admin.DeletionQuery) (n int,
 
 // storedSettings are those of the configuration for the store that a command means, or the
 // defaults where it cannot be read.
-func storedSettings(c *cli.Context, log *slog.Logger) (crawl.Settings, error) {
+func storedSettings(c *cli.Context, log *slog.Logger) (policy.Settings, error) {
 	h, err := oneHome(c.String("data"), c.String("crawler"))
 	if err != nil {
-		return crawl.Settings{}, err
+		return policy.Settings{}, err
 	}
 	crawler, err := configuredCrawler(c, h.Crawler)
 	if err != nil {
 		log.Info("the configuration is not read: the defaults count", "error", err)
-		return crawl.Settings{Frontier: scheduler.DefaultSettings()}, nil
+		return policy.Settings{Frontier: scheduler.DefaultSettings()}, nil
 	}
 	return crawlSettings(crawler), nil
 }

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sextant-crawler/sextant/crawl/review"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/service"
@@ -49,13 +50,13 @@ func preview(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var p *crawl.Preview
+	var p *review.Preview
 	if client, ok := admin.Dial(c.Context, c.String("data"), crawler.Name); ok {
 		// The service reads the file itself: it is the owner's, as is the socket.
 		p, err = client.Preview(c.Context, c.Args().First(), c.Int("samples"))
 	} else {
 		err = service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-			p, err = crawl.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
+			p, err = review.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
 			return err
 		})
 	}
@@ -70,11 +71,11 @@ func preview(c *cli.Context) error {
 }
 
 // printPreview writes a preview for a person.
-func printPreview(w io.Writer, p *crawl.Preview) {
+func printPreview(w io.Writer, p *review.Preview) {
 	fmt.Fprintf(w, "%d stored URLs judged, %d documents indexed\n", p.Judged, p.Indexed)
 	for _, g := range []struct {
 		what  string
-		group crawl.PreviewGroup
+		group review.PreviewGroup
 	}{
 		{"excluded (760)", p.Excluded},
 		{"left to another crawler (761)", p.Elsewhere},

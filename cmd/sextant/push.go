@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/report"
@@ -119,7 +120,7 @@ func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]b
 // Requeue implements admin.Pushed.
 func (p commandPushed) Requeue(_ context.Context, urls []string) (int, error) {
 	done, err := bySelection(p.c, admin.Selection{URLs: urls, Full: true}, (*admin.Client).Refresh,
-		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
+		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
 			return crawl.RefreshStored(ctx, s, store, selected, log)
 		})
 	return done.URLs + done.Waiting, err

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
+
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
 
@@ -37,7 +38,7 @@ func readDocumentCommand() *cli.Command {
 }
 
 // documentWords counts the PDF and office documents, in words.
-func documentWords(s *crawl.DocumentsStatus) string {
+func documentWords(s *meter.DocumentsStatus) string {
 	if s == nil {
 		return ""
 	}

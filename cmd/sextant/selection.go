@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -86,7 +88,7 @@ func asked(err error) error {
 // does it in the store where none runs.
 func bySelection[T any](c *cli.Context, selection admin.Selection,
 	running func(*admin.Client, context.Context, admin.Selection) (T, error),
-	stored func(context.Context, crawl.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
+	stored func(context.Context, policy.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
 ) (done T, err error) {
 	if client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
 		done, err = running(client, c.Context, selection)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/sicksite"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -44,7 +44,7 @@ func (c cell) options() sicksite.Options {
 }
 
 // change makes settings those of the cell.
-func (c cell) change(s *crawl.Settings) {
+func (c cell) change(s *policy.Settings) {
 	s.Frontier.Policy = c.policy
 	if c.illness.Copies() {
 		lookForCopies(s)

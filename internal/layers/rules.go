@@ -41,12 +41,13 @@ func ProjectRules() Rules {
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
 			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record"},
 			{
-				"actionrules/crawlspace", "crawl/copies", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
+				"actionrules/crawlspace", "crawl/copies", "crawl/crawllog", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
 				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
 			},
-			{"fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
+			{"crawl/policy", "fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
 			{"fetcher/extract/documents", "report"},
+			{"crawl/review", "crawl/visit"},
 			{"crawl", "demo/indexer", "notices"},
 			{"config"},
 			{"admin"}, // it shows crawls

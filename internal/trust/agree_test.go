@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -64,7 +65,7 @@ func (w *world) agreeOn(explainer *admin.Explainer, r *scheduler.Record, read bo
 	}
 	fate, reason := r.Fate()
 	if x.Canonical != r.URL { // it has another name now, and explain tells of that page
-		if r.Status != crawl.StatusExcluded {
+		if r.Status != policy.StatusExcluded {
 			fail("explain tells of %s instead", x.Canonical)
 		}
 		return
@@ -76,7 +77,7 @@ func (w *world) agreeOn(explainer *admin.Explainer, r *scheduler.Record, read bo
 	if x.ExcludedBy != nil && strings.HasSuffix(x.ExcludedBy.Gate, "-depth") && !read {
 		return // depths count when a URL is taken (docs/crawl-space.md)
 	}
-	excluded := r.Status == crawl.StatusExcluded || r.Status == 761
+	excluded := r.Status == policy.StatusExcluded || r.Status == 761
 	if explained := x.Decision != "crawl"; explained != excluded {
 		fail("explain says %s, by %+v", x.Decision, x.ExcludedBy)
 	}
@@ -125,12 +126,12 @@ func (w *world) agreeInSum(when string, fates map[string]int, read bool, fail fu
 	if !maps.Equal(reported, fates) {
 		fail("%s: the report has the fates %v, the store %v", when, reported, fates)
 	}
-	p, err := crawl.NewPreview(ctx, w.settings, w.store, 5)
+	p, err := review.NewPreview(ctx, w.settings, w.store, 5)
 	if err != nil {
 		fail("%s: %v", when, err)
 		return
 	}
-	for name, g := range map[string]crawl.PreviewGroup{
+	for name, g := range map[string]review.PreviewGroup{
 		"excluded": p.Excluded, "elsewhere": p.Elsewhere, "excluded when taken": p.ExcludedWhenTaken, "readmitted": p.Readmitted, "deleted": p.Deleted, "moved": p.Moved,
 	} {
 		if g.Count > 0 && (read || name != "excluded when taken") {
@@ -142,7 +143,7 @@ func (w *world) agreeInSum(when string, fates map[string]int, read bool, fail fu
 // followed checks that each link of a page that is followed is known, if explain says that
 // it is crawled.
 func (w *world) followed(when string, stored []scheduler.KeyedRecord, fail func(format string, args ...any)) {
-	explainer, err := crawl.NewExplainer(w.settings, nil, crawl.TrapCounts{})
+	explainer, err := policy.NewExplainer(w.settings, nil, policy.TrapCounts{})
 	if err != nil {
 		fail("%s: %v", when, err)
 		return
@@ -157,7 +158,7 @@ func (w *world) followed(when string, stored []scheduler.KeyedRecord, fail func(
 		if !served || !ok || r.Class != scheduler.OK || p.Status != 0 || r.Status != 200 || p.NoFollow && !w.settings.IgnoreNoFollow {
 			continue
 		}
-		page := explainer.Explain(r.URL, u, &crawl.Found{Depth: int(r.Depth), Fragment: r.Fragment})
+		page := explainer.Explain(r.URL, u, &policy.Found{Depth: int(r.Depth), Fragment: r.Fragment})
 		if page.Status != 0 || !page.Rules.Decision.Follow {
 			continue
 		}
@@ -166,7 +167,7 @@ func (w *world) followed(when string, stored []scheduler.KeyedRecord, fail func(
 			if err != nil || l.NoFollow && !w.settings.IgnoreNoFollow {
 				continue
 			}
-			x := explainer.Explain(l.Href, to, &crawl.Found{Depth: int(r.Depth) + 1})
+			x := explainer.Explain(l.Href, to, &policy.Found{Depth: int(r.Depth) + 1})
 			if x.Status == 0 && known[x.URL.String()] == nil {
 				fail("%s: %s is not known, though %s, at depth %d, links to it and explain says crawl", when, l.Href, r.URL, r.Depth)
 			}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testpipe"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -38,7 +39,7 @@ type world struct {
 	log   strings.Builder
 
 	store    *badgerstore.Store
-	settings crawl.Settings
+	settings policy.Settings
 }
 
 // index is a target in memory.
