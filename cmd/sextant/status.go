@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -301,7 +302,7 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 		return
 	}
 	if s.DiskFull() {
-		row(w, "disk", "%d MiB free, %d needed: nothing is stored", s.DiskFree>>20, s.DiskNeeded>>20)
+		row(w, "disk", "%s free, %s needed: nothing is stored", size(s.DiskFree), size(s.DiskNeeded))
 	}
 	row(w, "store", "%s on disk: tables %s, logs %s, bodies %s", size(s.DiskBytes()), size(s.TableBytes), size(s.LogBytes), size(s.BodyBytes))
 	if s.Commits > 0 {
@@ -315,16 +316,7 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 	}
 }
 
-// size words a number of bytes.
-func size(n int64) string {
-	switch {
-	case n >= 10<<30:
-		return fmt.Sprintf("%d GiB", n>>30)
-	case n >= 10<<20:
-		return fmt.Sprintf("%d MiB", n>>20)
-	default:
-		return fmt.Sprintf("%d KiB", (n+1023)>>10)
-	}
-}
+// size words a number of bytes, as in 9.9 MiB.
+func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint:gosec // not negative
 
 func join(parts []string) string { return strings.Join(parts, ", ") }
