@@ -10,6 +10,9 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
+// All workers share the limits, and fetchers charge bytes to them. The limiters have locks of
+// their own; mu guards the tokens that came back.
+
 const (
 	// burst is the time whose worth may come at once: so much the limits are less
 	// even than their name.

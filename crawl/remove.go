@@ -14,6 +14,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// URLs are removed by some goroutines at once, since the store commits them together; the
+// command waits for them.
+
 // Removed says what was removed.
 type Removed struct {
 	URLs      int `json:"urls"`

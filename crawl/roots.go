@@ -69,7 +69,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	return c.store.SetValue(ctx, rootsName, slices.Concat(bytesOf(list)...))
 }
 
-// markAs marks URLs that became roots, and those that were, and gives those that could not
+// markAs marks URLs that became roots, and those that were, and returns those that could not
 // be changed yet because they wait.
 func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, former []weburl.Key) (still map[weburl.Key]bool, err error) {
 	for keys := range slices.Chunk(slices.Concat(news, former), scheduler.WalkBatch) {

@@ -47,7 +47,7 @@ type SelectionError struct{ Err error }
 
 func (e *SelectionError) Error() string { return e.Err.Error() }
 
-// Unwrap gives what is wrong.
+// Unwrap returns what is wrong.
 func (e *SelectionError) Unwrap() error { return e.Err }
 
 // errNothingSelected is the answer to an empty Selection.
@@ -118,7 +118,7 @@ func named(urls []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(urls[:maxNamed], ", "), len(urls)-maxNamed)
 }
 
-// selects says whether a stored URL is one of those; by keys is left to each.
+// selects reports whether a stored URL is one of those; by keys is left to each.
 func (s *selector) selects(r *scheduler.Record) bool {
 	if s.Source != "" && r.PushedSource != s.Source {
 		return false
@@ -133,7 +133,7 @@ func (s *selector) selects(r *scheduler.Record) bool {
 	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.group.Decide(u).Accept)
 }
 
-// addRoots makes the selected roots of the configuration known that are not, and gives how
+// addRoots makes the selected roots of the configuration known that are not, and returns how
 // many there were.
 func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *scheduler.Frontier) (int, error) {
 	if s.Source != "" {

@@ -16,6 +16,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// A dry run visits its URL in the caller's goroutine. The frontier's runs beside it, and is
+// waited for at the end.
+
 // Trial is what a dry run on one URL came to.
 type Trial struct {
 	visit.Sight
@@ -152,7 +155,7 @@ func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 	return out
 }
 
-// counts says whether a crawl would follow the link.
+// counts reports whether a crawl would follow the link.
 func (l *TrialLink) counts(p *policy.Policy) bool {
 	return l.Decision == "crawl" && (!l.NoFollow || p.Settings.IgnoreNoFollow)
 }

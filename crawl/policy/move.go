@@ -13,6 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Moves are stored as JSON: a plain move as older versions did, as the page that it leads to.
+
 // Moves are what is known of roots whose home pages lead to other sites, by the root's URL.
 type Moves map[string]Move
 
@@ -148,7 +150,7 @@ func (m Move) leaving(place weburl.URL, documents bool) Move {
 	return m
 }
 
-// certain says that a page was seen to lead to a site long enough ago.
+// certain reports whether a page was seen to lead to a site long enough ago.
 func (m *Move) certain(to weburl.URL, h *Heading) bool {
 	s, ok := m.Seen[h.From.String()]
 	return ok && h.Firm && s.To == to.Origin() && h.Now.Sub(s.Since) >= moveAfter
@@ -197,7 +199,7 @@ func OriginsOf(site weburl.URL) []string {
 // isOf says that a URL is of a site.
 func isOf(site, u weburl.URL) bool { return slices.Contains(OriginsOf(site), u.Origin()) }
 
-// minus gives nil where nothing is left.
+// minus returns nil where nothing is left.
 func minus(all, some []string) []string {
 	var out []string
 	for _, s := range all {

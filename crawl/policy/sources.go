@@ -70,7 +70,7 @@ func (p *Policy) JudgeSource(u weburl.URL, spelling string) Verdict {
 	})
 }
 
-// ignores says that a rule, not the start state, excludes a URL.
+// ignores reports whether a rule, not the start state, excludes a URL.
 func (p *Policy) ignores(u weburl.URL) bool {
 	if p.Engine.Decide(u).Crawl() {
 		return false

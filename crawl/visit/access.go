@@ -14,6 +14,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Accesses are immutable, and all workers share them. Only a session outlives its access: a
+// mutex guards which one makes its requests.
+
 // Access is how a group of URLs is asked for. It is immutable but for what its
 // session learns.
 type Access struct {
@@ -72,7 +75,7 @@ func (all Accesses) of(u weburl.URL) *Access {
 	return all[len(all)-1]
 }
 
-// owns says that u is asked for by a.
+// owns reports whether u is asked for by a.
 func (a *Access) owns(u weburl.URL) bool {
 	return (a.match == nil || a.match(u)) &&
 		!slices.ContainsFunc(a.before, func(b *Access) bool { return b.match == nil || b.match(u) })

@@ -34,7 +34,7 @@ func statusWords(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
-// isRedirect says whether a status sends the crawler elsewhere (RFC 9110 section
+// isRedirect reports whether a status sends the crawler elsewhere (RFC 9110 section
 // 15.4; 300 and 304 do not).
 func isRedirect(status int) bool {
 	switch status {
@@ -44,7 +44,7 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// noHost says that a fault is none of the URL's but of its host's name or addresses, or
+// noHost reports whether a fault is none of the URL's but of its host's name or addresses, or
 // of the way there.
 func noHost(f fault.Fault) bool {
 	switch f {

@@ -12,6 +12,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// All workers share namers, the pages that wait for what becomes of their canonical; mu guards
+// them, and is not held while the store is read.
+
 // maxCanonicals bounds a chain of canonicals and redirects that is followed.
 const maxCanonicals = 10
 
@@ -189,7 +192,7 @@ type namers struct {
 	n     int
 }
 
-// add says whether the page is remembered.
+// add reports whether the page is remembered.
 func (n *namers) add(canonical weburl.Key, page string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -217,7 +220,7 @@ func (n *namers) take(canonical weburl.Key) []string {
 	return pages
 }
 
-// remove says whether the page was still there.
+// remove reports whether the page was still there.
 func (n *namers) remove(canonical weburl.Key, page string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -231,7 +231,7 @@ func (v *visit) ofHost(links []extract.Link) []extract.Link {
 	return own
 }
 
-// isXML says that a content type is XML of any kind.
+// isXML reports whether a content type is XML of any kind.
 func isXML(contentType string) bool {
 	t := mediaType(contentType)
 	return t == "text/xml" || t == "application/xml" || strings.HasSuffix(t, "+xml")

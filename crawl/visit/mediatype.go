@@ -27,7 +27,7 @@ func (v *visit) mime(contentType string) crawlspace.Verdict {
 	return v.policy.Space.JudgeMIME(policy.Recorded(v.lease.URL, &v.lease.Record), contentType)
 }
 
-// sniff gives the answer the type that its body shows, where the declared one says
+// sniff returns the answer the type that its body shows, where the declared one says
 // nothing, or says text of a body that is plainly none (WHATWG MIME Sniffing). It
 // says whether the type then is one that is read.
 func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {

@@ -282,7 +282,7 @@ func (r *reading) applyHints() error {
 	return err
 }
 
-// speaksFor says whether what the source lists of u's host counts: that of its own
+// speaksFor reports whether what the source lists of u's host counts: that of its own
 // host, and that of a host whose robots.txt names it, or the index that lists it
 // (sitemaps.org, "Sitemaps & Cross Submits"). Feeds may list what they like.
 func (r *reading) speaksFor(u weburl.URL) (bool, error) {
@@ -336,7 +336,7 @@ func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 	return false, nil
 }
 
-// sameSite says that two URLs are of one host and port, whatever their scheme.
+// sameSite reports whether two URLs are of one host and port, whatever their scheme.
 func sameSite(a, b weburl.URL) bool {
 	port := func(u weburl.URL) string {
 		if p := u.Port(); p != "80" && p != "443" {
