@@ -152,7 +152,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 		return nil, err
 	}
 	if paused {
-		log.Warn("the crawl is paused since it last ran: resume it")
+		log.Warn("the crawl is still paused from its last run: sextant resume")
 		c.frontier.Pause()
 	}
 	// Last, so that no error leaves the file open: Run closes it.

@@ -37,7 +37,7 @@ func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
 }
 
 // markRoots has the records of links say that they are roots, and those of URLs that were
-// roots that they are none. What waits is left to its visit (knowRoot), and stays in the
+// roots that they are not. What waits is left to its visit (knowRoot), and stays in the
 // stored list of roots until it is done.
 func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	stored, err := storedRoots(ctx, c.store)

@@ -41,8 +41,8 @@ type selector struct {
 	adds  map[weburl.Key]string // roots that may be named though they are not known; nil: not looked up
 }
 
-// SelectionError says that a Selection, or a list of URLs, cannot be meant as it is
-// written: it is the user's to mend. All other errors are of the store.
+// SelectionError says that a Selection, or a list of URLs, makes no sense as it is
+// written: the user must correct it. All other errors are the store's.
 type SelectionError struct{ Err error }
 
 func (e *SelectionError) Error() string { return e.Err.Error() }

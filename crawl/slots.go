@@ -14,7 +14,7 @@ import (
 
 // Slots bound how many workers of several Crawls are at work at once. A worker takes
 // one when there is a URL for it and before it has it, so that neither a slot nor a
-// lease is held by who waits. A slot that becomes free goes to the Crawl that has the
+// lease is held by a worker that waits. A slot that becomes free goes to the Crawl that has the
 // fewest of those that wait, and to the one that waits longest where they have as
 // many: none starves, and what one does not need the others have.
 type Slots struct {
@@ -81,7 +81,7 @@ func (sh *share) take(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// back returns a slot back, to who waits for one.
+// back hands a slot back, to a worker that waits for one if there is one.
 func (sh *share) back() {
 	s := sh.slots
 	s.mu.Lock()

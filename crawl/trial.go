@@ -40,7 +40,7 @@ type TrialLink struct {
 }
 
 // Try visits one URL as a crawl would that has just found it, up to its end: in an
-// empty store, which is thrown away after it. Of the settings all count but for
+// empty store, which is thrown away after it. All settings count except
 // hours, weights, schedules, and sources of other URLs. Moved may be nil.
 func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
 	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog = 1, nil, nil, false, nil, ""

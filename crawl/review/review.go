@@ -110,7 +110,7 @@ func (o *review) effect(r *scheduler.Record) effect {
 }
 
 // follows reports whether the deletion of a URL that is outside already waits for another page, or
-// for none any more: its site has moved, or moved on, or is no root's any more.
+// no longer for one: its site has moved, or moved on, or its root is gone.
 func (o *review) follows(r *scheduler.Record) bool {
 	switch {
 	case !r.Indexed || o.Status != policy.StatusExcluded:

@@ -91,7 +91,7 @@ func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 
 // reconsider fetches pages again whose canonical came to nothing after they were
 // taken for duplicates: this one, if its canonical leads back to it or has come to
-// nothing meanwhile, or those that named this one, if this is no document.
+// nothing meanwhile, or those that named this one, if it did not become a document.
 func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
 	switch {
 	case r.DuplicateOf != "":
@@ -184,7 +184,7 @@ func (v *visit) again(ctx context.Context, page weburl.URL) error {
 // when their canonical comes to nothing, unless they are the one that led to it.
 const namersKept = 100_000
 
-// namers are the pages that were taken for duplicates of a URL of which it is not
+// namers are the pages that were taken for duplicates of a URL when it was not
 // known yet whether it becomes a document.
 type namers struct {
 	mu    sync.Mutex

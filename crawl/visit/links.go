@@ -54,7 +54,7 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 		}
 	}
 	if p.LinksCut {
-		v.log.Info("a page has more links than are read of one: the rest is left out", "url", referrer, "links", len(p.Links))
+		v.log.Info("a page has more links than are read: the rest is ignored", "url", referrer, "links", len(p.Links))
 	}
 	for _, l := range p.Links {
 		if !l.NoFollow || v.policy.Settings.IgnoreNoFollow {

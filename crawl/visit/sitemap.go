@@ -125,7 +125,7 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 }
 
 // freeOfRobots reports whether robots.txt cannot forbid the URL that was taken, because it
-// names it, or the index of which it is a part: it is there for crawlers.
+// names it, or the index that lists it: it is there for crawlers.
 func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
 	r := &v.lease.Record
 	if r.Kind != scheduler.KindSitemap || !v.policy.Settings.CrawlSitemaps {

@@ -117,10 +117,10 @@ func (v *visit) sourceWords(result *scheduler.Result, what string, s feeds.Summa
 	case err != nil:
 		result.NoDocument += "; not read further: " + err.Error()
 		forgetValidators(result)
-		v.log.Warn("a sitemap or feed is not whole: what was read counts", "url", v.lease.URL.String(), "error", err)
+		v.log.Warn("a sitemap or feed is cut off or damaged: what was read is used", "url", v.lease.URL.String(), "error", err)
 	case s.Cut != "":
 		result.NoDocument += "; not read further: " + s.Cut
-		v.log.Warn("a sitemap or feed is too large: what was read counts", "url", v.lease.URL.String(), "why", s.Cut)
+		v.log.Warn("a sitemap or feed is too large: what was read is used", "url", v.lease.URL.String(), "why", s.Cut)
 	}
 }
 
