@@ -35,8 +35,8 @@ type Deletions struct {
 	recounted map[weburl.HostKey]int64 // guarded by judging: when a host's held deletions were counted last
 }
 
-// restingHost is a host that has deletions that rest, or that is ill. It is in memory only
-// while one of the two holds.
+// restingHost is a host that is ill, or has resting deletions. It is in memory only as
+// long as that.
 type restingHost struct {
 	origin string
 	// at is when it is to be judged, in the Frontier's active time; events counts what
