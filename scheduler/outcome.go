@@ -49,9 +49,9 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 		if old.Kind == KindItem {
 			j.c.Next.Kind = KindPage // somebody asked for the page itself
 		}
-		if r.Decided < Refresh {
-			j.c.Next.Fifo = r.Decided
-		}
+	}
+	if (kind != answerExcluded || r.Excluded.Status == 0) && r.Decided < Refresh {
+		j.c.Next.Fifo = r.Decided // robots.txt alone forbids it
 	}
 	switch kind {
 	case answerGuarded, answerTemporary: // no links were read
