@@ -1,0 +1,157 @@
+package near
+
+import (
+	"bytes"
+	"math/bits"
+	"slices"
+)
+
+const (
+	// maxSampled is how many documents of a host a frame is learnt from, minSampled
+	// how many it takes to say anything.
+	maxSampled = 32
+	minSampled = 8
+	// fullSample is up to how many pairs a sampled document has its pairs told apart at
+	// level 0; with each level it is twice as many, and half as much is known of it.
+	fullSample = 640
+	maxLevel   = 4
+)
+
+// Frame is what the pages of a host have in common: menus, headers and footers, and
+// the name of the site in titles. It is learnt from the documents with the lowest keys,
+// so that it does not matter in which order they come. A Frame does not change; nil is
+// one of which nothing is known.
+type Frame struct {
+	sampled []sampled // by key
+	// level is that of most sampled documents. At level n the frame is known for the
+	// lower 1/2^n of all hashes, with 2^n places for each position of a sketch there.
+	level   int
+	pairs   places              // at that level, of the frame
+	size    int                 // about how many pairs the frame has
+	known   [sketchWords]uint64 // positions of sketches of which the frame is known
+	clean   [sketchWords]uint64 // those of them that are not of the frame
+	numbers numberSet           // bits of numbers that are of the frame
+	title   []token             // of the frame: in half of the titles, and without digits
+}
+
+// sampled is what a frame keeps of a document.
+type sampled struct {
+	key     Key
+	equal   uint32
+	level   int
+	pairs   places // that have any
+	numbers numberSet
+	title   tokens
+}
+
+// Ready says that enough documents are known to tell what the pages of the host share.
+// Before, only equal pages are copies.
+func (f *Frame) Ready() bool { return f != nil && len(f.sampled) >= minSampled }
+
+// With gives the frame with a document of the host, or with its new text; f itself if
+// it makes no difference. Copies do not belong into it.
+func (f *Frame) With(key Key, t *Text) *Frame {
+	var all []sampled
+	if f != nil {
+		all = f.sampled
+	}
+	i, found := slices.BinarySearchFunc(all, key, func(s sampled, k Key) int { return bytes.Compare(s.key[:], k[:]) })
+	if i == maxSampled {
+		return f
+	}
+	s := sample(key, t)
+	switch {
+	case found && all[i] == s:
+		return f
+	case found:
+		all = slices.Clone(all)
+		all[i] = s
+	default:
+		all = slices.Insert(slices.Clip(all), i, s)
+		all = all[:min(len(all), maxSampled)]
+	}
+	return newFrame(all)
+}
+
+// newFrame learns a frame from documents.
+func newFrame(all []sampled) *Frame {
+	f := &Frame{sampled: all}
+	if f.Ready() {
+		f.learnPairs()
+		f.learnNumbers()
+		f.learnTitle()
+	}
+	return f
+}
+
+// sample keeps of a document what a frame needs.
+func sample(key Key, t *Text) sampled {
+	s := sampled{key: key, equal: t.equal, numbers: t.numbers, title: t.title}
+	for n := t.pairs; n > fullSample && s.level < maxLevel; n /= 2 {
+		s.level++
+	}
+	parts := fineParts >> s.level
+	for place := range sketchBits {
+		if anySet(t.places[:], place*parts, parts) {
+			set(s.pairs[:], place)
+		}
+	}
+	return s
+}
+
+// Keys are the documents that the frame was learnt from.
+func (f *Frame) Keys() []Key {
+	keys := make([]Key, 0, maxSampled)
+	if f != nil {
+		for i := range f.sampled {
+			keys = append(keys, f.sampled[i].key)
+		}
+	}
+	return keys
+}
+
+// Grown says that so much more is known than before that the documents that the frame
+// was learnt from should be judged among themselves again: that is so when there are 8,
+// 16 and 32. Until then they are all documents of the host.
+func (f *Frame) Grown(before *Frame) bool {
+	if !f.Ready() {
+		return false
+	}
+	was := 0
+	if before != nil {
+		was = len(before.sampled)
+	}
+	n := len(f.sampled)
+	return n > was && n&(n-1) == 0
+}
+
+// has says that a pair is of the frame, or that it is not known.
+func (f *Frame) has(pair uint64) bool {
+	place := scale(pair, uint64(sketchBits)<<f.level)
+	return place >= sketchBits || isSet(f.pairs[:], int(place))
+}
+
+// own estimates how many pairs a text has beyond the frame.
+func (f *Frame) own(s *Signature) float64 {
+	var clean, set int
+	for i, c := range f.clean {
+		clean += bits.OnesCount64(c)
+		set += bits.OnesCount64(s.sketch[i] & c)
+	}
+	return ownPairs(set, clean, s.pairs, f.size)
+}
+
+// titled says that a title, which is two pages' own, is that of others, too.
+func (f *Frame) titled(own *tokens, a, b *Signature) bool {
+	return slices.ContainsFunc(f.sampled, func(s sampled) bool {
+		return s.equal != a.equal && s.equal != b.equal && s.title.without(f.title) == *own
+	})
+}
+
+func set(bits []uint64, i int)        { bits[i/64] |= 1 << (i % 64) }
+func isSet(bits []uint64, i int) bool { return bits[i/64]>>(i%64)&1 != 0 }
+
+// anySet says that one of n bits is set, which lie in one word; n is a power of two.
+func anySet(bits []uint64, from, n int) bool {
+	return bits[from/64]>>(from%64)&(1<<n-1) != 0
+}

@@ -1,0 +1,153 @@
+package near
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// places are those of a sampled document where it has pairs, at the level of a frame.
+type places [sketchWords]uint64
+
+func (p *places) count() (n int) {
+	for _, w := range p {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+func (p *places) and(o *places) (n int) {
+	for i, w := range p {
+		n += bits.OnesCount64(w & o[i])
+	}
+	return n
+}
+
+// at gives the places of a document at a level that is not below its own: a place there
+// may have a pair if the one that it is part of has.
+func (s *sampled) at(level int) (p places) {
+	if s.level == level {
+		return s.pairs
+	}
+	for place := range sketchBits {
+		if isSet(s.pairs[:], place>>(level-s.level)) {
+			set(p[:], place)
+		}
+	}
+	return p
+}
+
+// learnPairs finds out which places are of the frame. Documents that are longer than
+// most are left out: of them less is known.
+func (f *Frame) learnPairs() {
+	levels := make([]int, len(f.sampled))
+	for i := range f.sampled {
+		levels[i] = f.sampled[i].level
+	}
+	slices.Sort(levels)
+	f.level = levels[len(levels)/2]
+	var counts [sketchBits]int
+	all := make([]places, 0, maxSampled)
+	filled := 0.0
+	for i := range f.sampled {
+		if f.sampled[i].level > f.level {
+			continue
+		}
+		p := f.sampled[i].at(f.level)
+		all = append(all, p)
+		filled += float64(p.count()) / sketchBits
+		for i, w := range p {
+			for ; w != 0; w &= w - 1 {
+				counts[64*i+bits.TrailingZeros64(w)]++
+			}
+		}
+	}
+	n := float64(len(all))
+	framed := framedShare(all)
+	chance := max(0, (filled/n-framed)/(1-framed))
+	for place, c := range counts {
+		// Between what chance brings and what a frame of half of the documents does.
+		if float64(c) >= n*(0.3+0.7*chance) {
+			set(f.pairs[:], place)
+		}
+	}
+	f.size = int(-math.Log(1-framed) * float64(int(sketchBits)<<f.level))
+	parts := 1 << f.level
+	for p := range sketchBits / parts {
+		set(f.known[:], p)
+		if !anySet(f.pairs[:], p*parts, parts) {
+			set(f.clean[:], p)
+		}
+	}
+}
+
+// learnNumbers finds the bits that numbers of the frame set.
+func (f *Frame) learnNumbers() {
+	for b := range numeralBits {
+		n := 0
+		for i := range f.sampled {
+			n += int(f.sampled[i].numbers[b/32] >> (b % 32) & 1)
+		}
+		// Other numbers set bits, too: a third is much.
+		if 3*n >= len(f.sampled) {
+			f.numbers[b/32] |= 1 << (b % 32)
+		}
+	}
+}
+
+// learnTitle finds the words that half of the titles have.
+func (f *Frame) learnTitle() {
+	var all []token
+	for i := range f.sampled {
+		t := &f.sampled[i].title
+		for k, x := range t.all[:t.n] {
+			if x&digitToken == 0 && !slices.Contains(t.all[:k], x) {
+				all = append(all, x)
+			}
+		}
+	}
+	slices.Sort(all)
+	for i := 0; i < len(all); {
+		n := 1
+		for i+n < len(all) && all[i+n] == all[i] {
+			n++
+		}
+		if 2*n >= len(f.sampled) {
+			f.title = append(f.title, all[i])
+		}
+		i += n
+	}
+}
+
+// framedShare estimates which share of all places is of the frame. If two documents
+// have nothing but the frame in common, which has the share g, and f and h are their
+// shares of places with pairs, then the places where both have some are, but for g, as
+// many as chance would bring:
+//
+//	(both-g)/(1-g) = (f-g)/(1-g) * (h-g)/(1-g)
+//
+// Of what all pairs of documents say it takes what is above that of two thirds: a frame
+// that some documents lack is seen only where both have it.
+func framedShare(all []places) float64 {
+	// Shares are counted in steps rather than sorted.
+	const steps = 200
+	var counts [steps]int
+	total := 0
+	for i := range all {
+		f := float64(all[i].count()) / sketchBits
+		for k := range i {
+			h, both := float64(all[k].count())/sketchBits, float64(all[i].and(&all[k]))/sketchBits
+			if rest := 1 + both - f - h; rest > 0 {
+				counts[int(steps*min(max(0, (both-f*h)/rest), 0.97))]++
+				total++
+			}
+		}
+	}
+	below := 0
+	for step, n := range counts {
+		if below += n; 3*below > 2*total {
+			return (float64(step) + 0.5) / steps
+		}
+	}
+	return 0
+}

@@ -1,0 +1,154 @@
+package near
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+const (
+	sketchBits  = 448
+	sketchWords = sketchBits / 64
+	gramBits    = 192
+	gramSets    = gramBits / 64
+	numeralBits = 96
+	gramTags    = 3
+	// minTagged is how many own pairs a text must have to be found by them.
+	minTagged = 25
+)
+
+// Signature is what is kept of a text: enough to say later of two texts, without
+// either, in how many words they differ, in how many places, and how much of that is
+// numbers. It knows nothing of frames but for its tags: what belongs to the frame is
+// left out when two are compared, by what is known of the frame then.
+//
+// Sketches are of sets: each member changes one bit. So what two texts share falls out
+// of the difference of their sketches, however much it is, and a few members that they
+// do not share are counted well (Mitzenmacher, Pagh, Pham 2014, odd sketches).
+type Signature struct {
+	equal   uint32              // a hash of title and text, all bytes
+	pairs   uint32              // how many different ones
+	sketch  [sketchWords]uint64 // of pairs of words
+	grams   [gramSets]uint64    // of grams
+	numbers numberSet           // of numbers, with what stands before them
+	title   tokens
+	tags    [gramTags]uint32 // of what is not of the frame; 0: none
+	framed  bool             // the frame was ready
+	cut     bool             // the text is longer than what was sketched
+}
+
+// Short says that the text is too short to be a copy of one that is not equal to it. Such
+// documents are compared by a hash of all that they are, and their signatures need not be
+// kept.
+func (s *Signature) Short() bool { return s.pairs < MinWords }
+
+// sameText says that titles and texts are equal.
+func (s *Signature) sameText(o *Signature) bool {
+	return s.equal == o.equal && s.pairs == o.pairs && s.sketch == o.sketch && s.grams == o.grams && s.numbers == o.numbers && s.title == o.title
+}
+
+// SignatureSize is the length of a Signature's binary form.
+const SignatureSize = 128
+
+const (
+	signatureVersion = 1
+	versionMask      = 0x3f
+	framedFlag       = 0x40
+	cutFlag          = 0x80
+)
+
+// Append appends the binary form.
+func (s *Signature) Append(b []byte) []byte {
+	head := uint32(signatureVersion)
+	if s.framed {
+		head |= framedFlag
+	}
+	if s.cut {
+		head |= cutFlag
+	}
+	b = binary.LittleEndian.AppendUint32(b, head|s.pairs<<8)
+	b = binary.LittleEndian.AppendUint32(b, s.equal)
+	b = appendAll(b, s.sketch[:])
+	b = appendAll(b, s.grams[:])
+	b = s.numbers.append(b)
+	b = s.title.append(b)
+	for _, t := range s.tags {
+		b = binary.LittleEndian.AppendUint32(b, t)
+	}
+	return b
+}
+
+// DecodeSignature reads what Append wrote.
+func DecodeSignature(b []byte) (Signature, error) {
+	var s Signature
+	if len(b) != SignatureSize {
+		return s, fmt.Errorf("a signature of %d bytes, want %d", len(b), SignatureSize)
+	}
+	head := binary.LittleEndian.Uint32(b)
+	if v := head & versionMask; v != signatureVersion {
+		return s, fmt.Errorf("a signature of version %d, want %d", v, signatureVersion)
+	}
+	s.framed, s.cut, s.pairs = head&framedFlag != 0, head&cutFlag != 0, head>>8
+	s.equal = binary.LittleEndian.Uint32(b[4:])
+	b = readAll(b[8:], s.sketch[:])
+	b = readAll(b, s.grams[:])
+	b = s.numbers.read(b)
+	var ok bool
+	if s.title, ok = tokensFrom(b); !ok {
+		return s, errors.New("a signature with a damaged title")
+	}
+	b = b[tokensSize:]
+	for i := range s.tags {
+		s.tags[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return s, nil
+}
+
+// numberSet is the sketch of numbers.
+type numberSet [numeralBits / 32]uint32
+
+func (n *numberSet) toggle(hash uint64) {
+	i := scale(hash, numeralBits)
+	n[i/32] ^= 1 << (i % 32)
+}
+
+// differ counts the bits that differ, but for those of some masks.
+func (n *numberSet) differ(o *numberSet, but ...*numberSet) (count int) {
+	for i := range n {
+		x := n[i] ^ o[i]
+		for _, m := range but {
+			x &^= m[i]
+		}
+		count += bits.OnesCount32(x)
+	}
+	return count
+}
+
+func (n *numberSet) append(b []byte) []byte {
+	for _, w := range n {
+		b = binary.LittleEndian.AppendUint32(b, w)
+	}
+	return b
+}
+
+func (n *numberSet) read(b []byte) []byte {
+	for i := range n {
+		n[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return b[4*len(n):]
+}
+
+func appendAll(b []byte, words []uint64) []byte {
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+func readAll(b []byte, words []uint64) []byte {
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return b[8*len(words):]
+}
