@@ -85,11 +85,11 @@ const (
 	joint                           = 1.9
 	// Of a sentence instead of another there are five, which make six pairs, and about a
 	// seventh of the text.
-	minExchanged, maxExchanged = 5.8, 0.15
+	minExchanged, maxExchanged = 5.8, 0.12
 	// From so many own pairs on a word may differ beside numbers, or a sentence.
-	minMonth, minExchange = 65, 90
-	// Of a print version as much of its own text may differ as if a sentence was another,
-	// and a third of the frame, which is not small, is missing at least.
+	minMonth, minExchange = 65, 85
+	// Of the text beside the frame a print version may lack as much as a sentence adds, and
+	// a third of the frame, which is not small, is missing at least.
 	minFrame, missingFrame = 30, 0.3
 )
 
@@ -110,7 +110,7 @@ func (d *difference) changed() Reason {
 		return Numbers // and the name of a month
 	case d.pairs <= d.own/100 && d.numbers <= 2:
 		return OneInHundred
-	case d.numbers > 1 || d.more > maxSentence:
+	case d.numbers > fewNumbers-2 || d.more > maxSentence:
 		return OtherText
 	case d.less < joint && d.more-d.less >= minAdded && d.more <= maxAdded*d.own && places < one:
 		return Addition
@@ -123,5 +123,5 @@ func (d *difference) changed() Reason {
 // lacksFrame says that one of the texts has no frame, and else what the other has.
 func (d *difference) lacksFrame() bool {
 	return d.counted && d.frame >= minFrame && d.more-d.less > missingFrame*d.frame && d.inFrame > 2*d.elsewhere &&
-		d.beyond <= maxExchanged*d.own && d.ownNumbers <= 4
+		d.beyond <= maxAdded*d.own && d.ownNumbers <= fewNumbers-2
 }

@@ -2,7 +2,6 @@ package near
 
 import (
 	"bytes"
-	"math/bits"
 	"slices"
 )
 
@@ -37,7 +36,7 @@ type Frame struct {
 // sampled is what a frame keeps of a document.
 type sampled struct {
 	key     Key
-	equal   uint32
+	text    uint64
 	level   int
 	pairs   places // that have any
 	numbers numberSet
@@ -86,7 +85,7 @@ func newFrame(all []sampled) *Frame {
 
 // sample keeps of a document what a frame needs.
 func sample(key Key, t *Text) sampled {
-	s := sampled{key: key, equal: t.equal, numbers: t.numbers, title: t.title}
+	s := sampled{key: key, text: t.text, numbers: t.numbers, title: t.title}
 	for n := t.pairs; n > fullSample && s.level < maxLevel; n /= 2 {
 		s.level++
 	}
@@ -123,29 +122,6 @@ func (f *Frame) Grown(before *Frame) bool {
 	}
 	n := len(f.sampled)
 	return n > was && n&(n-1) == 0
-}
-
-// has says that a pair is of the frame, or that it is not known.
-func (f *Frame) has(pair uint64) bool {
-	place := scale(pair, uint64(sketchBits)<<f.level)
-	return place >= sketchBits || isSet(f.pairs[:], int(place))
-}
-
-// own estimates how many pairs a text has beyond the frame.
-func (f *Frame) own(s *Signature) float64 {
-	var clean, set int
-	for i, c := range f.clean {
-		clean += bits.OnesCount64(c)
-		set += bits.OnesCount64(s.sketch[i] & c)
-	}
-	return ownPairs(set, clean, s.pairs, f.size)
-}
-
-// titled says that a title, which is two pages' own, is that of others, too.
-func (f *Frame) titled(own *tokens, a, b *Signature) bool {
-	return slices.ContainsFunc(f.sampled, func(s sampled) bool {
-		return s.equal != a.equal && s.equal != b.equal && s.title.without(f.title) == *own
-	})
 }
 
 func set(bits []uint64, i int)        { bits[i/64] |= 1 << (i % 64) }

@@ -10,7 +10,7 @@ import (
 const (
 	frameVersion = 1
 	frameHead    = 2
-	sampledSize  = 16 + 4 + 1 + 8*sketchWords + numeralBits/8 + tokensSize
+	sampledSize  = 16 + 8 + 1 + 8*sketchWords + numeralBits/8 + tokensSize
 	// MaxFrameSize is the length of the longest binary form of a Frame.
 	MaxFrameSize = frameHead + maxSampled*sampledSize
 )
@@ -25,7 +25,7 @@ func (f *Frame) Append(b []byte) []byte {
 	for i := range f.sampled {
 		s := &f.sampled[i]
 		b = append(b, s.key[:]...)
-		b = binary.LittleEndian.AppendUint32(b, s.equal)
+		b = binary.LittleEndian.AppendUint64(b, s.text)
 		b = append(b, byte(s.level))
 		b = appendAll(b, s.pairs[:])
 		b = s.numbers.append(b)
@@ -51,8 +51,8 @@ func DecodeFrame(b []byte) (*Frame, error) {
 		s := &all[i]
 		copy(s.key[:], b)
 		b = b[len(s.key):]
-		s.equal, s.level = binary.LittleEndian.Uint32(b), int(b[4])
-		b = readAll(b[5:], s.pairs[:])
+		s.text, s.level = binary.LittleEndian.Uint64(b), int(b[8])
+		b = readAll(b[9:], s.pairs[:])
 		b = s.numbers.read(b)
 		var ok bool
 		if s.title, ok = tokensFrom(b); !ok || s.level > maxLevel {

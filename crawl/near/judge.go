@@ -61,9 +61,9 @@ func (r Reason) String() string { return reasons[r] }
 // the frames of their hosts. In doubt none is: that costs a copy in the index, and the
 // contrary a document.
 func Judge(a, b *Signature, frameA, frameB *Frame) Verdict {
-	equal := a.sameText(b)
+	equal := a.sameWords(b)
 	switch {
-	case a.Short() || b.Short():
+	case a.IsZero() || b.IsZero():
 		return Verdict{Reason: Short, Sure: true}
 	case frameA.Ready() && frameB.Ready():
 	case equal:
@@ -79,15 +79,13 @@ func Judge(a, b *Signature, frameA, frameB *Frame) Verdict {
 	d := differ(a, b, frameA, frameB)
 	v := Verdict{Sure: true, Overlap: overlap(d.pairs, d.own)}
 	switch {
-	case equal && !d.onlyFrame:
-		v.Reason = Equal
+	case a.text == b.text && !d.onlyFrame:
+		v.Reason = SameWords
 	case d.own < MinOwn:
 		v.Reason = Short
 	case a.cut || b.cut:
 		v.Reason = Long
-	case d.none():
-		v.Reason = SameWords
-	case titleA.n == 0 || frameA.titled(&titleA, a, b) || frameB.titled(&titleB, a, b):
+	case titleA.n == 0:
 		v.Reason = CommonTitle
 	case sameTitle && d.changed() != OtherText:
 		v.Reason = d.changed()

@@ -13,70 +13,55 @@ const (
 	gramBits    = 192
 	gramSets    = gramBits / 64
 	numeralBits = 96
-	gramTags    = 3
-	// minTagged is how many own pairs a text must have to be found by them.
-	minTagged = 25
 )
 
 // Signature is what is kept of a text: enough to say later of two texts, without
 // either, in how many words they differ, in how many places, and how much of that is
-// numbers. It knows nothing of frames but for its tags: what belongs to the frame is
-// left out when two are compared, by what is known of the frame then.
+// numbers. It knows nothing of frames: what belongs to the frame is left out when two
+// are compared, by what is known of the frame then. The zero Signature is that of a text
+// that is too short for one.
 //
 // Sketches are of sets: each member changes one bit. So what two texts share falls out
 // of the difference of their sketches, however much it is, and a few members that they
 // do not share are counted well (Mitzenmacher, Pagh, Pham 2014, odd sketches).
 type Signature struct {
-	equal   uint32              // a hash of title and text, all bytes
+	text    uint64              // a hash of all words in their order, numbers too
 	pairs   uint32              // how many different ones
 	sketch  [sketchWords]uint64 // of pairs of words
 	grams   [gramSets]uint64    // of grams
 	numbers numberSet           // of numbers, with what stands before them
 	title   tokens
-	tags    [gramTags]uint32 // of what is not of the frame; 0: none
-	framed  bool             // the frame was ready
-	cut     bool             // the text is longer than what was sketched
+	cut     bool // the text is longer than what was sketched
 }
 
-// Short says that the text is too short to be a copy of one that is not equal to it. Such
-// documents are compared by a hash of all that they are, and their signatures need not be
-// kept.
-func (s *Signature) Short() bool { return s.pairs < MinWords }
+// IsZero says that there is none.
+func (s *Signature) IsZero() bool { return s.pairs == 0 }
 
-// sameText says that titles and texts are equal.
-func (s *Signature) sameText(o *Signature) bool {
-	return s.equal == o.equal && s.pairs == o.pairs && s.sketch == o.sketch && s.grams == o.grams && s.numbers == o.numbers && s.title == o.title
-}
+// sameWords says that titles and texts are equal, but for the case of letters and for
+// white space.
+func (s *Signature) sameWords(o *Signature) bool { return *s == *o }
 
 // SignatureSize is the length of a Signature's binary form.
-const SignatureSize = 128
+const SignatureSize = 4 + 8 + 8*sketchWords + 8*gramSets + numeralBits/8 + tokensSize
 
 const (
 	signatureVersion = 1
-	versionMask      = 0x3f
-	framedFlag       = 0x40
+	versionMask      = 0x7f
 	cutFlag          = 0x80
 )
 
 // Append appends the binary form.
 func (s *Signature) Append(b []byte) []byte {
 	head := uint32(signatureVersion)
-	if s.framed {
-		head |= framedFlag
-	}
 	if s.cut {
 		head |= cutFlag
 	}
 	b = binary.LittleEndian.AppendUint32(b, head|s.pairs<<8)
-	b = binary.LittleEndian.AppendUint32(b, s.equal)
+	b = binary.LittleEndian.AppendUint64(b, s.text)
 	b = appendAll(b, s.sketch[:])
 	b = appendAll(b, s.grams[:])
 	b = s.numbers.append(b)
-	b = s.title.append(b)
-	for _, t := range s.tags {
-		b = binary.LittleEndian.AppendUint32(b, t)
-	}
-	return b
+	return s.title.append(b)
 }
 
 // DecodeSignature reads what Append wrote.
@@ -89,18 +74,14 @@ func DecodeSignature(b []byte) (Signature, error) {
 	if v := head & versionMask; v != signatureVersion {
 		return s, fmt.Errorf("a signature of version %d, want %d", v, signatureVersion)
 	}
-	s.framed, s.cut, s.pairs = head&framedFlag != 0, head&cutFlag != 0, head>>8
-	s.equal = binary.LittleEndian.Uint32(b[4:])
-	b = readAll(b[8:], s.sketch[:])
+	s.cut, s.pairs = head&cutFlag != 0, head>>8
+	s.text = binary.LittleEndian.Uint64(b[4:])
+	b = readAll(b[12:], s.sketch[:])
 	b = readAll(b, s.grams[:])
 	b = s.numbers.read(b)
 	var ok bool
-	if s.title, ok = tokensFrom(b); !ok {
-		return s, errors.New("a signature with a damaged title")
-	}
-	b = b[tokensSize:]
-	for i := range s.tags {
-		s.tags[i] = binary.LittleEndian.Uint32(b[4*i:])
+	if s.title, ok = tokensFrom(b); !ok || s.pairs == 0 {
+		return s, errors.New("a damaged signature")
 	}
 	return s, nil
 }

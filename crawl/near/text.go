@@ -17,7 +17,7 @@ const (
 	fineWords = sketchWords * fineParts
 )
 
-// Text is what was read out of a text.
+// Text is what was read out of a text: its Signature, and what a frame is learnt from.
 type Text struct {
 	Signature
 	places [fineWords]uint64 // where pairs are
@@ -26,44 +26,31 @@ type Text struct {
 // reader goes once over a text.
 type reader struct {
 	*Text
-	frame *Frame
-	seen  seen
+	seen seen
 	// ring are the last words, and gram is made of all of them.
 	ring  [gramWords]uint64
 	gram  uint64
 	words int
-	// low are the pairs with the least hashes that are not of the frame, tags what
-	// stands there.
-	low  [gramTags]uint64
-	tags [gramTags]uint32
 }
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
 // Read makes the signature of a page's text. The title is the document's, "" if it has
-// none: not one that was made of the URL. The frame is that of the page's host; a page
-// that was read before its frame was ready is found as an original by its title only.
-func Read(title, text string, frame *Frame) *Text {
-	t := &Text{Signature: Signature{equal: uint32(hashText(hashText(0, title), text)), title: tokensOf(title)}}
+// none: not one that was made of the URL. Of a text of fewer than MinWords pairs of
+// words there is none: nil.
+func Read(title, text string) *Text {
+	t := &Text{Signature: Signature{title: tokensOf(title)}}
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
-	r.begin(t, frame, len(text))
-	r.read(text)
-	r.Text, r.frame = nil, nil
-	return t
-}
-
-func (r *reader) begin(t *Text, frame *Frame, size int) {
-	r.Text, r.frame = t, nil
-	if frame.Ready() {
-		r.frame = frame
-	}
+	r.Text, r.ring, r.gram, r.words = t, [gramWords]uint64{}, 0, 0
 	// Most texts bring one hash for six bytes, and none more than three for four.
-	r.seen.reset(min(size/2+1, 2*maxWords))
-	r.ring, r.gram, r.words = [gramWords]uint64{}, 0, 0
-	for i := range r.low {
-		r.low[i], r.tags[i] = ^uint64(0), 0
+	r.seen.reset(min(len(text)/2+1, 2*maxWords))
+	r.read(text)
+	r.Text = nil
+	if t.pairs < MinWords {
+		return nil
 	}
+	return t
 }
 
 // gramStep makes grams, gramOut takes the oldest word out of one.
@@ -90,9 +77,10 @@ func (r *reader) read(text string) {
 			break
 		}
 		if n == maxWords {
-			r.cut = true
+			r.cut, r.text = true, hashText(r.text, text[scan.at:])
 			break
 		}
+		r.text = bits.RotateLeft64(r.text, 5)*gramStep + w.hash
 		if w.number {
 			// What stands before a number is part of it, so that each counts where it is.
 			if !inNumber {
@@ -110,12 +98,6 @@ func (r *reader) read(text string) {
 		inNumber = w.number
 		r.word(w.hash, before)
 		before = bits.RotateLeft64(w.hash, 23)
-	}
-	if r.frame != nil {
-		r.framed = true
-		if r.frame.own(&r.Signature) >= minTagged {
-			r.Signature.tags = r.tags
-		}
 	}
 }
 
@@ -138,21 +120,6 @@ func (r *reader) word(hash, before uint64) {
 	if r.words >= gramWords {
 		g := scale(mix(r.gram, 0), gramBits)
 		r.grams[g/64] ^= 1 << (g % 64)
-	}
-	if pair < r.low[gramTags-1] && r.frame != nil && !r.frame.has(pair) {
-		r.tag(pair, at)
-	}
-}
-
-// tag keeps one of the lowest pairs, with the two words before it.
-func (r *reader) tag(pair uint64, at int) {
-	second, third := r.ring[(at+gramWords-2)%gramWords], r.ring[(at+gramWords-3)%gramWords]
-	tag := uint32(mix(pair, second^bits.RotateLeft64(third, 31))>>32) | 1
-	for i := range r.low {
-		if pair < r.low[i] {
-			pair, r.low[i] = r.low[i], pair
-			tag, r.tags[i] = r.tags[i], tag
-		}
 	}
 }
 

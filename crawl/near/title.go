@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	maxTokens  = 10
-	tokensSize = 16
+	maxTokens  = 14
+	tokensSize = 1 + maxTokens*tokenBits/8
 	tokenBits  = 12
 	// digitToken marks tokens with a digit in them.
 	digitToken = 1 << (tokenBits - 1)
