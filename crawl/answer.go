@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -43,28 +44,16 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// faultOf gives the fetcher's word for a failure in the frontier's.
-func faultOf(f fetcher.Fault) scheduler.Fault {
+// noHost says that a fault is none of the URL's but of its host's name or addresses, or
+// of the way there.
+func noHost(f fault.Fault) bool {
 	switch f {
-	case fetcher.Timeout:
-		return scheduler.Timeout
-	case fetcher.Reset:
-		return scheduler.Reset
-	case fetcher.Refused:
-		return scheduler.Refused
-	case fetcher.ShortBody:
-		return scheduler.ShortBody
-	case fetcher.DNSNotFound:
-		return scheduler.DNSNotFound
-	case fetcher.DNSNoAnswer:
-		return scheduler.DNSNoAnswer
-	case fetcher.TLSFault:
-		return scheduler.TLSFault
-	case fetcher.AddressFault:
-		return scheduler.AddressFault
-	default:
-		return scheduler.Protocol
+	case fault.DNSNotFound, fault.Address, fault.AddressForbidden, fault.Proxy:
+		return true
+	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNoAnswer, fault.TLS, fault.Protocol,
+		fault.TooManyHops, fault.BadRedirect:
 	}
+	return false
 }
 
 // redirect puts the target of a redirect into the result. Status is the answer's,
@@ -76,13 +65,13 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	}
 	target, err := targetOf(v.lease.URL, location)
 	if err != nil {
-		result.Fault, result.Words = scheduler.BadRedirect, "redirect: "+err.Error()
+		result.Fault, result.Words = fault.BadRedirect, "redirect: "+err.Error()
 		return nil
 	}
 	result.Location = target.String()
 	result.Moved = status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
 	if int(v.lease.Record.Hops) >= v.settings.MaxRedirects {
-		result.Fault, result.Words = scheduler.TooManyHops, "more redirects than maxRedirects"
+		result.Fault, result.Words = fault.TooManyHops, "more redirects than maxRedirects"
 		return nil
 	}
 	if v.lease.Record.Kind.IsSource() {
@@ -102,7 +91,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 		return nil
 	}
 	if link.URL.Key() == v.lease.Key { // but for what is dropped from URLs
-		result.Fault = scheduler.BadRedirect
+		result.Fault = fault.BadRedirect
 		result.Words = fmt.Sprintf("redirect: %v: %s is known under this name (%s)", errRedirectLoop, target, p.space.Renamed(target).Gate)
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -29,7 +30,7 @@ func TestReportBroken(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC) }
 	s := newTold()
 	s.put(scheduler.Record{URL: "http://a.test/404", Class: scheduler.Permanent, Status: 404, LastError: "404 Not Found", ClassAt: at(1), FetchedAt: at(2), Referrer: "http://a.test/mended"})
-	s.put(scheduler.Record{URL: "http://a.test/slow", Class: scheduler.Temporary, Fault: scheduler.Timeout, LastError: "time-out", Errors: 3, FirstErrorAt: at(1), FetchedAt: at(9), Referrer: "http://a.test/sitemap.xml"})
+	s.put(scheduler.Record{URL: "http://a.test/slow", Class: scheduler.Temporary, Fault: fault.Timeout, LastError: "time-out", Errors: 3, FirstErrorAt: at(1), FetchedAt: at(9), Referrer: "http://a.test/sitemap.xml"})
 	s.put(scheduler.Record{URL: "http://a.test/ruled", Class: scheduler.Ignored, Status: 760})
 	s.put(scheduler.Record{URL: "http://a.test/moved", Class: scheduler.Redirect, RedirectTo: "http://a.test/older"})
 	s.put(scheduler.Record{URL: "http://a.test/older", Class: scheduler.Redirect, RedirectTo: "http://a.test/404"})
@@ -146,10 +147,10 @@ func TestPartsOfBroken(t *testing.T) {
 
 func TestErrorClass(t *testing.T) {
 	for want, r := range map[string]scheduler.Record{
-		ErrorDNS: {Class: scheduler.Permanent, Fault: scheduler.DNSNotFound}, ErrorConnect: {Class: scheduler.Temporary, Fault: scheduler.Refused},
-		ErrorTLS: {Class: scheduler.Permanent, Fault: scheduler.TLSFault}, ErrorTimeout: {Class: scheduler.Temporary, Fault: scheduler.Timeout},
-		ErrorAddress: {Class: scheduler.Ignored, Fault: scheduler.AddressFault}, ErrorProtocol: {Class: scheduler.Permanent, Fault: scheduler.Protocol},
-		ErrorRedirect: {Class: scheduler.Permanent, Status: 302, Fault: scheduler.TooManyHops}, ErrorLogin: {Class: scheduler.Permanent, Status: 401},
+		ErrorDNS: {Class: scheduler.Permanent, Fault: fault.DNSNotFound}, ErrorConnect: {Class: scheduler.Temporary, Fault: fault.Refused},
+		ErrorTLS: {Class: scheduler.Permanent, Fault: fault.TLS}, ErrorTimeout: {Class: scheduler.Temporary, Fault: fault.Timeout},
+		ErrorAddress: {Class: scheduler.Ignored, Fault: fault.Address}, ErrorProtocol: {Class: scheduler.Permanent, Fault: fault.Protocol},
+		ErrorRedirect: {Class: scheduler.Permanent, Status: 302, Fault: fault.TooManyHops}, ErrorLogin: {Class: scheduler.Permanent, Status: 401},
 		ErrorClient: {Class: scheduler.Permanent, Status: 403}, ErrorServer: {Class: scheduler.Temporary, Status: 503},
 		ErrorRobots: {Class: scheduler.Ignored, Reason: scheduler.ReasonRobots}, ErrorTooLarge: {Class: scheduler.OK, Status: 200, Reason: scheduler.ReasonTruncated},
 		ErrorUnreadable: {Class: scheduler.OK, Status: 200, Reason: scheduler.ReasonUnreadFile}, ErrorOther: {Class: scheduler.Permanent, Status: 206},
@@ -176,7 +177,7 @@ func TestReportErrors(t *testing.T) {
 	for i := range 3 {
 		s.put(scheduler.Record{URL: fmt.Sprint("http://a.test/", i), Class: scheduler.Permanent, Status: 404, LastError: fmt.Sprint("words ", i), ClassAt: at(i), FetchedAt: at(10 + i)})
 	}
-	s.put(scheduler.Record{URL: "http://b.test/", Class: scheduler.Temporary, Fault: scheduler.Timeout, FirstErrorAt: at(1), FetchedAt: at(5)})
+	s.put(scheduler.Record{URL: "http://b.test/", Class: scheduler.Temporary, Fault: fault.Timeout, FirstErrorAt: at(1), FetchedAt: at(5)})
 	s.put(scheduler.Record{URL: "http://c.test/", Class: scheduler.OK})
 	s.gone[urlOf("http://b.test/gone").Key()] = scheduler.Gone{URL: "http://b.test/gone", At: at(9), Since: at(2), Status: 500, Reason: scheduler.ReasonServerError}
 	client := ErrorCount{Class: "4xx", URLs: 3, First: at(0), Last: at(12), Example: "http://a.test/2", Words: "words 2"}
@@ -213,7 +214,7 @@ func TestReportDocuments(t *testing.T) {
 		{Class: scheduler.Ignored, LastError: robotsForbids}, {Class: scheduler.OK, DuplicateOf: "x", LastError: sameContent + "x"},
 		{Class: scheduler.OK, DuplicateOf: "x", LastError: nearContent + "x"}, {Class: scheduler.OK, DuplicateOf: "x", LastError: "its canonical is x"},
 		{Class: scheduler.Redirect}, {Class: scheduler.Temporary}, {Class: scheduler.Permanent}, {Class: scheduler.OK, Kind: scheduler.KindFeed}, {Class: scheduler.OK, LastError: "empty"},
-		{Class: scheduler.Ignored, Fault: scheduler.AddressFault}, {Class: scheduler.OK, Reason: scheduler.ReasonKilled},
+		{Class: scheduler.Ignored, Fault: fault.Address}, {Class: scheduler.OK, Reason: scheduler.ReasonKilled},
 		{Class: scheduler.Permanent, Indexed: true, Deletion: scheduler.DeletionResting, PushedSource: "web"},
 		{Class: scheduler.Permanent, Indexed: true, Deletion: scheduler.DeletionHeld, PushedSource: "web"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -193,12 +194,6 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (asked,
 	return askedOther, err
 }
 
-// noHost says that a fault is none of the URL's but of its host's name or addresses, or
-// of the way there.
-func noHost(f fetcher.Fault) bool {
-	return f == fetcher.DNSNotFound || f == fetcher.AddressFault || f == fetcher.AddressForbidden || f == fetcher.ProxyFault
-}
-
 // proxyWait is how long a URL waits whose proxy does not pass it on. That says nothing
 // of the page, however long it lasts.
 const proxyWait = 10 * time.Minute
@@ -236,14 +231,14 @@ func (v *visit) failed(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	v.requests.Add(1)
-	result := scheduler.Result{Fault: scheduler.Protocol, Words: err.Error()}
+	result := scheduler.Result{Fault: fault.Protocol, Words: err.Error()}
 	if e, ok := errors.AsType[*fetcher.Error](err); ok {
-		result.Fault = faultOf(e.Fault)
+		result.Fault = e.Fault
 		result.Words = e.Err.Error()
 		switch e.Fault {
-		case fetcher.AddressForbidden:
+		case fault.AddressForbidden:
 			result = scheduler.Result{Excluded: &scheduler.Exclusion{Status: StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: e.Err.Error()}}
-		case fetcher.ProxyFault:
+		case fault.Proxy:
 			return v.frontier.Wait(context.WithoutCancel(ctx), v.lease, time.Now().Add(proxyWait), scheduler.ReasonProxy, e.Err.Error())
 		}
 	}

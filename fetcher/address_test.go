@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 func TestDenyPrivate(t *testing.T) {
@@ -42,7 +44,7 @@ func TestSpellings(t *testing.T) {
 	f := newFetcher(t, nil)
 	for _, host := range []string{"127.1", "0x7f.1", "2130706433", "017700000001", "0x7f000001", "127.0.0.1.", "[::ffff:127.0.0.1]", "%3127.0.0.1"} {
 		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://"+host+":"+port+"/")})
-		wantFault(t, resp, err, AddressFault)
+		wantFault(t, resp, err, fault.Address)
 	}
 }
 
@@ -62,5 +64,5 @@ func TestIPv6(t *testing.T) {
 		t.Errorf("got %+v, %v", resp, err)
 	}
 	resp, err = newFetcher(t, nil).Fetch(t.Context(), Request{URL: mustURL(t, "http://"+addr+"/")})
-	wantFault(t, resp, err, AddressFault)
+	wantFault(t, resp, err, fault.Address)
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 
 // readBody reads the body of resp, decoded, up to limit.
 func (f *Fetcher) readBody(ctx context.Context, whole *download, resp *http.Response, limit int64,
-) (body []byte, truncated bool, fault Fault, err error) {
+) (body []byte, truncated bool, why fault.Fault, err error) {
 	if resp.Body == http.NoBody || resp.ContentLength == 0 {
 		return nil, false, 0, nil
 	}
@@ -160,14 +162,14 @@ func (w *wire) finish() error {
 	return nil
 }
 
-func (w *wire) fault(ctx context.Context, err error) Fault {
+func (w *wire) fault(ctx context.Context, err error) fault.Fault {
 	switch {
 	case w.err != nil:
 		return classifyBody(ctx, w.err)
 	case context.Cause(ctx) != nil:
 		return classify(ctx, context.Cause(ctx))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return ShortBody
+		return fault.ShortBody
 	}
-	return Protocol
+	return fault.Protocol
 }

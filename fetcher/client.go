@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -114,7 +115,7 @@ func (f *Fetcher) Close() { f.transport.CloseIdleConnections() }
 // takes nothing from what the status says.
 func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	if r.URL.IsZero() {
-		return nil, &Error{Fault: Protocol, Err: errors.New("no URL to fetch")}
+		return nil, &Error{Fault: fault.Protocol, Err: errors.New("no URL to fetch")}
 	}
 	start := time.Now()
 	own, cancel := context.WithCancelCause(ctx)
@@ -122,7 +123,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	whole := newDownload(f.settings.DownloadTimeout, cancel)
 	defer whole.timer.Stop()
 
-	resp, fault, err := f.roundTrip(own, whole, r)
+	resp, why, err := f.roundTrip(own, whole, r)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -130,7 +131,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 		if cause := context.Cause(own); cause != nil {
 			err = cause
 		}
-		return nil, &Error{URL: r.URL.String(), Fault: fault, Err: err}
+		return nil, &Error{URL: r.URL.String(), Fault: why, Err: err}
 	}
 	resp.Duration = time.Since(start)
 	if f.logger.Enabled(ctx, slog.LevelDebug) {
@@ -140,7 +141,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	return resp, nil
 }
 
-func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*Response, Fault, error) {
+func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*Response, fault.Fault, error) {
 	out := &Response{}
 	way := &way{fetcher: f}
 	header, conditional := f.requestHeader(r)
@@ -151,9 +152,9 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 		Header: header,
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	resp, fault, err := f.exchange(f.trace(ctx, way), way, req, r)
+	resp, why, err := f.exchange(f.trace(ctx, way), way, req, r)
 	if err != nil {
-		return nil, fault, err
+		return nil, why, err
 	}
 	defer func() { _ = resp.Body.Close() }() // all that counts was read
 	out.Status, out.Header, out.Address = resp.StatusCode, resp.Header, remote(way.conn)
@@ -177,9 +178,9 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 	if !ok {
 		limit = min(limit, errorBodyBytes)
 	}
-	out.Body, out.Truncated, fault, err = f.readBody(ctx, whole, resp, limit)
+	out.Body, out.Truncated, why, err = f.readBody(ctx, whole, resp, limit)
 	if err != nil && ok {
-		return nil, fault, err
+		return nil, why, err
 	}
 	return out, 0, nil
 }

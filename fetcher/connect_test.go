@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/dns/dnsmessage"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/internal/testpipe"
 )
 
@@ -52,15 +53,15 @@ func TestConnect(t *testing.T) {
 		}
 		for _, tt := range []struct {
 			url  string
-			want Fault
+			want fault.Fault
 		}{
-			{"http://refused.test/", Refused},
-			{"http://loopback.test/", AddressFault},
-			{"http://nowhere.test/", DNSNotFound},
+			{"http://refused.test/", fault.Refused},
+			{"http://loopback.test/", fault.Address},
+			{"http://nowhere.test/", fault.DNSNotFound},
 		} {
 			_, err := f.Fetch(t.Context(), Request{URL: mustURL(t, tt.url)})
 			wantFault(t, nil, err, tt.want)
-			if errors.Is(err, syscall.ECONNREFUSED) != (tt.want == Refused) {
+			if errors.Is(err, syscall.ECONNREFUSED) != (tt.want == fault.Refused) {
 				t.Errorf("%v", err)
 			}
 		}

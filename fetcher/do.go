@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // inFetch is the key of a context in which Fetch makes its request.
@@ -45,7 +47,7 @@ func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
 }
 
 // exchange makes the request of a Fetch, by its own Do if it has one.
-func (f *Fetcher) exchange(ctx context.Context, w *way, req *http.Request, r Request) (*http.Response, Fault, error) {
+func (f *Fetcher) exchange(ctx context.Context, w *way, req *http.Request, r Request) (*http.Response, fault.Fault, error) {
 	if r.Do == nil {
 		return f.send(ctx, w, req.WithContext(ctx))
 	}
@@ -66,7 +68,7 @@ func (f *Fetcher) exchange(ctx context.Context, w *way, req *http.Request, r Req
 }
 
 // send is one round trip.
-func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Response, Fault, error) {
+func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Response, fault.Fault, error) {
 	err := f.admit(req.URL)
 	var resp *http.Response
 	if err == nil {
@@ -84,14 +86,14 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 	if f.settings.Proxy != nil {
 		err = f.byProxy(err, req.URL, w.conn != nil, failed)
 	}
-	fault := classify(ctx, err)
+	why := classify(ctx, err)
 	switch {
-	case fault == Protocol && w.conn != nil && hasEnded(w.conn):
-		fault = Reset
-	case fault == Protocol && failed:
-		fault = TLSFault
+	case why == fault.Protocol && w.conn != nil && hasEnded(w.conn):
+		why = fault.Reset
+	case why == fault.Protocol && failed:
+		why = fault.TLS
 	}
-	return nil, fault, err
+	return nil, why, err
 }
 
 // addressed is req in the form that is sent: a proxy is told scheme and host, also
@@ -133,9 +135,9 @@ func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, er
 		req = req.WithContext(ctx)
 		req.Header = header
 		w.conn = nil
-		resp, fault, err := f.send(ctx, w, req)
+		resp, why, err := f.send(ctx, w, req)
 		if err != nil {
-			return nil, &Error{URL: req.URL.Redacted(), Fault: fault, Err: err}
+			return nil, &Error{URL: req.URL.Redacted(), Fault: why, Err: err}
 		}
 		return resp, nil
 	}
@@ -149,10 +151,10 @@ func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header)
 	req = req.WithContext(f.trace(own, w))
 	req.Header = header
 	b := &ownedBody{ctx: ctx, own: own, whole: whole, url: req.URL.Redacted(), left: f.settings.MaxBodyBytes}
-	resp, fault, err := f.send(own, w, req)
+	resp, why, err := f.send(own, w, req)
 	if err != nil {
 		b.end()
-		return nil, b.failed(fault, err)
+		return nil, b.failed(why, err)
 	}
 	b.closer = resp.Body
 	b.wire = &wire{ctx: own, body: resp.Body, idle: f.settings.IdleTimeout, pace: f.settings.Pace, whole: whole}
@@ -204,14 +206,14 @@ func (b *ownedBody) Read(p []byte) (int, error) {
 }
 
 // failed is what the caller is told.
-func (b *ownedBody) failed(fault Fault, err error) error {
+func (b *ownedBody) failed(why fault.Fault, err error) error {
 	if b.ctx.Err() != nil {
 		return b.ctx.Err()
 	}
 	if cause := context.Cause(b.own); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}
-	return &Error{URL: b.url, Fault: fault, Err: err}
+	return &Error{URL: b.url, Fault: why, Err: err}
 }
 
 // Close ends the request, whatever was read of its answer.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 func TestDo(t *testing.T) {
@@ -79,12 +81,12 @@ func TestDoFaults(t *testing.T) {
 		addr   string
 		exempt bool
 		change func(*Settings)
-		want   Fault
+		want   fault.Fault
 	}{
-		{cut, true, nil, ShortBody},
-		{cut, false, nil, AddressFault},
-		{slow, true, func(s *Settings) { s.IdleTimeout = short }, Timeout},
-		{slow, true, func(s *Settings) { s.DownloadTimeout = short }, Timeout},
+		{cut, true, nil, fault.ShortBody},
+		{cut, false, nil, fault.Address},
+		{slow, true, func(s *Settings) { s.IdleTimeout = short }, fault.Timeout},
+		{slow, true, func(s *Settings) { s.DownloadTimeout = short }, fault.Timeout},
 	} {
 		var exempt []string
 		if tt.exempt {
@@ -133,7 +135,7 @@ func TestRequestDo(t *testing.T) {
 		t.Errorf("without Do: got %+v, %v; want nothing left of the log-in", resp, err)
 	}
 	resp, err = newFetcher(t, nil).Fetch(t.Context(), Request{URL: u, Do: newFetcher(t, nil).Do})
-	wantFault(t, resp, err, AddressFault)
+	wantFault(t, resp, err, fault.Address)
 	if e, ok := errors.AsType[*Error](err); ok && strings.Contains(e.Err.Error(), addr+"/") {
 		t.Errorf("an error inside an error: %v", err)
 	}

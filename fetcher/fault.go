@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // Time-outs of our own, as causes of a cancelled context.
@@ -15,35 +17,6 @@ var (
 	errIdle     = errors.New("no byte of the body within the idle time-out")
 	errDownload = errors.New("not finished within the download time-out")
 )
-
-// String is the fault's word in logs and metrics.
-func (f Fault) String() string {
-	switch f {
-	case Timeout:
-		return "timeout"
-	case Reset:
-		return "reset"
-	case Refused:
-		return "refused"
-	case ShortBody:
-		return "short body"
-	case DNSNotFound:
-		return "host not found"
-	case DNSNoAnswer:
-		return "no answer of DNS"
-	case TLSFault:
-		return "tls"
-	case Protocol:
-		return "protocol"
-	case AddressFault:
-		return "address refused"
-	case AddressForbidden:
-		return "address forbidden"
-	case ProxyFault:
-		return "proxy"
-	}
-	return "unknown"
-}
 
 // tlsError marks an error of the handshake.
 type tlsError struct{ err error }
@@ -64,61 +37,61 @@ func (e streamError) Error() string { return "HTTP/2 stream error" }
 // classify finds the fault of an error that came before the header was whole.
 // ctx is the request's own context. The order matters: a time-out of DNS is DNS's,
 // a handshake cut off is a reset and not a matter of TLS.
-func classify(ctx context.Context, err error) Fault {
+func classify(ctx context.Context, err error) fault.Fault {
 	if errors.As(err, new(*proxyError)) {
-		return ProxyFault
+		return fault.Proxy
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, errIdle) || errors.Is(cause, errDownload) {
-		return Timeout
+		return fault.Timeout
 	}
 	var refused *refusedAddress
 	if errors.As(err, &refused) {
 		if refused.rule {
-			return AddressForbidden
+			return fault.AddressForbidden
 		}
-		return AddressFault
+		return fault.Address
 	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
 		if dns.IsNotFound {
-			return DNSNotFound
+			return fault.DNSNotFound
 		}
-		return DNSNoAnswer
+		return fault.DNSNoAnswer
 	}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, context.DeadlineExceeded) {
-		return Timeout
+		return fault.Timeout
 	}
 	// An alert after the handshake: with TLS 1.3 a server tells only then what it thinks
 	// of a certificate, or that it wants one. It has no other type to ask for.
 	if op := (*net.OpError)(nil); errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") {
-		return TLSFault
+		return fault.TLS
 	}
 	switch {
 	case isAny(err, syscall.ECONNREFUSED):
-		return Refused
+		return fault.Refused
 	case isAny(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN):
-		return Timeout // what a router says instead of letting us wait
+		return fault.Timeout // what a router says instead of letting us wait
 	case isCut(err):
-		return Reset
+		return fault.Reset
 	}
 	var handshake *tlsError
 	if errors.As(err, &handshake) {
-		return TLSFault
+		return fault.TLS
 	}
 	var dial *dialError
 	if errors.As(err, &dial) {
-		return Refused // the rest is trouble of this machine: no free port, no file left
+		return fault.Refused // the rest is trouble of this machine: no free port, no file left
 	}
-	return Protocol
+	return fault.Protocol
 }
 
 // classifyBody finds the fault of an error in reading the body as it came over
 // the wire.
-func classifyBody(ctx context.Context, err error) Fault {
+func classifyBody(ctx context.Context, err error) fault.Fault {
 	if errors.Is(err, io.ErrUnexpectedEOF) && context.Cause(ctx) == nil {
-		return ShortBody
+		return fault.ShortBody
 	}
 	return classify(ctx, err)
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // serve starts an HTTP server and gives its "host:port".
@@ -215,11 +217,11 @@ func TestDamagedCodings(t *testing.T) {
 		corrupt := bytes.Repeat([]byte{0xff}, len(whole))
 		for name, tt := range map[string]struct {
 			wire []byte
-			want Fault
+			want fault.Fault
 		}{
-			"truncated": {whole[:len(whole)/2], ShortBody},
-			"stub":      {whole[:1], ShortBody},
-			"corrupt":   {corrupt, Protocol},
+			"truncated": {whole[:len(whole)/2], fault.ShortBody},
+			"stub":      {whole[:1], fault.ShortBody},
+			"corrupt":   {corrupt, fault.Protocol},
 		} {
 			t.Run(coding+" "+name, func(t *testing.T) {
 				addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -291,7 +293,7 @@ func TestEndlessEmptyMembers(t *testing.T) {
 	addr := listen(t, endlessly("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", string(compressed(t, "gzip", nil))))
 	f := newFetcher(t, func(s *Settings) { s.DownloadTimeout = 2 * short }, addr)
 	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://"+addr)})
-	wantFault(t, resp, err, Timeout)
+	wantFault(t, resp, err, fault.Timeout)
 }
 
 func TestEndlessBodyIsCut(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -48,28 +49,10 @@ type Response struct {
 	Duration      time.Duration
 }
 
-// Fault classifies a request that got no usable answer.
-type Fault uint8
-
-// The faults.
-const (
-	Timeout          Fault = iota + 1 // connect, TLS, first byte, idle or whole
-	Reset                             // connection reset or closed before the header was whole
-	Refused                           // connection refused
-	ShortBody                         // body ended before its Content-Length or its last chunk
-	DNSNotFound                       // NXDOMAIN, or no address of any kind and no failure
-	DNSNoAnswer                       // time-out or failure of DNS, be it for one kind of address
-	TLSFault                          // handshake, certificate
-	Protocol                          // not HTTP, bad framing or encoding, oversized header
-	AddressFault                      // the built-in guard refused the address
-	AddressForbidden                  // Settings.Judge forbade all addresses of the host
-	ProxyFault                        // the proxy did not pass the request on, for whatever reason
-)
-
 // Error is a request that got no usable answer.
 type Error struct {
 	URL   string
-	Fault Fault
+	Fault fault.Fault
 	Err   error
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 func TestRefusal(t *testing.T) {
@@ -129,19 +131,19 @@ func TestNamesAreJudgedByTheirAddresses(t *testing.T) {
 	}
 	f := newFetcher(t, func(s *Settings) { s.Resolver = names.resolver() },
 		"start.test:"+port, "metadata.test:"+port, "other.test:"+port)
-	for host, want := range map[string]Fault{
-		"rebound.test":      AddressFault,
-		"mapped.test":       AddressFault,
-		"both.test":         AddressFault,
-		"metadata.test":     AddressFault,
-		"127.0.0.1":         AddressFault,
-		"2130706433":        AddressFault, // 127.0.0.1 in one number
-		"0x7f.1":            AddressFault,
-		"[::ffff:7f00:1]":   AddressFault,
-		"gone.test":         DNSNotFound,
-		"broken.test":       DNSNoAnswer,
-		"0":                 AddressFault,
-		"[64:ff9b::7f00:1]": AddressFault,
+	for host, want := range map[string]fault.Fault{
+		"rebound.test":      fault.Address,
+		"mapped.test":       fault.Address,
+		"both.test":         fault.Address,
+		"metadata.test":     fault.Address,
+		"127.0.0.1":         fault.Address,
+		"2130706433":        fault.Address, // 127.0.0.1 in one number
+		"0x7f.1":            fault.Address,
+		"[::ffff:7f00:1]":   fault.Address,
+		"gone.test":         fault.DNSNotFound,
+		"broken.test":       fault.DNSNoAnswer,
+		"0":                 fault.Address,
+		"[64:ff9b::7f00:1]": fault.Address,
 	} {
 		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://"+host+":"+port+"/")})
 		wantFault(t, resp, err, want)
@@ -155,7 +157,7 @@ func TestNamesAreJudgedByTheirAddresses(t *testing.T) {
 	}
 	// The port counts, too: another service on the same machine stays closed.
 	resp, err = f.Fetch(t.Context(), Request{URL: mustURL(t, "http://start.test:1/")})
-	wantFault(t, resp, err, AddressFault)
+	wantFault(t, resp, err, fault.Address)
 }
 
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
@@ -165,7 +167,7 @@ func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	t.Setenv("http_proxy", "http://"+proxy)
 	f := newFetcher(t, func(s *Settings) { s.Resolver = zone{}.resolver() }, proxy)
 	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://anywhere.test/")})
-	wantFault(t, resp, err, DNSNotFound)
+	wantFault(t, resp, err, fault.DNSNotFound)
 	if proxied != 0 {
 		t.Error("the environment's proxy was asked")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -132,23 +133,23 @@ func TestHostileServers(t *testing.T) {
 		name   string
 		serve  func(net.Conn)
 		change func(*Settings)
-		want   Fault
+		want   fault.Fault
 		says   string // in the error
 	}{
-		{"stalls before the header", stall, firstByte, Timeout, "timeout awaiting response headers"},
-		{"stalls before the header, whole download", stall, download, Timeout, "download time-out"},
+		{"stalls before the header", stall, firstByte, fault.Timeout, "timeout awaiting response headers"},
+		{"stalls before the header, whole download", stall, download, fault.Timeout, "download time-out"},
 		{"stalls inside the header", func(c net.Conn) {
 			answer("HTTP/1.1 200 OK\r\nContent-Ty")(c)
 			stall(c)
-		}, firstByte, Timeout, ""},
+		}, firstByte, fault.Timeout, ""},
 		{"stalls inside the body", func(c net.Conn) {
 			answer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome")(c)
 			stall(c)
-		}, idle, Timeout, "idle time-out"},
+		}, idle, fault.Timeout, "idle time-out"},
 		{"stalls inside a coded body", func(c net.Conn) {
 			answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08")(c)
 			stall(c)
-		}, idle, Timeout, "idle time-out"},
+		}, idle, fault.Timeout, "idle time-out"},
 		{"trickles for ever", func(c net.Conn) {
 			if readRequest(c) == nil {
 				return
@@ -158,29 +159,29 @@ func TestHostileServers(t *testing.T) {
 				_, err = io.WriteString(c, "x")
 				time.Sleep(time.Millisecond)
 			}
-		}, download, Timeout, "download time-out"},
-		{"endless header", endlessly("HTTP/1.1 200 OK\r\n", "X-Junk: junk junk junk\r\n"), nil, Protocol, "headers exceeded"},
-		{"endless header line", endlessly("HTTP/1.1 200 OK\r\nX: ", "junk"), nil, Protocol, ""},
-		{"flood of 1xx", endlessly("", "HTTP/1.1 102 Processing\r\n\r\n"), nil, Protocol, ""},
-		{"resets before the header", func(c net.Conn) { readRequest(c); reset(c) }, nil, Reset, "reset"},
-		{"closes before the header", func(c net.Conn) { readRequest(c) }, nil, Reset, "EOF"},
-		{"closes inside the header", answer("HTTP/1.1 200 OK\r\nContent-Le"), nil, Reset, ""},
-		{"closes inside the status line", answer("HTT"), nil, Reset, ""},
+		}, download, fault.Timeout, "download time-out"},
+		{"endless header", endlessly("HTTP/1.1 200 OK\r\n", "X-Junk: junk junk junk\r\n"), nil, fault.Protocol, "headers exceeded"},
+		{"endless header line", endlessly("HTTP/1.1 200 OK\r\nX: ", "junk"), nil, fault.Protocol, ""},
+		{"flood of 1xx", endlessly("", "HTTP/1.1 102 Processing\r\n\r\n"), nil, fault.Protocol, ""},
+		{"resets before the header", func(c net.Conn) { readRequest(c); reset(c) }, nil, fault.Reset, "reset"},
+		{"closes before the header", func(c net.Conn) { readRequest(c) }, nil, fault.Reset, "EOF"},
+		{"closes inside the header", answer("HTTP/1.1 200 OK\r\nContent-Le"), nil, fault.Reset, ""},
+		{"closes inside the status line", answer("HTT"), nil, fault.Reset, ""},
 		{"resets inside the body", func(c net.Conn) {
 			answer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome")(c)
 			reset(c)
-		}, nil, Reset, ""},
-		{"short body", answer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome"), nil, ShortBody, ""},
-		{"short body without declared size in memory", answer("HTTP/1.1 200 OK\r\nContent-Length: 90000000\r\n\r\nsome"), nil, ShortBody, ""},
-		{"no last chunk", answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nsome\r\n"), nil, ShortBody, ""},
-		{"bad chunk", answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nsome\r\n"), nil, Protocol, "chunk"},
-		{"garbage", answer("what do you want?\r\n\r\n"), nil, Protocol, "malformed"},
-		{"garbage status", answer("HTTP/1.1 abc OK\r\n\r\n"), nil, Protocol, "malformed"},
-		{"garbage header", answer("HTTP/1.1 200 OK\r\nno colon here\r\n\r\n"), nil, Protocol, "malformed"},
-		{"two lengths", answer("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"), nil, Protocol, ""},
-		{"unknown coding", answer("HTTP/1.1 200 OK\r\nContent-Encoding: rot13\r\nContent-Length: 2\r\n\r\nab"), nil, Protocol, "rot13"},
-		{"too many codings", answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip, gzip\r\n\r\nab"), nil, Protocol, "3 codings"},
-		{"corrupt gzip", answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 14\r\n\r\nthis is no zip"), nil, Protocol, "gzip"},
+		}, nil, fault.Reset, ""},
+		{"short body", answer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome"), nil, fault.ShortBody, ""},
+		{"short body without declared size in memory", answer("HTTP/1.1 200 OK\r\nContent-Length: 90000000\r\n\r\nsome"), nil, fault.ShortBody, ""},
+		{"no last chunk", answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nsome\r\n"), nil, fault.ShortBody, ""},
+		{"bad chunk", answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nsome\r\n"), nil, fault.Protocol, "chunk"},
+		{"garbage", answer("what do you want?\r\n\r\n"), nil, fault.Protocol, "malformed"},
+		{"garbage status", answer("HTTP/1.1 abc OK\r\n\r\n"), nil, fault.Protocol, "malformed"},
+		{"garbage header", answer("HTTP/1.1 200 OK\r\nno colon here\r\n\r\n"), nil, fault.Protocol, "malformed"},
+		{"two lengths", answer("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"), nil, fault.Protocol, ""},
+		{"unknown coding", answer("HTTP/1.1 200 OK\r\nContent-Encoding: rot13\r\nContent-Length: 2\r\n\r\nab"), nil, fault.Protocol, "rot13"},
+		{"too many codings", answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip, gzip\r\n\r\nab"), nil, fault.Protocol, "3 codings"},
+		{"corrupt gzip", answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 14\r\n\r\nthis is no zip"), nil, fault.Protocol, "gzip"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -195,7 +196,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-func wantFault(t *testing.T, resp *Response, err error, want Fault) {
+func wantFault(t *testing.T, resp *Response, err error, want fault.Fault) {
 	t.Helper()
 	var fe *Error
 	if !errors.As(err, &fe) {
@@ -212,7 +213,7 @@ func wantFault(t *testing.T, resp *Response, err error, want Fault) {
 func TestRefused(t *testing.T) {
 	addr := testport.Reserve(t)
 	resp, err := newFetcher(t, nil, addr).Fetch(t.Context(), Request{URL: mustURL(t, "http://"+addr)})
-	wantFault(t, resp, err, Refused)
+	wantFault(t, resp, err, fault.Refused)
 }
 
 func TestConnectTimeout(t *testing.T) {
@@ -225,7 +226,7 @@ func TestConnectTimeout(t *testing.T) {
 		}}
 	})
 	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://slow.test/")})
-	wantFault(t, resp, err, DNSNoAnswer)
+	wantFault(t, resp, err, fault.DNSNoAnswer)
 }
 
 func TestContextEnds(t *testing.T) {

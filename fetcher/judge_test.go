@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // TestJudge: address rules come before the built-in guard. A host is forbidden
@@ -50,23 +52,23 @@ func TestJudge(t *testing.T) {
 	if asked != 3 {
 		t.Errorf("the server was asked %d times, want 3", asked)
 	}
-	for host, want := range map[string]Fault{
-		"forbidden.test": AddressForbidden,
-		"none.test":      AddressForbidden,
-		"mapped.test":    AddressForbidden,
-		"guarded.test":   AddressFault,
-		"metadata.test":  AddressFault,
-		"127.0.0.9":      AddressForbidden,
+	for host, want := range map[string]fault.Fault{
+		"forbidden.test": fault.AddressForbidden,
+		"none.test":      fault.AddressForbidden,
+		"mapped.test":    fault.AddressForbidden,
+		"guarded.test":   fault.Address,
+		"metadata.test":  fault.Address,
+		"127.0.0.9":      fault.AddressForbidden,
 	} {
 		resp, err := get(host, port)
 		wantFault(t, resp, err, want)
-		if want == AddressForbidden && !strings.Contains(err.Error(), "rule 9") {
+		if want == fault.AddressForbidden && !strings.Contains(err.Error(), "rule 9") {
 			t.Errorf("%s: %v, want the rule named", host, err)
 		}
 	}
 	// Nobody listens at port 1 of the address that is allowed.
 	resp, err := get("one.test", "1")
-	wantFault(t, resp, err, Refused)
+	wantFault(t, resp, err, fault.Refused)
 	if len(judged) < 12 {
 		t.Errorf("%d addresses were judged, want each that is dialled", len(judged))
 	}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -29,11 +30,11 @@ func (f *Fetcher) Address(ctx context.Context, u weburl.URL) (netip.Addr, error)
 		if ctx.Err() != nil {
 			return netip.Addr{}, ctx.Err()
 		}
-		fault := classify(own, err)
+		why := classify(own, err)
 		if errors.Is(err, context.DeadlineExceeded) {
-			fault = DNSNoAnswer
+			why = fault.DNSNoAnswer
 		}
-		return netip.Addr{}, &Error{URL: u.String(), Fault: fault, Err: err}
+		return netip.Addr{}, &Error{URL: u.String(), Fault: why, Err: err}
 	}
 	for i := range all {
 		all[i] = all[i].Unmap().WithZone("")

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // nameServer is a DNS server in memory that counts what it is asked.
@@ -81,15 +83,15 @@ func TestNames(t *testing.T) {
 		code      dnsmessage.RCode
 		addresses []string
 		kept      time.Duration
-		want      Fault
+		want      fault.Fault
 	}{
 		{"usual", 60, 0, []string{"192.0.2.1"}, time.Minute, 0},
 		{"never", 0, 0, []string{"192.0.2.1"}, minTTL, 0},
 		{"week", 604800, 0, []string{"192.0.2.1"}, maxTTL, 0},
-		{"unknown", 30, dnsmessage.RCodeNameError, nil, 30 * time.Second, DNSNotFound},
-		{"unknown for a week", 604800, dnsmessage.RCodeNameError, nil, maxNegativeTTL, DNSNotFound},
-		{"no address", 30, 0, nil, 30 * time.Second, DNSNotFound},
-		{"failure", 0, dnsmessage.RCodeServerFailure, nil, troubleTTL, DNSNoAnswer},
+		{"unknown", 30, dnsmessage.RCodeNameError, nil, 30 * time.Second, fault.DNSNotFound},
+		{"unknown for a week", 604800, dnsmessage.RCodeNameError, nil, maxNegativeTTL, fault.DNSNotFound},
+		{"no address", 30, 0, nil, 30 * time.Second, fault.DNSNotFound},
+		{"failure", 0, dnsmessage.RCodeServerFailure, nil, troubleTTL, fault.DNSNoAnswer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -195,7 +197,7 @@ func TestRebinding(t *testing.T) {
 	names.mu.Unlock()
 	for range 3 {
 		resp, err := f.Fetch(t.Context(), Request{URL: u})
-		wantFault(t, resp, err, AddressFault)
+		wantFault(t, resp, err, fault.Address)
 	}
 	if got := s.count("rebound.test"); got != 2 || reached.Load() != 0 {
 		t.Errorf("%d look-ups, want 2; the server was reached %d times", got, reached.Load())

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 func one(m dnsmessage.Message) [][]byte { return [][]byte{packed(m)} }
@@ -152,29 +154,29 @@ func TestFaultsOfNames(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		answer func(q query) [][]byte
-		want   Fault
+		want   fault.Fault
 	}{
-		"no such name":              {code(dnsmessage.RCodeNameError), DNSNotFound},
-		"no address":                {func(q query) [][]byte { return one(q.reply()) }, DNSNotFound},
-		"failure":                   {code(dnsmessage.RCodeServerFailure), DNSNoAnswer},
-		"refused":                   {code(dnsmessage.RCodeRefused), DNSNoAnswer},
-		"not implemented":           {code(dnsmessage.RCodeNotImplemented), DNSNoAnswer},
-		"bad version":               {extended, DNSNoAnswer},
-		"referral":                  {referral, DNSNoAnswer},
-		"garbled":                   {garbled, DNSNoAnswer},
-		"truncated by TCP, too":     {halfway, DNSNoAnswer},
-		"TCP is closed":             {closes, DNSNoAnswer},
-		"silence":                   {nothing, DNSNoAnswer},
-		"no A, AAAA fails":          {by(a, code(dnsmessage.RCodeServerFailure)), DNSNoAnswer},
-		"no A, AAAA refused":        {by(a, code(dnsmessage.RCodeRefused)), DNSNoAnswer},
-		"no A, AAAA garbled":        {by(a, garbled), DNSNoAnswer},
-		"no A, AAAA bad version":    {by(a, extended), DNSNoAnswer},
-		"no A, AAAA referral":       {by(a, referral), DNSNoAnswer},
-		"no A, AAAA silent":         {by(a, nothing), DNSNoAnswer},
-		"no A, AAAA closed":         {by(a, closes), DNSNoAnswer},
-		"no AAAA, A fails":          {by(aaaa, code(dnsmessage.RCodeServerFailure)), DNSNoAnswer},
-		"no AAAA, A refused":        {by(aaaa, code(dnsmessage.RCodeRefused)), DNSNoAnswer},
-		"no AAAA, no such name (A)": {by(aaaa, code(dnsmessage.RCodeNameError)), DNSNotFound},
+		"no such name":              {code(dnsmessage.RCodeNameError), fault.DNSNotFound},
+		"no address":                {func(q query) [][]byte { return one(q.reply()) }, fault.DNSNotFound},
+		"failure":                   {code(dnsmessage.RCodeServerFailure), fault.DNSNoAnswer},
+		"refused":                   {code(dnsmessage.RCodeRefused), fault.DNSNoAnswer},
+		"not implemented":           {code(dnsmessage.RCodeNotImplemented), fault.DNSNoAnswer},
+		"bad version":               {extended, fault.DNSNoAnswer},
+		"referral":                  {referral, fault.DNSNoAnswer},
+		"garbled":                   {garbled, fault.DNSNoAnswer},
+		"truncated by TCP, too":     {halfway, fault.DNSNoAnswer},
+		"TCP is closed":             {closes, fault.DNSNoAnswer},
+		"silence":                   {nothing, fault.DNSNoAnswer},
+		"no A, AAAA fails":          {by(a, code(dnsmessage.RCodeServerFailure)), fault.DNSNoAnswer},
+		"no A, AAAA refused":        {by(a, code(dnsmessage.RCodeRefused)), fault.DNSNoAnswer},
+		"no A, AAAA garbled":        {by(a, garbled), fault.DNSNoAnswer},
+		"no A, AAAA bad version":    {by(a, extended), fault.DNSNoAnswer},
+		"no A, AAAA referral":       {by(a, referral), fault.DNSNoAnswer},
+		"no A, AAAA silent":         {by(a, nothing), fault.DNSNoAnswer},
+		"no A, AAAA closed":         {by(a, closes), fault.DNSNoAnswer},
+		"no AAAA, A fails":          {by(aaaa, code(dnsmessage.RCodeServerFailure)), fault.DNSNoAnswer},
+		"no AAAA, A refused":        {by(aaaa, code(dnsmessage.RCodeRefused)), fault.DNSNoAnswer},
+		"no AAAA, no such name (A)": {by(aaaa, code(dnsmessage.RCodeNameError)), fault.DNSNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, slow := range []dnsmessage.Type{a, aaaa} { // whichever answer is the last
@@ -189,7 +191,7 @@ func TestFaultsOfNames(t *testing.T) {
 					return tt.answer(q)
 				})
 				f := newFetcher(t, func(set *Settings) {
-					if set.Resolver = s.resolver(); tt.want == DNSNoAnswer { // which silence gives, too
+					if set.Resolver = s.resolver(); tt.want == fault.DNSNoAnswer { // which silence gives, too
 						set.ConnectTimeout = 4 * short
 					}
 				})

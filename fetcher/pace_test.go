@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // TestPaceIsAskedForEachPiece: all bytes of a body are charged as they came over
@@ -92,7 +94,7 @@ func TestPaceStopsTheClocks(t *testing.T) {
 			}
 		})
 		_, err := f.Fetch(t.Context(), Request{URL: u})
-		if e, ok := errors.AsType[*Error](err); !ok || e.Fault != Timeout || !errors.Is(err, errDownload) {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Fault != fault.Timeout || !errors.Is(err, errDownload) {
 			t.Errorf("got %v; want the download time-out of a server that is slow itself", err)
 		}
 		f.Close()
@@ -124,7 +126,7 @@ func TestAddress(t *testing.T) {
 		}
 	}
 	_, err := f.Address(t.Context(), mustURL(t, "http://none.test/"))
-	if e, ok := errors.AsType[*Error](err); !ok || e.Fault != DNSNotFound {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Fault != fault.DNSNotFound {
 		t.Errorf("got %v, want that the host is not found", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/secret"
 )
 
@@ -67,7 +68,7 @@ func (p Proxy) parse() (u *url.URL, hostPort string, err error) {
 }
 
 // proxyError is what kept the proxy from passing a request on. Its fault is
-// ProxyFault: it says nothing about the page, and passes when the proxy or the
+// fault.Proxy: it says nothing about the page, and passes when the proxy or the
 // configuration is put right. What a proxy says about a host (that it knows no such name,
 // or gets no answer) is among it, because a proxy that lost its own way says the same.
 type proxyError struct {
@@ -135,7 +136,7 @@ func (f *Fetcher) byProxy(err error, u *url.URL, connected, failed bool) error {
 		return proxy
 	case errors.As(err, &op) && op.Op == "proxyconnect", !connected && !failed:
 	case !tunnel: // the host's answer would have come as one of the proxy's
-	case !failed, classify(context.Background(), err) == TLSFault, classify(context.Background(), err) == Protocol:
+	case !failed, classify(context.Background(), err) == fault.TLS, classify(context.Background(), err) == fault.Protocol:
 		return err // a handshake is the host's but where the way broke off
 	}
 	return &proxyError{err: err}

@@ -14,6 +14,7 @@ import (
 
 	"net/netip"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/secret"
 )
 
@@ -101,23 +102,23 @@ func TestProxies(t *testing.T) {
 	for _, tt := range []struct {
 		proxy, url, asked, body string
 		password                string
-		want                    Fault
+		want                    fault.Fault
 	}{
 		{"http://" + web, "http://a.example.com/x", "GET http://a.example.com/x", "proxied", proxyWord, 0},
 		{"http://" + web, "https://example.com/x", "CONNECT example.com:443", "HTTP/2.0", proxyWord, 0},
-		{"http://" + web, "http://example.com/x", "GET http://example.com/x", "", "bad" + proxyWord, ProxyFault},
-		{"http://" + web, "https://example.com/x", "CONNECT example.com:443", "", "bad" + proxyWord, ProxyFault},
-		{"http://" + web, "https://gone.test/x", "CONNECT gone.test:443", "", proxyWord, ProxyFault},
-		{"http://" + web, "https://other.test/x", "CONNECT other.test:443", "", proxyWord, TLSFault},
+		{"http://" + web, "http://example.com/x", "GET http://example.com/x", "", "bad" + proxyWord, fault.Proxy},
+		{"http://" + web, "https://example.com/x", "CONNECT example.com:443", "", "bad" + proxyWord, fault.Proxy},
+		{"http://" + web, "https://gone.test/x", "CONNECT gone.test:443", "", proxyWord, fault.Proxy},
+		{"http://" + web, "https://other.test/x", "CONNECT other.test:443", "", proxyWord, fault.TLS},
 		{"socks5://" + over, "https://example.com/x", "example.com", "HTTP/2.0", proxyWord, 0},
 		{"socks5://" + overPlain, "http://a.example.com/x", "a.example.com", "proxied", proxyWord, 0},
-		{"socks5://" + over, "https://gone.test/x", "gone.test", "", proxyWord, ProxyFault},
-		{"socks5://" + over, "https://example.com/x", "", "", "bad" + proxyWord, ProxyFault},
-		{"http://no.test:1", "http://example.com/x", "", "", proxyWord, ProxyFault},
-		{"http://127.0.0.1:1", "https://example.com/x", "", "", proxyWord, ProxyFault},
-		{"ftp://" + web, "http://example.com/x", "", "", proxyWord, ProxyFault},
-		{"http://" + web, "http://127.0.0.1/x", "", "", proxyWord, AddressFault},
-		{"http://" + web, "http://[::ffff:169.254.169.254]/x", "", "", proxyWord, AddressFault},
+		{"socks5://" + over, "https://gone.test/x", "gone.test", "", proxyWord, fault.Proxy},
+		{"socks5://" + over, "https://example.com/x", "", "", "bad" + proxyWord, fault.Proxy},
+		{"http://no.test:1", "http://example.com/x", "", "", proxyWord, fault.Proxy},
+		{"http://127.0.0.1:1", "https://example.com/x", "", "", proxyWord, fault.Proxy},
+		{"ftp://" + web, "http://example.com/x", "", "", proxyWord, fault.Proxy},
+		{"http://" + web, "http://127.0.0.1/x", "", "", proxyWord, fault.Address},
+		{"http://" + web, "http://[::ffff:169.254.169.254]/x", "", "", proxyWord, fault.Address},
 	} {
 		asked.Store("")
 		p := &Proxy{URL: tt.proxy, User: "me", Password: secret.New(tt.password)}
@@ -148,7 +149,7 @@ func TestProxyOfTLS(t *testing.T) {
 		})
 		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://a.test/x")})
 		if !trusted {
-			wantFault(t, resp, err, ProxyFault)
+			wantFault(t, resp, err, fault.Proxy)
 		} else if err != nil || string(resp.Body) != "http://a.test/x" {
 			t.Errorf("got %+v, %v", resp, err)
 		}
@@ -162,7 +163,7 @@ func TestProxyAndRules(t *testing.T) {
 		s.Judge = func(a netip.Addr) (bool, bool, string) { return false, true, "rule 1" }
 	})
 	_, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://192.0.2.1/")})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Fault != AddressForbidden {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Fault != fault.AddressForbidden {
 		t.Errorf("got %v, want that the rule forbids it", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/secret"
 )
 
@@ -37,23 +38,23 @@ func TestBrokenProxies(t *testing.T) {
 	for _, tt := range []struct {
 		name, scheme, url string
 		serve             func(net.Conn)
-		want              Fault
+		want              fault.Fault
 		waits             bool
 	}{
-		{"silent SOCKS", "socks5", "http://a.test/", stall, ProxyFault, true},
-		{"SOCKS that hangs up", "socks5", "http://a.test/", func(net.Conn) {}, ProxyFault, false},
-		{"SOCKS that speaks HTTP", "socks5", "http://a.test/", answer("HTTP/1.1 400 Bad\r\n\r\n"), ProxyFault, true},
-		{"silent before CONNECT is answered", "http", "https://a.test/", stall, ProxyFault, true},
-		{"hangs up before CONNECT is answered", "http", "https://a.test/", func(c net.Conn) { readRequest(c) }, ProxyFault, false},
-		{"garbage for CONNECT", "http", "https://a.test/", answer("what?\r\n\r\n"), ProxyFault, false},
-		{"tunnel that ends at once", "http", "https://a.test/", connected(func(net.Conn) {}), ProxyFault, false},
-		{"tunnel to nowhere", "http", "https://a.test/", connected(stall), ProxyFault, true},
-		{"tunnel to a plain server", "http", "https://a.test/", connected(plain), TLSFault, false},
-		{"silent for a page", "http", "http://a.test/", stall, ProxyFault, true},
-		{"hangs up for a page", "http", "http://a.test/", func(c net.Conn) { readRequest(c) }, ProxyFault, false},
-		{"garbage for a page", "http", "http://a.test/", answer("what?\r\n\r\n"), ProxyFault, false},
-		{"short page", "http", "http://a.test/", answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), ShortBody, false},
-		{"no TLS", "https", "http://a.test/", answer("HTTP/1.1 200 OK\r\n\r\n"), ProxyFault, true},
+		{"silent SOCKS", "socks5", "http://a.test/", stall, fault.Proxy, true},
+		{"SOCKS that hangs up", "socks5", "http://a.test/", func(net.Conn) {}, fault.Proxy, false},
+		{"SOCKS that speaks HTTP", "socks5", "http://a.test/", answer("HTTP/1.1 400 Bad\r\n\r\n"), fault.Proxy, true},
+		{"silent before CONNECT is answered", "http", "https://a.test/", stall, fault.Proxy, true},
+		{"hangs up before CONNECT is answered", "http", "https://a.test/", func(c net.Conn) { readRequest(c) }, fault.Proxy, false},
+		{"garbage for CONNECT", "http", "https://a.test/", answer("what?\r\n\r\n"), fault.Proxy, false},
+		{"tunnel that ends at once", "http", "https://a.test/", connected(func(net.Conn) {}), fault.Proxy, false},
+		{"tunnel to nowhere", "http", "https://a.test/", connected(stall), fault.Proxy, true},
+		{"tunnel to a plain server", "http", "https://a.test/", connected(plain), fault.TLS, false},
+		{"silent for a page", "http", "http://a.test/", stall, fault.Proxy, true},
+		{"hangs up for a page", "http", "http://a.test/", func(c net.Conn) { readRequest(c) }, fault.Proxy, false},
+		{"garbage for a page", "http", "http://a.test/", answer("what?\r\n\r\n"), fault.Proxy, false},
+		{"short page", "http", "http://a.test/", answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), fault.ShortBody, false},
+		{"no TLS", "https", "http://a.test/", answer("HTTP/1.1 200 OK\r\n\r\n"), fault.Proxy, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			addr := listen(t, tt.serve)
@@ -156,7 +157,7 @@ func TestCertificateWanted(t *testing.T) {
 		})
 		f := newFetcher(t, func(set *Settings) { set.Roots, set.HTTP1 = pool(s.Certificate()), true }, addr)
 		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr+"/")})
-		wantFault(t, resp, err, TLSFault)
+		wantFault(t, resp, err, fault.TLS)
 	}
 }
 

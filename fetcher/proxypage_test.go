@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/secret"
 )
 
@@ -18,24 +19,24 @@ func TestPagesOfProxies(t *testing.T) {
 	for _, tt := range []struct {
 		status int
 		header string
-		want   Fault  // 0: the host's answer
-		words  string // in the error
+		want   fault.Fault // 0: the host's answer
+		words  string      // in the error
 	}{
-		{403, "Proxy-Status: corp; error=http_request_denied; details=\"by policy\"", ProxyFault, "403 Forbidden (\"http_request_denied\")"},
-		{404, "Proxy-Status: origin-cdn; received-status=404, corp;error=dns_error;rcode=\"NXDOMAIN\"", ProxyFault, "dns_error"},
+		{403, "Proxy-Status: corp; error=http_request_denied; details=\"by policy\"", fault.Proxy, "403 Forbidden (\"http_request_denied\")"},
+		{404, "Proxy-Status: origin-cdn; received-status=404, corp;error=dns_error;rcode=\"NXDOMAIN\"", fault.Proxy, "dns_error"},
 		{404, "Proxy-Status: origin-cdn; error=dns_error, corp; received-status=404", 0, ""},
 		{404, "Proxy-Status: cdn; error=dns_error\r\nProxy-Status: corp; received-status=404", 0, ""},
 		{403, "Proxy-Status: corp; details=\"a, b; error=none, \\\"; error=none\"; next-hop=x", 0, ""},
-		{502, "Proxy-Status: corp; error=connection_timeout", ProxyFault, "connection_timeout"},
-		{504, "Proxy-Status: corp; error=destination_unavailable", ProxyFault, "504"},
+		{502, "Proxy-Status: corp; error=connection_timeout", fault.Proxy, "connection_timeout"},
+		{504, "Proxy-Status: corp; error=destination_unavailable", fault.Proxy, "504"},
 		{200, "Proxy-Status: corp; error=http_response_incomplete", 0, ""},
-		{403, "X-Squid-Error: ERR_ACCESS_DENIED 0", ProxyFault, "ERR_ACCESS_DENIED"},
-		{404, "X-Squid-Error: ERR_DNS_FAIL 0", ProxyFault, "ERR_DNS_FAIL"},
-		{503, "X-Squid-Error: ERR_CONNECT_FAIL 111\r\nVia: 1.1 corp (squid/6.6)", ProxyFault, "ERR_CONNECT_FAIL"},
-		{500, "X-Squid-Error: ERR_READ_TIMEOUT 0", ProxyFault, "ERR_READ_TIMEOUT"},
-		{404, "X-Squid-Error: " + strings.Repeat("x", 9000), ProxyFault, "xxx"},
-		{403, "Proxy-Authenticate: Basic realm=\"x\"", ProxyFault, "credentials"},
-		{407, "X: y", ProxyFault, "credentials"},
+		{403, "X-Squid-Error: ERR_ACCESS_DENIED 0", fault.Proxy, "ERR_ACCESS_DENIED"},
+		{404, "X-Squid-Error: ERR_DNS_FAIL 0", fault.Proxy, "ERR_DNS_FAIL"},
+		{503, "X-Squid-Error: ERR_CONNECT_FAIL 111\r\nVia: 1.1 corp (squid/6.6)", fault.Proxy, "ERR_CONNECT_FAIL"},
+		{500, "X-Squid-Error: ERR_READ_TIMEOUT 0", fault.Proxy, "ERR_READ_TIMEOUT"},
+		{404, "X-Squid-Error: " + strings.Repeat("x", 9000), fault.Proxy, "xxx"},
+		{403, "Proxy-Authenticate: Basic realm=\"x\"", fault.Proxy, "credentials"},
+		{407, "X: y", fault.Proxy, "credentials"},
 		{403, "Via: 1.1 corp (squid/6.6)\r\nProxy-Connection: keep-alive", 0, ""},
 		{404, "Proxy-Status: \"", 0, ""},
 		{502, "X: y", 0, ""},

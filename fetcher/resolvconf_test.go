@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // alone is set in the process that has /etc/resolv.conf and the network for itself.
@@ -71,5 +73,5 @@ func testServersOfTheSystem(t *testing.T) {
 		t.Errorf("the silent server was asked (-want +got):\n%s", d)
 	}
 	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://b.test:"+port+"/")})
-	wantFault(t, resp, err, DNSNotFound)
+	wantFault(t, resp, err, fault.DNSNotFound)
 }

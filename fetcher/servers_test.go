@@ -53,7 +53,7 @@ func outcome(resp *Response, err error) string {
 }
 
 // TestHostileList: each server of the list is there, each that is there is in the list,
-// and what comes of a fetch from it is what the list says: the answer or the fault, by
+// and what comes of a fetch from it is what the list says: the answer or the why, by
 // which limit of time, and how much memory it may cost.
 func TestHostileList(t *testing.T) {
 	if testing.Short() {

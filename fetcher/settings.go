@@ -50,7 +50,7 @@ type Settings struct {
 	// DenyPrivate refuses addresses of private networks (RFC 1918, RFC 4193) and of
 	// carriers behind a translation (RFC 6598) that Judge does not allow, also those of
 	// Exempt, and in whatever form of IPv6 they are written. As with what is refused
-	// otherwise the fault is AddressFault: names lead astray for a while.
+	// otherwise the fault is fault.Address: names lead astray for a while.
 	DenyPrivate bool
 	// Pace, if not nil, is called with the length of each piece of a body, as it
 	// came over the wire, and may wait before it returns: no more is read meanwhile,

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 func tlsServer(t *testing.T, h http.HandlerFunc) (*httptest.Server, string) {
@@ -48,7 +50,7 @@ func TestHTTP2(t *testing.T) {
 	}
 	for _, path := range []string{"/reset", "/cut"} {
 		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr+path)})
-		wantFault(t, resp, err, Reset)
+		wantFault(t, resp, err, fault.Reset)
 	}
 }
 
@@ -94,7 +96,7 @@ func TestHTTP2GoAway(t *testing.T) {
 		f := newFetcher(t, func(set *Settings) { set.Roots = pool(s.Certificate()) }, addr)
 		resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr)})
 		var fe *Error
-		if !errors.As(err, &fe) || fe.Fault != Reset && fe.Fault != ShortBody {
+		if !errors.As(err, &fe) || fe.Fault != fault.Reset && fe.Fault != fault.ShortBody {
 			t.Errorf("header %v: got %+v, %v, want a fault that passes", withHeader, resp, err)
 		}
 	}
@@ -116,13 +118,13 @@ func TestTLSFaults(t *testing.T) {
 	tests := []struct {
 		name, addr string
 		change     func(*Settings)
-		want       Fault
+		want       fault.Fault
 	}{
-		{"unknown authority", addr, nil, TLSFault},
-		{"wrong name", "localhost:" + port, trusting, TLSFault},
-		{"no TLS there", plain, trusting, TLSFault},
-		{"silence", silent, func(set *Settings) { set.TLSTimeout = short }, Timeout},
-		{"cut off", closing, trusting, Reset},
+		{"unknown authority", addr, nil, fault.TLS},
+		{"wrong name", "localhost:" + port, trusting, fault.TLS},
+		{"no TLS there", plain, trusting, fault.TLS},
+		{"silence", silent, func(set *Settings) { set.TLSTimeout = short }, fault.Timeout},
+		{"cut off", closing, trusting, fault.Reset},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

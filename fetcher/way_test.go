@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/secret"
 )
 
@@ -76,14 +77,14 @@ func TestCutInsideHeaderBehindTLS(t *testing.T) {
 	addr := host.Listener.Addr().String()
 	direct := newFetcher(t, func(s *Settings) { s.HTTP1, s.Roots = true, pool(host.Certificate()) }, addr)
 	resp, err := direct.Fetch(t.Context(), Request{URL: mustURL(t, "https://"+addr+"/")})
-	wantFault(t, resp, err, Reset)
+	wantFault(t, resp, err, fault.Reset)
 
 	proxy := tlsProxy(t, addr)
 	f := newFetcher(t, func(s *Settings) {
 		s.HTTP1, s.Roots, s.Proxy = true, pool(host.Certificate()), &Proxy{URL: proxy.URL}
 	})
 	resp, err = f.Fetch(t.Context(), Request{URL: mustURL(t, "https://example.com/")})
-	wantFault(t, resp, err, Reset)
+	wantFault(t, resp, err, fault.Reset)
 }
 
 // TestInsecureIsNoWordOfTheProxy: insecureTLS of a site does not let anybody play the proxy.

@@ -1,6 +1,10 @@
 package scheduler
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/sextant-crawler/sextant/fault"
+)
 
 // answer is what kind of outcome a result is, before the URL's history counts.
 type answer uint8
@@ -20,9 +24,7 @@ func classify(r *Result, p Policy) answer {
 	switch {
 	case r.Excluded != nil:
 		return answerExcluded
-	case r.Fault == AddressFault:
-		return answerGuarded
-	case r.Fault != NoFault:
+	case r.Fault != fault.None:
 		return classifyFault(r.Fault, p)
 	case r.Redirect != nil || r.RedirectIgnored:
 		return answerRedirect
@@ -31,16 +33,19 @@ func classify(r *Result, p Policy) answer {
 	}
 }
 
-func classifyFault(f Fault, p Policy) answer {
+func classifyFault(f fault.Fault, p Policy) answer {
 	switch f {
-	case Timeout, Reset, Refused, ShortBody, DNSNoAnswer:
-		return answerTemporary
-	case TLSFault:
-		if p == Cautious {
-			return answerTemporary
+	case fault.DNSNotFound, fault.Protocol, fault.TooManyHops, fault.BadRedirect:
+		return answerPermanent
+	case fault.TLS:
+		if p != Cautious {
+			return answerPermanent
 		}
+	case fault.Address, fault.AddressForbidden:
+		return answerGuarded
+	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNoAnswer, fault.Proxy:
 	}
-	return answerPermanent
+	return answerTemporary // what is not known deletes nothing
 }
 
 func classifyStatus(r *Result, p Policy) answer {
@@ -72,11 +77,23 @@ func classifyStatus(r *Result, p Policy) answer {
 // lengthens the pause before its next request.
 func hostFails(r *Result) bool {
 	switch r.Fault {
-	case Timeout, Reset, Refused, DNSNoAnswer, DNSNotFound:
+	case fault.Timeout, fault.Reset, fault.Refused, fault.DNSNoAnswer, fault.DNSNotFound:
 		return true
-	case NoFault:
+	case fault.None:
 		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable
-	default:
-		return false
+	case fault.ShortBody, fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Address, fault.AddressForbidden, fault.Proxy:
 	}
+	return false
+}
+
+// tellsOfHost says whether a visit that ended so shows how the host is: not if the host
+// was not asked.
+func tellsOfHost(f fault.Fault) bool {
+	switch f {
+	case fault.Address, fault.AddressForbidden, fault.Proxy:
+		return false
+	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNotFound, fault.DNSNoAnswer, fault.TLS,
+		fault.Protocol, fault.TooManyHops, fault.BadRedirect:
+	}
+	return true
 }

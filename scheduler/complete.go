@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // errEnded is a fault of the caller.
@@ -31,7 +33,7 @@ func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 	}
 	set := f.set
 	if r.Excluded == nil {
-		if r.Fault == NoFault {
+		if r.Fault == fault.None {
 			l.queue.host.live.greeted = true
 		}
 		f.judge(l.queue.host, &r)

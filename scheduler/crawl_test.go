@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -163,7 +164,7 @@ func status(code int) answer {
 	}
 }
 
-func fails(f scheduler.Fault) answer {
+func fails(f fault.Fault) answer {
 	return func(*scheduler.Lease) scheduler.Result { return scheduler.Result{Fault: f, Words: "fault"} }
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -13,7 +14,7 @@ import (
 func outages() map[string]answer {
 	sorry := link("http://a.test/sorry", scheduler.Index)
 	return map[string]answer{
-		"500": status(500), "404": status(404), "time-out": fails(scheduler.Timeout), "no name": fails(scheduler.DNSNotFound),
+		"500": status(500), "404": status(404), "time-out": fails(fault.Timeout), "no name": fails(fault.DNSNotFound),
 		"noindex": noDocument(scheduler.ReasonNoIndex), "empty": noDocument(scheduler.ReasonEmpty), "copies": noDocument(scheduler.ReasonCopy),
 		"canonical": noDocument(scheduler.ReasonCanonical), "robots.txt": forbidden, "302 to one place": leads(302, sorry), "301 to one place": leads(301, sorry),
 		"log-in": func(*scheduler.Lease) scheduler.Result { return scheduler.Result{Status: 200, LoginPage: true} },
@@ -23,8 +24,12 @@ func outages() map[string]answer {
 // TestIllHost: of a site that is ill nothing leaves, however long that lasts and however
 // many of its pages are asked for, and nothing has happened when it is well again.
 func TestIllHost(t *testing.T) {
+	visits := []int{12, 100}
+	if testing.Short() {
+		visits = visits[:1]
+	}
 	for name, out := range outages() {
-		for _, visited := range []int{12, 100} {
+		for _, visited := range visits {
 			crawling(t, func(s *crawl) { s.set.Policy = scheduler.Cloudview }, func(s *crawl) {
 				all := pages("a.test", 100)
 				s.index(all...)
@@ -214,7 +219,7 @@ func TestEverySecondPage(t *testing.T) {
 // there are.
 func TestOneBadDocument(t *testing.T) {
 	for _, documents := range []int{3, 10, 100} {
-		for name, bad := range map[string]answer{"time-out": fails(scheduler.Timeout), "404": status(404), "redirect": leads(302, link("http://b.test/", scheduler.Index))} {
+		for name, bad := range map[string]answer{"time-out": fails(fault.Timeout), "404": status(404), "redirect": leads(302, link("http://b.test/", scheduler.Index))} {
 			crawling(t, nil, func(s *crawl) {
 				all := pages("a.test", documents)
 				s.index(all...)

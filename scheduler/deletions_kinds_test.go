@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -78,7 +79,7 @@ func TestNotReplaced(t *testing.T) {
 // TestWaitsForItsAnswer: a page that is to leave, is being asked for, and then gives no
 // answer that tells anything, is not left behind.
 func TestWaitsForItsAnswer(t *testing.T) {
-	for name, then := range map[string]answer{"time-out": fails(scheduler.Timeout), "robots.txt cannot be had": unknown, "address": fails(scheduler.AddressFault)} {
+	for name, then := range map[string]answer{"time-out": fails(fault.Timeout), "robots.txt cannot be had": unknown, "address": fails(fault.Address)} {
 		crawling(t, nil, func(s *crawl) {
 			all := pages("a.test", 50)
 			s.index(all...)
@@ -289,7 +290,7 @@ func TestSmartsite(t *testing.T) {
 		crawling(t, func(s *crawl) { s.set.Policy = scheduler.Smartsite }, func(s *crawl) {
 			all := pages("a.test", 50)
 			s.index(all...)
-			s.says(fails(scheduler.Timeout), all[0])
+			s.says(fails(fault.Timeout), all[0])
 			s.visit(all[0])
 			s.pass(30 * time.Second)
 			s.is("after a time-out", 1, 0, 0)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -136,7 +137,7 @@ func TestBadControl(t *testing.T) {
 		s.index(all...)
 		s.says(status(404), all[0])
 		s.visit(all[0])
-		s.says(fails(scheduler.Timeout), all[4])
+		s.says(fails(fault.Timeout), all[4])
 		s.pass(10 * time.Minute)
 		s.is("one of four does not answer", 1, 0, 0)
 		s.says(good, all[4])
@@ -307,6 +308,9 @@ func TestIndexWide(t *testing.T) {
 // TestSteadyFlow: deletions that come one after the other for hours leave one after the
 // other, too.
 func TestSteadyFlow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2,900 requests, one after the other")
+	}
 	crawling(t, func(s *crawl) { s.set.Brake.Percent = 100 }, func(s *crawl) {
 		all := pages("a.test", 2000)
 		s.index(all...)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -237,7 +238,7 @@ func TestDrained(t *testing.T) {
 			time.Sleep(time.Second)
 			r := ok(l)
 			if i == 1 {
-				r = scheduler.Result{Fault: scheduler.Timeout}
+				r = scheduler.Result{Fault: fault.Timeout}
 			}
 			f.complete(l, r)
 		}

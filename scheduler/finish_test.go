@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -41,7 +42,7 @@ func TestFinish(t *testing.T) {
 		"many":             {100, 15, nil, 0, 0, 15, 19},
 		"too many":         {100, 21, nil, 0, 21, 0, 0},
 		"others are bad":   {300, 1, status(500), 1, 0, 0, 5},
-		"others time out":  {300, 1, fails(scheduler.Timeout), 1, 0, 0, 5},
+		"others time out":  {300, 1, fails(fault.Timeout), 1, 0, 0, 5},
 		"others are asked": {300, 1, unknown, 1, 0, 0, 5},
 	} {
 		crawling(t, nil, func(s *crawl) {

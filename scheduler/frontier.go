@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -151,7 +152,7 @@ func (f *Frontier) readable(ctx context.Context, l *Lease) bool {
 		l.URL = u
 		return true
 	}
-	r := Result{Fault: BadRedirect, Words: "the stored URL cannot be read: " + err.Error(), Decided: l.Record.Fifo}
+	r := Result{Fault: fault.BadRedirect, Words: "the stored URL cannot be read: " + err.Error(), Decided: l.Record.Fifo}
 	if err := f.Complete(ctx, l, r); err != nil {
 		f.log.Error("a stored URL cannot be read", "url", l.Record.URL, "error", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -238,7 +239,7 @@ func TestRetryAndRefresh(t *testing.T) {
 			defer f.end()
 			f.add(link("http://a.test/", scheduler.Follow))
 			l, begin := f.next(), time.Now()
-			f.complete(l, scheduler.Result{Fault: scheduler.Timeout, Decided: scheduler.Follow})
+			f.complete(l, scheduler.Result{Fault: fault.Timeout, Decided: scheduler.Follow})
 			l = f.next()
 			if d := time.Since(begin); d < time.Minute || d > 75*time.Second || l.Place.Source != scheduler.Follow || l.Record.Errors != 1 {
 				t.Errorf("retry after %v from %v with %d errors", d, l.Place.Source, l.Record.Errors)

@@ -155,7 +155,7 @@ func (h *health) tellsOf(k weburl.Key, old *Record, r *Result, c *Completion) te
 func (h *health) tellsNow(k weburl.Key, r *Result, c *Completion) tells {
 	n := &c.Next
 	switch {
-	case r.Fault == AddressFault || n.Reason.Operators() || n.Reason == ReasonUnavailable || n.Reason == ReasonMoved:
+	case !tellsOfHost(r.Fault) || n.Reason.Operators() || n.Reason == ReasonUnavailable || n.Reason == ReasonMoved:
 		return tellsNothing
 	case n.Class == Temporary || n.Class == Permanent:
 		return tellsBad

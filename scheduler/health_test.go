@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -157,8 +158,8 @@ func TestTells(t *testing.T) {
 		"404":                        {indexed(), status(404), tellsBad},
 		"404 again":                  {again, status(404), tellsBadAgain},
 		"500":                        {indexed(), status(500), tellsBad},
-		"time-out":                   {indexed(), fault(Timeout), tellsBad},
-		"time-out again":             {failing(indexed(), 3, day), fault(Timeout), tellsBadAgain},
+		"time-out":                   {indexed(), faulty(fault.Timeout), tellsBad},
+		"time-out again":             {failing(indexed(), 3, day), faulty(fault.Timeout), tellsBadAgain},
 		"log-in page":                {indexed(), Result{Status: 200, LoginPage: true}, tellsBad},
 		"noindex":                    {indexed(), reason(ReasonNoIndex), tellsBad},
 		"empty":                      {indexed(), reason(ReasonEmpty), tellsBad},
@@ -173,7 +174,7 @@ func TestTells(t *testing.T) {
 		"rule":                       {indexed(), Result{Excluded: &Exclusion{Status: 760, Reason: ReasonRules}}, tellsNothing},
 		"kill list":                  {indexed(), reason(ReasonKilled), tellsNothing},
 		"another crawler's":          {indexed(), Result{Excluded: &Exclusion{Status: 761, Reason: ReasonElsewhere, Keep: true}}, tellsNothing},
-		"address refused":            {indexed(), fault(AddressFault), tellsNothing},
+		"address refused":            {indexed(), faulty(fault.Address), tellsNothing},
 		"no document before":         {crawled(), status(404), tellsNothing},
 		"no document before, good":   {crawled(), document(1, "web"), tellsNothing},
 		"never fetched":              {fresh(), status(404), tellsNothing},

@@ -21,8 +21,8 @@ const (
 // judge notes how the host answered.
 func (f *Frontier) judge(h *host, r *Result) {
 	switch {
-	case r.Fault == AddressFault:
-		return // which tells nothing new of the host
+	case !tellsOfHost(r.Fault):
+		return
 	case !hostFails(r):
 		h.live.errors, h.live.backoff = 0, 0
 		delete(f.silent, h.key)

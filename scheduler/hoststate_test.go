@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -38,7 +39,7 @@ func (h *hostWrites) Complete(ctx context.Context, c scheduler.Completion) ([]sc
 // stored is stored again only when it changes.
 func TestHostIsStoredWhenItMatters(t *testing.T) {
 	bad := scheduler.Result{Status: 404, Decided: scheduler.Index}
-	down := scheduler.Result{Fault: scheduler.Timeout, Decided: scheduler.Index}
+	down := scheduler.Result{Fault: fault.Timeout, Decided: scheduler.Index}
 	busy := scheduler.Result{Status: 429, HasRetryAfter: true, RetryAfter: time.Hour, Decided: scheduler.Index}
 	good := scheduler.Result{Status: 200, Decided: scheduler.Index}
 	same := scheduler.Result{Status: 304, Conditional: true, Decided: scheduler.Index}

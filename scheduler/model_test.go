@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -120,7 +121,7 @@ func (w *world) answer(l *scheduler.Lease, i int) scheduler.Result {
 	case w.gone && i%7 == 3:
 		return scheduler.Result{Status: 404, Decided: l.Record.Fifo}
 	case i%11 == 5 && l.Record.Errors < 3 && w.chance(2):
-		return scheduler.Result{Fault: scheduler.Timeout, Decided: l.Record.Fifo}
+		return scheduler.Result{Fault: fault.Timeout, Decided: l.Record.Fifo}
 	}
 	r.Document = &scheduler.Document{Hash: [16]byte{1}, Source: "s"}
 	for _, next := range []int{2*i + 1, 2*i + 2, i / 2} {
@@ -228,7 +229,7 @@ func (w *world) between(least, most time.Duration) time.Duration {
 // killed again and again. In the end each page is where it belongs, each deletion
 // that was due was ordered once, no request was early, and none made twice at once.
 func TestModel(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range few(60) {
 		synctest.Test(t, func(t *testing.T) { testModel(t, seed) })
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -32,21 +33,24 @@ func answers(t *testing.T) map[string]struct {
 	rows := map[string]row{
 		// Permanent errors.
 		"304 to an unconditional GET":   {status(304), all("permanent")},
-		"redirect to a malformed URL":   {fault(BadRedirect), all("permanent")},
+		"redirect to a malformed URL":   {faulty(fault.BadRedirect), all("permanent")},
 		"3xx without Location":          {status(302), all("permanent")},
-		"host not found":                {fault(DNSNotFound), all("permanent")},
-		"protocol fault":                {fault(Protocol), all("permanent")},
-		"too many redirects":            {fault(TooManyHops), all("permanent")},
+		"host not found":                {faulty(fault.DNSNotFound), all("permanent")},
+		"protocol fault":                {faulty(fault.Protocol), all("permanent")},
+		"too many redirects":            {faulty(fault.TooManyHops), all("permanent")},
 		"503 whose Retry-After is none": {Result{Status: 503, RetryAfter: time.Hour, Decided: IndexFollow}, cautious},
-		"TLS error":                     {fault(TLSFault), cautious},
+		"TLS error":                     {faulty(fault.TLS), cautious},
 		// Temporary errors.
-		"time-out":                  {fault(Timeout), all("temporary")},
-		"connection reset":          {fault(Reset), all("temporary")},
-		"connection refused":        {fault(Refused), all("temporary")},
+		"time-out":                  {faulty(fault.Timeout), all("temporary")},
+		"connection reset":          {faulty(fault.Reset), all("temporary")},
+		"connection refused":        {faulty(fault.Refused), all("temporary")},
 		"503 with Retry-After":      {retryLater(503, 0), all("temporary")},
-		"DNS gives no answer":       {fault(DNSNoAnswer), all("temporary")},
-		"shorter than its length":   {fault(ShortBody), all("temporary")},
-		"address refused by guard":  {fault(AddressFault), all("guarded")},
+		"DNS gives no answer":       {faulty(fault.DNSNoAnswer), all("temporary")},
+		"shorter than its length":   {faulty(fault.ShortBody), all("temporary")},
+		"proxy":                     {faulty(fault.Proxy), all("temporary")},
+		"fault of another version":  {faulty(fault.Fault(200)), all("temporary")},
+		"address refused by guard":  {faulty(fault.Address), all("guarded")},
+		"address forbidden":         {faulty(fault.AddressForbidden), all("guarded")},
 		"excluded by a rule":        {Result{Excluded: &Exclusion{Status: 760, Reason: ReasonRules, Words: "rule"}}, all("excluded")},
 		"excluded, another has it":  {Result{Excluded: &Exclusion{Status: 761, Reason: ReasonElsewhere, Words: "gate", Keep: true}}, all("elsewhere")},
 		"forbidden by robots.txt":   {Result{Excluded: &Exclusion{Reason: ReasonRobots, Words: "robots.txt"}}, all("forbidden")},
@@ -189,6 +193,9 @@ func (c consequence) of(old *Record, set *Settings, class string) string {
 // TestMatrix: every policy, with every history and every answer, with deletions that rest
 // and without, and where URLs are forgotten with their documents.
 func TestMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("70,000 outcomes of a function that shares nothing")
+	}
 	table, all, pasts := consequences(), answers(t), histories()
 	for _, p := range []Policy{Cloudview, Cautious, Smartsite} {
 		for mode := range 4 {

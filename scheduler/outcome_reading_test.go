@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // TestUnavailable: a document is due when its page becomes unavailable by its own
@@ -41,8 +43,8 @@ func TestUnavailable(t *testing.T) {
 		{name: "read again", said: -1, result: Result{Status: 200, NoDocument: "it was until then", UnavailableAt: at(-1)}, order: "it was until then", state: Timed, next: askFirst, atOnce: AtRest},
 		{name: "over while it was read", result: page(-1), order: unavailable, state: Timed, next: askFirst, atOnce: AtRest},
 		{name: "over while it was read, new", result: Result{Status: 200, Document: &Document{Hash: [16]byte{2}}, UnavailableAt: at(-1)}, state: Timed, next: -1},
-		{name: "no answer after the time", said: -1, result: Result{Fault: Timeout, Words: "late"}, order: unavailable, state: Timed, next: retryFirst, atOnce: Timed},
-		{name: "no answer before the time", said: day, result: Result{Fault: Timeout, Words: "late"}, state: Timed, next: retryFirst},
+		{name: "no answer after the time", said: -1, result: Result{Fault: fault.Timeout, Words: "late"}, order: unavailable, state: Timed, next: retryFirst, atOnce: Timed},
+		{name: "no answer before the time", said: day, result: Result{Fault: fault.Timeout, Words: "late"}, state: Timed, next: retryFirst},
 		{name: "another crawler's", said: -1, result: Result{Excluded: &Exclusion{Status: 761, Keep: true}}, state: AtRest},
 	}
 	for _, tt := range tests {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -74,8 +75,8 @@ func TestCompared(t *testing.T) {
 		"other links, no document":        {list, hub(link("http://a.test/3")), busy},
 		"links not known, no document":    {with(monitored(), noDocument), hub(link("http://a.test/3")), none},
 		"permanent error":                 {monitored(), status(404), untouched},
-		"temporary error":                 {monitored(), fault(Timeout), untouched},
-		"address refused":                 {monitored(), fault(AddressFault), untouched},
+		"temporary error":                 {monitored(), faulty(fault.Timeout), untouched},
+		"address refused":                 {monitored(), faulty(fault.Address), untouched},
 		"excluded":                        {monitored(), Result{Excluded: &Exclusion{Status: 760}}, untouched},
 		"first fetch":                     {fresh(), document(1, "web"), none},
 		"first fetch of a hub":            {fresh(), hub(link("http://a.test/2")), none},
@@ -201,12 +202,12 @@ func TestDropped(t *testing.T) {
 // TestClockSetBack: an error that was first seen in the future is taken as first seen now.
 func TestClockSetBack(t *testing.T) {
 	old := failing(indexed(), 9, -400*day)
-	c := outcome(&old, new(fault(Timeout)), settings(), 0, start(), 0)
+	c := outcome(&old, new(faulty(fault.Timeout)), settings(), 0, start(), 0)
 	if !c.Next.FirstErrorAt.Equal(start()) || c.Next.Errors != 10 || c.Forget {
 		t.Errorf("%+v, want the time from now on", c.Next)
 	}
 	next := c.Next
-	if c = outcome(&next, new(fault(Timeout)), settings(), 0, start().Add(day), 0); c.Order == nil || c.Next.Errors != 0 {
+	if c = outcome(&next, new(faulty(fault.Timeout)), settings(), 0, start().Add(day), 0); c.Order == nil || c.Next.Errors != 0 {
 		t.Errorf("%+v, want its document deleted a day later", c)
 	}
 }

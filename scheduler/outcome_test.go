@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -62,7 +63,7 @@ func smart(s *Settings)               { s.SmartRefresh = true }
 
 func status(code int) Result { return Result{Status: code, Decided: IndexFollow} }
 
-func fault(f Fault) Result { return Result{Fault: f, Words: "words", Decided: IndexFollow} }
+func faulty(f fault.Fault) Result { return Result{Fault: f, Words: "words", Decided: IndexFollow} }
 
 func retryLater(code int, d time.Duration) Result {
 	return Result{Status: code, HasRetryAfter: true, RetryAfter: d, Decided: IndexFollow}
@@ -124,9 +125,9 @@ func TestPermanent(t *testing.T) {
 		check(t, fmt.Sprint("status ", code, ", forgotten on refresh"), crawled(), status(code), settings(forgetting), "forgotten")
 		check(t, fmt.Sprint("status ", code, ", remembered error forgotten"), failed(), status(code), settings(forgetting), "forgotten")
 	}
-	for _, f := range []Fault{DNSNotFound, TLSFault, Protocol, TooManyHops, BadRedirect} {
-		check(t, fmt.Sprint("fault ", f, ", indexed"), indexed(), fault(f), settings(), "permanent "+rests)
-		check(t, fmt.Sprint("fault ", f, ", first crawl"), fresh(), fault(f), settings(), "permanent timed "+week)
+	for _, f := range []fault.Fault{fault.DNSNotFound, fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect} {
+		check(t, fmt.Sprint("fault ", f, ", indexed"), indexed(), faulty(f), settings(), "permanent "+rests)
+		check(t, fmt.Sprint("fault ", f, ", first crawl"), fresh(), faulty(f), settings(), "permanent timed "+week)
 	}
 }
 
@@ -135,8 +136,8 @@ func TestTemporary(t *testing.T) {
 	for _, code := range []int{408, 425, 429} {
 		results[fmt.Sprint("status ", code)] = status(code)
 	}
-	for _, f := range []Fault{Timeout, Reset, Refused, ShortBody, DNSNoAnswer} {
-		results[fmt.Sprint("fault ", f)] = fault(f)
+	for _, f := range []fault.Fault{fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNoAnswer} {
+		results[fmt.Sprint("fault ", f)] = faulty(f)
 	}
 	for name, r := range results {
 		check(t, name+", first crawl", fresh(), r, settings(), "temporary timed 1m0s")
@@ -163,24 +164,24 @@ func TestPolicies(t *testing.T) {
 	for _, code := range []int{500, 502, 503, 504} {
 		check(t, fmt.Sprint("cautious ", code), indexed(), status(code), settings(policy(Cautious)), "temporary timed 1m0s indexed")
 	}
-	check(t, "cautious TLS", indexed(), fault(TLSFault), settings(policy(Cautious)), "temporary timed 1m0s indexed")
+	check(t, "cautious TLS", indexed(), faulty(fault.TLS), settings(policy(Cautious)), "temporary timed 1m0s indexed")
 	for _, code := range []int{404, 501, 505} {
 		check(t, fmt.Sprint("cautious ", code), indexed(), status(code), settings(policy(Cautious)), "permanent "+rests)
 	}
-	check(t, "smartsite deletes on a temporary error", indexed(), fault(Timeout), settings(policy(Smartsite)), "temporary timed 1m0s indexed rests")
-	check(t, "smartsite keeps to the retry", failing(indexed(), 7, day-1), fault(Timeout), settings(policy(Smartsite)), "temporary timed 2h8m0s indexed rests")
+	check(t, "smartsite deletes on a temporary error", indexed(), faulty(fault.Timeout), settings(policy(Smartsite)), "temporary timed 1m0s indexed rests")
+	check(t, "smartsite keeps to the retry", failing(indexed(), 7, day-1), faulty(fault.Timeout), settings(policy(Smartsite)), "temporary timed 2h8m0s indexed rests")
 	check(t, "smartsite obeys Retry-After", indexed(), retryLater(503, 20*time.Hour), settings(policy(Smartsite)), "temporary timed 20h0m0s indexed rests")
-	check(t, "smartsite deletes at once", indexed(), fault(Timeout), settings(policy(Smartsite), atOnce), "temporary timed 1m0s delete")
-	check(t, "smartsite, nothing indexed", fresh(), fault(Timeout), settings(policy(Smartsite)), "temporary timed 1m0s")
+	check(t, "smartsite deletes at once", indexed(), faulty(fault.Timeout), settings(policy(Smartsite), atOnce), "temporary timed 1m0s delete")
+	check(t, "smartsite, nothing indexed", fresh(), faulty(fault.Timeout), settings(policy(Smartsite)), "temporary timed 1m0s")
 	check(t, "smartsite permanent", indexed(), status(500), settings(policy(Smartsite)), "permanent "+rests)
 }
 
 func TestNoError(t *testing.T) {
-	check(t, "address guard, first crawl", fresh(), fault(AddressFault), settings(), "ignored timed "+week)
-	check(t, "address guard, indexed", indexed(), fault(AddressFault), settings(), "ignored timed "+week+" indexed")
-	for _, f := range []Fault{AddressFault} {
+	check(t, "address guard, first crawl", fresh(), faulty(fault.Address), settings(), "ignored timed "+week)
+	check(t, "address guard, indexed", indexed(), faulty(fault.Address), settings(), "ignored timed "+week+" indexed")
+	for _, f := range []fault.Fault{fault.Address} {
 		old := failing(indexed(), 4, day)
-		c := outcome(&old, new(fault(f)), settings(), 0, start(), 0)
+		c := outcome(&old, new(faulty(f)), settings(), 0, start(), 0)
 		if c.Next.Errors != 4 || c.Next.LastError != "words" || !c.Next.FetchedAt.Equal(old.FetchedAt) {
 			t.Errorf("fault %v: %+v; want no error counted and its word kept", f, c.Next)
 		}
@@ -324,7 +325,7 @@ func TestRest(t *testing.T) {
 	old := failing(indexed(), 4, day)
 	old.History, old.CheckedAt = History{Checks: 3, Quiet: day}, start().Add(-day)
 	for name, r := range map[string]Result{
-		"404": status(404), "too many": fault(Timeout), "204": status(204), "redirect": {Status: 302, RedirectIgnored: true, Location: "http://b.test/"},
+		"404": status(404), "too many": faulty(fault.Timeout), "204": status(204), "redirect": {Status: 302, RedirectIgnored: true, Location: "http://b.test/"},
 		"excluded": {Excluded: &Exclusion{Status: 760, Reason: ReasonRules}}, "robots.txt": {Excluded: &Exclusion{Reason: ReasonRobots}},
 	} {
 		c := outcome(&old, &r, settings(), 0, start(), 0)
@@ -407,7 +408,7 @@ func TestGone(t *testing.T) {
 }
 
 func TestDecidedFifo(t *testing.T) {
-	for _, r := range []Result{document(1, "web"), status(404), fault(Timeout)} {
+	for _, r := range []Result{document(1, "web"), status(404), faulty(fault.Timeout)} {
 		r.Decided = Follow
 		if c := outcome(new(fresh()), &r, settings(), 0, start(), 0); c.Next.Fifo != Follow {
 			t.Errorf("Fifo = %v, want what the rules now say", c.Next.Fifo)
@@ -448,7 +449,7 @@ func TestRulesVersion(t *testing.T) {
 		"excluded":  {Result{Excluded: &Exclusion{Status: 760}}, 2},
 		"gone":      {status(404), 2},
 		"temporary": {status(429), 1},
-		"guarded":   {fault(AddressFault), 1},
+		"guarded":   {faulty(fault.Address), 1},
 	} {
 		c.r.RulesVersion = 2
 		if got := outcome(&old, &c.r, settings(), 0, start(), 0).Next.RulesVersion; got != c.want {

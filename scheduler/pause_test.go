@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
@@ -183,7 +184,7 @@ func TestDrainedLeavesSilentHosts(t *testing.T) {
 			}
 			fetched[l.URL.Host()]++
 			if l.URL.Host() == "down.test" {
-				f.complete(l, scheduler.Result{Fault: scheduler.Refused})
+				f.complete(l, scheduler.Result{Fault: fault.Refused})
 			} else {
 				f.complete(l, ok(l))
 			}

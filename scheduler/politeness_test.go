@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -175,7 +176,7 @@ func TestHostBackoff(t *testing.T) {
 			l := f.next()
 			gaps = append(gaps, time.Since(last))
 			last = time.Now()
-			r := scheduler.Result{Fault: scheduler.Timeout, Decided: scheduler.Index}
+			r := scheduler.Result{Fault: fault.Timeout, Decided: scheduler.Index}
 			if i == 10 {
 				r = ok(l)
 			}

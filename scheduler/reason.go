@@ -1,6 +1,10 @@
 package scheduler
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/fault"
+)
 
 // Reason is why a URL is not in the index, why its document is to leave it, or what was
 // wrong with its last answer. It decides; the text beside it (Record.LastError) is for
@@ -131,24 +135,25 @@ func (r Reason) waits() bool {
 }
 
 // reasonOf is why a failed visit failed, by what went wrong below HTTP or by its status.
-func reasonOf(f Fault, status int) Reason {
+func reasonOf(f fault.Fault, status int) Reason {
 	switch f {
-	case NoFault:
+	case fault.None:
 		return reasonOfStatus(status)
-	case DNSNotFound, DNSNoAnswer:
+	case fault.DNSNotFound, fault.DNSNoAnswer:
 		return ReasonDNS
-	case Reset, Refused:
+	case fault.Reset, fault.Refused:
 		return ReasonConnect
-	case TLSFault:
+	case fault.TLS:
 		return ReasonTLS
-	case Timeout:
+	case fault.Timeout:
 		return ReasonTimeout
-	case AddressFault:
+	case fault.Address, fault.AddressForbidden:
 		return ReasonAddress
-	case TooManyHops, BadRedirect:
+	case fault.TooManyHops, fault.BadRedirect:
 		return ReasonBadRedirect
-	case Protocol, ShortBody:
-		return ReasonProtocol
+	case fault.Proxy:
+		return ReasonProxy
+	case fault.Protocol, fault.ShortBody:
 	}
 	return ReasonProtocol
 }

@@ -1,6 +1,10 @@
 package scheduler
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sextant-crawler/sextant/fault"
+)
 
 // OldReason is the reason of a record that was stored before there were reasons: then
 // the text decided. A store asks once for each record, when it reads it; the phrases are
@@ -23,8 +27,8 @@ func OldReason(r *Record) Reason {
 }
 
 // OldFailure is OldReason for a visit that failed.
-func OldFailure(f Fault, status int, text string) Reason {
-	if f == NoFault && (strings.Contains(text, "log-in") || strings.Contains(text, "logged")) {
+func OldFailure(f fault.Fault, status int, text string) Reason {
+	if f == fault.None && (strings.Contains(text, "log-in") || strings.Contains(text, "logged")) {
 		return ReasonLogin
 	}
 	return reasonOf(f, status)
@@ -32,7 +36,7 @@ func OldFailure(f Fault, status int, text string) Reason {
 
 func oldExclusion(r *Record) Reason {
 	switch {
-	case r.Fault == AddressFault && r.Status == 0:
+	case r.Fault == fault.Address && r.Status == 0:
 		return ReasonAddress
 	case r.Status == 761:
 		return ReasonElsewhere

@@ -1,6 +1,10 @@
 package scheduler
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sextant-crawler/sextant/fault"
+)
 
 // TestOldReason: the phrases by which records were told apart before there were reasons,
 // as the program wrote them then.
@@ -24,7 +28,7 @@ func TestOldReason(t *testing.T) {
 		{"another crawler's", ignored(761, "domain gate, crawl.rules:3: forbid domain *"), ReasonElsewhere},
 		{"robots.txt", ignored(0, "robots.txt forbids it"), ReasonRobots},
 		{"sitemap not named", ignored(0, "neither the configuration nor a robots.txt names it any more"), ReasonNotNamed},
-		{"guarded", Record{Class: Ignored, Fault: AddressFault, LastError: "127.0.0.1 is loopback"}, ReasonAddress},
+		{"guarded", Record{Class: Ignored, Fault: fault.Address, LastError: "127.0.0.1 is loopback"}, ReasonAddress},
 
 		{"good", ok(""), NoReason},
 		{"not indexed", ok("not indexed by rule"), ReasonNotIndexed},
@@ -63,8 +67,8 @@ func TestOldReason(t *testing.T) {
 		{"407", Record{Class: Permanent, Status: 407}, ReasonLogin},
 		{"leads to a log-in", Record{Class: Temporary, Status: 302, LastError: "logged in, but status 302 leads to a log-in page"}, ReasonLogin},
 		{"logged out", Record{Class: Temporary, Status: 403, LastError: "logged in and other pages work, but status 403"}, ReasonLogin},
-		{"time-out in a log-in", Record{Class: Temporary, Fault: Timeout, LastError: "the log-in page http://a.test/login: time-out"}, ReasonTimeout},
-		{"connection refused", Record{Class: Temporary, Fault: Refused}, ReasonConnect},
+		{"time-out in a log-in", Record{Class: Temporary, Fault: fault.Timeout, LastError: "the log-in page http://a.test/login: time-out"}, ReasonTimeout},
+		{"connection refused", Record{Class: Temporary, Fault: fault.Refused}, ReasonConnect},
 		{"unknown class", Record{Class: 99, LastError: "noindex"}, NoReason},
 	} {
 		if got := OldReason(&c.r); got != c.want {

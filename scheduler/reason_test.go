@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // reasonNumbers are the reasons' words and numbers: the words are a contract with those who
@@ -61,16 +63,18 @@ func TestKindsOfReasons(t *testing.T) {
 
 // TestReasonOf: each fault and status has its reason, none is left to chance.
 func TestReasonOf(t *testing.T) {
-	faults := map[Fault]Reason{
-		Timeout: ReasonTimeout, Reset: ReasonConnect, Refused: ReasonConnect, ShortBody: ReasonProtocol, DNSNotFound: ReasonDNS, DNSNoAnswer: ReasonDNS,
-		TLSFault: ReasonTLS, Protocol: ReasonProtocol, TooManyHops: ReasonBadRedirect, BadRedirect: ReasonBadRedirect, AddressFault: ReasonAddress,
+	faults := map[fault.Fault]Reason{
+		fault.Timeout: ReasonTimeout, fault.Reset: ReasonConnect, fault.Refused: ReasonConnect, fault.ShortBody: ReasonProtocol,
+		fault.DNSNotFound: ReasonDNS, fault.DNSNoAnswer: ReasonDNS, fault.TLS: ReasonTLS, fault.Protocol: ReasonProtocol,
+		fault.TooManyHops: ReasonBadRedirect, fault.BadRedirect: ReasonBadRedirect,
+		fault.Address: ReasonAddress, fault.AddressForbidden: ReasonAddress, fault.Proxy: ReasonProxy,
 	}
-	for f := Timeout; f <= AddressFault; f++ {
+	for _, f := range fault.All() {
 		if got := reasonOf(f, 404); got != faults[f] || got == NoReason {
 			t.Errorf("fault %d is %v, want %v", f, got, faults[f])
 		}
 	}
-	if got := reasonOf(AddressFault+1, 200); got != ReasonProtocol {
+	if got := reasonOf(fault.Fault(200), 200); got != ReasonProtocol {
 		t.Errorf("an unknown fault is %v", got)
 	}
 	for status := range 1000 {
@@ -85,7 +89,7 @@ func TestReasonOf(t *testing.T) {
 		case status/100 == 5:
 			want = ReasonServerError
 		}
-		if got := reasonOf(NoFault, status); got != want {
+		if got := reasonOf(fault.None, status); got != want {
 			t.Errorf("status %d is %v, want %v", status, got, want)
 		}
 	}
@@ -103,9 +107,9 @@ func TestReasonOfVisit(t *testing.T) {
 	}{
 		"404":                 {Result{Status: 404, Words: "404 Not Found"}, ReasonNotFound, "404 Not Found"},
 		"told by the caller":  {Result{Status: 503, Reason: ReasonLogin, Words: "a log-in page"}, ReasonLogin, "a log-in page"},
-		"time-out":            {fault(Timeout), ReasonTimeout, "words"},
+		"time-out":            {faulty(fault.Timeout), ReasonTimeout, "words"},
 		"log-in page":         {login, ReasonLogin, ""},
-		"guarded":             {fault(AddressFault), ReasonAddress, "words"},
+		"guarded":             {faulty(fault.Address), ReasonAddress, "words"},
 		"damaged document":    {file, ReasonUnreadFile, "the document cannot be read: encrypted"},
 		"good":                {document(1, "web"), NoReason, ""},
 		"redirect":            {Result{Status: 301, RedirectIgnored: true, Location: "http://b.test/", Words: "301 Moved Permanently"}, ReasonRedirect, "301 Moved Permanently"},

@@ -1,24 +1,9 @@
 package scheduler
 
-import "time"
+import (
+	"time"
 
-// Fault is what went wrong below HTTP, or with its framing.
-type Fault uint8
-
-// The faults. NoFault means that an HTTP answer was read.
-const (
-	NoFault      Fault = iota
-	Timeout            // connect or read time-out
-	Reset              // connection reset
-	Refused            // connection refused
-	ShortBody          // body shorter than its Content-Length, or cut off
-	DNSNotFound        // the name does not exist
-	DNSNoAnswer        // the resolver gave no answer (time-out, SERVFAIL)
-	TLSFault           // handshake or certificate
-	Protocol           // not HTTP, bad framing, oversized header
-	TooManyHops        // more redirects than allowed
-	BadRedirect        // redirect to something that is no URL, or without Location
-	AddressFault       // address refused by the built-in guard
+	"github.com/sextant-crawler/sextant/fault"
 )
 
 // Exclusion is why a URL that was taken is not crawled, or its page not indexed.
@@ -37,7 +22,7 @@ type Result struct {
 	// Excluded is set when rules, robots.txt or crawl space forbid the URL: it was not fetched.
 	Excluded *Exclusion
 	// Fault and Status tell the answer; Words are for the operator (LastError).
-	Fault  Fault
+	Fault  fault.Fault
 	Status int
 	Words  string
 	// Reason is why the page has no document, or what is wrong with the answer where

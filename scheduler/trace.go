@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -68,7 +69,7 @@ type Gone struct {
 	FoundAt  time.Time // as in Record
 	Visits   int       // that gave an error, since it was last had
 	Status   int
-	Fault    Fault
+	Fault    fault.Fault
 	Reason   Reason
 	Words    string
 	Referrer string

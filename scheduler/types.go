@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -158,7 +159,7 @@ type Record struct {
 	Entered                     bool
 	Was                         Class
 	// Fault is the last visit's, MediaType that of the last 200, without parameters.
-	Fault     Fault
+	Fault     fault.Fault
 	MediaType string
 	// Linked says that the page's links are stored (Completion.Outlinks).
 	Linked bool

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/cmd/sextant/demosite"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/demo/indexer"
+	"github.com/sextant-crawler/sextant/demo/site"
 )
 
 // demoDeadline bounds the crawl of the sample site, which takes a second or two.
@@ -96,7 +96,7 @@ func (d *demo) siteURL() string    { return "http://" + d.site.Addr().String() }
 func (d *demo) indexerURL() string { return "http://" + d.indexer.Addr().String() }
 
 func (d *demo) serveSite(ctx context.Context) error {
-	server := &http.Server{Handler: demosite.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: site.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() {
 		_ = server.Close() // there is nothing to finish for a sample site
 	})
@@ -111,7 +111,7 @@ func (d *demo) serveSite(ctx context.Context) error {
 // set, the service goes on and everything can be looked at until ctx ends.
 func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 	path := filepath.Join(d.dir, config.FileName)
-	if err := os.WriteFile(path, []byte(demosite.Config(d.siteURL(), d.indexerURL())), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(site.Config(d.siteURL(), d.indexerURL())), 0o600); err != nil {
 		return err
 	}
 	parsed, report, err := config.Load(path)
@@ -145,7 +145,7 @@ func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 		return nil
 	}
 	fmt.Fprintf(out, "  as files    %s\n", filepath.Join(d.dir, "data", "out"))
-	fmt.Fprintf(out, "  the site    %s/\n  the search  %s/?%s\n", d.siteURL(), d.indexerURL(), url.Values{"q": {demosite.SampleQuery}}.Encode())
+	fmt.Fprintf(out, "  the site    %s/\n  the search  %s/?%s\n", d.siteURL(), d.indexerURL(), url.Values{"q": {site.SampleQuery}}.Encode())
 	fmt.Fprintf(out, "  explain     sextant explain -c %s -d %s %s/\n", path, filepath.Join(d.dir, "data"), d.siteURL())
 	_, err = d.crawl(ctx, parsed, crawl.Once{}, func(s *service) {
 		fmt.Fprintf(out, "  console     %s (its token: cat %s)\n", s.consoleURL(), admin.TokenPath(filepath.Join(d.dir, "data"), admin.Operator))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/cmd/sextant/demosite"
+	"github.com/sextant-crawler/sextant/demo/site"
 	"github.com/sextant-crawler/sextant/push"
 )
 
@@ -191,7 +191,7 @@ func copyExample(t *testing.T, name, proxy, indexer string) string {
 // sampleSites is a proxy that knows the hosts of the examples: all are the sample site,
 // with what one of them has beside it.
 func sampleSites() http.Handler {
-	site := demosite.Handler()
+	sample := site.Handler()
 	more := map[string]string{
 		"news.example.com/news-sitemap.xml": `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://news.example.com/news/2024/storm-edda</loc></url><url><loc>http://news.example.com/products/egret</loc></url></urlset>`,
 		"news.example.com/news/feed.xml":    `<rss version="2.0"><channel><title>News</title><item><title>Avocet</title><link>http://news.example.com/news/2025/avocet</link></item></channel></rss>`,
@@ -211,7 +211,7 @@ func sampleSites() http.Handler {
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
 		}
-		site.ServeHTTP(w, r)
+		sample.ServeHTTP(w, r)
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/demo/indexer"
 )
 
 // pushPage is docs/push.md.

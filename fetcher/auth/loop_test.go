@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/internal/testlog"
@@ -57,7 +58,7 @@ func fetch(ctx context.Context, u weburl.URL, do auth.Do) (*fetcher.Response, er
 	}
 	resp, err := do(ctx, req)
 	if err != nil {
-		return nil, &fetcher.Error{URL: u.String(), Fault: fetcher.Protocol, Err: err}
+		return nil, &fetcher.Error{URL: u.String(), Fault: fault.Protocol, Err: err}
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -82,7 +83,7 @@ func redirect(to string) *fetcher.Response {
 	return &fetcher.Response{Status: 302, Header: http.Header{"Location": {to}}}
 }
 
-var fault = &fetcher.Error{URL: "u", Fault: fetcher.Timeout, Err: errors.New("silence")}
+var silence = &fetcher.Error{URL: "u", Fault: fault.Timeout, Err: errors.New("silence")}
 
 func TestCacheLifeOfACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -129,7 +130,7 @@ func TestCacheAnswers(t *testing.T) {
 		{"503", status(503), nil, Unreachable},
 		{"304 unasked", status(304), nil, Unreachable},
 		{"100", status(100), nil, Unreachable},
-		{"fault", nil, fault, Unreachable},
+		{"fault", nil, silence, Unreachable},
 		{"redirect to nowhere", redirect(""), nil, Allowed},
 		{"redirect to no URL", redirect("http://[/"), nil, Allowed},
 		{"redirect to mail", redirect("mailto:a@b"), nil, Allowed},
@@ -172,7 +173,7 @@ func TestCacheRedirects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tester{t, NewCache(&store{}, Settings{})}
 		c.record("http://b.test/", redirect("/r"), nil)
-		c.record("http://b.test/", nil, fault)
+		c.record("http://b.test/", nil, silence)
 		time.Sleep(time.Until(c.want("http://b.test/", Unreachable).Until))
 		if v := c.want("http://b.test/", NeedsFetch); v.URL.Path() != "/robots.txt" {
 			t.Errorf("got %+v", v)
@@ -220,7 +221,7 @@ func TestCacheKeepsItsCopyWhileUnreachable(t *testing.T) {
 		for range 200 { // for months
 			time.Sleep(24 * time.Hour)
 			c.want("http://h.test/a", NeedsFetch)
-			c.record("http://h.test/", nil, fault)
+			c.record("http://h.test/", nil, silence)
 			c.want("http://h.test/a", Allowed)
 			c.want("http://h.test/private", Disallowed)
 			c = tester{t, NewCache(memory, Settings{})} // also over a restart

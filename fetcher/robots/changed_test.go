@@ -43,7 +43,7 @@ func TestChanged(t *testing.T) {
 		"429":                   {someForbidden, "", status(429), nil, false},
 		"500":                   {someForbidden, "", status(500), nil, false},
 		"503 with rules":        {someForbidden, "", &fetcher.Response{Status: 503, Body: []byte(more)}, nil, false},
-		"fault":                 {someForbidden, "", nil, fault, false},
+		"fault":                 {someForbidden, "", nil, silence, false},
 		"stopped":               {someForbidden, "", nil, context.Canceled, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -129,15 +130,15 @@ func TestPolicyByStatus(t *testing.T) {
 // Each fault that a fetch may end with leaves the copy at hand in force, and counts
 // as none of the origin's where the crawl itself stopped.
 func TestPolicyByFault(t *testing.T) {
-	for f := fetcher.Timeout; f <= fetcher.AddressForbidden; f++ {
+	for _, f := range fault.All() {
 		c := robots.NewCache(noMemory{}, robots.Settings{MaxAge: time.Nanosecond})
 		u, err := weburl.Parse("http://h.test/x")
 		if err != nil {
 			t.Fatal(err)
 		}
-		fault := &fetcher.Error{URL: u.String(), Fault: f, Err: errors.New("out of order")}
+		failed := &fetcher.Error{URL: u.String(), Fault: f, Err: errors.New("out of order")}
 		for _, want := range []robots.State{robots.Unreachable, robots.Disallowed} {
-			if err := c.Record(t.Context(), u, nil, fmt.Errorf("wrapped: %w", fault)); err != nil {
+			if err := c.Record(t.Context(), u, nil, fmt.Errorf("wrapped: %w", failed)); err != nil {
 				t.Fatal(err)
 			}
 			if v, err := c.Verdict(t.Context(), "Sextant", u); err != nil || v.State != want {

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/cmd/sextant/demosite"
-	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/demo/indexer"
+	"github.com/sextant-crawler/sextant/demo/site"
 	"github.com/sextant-crawler/sextant/internal/testport"
 )
 
@@ -104,21 +104,21 @@ func openWorld() (*world, error) {
 
 // startWorld starts it; pages are added to the sample site, below /hostile/ and /old/.
 func startWorld(pages map[string]answer) (w *world, err error) {
-	w = &world{site: &changingSite{sample: demosite.Handler(), pages: pages}}
+	w = &world{site: &changingSite{sample: site.Handler(), pages: pages}}
 	worldsMu.Lock()
 	worlds = append(worlds, w)
 	worldsMu.Unlock()
 	if w.dir, err = os.MkdirTemp("", "sextant-world-"); err != nil {
 		return nil, err
 	}
-	site := httptest.NewServer(w.site)
-	w.closers = append(w.closers, site.Close)
-	w.siteURL = site.URL
+	server := httptest.NewServer(w.site)
+	w.closers = append(w.closers, server.Close)
+	w.siteURL = server.URL
 	index, err := w.serveIndexer()
 	if err != nil {
 		return nil, err
 	}
-	text := demosite.Config(w.siteURL, index)
+	text := site.Config(w.siteURL, index)
 	for old, with := range map[string]string{
 		`name="demo"`:    `name="demo" deletionRestS="3600"`,
 		`<Rules group="`: `<Root url="` + w.siteURL + `/hostile/" group="tidewell"/><Root url="` + w.siteURL + `/old/" group="tidewell"/>` + "\n\n    <Rules group=\"",

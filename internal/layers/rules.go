@@ -37,19 +37,19 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "crawl/near", "docs", "fetcher/extract/markup", "histogram", "secret", "weburl"},
+			{"actionrules/match", "crawl/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
-			{"push/wire"},
+			{"push/wire", "scheduler/badgerstore/record"},
 			{
 				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
 			},
 			{"fetcher/extract/office", "fetcher/extract/pdf"},
 			{"fetcher/extract/documents"},
-			{"crawl", "indexer", "notices"},
+			{"crawl", "demo/indexer", "notices"},
 			{"admin"}, // it shows crawls
 			{"config", "admin/console"},
-			{"cmd/sextant/demosite", "config/importer"},
+			{"demo/site", "config/importer"},
 			{"cmd/sextant", "packaging", "packaging/sbom"},
 		},
 		TestOnly: []string{"internal/", "push/pushtest", "scheduler/storetest"},
@@ -62,7 +62,7 @@ func ProjectRules() Rules {
 			{Import: "github.com/prometheus", File: "metrics.go"},
 			{Import: "github.com/urfave/cli", Allowed: []string{"cmd/"}},
 			{Import: "github.com/CycloneDX", Allowed: []string{"packaging/sbom"}},
-			{Import: "github.com/blevesearch", Allowed: []string{"indexer"}},
+			{Import: "github.com/blevesearch", Allowed: []string{"demo/indexer"}},
 			{Import: "github.com/yuin/goldmark", Allowed: []string{"docs"}},
 			{Import: "testing", Tests: true},
 			{Import: "net/http/httptest", Tests: true},

@@ -15,7 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/demo/indexer"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/pushtest"
 	"github.com/sextant-crawler/sextant/push/webhook"

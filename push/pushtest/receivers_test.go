@@ -19,7 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/demo/indexer"
 	"github.com/sextant-crawler/sextant/internal/testport"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/elastic"

@@ -15,6 +15,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // BackupReport is what a backup or a restore has gone over.
@@ -31,9 +32,9 @@ type BackupReport struct {
 func (r *BackupReport) count(key []byte) {
 	r.Keys++
 	switch key[0] {
-	case kindURL:
+	case record.KindURL:
 		r.URLs++
-	case kindOrder, kindHeld, kindResting, kindEdit:
+	case record.KindOrder, record.KindHeld, record.KindResting, record.KindEdit:
 		r.Orders++
 	}
 }
@@ -51,16 +52,16 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 				return s.damaged("tables", err)
 			}
 		}
-		v, err := read(txn, countersKey())
+		v, err := read(txn, record.CountersKey())
 		if err != nil || v == nil {
 			return s.damaged("counters", errors.Join(err, errors.New("there is nothing to back up")))
 		}
-		kept, err := decodeCounters(v)
+		kept, err := record.DecodeCounters(v)
 		if err != nil {
 			return s.damaged("counters", err)
 		}
 		if err := s.walk(ctx, txn, nil, nil, false, func(item *badger.Item) error {
-			if string(item.Key()) == string(savedKey()) || item.Key()[0] == kindSegment {
+			if string(item.Key()) == string(record.SavedKey()) || item.Key()[0] == record.KindSegment {
 				return nil // the files are not in the backup
 			}
 			var written error
@@ -84,9 +85,9 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			return err
 		}
 		// Badger ends a walk at a block that it cannot read, without a word.
-		if orders := kept.waiting + kept.resting + kept.held; report.URLs != kept.known || report.Orders != orders {
+		if orders := kept.Waiting + kept.Resting + kept.Held; report.URLs != kept.Known || report.Orders != orders {
 			return s.damaged("backup", fmt.Errorf("%d of %d URLs and %d of %d orders could be read",
-				report.URLs, kept.known, report.Orders, orders))
+				report.URLs, kept.Known, report.Orders, orders))
 		}
 		return nil
 	})
@@ -104,34 +105,34 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 // in format 2, and nothing names a segment.
 func (r *bodyReader) whole(key, v []byte) ([]byte, error) {
 	switch key[0] {
-	case kindOrder:
-		o, err := decodeOrder(v)
-		if err == nil && o.place.segment != 0 {
+	case record.KindOrder:
+		o, err := record.DecodeOrder(v)
+		if err == nil && o.Place.Segment != 0 {
 			err = r.inline(&o)
-			v = o.append(nil)
+			v = o.Append(nil)
 		}
 		return v, err
-	case kindDead:
-		d, err := decodeDead(v)
-		if err == nil && d.place.segment != 0 {
-			err = r.inline(&d.storedOrder)
-			v = d.encode()
+	case record.KindDead:
+		d, err := record.DecodeDead(v)
+		if err == nil && d.Place.Segment != 0 {
+			err = r.inline(&d.Order)
+			v = d.Encode()
 		}
 		return v, err
-	case kindByURL:
-		p, err := decodeOrderPlace(v)
-		p.segment = 0
-		return p.append(nil), err
+	case record.KindWaiting:
+		p, err := record.DecodeOrderPlace(v)
+		p.Segment = 0
+		return p.Append(nil), err
 	}
 	return v, nil
 }
 
 // inline takes an order's body into the order.
-func (r *bodyReader) inline(o *storedOrder) (err error) {
-	if o.body, err = r.read(o.place); errors.Is(err, errBody) {
-		err = fmt.Errorf("%s: %w; start the service, which makes it a dead letter, and back up again", o.url, err)
+func (r *bodyReader) inline(o *record.Order) (err error) {
+	if o.Body, err = r.read(o.Place); errors.Is(err, errBody) {
+		err = fmt.Errorf("%s: %w; start the service, which makes it a dead letter, and back up again", o.URL, err)
 	}
-	o.place = bodyPlace{}
+	o.Place = record.BodyPlace{}
 	return err
 }
 
@@ -292,8 +293,8 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 		}
 		report.count(key)
 		kv := &pb.KV{Key: key, Value: value, Version: 1}
-		if key[0] == kindGone {
-			kv.ExpiresAt = goneUntil(value)
+		if key[0] == record.KindGone {
+			kv.ExpiresAt = record.GoneUntil(value)
 		}
 		badger.KVToBuffer(kv, buf)
 		if buf.LenNoPadding() < backupBlock {
@@ -317,21 +318,21 @@ type restored struct {
 // check gives the value as it is to be stored.
 func (seen *restored) check(key, value []byte) ([]byte, error) {
 	switch string(key) {
-	case string(formatKey()):
+	case string(record.FormatKey()):
 		if len(value) != 1 || value[0] < formatInline || value[0] > format {
 			return nil, fmt.Errorf("%w: the backup is of a store of format %d, this program reads %d; restore it with the version of Sextant that wrote it",
 				scheduler.ErrFormat, value, format)
 		}
 		seen.format = value[0]
 		return value, nil
-	case string(countersKey()):
+	case string(record.CountersKey()):
 		seen.counters = true
-		c, err := decodeCounters(value)
+		c, err := record.DecodeCounters(value)
 		if err != nil {
 			return nil, fmt.Errorf("%w: counters of the backup: %w", scheduler.ErrDamaged, err)
 		}
-		c.clean, c.segment, c.segmentEnd = false, 0, 0
-		return c.encode(), nil
+		c.Clean, c.Segment, c.SegmentEnd = false, 0, 0
+		return c.Encode(), nil
 	}
 	return value, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -278,7 +279,7 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	counted := string((&counters{}).encode())
+	counted := string((&record.Counters{}).Encode())
 	for name, c := range map[string]struct {
 		backup []byte
 		want   error

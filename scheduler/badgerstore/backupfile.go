@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // The form of a backup: backupMagic; blocks, each its length (4 bytes, never 0), keys
@@ -22,7 +23,7 @@ const (
 
 	// backupBlock is where a block ends; its last value may go far beyond.
 	backupBlock    = 1 << 20
-	maxBackupBlock = MaxBody + 16*backupBlock
+	maxBackupBlock = record.MaxBody + 16*backupBlock
 	// maxBackupKey is the longest key that Badger takes.
 	maxBackupKey = 65000
 )

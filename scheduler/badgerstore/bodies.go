@@ -12,26 +12,27 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // keepBody gives an order its body: that of a document a place in a segment. Deletions
 // are short and may be held for long, so theirs stay in the value. b must not be changed
 // until the batch is written.
-func (g *group) keepBody(o *storedOrder, b []byte) error {
-	if o.op == push.Delete || len(b) == 0 {
-		o.body = b
+func (g *group) keepBody(o *record.Order, b []byte) error {
+	if o.Op == push.Delete || len(b) == 0 {
+		o.Body = b
 		return nil
 	}
-	if c := &g.nextCount; c.segment == 0 || c.segmentEnd >= g.s.segments.max {
+	if c := &g.nextCount; c.Segment == 0 || c.SegmentEnd >= g.s.segments.max {
 		if err := g.nextSegment(); err != nil {
 			return err
 		}
 	}
 	c := &g.nextCount
-	o.place = bodyPlace{segment: c.segment, offset: c.segmentEnd, length: uint64(len(b)), sum: crc32.Checksum(b, castagnoli())}
-	c.segmentEnd += uint64(len(b))
-	g.batch.bodies = append(g.batch.bodies, newBody{o.place, b})
+	o.Place = record.BodyPlace{Segment: c.Segment, Offset: c.SegmentEnd, Length: uint64(len(b)), Sum: crc32.Checksum(b, castagnoli())}
+	c.SegmentEnd += uint64(len(b))
+	g.batch.bodies = append(g.batch.bodies, newBody{o.Place, b})
 	g.batch.bodyBytes += int64(len(b))
 	return nil
 }
@@ -39,26 +40,26 @@ func (g *group) keepBody(o *storedOrder, b []byte) error {
 // nextSegment ends the current segment.
 func (g *group) nextSegment() error {
 	c := &g.nextCount
-	if c.segment != 0 {
-		st, err := g.segmentState(c.segment)
+	if c.Segment != 0 {
+		st, err := g.segmentState(c.Segment)
 		if err != nil {
 			return err
 		}
-		if st.entries == 0 {
-			g.remove(segmentKey(c.segment))
+		if st.Entries == 0 {
+			g.remove(record.SegmentKey(c.Segment))
 		}
 	}
-	c.segment, c.segmentEnd = c.segment+1, 0
+	c.Segment, c.SegmentEnd = c.Segment+1, 0
 	return nil
 }
 
 // segmentState reads a segment's state as this write must see it.
-func (g *group) segmentState(n uint64) (segmentState, error) {
-	v, err := g.get(segmentKey(n))
+func (g *group) segmentState(n uint64) (record.Segment, error) {
+	v, err := g.get(record.SegmentKey(n))
 	if err != nil {
-		return segmentState{}, err
+		return record.Segment{}, err
 	}
-	st, err := decodeSegmentState(v)
+	st, err := record.DecodeSegment(v)
 	if err != nil {
 		return st, g.s.damaged(fmt.Sprintf("segment %d", n), err)
 	}
@@ -74,10 +75,10 @@ func (g *group) refer(segment, length uint64) error {
 	if err != nil {
 		return err
 	}
-	st.entries++
-	st.live += length
-	if segment == g.nextCount.segment {
-		st.size = g.nextCount.segmentEnd
+	st.Entries++
+	st.Live += length
+	if segment == g.nextCount.Segment {
+		st.Size = g.nextCount.SegmentEnd
 	}
 	g.setSegmentState(segment, st)
 	return nil
@@ -93,22 +94,22 @@ func (g *group) release(segment, length uint64) error {
 	if err != nil {
 		return err
 	}
-	if st.entries == 0 || st.live < length {
-		return g.s.damaged(fmt.Sprintf("segment %d", segment), fmt.Errorf("%d bytes of it are given up, %d bytes in %d orders are needed", length, st.live, st.entries))
+	if st.Entries == 0 || st.Live < length {
+		return g.s.damaged(fmt.Sprintf("segment %d", segment), fmt.Errorf("%d bytes of it are given up, %d bytes in %d orders are needed", length, st.Live, st.Entries))
 	}
-	st.entries--
-	st.live -= length
-	if st.entries == 0 && segment != g.nextCount.segment {
-		g.remove(segmentKey(segment))
+	st.Entries--
+	st.Live -= length
+	if st.Entries == 0 && segment != g.nextCount.Segment {
+		g.remove(record.SegmentKey(segment))
 		return nil
 	}
 	g.setSegmentState(segment, st)
 	return nil
 }
 
-func (g *group) setSegmentState(n uint64, st segmentState) {
-	g.scratch = st.append(g.scratch[:0])
-	g.set(segmentKey(n), g.scratch)
+func (g *group) setSegmentState(n uint64, st record.Segment) {
+	g.scratch = st.Append(g.scratch[:0])
+	g.set(record.SegmentKey(n), g.scratch)
 }
 
 // viewBodies is view for who reads bodies too.
@@ -119,14 +120,14 @@ func (s *Store) viewBodies(ctx context.Context, fn func(*badger.Txn, *bodyReader
 }
 
 // bodyOf gives a copy of an order's body. damage tells why there is none any more.
-func (r *bodyReader) bodyOf(o *storedOrder) (body []byte, damage string, err error) {
+func (r *bodyReader) bodyOf(o *record.Order) (body []byte, damage string, err error) {
 	switch {
-	case o.lost:
+	case o.Lost:
 		return nil, errBody.Error(), nil
-	case o.place.segment == 0:
-		return bytes.Clone(o.body), "", nil
+	case o.Place.Segment == 0:
+		return bytes.Clone(o.Body), "", nil
 	}
-	body, err = r.read(o.place)
+	body, err = r.read(o.Place)
 	if errors.Is(err, errBody) {
 		return nil, err.Error(), nil
 	}
@@ -158,11 +159,11 @@ func (g *group) fetchAgain(k weburl.Key) error {
 }
 
 // openSegments reads the states of the segments.
-func (s *Store) openSegments(c *counters) error {
-	states := map[uint64]segmentState{}
+func (s *Store) openSegments(c *record.Counters) error {
+	states := map[uint64]record.Segment{}
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	err := s.walk(context.Background(), txn, []byte{kindSegment}, []byte{kindSegment}, false, func(item *badger.Item) error {
+	err := s.walk(context.Background(), txn, []byte{record.KindSegment}, []byte{record.KindSegment}, false, func(item *badger.Item) error {
 		n, st, err := segmentOf(item)
 		if err != nil {
 			return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
@@ -173,18 +174,18 @@ func (s *Store) openSegments(c *counters) error {
 	if err != nil {
 		return err
 	}
-	return s.segments.open(states, c.segment, c.segmentEnd, s.readOnly)
+	return s.segments.open(states, c.Segment, c.SegmentEnd, s.readOnly)
 }
 
 // segmentOf reads a segment's state.
-func segmentOf(item *badger.Item) (n uint64, st segmentState, err error) {
-	if len(item.Key()) != segmentKeyLen {
-		return 0, st, errLength
+func segmentOf(item *badger.Item) (n uint64, st record.Segment, err error) {
+	if len(item.Key()) != record.SegmentKeyLen {
+		return 0, st, record.ErrLength
 	}
-	n, err = decodeSeq(item.Key()[1:])
+	n, err = record.DecodeSeq(item.Key()[1:])
 	if err == nil {
 		err = valueOf(item, func(v []byte) error {
-			st, err = decodeSegmentState(v)
+			st, err = record.DecodeSegment(v)
 			return err
 		})
 	}

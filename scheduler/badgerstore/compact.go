@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // A body that is needed for long, a dead letter's or that of a target which is down while
@@ -32,7 +34,7 @@ func (s *Store) compactWhenDue() {
 	if f.compacting || f.size <= 2*f.live+compactSlack*f.max || f.size < f.compactAt {
 		return
 	}
-	victims := f.victims(s.committed.Load().segment)
+	victims := f.victims(s.committed.Load().Segment)
 	if len(victims) == 0 {
 		return
 	}
@@ -57,7 +59,7 @@ func (s *Store) compactWhenDue() {
 func (s *segments) victims(current uint64) map[uint64]bool {
 	all := map[uint64]bool{}
 	for n, st := range s.states {
-		if n != current && 2*st.live <= st.size {
+		if n != current && 2*st.Live <= st.Size {
 			all[n] = true
 		}
 	}
@@ -85,7 +87,7 @@ func (s *Store) compact(victims map[uint64]bool) error {
 func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err error) {
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	for _, kind := range []byte{kindOrder, kindDead} { // deletions hold theirs
+	for _, kind := range []byte{record.KindOrder, record.KindDead} { // deletions hold theirs
 		err := s.walk(context.Background(), txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
 			if len(list) == most {
 				return errEnough
@@ -94,7 +96,7 @@ func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err er
 			if err != nil {
 				return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 			}
-			if !victims[o.place.segment] {
+			if !victims[o.Place.Segment] {
 				return nil
 			}
 			v, err := copyValue(item)
@@ -109,7 +111,7 @@ func (s *Store) namedIn(victims map[uint64]bool, most int) (list []named, err er
 }
 
 // orderAt reads an order or that of a dead letter, valid while item is.
-func orderAt(item *badger.Item) (o storedOrder, err error) {
+func orderAt(item *badger.Item) (o record.Order, err error) {
 	err = valueOf(item, func(v []byte) error {
 		o, err = orderIn(item.Key(), v)
 		return err
@@ -117,12 +119,12 @@ func orderAt(item *badger.Item) (o storedOrder, err error) {
 	return o, err
 }
 
-func orderIn(key, v []byte) (storedOrder, error) {
-	if key[0] == kindDead {
-		d, err := decodeDead(v)
-		return d.storedOrder, err
+func orderIn(key, v []byte) (record.Order, error) {
+	if key[0] == record.KindDead {
+		d, err := record.DecodeDead(v)
+		return d.Order, err
 	}
-	return decodeOrder(v)
+	return record.DecodeOrder(v)
 }
 
 // move writes the bodies of orders into the current segment. Bodies are read outside of
@@ -137,7 +139,7 @@ func (s *Store) move(list []named) error {
 			if err != nil {
 				return err
 			}
-			b, err := r.read(o.place)
+			b, err := r.read(o.Place)
 			if err != nil && !errors.Is(err, errBody) {
 				return err
 			}
@@ -169,37 +171,37 @@ func (g *group) move(n *named, body []byte) error {
 	if err != nil || !bytes.Equal(v, n.value) {
 		return err
 	}
-	var d storedDead
-	if n.key[0] == kindDead {
-		d, err = decodeDead(v)
+	var d record.Dead
+	if n.key[0] == record.KindDead {
+		d, err = record.DecodeDead(v)
 	} else {
-		d.storedOrder, err = decodeOrder(v)
+		d.Order, err = record.DecodeOrder(v)
 	}
 	if err != nil {
 		return g.s.damaged(fmt.Sprintf("key %x", n.key), err)
 	}
-	o := &d.storedOrder
-	old, size := o.place, o.size()
-	o.place = bodyPlace{}
-	if o.lost = body == nil; !o.lost {
+	o := &d.Order
+	old, size := o.Place, o.Size()
+	o.Place = record.BodyPlace{}
+	if o.Lost = body == nil; !o.Lost {
 		if err := g.keepBody(o, body); err != nil {
 			return err
 		}
 	}
-	if err := g.refer(o.place.segment, o.size()); err != nil {
+	if err := g.refer(o.Place.Segment, o.Size()); err != nil {
 		return err
 	}
-	if err := g.release(old.segment, size); err != nil {
+	if err := g.release(old.Segment, size); err != nil {
 		return err
 	}
-	if n.key[0] == kindDead {
-		g.set(n.key, d.encode())
+	if n.key[0] == record.KindDead {
+		g.set(n.key, d.Encode())
 		return nil
 	}
-	seq, k := splitOrderKey(n.key)
-	p := orderPlace{kind: kindOrder}.numbered(seq, o)
-	g.nextCount.bytes += p.size - size
-	g.set(n.key, o.append(nil))
-	g.set(byURLKey(k), p.append(nil))
+	seq, k := record.SplitOrderKey(n.key)
+	p := record.OrderPlace{Kind: record.KindOrder}.Numbered(seq, o)
+	g.nextCount.Bytes += p.Size - size
+	g.set(n.key, o.Append(nil))
+	g.set(record.WaitingKey(k), p.Append(nil))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -19,14 +20,14 @@ import (
 // that a page without one costs no read.
 
 // deletionOf reads the deletion of a URL whose record says that it has one.
-func (g *group) deletionOf(k weburl.Key) (p orderPlace, o storedOrder, err error) {
+func (g *group) deletionOf(k weburl.Key) (p record.OrderPlace, o record.Order, err error) {
 	return g.s.deletionOf(k, g.get)
 }
 
 // deletionOf reads the deletion of a URL, with what reads a key: nil if there is none. The
 // body may share memory with what that gives.
-func (s *Store) deletionOf(k weburl.Key, get func([]byte) ([]byte, error)) (p orderPlace, o storedOrder, err error) {
-	v, err := get(deletionKey(k))
+func (s *Store) deletionOf(k weburl.Key, get func([]byte) ([]byte, error)) (p record.OrderPlace, o record.Order, err error) {
+	v, err := get(record.DeletionKey(k))
 	if err != nil {
 		return p, o, err
 	}
@@ -37,15 +38,15 @@ func (s *Store) deletionOf(k weburl.Key, get func([]byte) ([]byte, error)) (p or
 	if err != nil {
 		return p, o, err
 	}
-	v, err = get(p.key(k))
+	v, err = get(p.Key(k))
 	if err != nil {
 		return p, o, err
 	}
 	if v == nil {
-		return p, o, s.damaged(fmt.Sprintf("deletion %d", p.seq), errors.New("it is missing"))
+		return p, o, s.damaged(fmt.Sprintf("deletion %d", p.Seq), errors.New("it is missing"))
 	}
-	if o, err = decodeOrder(v); err != nil {
-		return p, o, s.damaged(fmt.Sprintf("deletion %d", p.seq), err)
+	if o, err = record.DecodeOrder(v); err != nil {
+		return p, o, s.damaged(fmt.Sprintf("deletion %d", p.Seq), err)
 	}
 	return p, o, nil
 }
@@ -60,11 +61,11 @@ func (g *group) dropDeletion(k weburl.Key) error {
 }
 
 // putDeletion stores a deletion at a place, under a new number.
-func (g *group) putDeletion(k weburl.Key, p orderPlace, o *storedOrder) scheduler.Deletion {
-	g.nextCount.order++
-	p = p.numbered(g.nextCount.order, o)
+func (g *group) putDeletion(k weburl.Key, p record.OrderPlace, o *record.Order) scheduler.Deletion {
+	g.nextCount.Order++
+	p = p.Numbered(g.nextCount.Order, o)
 	g.storeOrder(k, p, o)
-	return p.deletion()
+	return p.Deletion()
 }
 
 // checkOrder says what is wrong with an order for a URL; forget says that nothing else
@@ -73,8 +74,8 @@ func checkOrder(url string, o *scheduler.Order, forget bool) error {
 	switch {
 	case o == nil:
 		return nil
-	case len(o.Body) > MaxBody:
-		return fmt.Errorf("order for %s has a body of %d bytes, more than %d: store a shorter document", url, len(o.Body), MaxBody)
+	case len(o.Body) > record.MaxBody:
+		return fmt.Errorf("order for %s has a body of %d bytes, more than %d: store a shorter document", url, len(o.Body), record.MaxBody)
 	case o.Deletion == scheduler.NoDeletion:
 		return nil
 	case o.Op != scheduler.OrderDelete:
@@ -97,12 +98,12 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has scheduler.Deletio
 	if o == nil {
 		return has, nil
 	}
-	stored := storedOrder{
-		op: push.Op(o.Op), moved: o.Moved, at: time.Now(), url: old.URL, source: o.Source,
-		rest: rest{reason: o.Reason, hold: o.Hold, edit: o.Edit, text: o.Text},
+	stored := record.Order{
+		Op: push.Op(o.Op), Moved: o.Moved, At: time.Now(), URL: old.URL, Source: o.Source,
+		Rest: record.Rest{Reason: o.Reason, Hold: o.Hold, Edit: o.Edit, Text: o.Text},
 	}
 	if o.Deletion != scheduler.NoDeletion {
-		stored.body = o.Body
+		stored.Body = o.Body
 		return g.rest(k, old, has, &stored, o.Deletion)
 	}
 	if has != scheduler.NoDeletion {
@@ -110,7 +111,7 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has scheduler.Deletio
 		if err != nil {
 			return has, err
 		}
-		stored.moved = stored.moved || before.source != stored.source
+		stored.Moved = stored.Moved || before.Source != stored.Source
 		if err := g.dropOrderAt(k, p); err != nil {
 			return has, err
 		}
@@ -122,7 +123,7 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has scheduler.Deletio
 }
 
 // rest stores a deletion that does not leave yet, or what is new of the one that there is.
-func (g *group) rest(k weburl.Key, old *scheduler.Record, has scheduler.Deletion, o *storedOrder, state scheduler.Deletion) (scheduler.Deletion, error) {
+func (g *group) rest(k weburl.Key, old *scheduler.Record, has scheduler.Deletion, o *record.Order, state scheduler.Deletion) (scheduler.Deletion, error) {
 	if has != scheduler.NoDeletion {
 		p, before, err := g.deletionOf(k)
 		if err != nil {
@@ -131,16 +132,16 @@ func (g *group) rest(k weburl.Key, old *scheduler.Record, has scheduler.Deletion
 		if err := g.dropOrderAt(k, p); err != nil {
 			return has, err
 		}
-		if before.rest.edit == o.rest.edit {
-			o.rest.hold, o.rest.again, o.at = before.rest.hold, o.at, before.at
-			p = p.numbered(p.seq, o)
+		if before.Rest.Edit == o.Rest.Edit {
+			o.Rest.Hold, o.Rest.Again, o.At = before.Rest.Hold, o.At, before.At
+			p = p.Numbered(p.Seq, o)
 			g.storeOrder(k, p, o)
-			return p.deletion(), nil
+			return p.Deletion(), nil
 		}
 	}
-	p := orderPlace{kind: kindHeld}
+	p := record.OrderPlace{Kind: record.KindHeld}
 	if state == scheduler.DeletionResting {
-		p, o.rest.hold = restingPlace(old.Host, o.rest.edit), scheduler.NotHeld
+		p, o.Rest.Hold = record.RestingPlace(old.Host, o.Rest.Edit), scheduler.NotHeld
 	}
 	return g.putDeletion(k, p, o), nil
 }
@@ -158,31 +159,23 @@ func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.De
 	if err := g.dropOrderAt(k, p); err != nil {
 		return has, err
 	}
-	o.rest.hold = scheduler.NotHeld
+	o.Rest.Hold = scheduler.NotHeld
 	switch m {
 	case scheduler.SendDeletion:
 		return scheduler.NoDeletion, g.putOrder(k, &o)
 	case scheduler.HoldDeletion:
-		o.rest.hold = hold
-		p.kind, p.group = kindHeld, groupID{}
+		o.Rest.Hold = hold
+		p.Kind, p.Group = record.KindHeld, record.Group{}
 		g.storeOrder(k, p, &o)
-		return p.deletion(), nil
+		return p.Deletion(), nil
 	case scheduler.KeepDeletion, scheduler.RestDeletion:
 	}
-	return g.putDeletion(k, restingPlace(old.Host, o.rest.edit), &o), nil
-}
-
-// listed is a deletion as a scheduler.Store lists it.
-func (o *storedOrder) listed(k weburl.Key, p orderPlace) scheduler.StoredDeletion {
-	return scheduler.StoredDeletion{
-		Key: k, Seq: p.seq, URL: o.url, Source: o.source, State: p.deletion(), Hold: o.rest.hold,
-		Reason: o.rest.reason, Edit: o.rest.edit, At: o.at, Again: o.rest.again, Text: o.rest.text,
-	}
+	return g.putDeletion(k, record.RestingPlace(old.Host, o.Rest.Edit), &o), nil
 }
 
 // Deletions implements scheduler.Store.
 func (s *Store) Deletions(ctx context.Context, group scheduler.DeletionGroup, fn func(scheduler.StoredDeletion) error) error {
-	prefix := restingPrefix(restingPlace(group.Host, group.Edit))
+	prefix := record.RestingPrefix(record.RestingPlace(group.Host, group.Edit))
 	return s.view(ctx, func(txn *badger.Txn) error {
 		return s.walk(ctx, txn, prefix, prefix, true, func(item *badger.Item) error {
 			d, err := s.storedDeletion(item)
@@ -200,14 +193,14 @@ func (s *Store) storedDeletion(item *badger.Item) (scheduler.StoredDeletion, err
 	if err != nil {
 		return scheduler.StoredDeletion{}, err
 	}
-	p, _, err := splitDeletionKey(item.Key())
-	return o.listed(k, p), err
+	p, _, err := record.SplitDeletionKey(item.Key())
+	return o.Listed(k, p), err
 }
 
 // DeletionGroups implements scheduler.Store. It goes over all that rests, without reading it.
 func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.DeletionGroup, resting uint64) error) error {
 	return s.view(ctx, func(txn *badger.Txn) error {
-		var at orderPlace
+		var at record.OrderPlace
 		var count uint64
 		end := func() error {
 			if count == 0 {
@@ -215,15 +208,15 @@ func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.Deletion
 			}
 			n := count
 			count = 0
-			return fn(at.deletionGroup(), n)
+			return fn(at.DeletionGroup(), n)
 		}
-		for _, kind := range []byte{kindResting, kindEdit} {
+		for _, kind := range []byte{record.KindResting, record.KindEdit} {
 			if err := s.walk(ctx, txn, []byte{kind}, []byte{kind}, false, func(item *badger.Item) error {
-				p, _, err := splitDeletionKey(item.Key())
+				p, _, err := record.SplitDeletionKey(item.Key())
 				if err != nil {
 					return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 				}
-				if p.kind != at.kind || p.group != at.group {
+				if p.Kind != at.Kind || p.Group != at.Group {
 					if err := end(); err != nil {
 						return err
 					}
@@ -237,14 +230,6 @@ func (s *Store) DeletionGroups(ctx context.Context, fn func(g scheduler.Deletion
 		}
 		return end()
 	})
-}
-
-// deletionGroup is the group of a deletion that rests.
-func (p orderPlace) deletionGroup() scheduler.DeletionGroup {
-	if p.kind == kindEdit {
-		return scheduler.DeletionGroup{Edit: p.group.edit()}
-	}
-	return scheduler.DeletionGroup{Host: weburl.HostKey(p.group)}
 }
 
 // HeldDeletions implements scheduler.Store: those that are held and those that rest,
@@ -272,7 +257,7 @@ func (s *Store) HeldDeletions(ctx context.Context, f scheduler.DeletionFilter, f
 // deletionKeys are the keys of the deletions among which a filter chooses, oldest first.
 func (s *Store) deletionKeys(ctx context.Context, txn *badger.Txn, f *scheduler.DeletionFilter, named []weburl.Key) (keys [][]byte, err error) {
 	for _, k := range named {
-		v, err := read(txn, deletionKey(k))
+		v, err := read(txn, record.DeletionKey(k))
 		if err != nil {
 			return nil, s.damaged("deletion of URL "+k.String(), err)
 		}
@@ -281,7 +266,7 @@ func (s *Store) deletionKeys(ctx context.Context, txn *badger.Txn, f *scheduler.
 			return nil, err
 		}
 		if ok {
-			keys = append(keys, p.key(k))
+			keys = append(keys, p.Key(k))
 		}
 	}
 	for _, prefix := range deletionPrefixes(f) {
@@ -302,18 +287,18 @@ func deletionPrefixes(f *scheduler.DeletionFilter) (list [][]byte) {
 		return nil
 	}
 	if f.State != scheduler.DeletionResting {
-		list = append(list, []byte{kindHeld})
+		list = append(list, []byte{record.KindHeld})
 	}
 	if f.State == scheduler.DeletionHeld {
 		return list
 	}
 	if f.Edit != 0 {
-		return append(list, restingPrefix(restingPlace(weburl.HostKey{}, f.Edit)))
+		return append(list, record.RestingPrefix(record.RestingPlace(weburl.HostKey{}, f.Edit)))
 	}
 	if u, err := weburl.Parse(f.Host); f.Host != "" && err == nil {
-		return append(list, restingPrefix(restingPlace(u.HostKey(), 0)), []byte{kindEdit})
+		return append(list, record.RestingPrefix(record.RestingPlace(u.HostKey(), 0)), []byte{record.KindEdit})
 	}
-	return append(list, []byte{kindResting}, []byte{kindEdit})
+	return append(list, []byte{record.KindResting}, []byte{record.KindEdit})
 }
 
 func selectsDeletion(f *scheduler.DeletionFilter, d *scheduler.StoredDeletion) bool {

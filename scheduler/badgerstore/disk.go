@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // collectAfter is how many bytes of bodies are removed until it is looked for value log
 // files that are all garbage.
-const collectAfter = 2 * MaxBody
+const collectAfter = 2 * record.MaxBody
 
 // room says ErrFull if the disk has less free space than it must have.
 func (s *Store) room() error { return room(s.dir, s.minFree) }

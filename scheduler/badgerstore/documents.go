@@ -3,91 +3,14 @@ package badgerstore
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"slices"
-	"sort"
 
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-// documents is what is kept of a host's documents while it has any: how many there are
-// and, in ascending order, the keys of at most scheduler.DocumentSample, which are the
-// lowest ones but for those that took no part since the sample lost some. Keys are
-// hashes, so the sample is an even one.
-type documents struct {
-	count  uint64
-	sample []byte // key behind key; not to be changed
-}
-
-func (d documents) append(b []byte) []byte {
-	b = binary.AppendUvarint(append(b, valueVersion), d.count)
-	return append(b, d.sample...)
-}
-
-// decodeDocuments reads what is kept of a host's documents; of no value there are none. It
-// shares memory with b.
-func decodeDocuments(b []byte) (documents, error) {
-	if b == nil {
-		return documents{}, nil
-	}
-	r := newReader(b)
-	d := documents{count: r.uvarint()}
-	d.sample = r.bytes(uint64(len(r.b)))
-	switch n := d.len(); {
-	case r.err != nil:
-	case d.count == 0:
-		r.fail(errors.New("a host with no documents"))
-	case len(d.sample)%keyLen != 0 || n > scheduler.DocumentSample || uint64(n) > d.count:
-		r.fail(fmt.Errorf("a sample of %d bytes for %d documents", len(d.sample), d.count))
-	default:
-		for i := 1; i < n; i++ {
-			if bytes.Compare(d.at(i-1), d.at(i)) >= 0 {
-				r.fail(errors.New("a sample out of order"))
-			}
-		}
-	}
-	return d, r.end()
-}
-
-// len is the number of keys in the sample, at gives one.
-func (d documents) len() int        { return len(d.sample) / keyLen }
-func (d documents) at(i int) []byte { return d.sample[i*keyLen : (i+1)*keyLen] }
-
-// find gives the place of a key in the sample, or where it belongs.
-func (d documents) find(k weburl.Key) (i int, ok bool) {
-	i = sort.Search(d.len(), func(i int) bool { return bytes.Compare(d.at(i), k[:]) >= 0 })
-	return i, i < d.len() && bytes.Equal(d.at(i), k[:])
-}
-
-// offer takes the key of a document into the sample if it belongs there.
-func (d documents) offer(k weburl.Key) documents {
-	i, ok := d.find(k)
-	if ok || i == scheduler.DocumentSample {
-		return d
-	}
-	sample := make([]byte, 0, (d.len()+1)*keyLen)
-	sample = append(append(append(sample, d.sample[:i*keyLen]...), k[:]...), d.sample[i*keyLen:]...)
-	d.sample = sample[:min(len(sample), scheduler.DocumentSample*keyLen)]
-	return d
-}
-
-// drop takes a key out of the sample.
-func (d documents) drop(k weburl.Key) documents {
-	if i, ok := d.find(k); ok {
-		d.sample = slices.Concat(d.sample[:i*keyLen], d.sample[(i+1)*keyLen:])
-	}
-	return d
-}
-
-// lacks says that the sample lost keys and could have more.
-func (d documents) lacks() bool {
-	return uint64(d.len()) < min(d.count, scheduler.DocumentSample)
-}
 
 // documented follows a change of a URL's record: next is nil if it is forgotten. A document
 // that stays one is offered to the sample if it lacks some and is at hand.
@@ -99,27 +22,27 @@ func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 		}
 		return nil
 	}
-	key := documentsKey(old.Host)
+	key := record.DocumentsKey(old.Host)
 	d, err := g.documents(old.Host, key)
 	if err != nil {
 		return err
 	}
 	switch {
 	case is:
-		d.count++
-		d = d.offer(k)
-	case d.count == 0:
+		d.Count++
+		d = d.Offer(k)
+	case d.Count == 0:
 		return g.s.damaged(fmt.Sprintf("documents of host %x", old.Host), fmt.Errorf("%s is one, but there are none", old.URL))
 	default:
-		d.count--
-		d = d.drop(k)
+		d.Count--
+		d = d.Drop(k)
 	}
 	g.setDocuments(key, d)
 	return nil
 }
 
 // documents reads what is kept of a host's documents as this write must see it.
-func (g *group) documents(h weburl.HostKey, key []byte) (documents, error) {
+func (g *group) documents(h weburl.HostKey, key []byte) (record.Documents, error) {
 	v, ok := g.changed(key)
 	if !ok {
 		if d, ok := g.docs.find(h); ok {
@@ -127,10 +50,10 @@ func (g *group) documents(h weburl.HostKey, key []byte) (documents, error) {
 		}
 		var err error
 		if v, err = g.get(key); err != nil {
-			return documents{}, err
+			return record.Documents{}, err
 		}
 	}
-	d, err := decodeDocuments(v)
+	d, err := record.DecodeDocuments(v)
 	if err != nil {
 		return d, g.s.damaged(fmt.Sprintf("documents of host %x", h), err)
 	}
@@ -140,34 +63,34 @@ func (g *group) documents(h weburl.HostKey, key []byte) (documents, error) {
 	return d, nil
 }
 
-func (g *group) setDocuments(key []byte, d documents) {
-	if d.count == 0 {
+func (g *group) setDocuments(key []byte, d record.Documents) {
+	if d.Count == 0 {
 		g.remove(key)
 		return
 	}
-	g.scratch = d.append(g.scratch[:0])
+	g.scratch = d.Append(g.scratch[:0])
 	g.set(key, g.scratch)
 }
 
 // offerDocument offers a document to the sample of its host, if that costs no read.
 func (g *group) offerDocument(k weburl.Key, h weburl.HostKey) {
 	d, ok := g.docs.find(h)
-	if !ok || !d.lacks() {
+	if !ok || !d.Lacks() {
 		return
 	}
-	key := documentsKey(h)
+	key := record.DocumentsKey(h)
 	d, err := g.documents(h, key) // the newest
-	if err != nil || !d.lacks() {
+	if err != nil || !d.Lacks() {
 		return // who needs it is told
 	}
-	if more := d.offer(k); more.len() > d.len() {
+	if more := d.Offer(k); more.Len() > d.Len() {
 		g.setDocuments(key, more)
 	}
 }
 
 // learnDocuments keeps in memory what a durable batch has stored of a host's documents.
 func (g *group) learnDocuments(key, value []byte) {
-	if d, err := decodeDocuments(bytes.Clone(value)); err == nil {
+	if d, err := record.DecodeDocuments(bytes.Clone(value)); err == nil {
 		g.docs.put(weburl.HostKey(key[1:]), d)
 	}
 }
@@ -175,11 +98,11 @@ func (g *group) learnDocuments(key, value []byte) {
 // Documents implements scheduler.Store.
 func (s *Store) Documents(ctx context.Context, h weburl.HostKey) (docs scheduler.HostDocuments, err error) {
 	err = s.view(ctx, func(txn *badger.Txn) error {
-		v, err := read(txn, documentsKey(h))
+		v, err := read(txn, record.DocumentsKey(h))
 		if err == nil {
-			var d documents
-			d, err = decodeDocuments(v)
-			docs = d.host()
+			var d record.Documents
+			d, err = record.DecodeDocuments(v)
+			docs = d.Host()
 		}
 		if err != nil {
 			return s.damaged(fmt.Sprintf("documents of host %x", h), err)
@@ -187,13 +110,4 @@ func (s *Store) Documents(ctx context.Context, h weburl.HostKey) (docs scheduler
 		return nil
 	})
 	return docs, err
-}
-
-// host is what a scheduler.Store tells of it.
-func (d documents) host() scheduler.HostDocuments {
-	docs := scheduler.HostDocuments{Count: d.count}
-	for i := range d.len() {
-		docs.Sample = append(docs.Sample, weburl.Key(d.at(i)))
-	}
-	return docs
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -17,29 +18,29 @@ import (
 // in order, and the lowest ones as long as it has lost none.
 func TestDocumentsSample(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
-		var d documents
+		var d record.Documents
 		are := map[weburl.Key]bool{}
 		lost := false
 		for _, n := range rapid.SliceOfN(rapid.Uint8Range(0, 50), 1, 200).Draw(t, "changes") {
 			k := weburl.Key{n}
-			full := d.len() == scheduler.DocumentSample
+			full := d.Len() == scheduler.DocumentSample
 			if are[k] {
-				_, sampled := d.find(k)
+				_, sampled := d.Find(k)
 				lost = lost || sampled && full
-				d = d.drop(k)
+				d = d.Drop(k)
 				delete(are, k)
-				d.count--
+				d.Count--
 			} else {
 				are[k] = true
-				d.count++
-				d = d.offer(k)
+				d.Count++
+				d = d.Offer(k)
 			}
 			var keys []weburl.Key
 			for k := range are {
 				keys = append(keys, k)
 			}
 			slices.SortFunc(keys, func(a, b weburl.Key) int { return bytes.Compare(a[:], b[:]) })
-			got := d.host().Sample
+			got := d.Host().Sample
 			if !lost && !slices.Equal(got, keys[:min(len(keys), scheduler.DocumentSample)]) {
 				t.Fatalf("sample %v of %v", got, keys)
 			}
@@ -48,8 +49,8 @@ func TestDocumentsSample(t *testing.T) {
 					t.Fatalf("%v is no document", k)
 				}
 			}
-			if v := d.append(nil); d.count > 0 {
-				if again, err := decodeDocuments(v); err != nil || !bytes.Equal(again.sample, d.sample) || again.count != d.count {
+			if v := d.Append(nil); d.Count > 0 {
+				if again, err := record.DecodeDocuments(v); err != nil || !bytes.Equal(again.Sample, d.Sample) || again.Count != d.Count {
 					t.Fatalf("%v: %+v is read as %+v", err, d, again)
 				}
 			}
@@ -102,7 +103,7 @@ func TestDocumentsCostNoRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.changeAlone(t.Context(), func(g *group) error {
-		put(t, s, documentsKey(h), []byte("garbage")) // who reads it fails
+		put(t, s, record.DocumentsKey(h), []byte("garbage")) // who reads it fails
 		if err := g.documented(weburl.Key{1}, &document, &document); err != nil {
 			return err
 		}

@@ -15,17 +15,18 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // oldOrder and oldPlace are as format 2 wrote them.
-func oldOrder(o *storedOrder, body string) []byte {
-	b := appendString([]byte{valueVersion, byte(o.op)}, o.url)
-	return append(appendString(b, o.source), body...)
+func oldOrder(o *record.Order, body string) []byte {
+	b := appendString([]byte{1, byte(o.Op)}, o.URL)
+	return append(appendString(b, o.Source), body...)
 }
 
-func oldPlace(p orderPlace) []byte {
-	b := binary.AppendUvarint([]byte{valueVersion, p.kind}, p.seq)
-	return binary.AppendUvarint(b, p.size)
+func oldPlace(p record.OrderPlace) []byte {
+	b := binary.AppendUvarint([]byte{1, p.Kind}, p.Seq)
+	return binary.AppendUvarint(b, p.Size)
 }
 
 // makeFormat2 makes a closed store as the program wrote it when bodies lay in Badger.
@@ -48,31 +49,31 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 			v, err := copyValue(item)
 			b.must(err)
 			switch key[0] {
-			case kindOrder, kindHeld, kindDead:
+			case record.KindOrder, record.KindHeld, record.KindDead:
 				o, err := orderIn(key, v)
 				b.must(err)
 				body, _, err := r.bodyOf(&o)
 				b.must(err)
 				old[string(key)] = oldOrder(&o, string(body))
-				if key[0] == kindHeld {
-					k := parse(t, o.url).Key()
-					old[string(byURLKey(k))] = oldPlace(orderPlace{kind: kindHeld, seq: 9, size: uint64(len(body))})
+				if key[0] == record.KindHeld {
+					k := parse(t, o.URL).Key()
+					old[string(record.WaitingKey(k))] = oldPlace(record.OrderPlace{Kind: record.KindHeld, Seq: 9, Size: uint64(len(body))})
 					rec, err := b.s.lookup(txn, k)
 					b.must(err)
 					rec.Deletion = scheduler.NoDeletion
-					old[string(urlKey(k))] = encodeRecord(&rec)
+					old[string(record.URLKey(k))] = record.Append(nil, &rec)
 				}
-				if key[0] == kindDead {
-					d, err := decodeDead(v)
+				if key[0] == record.KindDead {
+					d, err := record.DecodeDead(v)
 					b.must(err)
-					head := appendString(appendTime(binary.AppendUvarint([]byte{valueVersion}, d.seq), d.at), d.words)
+					head := appendString(appendTime(binary.AppendUvarint([]byte{1}, d.Seq), d.At), d.Words)
 					old[string(key)] = append(head, old[string(key)]...)
 				}
-			case kindByURL:
-				p, err := decodeOrderPlace(v)
+			case record.KindWaiting:
+				p, err := record.DecodeOrderPlace(v)
 				b.must(err)
 				old[string(key)] = oldPlace(p)
-			case kindSegment, kindOfURL, kindDocs:
+			case record.KindSegment, record.KindDeletion, record.KindDocs:
 				old[string(key)] = nil
 			}
 			return nil
@@ -83,7 +84,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 	db, err := badger.Open(badgerOptions(dir, Options{Logger: discard(), MemtableBytes: MinMemtableBytes}))
 	b.must(err)
 	c := *b.s.committed.Load()
-	c.segment, c.segmentEnd, c.clean = 0, 0, true
+	c.Segment, c.SegmentEnd, c.Clean = 0, 0, true
 	b.must(db.Update(func(txn *badger.Txn) error {
 		for k, v := range old {
 			if v == nil {
@@ -92,9 +93,9 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 			}
 			b.must(txn.Set([]byte(k), v))
 		}
-		encoded := c.encode()
-		b.must(txn.Set(countersKey(), encoded[:len(encoded)-3]))
-		return txn.Set(formatKey(), []byte{2})
+		encoded := c.Encode()
+		b.must(txn.Set(record.CountersKey(), encoded[:len(encoded)-3]))
+		return txn.Set(record.FormatKey(), []byte{2})
 	}))
 	b.must(db.Close())
 	for _, n := range segmentFiles(t, dir) {
@@ -162,7 +163,7 @@ func backupOf(t *testing.T, dir string) *bytes.Buffer {
 		}
 	}()
 	s := &Store{db: db, dir: dir, log: discard(), quit: make(chan struct{}), segments: segments{dir: dir, log: discard()}}
-	if err := s.segments.open(map[uint64]segmentState{}, 0, 0, true); err != nil {
+	if err := s.segments.open(map[uint64]record.Segment{}, 0, 0, true); err != nil {
 		t.Fatal(err)
 	}
 	var backup bytes.Buffer
@@ -200,4 +201,13 @@ func TestBackupOfSegments(t *testing.T) {
 	}
 	mustVerify(t, b.s)
 	closeStore(t, b.s)
+}
+
+// appendString and appendTime write as all formats do.
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	return binary.AppendUvarint(binary.AppendVarint(b, t.Unix()), uint64(t.Nanosecond()))
 }

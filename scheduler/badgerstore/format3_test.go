@@ -18,6 +18,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -205,17 +206,17 @@ func TestUpgradeDropsHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.remove(&rec)
-		put(t, s, urlKey(k), nil)
+		c.Remove(&rec)
+		put(t, s, record.URLKey(k), nil)
 		if i == 0 {
-			put(t, s, timedKey(rec.NextAt, k), nil)
+			put(t, s, record.TimedKey(rec.NextAt, k), nil)
 			continue
 		}
 		rec.Indexed = false
-		c.add(&rec)
-		put(t, s, urlKey(k), encodeRecord(&rec))
+		c.Add(&rec)
+		put(t, s, record.URLKey(k), record.Append(nil, &rec))
 	}
-	put(t, s, countersKey(), c.encode()[:len(c.encode())-1])
+	put(t, s, record.CountersKey(), c.Encode()[:len(c.Encode())-1])
 	if err := errors.Join(db.Close(), os.Remove(filepath.Join(dir, closedName)), os.Remove(filepath.Join(dir, knownFile))); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func TestUpgradeOfManyHosts(t *testing.T) {
 		want[key] = docs
 	}
 	for _, most := range []int{1, 3, hosts, 100} {
-		b.must(b.s.db.DropPrefix([]byte{kindDocs}))
+		b.must(b.s.db.DropPrefix([]byte{record.KindDocs}))
 		if n, err := b.s.upgradeDocuments(most); n != hosts || err != nil {
 			t.Errorf("%d at once: %d hosts, %v", most, n, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -105,7 +106,7 @@ func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places)
 		return err
 	}
 	if c.Host != nil {
-		g.set(hostKey(c.Taken.Host), encodeHost(c.Host))
+		g.set(record.HostKey(c.Taken.Host), record.EncodeHost(c.Host))
 		return g.seeHost(c.Taken.Host, old.Origin)
 	}
 	return nil
@@ -137,11 +138,11 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	if old := c.Old; old != nil && old.State == scheduler.Waiting && old.Seq == c.Seq && placeOf(old) == c.Taken && g.unchanged(c.Key, c.AsOf) {
 		return *old, nil
 	}
-	v, err := g.get(queueKey(c.Taken.Source, c.Taken.Host, c.Seq))
+	v, err := g.get(record.QueueKey(c.Taken, c.Seq))
 	if err != nil {
 		return scheduler.Record{}, err
 	}
-	if len(v) != keyLen || weburl.Key(v) != c.Key {
+	if len(v) != record.KeyLen || weburl.Key(v) != c.Key {
 		return scheduler.Record{}, fmt.Errorf("URL %s does not stand in its queue any more: %w", c.Key, scheduler.ErrNotFound)
 	}
 	old, err := g.record(c.Key)
@@ -192,7 +193,7 @@ func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *place
 // notes stores named values.
 func (g *group) notes(notes []scheduler.Note) {
 	for _, n := range notes {
-		g.set(valueKey(n.Name), bytes.Clone(n.Value)) // nil removes it
+		g.set(record.ValueKey(n.Name), bytes.Clone(n.Value)) // nil removes it
 	}
 }
 
@@ -215,7 +216,7 @@ func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order
 			return err
 		}
 		if rec.Linked {
-			g.remove(keyOf(kindLinks, k[:]))
+			g.remove(record.LinksKey(k))
 		}
 		return g.erase(k, &rec, has)
 	})
@@ -240,12 +241,12 @@ func (g *group) due(ctx context.Context, now time.Time, refresh scheduler.Source
 	defer txn.Discard()
 	var next time.Time
 	floor := uint64(math.MaxUint64)
-	seek := orderSeek(kindTimed, g.s.dueFloor)
-	err := g.s.walk(ctx, txn, []byte{kindTimed}, seek, false, func(item *badger.Item) error {
-		if len(item.Key()) != timedKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	seek := record.OrderSeek(record.KindTimed, g.s.dueFloor)
+	err := g.s.walk(ctx, txn, []byte{record.KindTimed}, seek, false, func(item *badger.Item) error {
+		if len(item.Key()) != record.TimedKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 		}
-		at, k := splitTimedKey(item.Key())
+		at, k := record.SplitTimedKey(item.Key())
 		rec, err := g.record(k)
 		if err != nil {
 			return g.s.damaged("timed URL "+k.String(), err)

@@ -113,15 +113,17 @@ func TestDiskFills(t *testing.T) {
 	for round := range attackRounds(t, 1) {
 		a.Seed, a.First = r.Uint64(), l.last
 		var remove func()
+		removed := false
 		begin, full, going := 200+r.IntN(600), l.full, l.going
 		e := attacked(t, a, l, func(lines int) bool {
 			switch {
 			case lines >= begin && remove == nil:
 				remove = ballast(t, disk, "ballast", int64(r.IntN(minFree)))
-			case remove != nil && l.full > full && l.going == going && freeBytes(t, disk) < minFree:
+			case remove != nil && !removed && l.full-full > l.going-going: // it does not go on by itself
 				remove()
+				removed = true
 			}
-			return l.going > going && lines > begin+1000
+			return removed && l.going-going == l.full-full && lines > begin+1000
 		})
 		if e.wantKilled(t); l.full == full {
 			t.Fatalf("round %d: a full disk was never told of", round)

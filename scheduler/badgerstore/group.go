@@ -12,15 +12,16 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // batch is a transaction: what some writes change, and who waits for it.
 type batch struct {
 	edits
-	no       uint64   // its commit number
-	counters counters // after it
-	orders   bool     // there are new waiting orders
+	no       uint64          // its commit number
+	counters record.Counters // after it
+	orders   bool            // there are new waiting orders
 	// bodies are to be written before; those from bodyMark on belong to the step.
 	bodies    []newBody
 	bodyMark  int
@@ -44,12 +45,12 @@ type group struct {
 	ahead *batch // handed to the writer and not settled; nil: none
 	spare *batch
 
-	sent, stepCount, nextCount counters // after ahead, after the batch, after the step
-	stepOrders                 bool     // the step has new waiting orders
+	sent, stepCount, nextCount record.Counters // after ahead, after the batch, after the step
+	stepOrders                 bool            // the step has new waiting orders
 
 	seenHosts generations[weburl.HostKey, struct{}] // stored ones
-	places    generations[scheduler.Place, queueState]
-	docs      generations[weburl.HostKey, documents]
+	places    generations[scheduler.Place, record.Queue]
+	docs      generations[weburl.HostKey, record.Documents]
 	scratch   []byte // for encoding
 }
 
@@ -59,7 +60,7 @@ func newGroup(s *Store) *group {
 		s: s, maxSize: s.db.MaxBatchSize() * 9 / 10, maxCount: s.db.MaxBatchCount() * 9 / 10,
 		batch: newBatch(s.long), spare: newBatch(s.long),
 		sent: c, stepCount: c, nextCount: c,
-		docs: generations[weburl.HostKey, documents]{size: docsGeneration},
+		docs: generations[weburl.HostKey, record.Documents]{size: docsGeneration},
 	}
 	g.batch.no = s.commits.Load() + 1
 	return g
@@ -103,12 +104,12 @@ func (g *group) remove(key []byte)     { g.batch.set(key, nil) }
 
 // setRecord stores a URL's record.
 func (g *group) setRecord(k weburl.Key, rec *scheduler.Record) {
-	g.scratch = appendRecord(g.scratch[:0], rec)
+	g.scratch = record.Append(g.scratch[:0], rec)
 	if len(g.scratch) >= byReference {
-		g.set(urlKey(k), bytes.Clone(g.scratch))
+		g.set(record.URLKey(k), bytes.Clone(g.scratch))
 		return
 	}
-	g.set(urlKey(k), g.scratch)
+	g.set(record.URLKey(k), g.scratch)
 }
 
 // take applies a write to the batch. A write that fails is answered at once.
@@ -176,7 +177,7 @@ func (g *group) endStep() error {
 			b = g.batch // the arena of the other one is in use until it is settled
 			for i := range step {
 				b.set(step[i].key, step[i].value)
-				if step[i].key[0] == kindURL { // it was noted for the batch before
+				if step[i].key[0] == record.KindURL { // it was noted for the batch before
 					g.touch(weburl.Key(step[i].key[1:]))
 				}
 			}
@@ -219,7 +220,7 @@ func (g *group) commit() error {
 		b.reset()
 		return nil
 	}
-	b.set(countersKey(), g.stepCount.encode())
+	b.set(record.CountersKey(), g.stepCount.Encode())
 	b.keepStep()
 	b.counters, g.sent = g.stepCount, g.stepCount
 	b.done = make(chan struct{})
@@ -263,18 +264,18 @@ func (g *group) learn(b *batch) {
 	gone := false
 	_ = b.each(func(e *edit) error {
 		switch e.key[0] {
-		case kindURL:
+		case record.KindURL:
 			g.s.known.apply(weburl.Key(e.key[1:]), knowledgeOf(e.value) == isKnown)
-		case kindPlace:
-			if q, err := decodeQueueState(e.value); err == nil {
-				g.places.put(splitPlaceKey(e.key), q)
+		case record.KindPlace:
+			if q, err := record.DecodeQueue(e.value); err == nil {
+				g.places.put(record.SplitPlaceKey(e.key), q)
 			}
-		case kindDocs:
+		case record.KindDocs:
 			g.learnDocuments(e.key, e.value)
-		case kindOrigin:
+		case record.KindOrigin:
 			g.seenHosts.put(weburl.HostKey(e.key[1:]), struct{}{})
-		case kindSegment:
-			n, _ := decodeSeq(e.key[1:])
+		case record.KindSegment:
+			n, _ := record.DecodeSeq(e.key[1:])
 			gone = g.s.segments.learn(n, e.value) || gone
 		}
 		return nil
@@ -283,7 +284,7 @@ func (g *group) learn(b *batch) {
 		g.s.background.Go(g.s.segments.sweep)
 	}
 	g.s.compactWhenDue()
-	g.s.known.mark = b.counters.removals
+	g.s.known.mark = b.counters.Removals
 	g.s.saveWhenDue()
 }
 
@@ -337,9 +338,9 @@ func (s *Store) writeBatch(b *batch) error {
 		if e.value == nil {
 			return txn.Delete(e.key)
 		}
-		if e.key[0] == kindGone {
+		if e.key[0] == record.KindGone {
 			entry := badger.NewEntry(e.key, e.value)
-			entry.ExpiresAt = goneUntil(e.value)
+			entry.ExpiresAt = record.GoneUntil(e.value)
 			return txn.SetEntry(entry)
 		}
 		return txn.Set(e.key, e.value)

@@ -11,6 +11,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // TestFailedCommit: if Badger refuses a batch, its writes and those of the batch that
@@ -107,7 +108,7 @@ func TestFullDiskBehindCommit(t *testing.T) {
 	}()
 	<-begun
 	room := func(n int64) func(*group) error {
-		return func(g *group) error { g.s.minFree = n; g.set(valueKey("x"), []byte{1}); return nil }
+		return func(g *group) error { g.s.minFree = n; g.set(record.ValueKey("x"), []byte{1}); return nil }
 	}
 	full := &write{ctx: t.Context(), done: make(chan error, 1), apply: room(1 << 62)}
 	s.writes <- full

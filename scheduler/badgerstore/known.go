@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -65,12 +66,12 @@ const (
 	isGone // known, and a link to it brings it back
 )
 
-// knowledgeOf is that of a URL with this record.
-func knowledgeOf(record []byte) knowledge {
+// knowledgeOf is that of a URL with this stored record.
+func knowledgeOf(stored []byte) knowledge {
 	switch {
-	case record == nil:
+	case stored == nil:
 		return isUnknown
-	case goneRecord(record):
+	case record.IsGone(stored):
 		return isGone
 	}
 	return isKnown
@@ -78,7 +79,7 @@ func knowledgeOf(record []byte) knowledge {
 
 // known tells whether a URL is known, as this write must see it.
 func (g *group) known(k weburl.Key) (n knowledge, err error) {
-	key := urlKey(k)
+	key := record.URLKey(k)
 	if v, ok := g.changed(key); ok {
 		return knowledgeOf(v), nil
 	}
@@ -104,14 +105,14 @@ func (g *group) known(k weburl.Key) (n knowledge, err error) {
 
 // forget removes a URL's record, which stands nowhere any more.
 func (g *group) forget(k weburl.Key) {
-	g.remove(urlKey(k))
+	g.remove(record.URLKey(k))
 	g.unlearn(k)
 }
 
 // unlearn leaves a note that the set must not hold a URL.
 func (g *group) unlearn(k weburl.Key) {
-	g.nextCount.removals++
-	g.set(removalKey(g.nextCount.removals, k), []byte{})
+	g.nextCount.Removals++
+	g.set(record.RemovalKey(g.nextCount.Removals, k), []byte{})
 }
 
 // loaded is a set that was read or made in the background, without what was removed
@@ -141,10 +142,10 @@ func (s *Store) gatherKnown() (loaded, error) {
 	c := s.committed.Load() // before the snapshot: what is removed later is applied again
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	l := loaded{set: fingerprints.New(int(c.known)), mark: c.removals}
-	err := s.walk(context.Background(), txn, []byte{kindURL}, []byte{kindURL}, false, func(item *badger.Item) error {
-		if len(item.Key()) != urlKeyLen {
-			return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	l := loaded{set: fingerprints.New(int(c.Known)), mark: c.Removals}
+	err := s.walk(context.Background(), txn, []byte{record.KindURL}, []byte{record.KindURL}, false, func(item *badger.Item) error {
+		if len(item.Key()) != record.URLKeyLen {
+			return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 		}
 		return valueOf(item, func(v []byte) error {
 			if knowledgeOf(v) == isKnown {
@@ -158,12 +159,12 @@ func (s *Store) gatherKnown() (loaded, error) {
 
 // applyRemovals takes out of the set what was removed after its mark.
 func (s *Store) applyRemovals(txn *badger.Txn, l *loaded) error {
-	return s.walk(context.Background(), txn, []byte{kindRemoval}, removalSeek(l.mark+1), false, func(item *badger.Item) error {
-		if len(item.Key()) != removalKeyLen {
-			return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	return s.walk(context.Background(), txn, []byte{record.KindRemoval}, record.RemovalSeek(l.mark+1), false, func(item *badger.Item) error {
+		if len(item.Key()) != record.RemovalKeyLen {
+			return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 		}
 		var k weburl.Key
-		l.mark, k = splitRemovalKey(item.Key())
+		l.mark, k = record.SplitRemovalKey(item.Key())
 		l.set.Remove(k)
 		return nil
 	})
@@ -179,6 +180,6 @@ func (g *group) adopt(l loaded) {
 		return
 	}
 	n := &g.s.known
-	n.mark = g.sent.removals
+	n.mark = g.sent.Removals
 	n.set.Store(l.set)
 }

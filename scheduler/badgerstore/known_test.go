@@ -14,6 +14,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -114,7 +115,7 @@ func TestKnownAfterClose(t *testing.T) {
 	if a, b := has(s, links[:100]), has(s, links[100:]); a != 0 || b != 400 {
 		t.Errorf("%d of 100 forgotten URLs and %d of 400 known ones are in the set", a, b)
 	}
-	if keys := countKeys(t, s, kindRemoval); keys != 0 {
+	if keys := countKeys(t, s, record.KindRemoval); keys != 0 {
 		t.Errorf("%d notes of removals are left after the file was written", keys)
 	}
 	findAll(t, s, links)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -36,8 +37,8 @@ func newSelected(s push.Selection) (selected, error) {
 }
 
 // takes says whether an order is selected, but for its state and target.
-func (s *selected) takes(k weburl.Key, o *storedOrder) bool {
-	return (s.keys == nil || s.keys[k]) && (s.Source == nil || *s.Source == o.source)
+func (s *selected) takes(k weburl.Key, o *record.Order) bool {
+	return (s.keys == nil || s.keys[k]) && (s.Source == nil || *s.Source == o.Source)
 }
 
 // Orders calls fn for the selected orders: what waits, what rests, what is held, each
@@ -83,7 +84,7 @@ func (s *Store) listOrder(item *badger.Item, state push.State, sel *selected, fn
 	if err != nil || !sel.takes(k, &o) {
 		return err
 	}
-	return fn(push.Listed{Entry: o.entry(seq), State: state, Bytes: o.size(), Lost: o.lost})
+	return fn(push.Listed{Entry: o.Entry(seq), State: state, Bytes: o.Size(), Lost: o.Lost})
 }
 
 // listWaiting lists what waits. For some URLs it does not go over what is of others.
@@ -91,11 +92,11 @@ func (s *Store) listWaiting(ctx context.Context, txn *badger.Txn, sel *selected,
 	from := min(sel.after, math.MaxUint64-1) + 1
 	list := func(item *badger.Item) error { return s.listOrder(item, push.Waiting, sel, fn) }
 	if sel.keys == nil {
-		return s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, from), false, list)
+		return s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), false, list)
 	}
 	var orders [][]byte
 	for k := range sel.keys {
-		v, err := read(txn, byURLKey(k))
+		v, err := read(txn, record.WaitingKey(k))
 		if err != nil {
 			return err
 		}
@@ -103,8 +104,8 @@ func (s *Store) listWaiting(ctx context.Context, txn *badger.Txn, sel *selected,
 		if err != nil {
 			return err
 		}
-		if ok && p.seq >= from {
-			orders = append(orders, p.key(k))
+		if ok && p.Seq >= from {
+			orders = append(orders, p.Key(k))
 		}
 	}
 	return s.eachOrder(ctx, txn, byNumber(orders), list)
@@ -118,7 +119,7 @@ func (s *Store) listDeletions(ctx context.Context, txn *badger.Txn, state schedu
 		return err
 	}
 	return s.eachOrder(ctx, txn, keys, func(item *badger.Item) error {
-		if p, _, err := splitDeletionKey(item.Key()); err == nil && p.deletion() != state {
+		if p, _, err := record.SplitDeletionKey(item.Key()); err == nil && p.Deletion() != state {
 			return nil
 		}
 		return s.listOrder(item, push.State(state.String()), sel, fn)
@@ -149,18 +150,18 @@ func byNumber(keys [][]byte) [][]byte {
 }
 
 // numberIn is the number in the key of an order, and what stands behind it.
-func numberIn(key []byte) []byte { return key[max(len(key)-seqLen-keyLen, 0):] }
+func numberIn(key []byte) []byte { return key[max(len(key)-record.SeqLen-record.KeyLen, 0):] }
 
 func (s *Store) listDead(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
 	prefix := sel.deadPrefix()
 	return s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
 		target, k, d, err := s.deadLetter(item)
-		if err != nil || !sel.takes(k, &d.storedOrder) {
+		if err != nil || !sel.takes(k, &d.Order) {
 			return err
 		}
 		return fn(push.Listed{
-			Entry: d.entry(d.seq), State: push.DeadLetter, Bytes: d.size(), Lost: d.lost,
-			Target: target, Words: d.words, RefusedAt: d.at,
+			Entry: d.Entry(d.Seq), State: push.DeadLetter, Bytes: d.Size(), Lost: d.Lost,
+			Target: target, Words: d.Words, RefusedAt: d.At,
 		})
 	})
 }
@@ -168,9 +169,9 @@ func (s *Store) listDead(ctx context.Context, txn *badger.Txn, sel *selected, fn
 // deadPrefix is what the keys of the selected dead letters begin with.
 func (s *selected) deadPrefix() []byte {
 	if s.Target == "" {
-		return []byte{kindDead}
+		return []byte{record.KindDead}
 	}
-	return deadPrefix(s.Target)
+	return record.DeadPrefix(s.Target)
 }
 
 // OutboxFigures tell how far the outbox is behind.
@@ -213,12 +214,12 @@ func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
 // madeAfter is when the first order above a number was made.
 func (s *Store) madeAfter(ctx context.Context, txn *badger.Txn, after uint64) (at time.Time, err error) {
 	left := 1000
-	err = s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, min(after, math.MaxUint64-1)+1), false, func(item *badger.Item) error {
+	err = s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, min(after, math.MaxUint64-1)+1), false, func(item *badger.Item) error {
 		_, _, o, err := s.order(item)
 		if err != nil {
 			return err
 		}
-		at = o.at
+		at = o.At
 		if left--; !at.IsZero() || left == 0 {
 			return errEnough
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 const (
@@ -159,10 +160,10 @@ func (s *Store) start() (err error) {
 	if err != nil {
 		return err
 	}
-	s.clean = c.clean
-	c.clean = s.readOnly && c.clean
+	s.clean = c.Clean
+	c.Clean = s.readOnly && c.Clean
 	if !s.readOnly {
-		c.order = max(c.order, s.firstOrder)
+		c.Order = max(c.Order, s.firstOrder)
 	}
 	s.committed.Store(&c)
 	if from != format { // then it is not read-only
@@ -185,9 +186,9 @@ func (s *Store) start() (err error) {
 	s.touched = newTouched(first)
 	s.owned.Go(s.commitWrites)
 	s.owned.Go(s.writeBatches)
-	if c.known == 0 {
+	if c.Known == 0 {
 		s.known.set.Store(fingerprints.New(0))
-		s.known.mark = c.removals
+		s.known.mark = c.Removals
 	} else {
 		s.background.Go(s.loadKnown)
 	}
@@ -196,15 +197,15 @@ func (s *Store) start() (err error) {
 }
 
 // readMeta reads counters and format; of a store that is not written yet that is this one.
-func (s *Store) readMeta() (c counters, from byte, err error) {
+func (s *Store) readMeta() (c record.Counters, from byte, err error) {
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	v, err := read(txn, formatKey())
+	v, err := read(txn, record.FormatKey())
 	if err != nil {
 		return c, 0, s.damaged("format", err)
 	}
 	if v == nil && s.db.MaxVersion() == 0 {
-		return counters{clean: true}, format, nil // new, or its maker died before the first commit
+		return record.Counters{Clean: true}, format, nil // new, or its maker died before the first commit
 	}
 	if v == nil {
 		return c, 0, fmt.Errorf("store %s: %w: a Badger database that is not Sextant's; name another data directory", s.dir, scheduler.ErrFormat)
@@ -217,13 +218,13 @@ func (s *Store) readMeta() (c counters, from byte, err error) {
 		return c, 0, fmt.Errorf("store %s: %w: it has format %d, this program reads %d; start `sextant run` once, which upgrades it",
 			s.dir, scheduler.ErrUpgrade, from, format)
 	}
-	if v, err = read(txn, countersKey()); err == nil && v == nil {
+	if v, err = read(txn, record.CountersKey()); err == nil && v == nil {
 		err = errors.New("they are missing")
 	}
 	if err != nil {
 		return c, 0, s.damaged("counters", err)
 	}
-	if c, err = decodeCounters(v); err != nil {
+	if c, err = record.DecodeCounters(v); err != nil {
 		return c, 0, s.damaged("counters", err)
 	}
 	return c, from, nil
@@ -232,12 +233,12 @@ func (s *Store) readMeta() (c counters, from byte, err error) {
 // markClean stores whether the store is closed cleanly. No committer runs meanwhile.
 func (s *Store) markClean(clean bool) error {
 	c := *s.committed.Load()
-	c.clean = clean
+	c.Clean = clean
 	return s.db.Update(func(txn *badger.Txn) error {
-		if err := txn.Set(formatKey(), []byte{format}); err != nil {
+		if err := txn.Set(record.FormatKey(), []byte{format}); err != nil {
 			return err
 		}
-		return txn.Set(countersKey(), c.encode())
+		return txn.Set(record.CountersKey(), c.Encode())
 	})
 }
 

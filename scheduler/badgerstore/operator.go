@@ -7,6 +7,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -22,13 +23,13 @@ func counted(n *int, err error) (int, error) {
 // Dead calls fn for each dead letter, target by target.
 func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
 	return s.viewBodies(ctx, func(txn *badger.Txn, r *bodyReader) error {
-		return s.walk(ctx, txn, []byte{kindDead}, []byte{kindDead}, false, func(item *badger.Item) error {
+		return s.walk(ctx, txn, []byte{record.KindDead}, []byte{record.KindDead}, false, func(item *badger.Item) error {
 			target, _, stored, err := s.deadLetter(item)
 			if err != nil {
 				return err
 			}
-			d := stored.letter(target)
-			if d.Body, d.Damage, err = r.bodyOf(&stored.storedOrder); err != nil {
+			d := stored.Letter(target)
+			if d.Body, d.Damage, err = r.bodyOf(&stored.Order); err != nil {
 				return s.words(fmt.Errorf("dead letter of %s: %w", d.URL, err))
 			}
 			return fn(d)
@@ -37,11 +38,11 @@ func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
 }
 
 // deadLetter reads a dead letter. What it gives is valid while item is.
-func (s *Store) deadLetter(item *badger.Item) (target string, k weburl.Key, d storedDead, err error) {
-	target, k, err = splitDeadKey(item.Key())
+func (s *Store) deadLetter(item *badger.Item) (target string, k weburl.Key, d record.Dead, err error) {
+	target, k, err = record.SplitDeadKey(item.Key())
 	if err == nil {
 		err = valueOf(item, func(v []byte) error {
-			d, err = decodeDead(v)
+			d, err = record.DecodeDead(v)
 			return err
 		})
 	}
@@ -51,37 +52,29 @@ func (s *Store) deadLetter(item *badger.Item) (target string, k weburl.Key, d st
 	return target, k, d, nil
 }
 
-func splitDeadKey(b []byte) (target string, k weburl.Key, err error) {
-	n := len(b) - keyLen - 1
-	if n < 2 || b[n] != 0 {
-		return "", k, errLength
-	}
-	return string(b[1:n]), weburl.Key(b[n+1:]), nil
-}
-
 // RetryDead sends the orders of the selected dead letters to the indexers again, and
 // returns how many dead letters there were. All targets get them: the order is a new one.
 // None is sent of which a newer order waits. A URL whose document is lost is fetched again.
 func (s *Store) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
-	return s.takeDead(ctx, sel, func(g *group, k weburl.Key, d *storedDead) error {
+	return s.takeDead(ctx, sel, func(g *group, k weburl.Key, d *record.Dead) error {
 		p, ok, err := g.orderPlace(k)
-		if err != nil || ok && p.seq > d.seq {
+		if err != nil || ok && p.Seq > d.Seq {
 			return err // the same order, dead at another target, or a newer one waits
 		}
-		if d.lost {
+		if d.Lost {
 			return g.fetchAgain(k)
 		}
-		return g.putOrder(k, &d.storedOrder)
+		return g.putOrder(k, &d.Order)
 	})
 }
 
 // DropDead drops the selected dead letters, and returns how many there were.
 func (s *Store) DropDead(ctx context.Context, sel push.Selection) (int, error) {
-	return s.takeDead(ctx, sel, func(*group, weburl.Key, *storedDead) error { return nil })
+	return s.takeDead(ctx, sel, func(*group, weburl.Key, *record.Dead) error { return nil })
 }
 
 // takeDead removes dead letters and calls fn in the committer for each.
-func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(*group, weburl.Key, *storedDead) error) (int, error) {
+func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(*group, weburl.Key, *record.Dead) error) (int, error) {
 	sel, err := newSelected(selection)
 	if err != nil {
 		return 0, err
@@ -93,7 +86,7 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 		prefix := sel.deadPrefix()
 		return s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
 			_, k, d, err := s.deadLetter(item)
-			if err != nil || !sel.takes(k, &d.storedOrder) {
+			if err != nil || !sel.takes(k, &d.Order) {
 				return err
 			}
 			n++
@@ -103,11 +96,11 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 				return err
 			}
 			g.remove(key)
-			g.nextCount.dead--
+			g.nextCount.Dead--
 			if err := fn(g, k, &d); err != nil {
 				return err
 			}
-			if err := g.release(d.place.segment, d.size()); err != nil { // after a new order refers to it
+			if err := g.release(d.Place.Segment, d.Size()); err != nil { // after a new order refers to it
 				return err
 			}
 			return g.seal()
@@ -120,15 +113,15 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 func (g *group) dropDeadOf(ctx context.Context, target string) error {
 	txn := g.s.db.NewTransaction(false)
 	defer txn.Discard()
-	prefix := deadPrefix(target)
+	prefix := record.DeadPrefix(target)
 	return g.s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
 		_, k, d, err := g.s.deadLetter(item)
 		if err != nil {
 			return err
 		}
-		g.remove(deadKey(target, k))
-		g.nextCount.dead--
-		if err := g.release(d.place.segment, d.size()); err != nil {
+		g.remove(record.DeadKey(target, k))
+		g.nextCount.Dead--
+		if err := g.release(d.Place.Segment, d.Size()); err != nil {
 			return err
 		}
 		return g.seal()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // badgerOptions are all options of Badger that matter here, each with its reason.
@@ -63,7 +65,7 @@ func badgerOptions(dir string, o Options) badger.Options {
 	b.VerifyValueChecksum = true
 
 	b.ValueThreshold = o.longValue()
-	b.ValueLogFileSize = 2 * MaxBody
+	b.ValueLogFileSize = 2 * record.MaxBody
 	return b
 }
 

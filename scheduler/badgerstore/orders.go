@@ -5,24 +5,25 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // orderPlace finds the waiting order of a URL.
-func (g *group) orderPlace(k weburl.Key) (orderPlace, bool, error) {
-	v, err := g.get(byURLKey(k))
+func (g *group) orderPlace(k weburl.Key) (record.OrderPlace, bool, error) {
+	v, err := g.get(record.WaitingKey(k))
 	if err != nil {
-		return orderPlace{}, false, err
+		return record.OrderPlace{}, false, err
 	}
 	return g.s.orderPlace(k, v)
 }
 
 // orderPlace reads what is stored of where a URL's order is; nil: it has none.
-func (s *Store) orderPlace(k weburl.Key, v []byte) (orderPlace, bool, error) {
+func (s *Store) orderPlace(k weburl.Key, v []byte) (record.OrderPlace, bool, error) {
 	if v == nil {
-		return orderPlace{}, false, nil
+		return record.OrderPlace{}, false, nil
 	}
-	p, err := decodeOrderPlace(v)
+	p, err := record.DecodeOrderPlace(v)
 	if err != nil {
 		return p, false, s.damaged("order of URL "+k.String(), err)
 	}
@@ -30,43 +31,43 @@ func (s *Store) orderPlace(k weburl.Key, v []byte) (orderPlace, bool, error) {
 }
 
 // dropOrderAt removes an order of a URL.
-func (g *group) dropOrderAt(k weburl.Key, p orderPlace) error {
-	g.remove(p.key(k))
-	g.remove(p.named(k))
+func (g *group) dropOrderAt(k weburl.Key, p record.OrderPlace) error {
+	g.remove(p.Key(k))
+	g.remove(p.IndexKey(k))
 	g.countOrder(p, ^uint64(0))
-	if p.segment == 0 {
-		g.s.garbage.Add(int64(p.size))
+	if p.Segment == 0 {
+		g.s.garbage.Add(int64(p.Size))
 	}
-	return g.release(p.segment, p.size)
+	return g.release(p.Segment, p.Size)
 }
 
 // countOrder counts an order that is new, or gone if by is ^0.
-func (g *group) countOrder(p orderPlace, by uint64) {
-	switch p.deletion() {
+func (g *group) countOrder(p record.OrderPlace, by uint64) {
+	switch p.Deletion() {
 	case scheduler.DeletionHeld:
-		g.nextCount.held += by
+		g.nextCount.Held += by
 	case scheduler.DeletionResting:
-		g.nextCount.resting += by
+		g.nextCount.Resting += by
 	case scheduler.NoDeletion:
-		g.nextCount.waiting += by
-		g.nextCount.bytes += by * p.size
+		g.nextCount.Waiting += by
+		g.nextCount.Bytes += by * p.Size
 	}
 }
 
 // dropDead removes a dead letter of a URL, if there is one.
 func (g *group) dropDead(target string, k weburl.Key) error {
-	key := deadKey(target, k)
+	key := record.DeadKey(target, k)
 	v, err := g.get(key)
 	if err != nil || v == nil {
 		return err
 	}
-	d, err := decodeDead(v)
+	d, err := record.DecodeDead(v)
 	if err != nil {
 		return g.s.damaged(fmt.Sprintf("dead letter %q", key), err)
 	}
 	g.remove(key)
-	g.nextCount.dead--
-	return g.release(d.place.segment, d.size())
+	g.nextCount.Dead--
+	return g.release(d.Place.Segment, d.Size())
 }
 
 // dropOrders removes what waits in the outbox of a URL, and its dead letters. elsewhere
@@ -74,45 +75,45 @@ func (g *group) dropDead(target string, k weburl.Key) error {
 func (g *group) dropOrders(k weburl.Key) (elsewhere bool, err error) {
 	p, ok, err := g.orderPlace(k)
 	if err == nil && ok {
-		elsewhere = p.moved || p.delete
+		elsewhere = p.Moved || p.Delete
 		err = g.dropOrderAt(k, p)
 	}
-	if err != nil || g.nextCount.dead == 0 {
+	if err != nil || g.nextCount.Dead == 0 {
 		return elsewhere, err
 	}
 	cursors, err := g.cursors()
 	if err != nil {
 		return elsewhere, err
 	}
-	dead := g.nextCount.dead
+	dead := g.nextCount.Dead
 	for t := range cursors {
 		if err := g.dropDead(t, k); err != nil {
 			return elsewhere, err
 		}
 	}
-	return elsewhere || g.nextCount.dead < dead, nil
+	return elsewhere || g.nextCount.Dead < dead, nil
 }
 
 // putOrder stores an order that waits, under a new number, in the place of an older one.
-func (g *group) putOrder(k weburl.Key, o *storedOrder) error {
-	if err := g.refer(o.place.segment, o.size()); err != nil {
+func (g *group) putOrder(k weburl.Key, o *record.Order) error {
+	if err := g.refer(o.Place.Segment, o.Size()); err != nil {
 		return err
 	}
 	elsewhere, err := g.dropOrders(k)
 	if err != nil {
 		return err
 	}
-	o.moved = o.op == push.Add && (o.moved || elsewhere)
-	g.nextCount.order++
-	g.storeOrder(k, orderPlace{kind: kindOrder}.numbered(g.nextCount.order, o), o)
+	o.Moved = o.Op == push.Add && (o.Moved || elsewhere)
+	g.nextCount.Order++
+	g.storeOrder(k, record.OrderPlace{Kind: record.KindOrder}.Numbered(g.nextCount.Order, o), o)
 	g.stepOrders = true
 	return nil
 }
 
 // storeOrder stores an order in a place where there is none.
-func (g *group) storeOrder(k weburl.Key, p orderPlace, o *storedOrder) {
-	g.set(p.key(k), o.append(nil))
-	g.scratch = p.append(g.scratch[:0])
-	g.set(p.named(k), g.scratch)
+func (g *group) storeOrder(k weburl.Key, p record.OrderPlace, o *record.Order) {
+	g.set(p.Key(k), o.Append(nil))
+	g.scratch = p.Append(g.scratch[:0])
+	g.set(p.IndexKey(k), g.scratch)
 	g.countOrder(p, 1)
 }

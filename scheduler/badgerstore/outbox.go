@@ -10,6 +10,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -20,7 +21,7 @@ type outbox struct{ s *Store }
 func (s *Store) Outbox() push.Outbox { return outbox{s} }
 
 // OutboxBytes is the length of the bodies of all waiting orders.
-func (s *Store) OutboxBytes() uint64 { return s.committed.Load().bytes }
+func (s *Store) OutboxBytes() uint64 { return s.committed.Load().Bytes }
 
 // Changed implements push.Outbox.
 func (o outbox) Changed() <-chan struct{} { return o.s.changed }
@@ -39,9 +40,9 @@ func (o outbox) Cursor(ctx context.Context, target string) (seq uint64, err erro
 
 // cursor reads that of a target, if it is known.
 func (s *Store) cursor(txn *badger.Txn, target string) (seq uint64, known bool, err error) {
-	v, err := read(txn, cursorKey(target))
+	v, err := read(txn, record.CursorKey(target))
 	if err == nil && v != nil {
-		seq, err = decodeSeq(v)
+		seq, err = record.DecodeSeq(v)
 	}
 	if err != nil {
 		return 0, false, s.damaged("cursor of "+target, err)
@@ -61,15 +62,15 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 	var entries []push.Entry
 	size := 0
 	err := o.s.viewBodies(ctx, func(txn *badger.Txn, r *bodyReader) error {
-		return o.s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, after+1), false, func(item *badger.Item) error {
+		return o.s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, after+1), false, func(item *badger.Item) error {
 			seq, _, stored, err := o.s.order(item)
 			if err != nil {
 				return err
 			}
-			if size += int(stored.size()); len(entries) > 0 && size > maxBytes {
+			if size += int(stored.Size()); len(entries) > 0 && size > maxBytes {
 				return errEnough
 			}
-			e := stored.entry(seq)
+			e := stored.Entry(seq)
 			if e.Body, e.Damage, err = r.bodyOf(&stored); err != nil {
 				return o.s.words(fmt.Errorf("order %d: %w", seq, err))
 			}
@@ -83,20 +84,20 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 }
 
 // order reads an order that is no dead letter. What it gives is valid while item is.
-func (s *Store) order(item *badger.Item) (seq uint64, k weburl.Key, o storedOrder, err error) {
-	p := orderPlace{kind: kindOrder}
-	if item.Key()[0] != kindOrder {
-		p, k, err = splitDeletionKey(item.Key())
-	} else if err = errLength; len(item.Key()) == orderKeyLen {
-		p.seq, k = splitOrderKey(item.Key())
+func (s *Store) order(item *badger.Item) (seq uint64, k weburl.Key, o record.Order, err error) {
+	p := record.OrderPlace{Kind: record.KindOrder}
+	if item.Key()[0] != record.KindOrder {
+		p, k, err = record.SplitDeletionKey(item.Key())
+	} else if err = record.ErrLength; len(item.Key()) == record.OrderKeyLen {
+		p.Seq, k = record.SplitOrderKey(item.Key())
 		err = nil
 	}
 	if err != nil {
 		return 0, k, o, s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 	}
-	seq = p.seq
+	seq = p.Seq
 	err = valueOf(item, func(v []byte) error {
-		o, err = decodeOrder(v)
+		o, err = record.DecodeOrder(v)
 		return err
 	})
 	if err != nil {
@@ -122,28 +123,28 @@ func (o outbox) Bury(ctx context.Context, target string, e push.Entry, words str
 }
 
 func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, at time.Time) error {
-	if v, err := g.get(cursorKey(target)); err != nil {
+	if v, err := g.get(record.CursorKey(target)); err != nil {
 		return err
 	} else if v == nil {
 		return errTarget(target)
 	}
 	p, ok, err := g.orderPlace(k)
-	if err != nil || ok && p.seq > e.Seq {
+	if err != nil || ok && p.Seq > e.Seq {
 		return err
 	}
-	d := storedDead{seq: e.Seq, at: at, words: words}
-	if d.storedOrder, err = g.orderOf(k, e, p, ok); err != nil {
+	d := record.Dead{Seq: e.Seq, At: at, Words: words}
+	if d.Order, err = g.orderOf(k, e, p, ok); err != nil {
 		return err
 	}
-	if err := g.refer(d.place.segment, d.size()); err != nil {
+	if err := g.refer(d.Place.Segment, d.Size()); err != nil {
 		return err
 	}
 	if err := g.dropDead(target, k); err != nil {
 		return err
 	}
-	g.nextCount.dead++
-	g.set(deadKey(target, k), d.encode())
-	if d.lost {
+	g.nextCount.Dead++
+	g.set(record.DeadKey(target, k), d.Encode())
+	if d.Lost {
 		return g.fetchAgain(k)
 	}
 	return nil
@@ -151,18 +152,18 @@ func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, a
 
 // orderOf is the order of an entry, as a dead letter keeps it: the one at p, if that is
 // the same and still there.
-func (g *group) orderOf(k weburl.Key, e *push.Entry, p orderPlace, ok bool) (storedOrder, error) {
-	o := storedOrder{op: e.Op, moved: e.Moved, lost: e.Damage != "", at: e.At, url: e.URL, source: e.Source}
-	if o.lost {
+func (g *group) orderOf(k weburl.Key, e *push.Entry, p record.OrderPlace, ok bool) (record.Order, error) {
+	o := record.Order{Op: e.Op, Moved: e.Moved, Lost: e.Damage != "", At: e.At, URL: e.URL, Source: e.Source}
+	if o.Lost {
 		return o, nil
 	}
-	if ok && p.seq == e.Seq && p.segment != 0 && e.Op == push.Add {
-		v, err := g.get(p.key(k))
+	if ok && p.Seq == e.Seq && p.Segment != 0 && e.Op == push.Add {
+		v, err := g.get(p.Key(k))
 		if err != nil {
 			return o, err
 		}
-		if o, err = decodeOrder(v); err != nil {
-			return o, g.s.damaged(fmt.Sprintf("order %d", p.seq), err)
+		if o, err = record.DecodeOrder(v); err != nil {
+			return o, g.s.damaged(fmt.Sprintf("order %d", p.Seq), err)
 		}
 		return o, nil
 	}
@@ -176,10 +177,10 @@ func (g *group) cursors() (map[string]uint64, error) {
 
 func (s *Store) cursors(ctx context.Context, txn *badger.Txn) (map[string]uint64, error) {
 	cursors := map[string]uint64{}
-	err := s.walk(ctx, txn, []byte{kindCursor}, []byte{kindCursor}, false, func(item *badger.Item) error {
+	err := s.walk(ctx, txn, []byte{record.KindCursor}, []byte{record.KindCursor}, false, func(item *badger.Item) error {
 		v, err := copyValue(item)
 		if err == nil {
-			cursors[string(item.Key()[1:])], err = decodeSeq(v)
+			cursors[string(item.Key()[1:])], err = record.DecodeSeq(v)
 		}
 		if err != nil {
 			return s.damaged(fmt.Sprintf("cursor %q", item.Key()[1:]), err)
@@ -206,19 +207,19 @@ func (g *group) safe(ctx context.Context, target string, seq uint64) error {
 	if !ok {
 		return errTarget(target)
 	}
-	if seq = min(seq, g.nextCount.order); seq <= old {
+	if seq = min(seq, g.nextCount.Order); seq <= old {
 		return nil
 	}
 	from := lowest(cursors) + 1
 	cursors[target] = seq
 	if err := g.dropPassed(ctx, from, lowest(cursors), func(passed uint64) {
 		if passed > old {
-			g.set(cursorKey(target), encodeSeq(passed))
+			g.set(record.CursorKey(target), record.EncodeSeq(passed))
 		}
 	}); err != nil {
 		return err
 	}
-	g.set(cursorKey(target), encodeSeq(seq))
+	g.set(record.CursorKey(target), record.EncodeSeq(seq))
 	return nil
 }
 
@@ -227,11 +228,11 @@ func (g *group) safe(ctx context.Context, target string, seq uint64) error {
 func (g *group) dropPassed(ctx context.Context, from, seq uint64, passed func(uint64)) error {
 	txn := g.s.db.NewTransaction(false)
 	defer txn.Discard()
-	return g.s.walk(ctx, txn, []byte{kindOrder}, orderSeek(kindOrder, from), false, func(item *badger.Item) error {
-		if len(item.Key()) != orderKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	return g.s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), false, func(item *badger.Item) error {
+		if len(item.Key()) != record.OrderKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 		}
-		at, k := splitOrderKey(item.Key())
+		at, k := record.SplitOrderKey(item.Key())
 		if at > seq {
 			return errEnough
 		}
@@ -239,7 +240,7 @@ func (g *group) dropPassed(ctx context.Context, from, seq uint64, passed func(ui
 		if err != nil {
 			return err
 		}
-		if !ok || p.kind != kindOrder || p.seq != at {
+		if !ok || p.Kind != record.KindOrder || p.Seq != at {
 			return g.s.damaged(fmt.Sprintf("order %d", at), errors.New("it is not the order of its URL"))
 		}
 		if err := g.dropOrderAt(k, p); err != nil {

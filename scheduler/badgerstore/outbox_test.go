@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -353,7 +354,7 @@ func TestBuryAfterNewerOrder(t *testing.T) {
 
 func TestCompleteTooLargeBody(t *testing.T) {
 	b := newBench(t, "x")
-	c := scheduler.Completion{Order: &scheduler.Order{Body: make([]byte, MaxBody+1)}}
+	c := scheduler.Completion{Order: &scheduler.Order{Body: make([]byte, record.MaxBody+1)}}
 	if _, err := b.s.Complete(t.Context(), c); err == nil || errors.Is(err, scheduler.ErrNotFound) {
 		t.Errorf("Complete: %v", err)
 	}

@@ -2,41 +2,17 @@ package badgerstore
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
-// queueState is what is kept of a queue that is not empty, so that nobody has to walk
-// over it, nor over what was removed from its beginning.
-type queueState struct {
-	count uint64 // URLs that wait
-	floor uint64 // none has a lower number
-}
-
-func (q queueState) append(b []byte) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(append(b, valueVersion), q.count), q.floor)
-}
-
-// decodeQueueState reads a queue's state; that of no value is zero.
-func decodeQueueState(b []byte) (queueState, error) {
-	if b == nil {
-		return queueState{}, nil
-	}
-	r := newReader(b)
-	q := queueState{count: r.uvarint(), floor: r.uvarint()}
-	if r.err == nil && q.count == 0 {
-		r.fail(fmt.Errorf("a queue of no URLs"))
-	}
-	return q, r.end()
-}
-
 // queueState reads a queue's state as this write must see it.
-func (g *group) queueState(p scheduler.Place) (queueState, error) {
-	key := placeKey(p)
+func (g *group) queueState(p scheduler.Place) (record.Queue, error) {
+	key := record.PlaceKey(p)
 	v, ok := g.changed(key)
 	if !ok {
 		if q, ok := g.places.find(p); ok {
@@ -44,10 +20,10 @@ func (g *group) queueState(p scheduler.Place) (queueState, error) {
 		}
 		var err error
 		if v, err = g.get(key); err != nil {
-			return queueState{}, err
+			return record.Queue{}, err
 		}
 	}
-	q, err := decodeQueueState(v)
+	q, err := record.DecodeQueue(v)
 	if err != nil {
 		return q, g.s.damaged(fmt.Sprintf("queue %x", key), err)
 	}
@@ -57,13 +33,13 @@ func (g *group) queueState(p scheduler.Place) (queueState, error) {
 	return q, nil
 }
 
-func (g *group) setQueueState(p scheduler.Place, q queueState) {
-	if q.count == 0 {
-		g.remove(placeKey(p))
+func (g *group) setQueueState(p scheduler.Place, q record.Queue) {
+	if q.Count == 0 {
+		g.remove(record.PlaceKey(p))
 		return
 	}
-	g.scratch = q.append(g.scratch[:0])
-	g.set(placeKey(p), g.scratch)
+	g.scratch = q.Append(g.scratch[:0])
+	g.set(record.PlaceKey(p), g.scratch)
 }
 
 // enqueue counts a URL that was put into a queue under a new number.
@@ -72,10 +48,10 @@ func (g *group) enqueue(p scheduler.Place, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	if q.count == 0 {
-		q.floor = seq
+	if q.Count == 0 {
+		q.Floor = seq
 	}
-	q.count++
+	q.Count++
 	g.setQueueState(p, q)
 	return nil
 }
@@ -86,12 +62,12 @@ func (g *group) dequeue(p scheduler.Place, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	if q.count == 0 {
-		return g.s.damaged(fmt.Sprintf("queue %x", placeKey(p)), fmt.Errorf("number %d waits in it, but it is empty", seq))
+	if q.Count == 0 {
+		return g.s.damaged(fmt.Sprintf("queue %x", record.PlaceKey(p)), fmt.Errorf("number %d waits in it, but it is empty", seq))
 	}
-	q.count--
-	if seq == q.floor {
-		q.floor++
+	q.Count--
+	if seq == q.Floor {
+		q.Floor++
 	}
 	g.setQueueState(p, q)
 	return nil
@@ -100,10 +76,10 @@ func (g *group) dequeue(p scheduler.Place, seq uint64) error {
 // raise takes the caller's word that nothing waits in a queue below a number.
 func (g *group) raise(p scheduler.Place, floor uint64) error {
 	q, err := g.queueState(p)
-	if err != nil || q.count == 0 || floor <= q.floor {
+	if err != nil || q.Count == 0 || floor <= q.Floor {
 		return err
 	}
-	q.floor = min(floor, g.nextCount.seq+1)
+	q.Floor = min(floor, g.nextCount.Seq+1)
 	g.setQueueState(p, q)
 	return nil
 }
@@ -111,12 +87,12 @@ func (g *group) raise(p scheduler.Place, floor uint64) error {
 // Places implements scheduler.Store. It reads one small key for each place.
 func (s *Store) Places(ctx context.Context, fn func(scheduler.Place, uint64) error) error {
 	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{kindPlace}, []byte{kindPlace}, false, func(item *badger.Item) error {
+		return s.walk(ctx, txn, []byte{record.KindPlace}, []byte{record.KindPlace}, false, func(item *badger.Item) error {
 			p, q, err := s.placeOf(item)
 			if err != nil {
 				return err
 			}
-			return fn(p, q.count)
+			return fn(p, q.Count)
 		})
 	})
 }
@@ -125,18 +101,18 @@ func (s *Store) Places(ctx context.Context, fn func(scheduler.Place, uint64) err
 func (s *Store) Waits(ctx context.Context, p scheduler.Place) (n uint64, err error) {
 	err = s.view(ctx, func(txn *badger.Txn) error {
 		q, err := s.placeState(txn, p)
-		n = q.count
+		n = q.Count
 		return err
 	})
 	return n, err
 }
 
 // placeOf reads a queue's state.
-func (s *Store) placeOf(item *badger.Item) (p scheduler.Place, q queueState, err error) {
-	if err = errLength; len(item.Key()) == placeKeyLen {
-		p = splitPlaceKey(item.Key())
+func (s *Store) placeOf(item *badger.Item) (p scheduler.Place, q record.Queue, err error) {
+	if err = record.ErrLength; len(item.Key()) == record.PlaceKeyLen {
+		p = record.SplitPlaceKey(item.Key())
 		err = valueOf(item, func(v []byte) error {
-			q, err = decodeQueueState(v)
+			q, err = record.DecodeQueue(v)
 			return err
 		})
 	}
@@ -147,12 +123,12 @@ func (s *Store) placeOf(item *badger.Item) (p scheduler.Place, q queueState, err
 }
 
 // placeState reads a queue's state of a snapshot.
-func (s *Store) placeState(txn *badger.Txn, p scheduler.Place) (queueState, error) {
-	key := placeKey(p)
+func (s *Store) placeState(txn *badger.Txn, p scheduler.Place) (record.Queue, error) {
+	key := record.PlaceKey(p)
 	v, err := read(txn, key)
-	var q queueState
+	var q record.Queue
 	if err == nil {
-		q, err = decodeQueueState(v)
+		q, err = record.DecodeQueue(v)
 	}
 	if err != nil {
 		return q, s.damaged(fmt.Sprintf("queue %x", key), err)

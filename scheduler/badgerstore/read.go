@@ -10,10 +10,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-var errLength = errors.New("it has the wrong length")
 
 // Queue implements scheduler.Store. It begins where the queue does, so that it does not
 // walk over what was removed.
@@ -25,15 +24,15 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 	asOf := s.commits.Load() // before the snapshot, which may be newer then, never older
 	err := s.view(ctx, func(txn *badger.Txn) error {
 		q, err := s.placeState(txn, p)
-		if err != nil || q.count == 0 {
+		if err != nil || q.Count == 0 {
 			return err
 		}
 		first := after + 1
-		if first <= q.floor {
-			first = q.floor
-			n = int(min(uint64(n), q.count)) // nor over what was removed behind the last
+		if first <= q.Floor {
+			first = q.Floor
+			n = int(min(uint64(n), q.Count)) // nor over what was removed behind the last
 		}
-		return s.walk(ctx, txn, placePrefix(p.Source, p.Host), queueKey(p.Source, p.Host, first), false, func(item *badger.Item) error {
+		return s.walk(ctx, txn, record.QueuePrefix(p), record.QueueKey(p, first), false, func(item *badger.Item) error {
 			w, err := s.waiting(txn, item)
 			if err != nil {
 				return err
@@ -51,14 +50,14 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 // waiting reads the URL that a queue's entry names.
 func (s *Store) waiting(txn *badger.Txn, item *badger.Item) (scheduler.WaitingURL, error) {
 	v, err := copyValue(item)
-	if err == nil && (len(v) != keyLen || len(item.Key()) != queueKeyLen) {
-		err = errLength
+	if err == nil && (len(v) != record.KeyLen || len(item.Key()) != record.QueueKeyLen) {
+		err = record.ErrLength
 	}
 	if err != nil {
 		return scheduler.WaitingURL{}, s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 	}
 	w := scheduler.WaitingURL{Key: weburl.Key(v)}
-	_, _, w.Seq = splitQueueKey(item.Key())
+	_, w.Seq = record.SplitQueueKey(item.Key())
 	w.Record, err = s.lookup(txn, w.Key)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		err = s.damaged(fmt.Sprintf("key %x", item.Key()), errors.New("the URL that it queues is not known"))
@@ -68,13 +67,13 @@ func (s *Store) waiting(txn *badger.Txn, item *badger.Item) (scheduler.WaitingUR
 
 // lookup reads a record of the snapshot.
 func (s *Store) lookup(txn *badger.Txn, k weburl.Key) (rec scheduler.Record, err error) {
-	item, err := txn.Get(urlKey(k))
+	item, err := txn.Get(record.URLKey(k))
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		return rec, scheduler.ErrNotFound
 	}
 	if err == nil {
 		err = valueOf(item, func(v []byte) error {
-			rec, err = decodeRecord(v)
+			rec, err = record.Decode(v)
 			return err
 		})
 	}
@@ -87,9 +86,9 @@ func (s *Store) lookup(txn *badger.Txn, k weburl.Key) (rec scheduler.Record, err
 // Host implements scheduler.Store.
 func (s *Store) Host(ctx context.Context, h weburl.HostKey) (state scheduler.HostState, err error) {
 	err = s.view(ctx, func(txn *badger.Txn) error {
-		v, err := read(txn, hostKey(h))
+		v, err := read(txn, record.HostKey(h))
 		if err == nil && v != nil {
-			state, err = decodeHost(v)
+			state, err = record.DecodeHost(v)
 		}
 		if err != nil {
 			return s.damaged(fmt.Sprintf("host %x", h), err)
@@ -111,7 +110,7 @@ func (s *Store) Lookup(ctx context.Context, k weburl.Key) (rec scheduler.Record,
 // Inspect implements scheduler.Store. It reads record by record and holds one at a time.
 func (s *Store) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl.Key, scheduler.Record) error) error {
 	return s.view(ctx, func(txn *badger.Txn) error {
-		return s.walk(ctx, txn, []byte{kindURL}, urlKey(f.From), true, func(item *badger.Item) error {
+		return s.walk(ctx, txn, []byte{record.KindURL}, record.URLKey(f.From), true, func(item *badger.Item) error {
 			rec, err := s.recordOf(item)
 			if err != nil {
 				return err
@@ -124,13 +123,13 @@ func (s *Store) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl.
 	})
 }
 
-// recordOf decodes the record at a key of kindURL.
+// recordOf decodes the record at a key of record.KindURL.
 func (s *Store) recordOf(item *badger.Item) (rec scheduler.Record, err error) {
-	if len(item.Key()) != urlKeyLen {
-		return rec, s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	if len(item.Key()) != record.URLKeyLen {
+		return rec, s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 	}
 	err = valueOf(item, func(v []byte) error {
-		rec, err = decodeRecord(v)
+		rec, err = record.Decode(v)
 		return err
 	})
 	if err != nil {
@@ -152,13 +151,13 @@ func (s *Store) Counts(ctx context.Context) (scheduler.Counts, error) {
 		return scheduler.Counts{}, err
 	}
 	defer s.leave()
-	return s.committed.Load().counts(), nil
+	return s.committed.Load().Counts(), nil
 }
 
 // Value implements scheduler.Store.
 func (s *Store) Value(ctx context.Context, name string) (v []byte, err error) {
 	err = s.view(ctx, func(txn *badger.Txn) error {
-		v, err = read(txn, valueKey(name))
+		v, err = read(txn, record.ValueKey(name))
 		if err != nil {
 			return s.damaged("value "+name, err)
 		}
@@ -171,7 +170,7 @@ func (s *Store) Value(ctx context.Context, name string) (v []byte, err error) {
 func (s *Store) SetValue(ctx context.Context, name string, value []byte) error {
 	stored := bytes.Clone(value) // the caller may change it; nil stays nil
 	return s.change(ctx, func(g *group) error {
-		g.set(valueKey(name), stored)
+		g.set(record.ValueKey(name), stored)
 		return nil
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -15,14 +16,14 @@ func placeOf(rec *scheduler.Record) scheduler.Place {
 
 // record reads a record; ErrNotFound if there is none.
 func (g *group) record(k weburl.Key) (scheduler.Record, error) {
-	v, err := g.get(urlKey(k))
+	v, err := g.get(record.URLKey(k))
 	if err != nil {
 		return scheduler.Record{}, err
 	}
 	if v == nil {
 		return scheduler.Record{}, scheduler.ErrNotFound
 	}
-	rec, err := decodeRecord(v)
+	rec, err := record.Decode(v)
 	if err != nil {
 		return scheduler.Record{}, g.s.damaged("URL "+k.String(), err)
 	}
@@ -32,13 +33,13 @@ func (g *group) record(k weburl.Key) (scheduler.Record, error) {
 // unplace takes a record out of the counters and out of where it stands.
 func (g *group) unplace(k weburl.Key, rec *scheduler.Record) error {
 	g.touch(k)
-	g.nextCount.remove(rec)
+	g.nextCount.Remove(rec)
 	switch rec.State {
 	case scheduler.Waiting:
-		g.remove(queueKey(rec.Source, rec.Host, rec.Seq))
+		g.remove(record.QueueKey(placeOf(rec), rec.Seq))
 		return g.dequeue(placeOf(rec), rec.Seq)
 	case scheduler.Timed:
-		g.remove(timedKey(rec.NextAt, k))
+		g.remove(record.TimedKey(rec.NextAt, k))
 	}
 	return nil
 }
@@ -79,18 +80,18 @@ func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	}
 	switch rec.State {
 	case scheduler.Waiting:
-		g.nextCount.seq++
-		rec.Seq = g.nextCount.seq
-		g.set(queueKey(rec.Source, rec.Host, rec.Seq), k[:])
+		g.nextCount.Seq++
+		rec.Seq = g.nextCount.Seq
+		g.set(record.QueueKey(placeOf(rec), rec.Seq), k[:])
 		if err := g.enqueue(placeOf(rec), rec.Seq); err != nil {
 			return err
 		}
 		ps.add(placeOf(rec))
 	case scheduler.Timed:
-		g.set(timedKey(rec.NextAt, k), []byte{})
-		g.s.dueFloor = min(g.s.dueFloor, sortableTime(rec.NextAt))
+		g.set(record.TimedKey(rec.NextAt, k), []byte{})
+		g.s.dueFloor = min(g.s.dueFloor, record.SortableTime(rec.NextAt))
 	}
-	g.nextCount.add(rec)
+	g.nextCount.Add(rec)
 	g.setRecord(k, rec)
 	return nil
 }
@@ -120,7 +121,7 @@ func (g *group) seeHost(h weburl.HostKey, origin string) error {
 	if _, ok := g.seenHosts.find(h); ok {
 		return nil
 	}
-	key := originKey(h)
+	key := record.OriginKey(h)
 	if v, ok := g.changed(key); ok && v != nil {
 		return nil
 	}
@@ -130,7 +131,7 @@ func (g *group) seeHost(h weburl.HostKey, origin string) error {
 	}
 	if v == nil {
 		g.set(key, []byte(origin))
-		g.nextCount.hosts++
+		g.nextCount.Hosts++
 		return nil
 	}
 	g.seenHosts.put(h, struct{}{})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -28,15 +29,15 @@ func eachDeletion(ctx context.Context, s *Store, fn func(push.Entry, scheduler.S
 			if err != nil {
 				return err
 			}
-			e := o.entry(seq)
+			e := o.Entry(seq)
 			if e.Body, e.Damage, err = r.bodyOf(&o); err != nil {
 				return err
 			}
-			p, _, err := splitDeletionKey(item.Key())
+			p, _, err := record.SplitDeletionKey(item.Key())
 			if err != nil {
 				return err
 			}
-			return fn(e, o.listed(k, p))
+			return fn(e, o.Listed(k, p))
 		})
 	})
 }
@@ -242,8 +243,8 @@ func TestTimesOfDeletions(t *testing.T) {
 		return v, err
 	})
 	b.must(err)
-	o.at = time.Unix(1000, 0).UTC()
-	put(t, b.s, p.key(parse(t, url).Key()), o.append(nil))
+	o.At = time.Unix(1000, 0).UTC()
+	put(t, b.s, p.Key(parse(t, url).Key()), o.Append(nil))
 	times := func() (d scheduler.StoredDeletion) {
 		b.must(eachDeletion(t.Context(), b.s, func(_ push.Entry, stored scheduler.StoredDeletion) error { d = stored; return nil }))
 		return d
@@ -251,14 +252,14 @@ func TestTimesOfDeletions(t *testing.T) {
 	begin := time.Now().Truncate(time.Second)
 	b.crawl(url, restingOrder(0), indexed)
 	again := times().Again
-	if d := times(); !d.At.Equal(o.at) || again.Before(begin) || again.After(time.Now()) {
+	if d := times(); !d.At.Equal(o.At) || again.Before(begin) || again.After(time.Now()) {
 		t.Errorf("ordered at %v, asked again at %v", d.At, d.Again)
 	}
 	for _, m := range []scheduler.DeletionMove{scheduler.HoldDeletion, scheduler.RestDeletion} {
 		if n, err := moveDeletions(t.Context(), b.s, scheduler.DeletionFilter{}, m); n != 1 || err != nil {
 			t.Fatalf("move %d: %d, %v", m, n, err)
 		}
-		if d := times(); !d.At.Equal(o.at) || !d.Again.Equal(again) {
+		if d := times(); !d.At.Equal(o.At) || !d.Again.Equal(again) {
 			t.Errorf("after move %d: ordered at %v, asked again at %v", m, d.At, d.Again)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -49,7 +50,7 @@ func (s *Store) ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(
 		if err != nil {
 			return nil, err
 		}
-		return fn(o.listed(k, p), rec), nil
+		return fn(o.Listed(k, p), rec), nil
 	})
 }
 
@@ -165,7 +166,7 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 		return g.replace(k, old, &next, ps)
 	}
 	if old.Linked {
-		g.remove(keyOf(kindLinks, k[:]))
+		g.remove(record.LinksKey(k))
 	}
 	return g.erase(k, old, has)
 }
@@ -174,8 +175,8 @@ func (g *group) applyRevision(k weburl.Key, old *scheduler.Record, v *scheduler.
 func (g *group) change(k weburl.Key, old, next *scheduler.Record) error {
 	g.touch(k)
 	next.Seq, next.NextAt = old.Seq, old.NextAt
-	g.nextCount.remove(old)
-	g.nextCount.add(next)
+	g.nextCount.Remove(old)
+	g.nextCount.Add(next)
 	g.setRecord(k, next)
 	return g.follow(k, old, next)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // The file of fingerprints stands beside Badger's: its number (8 bytes), then what
@@ -26,37 +27,13 @@ const (
 // eighth of the set has changed.
 const saveAfter = 100_000
 
-// savedFile names the file that belongs to the store's state. It is stored before the
-// file gets its name, so both the new one and the one before may be found.
-type savedFile struct {
-	number, before uint64
-	synced         bool // its writer synced commits
-}
-
-func (f savedFile) encode() []byte {
-	b := binary.BigEndian.AppendUint64([]byte{valueVersion, 0}, f.number)
-	if f.synced {
-		b[1] = 1
-	}
-	return binary.BigEndian.AppendUint64(b, f.before)
-}
-
-func decodeSavedFile(b []byte) (savedFile, error) {
-	r := newReader(b)
-	f := savedFile{synced: r.enum("durability", 2) == 1}
-	if n := r.bytes(16); n != nil {
-		f.number, f.before = binary.BigEndian.Uint64(n), binary.BigEndian.Uint64(n[8:])
-	}
-	return f, r.end()
-}
-
 // savedFile reads which file belongs to a snapshot; the zero one if none was written.
-func (s *Store) savedFile(txn *badger.Txn) (savedFile, error) {
-	v, err := read(txn, savedKey())
+func (s *Store) savedFile(txn *badger.Txn) (record.Saved, error) {
+	v, err := read(txn, record.SavedKey())
 	if err != nil || v == nil {
-		return savedFile{}, err
+		return record.Saved{}, err
 	}
-	return decodeSavedFile(v)
+	return record.DecodeSaved(v)
 }
 
 // readKnown reads the file of fingerprints.
@@ -68,7 +45,7 @@ func (s *Store) readKnown() (_ loaded, err error) {
 	if err != nil {
 		return loaded{}, err
 	}
-	if !s.clean && !saved.synced {
+	if !s.clean && !saved.Synced {
 		return loaded{}, errors.New("the last process was killed and had not synced what it wrote")
 	}
 	l, number, err := s.loadFile(saved)
@@ -80,7 +57,7 @@ func (s *Store) readKnown() (_ loaded, err error) {
 }
 
 // loadFile reads the file if it is one that belongs to the store's state.
-func (s *Store) loadFile(saved savedFile) (loaded, uint64, error) {
+func (s *Store) loadFile(saved record.Saved) (loaded, uint64, error) {
 	f, err := os.Open(filepath.Join(s.dir, knownFile))
 	if err != nil {
 		return loaded{}, 0, err
@@ -91,7 +68,7 @@ func (s *Store) loadFile(saved savedFile) (loaded, uint64, error) {
 	if err := binary.Read(r, binary.BigEndian, &number); err != nil {
 		return loaded{}, 0, fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	if number == 0 || number != saved.number && number != saved.before {
+	if number == 0 || number != saved.Number && number != saved.Before {
 		return loaded{}, 0, fmt.Errorf("%s belongs to another state of the store", f.Name())
 	}
 	set, mark, err := fingerprints.Load(r)
@@ -178,18 +155,18 @@ func (s *Store) submit(w *write) error {
 // then drops the notes up to there. A process that dies in between leaves a file that
 // is as good as before, or better. commit stores a change; it must be durable when it returns.
 func (s *Store) saveKnown(set *fingerprints.Set, mark uint64, commit func(*write) error) error {
-	saved := savedFile{number: rand.Uint64() | 1, before: s.fileNumber, synced: s.sync}
-	if err := s.writeKnown(set, mark, saved.number); err != nil {
+	saved := record.Saved{Number: rand.Uint64() | 1, Before: s.fileNumber, Synced: s.sync}
+	if err := s.writeKnown(set, mark, saved.Number); err != nil {
 		return err
 	}
 	s.reach(atSnapshotWritten)
-	if err := commit(&write{apply: func(g *group) error { g.set(savedKey(), saved.encode()); return nil }}); err != nil {
+	if err := commit(&write{apply: func(g *group) error { g.set(record.SavedKey(), saved.Encode()); return nil }}); err != nil {
 		return err
 	}
 	if err := os.Rename(filepath.Join(s.dir, knownFileNew), filepath.Join(s.dir, knownFile)); err != nil {
 		return err
 	}
-	s.fileNumber = saved.number
+	s.fileNumber = saved.Number
 	if err := syncDir(s.dir); err != nil {
 		return err
 	}
@@ -220,13 +197,13 @@ func (s *Store) writeKnown(set *fingerprints.Set, mark, number uint64) (err erro
 func (g *group) dropRemovals(mark uint64) error {
 	txn := g.s.db.NewTransaction(false)
 	defer txn.Discard()
-	it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{kindRemoval}}) // walk would end with Close
+	it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{record.KindRemoval}}) // walk would end with Close
 	defer it.Close()
-	for it.Seek(removalSeek(g.s.known.dropped + 1)); it.Valid(); it.Next() {
-		if len(it.Item().Key()) != removalKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", it.Item().Key()), errLength)
+	for it.Seek(record.RemovalSeek(g.s.known.dropped + 1)); it.Valid(); it.Next() {
+		if len(it.Item().Key()) != record.RemovalKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", it.Item().Key()), record.ErrLength)
 		}
-		if n, _ := splitRemovalKey(it.Item().Key()); n > mark {
+		if n, _ := record.SplitRemovalKey(it.Item().Key()); n > mark {
 			break
 		}
 		g.remove(it.Item().Key())

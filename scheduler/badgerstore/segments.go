@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // Bodies of documents lie in segment files, one behind the other, nothing else in them.
@@ -54,7 +56,7 @@ func segmentNumber(name string) uint64 {
 
 // newBody is a body that is to be written to its place.
 type newBody struct {
-	place bodyPlace
+	place record.BodyPlace
 	bytes []byte
 }
 
@@ -70,10 +72,10 @@ type segmentWriter struct {
 func (w *segmentWriter) write(bodies []newBody) error {
 	for i := range bodies {
 		b := &bodies[i]
-		if err := w.turn(b.place.segment); err != nil {
+		if err := w.turn(b.place.Segment); err != nil {
 			return err
 		}
-		if _, err := w.file.WriteAt(b.bytes, int64(b.place.offset)); err != nil {
+		if _, err := w.file.WriteAt(b.bytes, int64(b.place.Offset)); err != nil {
 			return err
 		}
 	}
@@ -124,7 +126,7 @@ type segments struct {
 	max uint64 // segmentBytes, but in tests
 
 	// states are those that are durable, and size and live their sums.
-	states     map[uint64]segmentState
+	states     map[uint64]record.Segment
 	size, live uint64
 	compacting bool
 	compactAt  uint64 // not before so many bytes are in all segments
@@ -141,7 +143,7 @@ type goneSegment struct{ number, epoch uint64 }
 // learn takes over a state that is durable. gone says that nobody needs the segment.
 func (s *segments) learn(n uint64, value []byte) (gone bool) {
 	old := s.states[n]
-	s.size, s.live = s.size-old.size, s.live-old.live
+	s.size, s.live = s.size-old.Size, s.live-old.Live
 	if value == nil {
 		delete(s.states, n)
 		s.mu.Lock()
@@ -150,12 +152,12 @@ func (s *segments) learn(n uint64, value []byte) (gone bool) {
 		s.mu.Unlock()
 		return true
 	}
-	st, err := decodeSegmentState(value)
+	st, err := record.DecodeSegment(value)
 	if err != nil {
-		st = segmentState{}
+		st = record.Segment{}
 	}
 	s.states[n] = st
-	s.size, s.live = s.size+st.size, s.live+st.live
+	s.size, s.live = s.size+st.Size, s.live+st.Live
 	return false
 }
 
@@ -223,30 +225,30 @@ func (r *bodyReader) leave() error {
 var errBody = errors.New("the body is damaged")
 
 // read gives a body, or an error that wraps errBody if it is lost.
-func (r *bodyReader) read(p bodyPlace) ([]byte, error) {
-	if p.length > MaxBody {
-		return nil, fmt.Errorf("%w: its length is %d", errBody, p.length)
+func (r *bodyReader) read(p record.BodyPlace) ([]byte, error) {
+	if p.Length > record.MaxBody {
+		return nil, fmt.Errorf("%w: its length is %d", errBody, p.Length)
 	}
-	b := make([]byte, p.length)
+	b := make([]byte, p.Length)
 	if err := r.readAt(b, p); err != nil {
 		return nil, err
 	}
-	if sum := crc32.Checksum(b, castagnoli()); sum != p.sum {
-		return nil, fmt.Errorf("%w: %d bytes from byte %d on of %s do not fit their checksum", errBody, p.length, p.offset, segmentName(p.segment))
+	if sum := crc32.Checksum(b, castagnoli()); sum != p.Sum {
+		return nil, fmt.Errorf("%w: %d bytes from byte %d on of %s do not fit their checksum", errBody, p.Length, p.Offset, segmentName(p.Segment))
 	}
 	return b, nil
 }
 
-func (r *bodyReader) readAt(b []byte, p bodyPlace) error {
-	if r.file == nil || r.number != p.segment {
+func (r *bodyReader) readAt(b []byte, p record.BodyPlace) error {
+	if r.file == nil || r.number != p.Segment {
 		_ = r.leave()
-		f, err := os.Open(filepath.Join(r.s.dir, segmentName(p.segment)))
+		f, err := os.Open(filepath.Join(r.s.dir, segmentName(p.Segment)))
 		if err != nil {
 			return lostBody(err)
 		}
-		r.file, r.number = f, p.segment
+		r.file, r.number = f, p.Segment
 	}
-	if _, err := r.file.ReadAt(b, int64(p.offset)); err != nil {
+	if _, err := r.file.ReadAt(b, int64(p.Offset)); err != nil {
 		return lostBody(err)
 	}
 	return nil
@@ -265,10 +267,10 @@ func lostBody(err error) error {
 // open reads what segments there are, and removes files that belong to none: a crash
 // may leave one that was begun, or one that was not removed yet. end is how long the
 // current segment is.
-func (s *segments) open(states map[uint64]segmentState, current, end uint64, readOnly bool) error {
+func (s *segments) open(states map[uint64]record.Segment, current, end uint64, readOnly bool) error {
 	s.states, s.readers = states, map[*bodyReader]uint64{}
 	for st := range maps.Values(states) {
-		s.size, s.live = s.size+st.size, s.live+st.live
+		s.size, s.live = s.size+st.Size, s.live+st.Live
 	}
 	if readOnly {
 		return nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // smallSegments lets a segment end after a few documents of these tests.
@@ -196,7 +197,7 @@ func TestMovedBodies(t *testing.T) {
 		b.settle()
 	}
 	victims := maps.Clone(b.s.segments.states)
-	delete(victims, b.s.committed.Load().segment)
+	delete(victims, b.s.committed.Load().Segment)
 	all := map[uint64]bool{}
 	for n := range victims {
 		all[n] = true
@@ -227,7 +228,7 @@ func TestReaderKeepsSegments(t *testing.T) {
 		b.must(b.o.Safe(t.Context(), "x", 9))
 		b.wantSegments(1, 2, 3)
 		n := 0
-		return b.s.walk(t.Context(), txn, []byte{kindOrder}, []byte{kindOrder}, false, func(item *badger.Item) error {
+		return b.s.walk(t.Context(), txn, []byte{record.KindOrder}, []byte{record.KindOrder}, false, func(item *badger.Item) error {
 			_, _, o, err := b.s.order(item)
 			b.must(err)
 			body, damage, err := r.bodyOf(&o)

@@ -16,6 +16,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // TestSteady measures pages that are taken and completed with 20 links, 18 of them
@@ -263,24 +264,24 @@ func (w *workload) floorPage(txn *badger.Txn, i int) error {
 	at := scheduler.Place{Source: scheduler.Index, Host: rec.Host}
 	host := scheduler.HostState{Origin: rec.Origin, NextAt: stockTime}
 	edits := []edit{
-		{key: urlKey(k), value: appendRecord(nil, &rec)},
-		{key: timedKey(rec.NextAt.Add(time.Duration(i)), k), value: []byte{}},
-		{key: placeKey(at), value: queueState{count: 1, floor: uint64(i)}.append(nil)},
-		{key: hostKey(rec.Host), value: encodeHost(&host)},
-		{key: countersKey(), value: (&counters{}).encode()},
+		{key: record.URLKey(k), value: record.Append(nil, &rec)},
+		{key: record.TimedKey(rec.NextAt.Add(time.Duration(i)), k), value: []byte{}},
+		{key: record.PlaceKey(at), value: record.Queue{Count: 1, Floor: uint64(i)}.Append(nil)},
+		{key: record.HostKey(rec.Host), value: record.EncodeHost(&host)},
+		{key: record.CountersKey(), value: (&record.Counters{}).Encode()},
 	}
 	for j := range 2 {
 		n := w.known + 2*i + j
 		fresh := stock{known: n + 1, waiting: n + 1, hosts: w.hosts}.record(n)
 		k := w.url(n).Key()
 		to := scheduler.Place{Source: scheduler.Index, Host: fresh.Host}
-		edits = append(edits, edit{key: urlKey(k), value: appendRecord(nil, &fresh)}, edit{key: queueKey(to.Source, to.Host, uint64(n)), value: k[:]},
-			edit{key: placeKey(to), value: queueState{count: 1, floor: uint64(i)}.append(nil)})
+		edits = append(edits, edit{key: record.URLKey(k), value: record.Append(nil, &fresh)}, edit{key: record.QueueKey(to, uint64(n)), value: k[:]},
+			edit{key: record.PlaceKey(to), value: record.Queue{Count: 1, Floor: uint64(i)}.Append(nil)})
 	}
 	for _, e := range edits {
 		if err := txn.Set(e.key, e.value); err != nil {
 			return err
 		}
 	}
-	return txn.Delete(queueKey(at.Source, at.Host, uint64(i+1)))
+	return txn.Delete(record.QueueKey(at, uint64(i+1)))
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -68,13 +69,13 @@ func (st stock) write(w io.Writer) error {
 		keys++
 		return b.add(key, value)
 	}
-	if err := add(formatKey(), []byte{format}); err != nil {
+	if err := add(record.FormatKey(), []byte{format}); err != nil {
 		return err
 	}
-	c := counters{seq: uint64(st.waiting), known: uint64(st.known), timed: uint64(st.known - st.waiting), hosts: uint64(st.hosts)}
-	c.pending[scheduler.Index] = uint64(st.waiting)
-	c.class[scheduler.Pending], c.class[scheduler.OK] = uint64(st.waiting), c.timed
-	if err := add(countersKey(), c.encode()); err != nil {
+	c := record.Counters{Seq: uint64(st.waiting), Known: uint64(st.known), Timed: uint64(st.known - st.waiting), Hosts: uint64(st.hosts)}
+	c.Pending[scheduler.Index] = uint64(st.waiting)
+	c.Class[scheduler.Pending], c.Class[scheduler.OK] = uint64(st.waiting), c.Timed
+	if err := add(record.CountersKey(), c.Encode()); err != nil {
 		return err
 	}
 	if err := st.writeQueues(add); err != nil {
@@ -82,7 +83,7 @@ func (st stock) write(w io.Writer) error {
 	}
 	for i := st.waiting; i < st.known; i++ {
 		rec := st.record(i)
-		if err := add(timedKey(rec.NextAt, st.url(i).Key()), nil); err != nil {
+		if err := add(record.TimedKey(rec.NextAt, st.url(i).Key()), nil); err != nil {
 			return err
 		}
 	}
@@ -98,8 +99,8 @@ func (st stock) write(w io.Writer) error {
 	var buf []byte
 	for _, o := range order {
 		rec := st.record(int(o.i))
-		buf = appendRecord(buf[:0], &rec)
-		if err := add(urlKey(o.key), buf); err != nil {
+		buf = record.Append(buf[:0], &rec)
+		if err := add(record.URLKey(o.key), buf); err != nil {
 			return err
 		}
 	}
@@ -116,21 +117,21 @@ func (st stock) writeQueues(add func(key, value []byte) error) error {
 		return bytes.Compare(x[:], y[:])
 	})
 	waiting := func(host int) int { return (st.waiting - host + st.hosts - 1) / st.hosts }
-	for _, kind := range []byte{kindOrigin, kindPlace, kindQueue} {
+	for _, kind := range []byte{record.KindOrigin, record.KindPlace, record.KindQueue} {
 		for _, h := range hosts {
 			p := scheduler.Place{Source: scheduler.Index, Host: st.url(h).HostKey()}
 			n := waiting(h)
 			var err error
 			switch {
-			case kind == kindOrigin:
-				err = add(originKey(p.Host), []byte(st.origin(h)))
+			case kind == record.KindOrigin:
+				err = add(record.OriginKey(p.Host), []byte(st.origin(h)))
 			case n <= 0:
-			case kind == kindPlace:
-				err = add(placeKey(p), queueState{count: uint64(n), floor: uint64(h + 1)}.append(nil))
+			case kind == record.KindPlace:
+				err = add(record.PlaceKey(p), record.Queue{Count: uint64(n), Floor: uint64(h + 1)}.Append(nil))
 			}
-			for i := h; kind == kindQueue && i < st.waiting && err == nil; i += st.hosts {
+			for i := h; kind == record.KindQueue && i < st.waiting && err == nil; i += st.hosts {
 				k := st.url(i).Key()
-				err = add(queueKey(p.Source, p.Host, uint64(i+1)), k[:])
+				err = add(record.QueueKey(p, uint64(i+1)), k[:])
 			}
 			if err != nil {
 				return err

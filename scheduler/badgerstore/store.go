@@ -6,7 +6,7 @@
 // conflict, and making and writing overlap. A write sees what is stored, the batch that
 // the writer has, and its own, in this order; it is answered when its batch is durable.
 // If Badger refuses a batch, that one and the next fail, and nothing is written until
-// the store is opened again. The layout of the keys is told in keys.go.
+// the store is opened again. Keys and encodings are those of package record.
 //
 // A usual page costs no read: that its links are known is told by fingerprints in memory
 // (known.go), its own record is what Queue gave if nothing has changed it since
@@ -41,6 +41,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // Durability says when a change counts as stored.
@@ -59,8 +60,6 @@ const (
 	// DefaultMemtableBytes is the size of a memtable, MinMemtableBytes the least one.
 	DefaultMemtableBytes = 8 << 20
 	MinMemtableBytes     = 1 << 20
-	// MaxBody is the longest body of an order, in bytes.
-	MaxBody = 64 << 20
 
 	// format is that of stores that this program writes. Those of older ones are upgraded
 	// when they are opened to be written, see upgrade.go.
@@ -131,7 +130,7 @@ type Store struct {
 	sync      bool      // commits are synced
 	directory directory // owned by the writer
 
-	committed atomic.Pointer[counters]
+	committed atomic.Pointer[record.Counters]
 	commits   atomic.Uint64 // number of the last durable batch
 	changed   chan struct{}
 	writes    chan *write

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -136,7 +138,7 @@ func TestOpenFormat(t *testing.T) {
 	t.Run("newer", func(t *testing.T) {
 		dir := t.TempDir()
 		closeStore(t, openStore(t, dir, quick))
-		set(t, dir, formatKey(), []byte{format + 1})
+		set(t, dir, record.FormatKey(), []byte{format + 1})
 		if _, err := Open(dir, quick); !errors.Is(err, scheduler.ErrFormat) {
 			t.Errorf("Open of a newer format: %v", err)
 		}
@@ -172,7 +174,7 @@ func TestOpenDamaged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := db.Update(func(txn *badger.Txn) error { return txn.Set(countersKey(), []byte{1, 7}) }); err != nil {
+			if err := db.Update(func(txn *badger.Txn) error { return txn.Set(record.CountersKey(), []byte{1, 7}) }); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.Close(); err != nil {
@@ -402,3 +404,5 @@ func BenchmarkOpenClose(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/op")
 }
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

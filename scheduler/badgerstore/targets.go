@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
 
 // Open implements push.Outbox. Without targets nothing is removed: what waits is
@@ -22,7 +24,7 @@ func (o outbox) Open(ctx context.Context, targets []string) error {
 	var documents uint64
 	err := o.s.changeAlone(ctx, func(g *group) (err error) {
 		late, err = g.openTargets(ctx, targets)
-		documents = g.nextCount.indexed
+		documents = g.nextCount.Indexed
 		return err
 	})
 	if err != nil {
@@ -54,8 +56,8 @@ func (g *group) openTargets(ctx context.Context, targets []string) (late []strin
 			continue
 		}
 		cursors[t] = first - 1
-		g.set(cursorKey(t), encodeSeq(first-1))
-		if g.nextCount.indexed > g.nextCount.waiting {
+		g.set(record.CursorKey(t), record.EncodeSeq(first-1))
+		if g.nextCount.Indexed > g.nextCount.Waiting {
 			late = append(late, t)
 		}
 	}
@@ -69,7 +71,7 @@ func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low ui
 		if err := g.dropPassed(ctx, 0, low, func(passed uint64) {
 			for t, c := range old {
 				if passed > c {
-					g.set(cursorKey(t), encodeSeq(passed))
+					g.set(record.CursorKey(t), record.EncodeSeq(passed))
 				}
 			}
 		}); err != nil {
@@ -80,19 +82,19 @@ func (g *group) forgetTargets(ctx context.Context, old map[string]uint64, low ui
 		if err := g.dropDeadOf(ctx, t); err != nil {
 			return err
 		}
-		g.remove(cursorKey(t))
+		g.remove(record.CursorKey(t))
 	}
 	return nil
 }
 
 // firstOrder is the number of the oldest waiting order, or of the next one if there is none.
 func (g *group) firstOrder(ctx context.Context) (uint64, error) {
-	first := g.nextCount.order + 1
-	err := g.s.walk(ctx, g.stored(), []byte{kindOrder}, []byte{kindOrder}, false, func(item *badger.Item) error {
-		if len(item.Key()) != orderKeyLen {
-			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	first := g.nextCount.Order + 1
+	err := g.s.walk(ctx, g.stored(), []byte{record.KindOrder}, []byte{record.KindOrder}, false, func(item *badger.Item) error {
+		if len(item.Key()) != record.OrderKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 		}
-		first, _ = splitOrderKey(item.Key())
+		first, _ = record.SplitOrderKey(item.Key())
 		return errEnough
 	})
 	return first, err

@@ -12,7 +12,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -139,7 +141,7 @@ func TestGone(t *testing.T) {
 	}
 	first := scheduler.Gone{
 		URL: l.URL.String(), At: now, Since: now.Add(-time.Hour), GoodAt: now.Add(-2 * time.Hour), FoundAt: now.Add(-3 * time.Hour), Visits: 2,
-		Status: 404, Fault: scheduler.Reset, Words: "gone", Referrer: "http://r.test/", Indexed: true, Source: "web",
+		Status: 404, Fault: fault.Reset, Words: "gone", Referrer: "http://r.test/", Indexed: true, Source: "web",
 	}
 	forget(first)
 	if diff := cmp.Diff([]scheduler.Gone{first}, goneOf(t, s)); diff != "" {
@@ -175,7 +177,7 @@ func TestGone(t *testing.T) {
 		}
 		key := l.URL.Key()
 		if err := store.view(context.Background(), func(txn *badger.Txn) error {
-			item, err := txn.Get(keyOf(kindGone, key[:]))
+			item, err := txn.Get(record.GoneKey(key))
 			if err == nil && item.ExpiresAt() != uint64(after.At.Add(scheduler.GoneFor).Unix()) {
 				t.Errorf("%s: it expires at %d", name, item.ExpiresAt())
 			}
@@ -190,21 +192,6 @@ func TestGone(t *testing.T) {
 	}
 }
 
-func FuzzDecodeGone(f *testing.F) {
-	f.Add(appendGone(nil, &scheduler.Gone{URL: "http://h.test/", At: time.Unix(1e9, 0), Words: "x"}))
-	f.Add([]byte{valueVersion})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		left, err := decodeGone(b)
-		if err != nil {
-			return
-		}
-		again, err := decodeGone(appendGone(nil, &left))
-		if err != nil || !cmp.Equal(left, again) {
-			t.Errorf("%+v is read again as %+v, %v", left, again, err)
-		}
-	})
-}
-
 func TestVerifyTrace(t *testing.T) {
 	s := openStore(t, t.TempDir(), Options{})
 	known, other := linkTo(t, "http://h.test/"), linkTo(t, "http://h.test/other")
@@ -217,12 +204,12 @@ func TestVerifyTrace(t *testing.T) {
 		key, value []byte
 		want       string
 	}{
-		{keyOf(kindLinks, k[:]), make([]byte, 12), ""},
-		{keyOf(kindLinks, k[:]), make([]byte, 13), "wrong length"},
-		{keyOf(kindLinks, o[:]), make([]byte, 6), "which is not known"},
-		{keyOf(kindGone, o[:]), appendGone(nil, &left), ""},
-		{keyOf(kindGone, k[:]), appendGone(nil, &left), "under the key of another URL"},
-		{keyOf(kindGone, o[:]), []byte{valueVersion, 1}, "ends too early"},
+		{record.LinksKey(k), make([]byte, 12), ""},
+		{record.LinksKey(k), make([]byte, 13), "wrong length"},
+		{record.LinksKey(o), make([]byte, 6), "which is not known"},
+		{record.GoneKey(o), record.AppendGone(nil, &left), ""},
+		{record.GoneKey(k), record.AppendGone(nil, &left), "under the key of another URL"},
+		{record.GoneKey(o), []byte{1, 1}, "ends too early"},
 	} {
 		if err := s.change(t.Context(), func(g *group) error { g.set(c.key, c.value); return nil }); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -27,7 +28,7 @@ func (s *Store) upgrade(from byte) error {
 	s.log.Info("the store is upgraded", "dir", s.dir, "from", from, "to", format)
 	queues := 0
 	if from == formatFirst {
-		if err := s.db.DropPrefix([]byte{kindPlace}); err != nil { // of an upgrade that ended early
+		if err := s.db.DropPrefix([]byte{record.KindPlace}); err != nil { // of an upgrade that ended early
 			return err
 		}
 		var err error
@@ -41,7 +42,7 @@ func (s *Store) upgrade(from byte) error {
 		return err
 	}
 	s.reach(atUpgradeHeld)
-	if err := s.db.DropPrefix([]byte{kindDocs}); err != nil {
+	if err := s.db.DropPrefix([]byte{record.KindDocs}); err != nil {
 		return err
 	}
 	hosts, err := s.upgradeDocuments(hostsAtOnce)
@@ -59,30 +60,30 @@ func (s *Store) upgradePlaces() (int, error) {
 	defer batch.Cancel()          // does nothing after Flush
 	places := 0
 	var at scheduler.Place
-	var q queueState
+	var q record.Queue
 	end := func() error {
-		if q.count == 0 {
+		if q.Count == 0 {
 			return nil
 		}
 		places++
-		err := batch.Set(placeKey(at), q.append(nil))
-		q = queueState{}
+		err := batch.Set(record.PlaceKey(at), q.Append(nil))
+		q = record.Queue{}
 		return err
 	}
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	err := s.walk(context.Background(), txn, []byte{kindQueue}, []byte{kindQueue}, false, func(item *badger.Item) error {
-		if len(item.Key()) != queueKeyLen {
-			return s.damaged(fmt.Sprintf("key %x", item.Key()), errLength)
+	err := s.walk(context.Background(), txn, []byte{record.KindQueue}, []byte{record.KindQueue}, false, func(item *badger.Item) error {
+		if len(item.Key()) != record.QueueKeyLen {
+			return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 		}
-		source, host, seq := splitQueueKey(item.Key())
-		if p := (scheduler.Place{Source: source, Host: host}); p != at {
+		p, seq := record.SplitQueueKey(item.Key())
+		if p != at {
 			if err := end(); err != nil {
 				return err
 			}
-			at, q.floor = p, seq
+			at, q.Floor = p, seq
 		}
-		q.count++
+		q.Count++
 		return nil
 	})
 	if err == nil {
@@ -102,7 +103,7 @@ func (s *Store) upgradeHeld() (int, error) {
 	held, dropped := 0, 0
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	err := s.walk(context.Background(), txn, []byte{kindHeld}, []byte{kindHeld}, false, func(item *badger.Item) error {
+	err := s.walk(context.Background(), txn, []byte{record.KindHeld}, []byte{record.KindHeld}, false, func(item *badger.Item) error {
 		stays, err := s.upgradeDeletion(txn, batch, item)
 		if stays {
 			held++
@@ -121,7 +122,7 @@ func (s *Store) upgradeHeld() (int, error) {
 		s.log.Warn("held deletions are dropped: their URLs are forgotten, or have no document", "deletions", dropped)
 	}
 	c := *s.committed.Load()
-	c.held = uint64(held)
+	c.Held = uint64(held)
 	s.committed.Store(&c)
 	return held, nil
 }
@@ -133,29 +134,29 @@ func (s *Store) upgradeDeletion(txn *badger.Txn, batch *badger.WriteBatch, item 
 		return false, err
 	}
 	key := item.KeyCopy(nil)
-	v, err := read(txn, byURLKey(k))
+	v, err := read(txn, record.WaitingKey(k))
 	if err != nil {
 		return false, err
 	}
 	if p, ok, err := s.orderPlace(k, v); err != nil {
 		return false, err
-	} else if ok && p.kind == kindHeld {
-		if err := batch.Delete(byURLKey(k)); err != nil {
+	} else if ok && p.Kind == record.KindHeld {
+		if err := batch.Delete(record.WaitingKey(k)); err != nil {
 			return false, err
 		}
 	}
 	rec, err := s.lookup(txn, k)
 	switch {
 	case errors.Is(err, scheduler.ErrNotFound) || err == nil && !rec.Indexed:
-		return false, errors.Join(batch.Delete(key), batch.Delete(deletionKey(k)))
+		return false, errors.Join(batch.Delete(key), batch.Delete(record.DeletionKey(k)))
 	case err != nil:
 		return false, err
 	}
-	o.rest = rest{hold: scheduler.HeldByBrake, reason: rec.Reason, text: rec.LastError}
-	o.body = bytes.Clone(o.body)
-	p := orderPlace{kind: kindHeld}.numbered(seq, &o)
+	o.Rest = record.Rest{Hold: scheduler.HeldByBrake, Reason: rec.Reason, Text: rec.LastError}
+	o.Body = bytes.Clone(o.Body)
+	p := record.OrderPlace{Kind: record.KindHeld}.Numbered(seq, &o)
 	rec.Deletion = scheduler.DeletionHeld
-	return true, errors.Join(batch.Set(key, o.append(nil)), batch.Set(deletionKey(k), p.append(nil)), batch.Set(urlKey(k), appendRecord(nil, &rec)))
+	return true, errors.Join(batch.Set(key, o.Append(nil)), batch.Set(record.DeletionKey(k), p.Append(nil)), batch.Set(record.URLKey(k), record.Append(nil, &rec)))
 }
 
 // hostsAtOnce is of how many hosts upgradeDocuments keeps what it has found in memory:
@@ -166,10 +167,10 @@ const hostsAtOnce = 100_000
 // any. Keys come in ascending order, so the first of a host are its sample.
 func (s *Store) upgradeDocuments(most int) (int, error) {
 	hosts := 0
-	found := map[weburl.HostKey]documents{}
+	found := map[weburl.HostKey]record.Documents{}
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	err := s.walk(context.Background(), txn, []byte{kindURL}, []byte{kindURL}, true, func(item *badger.Item) error {
+	err := s.walk(context.Background(), txn, []byte{record.KindURL}, []byte{record.KindURL}, true, func(item *badger.Item) error {
 		rec, err := s.recordOf(item)
 		if err != nil || !rec.Indexed {
 			return err
@@ -183,8 +184,8 @@ func (s *Store) upgradeDocuments(most int) (int, error) {
 			hosts += n
 			clear(found)
 		}
-		d.count++
-		found[rec.Host] = d.offer(weburl.Key(item.Key()[1:]))
+		d.Count++
+		found[rec.Host] = d.Offer(weburl.Key(item.Key()[1:]))
 		return nil
 	})
 	if err != nil {
@@ -196,29 +197,29 @@ func (s *Store) upgradeDocuments(most int) (int, error) {
 
 // mergeDocuments adds what was found of hosts to what is stored of them. It gives how many
 // there was nothing of.
-func (s *Store) mergeDocuments(found map[weburl.HostKey]documents) (int, error) {
+func (s *Store) mergeDocuments(found map[weburl.HostKey]record.Documents) (int, error) {
 	batch := s.db.NewWriteBatch()
 	defer batch.Cancel()
 	txn := s.db.NewTransaction(false) // sees what was merged before
 	defer txn.Discard()
 	hosts := 0
 	for h, d := range found {
-		v, err := read(txn, documentsKey(h))
+		v, err := read(txn, record.DocumentsKey(h))
 		if err != nil {
 			return hosts, err
 		}
-		before, err := decodeDocuments(v)
+		before, err := record.DecodeDocuments(v)
 		if err != nil {
 			return hosts, s.damaged(fmt.Sprintf("documents of host %x", h), err)
 		}
-		if before.count == 0 {
+		if before.Count == 0 {
 			hosts++
 		}
-		for i := range d.len() {
-			before = before.offer(weburl.Key(d.at(i)))
+		for i := range d.Len() {
+			before = before.Offer(weburl.Key(d.At(i)))
 		}
-		before.count += d.count
-		if err := batch.Set(documentsKey(h), before.append(nil)); err != nil {
+		before.Count += d.Count
+		if err := batch.Set(record.DocumentsKey(h), before.Append(nil)); err != nil {
 			return hosts, err
 		}
 	}

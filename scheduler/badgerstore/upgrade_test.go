@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -66,17 +67,17 @@ func makeFormat1(t *testing.T) (dir string, places map[scheduler.Place]uint64) {
 		}
 	}()
 	s.db, s.quit = db, make(chan struct{})
-	for _, kind := range []byte{kindPlace, kindRemoval, 's'} {
+	for _, kind := range []byte{record.KindPlace, record.KindRemoval, 's'} {
 		if err := db.DropPrefix([]byte{kind}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c := *s.committed.Load()
-	c.removals, c.segment, c.segmentEnd, c.clean = 0, 0, 0, true
-	counters1 := c.encode()
-	put(t, s, countersKey(), counters1[:len(counters1)-4])
-	put(t, s, formatKey(), []byte{1})
-	put(t, s, hostKey(links[0].URL.HostKey()), encodeHost1(host1))
+	c.Removals, c.Segment, c.SegmentEnd, c.Clean = 0, 0, 0, true
+	counters1 := c.Encode()
+	put(t, s, record.CountersKey(), counters1[:len(counters1)-4])
+	put(t, s, record.FormatKey(), []byte{1})
+	put(t, s, record.HostKey(links[0].URL.HostKey()), encodeHost1(host1))
 	return dir, places
 }
 
@@ -143,7 +144,7 @@ func TestUpgradeKilled(t *testing.T) {
 		s := &Store{db: db, dir: dir, log: discard(), quit: make(chan struct{})}
 		s.at = func(point string) {
 			if point == atUpgradePlaces {
-				put(t, s, placeKey(scheduler.Place{Source: 4}), queueState{count: 3, floor: 1}.append(nil)) // a queue that is gone
+				put(t, s, record.PlaceKey(scheduler.Place{Source: 4}), record.Queue{Count: 3, Floor: 1}.Append(nil)) // a queue that is gone
 				panic(killed{})
 			}
 		}
@@ -167,7 +168,7 @@ func TestUpgradeOfManyQueues(t *testing.T) {
 	for i := range queues {
 		host := weburl.HostKey{byte(i >> 8), byte(i)}
 		for seq := range uint64(2) {
-			if err := batch.Set(queueKey(scheduler.Index, host, seq+1), make([]byte, keyLen)); err != nil {
+			if err := batch.Set(record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, seq+1), make([]byte, record.KeyLen)); err != nil {
 				t.Fatal(err)
 			}
 		}

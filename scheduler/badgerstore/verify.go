@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -40,7 +41,7 @@ type Report struct {
 // memory of the fingerprints and of a number for each host, and the time of a read for each key. The error says that the walk
 // could not go on, not that there are faults.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
-	v := verification{s: s, ctx: ctx, fn: fn, documents: map[weburl.HostKey]uint64{}, kept: map[uint64]segmentState{}, segments: map[uint64]segmentState{}}
+	v := verification{s: s, ctx: ctx, fn: fn, documents: map[weburl.HostKey]uint64{}, kept: map[uint64]record.Segment{}, segments: map[uint64]record.Segment{}}
 	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *bodyReader) error {
 		v.txn, v.bodies = txn, bodies
 		if err := s.checksums(); err != nil {
@@ -54,11 +55,11 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 			kind  byte
 			check func(*badger.Item) error
 		}{
-			{kindOrigin, v.origin}, {kindHost, v.host}, {kindURL, v.url}, {kindQueue, v.queued},
-			{kindPlace, v.place}, {kindRemoval, v.removal}, {kindTimed, v.timed},
-			{kindSegment, v.segment}, {kindCursor, v.cursor}, {kindOrder, v.order}, {kindHeld, v.order}, {kindResting, v.order}, {kindEdit, v.order},
-			{kindByURL, v.byURL}, {kindOfURL, v.byURL}, {kindDead, v.dead},
-			{kindDocs, v.docs}, {kindLinks, v.links}, {kindGone, v.left},
+			{record.KindOrigin, v.origin}, {record.KindHost, v.host}, {record.KindURL, v.url}, {record.KindQueue, v.queued},
+			{record.KindPlace, v.place}, {record.KindRemoval, v.removal}, {record.KindTimed, v.timed},
+			{record.KindSegment, v.segment}, {record.KindCursor, v.cursor}, {record.KindOrder, v.order}, {record.KindHeld, v.order}, {record.KindResting, v.order}, {record.KindEdit, v.order},
+			{record.KindWaiting, v.byURL}, {record.KindDeletion, v.byURL}, {record.KindDead, v.dead},
+			{record.KindDocs, v.docs}, {record.KindLinks, v.links}, {record.KindGone, v.left},
 		} {
 			prefix := []byte{part.kind}
 			err := s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
@@ -69,9 +70,9 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 			})
 			switch {
 			case err != nil:
-			case part.kind == kindQueue:
+			case part.kind == record.KindQueue:
 				err = v.endQueue()
-			case part.kind == kindPlace:
+			case part.kind == record.KindPlace:
 				err = v.endPlaces()
 			}
 			if err != nil {
@@ -109,14 +110,14 @@ type verification struct {
 	txn    *badger.Txn
 	fn     func(Fault)
 	report Report
-	count  counters // anew
+	count  record.Counters // anew
 	// low is the lowest cursor, valid if there are targets.
 	low     uint64
 	targets map[string]bool
 
 	bodies *bodyReader
 	// kept are the segments' states as stored, segments as found, but for their lengths.
-	kept, segments map[uint64]segmentState
+	kept, segments map[uint64]record.Segment
 
 	queue queueWalk
 	// documents are those of hosts as found, less what is kept of them.
@@ -135,9 +136,9 @@ func (v *verification) fault(url, format string, args ...any) {
 
 func (v *verification) origin(item *badger.Item) error {
 	v.report.Hosts++
-	v.count.hosts++
-	if len(item.Key()) != 1+hostLen {
-		return errLength
+	v.count.Hosts++
+	if len(item.Key()) != record.HostKeyLen {
+		return record.ErrLength
 	}
 	origin, err := copyValue(item)
 	if err != nil {
@@ -154,11 +155,11 @@ func (v *verification) origin(item *badger.Item) error {
 }
 
 func (v *verification) host(item *badger.Item) error {
-	if len(item.Key()) != 1+hostLen {
-		return errLength
+	if len(item.Key()) != record.HostKeyLen {
+		return record.ErrLength
 	}
 	return valueOf(item, func(b []byte) error {
-		_, err := decodeHost(b)
+		_, err := record.DecodeHost(b)
 		return err
 	})
 }
@@ -169,7 +170,7 @@ func (v *verification) url(item *badger.Item) error {
 	if err != nil {
 		return err
 	}
-	v.count.add(&rec)
+	v.count.Add(&rec)
 	k := weburl.Key(item.Key()[1:])
 	v.fingerprint(k, &rec)
 	v.identity(k, &rec)
@@ -181,7 +182,7 @@ func (v *verification) url(item *badger.Item) error {
 	}
 	switch rec.State {
 	case scheduler.Waiting:
-		at, err := read(v.txn, queueKey(rec.Source, rec.Host, rec.Seq))
+		at, err := read(v.txn, record.QueueKey(placeOf(&rec), rec.Seq))
 		switch {
 		case err != nil:
 			return err
@@ -191,7 +192,7 @@ func (v *verification) url(item *badger.Item) error {
 			v.fault(rec.URL, "waits in source %d as number %d, but another URL has that place", rec.Source, rec.Seq)
 		}
 	case scheduler.Timed:
-		at, err := read(v.txn, timedKey(rec.NextAt, k))
+		at, err := read(v.txn, record.TimedKey(rec.NextAt, k))
 		if err != nil {
 			return err
 		}
@@ -214,7 +215,7 @@ func (v *verification) identity(k weburl.Key, rec *scheduler.Record) {
 	case u.HostKey() != rec.Host || u.Origin() != rec.Origin:
 		v.fault(rec.URL, "record names another host: %q", rec.Origin)
 	}
-	if origin, err := read(v.txn, originKey(rec.Host)); err != nil || origin == nil {
+	if origin, err := read(v.txn, record.OriginKey(rec.Host)); err != nil || origin == nil {
 		v.fault(rec.URL, "host %s is not in the list of hosts", rec.Origin)
 	}
 }
@@ -234,32 +235,32 @@ func (v *verification) queued(item *badger.Item) error {
 	if err != nil {
 		return err
 	}
-	if len(item.Key()) != queueKeyLen || len(b) != keyLen {
-		return errLength
+	if len(item.Key()) != record.QueueKeyLen || len(b) != record.KeyLen {
+		return record.ErrLength
 	}
-	source, host, seq := splitQueueKey(item.Key())
-	if seq > v.now().seq {
-		v.fault("", "queue number %d is above the highest one given out, %d", seq, v.now().seq)
+	p, seq := record.SplitQueueKey(item.Key())
+	if seq > v.now().Seq {
+		v.fault("", "queue number %d is above the highest one given out, %d", seq, v.now().Seq)
 	}
-	if err := v.enterQueue(scheduler.Place{Source: source, Host: host}, seq); err != nil {
+	if err := v.enterQueue(p, seq); err != nil {
 		return err
 	}
-	rec, ok := v.known(weburl.Key(b), fmt.Sprintf("number %d of source %d", seq, source))
-	if ok && (rec.State != scheduler.Waiting || rec.Source != source || rec.Host != host || rec.Seq != seq) {
+	rec, ok := v.known(weburl.Key(b), fmt.Sprintf("number %d of source %d", seq, p.Source))
+	if ok && (rec.State != scheduler.Waiting || placeOf(&rec) != p || rec.Seq != seq) {
 		v.fault(rec.URL, "is number %d of source %d, but its record does not say so (state %d, source %d, number %d)",
-			seq, source, rec.State, rec.Source, rec.Seq)
+			seq, p.Source, rec.State, rec.Source, rec.Seq)
 	}
 	return nil
 }
 
 func (v *verification) timed(item *badger.Item) error {
 	v.report.Timed++
-	if len(item.Key()) != timedKeyLen {
-		return errLength
+	if len(item.Key()) != record.TimedKeyLen {
+		return record.ErrLength
 	}
-	at, k := splitTimedKey(item.Key())
+	at, k := record.SplitTimedKey(item.Key())
 	rec, ok := v.known(k, "an entry of the list of times")
-	if ok && (rec.State != scheduler.Timed || sortableTime(rec.NextAt) != at) {
+	if ok && (rec.State != scheduler.Timed || record.SortableTime(rec.NextAt) != at) {
 		v.fault(rec.URL, "is in the list of times for %s, but its record does not say so (state %d)",
 			time.Unix(0, int64(at)).UTC().Format(time.RFC3339), rec.State)
 	}
@@ -267,23 +268,23 @@ func (v *verification) timed(item *badger.Item) error {
 }
 
 // now are the counters as stored; they were readable when the store was opened.
-func (v *verification) now() *counters { return v.s.committed.Load() }
+func (v *verification) now() *record.Counters { return v.s.committed.Load() }
 
 func (v *verification) counters() error {
-	b, err := read(v.txn, countersKey())
+	b, err := read(v.txn, record.CountersKey())
 	if err != nil {
 		return err
 	}
-	want, err := decodeCounters(b)
+	want, err := record.DecodeCounters(b)
 	if err != nil {
 		v.fault("", "counters: %v", err)
 		return nil
 	}
-	v.count.seq, v.count.order, v.count.removals = want.seq, want.order, want.removals
-	v.count.segment, v.count.segmentEnd = want.segment, want.segmentEnd
+	v.count.Seq, v.count.Order, v.count.Removals = want.Seq, want.Order, want.Removals
+	v.count.Segment, v.count.SegmentEnd = want.Segment, want.SegmentEnd
 	names := [...]string{"queue number", "order number", "known", "timed", "indexed", "hosts", "waiting orders", "held deletions", "dead letters", "bytes of bodies"}
-	found := v.count.fields()
-	for i, kept := range want.fields() {
+	found := v.count.Fields()
+	for i, kept := range want.Fields() {
 		if *kept == *found[i] {
 			continue
 		}
@@ -291,7 +292,7 @@ func (v *verification) counters() error {
 		switch n := i - len(names); {
 		case n < 0:
 			name = names[i]
-		case kept == &want.resting:
+		case kept == &want.Resting:
 			name = "resting deletions"
 		case n < scheduler.Sources:
 			name = fmt.Sprintf("waiting in source %d", n)

@@ -6,6 +6,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -14,7 +15,7 @@ func (v *verification) deletes(k weburl.Key, rec *scheduler.Record) error {
 	if rec.Deletion == scheduler.NoDeletion {
 		return nil
 	}
-	at, err := read(v.txn, deletionKey(k))
+	at, err := read(v.txn, record.DeletionKey(k))
 	if err == nil && at == nil {
 		v.fault(rec.URL, "its deletion is said to be %s, but there is none", rec.Deletion)
 	}
@@ -23,23 +24,23 @@ func (v *verification) deletes(k weburl.Key, rec *scheduler.Record) error {
 
 // docs compares what is kept of a host's documents with them.
 func (v *verification) docs(item *badger.Item) error {
-	if len(item.Key()) != 1+hostLen {
-		return errLength
+	if len(item.Key()) != record.HostKeyLen {
+		return record.ErrLength
 	}
 	h := weburl.HostKey(item.Key()[1:])
 	b, err := copyValue(item)
 	if err != nil {
 		return err
 	}
-	d, err := decodeDocuments(b)
+	d, err := record.DecodeDocuments(b)
 	if err != nil {
 		return err
 	}
-	if found := v.documents[h]; found != d.count {
-		v.fault("", "host %x is said to have %d documents, but there are %d", h, d.count, found)
+	if found := v.documents[h]; found != d.Count {
+		v.fault("", "host %x is said to have %d documents, but there are %d", h, d.Count, found)
 	}
 	delete(v.documents, h)
-	for _, k := range d.host().Sample {
+	for _, k := range d.Host().Sample {
 		rec, ok := v.known(k, fmt.Sprintf("a document in the sample of host %x", h))
 		if ok && (!rec.Indexed || rec.Host != h) {
 			v.fault(rec.URL, "is in the sample of the documents of host %x, but is none of them", h)

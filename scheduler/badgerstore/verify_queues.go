@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -40,16 +41,16 @@ func (v *verification) endQueue() error {
 		return nil
 	}
 	q, err := v.s.placeState(v.txn, w.at)
-	if q.count > 0 {
+	if q.Count > 0 {
 		v.statesMet++
 	}
 	switch {
 	case err != nil:
 		return err
-	case q.count != w.count:
-		v.fault("", "state of source %d of host %x says that %d URLs wait, but there are %d", w.at.Source, w.at.Host, q.count, w.count)
-	case q.floor > w.first:
-		v.fault("", "state of source %d of host %x says that none waits below %d, but number %d does", w.at.Source, w.at.Host, q.floor, w.first)
+	case q.Count != w.count:
+		v.fault("", "state of source %d of host %x says that %d URLs wait, but there are %d", w.at.Source, w.at.Host, q.Count, w.count)
+	case q.Floor > w.first:
+		v.fault("", "state of source %d of host %x says that none waits below %d, but number %d does", w.at.Source, w.at.Host, q.Floor, w.first)
 	}
 	return nil
 }
@@ -67,12 +68,12 @@ func (v *verification) endPlaces() error {
 	if v.states == v.statesMet {
 		return nil
 	}
-	return v.s.walk(v.ctx, v.txn, []byte{kindPlace}, []byte{kindPlace}, false, func(item *badger.Item) error {
+	return v.s.walk(v.ctx, v.txn, []byte{record.KindPlace}, []byte{record.KindPlace}, false, func(item *badger.Item) error {
 		p, _, err := v.s.placeOf(item)
 		if err != nil {
 			return nil // told before
 		}
-		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: placePrefix(p.Source, p.Host)})
+		it := v.txn.NewIterator(badger.IteratorOptions{Prefix: record.QueuePrefix(p)})
 		defer it.Close()
 		if it.Rewind(); !it.Valid() {
 			v.fault("", "source %d of host %x has a state, but nothing waits there", p.Source, p.Host)
@@ -83,17 +84,17 @@ func (v *verification) endPlaces() error {
 
 // removal checks a note of a removed URL.
 func (v *verification) removal(item *badger.Item) error {
-	if len(item.Key()) != removalKeyLen {
-		return errLength
+	if len(item.Key()) != record.RemovalKeyLen {
+		return record.ErrLength
 	}
-	n, k := splitRemovalKey(item.Key())
-	if n > v.now().removals {
-		v.fault("", "note of removal %d is above the number of removals, %d", n, v.now().removals)
+	n, k := record.SplitRemovalKey(item.Key())
+	if n > v.now().Removals {
+		v.fault("", "note of removal %d is above the number of removals, %d", n, v.now().Removals)
 	}
 	if v.set == nil || !v.set.Has(k) {
 		return nil
 	}
-	b, err := read(v.txn, urlKey(k))
+	b, err := read(v.txn, record.URLKey(k))
 	if err == nil && knowledgeOf(b) != isKnown {
 		v.fault("", "URL with key %s was removed or is gone, but its fingerprint says that it is known", k)
 	}
@@ -108,7 +109,7 @@ func (v *verification) openSet() error {
 		return fmt.Errorf("name of the fingerprints' file: %w", err)
 	}
 	l, number, err := v.s.loadFile(saved)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && number != saved.number {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && number != saved.Number {
 		return nil
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -50,7 +51,7 @@ func TestVerify(t *testing.T) {
 // TestVerifyFindsEachLostKey removes each key of the store in turn: each must be missed.
 func TestVerifyFindsEachLostKey(t *testing.T) {
 	// No other key tells of these: a host state, and format and counters, which Open reads.
-	free := map[byte]bool{kindHost: true, 'f': true, 'm': true}
+	free := map[byte]bool{record.KindHost: true, 'f': true, 'm': true}
 	s := fill(t)
 	var keys, values [][]byte
 	if err := s.db.View(func(txn *badger.Txn) error {
@@ -69,9 +70,9 @@ func TestVerifyFindsEachLostKey(t *testing.T) {
 			continue
 		}
 		put(t, s, key, nil)
-		if faults := faultsOf(t, s); len(faults) == 0 && key[0] != kindCursor {
+		if faults := faultsOf(t, s); len(faults) == 0 && key[0] != record.KindCursor {
 			t.Errorf("key %q is lost, and no fault is found", key)
-		} else if key[0] == kindCursor && strings.HasSuffix(string(key), "x") && len(faults) == 0 {
+		} else if key[0] == record.KindCursor && strings.HasSuffix(string(key), "x") && len(faults) == 0 {
 			t.Errorf("cursor %q is lost, its dead letter stays, and no fault is found", key)
 		}
 		put(t, s, key, values[i])
@@ -112,148 +113,148 @@ func faultsOf(t *testing.T, s *Store) []string {
 
 func TestVerifyFindsWrongKeys(t *testing.T) {
 	key := func(url string) weburl.Key { return parse(t, url).Key() }
-	record := func(t *testing.T, s *Store, url string, change func(*scheduler.Record)) {
+	rewrite := func(t *testing.T, s *Store, url string, change func(*scheduler.Record)) {
 		t.Helper()
 		rec, err := s.Lookup(t.Context(), key(url))
 		if err != nil {
 			t.Fatal(err)
 		}
 		change(&rec)
-		put(t, s, urlKey(key(url)), encodeRecord(&rec))
+		put(t, s, record.URLKey(key(url)), record.Append(nil, &rec))
 	}
 	host := parse(t, "http://waits.test/").HostKey()
-	order := (&storedOrder{url: "http://rests.test/", body: []byte("x")}).append(nil)
+	order := (&record.Order{URL: "http://rests.test/", Body: []byte("x")}).Append(nil)
 	for name, c := range map[string]struct {
 		hurt func(t *testing.T, s *Store)
 		want string // in a fault
 	}{
 		"second queue entry": {func(t *testing.T, s *Store) {
 			k := key("http://waits.test/")
-			put(t, s, queueKey(scheduler.Follow, host, 1), k[:])
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Follow, Host: host}, 1), k[:])
 		}, "http://waits.test/ is number 1 of source 4, but its record does not say so"},
 		"queue entry of a resting URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
-			put(t, s, queueKey(scheduler.Index, host, 2), k[:])
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 2), k[:])
 		}, "http://rests.test/ is number 2"},
 		"queue number not given out": {func(t *testing.T, s *Store) {
 			k := key("http://waits.test/")
-			put(t, s, queueKey(scheduler.Index, host, 99), k[:])
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 99), k[:])
 		}, "99 is above the highest"},
 		"place of another URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
-			put(t, s, queueKey(scheduler.Index, host, 1), k[:])
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 1), k[:])
 		}, "http://waits.test/ waits in source 2 as number 1, but another URL"},
 		"two times": {func(t *testing.T, s *Store) {
-			put(t, s, timedKey(time.Unix(2000, 0), key("http://timed.test/")), []byte{})
+			put(t, s, record.TimedKey(time.Unix(2000, 0), key("http://timed.test/")), []byte{})
 		}, "http://timed.test/ is in the list of times for 1970-01-01T00:33:20Z"},
 		"timed URL that waits": {func(t *testing.T, s *Store) {
-			put(t, s, timedKey(time.Unix(2000, 0), key("http://waits.test/")), []byte{})
+			put(t, s, record.TimedKey(time.Unix(2000, 0), key("http://waits.test/")), []byte{})
 		}, "http://waits.test/ is in the list of times"},
 		"record under another key": {func(t *testing.T, s *Store) {
-			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.URL = "http://rests.test/other" })
+			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.URL = "http://rests.test/other" })
 		}, "http://rests.test/other record is stored under another"},
 		"record of no URL": {func(t *testing.T, s *Store) {
-			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.URL = "rests" })
+			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.URL = "rests" })
 		}, "cannot be parsed"},
 		"record of another host": {func(t *testing.T, s *Store) {
-			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.Host = host })
+			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.Host = host })
 		}, "http://rests.test/ record names another host"},
 		"record is garbage": {func(t *testing.T, s *Store) {
-			put(t, s, urlKey(key("http://rests.test/")), []byte{1, 2, 3})
+			put(t, s, record.URLKey(key("http://rests.test/")), []byte{1, 2, 3})
 		}, "value ends too early"},
 		"counter": {func(t *testing.T, s *Store) {
 			n := *s.committed.Load()
-			n.class[scheduler.OK]++
-			put(t, s, countersKey(), n.encode())
+			n.Class[scheduler.OK]++
+			put(t, s, record.CountersKey(), n.Encode())
 		}, `counter "of class 1" is 6, but there are 5`},
 		"counter of a source": {func(t *testing.T, s *Store) {
 			n := *s.committed.Load()
-			n.pending[scheduler.User]++
-			put(t, s, countersKey(), n.encode())
+			n.Pending[scheduler.User]++
+			put(t, s, record.CountersKey(), n.Encode())
 		}, `counter "waiting in source 0" is 1, but there are 0`},
 		"second order": {func(t *testing.T, s *Store) {
-			put(t, s, orderKey(kindOrder, 2, key("http://rests.test/")), order)
+			put(t, s, record.OrderKey(record.KindOrder, 2, key("http://rests.test/")), order)
 		}, "http://rests.test/ order 2 is not what the URL's entry"},
 		"order of another URL": {func(t *testing.T, s *Store) {
-			put(t, s, orderKey(kindOrder, 3, key("http://held.test/")), order)
+			put(t, s, record.OrderKey(record.KindOrder, 3, key("http://held.test/")), order)
 		}, "http://rests.test/ order 3 is stored under another URL's key"},
 		"order below all cursors": {func(t *testing.T, s *Store) {
-			put(t, s, cursorKey("x"), encodeSeq(1))
-			put(t, s, cursorKey("y"), encodeSeq(2))
+			put(t, s, record.CursorKey("x"), record.EncodeSeq(1))
+			put(t, s, record.CursorKey("y"), record.EncodeSeq(2))
 		}, "http://timed.test/ order 1 still waits, but all targets are past it"},
 		"cursor above all orders": {func(t *testing.T, s *Store) {
-			put(t, s, cursorKey("x"), encodeSeq(50))
+			put(t, s, record.CursorKey("x"), record.EncodeSeq(50))
 		}, `cursor of target "x" is 50`},
 		"dead letter of nobody": {func(t *testing.T, s *Store) {
-			put(t, s, deadKey("z", key("http://rests.test/")), (&storedDead{storedOrder: storedOrder{url: "http://rests.test/"}, seq: 1}).encode())
+			put(t, s, record.DeadKey("z", key("http://rests.test/")), (&record.Dead{Order: record.Order{URL: "http://rests.test/"}, Seq: 1}).Encode())
 		}, `http://rests.test/ dead letter is of target "z"`},
 		"dead letter of another URL": {func(t *testing.T, s *Store) {
-			put(t, s, deadKey("x", key("http://held.test/")), (&storedDead{storedOrder: storedOrder{url: "http://rests.test/"}, seq: 1}).encode())
+			put(t, s, record.DeadKey("x", key("http://held.test/")), (&record.Dead{Order: record.Order{URL: "http://rests.test/"}, Seq: 1}).Encode())
 		}, "http://rests.test/ dead letter is stored under another"},
 		"origin of another host": {func(t *testing.T, s *Store) {
-			put(t, s, originKey(host), []byte("http://other.test"))
+			put(t, s, record.OriginKey(host), []byte("http://other.test"))
 		}, "origin http://other.test"},
 		"host state is garbage": {func(t *testing.T, s *Store) {
-			put(t, s, hostKey(host), []byte{9})
+			put(t, s, record.HostKey(host), []byte{9})
 		}, "value has version 9"},
 		"state of a queue with a wrong count": {func(t *testing.T, s *Store) {
-			put(t, s, placeKey(scheduler.Place{Source: scheduler.Index, Host: host}), queueState{count: 2, floor: 1}.append(nil))
+			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 2, Floor: 1}.Append(nil))
 		}, "says that 2 URLs wait, but there are 1"},
 		"state of a queue with a floor too high": {func(t *testing.T, s *Store) {
-			put(t, s, placeKey(scheduler.Place{Source: scheduler.Index, Host: host}), queueState{count: 1, floor: 2}.append(nil))
+			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 1, Floor: 2}.Append(nil))
 		}, "says that none waits below 2, but number 1 does"},
 		"state of no queue": {func(t *testing.T, s *Store) {
-			put(t, s, placeKey(scheduler.Place{Source: scheduler.User, Host: host}), queueState{count: 1, floor: 1}.append(nil))
+			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.User, Host: host}), record.Queue{Count: 1, Floor: 1}.Append(nil))
 		}, "has a state, but nothing waits there"},
 		"note of a removal that was not": {func(t *testing.T, s *Store) {
-			put(t, s, removalKey(9, key("http://rests.test/")), []byte{})
+			put(t, s, record.RemovalKey(9, key("http://rests.test/")), []byte{})
 		}, "note of removal 9 is above"},
 		"segment of nothing": {func(t *testing.T, s *Store) {
-			put(t, s, segmentKey(5), segmentState{entries: 1, live: 2, size: 3}.append(nil))
+			put(t, s, record.SegmentKey(5), record.Segment{Entries: 1, Live: 2, Size: 3}.Append(nil))
 		}, "segment 5 is said to have 1 bodies that are needed"},
 		"segment with another count": {func(t *testing.T, s *Store) {
-			put(t, s, segmentKey(1), segmentState{entries: 7, live: 2, size: 3}.append(nil))
+			put(t, s, record.SegmentKey(1), record.Segment{Entries: 7, Live: 2, Size: 3}.Append(nil))
 		}, "segment 1 is said to have 7 bodies"},
 		"body beyond its segment": {func(t *testing.T, s *Store) {
-			put(t, s, segmentKey(1), segmentState{entries: 1, live: 1}.append(nil))
+			put(t, s, record.SegmentKey(1), record.Segment{Entries: 1, Live: 1}.Append(nil))
 		}, "which ends at 0"},
 		"counter of resting deletions": {func(t *testing.T, s *Store) {
 			n := *s.committed.Load()
-			n.resting++
-			put(t, s, countersKey(), n.encode())
+			n.Resting++
+			put(t, s, record.CountersKey(), n.Encode())
 		}, `counter "resting deletions" is 3, but there are 2`},
 		"deletion without a word in the record": {func(t *testing.T, s *Store) {
-			record(t, s, "http://deleted.test/", func(rec *scheduler.Record) { rec.Deletion = scheduler.NoDeletion })
+			rewrite(t, s, "http://deleted.test/", func(rec *scheduler.Record) { rec.Deletion = scheduler.NoDeletion })
 		}, `http://deleted.test/ deletion 4 is resting, but the record of its URL says ""`},
 		"deletion in a record alone": {func(t *testing.T, s *Store) {
-			record(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.Deletion = scheduler.DeletionHeld })
+			rewrite(t, s, "http://rests.test/", func(rec *scheduler.Record) { rec.Deletion = scheduler.DeletionHeld })
 		}, "http://rests.test/ its deletion is said to be held, but there is none"},
 		"deletion in another group": {func(t *testing.T, s *Store) {
 			k := key("http://deleted.test/")
-			o := storedOrder{op: push.Delete, url: "http://deleted.test/", body: []byte("gone")}
-			p := restingPlace(host, 0).numbered(4, &o)
-			put(t, s, p.key(k), o.append(nil))
-			put(t, s, deletionKey(k), p.append(nil))
+			o := record.Order{Op: push.Delete, URL: "http://deleted.test/", Body: []byte("gone")}
+			p := record.RestingPlace(host, 0).Numbered(4, &o)
+			put(t, s, p.Key(k), o.Append(nil))
+			put(t, s, record.DeletionKey(k), p.Append(nil))
 		}, "http://deleted.test/ deletion 4 rests in the group of another host"},
 		"document that rests": {func(t *testing.T, s *Store) {
 			k := key("http://deleted.test/")
-			o := storedOrder{url: "http://deleted.test/"}
-			put(t, s, restingPlace(parse(t, "http://deleted.test/").HostKey(), 0).numbered(4, &o).key(k), o.append(nil))
+			o := record.Order{URL: "http://deleted.test/"}
+			put(t, s, record.RestingPlace(parse(t, "http://deleted.test/").HostKey(), 0).Numbered(4, &o).Key(k), o.Append(nil))
 		}, "order 4 rests or is held, but is no deletion"},
 		"deletion among the orders that wait": {func(t *testing.T, s *Store) {
-			put(t, s, byURLKey(key("http://held.test/")), orderPlace{kind: kindHeld, seq: 2}.append(nil))
+			put(t, s, record.WaitingKey(key("http://held.test/")), record.OrderPlace{Kind: record.KindHeld, Seq: 2}.Append(nil))
 		}, "it names an order in state 'x'"},
 		"documents of a host with a wrong count": {func(t *testing.T, s *Store) {
-			put(t, s, documentsKey(host), documents{count: 7}.append(nil))
+			put(t, s, record.DocumentsKey(host), record.Documents{Count: 7}.Append(nil))
 		}, "is said to have 7 documents, but there are 0"},
 		"sample of what is no document": {func(t *testing.T, s *Store) {
-			put(t, s, documentsKey(host), documents{count: 7}.offer(key("http://waits.test/")).append(nil))
+			put(t, s, record.DocumentsKey(host), record.Documents{Count: 7}.Offer(key("http://waits.test/")).Append(nil))
 		}, "http://waits.test/ is in the sample of the documents"},
 		"sample out of order": {func(t *testing.T, s *Store) {
-			put(t, s, documentsKey(host), documents{count: 7, sample: make([]byte, 2*keyLen)}.append(nil))
+			put(t, s, record.DocumentsKey(host), record.Documents{Count: 7, Sample: make([]byte, 2*record.KeyLen)}.Append(nil))
 		}, "a sample out of order"},
 		"key too long": {func(t *testing.T, s *Store) {
-			put(t, s, append(timedKey(time.Unix(1, 0), key("http://timed.test/")), 1), []byte{})
+			put(t, s, append(record.TimedKey(time.Unix(1, 0), key("http://timed.test/")), 1), []byte{})
 		}, "wrong length"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -198,7 +199,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		CheckedAt: time.Unix(1e9, 4), History: scheduler.History{Checks: 9, Changes: 4, Quiet: time.Hour, Busy: time.Minute},
 		Directives: scheduler.NoFollow | scheduler.NoArchive, UnavailableAt: time.Unix(1e9, 5), Simhash: 1<<63 + 7,
 		FoundAt: time.Unix(1e9, 0), ClassAt: time.Unix(1e9+1, 0), ChangedAt: time.Unix(1e9+2, 0), Was: scheduler.OK,
-		Fault: scheduler.Reset, MediaType: "application/x-unheard-of", Linked: true, Entered: true,
+		Fault: fault.Reset, MediaType: "application/x-unheard-of", Linked: true, Entered: true,
 		Reason: scheduler.ReasonServerError, Deletion: scheduler.DeletionResting, Misses: 255, Gone: true,
 	}
 	v := reflect.ValueOf(r)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/demo/indexer"
 )
 
 func TestBasicAuthentication(t *testing.T) {

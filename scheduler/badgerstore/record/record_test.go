@@ -1,7 +1,6 @@
-package badgerstore
+package record
 
 import (
-	"log/slog"
 	"reflect"
 	"testing"
 	"time"
@@ -9,13 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func drawTime(t *rapid.T, name string) time.Time {
 	if rapid.Bool().Draw(t, name+" zero") {
@@ -23,8 +21,6 @@ func drawTime(t *rapid.T, name string) time.Time {
 	}
 	return time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, name), rapid.Int64Range(0, 999_999_999).Draw(t, name+" ns")).UTC()
 }
-
-func encodeRecord(rec *scheduler.Record) []byte { return appendRecord(nil, rec) }
 
 func drawRecord(t *rapid.T) scheduler.Record {
 	s := rapid.String()
@@ -51,7 +47,7 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		Kind:    scheduler.Kind(rapid.Uint8Range(0, uint8(scheduler.Kinds)-1).Draw(t, "Kind")),
 		FoundAt: drawTime(t, "FoundAt"), ClassAt: drawTime(t, "ClassAt"), ChangedAt: drawTime(t, "ChangedAt"),
 		Was:   scheduler.Class(rapid.Uint8Range(0, uint8(scheduler.Permanent)).Draw(t, "Was")),
-		Fault: scheduler.Fault(rapid.Byte().Draw(t, "Fault")), Linked: rapid.Bool().Draw(t, "Linked"), Entered: rapid.Bool().Draw(t, "Entered"),
+		Fault: fault.Fault(rapid.Byte().Draw(t, "Fault")), Linked: rapid.Bool().Draw(t, "Linked"), Entered: rapid.Bool().Draw(t, "Entered"),
 		MediaType: rapid.OneOf(s, rapid.SampledFrom(mediaTypes[:])).Draw(t, "MediaType"),
 		Reason:    scheduler.Reason(rapid.Uint8Range(0, uint8(scheduler.ReasonSessionWaits)).Draw(t, "Reason")),
 		Misses:    rapid.Uint8().Draw(t, "Misses"), Gone: rapid.Bool().Draw(t, "Gone"),
@@ -75,23 +71,23 @@ func drawRecord(t *rapid.T) scheduler.Record {
 func TestRecordRoundTrip(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		rec := drawRecord(t)
-		b := encodeRecord(&rec)
-		got, err := decodeRecord(b)
+		b := Append(nil, &rec)
+		got, err := Decode(b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(rec, got); d != "" {
 			t.Fatal(d)
 		}
-		if goneRecord(b) != rec.Gone {
+		if IsGone(b) != rec.Gone {
 			t.Fatalf("goneRecord is %t", !rec.Gone)
 		}
 		for _, cut := range []int{0, 1, len(b) / 2, len(b) - 1} {
-			if _, err := decodeRecord(b[:cut]); err == nil {
+			if _, err := Decode(b[:cut]); err == nil {
 				t.Fatalf("no error at %d of %d bytes", cut, len(b))
 			}
 		}
-		if _, err := decodeRecord(append(b, 0)); err == nil {
+		if _, err := Decode(append(b, 0)); err == nil {
 			t.Fatal("no error with a byte too many")
 		}
 	})
@@ -136,23 +132,23 @@ func full(t *testing.T, v reflect.Value) {
 func TestNoFieldForgotten(t *testing.T) {
 	var rec scheduler.Record
 	full(t, reflect.ValueOf(&rec).Elem())
-	got, err := decodeRecord(encodeRecord(&rec))
+	got, err := Decode(Append(nil, &rec))
 	if d := cmp.Diff(rec, got); d != "" || err != nil {
 		t.Errorf("record: %v\n%s", err, d)
 	}
 	var host scheduler.HostState
 	full(t, reflect.ValueOf(&host).Elem())
-	gotHost, err := decodeHost(encodeHost(&host))
+	gotHost, err := DecodeHost(EncodeHost(&host))
 	if d := cmp.Diff(host, gotHost); d != "" || err != nil {
 		t.Errorf("host: %v\n%s", err, d)
 	}
-	var c counters
-	for i, f := range c.fields() {
+	var c Counters
+	for i, f := range c.Fields() {
 		*f = uint64(1000 + i)
 	}
-	c.clean = true
-	gotCounters, err := decodeCounters(c.encode())
-	if d := cmp.Diff(c, gotCounters, cmp.AllowUnexported(counters{})); d != "" || err != nil {
+	c.Clean = true
+	gotCounters, err := DecodeCounters(c.Encode())
+	if d := cmp.Diff(c, gotCounters, cmp.AllowUnexported(Counters{})); d != "" || err != nil {
 		t.Errorf("counters: %v\n%s", err, d)
 	}
 }
@@ -160,77 +156,77 @@ func TestNoFieldForgotten(t *testing.T) {
 // decoded compares what was stored with what is read of it.
 func decoded[T any](t *testing.T, want, got T, err error) {
 	t.Helper()
-	d := cmp.Diff(want, got, cmp.AllowUnexported(counters{}, storedOrder{}, storedDead{}, rest{}, bodyPlace{}, orderPlace{}, segmentState{}, documents{}))
+	d := cmp.Diff(want, got, cmp.AllowUnexported(Counters{}, Order{}, Dead{}, Rest{}, BodyPlace{}, OrderPlace{}, Segment{}, Documents{}))
 	if err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 }
 
 func TestOrderRoundTrip(t *testing.T) {
-	for _, want := range []storedOrder{
-		{op: push.Delete, at: time.Unix(5, 0).UTC(), url: "http://a.test/", source: "s", body: []byte(`{"a":1}`)},
-		{moved: true, url: "http://a.test/", place: bodyPlace{segment: 1 << 40, offset: 1 << 35, length: MaxBody, sum: 0xfffffffe}},
-		{lost: true, url: "http://a.test/", body: []byte{}},
-		{op: push.Delete, url: "http://a.test/", body: []byte("{}"), rest: rest{
-			reason: scheduler.ReasonLogin, hold: scheduler.HeldForEdit, edit: 1 << 60, again: time.Unix(6, 0).UTC(), text: "a log-in page",
+	for _, want := range []Order{
+		{Op: push.Delete, At: time.Unix(5, 0).UTC(), URL: "http://a.test/", Source: "s", Body: []byte(`{"a":1}`)},
+		{Moved: true, URL: "http://a.test/", Place: BodyPlace{Segment: 1 << 40, Offset: 1 << 35, Length: MaxBody, Sum: 0xfffffffe}},
+		{Lost: true, URL: "http://a.test/", Body: []byte{}},
+		{Op: push.Delete, URL: "http://a.test/", Body: []byte("{}"), Rest: Rest{
+			Reason: scheduler.ReasonLogin, Hold: scheduler.HeldForEdit, Edit: 1 << 60, Again: time.Unix(6, 0).UTC(), Text: "a log-in page",
 		}},
-		{op: push.Delete, url: "http://a.test/", body: []byte{}, rest: rest{text: "t"}},
+		{Op: push.Delete, URL: "http://a.test/", Body: []byte{}, Rest: Rest{Text: "t"}},
 	} {
-		got, err := decodeOrder(want.append(nil))
+		got, err := DecodeOrder(want.Append(nil))
 		decoded(t, want, got, err)
-		dead := storedDead{storedOrder: want, seq: 7, at: time.Unix(5, 6).UTC(), words: "bad document"}
-		gotDead, err := decodeDead(dead.encode())
+		dead := Dead{Order: want, Seq: 7, At: time.Unix(5, 6).UTC(), Words: "bad document"}
+		gotDead, err := DecodeDead(dead.Encode())
 		decoded(t, dead, gotDead, err)
 	}
-	for _, p := range []orderPlace{
-		{kind: kindHeld, moved: true, delete: true, seq: 300, size: 500, segment: 700},
-		{kind: kindResting, delete: true, group: groupID{1, 7: 2}, seq: 300, size: 500},
-		{kind: kindEdit, delete: true, group: editGroup(3), seq: 1 << 40},
+	for _, p := range []OrderPlace{
+		{Kind: KindHeld, Moved: true, Delete: true, Seq: 300, Size: 500, Segment: 700},
+		{Kind: KindResting, Delete: true, Group: Group{1, 7: 2}, Seq: 300, Size: 500},
+		{Kind: KindEdit, Delete: true, Group: editGroup(3), Seq: 1 << 40},
 	} {
-		got, err := decodeOrderPlace(p.append(nil))
+		got, err := DecodeOrderPlace(p.Append(nil))
 		decoded(t, p, got, err)
 	}
-	for _, d := range []documents{{count: 300}, documents{count: 300}.offer(weburl.Key{2}).offer(weburl.Key{1})} {
-		got, err := decodeDocuments(d.append(nil))
-		if len(got.sample) == 0 {
-			got.sample = nil
+	for _, d := range []Documents{{Count: 300}, Documents{Count: 300}.Offer(weburl.Key{2}).Offer(weburl.Key{1})} {
+		got, err := DecodeDocuments(d.Append(nil))
+		if len(got.Sample) == 0 {
+			got.Sample = nil
 		}
 		decoded(t, d, got, err)
 	}
-	st := segmentState{entries: 1, live: 200, size: 1 << 40}
-	gotState, err := decodeSegmentState(st.append(nil))
+	st := Segment{Entries: 1, Live: 200, Size: 1 << 40}
+	gotState, err := DecodeSegment(st.Append(nil))
 	decoded(t, st, gotState, err)
 }
 
 // TestOrdersOfFormat2 reads orders as they were written when bodies lay in Badger.
 func TestOrdersOfFormat2(t *testing.T) {
-	got, err := decodeOrder([]byte("\x01\x00\x0ehttp://a.test/\x01s{}"))
-	want := storedOrder{url: "http://a.test/", source: "s", body: []byte("{}")}
+	got, err := DecodeOrder([]byte("\x01\x00\x0ehttp://a.test/\x01s{}"))
+	want := Order{URL: "http://a.test/", Source: "s", Body: []byte("{}")}
 	decoded(t, want, got, err)
-	dead, err := decodeDead([]byte("\x01\x07\x0a\x06\x02no\x01\x00\x0ehttp://a.test/\x01s{}"))
-	decoded(t, storedDead{storedOrder: want, seq: 7, at: time.Unix(5, 6).UTC(), words: "no"}, dead, err)
-	place, err := decodeOrderPlace([]byte("\x01x\xac\x02\x05"))
-	decoded(t, orderPlace{kind: kindHeld, seq: 300, size: 5}, place, err)
+	dead, err := DecodeDead([]byte("\x01\x07\x0a\x06\x02no\x01\x00\x0ehttp://a.test/\x01s{}"))
+	decoded(t, Dead{Order: want, Seq: 7, At: time.Unix(5, 6).UTC(), Words: "no"}, dead, err)
+	place, err := DecodeOrderPlace([]byte("\x01x\xac\x02\x05"))
+	decoded(t, OrderPlace{Kind: KindHeld, Seq: 300, Size: 5}, place, err)
 }
 
 // TestOlderForms reads what formats 1 to 3 wrote of hosts and orders, and what they could
 // not know.
 func TestOlderForms(t *testing.T) {
-	host, err := decodeHost([]byte("\x02\x0dhttp://a.test\x04\x06\x08\x0a\x04/log\x0a\x06"))
+	host, err := DecodeHost([]byte("\x02\x0dhttp://a.test\x04\x06\x08\x0a\x04/log\x0a\x06"))
 	decoded(t, scheduler.HostState{Origin: "http://a.test", Backoff: 2, Errors: 3, Delay: 4, NextAt: time.Unix(5, 6).UTC()}, host, err)
-	order, err := decodeOrder([]byte("\x02\x01\x05\x0ehttp://a.test/\x01s{}"))
-	decoded(t, storedOrder{op: push.Delete, at: time.Unix(5, 0).UTC(), url: "http://a.test/", source: "s", body: []byte("{}")}, order, err)
-	if _, err := decodeOrder([]byte("\x02\x10\x05\x0ehttp://a.test/\x01s{}")); err == nil {
+	order, err := DecodeOrder([]byte("\x02\x01\x05\x0ehttp://a.test/\x01s{}"))
+	decoded(t, Order{Op: push.Delete, At: time.Unix(5, 0).UTC(), URL: "http://a.test/", Source: "s", Body: []byte("{}")}, order, err)
+	if _, err := DecodeOrder([]byte("\x02\x10\x05\x0ehttp://a.test/\x01s{}")); err == nil {
 		t.Error("an order of format 3 rests")
 	}
 	var gone scheduler.Gone
 	full(t, reflect.ValueOf(&gone).Elem())
-	gone.Fault, gone.Reason = scheduler.Timeout, scheduler.ReasonTimeout
-	b := appendGone(nil, &gone)
+	gone.Fault, gone.Reason = fault.Timeout, scheduler.ReasonTimeout
+	b := AppendGone(nil, &gone)
 	old := append([]byte{valueVersion, b[1], b[2]}, b[4:]...)
-	got, err := decodeGone(old)
+	got, err := DecodeGone(old)
 	decoded(t, gone, got, err)
-	if _, err := decodeRecord([]byte("\x01\x02\x01\x02\x03\x05\x80\x80\x08\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00")); err == nil {
+	if _, err := Decode([]byte("\x01\x02\x01\x02\x03\x05\x80\x80\x08\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00")); err == nil {
 		t.Error("a record of an older format has a reason of its own")
 	}
 }
@@ -240,9 +236,9 @@ func TestRecordDoesNotGrow(t *testing.T) {
 	var rec scheduler.Record
 	full(t, reflect.ValueOf(&rec).Elem())
 	rec.Reason, rec.Deletion, rec.Misses, rec.Gone = 0, 0, 0, false
-	b := encodeRecord(&rec)
+	b := Append(nil, &rec)
 	old := append([]byte{valueVersion}, b[1:]...)
-	got, err := decodeRecord(old)
+	got, err := Decode(old)
 	rec.Reason = scheduler.OldReason(&rec)
 	decoded(t, rec, got, err)
 }
@@ -250,60 +246,60 @@ func TestRecordDoesNotGrow(t *testing.T) {
 // FuzzDecode: garbage gives an error, never a panic, and what is read is stable.
 func FuzzDecode(f *testing.F) {
 	rec := scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Host: weburl.HostKey{1}, Aliases: []string{"http://b.test/"}, ETag: `"1"`, FetchedAt: time.Unix(1, 2)}
-	f.Add(encodeRecord(&rec))
-	f.Add(encodeHost(&scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1, 2)}))
-	f.Add((&storedOrder{url: "http://a.test/", source: "s", body: []byte("{}")}).append(nil))
-	inSegment := storedOrder{url: "http://a.test/", at: time.Unix(9, 0), place: bodyPlace{segment: 1, offset: 2, length: 3, sum: 4}}
-	f.Add(inSegment.append(nil))
+	f.Add(Append(nil, &rec))
+	f.Add(EncodeHost(&scheduler.HostState{Origin: "http://a.test", NextAt: time.Unix(1, 2)}))
+	f.Add((&Order{URL: "http://a.test/", Source: "s", Body: []byte("{}")}).Append(nil))
+	inSegment := Order{URL: "http://a.test/", At: time.Unix(9, 0), Place: BodyPlace{Segment: 1, Offset: 2, Length: 3, Sum: 4}}
+	f.Add(inSegment.Append(nil))
 	f.Add([]byte("\x01\x00\x0ehttp://a.test/\x01s{}"))
-	f.Add((&storedDead{storedOrder: inSegment, seq: 1, words: "no", at: time.Unix(1, 0)}).encode())
-	f.Add(segmentState{entries: 1, live: 2, size: 3}.append(nil))
-	f.Add((&counters{known: 300}).encode())
-	f.Add(orderPlace{kind: kindHeld, seq: 300, size: 5, segment: 2}.append(nil))
-	f.Add(orderPlace{kind: kindResting, group: groupID{3}, seq: 300, size: 5}.append(nil))
-	f.Add(documents{count: 300}.offer(weburl.Key{2}).offer(weburl.Key{1}).append(nil))
-	f.Add((&storedOrder{op: push.Delete, url: "http://a.test/", rest: rest{reason: 1, hold: 2, edit: 3, again: time.Unix(4, 0), text: "t"}}).append(nil))
-	f.Add(encodeRecord(&scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reason: 3, Deletion: 1, Misses: 4, Gone: true}))
+	f.Add((&Dead{Order: inSegment, Seq: 1, Words: "no", At: time.Unix(1, 0)}).Encode())
+	f.Add(Segment{Entries: 1, Live: 2, Size: 3}.Append(nil))
+	f.Add((&Counters{Known: 300}).Encode())
+	f.Add(OrderPlace{Kind: KindHeld, Seq: 300, Size: 5, Segment: 2}.Append(nil))
+	f.Add(OrderPlace{Kind: KindResting, Group: Group{3}, Seq: 300, Size: 5}.Append(nil))
+	f.Add(Documents{Count: 300}.Offer(weburl.Key{2}).Offer(weburl.Key{1}).Append(nil))
+	f.Add((&Order{Op: push.Delete, URL: "http://a.test/", Rest: Rest{Reason: 1, Hold: 2, Edit: 3, Again: time.Unix(4, 0), Text: "t"}}).Append(nil))
+	f.Add(Append(nil, &scheduler.Record{URL: "http://a.test/x", Origin: "http://a.test", Reason: 3, Deletion: 1, Misses: 4, Gone: true}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if rec, err := decodeRecord(b); err == nil {
-			again, err := decodeRecord(encodeRecord(&rec))
+		if rec, err := Decode(b); err == nil {
+			again, err := Decode(Append(nil, &rec))
 			if d := cmp.Diff(rec, again); d != "" || err != nil {
 				t.Errorf("record: %v\n%s", err, d)
 			}
 		}
-		if h, err := decodeHost(b); err == nil {
-			again, err := decodeHost(encodeHost(&h))
+		if h, err := DecodeHost(b); err == nil {
+			again, err := DecodeHost(EncodeHost(&h))
 			if d := cmp.Diff(h, again); d != "" || err != nil {
 				t.Errorf("host: %v\n%s", err, d)
 			}
 		}
-		if o, err := decodeOrder(b); err == nil {
-			again, err := decodeOrder(o.append(nil))
+		if o, err := DecodeOrder(b); err == nil {
+			again, err := DecodeOrder(o.Append(nil))
 			decoded(t, o, again, err)
 		}
-		if d, err := decodeDead(b); err == nil {
-			again, err := decodeDead(d.encode())
+		if d, err := DecodeDead(b); err == nil {
+			again, err := DecodeDead(d.Encode())
 			decoded(t, d, again, err)
 		}
-		if st, err := decodeSegmentState(b); err == nil {
-			again, err := decodeSegmentState(st.append(nil))
+		if st, err := DecodeSegment(b); err == nil {
+			again, err := DecodeSegment(st.Append(nil))
 			decoded(t, st, again, err)
 		}
-		if c, err := decodeCounters(b); err == nil {
-			if again, err := decodeCounters(c.encode()); err != nil || again != c {
+		if c, err := DecodeCounters(b); err == nil {
+			if again, err := DecodeCounters(c.Encode()); err != nil || again != c {
 				t.Errorf("counters: %v, %+v, %+v", err, c, again)
 			}
 		}
-		if d, err := decodeDocuments(b); err == nil && b != nil {
-			again, err := decodeDocuments(d.append(nil))
+		if d, err := DecodeDocuments(b); err == nil && b != nil {
+			again, err := DecodeDocuments(d.Append(nil))
 			decoded(t, d, again, err)
 		}
-		if left, err := decodeGone(b); err == nil {
-			again, err := decodeGone(appendGone(nil, &left))
+		if left, err := DecodeGone(b); err == nil {
+			again, err := DecodeGone(AppendGone(nil, &left))
 			decoded(t, left, again, err)
 		}
-		if p, err := decodeOrderPlace(b); err == nil {
-			if again, err := decodeOrderPlace(p.append(nil)); err != nil || again != p {
+		if p, err := DecodeOrderPlace(b); err == nil {
+			if again, err := DecodeOrderPlace(p.Append(nil)); err != nil || again != p {
 				t.Errorf("place: %v, %+v, %+v", err, p, again)
 			}
 		}
@@ -314,7 +310,7 @@ func FuzzDecode(f *testing.F) {
 // and HostSpelling were known.
 func TestRecordOfFirstProgram(t *testing.T) {
 	b := []byte("\x01\x02\x01\x02\x03\x05\x85\x01\x00hosthost\x0fhttp://a.test/1\x0d\xff\x00\x90\x03\x00\x00\x01r\x00\x01e\x00\x00\x00\x00\x00\x00")
-	got, err := decodeRecord(b)
+	got, err := Decode(b)
 	want := scheduler.Record{
 		URL: "http://a.test/1", Host: weburl.HostKey([]byte("hosthost")), Origin: "http://a.test", State: scheduler.AtRest, Class: scheduler.OK,
 		Source: scheduler.Index, Fifo: scheduler.IndexFollow, Depth: 5, Root: true, Settled: true, Shift: -1, Status: 200,
@@ -324,7 +320,7 @@ func TestRecordOfFirstProgram(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 	b[0] = recordVersion
-	if again := encodeRecord(&got); string(again) != string(b) {
+	if again := Append(nil, &got); string(again) != string(b) {
 		t.Errorf("a record without the new fields is written as\n%q, want\n%q", again, b)
 	}
 }

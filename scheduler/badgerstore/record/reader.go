@@ -1,4 +1,4 @@
-package badgerstore
+package record
 
 import (
 	"encoding/binary"

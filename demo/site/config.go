@@ -1,4 +1,4 @@
-package demosite
+package site
 
 import (
 	_ "embed" // for the sample configuration

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/demo/indexer"
 )
 
 // jsonServer is a server for the protocols in JSON; do makes a request of it.

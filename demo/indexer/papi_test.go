@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/demo/indexer"
 )
 
 func one(name, value string) url.Values { return url.Values{name: {value}} }

@@ -1,4 +1,4 @@
-package badgerstore
+package record
 
 import (
 	"encoding/binary"
@@ -27,7 +27,8 @@ const (
 	hostFlagsEnd
 )
 
-func encodeHost(h *scheduler.HostState) []byte {
+// EncodeHost is the value of a host's state.
+func EncodeHost(h *scheduler.HostState) []byte {
 	f := flag(!h.NextAt.IsZero())*hostNextAt | flag(h.Ill)*hostIll | flag(!h.IllSince.IsZero())*hostIllSince |
 		flag(h.Goods[0] != weburl.Key{})*hostGoods
 	b := appendString([]byte{hostVersion, f}, h.Origin)
@@ -49,7 +50,8 @@ func encodeHost(h *scheduler.HostState) []byte {
 	return b
 }
 
-func decodeHost(b []byte) (scheduler.HostState, error) {
+// DecodeHost reads a state of this format or an older one.
+func DecodeHost(b []byte) (scheduler.HostState, error) {
 	if len(b) > 0 && b[0] < hostVersion {
 		return decodeOldHost(b)
 	}

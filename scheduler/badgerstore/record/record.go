@@ -1,4 +1,4 @@
-package badgerstore
+package record
 
 import (
 	"encoding/binary"
@@ -75,8 +75,8 @@ func recordFlags(rec *scheduler.Record) uint64 {
 	return f
 }
 
-// appendRecord writes rec behind b; times keep their nanoseconds and lose their zone.
-func appendRecord(b []byte, rec *scheduler.Record) []byte {
+// Append writes rec behind b; times keep their nanoseconds and lose their zone.
+func Append(b []byte, rec *scheduler.Record) []byte {
 	f := recordFlags(rec)
 	b = append(b, recordVersion, byte(rec.State), byte(rec.Class), byte(rec.Source), byte(rec.Fifo))
 	b = binary.AppendUvarint(b, uint64(rec.Depth))
@@ -131,8 +131,8 @@ func appendRecord(b []byte, rec *scheduler.Record) []byte {
 	return b
 }
 
-// decodeRecord reads what appendRecord wrote. It shares no memory with b.
-func decodeRecord(b []byte) (scheduler.Record, error) {
+// Decode reads what Append wrote. It shares no memory with b.
+func Decode(b []byte) (scheduler.Record, error) {
 	var rec scheduler.Record
 	r := &reader{b: b}
 	version := r.byte()
@@ -280,8 +280,8 @@ func (r *reader) reason() scheduler.Reason {
 	return n
 }
 
-// goneRecord says that a stored record has Record.Gone, without reading all of it.
-func goneRecord(b []byte) bool {
+// IsGone says that a stored record has Record.Gone, without reading all of it.
+func IsGone(b []byte) bool {
 	r := &reader{b: b}
 	if r.byte() != recordVersion {
 		return false // an older one, or none

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/sextant-crawler/sextant/indexer"
+	"github.com/sextant-crawler/sextant/demo/indexer"
 )
 
 // TestMain is also the child of the crash tests: the variable names its directory.

@@ -1,8 +1,8 @@
-// Package demosite is the sample that `sextant demo` crawls: the web site of an
+// Package site is the sample that `sextant demo` crawls: the web site of an
 // invented maker of tide gauges, and the CrawlConfig.xml for it. The site has
 // what crawlers meet: departments, listings, a redirect, a dead link, a folder
 // that robots.txt forbids, a sitemap with a page that nothing links to, a noindex page, a canonical one, a download, images.
-package demosite
+package site
 
 import (
 	"archive/zip"
@@ -30,7 +30,7 @@ var files embed.FS
 func Handler() http.Handler {
 	s, err := load(files)
 	if err != nil {
-		panic("demosite: " + err.Error())
+		panic("site: " + err.Error())
 	}
 	return s
 }

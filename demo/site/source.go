@@ -1,4 +1,4 @@
-package demosite
+package site
 
 import (
 	"fmt"

@@ -1,0 +1,74 @@
+// Package fault is the one list of what goes wrong below HTTP, or with its framing. The
+// fetcher tells a fault, the scheduler decides what follows, and stores keep it.
+package fault
+
+import "fmt"
+
+// Fault is why a request got no answer that can be used. Its numbers are stored, with
+// URLs and with what is left of those that are forgotten: a new fault goes to the end,
+// and no number is used again.
+type Fault uint8
+
+// The faults. None means that an HTTP answer was read.
+const (
+	None             Fault = iota
+	Timeout                // connect, TLS, first byte, idle or whole
+	Reset                  // connection reset or closed before the header was whole
+	Refused                // connection refused
+	ShortBody              // body ended before its Content-Length or its last chunk
+	DNSNotFound            // NXDOMAIN, or no address of any kind and no failure
+	DNSNoAnswer            // time-out or failure of DNS, be it for one kind of address
+	TLS                    // handshake, certificate
+	Protocol               // not HTTP, bad framing or encoding, oversized header
+	TooManyHops            // more redirects than allowed
+	BadRedirect            // redirect to something that is no URL, or without Location
+	Address                // the built-in guard refused the address
+	AddressForbidden       // a rule forbids all addresses of the host
+	Proxy                  // the proxy did not pass the request on, for whatever reason
+
+	end
+)
+
+// String is the fault's word in logs and metrics.
+func (f Fault) String() string {
+	switch f {
+	case None:
+		return "none"
+	case Timeout:
+		return "timeout"
+	case Reset:
+		return "reset"
+	case Refused:
+		return "refused"
+	case ShortBody:
+		return "short body"
+	case DNSNotFound:
+		return "host not found"
+	case DNSNoAnswer:
+		return "no answer of DNS"
+	case TLS:
+		return "tls"
+	case Protocol:
+		return "protocol"
+	case TooManyHops:
+		return "too many redirects"
+	case BadRedirect:
+		return "bad redirect"
+	case Address:
+		return "address refused"
+	case AddressForbidden:
+		return "address forbidden"
+	case Proxy:
+		return "proxy"
+	}
+	return fmt.Sprintf("fault %d", uint8(f))
+}
+
+// All are the faults without None, by their numbers.
+func All() []Fault {
+	all := make([]Fault, 0, end-1)
+	for f := None + 1; f < end; f++ {
+		all = append(all, f)
+	}
+	return all
+}

@@ -1,0 +1,29 @@
+package fault
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestNumbers pins what stores hold: a fault that gets another number would make another
+// fault of every one that is stored.
+func TestNumbers(t *testing.T) {
+	stored := []string{
+		"none", "timeout", "reset", "refused", "short body", "host not found", "no answer of DNS", "tls", "protocol",
+		"too many redirects", "bad redirect", "address refused", "address forbidden", "proxy",
+	}
+	got := []string{None.String()}
+	for _, f := range All() {
+		got = append(got, f.String())
+	}
+	if diff := cmp.Diff(stored, got); diff != "" {
+		t.Errorf("the numbers of faults are stored: add new ones at the end (-stored +got):\n%s", diff)
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	if got := Fault(200).String(); got != "fault 200" {
+		t.Errorf("a fault of another version is %q", got)
+	}
+}

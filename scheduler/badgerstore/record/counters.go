@@ -1,0 +1,115 @@
+package record
+
+import (
+	"encoding/binary"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+const classes = int(scheduler.Permanent) + 1
+
+// Counters is what the store knows without looking. It is written with every
+// commit, so that opening scans nothing.
+type Counters struct {
+	Clean   bool   // the last writer closed the store
+	Seq     uint64 // highest queue number given out
+	Order   uint64 // highest outbox number given out
+	Known   uint64
+	Pending [scheduler.Sources]uint64
+	Timed   uint64
+	Class   [classes]uint64
+	Indexed uint64
+	Hosts   uint64
+	Waiting uint64
+	Resting uint64
+	Held    uint64
+	Dead    uint64
+	Bytes   uint64 // of bodies of waiting orders
+
+	Removals uint64 // URLs ever removed: the number of the last note
+
+	Segment    uint64 // that bodies are appended to; 0: there was none yet
+	SegmentEnd uint64 // where the next one goes
+}
+
+// Numbers that were stored in the first formats.
+const (
+	fieldsOfFormat1 = 10 + int(scheduler.Sources) + classes
+	fieldsOfFormat2 = fieldsOfFormat1 + 1
+	fieldsOfFormat3 = fieldsOfFormat2 + 2
+)
+
+// Fields are all numbers, in the order in which they are stored.
+func (c *Counters) Fields() []*uint64 {
+	f := []*uint64{&c.Seq, &c.Order, &c.Known, &c.Timed, &c.Indexed, &c.Hosts, &c.Waiting, &c.Held, &c.Dead, &c.Bytes}
+	for i := range c.Pending {
+		f = append(f, &c.Pending[i])
+	}
+	for i := range c.Class {
+		f = append(f, &c.Class[i])
+	}
+	return append(f, &c.Removals, &c.Segment, &c.SegmentEnd, &c.Resting)
+}
+
+// Encode is the value of c.
+func (c *Counters) Encode() []byte {
+	b := make([]byte, 2, 64)
+	b[0] = valueVersion
+	if c.Clean {
+		b[1] = 1
+	}
+	for _, f := range c.Fields() {
+		b = binary.AppendUvarint(b, *f)
+	}
+	return b
+}
+
+// DecodeCounters reads counters of this format or an older one.
+func DecodeCounters(b []byte) (Counters, error) {
+	var c Counters
+	r := newReader(b)
+	c.Clean = r.enum("close mark", 2) == 1
+	fields := c.Fields()
+	for i, f := range fields {
+		if len(r.b) == 0 && (i == fieldsOfFormat1 || i == fieldsOfFormat2 || i == fieldsOfFormat3) {
+			break
+		}
+		*f = r.uvarint()
+	}
+	return c, r.end()
+}
+
+// Add counts rec.
+func (c *Counters) Add(rec *scheduler.Record) { c.count(rec, 1) }
+
+// Remove takes rec out again.
+func (c *Counters) Remove(rec *scheduler.Record) { c.count(rec, ^uint64(0)) }
+
+func (c *Counters) count(rec *scheduler.Record, by uint64) {
+	c.Known += by
+	c.Class[rec.Class] += by
+	switch rec.State {
+	case scheduler.Waiting:
+		c.Pending[rec.Source] += by
+	case scheduler.Timed:
+		c.Timed += by
+	}
+	if rec.Indexed {
+		c.Indexed += by
+	}
+}
+
+// Counts is what a scheduler.Store tells of c.
+func (c *Counters) Counts() scheduler.Counts {
+	n := scheduler.Counts{
+		Known: c.Known, Pending: c.Pending, Timed: c.Timed, Indexed: c.Indexed, Hosts: c.Hosts,
+		ByClass: make(map[scheduler.Class]uint64, classes),
+		Outbox:  scheduler.OutboxCounts{Waiting: c.Waiting, Resting: c.Resting, Held: c.Held, Dead: c.Dead},
+	}
+	for i, v := range c.Class {
+		if v > 0 {
+			n.ByClass[scheduler.Class(i)] = v
+		}
+	}
+	return n
+}

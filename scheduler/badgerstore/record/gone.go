@@ -1,0 +1,68 @@
+package record
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// goneVersion is that of a scheduler.Gone. Those of formats 1 to 3 have valueVersion and
+// lack the reason.
+const goneVersion = 2
+
+// AppendGone writes what is left of a URL behind b.
+func AppendGone(b []byte, left *scheduler.Gone) []byte {
+	b = append(b, goneVersion, byte(left.Fault), flag(left.Indexed), byte(left.Reason))
+	for _, t := range [...]time.Time{left.At, left.Since, left.GoodAt, left.FoundAt} {
+		b = appendTime(b, t)
+	}
+	b = binary.AppendVarint(b, int64(left.Visits))
+	b = binary.AppendVarint(b, int64(left.Status))
+	for _, s := range [...]string{left.URL, left.Words, left.Referrer, left.Source} {
+		b = appendString(b, s)
+	}
+	return b
+}
+
+func flag(on bool) byte {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// DecodeGone reads what is left of a URL, of this format or an older one.
+func DecodeGone(b []byte) (left scheduler.Gone, err error) {
+	r := &reader{b: b}
+	version := r.byte()
+	if r.err == nil && version != valueVersion && version != goneVersion {
+		r.fail(fmt.Errorf("value has version %d, this program knows %d and %d", version, valueVersion, goneVersion))
+	}
+	left.Fault, left.Indexed = fault.Fault(r.byte()), r.byte() != 0
+	if version == goneVersion {
+		left.Reason = r.reason()
+	}
+	for _, t := range [...]*time.Time{&left.At, &left.Since, &left.GoodAt, &left.FoundAt} {
+		*t = r.time()
+	}
+	left.Visits, left.Status = int(r.varint()), int(r.varint())
+	for _, s := range [...]*string{&left.URL, &left.Words, &left.Referrer, &left.Source} {
+		*s = r.string()
+	}
+	if version == valueVersion && r.err == nil {
+		left.Reason = scheduler.OldFailure(left.Fault, left.Status, left.Words)
+	}
+	return left, r.end()
+}
+
+// GoneUntil is when what is left of a URL is dropped, in seconds since 1970.
+func GoneUntil(v []byte) uint64 {
+	left, err := DecodeGone(v)
+	if err != nil {
+		return 0 // never; who reads it is told
+	}
+	return uint64(max(left.At.Add(scheduler.GoneFor).Unix(), 1))
+}

@@ -1,0 +1,272 @@
+// Package record holds the store's format: its keys, and the encodings of what they name.
+// It is pure: no goroutine, no lock, no file and no Badger. What is decoded shares memory
+// with its bytes only where that is said. A change of the format is made here, with a
+// version of its own, and older versions stay readable.
+//
+// The first byte of a key is its kind; numbers are big endian, so that keys sort as
+// their numbers do.
+//
+//	u KEY               record of a URL
+//	q SOURCE HOST SEQ   a queue's entry: KEY
+//	p SOURCE HOST       a queue's state: how many URLs, and a number that none is below
+//	t TIME KEY          a timed URL: empty
+//	o HOST              origin of each host ever seen
+//	h HOST              scheduler.HostState
+//	v NAME              a named value
+//	k HOST              documents of a host: how many, and some of their keys
+//	w SEQ KEY           waiting order: op, URL, source, and a deletion's body or where a document's is
+//	x SEQ KEY           held deletion, the same form
+//	y HOST SEQ KEY      resting deletion of a host, the same form
+//	z EDIT SEQ KEY      resting deletion of an edit of the rules, the same form
+//	b KEY               where the URL's waiting order is: w, SEQ, and of its body length and segment
+//	j KEY               where the URL's deletion that rests or is held is: x, y or z, the group, SEQ
+//	n SEGMENT           segment file of bodies: how many are needed, their bytes, its length
+//	d TARGET 0 KEY      dead letter of a target
+//	c TARGET            cursor of a target: SEQ
+//	g SEQ KEY           note of a URL that was removed, for the fingerprints: empty
+//	r KEY               links of a page: scheduler.LinkPrints
+//	e KEY               scheduler.Gone, for as long as that is kept
+//	s                   the file of fingerprints that belongs to this state
+//	f                   format version
+//	m                   counters, with every commit
+//
+// KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ and EDIT 8 bytes, TIME 8
+// bytes of nanoseconds since 1970. Orders in all states have their numbers from one
+// counter. A page that brings nothing new writes u, q (removal), p and t; each new link
+// writes u, q and p; an order w and b; a page that becomes a document, or is none any
+// more, k. A p or k that many pages of a batch change is written once.
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Kinds of keys, see the package comment.
+const (
+	KindURL      = 'u'
+	KindQueue    = 'q'
+	KindTimed    = 't'
+	KindOrigin   = 'o'
+	KindHost     = 'h'
+	KindValue    = 'v'
+	KindOrder    = 'w'
+	KindHeld     = 'x'
+	KindWaiting  = 'b'
+	KindResting  = 'y'
+	KindEdit     = 'z'
+	KindDeletion = 'j'
+	KindDocs     = 'k'
+	KindDead     = 'd'
+	KindCursor   = 'c'
+	KindPlace    = 'p'
+	KindRemoval  = 'g'
+	KindSegment  = 'n'
+	KindLinks    = 'r'
+	KindGone     = 'e'
+)
+
+// Lengths of keys.
+const (
+	KeyLen  = len(weburl.Key{})
+	hostLen = len(weburl.HostKey{})
+	SeqLen  = 8
+
+	URLKeyLen     = 1 + KeyLen
+	HostKeyLen    = 1 + hostLen
+	QueueKeyLen   = 1 + 1 + hostLen + SeqLen
+	TimedKeyLen   = 1 + SeqLen + KeyLen
+	OrderKeyLen   = 1 + SeqLen + KeyLen
+	restingKeyLen = 1 + hostLen + SeqLen + KeyLen
+	PlaceKeyLen   = 1 + 1 + hostLen
+	RemovalKeyLen = 1 + SeqLen + KeyLen
+	SegmentKeyLen = 1 + SeqLen
+)
+
+// ErrLength is a key or value of a length that its kind never has.
+var ErrLength = errors.New("it has the wrong length")
+
+// FormatKey is the key of the format version: one byte.
+func FormatKey() []byte { return []byte{'f'} }
+
+// CountersKey is the key of Counters.
+func CountersKey() []byte { return []byte{'m'} }
+
+// SavedKey is the key of Saved.
+func SavedKey() []byte { return []byte{'s'} }
+
+// SegmentKey is the key of a Segment.
+func SegmentKey(n uint64) []byte { return OrderSeek(KindSegment, n) }
+
+func keyOf(kind byte, id []byte) []byte {
+	b := make([]byte, 1, URLKeyLen)
+	b[0] = kind
+	return append(b, id...)
+}
+
+// URLKey is the key of a URL's record.
+func URLKey(k weburl.Key) []byte { return keyOf(KindURL, k[:]) }
+
+// WaitingKey is the key of the OrderPlace of a URL's waiting order.
+func WaitingKey(k weburl.Key) []byte { return keyOf(KindWaiting, k[:]) }
+
+// DeletionKey is the key of the OrderPlace of a URL's resting or held deletion.
+func DeletionKey(k weburl.Key) []byte { return keyOf(KindDeletion, k[:]) }
+
+// LinksKey is the key of a page's scheduler.LinkPrints.
+func LinksKey(k weburl.Key) []byte { return keyOf(KindLinks, k[:]) }
+
+// GoneKey is the key of a URL's scheduler.Gone.
+func GoneKey(k weburl.Key) []byte { return keyOf(KindGone, k[:]) }
+
+// DocumentsKey is the key of a host's Documents.
+func DocumentsKey(h weburl.HostKey) []byte { return keyOf(KindDocs, h[:]) }
+
+// OriginKey is the key of a host's origin.
+func OriginKey(h weburl.HostKey) []byte { return keyOf(KindOrigin, h[:]) }
+
+// HostKey is the key of a scheduler.HostState.
+func HostKey(h weburl.HostKey) []byte { return keyOf(KindHost, h[:]) }
+
+// ValueKey is the key of a named value.
+func ValueKey(name string) []byte { return append([]byte{KindValue}, name...) }
+
+// CursorKey is the key of a target's cursor, see EncodeSeq.
+func CursorKey(target string) []byte { return append([]byte{KindCursor}, target...) }
+
+// DeadPrefix is what the keys of a target's dead letters begin with.
+func DeadPrefix(target string) []byte { return append(append([]byte{KindDead}, target...), 0) }
+
+// DeadKey is the key of a Dead.
+func DeadKey(target string, k weburl.Key) []byte { return append(DeadPrefix(target), k[:]...) }
+
+// SplitDeadKey reads the key of a dead letter.
+func SplitDeadKey(b []byte) (target string, k weburl.Key, err error) {
+	n := len(b) - KeyLen - 1
+	if n < 2 || b[n] != 0 {
+		return "", k, ErrLength
+	}
+	return string(b[1:n]), weburl.Key(b[n+1:]), nil
+}
+
+// QueuePrefix is what the keys of a queue's entries begin with.
+func QueuePrefix(p scheduler.Place) []byte {
+	b := append(make([]byte, 0, QueueKeyLen), KindQueue, byte(p.Source))
+	return append(b, p.Host[:]...)
+}
+
+// QueueKey is the key of a queue's entry.
+func QueueKey(p scheduler.Place, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(QueuePrefix(p), seq)
+}
+
+// SplitQueueKey reads a key of QueueKeyLen bytes.
+func SplitQueueKey(b []byte) (p scheduler.Place, seq uint64) {
+	return SplitPlaceKey(b[:PlaceKeyLen]), binary.BigEndian.Uint64(b[PlaceKeyLen:])
+}
+
+// SortableTime is t in nanoseconds since 1970, held within what 64 bits can say.
+func SortableTime(t time.Time) uint64 {
+	const last = 1<<63 - 1
+	switch s := t.Unix(); {
+	case s < 0:
+		return 0
+	case s >= last/int64(time.Second):
+		return last
+	default:
+		return uint64(t.UnixNano())
+	}
+}
+
+// TimedKey is the key of a timed URL.
+func TimedKey(at time.Time, k weburl.Key) []byte {
+	b := make([]byte, 1, TimedKeyLen)
+	b[0] = KindTimed
+	b = binary.BigEndian.AppendUint64(b, SortableTime(at))
+	return append(b, k[:]...)
+}
+
+// SplitTimedKey reads a key of TimedKeyLen bytes.
+func SplitTimedKey(b []byte) (at uint64, k weburl.Key) {
+	return binary.BigEndian.Uint64(b[1:]), weburl.Key(b[1+SeqLen:])
+}
+
+// restingKey is the key of a deletion that rests; kind is KindResting or KindEdit.
+func restingKey(kind byte, id Group, seq uint64, k weburl.Key) []byte {
+	b := append(make([]byte, 0, restingKeyLen), kind)
+	b = binary.BigEndian.AppendUint64(append(b, id[:]...), seq)
+	return append(b, k[:]...)
+}
+
+// RestingPrefix is what the keys of a group begin with.
+func RestingPrefix(p OrderPlace) []byte { return append([]byte{p.Kind}, p.Group[:]...) }
+
+// SplitDeletionKey reads the key of a deletion that rests or is held.
+func SplitDeletionKey(b []byte) (p OrderPlace, k weburl.Key, err error) {
+	p.Kind = b[0]
+	if p.Kind == KindHeld && len(b) == OrderKeyLen {
+		p.Seq, k = SplitOrderKey(b)
+		return p, k, nil
+	}
+	if !p.Rests() || len(b) != restingKeyLen {
+		return p, k, ErrLength
+	}
+	p.Group = Group(b[1:])
+	p.Seq, k = SplitOrderKey(b[hostLen:])
+	return p, k, nil
+}
+
+// OrderKey is the key of an order; kind is KindOrder or KindHeld.
+func OrderKey(kind byte, seq uint64, k weburl.Key) []byte {
+	b := make([]byte, 1, OrderKeyLen)
+	b[0] = kind
+	b = binary.BigEndian.AppendUint64(b, seq)
+	return append(b, k[:]...)
+}
+
+// OrderSeek is where the orders with this seq or a higher one begin.
+func OrderSeek(kind byte, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{kind}, seq)
+}
+
+// SplitOrderKey reads a key of OrderKeyLen bytes.
+func SplitOrderKey(b []byte) (seq uint64, k weburl.Key) {
+	return binary.BigEndian.Uint64(b[1:]), weburl.Key(b[1+SeqLen:])
+}
+
+// PlaceKey is the key of a Queue.
+func PlaceKey(p scheduler.Place) []byte {
+	b := make([]byte, 2, PlaceKeyLen)
+	b[0], b[1] = KindPlace, byte(p.Source)
+	return append(b, p.Host[:]...)
+}
+
+// SplitPlaceKey reads a key of PlaceKeyLen bytes.
+func SplitPlaceKey(b []byte) scheduler.Place {
+	return scheduler.Place{Source: scheduler.Source(b[1]), Host: weburl.HostKey(b[2:])}
+}
+
+// RemovalKey is the note that the URL was the n-th to be removed.
+func RemovalKey(n uint64, k weburl.Key) []byte { return OrderKey(KindRemoval, n, k) }
+
+// RemovalSeek is where the notes from the n-th on begin.
+func RemovalSeek(n uint64) []byte { return OrderSeek(KindRemoval, n) }
+
+// SplitRemovalKey reads a key of RemovalKeyLen bytes.
+func SplitRemovalKey(b []byte) (n uint64, k weburl.Key) { return SplitOrderKey(b) }
+
+// EncodeSeq writes a target's cursor.
+func EncodeSeq(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+// DecodeSeq reads what EncodeSeq wrote.
+func DecodeSeq(b []byte) (uint64, error) {
+	if len(b) != SeqLen {
+		return 0, fmt.Errorf("sequence number of %d bytes, want %d", len(b), SeqLen)
+	}
+	return binary.BigEndian.Uint64(b), nil
+}

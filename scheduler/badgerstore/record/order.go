@@ -1,0 +1,231 @@
+package record
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// orderVersion is that of orders, placeVersion that of where they are. Those of format 2
+// have valueVersion, hold their body, and lack the time and what the flags say. Orders of
+// format 3 have orderVersion3 and know nothing of rest.
+const (
+	orderVersion  = 3
+	orderVersion3 = 2
+	placeVersion  = 2
+)
+
+// Flags of an order and of where it is.
+const (
+	orderDeletes   = 1 << iota // else it adds
+	orderMoved                 // push.Entry.Moved
+	orderInSegment             // its body is in a segment file, not in the value
+	orderLost                  // its body was damaged and is given up
+	orderRests                 // it has what Order.Rest has
+	orderFlagsEnd
+)
+
+// MaxBody is the longest body of an order, in bytes.
+const MaxBody = 64 << 20
+
+// BodyPlace is where the body of an order lies. Segment 0: in the order's value.
+type BodyPlace struct {
+	Segment, Offset, Length uint64
+	Sum                     uint32 // CRC-32C
+}
+
+// Rest is what is stored of a deletion that rests, is held, or was so before it left.
+type Rest struct {
+	Reason scheduler.Reason
+	Hold   scheduler.Hold
+	Edit   uint64
+	Again  time.Time // in whole seconds
+	Text   string
+}
+
+func (t *Rest) append(b []byte) []byte {
+	b = binary.AppendUvarint(append(b, byte(t.Reason), byte(t.Hold)), t.Edit)
+	return appendString(appendSeconds(b, t.Again), t.Text)
+}
+
+func (r *reader) rest() Rest {
+	t := Rest{Reason: r.reason(), Hold: scheduler.Hold(r.byte())}
+	if !scheduler.KnownHold(byte(t.Hold)) {
+		r.fail(fmt.Errorf("hold %d is not known", t.Hold))
+	}
+	t.Edit, t.Again, t.Text = r.uvarint(), r.seconds(), r.string()
+	return t
+}
+
+// appendSeconds writes a time that is zero or in whole seconds since 1970.
+func appendSeconds(b []byte, t time.Time) []byte {
+	at := uint64(0)
+	if !t.IsZero() {
+		at = uint64(max(t.Unix(), 0))
+	}
+	return binary.AppendUvarint(b, at)
+}
+
+func (r *reader) seconds() time.Time {
+	at := r.uvarint()
+	if at > math.MaxInt64 {
+		r.fail(fmt.Errorf("time %d of an order is too late", at))
+	}
+	if at == 0 || r.err != nil {
+		return time.Time{}
+	}
+	return time.Unix(int64(at), 0).UTC()
+}
+
+// Order is an order as it is stored: waiting, resting, held, or of a dead letter.
+type Order struct {
+	Op          push.Op
+	Moved, Lost bool
+	At          time.Time // when it was stored, in whole seconds; zero in format 2
+	URL, Source string
+	Rest        Rest
+	Place       BodyPlace
+	Body        []byte // if it is in no segment
+}
+
+// Size is the length of the body.
+func (o *Order) Size() uint64 {
+	if o.Place.Segment != 0 {
+		return o.Place.Length
+	}
+	return uint64(len(o.Body))
+}
+
+func (o *Order) flags() byte {
+	var f byte
+	if o.Op == push.Delete {
+		f |= orderDeletes
+	}
+	if o.Moved {
+		f |= orderMoved
+	}
+	if o.Place.Segment != 0 {
+		f |= orderInSegment
+	}
+	if o.Lost {
+		f |= orderLost
+	}
+	if o.Rest != (Rest{}) {
+		f |= orderRests
+	}
+	return f
+}
+
+// Entry is the order without its body.
+func (o *Order) Entry(seq uint64) push.Entry {
+	return push.Entry{Seq: seq, Op: o.Op, URL: o.URL, Source: o.Source, Moved: o.Moved, At: o.At}
+}
+
+// Append writes o behind b.
+func (o *Order) Append(b []byte) []byte {
+	f := o.flags()
+	b = appendSeconds(append(b, orderVersion, f), o.At)
+	b = appendString(appendString(b, o.URL), o.Source)
+	if f&orderRests != 0 {
+		b = o.Rest.append(b)
+	}
+	if p := o.Place; p.Segment != 0 {
+		b = binary.AppendUvarint(b, p.Segment)
+		b = binary.AppendUvarint(b, p.Offset)
+		b = binary.AppendUvarint(b, p.Length)
+		return binary.BigEndian.AppendUint32(b, p.Sum)
+	}
+	return append(b, o.Body...)
+}
+
+// DecodeOrder reads an order of this format or an older one. The body shares memory
+// with b.
+func DecodeOrder(b []byte) (Order, error) {
+	if len(b) > 0 && b[0] == valueVersion {
+		return decodeOldOrder(b)
+	}
+	r := &reader{b: b}
+	end := byte(orderFlagsEnd)
+	switch v := r.byte(); {
+	case r.err != nil || v == orderVersion:
+	case v == orderVersion3:
+		end = orderRests
+	default:
+		r.fail(fmt.Errorf("order has version %d, this program knows %d to %d", v, valueVersion, orderVersion))
+	}
+	f := r.enum("flags of an order", end)
+	o := Order{Moved: f&orderMoved != 0, Lost: f&orderLost != 0}
+	if f&orderDeletes != 0 {
+		o.Op = push.Delete
+	}
+	o.At, o.URL, o.Source = r.seconds(), r.string(), r.string()
+	if f&orderRests != 0 {
+		o.Rest = r.rest()
+	}
+	if f&orderInSegment == 0 {
+		o.Body = r.bytes(uint64(len(r.b)))
+		return o, r.end()
+	}
+	o.Place = BodyPlace{Segment: r.uvarint(), Offset: r.uvarint(), Length: r.uvarint()}
+	if sum := r.bytes(4); sum != nil {
+		o.Place.Sum = binary.BigEndian.Uint32(sum)
+	}
+	if p := o.Place; r.err == nil && (p.Segment == 0 || p.Length > MaxBody || p.Offset > math.MaxInt64-MaxBody) {
+		r.fail(fmt.Errorf("no body can be %d bytes from byte %d on of segment %d", p.Length, p.Offset, p.Segment))
+	}
+	return o, r.end()
+}
+
+// decodeOldOrder reads an order of format 2.
+func decodeOldOrder(b []byte) (Order, error) {
+	r := newReader(b)
+	o := Order{Op: push.Op(r.enum("operation", byte(push.Delete)+1))}
+	o.URL, o.Source = r.string(), r.string()
+	o.Body = r.bytes(uint64(len(r.b)))
+	return o, r.end()
+}
+
+// Dead is a dead letter as it is stored, but for its target and URL.
+type Dead struct {
+	Order
+	Seq   uint64
+	At    time.Time
+	Words string
+}
+
+// Encode is the value of a dead letter.
+func (d *Dead) Encode() []byte {
+	b := binary.AppendUvarint([]byte{valueVersion}, d.Seq)
+	b = appendString(appendTime(b, d.At), d.Words)
+	return d.Append(b)
+}
+
+// Letter is the dead letter without its body.
+func (d *Dead) Letter(target string) push.Dead {
+	return push.Dead{Entry: d.Entry(d.Seq), Target: target, Words: d.Words, At: d.At}
+}
+
+// DecodeDead reads a dead letter. The body shares memory with b.
+func DecodeDead(b []byte) (Dead, error) {
+	r := newReader(b)
+	d := Dead{Seq: r.uvarint(), At: r.time(), Words: r.string()}
+	if r.err != nil {
+		return Dead{}, r.err
+	}
+	var err error
+	d.Order, err = DecodeOrder(r.b)
+	return d, err
+}
+
+// Listed is a deletion as a scheduler.Store lists it.
+func (o *Order) Listed(k weburl.Key, p OrderPlace) scheduler.StoredDeletion {
+	return scheduler.StoredDeletion{
+		Key: k, Seq: p.Seq, URL: o.URL, Source: o.Source, State: p.Deletion(), Hold: o.Rest.Hold,
+		Reason: o.Rest.Reason, Edit: o.Rest.Edit, At: o.At, Again: o.Rest.Again, Text: o.Rest.Text,
+	}
+}

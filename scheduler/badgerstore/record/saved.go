@@ -1,0 +1,31 @@
+package record
+
+import (
+	"encoding/binary"
+)
+
+// Saved names the file that belongs to the store's state. It is stored before the
+// file gets its name, so both the new one and the one before may be found.
+type Saved struct {
+	Number, Before uint64
+	Synced         bool // its writer synced commits
+}
+
+// Encode is the value of f.
+func (f Saved) Encode() []byte {
+	b := binary.BigEndian.AppendUint64([]byte{valueVersion, 0}, f.Number)
+	if f.Synced {
+		b[1] = 1
+	}
+	return binary.BigEndian.AppendUint64(b, f.Before)
+}
+
+// DecodeSaved reads what Encode wrote.
+func DecodeSaved(b []byte) (Saved, error) {
+	r := newReader(b)
+	f := Saved{Synced: r.enum("durability", 2) == 1}
+	if n := r.bytes(16); n != nil {
+		f.Number, f.Before = binary.BigEndian.Uint64(n), binary.BigEndian.Uint64(n[8:])
+	}
+	return f, r.end()
+}
