@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -199,8 +200,8 @@ func (s *Server) sessions(c *call) (any, error) {
 
 // Copies is what is known of duplicates.
 type Copies struct {
-	Duplicates *crawl.DuplicatesStatus `json:"duplicates"` // null where they are not looked for
-	Patterns   []crawl.Pattern         `json:"patterns"`   // also what is not learnt yet
+	Duplicates *copies.Status   `json:"duplicates"` // null where they are not looked for
+	Patterns   []copies.Pattern `json:"patterns"`   // also what is not learnt yet
 }
 
 func (s *Server) duplicates(c *call) (any, error) {
@@ -208,8 +209,8 @@ func (s *Server) duplicates(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	patterns, err := crawl.StoredPatterns(c.r.Context(), c.crawler.Store())
-	return Copies{status.Duplicates, append([]crawl.Pattern{}, patterns...)}, err
+	patterns, err := copies.StoredPatterns(c.r.Context(), c.crawler.Store())
+	return Copies{status.Duplicates, append([]copies.Pattern{}, patterns...)}, err
 }
 
 // Verification is the answer of verify.

@@ -12,12 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/histogram"
 )
 
 type (
 	targetStatus     = crawl.TargetStatus
-	duplicatesStatus = crawl.DuplicatesStatus
+	duplicatesStatus = copies.Status
 )
 
 // collectTimeout bounds one scrape.

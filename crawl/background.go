@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/copies"
 )
 
 // keepEvery is how often a value is stored that changes all the time; a crash forgets
@@ -50,4 +52,30 @@ func (c *Crawl) goesOn(ctx context.Context, err error, words string, pause time.
 	}
 	c.log.Error(words, "pause", pause, "error", err)
 	return nil
+}
+
+// keepPatterns stores what the patterns of copies have counted until ctx ends.
+func (c *Crawl) keepPatterns(ctx context.Context) error {
+	if c.patterns == nil {
+		return nil
+	}
+	return c.keepValue(ctx, copies.PatternsValue, copies.PatternsWhat, func() any { return c.patterns.Learnt(true) })
+}
+
+// keepDuplicates loads the fingerprints of documents that start has left.
+func (c *Crawl) keepDuplicates(ctx context.Context) error {
+	for {
+		err := c.copies.Load(ctx)
+		if err == nil {
+			return nil
+		}
+		if err := c.goesOn(ctx, err, "the fingerprints of documents cannot be read", passRetry); err != nil {
+			return ignoreStop(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(passRetry):
+		}
+	}
 }

@@ -58,7 +58,7 @@ func TestKeepValue(t *testing.T) {
 			t.Error(err)
 		}
 		var got []int
-		if err := loadValue(t.Context(), store, "name", "the numbers", &got); err != nil || !cmp.Equal(got, []int{3}) {
+		if err := scheduler.LoadValue(t.Context(), store, "name", "the numbers", &got); err != nil || !cmp.Equal(got, []int{3}) {
 			t.Errorf("%v is stored, %v; want what it was at the end", got, err)
 		}
 	})
@@ -67,13 +67,13 @@ func TestKeepValue(t *testing.T) {
 func TestDamagedValue(t *testing.T) {
 	store := storetest.NewMemory()
 	got := []int{7}
-	if err := loadValue(t.Context(), store, "name", "the numbers", &got); err != nil || len(got) != 1 {
+	if err := scheduler.LoadValue(t.Context(), store, "name", "the numbers", &got); err != nil || len(got) != 1 {
 		t.Errorf("%v, %v of what was never stored", got, err)
 	}
 	if err := store.SetValue(t.Context(), "name", []byte("[1")); err != nil {
 		t.Fatal(err)
 	}
-	if err := loadValue(t.Context(), store, "name", "the numbers", &got); !errors.Is(err, scheduler.ErrDamaged) {
+	if err := scheduler.LoadValue(t.Context(), store, "name", "the numbers", &got); !errors.Is(err, scheduler.ErrDamaged) {
 		t.Errorf("%v, want an error that says that the store is damaged", err)
 	}
 }

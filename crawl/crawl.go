@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
@@ -69,10 +70,9 @@ type Crawl struct {
 	sitemaps               sitemapCounts
 	trapped                atomic.Int64
 	taken                  takenCounts
-	duplicates             *duplicates // nil: they are not looked for
-	unloaded               weburl.Key  // from here on their fingerprints are still to be read
-	patterns               *patterns   // nil: none are learnt
-	trial                  *trial      // looks on in a dry run, else nil
+	copies                 *copies.Detector // nil: they are not looked for
+	patterns               *copies.Patterns // nil: none are learnt
+	trial                  *trial           // looks on in a dry run, else nil
 	documents              documentCounts
 	pausing                sync.Mutex    // held while the crawl is paused or resumed
 	rescheduled            chan struct{} // capacity 1: a reload may have changed schedules
@@ -132,17 +132,19 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 		return nil, err
 	}
 	if s.NearDuplicates {
-		c.duplicates = newDuplicates()
+		c.copies = copies.New(store, c.requeue, log)
 		if s.DetectPatterns {
-			if c.patterns, err = restorePatterns(ctx, store); err != nil {
+			stored, err := copies.StoredPatterns(ctx, store)
+			if err != nil {
 				return nil, err
 			}
+			c.patterns = copies.NewPatterns(stored)
 		}
 	}
 	c.frontier = scheduler.New(store, frontierSettings(p), log)
 	c.pass = newPass(store, c.frontier.Deletions())
-	if c.duplicates != nil {
-		c.frontier.Deletions().OnLeave(c.freeCopies)
+	if c.copies != nil {
+		c.frontier.Deletions().OnLeave(c.copies.Free)
 	}
 	paused, err := storedPause(ctx, store)
 	if err != nil {
@@ -291,8 +293,7 @@ func (c *Crawl) start(ctx context.Context) error {
 	if err := c.restoreRestricted(ctx); err != nil {
 		return err
 	}
-	var err error
-	if c.unloaded, err = c.beginDuplicates(ctx); err != nil {
+	if err := c.copies.Begin(ctx); err != nil {
 		return err
 	}
 	if err := c.addRoots(ctx, p); err != nil || !p.limitsHosts() {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/push"
@@ -41,15 +42,15 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		unread = response.Body
 	}
 	sum := documentHash(document, unread)
-	if v.duplicates != nil {
-		c := compare(&document, sum)
-		result.Simhash = c.simhash
-		original, why, err := v.original(ctx, c)
+	if v.copies != nil {
+		c := copies.Compare(&document, sum)
+		result.Simhash = c.Simhash
+		original, why, err := v.copies.Original(ctx, v.lease, c)
 		if err != nil {
 			return err
 		}
 		if original != nil {
-			result.DuplicateOf, result.Reason, result.NoDocument = original.URL, why, copyWords(why)+original.URL
+			result.DuplicateOf, result.Reason, result.NoDocument = original.URL, why, copies.Detail(why, original.URL)
 			v.learn(original.URL)
 			return nil
 		}

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -205,7 +203,7 @@ func TestStaleFingerprints(t *testing.T) {
 	site.Set("/new", pageOf(prose(1, 400, "")))
 	x, _ := weburl.Parse(origin + "/x")
 	b.with(func(c *Crawl, store *badgerstore.Store) {
-		if _, err := c.beginDuplicates(t.Context()); err != nil {
+		if err := c.copies.Begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		_, _, err := store.Revise(t.Context(), []weburl.Key{x.Key()}, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
@@ -215,14 +213,14 @@ func TestStaleFingerprints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := c.duplicates.Len()
+		n := c.copies.Len()
 		if _, err := c.Submit(t.Context(), []string{origin + "/new"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.duplicates.Len(); got != n {
+		if got := c.copies.Len(); got != n {
 			t.Errorf("%d fingerprints are held, want %d: one more and one stale less", got, n)
 		}
 	})
@@ -268,48 +266,6 @@ func TestManyCopiesAtOnce(t *testing.T) {
 		b.once(of)
 		if got := b.indexed(); len(got) != 2 || slices.Contains(got, of) {
 			t.Fatalf("after %s went, indexed are %v", of, got)
-		}
-	}
-}
-
-// TestLoadedInFlight: a copy whose record is read while it is fetched again, and is one
-// still, is known when its original goes.
-func TestLoadedInFlight(t *testing.T) {
-	of, page := parsed(t, "http://h/original"), leaseOf(t, "http://h/copy")
-	own := &content{hash: [16]byte{1}, copyOf: of.Key()}
-	page.Record = scheduler.Record{URL: page.URL.String(), DuplicateOf: of.String(), LastError: sameContent + of.String(), Hash: own.hash}
-	for _, goes := range []bool{false, true} {
-		d := newDuplicates()
-		d.inFlight[page.Key] = own
-		d.inFlight[of.Key()] = &content{hash: own.hash}
-		if orphan, err := d.load(t.Context(), storetest.NewMemory(), page.Key, &page.Record); orphan || err != nil {
-			t.Fatalf("an orphan: %v, error %v", orphan, err)
-		}
-		if goes {
-			own.copyOf = weburl.Key{}
-		}
-		d.settled(page)
-		want := []weburl.Key{page.Key}
-		if goes {
-			want = nil
-		}
-		if diff := cmp.Diff(want, d.take(of.Key())); diff != "" {
-			t.Errorf("it is no copy any more: %v: copies (-want +got):\n%s", goes, diff)
-		}
-	}
-}
-
-// BenchmarkDuplicate is what the comparison of one page costs beside what is indexed.
-func BenchmarkDuplicate(b *testing.B) {
-	d := newDuplicates()
-	r := rand.New(rand.NewPCG(1, 2))
-	for i := range 100_000 {
-		d.hold(r.Uint64(), weburl.Key{byte(i), byte(i >> 8), byte(i >> 16)})
-	}
-	v := &visit{Crawl: &Crawl{duplicates: d}, lease: &scheduler.Lease{}}
-	for b.Loop() {
-		if _, _, err := v.original(context.Background(), &content{simhash: r.Uint64() | 1}); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

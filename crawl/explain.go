@@ -6,6 +6,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -15,7 +16,7 @@ import (
 type Explainer struct {
 	policy *policy
 	traps  *crawlspace.Traps // nil: off
-	learnt *patterns
+	learnt *copies.Patterns
 }
 
 // Explained is all that decides about one URL as a newly discovered link.
@@ -49,7 +50,7 @@ func StoredMoves(ctx context.Context, store scheduler.Store) (Moves, error) {
 // nothing.
 func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error) {
 	p, err := newPolicy(s, moved)
-	learnt := newPatterns(counts.Learnt)
+	learnt := copies.NewPatterns(counts.Learnt)
 	if err != nil || s.Traps == nil {
 		return &Explainer{policy: p, learnt: learnt}, err
 	}
@@ -84,7 +85,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) Explained {
 // explainPatterns adds the pattern of copies that cuts new links like this off.
 func (e *Explainer) explainPatterns(x *Explained) {
 	if e.policy.settings.DetectPatterns && e.policy.settings.NearDuplicates {
-		if p := e.learnt.match(x.URL); p != nil {
+		if p := e.learnt.Match(x.URL); p != nil {
 			x.Gates = append(x.Gates, crawlspace.GateAnswer{Reason: crawlspace.Reason{Gate: gatePattern, Rule: p.String()}, Allowed: p.Parameter != ""})
 			if x.Status == 0 && p.Parameter == "" && !e.isRoot(x.URL) {
 				x.Refused, x.Status = &x.Gates[len(x.Gates)-1].Reason, StatusExcluded

@@ -121,12 +121,12 @@ func (r *items) sweep() error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(r.keys, compareKeys)
+	slices.SortFunc(r.keys, weburl.Key.Compare)
 	var gone []weburl.Key
 	size := len(weburl.Key{})
 	for ; len(stored) >= size; stored = stored[size:] {
 		k := weburl.Key(stored[:size])
-		if _, there := slices.BinarySearchFunc(r.keys, k, compareKeys); !there {
+		if _, there := slices.BinarySearchFunc(r.keys, k, weburl.Key.Compare); !there {
 			gone = append(gone, k)
 		}
 	}

@@ -22,7 +22,7 @@ const (
 // storedMoves reads what the store remembers.
 func storedMoves(ctx context.Context, store scheduler.Store) (moves, error) {
 	moved := moves{}
-	err := loadValue(ctx, store, movedSites, movedWhat, &moved)
+	err := scheduler.LoadValue(ctx, store, movedSites, movedWhat, &moved)
 	return moved, err
 }
 
@@ -76,7 +76,7 @@ func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) e
 		if before.To == after.To && before.Back == after.Back {
 			other := *old
 			other.moved = moved
-			return &other, saveValue(ctx, c.store, movedSites, movedWhat, moved)
+			return &other, scheduler.SaveValue(ctx, c.store, movedSites, movedWhat, moved)
 		}
 		return c.move(ctx, old, moved, to)
 	})
@@ -104,7 +104,7 @@ func (c *Crawl) heading(ctx context.Context, p *policy, root, from, to weburl.UR
 // endOf follows what is stored of where a URL redirects to: a site may move in two steps.
 func (c *Crawl) endOf(ctx context.Context, u weburl.URL) (weburl.URL, error) {
 	for range maxCanonicals {
-		r, err := lookup(ctx, c.store, u.Key())
+		r, err := scheduler.Find(ctx, c.store, u.Key())
 		if err != nil || r == nil || r.RedirectTo == "" || r.Indexed {
 			return u, err
 		}
@@ -145,7 +145,7 @@ func (c *Crawl) move(ctx context.Context, old *policy, moved moves, to weburl.UR
 		}
 	}
 	p.accesses, p.robots, p.traps = old.accesses, old.robots, old.traps
-	return p, saveValue(ctx, c.store, movedSites, movedWhat, moved)
+	return p, scheduler.SaveValue(ctx, c.store, movedSites, movedWhat, moved)
 }
 
 // rootOf is the configured root whose home page u is, at its own place or where it moved to.

@@ -133,7 +133,7 @@ func (a *pass) open(ctx context.Context, p *policy, word bool) error {
 // storedPass reads what is stored of the pass, and its next key; the zero state
 // if nothing is.
 func storedPass(ctx context.Context, store scheduler.Store) (s passState, next weburl.Key, err error) {
-	if err := loadValue(ctx, store, passName, passWhat, &s); err != nil {
+	if err := scheduler.LoadValue(ctx, store, passName, passWhat, &s); err != nil {
 		return s, next, err
 	}
 	if len(s.From) > hex.EncodedLen(len(next)) {
@@ -183,7 +183,7 @@ func (a *pass) saveWidth(ctx context.Context, p *policy) error {
 	if err != nil || before != nil && before.Rules == p.fingerprint {
 		return err
 	}
-	return saveValue(ctx, a.store, widthName, widthWhat, p.width())
+	return scheduler.SaveValue(ctx, a.store, widthName, widthWhat, p.width())
 }
 
 // restart takes a new state over once it is stored. The mutex is held.
@@ -204,7 +204,7 @@ func (a *pass) restart(ctx context.Context, s passState) error {
 }
 
 func (a *pass) save(ctx context.Context, s passState) error {
-	if err := saveValue(ctx, a.store, passName, passWhat, s); err != nil {
+	if err := scheduler.SaveValue(ctx, a.store, passName, passWhat, s); err != nil {
 		return err
 	}
 	a.saved = time.Now()

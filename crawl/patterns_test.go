@@ -8,70 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
-
-func parsed(t *testing.T, raw string) weburl.URL {
-	t.Helper()
-	u, err := weburl.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-// TestPatternsAreLearnt counts copies of one parameter and of digits, and takes no
-// others for a pattern.
-func TestPatternsAreLearnt(t *testing.T) {
-	of := func(n int, u, original string, documents int) *patterns {
-		p := newPatterns(nil)
-		for i := range documents {
-			p.saw(parsed(t, fmt.Sprintf(u, 10_000+i)), weburl.URL{})
-		}
-		for i := range n {
-			o := weburl.URL{}
-			if original != "" {
-				o = parsed(t, original)
-			}
-			p.saw(parsed(t, fmt.Sprintf(u, i)), o)
-		}
-		return p
-	}
-	const session, calendar = "http://h/p?a=1&sid=%d", "http://h/cal/%d/day"
-	for _, tt := range []struct {
-		name        string
-		p           *patterns
-		learnt, cut string // what a new link is matched by
-	}{
-		{"few", of(19, session, "http://h/p?a=1", 1), "", ""},
-		{"session", of(20, session, "http://h/p?a=1", 1), "sid", ""},
-		{"session, budget used", of(100, session, "http://h/p?a=1&sid=x", 1), "sid", "sid"},
-		{"mostly documents", of(100, session, "http://h/p?a=1", 50), "", ""},
-		{"another parameter, too", of(100, session, "http://h/p?a=2", 1), "", ""},
-		{"another path", of(100, session, "http://h/q?a=1", 1), "", ""},
-		{"another host", of(100, session, "http://i/p?a=1", 1), "", ""},
-		{"calendar", of(100, calendar, "http://h/cal/2001/day", 2), "/cal/#/day", "/cal/#/day"},
-		{"other form", of(100, calendar, "http://h/cal/2001/night", 2), "", ""},
-		{"documents alone", of(100, calendar, "", 0), "", ""},
-	} {
-		var learnt, cut string
-		if l := tt.p.learnt(false); len(l) > 0 {
-			learnt = l[0].Parameter + l[0].Path
-		}
-		for _, u := range []string{"http://h/new?sid=7", "http://h/cal/999/day"} {
-			if m := tt.p.match(parsed(t, u)); m != nil {
-				cut = m.Parameter + m.Path
-			}
-		}
-		if learnt != tt.learnt || cut != tt.cut {
-			t.Errorf("%s: learnt %q, cut %q; want %q, %q", tt.name, learnt, cut, tt.learnt, tt.cut)
-		}
-	}
-}
 
 // TestPatternsCutOff: a site with session numbers and a calendar without end is done
 // in the end, no page is lost, and what was learnt is known after a restart.
@@ -121,7 +64,7 @@ func TestPatternsCutOff(t *testing.T) {
 			"/other?sid=": "",
 		} {
 			got := ""
-			if x := e.Explain(origin+path, parsed(t, origin+path)); x.Refused != nil {
+			if x := e.Explain(origin+path, parse(t, origin+path)); x.Refused != nil {
 				got = x.Refused.String()
 			}
 			if !strings.HasPrefix(got, want) || want == "" && got != "" {
@@ -139,9 +82,9 @@ func TestFollowedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &visit{Crawl: &Crawl{patterns: newPatterns(nil), store: memoryStore{storetest.NewMemory()}}, policy: policy, lease: leaseOf(t, "http://h/")}
+	v := &visit{Crawl: &Crawl{patterns: copies.NewPatterns(nil), store: memoryStore{storetest.NewMemory()}}, policy: policy, lease: leaseOf(t, "http://h/")}
 	link := func(raw string) scheduler.Link {
-		return scheduler.Link{URL: parsed(t, raw), Fifo: scheduler.Index, Depth: 3}
+		return scheduler.Link{URL: parse(t, raw), Fifo: scheduler.Index, Depth: 3}
 	}
 	follow := func() (urls []string) {
 		var links []scheduler.Link
@@ -168,36 +111,23 @@ func TestFollowedOnce(t *testing.T) {
 			for range n {
 				original := weburl.URL{}
 				if of != "" {
-					original = parsed(t, of)
+					original = parse(t, of)
 				}
-				v.patterns.saw(parsed(t, "http://h/x?"+name+"=1"), original)
+				v.patterns.Saw(parse(t, "http://h/x?"+name+"=1"), original)
 			}
 		}
 	}
-	saw(patternBudget, "http://h/x")
+	const budget = 100 // copies until links are cut off
+	saw(budget, "http://h/x")
 	if diff := cmp.Diff([]string{"http://h/a?x=1", "http://h/b", "http://h/known?p=1", "http://h/plain"}, follow()); diff != "" {
 		t.Errorf("followed (-want +got):\n%s", diff)
 	}
-	if again := newPatterns(v.patterns.learnt(true)); again.cutting.Load() != 5 {
-		t.Errorf("%d patterns cut links off after a restart, want 5", again.cutting.Load())
+	if again := copies.NewPatterns(v.patterns.Learnt(true)).Status(); len(again.Learnt) != 5 {
+		t.Errorf("%d patterns are known after a restart, want 5", len(again.Learnt))
 	}
-	saw(patternBudget, "") // most are documents after all
-	if got := follow(); len(got) != 5 || v.patterns.cutting.Load() != 0 {
+	saw(budget, "") // most are documents after all
+	if got := follow(); len(got) != 5 || v.patterns.Cuts() {
 		t.Errorf("%q are followed when nothing is cut off any more", got)
-	}
-}
-
-// BenchmarkMatch is what a link costs while no pattern cuts any off.
-func BenchmarkMatch(b *testing.B) {
-	p := newPatterns([]Pattern{{Origin: "http://h", Parameter: "sid", Copies: 50}})
-	u, err := weburl.Parse("http://h/archive/2026/11/story-17.html?page=2&sort=date")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if p.match(u) != nil {
-			b.Fatal("it is cut off")
-		}
 	}
 }
 
@@ -215,7 +145,7 @@ func TestSiteAt(t *testing.T) {
 		if want != "" {
 			want = "http://h" + want
 		}
-		if got := siteAt(parsed(t, "http://h"+tt.path), tt.depth); got != want {
+		if got := siteAt(parse(t, "http://h"+tt.path), tt.depth); got != want {
 			t.Errorf("%s at %d: %q, want %q", tt.path, tt.depth, got, want)
 		}
 	}

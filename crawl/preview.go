@@ -77,10 +77,10 @@ func NewPreview(ctx context.Context, s Settings, store scheduler.Store, samples 
 	}
 	g := newAgain(p, state.Timing != p.timing, time.Now(), p.widened(before))
 	all := func(*scheduler.Record) bool { return true }
-	err = eachBatch(ctx, store, weburl.Key{}, all, func(batch []selected) error {
+	err = scheduler.Walk(ctx, store, weburl.Key{}, all, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
 			out.Judged++
-			r := &batch[i].record
+			r := &batch[i].Record
 			if u, ok := weburl.FromCanonical(r.URL); ok {
 				o := p.opine(u, r)
 				o.again = g

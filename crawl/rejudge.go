@@ -148,7 +148,7 @@ func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*jud
 	// passed. It is judged then, but a crash before that would lose it: only what
 	// is passed when no such page is left counts after a crash.
 	b := &judged{policy: p, from: from, firm: !c.judge.superseded()}
-	batch, next, last, err := readBatch(ctx, c.store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
+	batch, next, last, err := scheduler.ReadBatch(ctx, c.store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
 		b.read++
 		return r.State != scheduler.Waiting
 	})
@@ -161,7 +161,7 @@ func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*jud
 }
 
 // judgeAll gives the opinions of those that change, on all processors.
-func (p *policy) judgeAll(batch []selected, again *again) []keyed {
+func (p *policy) judgeAll(batch []scheduler.KeyedRecord, again *again) []keyed {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
 	size := (len(batch) + parts - 1) / parts
 	found := make([][]keyed, parts)
@@ -176,11 +176,11 @@ func (p *policy) judgeAll(batch []selected, again *again) []keyed {
 	return slices.Concat(found...)
 }
 
-func (p *policy) judgePart(batch []selected, again *again) []keyed {
+func (p *policy) judgePart(batch []scheduler.KeyedRecord, again *again) []keyed {
 	var found []keyed
 	var scratch actionrules.Scratch
 	for i := range batch {
-		r := &batch[i].record
+		r := &batch[i].Record
 		u, ok := weburl.FromCanonical(r.URL)
 		if !ok {
 			continue // the frontier ends it when it is taken
@@ -189,7 +189,7 @@ func (p *policy) judgePart(batch []selected, again *again) []keyed {
 		o.again = again
 		if o.effect(r) != unaffected || o.timed(r) != untimed {
 			o.explain()
-			found = append(found, keyed{batch[i].key, o})
+			found = append(found, keyed{batch[i].Key, o})
 		}
 	}
 	return found
@@ -222,7 +222,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 	var gone []weburl.Key
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
-		i, ok := slices.BinarySearchFunc(opinions, k, func(o keyed, k weburl.Key) int { return compareKeys(o.key, k) })
+		i, ok := slices.BinarySearchFunc(opinions, k, func(o keyed, k weburl.Key) int { return o.key.Compare(k) })
 		if !ok {
 			return nil
 		}
@@ -238,7 +238,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 		return err
 	}
 	n.add(done)
-	return c.freeCopies(ctx, gone)
+	return c.copies.Free(ctx, gone)
 }
 
 // judgeAgain judges the URL of a page that ended, if other rules than those that

@@ -74,7 +74,7 @@ func (ch *Change) Apply(ctx context.Context) error {
 	if max(s.Workers, 1) != c.workers {
 		c.log.Warn("the number of threads changes with the next start", "now", c.workers, "then", s.Workers)
 	}
-	if s.NearDuplicates != (c.duplicates != nil) {
+	if s.NearDuplicates != (c.copies != nil) {
 		c.log.Warn("whether duplicates are looked for changes with the next start", "then", s.NearDuplicates)
 	}
 	if learns := s.NearDuplicates && s.DetectPatterns; learns != (c.patterns != nil) {

@@ -36,7 +36,7 @@ const removers = 64
 // fails, the counts tell how far it came.
 func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 	defer c.frontier.Busy()()
-	return remove(ctx, c.judge.current.Load(), c.store, s, c.freeCopies)
+	return remove(ctx, c.judge.current.Load(), c.store, s, c.copies.Free)
 }
 
 // RemoveStored does what Crawl.Remove does with a store that no crawl has open.
@@ -59,22 +59,22 @@ func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection, 
 		return done, err
 	}
 	var urls, deletions atomic.Int64
-	err = selector.each(ctx, store, func(batch []selected) error {
+	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		var workers errgroup.Group
 		workers.SetLimit(removers)
 		var documents []weburl.Key
 		for i := range batch {
 			one := &batch[i]
-			if root, is := roots[one.key]; is {
+			if root, is := roots[one.Key]; is {
 				done.Roots = append(done.Roots, root)
 				continue
 			}
-			if one.record.Indexed {
-				documents = append(documents, one.key)
+			if one.Record.Indexed {
+				documents = append(documents, one.Key)
 			}
 			workers.Go(func() error {
-				order := p.removal(&one.record)
-				err := store.Forget(context.WithoutCancel(ctx), one.key, order)
+				order := p.removal(&one.Record)
+				err := store.Forget(context.WithoutCancel(ctx), one.Key, order)
 				if errors.Is(err, scheduler.ErrNotFound) {
 					return nil
 				}

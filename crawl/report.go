@@ -122,15 +122,18 @@ func errorSince(r *scheduler.Record) time.Time {
 
 // eachRecord calls fn for the selected records, while the store is not being read.
 func eachRecord(ctx context.Context, store scheduler.Store, keep func(*scheduler.Record) bool, fn func(weburl.Key, *scheduler.Record) error) error {
-	return eachBatch(ctx, store, weburl.Key{}, keep, func(batch []selected) error {
+	return scheduler.Walk(ctx, store, weburl.Key{}, keep, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
-			if err := fn(batch[i].key, &batch[i].record); err != nil {
+			if err := fn(batch[i].Key, &batch[i].Record); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 }
+
+// errEnough ends a walk over the store.
+var errEnough = errors.New("enough was read")
 
 // goneURL is what is left of a URL, under its key.
 type goneURL struct {
@@ -148,7 +151,7 @@ func eachGone(ctx context.Context, store ReportStore, host string, keep func(*sc
 		read := 0
 		last = true
 		err := store.Gone(ctx, from, func(k weburl.Key, g scheduler.Gone) error {
-			if len(batch) == selectionBatch || read == selectionRead {
+			if len(batch) == scheduler.WalkBatch || read == scheduler.WalkRead {
 				from, last = k, false
 				return errEnough
 			}

@@ -103,7 +103,7 @@ func (s *told) Orders(_ context.Context, _ push.Selection, fn func(push.Listed) 
 // finds, the store must be let go after so many entries.
 func TestBoundedWalks(t *testing.T) {
 	s := newTold()
-	for i := range selectionRead + 10 {
+	for i := range scheduler.WalkRead + 10 {
 		k := weburl.Key{byte(i >> 16), byte(i >> 8), byte(i)}
 		s.records[k] = scheduler.Record{Class: scheduler.OK}
 		s.gone[k] = scheduler.Gone{URL: "http://a.test/"}
@@ -124,8 +124,8 @@ func TestBoundedWalks(t *testing.T) {
 	if err != nil || !slices.Equal(urls, []string{"http://a.test/404"}) {
 		t.Errorf("%v, %v", urls, err)
 	}
-	if s.longest > selectionRead+1 {
-		t.Errorf("one walk went over %d entries, want at most %d", s.longest, selectionRead+1)
+	if s.longest > scheduler.WalkRead+1 {
+		t.Errorf("one walk went over %d entries, want at most %d", s.longest, scheduler.WalkRead+1)
 	}
 }
 

@@ -45,17 +45,17 @@ func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *sc
 	if p.settings.Frontier.SmartRefresh {
 		source = scheduler.Refresh
 	}
-	err = selector.each(ctx, store, func(batch []selected) error {
+	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		keys := make([]weburl.Key, 0, len(batch))
 		for i := range batch {
-			switch r := &batch[i].record; {
+			switch r := &batch[i].Record; {
 			case outside(r) != 0:
 				done.Excluded++
 			case r.State == scheduler.Waiting:
 				done.Waiting++
 			case r.Kind == scheduler.KindItem: // its feed is refreshed
 			default:
-				keys = append(keys, batch[i].key)
+				keys = append(keys, batch[i].Key)
 			}
 		}
 		if len(keys) == 0 {

@@ -93,7 +93,7 @@ func (c *Crawl) restrict(u weburl.URL) {
 
 // restoreRestricted takes up what the last run left.
 func (c *Crawl) restoreRestricted(ctx context.Context) error {
-	if err := loadValue(ctx, c.store, restrictedName, restrictedWhat, &c.restricted.stored); err != nil {
+	if err := scheduler.LoadValue(ctx, c.store, restrictedName, restrictedWhat, &c.restricted.stored); err != nil {
 		return err
 	}
 	for _, origin := range c.restricted.stored {
@@ -196,7 +196,7 @@ func (c *Crawl) saveRestricted(ctx context.Context, origins map[string]*restrict
 	if slices.Equal(names, c.restricted.stored) {
 		return nil
 	}
-	if err := saveValue(ctx, c.store, restrictedName, restrictedWhat, names); err != nil {
+	if err := scheduler.SaveValue(ctx, c.store, restrictedName, restrictedWhat, names); err != nil {
 		return err
 	}
 	c.restricted.stored = names
@@ -226,17 +226,17 @@ func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string
 	}
 	c.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
 	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
-	return eachBatch(ctx, c.store, weburl.Key{}, ofThese, func(batch []selected) error { return c.forbid(ctx, p, rules, batch) })
+	return scheduler.Walk(ctx, c.store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return c.forbid(ctx, p, rules, batch) })
 }
 
 // forbid takes out what the rules of its origin forbid.
-func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.Rules, batch []selected) error {
+func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.Rules, batch []scheduler.KeyedRecord) error {
 	var keys []weburl.Key
 	for i := range batch {
-		r := &batch[i].record
+		r := &batch[i].Record
 		u, ok := weburl.FromCanonical(r.URL)
 		if ok && obeysRobots(r) && !isForbidden(r) && !p.accesses.of(u).ignoreRobots && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
-			keys = append(keys, batch[i].key)
+			keys = append(keys, batch[i].Key)
 		}
 	}
 	n := 0
@@ -251,7 +251,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: robotsForbids}
 		})
 		if err == nil && !p.settings.Frontier.Brake.On { // else they are told of when they leave
-			err = c.freeCopies(ctx, keys)
+			err = c.copies.Free(ctx, keys)
 		}
 		if err != nil {
 			return err

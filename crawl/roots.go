@@ -80,7 +80,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	if err != nil {
 		return err
 	}
-	list = append(list, slices.SortedFunc(maps.Keys(still), compareKeys)...)
+	list = append(list, slices.SortedFunc(maps.Keys(still), weburl.Key.Compare)...)
 	if slices.Equal(list, stored) {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 // markAs marks URLs that became roots, and those that were, and gives those that could not
 // be changed yet because they wait.
 func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, former []weburl.Key) (still map[weburl.Key]bool, err error) {
-	for keys := range slices.Chunk(slices.Concat(news, former), selectionBatch) {
+	for keys := range slices.Chunk(slices.Concat(news, former), scheduler.WalkBatch) {
 		_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
 			if r.Root == roots[k] {
 				return nil
@@ -104,7 +104,7 @@ func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, for
 	}
 	still = map[weburl.Key]bool{}
 	for _, k := range former {
-		r, err := lookup(ctx, c.store, k)
+		r, err := scheduler.Find(ctx, c.store, k)
 		if err != nil {
 			return nil, err
 		}

@@ -64,7 +64,7 @@ func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record
 		if !ok {
 			return s, false, nil
 		}
-		t, err := lookup(ctx, store, u.Key())
+		t, err := scheduler.Find(ctx, store, u.Key())
 		switch {
 		case err != nil || t == nil:
 			return s, false, err
@@ -86,7 +86,7 @@ func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootSt
 		return nil, err
 	}
 	for _, k := range keys[:min(len(keys), rootsLooked)] {
-		r, err := lookup(ctx, store, k)
+		r, err := scheduler.Find(ctx, store, k)
 		if err != nil {
 			return failing, err
 		}
@@ -120,7 +120,7 @@ func (c *Crawl) RootsFailed(ctx context.Context) error {
 	p := c.judge.current.Load()
 	failed := p.refusedRoots()
 	for _, l := range p.rootLinks(untold) {
-		r, err := lookup(ctx, c.store, l.URL.Key())
+		r, err := scheduler.Find(ctx, c.store, l.URL.Key())
 		if err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 
 func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun, error) {
 	runs := map[string]lastRun{}
-	err := loadValue(ctx, store, schedulesName, schedulesWhat, &runs)
+	err := scheduler.LoadValue(ctx, store, schedulesName, schedulesWhat, &runs)
 	return runs, err
 }
 
@@ -145,7 +145,7 @@ func (c *Crawl) runSchedule(ctx context.Context, r *Refresh, runs map[string]las
 }
 
 func (c *Crawl) saveRuns(ctx context.Context, runs map[string]lastRun) error {
-	return saveValue(ctx, c.store, schedulesName, schedulesWhat, runs)
+	return scheduler.SaveValue(ctx, c.store, schedulesName, schedulesWhat, runs)
 }
 
 // dueRun says what is to be stored of a schedule now, and when it runs next. A

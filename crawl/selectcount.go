@@ -24,13 +24,13 @@ func CountSelected(ctx context.Context, settings Settings, store scheduler.Store
 		return n, err
 	}
 	roots := p.rootKeys()
-	err = selector.each(ctx, store, func(batch []selected) error {
+	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
-			if _, is := roots[batch[i].key]; is {
+			if _, is := roots[batch[i].Key]; is {
 				continue
 			}
 			n.URLs++
-			if batch[i].record.Indexed {
+			if batch[i].Record.Indexed {
 				n.Documents++
 			}
 		}

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +27,6 @@ type Selection struct {
 
 	before time.Time // if it is set: fetched before, and not being tried again
 }
-
-const (
-	// selectionBatch is how many URLs are changed at once, and selectionRead how many are
-	// read at most to find them.
-	selectionBatch = 1000
-	selectionRead  = 100 * selectionBatch
-)
 
 // maxNamed is how many URLs an error names.
 const maxNamed = 10
@@ -131,12 +123,10 @@ func (s *selector) find(ctx context.Context, p *policy, store scheduler.Store) e
 	if len(unknown) > 0 {
 		return fmt.Errorf("%w: %s; to crawl a new URL use add", scheduler.ErrNotFound, named(unknown))
 	}
-	slices.SortFunc(s.keys, compareKeys)
+	slices.SortFunc(s.keys, weburl.Key.Compare)
 	s.keys = slices.Compact(s.keys)
 	return nil
 }
-
-func compareKeys(a, b weburl.Key) int { return bytes.Compare(a[:], b[:]) }
 
 // named lists URLs, up to a limit.
 func named(urls []string) string {
@@ -169,7 +159,7 @@ func (s *selector) addRoots(ctx context.Context, p *policy, frontier *scheduler.
 	}
 	links := slices.DeleteFunc(p.rootLinks(untold), func(l scheduler.Link) bool {
 		if len(s.URLs) > 0 {
-			_, named := slices.BinarySearchFunc(s.keys, l.URL.Key(), compareKeys)
+			_, named := slices.BinarySearchFunc(s.keys, l.URL.Key(), weburl.Key.Compare)
 			return !named
 		}
 		return s.match != nil && !s.match.Match(l.URL) || s.group != nil && !s.group.Decide(l.URL).Accept
@@ -180,66 +170,18 @@ func (s *selector) addRoots(ctx context.Context, p *policy, frontier *scheduler.
 	return frontier.Add(ctx, links, false)
 }
 
-// selected is a stored URL as it was read.
-type selected struct {
-	key    weburl.Key
-	record scheduler.Record
-}
-
 // each calls fn with the selected URLs in batches, in order of their keys. A URL
 // that is stored meanwhile may be among them or not.
-func (s *selector) each(ctx context.Context, store scheduler.Store, fn func([]selected) error) error {
+func (s *selector) each(ctx context.Context, store scheduler.Store, fn func([]scheduler.KeyedRecord) error) error {
 	if len(s.URLs) > 0 {
 		return s.eachNamed(ctx, store, fn)
 	}
-	return eachBatch(ctx, store, weburl.Key{}, s.selects, fn)
+	return scheduler.Walk(ctx, store, weburl.Key{}, s.selects, fn)
 }
 
-// eachBatch calls fn with what keep says true to from a key on, in batches in order of
-// keys, while the store is not being read.
-func eachBatch(ctx context.Context, store scheduler.Store, from weburl.Key, keep func(*scheduler.Record) bool, fn func([]selected) error) error {
-	for {
-		batch, next, last, err := readBatch(ctx, store, from, selectionBatch, selectionRead, keep)
-		if err != nil {
-			return err
-		}
-		if err := fn(batch); err != nil || last {
-			return err
-		}
-		from = next
-	}
-}
-
-// errEnough ends a walk over the store.
-var errEnough = errors.New("enough was read")
-
-// readBatch reads stored URLs in order of keys: up to most that keep says true to, and
-// up to so many in all. Next is where to go on, unless it was the last one. What takes
-// long with them is done when it has returned: a reader holds old versions on disk. For
-// the same reason keep alone selects: what the store passes over itself would not count.
-func readBatch(ctx context.Context, store scheduler.Store, from weburl.Key, most, all int, keep func(*scheduler.Record) bool) (
-	batch []selected, next weburl.Key, last bool, err error,
-) {
-	read := 0
-	err = store.Inspect(ctx, scheduler.Filter{From: from}, func(k weburl.Key, r scheduler.Record) error {
-		if len(batch) == most || read == all {
-			next = k
-			return errEnough
-		}
-		if read++; keep(&r) {
-			batch = append(batch, selected{k, r})
-		}
-		return ctx.Err()
-	})
-	if errors.Is(err, errEnough) {
-		return batch, next, false, nil
-	}
-	return batch, next, true, err
-}
-
-func (s *selector) eachNamed(ctx context.Context, store scheduler.Store, fn func([]selected) error) error {
-	for keys := range slices.Chunk(s.keys, selectionBatch) {
-		var batch []selected
+func (s *selector) eachNamed(ctx context.Context, store scheduler.Store, fn func([]scheduler.KeyedRecord) error) error {
+	for keys := range slices.Chunk(s.keys, scheduler.WalkBatch) {
+		var batch []scheduler.KeyedRecord
 		for _, k := range keys {
 			r, err := store.Lookup(ctx, k)
 			if errors.Is(err, scheduler.ErrNotFound) {
@@ -249,7 +191,7 @@ func (s *selector) eachNamed(ctx context.Context, store scheduler.Store, fn func
 				return err
 			}
 			if s.selects(&r) {
-				batch = append(batch, selected{k, r})
+				batch = append(batch, scheduler.KeyedRecord{Key: k, Record: r})
 			}
 		}
 		if err := fn(batch); err != nil {

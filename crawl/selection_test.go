@@ -177,7 +177,7 @@ func TestRemove(t *testing.T) {
 // once, keeps the store's order, ends where its context does, and leaves the
 // excluded ones alone.
 func TestSelectionRunsInBatches(t *testing.T) {
-	const urls = 3*selectionBatch + 500
+	const urls = 3*scheduler.WalkBatch + 500
 	store := storetest.NewMemory()
 	seed(t, store, urls)
 	waits := waitingOf(t, store)[scheduler.IndexFollow]
@@ -194,7 +194,7 @@ func TestSelectionRunsInBatches(t *testing.T) {
 	}}
 	c := newPassCrawl(t, s, faulty)
 	first, err := c.Refresh(ctx, Selection{All: true})
-	if !errors.Is(err, context.Canceled) || first.URLs+first.Waiting != 2*selectionBatch {
+	if !errors.Is(err, context.Canceled) || first.URLs+first.Waiting != 2*scheduler.WalkBatch {
 		t.Fatalf("%+v, %v; want two batches and the context's error", first, err)
 	}
 	second, err := c.Refresh(t.Context(), Selection{All: true})

@@ -77,7 +77,7 @@ func (p *policy) sourceLink(u weburl.URL, kind scheduler.Kind, referrer string) 
 
 // sourceOf is the source of the configuration that a URL is, nil if it is none.
 func (p *policy) sourceOf(k weburl.Key) *Source {
-	i, ok := slices.BinarySearchFunc(p.sources, k, func(s Source, k weburl.Key) int { return compareKeys(s.URL.Key(), k) })
+	i, ok := slices.BinarySearchFunc(p.sources, k, func(s Source, k weburl.Key) int { return s.URL.Key().Compare(k) })
 	if !ok {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (p *policy) sourceOf(k weburl.Key) *Source {
 // sortedSources are those of settings in the order that sourceOf looks for.
 func sortedSources(s []Source) []Source {
 	s = slices.Clone(s)
-	slices.SortFunc(s, func(a, b Source) int { return compareKeys(a.URL.Key(), b.URL.Key()) })
+	slices.SortFunc(s, func(a, b Source) int { return a.URL.Key().Compare(b.URL.Key()) })
 	return s
 }
 
@@ -207,7 +207,7 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 		}
 		links = append(links, l)
 	}
-	slices.SortFunc(links, func(a, b scheduler.Link) int { return compareKeys(a.URL.Key(), b.URL.Key()) })
+	slices.SortFunc(links, func(a, b scheduler.Link) int { return a.URL.Key().Compare(b.URL.Key()) })
 	links, full, err := v.roomForSources(ctx, links, true)
 	if err != nil {
 		return err

@@ -267,7 +267,7 @@ func (r *reading) applyHints() error {
 	for k := range r.hints {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, compareKeys)
+	slices.SortFunc(keys, weburl.Key.Compare)
 	set, now := frontierSettings(r.policy), time.Now()
 	// Not cancelled half-way: the store calls the function until it returns.
 	_, err := r.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -48,9 +49,9 @@ type Status struct {
 	Documents *DocumentsStatus `json:"documents,omitempty"`
 	// Duplicates tells of the documents that are compared with each other; nil where
 	// they are not.
-	Duplicates *DuplicatesStatus `json:"duplicates,omitempty"`
+	Duplicates *copies.Status `json:"duplicates,omitempty"`
 	// Patterns are those of URLs that lead to copies; nil while there is none.
-	Patterns *PatternsStatus `json:"patterns,omitempty"`
+	Patterns *copies.PatternsStatus `json:"patterns,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
 	Sessions []SessionStatus `json:"sessions,omitempty"`
 	// Unavailable pages were fetched when their unavailable_after was over.
@@ -224,8 +225,8 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent}
 	s.Robots, s.Trapped = c.restricted.status(), c.trapped.Load()
 	s.Taken = c.taken.counts()
-	s.Documents, s.Duplicates = c.documents.status(), c.duplicates.status()
-	s.Patterns = c.patterns.status()
+	s.Documents, s.Duplicates = c.documents.status(), c.copies.Status()
+	s.Patterns = c.patterns.Status()
 	s.Timings, s.Unavailable = c.timings.snapshot(c), c.unavailable.Load()
 	s.CrawlLogFailures = c.crawlLog.failures.Load()
 	s.Sessions = c.judge.current.Load().accesses.sessions()

@@ -128,9 +128,9 @@ type Filter struct {
 // Stored calls fn for each stored URL that f selects, in order of keys. One that is
 // stored meanwhile may be among them or not.
 func Stored(ctx context.Context, store scheduler.Store, f Filter, fn func(StoredURL) error) error {
-	return eachBatch(ctx, store, f.From, f.selects, func(batch []selected) error {
+	return scheduler.Walk(ctx, store, f.From, f.selects, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
-			if err := fn(NewStoredURL(batch[i].record)); err != nil {
+			if err := fn(NewStoredURL(batch[i].Record)); err != nil {
 				return err
 			}
 		}

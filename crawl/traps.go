@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -31,7 +32,7 @@ type TrapCounts struct {
 	// Full are hosts that have as many URLs as they may, in hexadecimal.
 	Full []string `json:"full,omitempty"`
 	// Learnt are the patterns of URLs that lead to copies, which are stored apart.
-	Learnt []Pattern `json:"learnt,omitempty"`
+	Learnt []copies.Pattern `json:"learnt,omitempty"`
 }
 
 // StoredTraps is what the traps of a store's crawl had counted when that was
@@ -42,7 +43,7 @@ func StoredTraps(ctx context.Context, store scheduler.Store) (c TrapCounts, err 
 		return TrapCounts{}, fmt.Errorf("stored value %s: %w", trapsName, crawlspace.ErrTrapState)
 	}
 	if err == nil {
-		c.Learnt, err = StoredPatterns(ctx, store)
+		c.Learnt, err = copies.StoredPatterns(ctx, store)
 	}
 	return c, err
 }

@@ -115,7 +115,7 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)
 	if len(moved) > 0 {
-		if err := saveValue(ctx, store, movedSites, movedWhat, moved); err != nil {
+		if err := scheduler.SaveValue(ctx, store, movedSites, movedWhat, moved); err != nil {
 			return nil, err
 		}
 	}

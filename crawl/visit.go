@@ -39,7 +39,7 @@ func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (a
 	began := c.judge.begin()
 	defer c.judge.end(began)
 	v := &visit{Crawl: c, policy: began, lease: lease, access: began.accesses.of(lease.URL), slot: slot}
-	defer v.abandon()
+	defer c.copies.Abandon(lease.Key)
 	asked, err = v.page(ctx)
 	if again := c.judgeAgain(context.WithoutCancel(ctx), began, lease.Key); again != nil {
 		err = errors.Join(err, again, c.passAgain(context.WithoutCancel(ctx)))
@@ -331,5 +331,5 @@ func (v *visit) complete(ctx context.Context, r scheduler.Result) error {
 	}
 	v.logFetched(&r)
 	v.tellRoot(&r)
-	return errors.Join(v.settle(ctx, &r), v.reconsider(ctx, &r))
+	return errors.Join(v.copies.Settle(ctx, v.lease, &r), v.reconsider(ctx, &r))
 }

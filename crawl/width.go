@@ -215,7 +215,7 @@ func (n *widening) covers(r *scheduler.Record) bool {
 // version has judged them.
 func storedWidth(ctx context.Context, store scheduler.Store) (*width, error) {
 	var w width
-	if err := loadValue(ctx, store, widthName, widthWhat, &w); err != nil || w.Rules == "" {
+	if err := scheduler.LoadValue(ctx, store, widthName, widthWhat, &w); err != nil || w.Rules == "" {
 		return nil, err
 	}
 	return &w, nil

@@ -289,7 +289,7 @@ func (w *world) refresh(s Selection) Refreshed {
 // record is what is stored of a URL.
 func (w *world) record(url string) *scheduler.Record {
 	w.t.Helper()
-	r, err := lookup(w.t.Context(), w.store, parse(w.t, url).Key())
+	r, err := scheduler.Find(w.t.Context(), w.store, parse(w.t, url).Key())
 	if err != nil {
 		w.t.Fatal(err)
 	}

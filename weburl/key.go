@@ -1,6 +1,7 @@
 package weburl
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 )
@@ -31,3 +32,6 @@ func keyOf(s string) Key {
 	h := sha256.Sum256(append(buf[:0], s...))
 	return Key(h[:16])
 }
+
+// Compare orders keys as their bytes: the order in which a store has them.
+func (k Key) Compare(o Key) int { return bytes.Compare(k[:], o[:]) }

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/copies"
 )
 
 // duplicateWords tell of the detection of duplicates, in words.
-func duplicateWords(d *crawl.DuplicatesStatus) string {
+func duplicateWords(d *copies.Status) string {
 	words := fmt.Sprintf("%d documents are compared, %d copies of them are not indexed, %d were found since the start; %d KiB",
 		d.Documents, d.Copies, d.Found, d.Bytes>>10)
 	if d.Loading {

@@ -41,7 +41,7 @@ func ProjectRules() Rules {
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
 			{"push/wire", "scheduler/badgerstore/record"},
 			{
-				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
+				"actionrules/crawlspace", "crawl/copies", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
 			},
 			{"fetcher/extract/office", "fetcher/extract/pdf"},

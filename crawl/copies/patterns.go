@@ -1,28 +1,28 @@
-package crawl
+package copies
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Some sites have the same page under any number of URLs: with the number of a session
-// in a parameter, or for each day of a calendar. Such patterns are learnt from copies
-// whose URL differs from their original's in one parameter, or in digits of the path.
+// in a parameter, or for each day of a calendar. Patterns learns them from copies whose URL
+// differs from their original's in one parameter, or in digits of the path. All workers
+// share it; mu guards the counts, and links that nothing cuts off do not take it.
 
 const (
-	// patternsName is the store's value that keeps them.
-	patternsName = "crawl.patterns"
-	patternsWhat = "the patterns of copies"
+	// PatternsValue names the store's value that keeps the patterns.
+	PatternsValue = "crawl.patterns"
+	// PatternsWhat names it in messages.
+	PatternsWhat = "the patterns of copies"
 	// patternLearnt is how many copies make a pattern known, if most of its URLs were
 	// copies, and patternBudget how many are fetched before new links are cut off.
 	patternLearnt = 20
@@ -32,8 +32,8 @@ const (
 	// patternsKept and patternsStored bound how many are counted and stored.
 	patternsKept   = 20_000
 	patternsStored = 1000
-	// maxParameters of a URL are looked at.
-	maxParameters = 16
+	// MaxParameters is how many parameters of a URL are looked at.
+	MaxParameters = 16
 )
 
 // Pattern is what was learnt of URLs of a site: those with a parameter, or those with a
@@ -52,7 +52,7 @@ func (p *Pattern) isLearnt() bool {
 
 func (p *Pattern) isCut() bool { return p.isLearnt() && p.Copies >= patternBudget }
 
-// String says it to a person.
+// String describes the pattern to a person.
 func (p *Pattern) String() string {
 	what := "paths like " + p.Path
 	if p.Parameter != "" {
@@ -70,8 +70,8 @@ func (p *Pattern) String() string {
 
 type patternKey struct{ origin, parameter, path string }
 
-// patterns count copies by the form of their URLs.
-type patterns struct {
+// Patterns counts copies by the form of their URLs.
+type Patterns struct {
 	cutting atomic.Int64 // patterns of counts that cut links off
 
 	mu     sync.Mutex
@@ -114,16 +114,16 @@ func parameters(query string) []string {
 	var names []string
 	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
-		if name != "" && !slices.Contains(names, name) && len(names) < maxParameters {
+		if name != "" && !slices.Contains(names, name) && len(names) < MaxParameters {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// saw counts a page that was fetched for the first time: a copy of another URL, or, if
-// that is zero, a document. It gives the patterns that are news.
-func (p *patterns) saw(u, of weburl.URL) (news []Pattern) {
+// Saw counts a page that was fetched for the first time: a copy of another URL, or, if
+// that is zero, a document. It returns the patterns that are now learnt or cut links off.
+func (p *Patterns) Saw(u, of weburl.URL) (news []Pattern) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	count := func(key patternKey, copied bool) {
@@ -164,9 +164,12 @@ func (p *patterns) saw(u, of weburl.URL) (news []Pattern) {
 	return news
 }
 
-// match is the pattern that cuts a new link off, nil if none does.
-func (p *patterns) match(u weburl.URL) *Pattern {
-	if p.cutting.Load() == 0 {
+// Cuts reports whether there are patterns that cut links off.
+func (p *Patterns) Cuts() bool { return p != nil && p.cutting.Load() > 0 }
+
+// Match returns the pattern that cuts a new link off, nil if none does.
+func (p *Patterns) Match(u weburl.URL) *Pattern {
+	if !p.Cuts() {
 		return nil
 	}
 	keys := []patternKey{{origin: u.Origin(), path: digits(u.Path())}}
@@ -184,9 +187,9 @@ func (p *patterns) match(u weburl.URL) *Pattern {
 	return nil
 }
 
-// learnt are the patterns that are known, those with most copies first; with all, also
-// what is counted yet.
-func (p *patterns) learnt(all bool) []Pattern {
+// Learnt returns the patterns that are known, those with most copies first; with all, also
+// those that are still counted.
+func (p *Patterns) Learnt(all bool) []Pattern {
 	if p == nil {
 		return nil
 	}
@@ -204,96 +207,37 @@ func (p *patterns) learnt(all bool) []Pattern {
 	return out[:min(len(out), patternsStored)]
 }
 
-// learn tells the patterns of a page that was compared. Of is the original's URL, ""
-// for a document.
-func (v *visit) learn(of string) {
-	if v.patterns == nil || v.lease.Record.Settled {
-		return
+// Cut reports whether a pattern cuts a new link off, and counts it then. What is left is
+// the link without the parameter, so that no page is lost; zero if it is not followed.
+func (p *Patterns) Cut(u weburl.URL) (left weburl.URL, cut bool) {
+	by := p.Match(u)
+	if by == nil {
+		return u, false
 	}
-	u, ok := weburl.FromCanonical(of)
-	if !ok && of != "" {
-		return
+	p.count()
+	if by.Parameter == "" {
+		return left, true
 	}
-	for _, p := range v.patterns.saw(v.lease.URL, u) {
-		v.log.Warn("a pattern of URLs leads to copies", "pattern", p.String())
+	raw := u.Origin() + u.Path()
+	if query := withoutParameter(u.Query(), by.Parameter); query != "" {
+		raw += "?" + query
 	}
+	left, err := weburl.Parse(raw)
+	if err != nil {
+		return weburl.URL{}, true
+	}
+	return left, true
 }
 
-// cutOff is a link that a pattern cuts off: without the parameter, so that no page is
-// lost, or, with ok false, not followed at all.
-func (v *visit) cutOff(link scheduler.Link) (other scheduler.Link, ok bool) {
-	for range maxParameters + 1 {
-		p := v.patterns.match(link.URL)
-		if p == nil {
-			return link, true
-		}
-		v.patterns.count()
-		if p.Parameter == "" {
-			return link, false
-		}
-		raw := link.URL.Origin() + link.URL.Path()
-		if query := withoutParameter(link.URL.Query(), p.Parameter); query != "" {
-			raw += "?" + query
-		}
-		u, err := weburl.Parse(raw)
-		if err != nil {
-			return link, false
-		}
-		other, _, inside := v.link(crawlspace.Link{URL: u, Host: link.HostSpelling, Depth: int(link.Depth)})
-		if !inside {
-			return link, false
-		}
-		other.Referrer = link.Referrer
-		link = other
-	}
-	return link, false
-}
-
-// followed is what becomes of links by the patterns: what is known passes, and of those
-// that are one URL without a parameter the first counts.
-func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]scheduler.Link, error) {
-	if v.patterns == nil || v.patterns.cutting.Load() == 0 {
-		return links, nil
-	}
-	kept, cut := links[:0], map[weburl.Key]bool{}
-	for _, link := range links {
-		if v.patterns.match(link.URL) == nil {
-			kept = append(kept, link)
-			continue
-		}
-		_, err := v.store.Lookup(ctx, link.URL.Key())
-		switch {
-		case err == nil:
-			kept = append(kept, link)
-		case !errors.Is(err, scheduler.ErrNotFound):
-			return nil, err
-		default:
-			if other, ok := v.cutOff(link); ok && !cut[other.URL.Key()] {
-				cut[other.URL.Key()] = true
-				kept = append(kept, other)
-			}
-		}
-	}
-	return kept, nil
-}
-
-func (p *patterns) count() {
+func (p *Patterns) count() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut++
 }
 
-// restorePatterns makes what counts patterns, with what was stored.
-func restorePatterns(ctx context.Context, store scheduler.Store) (*patterns, error) {
-	stored, err := StoredPatterns(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	return newPatterns(stored), nil
-}
-
-func newPatterns(stored []Pattern) *patterns {
-	p := &patterns{counts: map[patternKey]*Pattern{}}
+// NewPatterns makes Patterns that go on from what was stored.
+func NewPatterns(stored []Pattern) *Patterns {
+	p := &Patterns{counts: map[patternKey]*Pattern{}}
 	for i := range stored {
 		c := stored[i]
 		p.counts[patternKey{c.Origin, c.Parameter, c.Path}] = &c
@@ -304,31 +248,23 @@ func newPatterns(stored []Pattern) *patterns {
 	return p
 }
 
-// StoredPatterns are those that a store remembers, also what is not learnt yet.
-func StoredPatterns(ctx context.Context, store scheduler.Store) ([]Pattern, error) {
+// StoredPatterns returns those that a store remembers, also those not learnt yet.
+func StoredPatterns(ctx context.Context, store scheduler.Values) ([]Pattern, error) {
 	var out []Pattern
-	err := loadValue(ctx, store, patternsName, patternsWhat, &out)
+	err := scheduler.LoadValue(ctx, store, PatternsValue, PatternsWhat, &out)
 	return out, err
 }
 
-// keepPatterns stores what was counted until ctx ends.
-func (c *Crawl) keepPatterns(ctx context.Context) error {
-	if c.patterns == nil {
-		return nil
-	}
-	return c.keepValue(ctx, patternsName, patternsWhat, func() any { return c.patterns.learnt(true) })
-}
-
-// PatternsStatus tells of patterns of URLs that lead to copies.
+// PatternsStatus tells of the patterns of URLs that lead to copies.
 type PatternsStatus struct {
 	Learnt []Pattern `json:"learnt,omitempty"`
 	// Cut is how many links were cut off since the process started.
 	Cut int64 `json:"cut"`
 }
 
-// status is nil while there is none.
-func (p *patterns) status() *PatternsStatus {
-	learnt := p.learnt(false)
+// Status is nil while no pattern is learnt.
+func (p *Patterns) Status() *PatternsStatus {
+	learnt := p.Learnt(false)
 	if len(learnt) == 0 {
 		return nil
 	}

@@ -1,0 +1,58 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Lookuper is the part of a Store that Find reads.
+type Lookuper interface {
+	Lookup(ctx context.Context, k weburl.Key) (Record, error)
+}
+
+// Find returns what is stored of a URL, nil if it is not known.
+func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
+	r, err := store.Lookup(ctx, k)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil //nolint:nilnil // not being known is no error here
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// Values is the part of a Store that keeps named values.
+type Values interface {
+	Value(ctx context.Context, name string) ([]byte, error)
+	SetValue(ctx context.Context, name string, v []byte) error
+}
+
+// LoadValue reads a value that SaveValue stored into v, which stays as it is if there is
+// none. Errors name the value by what.
+func LoadValue(ctx context.Context, store Values, name, what string, v any) error {
+	b, err := store.Value(ctx, name)
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%w: %s cannot be read: %w", ErrDamaged, what, err)
+	}
+	return nil
+}
+
+// SaveValue stores v as JSON.
+func SaveValue(ctx context.Context, store Values, name, what string, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = store.SetValue(ctx, name, b)
+	}
+	if err != nil {
+		return fmt.Errorf("storing %s: %w", what, err)
+	}
+	return nil
+}
