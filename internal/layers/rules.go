@@ -37,7 +37,7 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "crawl/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
+			{"actionrules/match", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
 			{"push/wire", "scheduler/badgerstore/record"},
 			{

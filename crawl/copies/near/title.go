@@ -42,10 +42,10 @@ func tokensOf(title string) (t tokens) {
 	return t
 }
 
-// hash is that of the first n tokens.
-func (t *tokens) hash(n int) uint64 {
+// hash is that of all tokens.
+func (t *tokens) hash() uint64 {
 	h := uint64(1)
-	for _, x := range t.all[:min(n, t.n)] {
+	for _, x := range t.all[:t.n] {
 		h = mix(h, uint64(x))
 	}
 	return h
@@ -88,6 +88,30 @@ func (t *tokens) without(others []token) (own tokens) {
 		}
 	}
 	return own
+}
+
+// affixes are the tokens at the beginning and at the end that are among others, with
+// what stands between them.
+func (t *tokens) affixes(others []token) (before, own, after []token) {
+	i, k := 0, t.n
+	for i < k && slices.Contains(others, t.all[i]) {
+		i++
+	}
+	for k > i && slices.Contains(others, t.all[k-1]) {
+		k--
+	}
+	return t.all[:i], t.all[i:k], t.all[k:t.n]
+}
+
+// joined makes a title of parts; false if it is too long.
+func joined(parts ...[]token) (t tokens, ok bool) {
+	for _, p := range parts {
+		if t.n+len(p) > maxTokens {
+			return t, false
+		}
+		t.n += copy(t.all[t.n:], p)
+	}
+	return t, t.n > 0
 }
 
 // within says that another title begins or ends with this one, and that there are no

@@ -2,8 +2,13 @@ package near
 
 import "math/bits"
 
-// wordScanner goes over the words of a text. They are the words of Simhash, hashed eight
-// bytes at a time.
+// MinWords is how many different pairs of words a text must have for a signature: of two
+// shorter ones, one word is too much of the whole.
+const MinWords = 50
+
+// wordScanner goes over the words of a text: runs of letters and digits, without the case
+// of ASCII letters; of Chinese, Japanese and Korean each character is one. They are hashed
+// eight bytes at a time.
 type wordScanner struct {
 	text string
 	at   int

@@ -24,7 +24,7 @@ type difference struct {
 // minClean is at how many positions without frame own text is counted.
 const minClean = 16
 
-func differ(a, b *Signature, frameA, frameB *Frame) (d difference) {
+func differ(a, b *Signature, frameA, frameB *frame) (d difference) {
 	var clean, framed, all, ofClean, ofFrame, cleanA, cleanB, grams int
 	for i := range a.sketch {
 		x := a.sketch[i] ^ b.sketch[i]
@@ -67,9 +67,6 @@ func members(set, n, positions int) float64 {
 	}
 	return -float64(positions) / 2 * math.Log(max(0.1, 1-2*float64(set)/float64(n)))
 }
-
-// none says that the words are the same.
-func (d *difference) none() bool { return d.pairs == 0 && d.grams == 0 && d.numbers == 0 }
 
 const (
 	// fewNumbers is how many bits of numbers differ at most where only numbers do: one of

@@ -37,23 +37,32 @@ func (s *sampled) at(level int) (p places) {
 	return p
 }
 
+// learn makes a frame of documents, of which there are enough.
+func learn(all []*sampled) (f frame) {
+	f.learnPairs(all)
+	f.learnNumbers(all)
+	f.learnTitle(all)
+	f.learnAffixes(all)
+	return f
+}
+
 // learnPairs finds out which places are of the frame. Documents that are longer than
 // most are left out: of them less is known.
-func (f *Frame) learnPairs() {
-	levels := make([]int, len(f.sampled))
-	for i := range f.sampled {
-		levels[i] = f.sampled[i].level
+func (f *frame) learnPairs(sampled []*sampled) {
+	levels := make([]int, len(sampled))
+	for i, s := range sampled {
+		levels[i] = s.level
 	}
 	slices.Sort(levels)
 	f.level = levels[len(levels)/2]
 	var counts [sketchBits]int
 	all := make([]places, 0, maxSampled)
 	filled := 0.0
-	for i := range f.sampled {
-		if f.sampled[i].level > f.level {
+	for _, s := range sampled {
+		if s.level > f.level {
 			continue
 		}
-		p := f.sampled[i].at(f.level)
+		p := s.at(f.level)
 		all = append(all, p)
 		filled += float64(p.count()) / sketchBits
 		for i, w := range p {
@@ -82,40 +91,59 @@ func (f *Frame) learnPairs() {
 }
 
 // learnNumbers finds the bits that numbers of the frame set.
-func (f *Frame) learnNumbers() {
+func (f *frame) learnNumbers(all []*sampled) {
 	for b := range numeralBits {
 		n := 0
-		for i := range f.sampled {
-			n += int(f.sampled[i].numbers[b/32] >> (b % 32) & 1)
+		for _, s := range all {
+			n += int(s.numbers[b/32] >> (b % 32) & 1)
 		}
 		// Other numbers set bits, too: a third is much.
-		if 3*n >= len(f.sampled) {
+		if 3*n >= len(all) {
 			f.numbers[b/32] |= 1 << (b % 32)
 		}
 	}
 }
 
 // learnTitle finds the words that half of the titles have.
-func (f *Frame) learnTitle() {
-	var all []token
-	for i := range f.sampled {
-		t := &f.sampled[i].title
+func (f *frame) learnTitle(all []*sampled) {
+	var found []token
+	for _, s := range all {
+		t := &s.title
 		for k, x := range t.all[:t.n] {
 			if x&digitToken == 0 && !slices.Contains(t.all[:k], x) {
-				all = append(all, x)
+				found = append(found, x)
 			}
 		}
 	}
-	slices.Sort(all)
-	for i := 0; i < len(all); {
+	slices.Sort(found)
+	for i := 0; i < len(found); {
 		n := 1
-		for i+n < len(all) && all[i+n] == all[i] {
+		for i+n < len(found) && found[i+n] == found[i] {
 			n++
 		}
-		if 2*n >= len(f.sampled) {
-			f.title = append(f.title, all[i])
+		if 2*n >= len(all) {
+			f.title = append(f.title, found[i])
 		}
 		i += n
+	}
+}
+
+// learnAffixes finds what most titles begin and end with.
+func (f *frame) learnAffixes(all []*sampled) {
+	type affixes struct{ before, after tokens }
+	counts := map[affixes]int{}
+	for _, s := range all {
+		before, own, after := s.title.affixes(f.title)
+		if len(own) == 0 {
+			continue
+		}
+		var a affixes
+		a.before, _ = joined(before)
+		a.after, _ = joined(after)
+		if counts[a]++; 2*counts[a] > len(all) {
+			f.before, f.after = before, after
+			return
+		}
 	}
 }
 

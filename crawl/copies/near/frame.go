@@ -3,6 +3,7 @@ package near
 import (
 	"bytes"
 	"slices"
+	"sync"
 )
 
 const (
@@ -22,6 +23,13 @@ const (
 // one of which nothing is known.
 type Frame struct {
 	sampled []sampled // by key
+	ready   bool      // enough of them have different texts
+	learn   sync.Once
+	frame   frame // once learnt
+}
+
+// frame is what is learnt.
+type frame struct {
 	// level is that of most sampled documents. At level n the frame is known for the
 	// lower 1/2^n of all hashes, with 2^n places for each position of a sketch there.
 	level   int
@@ -31,6 +39,8 @@ type Frame struct {
 	clean   [sketchWords]uint64 // those of them that are not of the frame
 	numbers numberSet           // bits of numbers that are of the frame
 	title   []token             // of the frame: in half of the titles, and without digits
+	// Most titles begin and end with these tokens of title.
+	before, after []token
 }
 
 // sampled is what a frame keeps of a document.
@@ -44,11 +54,57 @@ type sampled struct {
 }
 
 // Ready says that enough documents are known to tell what the pages of the host share.
-// Before, only equal pages are copies.
-func (f *Frame) Ready() bool { return f != nil && len(f.sampled) >= minSampled }
+// Before, only pages with the same words are copies.
+func (f *Frame) Ready() bool { return f != nil && f.ready }
+
+// Len is how many documents the frame is learnt from.
+func (f *Frame) Len() int {
+	if f == nil {
+		return 0
+	}
+	return len(f.sampled)
+}
+
+// known learns the frame when it is first asked for.
+func (f *Frame) known() *frame {
+	f.learn.Do(func() { f.frame = learn(f.different()) })
+	return &f.frame
+}
+
+// different are the documents with different texts.
+func (f *Frame) different() []*sampled {
+	all := make([]*sampled, 0, len(f.sampled))
+	for i := range f.sampled {
+		s := &f.sampled[i]
+		if !slices.ContainsFunc(all, func(o *sampled) bool { return o.text == s.text }) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// variants are a title without what the titles of the host begin and end with, and with
+// it.
+func (f *Frame) variants(title *tokens) (all []tokens) {
+	if !f.Ready() {
+		return nil
+	}
+	k := f.known()
+	_, own, _ := title.affixes(k.title)
+	if len(own) == 0 {
+		return nil
+	}
+	for _, parts := range [][][]token{{own}, {own, k.after}, {k.before, own}, {k.before, own, k.after}} {
+		if t, ok := joined(parts...); ok {
+			all = append(all, t)
+		}
+	}
+	return all
+}
 
 // With gives the frame with a document of the host, or with its new text; f itself if
-// it makes no difference. Copies do not belong into it.
+// it makes no difference. Copies belong to it as well: so it does not matter which one of
+// them came first.
 func (f *Frame) With(key Key, t *Text) *Frame {
 	var all []sampled
 	if f != nil {
@@ -72,14 +128,10 @@ func (f *Frame) With(key Key, t *Text) *Frame {
 	return newFrame(all)
 }
 
-// newFrame learns a frame from documents.
+// newFrame makes a frame of documents.
 func newFrame(all []sampled) *Frame {
 	f := &Frame{sampled: all}
-	if f.Ready() {
-		f.learnPairs()
-		f.learnNumbers()
-		f.learnTitle()
-	}
+	f.ready = len(f.different()) >= minSampled
 	return f
 }
 
@@ -96,32 +148,6 @@ func sample(key Key, t *Text) sampled {
 		}
 	}
 	return s
-}
-
-// Keys are the documents that the frame was learnt from.
-func (f *Frame) Keys() []Key {
-	keys := make([]Key, 0, maxSampled)
-	if f != nil {
-		for i := range f.sampled {
-			keys = append(keys, f.sampled[i].key)
-		}
-	}
-	return keys
-}
-
-// Grown says that so much more is known than before that the documents that the frame
-// was learnt from should be judged among themselves again: that is so when there are 8,
-// 16 and 32. Until then they are all documents of the host.
-func (f *Frame) Grown(before *Frame) bool {
-	if !f.Ready() {
-		return false
-	}
-	was := 0
-	if before != nil {
-		was = len(before.sampled)
-	}
-	n := len(f.sampled)
-	return n > was && n&(n-1) == 0
 }
 
 func set(bits []uint64, i int)        { bits[i/64] |= 1 << (i % 64) }

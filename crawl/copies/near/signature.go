@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 // of the difference of their sketches, however much it is, and a few members that they
 // do not share are counted well (Mitzenmacher, Pagh, Pham 2014, odd sketches).
 type Signature struct {
-	text    uint64              // a hash of all words in their order, numbers too
+	text    uint64              // a hash of all words in their order
 	pairs   uint32              // how many different ones
 	sketch  [sketchWords]uint64 // of pairs of words
 	grams   [gramSets]uint64    // of grams
@@ -36,6 +37,43 @@ type Signature struct {
 
 // IsZero says that there is none.
 func (s *Signature) IsZero() bool { return s.pairs == 0 }
+
+// Place is where a page with the signature stands in a Table, with those of its source.
+func (s *Signature) Place(source string) Place {
+	of := hashText(0, source)
+	title := s.title.hash()
+	return Place{Text: uint32(mix(mix(s.text, title), of)), Title: titlePlace(&s.title, of)}
+}
+
+// PlaceOf is where a page without a signature stands, by a hash of all that it is. It has
+// no title.
+func PlaceOf(hash [16]byte, source string) Place {
+	return Place{Text: uint32(mix(binary.LittleEndian.Uint64(hash[:]), hashText(0, source)))}
+}
+
+// Titles are the titles of a Table under which a page may stand that this is a copy of: its
+// own first, then it without what the titles of its host share, and with it.
+func (s *Signature) Titles(source string, frame *Frame) []uint32 {
+	of := hashText(0, source)
+	if s.title.n == 0 {
+		return nil
+	}
+	places := []uint32{titlePlace(&s.title, of)}
+	for _, t := range frame.variants(&s.title) {
+		if p := titlePlace(&t, of); !slices.Contains(places, p) {
+			places = append(places, p)
+		}
+	}
+	return places
+}
+
+// titlePlace is never 0, but for no title.
+func titlePlace(t *tokens, source uint64) uint32 {
+	if t.n == 0 {
+		return 0
+	}
+	return uint32(mix(t.hash(), source)) | 1
+}
 
 // sameWords says that titles and texts are equal, but for the case of letters and for
 // white space.
