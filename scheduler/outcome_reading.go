@@ -5,7 +5,8 @@ import "time"
 // reading stores what the page asked for.
 func (j *judgement) reading() {
 	n := &j.c.Next
-	n.Directives, n.UnavailableAt, n.Simhash = j.result.Directives, j.result.UnavailableAt, j.result.Simhash
+	n.Directives, n.UnavailableAt = j.result.Directives, j.result.UnavailableAt
+	n.Signature, n.Overlap = j.result.Signature, j.result.Overlap
 }
 
 // unavailable is why a document is deleted of which the time has come.

@@ -8,13 +8,9 @@ type Place struct {
 	Text, Title uint32
 }
 
-const (
-	// MaxTitled is how many pages with different texts may have one title. If it is that
-	// of more it says nothing of what they are, and none is nearly a copy of another.
-	MaxTitled = 8
-	// maxSame is how many pages of one text are kept.
-	maxSame = 32
-)
+// MaxTitled is how many pages may have one title for it to say what they are. Where more
+// have it none is nearly a copy of another.
+const MaxTitled = 8
 
 // Table finds pages by their text and by their title, both hashed. Of each it has two
 // hash tables of chains. Buckets are split one at a time as entries come (linear
@@ -93,13 +89,11 @@ func (b *buckets) head(hash uint32) *uint32 {
 
 func (b *buckets) len() int { return 1<<b.bits + int(b.split) }
 
-// Add takes a page in, once. One of too many with its text is left out, and one of too
-// many with its title is found by its text only; so is one whose Title is 0. A table of
-// four thousand million is full: then it does nothing.
+// Add takes a page in. If there are too many with its title it is found by its text only;
+// so is one whose Title is 0. A table of four thousand million is full: then it does
+// nothing.
 func (x *Table) Add(at Place, key Key) {
-	same, held := 0, false
-	x.Text(at.Text, func(k Key) bool { same++; held = k == key; return !held })
-	if held || same >= maxSame || x.used == unlinked-1 && x.free == 0 {
+	if x.used == unlinked-1 && x.free == 0 {
 		return
 	}
 	i := x.free
@@ -181,21 +175,26 @@ func (x *Table) unlink(t int, hash uint32, is func(*entry) bool) uint32 {
 
 // Text calls fn for the keys of all pages with a text, until it returns false. The table
 // must not be changed meanwhile.
-func (x *Table) Text(hash uint32, fn func(Key) bool) { x.each(byText, hash, fn) }
+func (x *Table) Text(hash uint32, fn func(Key) bool) {
+	x.each(byText, hash, func(e *entry) bool { return fn(e.key) })
+}
 
-// Title does the same for those with a title: all, or one more than MaxTitled.
-func (x *Table) Title(hash uint32, fn func(Key) bool) { x.each(byTitle, hash, fn) }
+// Title calls fn for all pages with a title, or one more than MaxTitled, until it returns
+// false. The table must not be changed meanwhile.
+func (x *Table) Title(hash uint32, fn func(text uint32, key Key) bool) {
+	x.each(byTitle, hash, func(e *entry) bool { return fn(e.hash[byText], e.key) })
+}
 
 // Titled is how many pages with a title there are, up to one more than MaxTitled.
 func (x *Table) Titled(hash uint32) (n int) {
-	x.Title(hash, func(Key) bool { n++; return true })
+	x.Title(hash, func(uint32, Key) bool { n++; return true })
 	return n
 }
 
-func (x *Table) each(t int, hash uint32, fn func(Key) bool) {
+func (x *Table) each(t int, hash uint32, fn func(*entry) bool) {
 	for i := *x.chains[t].head(hash); i != 0; {
 		e := x.entry(i)
-		if e.hash[t] == hash && !fn(e.key) {
+		if e.hash[t] == hash && !fn(e) {
 			return
 		}
 		i = e.next[t]

@@ -17,9 +17,17 @@ func keyOf(n uint64) (k Key) {
 	return k
 }
 
-func keysOf(each func(uint32, func(Key) bool), hash uint32) (keys []Key) {
-	each(hash, func(k Key) bool { keys = append(keys, k); return true })
-	slices.SortFunc(keys, func(a, b Key) int { return slices.Compare(a[:], b[:]) })
+func byKey(a, b Key) int { return slices.Compare(a[:], b[:]) }
+
+func withText(x *Table, text uint32) (keys []Key) {
+	x.Text(text, func(k Key) bool { keys = append(keys, k); return true })
+	slices.SortFunc(keys, byKey)
+	return keys
+}
+
+func withTitle(x *Table, title uint32) (keys []Key) {
+	x.Title(title, func(_ uint32, k Key) bool { keys = append(keys, k); return true })
+	slices.SortFunc(keys, byKey)
 	return keys
 }
 
@@ -58,8 +66,8 @@ func TestTableModel(t *testing.T) {
 					model = slices.Delete(model, i, i+1)
 				}
 			default:
-				x.Add(h.Place, h.Key)
-				if i < 0 && count(func(o held) bool { return o.Text == h.Text }) < maxSame {
+				if i < 0 {
+					x.Add(h.Place, h.Key)
 					h.titled = h.Title != 0 && count(func(o held) bool { return o.titled && o.Title == h.Title }) <= MaxTitled
 					model = append(model, h)
 				}
@@ -74,10 +82,9 @@ func TestTableModel(t *testing.T) {
 					title = append(title, o.Key)
 				}
 			}
-			byKey := func(a, b Key) int { return slices.Compare(a[:], b[:]) }
 			slices.SortFunc(text, byKey)
 			slices.SortFunc(title, byKey)
-			if d := cmp.Diff([][]Key{text, title}, [][]Key{keysOf(x.Text, q.Text), keysOf(x.Title, q.Title)}); d != "" {
+			if d := cmp.Diff([][]Key{text, title}, [][]Key{withText(x, q.Text), withTitle(x, q.Title)}); d != "" {
 				t.Fatalf("of text and title of %v (-want +got):\n%s", q, d)
 			}
 			if x.Len() != len(model) {
@@ -101,7 +108,7 @@ func TestTableAtSize(t *testing.T) {
 	}
 	fill()
 	for i, at := range places {
-		if k := keyOf(uint64(i)); !slices.Contains(keysOf(x.Text, at.Text), k) || !slices.Contains(keysOf(x.Title, at.Title), k) {
+		if k := keyOf(uint64(i)); !slices.Contains(withText(x, at.Text), k) || !slices.Contains(withTitle(x, at.Title), k) {
 			t.Fatalf("%d is not found", i)
 		}
 	}
@@ -129,12 +136,6 @@ func TestCommonTitle(t *testing.T) {
 	if got := x.Titled(7); got != MaxTitled+1 {
 		t.Errorf("%d pages are found by a title that all have, want %d", got, MaxTitled+1)
 	}
-	for i := range uint64(1000) {
-		x.Add(Place{Text: 3, Title: uint32(i)}, keyOf(1<<40+i))
-	}
-	if got := len(keysOf(x.Text, 3)); got != maxSame {
-		t.Errorf("%d pages are found by a text that all have, want %d", got, maxSame)
-	}
 }
 
 // BenchmarkTable takes pages in, and looks others up, in a million.
@@ -147,7 +148,7 @@ func BenchmarkTable(b *testing.B) {
 	b.Run("look up", func(b *testing.B) {
 		for b.Loop() {
 			x.Text(r.Uint32(), func(Key) bool { return true })
-			x.Title(r.Uint32(), func(Key) bool { return true })
+			x.Title(r.Uint32(), func(uint32, Key) bool { return true })
 		}
 		b.ReportMetric(float64(x.Bytes())/float64(x.Len()), "B/page")
 	})
