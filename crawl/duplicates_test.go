@@ -166,7 +166,9 @@ func TestOriginalGoes(t *testing.T) {
 			u, _ := weburl.Parse(of)
 			b.with(func(_ *Crawl, store *badgerstore.Store) {
 				_, _, err := store.Revise(t.Context(), []weburl.Key{u.Key()}, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
-					r.Simhash, r.Hash = ^r.Simhash, [16]byte{1}
+					changed := []byte(r.Signature)
+					changed[4]++ // of the hash of all words
+					r.Signature, r.Hash = string(changed), [16]byte{1}
 					return &scheduler.Revision{Next: r}
 				})
 				if err != nil {

@@ -207,7 +207,7 @@ func (v *visit) request() fetcher.Request {
 	}
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
-	case v.settings.Unconditional, r.Class != scheduler.OK, r.RulesVersion != v.version,
+	case v.settings.Unconditional, v.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.RulesVersion != v.version,
 		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource,
 		isOver(r.UnavailableAt):
 		return q

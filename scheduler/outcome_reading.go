@@ -7,6 +7,7 @@ func (j *judgement) reading() {
 	n := &j.c.Next
 	n.Directives, n.UnavailableAt = j.result.Directives, j.result.UnavailableAt
 	n.Signature, n.Overlap = j.result.Signature, j.result.Overlap
+	j.c.Notes = append(j.c.Notes, j.result.Notes...)
 }
 
 // unavailable is why a document is deleted of which the time has come.

@@ -67,6 +67,8 @@ type Result struct {
 	UnavailableAt time.Time
 	Signature     string
 	Overlap       uint8
+	// Notes are stored in the same step as the outcome.
+	Notes []Note
 	// Decided is where the rules now put the URL; refresh and retry use it.
 	Decided Source
 	// RulesVersion names the rules that the URL and its links were judged by.

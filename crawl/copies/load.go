@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -79,41 +80,57 @@ func (d *Detector) loadBatch(ctx context.Context) (done bool, err error) {
 // isCompared reports whether a record is of a document, or of a copy of one.
 func isCompared(r *scheduler.Record) bool { return r.Indexed && r.DuplicateOf == "" || IsCopy(r) }
 
-// load takes one record in. It is an orphan if it is a copy of no document. Of one in
-// flight only what it is a copy of is taken in, which settled takes out again.
+// load takes one record in. It is an orphan if it is a copy of no document, or was found to
+// be nearly one by a version that kept no signature. Of one in flight only what it is a copy
+// of is taken in, which settled takes out again.
 func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) (orphan bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, compared := d.inFlight[k]; r.Indexed && r.DuplicateOf == "" && !compared {
-		d.hold(contentOf(r).fingerprint(), k)
+		d.hold(contentOf(r, r.PushedSource).place, k)
 	}
 	if !IsCopy(r) {
 		return false, nil
 	}
-	of := originalOf(r)
 	s := d.begin()
 	defer d.end(s)
-	for _, read := s.records[of]; !read && of != (weburl.Key{}); _, read = s.records[of] {
-		if err := d.read(ctx, s, of); err != nil {
-			return false, err
-		}
+	var original, copied *Content
+	if of := originalOf(r); of != (weburl.Key{}) {
+		err = d.ask(ctx, s, func() {
+			if original = d.document(s, of); original != nil {
+				copied = contentOf(r, original.source)
+				orphan = !d.isStillOf(s, copied, original, r.Reason)
+			}
+		})
 	}
 	_, compared := d.inFlight[k]
-	if _, flies := d.inFlight[of]; !flies && !isOriginalOf(s.records[of], r) {
-		return !compared, nil
+	if err != nil || original == nil || orphan {
+		return err == nil && !compared, err
 	}
-	d.copies.Add(keyPrint(of), k)
+	d.copies.Add(keyPlace(originalOf(r)), k)
+	if !compared && copied.place.Text != original.place.Text {
+		d.hold(copied.place, k)
+	}
 	return false, nil
 }
 
-// isOriginalOf reports whether a stored URL is still the document that a copy was like.
-func isOriginalOf(original, copied *scheduler.Record) bool {
-	if original == nil || !original.Indexed {
-		return false
+// isStillOf reports whether a copy is like its original, as far as that is known. The mutex
+// is held.
+func (d *Detector) isStillOf(s *search, copied, original *Content, why scheduler.Reason) bool {
+	switch {
+	case copied.IsZero():
+		return why == scheduler.ReasonCopy
+	case original.IsZero():
+		return why == scheduler.ReasonCopy // the original was not read since signatures are kept
+	case why == scheduler.ReasonCopy:
+		return copied.Signature == original.Signature
 	}
-	own := Content{Simhash: copied.Simhash, source: original.PushedSource}
-	_, nearly := own.like(contentOf(original))
-	return nearly || copied.Simhash == 0
+	switch v := near.Judge(&copied.Signature, &original.Signature, d.frame(s, copied.host), d.frame(s, original.host)); v.Reason {
+	case near.OtherTitle, near.OtherText, near.Long:
+		return false
+	default:
+		return true
+	}
 }
 
 func (d *Detector) isLoaded() bool {
