@@ -26,7 +26,7 @@ var (
 const MaxAliases = 32
 
 // MaxSignature is how long a Record.Signature may be.
-const MaxSignature = 126
+const MaxSignature = 125
 
 // Place is where work waits: a host's queue in one source.
 type Place struct {

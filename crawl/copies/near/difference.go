@@ -48,13 +48,17 @@ func differ(a, b *Signature, frameA, frameB *frame) (d difference) {
 	return d
 }
 
-// ownPairs estimates how many pairs a text has beyond the frame: of how many of its bits
-// are set at clean positions, or at least, where few are clean, of all its pairs.
+// ownPairs estimates how many pairs a text has beyond the frame. How many of its bits are
+// set at clean positions says it roughly, whatever it has of the frame; if that agrees with
+// all its pairs less the frame, these say it well.
 func ownPairs(set, clean int, pairs uint32, frame int) float64 {
-	// The size of a frame is not known so well.
-	own := min(float64(pairs)-1.4*float64(frame), 400)
-	if clean >= minClean {
-		own = max(own, members(set, clean, sketchBits))
+	rest := float64(pairs) - float64(frame)
+	if clean < minClean {
+		return min(rest-0.4*float64(frame), 400)
+	}
+	own := members(set, clean, sketchBits)
+	if math.Abs(own-rest) <= 30+own/2 {
+		return max(rest, 0)
 	}
 	return own
 }
@@ -111,7 +115,7 @@ func (d *difference) changed() Reason {
 		return OtherText
 	case d.less < joint && d.more-d.less >= minAdded && d.more <= maxAdded*d.own && places < one:
 		return Addition
-	case d.more > minExchanged && d.more <= maxExchanged*d.own && d.own >= minExchange && places < one-0.1:
+	case d.more > minExchanged && d.more <= maxExchanged*d.own && d.own >= minExchange && places < one:
 		return Exchange
 	}
 	return OtherText

@@ -47,6 +47,7 @@ type frame struct {
 type sampled struct {
 	key     Key
 	text    uint64
+	n       uint32 // of pairs
 	level   int
 	pairs   places // that have any
 	numbers numberSet
@@ -137,7 +138,7 @@ func newFrame(all []sampled) *Frame {
 
 // sample keeps of a document what a frame needs.
 func sample(key Key, t *Text) sampled {
-	s := sampled{key: key, text: t.text, numbers: t.numbers, title: t.title}
+	s := sampled{key: key, text: t.text, n: t.pairs, numbers: t.numbers, title: t.title}
 	for n := t.pairs; n > fullSample && s.level < maxLevel; n /= 2 {
 		s.level++
 	}

@@ -10,7 +10,7 @@ import (
 const (
 	frameVersion = 1
 	frameHead    = 2
-	sampledSize  = 16 + 8 + 1 + 8*sketchWords + numeralBits/8 + tokensSize
+	sampledSize  = 16 + 8 + 4 + 1 + 8*sketchWords + numeralBits/8 + tokensSize
 	// MaxFrameSize is the length of the longest binary form of a Frame.
 	MaxFrameSize = frameHead + maxSampled*sampledSize
 )
@@ -26,6 +26,7 @@ func (f *Frame) Append(b []byte) []byte {
 		s := &f.sampled[i]
 		b = append(b, s.key[:]...)
 		b = binary.LittleEndian.AppendUint64(b, s.text)
+		b = binary.LittleEndian.AppendUint32(b, s.n)
 		b = append(b, byte(s.level))
 		b = appendAll(b, s.pairs[:])
 		b = s.numbers.append(b)
@@ -51,8 +52,8 @@ func DecodeFrame(b []byte) (*Frame, error) {
 		s := &all[i]
 		copy(s.key[:], b)
 		b = b[len(s.key):]
-		s.text, s.level = binary.LittleEndian.Uint64(b), int(b[8])
-		b = readAll(b[9:], s.pairs[:])
+		s.text, s.n, s.level = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:]), int(b[12])
+		b = readAll(b[13:], s.pairs[:])
 		b = s.numbers.read(b)
 		var ok bool
 		if s.title, ok = tokensFrom(b); !ok || s.level > maxLevel {

@@ -66,7 +66,7 @@ func Judge(a, b *Signature, frameA, frameB *Frame) Verdict {
 
 func judge(a, b *Signature, frameA, frameB *frame) Verdict {
 	titleA, titleB := a.title.without(frameA.title), b.title.without(frameB.title)
-	sameTitle := titleA == titleB
+	sameTitle := a.title.whole == b.title.whole || a.title.n != b.title.n && titleA == titleB
 	if !sameTitle && !titleA.within(&titleB) && !titleB.within(&titleA) {
 		return Verdict{Reason: OtherTitle}
 	}

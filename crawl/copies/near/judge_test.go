@@ -200,7 +200,7 @@ func TestFrameSize(t *testing.T) {
 				continue // all are too short
 			}
 			f := grown.known()
-			if f.size < frame*3/4 || f.size > frame*5/4+own/10+40 {
+			if f.size < frame*3/4 || f.size > frame*5/4+own/6+40 {
 				t.Errorf("a frame of %d words in pages with %d of their own counts as %d", frame, own, f.size)
 			}
 		}

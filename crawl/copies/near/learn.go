@@ -80,7 +80,7 @@ func (f *frame) learnPairs(sampled []*sampled) {
 			set(f.pairs[:], place)
 		}
 	}
-	f.size = int(-math.Log(1-framed) * float64(int(sketchBits)<<f.level))
+	f.learnSize(sampled)
 	parts := 1 << f.level
 	for p := range sketchBits / parts {
 		set(f.known[:], p)
@@ -88,6 +88,25 @@ func (f *frame) learnPairs(sampled []*sampled) {
 			set(f.clean[:], p)
 		}
 	}
+}
+
+// learnSize finds how many pairs the frame has: in the middle, what documents have less
+// what they have at places that are not of the frame.
+func (f *frame) learnSize(all []*sampled) {
+	clean := sketchBits - f.pairs.count()
+	if clean == 0 {
+		return
+	}
+	var sizes []int
+	for _, s := range all {
+		if s.level == f.level {
+			n := s.pairs.count() - s.pairs.and(&f.pairs)
+			own := -float64(int(sketchBits)<<f.level) * math.Log(max(0.01, 1-float64(n)/float64(clean)))
+			sizes = append(sizes, int(s.n)-int(own))
+		}
+	}
+	slices.Sort(sizes)
+	f.size = max(0, sizes[len(sizes)/2])
 }
 
 // learnNumbers finds the bits that numbers of the frame set.

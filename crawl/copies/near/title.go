@@ -1,16 +1,16 @@
 package near
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 )
 
 const (
-	maxTokens  = 14
-	tokensSize = 1 + maxTokens*tokenBits/8
-	tokenBits  = 12
+	maxTokens  = 8
+	tokensSize = 4 + 1 + 2*maxTokens
 	// digitToken marks tokens with a digit in them.
-	digitToken = 1 << (tokenBits - 1)
+	digitToken = 1 << 15
 )
 
 // A token is a hash of a word of a title, with its signs: "operator+" and "operator-"
@@ -20,14 +20,17 @@ type token uint16
 // tokens are the words of a title, at most maxTokens: the last stands for all from there
 // on.
 type tokens struct {
-	n   int
-	all [maxTokens]token
+	whole uint32 // a hash of the title as it is written, but for white space
+	n     int
+	all   [maxTokens]token
 }
 
 // tokensOf reads a title.
 func tokensOf(title string) (t tokens) {
 	for w := range strings.FieldsSeq(title) {
-		x := token(hashText(1, w)) % digitToken
+		h := hashText(1, w)
+		t.whole = uint32(mix(uint64(t.whole), h))
+		x := token(h) % digitToken
 		if strings.ContainsAny(w, "0123456789") {
 			x |= digitToken
 		}
@@ -51,22 +54,21 @@ func (t *tokens) hash() uint64 {
 	return h
 }
 
-// append appends the binary form: the number, and two tokens in three bytes.
+// append appends the binary form.
 func (t *tokens) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, t.whole)
 	b = append(b, byte(t.n))
-	for i := 0; i < maxTokens; i += 2 {
-		two := uint32(t.all[i]) | uint32(t.all[i+1])<<tokenBits
-		b = append(b, byte(two), byte(two>>8), byte(two>>16))
+	for _, x := range t.all {
+		b = binary.LittleEndian.AppendUint16(b, uint16(x))
 	}
 	return b
 }
 
 // tokensFrom reads what append wrote; false if it did not.
 func tokensFrom(b []byte) (t tokens, ok bool) {
-	t.n = int(b[0])
-	for i := range maxTokens / 2 {
-		two := uint32(b[1+3*i]) | uint32(b[2+3*i])<<8 | uint32(b[3+3*i])<<16
-		t.all[2*i], t.all[2*i+1] = token(two&(1<<tokenBits-1)), token(two>>tokenBits)
+	t.whole, t.n = binary.LittleEndian.Uint32(b), int(b[4])
+	for i := range t.all {
+		t.all[i] = token(binary.LittleEndian.Uint16(b[5+2*i:]))
 	}
 	if t.n > maxTokens {
 		return t, false
