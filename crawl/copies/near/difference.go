@@ -89,9 +89,9 @@ const (
 	minExchanged, maxExchanged = 5.8, 0.12
 	// From so many own pairs on a word may differ beside numbers, or a sentence.
 	minMonth, minExchange = 65, 85
-	// Of the text beside the frame a print version may lack as much as a sentence adds, and
-	// a third of the frame, which is not small, is missing at least.
-	minFrame, missingFrame = 30, 0.3
+	// Of a print version a third of the frame, which is not small, is missing at least, and
+	// of the text beside it as much may be, too: it is not counted well.
+	minFrame, missingFrame, missingText = 30, 0.3, 0.33
 )
 
 // changed says what differs between two texts with one title, OtherText if it is too
@@ -124,5 +124,5 @@ func (d *difference) changed() Reason {
 // lacksFrame says that one of the texts has no frame, and else what the other has.
 func (d *difference) lacksFrame() bool {
 	return d.counted && d.frame >= minFrame && d.more-d.less > missingFrame*d.frame && d.inFrame > 2*d.elsewhere &&
-		d.beyond <= maxAdded*d.own && d.ownNumbers <= fewNumbers-2
+		d.beyond <= missingText*d.own && d.ownNumbers <= fewNumbers-2
 }
