@@ -47,6 +47,16 @@ func (s *Settings) fetchOf(u weburl.URL) string {
 	return ""
 }
 
+// ignoresRobots reports whether a URL is fetched whatever robots.txt says.
+func (s *Settings) ignoresRobots(u weburl.URL) bool {
+	for _, f := range s.Fetches {
+		if f.Match == nil || f.Match(u) {
+			return f.IgnoreRobots != nil && *f.IgnoreRobots || f.IgnoreRobots == nil && s.IgnoreRobots
+		}
+	}
+	return s.IgnoreRobots
+}
+
 // access is how a group of URLs is asked for. It is immutable but for what its
 // session learns.
 type access struct {
@@ -140,7 +150,7 @@ func (c *Crawl) newAccesses(p *policy, before accesses) (accesses, error) {
 		if f.IgnoreRobots != nil {
 			a.ignoreRobots = *f.IgnoreRobots
 		}
-		settings := c.equipped(f.Fetcher, p)
+		settings := c.fetcherSettings(f.Fetcher, p)
 		if f.Login != nil {
 			if f.Login.Certificate != nil {
 				settings.Certificates = []tls.Certificate{*f.Login.Certificate}
@@ -160,7 +170,7 @@ func (c *Crawl) newAccesses(p *policy, before accesses) (accesses, error) {
 		}
 		all = append(all, a)
 	}
-	last := &access{fetcher: fetcher.New(c.equipped(p.settings.Fetcher, p), c.log), ignoreRobots: p.settings.IgnoreRobots}
+	last := &access{fetcher: fetcher.New(c.fetcherSettings(p.settings.Fetcher, p), c.log), ignoreRobots: p.settings.IgnoreRobots}
 	last.do = c.cookies(p, last.fetcher)
 	return append(all, last), nil
 }

@@ -41,22 +41,25 @@ func (a *addresses) keep(host string, addr netip.Addr, now time.Time) {
 	a.known[host] = knownAddress{addr, now.Add(addressAge)}
 }
 
-// takeAddress binds the lease's host to its address where perAddress asks for it.
-// busy says that the lease was given back: another host at the address is being
-// visited, or was just now. With an error the lease is the caller's still.
-func (v *visit) takeAddress(ctx context.Context) (busy bool, err error) {
-	if !v.settings.Frontier.PerAddress || v.access.proxied {
-		return false, nil
+// takeAddress binds the lease's host to its address if perAddress asks for it. The lease
+// ends if another host at the address is being visited, or was just now.
+func (v *visit) takeAddress(ctx context.Context) (step, error) {
+	if !v.policy.settings.Frontier.PerAddress || v.access.proxied {
+		return step{}, nil
 	}
-	addr, ok := v.addresses.look(v.lease.URL.Host(), time.Now())
+	addr, ok := v.visitor.addresses.look(v.lease.URL.Host(), time.Now())
 	if !ok {
+		var err error
 		v.slot.now(waitsForFetch)
 		addr, err = v.access.fetcher.Address(ctx, v.lease.URL)
 		v.slot.now(working)
 		if err != nil {
-			return false, err
+			return step{failure: err, asked: askedPage}, nil
 		}
-		v.addresses.keep(v.lease.URL.Host(), addr, time.Now())
+		v.visitor.addresses.keep(v.lease.URL.Host(), addr, time.Now())
 	}
-	return !v.frontier.Address(v.lease, addr), nil
+	if !v.frontier.Address(v.lease, addr) {
+		return step{}, leaseEnded{}
+	}
+	return step{}, nil
 }

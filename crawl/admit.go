@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/copies"
@@ -13,14 +14,14 @@ import (
 // learn tells the patterns of a page that was compared. Of is the original's URL, ""
 // for a document.
 func (v *visit) learn(of string) {
-	if v.patterns == nil || v.lease.Record.Settled {
+	if v.visitor.patterns == nil || v.lease.Record.Settled {
 		return
 	}
 	u, ok := weburl.FromCanonical(of)
 	if !ok && of != "" {
 		return
 	}
-	for _, p := range v.patterns.Saw(v.lease.URL, u) {
+	for _, p := range v.visitor.patterns.Saw(v.lease.URL, u) {
 		v.log.Warn("a pattern of URLs leads to copies", "pattern", p.String())
 	}
 }
@@ -29,14 +30,14 @@ func (v *visit) learn(of string) {
 // followed at all.
 func (v *visit) shortened(link scheduler.Link) (scheduler.Link, bool) {
 	for range copies.MaxParameters + 1 {
-		left, cut := v.patterns.Cut(link.URL)
+		left, cut := v.visitor.patterns.Cut(link.URL)
 		if !cut {
 			return link, true
 		}
 		if left.IsZero() {
 			return link, false
 		}
-		other, _, inside := v.link(crawlspace.Link{URL: left, Host: link.HostSpelling, Depth: int(link.Depth)})
+		other, _, inside := v.policy.link(crawlspace.Link{URL: left, Host: link.HostSpelling, Depth: int(link.Depth)})
 		if !inside {
 			return link, false
 		}
@@ -49,12 +50,12 @@ func (v *visit) shortened(link scheduler.Link) (scheduler.Link, bool) {
 // followed is what becomes of links by the patterns: what is known passes, and of those
 // that are one URL without a parameter the first counts.
 func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]scheduler.Link, error) {
-	if !v.patterns.Cuts() {
+	if !v.visitor.patterns.Cuts() {
 		return links, nil
 	}
 	kept, cut := links[:0], map[weburl.Key]bool{}
 	for _, link := range links {
-		if v.patterns.Match(link.URL) == nil {
+		if v.visitor.patterns.Match(link.URL) == nil {
 			kept = append(kept, link)
 			continue
 		}
@@ -72,4 +73,59 @@ func (v *visit) followed(ctx context.Context, links []scheduler.Link) ([]schedul
 		}
 	}
 	return kept, nil
+}
+
+// admitted are links without the new ones that are traps, or that patterns cut off.
+func (v *visit) admitted(ctx context.Context, links []scheduler.Link) ([]scheduler.Link, error) {
+	links, err := v.followed(ctx, links)
+	if err != nil || v.gear.traps == nil {
+		return links, err
+	}
+	kept, by := links[:0], v.rules()
+	for i := range links {
+		_, ok, err := v.admits(ctx, by, links[i].URL)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			kept = append(kept, links[i])
+		}
+	}
+	return kept, nil
+}
+
+// admits asks the traps of rules about a link that all else lets in. One that is known
+// passes, and uses nothing up; one that is found twice before it is stored, by two pages at
+// once or as link and canonical, is counted twice.
+func (v *visit) admits(ctx context.Context, by *rules, u weburl.URL) (crawlspace.Reason, bool, error) {
+	if by.gear.traps == nil {
+		return crawlspace.Reason{}, true, nil
+	}
+	_, err := v.store.Lookup(ctx, u.Key())
+	if !errors.Is(err, scheduler.ErrNotFound) {
+		return crawlspace.Reason{}, err == nil, err
+	}
+	reason, ok := v.admitNew(by, u)
+	return reason, ok, nil
+}
+
+// admitNew asks the traps, which must be on, about a link that is not known.
+func (v *visit) admitNew(by *rules, u weburl.URL) (crawlspace.Reason, bool) {
+	reason, ok := by.gear.traps.Admit(u)
+	if ok {
+		v.countURL(by.policy, u)
+		return reason, true
+	}
+	v.meter.trapped.Add(1)
+	if v.log.Enabled(context.Background(), slog.LevelDebug) {
+		v.log.Debug("a link is a trap", "url", u.String(), "by", reason.String())
+	}
+	return reason, false
+}
+
+// countURL counts a new URL for its host.
+func (v *visit) countURL(p *policy, u weburl.URL) {
+	if p.limitsHosts() {
+		v.visitor.hosts.add(u.HostKey())
+	}
 }

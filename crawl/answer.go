@@ -70,18 +70,19 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	}
 	result.Location = target.String()
 	result.Moved = status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
-	if int(v.lease.Record.Hops) >= v.settings.MaxRedirects {
+	if int(v.lease.Record.Hops) >= v.policy.settings.MaxRedirects {
 		result.Fault, result.Words = fault.TooManyHops, "more redirects than maxRedirects"
 		return nil
 	}
 	if v.lease.Record.Kind.IsSource() {
 		return v.sourceRedirect(ctx, target, result)
 	}
-	if err := v.homeLeads(ctx, v.lease.URL, target, result.Moved); err != nil {
+	if err := v.visitor.sites.homeLeads(ctx, v.lease.URL, target, result.Moved); err != nil {
 		return err
 	}
 	// The move of a site is in force at once.
-	p := v.judge.current.Load()
+	now := v.visitor.sites.inForce()
+	p := now.policy
 	link, verdict, ok := p.redirectLink(crawlspace.Link{
 		URL: target, Host: v.spelling(location, target), Depth: int(v.lease.Record.Depth),
 	}, v.lease.Record.Shift)
@@ -95,7 +96,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 		result.Words = fmt.Sprintf("redirect: %v: %s is known under this name (%s)", errRedirectLoop, target, p.space.Renamed(target).Gate)
 		return nil
 	}
-	reason, ok, err := v.admits(ctx, p, link.URL)
+	reason, ok, err := v.admits(ctx, now, link.URL)
 	if err != nil {
 		return err
 	}

@@ -11,79 +11,73 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// fetch makes the request of the lease's page. With done the lease has ended: the
-// host's address is busy, or the request was one of a log-in, or the answer tells
-// of the log-in and not of the page.
-func (v *visit) fetch(ctx context.Context, r fetcher.Request, by *access) (response *fetcher.Response, asked asked, done bool, err error) {
-	if busy, err := v.takeAddress(ctx); busy || err != nil {
-		return nil, askedNothing, busy, err
-	}
+// fetch makes the request of the lease's page. The lease ends if the host's address is
+// busy, if the request is one of a log-in, or if the answer tells of the log-in and not of
+// the page.
+func (v *visit) fetch(ctx context.Context, r fetcher.Request, by *access) (step, error) {
 	if by.login != nil {
 		return v.fetchLoggedIn(ctx, r, by, func(int) bool { return true })
 	}
+	if s, err := v.takeAddress(ctx); err != nil || s.failure != nil {
+		return s, err
+	}
 	r.Do = by.do
-	response, err = v.exchange(ctx, r, by)
-	return response, askedPage, false, err
+	return v.exchange(ctx, r, by), nil
 }
 
-// fetchRobotsTxt is fetch for robots.txt, which is asked for as the page is. What
-// it answers proves nothing of credentials, and many servers forbid it though they
-// show the pages: so only what can come of the log-in is judged.
-func (v *visit) fetchRobotsTxt(ctx context.Context, r fetcher.Request) (response *fetcher.Response, asked asked, done bool, err error) {
+// fetchRobotsTxt is fetch for robots.txt, which is asked for as the page is. Its answer
+// proves nothing of credentials, and many servers forbid it though they show the pages: so
+// only what can come of the log-in is judged.
+func (v *visit) fetchRobotsTxt(ctx context.Context, r fetcher.Request) (step, error) {
 	by := v.access
 	if r.URL.Origin() != v.lease.URL.Origin() {
-		by = v.accesses.of(r.URL)
+		by = v.gear.accesses.of(r.URL)
 	}
 	if by.login == nil {
 		return v.fetch(ctx, r, by)
-	}
-	if busy, err := v.takeAddress(ctx); busy || err != nil {
-		return nil, askedNothing, busy, err
 	}
 	return v.fetchLoggedIn(ctx, r, by, func(status int) bool {
 		return status == http.StatusUnauthorized || by.login.renews && status != http.StatusForbidden
 	})
 }
 
-// fetchLoggedIn does what the session says: one request of a log-in, or the page's,
-// whose answer it judges if judged says so of the status.
-func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access, judged func(status int) bool) (
-	response *fetcher.Response, asked asked, done bool, err error,
-) {
-	step := by.login.session.Step(r.URL)
-	defer step.End()
-	switch step.Action {
+// fetchLoggedIn does what the session says: one request of a log-in, or the page's, whose
+// answer it judges if judged says so of the status.
+func (v *visit) fetchLoggedIn(ctx context.Context, r fetcher.Request, by *access, judged func(status int) bool) (step, error) {
+	if s, err := v.takeAddress(ctx); err != nil || s.failure != nil {
+		return s, err
+	}
+	session := by.login.session.Step(r.URL)
+	defer session.End()
+	switch session.Action {
 	case auth.LogIn:
-		if until, ok := v.logIn(ctx, step); !ok {
-			v.frontier.GiveBack(v.lease, false, until)
-			return nil, askedNothing, true, nil
+		if until, ok := v.logIn(ctx, session); !ok {
+			return step{}, v.giveBack(askedNothing, until)
 		}
-		v.frontier.GiveBack(v.lease, true, time.Time{})
-		return nil, askedOther, true, nil
+		return step{asked: askedOther}, v.giveBack(askedOther, time.Time{})
 	case auth.Return:
-		v.frontier.GiveBack(v.lease, false, step.Until)
-		return nil, askedNothing, true, nil
+		return step{}, v.giveBack(askedNothing, session.Until)
 	case auth.Wait:
-		return nil, askedNothing, true, v.frontier.Wait(ctx, v.lease, step.Until, scheduler.ReasonSessionWaits, step.Words)
+		return step{}, v.wait(ctx, session.Until, scheduler.ReasonSessionWaits, session.Words)
 	}
-	r.Do = step.Do
-	response, err = v.exchange(ctx, r, by)
-	if ctx.Err() != nil || response != nil && !judged(response.Status) {
-		return response, askedPage, false, err
+	r.Do = session.Do
+	s := v.exchange(ctx, r, by)
+	if ctx.Err() != nil || s.response != nil && !judged(s.response.Status) {
+		return s, nil
 	}
-	answer := step.Judge(response, err)
+	answer := session.Judge(s.response, s.failure)
 	if answer.Action == auth.Proceed {
-		return response, askedPage, false, err
+		return s, nil
 	}
-	v.requests.Add(1)
-	if response != nil {
-		v.bytes.Add(int64(len(response.Body)))
+	v.meter.requests.Add(1)
+	if s.response != nil {
+		v.meter.bytes.Add(int64(len(s.response.Body)))
 	}
+	s = step{asked: askedOther}
 	if answer.Action == auth.Return {
-		v.frontier.GiveBack(v.lease, true, answer.Until)
-		return nil, askedOther, true, nil
+		return s, v.giveBack(s.asked, answer.Until)
 	}
-	return nil, askedOther, true, v.frontier.Wait(context.WithoutCancel(ctx), v.lease, answer.Until, scheduler.ReasonSessionWaits, answer.Words)
+	return s, v.wait(context.WithoutCancel(ctx), answer.Until, scheduler.ReasonSessionWaits, answer.Words)
 }
 
 // logIn makes one request of a log-in. It is not made where it goes to a host that is
@@ -100,14 +94,15 @@ func (v *visit) logIn(ctx context.Context, step *auth.Step) (until time.Time, ok
 	}
 	v.slot.now(waitsForFetch)
 	defer v.slot.now(working)
-	v.requests.Add(1)
+	v.meter.requests.Add(1)
 	step.LogIn(ctx)
 	return time.Time{}, true
 }
 
-func (v *visit) exchange(ctx context.Context, r fetcher.Request, by *access) (*fetcher.Response, error) {
+// exchange makes a request and measures it.
+func (v *visit) exchange(ctx context.Context, r fetcher.Request, by *access) step {
 	v.slot.now(waitsForFetch)
 	response, err := by.fetcher.Fetch(ctx, r)
-	v.timings.fetched(v.slot.now(working), response, err)
-	return response, err
+	v.meter.timings.fetched(v.slot.now(working), response, err)
+	return step{response: response, failure: err, asked: askedPage}
 }

@@ -41,7 +41,7 @@ func BenchmarkPass(b *testing.B) {
 				if err := c.start(b.Context()); err != nil {
 					b.Fatal(err)
 				}
-				p := c.judge.current.Load()
+				p := c.policy()
 				b.StartTimer()
 				for {
 					key, due := c.pass.due(p)

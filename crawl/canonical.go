@@ -26,18 +26,18 @@ func (v *visit) canonical(ctx context.Context, p extract.Page) (string, schedule
 	if err != nil {
 		return "", scheduler.Link{}, nil //nolint:nilerr // what is no URL is no canonical
 	}
-	link, verdict, ok := v.link(crawlspace.Link{URL: u, Host: v.spelling(p.Canonical, u), Depth: int(v.lease.Record.Depth) + 1})
+	link, verdict, ok := v.policy.link(crawlspace.Link{URL: u, Host: v.spelling(p.Canonical, u), Depth: int(v.lease.Record.Depth) + 1})
 	if !ok || link.URL.Key() == v.lease.Key {
 		return "", scheduler.Link{}, nil
 	}
-	if indexed, _, _ := v.indexes(&verdict); !indexed {
+	if indexed, _, _ := v.policy.indexes(&verdict); !indexed {
 		return "", scheduler.Link{}, nil
 	}
 	end, _, err := v.canonicalEnd(ctx, link.URL, v.lease.Key)
 	if err != nil || end == noDocument || end == leadsBack {
 		return "", scheduler.Link{}, err
 	}
-	if _, ok, err := v.admits(ctx, v.policy, link.URL); !ok {
+	if _, ok, err := v.admits(ctx, v.rules(), link.URL); !ok {
 		return "", scheduler.Link{}, err
 	}
 	return link.URL.String(), link, nil
@@ -55,12 +55,12 @@ const (
 
 // canonicalEnd follows what is stored of u and of what it stands for, as far as the URL
 // of the second result.
-func (c *Crawl) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key) (chainEnd, weburl.Key, error) {
+func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key) (chainEnd, weburl.Key, error) {
 	for range maxCanonicals {
 		if u.Key() == page {
 			return leadsBack, page, nil
 		}
-		r, err := c.store.Lookup(ctx, u.Key())
+		r, err := v.store.Lookup(ctx, u.Key())
 		if errors.Is(err, scheduler.ErrNotFound) {
 			return isOpen, u.Key(), nil
 		}
@@ -98,12 +98,12 @@ func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
 		}
 		return v.await(ctx, v.lease.URL, u)
 	case r.Redirect != nil:
-		return v.eachPage(v.namers.take(v.lease.Key), func(page weburl.URL) error { return v.await(ctx, page, v.lease.URL) })
+		return v.eachPage(v.visitor.namers.take(v.lease.Key), func(page weburl.URL) error { return v.await(ctx, page, v.lease.URL) })
 	case r.Document != nil:
-		v.namers.take(v.lease.Key)
+		v.visitor.namers.take(v.lease.Key)
 		return nil
 	}
-	pages := v.namers.take(v.lease.Key)
+	pages := v.visitor.namers.take(v.lease.Key)
 	if r := &v.lease.Record; !r.Settled && r.Referrer != "" && !slices.Contains(pages, r.Referrer) {
 		pages = append(pages, r.Referrer) // it may have been named before the process started
 	}
@@ -115,7 +115,7 @@ func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
 		return v.eachPage(pages, func(page weburl.URL) error { return v.again(ctx, page) })
 	}
 	for _, page := range pages {
-		v.namers.add(v.lease.Key, page)
+		v.visitor.namers.add(v.lease.Key, page)
 	}
 	return err
 }
@@ -140,18 +140,18 @@ func (v *visit) await(ctx context.Context, page, u weburl.URL) error {
 	for at := u.Key(); ; {
 		// First, so that either the outcome of what is waited for is seen here, or its
 		// visit sees this page.
-		kept := v.namers.add(at, page.String())
+		kept := v.visitor.namers.add(at, page.String())
 		end, last, err := v.canonicalEnd(ctx, u, page.Key())
 		if err != nil || end == isOpen && last == at {
 			return err
 		}
-		switch removed := v.namers.remove(at, page.String()); {
+		switch removed := v.visitor.namers.remove(at, page.String()); {
 		case kept && !removed:
 			return nil // that visit sees to it
 		case end == isDocument, end == isOpen && !kept:
 			return nil
 		case end != isOpen:
-			return v.requeue(ctx, page)
+			return v.visitor.requeue(ctx, page)
 		}
 		at = last
 	}
@@ -174,7 +174,7 @@ func (v *visit) again(ctx context.Context, page weburl.URL) error {
 	if end, _, err := v.canonicalEnd(ctx, canonical, page.Key()); err != nil || end != noDocument {
 		return err
 	}
-	return v.requeue(ctx, page)
+	return v.visitor.requeue(ctx, page)
 }
 
 // namersKept bounds how many pages are remembered; others wait for their refresh
@@ -236,11 +236,11 @@ func (n *namers) remove(canonical weburl.Key, page string) bool {
 }
 
 // requeue sends a known URL through the fifos once more.
-func (c *Crawl) requeue(ctx context.Context, u weburl.URL) error {
-	link, _, ok := c.judge.current.Load().link(crawlspace.Link{URL: u})
+func (r *visitor) requeue(ctx context.Context, u weburl.URL) error {
+	link, _, ok := r.sites.inForce().policy.link(crawlspace.Link{URL: u})
 	if !ok {
 		return nil
 	}
-	_, err := c.frontier.Add(ctx, []scheduler.Link{link}, true)
+	_, err := r.frontier.Add(ctx, []scheduler.Link{link}, true)
 	return err
 }

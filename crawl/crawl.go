@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +16,6 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
-	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -35,52 +31,40 @@ type Store interface {
 	OutboxBytes() uint64
 }
 
-// Crawl is one Crawler element at work. Its methods may be called at once.
+// Crawl is one Crawler element at work. Its methods may be called concurrently.
 type Crawl struct {
 	name     string
 	workers  int
 	log      *slog.Logger
 	store    Store
 	frontier *scheduler.Frontier
-	judge    *judge
-	pass     *pass
 	relay    *push.Relay
+	rules    *inForce
+	visitor  *visitor
+	pass     *pass
+	meter    meter
+	pace     pace
+	limits   *limits
+	share    *share // of the slots of all Crawls; nil: they share none
+	crawlLog *crawlLog
+	names    *fetcher.Names // DNS answers, for all fetchers
+	jar      *auth.Jar      // cookies of all sites, with EnableCookies
+	hosts    *hostURLs
 
-	replacing sync.Mutex                          // held while a policy is replaced
-	allowed   atomic.Bool                         // AllowNextEdit
-	ahead     *judged                             // of judgeBatch: what it has read already
-	former    atomic.Pointer[map[weburl.Key]bool] // were roots, and wait since before they were none
+	copies     *copies.Detector // nil: they are not looked for
+	patterns   *copies.Patterns // nil: none are learnt
+	restricted *restricted
+	ahead      *judged // of judgeBatch: what it has read already
 
-	requests, pages, bytes atomic.Int64
-	pace                   pace
-	limits                 *limits
-	share                  *share // of the slots of all Crawls; nil: they share none
-	crawlLog               *crawlLog
-	activities             activityLog
-	timings                timings
-	unavailable            atomic.Int64 // pages whose unavailable_after was over
-	addresses              addresses
-	names                  *fetcher.Names // DNS answers, for all fetchers
-	jar                    *auth.Jar      // cookies of all sites, with EnableCookies
-	logins                 logins
-	namers                 namers
-	restricted             *restricted
-	visits                 visits
-	hostURLs               hostURLs
-	sitemaps               sitemapCounts
-	trapped                atomic.Int64
-	taken                  takenCounts
-	copies                 *copies.Detector // nil: they are not looked for
-	patterns               *copies.Patterns // nil: none are learnt
-	trial                  *trial           // looks on in a dry run, else nil
-	documents              documentCounts
-	pausing                sync.Mutex    // held while the crawl is paused or resumed
-	rescheduled            chan struct{} // capacity 1: a reload may have changed schedules
-	plan                   atomic.Pointer[[]Schedule]
-	outboxFull             atomic.Int32    // workers that wait for the outbox
-	robotsInFlight         sync.Map        // host keys whose robots.txt is being fetched
-	stopping               context.Context // ended by Stop
-	stop                   context.CancelFunc
+	replacing   sync.Mutex                          // held while a policy is replaced
+	allowed     atomic.Bool                         // AllowNextEdit
+	former      atomic.Pointer[map[weburl.Key]bool] // were roots, and wait since before they were none
+	pausing     sync.Mutex                          // held while the crawl is paused or resumed
+	rescheduled chan struct{}                       // capacity 1: a reload may have changed schedules
+	plan        atomic.Pointer[[]Schedule]
+	outboxFull  atomic.Int32    // workers that wait for the outbox
+	stopping    context.Context // ended by Stop
+	stop        context.CancelFunc
 }
 
 // tickets bound how many pages are fetched. A worker takes one before it asks
@@ -125,26 +109,21 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	stopping, stop := context.WithCancel(context.Background())
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
-		judge: newJudge(p), limits: newLimits(&s), rescheduled: make(chan struct{}, 1),
+		limits: newLimits(&s), rescheduled: make(chan struct{}, 1), hosts: &hostURLs{},
 		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(), crawlLog: newCrawlLog(log),
 	}
-	if err := c.equip(ctx, p, nil); err != nil {
+	now := &rules{policy: p}
+	if now.gear, err = c.equip(ctx, p, nil); err != nil {
 		return nil, err
 	}
-	if s.NearDuplicates {
-		c.copies = copies.New(store, c.requeue, log)
-		if s.DetectPatterns {
-			stored, err := copies.StoredPatterns(ctx, store)
-			if err != nil {
-				return nil, err
-			}
-			c.patterns = copies.NewPatterns(stored)
-		}
-	}
+	c.rules = newInForce(now)
 	c.frontier = scheduler.New(store, frontierSettings(p), log)
 	c.pass = newPass(store, c.frontier.Deletions())
-	if c.copies != nil {
-		c.frontier.Deletions().OnLeave(c.copies.Free)
+	c.visitor = &visitor{
+		frontier: c.frontier, store: store, log: log, sites: c, hosts: c.hosts, meter: &c.meter, crawlLog: c.crawlLog,
+	}
+	if err := c.lookForCopies(ctx, &s); err != nil {
+		return nil, err
 	}
 	paused, err := storedPause(ctx, store)
 	if err != nil {
@@ -161,64 +140,48 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 	return c, nil
 }
 
-// equip gives a policy what fetches pages by its settings, and its traps. Old is the one in
-// force, nil at the start.
-func (c *Crawl) equip(ctx context.Context, p, old *policy) (err error) {
-	p.settings.Robots.Agent = p.settings.RobotsAgent
-	var before accesses
-	if old != nil {
-		before = old.accesses
+// lookForCopies makes what finds documents that repeat others, if the settings ask for it.
+func (c *Crawl) lookForCopies(ctx context.Context, s *Settings) error {
+	if !s.NearDuplicates {
+		return nil
 	}
-	if old != nil && old.settings.Robots == p.settings.Robots {
-		p.robots = old.robots
-	} else {
-		p.robots = robots.NewCache(c.store, p.settings.Robots)
+	c.copies = copies.New(c.store, c.visitor.requeue, c.log)
+	c.visitor.copies = c.copies
+	c.frontier.Deletions().OnLeave(c.copies.Free)
+	if !s.DetectPatterns {
+		return nil
 	}
-	if err := c.equipTraps(ctx, p, old); err != nil {
-		return err
+	stored, err := copies.StoredPatterns(ctx, c.store)
+	if err == nil {
+		c.patterns = copies.NewPatterns(stored)
+		c.visitor.patterns = c.patterns
 	}
-	p.accesses, err = c.newAccesses(p, before)
 	return err
 }
 
-// equipped are a policy's settings of a fetcher with what the crawl itself adds.
-func (c *Crawl) equipped(s fetcher.Settings, p *policy) fetcher.Settings {
-	s.Exempt = slices.Clone(s.Exempt)
-	for _, root := range p.settings.Rules.Roots {
-		s.Exempt = append(s.Exempt, net.JoinHostPort(root.URL.Host(), root.URL.Port()))
-	}
-	for _, source := range p.sources {
-		s.Exempt = append(s.Exempt, net.JoinHostPort(source.URL.Host(), source.URL.Port()))
-	}
-	s.Judge, s.Names, s.DenyPrivate = c.judgeAddress, c.names, p.settings.DenyPrivate
-	if p.settings.MaxBytesPerS > 0 {
-		s.Pace = c.limits.pay
-	}
-	return s
-}
+// inForce returns the rules of now.
+func (c *Crawl) inForce() *rules { return c.rules.now.Load() }
 
-// judgeAddress asks the address rules in force about an address that is to be dialled.
-func (c *Crawl) judgeAddress(a netip.Addr) (allowed, matched bool, words string) {
-	allowed, matched, reason := c.judge.current.Load().space.Addresses().Judge(a)
-	if matched {
-		words = reason.String()
-	}
-	return allowed, matched, words
-}
+// policy is what decides about URLs now.
+func (c *Crawl) policy() *policy { return c.inForce().policy }
 
-// frontierSettings are those of the policy in the frontier's terms.
-func frontierSettings(p *policy) scheduler.Settings {
-	s := p.settings.Frontier
-	s.DeletionBody = deletionBody
-	s.Depths = p.space.LimitsLinkDepth()
-	return s
+// page takes one lease through all stages, and judges its URL again if other rules came
+// into force meanwhile.
+func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (asked, error) {
+	page := c.rules.begin()
+	defer c.rules.end(page)
+	asked, err := c.visitor.page(ctx, page.rules, lease, slot)
+	if again := c.judgeAgain(context.WithoutCancel(ctx), page.rules.policy, lease.Key); again != nil {
+		err = errors.Join(err, again, c.passAgain(context.WithoutCancel(ctx)))
+	}
+	return asked, err
 }
 
 // Run crawls until ctx ends (then at once), Stop was called (then after the
 // pages in flight), or what once asks for is done. The order of stopping stands
 // here: workers, outbox, frontier and relay. It is called once.
 func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
-	defer func() { c.judge.current.Load().accesses.close() }()
+	defer func() { c.inForce().gear.accesses.close() }()
 	defer func() { err = errors.Join(err, c.crawlLog.close()) }()
 	if c.frontier.Paused() && (once.Drain || once.MaxPages > 0) {
 		return ErrPaused
@@ -232,7 +195,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	owners.Go(func() error { return c.frontier.Run(background) })
 	owners.Go(func() error { return c.frontier.Deletions().Run(background) })
 	owners.Go(func() error { return c.relay.Run(background) })
-	owners.Go(func() error { return c.pace.run(background, c) })
+	owners.Go(func() error { return c.pace.run(background, c.meter.totals) })
 	owners.Go(func() error { return c.crawlLog.run(background) })
 	owners.Go(func() error { return c.rejudge(background) })
 	owners.Go(func() error { return c.keepTraps(background) })
@@ -286,7 +249,7 @@ func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 func (c *Crawl) start(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
-	p := c.judge.current.Load()
+	p := c.policy()
 	if err := c.pass.open(ctx, p, c.allowed.Swap(false)); err != nil {
 		return err
 	}

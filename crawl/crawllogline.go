@@ -56,13 +56,17 @@ func docStatus(b scheduler.Became) string {
 }
 
 // logFetched writes the crawl log's line of a URL that was asked for.
-func (v *visit) logFetched(r *scheduler.Result) {
-	if v.settings.CrawlLog == "" || !v.asked {
+func (v *visit) logFetched(s *step) {
+	if v.policy.settings.CrawlLog == "" || s.asked != askedPage {
 		return
+	}
+	r, status := s.outcome, 0
+	if s.response != nil {
+		status = s.response.Status
 	}
 	b := v.lease.Became()
 	var messages []string
-	if r.Words != statusWords(v.status) { // which stand in the line already
+	if r.Words != statusWords(status) { // which stand in the line already
 		messages = append(messages, r.Words)
 	}
 	if b.Class == scheduler.OK {
@@ -80,7 +84,7 @@ func (v *visit) logFetched(r *scheduler.Result) {
 	if b.Forgotten {
 		messages = append(messages, "forgotten")
 	}
-	v.crawlLog.add(crawlLogLine(time.Now(), docStatus(b), v.status, v.lease.URL.String(), v.lease.Record.Referrer, messages))
+	v.visitor.crawlLog.add(crawlLogLine(time.Now(), docStatus(b), status, v.lease.URL.String(), v.lease.Record.Referrer, messages))
 }
 
 // Lengths of what stands in a line, in bytes as written in it: URLs have a limit of

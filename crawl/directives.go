@@ -10,7 +10,7 @@ import (
 
 // directives are what a page asks for by robots metas and X-Robots-Tag together.
 func (v *visit) directives(response *fetcher.Response, p extract.Page) extract.Directives {
-	return p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.settings.RobotsAgent))
+	return p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.settings.RobotsAgent))
 }
 
 // Why the page itself wants no document.
@@ -23,7 +23,7 @@ const (
 // with words that are empty if it may. A page decides against a rule, never for it.
 func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why scheduler.Reason, noIndex string) {
 	result.Directives = directiveFlags(d)
-	if v.settings.IgnoreNoIndex {
+	if v.policy.settings.IgnoreNoIndex {
 		return scheduler.NoReason, ""
 	}
 	result.UnavailableAt = d.UnavailableAt
@@ -31,7 +31,7 @@ func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why schedu
 	case d.NoIndex:
 		return scheduler.ReasonNoIndex, noIndexWords
 	case isOver(d.UnavailableAt):
-		v.unavailable.Add(1)
+		v.meter.unavailable.Add(1)
 		return scheduler.ReasonUnavailable, unavailableWords + d.UnavailableAfter
 	}
 	return scheduler.NoReason, ""

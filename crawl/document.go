@@ -42,13 +42,13 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		unread = response.Body
 	}
 	sum := documentHash(document, unread)
-	if v.copies != nil {
+	if v.visitor.copies != nil {
 		c := copies.Compare(&document, ownTitle(p), v.lease.Record.Host, sum)
-		original, why, overlap, err := v.copies.Original(ctx, v.lease, c)
+		original, why, overlap, err := v.visitor.copies.Original(ctx, v.lease, c)
 		if err != nil {
 			return err
 		}
-		result.Signature, result.Overlap, result.Notes = c.Stored(), overlap, v.copies.Notes(v.lease.Record.Host)
+		result.Signature, result.Overlap, result.Notes = c.Stored(), overlap, v.visitor.copies.Notes(v.lease.Record.Host)
 		if original != nil {
 			result.DuplicateOf, result.Reason, result.NoDocument = original.URL, why, copies.Detail(why, original.URL)
 			v.learn(original.URL)
@@ -71,10 +71,10 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, directives 
 		URL: v.lease.URL.String(), Source: v.verdict.decision.Source, Title: title(p, v.lease.URL), Text: p.Text,
 		ContentType: mediaType(response.Header.Get("Content-Type")), Charset: p.Charset, Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
-		Metas: metas(v.lease, v.verdict.decision, v.settings.Mapping.apply(p.Metas, response.Header), directives),
+		Metas: metas(v.lease, v.verdict.decision, v.policy.settings.Mapping.apply(p.Metas, response.Header), directives),
 	}
-	if v.settings.Collapse {
-		if site := siteAt(v.lease.URL, v.settings.CollapseDepth); site != "" {
+	if v.policy.settings.Collapse {
+		if site := siteAt(v.lease.URL, v.policy.settings.CollapseDepth); site != "" {
 			document.Metas[collapseKey] = []string{site}
 		}
 	}
@@ -84,7 +84,7 @@ func (v *visit) document(response *fetcher.Response, p extract.Page, directives 
 	if at, err := http.ParseTime(response.Header.Get("Last-Modified")); err == nil {
 		document.LastModified = at.UTC().Format(time.RFC3339)
 	}
-	if v.settings.PushContent && !directives.NoArchive {
+	if v.policy.settings.PushContent && !directives.NoArchive {
 		document.Content = response.Body
 		if p.Content != nil { // without what is not to be searched
 			document.Content, document.Charset = p.Content, p.ContentCharset

@@ -22,7 +22,7 @@ const itemBatch = 100
 
 // items is one reading of a feed whose items are documents.
 type items struct {
-	*visit
+	v     *visit
 	ctx   context.Context
 	base  weburl.Base
 	batch []item
@@ -62,8 +62,8 @@ func (v *visit) readItems(ctx context.Context, response *fetcher.Response, resul
 
 func (v *visit) newItems(ctx context.Context, response *fetcher.Response) (*items, feeds.Options, error) {
 	base, err := weburl.NewBase(v.lease.URL.String())
-	return &items{visit: v, ctx: ctx, base: base}, feeds.Options{
-		ContentType: response.Header.Get("Content-Type"), MaxBytes: v.settings.Fetcher.MaxBodyBytes, MaxEntries: v.settings.SitemapMaxLinks,
+	return &items{v: v, ctx: ctx, base: base}, feeds.Options{
+		ContentType: response.Header.Get("Content-Type"), MaxBytes: v.policy.settings.Fetcher.MaxBodyBytes, MaxEntries: v.policy.settings.SitemapMaxLinks,
 		Truncated: response.Truncated,
 	}, err
 }
@@ -97,19 +97,19 @@ func (r *items) document(href string, p extract.Page) error {
 	if href == "" || err != nil {
 		return nil //nolint:nilerr // what has no page has no URL to be indexed under
 	}
-	link, verdict, ok := r.link(crawlspace.Link{URL: u, Host: hostIn(href), Depth: sourceDepth})
+	link, verdict, ok := r.v.policy.link(crawlspace.Link{URL: u, Host: hostIn(href), Depth: sourceDepth})
 	if !ok {
 		return nil
 	}
-	if indexed, _, _ := r.indexes(&verdict); !indexed {
+	if indexed, _, _ := r.v.policy.indexes(&verdict); !indexed {
 		return nil
 	}
-	link.Kind, link.Referrer = scheduler.KindItem, r.lease.URL.String()
+	link.Kind, link.Referrer = scheduler.KindItem, r.v.lease.URL.String()
 	d := push.Document{
 		URL: link.URL.String(), Source: verdict.decision.Source, Title: title(p, link.URL), Text: p.Text,
 		ContentType: "text/plain", Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: sourceDepth, Referrer: link.Referrer,
-		Metas: metas(&scheduler.Lease{}, verdict.decision, r.settings.Mapping.apply(p.Metas, nil), extract.Directives{}),
+		Metas: metas(&scheduler.Lease{}, verdict.decision, r.v.policy.settings.Mapping.apply(p.Metas, nil), extract.Directives{}),
 	}
 	sum := documentHash(d, nil)
 	d.Hash = hex.EncodeToString(sum[:])
@@ -151,12 +151,12 @@ func (r *items) flush() error {
 	if len(links) == 0 {
 		return nil
 	}
-	if _, err := r.frontier.Add(r.ctx, links, false); err != nil {
+	if _, err := r.v.frontier.Add(r.ctx, links, false); err != nil {
 		return err
 	}
 	now := time.Now()
 	// Not cancelled half-way: the store calls the function until it returns.
-	_, err := r.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
+	_, err := r.v.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
 		return r.change(documents[k], rec, now)
 	})
 	r.batch = r.batch[:0]
@@ -167,11 +167,11 @@ func (r *items) flush() error {
 func (r *items) change(i *item, rec scheduler.Record, now time.Time) *scheduler.Change {
 	d := &i.document
 	same := rec.Indexed && rec.Hash == d.Hash && rec.PushedSource == d.Source
-	if rec.Kind != scheduler.KindItem || same && !r.settings.Frontier.PushUnchanged {
+	if rec.Kind != scheduler.KindItem || same && !r.v.policy.settings.Frontier.PushUnchanged {
 		return nil
 	}
 	rec.Class, rec.Status, rec.LastError, rec.Reason, rec.Settled = scheduler.OK, 200, "", scheduler.NoReason, true
-	rec.Fifo, rec.Referrer, rec.RulesVersion = i.link.Fifo, i.link.Referrer, r.version
+	rec.Fifo, rec.Referrer, rec.RulesVersion = i.link.Fifo, i.link.Referrer, r.v.policy.version
 	rec.FetchedAt, rec.CheckedAt = now, now
 	return &scheduler.Change{Next: rec, Document: d, CancelDeletion: true}
 }
@@ -185,7 +185,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 	}
 	format := feeds.Sniff(r.Body, contentType)
 	options := feeds.Options{
-		ContentType: contentType, MaxBytes: v.settings.Fetcher.MaxBodyBytes, MaxEntries: v.settings.SitemapMaxLinks, Truncated: r.Truncated,
+		ContentType: contentType, MaxBytes: v.policy.settings.Fetcher.MaxBodyBytes, MaxEntries: v.policy.settings.SitemapMaxLinks, Truncated: r.Truncated,
 	}
 	var text strings.Builder
 	switch {

@@ -116,8 +116,8 @@ func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *XMLD
 // sweep deletes the documents that the last reading had and this one has not. What it
 // had is stored as keys, one after the other.
 func (r *items) sweep() error {
-	name := "crawl.xml." + r.lease.Key.String()
-	stored, err := r.store.Value(r.ctx, name)
+	name := "crawl.xml." + r.v.lease.Key.String()
+	stored, err := r.v.store.Value(r.ctx, name)
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ func (r *items) sweep() error {
 	}
 	if len(gone) > 0 {
 		// Not cancelled half-way: the store calls the function until it returns.
-		_, err = r.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(_ weburl.Key, rec scheduler.Record) *scheduler.Change {
-			if rec.Kind != scheduler.KindItem || rec.Referrer != r.lease.URL.String() || !rec.Indexed ||
+		_, err = r.v.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(_ weburl.Key, rec scheduler.Record) *scheduler.Change {
+			if rec.Kind != scheduler.KindItem || rec.Referrer != r.v.lease.URL.String() || !rec.Indexed ||
 				rec.Deletion != scheduler.NoDeletion && rec.Reason == scheduler.ReasonItemGone {
 				return nil
 			}
@@ -148,5 +148,5 @@ func (r *items) sweep() error {
 	for _, k := range slices.Compact(r.keys) {
 		keys = append(keys, k[:]...)
 	}
-	return r.store.SetValue(r.ctx, name, keys)
+	return r.v.store.SetValue(r.ctx, name, keys)
 }

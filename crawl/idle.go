@@ -41,7 +41,7 @@ func (c *Crawl) idle(f scheduler.Snapshot, a activitySnapshot) (code, words stri
 		return IdleRateLimit, "maxRequestsPerS or maxBytesPerS is reached"
 	}
 	code, words = frontierIdle(f), f.Idle
-	if code == IdleNoURL && !c.judge.current.Load().refreshes() {
+	if code == IdleNoURL && !c.policy().refreshes() {
 		words += "; " + neverAgain
 	}
 	return code, words

@@ -259,7 +259,7 @@ func TestStopWhileLimited(t *testing.T) {
 		c.limits.bytes.ReserveN(time.Now(), leastByteBurst) // owed for an hour
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(t.Context(), Once{}) }()
-		for a := c.activities.snapshot(); a.workers < 4 || a.at[waitsForRate] < 4; a = c.activities.snapshot() {
+		for a := c.meter.activities.snapshot(); a.workers < 4 || a.at[waitsForRate] < 4; a = c.meter.activities.snapshot() {
 			time.Sleep(time.Millisecond)
 		}
 		if s, err := c.Status(t.Context()); err != nil || s.IdleCode != IdleRateLimit {

@@ -43,7 +43,7 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 		if err != nil || !isNew(u) {
 			return // mailto:, javascript: and what is no URL at all are no links
 		}
-		l, _, ok := v.link(crawlspace.Link{URL: u, Host: v.spelling(href, u), Depth: depth})
+		l, _, ok := v.policy.link(crawlspace.Link{URL: u, Host: v.spelling(href, u), Depth: depth})
 		// Of URLs that differ in what the query filter drops, the first counts.
 		if ok && (l.URL.String() == u.String() || isNew(l.URL)) {
 			l.Referrer = referrer
@@ -54,7 +54,7 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 		v.log.Info("a page has more links than are read of one: the rest is left out", "url", referrer, "links", len(p.Links))
 	}
 	for _, l := range p.Links {
-		if !l.NoFollow || v.settings.IgnoreNoFollow {
+		if !l.NoFollow || v.policy.settings.IgnoreNoFollow {
 			add(l.Href)
 		}
 	}

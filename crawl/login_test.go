@@ -221,7 +221,7 @@ func TestLogInsCountAsRequests(t *testing.T) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.totals().Requests; got != int64(len(site.asked)) {
+		if got := c.meter.totals().Requests; got != int64(len(site.asked)) {
 			t.Errorf("%d requests counted, the server got %d: %v", got, len(site.asked), site.asked)
 		}
 	})
@@ -257,7 +257,7 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if s := reloaded(1); s.State != "good" || s.LogIns != 1 {
 			t.Errorf("with the same settings: %v", s)
 		}
-		if got := c.judge.current.Load().accesses[0]; got.login.access != got {
+		if got := c.inForce().gear.accesses[0]; got.login.access != got {
 			t.Error("the session does not ask by the new settings")
 		}
 		if s := reloaded(2); s.State != "logged out" || s.LogIns != 0 {

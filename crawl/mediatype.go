@@ -16,14 +16,14 @@ import (
 // nothing of its type, which may be a listed one, is judged when the body is there.
 func (v *visit) refuse(status int, header http.Header) bool {
 	contentType := header.Get("Content-Type")
-	if status != http.StatusOK || v.settings.Space.MIME != nil && v.settings.Space.MIME.Include && saysNothing(mediaType(contentType)) {
+	if status != http.StatusOK || v.policy.settings.Space.MIME != nil && v.policy.settings.Space.MIME.Include && saysNothing(mediaType(contentType)) {
 		return false
 	}
 	return !v.mime(contentType).Allowed
 }
 
 func (v *visit) mime(contentType string) crawlspace.Verdict {
-	return v.space.JudgeMIME(recorded(v.lease.URL, &v.lease.Record), contentType)
+	return v.policy.space.JudgeMIME(recorded(v.lease.URL, &v.lease.Record), contentType)
 }
 
 // sniff gives the answer the type that its body shows, where the declared one says

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
-	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/histogram"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -85,38 +84,17 @@ type Timings struct {
 	Documents map[string]histogram.Snapshot
 }
 
-func (t *timings) snapshot(c *Crawl) Timings {
-	out := Timings{Fetch: map[string]histogram.Snapshot{}, Queue: map[string]histogram.Snapshot{}, Page: t.page.Snapshot(), Documents: c.documents.timings()}
+// allTimings returns how long things took; waits are how long hosts waited, by source.
+func (m *meter) allTimings(waits [scheduler.Sources]histogram.Snapshot) Timings {
+	out := Timings{
+		Fetch: map[string]histogram.Snapshot{}, Queue: map[string]histogram.Snapshot{},
+		Page: m.timings.page.Snapshot(), Documents: m.documents.timings(),
+	}
 	for class := range fetchClasses {
-		out.Fetch[class.String()] = t.fetch[class].Snapshot()
+		out.Fetch[class.String()] = m.timings.fetch[class].Snapshot()
 	}
-	for source, s := range c.frontier.QueueWaits() {
+	for source, s := range waits {
 		out.Queue[scheduler.Source(source).String()] = s
-	}
-	return out
-}
-
-// took counts how long it took to read a document, or to fail at it.
-func (c *documentCounts) took(kind documents.Kind, d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h := c.times[string(kind)]
-	if h == nil {
-		if c.times == nil {
-			c.times = map[string]*histogram.Histogram{}
-		}
-		h = &histogram.Histogram{}
-		c.times[string(kind)] = h
-	}
-	h.Observe(d)
-}
-
-func (c *documentCounts) timings() map[string]histogram.Snapshot {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := make(map[string]histogram.Snapshot, len(c.times))
-	for kind, h := range c.times {
-		out[kind] = h.Snapshot()
 	}
 	return out
 }

@@ -49,7 +49,7 @@ func movedRoots(roots []actionrules.Root, moved moves) []actionrules.Root {
 // homeLeads takes in where a page leads that stands for a site: the home page of a root, or
 // the page that it moved to. A zero to says that it is a page itself; firm is as in heading.
 func (c *Crawl) homeLeads(ctx context.Context, from, to weburl.URL, firm bool) error {
-	p := c.judge.current.Load()
+	p := c.policy()
 	root, ok := p.rootOf(from)
 	if _, known := p.moved[root.String()]; !ok || to.IsZero() && !known {
 		return nil
@@ -144,7 +144,6 @@ func (c *Crawl) move(ctx context.Context, old *policy, moved moves, to weburl.UR
 			return old, nil
 		}
 	}
-	p.accesses, p.robots, p.traps = old.accesses, old.robots, old.traps
 	return p, scheduler.SaveValue(ctx, c.store, movedSites, movedWhat, moved)
 }
 
@@ -158,24 +157,4 @@ func (p *policy) rootOf(u weburl.URL) (root weburl.URL, ok bool) {
 		}
 	}
 	return weburl.URL{}, false
-}
-
-// isHome takes in that the URL is a page, which may end the move of a site: its links are
-// judged by that already.
-func (v *visit) isHome(ctx context.Context) error {
-	before := v.judge.current.Load()
-	err := v.homeLeads(ctx, v.lease.URL, weburl.URL{}, true)
-	if v.judge.current.Load() != before {
-		v.adopt()
-	}
-	return err
-}
-
-// adopt goes on by the rules in force now, where they let the page in.
-func (v *visit) adopt() {
-	p := v.judge.current.Load()
-	if verdict := p.judgeLink(recorded(v.lease.URL, &v.lease.Record)); verdict.inside() {
-		v.policy, v.verdict = p, verdict
-		v.indexed, v.why, v.unindexed = p.indexes(&verdict)
-	}
 }

@@ -209,7 +209,7 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 			if err := c.start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			p := c.judge.current.Load()
+			p := c.policy()
 			for range batches {
 				key, due := c.pass.due(p)
 				if !due {
@@ -248,7 +248,7 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	batch := func() bool {
-		p := c.judge.current.Load()
+		p := c.policy()
 		key, due := c.pass.due(p)
 		if due {
 			if err := c.judgeBatch(t.Context(), p, key); err != nil {
@@ -321,7 +321,7 @@ func TestReadmissionDropsHeldDeletionAtOnce(t *testing.T) {
 		if err := c.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.judgeBatch(t.Context(), c.judge.current.Load(), weburl.Key{}); err != nil {
+		if err := c.judgeBatch(t.Context(), c.policy(), weburl.Key{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.frontier.Deletions().Finish(t.Context()); err != nil {
@@ -370,14 +370,14 @@ func TestRejectListIsReadAgain(t *testing.T) {
 		if err := c.passed(ctx); err != nil {
 			t.Fatal(err)
 		}
-		first := c.judge.current.Load()
+		first := c.policy()
 		time.Sleep(3 * time.Minute)
-		if c.judge.current.Load() != first {
+		if c.policy() != first {
 			t.Error("a list that did not change is put in force again")
 		}
 		list.Store(nil)
 		time.Sleep(2 * time.Minute)
-		if c.judge.current.Load() != first {
+		if c.policy() != first {
 			t.Error("a list that cannot be read is in force")
 		}
 		list.Store(file("reject.patterns", "7.html"))

@@ -82,7 +82,8 @@ func TestFollowedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &visit{Crawl: &Crawl{patterns: copies.NewPatterns(nil), store: memoryStore{storetest.NewMemory()}}, policy: policy, lease: leaseOf(t, "http://h/")}
+	store := storetest.NewMemory()
+	v := &visit{visitor: &visitor{patterns: copies.NewPatterns(nil)}, store: store, policy: policy, lease: leaseOf(t, "http://h/")}
 	link := func(raw string) scheduler.Link {
 		return scheduler.Link{URL: parse(t, raw), Fifo: scheduler.Index, Depth: 3}
 	}
@@ -100,7 +101,7 @@ func TestFollowedOnce(t *testing.T) {
 		}
 		return urls
 	}
-	if _, _, err := v.store.Add(t.Context(), []scheduler.Link{link("http://h/known?p=1")}, false); err != nil {
+	if _, _, err := store.Add(t.Context(), []scheduler.Link{link("http://h/known?p=1")}, false); err != nil {
 		t.Fatal(err)
 	}
 	if got := follow(); len(got) != 5 {
@@ -113,7 +114,7 @@ func TestFollowedOnce(t *testing.T) {
 				if of != "" {
 					original = parse(t, of)
 				}
-				v.patterns.Saw(parse(t, "http://h/x?"+name+"=1"), original)
+				v.visitor.patterns.Saw(parse(t, "http://h/x?"+name+"=1"), original)
 			}
 		}
 	}
@@ -122,11 +123,11 @@ func TestFollowedOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"http://h/a?x=1", "http://h/b", "http://h/known?p=1", "http://h/plain"}, follow()); diff != "" {
 		t.Errorf("followed (-want +got):\n%s", diff)
 	}
-	if again := copies.NewPatterns(v.patterns.Learnt(true)).Status(); len(again.Learnt) != 5 {
+	if again := copies.NewPatterns(v.visitor.patterns.Learnt(true)).Status(); len(again.Learnt) != 5 {
 		t.Errorf("%d patterns are known after a restart, want 5", len(again.Learnt))
 	}
 	saw(budget, "") // most are documents after all
-	if got := follow(); len(got) != 5 || v.patterns.Cuts() {
+	if got := follow(); len(got) != 5 || v.visitor.patterns.Cuts() {
 		t.Errorf("%q are followed when nothing is cut off any more", got)
 	}
 }

@@ -31,7 +31,7 @@ func TestPause(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- c.Run(t.Context(), Once{}) }()
-			for c.activities.snapshot().at[waitsForURL] < b.settings.Workers {
+			for c.meter.activities.snapshot().at[waitsForURL] < b.settings.Workers {
 				time.Sleep(time.Millisecond)
 			}
 			s, err := c.Status(t.Context())
@@ -122,7 +122,7 @@ func TestFrontiersReasonsHaveCodes(t *testing.T) {
 	if got := frontierIdle(c.frontier.Snapshot()); got != IdleNoURL {
 		t.Errorf("without work: %q, want %q", got, IdleNoURL)
 	}
-	set := frontierSettings(c.judge.current.Load())
+	set := frontierSettings(c.policy())
 	set.Weights = [scheduler.Sources]int{}
 	c.frontier.Apply(set)
 	if _, err := c.frontier.Add(ctx, []scheduler.Link{{URL: parse(t, "http://a.test/"), Fifo: scheduler.Index}}, false); err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
-	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -40,17 +39,14 @@ type policy struct {
 	version     uint64
 	timing      string                // identifies when stored URLs are fetched again
 	scheduled   []*actionrules.Engine // accept the sites of groups that schedules refresh
-
-	accesses accesses
-	robots   *robots.Cache
-	traps    *crawlspace.Traps // nil: off
-	removed  *extract.Removal  // nil: none
+	removed     *extract.Removal      // nil: none
 }
 
 // newPolicy compiles rules and crawl space with the sites that moved at their new
 // place.
 func newPolicy(s Settings, moved moves) (*policy, error) {
 	s.Rules.Roots = slices.Clone(s.Rules.Roots)
+	s.Robots.Agent = s.RobotsAgent
 	rewrite := s.Space.Rewriter()
 	for i := range s.Rules.Roots {
 		s.Rules.Roots[i].URL = rewrite(s.Rules.Roots[i].URL)
@@ -273,3 +269,32 @@ func fifoOf(d actionrules.Decision) scheduler.Source {
 
 // depth is n as it is stored.
 func depth(n int) uint16 { return uint16(min(n, 1<<16-1)) }
+
+// limitsHosts says that the URLs of hosts must be counted.
+func (p *policy) limitsHosts() bool {
+	return p.settings.Traps != nil && p.settings.Traps.MaxURLsPerHost > 0
+}
+
+// stays says why the site of a home page that redirects stays where it is, "" if it is none's.
+func (p *policy) stays(home weburl.URL, firm bool) string {
+	root, ok := p.rootOf(home)
+	if !ok {
+		return ""
+	}
+	m := p.moved[root.String()]
+	if s, seen := m.Seen[home.String()]; seen {
+		return "wait: its site moves there if it is still so after " + s.Since.Add(moveAfter).Format(time.RFC3339)
+	}
+	if !firm {
+		return "wait: a temporary redirect moves no site of which documents are stored"
+	}
+	return ""
+}
+
+// frontierSettings are those of the policy in the frontier's terms.
+func frontierSettings(p *policy) scheduler.Settings {
+	s := p.settings.Frontier
+	s.DeletionBody = deletionBody
+	s.Depths = p.space.LimitsLinkDepth()
+	return s
+}

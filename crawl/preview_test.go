@@ -30,7 +30,7 @@ func TestPreviewForetellsThePass(t *testing.T) {
 			t.Fatal(err)
 		}
 		for {
-			p := c.judge.current.Load()
+			p := c.policy()
 			key, due := c.pass.due(p)
 			if !due {
 				state, _ := c.pass.status()

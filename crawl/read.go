@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
@@ -21,8 +20,8 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 	switch {
 	case extract.IsHTML(contentType, r.Body):
 		p, err = extract.HTML(r.Body, contentType, extract.Options{
-			Agent: v.settings.RobotsAgent, Removal: v.removed, KeepContent: v.settings.PushContent,
-			Embedded: v.settings.EmbeddedLinks,
+			Agent: v.policy.settings.RobotsAgent, Removal: v.policy.removed, KeepContent: v.policy.settings.PushContent,
+			Embedded: v.policy.settings.EmbeddedLinks,
 		})
 	case mediaType(contentType) == "text/plain":
 		p, err = extract.Text(r.Body, contentType)
@@ -33,13 +32,4 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 		return v.readDocument(ctx, contentType, r.Body)
 	}
 	return p, true, err
-}
-
-// count keeps the figures of the crawl's pace.
-func (c *Crawl) count(r *fetcher.Response) {
-	c.requests.Add(1)
-	c.bytes.Add(int64(len(r.Body)))
-	if r.Status == http.StatusOK || r.Status == http.StatusNotModified {
-		c.pages.Add(1)
-	}
 }

@@ -321,7 +321,7 @@ func TestLinksCut(t *testing.T) {
 	b := openBench(t, site)
 	var log testlog.Buffer
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
-		c.log = slog.New(slog.NewTextHandler(&log, nil))
+		c.visitor.log = slog.New(slog.NewTextHandler(&log, nil))
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -40,12 +40,12 @@ const (
 // rejudge runs passes until ctx ends.
 func (c *Crawl) rejudge(ctx context.Context) error {
 	for {
-		p := c.judge.current.Load()
+		p := c.policy()
 		key, due := c.pass.due(p)
 		var pause time.Duration
 		switch {
 		case !due:
-		case key == endKey() && c.judge.superseded():
+		case key == endKey() && c.rules.superseded():
 			pause = passWait
 		default:
 			began := time.Now()
@@ -147,7 +147,7 @@ func (c *Crawl) readAhead(ctx context.Context, p *policy, from weburl.Key) (*jud
 	// A page that began under other rules may still be stored after its key was
 	// passed. It is judged then, but a crash before that would lose it: only what
 	// is passed when no such page is left counts after a crash.
-	b := &judged{policy: p, from: from, firm: !c.judge.superseded()}
+	b := &judged{policy: p, from: from, firm: !c.rules.superseded()}
 	batch, next, last, err := scheduler.ReadBatch(ctx, c.store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
 		b.read++
 		return r.State != scheduler.Waiting
@@ -246,7 +246,7 @@ func (c *Crawl) apply(ctx context.Context, opinions []keyed, n *passCounts) erro
 // in flight.
 func (c *Crawl) judgeAgain(ctx context.Context, began *policy, key weburl.Key) error {
 	for done := began; ; {
-		p := c.judge.current.Load()
+		p := c.policy()
 		if p.same(done) {
 			return nil
 		}
@@ -274,7 +274,7 @@ func (c *Crawl) passAgain(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	defer c.pass.wake()
-	return c.pass.begin(ctx, c.judge.current.Load())
+	return c.pass.begin(ctx, c.policy())
 }
 
 // passed waits until no pass is under way.

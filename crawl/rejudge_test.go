@@ -235,11 +235,11 @@ func TestReload(t *testing.T) {
 		}
 		broken := b.settings
 		broken.Space.Exclude = text("regexp:(")
-		before := c.judge.current.Load()
-		if err := c.Reload(ctx, broken); err == nil || c.judge.current.Load() != before {
+		before := c.policy()
+		if err := c.Reload(ctx, broken); err == nil || c.policy() != before {
 			t.Errorf("broken rules gave %v, want an error and the old rules in force", err)
 		}
-		if err := c.Reload(ctx, b.settings); err != nil || c.judge.current.Load().fingerprint != before.fingerprint {
+		if err := c.Reload(ctx, b.settings); err != nil || c.policy().fingerprint != before.fingerprint {
 			t.Errorf("the same settings gave %v", err)
 		}
 		if s, _ := c.pass.status(); !s.Done {

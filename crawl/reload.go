@@ -27,7 +27,7 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 type Change struct {
 	c        *Crawl
 	settings Settings
-	old, new *policy
+	old, new *rules
 	log      crawlLogFile // nil without one
 }
 
@@ -43,11 +43,11 @@ func (c *Crawl) Prepare(ctx context.Context, s Settings) (_ *Change, err error) 
 			c.replacing.Unlock()
 		}
 	}()
-	ch := &Change{c: c, settings: s, old: c.judge.current.Load()}
-	if ch.new, err = storedPolicy(ctx, s, c.store); err != nil {
+	ch := &Change{c: c, settings: s, old: c.inForce(), new: &rules{}}
+	if ch.new.policy, err = storedPolicy(ctx, s, c.store); err != nil {
 		return nil, err
 	}
-	if err := c.equip(ctx, ch.new, ch.old); err != nil {
+	if ch.new.gear, err = c.equip(ctx, ch.new.policy, ch.old); err != nil {
 		return nil, err
 	}
 	// Also where the path is the same: the file was renamed when the system rotated it.
@@ -94,41 +94,42 @@ func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
 func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy) (*policy, error)) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
-	old := c.judge.current.Load()
-	p, err := with(old)
-	if err != nil || p == old {
+	old := c.inForce()
+	p, err := with(old.policy)
+	if err != nil || p == old.policy {
 		return err
 	}
-	return c.enforce(ctx, old, p, edit)
+	return c.enforce(ctx, old, &rules{policy: p, gear: old.gear}, edit)
 }
 
 // enforce is the second half of replace: c.replacing is held. edit says that the operator
 // has changed the rules, and not a site that moved.
-func (c *Crawl) enforce(ctx context.Context, old, p *policy, edit bool) error {
-	changed := p.fingerprint != old.fingerprint
+func (c *Crawl) enforce(ctx context.Context, old, next *rules, edit bool) error {
+	p := next.policy
+	changed := p.fingerprint != old.policy.fingerprint
 	word := edit && c.allowed.Swap(false)
 	if !changed {
-		p.since = old.since
+		p.since = old.policy.since
 	} else if edit {
 		if _, err := c.frontier.Deletions().BeginEdit(ctx, word); err != nil {
 			return err
 		}
 	}
-	if !p.same(old) {
+	if !p.same(old.policy) {
 		if err := c.pass.begin(ctx, p); err != nil {
 			return err
 		}
 	}
-	c.judge.swap(p)
+	c.rules.swap(next)
 	ctx = context.WithoutCancel(ctx) // the rest belongs to what is in force
-	p.accesses.adopt()
+	next.gear.accesses.adopt()
 	c.frontier.Apply(frontierSettings(p))
 	c.limits.apply(&p.settings)
 	select {
 	case c.rescheduled <- struct{}{}:
 	default:
 	}
-	if !p.same(old) {
+	if !p.same(old.policy) {
 		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.fingerprint)
 		c.pass.wake()
 	}
@@ -142,7 +143,7 @@ const rejectListEvery = time.Minute
 // cannot be read leaves the old one in force.
 func (c *Crawl) watchRejectList(ctx context.Context) error {
 	for {
-		s := c.judge.current.Load().settings
+		s := c.policy().settings
 		every := s.RejectListEvery
 		if every <= 0 {
 			every = rejectListEvery

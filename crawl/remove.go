@@ -36,7 +36,7 @@ const removers = 64
 // fails, the counts tell how far it came.
 func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 	defer c.frontier.Busy()()
-	return remove(ctx, c.judge.current.Load(), c.store, s, c.copies.Free)
+	return remove(ctx, c.policy(), c.store, s, c.copies.Free)
 }
 
 // RemoveStored does what Crawl.Remove does with a store that no crawl has open.

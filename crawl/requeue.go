@@ -24,7 +24,7 @@ type Refreshed struct {
 // fifo. A root of the configuration that is not known is added. Where ctx ends, or the store fails, the counts tell how far it came.
 func (c *Crawl) Refresh(ctx context.Context, s Selection) (Refreshed, error) {
 	defer c.frontier.Busy()()
-	return refresh(ctx, c.judge.current.Load(), c.store, c.frontier, s)
+	return refresh(ctx, c.policy(), c.store, c.frontier, s)
 }
 
 // RefreshStored does what Crawl.Refresh does with a store that no crawl has open.

@@ -152,10 +152,10 @@ func (c *Crawl) judgeOrigins(ctx context.Context) error {
 	if err := c.saveRestricted(ctx, origins); err != nil {
 		return err
 	}
-	p := c.judge.current.Load()
+	p, cache := c.policy(), c.inForce().gear.robots
 	changed := map[string]time.Time{}
 	for origin, o := range origins {
-		v, err := p.robots.Verdict(ctx, p.settings.RobotsAgent, o.home)
+		v, err := cache.Verdict(ctx, p.settings.RobotsAgent, o.home)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (c *Crawl) judgeOrigins(ctx context.Context) error {
 		}
 	}
 	for origin, at := range changed {
-		if err := p.robots.Judged(ctx, origins[origin].home, at); err != nil {
+		if err := cache.Judged(ctx, origins[origin].home, at); err != nil {
 			return err
 		}
 	}
@@ -208,12 +208,12 @@ func (c *Crawl) saveRestricted(ctx context.Context, origins map[string]*restrict
 func (c *Crawl) judgeByRobots(ctx context.Context, p *policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
 	// A page that began under the copy before may be stored yet: then it is among
 	// those that are read. One that begins from now on asks the new copy.
-	if err := c.visits.ended(ctx); err != nil {
+	if err := c.rules.wait(ctx); err != nil {
 		return err
 	}
 	rules := map[string]*robots.Rules{}
 	for origin := range changed {
-		r, err := p.robots.Rules(ctx, origins[origin].home)
+		r, err := c.inForce().gear.robots.Rules(ctx, origins[origin].home)
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (c *Crawl) forbid(ctx context.Context, p *policy, rules map[string]*robots.
 	for i := range batch {
 		r := &batch[i].Record
 		u, ok := weburl.FromCanonical(r.URL)
-		if ok && obeysRobots(r) && !isForbidden(r) && !p.accesses.of(u).ignoreRobots && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
+		if ok && obeysRobots(r) && !isForbidden(r) && !p.settings.ignoresRobots(u) && !rules[r.Origin].Allowed(p.settings.RobotsAgent, u) {
 			keys = append(keys, batch[i].Key)
 		}
 	}
@@ -285,42 +285,4 @@ func forbidden(r scheduler.Record, p *policy, now time.Time) scheduler.Record {
 	r.Errors, r.FirstErrorAt = 0, time.Time{}
 	r.RulesVersion = p.version
 	return r
-}
-
-// visits are the pages in flight.
-type visits struct {
-	mu   sync.Mutex
-	open map[chan struct{}]struct{} // closed when the page has ended
-}
-
-// begin counts a page until the function that it gives is called.
-func (v *visits) begin() (end func()) {
-	ended := make(chan struct{})
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.open == nil {
-		v.open = map[chan struct{}]struct{}{}
-	}
-	v.open[ended] = struct{}{}
-	return func() {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		delete(v.open, ended)
-		close(ended)
-	}
-}
-
-// ended waits until the pages that are in flight now have ended.
-func (v *visits) ended(ctx context.Context) error {
-	v.mu.Lock()
-	open := slices.Collect(maps.Keys(v.open))
-	v.mu.Unlock()
-	for _, ended := range open {
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }

@@ -255,7 +255,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- c.Run(t.Context(), Once{Drain: true}) }()
 		<-asked
-		cache := c.judge.current.Load().robots
+		cache := c.inForce().gear.robots
 		if err := cache.Record(t.Context(), slow, &fetcher.Response{Status: 200, Body: []byte("User-agent: *\nDisallow: /slow\n")}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -281,29 +281,29 @@ func TestStricterRobotsInFlight(t *testing.T) {
 	}
 }
 
-// TestVisitsEnded: who waits for the pages in flight waits for no later ones.
-func TestVisitsEnded(t *testing.T) {
+// TestPagesInFlightEnd: a wait for the pages in flight is not for later ones.
+func TestPagesInFlightEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var v visits
-		end := v.begin()
+		g := &gear{accesses: accesses{{fetcher: fetcher.New(fetcher.DefaultSettings(), nil)}}}
+		f := newInForce(&rules{policy: &policy{}, gear: g})
+		page := f.begin()
 		done := false
 		go func() {
-			done = v.ended(t.Context()) == nil
+			done = f.wait(t.Context()) == nil
 		}()
 		synctest.Wait()
-		later := v.begin()
-		defer later()
+		defer f.end(f.begin())
 		if done {
 			t.Error("a page is in flight still")
 		}
-		end()
+		f.end(page)
 		synctest.Wait()
 		if !done {
 			t.Error("the pages that were in flight have ended")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := v.ended(ctx); !errors.Is(err, context.Canceled) {
+		if err := f.wait(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 	})

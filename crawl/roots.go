@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -140,66 +139,8 @@ func storedRoots(ctx context.Context, store scheduler.Store) ([]weburl.Key, erro
 	return keys, nil
 }
 
-// isRoot says that the URL, which is inside, is a root of the configuration.
-func (v *visit) isRoot() bool { return v.verdict.inside() && v.verdict.decision.Root }
-
-// knowRoot has the record of a URL that waited when the roots changed say what it is.
-func (v *visit) knowRoot() {
-	r := &v.lease.Record
-	if v.isRoot() {
-		r.Root = true
-	} else if former := v.former.Load(); former != nil && (*former)[v.lease.Key] {
-		r.Root = false
-	}
-}
-
-// leadsOut tells that a redirect leads out of the crawl space, by a verdict of p, where it is
-// a root that does: what the operator wants crawled is not, until the root is another.
-func (v *visit) leadsOut(p *policy, target weburl.URL, verdict *verdict, result *scheduler.Result) {
-	if !v.isRoot() || v.trial != nil {
-		return
-	}
-	by := p.words(verdict)
-	advice := fmt.Sprintf("write url=%q in its Root", target.String())
-	if g := verdict.gate.Gate; g != "" && g != crawlspace.GateStartURL {
-		advice = fmt.Sprintf("let the %s gate pass it, and %s", g, advice)
-	}
-	if wait := p.stays(v.lease.URL, result.Moved); wait != "" {
-		advice = wait + ", or " + advice
-	}
-	result.Words += fmt.Sprintf(": leads to %s, out of the crawl space (%s): %s", target, by, advice)
-	v.log.Warn("a root redirects out of the crawl space: nothing more of it is crawled",
-		"url", v.lease.URL.String(), "status", result.Status, "to", target.String(), "by", by, "do", advice)
-}
-
-// stays says why the site of a home page that redirects stays where it is, "" if it is none's.
-func (p *policy) stays(home weburl.URL, firm bool) string {
-	root, ok := p.rootOf(home)
-	if !ok {
-		return ""
-	}
-	m := p.moved[root.String()]
-	if s, seen := m.Seen[home.String()]; seen {
-		return "wait: its site moves there if it is still so after " + s.Since.Add(moveAfter).Format(time.RFC3339)
-	}
-	if !firm {
-		return "wait: a temporary redirect moves no site of which documents are stored"
-	}
-	return ""
-}
-
-// tellRoot tells of a root that was not had.
-func (v *visit) tellRoot(r *scheduler.Result) {
-	if !v.isRoot() || v.trial != nil {
-		return
-	}
-	words := r.Words
-	if r.Excluded != nil {
-		words = r.Excluded.Words
-	}
-	switch class := v.lease.Became().Class; class {
-	case scheduler.Permanent, scheduler.Temporary, scheduler.Ignored:
-		v.log.Warn("a root cannot be crawled", "url", v.lease.URL.String(), "class", class.String(), "status", r.Status, "words", words)
-	case scheduler.Pending, scheduler.OK, scheduler.Redirect:
-	}
+// wasRoot reports whether a URL that waits was a root before the roots changed.
+func (c *Crawl) wasRoot(k weburl.Key) bool {
+	former := c.former.Load()
+	return former != nil && (*former)[k]
 }

@@ -117,7 +117,7 @@ func (p *policy) refusedRoots() (refused []RootStatus) {
 // RootsFailed returns ErrNoRoot, with why, if there are roots and none of them could be
 // fetched; but not if they only redirect out of the crawl space and other pages were fetched.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
-	p := c.judge.current.Load()
+	p := c.policy()
 	failed := p.refusedRoots()
 	for _, l := range p.rootLinks(untold) {
 		r, err := scheduler.Find(ctx, c.store, l.URL.Key())
@@ -141,7 +141,7 @@ func (c *Crawl) RootsFailed(ctx context.Context) error {
 		}
 	}
 	redirects := func(s RootStatus) bool { return s.Reason == scheduler.ReasonRedirect.String() }
-	if len(failed) == 0 || c.pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
+	if len(failed) == 0 || c.meter.pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
 		return nil
 	}
 	var words []string

@@ -95,7 +95,7 @@ func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun,
 // runDue runs the schedules whose time has come and gives that of the next one,
 // zero if there is none. Schedules that are not configured any more are forgotten.
 func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.Time, err error) {
-	refreshes := c.judge.current.Load().settings.Refreshes
+	refreshes := c.policy().settings.Refreshes
 	named := map[string]bool{}
 	plan := make([]Schedule, 0, len(refreshes))
 	defer func() { c.plan.Store(&plan) }()

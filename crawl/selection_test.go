@@ -212,7 +212,7 @@ func TestRefreshLeavesExcludedAlone(t *testing.T) {
 	if err := c.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.judgeBatch(t.Context(), c.judge.current.Load(), weburl.Key{}); err != nil {
+	if err := c.judgeBatch(t.Context(), c.policy(), weburl.Key{}); err != nil {
 		t.Fatal(err)
 	}
 	done, err := RefreshStored(t.Context(), narrow, store, Selection{All: true}, c.log)

@@ -60,7 +60,7 @@ func TestCrawlsShareWorkers(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			pages[i] = c.totals().Pages
+			pages[i] = c.meter.totals().Pages
 		})
 	}
 	var idle, busy errgroup.Group

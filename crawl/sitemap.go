@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -116,18 +115,18 @@ func (c *Crawl) addSources(ctx context.Context, p *policy) error {
 		l.Root = true
 		links = append(links, l)
 	}
-	return c.nameSources(ctx, links, func(k weburl.Key, r *scheduler.Record) bool {
+	return nameSources(ctx, c.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
 		return r.RulesVersion != p.sourceVersion(k)
 	})
 }
 
 // nameSources makes URLs known as sources, known pages too. again says of a source
 // that was read before that it is read once more, and in full. It may be repeated.
-func (c *Crawl) nameSources(ctx context.Context, links []scheduler.Link, again func(weburl.Key, *scheduler.Record) bool) error {
+func nameSources(ctx context.Context, frontier *scheduler.Frontier, links []scheduler.Link, again func(weburl.Key, *scheduler.Record) bool) error {
 	if len(links) == 0 {
 		return nil
 	}
-	if _, err := c.frontier.Add(ctx, links, false); err != nil {
+	if _, err := frontier.Add(ctx, links, false); err != nil {
 		return err
 	}
 	byKey := make(map[weburl.Key]*scheduler.Link, len(links))
@@ -137,7 +136,7 @@ func (c *Crawl) nameSources(ctx context.Context, links []scheduler.Link, again f
 		byKey[keys[i]] = &links[i]
 	}
 	// Not cancelled half-way: the store calls the function until it returns.
-	_, err := c.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
+	_, err := frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
 		return toSource(r, byKey[k], again(k, &r))
 	})
 	return err
@@ -186,23 +185,23 @@ func unnamed(r *scheduler.Record) bool {
 // nameSitemaps makes the sitemaps known that a robots.txt names, before it is
 // recorded: so no crash comes in between.
 func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) error {
-	if !v.settings.CrawlSitemaps || response == nil || response.Status/100 != 2 {
+	if !v.policy.settings.CrawlSitemaps || response == nil || response.Status/100 != 2 {
 		return nil
 	}
 	parse := robots.Parse
-	if v.settings.Robots.Original {
+	if v.policy.settings.Robots.Original {
 		parse = robots.ParseOriginal
 	}
-	before, err := v.robots.Rules(ctx, v.lease.URL)
+	before, err := v.gear.robots.Rules(ctx, v.lease.URL)
 	if err != nil {
 		return err
 	}
 	known := namedBy(before, v.lease.URL)
 	var links []scheduler.Link
 	for _, u := range namedBy(parse(response.Body), v.lease.URL) {
-		l, verdict, ok := v.sourceLink(u, scheduler.KindNamedSitemap, robotsOf(v.lease.URL))
+		l, verdict, ok := v.policy.sourceLink(u, scheduler.KindNamedSitemap, robotsOf(v.lease.URL))
 		if !ok {
-			v.log.Info("a sitemap that robots.txt names is not read", "url", u.String(), "by", v.words(&verdict))
+			v.log.Info("a sitemap that robots.txt names is not read", "url", u.String(), "by", v.policy.words(&verdict))
 			continue
 		}
 		links = append(links, l)
@@ -213,7 +212,7 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 		return err
 	}
 	v.tellRefused("sitemaps that robots.txt names are not read: their host has as many as it may", full)
-	return v.nameSources(ctx, links, func(k weburl.Key, r *scheduler.Record) bool {
+	return nameSources(ctx, v.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
 		// What it lists of this host was dropped as long as this robots.txt did not name it.
 		_, was := known[k]
 		u, ok := weburl.FromCanonical(r.URL)
@@ -225,11 +224,11 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 // names it, or the index of which it is a part: it is there for crawlers.
 func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
 	r := &v.lease.Record
-	if r.Kind != scheduler.KindSitemap || !v.settings.CrawlSitemaps {
+	if r.Kind != scheduler.KindSitemap || !v.policy.settings.CrawlSitemaps {
 		return r.Kind == scheduler.KindNamedSitemap, nil
 	}
 	// It was not at rest when robots.txt was read.
-	rules, err := v.robots.Rules(ctx, v.lease.URL)
+	rules, err := v.gear.robots.Rules(ctx, v.lease.URL)
 	if _, named := namedBy(rules, v.lease.URL)[v.lease.Key]; named {
 		r.Kind = scheduler.KindNamedSitemap
 	}
@@ -260,15 +259,15 @@ func namedBy(rules *robots.Rules, u weburl.URL) map[weburl.Key]weburl.URL {
 // stillNamed says whether anything names the source that was taken.
 func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 	r := &v.lease.Record
-	if v.sourceOf(v.lease.Key) != nil {
+	if v.policy.sourceOf(v.lease.Key) != nil {
 		return true, nil
 	}
 	from, err := weburl.Parse(r.Referrer)
 	switch {
-	case r.Kind == scheduler.KindNamedSitemap && !v.settings.CrawlSitemaps, err != nil:
+	case r.Kind == scheduler.KindNamedSitemap && !v.policy.settings.CrawlSitemaps, err != nil:
 		return false, nil // it was the configuration's
 	case from.PathAndQuery() == "/robots.txt":
-		rules, err := v.robots.Rules(ctx, from)
+		rules, err := v.gear.robots.Rules(ctx, from)
 		_, named := namedBy(rules, from)[v.lease.Key]
 		return rules == nil || named, err
 	}
@@ -280,24 +279,20 @@ func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 }
 
 // sourceOutside is outside for a source.
-func (v *visit) sourceOutside(ctx context.Context) (done bool, err error) {
+func (v *visit) sourceOutside(ctx context.Context) (step, error) {
 	r := &v.lease.Record
-	if s := v.sourceOf(v.lease.Key); s != nil && r.Kind != scheduler.KindNamedSitemap {
+	if s := v.policy.sourceOf(v.lease.Key); s != nil && r.Kind != scheduler.KindNamedSitemap {
 		r.Kind = s.Kind
 	}
-	v.verdict = v.judgeRecord(v.lease.URL, r)
+	v.verdict = v.policy.judgeRecord(v.lease.URL, r)
 	if !v.verdict.inside() {
-		return true, v.complete(ctx, scheduler.Result{Excluded: v.exclusion(&v.verdict)})
+		return shutOut(v.policy.exclusion(&v.verdict)), nil
 	}
 	named, err := v.stillNamed(ctx)
-	if err != nil {
-		v.frontier.GiveBack(v.lease, false, time.Time{})
-		return true, err
+	if err != nil || named {
+		return step{}, err
 	}
-	if !named {
-		return true, v.complete(ctx, scheduler.Result{Excluded: &scheduler.Exclusion{Reason: scheduler.ReasonNotNamed, Words: notNamed}})
-	}
-	return false, nil
+	return shutOut(&scheduler.Exclusion{Reason: scheduler.ReasonNotNamed, Words: notNamed}), nil
 }
 
 // sourceRequest is the request for a source, conditional if it was read by the same
@@ -306,9 +301,9 @@ func (v *visit) sourceRequest() fetcher.Request {
 	r := &v.lease.Record
 	q := fetcher.Request{URL: v.lease.URL}
 	if r.Kind == scheduler.KindSitemap || r.Kind == scheduler.KindNamedSitemap {
-		q.MaxBodyBytes = v.settings.SitemapMaxBytes
+		q.MaxBodyBytes = v.policy.settings.SitemapMaxBytes
 	}
-	if !v.settings.Unconditional && r.Class == scheduler.OK && r.RulesVersion == v.sourceVersion(v.lease.Key) {
+	if !v.policy.settings.Unconditional && r.Class == scheduler.OK && r.RulesVersion == v.policy.sourceVersion(v.lease.Key) {
 		q = conditional(q, r)
 	}
 	return q
@@ -317,7 +312,7 @@ func (v *visit) sourceRequest() fetcher.Request {
 // sourceRedirect is redirect's link for a source: its target is one, too.
 func (v *visit) sourceRedirect(ctx context.Context, target weburl.URL, result *scheduler.Result) error {
 	r := &v.lease.Record
-	link, _, ok := v.sourceLink(target, r.Kind, v.lease.URL.String())
+	link, _, ok := v.policy.sourceLink(target, r.Kind, v.lease.URL.String())
 	if !ok {
 		result.RedirectIgnored = true
 		return nil
@@ -334,5 +329,5 @@ func (v *visit) sourceRedirect(ctx context.Context, target weburl.URL, result *s
 	}
 	result.Redirect = &link
 	// First, since a completion leaves known pages as they are.
-	return v.nameSources(ctx, links, func(weburl.Key, *scheduler.Record) bool { return false })
+	return nameSources(ctx, v.frontier, links, func(weburl.Key, *scheduler.Record) bool { return false })
 }

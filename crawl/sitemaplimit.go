@@ -34,7 +34,7 @@ func (v *visit) tellRefused(words string, n int) {
 	if n == 0 {
 		return
 	}
-	s, host, level := &v.sitemaps, v.lease.URL.HostKey(), slog.LevelDebug
+	s, host, level := &v.visitor.sitemaps, v.lease.URL.HostKey(), slog.LevelDebug
 	s.mu.Lock()
 	if s.told == nil {
 		s.told = map[weburl.HostKey]int{}
@@ -43,11 +43,11 @@ func (v *visit) tellRefused(words string, n int) {
 		level = slog.LevelWarn
 	}
 	s.mu.Unlock()
-	v.log.Log(context.Background(), level, words, "url", v.lease.URL.String(), "refused", n, "sitemapMaxPerHost", v.settings.SitemapMaxPerHost)
+	v.log.Log(context.Background(), level, words, "url", v.lease.URL.String(), "refused", n, "sitemapMaxPerHost", v.policy.settings.SitemapMaxPerHost)
 }
 
 // prepare counts the store if that is needed to decide about n more sources of a host.
-func (s *sitemapCounts) prepare(ctx context.Context, store scheduler.Store, host weburl.HostKey, n, most int) error {
+func (s *sitemapCounts) prepare(ctx context.Context, store scheduler.Inspector, host weburl.HostKey, n, most int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	will, now := s.counts[host]+n, time.Now()
@@ -105,13 +105,13 @@ func (v *visit) roomForSources(ctx context.Context, links []scheduler.Link, free
 	if err != nil || len(fresh) == 0 {
 		return links, 0, err
 	}
-	if most := v.settings.SitemapMaxPerHost; most > 0 {
+	if most := v.policy.settings.SitemapMaxPerHost; most > 0 {
 		perHost := map[weburl.HostKey]int{}
 		for _, n := range fresh {
 			perHost[links[n.at].URL.HostKey()]++
 		}
 		for host, n := range perHost {
-			if err := v.sitemaps.prepare(ctx, v.store, host, n, most); err != nil {
+			if err := v.visitor.sitemaps.prepare(ctx, v.store, host, n, most); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -133,13 +133,13 @@ func (v *visit) roomForSources(ctx context.Context, links []scheduler.Link, free
 
 // nameChildren stores the sitemaps gathered so far for which there is room.
 func (r *reading) nameChildren() error {
-	children, full, err := r.roomForSources(r.ctx, r.children, false)
+	children, full, err := r.v.roomForSources(r.ctx, r.children, false)
 	if err != nil {
 		return err
 	}
 	r.full += full
 	r.children = r.children[:0]
-	return r.nameSources(r.ctx, children, func(weburl.Key, *scheduler.Record) bool { return false })
+	return nameSources(r.ctx, r.v.frontier, children, func(weburl.Key, *scheduler.Record) bool { return false })
 }
 
 // newSources finds the links that are not known as sources yet.
@@ -161,21 +161,21 @@ func (v *visit) newSources(ctx context.Context, links []scheduler.Link) ([]newSo
 
 // hasRoom reports whether a new source may be taken, and if so counts it.
 func (v *visit) hasRoom(u weburl.URL, known, free bool) bool {
-	host, most := u.HostKey(), v.settings.SitemapMaxPerHost
-	if most > 0 && !v.sitemaps.take(host, most) {
-		v.trapped.Add(1)
+	host, most := u.HostKey(), v.policy.settings.SitemapMaxPerHost
+	if most > 0 && !v.visitor.sitemaps.take(host, most) {
+		v.meter.trapped.Add(1)
 		return false
 	}
 	switch {
-	case known || v.traps == nil:
+	case known || v.gear.traps == nil:
 		return true
 	case free:
 		v.countURL(v.policy, u)
 		return true
 	}
-	_, ok := v.admitNew(v.policy, u)
+	_, ok := v.admitNew(v.rules(), u)
 	if !ok {
-		v.sitemaps.giveBack(host)
+		v.visitor.sitemaps.giveBack(host)
 	}
 	return ok
 }

@@ -39,7 +39,7 @@ func (b *bench) crawled(submit ...string) (log string, status Status, sitemaps, 
 	b.t.Helper()
 	b.with(func(c *Crawl, store *badgerstore.Store) {
 		words := &testlog.Buffer{}
-		c.log = slog.New(slog.NewTextHandler(words, nil))
+		c.visitor.log = slog.New(slog.NewTextHandler(words, nil))
 		if len(submit) > 0 {
 			if _, err := c.Submit(b.t.Context(), submit); err != nil {
 				b.t.Fatal(err)

@@ -36,7 +36,7 @@ const (
 
 // reading is one reading of a sitemap, or of a feed for its links.
 type reading struct {
-	*visit
+	v        *visit
 	ctx      context.Context
 	base     weburl.Base
 	links    []scheduler.Link
@@ -56,15 +56,15 @@ type reading struct {
 
 // readSource takes links and documents out of the 200 of a source.
 func (v *visit) readSource(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
-	directives := extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.settings.RobotsAgent)
-	if directives.NoFollow && !v.settings.IgnoreNoFollow {
+	directives := extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.settings.RobotsAgent)
+	if directives.NoFollow && !v.policy.settings.IgnoreNoFollow {
 		result.Reason = scheduler.ReasonSource
 		result.NoDocument = "its header says nofollow: it is not read"
 		return nil
 	}
-	s := v.sourceOf(v.lease.Key)
+	s := v.policy.sourceOf(v.lease.Key)
 	if from, err := weburl.Parse(v.lease.Record.Referrer); s == nil && v.lease.Record.Hops > 0 && err == nil {
-		s = v.sourceOf(from.Key()) // that redirects here
+		s = v.policy.sourceOf(from.Key()) // that redirects here
 	}
 	switch kind := v.lease.Record.Kind; {
 	case kind == scheduler.KindXML && s != nil && s.XML != nil:
@@ -85,10 +85,10 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	if err != nil {
 		return err
 	}
-	r := &reading{visit: v, ctx: ctx, base: base, sum: fnv.New128a(), seen: map[weburl.Key]struct{}{}, hints: map[weburl.Key]time.Time{}}
+	r := &reading{v: v, ctx: ctx, base: base, sum: fnv.New128a(), seen: map[weburl.Key]struct{}{}, hints: map[weburl.Key]time.Time{}}
 	options := feeds.Options{
 		ContentType: response.Header.Get("Content-Type"),
-		MaxBytes:    v.settings.SitemapMaxBytes, MaxEntries: v.settings.SitemapMaxLinks, Truncated: response.Truncated,
+		MaxBytes:    v.policy.settings.SitemapMaxBytes, MaxEntries: v.policy.settings.SitemapMaxLinks, Truncated: response.Truncated,
 	}
 	summary, readErr := feeds.Sitemap(bytes.NewReader(response.Body), options, r.entry)
 	if failed := r.flush(true); failed != nil {
@@ -100,7 +100,7 @@ func (v *visit) readSitemap(ctx context.Context, response *fetcher.Response, res
 	result.Links = r.links
 	r.sum.Sum(result.LinksHash[:0])
 	v.sourceWords(result, summary.Format.String(), summary, readErr, r.words())
-	r.tellRefused("sitemaps of an index are not read: their host has as many as it may, or a trap is in the way", r.full)
+	r.v.tellRefused("sitemaps of an index are not read: their host has as many as it may, or a trap is in the way", r.full)
 	if r.unsure || r.full > 0 { // there may be room then
 		forgetValidators(result)
 	}
@@ -184,19 +184,19 @@ func hinted(e feeds.Entry) time.Time {
 
 // link takes a page that the source lists.
 func (r *reading) link(u weburl.URL, written string, modified time.Time) error {
-	if _, ok := r.seen[u.Key()]; ok || u.Key() == r.lease.Key {
+	if _, ok := r.seen[u.Key()]; ok || u.Key() == r.v.lease.Key {
 		return nil
 	}
 	r.seen[u.Key()] = struct{}{}
 	if ok, err := r.speaksFor(u); err != nil || !ok {
 		return err
 	}
-	l, _, ok := r.visit.link(crawlspace.Link{URL: u, Host: hostIn(written), Depth: sourceDepth})
+	l, _, ok := r.v.policy.link(crawlspace.Link{URL: u, Host: hostIn(written), Depth: sourceDepth})
 	if !ok {
 		r.outside++
 		return nil
 	}
-	l.Referrer = r.lease.URL.String()
+	l.Referrer = r.v.lease.URL.String()
 	r.links = append(r.links, l)
 	r.hint(l.URL.Key(), modified)
 	if len(r.links) == sourceWhole || r.stored && len(r.links) == sourceBatch {
@@ -206,7 +206,7 @@ func (r *reading) link(u weburl.URL, written string, modified time.Time) error {
 }
 
 func (r *reading) hint(k weburl.Key, modified time.Time) {
-	f := &r.settings.Frontier
+	f := &r.v.policy.settings.Frontier
 	if !modified.IsZero() && f.SitemapHints && (f.SmartRefresh || f.MinimumAged > 0) {
 		r.hints[k] = modified
 	}
@@ -214,23 +214,23 @@ func (r *reading) hint(k weburl.Key, modified time.Time) {
 
 // child takes a sitemap that an index lists.
 func (r *reading) child(u weburl.URL, e feeds.Entry) error {
-	if r.lease.Record.Depth >= indexDepth {
+	if r.v.lease.Record.Depth >= indexDepth {
 		r.bad++
 		return nil
 	}
-	if _, twice := r.seen[u.Key()]; twice || u.Key() == r.lease.Key {
+	if _, twice := r.seen[u.Key()]; twice || u.Key() == r.v.lease.Key {
 		return nil
 	}
 	r.seen[u.Key()] = struct{}{}
 	if ok, err := r.speaksFor(u); err != nil || !ok {
 		return err
 	}
-	l, _, ok := r.sourceLink(u, r.lease.Record.Kind, r.lease.URL.String())
+	l, _, ok := r.v.policy.sourceLink(u, r.v.lease.Record.Kind, r.v.lease.URL.String())
 	if !ok {
 		r.outside++
 		return nil
 	}
-	l.Depth = r.lease.Record.Depth + 1
+	l.Depth = r.v.lease.Record.Depth + 1
 	r.children = append(r.children, l)
 	r.hint(u.Key(), hinted(e))
 	if len(r.children) == sourceBatch {
@@ -242,14 +242,14 @@ func (r *reading) child(u weburl.URL, e feeds.Entry) error {
 // flush stores what was gathered; at the end pages are left to the completion.
 func (r *reading) flush(end bool) error {
 	var err error
-	if r.links, err = r.admitted(r.ctx, r.links); err != nil {
+	if r.links, err = r.v.admitted(r.ctx, r.links); err != nil {
 		return err
 	}
 	if err := r.nameChildren(); err != nil {
 		return err
 	}
 	if !end {
-		if _, err := r.frontier.Add(r.ctx, r.links, false); err != nil {
+		if _, err := r.v.frontier.Add(r.ctx, r.links, false); err != nil {
 			return err
 		}
 		r.links, r.stored = r.links[:0], true
@@ -268,9 +268,9 @@ func (r *reading) applyHints() error {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, weburl.Key.Compare)
-	set, now := frontierSettings(r.policy), time.Now()
+	set, now := frontierSettings(r.v.policy), time.Now()
 	// Not cancelled half-way: the store calls the function until it returns.
-	_, err := r.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
+	_, err := r.v.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
 		next, changed := scheduler.Hinted(rec, r.hints[k], &set, now)
 		if !changed {
 			return nil
@@ -285,7 +285,7 @@ func (r *reading) applyHints() error {
 // host, and that of a host whose robots.txt names it, or the index that lists it
 // (sitemaps.org, "Sitemaps & Cross Submits"). Feeds may list what they like.
 func (r *reading) speaksFor(u weburl.URL) (bool, error) {
-	if r.lease.Record.Kind == scheduler.KindFeed || sameSite(u, r.lease.URL) {
+	if r.v.lease.Record.Kind == scheduler.KindFeed || sameSite(u, r.v.lease.URL) {
 		return true, nil
 	}
 	ok, known := r.origins[u.Origin()]
@@ -308,13 +308,13 @@ func (r *reading) speaksFor(u weburl.URL) (bool, error) {
 // namedByHost asks the robots.txt of u's host.
 func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 	if r.ancestors == nil {
-		r.ancestors = map[weburl.Key]bool{r.lease.Key: true}
-		for at, n := r.lease.Record.Referrer, 0; n < lineage; n++ {
+		r.ancestors = map[weburl.Key]bool{r.v.lease.Key: true}
+		for at, n := r.v.lease.Record.Referrer, 0; n < lineage; n++ {
 			from, err := weburl.Parse(at)
 			if err != nil {
 				break
 			}
-			parent, err := r.store.Lookup(r.ctx, from.Key())
+			parent, err := r.v.store.Lookup(r.ctx, from.Key())
 			if err != nil || !parent.Kind.IsSource() {
 				break // what is not known any more names nothing
 			}
@@ -322,7 +322,7 @@ func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 			at = parent.Referrer
 		}
 	}
-	rules, err := r.robots.Rules(r.ctx, u)
+	rules, err := r.v.gear.robots.Rules(r.ctx, u)
 	if err != nil {
 		return false, err
 	}

@@ -212,9 +212,9 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	if pass, _ := c.pass.status(); pass.Rules != "" {
 		s.Rules = newRulesStatus(pass, s.Known)
 	}
-	s.RootsFailing = append(s.RootsFailing, c.judge.current.Load().refusedRoots()...)
+	s.RootsFailing = append(s.RootsFailing, c.policy().refusedRoots()...)
 	f := c.frontier.Snapshot()
-	a := c.activities.snapshot()
+	a := c.meter.activities.snapshot()
 	s.InFlight, s.Paused = f.InFlight, c.frontier.Paused()
 	s.IdleCode, s.Idle = c.idle(f, a)
 	s.Spent = map[string]float64{}
@@ -223,14 +223,14 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent}
-	s.Robots, s.Trapped = c.restricted.status(), c.trapped.Load()
-	s.Taken = c.taken.counts()
-	s.Documents, s.Duplicates = c.documents.status(), c.copies.Status()
+	s.Robots, s.Trapped = c.restricted.status(), c.meter.trapped.Load()
+	s.Taken = c.meter.taken.counts()
+	s.Documents, s.Duplicates = c.meter.documents.status(), c.copies.Status()
 	s.Patterns = c.patterns.Status()
-	s.Timings, s.Unavailable = c.timings.snapshot(c), c.unavailable.Load()
+	s.Timings, s.Unavailable = c.meter.allTimings(c.frontier.QueueWaits()), c.meter.unavailable.Load()
 	s.CrawlLogFailures = c.crawlLog.failures.Load()
-	s.Sessions = c.judge.current.Load().accesses.sessions()
-	s.Totals = c.totals()
+	s.Sessions = c.inForce().gear.accesses.sessions()
+	s.Totals = c.meter.totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)
 	times := c.relay.Times()
 	for i, t := range c.relay.Status() {
@@ -238,10 +238,6 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 		s.Targets[i].Times = times[i]
 	}
 	return s, nil
-}
-
-func (c *Crawl) totals() Totals {
-	return Totals{Requests: c.requests.Load(), Pages: c.pages.Load(), Bytes: c.bytes.Load()}
 }
 
 // pace keeps the totals of the last minute, one mark every few seconds.
@@ -261,16 +257,16 @@ const (
 )
 
 // run marks the totals until ctx ends.
-func (p *pace) run(ctx context.Context, c *Crawl) error {
+func (p *pace) run(ctx context.Context, totals func() Totals) error {
 	tick := time.NewTicker(paceStep)
 	defer tick.Stop()
-	p.mark(time.Now(), c.totals())
+	p.mark(time.Now(), totals())
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case now := <-tick.C:
-			p.mark(now, c.totals())
+			p.mark(now, totals())
 		}
 	}
 }

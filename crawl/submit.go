@@ -38,7 +38,7 @@ const submitBatch = 2000
 // Submit puts URLs into the fifo of the user's roots, known ones too. They pass
 // the rules like links.
 func (c *Crawl) Submit(ctx context.Context, urls []string) ([]Submitted, error) {
-	return submit(ctx, c.judge.current.Load(), c.store, func(ctx context.Context, links []scheduler.Link) error {
+	return submit(ctx, c.policy(), c.store, func(ctx context.Context, links []scheduler.Link) error {
 		_, err := c.frontier.Add(ctx, links, true)
 		return err
 	}, urls)

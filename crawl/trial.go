@@ -123,12 +123,12 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { c.judge.current.Load().accesses.close() }()
-	c.trial = &trial{Trial{Robots: RobotsUnknown}}
-	link, v, ok := c.judge.current.Load().link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
+	defer func() { c.inForce().gear.accesses.close() }()
+	c.visitor.trial = &trial{Trial{Robots: RobotsUnknown}}
+	link, v, ok := c.policy().link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
 	if !ok {
-		c.trial.Excluded = c.judge.current.Load().words(&v)
-		return &c.trial.Trial, nil
+		c.visitor.trial.Excluded = c.policy().words(&v)
+		return &c.visitor.trial.Trial, nil
 	}
 	if _, err := c.frontier.Add(ctx, []scheduler.Link{link}, false); err != nil {
 		return nil, err
@@ -144,8 +144,8 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	if err != nil {
 		return nil, err
 	}
-	c.trial.Links = c.judge.current.Load().trialLinks(&c.trial.Trial, link.URL)
-	return &c.trial.Trial, nil
+	c.visitor.trial.Links = c.policy().trialLinks(&c.visitor.trial.Trial, link.URL)
+	return &c.visitor.trial.Trial, nil
 }
 
 // withoutHours lets a person ask at any time of the day.
@@ -161,7 +161,7 @@ func withoutHours(throttles []scheduler.Throttle) []scheduler.Throttle {
 // tryOne takes the URL through its stages until it has an outcome: log-ins and
 // robots.txt come first.
 func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) error {
-	slot := c.activities.slot()
+	slot := c.meter.activities.slot()
 	defer slot.close()
 	for {
 		lease, err := c.frontier.Next(ctx)
@@ -179,7 +179,7 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) error {
 			return err
 		}
 		if r.State != scheduler.Waiting {
-			c.trial.Stored = NewStoredURL(r)
+			c.visitor.trial.Stored = NewStoredURL(r)
 			return nil
 		}
 	}

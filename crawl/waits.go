@@ -27,19 +27,24 @@ func (a activity) String() string {
 // called slow.
 const slowStore = time.Second
 
-// activityLog keeps what workers spend their time with.
+// activityLog keeps what workers spend their time with. Its mutex is taken when a worker
+// begins or ends, and for a snapshot; each slot has one of its own, so that workers do not
+// wait for each other.
 type activityLog struct {
 	mu    sync.Mutex
-	spent [activities]time.Duration // by workers that have gone on since
+	spent [activities]time.Duration // by workers that have ended
 	slots map[*slot]struct{}
 }
 
 // slot is one worker.
 type slot struct {
-	log   *activityLog
+	log  *activityLog
+	work time.Duration // since the lease was taken; the worker's own
+
+	mu    sync.Mutex
 	at    activity
 	since time.Time
-	work  time.Duration // since the lease was taken
+	spent [activities]time.Duration // without the present activity
 }
 
 // slot begins with waiting for a URL; it ends with close.
@@ -58,10 +63,10 @@ func (l *activityLog) slot() *slot {
 // something else.
 func (s *slot) now(a activity) time.Duration {
 	at := time.Now()
-	s.log.mu.Lock()
-	defer s.log.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	d := at.Sub(s.since)
-	s.log.spent[s.at] += d
+	s.spent[s.at] += d
 	if s.at == working {
 		s.work += d
 	}
@@ -74,6 +79,9 @@ func (s *slot) close() {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
 	delete(s.log.slots, s)
+	for a, d := range s.spent {
+		s.log.spent[a] += d
+	}
 }
 
 // activitySnapshot is what the workers do at a moment.
@@ -90,10 +98,19 @@ func (l *activityLog) snapshot() activitySnapshot {
 	defer l.mu.Unlock()
 	s := activitySnapshot{workers: len(l.slots), spent: l.spent}
 	for slot := range l.slots {
-		d := at.Sub(slot.since)
-		s.at[slot.at]++
-		s.longest[slot.at] = max(s.longest[slot.at], d)
-		s.spent[slot.at] += d
+		slot.addTo(&s, at)
 	}
 	return s
+}
+
+func (s *slot) addTo(all *activitySnapshot, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for a, d := range s.spent {
+		all.spent[a] += d
+	}
+	d := max(now.Sub(s.since), 0)
+	all.at[s.at]++
+	all.longest[s.at] = max(all.longest[s.at], d)
+	all.spent[s.at] += d
 }

@@ -11,7 +11,7 @@ import (
 // work takes lease after lease until the frontier stops, the tickets are used
 // up, or ctx ends.
 func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
-	slot := c.activities.slot()
+	slot := c.meter.activities.slot()
 	defer slot.close()
 	slot.now(waitsForOutbox)
 	waiting, cancel := context.WithCancel(ctx)
@@ -40,7 +40,7 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		}
 		slot.begin()
 		asked, err := c.page(ctx, lease, slot)
-		slot.end(&c.timings, asked)
+		slot.end(&c.meter.timings, asked)
 		done()
 		if asked < askedPage {
 			tickets.back()
@@ -84,7 +84,7 @@ const outboxPause = 200 * time.Millisecond
 
 // outboxIsFull asks for the limit in force: a reload may raise it.
 func (c *Crawl) outboxIsFull(bytes uint64) bool {
-	limit := c.judge.current.Load().settings.OutboxMaxBytes
+	limit := c.policy().settings.OutboxMaxBytes
 	return limit > 0 && bytes >= uint64(limit)
 }
 
@@ -97,7 +97,7 @@ func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 		return nil
 	}
 	if c.outboxFull.Add(1) == 1 {
-		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.judge.current.Load().settings.OutboxMaxBytes)
+		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().settings.OutboxMaxBytes)
 	}
 	defer c.outboxFull.Add(-1)
 	defer c.relay.Urge()()

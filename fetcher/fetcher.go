@@ -1,6 +1,10 @@
 // Package fetcher gets one URL over HTTP: limits, time-outs, conditional GET,
 // the judge of addresses, and error classes. It follows no redirect and decides
 // nothing.
+//
+// A Fetcher owns its connections. It starts no goroutine but those of net/http. The locks
+// of the package are held for moments, never over a request: those of Names and of the
+// addresses of one dial.
 package fetcher
 
 import (

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// An attempt belongs to one dial. Its mutex guards which addresses were refused:
+// net.Dialer tries addresses side by side, in goroutines of its own.
+
 // dialer connects to addresses that the guard lets pass. The guard sees the
 // address that is really dialled, after DNS, so that no name can lead to what
 // its owner must not reach (server-side request forgery, DNS rebinding).

@@ -14,6 +14,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
+// Names.mu guards the answers and who asks for them. It is never held over a query: the
+// goroutine that asks leaves a channel, on which others with the same question wait.
+
 const (
 	// minTTL keeps an answer for the requests that follow it at once, however short
 	// its time to live; maxTTL lets a host that moved be found again.

@@ -12,6 +12,10 @@ import (
 	"sync"
 )
 
+// The file is JSON: the conditions that each receiver was told, by the receiver's id.
+// memory.mu guards the map and the writing of the file, which any postman's goroutine
+// does.
+
 // memory is the file that keeps what each receiver was told and is not over.
 type memory struct {
 	path string

@@ -1,5 +1,8 @@
 // Package notices tells an operator, by a webhook or a command, of what needs a
 // person: once when it begins, and once more when it is over.
+//
+// A Notifier owns the file of what was told, and a goroutine for each receiver while Run
+// runs. Its locks are held for moments, never while a notice is sent.
 package notices
 
 import (
@@ -15,6 +18,10 @@ import (
 
 	"github.com/sextant-crawler/sextant/push/wire"
 )
+
+// Run has a goroutine for each receiver, and waits for all of them when receivers are
+// replaced and at the end. Notifier.mu guards the list of postmen, and with what the crawl
+// ended.
 
 // Event is a kind of trouble, a word of the configuration and of notices; a contract.
 type Event string

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// A postman's fields belong to the goroutine of its run, except those behind its mutex,
+// which Status reads.
+
 // postman tells one receiver, one notice after the other.
 type postman struct {
 	n        *Notifier

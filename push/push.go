@@ -1,5 +1,8 @@
 // Package push carries documents and deletion orders from the durable outbox to
 // indexers.
+//
+// A Relay owns the targets, and a goroutine for each of them while Run runs; what a
+// delivery has in memory belongs to its goroutine, except what Status reads under a lock.
 package push
 
 import (

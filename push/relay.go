@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// Run has a goroutine for each target (delivery.go) and waits for all of them; its own
+// spreads the outbox's signal. Relay.mu guards whether Run was called, and who waits in
+// Drained.
+
 // What a TargetSettings field is when it is left zero.
 const (
 	DefaultBatchCount      = 500

@@ -11,6 +11,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Edits are stored as a JSON list of Edit, in the value editsName. Deletions.mu guards
+// them in memory.
+
 // An edit is a change of the operator's rules: action rules, crawl space, kill and reject
 // lists, roots. The deletions that it makes rest until all stored URLs have been judged by
 // it. Then they leave, if there are few, or with the operator's word; else they are held.

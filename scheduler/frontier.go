@@ -14,6 +14,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The Frontier's state is guarded by its mutex alone, whichever file a method stands in.
+// Any worker's goroutine takes it for a few microseconds; it is not held while the store
+// is asked. Run is one goroutine, which queues what is due.
+
 // ErrStopped is what Next gives after Stop.
 var ErrStopped = errors.New("the frontier gives out no more URLs")
 

@@ -10,6 +10,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// What no completion stored, such as a pause that a log-in page asked for, is kept from
+// one run to the next in the value restsName. Its form: the time of saving (8 bytes), then
+// host and end of its pause (8 bytes each), in nanoseconds since 1970, big endian.
+
 // Closing is why a host may not be visited yet.
 type Closing uint8
 

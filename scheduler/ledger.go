@@ -12,6 +12,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// A host's ledger is stored as a value of its own, in the form of two tallies, of what
+// left and of what was held, and the passes: how many, and of each the reason and its end.
+
 const (
 	// oneDay is the longest time for which deletions of a host are counted.
 	oneDay = 24 * time.Hour

@@ -9,6 +9,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// A reviser's mutex guards what a Revise has gathered: the store calls back from its own
+// goroutine, and may go on after the caller gave up.
+
 // Change is what becomes of a stored URL that is judged outside of a lease.
 type Change struct {
 	// Next is as in Revision.

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// A tally is stored in the form of varints: the time of the last event, the number of
+// slots, and for each slot how long before that it began, and its count.
+
 // tallySlots is into how many parts the time of a tally is cut at most: what it counts
 // leaves it up to one part late, never early.
 const tallySlots = 60

@@ -10,6 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Links are stored in the form of LinkPrints, 6 bytes each.
+
 // Outlinks says what becomes of what is stored of a page's links.
 type Outlinks uint8
 

@@ -9,6 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Named values are stored as JSON, unless their owner has a form of its own for them.
+
 // Lookuper is the part of a Store that Find reads.
 type Lookuper interface {
 	Lookup(ctx context.Context, k weburl.Key) (Record, error)

@@ -9,4 +9,7 @@
 // of a Space.
 //
 // The package does no input and output: it is given the contents of files.
+//
+// It starts no goroutine. A Space is immutable; a Traps has a lock for each part of its
+// counters.
 package crawlspace

@@ -10,6 +10,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The counters are stored in the form of slots one behind the other: key (8 bytes) and
+// count (4 bytes), big endian. Each of the 64 locks guards every 64th set of slots, and is
+// held for one count.
+
 // patternBytes is the length of a pattern that is written without memory of its own.
 const patternBytes = 256
 

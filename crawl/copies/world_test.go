@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"testing"
 
 	"github.com/sextant-crawler/sextant/internal/copysites"
 	"github.com/sextant-crawler/sextant/push"
@@ -15,10 +14,16 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// fatal is a test.
+type fatal interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // world crawls pages with a Detector: it stores what is found as the crawl does, and
 // fetches again what the Detector asks for.
 type world struct {
-	t       testing.TB
+	t       fatal
 	d       *Detector
 	pages   []copysites.Page
 	urls    []weburl.URL
@@ -29,7 +34,7 @@ type world struct {
 	fetches int
 }
 
-func newWorld(t testing.TB, pages []copysites.Page) *world {
+func newWorld(t fatal, pages []copysites.Page) *world {
 	w := &world{t: t, pages: pages, at: map[weburl.Key]int{}, records: map[weburl.Key]scheduler.Record{}, values: map[string][]byte{}}
 	for i := range pages {
 		u, err := weburl.Parse(pages[i].URL())

@@ -17,6 +17,9 @@ import (
 	"github.com/icholy/digest"
 )
 
+// The mutex of a digestMethod guards its nonces. Any worker's goroutine takes it, for a
+// map access and never over a request.
+
 // Digest answers a server's challenge with hashes (RFC 7616): MD5, SHA-256,
 // SHA-512-256 and their -sess forms, qop auth, auth-int or none. The first request
 // to a server is answered by a challenge; its nonce is kept, so that each further

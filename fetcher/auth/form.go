@@ -14,6 +14,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The mutex of a formMethod guards whether it is logged in, by which marks the form is
+// known again, and the log-in on its way. Any worker's goroutine takes it, never over a
+// request.
+
 // Form logs in by the form of a log-in page. Hidden fields, such as tokens
 // against forged requests, are sent as the page has them; action and method are
 // the page's. It is logged out when an answer redirects to the log-in page, holds

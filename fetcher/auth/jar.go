@@ -14,6 +14,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
+// A Jar has one mutex, which each method takes for its whole time: no request is made
+// while it is held.
+
 // Limits of a Jar. Browsers keep 180 cookies of a site and 4 KiB of each; most
 // servers refuse a request header of more than 8 to 16 KiB.
 const (

@@ -14,6 +14,9 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
+// The mutex of an oauth2Method guards its token. It is not held while a token is fetched:
+// Session sees to it that one goroutine does that.
+
 // OAuth2 fetches a bearer token with client credentials (RFC 6749 section 4.4),
 // keeps it, and renews it before it is over, and once after a 401.
 type OAuth2 struct {

@@ -14,6 +14,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Session.mu guards state, and is never held over a request. A log-in has no goroutine of
+// its own: the workers make its requests, as steps of their leases.
+
 // Do makes one request. It must follow no redirect, keep no cookie, and decode
 // the body; guard, limits, time-outs, TLS, User-Agent and proxies are its own.
 type Do func(ctx context.Context, req *http.Request) (*http.Response, error)

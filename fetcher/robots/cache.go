@@ -14,6 +14,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Cache.mu guards the parsed copies. Neither a Memory nor a fetch is waited for while it
+// is held.
+
 // maxRedirects is how many redirects in a row are followed (RFC 9309 section 2.3.1.2).
 const maxRedirects = 5
 

@@ -17,4 +17,7 @@
 //
 // Where robots.txt is ignored, the loop goes on with v.WithoutRules(): the file is
 // fetched, its Crawl-delay and Sitemap lines count, and nothing is forbidden.
+//
+// A Cache owns the copies. It starts no goroutine; its one mutex is held neither over a
+// request nor over a call of Memory.
 package robots

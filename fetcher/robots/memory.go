@@ -9,6 +9,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// What is known of an origin is stored as JSON (type stored) under the name "robots/" and
+// the origin.
+
 // stored is the form of known in a Memory.
 type stored struct {
 	Text     *[]byte   `json:"text,omitempty"`

@@ -70,7 +70,7 @@ func Site(l Layout) []Page {
 	var pages []Page
 	kinds := Kinds()
 	for i := range l.Pages {
-		d := draft{title: s.title(), own: s.text(l.Own), date: s.date(), counter: s.IntN(5000), ad: s.text(8)}
+		d := s.draft()
 		path := fmt.Sprintf("/p%d.html", i)
 		pages = append(pages, s.page(path, &d))
 		if i < l.Copied {
@@ -113,4 +113,24 @@ func (s *site) copied(path string, d draft, kind string, of int) Page {
 		p.Title, p.Text = d.title, d.title+"\nlast changed "+d.date+"\n"+d.own
 	}
 	return p
+}
+
+// Copied makes a site each page of which has a copy of each kind.
+func Copied(seed uint64, pages, own int) (all []Page) {
+	s := &site{writer: newWriter(seed), Layout: Layout{Host: "copied.example", Frame: 150, Own: own}}
+	s.name, s.head, s.foot = s.siteName(), s.text(100), s.text(50)
+	for i := range pages {
+		d := s.draft()
+		path := fmt.Sprintf("/p%d.html", i)
+		of := len(all)
+		all = append(all, s.page(path, &d))
+		for _, kind := range Kinds() {
+			all = append(all, s.copied(path, d, kind, of))
+		}
+	}
+	return all
+}
+
+func (s *site) draft() draft {
+	return draft{title: s.title(), own: s.text(s.Own), date: s.date(), counter: s.IntN(5000), ad: s.text(8)}
 }

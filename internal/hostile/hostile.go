@@ -1,5 +1,8 @@
 // Package hostile is servers that misbehave, each in a way of its own, over real sockets.
 // What each does, and what must come of it, stands in testdata/hostile/servers.md.
+//
+// The servers own their goroutines and connections, which end with the test; a mutex
+// guards the list of connections.
 package hostile
 
 import (
@@ -19,6 +22,10 @@ import (
 
 	"github.com/sextant-crawler/sextant/internal/testport"
 )
+
+// Each server has a goroutine that accepts, and one for each connection; the end of the
+// test closes all connections, and waits for the goroutines. Servers.mu guards the list of
+// connections.
 
 // Servers are all of them, running.
 type Servers struct {

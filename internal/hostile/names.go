@@ -9,6 +9,9 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
+// Each connection of the resolver is answered by a goroutine, which ends with the
+// connection.
+
 func pause() { time.Sleep(5 * time.Millisecond) }
 
 // answerName makes the answer to a question, nil for none.

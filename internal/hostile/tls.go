@@ -15,6 +15,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
+// flood reads in a goroutine what the other end sends, and waits for it.
+
 // secure speaks TLS with the good certificate, and then HTTP/1.1.
 func (s *Servers) secure(change func(*tls.Config), b behaviour) behaviour {
 	config := &tls.Config{Certificates: []tls.Certificate{s.certificate}, NextProtos: []string{"http/1.1"}}

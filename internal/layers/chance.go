@@ -20,35 +20,16 @@ const ChancePackage = "internal/seeded"
 // certificates, which crypto/rand makes, decide no test.
 func CheckChance(tree fs.FS, testOnly []string) ([]string, error) {
 	var faults []string
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		switch folder := path.Dir(name); {
-		case err != nil:
-			return err
-		case d.IsDir():
-			if name != "." && ignoredFolder(d.Name()) {
-				return fs.SkipDir
-			}
-			return nil
-		case path.Ext(name) != ".go" || folder == ChancePackage:
-			return nil
-		case !strings.HasSuffix(name, "_test.go") && !covered(testOnly, folder):
-			return nil
-		}
-		text, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+	err := eachFile(tree, parser.SkipObjectResolution, func(name string, set *token.FileSet, f *ast.File) {
+		folder := path.Dir(name)
+		if folder == ChancePackage || !strings.HasSuffix(name, "_test.go") && !covered(testOnly, folder) {
+			return
 		}
 		c := chances{names: importNames(f)}
 		ast.Inspect(f, c.look)
 		for _, found := range c.found {
 			faults = append(faults, fmt.Sprintf("%s: %s", set.Position(found.at), found.why))
 		}
-		return nil
 	})
 	return faults, err
 }

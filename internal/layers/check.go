@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -21,7 +22,13 @@ func Check(tree fs.FS, r Rules) ([]string, error) {
 			c.level[p] = i
 		}
 	}
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+	err := eachFile(tree, parser.ImportsOnly, c.file)
+	return c.faults, err
+}
+
+// eachFile parses every Go file in tree, whatever its build tags, in the order of names.
+func eachFile(tree fs.FS, mode parser.Mode, fn func(name string, set *token.FileSet, f *ast.File)) error {
+	return fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -33,9 +40,17 @@ func Check(tree fs.FS, r Rules) ([]string, error) {
 		case path.Ext(name) != ".go":
 			return nil
 		}
-		return c.file(tree, name)
+		text, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, text, mode)
+		if err == nil {
+			fn(name, set, f)
+		}
+		return err
 	})
-	return c.faults, err
 }
 
 // ignoredFolder tells the folders that the go command ignores too.
@@ -58,33 +73,20 @@ type source struct {
 	testOnly bool   // in a TestOnly package
 }
 
-func (c *checker) file(tree fs.FS, name string) error {
-	text, err := fs.ReadFile(tree, name)
-	if err != nil {
-		return err
-	}
-	set := token.NewFileSet()
-	f, err := parser.ParseFile(set, name, text, parser.ImportsOnly)
-	if err != nil {
-		return err
-	}
+func (c *checker) file(name string, set *token.FileSet, f *ast.File) {
 	s := source{name: name, pkg: path.Dir(name), test: strings.HasSuffix(name, "_test.go")}
 	s.external = s.test && strings.HasSuffix(f.Name.Name, "_test")
 	s.testOnly = covered(c.rules.TestOnly, s.pkg)
 	if _, known := c.level[s.pkg]; !known && !s.testOnly {
 		c.faults = append(c.faults, fmt.Sprintf("%s: package %s has no level: add it to Rules", name, s.pkg))
-		return nil
+		return
 	}
 	for _, spec := range f.Imports {
-		imported, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			return fmt.Errorf("%s: %w", set.Position(spec.Pos()), err)
-		}
+		imported, _ := strconv.Unquote(spec.Path.Value) // it was parsed
 		if why := c.judge(s, imported); why != "" {
 			c.faults = append(c.faults, fmt.Sprintf("%s: %s imports %s: %s", set.Position(spec.Pos()), s.pkg, imported, why))
 		}
 	}
-	return nil
 }
 
 // judge returns why s may not import the package, or "".

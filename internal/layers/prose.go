@@ -28,33 +28,15 @@ func proseFields() map[string][]string {
 // tells whether it would be said twice.
 func CheckProse(tree fs.FS, testOnly []string) ([]string, error) {
 	var faults []string
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir():
-			if name != "." && ignoredFolder(d.Name()) {
-				return fs.SkipDir
-			}
-			return nil
-		case path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"), name == ProseFile, covered(testOnly, path.Dir(name)):
-			return nil
-		}
-		text, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+	err := eachFile(tree, parser.SkipObjectResolution, func(name string, set *token.FileSet, f *ast.File) {
+		if strings.HasSuffix(name, "_test.go") || name == ProseFile || covered(testOnly, path.Dir(name)) {
+			return
 		}
 		p := prose{folder: path.Dir(name)}
 		ast.Inspect(f, p.look)
 		for _, at := range p.found {
 			faults = append(faults, fmt.Sprintf("%s: a text for people decides: compare its scheduler.Reason", set.Position(at)))
 		}
-		return nil
 	})
 	return faults, err
 }

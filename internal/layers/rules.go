@@ -39,12 +39,13 @@ func ProjectRules() Rules {
 		Levels: [][]string{
 			{"actionrules/match", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
-			{"push/wire", "scheduler/badgerstore/record"},
+			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record"},
 			{
 				"actionrules/crawlspace", "crawl/copies", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
-				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook", "scheduler/badgerstore",
+				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
+				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
 			},
-			{"fetcher/extract/office", "fetcher/extract/pdf"},
+			{"fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
 			{"fetcher/extract/documents"},
 			{"crawl", "demo/indexer", "notices"},
 			{"admin"}, // it shows crawls
@@ -54,7 +55,7 @@ func ProjectRules() Rules {
 		},
 		TestOnly: []string{"internal/", "push/pushtest", "scheduler/storetest"},
 		Borders: []Border{
-			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore"}},
+			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore", "scheduler/badgerstore/badgerfiles"}},
 			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/badgerstore"}},
 			{Import: "github.com/hanwen/go-fuse", Allowed: []string{"internal/powercut"}},
 			{Import: "github.com/klippa-app/go-pdfium", Allowed: []string{"fetcher/extract/pdf"}},

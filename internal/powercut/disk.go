@@ -13,6 +13,9 @@ import (
 	"sync"
 )
 
+// Disk.mu guards the whole file system: each call takes the lock, be it the kernel's or
+// the test's.
+
 // Order says what a file system promises beyond POSIX.
 type Order uint8
 

@@ -5,4 +5,6 @@
 // uses it as it uses any directory, memory maps included: a page that was written
 // through a map arrives as a write, and msync as a sync. What was synced is
 // durable. Everything else is in doubt, and Image draws by a seed what becomes of it.
+//
+// A Disk owns all contents, behind one mutex.
 package powercut

@@ -1,6 +1,8 @@
 // Package seeded gives tests their random numbers. Without a word they are the same at
 // each run, so that `go test` gives the same answer twice. Long runs set SEXTANT_SEED: to
 // "random", which draws a seed and logs it, or to such a seed, which repeats its run.
+//
+// A source has a mutex, so that goroutines of a test may share it.
 package seeded
 
 import (
@@ -15,6 +17,8 @@ import (
 
 	"pgregory.net/rapid"
 )
+
+// The mutex of a source lets several goroutines of a test draw from it.
 
 const (
 	env    = "SEXTANT_SEED"

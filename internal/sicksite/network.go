@@ -20,6 +20,9 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testpipe"
 )
 
+// The servers run in two goroutines, which Close waits for, and each connection of the
+// resolver in one that ends with it.
+
 // nameTTL is for how long, in seconds, an answer of the name server holds.
 const nameTTL = 60
 

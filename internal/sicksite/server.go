@@ -9,6 +9,9 @@ import (
 	"sync"
 )
 
+// Serving is one goroutine, which Close waits for. Server.mu guards the server, which an
+// illness replaces.
+
 // Server serves a site on loopback. It cannot have the illnesses of DNS.
 type Server struct {
 	site         *Site

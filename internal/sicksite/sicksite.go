@@ -3,6 +3,9 @@
 // gone. A healthy page has a title and a text that no other page has, so that whatever
 // an index has of it can be held against it. It is served in memory, for tests under
 // virtual time (Network), or on loopback (Server). For tests only.
+//
+// Network and Server own the goroutines that serve; Close waits for them. A mutex guards
+// how ill a site is.
 package sicksite
 
 import (
@@ -11,6 +14,9 @@ import (
 	"sync"
 	"time"
 )
+
+// Site.mu guards the illness and what was asked; the servers' goroutines and the test's
+// take it.
 
 // Host is the name of a site in memory, Neighbour that of a second one, and Elsewhere
 // that of another host, which has one page of its own.

@@ -1,10 +1,14 @@
 // Package testlog keeps what is logged while a test reads it. For tests only.
+//
+// A Buffer is guarded by its mutex.
 package testlog
 
 import (
 	"bytes"
 	"sync"
 )
+
+// Buffer.mu guards the text: a logger's goroutine writes, the test's reads.
 
 // Buffer may be written and read at once. The zero value is empty.
 type Buffer struct {

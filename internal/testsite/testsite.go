@@ -1,5 +1,7 @@
 // Package testsite serves a deterministic web site on loopback for tests of the
 // crawler, and keeps the time of each request as the server saw it.
+//
+// A Site's pages and visits are guarded by its mutex.
 package testsite
 
 import (
@@ -10,6 +12,9 @@ import (
 	"testing"
 	"time"
 )
+
+// Site.mu guards the pages and the requests seen; the server's goroutines and the test's
+// take it.
 
 // Options choose what New serves. The zero value is a small site on one host.
 type Options struct {

@@ -10,6 +10,9 @@ import (
 	"testing"
 )
 
+// Gate.mu guards the script, which the test's goroutine writes and the server's goroutines
+// use up.
+
 // Fault is what a Gate does to one request.
 type Fault struct {
 	Status     int    // answered and not passed on, if not 0

@@ -1,5 +1,8 @@
 // Package pushtest has what tests of push need: an outbox in memory, and suites
 // that every Outbox and every Target must pass. Only tests import it.
+//
+// The doubles have a mutex each, and their servers the goroutines of net/http, which end
+// with the test.
 package pushtest
 
 import (
@@ -14,6 +17,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 )
+
+// Outbox.mu guards all of it; each method takes it.
 
 // Outbox is a push.Outbox in memory that keeps its whole contract but durability.
 type Outbox struct {

@@ -17,6 +17,8 @@ import (
 	"github.com/sextant-crawler/sextant/push/wire"
 )
 
+// One test pushes in a goroutine, so that it can cancel the push, and waits for it.
+
 // Served is a receiver over a socket, and the way to make a target for it.
 type Served struct {
 	Address string // scheme, host and port

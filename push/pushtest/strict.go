@@ -16,6 +16,9 @@ import (
 	"golang.org/x/net/html"
 )
 
+// Strict.mu guards the documents: the server's goroutines write them, the test's goroutine
+// reads them.
+
 // Strict is a receiver of one protocol that fails the test for what the protocol does
 // not allow. What was answered with 200 is kept. It may be asked by many at once.
 type Strict struct {

@@ -12,6 +12,9 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 )
 
+// Spread starts a goroutine for each request, as many at once as the limits say, and waits
+// for all of them. Its mutex guards the list of refusals.
+
 // Item is an entry with its form on the wire.
 type Item struct {
 	push.Entry

@@ -15,7 +15,10 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/backupfile"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // BackupReport is what a backup or a restore has gone over.
@@ -45,8 +48,8 @@ func (r *BackupReport) count(key []byte) {
 // The backup is not compressed.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
-	b := newBackupWriter(w)
-	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *bodyReader) error {
+	b := backupfile.NewWriter(w)
+	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *segments.Reader) error {
 		if s.readOnly { // then it costs little beside the rest
 			if err := s.checksums(); err != nil {
 				return s.damaged("tables", err)
@@ -66,11 +69,11 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			}
 			var written error
 			err := valueOf(item, func(v []byte) error {
-				v, err := bodies.whole(item.Key(), v)
+				v, err := whole(bodies, item.Key(), v)
 				if err != nil {
 					return err
 				}
-				written = b.add(item.Key(), v)
+				written = b.Add(item.Key(), v)
 				return written
 			})
 			switch {
@@ -94,28 +97,28 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	if err != nil {
 		return report, err
 	}
-	if err := b.end(report.Keys); err != nil {
+	if err := b.End(report.Keys); err != nil {
 		return report, s.words(fmt.Errorf("backup: %w", err))
 	}
-	report.Bytes = b.written
+	report.Bytes = b.Written
 	return report, nil
 }
 
 // whole is the value of a key as a backup has it: orders hold their bodies, as they did
 // in format 2, and nothing names a segment.
-func (r *bodyReader) whole(key, v []byte) ([]byte, error) {
+func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
 	switch key[0] {
 	case record.KindOrder:
 		o, err := record.DecodeOrder(v)
 		if err == nil && o.Place.Segment != 0 {
-			err = r.inline(&o)
+			err = inline(r, &o)
 			v = o.Append(nil)
 		}
 		return v, err
 	case record.KindDead:
 		d, err := record.DecodeDead(v)
 		if err == nil && d.Place.Segment != 0 {
-			err = r.inline(&d.Order)
+			err = inline(r, &d.Order)
 			v = d.Encode()
 		}
 		return v, err
@@ -128,8 +131,8 @@ func (r *bodyReader) whole(key, v []byte) ([]byte, error) {
 }
 
 // inline takes an order's body into the order.
-func (r *bodyReader) inline(o *record.Order) (err error) {
-	if o.Body, err = r.read(o.Place); errors.Is(err, errBody) {
+func inline(r *segments.Reader, o *record.Order) (err error) {
+	if o.Body, err = r.Read(o.Place); errors.Is(err, segments.ErrDamaged) {
 		err = fmt.Errorf("%s: %w; start the service, which makes it a dead letter, and back up again", o.URL, err)
 	}
 	o.Place = record.BodyPlace{}
@@ -210,7 +213,7 @@ func vacant(dir string) error {
 
 // publish gives a whole store its name.
 func publish(part, dir string) error {
-	if err := syncDir(part); err != nil {
+	if err := badgerfiles.SyncDir(part); err != nil {
 		return err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // only if it is empty
@@ -219,7 +222,7 @@ func publish(part, dir string) error {
 	if err := os.Rename(part, dir); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(part))
+	return badgerfiles.SyncDir(filepath.Dir(part))
 }
 
 func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
@@ -273,12 +276,12 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 	if err := tables.Prepare(); err != nil {
 		return report, 0, err
 	}
-	b := newBackupReader(r)
-	buf := z.NewBuffer(2*backupBlock, "restore")
+	b := backupfile.NewReader(r)
+	buf := z.NewBuffer(2*backupfile.Block, "restore")
 	defer func() { err = errors.Join(err, buf.Release()) }()
 	var seen restored
 	for {
-		key, value, err := b.next()
+		key, value, err := b.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -297,7 +300,7 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 			kv.ExpiresAt = record.GoneUntil(value)
 		}
 		badger.KVToBuffer(kv, buf)
-		if buf.LenNoPadding() < backupBlock {
+		if buf.LenNoPadding() < backupfile.Block {
 			continue
 		}
 		if err := tables.Write(buf); err != nil {
@@ -305,7 +308,7 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 		}
 		buf.Reset()
 	}
-	report.Bytes = b.read
+	report.Bytes = b.Read
 	return report, seen.format, errors.Join(tables.Write(buf), tables.Flush(), seen.missing())
 }
 

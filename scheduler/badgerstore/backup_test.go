@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/backupfile"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -268,13 +269,13 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	small := func(add ...string) []byte {
 		var b bytes.Buffer
-		w := newBackupWriter(&b)
+		w := backupfile.NewWriter(&b)
 		for i := 0; i < len(add); i += 2 {
-			if err := w.add([]byte(add[i]), []byte(add[i+1])); err != nil {
+			if err := w.Add([]byte(add[i]), []byte(add[i+1])); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.end(uint64(len(add) / 2)); err != nil {
+		if err := w.End(uint64(len(add) / 2)); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()
@@ -286,13 +287,13 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		"empty":            {nil, scheduler.ErrDamaged},
 		"other file":       {[]byte(strings.Repeat("GIF89a", 1000)), scheduler.ErrDamaged},
-		"other version":    {changed(len(backupMagic) - 1), scheduler.ErrDamaged},
+		"other version":    {changed(len(backupfile.Magic) - 1), scheduler.ErrDamaged},
 		"cut":              {backup[:len(backup)/2], scheduler.ErrDamaged},
 		"end cut off":      {backup[:len(backup)-16], scheduler.ErrDamaged},
 		"last byte":        {backup[:len(backup)-1], scheduler.ErrDamaged},
 		"more":             {append(bytes.Clone(backup), 0), scheduler.ErrDamaged},
 		"twice":            {append(bytes.Clone(backup), backup...), scheduler.ErrDamaged},
-		"length":           {changed(len(backupMagic)), scheduler.ErrDamaged},
+		"length":           {changed(len(backupfile.Magic)), scheduler.ErrDamaged},
 		"a bit":            {changed(len(backup) / 3), scheduler.ErrDamaged},
 		"its end":          {changed(len(backup) - 1), scheduler.ErrDamaged},
 		"nothing in it":    {small(), scheduler.ErrDamaged},
@@ -302,7 +303,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"order":            {small("m", counted, "f", string([]byte{format})), scheduler.ErrDamaged},
 		"the same key":     {small("f", string([]byte{format}), "m", counted, "m", counted), scheduler.ErrDamaged},
 		"key of no length": {small("", "", "f", string([]byte{format}), "m", counted), scheduler.ErrDamaged},
-		"key too long":     {small("f", string([]byte{format}), "m", counted, strings.Repeat("u", maxBackupKey+1), ""), scheduler.ErrDamaged},
+		"key too long":     {small("f", string([]byte{format}), "m", counted, strings.Repeat("u", backupfile.MaxKey+1), ""), scheduler.ErrDamaged},
 	} {
 		above := t.TempDir()
 		if _, err := Restore(t.Context(), filepath.Join(above, "new", "data", "store"), bytes.NewReader(c.backup), quick); !errors.Is(err, c.want) {
@@ -361,46 +362,6 @@ func TestBackupEndsEarly(t *testing.T) {
 type failing struct{ err error }
 
 func (w failing) Write([]byte) (int, error) { return 0, w.err }
-
-// FuzzBackup reads what is no backup, most times: it must end with an error, and a
-// backup that is read to its end must be what a writer writes.
-func FuzzBackup(f *testing.F) {
-	var b bytes.Buffer
-	w := newBackupWriter(&b)
-	for i := range 3 {
-		if err := w.add([]byte{'u', byte(i)}, bytes.Repeat([]byte{1}, 40)); err != nil {
-			f.Fatal(err)
-		}
-	}
-	if err := w.end(3); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(b.Bytes())
-	f.Add(b.Bytes()[:b.Len()-5])
-	f.Add([]byte(backupMagic + "\x04\xff\xff\xff"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r := newBackupReader(bytes.NewReader(b))
-		var keys uint64
-		for {
-			key, value, err := r.next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				if !errors.Is(err, scheduler.ErrDamaged) {
-					t.Errorf("error %v is not ErrDamaged", err)
-				}
-				return
-			}
-			if keys++; len(key) == 0 || len(key)+len(value) > len(b) {
-				t.Fatalf("key of %d bytes, value of %d, out of %d", len(key), len(value), len(b))
-			}
-		}
-		if keys != r.keys || r.read != int64(len(b)) {
-			t.Errorf("%d keys, %d bytes read, of %d keys and %d bytes", r.keys, r.read, keys, len(b))
-		}
-	})
-}
 
 // TestBackupOfDamage damages each block in turn: what is backed up then is whole, or
 // it is an error. Badger itself ends its walks at such a block without a word.

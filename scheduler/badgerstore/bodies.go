@@ -1,11 +1,9 @@
 package badgerstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -13,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -24,15 +23,15 @@ func (g *group) keepBody(o *record.Order, b []byte) error {
 		o.Body = b
 		return nil
 	}
-	if c := &g.nextCount; c.Segment == 0 || c.SegmentEnd >= g.s.segments.max {
+	if c := &g.nextCount; c.Segment == 0 || g.s.segments.Full(c.SegmentEnd) {
 		if err := g.nextSegment(); err != nil {
 			return err
 		}
 	}
 	c := &g.nextCount
-	o.Place = record.BodyPlace{Segment: c.Segment, Offset: c.SegmentEnd, Length: uint64(len(b)), Sum: crc32.Checksum(b, castagnoli())}
+	o.Place = record.BodyPlace{Segment: c.Segment, Offset: c.SegmentEnd, Length: uint64(len(b)), Sum: segments.Sum(b)}
 	c.SegmentEnd += uint64(len(b))
-	g.batch.bodies = append(g.batch.bodies, newBody{o.Place, b})
+	g.batch.bodies = append(g.batch.bodies, segments.Body{Place: o.Place, Bytes: b})
 	g.batch.bodyBytes += int64(len(b))
 	return nil
 }
@@ -113,25 +112,10 @@ func (g *group) setSegmentState(n uint64, st record.Segment) {
 }
 
 // viewBodies is view for who reads bodies too.
-func (s *Store) viewBodies(ctx context.Context, fn func(*badger.Txn, *bodyReader) error) error {
-	r := s.segments.reader()
-	defer r.close()
+func (s *Store) viewBodies(ctx context.Context, fn func(*badger.Txn, *segments.Reader) error) error {
+	r := s.segments.Reader()
+	defer r.Close()
 	return s.view(ctx, func(txn *badger.Txn) error { return fn(txn, r) })
-}
-
-// bodyOf gives a copy of an order's body. damage tells why there is none any more.
-func (r *bodyReader) bodyOf(o *record.Order) (body []byte, damage string, err error) {
-	switch {
-	case o.Lost:
-		return nil, errBody.Error(), nil
-	case o.Place.Segment == 0:
-		return bytes.Clone(o.Body), "", nil
-	}
-	body, err = r.read(o.Place)
-	if errors.Is(err, errBody) {
-		return nil, err.Error(), nil
-	}
-	return body, "", err
 }
 
 // fetchAgain has a URL fetched and its document pushed whatever it holds, as soon as
@@ -174,7 +158,7 @@ func (s *Store) openSegments(c *record.Counters) error {
 	if err != nil {
 		return err
 	}
-	return s.segments.open(states, c.Segment, c.SegmentEnd, s.readOnly)
+	return s.segments.Open(states, c.Segment, c.SegmentEnd, s.readOnly)
 }
 
 // segmentOf reads a segment's state.

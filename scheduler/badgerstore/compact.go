@@ -10,7 +10,11 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
+
+// Emptying is a goroutine of its own (Store.background), one at a time, that hands its
+// changes to the committer as any caller does.
 
 // A body that is needed for long, a dead letter's or that of a target which is down while
 // others of its time were replaced, keeps a whole segment. So when more than half of all
@@ -19,8 +23,6 @@ import (
 // segments by itself, and never comes to this.
 
 const (
-	// compactSlack is how many segments may be there beyond twice of what is needed.
-	compactSlack = 4
 	// compactBytes and compactOrders are what is moved in one write, about.
 	compactBytes  = 1 << 20
 	compactOrders = 500
@@ -30,15 +32,10 @@ const (
 
 // compactWhenDue begins to empty segments in the background if that is worth it.
 func (s *Store) compactWhenDue() {
-	f := &s.segments
-	if f.compacting || f.size <= 2*f.live+compactSlack*f.max || f.size < f.compactAt {
-		return
-	}
-	victims := f.victims(s.committed.Load().Segment)
+	victims := s.segments.Empty(s.committed.Load().Segment)
 	if len(victims) == 0 {
 		return
 	}
-	f.compacting = true
 	s.background.Go(func() {
 		err := s.compact(victims)
 		if err != nil && s.ended(context.Background()) == nil {
@@ -46,24 +43,10 @@ func (s *Store) compactWhenDue() {
 		}
 		// If the store is closed meanwhile, the next process finds it due again.
 		_ = s.submit(&write{apply: func(g *group) error {
-			f.compacting, f.compactAt = false, 0
-			if err != nil {
-				f.compactAt = f.size + f.max
-			}
+			g.s.segments.Emptied(err != nil)
 			return nil
 		}})
 	})
-}
-
-// victims are the segments of which at most half is needed, but for the current one.
-func (s *segments) victims(current uint64) map[uint64]bool {
-	all := map[uint64]bool{}
-	for n, st := range s.states {
-		if n != current && 2*st.Live <= st.Size {
-			all[n] = true
-		}
-	}
-	return all
 }
 
 // named is an order or dead letter by its key.
@@ -130,8 +113,8 @@ func orderIn(key, v []byte) (record.Order, error) {
 // move writes the bodies of orders into the current segment. Bodies are read outside of
 // the committer; what was changed meanwhile is left alone.
 func (s *Store) move(list []named) error {
-	r := s.segments.reader()
-	defer r.close()
+	r := s.segments.Reader()
+	defer r.Close()
 	for len(list) > 0 {
 		var bodies [][]byte // nil: lost
 		for size := 0; len(bodies) < len(list) && size < compactBytes; {
@@ -139,8 +122,8 @@ func (s *Store) move(list []named) error {
 			if err != nil {
 				return err
 			}
-			b, err := r.read(o.Place)
-			if err != nil && !errors.Is(err, errBody) {
+			b, err := r.Read(o.Place)
+			if err != nil && !errors.Is(err, segments.ErrDamaged) {
 				return err
 			}
 			bodies, size = append(bodies, b), size+len(b)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // region is some bytes of a file.
@@ -35,9 +37,9 @@ func trusted(t *testing.T, dir string, f storeFile) []region {
 		return logRegions(b)
 	case f.name == "MANIFEST":
 		return []region{{0, 32}, {f.size - 12, 12}}
-	case f.name == discardName:
+	case f.name == badgerfiles.DiscardName:
 		return []region{{0, 32}, {f.size - 16, 16}}
-	case ext == segmentExt:
+	case ext == segments.Ext:
 		return []region{{0, 4}, {f.size - 4, 4}}
 	}
 	return []region{{0, min(f.size, 64)}, {max(0, f.size-16), min(f.size, 16)}}
@@ -47,19 +49,15 @@ func trusted(t *testing.T, dir string, f storeFile) []region {
 // all behind it.
 func tableRegions(t *testing.T, path string, b []byte) []region {
 	t.Helper()
-	end, err := readTableEnd(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	index, behind := tableIndex(b)
 	const (
 		tail  = 16 // number of entries, checksum and its length
 		begin = 24
 	)
-	behind := end.index + end.length
 	return []region{
 		{0, 8},
 		{blockEnd(t, path, 0) - tail, tail},
-		{end.index - tail, tail + begin},
+		{index - tail, tail + begin},
 		{behind - 8, int64(len(b)) - behind + 8},
 	}
 }
@@ -67,19 +65,19 @@ func tableRegions(t *testing.T, path string, b []byte) []region {
 // logRegions are the header of the file, and the headers and checksums of the first and
 // the last of its entries.
 func logRegions(b []byte) []region {
-	regions := []region{{0, logHeader}}
+	regions := []region{{0, badgerfiles.LogHeader}}
 	var last region
-	for at := int64(logHeader); ; {
-		key, n, ok := logEntry(b[at:])
-		if !ok || at+n > int64(len(b)) {
-			break
+	_, _ = badgerfiles.EachEntry(bytes.NewReader(b), int64(len(b)), func(at, n int64, key []byte) bool {
+		if at+n > int64(len(b)) {
+			return false
 		}
-		r := region{at, int64(strings.Index(string(b[at:at+n]), string(key))) + 4}
-		if last = r; len(regions) == 1 {
-			regions = append(regions, r, region{at + n - logChecksum, logChecksum})
+		last = region{at, int64(strings.Index(string(b[at:at+n]), string(key))) + 4}
+		if len(regions) == 1 {
+			const checksum = 4
+			regions = append(regions, last, region{at + n - checksum, checksum})
 		}
-		at += n
-	}
+		return true
+	})
 	return append(regions, last)
 }
 
@@ -209,7 +207,7 @@ func TestShortCountOfGarbage(t *testing.T) {
 	}
 	long("one ")
 	closeStore(t, s)
-	if err := os.Truncate(filepath.Join(dir, discardName), 8); err != nil {
+	if err := os.Truncate(filepath.Join(dir, badgerfiles.DiscardName), 8); err != nil {
 		t.Fatal(err)
 	}
 	s = openStore(t, dir, attackOptions())

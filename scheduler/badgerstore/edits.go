@@ -15,7 +15,10 @@ type edit struct {
 
 // edits are the changes of a batch, found by key. Those from mark on belong to the
 // step under way, which can be taken back. Keys and short values are kept in an
-// arena that is used again for the next batch.
+// arena that is used again for the next batch. They belong to whoever has the batch.
+//
+// A map[string]int32 in place of slots was measured: 2 to 3 µs more for a page with 20
+// links (BenchmarkEdits), of some 75 µs that the store takes for it (BenchmarkComplete).
 type edits struct {
 	seed  maphash.Seed
 	list  []edit

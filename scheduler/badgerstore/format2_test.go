@@ -15,7 +15,9 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // oldOrder and oldPlace are as format 2 wrote them.
@@ -43,7 +45,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 	b.must(b.o.Bury(t.Context(), "x", e[0], "bad", time.Unix(5, 0)))
 	bodies = b.bodies()
 	old := map[string][]byte{}
-	b.must(b.s.viewBodies(t.Context(), func(txn *badger.Txn, r *bodyReader) error {
+	b.must(b.s.viewBodies(t.Context(), func(txn *badger.Txn, r *segments.Reader) error {
 		return b.s.walk(t.Context(), txn, nil, nil, false, func(item *badger.Item) error {
 			key := item.KeyCopy(nil)
 			v, err := copyValue(item)
@@ -52,7 +54,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 			case record.KindOrder, record.KindHeld, record.KindDead:
 				o, err := orderIn(key, v)
 				b.must(err)
-				body, _, err := r.bodyOf(&o)
+				body, _, err := r.Body(&o)
 				b.must(err)
 				old[string(key)] = oldOrder(&o, string(body))
 				if key[0] == record.KindHeld {
@@ -80,7 +82,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 		})
 	}))
 	closeStore(t, b.s)
-	b.must(os.Remove(filepath.Join(dir, closedName)))
+	b.must(os.Remove(filepath.Join(dir, badgerfiles.ClosedName)))
 	db, err := badger.Open(badgerOptions(dir, Options{Logger: discard(), MemtableBytes: MinMemtableBytes}))
 	b.must(err)
 	c := *b.s.committed.Load()
@@ -99,7 +101,7 @@ func makeFormat2(t *testing.T) (dir string, bodies map[string]string) {
 	}))
 	b.must(db.Close())
 	for _, n := range segmentFiles(t, dir) {
-		b.must(os.Remove(filepath.Join(dir, segmentName(n))))
+		b.must(os.Remove(filepath.Join(dir, segments.Name(n))))
 	}
 	return dir, bodies
 }
@@ -162,8 +164,8 @@ func backupOf(t *testing.T, dir string) *bytes.Buffer {
 			t.Fatal(err)
 		}
 	}()
-	s := &Store{db: db, dir: dir, log: discard(), quit: make(chan struct{}), segments: segments{dir: dir, log: discard()}}
-	if err := s.segments.open(map[uint64]record.Segment{}, 0, 0, true); err != nil {
+	s := &Store{db: db, dir: dir, log: discard(), quit: make(chan struct{}), segments: segments.New(dir, discard(), segments.DefaultBytes)}
+	if err := s.segments.Open(map[uint64]record.Segment{}, 0, 0, true); err != nil {
 		t.Fatal(err)
 	}
 	var backup bytes.Buffer

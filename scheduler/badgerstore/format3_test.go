@@ -18,6 +18,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -175,7 +176,7 @@ func endUpgradeAt(t *testing.T, dir, point string) {
 			t.Error(err)
 		}
 		// A process that dies leaves no mark of having closed the store.
-		if err := os.Remove(filepath.Join(dir, closedName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(filepath.Join(dir, badgerfiles.ClosedName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Error(err)
 		}
 	}()
@@ -217,7 +218,7 @@ func TestUpgradeDropsHeld(t *testing.T) {
 		put(t, s, record.URLKey(k), record.Append(nil, &rec))
 	}
 	put(t, s, record.CountersKey(), c.Encode()[:len(c.Encode())-1])
-	if err := errors.Join(db.Close(), os.Remove(filepath.Join(dir, closedName)), os.Remove(filepath.Join(dir, knownFile))); err != nil {
+	if err := errors.Join(db.Close(), os.Remove(filepath.Join(dir, badgerfiles.ClosedName)), os.Remove(filepath.Join(dir, knownFile))); err != nil {
 		t.Fatal(err)
 	}
 	var words strings.Builder

@@ -3,13 +3,14 @@ package badgerstore
 import (
 	"cmp"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/y"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 )
 
 // collectGarbage removes the value log files of which no value is stored any more. It
@@ -63,24 +64,12 @@ func (s *Store) holdsValue(name string) (used bool, err error) {
 	}
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	at := int64(logHeader)
-	for b := make([]byte, logEntryHeader+logLongestKey); at < info.Size(); {
-		n, err := f.ReadAt(b, at)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return true, err
-		}
-		key, length, ok := logEntry(b[:n])
-		if !ok || isStored(txn, key) {
-			return true, nil
-		}
-		at += length
-	}
-	if at != info.Size() {
-		return true, nil
-	}
-	// A key that was damaged is stored nowhere, though its value is.
-	end, err := soundLog(f, info.Size())
-	return err != nil || end != info.Size(), err
+	// A key that was damaged is stored nowhere, though its value is: so all must be whole.
+	whole, err := badgerfiles.EachEntry(f, info.Size(), func(_, _ int64, key []byte) bool {
+		used = isStored(txn, key)
+		return !used
+	})
+	return used || !whole || err != nil, err
 }
 
 // isStored says whether a version of a key is stored, though a newer one may be, too.

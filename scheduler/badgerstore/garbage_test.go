@@ -15,6 +15,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 )
 
 // longBodies is a closed store with orders whose bodies are in the first value log file.
@@ -54,7 +55,7 @@ func merge(t *testing.T, dir string, o Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(db.Close(), unmarkClosed(dir)); err != nil {
+	if err := errors.Join(db.Close(), badgerfiles.UnmarkClosed(dir)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -161,15 +162,15 @@ func TestCollectDamaged(t *testing.T) {
 	if collected(t, s); there(t, first) {
 		t.Fatal("the test is of no use: nothing is stored, and the file is still there")
 	}
-	second := (len(whole)-logHeader)/4 + logHeader
+	second := (len(whole)-badgerfiles.LogHeader)/4 + badgerfiles.LogHeader
 	for name, b := range map[string][]byte{
 		"short":           whole[:len(whole)-1],
 		"longer":          append(slices.Clone(whole), 0),
 		"zeros":           slices.Concat(whole[:second], make([]byte, len(whole)-second)),
-		"a key too long":  slices.Concat(whole[:logHeader+2], []byte{0xff, 0xff, 0x7f}, whole[logHeader+5:]),
-		"a long number":   slices.Concat(whole[:logHeader+2], bytes.Repeat([]byte{0xff}, 12), whole[logHeader+14:]),
-		"no more than 1":  whole[:logHeader+1],
-		"a value of 2^63": slices.Concat(whole[:logHeader+3], binary.AppendUvarint(nil, 1<<63), whole[logHeader+13:]),
+		"a key too long":  slices.Concat(whole[:badgerfiles.LogHeader+2], []byte{0xff, 0xff, 0x7f}, whole[badgerfiles.LogHeader+5:]),
+		"a long number":   slices.Concat(whole[:badgerfiles.LogHeader+2], bytes.Repeat([]byte{0xff}, 12), whole[badgerfiles.LogHeader+14:]),
+		"no more than 1":  whole[:badgerfiles.LogHeader+1],
+		"a value of 2^63": slices.Concat(whole[:badgerfiles.LogHeader+3], binary.AppendUvarint(nil, 1<<63), whole[badgerfiles.LogHeader+13:]),
 	} {
 		if err := os.WriteFile(first, b, 0o600); err != nil {
 			t.Fatal(err)
@@ -193,16 +194,4 @@ func there(t *testing.T, name string) bool {
 		t.Fatal(err)
 	}
 	return err == nil
-}
-
-// FuzzLogEntry: whatever a value log holds, reading it goes on behind what was read.
-func FuzzLogEntry(f *testing.F) {
-	f.Add([]byte{0, 0, 9, 1, 0, 'k', 0, 0, 0, 0, 0, 0, 0, 1, 'v'})
-	f.Add([]byte{2, 0, 0xff, 0xff, 0xff, 0xff, 0x0f, 1, 0})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		key, length, ok := logEntry(b)
-		if ok && (len(key) <= logVersion || length <= int64(len(key)) || !bytes.Contains(b, key)) {
-			t.Errorf("%x: key %x, length %d", b, key, length)
-		}
-	})
 }

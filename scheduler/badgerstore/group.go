@@ -12,9 +12,15 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
 )
+
+// group and batch belong to the committer's goroutine. A batch is the writer's from the
+// moment it is sent until its done is closed. The writer starts no goroutine; removing
+// files of segments is left to Store.background.
 
 // batch is a transaction: what some writes change, and who waits for it.
 type batch struct {
@@ -23,7 +29,7 @@ type batch struct {
 	counters record.Counters // after it
 	orders   bool            // there are new waiting orders
 	// bodies are to be written before; those from bodyMark on belong to the step.
-	bodies    []newBody
+	bodies    []segments.Body
 	bodyMark  int
 	bodyBytes int64
 	acks      []*write // answered when it is durable
@@ -276,12 +282,12 @@ func (g *group) learn(b *batch) {
 			g.seenHosts.put(weburl.HostKey(e.key[1:]), struct{}{})
 		case record.KindSegment:
 			n, _ := record.DecodeSeq(e.key[1:])
-			gone = g.s.segments.learn(n, e.value) || gone
+			gone = g.s.segments.Learn(n, e.value) || gone
 		}
 		return nil
 	})
 	if gone {
-		g.s.background.Go(g.s.segments.sweep)
+		g.s.background.Go(g.s.segments.Sweep)
 	}
 	g.s.compactWhenDue()
 	g.s.known.mark = b.counters.Removals
@@ -305,11 +311,14 @@ func (g *group) settled() <-chan struct{} {
 
 // writeBatches is the writer: it makes batches durable, in order, and answers.
 func (s *Store) writeBatches() {
-	bodies := segmentWriter{dir: s.dir, sync: s.sync}
-	defer func() { _ = bodies.close() }() // what counts is synced
+	bodies := segments.Writer{Dir: s.dir}
+	if s.sync {
+		bodies.SyncNames = func() error { return badgerfiles.SyncDir(s.dir) }
+	}
+	defer func() { _ = bodies.Close() }() // what counts is synced
 	for b := range s.batches {
 		begin := time.Now()
-		if b.err = bodies.write(b.bodies); b.err == nil {
+		if b.err = bodies.Write(b.bodies); b.err == nil {
 			s.reach(atBodies)
 			b.err = s.writeBatch(b)
 		} else {
@@ -350,7 +359,7 @@ func (s *Store) writeBatch(b *batch) error {
 		err = s.commit(txn)
 	}
 	if err == nil && s.sync {
-		err = s.directory.sync()
+		err = s.directory.Sync()
 	}
 	if err == nil {
 		s.reach(atCommitted)
@@ -373,18 +382,18 @@ func (b *batch) answer(err error) {
 	}
 }
 
-func (b *batch) addBodies(bodies []newBody) {
+func (b *batch) addBodies(bodies []segments.Body) {
 	for _, n := range bodies {
 		b.bodies = append(b.bodies, n)
-		b.bodyBytes += int64(len(n.bytes))
+		b.bodyBytes += int64(len(n.Bytes))
 	}
 }
 
 // takeBackBodies takes those of the step out, and gives them.
-func (b *batch) takeBackBodies() []newBody {
+func (b *batch) takeBackBodies() []segments.Body {
 	step := slices.Clone(b.bodies[b.bodyMark:])
 	for _, n := range step {
-		b.bodyBytes -= int64(len(n.bytes))
+		b.bodyBytes -= int64(len(n.Bytes))
 	}
 	clear(b.bodies[b.bodyMark:])
 	b.bodies = b.bodies[:b.bodyMark]

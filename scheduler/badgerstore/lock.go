@@ -3,13 +3,13 @@ package badgerstore
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // lockDirectory locks a store's directory: against all others, or for reading against
@@ -50,31 +50,33 @@ func unlock(d *os.File) error {
 // that, who reads has the directory alone for a moment.
 func tidy(d *os.File, o Options) error {
 	dir := d.Name()
-	left, err := logsLeft(dir)
-	if err == nil && o.ReadOnly && left.any() {
+	left, err := badgerfiles.Left(dir)
+	if err == nil && o.ReadOnly && left.Any() {
 		if err = relock(d, unix.LOCK_EX); err == nil {
-			left, err = logsLeft(dir) // others may have had it in between
+			left, err = badgerfiles.Left(dir) // others may have had it in between
 		}
 	}
-	var torn []tornLog
+	var torn []badgerfiles.Torn
 	if err == nil {
-		torn, err = checkFiles(dir)
+		if torn, err = badgerfiles.Check(dir, segments.Ext); err != nil {
+			err = openError(dir, err)
+		}
 	}
-	if err != nil || o.ReadOnly && !left.any() {
+	if err != nil || o.ReadOnly && !left.Any() {
 		return err
 	}
-	for _, name := range left.empty {
+	for _, name := range left.Empty {
 		if err := os.Remove(name); err != nil {
 			return fmt.Errorf("store: %w", err)
 		}
 	}
-	if left.memtables || !o.ReadOnly {
+	if left.Memtables || !o.ReadOnly {
 		err = room(dir, o.MinFree)
 		if err == nil {
-			err = repair(dir, torn)
+			err = badgerfiles.Repair(dir, torn)
 		}
 		if err == nil {
-			err = unmarkClosed(dir)
+			err = badgerfiles.UnmarkClosed(dir)
 		}
 		if err != nil {
 			return fmt.Errorf("store: %w", err)
@@ -83,7 +85,7 @@ func tidy(d *os.File, o Options) error {
 	if !o.ReadOnly {
 		return nil
 	}
-	if left.memtables {
+	if left.Memtables {
 		if err := writeMemtables(dir, o); err != nil {
 			return err
 		}
@@ -96,50 +98,7 @@ func writeMemtables(dir string, o Options) error {
 	o.ReadOnly = false
 	db, err := openBadger(dir, o)
 	if err == nil {
-		err = errors.Join(db.Close(), markClosed(dir))
+		err = errors.Join(db.Close(), badgerfiles.MarkClosed(dir))
 	}
 	return err
-}
-
-// leftLogs are what a killed process left: memtables, which Badger writes to tables when
-// it is closed, and log files of no bytes. A process that is killed between making or
-// emptying such a file and the next step leaves one, and Badger refuses to open it.
-type leftLogs struct {
-	memtables bool
-	empty     []string
-}
-
-func (l leftLogs) any() bool { return l.memtables || len(l.empty) > 0 }
-
-// repair cuts off what is half there, and removes Badger's count of garbage: nobody asks
-// for it, and one that is too short ends the process.
-func repair(dir string, torn []tornLog) error {
-	for _, l := range torn {
-		if err := l.cut(); err != nil {
-			return err
-		}
-	}
-	err := os.Remove(filepath.Join(dir, discardName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-func logsLeft(dir string) (l leftLogs, err error) {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return l, fmt.Errorf("store: %w", err)
-	}
-	for _, f := range files {
-		ext := filepath.Ext(f.Name())
-		if ext != ".vlog" && ext != ".mem" {
-			continue
-		}
-		l.memtables = l.memtables || ext == ".mem"
-		if info, err := f.Info(); err == nil && info.Size() == 0 {
-			l.empty = append(l.empty, filepath.Join(dir, f.Name()))
-		}
-	}
-	return l, nil
 }

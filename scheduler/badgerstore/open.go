@@ -15,9 +15,14 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
+
+// Open starts the committer and the writer, and the goroutine that loads the fingerprints;
+// Close waits for them.
 
 const (
 	adviceDamaged = "restore the directory from a backup, or move it away and crawl anew"
@@ -59,9 +64,9 @@ func Open(dir string, o Options) (*Store, error) {
 		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
-		sync: o.Durability == Sync, directory: directory{path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
+		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
+		segments: segments.New(dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes))),
 	}
-	s.segments = segments{dir: dir, log: o.Logger, max: uint64(cmp.Or(o.segmentBytes, segmentBytes))}
 	if err := s.start(); err != nil {
 		return nil, errors.Join(err, db.Close(), unlock(lock))
 	}

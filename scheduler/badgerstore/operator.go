@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -22,14 +23,14 @@ func counted(n *int, err error) (int, error) {
 
 // Dead calls fn for each dead letter, target by target.
 func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
-	return s.viewBodies(ctx, func(txn *badger.Txn, r *bodyReader) error {
+	return s.viewBodies(ctx, func(txn *badger.Txn, r *segments.Reader) error {
 		return s.walk(ctx, txn, []byte{record.KindDead}, []byte{record.KindDead}, false, func(item *badger.Item) error {
 			target, _, stored, err := s.deadLetter(item)
 			if err != nil {
 				return err
 			}
 			d := stored.Letter(target)
-			if d.Body, d.Damage, err = r.bodyOf(&stored.Order); err != nil {
+			if d.Body, d.Damage, err = r.Body(&stored.Order); err != nil {
 				return s.words(fmt.Errorf("dead letter of %s: %w", d.URL, err))
 			}
 			return fn(d)

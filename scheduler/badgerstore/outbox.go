@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -61,7 +62,7 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 	}
 	var entries []push.Entry
 	size := 0
-	err := o.s.viewBodies(ctx, func(txn *badger.Txn, r *bodyReader) error {
+	err := o.s.viewBodies(ctx, func(txn *badger.Txn, r *segments.Reader) error {
 		return o.s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, after+1), false, func(item *badger.Item) error {
 			seq, _, stored, err := o.s.order(item)
 			if err != nil {
@@ -71,7 +72,7 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 				return errEnough
 			}
 			e := stored.Entry(seq)
-			if e.Body, e.Damage, err = r.bodyOf(&stored); err != nil {
+			if e.Body, e.Damage, err = r.Body(&stored); err != nil {
 				return o.s.words(fmt.Errorf("order %d: %w", seq, err))
 			}
 			if entries = append(entries, e); len(entries) == n {

@@ -13,13 +13,14 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // eachDeletion calls fn for the deletions that rest or are held, oldest first, with their
 // bodies.
 func eachDeletion(ctx context.Context, s *Store, fn func(push.Entry, scheduler.StoredDeletion) error) error {
-	return s.viewBodies(ctx, func(txn *badger.Txn, r *bodyReader) error {
+	return s.viewBodies(ctx, func(txn *badger.Txn, r *segments.Reader) error {
 		keys, err := s.deletionKeys(ctx, txn, &scheduler.DeletionFilter{}, nil)
 		if err != nil {
 			return err
@@ -30,7 +31,7 @@ func eachDeletion(ctx context.Context, s *Store, fn func(push.Entry, scheduler.S
 				return err
 			}
 			e := o.Entry(seq)
-			if e.Body, e.Damage, err = r.bodyOf(&o); err != nil {
+			if e.Body, e.Damage, err = r.Body(&o); err != nil {
 				return err
 			}
 			p, _, err := record.SplitDeletionKey(item.Key())

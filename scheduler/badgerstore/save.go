@@ -12,9 +12,13 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 )
+
+// The file is written by a goroutine of Store.background, one at a time. Its form is a
+// number (8 bytes), then what fingerprints.Set.Save writes.
 
 // The file of fingerprints stands beside Badger's: its number (8 bytes), then what
 // fingerprints.Set.Save writes. Numbers are drawn by lot.
@@ -167,7 +171,7 @@ func (s *Store) saveKnown(set *fingerprints.Set, mark uint64, commit func(*write
 		return err
 	}
 	s.fileNumber = saved.Number
-	if err := syncDir(s.dir); err != nil {
+	if err := badgerfiles.SyncDir(s.dir); err != nil {
 		return err
 	}
 	s.reach(atSnapshotRenamed)
@@ -213,13 +217,4 @@ func (g *group) dropRemovals(mark uint64) error {
 	}
 	g.s.known.dropped = mark // if that fails, they stay, and are dropped by the next process
 	return nil
-}
-
-func syncDir(dir string) (err error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	return d.Sync()
 }

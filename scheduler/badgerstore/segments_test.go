@@ -18,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // smallSegments lets a segment end after a few documents of these tests.
@@ -43,7 +44,7 @@ func segmentFiles(t *testing.T, dir string) (numbers []uint64) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if n := segmentNumber(f.Name()); n > 0 {
+		if n := segments.Number(f.Name()); n > 0 {
 			numbers = append(numbers, n)
 		}
 	}
@@ -170,13 +171,13 @@ func TestSegmentsAreEmptied(t *testing.T) {
 		b.must(b.s.SetValue(t.Context(), "n", nil))
 		b.settle()
 	}
-	if got := len(segmentFiles(t, dir)); got > 2*n/4+compactSlack+2 {
+	if got := len(segmentFiles(t, dir)); got > 2*n/4+segments.Slack+2 {
 		t.Errorf("%d segments are there for %d bodies", got, n)
 	}
 	b.must(b.o.Safe(t.Context(), "x", 1000))
 	b.open("x")
 	b.settle()
-	if got := len(segmentFiles(t, dir)); got > compactSlack+2 {
+	if got := len(segmentFiles(t, dir)); got > segments.Slack+2 {
 		t.Errorf("%d segments are there for nothing", got)
 	}
 	mustVerify(t, b.s)
@@ -196,11 +197,9 @@ func TestMovedBodies(t *testing.T) {
 		}
 		b.settle()
 	}
-	victims := maps.Clone(b.s.segments.states)
-	delete(victims, b.s.committed.Load().Segment)
 	all := map[uint64]bool{}
-	for n := range victims {
-		all[n] = true
+	for _, n := range segmentFiles(t, dir) {
+		all[n] = n != b.s.committed.Load().Segment
 	}
 	want := b.bodies()
 	b.must(b.s.compact(all))
@@ -224,14 +223,14 @@ func TestReaderKeepsSegments(t *testing.T) {
 	for i := range 9 {
 		b.crawl(pageURL(i), document(long(fmt.Sprint("body ", i))))
 	}
-	b.must(b.s.viewBodies(t.Context(), func(txn *badger.Txn, r *bodyReader) error {
+	b.must(b.s.viewBodies(t.Context(), func(txn *badger.Txn, r *segments.Reader) error {
 		b.must(b.o.Safe(t.Context(), "x", 9))
 		b.wantSegments(1, 2, 3)
 		n := 0
 		return b.s.walk(t.Context(), txn, []byte{record.KindOrder}, []byte{record.KindOrder}, false, func(item *badger.Item) error {
 			_, _, o, err := b.s.order(item)
 			b.must(err)
-			body, damage, err := r.bodyOf(&o)
+			body, damage, err := r.Body(&o)
 			if err != nil || damage != "" || string(body) != long(fmt.Sprint("body ", n)) {
 				t.Errorf("body %d: %q, %q, %v", n, body, damage, err)
 			}
@@ -251,11 +250,11 @@ func TestSegmentsAfterCrash(t *testing.T) {
 		b.crawl(pageURL(i), document(long(fmt.Sprint("body ", i))))
 	}
 	closeStore(t, b.s)
-	name := filepath.Join(dir, segmentName(2))
+	name := filepath.Join(dir, segments.Name(2))
 	whole, err := os.ReadFile(name)
 	b.must(err)
 	b.must(os.WriteFile(name, append(bytes.Clone(whole), "half a body"...), 0o600))
-	b.must(os.WriteFile(filepath.Join(dir, segmentName(3)), []byte("begun"), 0o600))
+	b.must(os.WriteFile(filepath.Join(dir, segments.Name(3)), []byte("begun"), 0o600))
 	b.must(os.WriteFile(filepath.Join(dir, "outbox-1.seg"), []byte("not ours"), 0o600))
 	b = newSegmentBench(t, dir, "x")
 	b.wantSegments(1, 2)
@@ -289,9 +288,9 @@ func TestDamagedBody(t *testing.T) {
 				b.crawl(pageURL(i), document(long(fmt.Sprint("body ", i))), func(c *scheduler.Completion) { c.Next.Hash, c.Next.ETag = [16]byte{1}, "e" })
 			}
 			closeStore(t, b.s)
-			b.must(damage(filepath.Join(dir, segmentName(1))))
+			b.must(damage(filepath.Join(dir, segments.Name(1))))
 			b = newSegmentBench(t, dir, "x")
-			if faults := faultsIn(t, b.s); len(faults) == 0 || !strings.Contains(faults[0].Words, errBody.Error()) {
+			if faults := faultsIn(t, b.s); len(faults) == 0 || !strings.Contains(faults[0].Words, segments.ErrDamaged.Error()) {
 				t.Errorf("faults: %+v", faults)
 			}
 			if _, err := b.s.Backup(t.Context(), new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "start the service") {
@@ -387,15 +386,4 @@ func TestSealedBeforeFailure(t *testing.T) {
 	}
 	mustVerify(t, b.s)
 	closeStore(t, b.s)
-}
-
-func TestSegmentNames(t *testing.T) {
-	for name, want := range map[string]uint64{
-		segmentName(7): 7, "outbox-0000000001.seg": 1, segmentName(1e12): 1e12,
-		"outbox-1.seg": 0, "outbox-.seg": 0, "outbox-0000000000.seg": 0, "outbox-00000000-1.seg": 0, "000001.sst": 0,
-	} {
-		if got := segmentNumber(name); got != want {
-			t.Errorf("%s: %d, want %d", name, got, want)
-		}
-	}
 }

@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/histogram"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
+
+// timing.mu guards the times of commits: the writer adds them, any caller reads them.
 
 // Stats tell how the store is doing.
 type Stats struct {
@@ -51,7 +54,7 @@ func (s *Store) Stats() (Stats, error) {
 		return st, s.words(err)
 	}
 	for _, f := range files {
-		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes, segmentExt: &st.BodyBytes}[filepath.Ext(f.Name())]
+		sum := map[string]*int64{".sst": &st.TableBytes, ".mem": &st.LogBytes, ".vlog": &st.ValueBytes, segments.Ext: &st.BodyBytes}[filepath.Ext(f.Name())]
 		if sum == nil {
 			continue
 		}

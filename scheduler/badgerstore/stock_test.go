@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/backupfile"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -63,11 +64,11 @@ func (st stock) fetched(rec *scheduler.Record, i int) {
 
 // write writes the stock as a backup, in order of the keys.
 func (st stock) write(w io.Writer) error {
-	b := newBackupWriter(w)
+	b := backupfile.NewWriter(w)
 	var keys uint64
 	add := func(key, value []byte) error {
 		keys++
-		return b.add(key, value)
+		return b.Add(key, value)
 	}
 	if err := add(record.FormatKey(), []byte{format}); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (st stock) write(w io.Writer) error {
 			return err
 		}
 	}
-	return b.end(keys)
+	return b.End(keys)
 }
 
 func (st stock) writeQueues(add func(key, value []byte) error) error {

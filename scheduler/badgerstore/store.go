@@ -15,7 +15,7 @@
 // (places.go, documents.go). Two unknown links of it cost a read each, because nothing is
 // stored as new that was not looked up; so do links to URLs that are gone.
 //
-// Bodies of documents lie in segment files beside Badger's, see segments.go: they are
+// Bodies of documents lie in segment files beside Badger's, see package segments: they are
 // written once, before the batch that names them, and a segment is removed when nothing
 // in it is needed any more. Deletions, and what a store of format 2 left, are values like
 // any other. Only values longer than Options.longValue (314 KiB by default) enter
@@ -27,6 +27,11 @@
 // gives what is used; up to 9 MiB for remembered queues, hosts and their documents; 5 to 7 bytes a known
 // URL for the fingerprints. Tables are read through the page cache (no compression, no
 // block cache), which the kernel takes back when it needs to.
+//
+// A Store owns its directory, which it locks. Besides committer and writer it has
+// goroutines for a while (background): they load and write the fingerprints' file, empty
+// segments and remove their files. What only the committer touches needs no mutex; the
+// only ones are for closing the store and for its figures.
 package badgerstore
 
 import (
@@ -41,7 +46,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 )
 
 // Durability says when a change counts as stored.
@@ -117,6 +124,7 @@ type Store struct {
 	db       *badger.DB
 	dir      string
 	lock     *os.File // of dir
+	segments *segments.Files
 	log      *slog.Logger
 	readOnly bool
 	// firstOrder is Options.FirstOrder.
@@ -127,8 +135,8 @@ type Store struct {
 	at         func(point string)
 	commit     func(*badger.Txn) error // Txn.Commit, but in tests
 
-	sync      bool      // commits are synced
-	directory directory // owned by the writer
+	sync      bool                  // commits are synced
+	directory badgerfiles.Directory // owned by the writer
 
 	committed atomic.Pointer[record.Counters]
 	commits   atomic.Uint64 // number of the last durable batch
@@ -141,7 +149,6 @@ type Store struct {
 	collect   chan struct{}
 
 	// Owned by the committer.
-	segments   segments
 	failed     error  // of a commit that is perhaps half known to Badger: no more writes
 	dueFloor   uint64 // no timed URL is before
 	touched    touched
@@ -277,7 +284,7 @@ func (s *Store) Close() error {
 	}
 	err = errors.Join(err, s.db.Close())
 	if err == nil && !s.readOnly && s.failed == nil {
-		err = markClosed(s.dir)
+		err = badgerfiles.MarkClosed(s.dir)
 	}
 	if err := errors.Join(err, unlock(s.lock)); err != nil {
 		return s.words(err)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -131,7 +132,7 @@ func TestOpenFormat(t *testing.T) {
 		if err := db.Update(func(txn *badger.Txn) error { return txn.Set(key, value) }); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(db.Close(), markClosed(dir)); err != nil {
+		if err := errors.Join(db.Close(), badgerfiles.MarkClosed(dir)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/fingerprints"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -42,7 +44,7 @@ type Report struct {
 // could not go on, not that there are faults.
 func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 	v := verification{s: s, ctx: ctx, fn: fn, documents: map[weburl.HostKey]uint64{}, kept: map[uint64]record.Segment{}, segments: map[uint64]record.Segment{}}
-	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *bodyReader) error {
+	err := s.viewBodies(ctx, func(txn *badger.Txn, bodies *segments.Reader) error {
 		v.txn, v.bodies = txn, bodies
 		if err := s.checksums(); err != nil {
 			v.fault("", "checksums of tables: %v; nothing else is looked at; %s", err, adviceDamaged)
@@ -91,7 +93,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 // written to Badger has to do it, which panics at some bad blocks.
 func (s *Store) checksums() (err error) {
 	if s.readOnly {
-		return checkTables(s.dir, nil)
+		return badgerfiles.CheckTables(s.dir)
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -115,7 +117,7 @@ type verification struct {
 	low     uint64
 	targets map[string]bool
 
-	bodies *bodyReader
+	bodies *segments.Reader
 	// kept are the segments' states as stored, segments as found, but for their lengths.
 	kept, segments map[uint64]record.Segment
 

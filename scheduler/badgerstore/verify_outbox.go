@@ -113,7 +113,7 @@ func (v *verification) body(o *record.Order, what string) error {
 			v.fault(o.URL, "%s has its body up to byte %d of segment %d, which ends at %d", what, end, n, v.kept[n].Size)
 		}
 	}
-	_, damage, err := v.bodies.bodyOf(o)
+	_, damage, err := v.bodies.Body(o)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// contents.mu guards all of a Memory; each method takes it for its whole time.
+
 // Memory is a simple Store in memory: the reference that others are compared
 // with, and the store of the frontier's own tests. It is safe for concurrent
 // use. It needs no Floor, Old or AsOf and does not look at them. Close and Reopen stand for the end and the start of a process.

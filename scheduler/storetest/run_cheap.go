@@ -10,6 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// The goroutines of these tests write to one store at once; each test waits for its own.
+
 // counted gives the places with their counts.
 func (f *fixture) counted() map[scheduler.Place]uint64 {
 	f.Helper()

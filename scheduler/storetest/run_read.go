@@ -13,6 +13,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The goroutines of these tests read and write one store at once; each test waits for its
+// own.
+
 func queueOrder(f *fixture) {
 	var links []scheduler.Link
 	for i := range 10 {

@@ -11,6 +11,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The goroutines of these tests revise and complete at once; each test waits for its own.
+
 // revise applies one function to the URLs of links.
 func (f *fixture) revise(fn func(scheduler.Record) *scheduler.Revision, links ...scheduler.Link) ([]scheduler.Place, int) {
 	f.Helper()

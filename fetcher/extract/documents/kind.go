@@ -1,6 +1,9 @@
 // Package documents reads documents that are no pages, such as PDF files, in processes
 // of their own: a parser that loops, crashes or wants all memory ends one document
 // and nothing else.
+//
+// A Pool owns the worker processes: it has no goroutine of its own, and one mutex, for the
+// list of idle workers. In a worker's process, Serve has two goroutines.
 package documents
 
 import (

@@ -11,6 +11,9 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
+// Pool.mu guards the settings, the idle workers and the reaper. A goroutine that reads a
+// document has its worker to itself, without the lock.
+
 // Settings of a pool. Those at zero have the documented defaults.
 type Settings struct {
 	// Command starts a worker: program and arguments. Empty: this program with

@@ -12,6 +12,10 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/pdf"
 )
 
+// Two goroutines of the worker's process: one reads requests, so that the end of the input
+// is seen while a document is read; the other answers them one by one. Serve waits for the
+// first of them to end, and the process ends with it.
+
 // Reader reads documents in the worker's process, one after the other.
 type Reader interface {
 	// Prepare makes what a kind needs, before the time of the first document of that

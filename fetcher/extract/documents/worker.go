@@ -14,6 +14,9 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
+// A worker has no lock: one goroutine at a time uses it. Only lastWords has a mutex, since
+// the process's standard error is copied by a goroutine of os/exec.
+
 // worker is the pool's side of a process that reads documents. One goroutine at a
 // time uses it.
 type worker struct {

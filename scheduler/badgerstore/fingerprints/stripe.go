@@ -6,6 +6,9 @@ import (
 	"unsafe"
 )
 
+// Each stripe has a lock. The one goroutine that may change the set takes it to write;
+// Has, Save and the figures take it to read.
+
 const (
 	// splitAt is how many fingerprints a stripe has when it is split into shards:
 	// moving half of them for a new one costs a microsecond, and the table of

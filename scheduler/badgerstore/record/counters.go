@@ -6,6 +6,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// Form: version, whether the store was closed, and the numbers of fields as uvarints.
+// Older formats end earlier.
+
 const classes = int(scheduler.Permanent) + 1
 
 // Counters is what the store knows without looking. It is written with every

@@ -12,6 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Form: version, count as uvarint, and the keys of the sample.
+
 // Documents is what is kept of a host's documents while it has any: how many there are
 // and, in ascending order, the keys of at most scheduler.DocumentSample, which are the
 // lowest ones but for those that took no part since the sample lost some. Keys are

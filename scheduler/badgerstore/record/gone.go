@@ -9,6 +9,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// Form: version, fault, whether there was a document, reason, four times, two varints,
+// four texts.
+
 // goneVersion is that of a scheduler.Gone. Those of formats 1 to 3 have valueVersion and
 // lack the reason.
 const goneVersion = 2

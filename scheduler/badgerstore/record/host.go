@@ -10,6 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Form: version, flags, origin, numbers as varints, and what the flags say.
+
 // hostVersion is that of a host's state. Those of format 1 have valueVersion and lack
 // all that stands behind the number of errors; those of formats 2 and 3 have hostVersion2
 // and count bad answers in another way, which is left out.

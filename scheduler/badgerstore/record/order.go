@@ -11,6 +11,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Form of an order: version, flags, time, URL, source, what is kept of its rest, and its
+// body or the place of that. A dead letter is a version, a number, a time, what the target
+// said, and the order.
+
 // orderVersion is that of orders, placeVersion that of where they are. Those of format 2
 // have valueVersion, hold their body, and lack the time and what the flags say. Orders of
 // format 3 have orderVersion3 and know nothing of rest.

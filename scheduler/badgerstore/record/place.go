@@ -9,6 +9,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Form: version, kind, flags, the group of a resting deletion, and number, size and
+// segment as uvarints.
+
 // OrderPlace is where an order of a URL is kept, and what must be known of it when it goes.
 // A URL has at most one that waits (b KEY) and one deletion that rests or is held (j KEY).
 type OrderPlace struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 )
 
+// Form: version, count and floor as uvarints.
+
 // Queue is what is kept of a queue that is not empty, so that nobody has to walk
 // over it, nor over what was removed from its beginning.
 type Queue struct {

@@ -7,6 +7,8 @@ import (
 	"time"
 )
 
+// In all forms numbers are varints, and a text is its length and its bytes.
+
 // valueVersion is the first byte of each stored value that has a form of its own;
 // another one was written by another version of the program. Values whose form has
 // changed have a number of their own.

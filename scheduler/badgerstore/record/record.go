@@ -10,6 +10,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// Form: version, four bytes, depth and flags as uvarints, and then what the flags say: a
+// field that is zero takes no room, and one that is new takes a new flag.
+
 // recordVersion is that of records. Those of formats 1 to 3 have valueVersion and know
 // no reason: it is told from their words when they are read.
 const recordVersion = 2

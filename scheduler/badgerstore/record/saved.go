@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 )
 
+// Form: version, whether commits were synced, and two numbers of 8 bytes.
+
 // Saved names the file that belongs to the store's state. It is stored before the
 // file gets its name, so both the new one and the one before may be found.
 type Saved struct {

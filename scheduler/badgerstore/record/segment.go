@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 )
 
+// Form: version, and the three numbers as uvarints.
+
 // Segment is what is kept of a segment that bodies are needed of, or that is
 // written to.
 type Segment struct {

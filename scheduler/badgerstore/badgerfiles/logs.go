@@ -1,4 +1,4 @@
-package badgerstore
+package badgerfiles
 
 import (
 	"bufio"
@@ -15,21 +15,23 @@ import (
 	"strings"
 )
 
+// The form is that of Badger 4.
+
 // Badger's logs, the value log and those of memtables, have a header, and then entries: a
 // header (two bytes, the lengths of key and value, and a time), a key with its version, a
 // value and a checksum. A log that is written to is longer, with zeros at its end. Badger
 // takes the lengths for true before it looks at the checksum, and cuts a log at the first
 // entry that is wrong.
 const (
-	logHeader      = 20
+	LogHeader      = 20
 	logEntryHeader = 2 + 3*binary.MaxVarintLen64
 	logVersion     = 8
 	logChecksum    = 4
 	logLongestKey  = 4 << 10 // of those that the store writes
 )
 
-// discardName is Badger's count of garbage, which nobody asks for; see collectGarbage.
-const discardName = "DISCARD"
+// DiscardName is Badger's count of garbage, which nobody asks for; see collectGarbage.
+const DiscardName = "DISCARD"
 
 // logEntry reads the key of an entry, with its version, and how long the entry is.
 func logEntry(b []byte) (key []byte, length int64, ok bool) {
@@ -54,9 +56,9 @@ func logEntry(b []byte) (key []byte, length int64, ok bool) {
 
 // soundLog says where the last whole entry of a log ends.
 func soundLog(f io.ReaderAt, size int64) (end int64, err error) {
-	end = min(logHeader, size)
+	end = min(LogHeader, size)
 	r := bufio.NewReaderSize(io.NewSectionReader(f, end, size-end), 64<<10)
-	for sum := crc32.New(castagnoli()); ; sum.Reset() {
+	for sum := crc32.New(crc32.MakeTable(crc32.Castagnoli)); ; sum.Reset() {
 		b, err := r.Peek(logEntryHeader + logLongestKey)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, err
@@ -79,6 +81,28 @@ func soundLog(f io.ReaderAt, size int64) (end int64, err error) {
 	}
 }
 
+// EachEntry calls fn for the entries of a log until it returns false, and reports whether
+// the file is such entries to its last byte, each with its checksum.
+func EachEntry(f io.ReaderAt, size int64, fn func(at, length int64, key []byte) bool) (whole bool, err error) {
+	at := int64(LogHeader)
+	for b := make([]byte, logEntryHeader+logLongestKey); at < size; {
+		n, err := f.ReadAt(b, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		key, length, ok := logEntry(b[:n])
+		if !ok || !fn(at, length, key) {
+			return false, nil
+		}
+		at += length
+	}
+	if at != size {
+		return false, nil
+	}
+	end, err := soundLog(f, size)
+	return end == size, err
+}
+
 // logsOf are the files with a suffix, in the order of their numbers.
 func logsOf(dir, ext string) ([]string, error) {
 	files, err := os.ReadDir(dir)
@@ -95,15 +119,15 @@ func logsOf(dir, ext string) ([]string, error) {
 	return names, nil
 }
 
-// tornLog is a log of which the last entry is half there, at its end.
-type tornLog struct {
+// Torn is a log of which the last entry is half there, at its end.
+type Torn struct {
 	name string
 	end  int64
 }
 
 // checkLogs reads the logs that were touched, and the last one. In a store that was not closed, what was
 // written last may be half there.
-func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
+func checkLogs(dir string, closed *mark) (torn []Torn, err error) {
 	for _, ext := range []string{".vlog", ".mem"} {
 		names, err := logsOf(dir, ext)
 		if err != nil {
@@ -124,8 +148,8 @@ func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
 			case end < 0:
 			case !written:
 				return nil, fmt.Errorf("the file %s is damaged at byte %d", filepath.Base(name), end)
-			case end >= logHeader:
-				torn = append(torn, tornLog{name, end})
+			case end >= LogHeader:
+				torn = append(torn, Torn{name, end})
 			}
 		}
 	}
@@ -135,12 +159,12 @@ func checkLogs(dir string, closed *closedMark) (torn []tornLog, err error) {
 // What checkLog gives in place of a position.
 const (
 	soundToEnd = -1 - iota
-	noLog      // it is empty, see leftLogs
+	noLog      // it is empty, see Leftovers
 )
 
 // checkLog says where the whole entries of a log end if there is anything but zeros
 // behind, soundToEnd if there is not. Of one that was written to, which is long, the first zeros do.
-func checkLog(name string, closed *closedMark, written bool) (end int64, err error) {
+func checkLog(name string, closed *mark, written bool) (end int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return 0, err
@@ -161,7 +185,7 @@ func checkLog(name string, closed *closedMark, written bool) (end int64, err err
 		rest = min(rest, logEntryHeader)
 	}
 	zeros, err := onlyZeros(io.NewSectionReader(f, end, rest))
-	if zeros && end >= logHeader {
+	if zeros && end >= LogHeader {
 		end = soundToEnd
 	}
 	return end, err
@@ -183,7 +207,7 @@ func onlyZeros(r io.Reader) (bool, error) {
 }
 
 // cut cuts off what Badger would, but after it has allocated what a wrong length says.
-func (l tornLog) cut() (err error) {
+func (l Torn) cut() (err error) {
 	f, err := os.OpenFile(l.name, os.O_RDWR, 0)
 	if err != nil {
 		return err

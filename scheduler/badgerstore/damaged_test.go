@@ -1,7 +1,7 @@
 package badgerstore
 
 import (
-	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +14,7 @@ import (
 	"github.com/dgraph-io/badger/v4/fb"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 )
 
 // TestWhatOpenReads: a store that was closed is read where a file was touched since, and
@@ -46,15 +47,15 @@ func TestWhatOpenReads(t *testing.T) {
 		}, ""},
 		{"the same, and the store was not closed", func(t *testing.T, dir string) {
 			decay(t, filepath.Join(dir, "000002.sst"), func() { flip("000002.sst", block)(t, dir) })
-			mustRemove(t, filepath.Join(dir, closedName))
+			mustRemove(t, filepath.Join(dir, badgerfiles.ClosedName))
 		}, "table 000002.sst: it is damaged at byte 0"},
 		{"a value", flip("000002.vlog", entry), "the file 000002.vlog is damaged at byte 20"},
 		{"a value, and the store was not closed", func(t *testing.T, dir string) {
 			flip("000002.vlog", entry)(t, dir)
-			mustRemove(t, filepath.Join(dir, closedName))
+			mustRemove(t, filepath.Join(dir, badgerfiles.ClosedName))
 		}, "the file 000002.vlog is damaged at byte 20"},
 		{"a value is gone", func(t *testing.T, dir string) {
-			if err := os.Truncate(filepath.Join(dir, "000002.vlog"), logHeader); err != nil {
+			if err := os.Truncate(filepath.Join(dir, "000002.vlog"), badgerfiles.LogHeader); err != nil {
 				t.Fatal(err)
 			}
 		}, "the file 000002.vlog has 20 bytes, it had 200046 when the store was closed"},
@@ -177,6 +178,15 @@ func TestDecayedBlock(t *testing.T) {
 	}
 }
 
+// tableIndex is where the index of a table is: behind it are its length, its checksum, and
+// the length of that.
+func tableIndex(b []byte) (begin, end int64) {
+	const word = 4
+	n := int64(len(b)) - word
+	end = n - int64(binary.BigEndian.Uint32(b[n:])) - word
+	return end - int64(binary.BigEndian.Uint32(b[end:])), end
+}
+
 // blockEnd is where a block of a table ends.
 func blockEnd(t *testing.T, table string, n int) int64 {
 	t.Helper()
@@ -184,12 +194,9 @@ func blockEnd(t *testing.T, table string, n int) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end, err := readTableEnd(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	begin, end := tableIndex(b)
 	var o fb.BlockOffset
-	if !fb.GetRootAsTableIndex(b[end.index:end.index+end.length], 0).Offsets(&o, n) {
+	if !fb.GetRootAsTableIndex(b[begin:end], 0).Offsets(&o, n) {
 		t.Fatalf("%s has no block %d", table, n)
 	}
 	return int64(o.Offset()) + int64(o.Len())

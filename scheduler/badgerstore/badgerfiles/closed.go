@@ -1,4 +1,4 @@
-package badgerstore
+package badgerfiles
 
 import (
 	"encoding/json"
@@ -14,12 +14,14 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// closedName is the file that says how Badger's files were when the store was closed. It
-// is there only while the store is closed.
-const closedName = "CLOSED"
+// The file CLOSED is JSON, see mark.
 
-// closedMark is what closedName holds.
-type closedMark struct {
+// ClosedName is the file that says how Badger's files were when the store was closed. It
+// is there only while the store is closed.
+const ClosedName = "CLOSED"
+
+// mark is what ClosedName holds.
+type mark struct {
 	ManifestBytes int64  `json:"manifest_bytes"`
 	ManifestSum   uint32 `json:"manifest_crc32c"`
 	// Files are the tables and the value log. Stores that were closed by older programs
@@ -37,9 +39,9 @@ func closedFileOf(info fs.FileInfo) closedFile {
 	return closedFile{info.Size(), info.ModTime().UnixNano()}
 }
 
-// markClosed is the last that happens to a store that is closed.
-func markClosed(dir string) error {
-	m := closedMark{Files: map[string]closedFile{}}
+// MarkClosed is the last that happens to a store that is closed.
+func MarkClosed(dir string) error {
+	m := mark{Files: map[string]closedFile{}}
 	if err := m.readManifest(dir); err != nil {
 		return err
 	}
@@ -61,29 +63,29 @@ func markClosed(dir string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, closedName), b, 0o600)
+	return os.WriteFile(filepath.Join(dir, ClosedName), b, 0o600)
 }
 
-func (m *closedMark) readManifest(dir string) error {
+func (m *mark) readManifest(dir string) error {
 	b, err := os.ReadFile(filepath.Join(dir, badger.ManifestFilename))
 	if err != nil {
 		return err
 	}
-	m.ManifestBytes, m.ManifestSum = int64(len(b)), crc32.Checksum(b, castagnoli())
+	m.ManifestBytes, m.ManifestSum = int64(len(b)), crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 	return nil
 }
 
 // readClosed gives the mark, nil if there is none. One that cannot be read is none, since
 // writing it may have been cut short.
-func readClosed(dir string) (*closedMark, error) {
-	b, err := os.ReadFile(filepath.Join(dir, closedName))
+func readClosed(dir string) (*mark, error) {
+	b, err := os.ReadFile(filepath.Join(dir, ClosedName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var m closedMark
+	var m mark
 	if json.Unmarshal(b, &m) != nil {
 		return nil, nil
 	}
@@ -92,11 +94,11 @@ func readClosed(dir string) (*closedMark, error) {
 
 // check compares what the mark tells with what is there: the manifest, by which Badger
 // would remove tables if it were cut short, and the lengths of the files.
-func (m *closedMark) check(dir string) error {
+func (m *mark) check(dir string) error {
 	if m == nil {
 		return nil
 	}
-	var now closedMark
+	var now mark
 	if err := now.readManifest(dir); err != nil {
 		return err
 	}
@@ -120,7 +122,7 @@ func (m *closedMark) check(dir string) error {
 
 // untouched says that a file is as it was when the store was closed, as far as its
 // length and time of change tell.
-func (m *closedMark) untouched(info fs.FileInfo) bool {
+func (m *mark) untouched(info fs.FileInfo) bool {
 	if m == nil {
 		return false
 	}
@@ -128,14 +130,14 @@ func (m *closedMark) untouched(info fs.FileInfo) bool {
 	return ok && f == closedFileOf(info)
 }
 
-// unmarkClosed is the first that happens to a store that is opened for writing.
-func unmarkClosed(dir string) error {
-	err := os.Remove(filepath.Join(dir, closedName))
+// UnmarkClosed is the first that happens to a store that is opened for writing.
+func UnmarkClosed(dir string) error {
+	err := os.Remove(filepath.Join(dir, ClosedName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return syncDir(dir) // after a power failure it must not be there again
+	return SyncDir(dir) // after a power failure it must not be there again
 }

@@ -1,4 +1,4 @@
-package badgerstore
+package badgerfiles
 
 import (
 	"bytes"
@@ -18,14 +18,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// The form is that of Badger 4. Tables are read by as many goroutines as there are
+// processors; checkTables waits for them.
+
 // A table is blocks, one behind the other, an index that says where each is, the length
 // of the index, its checksum, and the length of that. A block ends with the number of its
 // entries, the checksum of all up to there, and the length of that. Badger reads the
 // lengths and the number before it looks at the checksum.
 
+// CheckTables reads all tables to their end.
+func CheckTables(dir string) error { return checkTables(dir, nil) }
+
 // checkTables looks at the tables that the manifest names. Others were being written when
 // the process ended, and Badger removes them.
-func checkTables(dir string, closed *closedMark) (err error) {
+func checkTables(dir string, closed *mark) (err error) {
 	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -62,7 +68,7 @@ var errTable = errors.New("it is damaged")
 
 // checkTable reads a table: of one that is untouched what Badger reads to open it, which
 // it does where nobody can recover; all of any other.
-func checkTable(name string, closed *closedMark) (err error) {
+func checkTable(name string, closed *mark) (err error) {
 	fail := func(err error) error { return fmt.Errorf("table %s: %w", filepath.Base(name), err) }
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -210,7 +216,7 @@ func soundBlock(b []byte) bool {
 // tableSum is the checksum of a block or an index, as Badger writes it: a protocol buffer
 // of which the second field is the sum.
 func tableSum(b []byte) []byte {
-	sum := crc32.Checksum(b, castagnoli())
+	sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 	if sum == 0 {
 		return nil
 	}

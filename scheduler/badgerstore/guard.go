@@ -1,0 +1,67 @@
+package badgerstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// guard makes an error of a panic in Badger's reading of tables: it trusts the lengths at
+// the end of a block, which may have decayed since it was looked at.
+func (s *Store) guard(err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if !bytes.Contains(debug.Stack(), []byte("dgraph-io/badger/v4/table.")) {
+		panic(p)
+	}
+	*err = s.damaged("a table", fmt.Errorf("%v", p))
+}
+
+// leftOut notes in Badger's log that it goes on without a table.
+type leftOut struct{ table atomic.Pointer[string] }
+
+func (l *leftOut) note(words string) {
+	if name, ok := strings.CutPrefix(words, "Ignoring table "); ok {
+		l.table.CompareAndSwap(nil, &name)
+	}
+}
+
+func (l *leftOut) err(dir string) error {
+	name := l.table.Load()
+	if name == nil {
+		return nil
+	}
+	return fmt.Errorf("store %s: %w: the index of table %s does not fit its checksum; %s", dir, scheduler.ErrDamaged, filepath.Base(*name), adviceDamaged)
+}
+
+// errUnread is a value that Badger gives as empty because its file cannot be read.
+var errUnread = errors.New("the file that holds the value cannot be read")
+
+// valueOf is item.Value but for values that cannot be read, which are an error.
+func valueOf(item *badger.Item, fn func([]byte) error) error {
+	return item.Value(func(v []byte) error {
+		if len(v) == 0 && item.ValueSize() > 0 {
+			return errUnread
+		}
+		return fn(v)
+	})
+}
+
+// copyValue gives a copy of an item's value, never nil.
+func copyValue(item *badger.Item) (v []byte, err error) {
+	err = valueOf(item, func(b []byte) error {
+		v = append([]byte{}, b...)
+		return nil
+	})
+	return v, err
+}

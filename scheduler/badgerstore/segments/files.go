@@ -1,0 +1,194 @@
+// Package segments keeps the bodies of documents in files, one body behind the other and
+// nothing else in them.
+//
+// The store's committer gives each body its place. The store's writer appends the bodies
+// of a batch, and syncs them before the batch itself, so that what an order names is
+// there. What a crash leaves behind the last body that was committed belongs to nobody,
+// and is written over. A segment's record.Segment counts the bodies in it that are needed;
+// when none is needed any more, its file is removed.
+//
+// The package starts no goroutine. A Writer belongs to the store's writer, a Reader to one
+// goroutine, and of Files each method says who may call it. One mutex, in Files, guards
+// which files are being read.
+package segments
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+)
+
+// Ext is the end of the name of a segment file.
+const Ext = ".seg"
+
+const (
+	// DefaultBytes is where a segment ends; its last body may go beyond.
+	DefaultBytes = 32 << 20
+	prefix       = "outbox-"
+	digits       = 10
+)
+
+// Slack is how many segments may be there beyond twice of what is needed.
+const Slack = 4
+
+// Name is the name of the file of a segment.
+func Name(n uint64) string {
+	return fmt.Sprintf("%s%0*d%s", prefix, digits, n, Ext)
+}
+
+// Number is the inverse of Name, 0 for other names.
+func Number(name string) uint64 {
+	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, prefix), Ext), 10, 64)
+	if err != nil || Name(n) != name {
+		return 0
+	}
+	return n
+}
+
+// Files are the segments of a store.
+type Files struct {
+	dir string
+	log *slog.Logger
+	max uint64 // where a segment ends
+
+	// Owned by the committer: the states that are durable, and the sums of their Size and
+	// Live.
+	states     map[uint64]record.Segment
+	size, live uint64
+	emptying   bool
+	emptyAt    uint64 // not before so many bytes are in all segments
+
+	mu      sync.Mutex // guards what follows
+	epoch   uint64     // counts segments that are not needed any more
+	readers map[*Reader]uint64
+	gone    []goneSegment
+}
+
+// goneSegment is removed when no Reader is left that began before the epoch.
+type goneSegment struct{ number, epoch uint64 }
+
+// New makes the Files of a directory; most is the length at which a segment ends.
+func New(dir string, log *slog.Logger, most uint64) *Files {
+	return &Files{dir: dir, log: log, max: most, readers: map[*Reader]uint64{}}
+}
+
+// Open takes over the states of the segments, and removes files that belong to none: a
+// crash may leave one that was begun, or one that was not removed yet. end is the length
+// of the current segment. It is called once, before the committer begins.
+func (f *Files) Open(states map[uint64]record.Segment, current, end uint64, readOnly bool) error {
+	f.states = states
+	for _, st := range states {
+		f.size, f.live = f.size+st.Size, f.live+st.Live
+	}
+	if readOnly {
+		return nil
+	}
+	list, err := os.ReadDir(f.dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range list {
+		n := Number(file.Name())
+		if n == 0 {
+			continue
+		}
+		name := filepath.Join(f.dir, file.Name())
+		switch _, used := states[n]; {
+		case n == current:
+			if info, err := file.Info(); err != nil || info.Size() <= int64(end) {
+				continue
+			}
+			err = os.Truncate(name, int64(end))
+		case !used:
+			err = os.Remove(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Full says that a segment of this length ends here. Anybody may ask.
+func (f *Files) Full(length uint64) bool { return length >= f.max }
+
+// Learn takes over a durable state, nil if the segment is not needed any more, which it
+// reports as gone. Only the committer calls it.
+func (f *Files) Learn(n uint64, value []byte) (gone bool) {
+	old := f.states[n]
+	f.size, f.live = f.size-old.Size, f.live-old.Live
+	if value == nil {
+		delete(f.states, n)
+		f.mu.Lock()
+		f.epoch++
+		f.gone = append(f.gone, goneSegment{n, f.epoch})
+		f.mu.Unlock()
+		return true
+	}
+	st, err := record.DecodeSegment(value)
+	if err != nil {
+		st = record.Segment{}
+	}
+	f.states[n] = st
+	f.size, f.live = f.size+st.Size, f.live+st.Live
+	return false
+}
+
+// Empty returns the segments that are to be emptied, none while nothing is to be gained:
+// those that are needed by half at most, except the current one. Emptied ends it. Only the
+// committer calls both.
+func (f *Files) Empty(current uint64) map[uint64]bool {
+	if f.emptying || f.size <= 2*f.live+Slack*f.max || f.size < f.emptyAt {
+		return nil
+	}
+	all := map[uint64]bool{}
+	for n, st := range f.states {
+		if n != current && 2*st.Live <= st.Size {
+			all[n] = true
+		}
+	}
+	f.emptying = len(all) > 0
+	return all
+}
+
+// Emptied ends what Empty began. After a failure nothing is emptied until there is a
+// segment more.
+func (f *Files) Emptied(failed bool) {
+	f.emptying, f.emptyAt = false, 0
+	if failed {
+		f.emptyAt = f.size + f.max
+	}
+}
+
+// Sweep removes the files that are not needed and that no Reader can want any more.
+// Anybody may call it.
+func (f *Files) Sweep() {
+	f.mu.Lock()
+	oldest := f.epoch
+	for _, epoch := range f.readers {
+		oldest = min(oldest, epoch)
+	}
+	var now []goneSegment
+	f.gone = slices.DeleteFunc(f.gone, func(g goneSegment) bool {
+		if g.epoch > oldest {
+			return false
+		}
+		now = append(now, g)
+		return true
+	})
+	f.mu.Unlock()
+	for _, g := range now {
+		if err := os.Remove(filepath.Join(f.dir, Name(g.number))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			f.log.Warn("cannot remove a file of the outbox that is not needed any more; the next start tries again", "error", err)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package segments
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+)
+
+func newFiles(t *testing.T, states map[uint64]record.Segment, current, end uint64) *Files {
+	t.Helper()
+	f := New(t.TempDir(), slog.New(slog.DiscardHandler), 1000)
+	if err := f.Open(states, current, end, false); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// list returns the segments whose files are there.
+func list(t *testing.T, dir string) (numbers []uint64) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		numbers = append(numbers, Number(file.Name()))
+	}
+	return numbers
+}
+
+func TestWriteAndRead(t *testing.T) {
+	f := newFiles(t, map[uint64]record.Segment{}, 0, 0)
+	synced := 0
+	w := Writer{Dir: f.dir, SyncNames: func() error { synced++; return nil }}
+	var bodies []Body
+	for i := range 6 {
+		b := bytes.Repeat([]byte{byte('a' + i)}, 10+i)
+		place := record.BodyPlace{Segment: uint64(1 + i/2), Offset: uint64(i % 2 * 100), Length: uint64(len(b)), Sum: Sum(b)}
+		bodies = append(bodies, Body{place, b})
+	}
+	if err := errors.Join(w.Write(bodies[:3]), w.Write(bodies[3:]), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if synced != 3 {
+		t.Errorf("names were synced %d times for 3 files", synced)
+	}
+	r := f.Reader()
+	defer r.Close()
+	for _, b := range slices.Backward(bodies) {
+		got, damage, err := r.Body(&record.Order{Place: b.Place})
+		if err != nil || damage != "" || !bytes.Equal(got, b.Bytes) {
+			t.Errorf("%+v: %q, %q, %v, want %q", b.Place, got, damage, err, b.Bytes)
+		}
+	}
+	inline, _, err := r.Body(&record.Order{Body: []byte("x")})
+	if string(inline) != "x" || err != nil {
+		t.Errorf("body in the order: %q, %v", inline, err)
+	}
+	for name, p := range map[string]record.BodyPlace{
+		"checksum": {Segment: 1, Length: 10},
+		"end":      {Segment: 1, Offset: 105, Length: 10},
+		"missing":  {Segment: 9, Length: 10},
+		"length":   {Segment: 1, Length: record.MaxBody + 1},
+	} {
+		if _, err := r.Read(p); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, want ErrDamaged", name, err)
+		}
+	}
+}
+
+// A file that is not needed stays while a reader may want it.
+func TestSweep(t *testing.T) {
+	states := map[uint64]record.Segment{1: {Entries: 1}, 2: {Entries: 1}, 3: {Entries: 1}}
+	f := newFiles(t, states, 3, 0)
+	for n := range maps.Keys(states) {
+		if err := os.WriteFile(filepath.Join(f.dir, Name(n)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(when string, want ...uint64) {
+		t.Helper()
+		if d := cmp.Diff(want, list(t, f.dir)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", when, d)
+		}
+	}
+	before := f.Reader()
+	if !f.Learn(1, nil) {
+		t.Error("segment 1 is not gone")
+	}
+	between := f.Reader()
+	f.Learn(2, nil)
+	f.Sweep()
+	want("with two readers", 1, 2, 3)
+	before.Close()
+	want("with one reader that began after 1 was gone", 2, 3)
+	between.Close()
+	want("without readers", 3)
+}
+
+func TestEmpty(t *testing.T) {
+	f := newFiles(t, map[uint64]record.Segment{}, 0, 0)
+	learn := func(n, live uint64) {
+		f.Learn(n, record.Segment{Entries: 1, Live: live, Size: 1000}.Append(nil))
+	}
+	for n := range uint64(4) {
+		learn(n+1, 100)
+	}
+	if got := f.Empty(4); got != nil {
+		t.Errorf("%v are emptied while there is little to gain", got)
+	}
+	learn(5, 900)
+	learn(6, 100)
+	learn(7, 100)
+	learn(8, 100)
+	want := map[uint64]bool{1: true, 2: true, 3: true, 4: true, 6: true, 7: true}
+	if d := cmp.Diff(want, f.Empty(8)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if f.Empty(8) != nil {
+		t.Error("a second round begins before the first has ended")
+	}
+	f.Emptied(true)
+	if f.Empty(8) != nil {
+		t.Error("a failed round is repeated at once")
+	}
+	learn(9, 100)
+	if f.Empty(8) == nil {
+		t.Error("a failed round is not repeated when there is a segment more")
+	}
+}
+
+// What a crash left behind the last body, or before it removed a file, goes.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	for n := range uint64(4) {
+		if err := os.WriteFile(filepath.Join(dir, Name(n+1)), make([]byte, 50), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	states := map[uint64]record.Segment{2: {Entries: 1, Live: 40, Size: 50}}
+	f := New(dir, slog.New(slog.DiscardHandler), 1000)
+	if err := f.Open(maps.Clone(states), 3, 30, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, dir); len(got) != 4 {
+		t.Errorf("opened for reading, %v are left", got)
+	}
+	if err := New(dir, f.log, 1000).Open(states, 3, 30, false); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]uint64{2, 3}, list(t, dir)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if info, err := os.Stat(filepath.Join(dir, Name(3))); err != nil || info.Size() != 30 {
+		t.Errorf("the current segment: %v, %v, want 30 bytes", info, err)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for name, want := range map[string]uint64{
+		Name(7): 7, "outbox-0000000001.seg": 1, Name(1e12): 1e12,
+		"outbox-1.seg": 0, "outbox-.seg": 0, "outbox-0000000000.seg": 0, "outbox-00000000-1.seg": 0, "000001.sst": 0,
+	} {
+		if got := Number(name); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
+// TestWriterFails: a body whose file cannot be written is an error of the write.
+func TestWriterFails(t *testing.T) {
+	refused := errors.New("no")
+	w := Writer{Dir: t.TempDir(), SyncNames: func() error { return refused }}
+	if err := w.Write([]Body{{record.BodyPlace{Segment: 1}, []byte("x")}}); !errors.Is(err, refused) {
+		t.Errorf("%v, want %v", err, refused)
+	}
+	w = Writer{Dir: filepath.Join(t.TempDir(), "missing")}
+	if err := w.Write([]Body{{record.BodyPlace{Segment: 1}, []byte("x")}}); err == nil {
+		t.Error("no error in a directory that is missing")
+	}
+}
