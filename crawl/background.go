@@ -62,20 +62,28 @@ func (c *Crawl) keepPatterns(ctx context.Context) error {
 	return c.keepValue(ctx, copies.PatternsValue, copies.PatternsWhat, func() any { return c.patterns.Learnt(true) })
 }
 
-// keepDuplicates loads the fingerprints of documents that start has left.
+// tendCopies is how often what is known of hosts is held against the copies that were found.
+const tendCopies = time.Minute
+
+// keepDuplicates loads the signatures of documents that start has left, and tends to copies
+// until ctx ends.
 func (c *Crawl) keepDuplicates(ctx context.Context) error {
 	for {
+		pause := tendCopies
 		err := c.copies.Load(ctx)
 		if err == nil {
-			return nil
+			_, err = c.copies.Tend(ctx)
 		}
-		if err := c.goesOn(ctx, err, "the fingerprints of documents cannot be read", passRetry); err != nil {
-			return ignoreStop(err)
+		if err != nil {
+			pause = passRetry
+			if err := c.goesOn(ctx, err, "looking for copies goes no further", pause); err != nil {
+				return ignoreStop(err)
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(passRetry):
+		case <-time.After(pause):
 		}
 	}
 }

@@ -283,6 +283,12 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 		if s, _ := c.pass.status(); !s.Done {
 			continue
 		}
+		if again, err := c.copies.Tend(ctx); err != nil || again > 0 && round < finishRounds {
+			if round++; err != nil {
+				return err
+			}
+			continue
+		}
 		if !finish {
 			return nil
 		}

@@ -35,11 +35,11 @@ func IsCopy(r *scheduler.Record) bool {
 	return r.DuplicateOf != "" && (r.Reason == scheduler.ReasonCopy || r.Reason == scheduler.ReasonNearCopy)
 }
 
-// Store is what a Detector reads.
+// Store is what a Detector reads, and where it keeps what is known of hosts.
 type Store interface {
 	scheduler.Lookuper
 	scheduler.Inspector
-	Value(ctx context.Context, name string) ([]byte, error)
+	scheduler.Values
 }
 
 // Requeue has a known URL fetched once more.

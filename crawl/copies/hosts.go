@@ -3,6 +3,7 @@ package copies
 import (
 	"context"
 	"encoding/hex"
+	"maps"
 	"slices"
 
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
@@ -13,12 +14,9 @@ import (
 const (
 	// maxHosts is of how many hosts frames are held; the others' are read when needed.
 	maxHosts = 1000
-	// firstReview is after how many changes of a frame what it decided is looked at again;
-	// later it is after twice as many, and so on.
-	firstReview = 8
-	// maxTitles is of how many titles of a host.
+	// maxTitles is how many titles of a host are looked at again when its frame changes.
 	maxTitles = 1024
-	// frameEach is how many changes of a frame are stored at once.
+	// frameEach is after how many changes a frame is stored with a page.
 	frameEach = 8
 	// maxNotes bounds how many frames are stored with one page.
 	maxNotes = 8
@@ -28,8 +26,8 @@ const (
 type host struct {
 	key     weburl.HostKey
 	frame   *near.Frame
-	changes int // of the frame, since it was read
-	unsaved int // of them, that are not stored
+	changed bool // the frame, since its pages were looked at again
+	unsaved int  // changes of the frame that are not stored
 	// titles are those that several pages had, or may have had.
 	titles map[uint32]struct{}
 }
@@ -93,36 +91,23 @@ func noteOf(h *host) scheduler.Note {
 	return scheduler.Note{Name: frameValue(h.key), Value: h.frame.Append(nil)}
 }
 
-// learn takes a page into the frame of its host, and gives the titles that are to be looked
-// at again because the frame has grown. The mutex is held.
-func (h *host) learn(key weburl.Key, c *Content) (review []uint32) {
-	if c.text == nil {
-		return nil
+// learn takes a page into the frame of its host. The mutex is held.
+func (h *host) learn(key weburl.Key, c *Content) {
+	if grown := h.frame.With(near.Key(key), c.text); grown != h.frame {
+		h.frame, h.changed = grown, true
+		h.unsaved++
 	}
-	grown := h.frame.With(near.Key(key), c.text)
-	if grown == h.frame {
-		return nil
-	}
-	h.frame = grown
-	h.changes++
-	h.unsaved++
-	if h.changes < firstReview || h.changes&(h.changes-1) != 0 {
-		return nil
-	}
-	for t := range h.titles {
-		review = append(review, t)
-	}
-	slices.Sort(review)
-	return review
 }
 
-// shared notes that several pages have a title, or may have it.
-func (h *host) shared(title uint32) {
+// shared notes titles that several pages have, or may have.
+func (h *host) shared(titles []uint32) {
 	if h.titles == nil {
 		h.titles = map[uint32]struct{}{}
 	}
-	if len(h.titles) < maxTitles {
-		h.titles[title] = struct{}{}
+	for _, t := range titles {
+		if len(h.titles) < maxTitles {
+			h.titles[t] = struct{}{}
+		}
 	}
 }
 
@@ -144,4 +129,37 @@ func (d *Detector) Notes(k weburl.HostKey) (notes []scheduler.Note) {
 		}
 	}
 	return notes
+}
+
+// Tend looks again at pages of hosts of which more is known than when they came, and stores
+// what is known. The crawl calls it now and then, and when nothing is left to do. It gives
+// how many pages are fetched again.
+func (d *Detector) Tend(ctx context.Context) (again int, err error) {
+	if d == nil {
+		return 0, nil
+	}
+	titles, notes := d.tended()
+	for _, n := range notes {
+		if err := d.store.SetValue(ctx, n.Name, n.Value); err != nil {
+			return 0, err
+		}
+	}
+	return d.review(ctx, titles)
+}
+
+// tended gives what Tend has to do.
+func (d *Detector) tended() (titles []uint32, notes []scheduler.Note) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for e := d.recent.Front(); e != nil; e = e.Next() {
+		h := e.Value.(*host)
+		if h.changed {
+			titles = slices.AppendSeq(titles, maps.Keys(h.titles))
+		}
+		if h.changed = false; h.unsaved > 0 {
+			notes = append(notes, noteOf(h))
+		}
+	}
+	slices.Sort(titles)
+	return slices.Compact(titles), notes
 }

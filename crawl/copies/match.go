@@ -13,7 +13,7 @@ type match struct {
 	original weburl.Key
 	why      scheduler.Reason
 	overlap  uint8
-	indirect bool // it is like another copy of the original
+	like     []weburl.Key // all that is like it, itself first
 }
 
 // candidate is a page that may be like another, with the text by which it is held.
@@ -22,53 +22,70 @@ type candidate struct {
 	text uint32
 }
 
-// maxCandidates bounds how many pages are compared.
-const maxCandidates = 32
+const (
+	// maxCandidates bounds how many pages one is compared with.
+	maxCandidates = 32
+	// maxLike is how many pages that are like one another are looked for.
+	maxLike = 32
+)
 
-// match looks for the original of a page. It is the document with the lowest key that has
-// all of the page, or is nearly the same; or else the one of which another near-copy is
-// that is nearly the same: so it does not matter which of several came first. The mutex is
-// held.
+// match looks for the original of a page: the document that has all of it, or, of those
+// that are nearly the same, the one with the lowest key. Also what is like a page that is
+// like it counts: so it does not matter which of several came first. The mutex is held.
 func (d *Detector) match(s *search, own weburl.Key, c *Content) (m match) {
-	var nearly, indirect match
-	isCommon := d.isCommon(c)
-	for _, at := range d.candidates(s, own, c, isCommon) {
-		other, of := d.page(s, at.key)
-		if s.lacks != nil {
-			return m
-		}
-		if other == nil || other.place.Text != at.text {
-			if d.inFlight[at.key] == nil {
-				d.pages.Remove(at.text, at.key)
+	like := []*Content{c}
+	keys := []weburl.Key{own}
+	for i := 0; i < len(like) && len(like) < maxLike; i++ {
+		isCommon := d.isCommon(like[i])
+		for _, at := range d.candidates(s, keys[i], like[i], isCommon) {
+			if slices.Contains(keys, at.key) {
+				continue
 			}
-			continue
-		}
-		isDocument := of == weburl.Key{}
-		switch {
-		case other.source != c.source:
-			continue
-		case isDocument && other.hash == c.hash:
-			return match{original: at.key, why: scheduler.ReasonCopy, overlap: percent(1)}
-		case isDocument && nearly.why != scheduler.NoReason, !isDocument && (indirect.why != scheduler.NoReason || of == own):
-			continue
-		}
-		v := near.Judge(&c.Signature, &other.Signature, d.frame(s, c.host), d.frame(s, other.host))
-		if s.lacks != nil {
-			return m
-		}
-		if !v.Copy || v.Reason != near.SameWords && (isCommon || d.isCommon(other)) {
-			continue
-		}
-		if isDocument {
-			nearly = match{original: at.key, why: scheduler.ReasonNearCopy, overlap: percent(v.Overlap)}
-		} else {
-			indirect = match{original: of, why: scheduler.ReasonNearCopy, overlap: percent(v.Overlap), indirect: true}
+			other, isDocument := d.candidate(s, at)
+			if s.lacks != nil {
+				return m
+			}
+			if other == nil || other.source != c.source {
+				continue
+			}
+			if i == 0 && isDocument && other.hash == c.hash {
+				return match{at.key, scheduler.ReasonCopy, percent(1), []weburl.Key{own, at.key}}
+			}
+			v := near.Judge(&like[i].Signature, &other.Signature, d.frame(s, like[i].host), d.frame(s, other.host))
+			if s.lacks != nil {
+				return m
+			}
+			if !v.Copy || v.Reason != near.SameWords && (isCommon || d.isCommon(other)) {
+				continue
+			}
+			like, keys = append(like, other), append(keys, at.key)
+			if isDocument && (m.why == scheduler.NoReason || at.key.Compare(m.original) < 0) {
+				m = match{original: at.key, why: scheduler.ReasonNearCopy}
+			}
 		}
 	}
-	if nearly.why == scheduler.NoReason {
-		return indirect
+	if m.why != scheduler.NoReason {
+		of := like[slices.Index(keys, m.original)]
+		m.like, m.overlap = keys, percent(near.Judge(&c.Signature, &of.Signature, d.frame(s, c.host), d.frame(s, of.host)).Overlap)
 	}
-	return nearly
+	return m
+}
+
+// candidate gives what is known of a candidate, and whether it is a document; nil if it is
+// none, or must be read first. One that is not what it is held for is forgotten. The mutex
+// is held.
+func (d *Detector) candidate(s *search, at candidate) (c *Content, isDocument bool) {
+	c, of := d.page(s, at.key)
+	if s.lacks != nil {
+		return nil, false
+	}
+	if c == nil || c.place.Text != at.text {
+		if d.inFlight[at.key] == nil {
+			d.pages.Remove(at.text, at.key)
+		}
+		return nil, false
+	}
+	return c, of == weburl.Key{}
 }
 
 // candidates are the pages that have the text or the title of a page, in the order of their

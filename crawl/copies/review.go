@@ -2,6 +2,7 @@ package copies
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -11,22 +12,23 @@ import (
 // review looks again at the pages with some titles, after one of them came or changed, or
 // more became known of their host, and fetches those again that are not what they now would
 // be found to be. So it does not matter in which order pages come.
-func (d *Detector) review(ctx context.Context, titles []uint32) error {
+func (d *Detector) review(ctx context.Context, titles []uint32) (again int, err error) {
 	if len(titles) == 0 {
-		return nil
+		return 0, nil
 	}
-	again, err := d.contradicted(ctx, titles)
+	records, err := d.contradicted(ctx, titles)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for _, r := range again {
+	for _, r := range records {
 		if u, ok := weburl.FromCanonical(r.URL); ok {
 			if err := d.requeue(ctx, u); err != nil {
-				return err
+				return again, err
 			}
+			again++
 		}
 	}
-	return nil
+	return again, nil
 }
 
 // contradicted gives the stored pages with some titles that would be found to be something
@@ -57,8 +59,8 @@ func (d *Detector) contradicted(ctx context.Context, titles []uint32) (again []*
 }
 
 // contradicts says that a stored page is not what it would be found to be now. Of two
-// documents that are copies of each other it is the one with the higher key; of two that
-// only another copy joins it is the one that has no part in that. The mutex is held.
+// documents that are copies of each other it is the one with the higher key. The mutex is
+// held.
 func (d *Detector) contradicts(s *search, key weburl.Key) bool {
 	if d.inFlight[key] != nil {
 		return false // it is told when it is stored
@@ -68,12 +70,12 @@ func (d *Detector) contradicts(s *search, key weburl.Key) bool {
 		return false
 	}
 	m := d.match(s, key, c)
-	switch isCopy := m.why != scheduler.NoReason; {
+	switch {
 	case s.lacks != nil:
 		return false
 	case of == weburl.Key{}:
-		return isCopy && (m.indirect || m.original.Compare(key) < 0)
+		return m.why != scheduler.NoReason && m.original.Compare(key) < 0
 	default:
-		return !isCopy
+		return !slices.Contains(m.like, of)
 	}
 }

@@ -94,7 +94,7 @@ func (d *Detector) Original(ctx context.Context, l *scheduler.Lease, c *Content)
 			return nil, why, 0, err
 		}
 		if h := d.host(c.host); h != nil {
-			c.review = h.learn(l.Key, c)
+			h.learn(l.Key, c)
 		}
 	}
 	var m match
@@ -127,12 +127,20 @@ func (d *Detector) enter(l *scheduler.Lease, c *Content, m match) {
 	if h == nil {
 		return
 	}
-	for _, title := range c.Titles(c.source, h.frame) {
+	titles, others := c.Titles(c.source, h.frame), false
+	for _, title := range titles {
 		n, own := 0, false
 		d.pages.Title(title, func(_ uint32, k near.Key) bool { n++; own = own || k == near.Key(l.Key); return true })
-		if own && n > 1 || !own && n > 0 && title != c.place.Title {
+		if isCommon := n > near.MaxTitled && !own; !isCommon {
+			others = others || n > 1 || n == 1 && !own
 			c.review = append(c.review, title)
-			h.shared(title)
 		}
+	}
+	// Under which other titles it is looked for is not known before the frame is.
+	if others || !h.frame.Full() {
+		h.shared(c.review)
+	}
+	if !others {
+		c.review = nil
 	}
 }

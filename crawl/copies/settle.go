@@ -28,7 +28,7 @@ func (d *Detector) Settle(ctx context.Context, l *scheduler.Lease, r *scheduler.
 	if again {
 		return d.requeue(ctx, l.URL)
 	}
-	if err := d.review(ctx, review); err != nil {
+	if _, err := d.review(ctx, review); err != nil {
 		return err
 	}
 	old := &l.Record

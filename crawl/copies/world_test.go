@@ -82,6 +82,11 @@ func (w *world) Inspect(_ context.Context, f scheduler.Filter, fn func(weburl.Ke
 
 func (w *world) Value(_ context.Context, name string) ([]byte, error) { return w.values[name], nil }
 
+func (w *world) SetValue(_ context.Context, name string, v []byte) error {
+	w.values[name] = v
+	return nil
+}
+
 func (w *world) requeue(_ context.Context, u weburl.URL) error {
 	i := w.at[u.Key()]
 	r := w.records[u.Key()]
@@ -96,15 +101,23 @@ func (w *world) requeue(_ context.Context, u weburl.URL) error {
 // crawl fetches pages in an order, and then what is asked for again.
 func (w *world) crawl(order ...int) {
 	w.queue = append(w.queue, order...)
-	for most := w.fetches + 20*len(w.pages) + 100; len(w.queue) > 0; w.fetches++ {
-		i := w.queue[0]
-		w.queue = w.queue[1:]
-		if err := w.fetch(i); err != nil {
+	most := w.fetches + 20*len(w.pages) + 100
+	for again := true; again; {
+		for ; len(w.queue) > 0; w.fetches++ {
+			i := w.queue[0]
+			w.queue = w.queue[1:]
+			if err := w.fetch(i); err != nil {
+				w.t.Fatal(err)
+			}
+			if w.fetches > most {
+				w.t.Fatalf("there is no end to it: %d fetches of %d pages", w.fetches, len(w.pages))
+			}
+		}
+		n, err := w.d.Tend(context.Background())
+		if err != nil {
 			w.t.Fatal(err)
 		}
-		if w.fetches > most {
-			w.t.Fatalf("there is no end to it: %d fetches of %d pages", w.fetches, len(w.pages))
-		}
+		again = n > 0
 	}
 }
 

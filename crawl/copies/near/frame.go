@@ -58,13 +58,8 @@ type sampled struct {
 // Before, only pages with the same words are copies.
 func (f *Frame) Ready() bool { return f != nil && f.ready }
 
-// Len is how many documents the frame is learnt from.
-func (f *Frame) Len() int {
-	if f == nil {
-		return 0
-	}
-	return len(f.sampled)
-}
+// Full says that the frame is learnt from as many documents as it ever is.
+func (f *Frame) Full() bool { return f != nil && len(f.sampled) == maxSampled }
 
 // known learns the frame when it is first asked for.
 func (f *Frame) known() *frame {

@@ -51,13 +51,18 @@ func (r Reason) String() string { return reasons[r] }
 
 // Judge says whether one of two pages is a copy of the other, by their signatures and
 // the frames of their hosts. In doubt none is: that costs a copy in the index, and the
-// contrary a document. It does not matter which of the two comes first.
+// contrary a document. It does not matter which of the two comes first. Of a host of which
+// too little is known the other's frame is taken: it may be a mirror.
 func Judge(a, b *Signature, frameA, frameB *Frame) Verdict {
 	switch {
 	case a.IsZero() || b.IsZero():
 		return Verdict{Reason: Short}
 	case frameA.Ready() && frameB.Ready():
 		return judge(a, b, frameA.known(), frameB.known())
+	case frameA.Ready():
+		return judge(a, b, frameA.known(), frameA.known())
+	case frameB.Ready():
+		return judge(a, b, frameB.known(), frameB.known())
 	case a.sameWords(b):
 		return Verdict{Reason: SameWords, Copy: true, Overlap: 1}
 	}
