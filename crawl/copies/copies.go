@@ -54,7 +54,7 @@ type Detector struct {
 	next    weburl.Key // from here on Load reads; it belongs to the caller of Begin and Load
 
 	mu       sync.Mutex  // guards the rest; never held while the store is read
-	pages    *near.Table // documents, and those copies that differ from them
+	pages    *near.Table // documents, and copies: what is like one is like the other
 	copies   *near.Table // by the original's key
 	inFlight map[weburl.Key]*Content
 	searches map[*search]struct{}
@@ -78,21 +78,27 @@ func New(store Store, requeue Requeue, log *slog.Logger) *Detector {
 // keyPlace is where copies are found by their original's key.
 func keyPlace(k weburl.Key) near.Place { return near.PlaceOf(k) }
 
-// maxSame is how many pages of one text are held.
-const maxSame = 8
+// maxSame and maxSameCopies are how many pages of one text are held.
+const (
+	maxSame       = 8
+	maxSameCopies = 3
+)
 
 // hold enters a page, once; not one of too many with its text. The mutex is held.
-func (d *Detector) hold(at near.Place, key weburl.Key) {
-	same, held := 0, false
-	d.pages.Text(at.Text, func(k near.Key) bool { same++; held = k == key; return !held })
-	if !held && same < maxSame {
+func (d *Detector) hold(at near.Place, key weburl.Key, isCopy bool) {
+	same, held, most := 0, false, maxSame
+	if isCopy {
+		most = maxSameCopies
+	}
+	d.pages.Text(at.Body, func(k near.Key) bool { same++; held = k == key; return !held })
+	if !held && same < most {
 		d.pages.Add(at, key)
 	}
 }
 
 // drop takes out the page that a record had. The mutex is held.
 func (d *Detector) drop(r *scheduler.Record, key weburl.Key) {
-	d.pages.Remove(contentOf(r, "").place.Text, key)
+	d.pages.Remove(contentOf(r, "").place.Body, key)
 }
 
 // Whole says that the text of a page is asked for, so that "not modified" is no answer.

@@ -87,7 +87,7 @@ func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, compared := d.inFlight[k]; r.Indexed && r.DuplicateOf == "" && !compared {
-		d.hold(contentOf(r, r.PushedSource).place, k)
+		d.hold(contentOf(r, r.PushedSource).place, k, false)
 	}
 	if !IsCopy(r) {
 		return false, nil
@@ -108,8 +108,8 @@ func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) 
 		return err == nil && !compared, err
 	}
 	d.copies.Add(keyPlace(originalOf(r)), k)
-	if !compared && copied.place.Text != original.place.Text {
-		d.hold(copied.place, k)
+	if !compared && !copied.IsZero() {
+		d.hold(copied.place, k, true)
 	}
 	return false, nil
 }

@@ -24,7 +24,7 @@ type candidate struct {
 
 const (
 	// maxCandidates bounds how many pages one is compared with.
-	maxCandidates = 32
+	maxCandidates = 48
 	// maxLike is how many pages that are like one another are looked for.
 	maxLike = 32
 )
@@ -79,7 +79,7 @@ func (d *Detector) candidate(s *search, at candidate) (c *Content, isDocument bo
 	if s.lacks != nil {
 		return nil, false
 	}
-	if c == nil || c.place.Text != at.text {
+	if c == nil || c.place.Body != at.text {
 		if d.inFlight[at.key] == nil {
 			d.pages.Remove(at.text, at.key)
 		}
@@ -99,7 +99,7 @@ func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bo
 		return len(found) < maxCandidates
 	}
 	// By their hash also long texts are found that were stored without a signature.
-	for _, text := range []uint32{near.PlaceOf(c.hash).Text, c.place.Text} {
+	for _, text := range []uint32{near.PlaceOf(c.hash).Body, c.place.Body} {
 		d.pages.Text(text, func(k near.Key) bool { return add(text, k) })
 	}
 	if !c.IsZero() && !isCommon {
@@ -114,18 +114,13 @@ func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bo
 // isCommon says that so many pages with other texts have the title of a page that it says
 // nothing. The mutex is held.
 func (d *Detector) isCommon(c *Content) bool {
-	others := 0
-	d.pages.Title(c.place.Title, func(text uint32, _ near.Key) bool {
-		if text != c.place.Text {
-			others++
-		}
-		return true
-	})
-	return others >= near.MaxTitled
+	own := false
+	d.pages.Title(c.place.Title, func(text uint32, _ near.Key) bool { own = text == c.place.Body; return !own })
+	texts := d.pages.Titled(c.place.Title)
+	return texts > near.MaxTitled || texts == near.MaxTitled && !own
 }
 
-// page gives what is known of a page that is a document, or nearly a copy of one: that is
-// of. It is nil if it is neither, or something must be read first. The mutex is held.
+// page gives what is known of a page that is a document, or a copy of one: that is of. It is nil if it is neither, or something must be read first. The mutex is held.
 func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 	if c := d.inFlight[key]; c != nil {
 		if c.copyOf != (weburl.Key{}) && d.document(s, c.copyOf) == nil {
@@ -137,7 +132,7 @@ func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 		return c, of
 	}
 	r := s.records[key]
-	if r == nil || r.Reason != scheduler.ReasonNearCopy || r.Signature == "" {
+	if r == nil || !IsCopy(r) || r.Signature == "" {
 		return nil, of
 	}
 	of = originalOf(r)

@@ -112,13 +112,11 @@ func (d *Detector) Original(ctx context.Context, l *scheduler.Lease, c *Content)
 // enter makes a page known as it was found to be. The mutex is held.
 func (d *Detector) enter(l *scheduler.Lease, c *Content, m match) {
 	before := contentOf(&l.Record, "")
-	d.pages.Remove(before.place.Text, l.Key)
+	d.pages.Remove(before.place.Body, l.Key)
 	c.copyOf = m.original
 	d.inFlight[l.Key] = c
-	same := false
-	d.pages.Text(c.place.Text, func(near.Key) bool { same = true; return false })
-	if m.why == scheduler.NoReason || m.why == scheduler.ReasonNearCopy && !same {
-		d.hold(c.place, l.Key)
+	if isCopy := m.why != scheduler.NoReason; !isCopy || !c.IsZero() {
+		d.hold(c.place, l.Key, isCopy)
 	}
 	if isNew := before.Signature != c.Signature || originalOf(&l.Record) != c.copyOf; !isNew || c.IsZero() {
 		return
@@ -129,10 +127,13 @@ func (d *Detector) enter(l *scheduler.Lease, c *Content, m match) {
 	}
 	titles, others := c.Titles(c.source, h.frame), false
 	for _, title := range titles {
-		n, own := 0, false
-		d.pages.Title(title, func(_ uint32, k near.Key) bool { n++; own = own || k == near.Key(l.Key); return true })
-		if isCommon := n > near.MaxTitled && !own; !isCommon {
-			others = others || n > 1 || n == 1 && !own
+		other, own := false, false
+		d.pages.Title(title, func(_ uint32, k near.Key) bool {
+			own, other = own || k == near.Key(l.Key), other || k != near.Key(l.Key)
+			return true
+		})
+		if own || d.pages.Titled(title) <= near.MaxTitled {
+			others = others || other
 			c.review = append(c.review, title)
 		}
 	}

@@ -65,7 +65,7 @@ func (d *Detector) settled(l *scheduler.Lease) (again bool, review []uint32) {
 		is, again, review = c.copyOf, c.again, c.review
 	}
 	if was != is && was != (weburl.Key{}) {
-		d.copies.Remove(keyPlace(was).Text, l.Key)
+		d.copies.Remove(keyPlace(was).Body, l.Key)
 	}
 	if is != (weburl.Key{}) && !again && was != is {
 		d.copies.Add(keyPlace(is), l.Key)
@@ -119,7 +119,7 @@ func (d *Detector) take(original weburl.Key) []weburl.Key {
 	defer d.mu.Unlock()
 	d.changed(original)
 	var keys []weburl.Key
-	at := keyPlace(original).Text
+	at := keyPlace(original).Body
 	d.copies.Text(at, func(k near.Key) bool { keys = append(keys, weburl.Key(k)); return true })
 	for _, k := range keys {
 		d.copies.Remove(at, k)

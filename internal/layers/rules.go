@@ -41,12 +41,12 @@ func ProjectRules() Rules {
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
 			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record"},
 			{
-				"actionrules/crawlspace", "crawl/copies", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
+				"actionrules/crawlspace", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
 				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
 			},
 			{"fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
-			{"fetcher/extract/documents"},
+			{"crawl/copies", "fetcher/extract/documents"},
 			{"crawl", "demo/indexer", "notices"},
 			{"admin"}, // it shows crawls
 			{"config", "admin/console"},

@@ -41,12 +41,12 @@ func (s *Signature) IsZero() bool { return s.pairs == 0 }
 // Place is where a page with the signature stands in a Table. Only those of one source
 // have a title in common.
 func (s *Signature) Place(source string) Place {
-	return Place{Text: uint32(mix(s.text, s.title.hash())), Title: titlePlace(&s.title, hashText(0, source))}
+	return Place{Body: uint32(mix(s.text, s.title.hash())), Title: titlePlace(&s.title, hashText(0, source))}
 }
 
 // PlaceOf is where a page without a signature stands, by a hash of all that it is. It has
 // no title.
-func PlaceOf(hash [16]byte) Place { return Place{Text: binary.LittleEndian.Uint32(hash[:])} }
+func PlaceOf(hash [16]byte) Place { return Place{Body: binary.LittleEndian.Uint32(hash[:])} }
 
 // Titles are the titles of a Table under which a page may stand that this is a copy of: its
 // own first, then it without what the titles of its host share, and with it.

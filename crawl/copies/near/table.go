@@ -1,15 +1,17 @@
 package near
 
+import "slices"
+
 // Key names what a table leads to.
 type Key = [16]byte
 
 // Place is under which hashes a page stands in a Table.
 type Place struct {
-	Text, Title uint32
+	Body, Title uint32
 }
 
-// MaxTitled is how many pages may have one title for it to say what they are. Where more
-// have it none is nearly a copy of another.
+// MaxTitled is how many pages with different texts may have one title for it to say what
+// they are. Where more have it none is nearly a copy of another.
 const MaxTitled = 8
 
 // Table finds pages by their text and by their title, both hashed. Of each it has two
@@ -89,9 +91,9 @@ func (b *buckets) head(hash uint32) *uint32 {
 
 func (b *buckets) len() int { return 1<<b.bits + int(b.split) }
 
-// Add takes a page in. If there are too many with its title it is found by its text only;
-// so is one whose Title is 0. A table of four thousand million is full: then it does
-// nothing.
+// Add takes a page in. If there are too many texts with its title it is found by its text
+// only; so is one whose Title is 0. The caller sees to it that there are not too many pages
+// with one text. A table of four thousand million is full: then it does nothing.
 func (x *Table) Add(at Place, key Key) {
 	if x.used == unlinked-1 && x.free == 0 {
 		return
@@ -106,7 +108,7 @@ func (x *Table) Add(at Place, key Key) {
 		x.used++
 		i = x.used
 	}
-	*x.entry(i) = entry{hash: [2]uint32{at.Text, at.Title}, key: key, next: [2]uint32{byTitle: unlinked}}
+	*x.entry(i) = entry{hash: [2]uint32{at.Body, at.Title}, key: key, next: [2]uint32{byTitle: unlinked}}
 	x.link(i, byText)
 	if at.Title != 0 && x.Titled(at.Title) <= MaxTitled {
 		x.link(i, byTitle)
@@ -179,15 +181,22 @@ func (x *Table) Text(hash uint32, fn func(Key) bool) {
 	x.each(byText, hash, func(e *entry) bool { return fn(e.key) })
 }
 
-// Title calls fn for all pages with a title, or one more than MaxTitled, until it returns
-// false. The table must not be changed meanwhile.
+// Title calls fn for all pages with a title, or those with one text more than MaxTitled,
+// until it returns false. The table must not be changed meanwhile.
 func (x *Table) Title(hash uint32, fn func(text uint32, key Key) bool) {
 	x.each(byTitle, hash, func(e *entry) bool { return fn(e.hash[byText], e.key) })
 }
 
-// Titled is how many pages with a title there are, up to one more than MaxTitled.
+// Titled is how many texts there are with a title, up to one more than MaxTitled.
 func (x *Table) Titled(hash uint32) (n int) {
-	x.Title(hash, func(uint32, Key) bool { n++; return true })
+	var texts [MaxTitled + 1]uint32
+	x.Title(hash, func(text uint32, _ Key) bool {
+		if n < len(texts) && !slices.Contains(texts[:n], text) {
+			texts[n] = text
+			n++
+		}
+		return true
+	})
 	return n
 }
 
