@@ -15,7 +15,7 @@ const (
 	// maxHosts is of how many hosts frames are held; the others' are read when needed.
 	maxHosts = 1000
 	// maxTitles is how many titles of a host are looked at again when its frame changes.
-	maxTitles = 1024
+	maxTitles = 4096
 	// frameEach is after how many changes a frame is stored with a page.
 	frameEach = 8
 	// maxNotes bounds how many frames are stored with one page.

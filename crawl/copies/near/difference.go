@@ -50,15 +50,19 @@ func differ(a, b *Signature, frameA, frameB *frame) (d difference) {
 
 // ownPairs estimates how many pairs a text has beyond the frame. How many of its bits are
 // set at clean positions says it roughly, whatever it has of the frame; if that agrees with
-// all its pairs less the frame, these say it well.
+// all its pairs less the frame, or with all of them, these say it well.
 func ownPairs(set, clean int, pairs uint32, frame int) float64 {
 	rest := float64(pairs) - float64(frame)
 	if clean < minClean {
 		return min(rest-0.4*float64(frame), 400)
 	}
 	own := members(set, clean, sketchBits)
-	if math.Abs(own-rest) <= 30+own/2 {
-		return max(rest, 0)
+	counted := rest
+	if math.Abs(own-float64(pairs)) < math.Abs(own-rest) { // without the frame
+		counted = float64(pairs)
+	}
+	if math.Abs(own-counted) <= 30+own/2 {
+		return max(counted, 0)
 	}
 	return own
 }
@@ -83,7 +87,7 @@ const (
 	// are a quarter of the text at most; joint is more than the one pair that is torn
 	// where it is put in.
 	minAdded, maxSentence, maxAdded = 5, 80, 0.25
-	joint                           = 1.9
+	joint                           = 1.6
 	// Of a sentence instead of another there are five, which make six pairs, and about a
 	// seventh of the text.
 	minExchanged, maxExchanged = 5.8, 0.12
@@ -123,6 +127,6 @@ func (d *difference) changed() Reason {
 
 // lacksFrame says that one of the texts has no frame, and else what the other has.
 func (d *difference) lacksFrame() bool {
-	return d.counted && d.frame >= minFrame && d.more-d.less > missingFrame*d.frame && d.inFrame > 2*d.elsewhere &&
-		d.beyond <= missingText*d.own && d.ownNumbers <= fewNumbers-2
+	return d.counted && d.frame >= minFrame && d.more-d.less > missingFrame*d.frame && d.inFrame > max(missingFrame, 2*d.elsewhere) &&
+		d.beyond <= missingText*d.own && d.ownNumbers <= fewNumbers
 }
