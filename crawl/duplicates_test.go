@@ -74,8 +74,8 @@ func TestDuplicates(t *testing.T) {
 			if !of.Indexed {
 				t.Errorf("%d workers: %s is a copy of %s, which is not indexed", workers, path, r.DuplicateOf)
 			}
-			nearly := strings.HasPrefix(path, "/long") && r.Signature != of.Signature
-			if (r.Reason == scheduler.ReasonNearCopy) != nearly || r.Overlap < 95 || nearly == (r.Overlap == 100) {
+			nearly := (path == "/long-b") != (r.DuplicateOf == origin+"/long-b")
+			if (r.Reason == scheduler.ReasonNearCopy.String()) != nearly || r.Overlap < 95 || nearly == (r.Overlap == 100) {
 				t.Errorf("%d workers: %s: %v, %d %% of %s", workers, path, r.Reason, r.Overlap, r.DuplicateOf)
 			}
 		}

@@ -36,7 +36,10 @@ type StoredURL struct {
 	LastError   string `json:"last_error,omitempty"`
 	Referrer    string `json:"referrer,omitempty"`
 	DuplicateOf string `json:"duplicate_of,omitempty"`
-	RedirectTo  string `json:"redirect_to,omitempty"`
+	// Overlap is how much of its text a copy shares with DuplicateOf, in percent; 0: not
+	// known.
+	Overlap    uint8  `json:"overlap,omitempty"`
+	RedirectTo string `json:"redirect_to,omitempty"`
 	// Directives are what the page asked for when it was last read.
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
@@ -64,7 +67,7 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 	s := StoredURL{
 		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
 		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
-		Errors: r.Errors, LastError: r.LastError, Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo,
+		Errors: r.Errors, LastError: r.LastError, Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, Overlap: r.Overlap, RedirectTo: r.RedirectTo,
 	}
 	fate, reason := r.Fate()
 	s.Fate, s.Reason, s.Deletion = fate.String(), reason.String(), r.Deletion.String()

@@ -122,8 +122,8 @@ func (d *Detector) isCommon(c *Content) bool {
 
 // page gives what is known of a page that is a document, or a copy of one: that is of. It is nil if it is neither, or something must be read first. The mutex is held.
 func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
-	if c := d.inFlight[key]; c != nil {
-		if c.copyOf != (weburl.Key{}) && d.document(s, c.copyOf) == nil {
+	if c := d.inFlight[key]; c != nil && c.copyOf != (weburl.Key{}) {
+		if d.document(s, c.copyOf) == nil {
 			return nil, of
 		}
 		return c, c.copyOf
@@ -132,7 +132,7 @@ func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
 		return c, of
 	}
 	r := s.records[key]
-	if r == nil || !IsCopy(r) || r.Signature == "" {
+	if d.inFlight[key] != nil || r == nil || !IsCopy(r) || r.Signature == "" {
 		return nil, of
 	}
 	of = originalOf(r)

@@ -47,8 +47,7 @@ func learn(all []*sampled) (f frame) {
 }
 
 // learnPairs finds out which places are of the frame. Documents that are longer than
-// most are left out: of them less is known. So are shorter ones if there are enough others:
-// at this level they seem to have more than they have.
+// most are left out: of them less is known.
 func (f *frame) learnPairs(sampled []*sampled) {
 	levels := make([]int, len(sampled))
 	for i, s := range sampled {
@@ -56,17 +55,11 @@ func (f *frame) learnPairs(sampled []*sampled) {
 	}
 	slices.Sort(levels)
 	f.level = levels[len(levels)/2]
-	exact := 0
-	for _, level := range levels {
-		if level == f.level {
-			exact++
-		}
-	}
 	var counts [sketchBits]int
 	all := make([]places, 0, maxSampled)
 	filled := 0.0
 	for _, s := range sampled {
-		if s.level > f.level || s.level < f.level && exact >= minSampled {
+		if s.level > f.level {
 			continue
 		}
 		p := s.at(f.level)
