@@ -94,8 +94,9 @@ const (
 	// From so many own pairs on a word may differ beside numbers, or a sentence.
 	minMonth, minExchange = 65, 85
 	// Of a print version a third of the frame, which is not small, is missing at least, and
-	// of the text beside it as much may be, too: it is not counted well.
-	minFrame, missingFrame, missingText = 30, 0.3, 0.33
+	// a fifth of the places that are of the frame; of the text beside it as much may be
+	// missing, too: it is not counted well.
+	minFrame, missingFrame, missingPlaces, missingText = 30, 0.3, 0.2, 0.33
 )
 
 // changed says what differs between two texts with one title, OtherText if it is too
@@ -127,6 +128,6 @@ func (d *difference) changed() Reason {
 
 // lacksFrame says that one of the texts has no frame, and else what the other has.
 func (d *difference) lacksFrame() bool {
-	return d.counted && d.frame >= minFrame && d.more-d.less > missingFrame*d.frame && d.inFrame > max(missingFrame, 2*d.elsewhere) &&
+	return d.counted && d.frame >= minFrame && d.more-d.less > missingFrame*d.frame && d.inFrame > max(missingPlaces, 2*d.elsewhere) &&
 		d.beyond <= missingText*d.own && d.ownNumbers <= fewNumbers
 }
