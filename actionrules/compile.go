@@ -72,7 +72,7 @@ func (c *compiler) list(name string, of []Condition, depth int) []node {
 	return nodes
 }
 
-// valid says whether an atom compiles, and reports nothing.
+// valid returns whether an atom compiles, without adding to the faults.
 func (c *compiler) valid(cond Condition) bool {
 	before := len(c.errs)
 	m := c.atom(cond.(Atom))
@@ -235,7 +235,7 @@ func CompileCondition(cond Condition) (*Matcher, []error) {
 	return &Matcher{n}, nil
 }
 
-// Match says whether the condition holds for u.
+// Match reports whether the condition holds for u.
 func (m *Matcher) Match(u weburl.URL) bool {
 	v := view{url: u}
 	return m.node.holds(&v)

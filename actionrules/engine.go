@@ -14,6 +14,7 @@ type Engine struct {
 	rules []rule
 	roots rootTable
 	index *index
+	names [len(fieldNames)]bool // the fields that atoms compare
 	// scratches are for callers without one of their own.
 	scratches sync.Pool
 }
@@ -37,9 +38,15 @@ func Compile(set RuleSet) (*Engine, []error) {
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}
+	for a := range c.matchers {
+		e.names[a.Field] = true
+	}
 	e.index = newIndex(e.rules)
 	return e, nil
 }
+
+// Names reports whether a condition of a rule compares f.
+func (e *Engine) Names(f Field) bool { return e.names[f] }
 
 // Decide applies every rule to u, first to last; later rules override earlier
 // ones in the dimensions that their actions set. It looks only at rules that may
@@ -86,7 +93,7 @@ func (d *Decision) addMetas(metas []Meta) {
 	}
 }
 
-// apply does what an action says, but for AddMeta.
+// apply does what an action says, except for AddMeta.
 func (d *Decision) apply(a *Action) {
 	switch a.Verb {
 	case Accept, Ignore:

@@ -40,7 +40,7 @@ func (e *Error) Error() string {
 	return where + ": " + e.Err.Error()
 }
 
-// Unwrap gives the fault itself.
+// Unwrap returns the fault itself.
 func (e *Error) Unwrap() error { return e.Err }
 
 // PatternError is a fault of a pattern or a length range.

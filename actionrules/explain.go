@@ -23,7 +23,7 @@ type Start struct {
 	// Site is the index of the first root whose site the URL lies in, -1 if it
 	// lies in none and the defaults hold.
 	Site int
-	// Root is the index of the root that the URL itself is, -1 if it is none. Of
+	// Root is the index of the root that the URL itself is, -1 if it is not a root. Of
 	// several with the same URL the last, whose priority counts.
 	Root int
 	// Why says it in words: "default", "site of root URL" or "root itself".

@@ -10,9 +10,9 @@ import (
 // maxCharacters is more than any part of a URL has.
 const maxCharacters = 3 * weburl.MaxLength
 
-// expr is a condition of which each different one is there once: the order and
-// repetition of conditions in And and Or, nested And and Or and twofold Not make
-// no difference. And of none is true, Or of none is false.
+// expr is an interned condition: equal conditions share one expr, whatever the order
+// and repetition of their parts, nested And and Or, and double Not. An empty And is
+// true, an empty Or is false.
 type expr struct {
 	op   operator
 	atom int32   // of opAtom, in graph.atoms
@@ -42,7 +42,7 @@ func newGraph() *graph {
 	return &graph{atomIDs: map[matcherKey]int32{}, exprIDs: map[string]int32{}, simple: map[*matcher]*matcher{}}
 }
 
-// add gives the expression of a compiled condition.
+// add returns the expression of a compiled condition.
 func (g *graph) add(n *node) int32 {
 	switch n.op {
 	case opAtom:
@@ -56,12 +56,12 @@ func (g *graph) add(n *node) int32 {
 			return g.intern(expr{op: opAnd + opOr - e.op})
 		}
 		return g.intern(expr{op: opNot, of: []int32{of}})
-	default:
-		return g.list(n)
+	case opAnd, opOr:
 	}
+	return g.list(n)
 }
 
-// list gives the expression of an And or Or.
+// list returns the expression of an And or Or.
 func (g *graph) list(n *node) int32 {
 	var of []int32
 	for i := range n.of {
@@ -106,7 +106,7 @@ func (g *graph) atom(m *matcher) int32 {
 	return g.intern(expr{op: opAtom, atom: id})
 }
 
-// intern gives the number of an expression whose list is sorted.
+// intern returns the number of an expression whose list is sorted.
 func (g *graph) intern(e expr) int32 {
 	key := make([]byte, 0, 64)
 	key = append(key, byte(e.op))

@@ -176,7 +176,7 @@ func (b *indexBuilder) addClause(id int32) {
 	b.clauses = append(b.clauses, c)
 }
 
-// compile makes the steps of a test with what comes next, and gives the first.
+// compile makes the steps of a test with what comes next, and returns the first.
 // The atom found is known to hold.
 func (b *indexBuilder) compile(id, yes, no, found int32) int32 {
 	e := &b.graph.exprs[id]
@@ -195,10 +195,10 @@ func (b *indexBuilder) compile(id, yes, no, found int32) int32 {
 			yes = b.compile(e.of[i], yes, no, found)
 		}
 		return yes
-	default:
+	case opOr:
 		for i := len(e.of) - 1; i >= 0; i-- {
 			no = b.compile(e.of[i], yes, no, found)
 		}
-		return no
 	}
+	return no
 }

@@ -7,7 +7,7 @@ import (
 
 // setting is an action, without AddMeta, as a number that is greater for a later
 // action: its place among all actions, from 1, and in the last bits what it sets.
-// 0 is none.
+// 0 stands for no clause.
 type setting int32
 
 const valueBits = 3
@@ -19,7 +19,7 @@ func newSetting(a *Action, place int32) setting {
 		value = 1
 	case Priority:
 		value = a.Shift + 2
-	default:
+	case Ignore, NoIndex, NoFollow, SetSource, AddMeta:
 	}
 	return setting(place)<<valueBits | setting(value)
 }
@@ -88,7 +88,7 @@ func (s *Scratch) fold(x *index, e *effect) {
 }
 
 // defaults are the clauses that hold as long as no atom is found that they need
-// to fail. Their effect is known but for those that have failed.
+// to fail. Their effect is known except those that have failed.
 type defaults struct {
 	number int
 	last   [DimensionMetas][]defaultSetting // the last one first

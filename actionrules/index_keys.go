@@ -7,14 +7,14 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/match"
 )
 
-// keys are atoms of which one must hold for something, and about what it costs
+// keys are atoms one of which must hold for something, and about what it costs
 // to look at a clause each time that one does.
 type keys struct {
 	atoms []int32
 	cost  float64
 }
 
-// needed gives the cheapest atoms of which one must hold for the expression to
+// needed returns the cheapest atoms one of which must hold for the expression to
 // have the value. ok is false if it has it where no atom holds.
 func (b *indexBuilder) needed(id int32, value bool) (k keys, ok bool) {
 	e := &b.graph.exprs[id]
@@ -23,6 +23,7 @@ func (b *indexBuilder) needed(id int32, value bool) (k keys, ok bool) {
 		return keys{[]int32{e.atom}, b.atoms[e.atom].cost}, value
 	case opNot:
 		return b.needed(e.of[0], !value)
+	case opAnd, opOr:
 	}
 	if (e.op == opAnd) == value {
 		return b.cheapest(e.of, value)
@@ -38,7 +39,7 @@ func (b *indexBuilder) needed(id int32, value bool) (k keys, ok bool) {
 	return k, true
 }
 
-// cheapest gives the best keys of a list of expressions that all have the value.
+// cheapest returns the best keys of a list of expressions that all have the value.
 func (b *indexBuilder) cheapest(of []int32, value bool) (best keys, ok bool) {
 	best.cost = math.Inf(1)
 	for _, id := range of {

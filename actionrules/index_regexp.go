@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// simplified gives the matcher of a literal for a regular expression that is one
-// but for what it lets follow or precede: `http://h/.*` is a prefix.
+// simplified returns the matcher of a literal for a regular expression that is one
+// except for what it lets follow or precede: `http://h/.*` is a prefix.
 func (m *matcher) simplified() *matcher {
 	if m.re == nil {
 		return m
@@ -81,7 +81,7 @@ type contents struct {
 	need  []string // one of these stands in each of them; nil if none is known
 }
 
-// required are literals of which at least one stands in every text, normalised,
+// required are literals; at least one of them stands in every text, normalised,
 // that the expression matches; nil if there are none.
 func (m *matcher) required() []string {
 	tree := m.parse()
@@ -166,7 +166,7 @@ func inspect(re *syntax.Regexp, folded bool) contents {
 func literalContents(re *syntax.Regexp, folded bool) contents {
 	text := string(re.Rune)
 	switch {
-	case strings.ContainsRune(text, utf8.RuneError): // matches what is no UTF-8, too
+	case strings.ContainsRune(text, utf8.RuneError): // matches what is not UTF-8, too
 		return contents{}
 	case re.Flags&syntax.FoldCase == 0 || strings.IndexFunc(text, hasCase) < 0:
 		return contents{exact: []string{text}}

@@ -15,7 +15,7 @@ type view struct {
 	text    [len(fieldNames)][len(normNames)]string
 	known   [len(fieldNames)][len(normNames)]bool
 	length  [len(fieldNames)]int // characters plus one, 0 is not counted yet
-	plain   bool                 // no norm changes the URL (its fragment is no part of it)
+	plain   bool                 // no norm changes the URL (its fragment is not part of it)
 	buffers *buffers             // nil where texts are allocated
 }
 
@@ -64,9 +64,9 @@ func rawField(u weburl.URL, f Field) string {
 		return u.Query()
 	case FieldFragment:
 		return u.Fragment()
-	default:
-		return u.String()
+	case FieldURL:
 	}
+	return u.String()
 }
 
 // matcher is a compiled atom.
@@ -95,9 +95,9 @@ func (m *matcher) matches(v *view) bool {
 		return strings.HasSuffix(s, m.literal)
 	case KindInside:
 		return strings.Contains(s, m.literal)
-	default:
-		return s == m.literal
+	case KindExact, KindLength:
 	}
+	return s == m.literal
 }
 
 type operator uint8
@@ -122,13 +122,13 @@ func (n *node) holds(v *view) bool {
 		return n.atom.matches(v)
 	case opNot:
 		return !n.of[0].holds(v)
-	default:
-		// And looks for a condition that fails, Or for one that holds.
-		for i := range n.of {
-			if n.of[i].holds(v) == (n.op == opOr) {
-				return n.op == opOr
-			}
-		}
-		return n.op == opAnd
+	case opAnd, opOr:
 	}
+	// And looks for a condition that fails, Or for one that holds.
+	for i := range n.of {
+		if n.of[i].holds(v) == (n.op == opOr) {
+			return n.op == opOr
+		}
+	}
+	return n.op == opAnd
 }

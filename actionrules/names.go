@@ -1,6 +1,9 @@
 package actionrules
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // The spellings of CrawlConfig.xml, in the order of the constants.
 var (
@@ -22,20 +25,11 @@ func KindNames() []string { return append([]string(nil), kindNames[:]...) }
 // NormNames lists the values of the attribute norm.
 func NormNames() []string { return append([]string(nil), normNames[:]...) }
 
-// VerbNames lists the elements that are actions.
-func VerbNames() []string { return append([]string(nil), verbNames[:]...) }
-
-// ParseField reads a value of the attribute field; names are case-sensitive.
-func ParseField(s string) (Field, bool) { i, ok := indexOf(fieldNames[:], s); return Field(i), ok }
-
-// ParseKind reads a value of the attribute kind; names are case-sensitive.
-func ParseKind(s string) (Kind, bool) { i, ok := indexOf(kindNames[:], s); return Kind(i), ok }
-
-// ParseNorm reads a value of the attribute norm; names are case-sensitive.
-func ParseNorm(s string) (Norm, bool) { i, ok := indexOf(normNames[:], s); return Norm(i), ok }
-
 // ParseVerb reads the name of an action's element; names are case-sensitive.
-func ParseVerb(s string) (Verb, bool) { i, ok := indexOf(verbNames[:], s); return Verb(i), ok }
+func ParseVerb(s string) (Verb, bool) {
+	i := slices.Index(verbNames[:], s)
+	return Verb(max(i, 0)), i >= 0
+}
 
 // String is the spelling of CrawlConfig.xml.
 func (f Field) String() string { return nameOf(fieldNames[:], "Field", int(f)) }
@@ -80,18 +74,9 @@ func (v Verb) Dimension() Dimension {
 		return DimensionSource
 	case Priority:
 		return DimensionPriority
-	default:
-		return DimensionMetas
+	case AddMeta:
 	}
-}
-
-func indexOf(names []string, s string) (int, bool) {
-	for i, n := range names {
-		if n == s {
-			return i, true
-		}
-	}
-	return 0, false
+	return DimensionMetas
 }
 
 func nameOf(names []string, typ string, i int) string {

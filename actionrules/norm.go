@@ -16,9 +16,9 @@ func normalise(s string, n Norm) string {
 		return s
 	case NormLower:
 		return foldCase(s)
-	default:
-		return foldCase(stripMarks(decode(s)))
+	case NormNorm:
 	}
+	return foldCase(stripMarks(decode(s)))
 }
 
 // foldCase maps each rune to one representative of its simple case folding, so
@@ -65,7 +65,7 @@ func stripMarks(s string) string {
 
 // decode percent-decodes s once. What RFC 3986 section 2.2 reserves as
 // delimiters stays encoded, because decoding it would change what the URL means,
-// and so do bytes that are no UTF-8.
+// and so do bytes that are not UTF-8.
 func decode(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s

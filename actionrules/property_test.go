@@ -109,7 +109,7 @@ func oracleHolds(c Condition, u weburl.URL) bool {
 }
 
 // encoded are the characters that the generated URLs and patterns encode and
-// that are decoded; %2F, and the %FF that is no UTF-8, are not.
+// that are decoded; %2F, and the %FF that is not UTF-8, are not.
 var encoded = regexp.MustCompile(`(?i)%C3%[A8]9|%E2%84%AA|%20`)
 
 func oracleDecode(s string) string {

@@ -144,6 +144,6 @@ type Decision struct {
 	Root                  bool // the URL is itself a root
 }
 
-// Crawl says whether the URL is crawled at all: accepted, and at least one of
+// Crawl reports whether the URL is crawled at all: accepted, and at least one of
 // index and follow. All else is ignored.
 func (d Decision) Crawl() bool { return d.Accept && (d.Index || d.Follow) }

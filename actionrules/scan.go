@@ -24,7 +24,7 @@ type token struct {
 }
 
 // scan splits an RE2 expression (syntax of package regexp/syntax) and hands the
-// tokens to yield until that says no. It accepts every string; what is no valid
+// tokens to yield until that says no. It accepts every string; what is not valid
 // expression comes out as operators, and the parser says what is wrong.
 func scan(expr string, yield func(token) bool) {
 	for i := 0; i < len(expr); {

@@ -29,7 +29,7 @@ func subdomains(val string, re bool) string {
 	}
 }
 
-// isDomain says whether o was made by Domain.
+// isDomain reports whether o was made by Domain.
 func isDomain(o Or) bool {
 	if len(o.Of) != 2 {
 		return false

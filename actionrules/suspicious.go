@@ -25,7 +25,7 @@ func Suspicious(value string) string {
 	return ""
 }
 
-// escapedLiteral says whether the escape at i is more likely a character than an
+// escapedLiteral reports whether the escape at i is more likely a character than an
 // operator.
 func escapedLiteral(value string, i int) bool {
 	before, after := value[:i], value[i+2:]
@@ -45,7 +45,7 @@ func escapedLiteral(value string, i int) bool {
 	}
 }
 
-// endsInOperator says whether s ends in an escape that a repetition may follow.
+// endsInOperator reports whether s ends in an escape that a repetition may follow.
 func endsInOperator(s string) bool {
 	n := len(s)
 	return n >= 2 && s[n-2] == '\\' && strings.IndexByte(`.)]}*+?dDwWsS`, s[n-1]) >= 0

@@ -40,8 +40,8 @@ type buffers struct {
 	decoded []byte
 }
 
-// normalised is normalise(s, n) for the part f of a URL, of which t are the
-// traits. It is valid until the next URL.
+// normalised is normalise(s, n) for the part f of a URL, whose
+// traits are t. It is valid until the next URL.
 func (b *buffers) normalised(s string, f Field, n Norm, t traits) string {
 	out := b.out[f][n][:0]
 	switch {

@@ -69,7 +69,7 @@ func (e *Engine) excludedRoots() []Warning {
 	return ws
 }
 
-// atoms calls f for each atom of a compiled condition. Of a Domain it sees only
+// atoms calls f for each atom of a compiled condition. In a Domain it sees only
 // the value as written.
 func atoms(c Condition, f func(Atom)) {
 	switch t := c.(type) {
@@ -167,7 +167,7 @@ func literalStart(a Atom) string {
 	return string(run)
 }
 
-// urlStart says whether a URL may begin with s.
+// urlStart reports whether a URL may begin with s.
 func urlStart(s string) bool {
 	s = strings.ToLower(s)
 	for _, scheme := range [...]string{"http://", "https://"} {
@@ -207,6 +207,7 @@ func candidates(f Field, kind Kind, text string) []string {
 		before = "http://h/?"
 	case FieldFragment:
 		before = "http://h/#"
+	case FieldURL:
 	}
 	var urls []string
 	for _, l := range lefts {

@@ -13,6 +13,9 @@ import (
 	"sync"
 )
 
+// The lock of Access guards tokens and certificate. Requests take it to read for a moment;
+// Reload takes it once the files are read.
+
 // Role is what somebody may do. Each may what those below it may.
 type Role uint8
 
@@ -33,9 +36,9 @@ func (r Role) String() string {
 		return "reader"
 	case Operator:
 		return "operator"
-	default:
-		return "nobody"
+	case Nobody:
 	}
+	return "nobody"
 }
 
 // Caller is who makes a request.

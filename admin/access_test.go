@@ -11,7 +11,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"github.com/sextant-crawler/sextant/internal/testpipe"
 	"io"
 	"log/slog"
 	"math/big"
@@ -23,12 +22,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testpipe"
 )
 
 // TestRoles: each route is open to its role and those above, and closed to those below.
 func TestRoles(t *testing.T) {
 	d := openDoor(t, nil, nil)
-	for _, r := range NewServer(nil, fakeService{}, nil, nil).routes() {
+	for _, r := range NewServer(nil, fakeService{}, fakeConfig{}, nil, nil).routes() {
 		for _, as := range []struct {
 			role  Role
 			token string
@@ -193,7 +194,7 @@ func TestHostileRequests(t *testing.T) {
 		}
 	}
 	w := httptest.NewRecorder()
-	NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.DiscardHandler)).answer(w, ownerRequest(t, "add", body))
+	NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler)).answer(w, ownerRequest(t, "add", body))
 	if w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "send it in parts") {
 		t.Errorf("what is said of a huge body: %d %s", w.Code, w.Body)
 	}
@@ -245,7 +246,7 @@ func TestSlowRequests(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			listener := testpipe.Listen()
-			server := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
+			server := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- server.Run(ctx, nil, listener) }()

@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/report"
 )
 
 // SocketPath is where the service of a data directory listens.
@@ -199,20 +202,20 @@ func batches(urls []string) iter.Seq[[]string] {
 	}
 }
 
-// Stored calls fn for each stored URL that the query (as for ParseFilter) selects.
-func (c *Client) Stored(ctx context.Context, query url.Values, fn func(crawl.StoredURL) error) error {
+// Stored calls fn for each stored URL that the query (as for report.ParseFilter) selects.
+func (c *Client) Stored(ctx context.Context, query url.Values, fn func(report.StoredURL) error) error {
 	return stream(ctx, c, "/api/v1/urls", query, fn)
 }
 
 // StoredOne looks one URL up; ErrNotKnown if the service does not know it.
-func (c *Client) StoredOne(ctx context.Context, u string) (crawl.StoredURL, error) {
-	var out crawl.StoredURL
+func (c *Client) StoredOne(ctx context.Context, u string) (report.StoredURL, error) {
+	var out report.StoredURL
 	err := c.decode(ctx, http.MethodGet, "/api/v1/url", url.Values{"url": {u}}, nil, &out)
 	return out, err
 }
 
 // StoredRobots says what the stored robots.txt of a URL says to agent, in the
-// words of crawl.StoredRobots. With original it is read by the text of 1994.
+// words of report.Robots. With original it is read by the text of 1994.
 func (c *Client) StoredRobots(ctx context.Context, agent string, original bool, u string) (string, error) {
 	var out string
 	err := c.decode(ctx, http.MethodGet, "/api/v1/robots", url.Values{"url": {u}, "agent": {agent}, "original": {strconv.FormatBool(original)}}, nil, &out)
@@ -227,15 +230,15 @@ func (c *Client) Hosts(ctx context.Context, n int) ([]HostStatus, error) {
 }
 
 // Moves gives the sites that moved.
-func (c *Client) Moves(ctx context.Context) (crawl.Moves, error) {
-	var out crawl.Moves
+func (c *Client) Moves(ctx context.Context) (policy.Moves, error) {
+	var out policy.Moves
 	err := c.decode(ctx, http.MethodGet, "/api/v1/moves", nil, nil, &out)
 	return out, err
 }
 
 // TrapCounts gives what traps had counted when that was stored last.
-func (c *Client) TrapCounts(ctx context.Context) (crawl.TrapCounts, error) {
-	var out crawl.TrapCounts
+func (c *Client) TrapCounts(ctx context.Context) (policy.TrapCounts, error) {
+	var out policy.TrapCounts
 	err := c.decode(ctx, http.MethodGet, "/api/v1/traps", nil, nil, &out)
 	return out, err
 }
@@ -249,12 +252,12 @@ func (c *Client) Reload(ctx context.Context, word bool) error {
 
 // Preview has the service judge its URLs by the configuration at path, naming up
 // to samples of each kind.
-func (c *Client) Preview(ctx context.Context, path string, samples int) (*crawl.Preview, error) {
+func (c *Client) Preview(ctx context.Context, path string, samples int) (*review.Preview, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	var out crawl.Preview
+	var out review.Preview
 	err = c.post(ctx, "/api/v1/preview", PreviewRequest{Path: path, Samples: &samples}, &out)
 	return &out, err
 }
@@ -264,4 +267,13 @@ func (c *Client) Verify(ctx context.Context) (Verification, error) {
 	var out Verification
 	err := c.decode(ctx, http.MethodGet, "/api/v1/verify", nil, nil, &out)
 	return out, err
+}
+
+// Ready asks the service whether it is ready; the error says why it is not.
+func (c *Client) Ready(ctx context.Context) error {
+	answer, err := c.ask(ctx, http.MethodGet, "/readyz", nil, nil)
+	if err != nil {
+		return err
+	}
+	return answer.Close()
 }

@@ -20,14 +20,10 @@ type Commands interface {
 	// Pause takes no new URL until Resume; both are remembered over restarts.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
-	// Deletions calls fn for the deletions that rest or are held and that f selects.
-	Deletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
 	// Release has the selected deletions leave, and DropDeletions drops them; both give how
 	// many there were.
 	Release(ctx context.Context, f scheduler.DeletionFilter) (int, error)
 	DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (int, error)
-	// Orders calls fn for the selected orders of the outbox, without their bodies.
-	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
 	// Sent is the newest order of the outbox about a URL, nil for none, with the document
 	// that it sends: nil for a deletion, and where its body has gone.
 	Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error)
@@ -71,7 +67,7 @@ func (s *Server) selection(c *call) (compiled crawl.Selection, err error) {
 		return compiled, err
 	}
 	c.target = written.String()
-	if compiled, err = written.Compile(s.service.Condition); err != nil {
+	if compiled, err = written.Compile(); err != nil {
 		return compiled, wrong("%v", err)
 	}
 	return compiled, nil
@@ -109,7 +105,7 @@ func confirmed(c *call, s crawl.Selection) error {
 	if err != nil || yes || len(s.URLs) > 0 && len(s.URLs) <= RemovedUnasked {
 		return err
 	}
-	n, err := crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Store(), s)
+	n, err := crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Reports(), s)
 	if err != nil || n.URLs <= RemovedUnasked {
 		return err
 	}
@@ -135,7 +131,7 @@ func (s *Server) selected(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Store(), selection)
+	return crawl.CountSelected(c.r.Context(), c.crawler.Settings(), c.crawler.Reports(), selection)
 }
 
 func (s *Server) pause(c *call) (any, error) { return nil, c.crawler.Pause(c.r.Context()) }

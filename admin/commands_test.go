@@ -87,7 +87,7 @@ func TestFailingCommands(t *testing.T) {
 
 // TestCommandBodies: bodies that are no command are refused with what is wrong.
 func TestCommandBodies(t *testing.T) {
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	for _, tt := range []struct{ path, body, want string }{
 		{"refresh", `{"urls":`, "no such command"},
 		{"refresh", `{"url":["http://h/"]}`, `unknown field \"url\"`},
@@ -109,7 +109,7 @@ func TestCommandBodies(t *testing.T) {
 // TestCommandsAreLogged: every change says in the log what was asked and done.
 func TestCommandsAreLogged(t *testing.T) {
 	var log bytes.Buffer
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	for path, body := range map[string]string{
 		"refresh": `{"group":"news"}`, "remove": `{"urls":["http://h/1"],"full":true}`, "pause": `{}`, "resume": `{}`,
 		"deletions/release": `{"all":true}`, "deletions/drop": `{"urls":["http://h/2"]}`,

@@ -36,12 +36,12 @@ func configTag(text []byte) string {
 // readConfig gives the text as it stands in its file: what it names (secrets,
 // environment variables) stays named.
 func (s *Server) readConfig(c *call) (any, error) {
-	text, err := os.ReadFile(s.service.ConfigPath())
+	text, err := os.ReadFile(s.config.Path())
 	if err != nil {
 		return nil, err
 	}
 	c.w.Header().Set("ETag", configTag(text))
-	c.w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": filepath.Base(s.service.ConfigPath())}))
+	c.w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": filepath.Base(s.config.Path())}))
 	return document{configMedia, text}, nil
 }
 
@@ -50,7 +50,8 @@ type Written struct {
 	ETag string `json:"etag"`
 	// Kept is the file that holds the text before; empty where nothing changed.
 	Kept string `json:"kept,omitempty"`
-	// InForce says that it was loaded, and else Words why not: it counts from the next start.
+	// InForce is set if it was loaded; otherwise Words says why not, and it takes effect at
+	// the next start.
 	InForce  bool      `json:"in_force"`
 	Words    string    `json:"words,omitempty"`
 	Warnings []Finding `json:"warnings"`
@@ -77,7 +78,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	case <-c.r.Context().Done():
 		return nil, c.r.Context().Err()
 	}
-	path, err := filepath.EvalSymlinks(s.service.ConfigPath())
+	path, err := filepath.EvalSymlinks(s.config.Path())
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	if !matches(match, configTag(before)) {
 		return nil, errChanged()
 	}
-	draft := s.service.Draft(text, c.caller.Socket)
+	draft := s.config.Draft(text, c.caller.Socket)
 	if err := draft.broken(); err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (s *Server) replace(c *call, path string, before, text []byte) (kept string
 	if c.caller.Socket {
 		err = write()
 	} else {
-		err = s.service.Receive(text, write)
+		err = s.config.Receive(text, write)
 	}
 	return kept, err
 }

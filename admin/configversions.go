@@ -41,7 +41,7 @@ func versionOf(base, name string) (replaced time.Time, ok bool) {
 
 // versions is the folder of the configuration, and the name of its file.
 func (s *Server) versions() (folder *os.Root, base string, err error) {
-	path, err := filepath.EvalSymlinks(s.service.ConfigPath())
+	path, err := filepath.EvalSymlinks(s.config.Path())
 	if err != nil {
 		return nil, "", err
 	}

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// The lock of connections guards all of them, and the fields of each. The goroutines of
+// requests take it when a connection comes, goes, begins or ends a request; never over one.
+
 // Limits of connections over TCP. A stranger is a caller without a valid token. A
 // connection that is idle, or a stranger's, is closed when a new one needs its place, so
 // only callers with a token could fill all places, and readers may not fill that many.

@@ -57,15 +57,8 @@ type DeletionQuery struct {
 	All    bool     `json:"all,omitempty"`
 }
 
-// DeletionLister calls fn for the deletions that f selects, as crawl.Crawl.Deletions does.
+// DeletionLister calls fn for the deletions that f selects, as scheduler.Store.HeldDeletions does.
 type DeletionLister func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
-
-// ListStored lists the deletions of a store.
-func ListStored(store scheduler.Store) DeletionLister {
-	return func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
-		return scheduler.ListDeletions(ctx, store, f, fn)
-	}
-}
 
 // filter puts the query into the scheduler's terms, but for Host.
 func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, err error) {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -29,7 +29,7 @@ func (c *call) chosen() (each func(fn func(scheduler.StoredDeletion) error) erro
 	}
 	part := c.query.Get("url")
 	return func(fn func(scheduler.StoredDeletion) error) error {
-		return q.Each(c.r.Context(), c.crawler.Deletions, func(d scheduler.StoredDeletion) error {
+		return q.Each(c.r.Context(), c.crawler.Reports().HeldDeletions, func(d scheduler.StoredDeletion) error {
 			if !strings.Contains(d.URL, part) {
 				return nil
 			}
@@ -92,7 +92,7 @@ func (s *Server) decide(c *call, by func(context.Context, scheduler.DeletionFilt
 	if q.narrowed() == q.All {
 		return nil, wrong("name URLs, a host, a reason or an edit, or all of them")
 	}
-	n, err := q.Decide(c.r.Context(), c.crawler.Deletions, by)
+	n, err := q.Decide(c.r.Context(), c.crawler.Reports().HeldDeletions, by)
 	c.result = []any{"count", n}
 	return Decided{n}, soFar(err, "%d were decided before", n)
 }
@@ -135,9 +135,9 @@ func (c *Client) decide(ctx context.Context, path string, q DeletionQuery) (int,
 
 // deletionOf is the deletion of a URL that is stored as having one; nil if it was decided
 // about meanwhile.
-func deletionOf(ctx context.Context, store scheduler.Store, s *crawl.StoredURL) (found *Deletion, err error) {
+func deletionOf(ctx context.Context, store report.Store, s *report.StoredURL) (found *Deletion, err error) {
 	q := DeletionQuery{URLs: []string{s.URL}, State: s.Deletion}
-	err = q.Each(ctx, ListStored(store), func(d scheduler.StoredDeletion) error {
+	err = q.Each(ctx, store.HeldDeletions, func(d scheduler.StoredDeletion) error {
 		one := NewDeletion(&d)
 		found = &one
 		return nil
@@ -146,7 +146,7 @@ func deletionOf(ctx context.Context, store scheduler.Store, s *crawl.StoredURL) 
 }
 
 // deletionOf asks the running service for it.
-func (c *Client) deletionOf(ctx context.Context, s *crawl.StoredURL) (found *Deletion, err error) {
+func (c *Client) deletionOf(ctx context.Context, s *report.StoredURL) (found *Deletion, err error) {
 	q := DeletionQuery{State: s.Deletion, Host: originOf(s.URL)}
 	query := q.Values()
 	query.Set("url", s.URL)

@@ -41,7 +41,7 @@ func TestDeletionsOfClient(t *testing.T) {
 	if diff := cmp.Diff(wantCounts, counts); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if _, err := a.DeletionCounts(t.Context(), DeletionQuery{Reason: "404"}, nil); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `"404" is no reason`) {
+	if _, err := a.DeletionCounts(t.Context(), DeletionQuery{Reason: "404"}, nil); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `"404" is not a reason`) {
 		t.Errorf("a reason that is none: %v", err)
 	}
 	if _, err := a.Release(t.Context(), DeletionQuery{Edit: 99}); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), "no edit 99 of the rules is remembered") {
@@ -158,7 +158,7 @@ func TestConfirmedRemoval(t *testing.T) {
 	for i := range many {
 		many[i] = "http://a.test/" + strings.Repeat("x", i+1)
 	}
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, many...)}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, many...)}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	for query, want := range map[string]struct {
 		body, says string
 		status     int

@@ -2,13 +2,14 @@ package admin
 
 import (
 	"bytes"
-	"github.com/sextant-crawler/sextant/internal/testlog"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/internal/testlog"
 )
 
 // door is a server with tokens, on TCP and on a socket.
@@ -41,7 +42,7 @@ func openDoor(t *testing.T, change func(*AccessSettings), mount func(*Server)) *
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
-	server := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1", "http://a.test/2", "http://b.test/3")}}, fakeService{d.config}, d.access, log)
+	server := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1", "http://a.test/2", "http://b.test/3")}}, fakeService{}, fakeConfig{d.config}, d.access, log)
 	if mount != nil {
 		mount(server)
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+
+	"github.com/sextant-crawler/sextant/config"
 )
 
 // Finding is what is wrong with a configuration, or worth a look.
@@ -30,11 +32,11 @@ type Draft struct {
 
 // DraftCrawler is a Crawler of a configuration in short.
 type DraftCrawler struct {
-	Name      string         `json:"name"`
-	Roots     int            `json:"roots"`
-	Rules     int            `json:"rules"`
-	DeletesOn string         `json:"deletes_on"` // which failures delete a document, in words
-	Settings  crawl.Settings `json:"-"`
+	Name      string          `json:"name"`
+	Roots     int             `json:"roots"`
+	Rules     int             `json:"rules"`
+	DeletesOn string          `json:"deletes_on"` // which failures delete a document, in words
+	Settings  policy.Settings `json:"-"`
 }
 
 // errors are those of the findings that keep a configuration from being used.
@@ -61,16 +63,16 @@ func (d *Draft) broken() error {
 }
 
 // settings are those of one of its Crawlers.
-func (d *Draft) settings(name string) (crawl.Settings, error) {
+func (d *Draft) settings(name string) (policy.Settings, error) {
 	if err := d.broken(); err != nil {
-		return crawl.Settings{}, err
+		return policy.Settings{}, err
 	}
 	for _, c := range d.Crawlers {
 		if c.Name == name {
 			return c.Settings, nil
 		}
 	}
-	return crawl.Settings{}, &Declined{Err: fmt.Errorf("the configuration has no Crawler %q", name)}
+	return policy.Settings{}, &Declined{Err: fmt.Errorf("the configuration has no Crawler %q", name)}
 }
 
 // check is its printed form.
@@ -83,4 +85,44 @@ func (d *Draft) check() Check {
 		c.Crawlers = []DraftCrawler{}
 	}
 	return c
+}
+
+// NewDraft gives a configuration the form of the API. Settings makes those of a Crawler.
+func NewDraft(parsed *config.File, report config.Report, settings func(config.Crawler) policy.Settings) *Draft {
+	d := &Draft{Findings: Findings(report)}
+	if parsed == nil {
+		return d
+	}
+	for _, c := range parsed.Crawlers {
+		d.Crawlers = append(d.Crawlers, DraftCrawler{
+			Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: DeletesOn(c.ErrorPolicy), Settings: settings(c),
+		})
+	}
+	return d
+}
+
+// Findings are a report as it is printed: errors, then warnings, then notes.
+func Findings(report config.Report) []Finding {
+	var out []Finding
+	for _, part := range []struct {
+		severity string
+		problems []config.Problem
+	}{{"error", report.Errors}, {"warning", report.Warnings}, {"note", report.Notes}} {
+		for _, p := range part.problems {
+			out = append(out, Finding{Severity: part.severity, File: p.At.File, Line: p.At.Line, Column: p.At.Column, Message: p.Message})
+		}
+	}
+	return out
+}
+
+// DeletesOn names in a few words the failures for which a policy deletes a document.
+func DeletesOn(p config.ErrorPolicy) string {
+	switch p {
+	case config.Cautious:
+		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"
+	case config.Smartsite:
+		return "any failure to fetch a page"
+	case config.CloudView:
+	}
+	return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -69,7 +70,7 @@ type RuleExplanation struct {
 // StoredExplanation is what the store knows of the URL.
 type StoredExplanation struct {
 	Known bool `json:"known"`
-	*crawl.StoredURL
+	*report.StoredURL
 	Robots string `json:"robots"` // what its robots.txt at hand says: allowed, forbidden or unknown
 	// Why says whether it is in the index, and why or why not; Help what can be done.
 	Why  string `json:"why"`
@@ -88,34 +89,34 @@ type Unreadable struct {
 
 // Knowledge is what a store adds to explanations; the zero value adds nothing.
 type Knowledge struct {
-	Moved crawl.Moves      // the sites that moved
-	Traps crawl.TrapCounts // what traps have counted
+	Moved policy.Moves      // the sites that moved
+	Traps policy.TrapCounts // what traps have counted
 	// Lookup finds the stored state of a URL, ErrNotKnown where there is none. Deletion is
 	// the deletion of its document that rests or is held, nil if there is none. Robots is
 	// what the stored robots.txt says to an agent. All are nil where no store is asked.
-	Lookup   func(weburl.URL) (crawl.StoredURL, error)
-	Deletion func(crawl.StoredURL) (*Deletion, error)
+	Lookup   func(weburl.URL) (report.StoredURL, error)
+	Deletion func(report.StoredURL) (*Deletion, error)
 	Robots   func(agent string, original bool, u weburl.URL) (string, error)
 }
 
 // KnowledgeOf is that of a store.
-func KnowledgeOf(ctx context.Context, store scheduler.Store) (k Knowledge, err error) {
-	if k.Moved, err = crawl.StoredMoves(ctx, store); err != nil {
+func KnowledgeOf(ctx context.Context, store report.Store) (k Knowledge, err error) {
+	if k.Moved, err = policy.StoredMoves(ctx, store); err != nil {
 		return k, err
 	}
-	if k.Traps, err = crawl.StoredTraps(ctx, store); err != nil {
+	if k.Traps, err = policy.StoredTraps(ctx, store); err != nil {
 		return k, err
 	}
-	k.Lookup = func(u weburl.URL) (crawl.StoredURL, error) {
-		s, ok, err := crawl.StoredOne(ctx, store, u)
+	k.Lookup = func(u weburl.URL) (report.StoredURL, error) {
+		s, ok, err := report.LookUp(ctx, store, u)
 		if err == nil && !ok {
 			err = ErrNotKnown
 		}
 		return s, err
 	}
-	k.Deletion = func(s crawl.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, &s) }
+	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return deletionOf(ctx, store, &s) }
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
-		return crawl.StoredRobots(ctx, store, agent, original, u)
+		return report.Robots(ctx, store, agent, original, u)
 	}
 	return k, nil
 }
@@ -128,8 +129,8 @@ func (c *Client) Knowledge(ctx context.Context) (k Knowledge, err error) {
 	if k.Traps, err = c.TrapCounts(ctx); err != nil {
 		return k, err
 	}
-	k.Lookup = func(u weburl.URL) (crawl.StoredURL, error) { return c.StoredOne(ctx, u.String()) }
-	k.Deletion = func(s crawl.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
+	k.Lookup = func(u weburl.URL) (report.StoredURL, error) { return c.StoredOne(ctx, u.String()) }
+	k.Deletion = func(s report.StoredURL) (*Deletion, error) { return c.deletionOf(ctx, &s) }
 	k.Robots = func(agent string, original bool, u weburl.URL) (string, error) {
 		return c.StoredRobots(ctx, agent, original, u.String())
 	}
@@ -164,26 +165,30 @@ func (k *Knowledge) stored(canonical string, u weburl.URL) (*StoredExplanation, 
 
 // Explainer explains by the gates and rules of one Crawler.
 type Explainer struct {
-	rules    *crawl.Explainer
-	settings crawl.Settings
+	rules    *policy.Explainer
+	settings policy.Settings
 	known    Knowledge
 }
 
 // NewExplainer compiles settings.
-func NewExplainer(s crawl.Settings, known Knowledge) (*Explainer, error) {
-	rules, err := crawl.NewExplainer(s, known.Moved, known.Traps)
+func NewExplainer(s policy.Settings, known Knowledge) (*Explainer, error) {
+	rules, err := policy.NewExplainer(s, known.Moved, known.Traps)
 	return &Explainer{rules, s, known}, err
 }
 
 // Explain says what is decided of u, which was written as raw, and what is stored of it.
 func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
-	out := explanationOf(raw, e.rules.Explain(raw, u))
+	out := explanationOf(raw, e.rules.Explain(raw, u, nil))
 	if e.known.Lookup == nil {
 		return out, nil
 	}
 	stored, as, err := e.known.stored(out.Canonical, u)
 	if err != nil {
 		return nil, err
+	}
+	if s := stored.StoredURL; s != nil && s.Kind == "" && as.Key() == u.Key() {
+		found := policy.Found{Depth: s.Depth, HostSpelling: s.HostSpelling, Fragment: s.Fragment}
+		out = explanationOf(raw, e.rules.Explain(raw, u, &found))
 	}
 	if stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as); err != nil {
 		return nil, err
@@ -198,7 +203,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 }
 
 // explanationOf gives what decides about a URL its printed form.
-func explanationOf(raw string, x crawl.Explained) *Explanation {
+func explanationOf(raw string, x policy.Explained) *Explanation {
 	d := x.Rules.Decision
 	out := &Explanation{
 		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index, Follow: d.Follow,

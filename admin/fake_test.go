@@ -6,15 +6,16 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Settings are those of rules that crawl the host a.test.
-func (f fakeCrawler) Settings() crawl.Settings {
-	s := crawl.Settings{RobotsAgent: "sextant"}
+func (f fakeCrawler) Settings() policy.Settings {
+	s := policy.Settings{RobotsAgent: "sextant"}
 	s.Robots.Agent = "sextant"
 	return s
 }
@@ -22,7 +23,7 @@ func (f fakeCrawler) Settings() crawl.Settings {
 // Sent gives the order that waits, with its document.
 func (f fakeCrawler) Sent(ctx context.Context, url string) (*push.Listed, *push.Document, error) {
 	var found *push.Listed
-	err := f.Orders(ctx, push.Selection{URLs: []string{url}}, func(l push.Listed) error {
+	err := f.Reports().Orders(ctx, push.Selection{URLs: []string{url}}, func(l push.Listed) error {
 		found = &l
 		return nil
 	})
@@ -32,41 +33,36 @@ func (f fakeCrawler) Sent(ctx context.Context, url string) (*push.Listed, *push.
 	return found, &push.Document{URL: url, Title: "A title"}, err
 }
 
-// ConfigPath is a file that a test has written, if it has.
-func (s fakeService) ConfigPath() string { return s.path }
+// fakeConfig is a configuration that a test has written, if it has.
+type fakeConfig struct{ path string }
+
+func (f fakeConfig) Path() string { return f.path }
 
 // Receive keeps nothing in mind.
-func (fakeService) Receive(_ []byte, write func() error) error { return write() }
+func (fakeConfig) Receive(_ []byte, write func() error) error { return write() }
 
 // Draft knows one word that is wrong, and tells whether it may read all files.
-func (s fakeService) Draft(text []byte, files bool) *Draft {
+func (f fakeConfig) Draft(text []byte, files bool) *Draft {
 	if strings.Contains(string(text), "broken") {
-		return &Draft{Findings: []Finding{{"error", s.path, 3, 5, "broken"}, {"warning", s.path, 1, 1, "odd"}}}
+		return &Draft{Findings: []Finding{{"error", f.path, 3, 5, "broken"}, {"warning", f.path, 1, 1, "odd"}}}
 	}
 	d := &Draft{Crawlers: []DraftCrawler{{Name: "a", Roots: 1, Rules: 2, DeletesOn: "4xx"}}}
 	if files {
-		d.Findings = append(d.Findings, Finding{"warning", s.path, 1, 1, "reads files"})
+		d.Findings = append(d.Findings, Finding{"warning", f.path, 1, 1, "reads files"})
 	}
 	return d
 }
 
-func (s fakeService) DraftFile(path string) (*Draft, error) {
+func (f fakeConfig) DraftFile(path string) (*Draft, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &Declined{Err: err}
 	}
-	return s.Draft(text, true), nil
-}
-
-func (fakeService) Schema(version, part string) ([]byte, error) {
-	if part != "" && part != "crawl" {
-		return nil, errors.New("no such part")
-	}
-	return []byte("<schema/>"), nil
+	return f.Draft(text, true), nil
 }
 
 func (fakeService) Fetch(_ context.Context, _ Crawler, raw string, u weburl.URL) (*Fetched, error) {
-	return NewFetched(raw, u, &crawl.Trial{Robots: "allowed", Excluded: "the rules"}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
+	return NewFetched(raw, u, &crawl.Trial{Sight: visit.Sight{Robots: "allowed", Excluded: "the rules"}}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
 }
 
 func (fakeService) IndexOf(_ Crawler, target string) (Index, error) {
@@ -93,10 +89,3 @@ func (fakeIndex) Sync(context.Context) error { return nil }
 func (fakeIndex) Close() error               { return nil }
 
 var _ Service = fakeService{}
-
-func (fakeService) Condition(xml string) (actionrules.Condition, error) {
-	if xml != "<Path val=\"/a\"/>" {
-		return nil, errors.New("--match:1:1: no condition")
-	}
-	return actionrules.Path("/a", 0, false, actionrules.Position{}), nil
-}

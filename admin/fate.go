@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -70,7 +70,9 @@ func AnswerOf(s *StoredExplanation) Answer {
 			a.Notes = append(a.Notes, "At the last visit: "+because+".")
 			a.say(words)
 		}
-	default:
+	case scheduler.FateNoindexPage, scheduler.FateNoindexRule, scheduler.FateKilled, scheduler.FateExcluded, scheduler.FateElsewhere,
+		scheduler.FateRobots, scheduler.FateAddress, scheduler.FateDuplicate, scheduler.FateNearDuplicate, scheduler.FateCanonical,
+		scheduler.FateRedirect, scheduler.FatePermanent, scheduler.FateNoDocument:
 		a.Why, a.Other = because, words.other(u)
 		a.say(words)
 		if because == "" {
@@ -90,16 +92,15 @@ func (a *Answer) say(t reasonText) {
 
 // headOf says in short what became of a URL.
 func headOf(f scheduler.Fate) string {
-	switch f {
-	case scheduler.FateIndexed:
-		return "in the index, or on its way there"
-	case scheduler.FateResting:
+	switch {
+	case f == scheduler.FateResting:
 		return "in the index, but its deletion rests"
-	case scheduler.FateHeld:
+	case f == scheduler.FateHeld:
 		return "in the index, but its deletion is held"
-	default:
-		return "not in the index"
+	case f.InIndex():
+		return "in the index, or on its way there"
 	}
+	return "not in the index"
 }
 
 // addDeletion says since when a deletion rests or is held, why, and what is needed.
@@ -173,9 +174,9 @@ func (x *Explanation) Additions() []string {
 		notes = append(notes, "By the rules in force it is not indexed.")
 	}
 	switch {
-	case s.Robots == crawl.RobotsForbidden && a.Reason != scheduler.ReasonRobots:
+	case s.Robots == robots.Disallowed.String() && a.Reason != scheduler.ReasonRobots:
 		notes = append(notes, "The robots.txt at hand forbids it.")
-	case s.Robots == crawl.RobotsAllowed && a.Reason == scheduler.ReasonRobots:
+	case s.Robots == robots.Allowed.String() && a.Reason == scheduler.ReasonRobots:
 		notes = append(notes, "The robots.txt at hand allows it.")
 	}
 	return notes

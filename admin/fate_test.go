@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -49,8 +49,8 @@ func TestReasonsHaveWords(t *testing.T) {
 // TestAnswers: what is said of some URLs.
 func TestAnswers(t *testing.T) {
 	since, at := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC), time.Date(2026, 3, 4, 5, 7, 0, 0, time.UTC)
-	missing := crawl.StoredURL{Class: "permanent", Reason: "not_found", LastError: "404 Not Found"}
-	of := func(fate scheduler.Fate, u crawl.StoredURL) *StoredExplanation {
+	missing := report.StoredURL{Class: "permanent", Outcome: report.Outcome{Reason: "not_found", LastError: "404 Not Found"}}
+	of := func(fate scheduler.Fate, u report.StoredURL) *StoredExplanation {
 		u.Fate = fate.String()
 		return &StoredExplanation{Known: true, StoredURL: &u}
 	}
@@ -66,15 +66,15 @@ func TestAnswers(t *testing.T) {
 		notes  []string
 	}{
 		{&StoredExplanation{}, "not in the index: no link to it was found yet, or it was removed", nil},
-		{of(scheduler.FateIndexed, crawl.StoredURL{}), "in the index, or on its way there", nil},
-		{of(scheduler.FateIndexed, crawl.StoredURL{Reason: "timeout", LastError: "time-out"}), "in the index, or on its way there", []string{"At the last visit: its host takes too long (time-out)."}},
-		{of(scheduler.FatePending, crawl.StoredURL{}), "not in the index: it waits to be fetched", nil},
-		{of(scheduler.FatePending, crawl.StoredURL{Reason: "robots_unreachable"}), "not in the index: it waits to be fetched: its robots.txt cannot be had", []string{"It goes on by itself when the site answers for its robots.txt."}},
-		{of(scheduler.FateTemporary, crawl.StoredURL{Reason: "5xx", LastError: "503", Errors: 2}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
+		{of(scheduler.FateIndexed, report.StoredURL{}), "in the index, or on its way there", nil},
+		{of(scheduler.FateIndexed, report.StoredURL{Outcome: report.Outcome{Reason: "timeout", LastError: "time-out"}}), "in the index, or on its way there", []string{"At the last visit: its host takes too long (time-out)."}},
+		{of(scheduler.FatePending, report.StoredURL{}), "not in the index: it waits to be fetched", nil},
+		{of(scheduler.FatePending, report.StoredURL{Outcome: report.Outcome{Reason: "robots_unreachable"}}), "not in the index: it waits to be fetched: its robots.txt cannot be had", []string{"It goes on by itself when the site answers for its robots.txt."}},
+		{of(scheduler.FateTemporary, report.StoredURL{Outcome: report.Outcome{Reason: "5xx", LastError: "503", Errors: 2}}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
 		{of(scheduler.FatePermanent, missing), "not in the index: the site does not have it (404 Not Found)", nil},
-		{of(scheduler.FateNearDuplicate, crawl.StoredURL{Reason: "near_duplicate", DuplicateOf: "http://a/b", LastError: "x"}), "not in the index: another document has nearly its content: http://a/b", []string{otherURL}},
-		{of(scheduler.FateSource, crawl.StoredURL{Reason: "dns", LastError: "no such host"}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
-		{of(scheduler.FateNoDocument, crawl.StoredURL{}), "not in the index: nothing says why it has no document", nil},
+		{of(scheduler.FateNearDuplicate, report.StoredURL{DuplicateOf: "http://a/b", Outcome: report.Outcome{Reason: "near_duplicate", LastError: "x"}}), "not in the index: another document has nearly its content: http://a/b", []string{otherURL}},
+		{of(scheduler.FateSource, report.StoredURL{Outcome: report.Outcome{Reason: "dns", LastError: "no such host"}}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
+		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: nothing says why it has no document", nil},
 		{deletion(scheduler.FateResting, Deletion{State: "resting"}, &at), "in the index, but its deletion rests: the site does not have it (404 Not Found)",
 			[]string{"It rests since 2026-03-04 05:06 UTC.", "It leaves at 2026-03-04 05:07 UTC at the earliest, if its host is well; a good answer of the page cancels it."}},
 		{deletion(scheduler.FateResting, Deletion{State: "resting", Edit: 17}, &at), "in the index, but its deletion rests: the site does not have it (404 Not Found)",
@@ -130,7 +130,7 @@ func TestAdditions(t *testing.T) {
 		{scheduler.FateIndexed, "", Explanation{Index: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "kill.txt", Line: 4}}, "allowed", []string{"The kill list names it: kill gate, kill.txt:4."}},
 		{scheduler.FateIndexed, "", Explanation{}, "unknown", []string{"By the rules in force it is not indexed."}},
 	} {
-		tt.x.Stored = &StoredExplanation{Known: true, Robots: tt.robots, StoredURL: &crawl.StoredURL{Fate: tt.fate.String(), Reason: tt.reason}}
+		tt.x.Stored = &StoredExplanation{Known: true, Robots: tt.robots, StoredURL: &report.StoredURL{Outcome: report.Outcome{Fate: tt.fate.String(), Reason: tt.reason}}}
 		if diff := cmp.Diff(tt.want, tt.x.Additions()); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tt.fate, tt.reason, diff)
 		}

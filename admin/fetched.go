@@ -5,6 +5,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -22,7 +23,7 @@ type Fetched struct {
 	Page     *FetchedPage      `json:"page"`
 	Links    []crawl.TrialLink `json:"links"`
 	Document *push.Document    `json:"document"` // what would be pushed
-	Stored   *crawl.StoredURL  `json:"stored"`   // what would be stored
+	Stored   *report.StoredURL `json:"stored"`   // what would be stored
 	Explain  *Explanation      `json:"explain"`
 }
 
@@ -71,7 +72,8 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 		f.Links = []crawl.TrialLink{}
 	}
 	if t.Stored.URL != "" {
-		f.Stored = &t.Stored
+		stored := report.NewStoredURL(t.Stored)
+		f.Stored = &stored
 	}
 	if a := t.Answer; a != nil {
 		f.Answer = &FetchedAnswer{

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
+// The lock of a guard guards the paces by address. Each request takes it for a moment.
+
 // Pace of one remote address over TCP.
 const (
 	requestsPerS  = 50

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/notices"
 )
 
@@ -94,7 +95,7 @@ func TestObserve(t *testing.T) {
 	s := Status{Status: crawl.Status{
 		Crawler: "docs", Outbox: crawl.OutboxStatus{Held: 3},
 		Targets:  []crawl.TargetStatus{{Name: "up"}, {Name: "papi", DownSince: utc(testTime), LastError: "refused"}},
-		Sessions: []crawl.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
+		Sessions: []visit.SessionStatus{{Name: "in", State: "good"}, {Name: "out", State: "failed", Words: "401"}},
 	}, Details: Details{IllHosts: 2, Ill: []IllHost{{Host: "http://a", Since: testTime}}}}
 	var got notices.Observation
 	s.observe(&got)

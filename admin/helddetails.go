@@ -10,6 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// The lock of a HeldTally is held over a walk: who asks meanwhile waits for its result.
+
 // HeldDetails tell of the deletions that are held.
 type HeldDetails struct {
 	// HeldSince is when the oldest was ordered, nil if none is held.

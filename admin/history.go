@@ -11,6 +11,9 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// One goroutine, of Server.Run, takes the figures. The lock guards the rings: it takes it to
+// add a point, and requests take it to copy them.
+
 // Spans of the history: an hour by 5 s, and 7 days by 5 min.
 const (
 	hourStep, hourPoints = 5 * time.Second, 720

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
@@ -26,7 +27,7 @@ func (c tickingCrawler) Status(context.Context) (crawl.Status, error) {
 	}
 	return crawl.Status{
 		Crawler: c.name, Known: uint64(passed.Seconds()), Pending: map[string]uint64{"index": 7},
-		Totals: crawl.Totals{Pages: int64(passed.Seconds() * 10)},
+		Totals: meter.Totals{Pages: int64(passed.Seconds() * 10)},
 		Taken:  map[string]uint64{"user": uint64(passed.Seconds() * 2)},
 	}, nil
 }

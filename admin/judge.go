@@ -6,7 +6,10 @@ import (
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -59,7 +62,7 @@ func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
 		return nil, err
 	}
 	ctx := c.r.Context()
-	known, err := KnowledgeOf(ctx, c.crawler.Store())
+	known, err := KnowledgeOf(ctx, c.crawler.Reports())
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +88,14 @@ func (s *Server) explain(c *call, in ExplainRequest) (any, error) {
 
 // settings are those in force, or those of a configuration that is not saved, which
 // only an operator may send.
-func (s *Server) settings(c *call, config string) (crawl.Settings, error) {
+func (s *Server) settings(c *call, config string) (policy.Settings, error) {
 	if config == "" {
 		return c.crawler.Settings(), nil
 	}
 	if c.caller.Role < Operator {
-		return crawl.Settings{}, newProblem(403, codeForbidden, "a reader may not send a configuration: leave config out to ask by the rules in force")
+		return policy.Settings{}, newProblem(403, codeForbidden, "a reader may not send a configuration: leave config out to ask by the rules in force")
 	}
-	return s.service.Draft([]byte(config), c.caller.Socket).settings(c.crawler.Name())
+	return s.config.Draft([]byte(config), c.caller.Socket).settings(c.crawler.Name())
 }
 
 // TestRequest asks for the cases of a file to be tried.
@@ -153,7 +156,7 @@ func (s *Server) check(c *call) (any, error) {
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}
-	return s.service.Draft([]byte(in.Config), c.caller.Socket).check(), nil
+	return s.config.Draft([]byte(in.Config), c.caller.Socket).check(), nil
 }
 
 // PreviewRequest asks what a configuration would change: one that is sent, or, over
@@ -192,14 +195,14 @@ func (s *Server) preview(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crawl.NewPreview(c.r.Context(), settings, c.crawler.Store(), samples)
+	return review.NewPreview(c.r.Context(), settings, c.crawler.Reports(), samples)
 }
 
 func (s *Server) draft(c *call, in *PreviewRequest) (*Draft, error) {
 	if in.Path != "" {
-		return s.service.DraftFile(in.Path)
+		return s.config.DraftFile(in.Path)
 	}
-	return s.service.Draft([]byte(in.Config), c.caller.Socket), nil
+	return s.config.Draft([]byte(in.Config), c.caller.Socket), nil
 }
 
 // FetchRequest names the URL of a dry run.
@@ -247,8 +250,8 @@ func (s *Server) pushVerify(c *call) (any, error) {
 type crawlerPushed struct{ Crawler }
 
 // Stored implements Pushed.
-func (p crawlerPushed) Stored(ctx context.Context, fn func(crawl.StoredURL) error) error {
-	return crawl.Stored(ctx, p.Store(), crawl.Filter{}, fn)
+func (p crawlerPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
+	return report.EachURL(ctx, p.Reports(), report.Filter{}, fn)
 }
 
 // Requeue implements Pushed.
@@ -260,7 +263,7 @@ func (p crawlerPushed) Requeue(ctx context.Context, urls []string) (int, error) 
 // Waiting implements Pushed.
 func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
 	urls := map[string]bool{}
-	err := p.Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
+	err := p.Reports().Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
 		urls[l.URL] = true
 		return nil
 	})

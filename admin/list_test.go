@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/report"
 )
 
 // TestPages: a list taken in pages of any size is the list, in its order.
@@ -105,7 +107,7 @@ func FuzzRequests(f *testing.F) {
 			}
 		}
 		q, _ := url.ParseQuery(text)
-		_, _ = ParseFilter(q)
+		_, _ = report.ParseFilter(q)
 		if k, err := parseKey(q.Get("cursor")); err == nil && k.String() != strings.ToLower(q.Get("cursor")) {
 			t.Errorf("the key %q became %s", q.Get("cursor"), k)
 		}

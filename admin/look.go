@@ -6,10 +6,14 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
+
 	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -57,7 +61,7 @@ func (s *Server) hosts(c *call) (any, error) {
 // urls lists stored URLs in the order of their keys: a cursor is the key of the next.
 func (s *Server) urls(c *call) (any, error) {
 	query := c.query
-	filter, err := ParseFilter(query)
+	filter, err := report.ParseFilter(query)
 	if err != nil {
 		return nil, wrong("%v", err)
 	}
@@ -68,7 +72,7 @@ func (s *Server) urls(c *call) (any, error) {
 	}
 	match := func(weburl.URL) bool { return true }
 	if written := query.Get("match"); written != "" {
-		condition, err := s.service.Condition(written)
+		condition, err := ParseCondition(written)
 		if err != nil {
 			return nil, wrong("match: %v", err)
 		}
@@ -79,7 +83,7 @@ func (s *Server) urls(c *call) (any, error) {
 		match = matcher.Match
 	}
 	return list(s, c, "listing URLs", func(fn func(any, string) error) error {
-		return crawl.Stored(c.r.Context(), c.crawler.Store(), filter, func(stored crawl.StoredURL) error {
+		return report.EachURL(c.r.Context(), c.crawler.Reports(), filter, func(stored report.StoredURL) error {
 			u, ok := weburl.FromCanonical(stored.URL)
 			if !ok || !match(u) {
 				return nil
@@ -121,7 +125,7 @@ func (s *Server) url(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored, ok, err := crawl.StoredOne(c.r.Context(), c.crawler.Store(), u)
+	stored, ok, err := report.LookUp(c.r.Context(), c.crawler.Reports(), u)
 	if err == nil && !ok {
 		err = notKnown(u)
 	}
@@ -130,8 +134,8 @@ func (s *Server) url(c *call) (any, error) {
 
 // Sent is what is known of the document of a URL.
 type Sent struct {
-	URL    string           `json:"url"`
-	Stored *crawl.StoredURL `json:"stored"` // null where the URL is not known
+	URL    string            `json:"url"`
+	Stored *report.StoredURL `json:"stored"` // null where the URL is not known
 	// Order is the newest order of the outbox about the URL, null if all targets have
 	// what was ordered.
 	Order *OutboxOrder `json:"order"`
@@ -147,7 +151,7 @@ func (s *Server) document(c *call) (any, error) {
 	}
 	ctx := c.r.Context()
 	out := Sent{URL: u.String()}
-	stored, ok, err := crawl.StoredOne(ctx, c.crawler.Store(), u)
+	stored, ok, err := report.LookUp(ctx, c.crawler.Reports(), u)
 	if err != nil {
 		return nil, err
 	}
@@ -182,20 +186,20 @@ func (s *Server) robots(c *call) (any, error) {
 	if query.Has("original") {
 		original = query.Get("original") == "true"
 	}
-	return crawl.StoredRobots(c.r.Context(), c.crawler.Store(), agent, original, u)
+	return report.Robots(c.r.Context(), c.crawler.Reports(), agent, original, u)
 }
 
 func (s *Server) moves(c *call) (any, error) {
-	return crawl.StoredMoves(c.r.Context(), c.crawler.Store())
+	return policy.StoredMoves(c.r.Context(), c.crawler.Reports())
 }
 
 func (s *Server) traps(c *call) (any, error) {
-	return crawl.StoredTraps(c.r.Context(), c.crawler.Store())
+	return policy.StoredTraps(c.r.Context(), c.crawler.Reports())
 }
 
 func (s *Server) sessions(c *call) (any, error) {
 	status, err := c.crawler.Status(c.r.Context())
-	return append([]crawl.SessionStatus{}, status.Sessions...), err
+	return append([]visit.SessionStatus{}, status.Sessions...), err
 }
 
 // Copies is what is known of duplicates.
@@ -209,7 +213,7 @@ func (s *Server) duplicates(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	patterns, err := copies.StoredPatterns(c.r.Context(), c.crawler.Store())
+	patterns, err := copies.StoredPatterns(c.r.Context(), c.crawler.Reports())
 	return Copies{status.Duplicates, append([]copies.Pattern{}, patterns...)}, err
 }
 
@@ -229,7 +233,7 @@ func (s *Server) verify(c *call) (any, error) {
 
 func (s *Server) schema(c *call) (any, error) {
 	query := c.query
-	text, err := s.service.Schema(query.Get("namespace"), query.Get("part"))
+	text, err := config.SchemaText(query.Get("namespace"), query.Get("part"))
 	if err != nil {
 		return nil, wrong("%v", err)
 	}

@@ -159,5 +159,5 @@ func hostMetrics() []metric {
 	}
 }
 
-// sessionFailed is crawl.SessionStatus.State of a log-in that does not work.
+// sessionFailed is visit.SessionStatus.State of a log-in that does not work.
 const sessionFailed = "failed"

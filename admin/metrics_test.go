@@ -62,7 +62,7 @@ func TestMetricsTable(t *testing.T) {
 // described finds no difference.
 func TestCollectorIsWhole(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1")}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1")}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	if err := registry.Register(newCollector(s)); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestScrapeReadsOnce(t *testing.T) {
 	reads := 0
 	registry := prometheus.NewRegistry()
 	crawler := countedCrawler{fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1")}, &reads}
-	registry.MustRegister(newCollector(NewServer([]Crawler{crawler}, fakeService{}, nil, slog.New(slog.DiscardHandler))))
+	registry.MustRegister(newCollector(NewServer([]Crawler{crawler}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))))
 	if _, err := registry.Gather(); err != nil || reads != 1 {
 		t.Errorf("the status was read %d times, %v", reads, err)
 	}

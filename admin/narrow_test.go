@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/sextant-crawler/sextant/crawl"
 )
 
 // TestNarrowedDeletions: only those are listed that all parts of a query select.
@@ -22,33 +20,6 @@ func TestNarrowedDeletions(t *testing.T) {
 	} {
 		if n := list(query); n != want {
 			t.Errorf("%q lists %d, want %d", query, n, want)
-		}
-	}
-}
-
-// limitSink counts.
-type limitSink struct {
-	ReportSink
-	n int
-}
-
-func (l *limitSink) Broken(crawl.Broken) error   { l.n++; return nil }
-func (l *limitSink) Changed(crawl.Changed) error { l.n++; return nil }
-
-func TestLimitedReports(t *testing.T) {
-	for _, limit := range []int{1, 2} {
-		to := &limitSink{}
-		sink, taken := &limitedSink{ReportSink: to, left: limit}, 0
-		for range 3 {
-			if sink.Broken(crawl.Broken{}) == nil {
-				taken++
-			}
-		}
-		if to.n != limit || taken != limit {
-			t.Errorf("limit %d: %d were written, %d taken", limit, to.n, taken)
-		}
-		if sink.Changed(crawl.Changed{}) == nil {
-			t.Errorf("limit %d: a change goes through", limit)
 		}
 	}
 }

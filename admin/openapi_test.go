@@ -34,7 +34,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 			described[method+" "+path] = operation
 		}
 	}
-	for _, r := range NewServer(nil, fakeService{}, nil, nil).routes() {
+	for _, r := range NewServer(nil, fakeService{}, fakeConfig{}, nil, nil).routes() {
 		operation := described[r.pattern()]
 		if operation == nil {
 			t.Errorf("%s is not described", r.pattern())
@@ -249,7 +249,7 @@ func TestAPI(t *testing.T) {
 // a query that it cannot read, and each says which it knows.
 func TestUnknownParameters(t *testing.T) {
 	d := openDoor(t, nil, nil)
-	for _, r := range NewServer(nil, fakeService{}, nil, nil).routes() {
+	for _, r := range NewServer(nil, fakeService{}, fakeConfig{}, nil, nil).routes() {
 		if r.plain != nil {
 			continue
 		}

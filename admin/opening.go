@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// Each of Opening and Closing has one goroutine, which serves until the returned function ends
+// it and waits for it.
+
 // Opening answers on l, by TLS where a configuration of it is given, while stores are
 // being opened, which can take long, until done is called: that the process lives, is not
 // ready, and why. Then l is as it was. L may be nil.

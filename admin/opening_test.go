@@ -85,7 +85,7 @@ func TestClosing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- NewServer(nil, fakeService{}, nil, slog.New(slog.DiscardHandler)).Run(ctx, nil, owner)
+		ended <- NewServer(nil, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler)).Run(ctx, nil, owner)
 	}()
 	client, ok := Dial(t.Context(), ".", "")
 	if !ok {

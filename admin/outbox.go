@@ -96,7 +96,7 @@ func (s *Server) orders(c *call) (any, error) {
 	}
 	return list(s, c, "listing the outbox", func(fn func(any, string) error) error {
 		var dead uint64
-		return c.crawler.Orders(c.r.Context(), sel, func(l push.Listed) error {
+		return c.crawler.Reports().Orders(c.r.Context(), sel, func(l push.Listed) error {
 			at := orderCursor{l.State, l.Seq}
 			if l.State == push.DeadLetter {
 				at.n = dead

@@ -15,7 +15,7 @@ import (
 )
 
 // Orders gives one waiting document and one dead letter.
-func (f fakeCrawler) Orders(_ context.Context, sel push.Selection, fn func(push.Listed) error) error {
+func (f fakeReports) Orders(_ context.Context, sel push.Selection, fn func(push.Listed) error) error {
 	at := time.Unix(1, 0)
 	waits := push.Listed{State: push.Waiting, Bytes: 5, Entry: push.Entry{Seq: 1, URL: "http://a/1", Source: "s", At: at}}
 	dead := push.Listed{
@@ -78,7 +78,7 @@ func TestOutboxOfService(t *testing.T) {
 	if n, err := a.DropDead(t.Context(), DeadLetters{All: true}); err != nil || n != 30 {
 		t.Errorf("DropDead: %d, %v", n, err)
 	}
-	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, nil, slog.New(slog.DiscardHandler))
+	s := NewServer([]Crawler{fakeCrawler{name: "a", store: storeWith(t)}}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
 	r := ownerRequest(t, "outbox?state=gone", "")
 	r.Method = http.MethodGet

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/compare"
+	"github.com/sextant-crawler/sextant/report"
 )
 
 // Index is a target that can list what its index holds.
@@ -26,7 +26,7 @@ type Index interface {
 // Pushed is what a crawl has pushed.
 type Pushed interface {
 	// Stored calls fn for each stored URL.
-	Stored(ctx context.Context, fn func(crawl.StoredURL) error) error
+	Stored(ctx context.Context, fn func(report.StoredURL) error) error
 	// Waiting are URLs whose newest order a target does not have safely yet.
 	Waiting(ctx context.Context, target string) (map[string]bool, error)
 	// Still is an error where what is pushed meanwhile could be taken for foreign.
@@ -116,7 +116,7 @@ func (v *comparison) compare(ctx context.Context) error {
 // stored calls fn for each URL that the target is to have.
 func (v *comparison) stored(ctx context.Context, fn func(string) error) error {
 	source := v.index.Source()
-	return v.pushed.Stored(ctx, func(s crawl.StoredURL) error {
+	return v.pushed.Stored(ctx, func(s report.StoredURL) error {
 		if !s.Indexed || source != "" && s.Source != source {
 			return nil
 		}

@@ -1,7 +1,7 @@
 package admin
 
 import (
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -31,108 +31,66 @@ const (
 	otherURL    = "The document stands under the other URL."
 )
 
-// reasonWords words every scheduler.Reason: the only place that does.
+// reasonWords words a reason, in the only place that does.
 func reasonWords(r scheduler.Reason) reasonText {
-	switch r {
-	case scheduler.ReasonRules:
-		return reasonText{"the rules ignore it", itsText, "", changeRules}
-	case scheduler.ReasonCrawlSpace:
-		return reasonText{"it is outside of the crawl space", itsText, "", changeRules}
-	case scheduler.ReasonElsewhere:
-		return reasonText{"global.rules leave it to another crawler", itsText, "", changeRules}
-	case scheduler.ReasonRenamed:
-		return reasonText{"it is crawled under another name", itsText, "", "Look at the other URL."}
-	case scheduler.ReasonNotIndexed:
-		return reasonText{"a rule has it crawled for its links only", noMore, "", "If it is to be found, let a later rule say Index."}
-	case scheduler.ReasonKilled:
-		return reasonText{"the kill list names it", itsText, "", "If it is to be found, take it out of the kill list."}
-	case scheduler.ReasonMediaType:
-		return reasonText{"its media type is not wanted", itsText, "", changeRules}
-	case scheduler.ReasonRemoved:
-		return reasonText{"the operator removed it", noMore, "", "Add it to have it back."}
-	default:
-		return siteWords(r)
-	}
-}
-
-// siteWords are the reasons that a site or a page gives.
-func siteWords(r scheduler.Reason) reasonText {
-	switch r {
-	case scheduler.ReasonRobots:
-		return reasonText{"robots.txt forbids it", noMore, "The URL is asked for again by itself.", "Ask the owner of the site to allow this crawler in robots.txt."}
-	case scheduler.ReasonRobotsUnreachable:
-		return reasonText{"its robots.txt cannot be had", noMore, "It goes on by itself when the site answers for its robots.txt.", ""}
-	case scheduler.ReasonNoIndex:
-		return reasonText{"the page says noindex", noMore, "", "Take noindex out of the page's robots meta or its X-Robots-Tag header, then have it fetched again."}
-	case scheduler.ReasonUnavailable:
-		return reasonText{"the page says that its time is over", itsText, "", "Change unavailable_after in the page, then have it fetched again."}
-	case scheduler.ReasonCanonical:
-		return reasonText{"the page names another URL as its canonical one", duplicate, otherURL, ""}
-	case scheduler.ReasonEmpty:
-		return reasonText{"there is nothing to index in it", noMore, "", lookAgain}
-	case scheduler.ReasonSource:
-		return reasonText{"it is a sitemap, feed or XML file", noMore, "", ""}
-	case scheduler.ReasonNotNamed:
-		return reasonText{"neither the configuration nor a robots.txt names it any more", noMore, "", ""}
-	case scheduler.ReasonItemGone:
-		return reasonText{"its feed or XML file does not list it any more", noMore, "", ""}
-	case scheduler.ReasonCopy:
-		return reasonText{"another document has its content", duplicate, otherURL, ""}
-	case scheduler.ReasonNearCopy:
-		return reasonText{"another document has nearly its content", duplicate, otherURL, ""}
-	case scheduler.ReasonRedirect:
-		return reasonText{"it redirects", redirected, "The document stands under the URL that it leads to.", ""}
-	case scheduler.ReasonMoved:
-		return reasonText{"its site has moved", redirected, "", "Write the new address of the site in the configuration."}
-	case scheduler.ReasonTruncated:
-		return reasonText{"it is longer than maxBodyBytes or maxPDFBytes, and the rest was not read", noMore, "", "Raise the limit if the rest is to be found."}
-	case scheduler.ReasonUnreadable, scheduler.ReasonUnreadFile:
-		return reasonText{"it cannot be read", textAlone, "", lookAgain}
-	case scheduler.ReasonNotProcessed:
-		return reasonText{"the answer has nothing to index", itsText, "", lookAgain}
-	default:
-		return failureWords(r)
-	}
-}
-
-// failureWords are the reasons of visits that failed, or could not be made.
-func failureWords(r scheduler.Reason) reasonText {
-	switch r {
-	case scheduler.ReasonNotFound:
-		return reasonText{"the site does not have it", itsText, "", "Mend the links to it, or the site; then have it fetched again."}
-	case scheduler.ReasonClientError:
-		return reasonText{"the site refuses it", itsText, "", lookAgain}
-	case scheduler.ReasonServerError:
-		return reasonText{"the site fails", itsText, "", lookAgain}
-	case scheduler.ReasonOtherStatus:
-		return reasonText{"the site's answer makes no sense", itsText, "", lookAgain}
-	case scheduler.ReasonLogin:
-		return reasonText{"the site wants a log-in", itsText, "", "See that the log-in of the configuration works; sextant status names those that fail."}
-	case scheduler.ReasonDNS:
-		return reasonText{"the name of its host cannot be resolved", itsText, "", lookAgain}
-	case scheduler.ReasonConnect:
-		return reasonText{"its host cannot be reached", itsText, "", lookAgain}
-	case scheduler.ReasonTLS:
-		return reasonText{"no secure connection to its host can be made", itsText, "", lookAgain}
-	case scheduler.ReasonTimeout:
-		return reasonText{"its host takes too long", itsText, "", lookAgain}
-	case scheduler.ReasonProtocol:
-		return reasonText{"its host does not speak HTTP as it should", itsText, "", lookAgain}
-	case scheduler.ReasonBadRedirect:
-		return reasonText{"its redirects lead nowhere", itsText, "", lookAgain}
-	case scheduler.ReasonAddress:
-		return reasonText{"the address of its host is refused", itsText, "", "If its host is to be crawled, allow the address in the configuration."}
-	case scheduler.ReasonProxy:
-		return reasonText{"its proxy does not answer", itsText, "It goes on by itself when the proxy answers.", ""}
-	case scheduler.ReasonSessionWaits:
-		return reasonText{"its log-in does not work at present", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""}
-	default:
+	words := reasonTexts()
+	if int(r) >= len(words) {
 		return reasonText{}
+	}
+	return words[r]
+}
+
+// reasonTexts are the words of all reasons, by their numbers.
+func reasonTexts() []reasonText {
+	return []reasonText{
+		scheduler.ReasonRules:      {"the rules ignore it", itsText, "", changeRules},
+		scheduler.ReasonCrawlSpace: {"it is outside of the crawl space", itsText, "", changeRules},
+		scheduler.ReasonElsewhere:  {"global.rules leave it to another crawler", itsText, "", changeRules},
+		scheduler.ReasonRenamed:    {"it is crawled under another name", itsText, "", "Look at the other URL."},
+		scheduler.ReasonNotIndexed: {"a rule has it crawled for its links only", noMore, "", "If it is to be found, let a later rule say Index."},
+		scheduler.ReasonKilled:     {"the kill list names it", itsText, "", "If it is to be found, take it out of the kill list."},
+		scheduler.ReasonMediaType:  {"its media type is not wanted", itsText, "", changeRules},
+		scheduler.ReasonRemoved:    {"the operator removed it", noMore, "", "Add it to have it back."},
+
+		// What a site or a page asks for.
+		scheduler.ReasonRobots:            {"robots.txt forbids it", noMore, "The URL is asked for again by itself.", "Ask the owner of the site to allow this crawler in robots.txt."},
+		scheduler.ReasonRobotsUnreachable: {"its robots.txt cannot be had", noMore, "It goes on by itself when the site answers for its robots.txt.", ""},
+		scheduler.ReasonNoIndex:           {"the page says noindex", noMore, "", "Take noindex out of the page's robots meta or its X-Robots-Tag header, then have it fetched again."},
+		scheduler.ReasonUnavailable:       {"the page says that its time is over", itsText, "", "Change unavailable_after in the page, then have it fetched again."},
+		scheduler.ReasonCanonical:         {"the page names another URL as its canonical one", duplicate, otherURL, ""},
+		scheduler.ReasonEmpty:             {"there is nothing to index in it", noMore, "", lookAgain},
+		scheduler.ReasonSource:            {"it is a sitemap, feed or XML file", noMore, "", ""},
+		scheduler.ReasonNotNamed:          {"neither the configuration nor a robots.txt names it any more", noMore, "", ""},
+		scheduler.ReasonItemGone:          {"its feed or XML file does not list it any more", noMore, "", ""},
+		scheduler.ReasonCopy:              {"another document has its content", duplicate, otherURL, ""},
+		scheduler.ReasonNearCopy:          {"another document has nearly its content", duplicate, otherURL, ""},
+		scheduler.ReasonRedirect:          {"it redirects", redirected, "The document stands under the URL that it leads to.", ""},
+		scheduler.ReasonMoved:             {"its site has moved", redirected, "", "Write the new address of the site in the configuration."},
+		scheduler.ReasonTruncated:         {"it is longer than maxBodyBytes or maxPDFBytes, and the rest was not read", noMore, "", "Raise the limit if the rest is to be found."},
+		scheduler.ReasonUnreadable:        {"it cannot be read", textAlone, "", lookAgain},
+		scheduler.ReasonUnreadFile:        {"it cannot be read", textAlone, "", lookAgain},
+		scheduler.ReasonNotProcessed:      {"the answer has nothing to index", itsText, "", lookAgain},
+
+		// Visits that failed, or could not be made.
+		scheduler.ReasonNotFound:     {"the site does not have it", itsText, "", "Mend the links to it, or the site; then have it fetched again."},
+		scheduler.ReasonClientError:  {"the site refuses it", itsText, "", lookAgain},
+		scheduler.ReasonServerError:  {"the site fails", itsText, "", lookAgain},
+		scheduler.ReasonOtherStatus:  {"the site's answer makes no sense", itsText, "", lookAgain},
+		scheduler.ReasonLogin:        {"the site wants a log-in", itsText, "", "See that the log-in of the configuration works; sextant status names those that fail."},
+		scheduler.ReasonDNS:          {"the name of its host cannot be resolved", itsText, "", lookAgain},
+		scheduler.ReasonConnect:      {"its host cannot be reached", itsText, "", lookAgain},
+		scheduler.ReasonTLS:          {"no secure connection to its host can be made", itsText, "", lookAgain},
+		scheduler.ReasonTimeout:      {"its host takes too long", itsText, "", lookAgain},
+		scheduler.ReasonProtocol:     {"its host does not speak HTTP as it should", itsText, "", lookAgain},
+		scheduler.ReasonBadRedirect:  {"its redirects lead nowhere", itsText, "", lookAgain},
+		scheduler.ReasonAddress:      {"the address of its host is refused", itsText, "", "If its host is to be crawled, allow the address in the configuration."},
+		scheduler.ReasonProxy:        {"its proxy does not answer", itsText, "It goes on by itself when the proxy answers.", ""},
+		scheduler.ReasonSessionWaits: {"its log-in does not work at present", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""},
 	}
 }
 
 // because words the reason of one URL.
-func (t *reasonText) because(s *crawl.StoredURL) string {
+func (t *reasonText) because(s *report.StoredURL) string {
 	detail := ""
 	switch t.more {
 	case noMore:
@@ -155,13 +113,13 @@ func (t *reasonText) because(s *crawl.StoredURL) string {
 }
 
 // other is the URL that has the document.
-func (t *reasonText) other(s *crawl.StoredURL) string {
+func (t *reasonText) other(s *report.StoredURL) string {
 	switch t.more {
 	case duplicate:
 		return s.DuplicateOf
 	case redirected:
 		return s.RedirectTo
-	default:
-		return ""
+	case noMore, itsText, textAlone:
 	}
+	return ""
 }

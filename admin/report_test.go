@@ -3,16 +3,19 @@ package admin
 import (
 	"context"
 
-	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// fakeReports is a store without links and orders.
-type fakeReports struct{ scheduler.Store }
+// fakeReports is the store of a fakeCrawler, without links.
+type fakeReports struct {
+	*storetest.Memory
+	broken error
+}
 
-func (f fakeCrawler) Reports() crawl.ReportStore { return fakeReports{f.store} }
+func (f fakeCrawler) Reports() report.Store { return fakeReports{f.store, f.broken} }
 
 func (fakeReports) Outlinks(context.Context, weburl.Key, func(weburl.Key, scheduler.LinkPrints) error) error {
 	return nil
@@ -21,5 +24,3 @@ func (fakeReports) Outlinks(context.Context, weburl.Key, func(weburl.Key, schedu
 func (fakeReports) Gone(context.Context, weburl.Key, func(weburl.Key, scheduler.Gone) error) error {
 	return nil
 }
-
-func (fakeReports) Orders(context.Context, push.Selection, func(push.Listed) error) error { return nil }

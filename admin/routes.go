@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	_ "embed" // for the description of the API
 	"encoding/json"
 	"errors"
 	"io"
@@ -254,3 +255,11 @@ func (s *Server) crawler(name string) (Crawler, error) {
 	}
 	return nil, wrong("the service has no Crawler %q: it has %s", name, strings.Join(names, ", "))
 }
+
+//go:embed openapi.yaml
+var openAPIText []byte
+
+// OpenAPI is the description of the API, in YAML.
+func OpenAPI() []byte { return openAPIText }
+
+func openAPI(*call) (any, error) { return document{"application/yaml", OpenAPI()}, nil }

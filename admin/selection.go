@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
@@ -19,14 +21,14 @@ type Selection struct {
 	Full   bool     `json:"full,omitempty"`
 }
 
-// Compile makes it what crawl knows; condition reads the XML.
-func (s Selection) Compile(condition func(xml string) (actionrules.Condition, error)) (crawl.Selection, error) {
+// Compile makes it what crawl knows.
+func (s Selection) Compile() (crawl.Selection, error) {
 	out := crawl.Selection{URLs: s.URLs, Group: s.Group, Source: s.Source, All: s.All, Full: s.Full}
 	if s.Match == "" {
 		return out, nil
 	}
 	var err error
-	out.If, err = condition(s.Match)
+	out.If, err = ParseCondition(s.Match)
 	return out, err
 }
 
@@ -51,4 +53,14 @@ func (s Selection) String() string {
 		parts = append(parts, "full")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// ParseCondition reads a condition in the elements of CrawlConfig.xml, and compiles it.
+func ParseCondition(xml string) (actionrules.Condition, error) {
+	condition, err := config.ParseCondition("--match", []byte(xml))
+	if err != nil {
+		return nil, err
+	}
+	_, errs := actionrules.CompileCondition(condition)
+	return condition, errors.Join(errs...)
 }

@@ -1,6 +1,17 @@
 // Package admin is the running service's door: health, status and metrics for
 // whoever may read them, and the API for the owner of the data directory and for
 // those who have a token.
+//
+// It owns the routes and their table, tokens and certificate, the pace of strangers, the
+// configuration's file as the API writes it, and the history of figures.
+//
+// Goroutines: Server.Run serves each listener, by net/http with one goroutine a connection,
+// and keeps the history; Opening and Closing serve for a service that is not at work. Each
+// waits for its own.
+//
+// Locks: one each for tokens, connections, paces, places for long requests, history and
+// the count of held deletions. None is held over a request, and none is taken while another
+// is held. A tally alone is held over a walk through the store.
 package admin
 
 import (
@@ -14,11 +25,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
+
+// Run starts goroutines: two for each listener, of which one serves and one waits for the end,
+// and one for the history. net/http has one for each connection.
 
 // Crawler is a crawl at work, or what of one the service shows.
 type Crawler interface {
@@ -29,13 +44,13 @@ type Crawler interface {
 	// that rest longest.
 	Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error
 	Submit(ctx context.Context, urls []string) ([]crawl.Submitted, error)
-	Store() scheduler.Store
+	// Reports is the store, for whoever reads it only.
+	Reports() report.Store
 	// Verify proves the store's invariant and calls fn for each fault.
 	Verify(ctx context.Context, fn func(fault string)) (records uint64, err error)
 	// Settings are those in force.
-	Settings() crawl.Settings
+	Settings() policy.Settings
 	Commands
-	Reporter
 	// Host tells of one host, and Ill names the hosts that are ill, as
 	// scheduler.Frontier does.
 	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
@@ -47,32 +62,31 @@ type Service interface {
 	// Reload reads the configuration again. On an error nothing has changed. With word the
 	// operator allows what changed rules delete, however many documents that are.
 	Reload(ctx context.Context, word bool) error
-	// ConfigPath is the file of the configuration.
-	ConfigPath() string
-	// Draft reads the text of a configuration as if it stood in that file. Unless it is
-	// local, it came over the network, and may name only what the file names that was last
-	// written on this machine.
-	Draft(text []byte, local bool) *Draft
-	// Receive calls write, which replaces that file by a text from the network, and
-	// records that the text was not written on this machine.
-	Receive(text []byte, write func() error) error
-	// DraftFile reads a configuration that stands somewhere else.
-	DraftFile(path string) (*Draft, error)
-	// Condition reads a condition in the elements of CrawlConfig.xml.
-	Condition(xml string) (actionrules.Condition, error)
-	// Schema is the XSD of the configuration: of a version of its namespaces, one of
-	// the parts crawl and actionrules. Both may be empty.
-	Schema(version, part string) ([]byte, error)
 	// Fetch makes a dry run.
 	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
 	// IndexOf finds the target of a Crawler that can list what its index holds.
 	IndexOf(c Crawler, target string) (Index, error)
 }
 
+// Configuration is the file that the process is configured by.
+type Configuration interface {
+	// Path is where it lies.
+	Path() string
+	// Draft reads a text as if it stood in that file. Unless it is local, it came over the
+	// network, and may name only what the file names that was last written on this machine.
+	Draft(text []byte, local bool) *Draft
+	// DraftFile reads a configuration that lies somewhere else.
+	DraftFile(path string) (*Draft, error)
+	// Receive calls write, which replaces the file by a text from the network, and records
+	// that the text was not written on this machine.
+	Receive(text []byte, write func() error) error
+}
+
 // Server answers for all Crawlers of a process.
 type Server struct {
 	crawlers []Crawler
 	service  Service
+	config   Configuration
 	access   *Access
 	log      *slog.Logger
 	about    About
@@ -89,9 +103,9 @@ type Server struct {
 
 // NewServer makes a server; it answers once Run is called. Access may be nil: then
 // nobody has a token.
-func NewServer(crawlers []Crawler, service Service, access *Access, log *slog.Logger) *Server {
+func NewServer(crawlers []Crawler, service Service, configuration Configuration, access *Access, log *slog.Logger) *Server {
 	s := &Server{
-		crawlers: crawlers, service: service, access: access, log: log, guard: newGuard(access),
+		crawlers: crawlers, service: service, config: configuration, access: access, log: log, guard: newGuard(access),
 		writing: make(chan struct{}, 1), mux: http.NewServeMux(),
 		history: newHistory(crawlers),
 	}

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -61,7 +62,6 @@ func (f fakeCrawler) Backup(_ context.Context, w io.Writer) error {
 func (f fakeCrawler) Submit(_ context.Context, urls []string) ([]crawl.Submitted, error) {
 	return []crawl.Submitted{{URL: strings.Join(urls, " "), Result: crawl.SubmitQueued}}, f.broken
 }
-func (f fakeCrawler) Store() scheduler.Store { return f.store }
 func (f fakeCrawler) Verify(_ context.Context, fn func(string)) (uint64, error) {
 	fn("a fault of " + f.name)
 	return 7, f.broken
@@ -88,7 +88,7 @@ func fakeDeletions() []scheduler.StoredDeletion {
 	}
 }
 
-func (f fakeCrawler) Deletions(_ context.Context, filter scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
+func (f fakeReports) HeldDeletions(_ context.Context, filter scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
 	for _, d := range fakeDeletions() {
 		if !filter.Selects(&d) {
 			continue
@@ -112,7 +112,7 @@ func (f fakeCrawler) DropDeletions(_ context.Context, filter scheduler.DeletionF
 }
 
 // fakeService refuses every configuration.
-type fakeService struct{ path string }
+type fakeService struct{}
 
 func (fakeService) Reload(context.Context, bool) error {
 	return &Declined{Err: errors.New("CrawlConfig.xml:3:5: broken")}
@@ -126,7 +126,7 @@ func serve(t *testing.T, crawlers ...Crawler) (data, address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	return data, runServer(t, NewServer(crawlers, fakeService{}, nil, slog.New(slog.DiscardHandler)), data)
+	return data, runServer(t, NewServer(crawlers, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler)), data)
 }
 
 // runServer runs a server on the socket of data and on TCP until the test ends, and then
@@ -183,7 +183,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("Status = %+v, %v", all, err)
 	}
 	var listed []string
-	err := a.Stored(ctx, url.Values{"host": {"b.test"}, "class": {"pending"}, "status": {"0"}, "fifo": {"index"}}, func(u crawl.StoredURL) error {
+	err := a.Stored(ctx, url.Values{"host": {"b.test"}, "class": {"pending"}, "status": {"0"}, "fifo": {"index"}}, func(u report.StoredURL) error {
 		listed = append(listed, u.URL)
 		return nil
 	})
@@ -335,30 +335,7 @@ func TestOpenRoutes(t *testing.T) {
 	}
 }
 
-// TestFilterOfHost: a host is found however it is written.
-func TestFilterOfHost(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "WWW.a.Test": "www.a.test", "a.test:8443": "a.test:8443", "a.test:80": "a.test", "bücher.example": "xn--bcher-kva.example", "[::1]:8080": "[::1]:8080",
-		"https://a.test": "https://a.test", "HTTP://a.test:80/": "http://a.test", "https://a.test/page?x": "https://a.test",
-	} {
-		if f, err := ParseFilter(url.Values{"host": {text}}); err != nil || f.Host != want {
-			t.Errorf("%q: %q, %v; want %q", text, f.Host, err, want)
-		}
-	}
-	for _, text := range []string{"a.test/page", ":::", "two words", "ftp://"} {
-		if f, err := ParseFilter(url.Values{"host": {text}}); err == nil {
-			t.Errorf("%q is taken for %q", text, f.Host)
-		}
-	}
-}
-
-func TestParseFilterErrors(t *testing.T) {
-	for name, bad := range map[string]string{"status": "many", "class": "good", "fifo": "seven", "host": "a.test/page"} {
-		_, err := ParseFilter(url.Values{name: {bad}})
-		if err == nil || !strings.Contains(err.Error(), bad) {
-			t.Errorf("%s=%s: %v", name, bad, err)
-		}
-	}
+func TestSocketPath(t *testing.T) {
 	if SocketPath("d") != filepath.Join("d", "sextant.sock") {
 		t.Error("the socket has moved")
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 )
 
+// The lock of slots guards their number, and is held for no longer than it takes to count.
+
 // How many long requests run at once. A caller gets a slot only while fewer than its limit
 // are taken, so readers leave room for operators, and the network for the socket.
 const (

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -100,7 +101,7 @@ func TestEverySetting(t *testing.T) {
 		Push: []Push{
 			{Name: "lines", Kind: "file", Source: "s", Content: true, File: &FilePush{Dir: "out", RotateBytes: 4096}},
 			{Name: "papi", Kind: "papi", Server: &PushServer{
-				URL: "http://cloudview:10002", User: "admin", Password: NewSecret("open sesame"), Timeout: 2 * time.Minute,
+				URL: "http://cloudview:10002", User: "admin", Password: secret.New("open sesame"), Timeout: 2 * time.Minute,
 				BatchCount: 5, BatchBytes: 4096, BatchAge: 6 * time.Millisecond,
 			}, PAPI: &PAPIPush{
 				Connector: "web", CheckpointName: "e", Class: "d", StampSeq: true,

@@ -45,7 +45,7 @@ func (p *parser) removeElements(n *node, c *Crawler) {
 				continue
 			}
 			if list.attribute == "names" && strings.ContainsAny(item, ".#") {
-				p.errorf(n.valueAt("names"), "names=%s is no name of an element: write it in selectors", quote(item))
+				p.errorf(n.valueAt("names"), "names=%s is not the name of an element: write it in selectors", quote(item))
 				continue
 			}
 			c.Remove = append(c.Remove, list.before+item)

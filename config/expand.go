@@ -1,44 +1,8 @@
 package config
 
 import (
-	"encoding/json"
-	"fmt"
-	"log/slog"
 	"strings"
 )
-
-// Secret is a value that is printed nowhere: every way of formatting it gives
-// "***". The zero value is no secret.
-type Secret struct{ value string }
-
-const hidden = "***"
-
-// NewSecret hides value.
-func NewSecret(value string) Secret { return Secret{value} }
-
-// Reveal is the value itself, for the one place that sends it.
-func (s Secret) Reveal() string { return s.value }
-
-// IsZero says whether there is no secret.
-func (s Secret) IsZero() bool { return s.value == "" }
-
-// Equal says whether both hold the same value.
-func (s Secret) Equal(other Secret) bool { return s.value == other.value }
-
-// String is "***".
-func (Secret) String() string { return hidden }
-
-// Format prints "***" for every verb.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) }
-
-// MarshalText is "***".
-func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
-
-// MarshalJSON is "***".
-func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal(hidden) }
-
-// LogValue is "***".
-func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
 // expandError is a reference in a value that cannot be resolved: a byte offset
 // into the value and words.

@@ -1,10 +1,7 @@
 package config
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -41,40 +38,6 @@ func TestExpand(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
-	}
-}
-
-func TestSecretIsPrintedNowhere(t *testing.T) {
-	const word = "sesame"
-	target := struct {
-		Push PushServer
-		P    *Secret
-	}{PushServer{User: "u", Password: NewSecret(word)}, &Secret{word}}
-	var printed strings.Builder
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T"} {
-		fmt.Fprintf(&printed, verb+"\n", target)
-		fmt.Fprintf(&printed, verb+"\n", target.Push.Password)
-		fmt.Fprintf(&printed, verb+"\n", target.P)
-	}
-	encoded, err := json.Marshal(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	printed.Write(encoded)
-	asKey, err := json.Marshal(map[Secret]int{target.Push.Password: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	printed.Write(asKey)
-	var log bytes.Buffer
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secret", target.Push.Password, "target", target)
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "secret", target.Push.Password, "target", target)
-	printed.Write(log.Bytes())
-	if strings.Contains(printed.String(), word) || strings.Contains(printed.String(), fmt.Sprintf("%x", word)) {
-		t.Errorf("the secret is printed:\n%s", printed.String())
-	}
-	if got := target.Push.Password.Reveal(); got != word {
-		t.Errorf("Reveal() = %q", got)
 	}
 }
 

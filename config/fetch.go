@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // Fetch is how the URLs are asked for for which a condition holds.
@@ -36,7 +37,7 @@ type Fetch struct {
 type Proxy struct {
 	URL      string // of scheme http, https or socks5
 	User     string // "" is no authentication
-	Password Secret
+	Password secret.Value
 }
 
 // fetches reads the Fetch and Addresses elements of a Crawler, and which Fetch its
@@ -230,7 +231,7 @@ func (p *parser) proxy(n *node) *Proxy {
 	u, err := url.Parse(a.text)
 	switch {
 	case err != nil || !slices.Contains([]string{"http", "https", "socks5"}, u.Scheme) || u.Hostname() == "":
-		p.errorf(a.value, "proxy is no URL of a proxy: write http://host:port, https://host:port or socks5://host:port")
+		p.errorf(a.value, "proxy is not the URL of a proxy: write http://host:port, https://host:port or socks5://host:port")
 		return nil
 	case u.User != nil:
 		p.errorf(a.value, "proxy holds credentials: write them as proxyUser and proxyPassword")
@@ -241,7 +242,7 @@ func (p *parser) proxy(n *node) *Proxy {
 	case n.written("proxyPassword") && u.Scheme != "https":
 		p.warnf(n.attr("proxyPassword").name, "proxyPassword goes to the proxy unencrypted over %s", u.Scheme)
 	}
-	return &Proxy{URL: a.text, User: n.str("proxyUser"), Password: NewSecret(n.str("proxyPassword"))}
+	return &Proxy{URL: a.text, User: n.str("proxyUser"), Password: n.secret("proxyPassword")}
 }
 
 // idleFetches warns of those that count for no URL.

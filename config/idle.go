@@ -6,27 +6,9 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
-// dimensions are what actions decide; the last action that applies wins. Metas
-// are not among them: they add up.
-const dimensions = 5
-
-// dimension is the one that an action decides; -1 for a meta.
-func dimension(a actionrules.Action) int {
-	switch a.Verb {
-	case actionrules.Accept, actionrules.Ignore:
-		return 0
-	case actionrules.Index, actionrules.NoIndex:
-		return 1
-	case actionrules.Follow, actionrules.NoFollow:
-		return 2
-	case actionrules.SetSource:
-		return 3
-	case actionrules.Priority:
-		return 4
-	default:
-		return -1
-	}
-}
+// dimensions are how many things actions decide of which the last action that applies
+// wins. Metas are not among them: they add up.
+const dimensions = actionrules.DimensionMetas
 
 // laterRules are the rules behind one.
 type laterRules struct {
@@ -72,8 +54,8 @@ func newLaterRules() *laterRules {
 func (l *laterRules) add(rule int, actions []actionrules.Action, enough []conditionKey) {
 	for _, key := range enough {
 		for _, a := range actions {
-			d := dimension(a)
-			if d < 0 {
+			d := a.Verb.Dimension()
+			if d >= dimensions {
 				continue
 			}
 			if l.rules[key] == nil {
@@ -108,8 +90,8 @@ func (l *laterRules) overriding(actions []actionrules.Action, implied []conditio
 	}
 	last := 0
 	for _, a := range actions {
-		d := dimension(a)
-		if d < 0 || by[d] == 0 {
+		d := a.Verb.Dimension()
+		if d >= dimensions || by[d] == 0 {
 			return 0
 		}
 		last = max(last, by[d])

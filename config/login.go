@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // Login is a way to authenticate that auth.New has found valid.
@@ -120,20 +121,19 @@ func neededForAuth(name, kind string) bool {
 // authKind is the kind of authentication with its own settings. What it needs is
 // written.
 func (p *parser) authKind(n *node, login *Login) (auth.Kind, error) {
-	secret := func(name string) auth.Secret { return auth.NewSecret(n.str(name)) }
 	switch n.str("auth") {
 	case "basic":
-		return auth.Basic{Username: n.str("user"), Password: secret("password")}, nil
+		return auth.Basic{Username: n.str("user"), Password: n.secret("password")}, nil
 	case "digest":
-		return auth.Digest{Username: n.str("user"), Password: secret("password")}, nil
+		return auth.Digest{Username: n.str("user"), Password: n.secret("password")}, nil
 	case "ntlm":
-		return auth.NTLM{Username: n.str("user"), Password: secret("password")}, nil
+		return auth.NTLM{Username: n.str("user"), Password: n.secret("password")}, nil
 	case "bearer":
-		return auth.Bearer{Token: secret("token")}, nil
+		return auth.Bearer{Token: n.secret("token")}, nil
 	case "oauth2":
 		k := auth.OAuth2{
-			TokenURL: n.str("tokenURL"), ClientID: n.str("clientId"), ClientSecret: secret("clientSecret"),
-			Scopes: strings.Fields(n.str("scopes")), Params: map[string]auth.Secret{},
+			TokenURL: n.str("tokenURL"), ClientID: n.str("clientId"), ClientSecret: n.secret("clientSecret"),
+			Scopes: strings.Fields(n.str("scopes")), Params: map[string]secret.Value{},
 			InBody: n.boolean("credentialsInBody"),
 		}
 		for _, f := range fieldsOf(n) {
@@ -185,7 +185,7 @@ func fieldsOf(fetch *node) []auth.Field {
 	var out []auth.Field
 	for _, n := range fetch.children {
 		if n.spec.Name == "Field" {
-			out = append(out, auth.Field{Name: n.str("name"), Value: auth.NewSecret(n.str("value"))})
+			out = append(out, auth.Field{Name: n.str("name"), Value: n.secret("value")})
 		}
 	}
 	return out

@@ -9,12 +9,13 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/notices"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // Notify says who is told of trouble: a webhook or a command, exactly one of them.
 type Notify struct {
-	Webhook     Secret // its address: services put a key into it
-	Secret      Secret // signs what is posted; zero: nothing does
+	Webhook     secret.Value // its address: services put a key into it
+	Secret      secret.Value // signs what is posted; zero: nothing does
 	Command     []string
 	On          []notices.Event // empty: all
 	IndexerDown time.Duration
@@ -47,7 +48,7 @@ func (p *parser) notify(root *node) []Notify {
 			continue
 		}
 		r := Notify{
-			Webhook: NewSecret(n.str("webhook")), Secret: NewSecret(n.str("secret")), Command: strings.Fields(n.str("command")),
+			Webhook: n.secret("webhook"), Secret: n.secret("secret"), Command: strings.Fields(n.str("command")),
 			IndexerDown: time.Duration(n.number("indexerDownMin")) * time.Minute, At: p.position(n.at),
 		}
 		hook, command := n.attr("webhook"), n.attr("command")

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sextant-crawler/sextant/notices"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 func TestNotify(t *testing.T) {
@@ -19,7 +20,7 @@ func TestNotify(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Notify{
-		{Webhook: NewSecret("http://10.0.0.1/hook?key=1"), Secret: NewSecret("signs"), IndexerDown: 2 * time.Minute},
+		{Webhook: secret.New("http://10.0.0.1/hook?key=1"), Secret: secret.New("signs"), IndexerDown: 2 * time.Minute},
 		{Command: []string{"/bin/tell", "a", "b"}, On: []notices.Event{notices.Stop, notices.Brake}, IndexerDown: 15 * time.Minute},
 	}
 	if diff := cmp.Diff(want, file.Notify, cmpopts.IgnoreFields(Notify{}, "At"), cmpopts.EquateEmpty()); diff != "" {

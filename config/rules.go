@@ -128,9 +128,14 @@ func (p *parser) action(n *node) (a actionrules.Action, ok bool) {
 		a.Name, a.Value = n.str("name"), n.str("value")
 	case actionrules.Priority:
 		a.Shift = int(n.number("shift"))
+	case actionrules.Accept, actionrules.Ignore, actionrules.Index, actionrules.NoIndex, actionrules.Follow, actionrules.NoFollow:
 	}
 	return a, true
 }
+
+// builder makes the condition that an element is, which depth others enclose; nil where it
+// is faulty and reported.
+type builder func(p *parser, n *node, depth int) actionrules.Condition
 
 // condition builds a condition that depth others enclose; nil where it is
 // faulty and reported.
@@ -139,25 +144,30 @@ func (p *parser) condition(n *node, depth int) actionrules.Condition {
 		p.errorf(n.at, "conditions are nested deeper than %d: join nested <And> and <Or>", maxConditionDepth)
 		return nil
 	}
-	switch n.spec.Name {
-	case "And":
-		if of := p.conditions(n, depth); len(of) > 0 {
-			return actionrules.And{Of: of}
-		}
-	case "Or":
-		if of := p.conditions(n, depth); len(of) > 0 {
-			return actionrules.Or{Of: of}
-		}
-	case "Not":
-		of := p.conditions(n, depth)
-		if len(n.children) > 1 {
-			p.errorf(n.children[1].at, "<%s> is a second condition in <Not>, which has one: join them by <And> or <Or>", n.children[1].spec.Name)
-		}
-		if len(of) > 0 {
-			return actionrules.Not{Of: of[0]}
-		}
-	default:
-		return p.match(n)
+	return n.spec.build(p, n, depth)
+}
+
+func buildAnd(p *parser, n *node, depth int) actionrules.Condition {
+	if of := p.conditions(n, depth); len(of) > 0 {
+		return actionrules.And{Of: of}
+	}
+	return nil
+}
+
+func buildOr(p *parser, n *node, depth int) actionrules.Condition {
+	if of := p.conditions(n, depth); len(of) > 0 {
+		return actionrules.Or{Of: of}
+	}
+	return nil
+}
+
+func buildNot(p *parser, n *node, depth int) actionrules.Condition {
+	of := p.conditions(n, depth)
+	if len(n.children) > 1 {
+		p.errorf(n.children[1].at, "<%s> is a second condition in <Not>, which has one: join them by <And> or <Or>", n.children[1].spec.Name)
+	}
+	if len(of) > 0 {
+		return actionrules.Not{Of: of[0]}
 	}
 	return nil
 }
@@ -176,8 +186,17 @@ func (p *parser) conditions(n *node, depth int) []actionrules.Condition {
 	return out
 }
 
-// match builds an Atom or a shortcut.
-func (p *parser) match(n *node) actionrules.Condition {
+// pattern is what conditions that match have in common.
+type pattern struct {
+	value  string
+	norm   actionrules.Norm
+	regexp bool
+	at     actionrules.Position
+}
+
+// pattern reads the attributes of a condition that matches; false if something in them is
+// wrong, which is reported.
+func (p *parser) pattern(n *node) (pattern, bool) {
 	value := n.attr("value")
 	if val := n.attr("val"); val != nil {
 		if value != nil {
@@ -189,44 +208,38 @@ func (p *parser) match(n *node) actionrules.Condition {
 		if n.missing("value") && n.missing("val") {
 			p.errorf(n.at, "<%s> needs the attribute value (or val)", n.spec.Name)
 		}
+		return pattern{}, false
+	}
+	return pattern{value.text, actionrules.Norm(n.choice("norm")), !n.boolean("litteral"), p.position(value.value)}, true
+}
+
+func buildAtom(p *parser, n *node, _ int) actionrules.Condition {
+	m, ok := p.pattern(n)
+	if !ok || !n.written("kind") {
 		return nil
 	}
-	norm := actionrules.Norm(n.choice("norm"))
-	re, at := !n.boolean("litteral"), p.position(value.value)
-	switch n.spec.Name {
-	case "Atom":
-		if !n.written("kind") {
-			return nil
-		}
-		return actionrules.Atom{
-			Field: actionrules.Field(n.choice("field")), Kind: actionrules.Kind(n.choice("kind")),
-			Norm: norm, Value: value.text, Regexp: re, At: at,
-		}
-	case "Length":
-		return actionrules.Length(actionrules.Field(n.choice("field")), value.text, norm, re, at)
-	default:
-		return shortcut(n.spec.Name)(value.text, norm, re, at)
+	return actionrules.Atom{
+		Field: actionrules.Field(n.choice("field")), Kind: actionrules.Kind(n.choice("kind")),
+		Norm: m.norm, Value: m.value, Regexp: m.regexp, At: m.at,
 	}
 }
 
-func shortcut(name string) func(string, actionrules.Norm, bool, actionrules.Position) actionrules.Condition {
-	switch name {
-	case "Domain":
-		return actionrules.Domain
-	case "Path":
-		return actionrules.Path
-	case "Ext":
-		return actionrules.Ext
-	case "Host":
-		return actionrules.Host
-	case "Url":
-		return actionrules.URL
-	case "Scheme":
-		return actionrules.Scheme
-	case "Query":
-		return actionrules.Query
-	default:
-		return actionrules.InQuery
+func buildLength(p *parser, n *node, _ int) actionrules.Condition {
+	m, ok := p.pattern(n)
+	if !ok {
+		return nil
+	}
+	return actionrules.Length(actionrules.Field(n.choice("field")), m.value, m.norm, m.regexp, m.at)
+}
+
+// shortcut builds a condition that has a pattern and nothing else.
+func shortcut(of func(string, actionrules.Norm, bool, actionrules.Position) actionrules.Condition) builder {
+	return func(p *parser, n *node, _ int) actionrules.Condition {
+		m, ok := p.pattern(n)
+		if !ok {
+			return nil
+		}
+		return of(m.value, m.norm, m.regexp, m.at)
 	}
 }
 

@@ -48,6 +48,24 @@ func Schema(version string) ([]SchemaDocument, error) {
 	return []SchemaDocument{s.crawl, s.rules}, nil
 }
 
+// SchemaText is one of the two documents; both names may be empty.
+func SchemaText(version, part string) ([]byte, error) {
+	if version == "" {
+		version = DefaultVersion
+	}
+	documents, err := Schema(version)
+	if err != nil {
+		return nil, fmt.Errorf("namespace: %w", err)
+	}
+	switch part {
+	case "", "crawl":
+		return documents[0].Text, nil
+	case "actionrules":
+		return documents[1].Text, nil
+	}
+	return nil, fmt.Errorf("part %q: write crawl or actionrules", part)
+}
+
 // schemaWriter turns the table into a schema. Each element stands in a group
 // of its name, so that CrawlConfig is the only one that can be outermost.
 type schemaWriter struct {

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/beevik/etree"
 )
@@ -152,4 +153,15 @@ func identity(el *etree.Element, kind, name, selector, field string) {
 func written(doc *etree.Document) ([]byte, error) {
 	doc.Indent(2)
 	return doc.WriteToBytes()
+}
+
+// kindSentence says which elements of one name have the attribute.
+func (a *Attribute) kindSentence() string {
+	switch {
+	case len(a.Kinds) > 0:
+		return " For kind " + strings.Join(a.Kinds, ", ") + " only."
+	case len(a.Auth) > 0:
+		return " For auth " + strings.Join(a.Auth, ", ") + " only."
+	}
+	return ""
 }

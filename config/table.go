@@ -94,7 +94,9 @@ type Element struct {
 	// Text: it has text as its content.
 	Text bool
 	// Open: what is inside of it is not looked at.
-	Open       bool
+	Open bool
+	// build makes the condition that an element of role Condition is.
+	build      builder
 	Attributes []Attribute
 	Status     Status
 	// Doc is one sentence for the reference.

@@ -71,33 +71,26 @@ func TestTableAttributes(t *testing.T) {
 	}
 }
 
-// The indices of these values are used as constants of actionrules.
-func TestTableNamesAreThoseOfActionRules(t *testing.T) {
-	for _, c := range []struct {
-		what      string
-		got, want []string
-	}{
-		{"field", fieldNames(), actionrules.FieldNames()},
-		{"kind", kindNames(), actionrules.KindNames()},
-		{"norm", normNames(), actionrules.NormNames()},
-	} {
-		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.what, diff)
+func TestTableConditions(t *testing.T) {
+	for _, e := range Elements() {
+		if (e.Role == Condition) != (e.build != nil) {
+			t.Errorf("<%s>: a condition %t, something builds one %t", e.Name, e.Role == Condition, e.build != nil)
 		}
 	}
-	var verbs []string
-	for _, e := range actionElements() {
-		verbs = append(verbs, e.Name)
-	}
-	if diff := cmp.Diff(actionrules.VerbNames(), verbs); diff != "" {
-		t.Errorf("actions (-want +got):\n%s", diff)
+}
+
+func TestTableActions(t *testing.T) {
+	for _, e := range Elements() {
+		if _, known := actionrules.ParseVerb(e.Name); known != (e.Role == Action) {
+			t.Errorf("<%s>: an action %t, one of actionrules %t", e.Name, e.Role == Action, known)
+		}
 	}
 }
 
 func TestReferenceIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "docs", "configuration.md")
 	if *update {
-		if err := os.WriteFile(path, []byte(Reference()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(referencePage()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -106,7 +99,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), Reference()); diff != "" {
+	if diff := cmp.Diff(string(want), referencePage()); diff != "" {
 		t.Errorf("run go test ./config -update (-file +table):\n%s", diff)
 	}
 }

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // PushServer is how a target over HTTP is reached and fed.
 type PushServer struct {
 	URL             string
 	User            string // "" is no Basic authentication
-	Password        Secret
-	Token           Secret // as the kind sends it
+	Password        secret.Value
+	Token           secret.Value // as the kind sends it
 	Headers         []PushHeader
 	Roots           *x509.CertPool // nil is the system's
 	InsecureTLS     bool
@@ -36,7 +37,7 @@ type PushServer struct {
 // PushHeader is a header of each request.
 type PushHeader struct {
 	Name  string
-	Value Secret
+	Value secret.Value
 }
 
 // PAPIPush speaks Exalead CloudView's Push API v4.
@@ -77,21 +78,13 @@ type FunnelbackPush struct {
 
 // WebhookPush posts JSON Lines.
 type WebhookPush struct {
-	Secret Secret // zero signs nothing
+	Secret secret.Value // zero signs nothing
 }
 
 // Same says whether both are the same target, wherever they stand in the file.
 func (t Push) Same(other Push) bool {
 	t.At, other.At = actionrules.Position{}, actionrules.Position{}
-	if t.Server != nil && other.Server != nil {
-		a, b := *t.Server, *other.Server
-		if !a.Roots.Equal(b.Roots) {
-			return false
-		}
-		a.Roots, b.Roots = nil, nil // of one file read twice, reflect takes them for two
-		t.Server, other.Server = &a, &b
-	}
-	return reflect.DeepEqual(t, other)
+	return same(reflect.ValueOf(t), reflect.ValueOf(other))
 }
 
 // pushTargets builds the targets of a Crawler; one of kind file where none is
@@ -151,7 +144,7 @@ func (p *parser) pushTarget(n *node, crawler string) Push {
 	case "funnelback":
 		t.Funnelback = &FunnelbackPush{Collection: n.str("collection"), Filters: n.str("filters"), Commit: n.boolean("commit")}
 	case "webhook":
-		t.Webhook = &WebhookPush{Secret: NewSecret(n.str("secret"))}
+		t.Webhook = &WebhookPush{Secret: n.secret("secret")}
 	}
 	return t
 }

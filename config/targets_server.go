@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sextant-crawler/sextant/push/wire"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // Batches of one request a document, or of many.
@@ -17,7 +18,7 @@ const (
 // pushServer reads what targets over HTTP have in common.
 func (p *parser) pushServer(n *node, kind string) *PushServer {
 	s := &PushServer{
-		URL: n.str("url"), User: n.str("user"), Password: NewSecret(n.str("password")), Token: NewSecret(n.str("token")),
+		URL: n.str("url"), User: n.str("user"), Password: n.secret("password"), Token: n.secret("token"),
 		InsecureTLS: n.boolean("insecureTLS"), Gzip: n.boolean("gzip"),
 		MaxRequestsPerS: int(n.number("maxRequestsPerS")), Timeout: n.duration("timeoutS"),
 		BatchCount: otherBatch, BatchBytes: n.number("batchBytes"), BatchAge: n.duration("batchAgeMS"),
@@ -84,7 +85,7 @@ func (p *parser) pushHeaders(push *node) []PushHeader {
 	}
 	var out []PushHeader
 	for _, h := range p.writtenHeaders(push, "PushHeader", complaint) {
-		out = append(out, PushHeader{h.key, NewSecret(h.value)})
+		out = append(out, PushHeader{h.key, secret.New(h.value)})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 func TestPushOfAllKinds(t *testing.T) {
@@ -23,25 +24,25 @@ func TestPushOfAllKinds(t *testing.T) {
 	}
 	want := []Push{
 		{Name: "elasticsearch", Kind: "elasticsearch", Server: server(func(s *PushServer) {
-			s.URL, s.Token, s.Gzip, s.Connections, s.RequestBytes = "https://es:9200", NewSecret("a2V5"), true, 4, 1<<20
+			s.URL, s.Token, s.Gzip, s.Connections, s.RequestBytes = "https://es:9200", secret.New("a2V5"), true, 4, 1<<20
 			s.MaxRequestsPerS, s.Timeout = 50, 30*time.Second
-			s.Headers = []PushHeader{{"X-Tenant", NewSecret("acme")}}
+			s.Headers = []PushHeader{{"X-Tenant", secret.New("acme")}}
 			s.Fields = map[string]string{"title": "dc_title", "text": "", "meta:author": "creator"}
 		}), Elastic: &ElasticPush{Index: "web", Pipeline: "clean", CreateTemplate: true}},
 		{Name: "opensearch", Kind: "opensearch", Server: server(func(s *PushServer) {
-			s.URL, s.User, s.Password = "http://os:9200", "u", NewSecret("p")
+			s.URL, s.User, s.Password = "http://os:9200", "u", secret.New("p")
 		}), Elastic: &ElasticPush{Index: "web"}},
 		{Name: "solr", Kind: "solr", Server: server(func(s *PushServer) {
-			s.URL, s.User, s.Password = "http://localhost:8983/solr", "u", NewSecret("p")
+			s.URL, s.User, s.Password = "http://localhost:8983/solr", "u", secret.New("p")
 		}), Solr: &SolrPush{Collection: "web", IDField: "key", MetaSuffix: "_txt"}},
 		{Name: "funnelback", Kind: "funnelback", Source: "news", Content: true, Server: server(func(s *PushServer) {
-			s.URL, s.Token = "http://fb:8080", NewSecret("t")
+			s.URL, s.Token = "http://fb:8080", secret.New("t")
 		}), Funnelback: &FunnelbackPush{Collection: "push", Filters: "None"}},
 		{Name: "webhook", Kind: "webhook", Server: server(func(s *PushServer) {
 			s.URL, s.InsecureTLS, s.BatchCount, s.BatchBytes, s.BatchAge = "https://hooks.example.com/in?x=1", true, 10, 2048, 5*time.Millisecond
-		}), Webhook: &WebhookPush{Secret: NewSecret("s")}},
+		}), Webhook: &WebhookPush{Secret: secret.New("s")}},
 		{Name: "second", Kind: "webhook", Server: server(func(s *PushServer) {
-			s.URL, s.Token = "http://127.0.0.1:10002/webhook/a", NewSecret("t")
+			s.URL, s.Token = "http://127.0.0.1:10002/webhook/a", secret.New("t")
 		}), Webhook: &WebhookPush{}},
 	}
 	got := goodCase(t, "push-kinds").Crawlers[0].Push

@@ -162,6 +162,7 @@ func (p *parser) elementSpec(e *etree.Element, parent *node, m mark, scope *name
 	case Refused:
 		p.errorf(m.start, "<%s> is not supported by this version yet", e.Tag)
 		return nil
+	case Supported:
 	}
 	if spec.Once {
 		for _, sibling := range parent.children {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/beevik/etree"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // attributes reads the attributes of n; the valid ones are kept.
@@ -255,6 +257,8 @@ func checkURL(value string) string {
 // defaults, which a test checks.
 
 func (n *node) boolean(name string) bool { return isTrue(n.str(name)) }
+
+func (n *node) secret(name string) secret.Value { return secret.New(n.str(name)) }
 
 func (n *node) number(name string) int64 {
 	v, _ := strconv.ParseInt(n.str(name), 10, 64)

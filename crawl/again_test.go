@@ -10,6 +10,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -181,18 +183,18 @@ func TestRulesLetMoreIn(t *testing.T) {
 	}}
 	for _, tt := range []struct {
 		name         string
-		before       func(s *Settings)
+		before       func(s *policy.Settings)
 		reread       uint64
 		known, later int // pages
 	}{
-		{"maxLinkDepth", func(s *Settings) { s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 2} }, 1, 3, 6},
-		{"maxPathDepth", func(s *Settings) { s.Space.MaxPathDepth = &crawlspace.Limit{Max: 1} }, 1, 1, 6},
-		{"an include", func(s *Settings) { s.Space.Include = text("/deep/0,/more/1,/more/2") }, 3, 3, 6},
-		{"an exclude", func(s *Settings) { s.Space.Exclude = text("/more/2") }, 2, 2, 6},
-		{"a reject list", func(s *Settings) { s.Space.RejectList = file("reject.patterns", "/more/2") }, 2, 2, 6},
-		{"crawl.rules", func(s *Settings) { s.Space.CrawlRules = file("crawl.rules", "forbid "+hostA+"/deep/more/2") }, 2, 2, 6},
-		{"a rule", func(s *Settings) { s.Rules.Rules = ignore }, 3, 3, 6},
-		{"a rule not to follow", func(s *Settings) {
+		{"maxLinkDepth", func(s *policy.Settings) { s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 2} }, 1, 3, 6},
+		{"maxPathDepth", func(s *policy.Settings) { s.Space.MaxPathDepth = &crawlspace.Limit{Max: 1} }, 1, 1, 6},
+		{"an include", func(s *policy.Settings) { s.Space.Include = text("/deep/0,/more/1,/more/2") }, 3, 3, 6},
+		{"an exclude", func(s *policy.Settings) { s.Space.Exclude = text("/more/2") }, 2, 2, 6},
+		{"a reject list", func(s *policy.Settings) { s.Space.RejectList = file("reject.patterns", "/more/2") }, 2, 2, 6},
+		{"crawl.rules", func(s *policy.Settings) { s.Space.CrawlRules = file("crawl.rules", "forbid "+hostA+"/deep/more/2") }, 2, 2, 6},
+		{"a rule", func(s *policy.Settings) { s.Rules.Rules = ignore }, 3, 3, 6},
+		{"a rule not to follow", func(s *policy.Settings) {
 			s.Rules.Rules = []actionrules.Rule{{If: ignore[0].If, Then: []actionrules.Action{{Verb: actionrules.NoFollow}}}}
 		}, 1, 4, 6},
 	} {
@@ -217,7 +219,7 @@ func TestRulesLetMoreIn(t *testing.T) {
 					t.Fatalf("%s: %d documents of %d", tt.name, documents(), tt.known)
 				}
 				w.settings = after
-				p, err := NewPreview(t.Context(), w.settings, w.store, 3)
+				p, err := review.NewPreview(t.Context(), w.settings, w.store, 3)
 				if want := map[bool]uint64{false: tt.reread}[refreshed]; err != nil || p.Reread.Count != want {
 					t.Errorf("%s: %d pages would be read again, %v; want %d", tt.name, p.Reread.Count, err, want)
 				}
@@ -246,20 +248,20 @@ func TestRulesLetMoreIn(t *testing.T) {
 
 // TestRulesLetLessIn: no page is read again for rules that only keep more out.
 func TestRulesLetLessIn(t *testing.T) {
-	for name, change := range map[string]func(s *Settings){
-		"maxLinkDepth": func(s *Settings) { s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 4} },
-		"an exclude":   func(s *Settings) { s.Space.Exclude = text("/nowhere,/more/5") },
-		"crawl.rules": func(s *Settings) {
+	for name, change := range map[string]func(s *policy.Settings){
+		"maxLinkDepth": func(s *policy.Settings) { s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 4} },
+		"an exclude":   func(s *policy.Settings) { s.Space.Exclude = text("/nowhere,/more/5") },
+		"crawl.rules": func(s *policy.Settings) {
 			s.Space.CrawlRules = file("crawl.rules", "forbid "+hostA+"/deep/more/5\nforbid domain x")
 		},
-		"a rule": func(s *Settings) {
+		"a rule": func(s *policy.Settings) {
 			s.Rules.Rules = append(s.Rules.Rules, actionrules.Rule{
 				If:   actionrules.Path("/deep/more/5", actionrules.NormNorm, false, actionrules.Position{}),
 				Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 			})
 		},
-		"a kill list": func(s *Settings) { s.Space.KillPatterns = file("kill", "/more/5") },
-		"a root": func(s *Settings) {
+		"a kill list": func(s *policy.Settings) { s.Space.KillPatterns = file("kill", "/more/5") },
+		"a root": func(s *policy.Settings) {
 			s.Rules.Roots = append(s.Rules.Roots, actionrules.Root{URL: parse(t, hostB+"/"), Site: true})
 		},
 	} {
@@ -286,9 +288,9 @@ func TestRulesLetLessIn(t *testing.T) {
 // TestIndexedAgain: a page that only the operator's lists and rules kept out of the index
 // comes back when they do not any more, though nothing is refreshed.
 func TestIndexedAgain(t *testing.T) {
-	for name, keepOut := range map[string]func(s *Settings){
-		"a kill list": func(s *Settings) { s.Space.KillPatterns = file("kill", "/p001") },
-		"a rule": func(s *Settings) {
+	for name, keepOut := range map[string]func(s *policy.Settings){
+		"a kill list": func(s *policy.Settings) { s.Space.KillPatterns = file("kill", "/p001") },
+		"a rule": func(s *policy.Settings) {
 			s.Rules.Rules = []actionrules.Rule{{
 				If:   actionrules.Path("/p001", actionrules.NormNorm, false, actionrules.Position{}),
 				Then: []actionrules.Action{{Verb: actionrules.NoIndex}},

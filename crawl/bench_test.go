@@ -44,12 +44,12 @@ func BenchmarkPass(b *testing.B) {
 				p := c.policy()
 				b.StartTimer()
 				for {
-					key, due := c.pass.due(p)
+					due, err := c.reviewer.Next(b.Context(), p)
+					if err != nil {
+						b.Fatal(err)
+					}
 					if !due {
 						break
-					}
-					if err := c.judgeBatch(b.Context(), p, key); err != nil {
-						b.Fatal(err)
 					}
 				}
 				judged += urls

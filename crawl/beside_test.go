@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -68,9 +70,9 @@ func TestLogInKeepsThePauseOfItsHost(t *testing.T) {
 	defer site.Close()
 	b := newBench(t, sso.URL+"/", site.URL+"/")
 	b.settings.Frontier.Aggressive, b.settings.Frontier.Throttle = false, pause
-	b.settings.Fetches = []Fetch{{
+	b.settings.Fetches = []policy.Fetch{{
 		Fetcher: fetcher.DefaultSettings(), Match: func(u weburl.URL) bool { return strings.HasPrefix(u.String(), site.URL) },
-		Login: &Login{Name: "api", Origins: []string{site.URL}, Kind: auth.OAuth2{TokenURL: sso.URL + "/token", ClientID: "c", ClientSecret: auth.NewSecret("s")}},
+		Login: &policy.Login{Name: "api", Origins: []string{site.URL}, Kind: auth.OAuth2{TokenURL: sso.URL + "/token", ClientID: "c", ClientSecret: secret.New("s")}},
 	}}
 	b.once()
 	if tokens < 2 || beside > 0 || early > 0 {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -32,7 +33,7 @@ func TestBrokenProxyDeletesNothing(t *testing.T) {
 		b.settings.Frontier.Policy, b.settings.Frontier.MaxTemporaryErrors = scheduler.Smartsite, 1
 		s := fetcher.DefaultSettings()
 		s.Proxy = &fetcher.Proxy{URL: proxy.URL}
-		b.settings.Fetches = []Fetch{{Fetcher: s}}
+		b.settings.Fetches = []policy.Fetch{{Fetcher: s}}
 		if !freshRobots {
 			b.settings.Fetches[0].IgnoreRobots = new(true)
 		}

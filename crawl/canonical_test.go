@@ -93,8 +93,8 @@ func TestDeadCanonicalOfManyPages(t *testing.T) {
 			if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 				t.Fatal(err)
 			}
-			if len(c.visitor.namers.pages) != 0 || c.visitor.namers.n != 0 {
-				t.Errorf("%d workers: %v are remembered to the end", workers, c.visitor.namers.pages)
+			if n := c.visitor.Awaiting(); n != 0 {
+				t.Errorf("%d workers: %d pages are remembered to the end", workers, n)
 			}
 		})
 		want := append(slices.Clone(links), "/start")

@@ -14,6 +14,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/crawllog"
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/push"
@@ -40,21 +45,19 @@ type Crawl struct {
 	frontier *scheduler.Frontier
 	relay    *push.Relay
 	rules    *inForce
-	visitor  *visitor
-	pass     *pass
-	meter    meter
+	visitor  *visit.Visitor
+	reviewer *review.Reviewer
+	meter    meter.Meter
 	pace     pace
 	limits   *limits
 	share    *share // of the slots of all Crawls; nil: they share none
-	crawlLog *crawlLog
+	crawlLog *crawllog.Log
 	names    *fetcher.Names // DNS answers, for all fetchers
 	jar      *auth.Jar      // cookies of all sites, with EnableCookies
-	hosts    *hostURLs
+	hosts    *visit.HostURLs
 
-	copies     *copies.Detector // nil: they are not looked for
-	patterns   *copies.Patterns // nil: none are learnt
-	restricted *restricted
-	ahead      *judged // of judgeBatch: what it has read already
+	copies   *copies.Detector // nil: they are not looked for
+	patterns *copies.Patterns // nil: none are learnt
 
 	replacing   sync.Mutex                          // held while a policy is replaced
 	allowed     atomic.Bool                         // AllowNextEdit
@@ -101,30 +104,30 @@ type Once struct {
 }
 
 // New puts a crawl together. It owns none of store and relay's targets.
-func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *slog.Logger) (*Crawl, error) {
-	p, err := storedPolicy(ctx, s, store)
+func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay, log *slog.Logger) (*Crawl, error) {
+	p, err := policy.Stored(ctx, s, store)
 	if err != nil {
 		return nil, err
 	}
 	stopping, stop := context.WithCancel(context.Background())
 	c := &Crawl{
 		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
-		limits: newLimits(&s), rescheduled: make(chan struct{}, 1), hosts: &hostURLs{},
-		names: fetcher.NewNames(), jar: auth.NewJar(), restricted: newRestricted(), crawlLog: newCrawlLog(log),
+		limits: newLimits(&s), rescheduled: make(chan struct{}, 1), hosts: &visit.HostURLs{},
+		names: fetcher.NewNames(), jar: auth.NewJar(), crawlLog: crawllog.New(log),
 	}
-	now := &rules{policy: p}
-	if now.gear, err = c.equip(ctx, p, nil); err != nil {
+	now := &visit.Rules{Policy: p}
+	if now.Gear, err = c.equip(ctx, p, nil); err != nil {
 		return nil, err
 	}
 	c.rules = newInForce(now)
-	c.frontier = scheduler.New(store, frontierSettings(p), log)
-	c.pass = newPass(store, c.frontier.Deletions())
-	c.visitor = &visitor{
-		frontier: c.frontier, store: store, log: log, sites: c, hosts: c.hosts, meter: &c.meter, crawlLog: c.crawlLog,
-	}
+	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
+	c.visitor = visit.New(visit.Parts{
+		Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
+	})
 	if err := c.lookForCopies(ctx, &s); err != nil {
 		return nil, err
 	}
+	c.reviewer = review.New(c.frontier, store, log, c.rules, c.copies.Free)
 	paused, err := storedPause(ctx, store)
 	if err != nil {
 		return nil, err
@@ -134,45 +137,44 @@ func New(ctx context.Context, s Settings, store Store, relay *push.Relay, log *s
 		c.frontier.Pause()
 	}
 	// Last, so that no error leaves the file open: Run closes it.
-	if err := c.crawlLog.reopen(s.CrawlLog); err != nil {
+	if err := c.crawlLog.Reopen(s.CrawlLog); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
 // lookForCopies makes what finds documents that repeat others, if the settings ask for it.
-func (c *Crawl) lookForCopies(ctx context.Context, s *Settings) error {
+func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 	if !s.NearDuplicates {
 		return nil
 	}
-	c.copies = copies.New(c.store, c.visitor.requeue, c.log)
-	c.visitor.copies = c.copies
+	c.copies = copies.New(c.store, c.visitor.Requeue, c.log)
 	c.frontier.Deletions().OnLeave(c.copies.Free)
-	if !s.DetectPatterns {
-		return nil
-	}
-	stored, err := copies.StoredPatterns(ctx, c.store)
-	if err == nil {
+	if s.DetectPatterns {
+		stored, err := copies.StoredPatterns(ctx, c.store)
+		if err != nil {
+			return err
+		}
 		c.patterns = copies.NewPatterns(stored)
-		c.visitor.patterns = c.patterns
 	}
-	return err
+	c.visitor.LookForCopies(c.copies, c.patterns)
+	return nil
 }
 
 // inForce returns the rules of now.
-func (c *Crawl) inForce() *rules { return c.rules.now.Load() }
+func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 
 // policy is what decides about URLs now.
-func (c *Crawl) policy() *policy { return c.inForce().policy }
+func (c *Crawl) policy() *policy.Policy { return c.inForce().Policy }
 
 // page takes one lease through all stages, and judges its URL again if other rules came
 // into force meanwhile.
-func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (asked, error) {
+func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot) (visit.Asked, error) {
 	page := c.rules.begin()
 	defer c.rules.end(page)
-	asked, err := c.visitor.page(ctx, page.rules, lease, slot)
-	if again := c.judgeAgain(context.WithoutCancel(ctx), page.rules.policy, lease.Key); again != nil {
-		err = errors.Join(err, again, c.passAgain(context.WithoutCancel(ctx)))
+	asked, err := c.visitor.Page(ctx, page.rules, lease, slot)
+	if again := c.reviewer.JudgeAgain(context.WithoutCancel(ctx), page.rules.Policy, lease.Key); again != nil {
+		err = errors.Join(err, again, c.reviewAgain(context.WithoutCancel(ctx)))
 	}
 	return asked, err
 }
@@ -181,8 +183,8 @@ func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *slot) (a
 // pages in flight), or what once asks for is done. The order of stopping stands
 // here: workers, outbox, frontier and relay. It is called once.
 func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
-	defer func() { c.inForce().gear.accesses.close() }()
-	defer func() { err = errors.Join(err, c.crawlLog.close()) }()
+	defer func() { c.inForce().Gear.Accesses.Close() }()
+	defer func() { err = errors.Join(err, c.crawlLog.Close()) }()
 	if c.frontier.Paused() && (once.Drain || once.MaxPages > 0) {
 		return ErrPaused
 	}
@@ -192,19 +194,9 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	background, stopBackground := context.WithCancel(ctx)
 	defer stopBackground()
 	owners, background := errgroup.WithContext(background)
-	owners.Go(func() error { return c.frontier.Run(background) })
-	owners.Go(func() error { return c.frontier.Deletions().Run(background) })
-	owners.Go(func() error { return c.relay.Run(background) })
-	owners.Go(func() error { return c.pace.run(background, c.meter.totals) })
-	owners.Go(func() error { return c.crawlLog.run(background) })
-	owners.Go(func() error { return c.rejudge(background) })
-	owners.Go(func() error { return c.keepTraps(background) })
-	owners.Go(func() error { return c.judgeRestricted(background) })
-	owners.Go(func() error { return c.watchRejectList(background) })
-	owners.Go(func() error { return c.keepDuplicates(background) })
-	owners.Go(func() error { return c.keepPatterns(background) })
-	caughtUp := c.frontier.Busy() // what schedules have missed is not there yet
-	owners.Go(func() error { return c.runSchedules(background, caughtUp) })
+	for _, j := range c.jobs() {
+		owners.Go(func() error { return j.run(background) })
+	}
 
 	// A component that fails ends the crawl, or it would stand still unseen.
 	err = c.runWorkers(background, once)
@@ -250,16 +242,13 @@ func (c *Crawl) start(ctx context.Context) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	p := c.policy()
-	if err := c.pass.open(ctx, p, c.allowed.Swap(false)); err != nil {
-		return err
-	}
-	if err := c.restoreRestricted(ctx); err != nil {
+	if err := c.reviewer.Open(ctx, p, c.allowed.Swap(false)); err != nil {
 		return err
 	}
 	if err := c.copies.Begin(ctx); err != nil {
 		return err
 	}
-	if err := c.addRoots(ctx, p); err != nil || !p.limitsHosts() {
+	if err := c.addRoots(ctx, p); err != nil || !p.LimitsHosts() {
 		return err
 	}
 	return c.countHosts(ctx)
@@ -273,14 +262,14 @@ const finishRounds = 4
 // the deletions that rest judged then, for which some URLs are asked for again.
 func (c *Crawl) drained(ctx context.Context, finish bool) error {
 	for round := 0; ; {
-		if err := c.passed(ctx); err != nil {
+		if err := c.reviewer.Await(ctx); err != nil {
 			return err
 		}
 		if err := c.frontier.Drained(ctx); err != nil {
 			return err
 		}
 		// The last page may have moved a site.
-		if s, _ := c.pass.status(); !s.Done {
+		if !c.reviewer.Progress().Done {
 			continue
 		}
 		if again, err := c.copies.Tend(ctx); err != nil || again > 0 && round < finishRounds {
@@ -332,4 +321,12 @@ func ignoreStop(err error) error {
 		return nil
 	}
 	return err
+}
+
+// reviewAgain begins the review anew, because a URL could not be judged.
+func (c *Crawl) reviewAgain(ctx context.Context) error {
+	c.replacing.Lock()
+	defer c.replacing.Unlock()
+	defer c.reviewer.Wake()
+	return c.reviewer.Begin(ctx, c.policy())
 }

@@ -17,9 +17,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -67,14 +69,15 @@ type bench struct {
 	t        *testing.T
 	dir      string
 	target   *memoryTarget
-	settings Settings
+	settings policy.Settings
+	log      slog.Handler                    // nil: none
 	wrap     func(*memoryTarget) push.Target // if not nil, what stands before target
 }
 
 // newBench crawls everything below roots as fast as it goes.
 func newBench(t *testing.T, roots ...string) *bench {
 	t.Helper()
-	s := Settings{Name: "test", Workers: 4, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
+	s := policy.Settings{Name: "test", Workers: 4, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 	s.Frontier.Aggressive = true
 	s.Frontier.IndexRedirectSources = true
 	s.Frontier.Brake.On = false
@@ -109,7 +112,11 @@ func (b *bench) with(fn func(*Crawl, *badgerstore.Store)) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	c, err := New(b.t.Context(), b.settings, store, relay, slog.New(slog.DiscardHandler))
+	log := slog.New(slog.DiscardHandler)
+	if b.log != nil {
+		log = slog.New(b.log)
+	}
+	c, err := New(b.t.Context(), b.settings, store, relay, log)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -143,14 +150,14 @@ func (b *bench) verify() {
 }
 
 // record looks a URL up.
-func (b *bench) record(url string) (r StoredURL, ok bool) {
+func (b *bench) record(url string) (r report.StoredURL, ok bool) {
 	b.t.Helper()
 	u, err := weburl.Parse(url)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.with(func(_ *Crawl, store *badgerstore.Store) {
-		if r, ok, err = StoredOne(b.t.Context(), store, u); err != nil {
+		if r, ok, err = report.LookUp(b.t.Context(), store, u); err != nil {
 			b.t.Fatal(err)
 		}
 	})
@@ -292,7 +299,7 @@ func TestRulesChangedBetweenRuns(t *testing.T) {
 	if got := b.newOrders(); len(got) != 1 || !strings.HasPrefix(got[0], "delete "+url+": ") {
 		t.Errorf("orders %v, want the deletion of the excluded page", got)
 	}
-	if r, _ := b.record(url); r.Status != StatusExcluded || r.Class != "ignored" {
+	if r, _ := b.record(url); r.Status != policy.StatusExcluded || r.Class != "ignored" {
 		t.Errorf("the excluded URL is %+v, want status 760, ignored", r)
 	}
 }

@@ -4,13 +4,9 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
-
-// Deletions calls fn for the deletions that rest or are held and that f selects.
-func (c *Crawl) Deletions(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error {
-	return scheduler.ListDeletions(ctx, c.store, f, fn)
-}
 
 // Release is the operator's word for deletions, as scheduler.Deletions.Release takes it. It
 // gives how many left.
@@ -29,11 +25,11 @@ func (c *Crawl) DropDeletions(ctx context.Context, f scheduler.DeletionFilter) (
 func (c *Crawl) Edits() []scheduler.Edit { return c.frontier.Deletions().Edits() }
 
 // ReleaseStored does what Crawl.Release does with a store that no crawl has open.
-func ReleaseStored(ctx context.Context, settings Settings, store scheduler.Store, f scheduler.DeletionFilter, log *slog.Logger) (int, error) {
+func ReleaseStored(ctx context.Context, settings policy.Settings, store scheduler.Store, f scheduler.DeletionFilter, log *slog.Logger) (int, error) {
 	return scheduler.New(store, settings.Frontier, log).Deletions().Release(ctx, f)
 }
 
 // DropStored does what Crawl.DropDeletions does with a store that no crawl has open.
-func DropStored(ctx context.Context, settings Settings, store scheduler.Store, f scheduler.DeletionFilter, log *slog.Logger) (int, error) {
+func DropStored(ctx context.Context, settings policy.Settings, store scheduler.Store, f scheduler.DeletionFilter, log *slog.Logger) (int, error) {
 	return scheduler.New(store, settings.Frontier, log).Deletions().Drop(ctx, f)
 }

@@ -13,7 +13,7 @@ import (
 func (b *bench) deletions(f scheduler.DeletionFilter) (list []scheduler.StoredDeletion) {
 	b.t.Helper()
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
-		err := c.Deletions(b.t.Context(), f, func(d scheduler.StoredDeletion) error {
+		err := c.store.HeldDeletions(b.t.Context(), f, func(d scheduler.StoredDeletion) error {
 			list = append(list, d)
 			return nil
 		})

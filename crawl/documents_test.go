@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -121,7 +122,7 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("%s.pdf: %+v\n%s", word, d, diff)
 		}
 	}
-	want := &DocumentsStatus{Read: map[string]int64{"pdf": 4}, Failed: map[string]map[string]int64{"pdf": {"too-slow": 1, "crashed": 2}}}
+	want := &meter.DocumentsStatus{Read: map[string]int64{"pdf": 4}, Failed: map[string]map[string]int64{"pdf": {"too-slow": 1, "crashed": 2}}}
 	if diff := cmp.Diff(want, status.Documents); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -28,7 +29,7 @@ func itemsBench(t *testing.T, items ...string) (*testsite.Site, *bench, string) 
 	site, b := sitemapBench(t, 1)
 	o := site.Origins()[0]
 	site.Set("/feed", feedOf(items...))
-	b.settings.Sources = []Source{{URL: parse(t, o+"/feed"), Kind: scheduler.KindFeed, IndexItems: true}}
+	b.settings.Sources = []policy.Source{{URL: parse(t, o+"/feed"), Kind: scheduler.KindFeed, IndexItems: true}}
 	return site, b, o
 }
 
@@ -100,7 +101,8 @@ func TestItemsAreNotRefreshed(t *testing.T) {
 // TestItemsManyTimes: more than a batch, twice in one feed, and again.
 func TestItemsManyTimes(t *testing.T) {
 	var items []string
-	for i := range 2*itemBatch + 3 {
+	const batch = 100 // are stored at once
+	for i := range 2*batch + 3 {
 		items = append(items, fmt.Sprint("/i/", i), fmt.Sprint("item ", i))
 	}
 	site, b, o := itemsBench(t, append(items, items[:2]...)...)
@@ -111,7 +113,7 @@ func TestItemsManyTimes(t *testing.T) {
 			n++
 		}
 	}
-	if n != 2*itemBatch+3 {
+	if n != 2*batch+3 {
 		t.Errorf("%d documents", n)
 	}
 	b.newOrders()
@@ -127,8 +129,8 @@ func TestXMLSettingsChange(t *testing.T) {
 	site, b := sitemapBench(t, 1)
 	o := site.Origins()[0]
 	site.Set("/data", xml(`<a><b u="/d/1"><t>one</t><s>eins</s></b><c u="/d/2"><t>two</t></c></a>`))
-	of := func(elements, title string) *XMLDocuments {
-		x := &XMLDocuments{}
+	of := func(elements, title string) *policy.XMLDocuments {
+		x := &policy.XMLDocuments{}
 		for to, text := range map[*feeds.Path]string{&x.Link: "@u", &x.Title: title, &x.Text: "."} {
 			var err error
 			if *to, err = feeds.ParsePath(text); err != nil {
@@ -151,7 +153,7 @@ func TestXMLSettingsChange(t *testing.T) {
 		{"/a/*", "s", []string{"add /d/2"}},
 		{"/a/c", "s", []string{"delete /d/1"}},
 	} {
-		b.settings.Sources = []Source{{URL: parse(t, o+"/data"), Kind: scheduler.KindXML, XML: of(step.elements, step.title)}}
+		b.settings.Sources = []policy.Source{{URL: parse(t, o+"/data"), Kind: scheduler.KindXML, XML: of(step.elements, step.title)}}
 		b.once()
 		var got []string
 		for _, order := range b.newOrders() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -143,13 +144,13 @@ func TestAddressRules(t *testing.T) {
 	b.newOrders()
 	b.settings.Space.CrawlRules = nil
 	b.once(other + "/p/1.html")
-	if r, _ := b.record(other + "/p/1.html"); !r.Indexed || r.Status == StatusExcluded {
+	if r, _ := b.record(other + "/p/1.html"); !r.Indexed || r.Status == policy.StatusExcluded {
 		t.Errorf("refused by the guard: %+v, want the document kept", r)
 	}
 	b.settings.Space.CrawlRules = file("crawl.rules", "forbid address 127.0.0.0 255.0.0.0")
 	b.once(other + "/p/1.html")
 	r, _ := b.record(other + "/p/1.html")
-	if r.Indexed || r.Status != StatusExcluded || !strings.Contains(r.LastError, "crawl.rules:1: forbid address 127.0.0.0 255.0.0.0") {
+	if r.Indexed || r.Status != policy.StatusExcluded || !strings.Contains(r.LastError, "crawl.rules:1: forbid address 127.0.0.0 255.0.0.0") {
 		t.Errorf("forbidden: %+v, want 760 and the rule", r)
 	}
 	if got := b.newOrders(); len(got) != 1 || !strings.HasPrefix(got[0], "delete "+other+"/p/1.html") {
@@ -178,19 +179,8 @@ func TestHostSpelling(t *testing.T) {
 	}
 	b.settings.Space.CrawlRules = file("crawl.rules", "allow domain 127.*", "allow domain localhost", "forbid domain *")
 	b.once()
-	if r, _ := b.record(local + "/spelled"); r.Status != StatusExcluded {
+	if r, _ := b.record(local + "/spelled"); r.Status != policy.StatusExcluded {
 		t.Errorf("%+v, want it excluded by its spelling", r)
-	}
-}
-
-func TestHostIn(t *testing.T) {
-	for href, want := range map[string]string{
-		"": "", "/a/b": "", "a?x=//h": "h", "http://A.Test/x": "A.Test", "//A.test:80/": "A.test", "HTTP://u:p@A.test:8080?x": "A.test",
-		`http://A.test\b`: "A.test", "http://[2001:DB8::1]:80/": "2001:DB8::1", "http://[::1]/": "::1", "//": "", "http://A.test#f": "A.test",
-	} {
-		if got := hostIn(href); got != want {
-			t.Errorf("hostIn(%q) = %q, want %q", href, got, want)
-		}
 	}
 }
 
@@ -219,23 +209,23 @@ func TestSubmittedAndRootsPassTheGates(t *testing.T) {
 
 // TestRulesDecideOver761: what the action rules ignore anyway no other crawler has.
 func TestRulesDecideOver761(t *testing.T) {
-	s := Settings{Rules: actionrules.RuleSet{DefaultAccept: true, DefaultIndex: true}}
+	s := policy.Settings{Rules: actionrules.RuleSet{DefaultAccept: true, DefaultIndex: true}}
 	s.Rules.Rules = []actionrules.Rule{{
 		If:   actionrules.Path("/no", actionrules.NormNorm, false, actionrules.Position{}),
 		Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 	}}
 	s.Space.CrawlRules = file("crawl.rules", "forbid domain *")
 	s.Space.GlobalRules = file("global.rules", "allow domain a.test")
-	p, err := newPolicy(s, nil)
+	p, err := policy.New(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for url, want := range map[string]int{"http://a.test/yes": 761, "http://a.test/no": 760, "http://b.test/yes": 760} {
-		v := p.judgeLink(crawlspace.Link{URL: parse(t, url)})
-		if v.status != want || v.inside() {
-			t.Errorf("%s: status %d, want %d", url, v.status, want)
+		v := p.Judge(crawlspace.Link{URL: parse(t, url)})
+		if v.Status != want || v.Inside() {
+			t.Errorf("%s: status %d, want %d", url, v.Status, want)
 		}
-		if x := p.exclusion(&v); x.Keep != (want == 761) || x.Words == "" {
+		if x := p.Exclusion(&v); x.Keep != (want == 761) || x.Words == "" {
 			t.Errorf("%s: exclusion %+v", url, x)
 		}
 	}
@@ -270,7 +260,7 @@ func TestQueryFilterRenames(t *testing.T) {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
 	for _, old := range []string{"/q?id=1&sid=7", "/w?id=2&sid=8"} {
-		if r, _ := b.record(origin + old); r.Status != StatusExcluded || !strings.Contains(r.LastError, "query-filter gate") {
+		if r, _ := b.record(origin + old); r.Status != policy.StatusExcluded || !strings.Contains(r.LastError, "query-filter gate") {
 			t.Errorf("%s: %+v, want 760 by the query filter", old, r)
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/hostile"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -24,8 +26,8 @@ func TestHostileHostsAtOnce(t *testing.T) {
 	}
 	const pages = 50
 	cases := hostile.Read(t, "../testdata/hostile/servers.md")
-	for _, policy := range []scheduler.Policy{scheduler.Cloudview, scheduler.Cautious} {
-		t.Run(fmt.Sprint("policy ", policy), func(t *testing.T) {
+	for _, politeness := range []scheduler.Policy{scheduler.CloudView, scheduler.Cautious} {
+		t.Run(fmt.Sprint("policy ", politeness), func(t *testing.T) {
 			t.Parallel()
 			servers := hostile.Start(t)
 			good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,8 +43,8 @@ func TestHostileHostsAtOnce(t *testing.T) {
 				roots = append(roots, servers.URLs[c.Name])
 			}
 			b := newBench(t, roots...)
-			b.settings.Workers, b.settings.Frontier.Policy, b.settings.IgnoreRobots = 64, policy, true
-			b.settings.Fetches = []Fetch{{
+			b.settings.Workers, b.settings.Frontier.Policy, b.settings.IgnoreRobots = 64, politeness, true
+			b.settings.Fetches = []policy.Fetch{{
 				Fetcher: fetcher.DefaultSettings(),
 				Match:   func(u weburl.URL) bool { return strings.HasPrefix(u.String(), good.URL) },
 			}}
@@ -64,9 +66,9 @@ func TestHostileHostsAtOnce(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					r, _, err := StoredOne(t.Context(), store, u)
+					r, _, err := report.LookUp(t.Context(), store, u)
 					want := c.CloudView
-					if policy == scheduler.Cautious {
+					if politeness == scheduler.Cautious {
 						want = c.Cautious
 					}
 					if err != nil || !hostile.OneOf(r.Class, want) {
@@ -80,7 +82,7 @@ func TestHostileHostsAtOnce(t *testing.T) {
 
 // patiently has short limits of time for the servers that meet one, and none for the
 // others, however busy the machine is.
-func patiently(s *Settings, servers *hostile.Servers, cases []hostile.Case) {
+func patiently(s *policy.Settings, servers *hostile.Servers, cases []hostile.Case) {
 	limited := func(d time.Duration) fetcher.Settings {
 		f := s.Fetcher
 		f.Resolver, f.Roots, f.MaxBodyBytes = servers.Resolver, servers.Roots, 256<<10
@@ -93,7 +95,7 @@ func patiently(s *Settings, servers *hostile.Servers, cases []hostile.Case) {
 			endless = append(endless, servers.URLs[c.Name])
 		}
 	}
-	s.Fetches = append(s.Fetches, Fetch{
+	s.Fetches = append(s.Fetches, policy.Fetch{
 		Fetcher: limited(2 * time.Second),
 		Match: func(u weburl.URL) bool {
 			return slices.ContainsFunc(endless, func(of string) bool { return strings.HasPrefix(u.String(), of) })

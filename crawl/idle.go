@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -23,25 +24,25 @@ const (
 )
 
 // idle says why workers wait, most important reason first.
-func (c *Crawl) idle(f scheduler.Snapshot, a activitySnapshot) (code, words string) {
+func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, words string) {
 	switch {
 	case c.stopping.Err() != nil:
 		return IdleStopping, "stopping"
 	case c.frontier.Paused():
 		return IdlePaused, "paused by the operator"
-	case a.at[waitsForOutbox] > 0 && c.outboxFull.Load() > 0:
+	case a.At[meter.WaitsForOutbox] > 0 && c.outboxFull.Load() > 0:
 		return IdleOutboxFull, "the outbox is full"
-	case a.longest[waitsForStore] > slowStore:
-		return IdleStoreSlow, fmt.Sprintf("the store is slow: an outcome has been waiting for %s", a.longest[waitsForStore].Round(time.Second/10))
+	case a.Longest[meter.WaitsForStore] > meter.SlowStore:
+		return IdleStoreSlow, fmt.Sprintf("the store is slow: an outcome has been waiting for %s", a.Longest[meter.WaitsForStore].Round(time.Second/10))
 	case c.share.waits():
 		return IdleSlotsFull, "all threads of the service (--threads) are at work"
-	case a.workers > 0 && a.at[waitsForURL]+a.at[waitsForRate] == 0:
+	case a.Workers > 0 && a.At[meter.WaitsForURL]+a.At[meter.WaitsForRate] == 0:
 		return IdleSlotsFull, ""
-	case a.at[waitsForRate] > 0 && a.at[waitsForURL] == 0:
+	case a.At[meter.WaitsForRate] > 0 && a.At[meter.WaitsForURL] == 0:
 		return IdleRateLimit, "maxRequestsPerS or maxBytesPerS is reached"
 	}
 	code, words = frontierIdle(f), f.Idle
-	if code == IdleNoURL && !c.policy().refreshes() {
+	if code == IdleNoURL && !c.policy().Refreshes() {
 		words += "; " + neverAgain
 	}
 	return code, words
@@ -67,7 +68,7 @@ func frontierIdle(f scheduler.Snapshot) string {
 		return IdleHostsClosed
 	case scheduler.IdleVisited:
 		return IdleHostsBusy
-	default: // nothing waits, though URLs may be in flight
-		return IdleNoURL
+	case scheduler.IdleDone, scheduler.IdleFetching: // nothing waits, though URLs may be in flight
 	}
+	return IdleNoURL
 }

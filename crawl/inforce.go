@@ -7,21 +7,16 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
 )
-
-// rules are what is in force at a moment: what decides about URLs, and what fetches them.
-// They are immutable; a page keeps those that it began under.
-type rules struct {
-	policy *policy
-	gear   *gear
-}
 
 // inForce holds the rules in force and the pages in flight. Workers and background jobs
 // share it. The rules are read without a lock; mu guards the pages, and is held while
 // other rules come into force, so that no page begins under both.
 type inForce struct {
-	now atomic.Pointer[rules]
+	now atomic.Pointer[visit.Rules]
 
 	mu    sync.Mutex
 	pages map[*flight]struct{}
@@ -29,11 +24,11 @@ type inForce struct {
 
 // flight is a page on its way.
 type flight struct {
-	rules *rules // that it began under
+	rules *visit.Rules // that it began under
 	ended chan struct{}
 }
 
-func newInForce(r *rules) *inForce {
+func newInForce(r *visit.Rules) *inForce {
 	f := &inForce{pages: map[*flight]struct{}{}}
 	f.now.Store(r)
 	return f
@@ -53,44 +48,44 @@ func (f *inForce) end(page *flight) {
 	defer f.mu.Unlock()
 	delete(f.pages, page)
 	close(page.ended)
-	f.closeUnused(page.rules.gear)
+	f.closeUnused(page.rules.Gear)
 }
 
 // swap puts other rules in force.
-func (f *inForce) swap(r *rules) {
+func (f *inForce) swap(r *visit.Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.closeUnused(f.now.Swap(r).gear)
+	f.closeUnused(f.now.Swap(r).Gear)
 }
 
 // closeUnused closes what nothing fetches with any more. The mutex is held.
-func (f *inForce) closeUnused(g *gear) {
-	if f.now.Load().gear == g {
+func (f *inForce) closeUnused(g *visit.Gear) {
+	if f.now.Load().Gear == g {
 		return
 	}
 	for page := range f.pages {
-		if page.rules.gear == g {
+		if page.rules.Gear == g {
 			return
 		}
 	}
-	g.accesses.close()
+	g.Accesses.Close()
 }
 
-// superseded reports whether a page is in flight that began under other rules or ages.
-func (f *inForce) superseded() bool {
+// Superseded reports whether a page is in flight that began under other rules or ages.
+func (f *inForce) Superseded() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now.Load()
 	for page := range f.pages {
-		if !page.rules.policy.same(now.policy) {
+		if !page.rules.Policy.Same(now.Policy) {
 			return true
 		}
 	}
 	return false
 }
 
-// wait waits until the pages that are in flight now have ended.
-func (f *inForce) wait(ctx context.Context) error {
+// AwaitPages waits until the pages that are in flight now have ended.
+func (f *inForce) AwaitPages(ctx context.Context) error {
 	f.mu.Lock()
 	pages := slices.Collect(maps.Keys(f.pages))
 	f.mu.Unlock()
@@ -104,11 +99,8 @@ func (f *inForce) wait(ctx context.Context) error {
 	return nil
 }
 
-// storedPolicy compiles the settings with the moved sites that the store remembers.
-func storedPolicy(ctx context.Context, s Settings, store scheduler.Store) (*policy, error) {
-	moved, err := storedMoves(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	return newPolicy(s, moved)
-}
+// Policy is what decides about URLs now.
+func (f *inForce) Policy() *policy.Policy { return f.now.Load().Policy }
+
+// Robots are the copies of robots.txt in use.
+func (f *inForce) Robots() *robots.Cache { return f.now.Load().Gear.Robots }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
 const (
@@ -29,7 +31,7 @@ type limits struct {
 	since time.Time // when the last of them came back
 }
 
-func newLimits(s *Settings) *limits {
+func newLimits(s *policy.Settings) *limits {
 	l := &limits{requests: rate.NewLimiter(rate.Inf, 1), bytes: rate.NewLimiter(rate.Inf, 1), turn: make(chan struct{}, 1)}
 	l.apply(s)
 	return l
@@ -37,7 +39,7 @@ func newLimits(s *Settings) *limits {
 
 // apply puts other limits in force, for those that wait already from their next
 // wait on.
-func (l *limits) apply(s *Settings) {
+func (l *limits) apply(s *policy.Settings) {
 	setLimit(l.requests, int64(s.MaxRequestsPerS), 1)
 	setLimit(l.bytes, s.MaxBytesPerS, leastByteBurst)
 }

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -35,7 +37,7 @@ func TestRequestsPerSecond(t *testing.T) {
 	for _, perS := range []int{1, 7, 100, 5000} {
 		synctest.Test(t, func(t *testing.T) {
 			r := seeded.Rand(t)
-			l := newLimits(&Settings{MaxRequestsPerS: perS})
+			l := newLimits(&policy.Settings{MaxRequestsPerS: perS})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			var mu sync.Mutex
@@ -78,7 +80,7 @@ func TestRequestsPerSecond(t *testing.T) {
 // requests at once when there are some.
 func TestTokensDoNotGather(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimits(&Settings{MaxRequestsPerS: 2})
+		l := newLimits(&policy.Settings{MaxRequestsPerS: 2})
 		urls := make(chan struct{})
 		var mu sync.Mutex
 		var requests []time.Time
@@ -110,7 +112,7 @@ func TestTokensDoNotGather(t *testing.T) {
 func TestBytesPerSecond(t *testing.T) {
 	for _, perS := range []int64{1000, 50_000, 10 << 20} {
 		synctest.Test(t, func(t *testing.T) {
-			l := newLimits(&Settings{MaxBytesPerS: perS})
+			l := newLimits(&policy.Settings{MaxBytesPerS: perS})
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			var mu sync.Mutex
@@ -147,15 +149,15 @@ func TestBytesPerSecond(t *testing.T) {
 // TestReloadChangesLimits: those that wait go on by the new ones.
 func TestReloadChangesLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimits(&Settings{MaxRequestsPerS: 1})
+		l := newLimits(&policy.Settings{MaxRequestsPerS: 1})
 		requests, began := 0, time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		go func() {
 			time.Sleep(10 * time.Second)
-			l.apply(&Settings{MaxRequestsPerS: 10})
+			l.apply(&policy.Settings{MaxRequestsPerS: 10})
 			time.Sleep(5 * time.Second)
-			l.apply(&Settings{})
+			l.apply(&policy.Settings{})
 		}()
 		for ctx.Err() == nil && requests < 1000 {
 			token, err := l.begin(ctx)
@@ -259,7 +261,7 @@ func TestStopWhileLimited(t *testing.T) {
 		c.limits.bytes.ReserveN(time.Now(), leastByteBurst) // owed for an hour
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(t.Context(), Once{}) }()
-		for a := c.meter.activities.snapshot(); a.workers < 4 || a.at[waitsForRate] < 4; a = c.meter.activities.snapshot() {
+		for a := c.meter.Activities.Snapshot(); a.Workers < 4 || a.At[meter.WaitsForRate] < 4; a = c.meter.Activities.Snapshot() {
 			time.Sleep(time.Millisecond)
 		}
 		if s, err := c.Status(t.Context()); err != nil || s.IdleCode != IdleRateLimit {

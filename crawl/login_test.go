@@ -9,8 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -105,19 +108,19 @@ func (s *intranet) set(f func()) {
 	f()
 }
 
-func (s *intranet) login() Fetch {
-	l := &Login{Name: "intranet", Origins: []string{s.URL}, Identity: [32]byte{1}}
+func (s *intranet) login() policy.Fetch {
+	l := &policy.Login{Name: "intranet", Origins: []string{s.URL}, Identity: [32]byte{1}}
 	if s.form {
-		l.Kind = auth.Form{URL: s.URL + "/login", Fields: []auth.Field{{Name: "user", Value: auth.NewSecret("u")}, {Name: "password", Value: auth.NewSecret("right")}}}
+		l.Kind = auth.Form{URL: s.URL + "/login", Fields: []auth.Field{{Name: "user", Value: secret.New("u")}, {Name: "password", Value: secret.New("right")}}}
 	} else {
-		l.Kind = auth.Basic{Username: "u", Password: auth.NewSecret("right")}
+		l.Kind = auth.Basic{Username: "u", Password: secret.New("right")}
 	}
-	return Fetch{Match: func(u weburl.URL) bool { return strings.HasPrefix(u.String(), s.URL) }, Fetcher: fetcher.DefaultSettings(), Login: l}
+	return policy.Fetch{Match: func(u weburl.URL) bool { return strings.HasPrefix(u.String(), s.URL) }, Fetcher: fetcher.DefaultSettings(), Login: l}
 }
 
 func benchOf(t *testing.T, s *intranet) *bench {
 	b := newBench(t, s.URL+"/")
-	b.settings.Fetches = []Fetch{s.login()}
+	b.settings.Fetches = []policy.Fetch{s.login()}
 	return b
 }
 
@@ -156,7 +159,7 @@ func TestPasswordChangesInMidRefresh(t *testing.T) {
 				words := 0
 				for i := range 49 {
 					u, _ := weburl.Parse(fmt.Sprintf("%s/p%d", site.URL, i))
-					stored, _, err := StoredOne(t.Context(), store, u)
+					stored, _, err := report.LookUp(t.Context(), store, u)
 					if err != nil || !stored.Indexed {
 						t.Errorf("%s: indexed %v, %v", u, stored.Indexed, err)
 					}
@@ -190,7 +193,7 @@ func TestSessionExpiresInMidCrawl(t *testing.T) {
 	site := newIntranet(t, 30, true)
 	site.left = 12
 	b := benchOf(t, site)
-	b.settings.Fetches[0].Login.Kind = auth.Form{URL: site.URL + "/login", Fields: []auth.Field{{Name: "password", Value: auth.NewSecret("right")}}}
+	b.settings.Fetches[0].Login.Kind = auth.Form{URL: site.URL + "/login", Fields: []auth.Field{{Name: "password", Value: secret.New("right")}}}
 	expire := func() { site.sid, site.left = site.sid+1, 0 }
 	// The session is forgotten, the password stays.
 	site.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -221,7 +224,7 @@ func TestLogInsCountAsRequests(t *testing.T) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.meter.totals().Requests; got != int64(len(site.asked)) {
+		if got := c.meter.Totals().Requests; got != int64(len(site.asked)) {
 			t.Errorf("%d requests counted, the server got %d: %v", got, len(site.asked), site.asked)
 		}
 	})
@@ -239,10 +242,10 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}
-		reloaded := func(identity byte) SessionStatus {
+		reloaded := func(identity byte) visit.SessionStatus {
 			s := b.settings
 			s.Fetcher.UserAgent = "Other"
-			s.Fetches = []Fetch{site.login()}
+			s.Fetches = []policy.Fetch{site.login()}
 			s.Fetches[0].Fetcher.UserAgent = "Other"
 			s.Fetches[0].Login.Identity = [32]byte{identity}
 			if err := c.Reload(t.Context(), s); err != nil {
@@ -257,7 +260,7 @@ func TestSessionSurvivesReload(t *testing.T) {
 		if s := reloaded(1); s.State != "good" || s.LogIns != 1 {
 			t.Errorf("with the same settings: %v", s)
 		}
-		if got := c.inForce().gear.accesses[0]; got.login.access != got {
+		if !c.inForce().Gear.Accesses.Adopted() {
 			t.Error("the session does not ask by the new settings")
 		}
 		if s := reloaded(2); s.State != "logged out" || s.LogIns != 0 {
@@ -283,13 +286,13 @@ func TestFirstFetchCounts(t *testing.T) {
 		fmt.Fprint(w, `<a href="/a/1">1</a><a href="/b/2">2</a><a href="/c/3">3</a>`)
 	}))
 	defer server.Close()
-	by := func(name, prefix string, ignore *bool) Fetch {
+	by := func(name, prefix string, ignore *bool) policy.Fetch {
 		s := fetcher.DefaultSettings()
 		s.Header = http.Header{"X-By": {name}}
-		return Fetch{Name: name, Fetcher: s, IgnoreRobots: ignore, Match: func(u weburl.URL) bool { return strings.HasPrefix(u.Path(), prefix) }}
+		return policy.Fetch{Name: name, Fetcher: s, IgnoreRobots: ignore, Match: func(u weburl.URL) bool { return strings.HasPrefix(u.Path(), prefix) }}
 	}
 	b := newBench(t, server.URL+"/")
-	b.settings.Fetches = []Fetch{by("a", "/a/", new(true)), by("again", "/a/", nil), by("b", "/b/", nil)}
+	b.settings.Fetches = []policy.Fetch{by("a", "/a/", new(true)), by("again", "/a/", nil), by("b", "/b/", nil)}
 	b.once()
 	if len(got) != 4 || got["/a/1"] != "a" || got["/"] != "" || got["/c/3"] != "" {
 		t.Errorf("asked for by %v; /b/2 is forbidden by robots.txt, /a/1 too but for its settings", got)
@@ -304,7 +307,7 @@ func TestDenyPrivate(t *testing.T) {
 	b := newBench(t, root)
 	b.settings.DenyPrivate = true
 	b.once()
-	if r, ok := b.record(root); !ok || r.Status == StatusExcluded || r.Class != "ignored" || !strings.Contains(r.LastError, privateDenied) {
+	if r, ok := b.record(root); !ok || r.Status == policy.StatusExcluded || r.Class != "ignored" || !strings.Contains(r.LastError, privateDenied) {
 		t.Errorf("%+v, want it ignored for %q", r, privateDenied)
 	}
 }
@@ -349,7 +352,7 @@ func TestProxyOfAFetch(t *testing.T) {
 	b.settings.Frontier.PerAddress = true
 	s := fetcher.DefaultSettings()
 	s.Proxy = &fetcher.Proxy{URL: proxy.URL, User: "u", Password: secret.New("p")}
-	b.settings.Fetches = []Fetch{site.login(), {Fetcher: s}}
+	b.settings.Fetches = []policy.Fetch{site.login(), {Fetcher: s}}
 	b.once()
 	const basic = "Basic dTpw"
 	if len(asked) != 2 || asked["http://inside.invalid/"] != basic || asked["http://inside.invalid/robots.txt"] != basic {

@@ -8,8 +8,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -47,9 +49,9 @@ func TestHeaderOfALogIn(t *testing.T) {
 		b := newBench(t, site.URL+"/")
 		s := fetcher.DefaultSettings()
 		s.Header, s.Exempt = http.Header{"X-Key": {"mine"}}, []string{strings.TrimPrefix(sso.URL, "http://")}
-		b.settings.Fetches = []Fetch{{
+		b.settings.Fetches = []policy.Fetch{{
 			Fetcher: s, Match: func(u weburl.URL) bool { return strings.HasPrefix(u.String(), site.URL) },
-			Login: &Login{Name: "api", Origins: []string{site.URL}, Kind: auth.OAuth2{TokenURL: tokenURL, ClientID: "c", ClientSecret: auth.NewSecret("s")}},
+			Login: &policy.Login{Name: "api", Origins: []string{site.URL}, Kind: auth.OAuth2{TokenURL: tokenURL, ClientID: "c", ClientSecret: secret.New("s")}},
 		}}
 		b.once()
 		if len(b.indexed()) != 1 || fmt.Sprint(keys["site /"]) != "[mine]" {

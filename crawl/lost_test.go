@@ -15,7 +15,7 @@ func TestPageComesBack(t *testing.T) {
 	for _, tt := range []struct {
 		policy scheduler.Policy
 		status int
-	}{{scheduler.Cloudview, 500}, {scheduler.Cloudview, 404}, {scheduler.Smartsite, 500}, {scheduler.Smartsite, 404}, {scheduler.Cautious, 404}} {
+	}{{scheduler.CloudView, 500}, {scheduler.CloudView, 404}, {scheduler.Smartsite, 500}, {scheduler.Smartsite, 404}, {scheduler.Cautious, 404}} {
 		for _, how := range []string{"by itself", "after a restart", "by a link"} {
 			inWorld(t, func(t *testing.T, w *world) {
 				urls := w.site(hostA, 20)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -76,7 +77,7 @@ func seedPlace(ctx context.Context, store scheduler.Store, p scheduler.Place) er
 }
 
 // newPassCrawl is a crawl that only judges.
-func newPassCrawl(t testing.TB, s Settings, store scheduler.Store) *Crawl {
+func newPassCrawl(t testing.TB, s policy.Settings, store scheduler.Store) *Crawl {
 	t.Helper()
 	c, err := New(context.Background(), s, memoryStore{store}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -85,8 +86,14 @@ func newPassCrawl(t testing.TB, s Settings, store scheduler.Store) *Crawl {
 	return c
 }
 
-func everything() Settings {
-	s := Settings{Frontier: scheduler.DefaultSettings()}
+// What package review reads at once, and how often it stores how far it is.
+const (
+	reviewBatch = 1000
+	reviewSaved = time.Second
+)
+
+func everything() policy.Settings {
+	s := policy.Settings{Frontier: scheduler.DefaultSettings()}
 	s.Frontier.Brake.On = false
 	s.Rules.DefaultAccept, s.Rules.DefaultIndex, s.Rules.DefaultFollow = true, true, true
 	return s
@@ -107,7 +114,7 @@ func statuses(t *testing.T, store scheduler.Store) map[int]int {
 // also with the answer of a write lost: the next run goes on, and in the end each
 // URL is judged and has one deletion.
 func TestPassGoesOnAfterCrash(t *testing.T) {
-	const urls = 6 * passBatch
+	const urls = 6 * reviewBatch
 	crash := errors.New("crash")
 	for _, method := range []string{"Revise", "SetValue", "Inspect"} {
 		for _, after := range []bool{false, true} {
@@ -148,26 +155,26 @@ func TestPassGoesOnAfterCrash(t *testing.T) {
 					c := newPassCrawl(t, s, faulty)
 					if err := c.start(ctx); err == nil {
 						go func() {
-							if c.passed(ctx) == nil {
+							if c.reviewer.Await(ctx) == nil {
 								cancel()
 							}
 						}()
-						if err := c.rejudge(ctx); err != nil {
+						if err := c.retried("no review", retryPause, c.reviewer.Run)(ctx); err != nil {
 							t.Error(err)
 						}
-						state, _ := c.pass.status()
+						state := c.reviewer.Progress()
 						done = state.Done
 					}
 					cancel()
 					synctest.Wait()
 					memory = memory.Reopen()
-					time.Sleep(2 * passSave) // so that the next run stores where it is
+					time.Sleep(2 * reviewSaved) // so that the next run stores where it is
 					if runs > 50 {
 						t.Fatalf("%s, after %v: the pass does not end", method, after)
 					}
 				}
 				n := statuses(t, memory)
-				excludedURLs = n[StatusExcluded]
+				excludedURLs = n[policy.StatusExcluded]
 				counts, err := memory.Counts(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -201,8 +208,8 @@ func wantExcluded(t *testing.T, store scheduler.Store) int {
 func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory()
-		seed(t, store, 3*passBatch)
-		judge := func(s Settings, batches int) {
+		seed(t, store, 3*reviewBatch)
+		judge := func(s policy.Settings, batches int) {
 			t.Helper()
 			s.Frontier.MinimumAged = 24 * time.Hour // or pages are read again where rules let more in
 			c := newPassCrawl(t, s, store)
@@ -211,13 +218,11 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 			}
 			p := c.policy()
 			for range batches {
-				key, due := c.pass.due(p)
-				if !due {
-					return
-				}
-				time.Sleep(2 * passSave)
-				if err := c.judgeBatch(t.Context(), p, key); err != nil {
+				time.Sleep(2 * reviewSaved)
+				if due, err := c.reviewer.Next(t.Context(), p); err != nil {
 					t.Fatal(err)
+				} else if !due {
+					return
 				}
 			}
 		}
@@ -225,11 +230,11 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 		narrow := everything()
 		narrow.Space.Exclude = text("page")
 		judge(narrow, 1)
-		if n := statuses(t, store)[StatusExcluded]; n == 0 || n > passBatch {
+		if n := statuses(t, store)[policy.StatusExcluded]; n == 0 || n > reviewBatch {
 			t.Fatalf("%d excluded after one batch", n)
 		}
 		judge(everything(), 10) // back again: what was excluded is readmitted
-		if n := statuses(t, store); n[StatusExcluded] != 0 {
+		if n := statuses(t, store); n[policy.StatusExcluded] != 0 {
 			t.Errorf("statuses %v, want none excluded", n)
 		}
 		judge(narrow, 10)
@@ -242,18 +247,15 @@ func TestPassBeginsAnewWithOtherRules(t *testing.T) {
 // TestReloadInTheMiddleOfAPass: the pass begins anew, at the first URL.
 func TestReloadInTheMiddleOfAPass(t *testing.T) {
 	store := storetest.NewMemory()
-	seed(t, store, 3*passBatch)
+	seed(t, store, 3*reviewBatch)
 	c := newPassCrawl(t, everything(), store)
 	if err := c.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	batch := func() bool {
-		p := c.policy()
-		key, due := c.pass.due(p)
-		if due {
-			if err := c.judgeBatch(t.Context(), p, key); err != nil {
-				t.Fatal(err)
-			}
+		due, err := c.reviewer.Next(t.Context(), c.policy())
+		if err != nil {
+			t.Fatal(err)
 		}
 		return due
 	}
@@ -266,7 +268,7 @@ func TestReloadInTheMiddleOfAPass(t *testing.T) {
 	}
 	for batch() {
 	}
-	if n := statuses(t, store); n[200] != 0 || n[StatusExcluded] == 0 {
+	if n := statuses(t, store); n[200] != 0 || n[policy.StatusExcluded] == 0 {
 		t.Errorf("statuses %v, want all that do not wait excluded", n)
 	}
 }
@@ -315,13 +317,13 @@ func TestHeldDeletionsAreCancelled(t *testing.T) {
 func TestReadmissionDropsHeldDeletionAtOnce(t *testing.T) {
 	store := storetest.NewMemory()
 	seed(t, store, 100)
-	all := func(s Settings) scheduler.Counts {
+	all := func(s policy.Settings) scheduler.Counts {
 		s.Frontier.Brake = scheduler.DefaultSettings().Brake
 		c := newPassCrawl(t, s, store)
 		if err := c.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.judgeBatch(t.Context(), c.policy(), weburl.Key{}); err != nil {
+		if _, err := c.reviewer.Next(t.Context(), c.policy()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.frontier.Deletions().Finish(t.Context()); err != nil {
@@ -366,8 +368,8 @@ func TestRejectListIsReadAgain(t *testing.T) {
 		}
 		ended := make(chan error, 2)
 		go func() { ended <- c.watchRejectList(ctx) }()
-		go func() { ended <- c.rejudge(ctx) }()
-		if err := c.passed(ctx); err != nil {
+		go func() { ended <- c.reviewer.Run(ctx) }()
+		if err := c.reviewer.Await(ctx); err != nil {
 			t.Fatal(err)
 		}
 		first := c.policy()
@@ -383,7 +385,7 @@ func TestRejectListIsReadAgain(t *testing.T) {
 		list.Store(file("reject.patterns", "7.html"))
 		time.Sleep(rejectListEvery + time.Second)
 		synctest.Wait()
-		if n := statuses(t, store); n[StatusExcluded] != wantExcluded(t, store) || n[StatusExcluded] == 0 {
+		if n := statuses(t, store); n[policy.StatusExcluded] != wantExcluded(t, store) || n[policy.StatusExcluded] == 0 {
 			t.Errorf("statuses %v, want what the new list rejects excluded", n)
 		}
 		cancel()

@@ -18,7 +18,7 @@ const (
 // ErrPaused is why a crawl that is to come to an end does not begin.
 var ErrPaused = errors.New("the crawl is paused, so that it would never end: run sextant resume first")
 
-func storedPause(ctx context.Context, store scheduler.Store) (bool, error) {
+func storedPause(ctx context.Context, store scheduler.Reader) (bool, error) {
 	b, err := store.Value(ctx, pausedName)
 	return string(b) == pausedYes, err
 }

@@ -5,18 +5,16 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // TestPause: a paused crawl makes no request, also after a restart, and goes on
@@ -31,7 +29,7 @@ func TestPause(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- c.Run(t.Context(), Once{}) }()
-			for c.meter.activities.snapshot().at[waitsForURL] < b.settings.Workers {
+			for c.meter.Activities.Snapshot().At[meter.WaitsForURL] < b.settings.Workers {
 				time.Sleep(time.Millisecond)
 			}
 			s, err := c.Status(t.Context())
@@ -72,29 +70,29 @@ func TestPause(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	at := func(counts map[activity]int) (a activitySnapshot) {
+	at := func(counts map[meter.Activity]int) (a meter.ActivitySnapshot) {
 		for what, n := range counts {
-			a.at[what], a.workers = n, a.workers+n
+			a.At[what], a.Workers = n, a.Workers+n
 		}
 		return a
 	}
-	slow := at(map[activity]int{waitsForStore: 1, waitsForURL: 1})
-	slow.longest[waitsForStore] = 2 * slowStore
+	slow := at(map[meter.Activity]int{meter.WaitsForStore: 1, meter.WaitsForURL: 1})
+	slow.Longest[meter.WaitsForStore] = 2 * meter.SlowStore
 	for _, tt := range []struct {
 		code   string
 		f      scheduler.Snapshot
-		a      activitySnapshot
+		a      meter.ActivitySnapshot
 		change func(*Crawl)
 	}{
-		{"", scheduler.Snapshot{}, at(map[activity]int{waitsForURL: 1, waitsForFetch: 3}), nil},
-		{IdleSlotsFull, scheduler.Snapshot{Hosts: 5}, at(map[activity]int{waitsForFetch: 3, working: 1}), nil},
-		{IdleNoURL, scheduler.Snapshot{Idle: "nothing waits", IdleCode: scheduler.IdleDone}, at(map[activity]int{waitsForURL: 4}), nil},
-		{IdleHostsClosed, scheduler.Snapshot{Idle: "all hosts with work rest", IdleCode: scheduler.IdleClosed}, at(map[activity]int{waitsForURL: 4}), nil},
-		{IdleHostsBusy, scheduler.Snapshot{Idle: "all hosts with work are being visited", IdleCode: scheduler.IdleVisited}, at(map[activity]int{waitsForURL: 4}), nil},
-		{IdleRateLimit, scheduler.Snapshot{Hosts: 2}, at(map[activity]int{waitsForRate: 4}), nil},
-		{IdleHostsClosed, scheduler.Snapshot{Idle: "rest", IdleCode: scheduler.IdleClosed}, at(map[activity]int{waitsForRate: 3, waitsForURL: 1}), nil},
+		{"", scheduler.Snapshot{}, at(map[meter.Activity]int{meter.WaitsForURL: 1, meter.WaitsForFetch: 3}), nil},
+		{IdleSlotsFull, scheduler.Snapshot{Hosts: 5}, at(map[meter.Activity]int{meter.WaitsForFetch: 3, meter.Working: 1}), nil},
+		{IdleNoURL, scheduler.Snapshot{Idle: "nothing waits", IdleCode: scheduler.IdleDone}, at(map[meter.Activity]int{meter.WaitsForURL: 4}), nil},
+		{IdleHostsClosed, scheduler.Snapshot{Idle: "all hosts with work rest", IdleCode: scheduler.IdleClosed}, at(map[meter.Activity]int{meter.WaitsForURL: 4}), nil},
+		{IdleHostsBusy, scheduler.Snapshot{Idle: "all hosts with work are being visited", IdleCode: scheduler.IdleVisited}, at(map[meter.Activity]int{meter.WaitsForURL: 4}), nil},
+		{IdleRateLimit, scheduler.Snapshot{Hosts: 2}, at(map[meter.Activity]int{meter.WaitsForRate: 4}), nil},
+		{IdleHostsClosed, scheduler.Snapshot{Idle: "rest", IdleCode: scheduler.IdleClosed}, at(map[meter.Activity]int{meter.WaitsForRate: 3, meter.WaitsForURL: 1}), nil},
 		{IdleStoreSlow, scheduler.Snapshot{Hosts: 2}, slow, nil},
-		{IdleOutboxFull, scheduler.Snapshot{Hosts: 2}, at(map[activity]int{waitsForOutbox: 4}), func(c *Crawl) { c.outboxFull.Store(4) }},
+		{IdleOutboxFull, scheduler.Snapshot{Hosts: 2}, at(map[meter.Activity]int{meter.WaitsForOutbox: 4}), func(c *Crawl) { c.outboxFull.Store(4) }},
 		{IdleStopping, scheduler.Snapshot{}, slow, func(c *Crawl) { c.Stop() }},
 	} {
 		c := newPassCrawl(t, everything(), newMemoryStore())
@@ -122,7 +120,7 @@ func TestFrontiersReasonsHaveCodes(t *testing.T) {
 	if got := frontierIdle(c.frontier.Snapshot()); got != IdleNoURL {
 		t.Errorf("without work: %q, want %q", got, IdleNoURL)
 	}
-	set := frontierSettings(c.policy())
+	set := policy.FrontierSettings(c.policy())
 	set.Weights = [scheduler.Sources]int{}
 	c.frontier.Apply(set)
 	if _, err := c.frontier.Add(ctx, []scheduler.Link{{URL: parse(t, "http://a.test/"), Fifo: scheduler.Index}}, false); err != nil {
@@ -135,35 +133,6 @@ func TestFrontiersReasonsHaveCodes(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-}
-
-// TestActivitiesAddUp: what workers spend their time with is all of their time,
-// what they are at just now included.
-func TestActivitiesAddUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var l activityLog
-		var workers sync.WaitGroup
-		for i := range 3 {
-			workers.Go(func() {
-				s := l.slot()
-				defer s.close()
-				time.Sleep(time.Second)
-				s.now(waitsForFetch)
-				time.Sleep(time.Duration(i+1) * time.Second)
-				s.now(working)
-				time.Sleep(time.Minute)
-			})
-		}
-		time.Sleep(3*time.Second + time.Millisecond)
-		s := l.snapshot()
-		if s.workers != 3 || s.at[waitsForFetch] != 1 || s.at[working] != 2 || s.longest[waitsForFetch] != 2*time.Second+time.Millisecond {
-			t.Errorf("%+v", s)
-		}
-		workers.Wait()
-		if s = l.snapshot(); s.workers != 0 || s.spent[waitsForURL] != 3*time.Second || s.spent[waitsForFetch] != 6*time.Second || s.spent[working] != 3*time.Minute {
-			t.Errorf("%+v", s)
-		}
-	})
 }
 
 // TestHeldDeletions: what is held is listed, released and dropped; dropped
@@ -184,7 +153,7 @@ func TestHeldDeletions(t *testing.T) {
 	}
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
 		var held []string
-		err := c.Deletions(t.Context(), scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(d scheduler.StoredDeletion) error {
+		err := c.store.HeldDeletions(t.Context(), scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(d scheduler.StoredDeletion) error {
 			if d.Hold != scheduler.HeldForHost || d.Reason != scheduler.ReasonNotFound {
 				t.Errorf("%s is held for %v, %v; want the host's share, not found", d.URL, d.Hold, d.Reason)
 			}
@@ -223,49 +192,6 @@ func TestHeldDeletions(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// TestLoginPages: pages in place of others are log-in pages, pages with a log-in
-// box are not.
-func TestLoginPages(t *testing.T) {
-	var l logins
-	at := func(host, path string) *scheduler.Lease {
-		u := parse(t, "http://"+host+path)
-		return &scheduler.Lease{Key: u.Key(), Place: scheduler.Place{Host: u.HostKey()}}
-	}
-	wall := extract.Page{Title: "Log in", Text: "User Password", Password: true}
-	box := func(s string) extract.Page { return extract.Page{Title: s, Text: s + " User Password", Password: true} }
-	for i, tt := range []struct {
-		host, path string
-		page       extract.Page
-		want       bool
-	}{
-		{"a.test", "/login", wall, false},
-		{"a.test", "/login", wall, false}, // it is refreshed
-		{"a.test", "/1", wall, true},
-		{"b.test", "/2", wall, false}, // another host
-		{"a.test", "/2", extract.Page{Title: "Log in", Text: "User Password"}, false},
-		{"a.test", "/3", wall, true},
-		{"a.test", "/login", wall, true},
-		{"a.test", "/4", box("four"), false},
-		{"a.test", "/5", box("five"), false},
-		{"a.test", "/6", wall, false},
-		{"a.test", "/7", wall, true},
-	} {
-		if got := l.is(at(tt.host, tt.path), &tt.page); got != tt.want {
-			t.Errorf("%d: %s%s: %v, want %v", i, tt.host, tt.path, got, tt.want)
-		}
-	}
-	for i := range 3 * loginHosts {
-		l.last[weburl.HostKey{byte(i), byte(i >> 8), byte(i >> 16), 1}] = passwordPage{}
-		if i%1000 == 0 {
-			page := box("x")
-			l.is(at("c"+strings.Repeat("x", i/1000)+".test", "/"), &page)
-		}
-	}
-	if len(l.last) > loginHosts+1000 {
-		t.Errorf("%d hosts are kept", len(l.last))
-	}
 }
 
 // TestPerAddress: hosts at one address are never visited at once, robots.txt

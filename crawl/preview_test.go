@@ -11,6 +11,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -24,44 +26,42 @@ func TestPreviewForetellsThePass(t *testing.T) {
 	}
 	store := storetest.NewMemory()
 	seed(t, store, 2500)
-	run := func(s Settings) passCounts {
+	run := func(s policy.Settings) review.Counts {
 		c := newPassCrawl(t, s, store)
 		if err := c.start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for {
-			p := c.policy()
-			key, due := c.pass.due(p)
-			if !due {
-				state, _ := c.pass.status()
-				return state.passCounts
-			}
-			if err := c.judgeBatch(t.Context(), p, key); err != nil {
+			due, err := c.reviewer.Next(t.Context(), c.policy())
+			if err != nil {
 				t.Fatal(err)
+			}
+			if !due {
+				return c.reviewer.Progress().Counts
 			}
 		}
 	}
-	steps := []func(*Settings){
-		func(s *Settings) { s.Space.Exclude = text("dir5/") },
-		func(s *Settings) {
+	steps := []func(*policy.Settings){
+		func(s *policy.Settings) { s.Space.Exclude = text("dir5/") },
+		func(s *policy.Settings) {
 			s.Space.CrawlRules, s.Space.GlobalRules = file("crawl.rules", "forbid domain h7*"), file("global.rules", "allow domain h71.test")
 		},
-		func(s *Settings) { s.Space.KillPatterns = file("kill", "page-1") },
-		func(s *Settings) {
+		func(s *policy.Settings) { s.Space.KillPatterns = file("kill", "page-1") },
+		func(s *policy.Settings) {
 			s.Rules.Rules = []actionrules.Rule{
 				{If: host("h3.test"), Then: []actionrules.Action{{Verb: actionrules.Ignore}}},
 				{If: host("h4.test"), Then: []actionrules.Action{{Verb: actionrules.Priority, Shift: 1}}},
 				{If: host("h5.test"), Then: []actionrules.Action{{Verb: actionrules.NoIndex}}},
 			}
 		},
-		func(*Settings) {},
+		func(*policy.Settings) {},
 	}
 	for i, step := range steps {
 		s := everything()
 		s.Frontier.MinimumAged = time.Hour // or pages are read again where rules let more in
 		step(&s)
 		before := dump(t, store)
-		p, err := NewPreview(t.Context(), s, store, 3)
+		p, err := review.NewPreview(t.Context(), s, store, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestPreviewForetellsThePass(t *testing.T) {
 		if i < len(steps)-1 && p.Excluded.Count+p.Elsewhere.Count+p.Deleted.Count == 0 {
 			t.Errorf("step %d: nothing happens", i)
 		}
-		for _, g := range []PreviewGroup{p.Excluded, p.Deleted} {
+		for _, g := range []review.PreviewGroup{p.Excluded, p.Deleted} {
 			if uint64(len(g.Samples)) != min(g.Count, 3) || g.Count > 0 && g.Samples[0].Words == "" {
 				t.Errorf("step %d: samples %+v of %d", i, g.Samples, g.Count)
 			}
@@ -119,7 +119,7 @@ func TestPreviewOfWhatIsTaken(t *testing.T) {
 	seed(t, store, 200)
 	s := everything()
 	s.Space.MaxPathDepth = &crawlspace.Limit{Max: 0}
-	p, err := NewPreview(t.Context(), s, store, 1)
+	p, err := review.NewPreview(t.Context(), s, store, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestPreviewOfWhatIsTaken(t *testing.T) {
 	s = everything()
 	s.Space.Exclude = text("page")
 	s.Frontier.Brake = scheduler.DefaultSettings().Brake
-	if p, err = NewPreview(t.Context(), s, store, 0); err != nil {
+	if p, err = review.NewPreview(t.Context(), s, store, 0); err != nil {
 		t.Fatal(err)
 	}
 	if p.Excluded.Count+p.ExcludedWhenTaken.Count != 200 || p.Excluded.Count != p.Indexed || p.Deleted.Count != p.Indexed || p.Held != p.Indexed {

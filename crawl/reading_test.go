@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testsite"
@@ -230,23 +230,23 @@ func TestMapping(t *testing.T) {
 		return out
 	}
 	tests := map[string]struct {
-		m    *Mapping
+		m    *policy.Mapping
 		want []extract.Meta
 	}{
 		"none":          {nil, metas},
-		"nothing":       {&Mapping{}, nil},
-		"all":           {&Mapping{KeepUnmapped: true}, metas},
-		"renamed":       {&Mapping{Maps: []Map{{From: "title", To: "t"}}}, meta("t", "B")},
-		"accumulated":   {&Mapping{Maps: []Map{{From: "title", To: "t"}, {From: "og:title", To: "t"}}}, meta("t", "B", "t", "A", "t", "C")},
-		"copied":        {&Mapping{Maps: []Map{{From: "title", To: "t"}, {From: "title", To: "u"}}}, meta("t", "B", "u", "B")},
-		"joined":        {&Mapping{Maps: []Map{{From: "og:title", To: "t", Join: ", "}}}, meta("t", "A, C")},
-		"default":       {&Mapping{Maps: []Map{{From: "missing", To: "t", Default: "d"}, {From: "title", To: "u", Default: "d"}}}, meta("t", "d", "u", "B")},
-		"from header":   {&Mapping{Maps: []Map{{Header: "content-language", To: "l"}}}, meta("l", "de, en", "l", "fr")},
-		"dropped":       {&Mapping{KeepUnmapped: true, Maps: []Map{{From: "og:title"}, {From: "generator"}}}, meta("title", "B")},
-		"no such field": {&Mapping{Maps: []Map{{Header: "Age", To: "age"}}}, nil},
+		"nothing":       {&policy.Mapping{}, nil},
+		"all":           {&policy.Mapping{KeepUnmapped: true}, metas},
+		"renamed":       {&policy.Mapping{Maps: []policy.Map{{From: "title", To: "t"}}}, meta("t", "B")},
+		"accumulated":   {&policy.Mapping{Maps: []policy.Map{{From: "title", To: "t"}, {From: "og:title", To: "t"}}}, meta("t", "B", "t", "A", "t", "C")},
+		"copied":        {&policy.Mapping{Maps: []policy.Map{{From: "title", To: "t"}, {From: "title", To: "u"}}}, meta("t", "B", "u", "B")},
+		"joined":        {&policy.Mapping{Maps: []policy.Map{{From: "og:title", To: "t", Join: ", "}}}, meta("t", "A, C")},
+		"default":       {&policy.Mapping{Maps: []policy.Map{{From: "missing", To: "t", Default: "d"}, {From: "title", To: "u", Default: "d"}}}, meta("t", "d", "u", "B")},
+		"from header":   {&policy.Mapping{Maps: []policy.Map{{Header: "content-language", To: "l"}}}, meta("l", "de, en", "l", "fr")},
+		"dropped":       {&policy.Mapping{KeepUnmapped: true, Maps: []policy.Map{{From: "og:title"}, {From: "generator"}}}, meta("title", "B")},
+		"no such field": {&policy.Mapping{Maps: []policy.Map{{Header: "Age", To: "age"}}}, nil},
 	}
 	for name, tt := range tests {
-		if diff := cmp.Diff(tt.want, tt.m.apply(metas, header)); diff != "" {
+		if diff := cmp.Diff(tt.want, tt.m.Apply(metas, header)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -256,61 +256,11 @@ func TestMapping(t *testing.T) {
 func TestMappedDocument(t *testing.T) {
 	site := siteOf(t, map[string]string{"/page": "Content-Type: text/html\nX-Team: red\n\n<meta name=category content=News><meta property=og:title content=T><p>x"})
 	b := openBench(t, site)
-	b.settings.Mapping = &Mapping{Maps: []Map{{From: "category", To: "extra_category"}, {Header: "X-Team", To: "team"}}}
+	b.settings.Mapping = &policy.Mapping{Maps: []policy.Map{{From: "category", To: "extra_category"}, {Header: "X-Team", To: "team"}}}
 	b.once()
 	d := b.target.documents[site.Origins()[0]+"/page"]
 	if diff := cmp.Diff(map[string][]string{"extra_category": {"News"}, "team": {"red"}}, d.Metas); diff != "" || d.Title != "T" {
 		t.Errorf("title %q, metas (-want +got):\n%s", d.Title, diff)
-	}
-}
-
-func TestSniff(t *testing.T) {
-	zip := func(names ...string) string {
-		s := "PK\x03\x04" + strings.Repeat("\x00", 26)
-		return s + strings.Join(names, "\x00PK\x03\x04")
-	}
-	const office = "application/vnd.openxmlformats-officedocument."
-	for _, tt := range []struct{ declared, body, want string }{
-		{"text/html", "<p>x", "text/html"},
-		{"text/html; charset=x", "", "text/html; charset=x"},
-		{"text/html", "%PDF-1.7 ...", "application/pdf"},
-		{"Text/Plain", "%PDF-1.7 ...", "application/pdf"},
-		{"text/html", "\x89PNG\x0D\x0A\x1A\x0A", "image/png"},
-		{"text/html", "\xc4\xe4hnliche", "text/html"}, // Latin-1
-		{"text/html", "\xef\xbb\xbf<p>", "text/html"},
-		{"text/html", "<\x00p\x00>\x00", "text/html"}, // UTF-16
-		{"text/plain", "<html>", "text/plain"},
-		{"application/json", "%PDF-1.7", "application/json"},
-		{"", "<!DOCTYPE HTML><p>", "text/html; charset=utf-8"},
-		{"application/octet-stream", "%PDF-1.4", "application/pdf"},
-		{"application/x-download", "%PDF-1.4", "application/pdf"},
-		{"binary/octet-stream", "plain words", "text/plain; charset=utf-8"},
-		{"", "\x00\x01\x02\x03", "application/octet-stream"},
-		{"", "", "text/plain; charset=utf-8"},
-		{"", `{\rtf1`, "application/rtf"},
-		{"application/octet-stream", zip("[Content_Types].xml", "word/document.xml"), office + "wordprocessingml.document"},
-		{"", zip("[Content_Types].xml", "xl/workbook.xml"), office + "spreadsheetml.sheet"},
-		{"", zip("[Content_Types].xml", "ppt/presentation.xml"), office + "presentationml.presentation"},
-		{"", zip("mimetypeapplication/vnd.oasis.opendocument.textPK"), "application/vnd.oasis.opendocument.text"},
-		{"", zip("word/other"), "application/zip"},
-		{"", "PK\x03\x04", "application/zip"},
-		{"?", "<html>", "text/html; charset=utf-8"}, // no type at all
-	} {
-		site := siteOf(t, nil)
-		b := openBench(t, site)
-		p, err := newPolicy(b.settings, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := &visit{policy: p, lease: leaseOf(t, site.URL())}
-		r := &fetcher.Response{Status: 200, Header: http.Header{}, Body: []byte(tt.body)}
-		if tt.declared != "" {
-			r.Header.Set("Content-Type", tt.declared)
-		}
-		v.sniff(r)
-		if got := r.Header.Get("Content-Type"); got != tt.want {
-			t.Errorf("%q with %.20q: %q, want %q", tt.declared, tt.body, got, tt.want)
-		}
 	}
 }
 
@@ -320,8 +270,8 @@ func TestLinksCut(t *testing.T) {
 	site.Set("/a", pageOf(strings.Repeat("<a href=/b>", 60_000)))
 	b := openBench(t, site)
 	var log testlog.Buffer
+	b.log = slog.NewTextHandler(&log, nil)
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
-		c.visitor.log = slog.New(slog.NewTextHandler(&log, nil))
 		if err := c.Run(t.Context(), Once{Drain: true}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,9 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -49,7 +51,7 @@ func TestPassAtRestart(t *testing.T) {
 
 	b.settings.Space.Exclude = text(testsite.Path(4))
 	b.once()
-	if r, _ := b.record(url); r.Status != StatusExcluded || r.Class != "ignored" || !strings.Contains(r.LastError, "exclude gate") {
+	if r, _ := b.record(url); r.Status != policy.StatusExcluded || r.Class != "ignored" || !strings.Contains(r.LastError, "exclude gate") {
 		t.Errorf("%+v, want status 760 and the gate", r)
 	}
 	if got := b.newOrders(); len(got) != 1 || !strings.HasPrefix(got[0], "delete "+url+": exclude gate") {
@@ -99,7 +101,7 @@ func TestPassGlobalRules(t *testing.T) {
 			t.Errorf("%s: %v, want %d deletions and %d adds", what, n, deletions, adds)
 		}
 		for _, u := range other {
-			if r, _ := b.record(u); r.Status != status || r.Indexed != (status != StatusExcluded) {
+			if r, _ := b.record(u); r.Status != status || r.Indexed != (status != policy.StatusExcluded) {
 				t.Errorf("%s: %s has status %d, indexed %v; want %d", what, u, r.Status, r.Indexed, status)
 			}
 		}
@@ -108,7 +110,7 @@ func TestPassGlobalRules(t *testing.T) {
 	b.settings.Space.CrawlRules, b.settings.Space.GlobalRules = file("crawl.rules", host), file("global.rules", "allow domain 127.*")
 	step("another crawler has it", crawlspace.StatusElsewhere, 0, 0)
 	b.settings.Space.GlobalRules = file("global.rules", "forbid domain *")
-	step("not any more", StatusExcluded, len(other), 0)
+	step("not any more", policy.StatusExcluded, len(other), 0)
 	b.settings.Space.GlobalRules = file("global.rules", "allow domain 127.*")
 	b.once()
 	if r, _ := b.record(other[0]); r.Status != crawlspace.StatusElsewhere || r.Indexed {
@@ -201,11 +203,11 @@ func TestReloadWhilePageIsInFlight(t *testing.T) {
 			t.Errorf("status %+v, %v; want the pass running while an old page is in flight", s.Rules, err)
 		}
 		close(release)
-		if err := c.passed(ctx); err != nil {
+		if err := c.reviewer.Await(ctx); err != nil {
 			t.Fatal(err)
 		}
-		r, _, err := StoredOne(ctx, store, parse(t, server.URL+"/page"))
-		if err != nil || r.Status != StatusExcluded || r.Indexed {
+		r, _, err := report.LookUp(ctx, store, parse(t, server.URL+"/page"))
+		if err != nil || r.Status != policy.StatusExcluded || r.Indexed {
 			t.Errorf("%+v, %v; want 760 and no document", r, err)
 		}
 		if s, err = c.Status(ctx); err != nil || s.Rules.Running || s.Rules.Judged == 0 {
@@ -239,10 +241,10 @@ func TestReload(t *testing.T) {
 		if err := c.Reload(ctx, broken); err == nil || c.policy() != before {
 			t.Errorf("broken rules gave %v, want an error and the old rules in force", err)
 		}
-		if err := c.Reload(ctx, b.settings); err != nil || c.policy().fingerprint != before.fingerprint {
+		if err := c.Reload(ctx, b.settings); err != nil || c.policy().Fingerprint != before.Fingerprint {
 			t.Errorf("the same settings gave %v", err)
 		}
-		if s, _ := c.pass.status(); !s.Done {
+		if !c.reviewer.Progress().Done {
 			t.Error("the same rules began a pass")
 		}
 		// A new root is fetched at once, and a new weight counts.
@@ -255,7 +257,7 @@ func TestReload(t *testing.T) {
 		if err := c.drained(ctx, false); err != nil {
 			t.Fatal(err)
 		}
-		if r, _, err := StoredOne(ctx, store, parse(t, site.Origins()[0]+"/island.html")); err != nil || !r.Indexed {
+		if r, _, err := report.LookUp(ctx, store, parse(t, site.Origins()[0]+"/island.html")); err != nil || !r.Indexed {
 			t.Errorf("the new root is %+v, %v; want it indexed", r, err)
 		}
 		cancel()

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/crawllog"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 )
 
 // Reload puts new settings in force while the crawl runs. Settings with a fault
@@ -14,7 +18,7 @@ import (
 // change, that is an error; Workers stay as many as they were started, which is
 // logged. What is no part of Settings (the store and its durability, push
 // targets) takes a restart. It may be called at any time, also before Run.
-func (c *Crawl) Reload(ctx context.Context, s Settings) error {
+func (c *Crawl) Reload(ctx context.Context, s policy.Settings) error {
 	change, err := c.Prepare(ctx, s)
 	if err != nil {
 		return err
@@ -26,14 +30,14 @@ func (c *Crawl) Reload(ctx context.Context, s Settings) error {
 // or Discard must be called, once; until then no other change of this crawl begins.
 type Change struct {
 	c        *Crawl
-	settings Settings
-	old, new *rules
-	log      crawlLogFile // nil without one
+	settings policy.Settings
+	old, new *visit.Rules
+	log      crawllog.File // nil without one
 }
 
 // Prepare judges new settings and makes what they need, as Reload does, without anything
 // being changed: so several crawls take on their settings together or not at all.
-func (c *Crawl) Prepare(ctx context.Context, s Settings) (_ *Change, err error) {
+func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (_ *Change, err error) {
 	if s.Name != c.name {
 		return nil, fmt.Errorf("the Crawler is called %q while it runs and cannot become %q: restart for that", c.name, s.Name)
 	}
@@ -43,15 +47,15 @@ func (c *Crawl) Prepare(ctx context.Context, s Settings) (_ *Change, err error) 
 			c.replacing.Unlock()
 		}
 	}()
-	ch := &Change{c: c, settings: s, old: c.inForce(), new: &rules{}}
-	if ch.new.policy, err = storedPolicy(ctx, s, c.store); err != nil {
+	ch := &Change{c: c, settings: s, old: c.inForce(), new: &visit.Rules{}}
+	if ch.new.Policy, err = policy.Stored(ctx, s, c.store); err != nil {
 		return nil, err
 	}
-	if ch.new.gear, err = c.equip(ctx, ch.new.policy, ch.old); err != nil {
+	if ch.new.Gear, err = c.equip(ctx, ch.new.Policy, ch.old); err != nil {
 		return nil, err
 	}
 	// Also where the path is the same: the file was renamed when the system rotated it.
-	if ch.log, err = c.crawlLog.open(s.CrawlLog); err != nil {
+	if ch.log, err = c.crawlLog.Open(s.CrawlLog); err != nil {
 		return nil, err
 	}
 	return ch, nil
@@ -80,7 +84,7 @@ func (ch *Change) Apply(ctx context.Context) error {
 	if learns := s.NearDuplicates && s.DetectPatterns; learns != (c.patterns != nil) {
 		c.log.Warn("whether patterns of copies are learnt changes with the next start", "then", learns)
 	}
-	c.crawlLog.goOn(s.CrawlLog, ch.log)
+	c.crawlLog.SwitchTo(s.CrawlLog, ch.log)
 	return c.enforce(ctx, ch.old, ch.new, true)
 }
 
@@ -91,47 +95,47 @@ func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
 // replace puts the policy in force that with makes of the old one. That all
 // stored URLs are to be judged by it is stored before anything is decided by it,
 // so that no crash leaves some of them to other rules unseen. edit is as in enforce.
-func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy) (*policy, error)) error {
+func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Policy) (*policy.Policy, error)) error {
 	c.replacing.Lock()
 	defer c.replacing.Unlock()
 	old := c.inForce()
-	p, err := with(old.policy)
-	if err != nil || p == old.policy {
+	p, err := with(old.Policy)
+	if err != nil || p == old.Policy {
 		return err
 	}
-	return c.enforce(ctx, old, &rules{policy: p, gear: old.gear}, edit)
+	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit)
 }
 
 // enforce is the second half of replace: c.replacing is held. edit says that the operator
 // has changed the rules, and not a site that moved.
-func (c *Crawl) enforce(ctx context.Context, old, next *rules, edit bool) error {
-	p := next.policy
-	changed := p.fingerprint != old.policy.fingerprint
+func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) error {
+	p := next.Policy
+	changed := p.Fingerprint != old.Policy.Fingerprint
 	word := edit && c.allowed.Swap(false)
 	if !changed {
-		p.since = old.policy.since
+		p.Since = old.Policy.Since
 	} else if edit {
 		if _, err := c.frontier.Deletions().BeginEdit(ctx, word); err != nil {
 			return err
 		}
 	}
-	if !p.same(old.policy) {
-		if err := c.pass.begin(ctx, p); err != nil {
+	if !p.Same(old.Policy) {
+		if err := c.reviewer.Begin(ctx, p); err != nil {
 			return err
 		}
 	}
 	c.rules.swap(next)
 	ctx = context.WithoutCancel(ctx) // the rest belongs to what is in force
-	next.gear.accesses.adopt()
-	c.frontier.Apply(frontierSettings(p))
-	c.limits.apply(&p.settings)
+	next.Gear.Accesses.Adopt()
+	c.frontier.Apply(policy.FrontierSettings(p))
+	c.limits.apply(&p.Settings)
 	select {
 	case c.rescheduled <- struct{}{}:
 	default:
 	}
-	if !p.same(old.policy) {
-		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.fingerprint)
-		c.pass.wake()
+	if !p.Same(old.Policy) {
+		c.log.Info("new rules or ages: all stored URLs are judged again", "rules", p.Fingerprint)
+		c.reviewer.Wake()
 	}
 	return c.addRoots(ctx, p)
 }
@@ -143,7 +147,7 @@ const rejectListEvery = time.Minute
 // cannot be read leaves the old one in force.
 func (c *Crawl) watchRejectList(ctx context.Context) error {
 	for {
-		s := c.policy().settings
+		s := c.policy().Settings
 		every := s.RejectListEvery
 		if every <= 0 {
 			every = rejectListEvery
@@ -160,14 +164,14 @@ func (c *Crawl) watchRejectList(ctx context.Context) error {
 }
 
 func (c *Crawl) rereadRejectList(ctx context.Context) error {
-	return c.replace(ctx, true, func(old *policy) (*policy, error) {
-		if old.settings.ReadRejectList == nil {
+	return c.replace(ctx, true, func(old *policy.Policy) (*policy.Policy, error) {
+		if old.Settings.ReadRejectList == nil {
 			return old, nil
 		}
-		f, err := old.settings.ReadRejectList()
-		if err != nil || reflect.DeepEqual(f, old.settings.Space.RejectList) {
+		f, err := old.Settings.ReadRejectList()
+		if err != nil || reflect.DeepEqual(f, old.Settings.Space.RejectList) {
 			return old, err
 		}
-		return old.withRejectList(f)
+		return old.WithRejectList(f)
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -40,8 +40,8 @@ func (c *Crawl) Remove(ctx context.Context, s Selection) (Removed, error) {
 }
 
 // RemoveStored does what Crawl.Remove does with a store that no crawl has open.
-func RemoveStored(ctx context.Context, settings Settings, store scheduler.Store, s Selection) (Removed, error) {
-	p, err := storedPolicy(ctx, settings, store)
+func RemoveStored(ctx context.Context, settings policy.Settings, store scheduler.Store, s Selection) (Removed, error) {
+	p, err := policy.Stored(ctx, settings, store)
 	if err != nil {
 		return Removed{}, err
 	}
@@ -49,12 +49,12 @@ func RemoveStored(ctx context.Context, settings Settings, store scheduler.Store,
 }
 
 // remove tells gone of the URLs that had documents.
-func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection, gone func(context.Context, []weburl.Key) error) (done Removed, err error) {
-	selector, err := p.selects(ctx, store, s)
+func remove(ctx context.Context, p *policy.Policy, store scheduler.Store, s Selection, gone func(context.Context, []weburl.Key) error) (done Removed, err error) {
+	selector, err := selects(ctx, p, store, s)
 	if err != nil {
 		return done, err
 	}
-	roots := p.rootKeys()
+	roots := p.RootKeys()
 	if err := refuseRoots(selector.keys, roots); err != nil {
 		return done, err
 	}
@@ -73,7 +73,7 @@ func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection, 
 				documents = append(documents, one.Key)
 			}
 			workers.Go(func() error {
-				order := p.removal(&one.Record)
+				order := removal(p, &one.Record)
 				err := store.Forget(context.WithoutCancel(ctx), one.Key, order)
 				if errors.Is(err, scheduler.ErrNotFound) {
 					return nil
@@ -96,17 +96,6 @@ func remove(ctx context.Context, p *policy, store scheduler.Store, s Selection, 
 	return done, err
 }
 
-// rootKeys are the configured roots that would come back: those inside.
-func (p *policy) rootKeys() map[weburl.Key]string {
-	keys := map[weburl.Key]string{}
-	for _, r := range p.roots {
-		if l, _, ok := p.link(crawlspace.Link{URL: r.URL}); ok {
-			keys[l.URL.Key()] = l.URL.String()
-		}
-	}
-	return keys
-}
-
 // refuseRoots is an error if a root was named.
 func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
 	var refused []string
@@ -124,16 +113,16 @@ func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
 
 // removal is the deletion of a URL's document, nil if there can be none. One that
 // waits may be in flight, its document about to be stored.
-func (p *policy) removal(r *scheduler.Record) *scheduler.Order {
+func removal(p *policy.Policy, r *scheduler.Record) *scheduler.Order {
 	source := r.PushedSource
 	switch {
 	case r.Indexed:
 	case r.State == scheduler.Waiting:
 		if u, ok := weburl.FromCanonical(r.URL); ok {
-			source = p.engine.Decide(u).Source
+			source = p.Engine.Decide(u).Source
 		}
 	default:
 		return nil
 	}
-	return &scheduler.Order{Op: scheduler.OrderDelete, Source: source, Reason: scheduler.ReasonRemoved, Body: deletionBody(r.URL, removalReason, time.Now())}
+	return &scheduler.Order{Op: scheduler.OrderDelete, Source: source, Reason: scheduler.ReasonRemoved, Body: policy.DeletionBody(r.URL, removalReason, time.Now())}
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -28,28 +29,28 @@ func (c *Crawl) Refresh(ctx context.Context, s Selection) (Refreshed, error) {
 }
 
 // RefreshStored does what Crawl.Refresh does with a store that no crawl has open.
-func RefreshStored(ctx context.Context, settings Settings, store scheduler.Store, s Selection, log *slog.Logger) (Refreshed, error) {
-	p, err := storedPolicy(ctx, settings, store)
+func RefreshStored(ctx context.Context, settings policy.Settings, store scheduler.Store, s Selection, log *slog.Logger) (Refreshed, error) {
+	p, err := policy.Stored(ctx, settings, store)
 	if err != nil {
 		return Refreshed{}, err
 	}
-	return refresh(ctx, p, store, scheduler.New(store, frontierSettings(p), log), s)
+	return refresh(ctx, p, store, scheduler.New(store, policy.FrontierSettings(p), log), s)
 }
 
-func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *scheduler.Frontier, s Selection) (done Refreshed, err error) {
-	selector, err := p.selects(ctx, store, s)
+func refresh(ctx context.Context, p *policy.Policy, store scheduler.Store, frontier *scheduler.Frontier, s Selection) (done Refreshed, err error) {
+	selector, err := selects(ctx, p, store, s)
 	if err != nil {
 		return done, err
 	}
 	source := scheduler.Index
-	if p.settings.Frontier.SmartRefresh {
+	if p.Settings.Frontier.SmartRefresh {
 		source = scheduler.Refresh
 	}
 	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		keys := make([]weburl.Key, 0, len(batch))
 		for i := range batch {
 			switch r := &batch[i].Record; {
-			case outside(r) != 0:
+			case policy.Outside(r) != 0:
 				done.Excluded++
 			case r.State == scheduler.Waiting:
 				done.Waiting++
@@ -63,7 +64,7 @@ func refresh(ctx context.Context, p *policy, store scheduler.Store, frontier *sc
 		}
 		// Not cancelled half-way: the counts would be wrong.
 		n, err := frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
-			if outside(&r) != 0 || r.Kind == scheduler.KindItem {
+			if policy.Outside(&r) != 0 || r.Kind == scheduler.KindItem {
 				return nil
 			}
 			return &scheduler.Change{Next: queuedAgain(r, source, s.Full)}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push"
@@ -73,7 +75,7 @@ func TestStricterRobots(t *testing.T) {
 	site.Set("/robots.txt", disallow(testsite.Path(3), testsite.Path(5)))
 	b.ageRobots(origin)
 	b.once(origin + testsite.Path(1))
-	want := []string{"delete " + out[0] + ": " + robotsForbids, "delete " + out[1] + ": " + robotsForbids}
+	want := []string{"delete " + out[0] + ": " + policy.RobotsForbids, "delete " + out[1] + ": " + policy.RobotsForbids}
 	if diff := cmp.Diff(want, b.newOrders()); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
 	}
@@ -84,7 +86,7 @@ func TestStricterRobots(t *testing.T) {
 		t.Error("a page that robots.txt forbids was asked for")
 	}
 	r, _ := b.record(out[0])
-	if r.Class != "ignored" || r.Status != 0 || r.LastError != robotsForbids || r.Indexed || r.NextAt == nil {
+	if r.Class != "ignored" || r.Status != 0 || r.LastError != policy.RobotsForbids || r.Indexed || r.NextAt == nil {
 		t.Errorf("%+v, want it ignored by robots.txt, and asked for again in time", r)
 	}
 	b.once(origin + testsite.Path(1))
@@ -255,12 +257,12 @@ func TestStricterRobotsInFlight(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- c.Run(t.Context(), Once{Drain: true}) }()
 		<-asked
-		cache := c.inForce().gear.robots
+		cache := c.inForce().Gear.Robots
 		if err := cache.Record(t.Context(), slow, &fetcher.Response{Status: 200, Body: []byte("User-agent: *\nDisallow: /slow\n")}, nil); err != nil {
 			t.Fatal(err)
 		}
-		c.restrict(slow)
-		for b, err := []byte(nil), error(nil); !bytes.Contains(b, []byte(server.URL)); b, err = store.Value(t.Context(), restrictedName) {
+		c.reviewer.Restrict(slow)
+		for b, err := []byte(nil), error(nil); !bytes.Contains(b, []byte(server.URL)); b, err = store.Value(t.Context(), "crawl.robots") {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +273,7 @@ func TestStricterRobotsInFlight(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	want := []string{"add " + slow.String(), "delete " + slow.String() + ": " + robotsForbids}
+	want := []string{"add " + slow.String(), "delete " + slow.String() + ": " + policy.RobotsForbids}
 	got := b.newOrders()
 	if len(got) == 1 { // the deletion took the unsent document's place
 		got = append([]string{want[0]}, got...)
@@ -284,12 +286,11 @@ func TestStricterRobotsInFlight(t *testing.T) {
 // TestPagesInFlightEnd: a wait for the pages in flight is not for later ones.
 func TestPagesInFlightEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &gear{accesses: accesses{{fetcher: fetcher.New(fetcher.DefaultSettings(), nil)}}}
-		f := newInForce(&rules{policy: &policy{}, gear: g})
+		f := newInForce(&visit.Rules{Policy: &policy.Policy{}, Gear: &visit.Gear{}})
 		page := f.begin()
 		done := false
 		go func() {
-			done = f.wait(t.Context()) == nil
+			done = f.AwaitPages(t.Context()) == nil
 		}()
 		synctest.Wait()
 		defer f.end(f.begin())
@@ -303,7 +304,7 @@ func TestPagesInFlightEnd(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := f.wait(ctx); !errors.Is(err, context.Canceled) {
+		if err := f.AwaitPages(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
 	})

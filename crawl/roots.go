@@ -6,7 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -21,28 +22,10 @@ const (
 	rootsWhat = "the list of roots"
 )
 
-// rootLinks are the roots in force as links, but for those that are outside, which refused is
-// told of.
-func (p *policy) rootLinks(refused func(root weburl.URL, v *verdict)) []scheduler.Link {
-	var links []scheduler.Link
-	for _, root := range p.roots {
-		l, v, ok := p.link(crawlspace.Link{URL: root.URL})
-		if !ok {
-			refused(root.URL, &v)
-			continue
-		}
-		l.Root = true
-		links = append(links, l)
-	}
-	return links
-}
-
-func untold(weburl.URL, *verdict) {}
-
 // addRoots puts the configured roots in; known ones are not crawled sooner for it.
-func (c *Crawl) addRoots(ctx context.Context, p *policy) error {
-	links := p.rootLinks(func(root weburl.URL, v *verdict) {
-		c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.words(v))
+func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
+	links := p.RootLinks(func(root weburl.URL, v *policy.Verdict) {
+		c.log.Warn("a root is not crawled: the rules exclude it", "url", root.String(), "by", p.Detail(v))
 	})
 	if _, err := c.frontier.Add(ctx, links, false); err != nil {
 		return err
@@ -124,7 +107,7 @@ func bytesOf(keys []weburl.Key) [][]byte {
 	return out
 }
 
-func storedRoots(ctx context.Context, store scheduler.Store) ([]weburl.Key, error) {
+func storedRoots(ctx context.Context, store scheduler.Reader) ([]weburl.Key, error) {
 	v, err := store.Value(ctx, rootsName)
 	if err != nil {
 		return nil, err
@@ -139,8 +122,20 @@ func storedRoots(ctx context.Context, store scheduler.Store) ([]weburl.Key, erro
 	return keys, nil
 }
 
-// wasRoot reports whether a URL that waits was a root before the roots changed.
-func (c *Crawl) wasRoot(k weburl.Key) bool {
-	former := c.former.Load()
-	return former != nil && (*former)[k]
+// addSources puts the configured sources in. One that was read by other rules or
+// settings is read again.
+func (c *Crawl) addSources(ctx context.Context, p *policy.Policy) error {
+	var links []scheduler.Link
+	for _, s := range p.Sources {
+		l, v, ok := p.SourceLink(s.URL, s.Kind, "")
+		if !ok {
+			c.log.Warn("a sitemap or feed is not read: the rules exclude it", "url", s.URL.String(), "by", p.Detail(&v))
+			continue
+		}
+		l.Root = true
+		links = append(links, l)
+	}
+	return visit.NameSources(ctx, c.frontier, links, func(k weburl.Key, r *scheduler.Record) bool {
+		return r.RulesVersion != p.SourceVersion(k)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -19,6 +20,8 @@ const (
 	// rootsLooked is how many roots a status looks at, and rootsNamed how many an error names.
 	rootsLooked = 1000
 	rootsNamed  = 3
+	// redirectSteps bounds how far redirects are followed through the store.
+	redirectSteps = 10
 )
 
 // RootStatus is a root of the configuration that cannot be crawled.
@@ -45,8 +48,12 @@ func (r RootStatus) String() string {
 
 // failingRoot judges a root by its record; nil if it was had, or was not asked for yet and
 // nothing is known that keeps it from being. pending says that it was not asked for.
-func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record) (fails *RootStatus, pending bool, err error) {
-	s := &RootStatus{URL: r.URL, Status: r.Status, Reason: r.Reason.String(), Words: r.LastError, Since: timeOf(r.ClassAt)}
+func failingRoot(ctx context.Context, store scheduler.Reader, r *scheduler.Record) (fails *RootStatus, pending bool, err error) {
+	s := &RootStatus{URL: r.URL, Status: r.Status, Reason: r.Reason.String(), Words: r.LastError}
+	if !r.ClassAt.IsZero() {
+		since := r.ClassAt.UTC()
+		s.Since = &since
+	}
 	switch r.Class {
 	case scheduler.OK:
 		return nil, false, nil
@@ -60,7 +67,7 @@ func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record
 	case scheduler.Redirect:
 	}
 	u, ok := weburl.FromCanonical(r.RedirectTo)
-	for range maxCanonicals {
+	for range redirectSteps {
 		if !ok {
 			return s, false, nil
 		}
@@ -80,7 +87,7 @@ func failingRoot(ctx context.Context, store scheduler.Store, r *scheduler.Record
 }
 
 // storedFailing are the roots that a store remembers, as far as they fail.
-func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootStatus, err error) {
+func storedFailing(ctx context.Context, store scheduler.Reader) (failing []RootStatus, err error) {
 	keys, err := storedRoots(ctx, store)
 	if err != nil {
 		return nil, err
@@ -105,10 +112,10 @@ func storedFailing(ctx context.Context, store scheduler.Store) (failing []RootSt
 }
 
 // refusedRoots are the roots that the rules in force exclude.
-func (p *policy) refusedRoots() (refused []RootStatus) {
-	p.rootLinks(func(root weburl.URL, v *verdict) {
+func refusedRoots(p *policy.Policy) (refused []RootStatus) {
+	p.RootLinks(func(root weburl.URL, v *policy.Verdict) {
 		if len(refused) < rootsLooked {
-			refused = append(refused, RootStatus{URL: root.String(), Status: v.status, Reason: p.because(v).String(), Words: p.words(v)})
+			refused = append(refused, RootStatus{URL: root.String(), Status: v.Status, Reason: p.Reason(v).String(), Words: p.Detail(v)})
 		}
 	})
 	return refused
@@ -118,8 +125,8 @@ func (p *policy) refusedRoots() (refused []RootStatus) {
 // fetched; but not if they only redirect out of the crawl space and other pages were fetched.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
 	p := c.policy()
-	failed := p.refusedRoots()
-	for _, l := range p.rootLinks(untold) {
+	failed := refusedRoots(p)
+	for _, l := range p.RootLinks(nil) {
 		r, err := scheduler.Find(ctx, c.store, l.URL.Key())
 		if err != nil {
 			return err
@@ -141,7 +148,7 @@ func (c *Crawl) RootsFailed(ctx context.Context) error {
 		}
 	}
 	redirects := func(s RootStatus) bool { return s.Reason == scheduler.ReasonRedirect.String() }
-	if len(failed) == 0 || c.meter.pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
+	if len(failed) == 0 || c.meter.Pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
 		return nil
 	}
 	var words []string

@@ -8,17 +8,9 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
-
-// Refresh re-queues the documents of a group whenever a schedule says so.
-type Refresh struct {
-	// Schedule is obeyed in local time, unless its spec names a time zone.
-	Schedule cron.Schedule
-	// Spec is the schedule as it is written, which with Group is its name in the store.
-	Spec  string
-	Group string // of roots; "" is all URLs
-}
 
 const (
 	// schedulesName is the store's value that keeps the last runs.
@@ -53,11 +45,9 @@ func (c *Crawl) Schedules() []Schedule {
 	return nil
 }
 
-// name is that of the schedule in the store.
-func (r *Refresh) name() string { return r.Spec + "\n" + r.Group }
-
-// runSchedules refreshes what the schedules name, one after the other, until ctx
-// ends. first is called when the runs that were missed have been caught up.
+// runSchedules refreshes what the schedules name, one after the other, until ctx ends, or
+// the store fails. first is called when the runs that were missed have been caught up, or
+// could not be.
 func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	defer first()
 	runs, err := storedRuns(ctx, c.store)
@@ -67,10 +57,7 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	for {
 		next, err := c.runDue(ctx, runs)
 		if err != nil {
-			if err := c.goesOn(ctx, err, "a scheduled refresh failed and is tried again", scheduleStep); err != nil {
-				return ignoreStop(err)
-			}
-			next = time.Time{}
+			return err
 		}
 		first()
 		pause := scheduleStep
@@ -86,7 +73,7 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 	}
 }
 
-func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun, error) {
+func storedRuns(ctx context.Context, store scheduler.Reader) (map[string]lastRun, error) {
 	runs := map[string]lastRun{}
 	err := scheduler.LoadValue(ctx, store, schedulesName, schedulesWhat, &runs)
 	return runs, err
@@ -95,17 +82,17 @@ func storedRuns(ctx context.Context, store scheduler.Store) (map[string]lastRun,
 // runDue runs the schedules whose time has come and gives that of the next one,
 // zero if there is none. Schedules that are not configured any more are forgotten.
 func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.Time, err error) {
-	refreshes := c.policy().settings.Refreshes
+	refreshes := c.policy().Settings.Refreshes
 	named := map[string]bool{}
 	plan := make([]Schedule, 0, len(refreshes))
 	defer func() { c.plan.Store(&plan) }()
 	for i := range refreshes {
 		r := &refreshes[i]
-		named[r.name()] = true
+		named[r.Name()] = true
 		now := time.Now().Round(0) // by the wall clock, which may be set
-		run, at := dueRun(r.Schedule, runs[r.name()], now)
-		if run != runs[r.name()] {
-			runs[r.name()] = run
+		run, at := dueRun(r.Schedule, runs[r.Name()], now)
+		if run != runs[r.Name()] {
+			runs[r.Name()] = run
 			if err := c.saveRuns(ctx, runs); err != nil {
 				return next, err
 			}
@@ -131,8 +118,8 @@ func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.
 
 // runSchedule queues what a schedule names and did not get an answer since the run
 // began: a run that was broken off goes on.
-func (c *Crawl) runSchedule(ctx context.Context, r *Refresh, runs map[string]lastRun) error {
-	run := runs[r.name()]
+func (c *Crawl) runSchedule(ctx context.Context, r *policy.Refresh, runs map[string]lastRun) error {
+	run := runs[r.Name()]
 	selection := Selection{Group: r.Group, All: r.Group == "", before: run.At}
 	done, err := c.Refresh(ctx, selection)
 	if err != nil {
@@ -140,7 +127,7 @@ func (c *Crawl) runSchedule(ctx context.Context, r *Refresh, runs map[string]las
 	}
 	c.log.Info("scheduled refresh", "schedule", r.Spec, "group", r.Group, "urls", done.URLs, "waiting", done.Waiting)
 	run.Running = false
-	runs[r.name()] = run
+	runs[r.Name()] = run
 	return c.saveRuns(ctx, runs)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/robfig/cron/v3"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -129,14 +130,15 @@ func TestSchedules(t *testing.T) {
 		memory := storetest.NewMemory()
 		seed(t, memory, 1000)
 		s := everything()
-		nightly := Refresh{Schedule: schedule(t, "CRON_TZ=UTC 0 3 * * *"), Spec: "0 3 * * *"}
-		s.Refreshes = []Refresh{nightly}
-		run := func(store scheduler.Store, s Settings, during func(c *Crawl)) {
+		nightly := policy.Refresh{Schedule: schedule(t, "CRON_TZ=UTC 0 3 * * *"), Spec: "0 3 * * *"}
+		s.Refreshes = []policy.Refresh{nightly}
+		run := func(store scheduler.Store, s policy.Settings, during func(c *Crawl)) {
 			t.Helper()
 			c := newPassCrawl(t, s, store)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
-			go func() { ended <- c.runSchedules(ctx, c.frontier.Busy()) }()
+			schedules := c.retried("no refresh", scheduleStep, func(ctx context.Context) error { return c.runSchedules(ctx, func() {}) })
+			go func() { ended <- schedules(ctx) }()
 			synctest.Wait()
 			during(c)
 			cancel()
@@ -179,7 +181,7 @@ func TestSchedules(t *testing.T) {
 			}
 		})
 		runs, err := storedRuns(t.Context(), memory)
-		if r := runs[nightly.name()]; err != nil || r.Running || !r.At.Equal(time.Now().Add(-time.Hour)) {
+		if r := runs[nightly.Name()]; err != nil || r.Running || !r.At.Equal(time.Now().Add(-time.Hour)) {
 			t.Errorf("stored: %+v, %v; want the run done as of its begin", runs, err)
 		}
 
@@ -189,7 +191,7 @@ func TestSchedules(t *testing.T) {
 		run(memory, s, func(c *Crawl) {
 			changed := s
 			changed.Frontier.SmartRefresh = true
-			changed.Refreshes = []Refresh{{Schedule: cron.Every(10 * time.Minute), Spec: "@every 10m"}}
+			changed.Refreshes = []policy.Refresh{{Schedule: cron.Every(10 * time.Minute), Spec: "@every 10m"}}
 			if err := c.Reload(t.Context(), changed); err != nil {
 				t.Fatal(err)
 			}
@@ -210,10 +212,10 @@ func TestDrainedWaitsForMissedRuns(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 6, Hosts: 2})
 	b := newBench(t, site.Origins()[0]+"/", site.Origins()[1]+"/")
 	b.settings.Rules.Roots[1].Group = "news"
-	b.settings.Refreshes = []Refresh{{Schedule: cron.Every(24 * time.Hour), Spec: "@every 24h", Group: "news"}}
+	b.settings.Refreshes = []policy.Refresh{{Schedule: cron.Every(24 * time.Hour), Spec: "@every 24h", Group: "news"}}
 	b.once()
 	b.with(func(c *Crawl, store *badgerstore.Store) {
-		missed := map[string]lastRun{b.settings.Refreshes[0].name(): {At: time.Now().Add(-50 * time.Hour)}}
+		missed := map[string]lastRun{b.settings.Refreshes[0].Name(): {At: time.Now().Add(-50 * time.Hour)}}
 		if err := c.saveRuns(t.Context(), missed); err != nil {
 			t.Fatal(err)
 		}

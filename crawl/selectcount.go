@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -14,16 +15,16 @@ type SelectedCount struct {
 
 // CountSelected counts what Remove would remove with the same selection: roots of the
 // configuration are left out.
-func CountSelected(ctx context.Context, settings Settings, store scheduler.Store, s Selection) (n SelectedCount, err error) {
-	p, err := storedPolicy(ctx, settings, store)
+func CountSelected(ctx context.Context, settings policy.Settings, store scheduler.Reader, s Selection) (n SelectedCount, err error) {
+	p, err := policy.Stored(ctx, settings, store)
 	if err != nil {
 		return n, err
 	}
-	selector, err := p.selects(ctx, store, s)
+	selector, err := selects(ctx, p, store, s)
 	if err != nil {
 		return n, err
 	}
-	roots := p.rootKeys()
+	roots := p.RootKeys()
 	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
 			if _, is := roots[batch[i].Key]; is {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -53,7 +54,7 @@ func (e *SelectionError) Unwrap() error { return e.Err }
 var errNothingSelected = errors.New("nothing is selected: name URLs, a group, a source or a condition, or all")
 
 // selects compiles a selection and finds the URLs that it names.
-func (p *policy) selects(ctx context.Context, store scheduler.Store, s Selection) (*selector, error) {
+func selects(ctx context.Context, p *policy.Policy, store scheduler.Reader, s Selection) (*selector, error) {
 	if len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.If == nil && !s.All {
 		return nil, &SelectionError{errNothingSelected}
 	}
@@ -66,41 +67,22 @@ func (p *policy) selects(ctx context.Context, store scheduler.Store, s Selection
 	}
 	if s.Group != "" {
 		var err error
-		if out.group, err = p.groupSites(s.Group); err != nil {
+		if out.group, err = p.GroupSites(s.Group); err != nil {
 			return nil, &SelectionError{err}
 		}
 	}
 	return out, out.find(ctx, p, store)
 }
 
-// groupSites accepts what lies in the sites of a group's roots.
-func (p *policy) groupSites(group string) (*actionrules.Engine, error) {
-	var set actionrules.RuleSet
-	var groups []string
-	for _, r := range p.roots {
-		if r.Group == group {
-			set.Roots = append(set.Roots, r)
-		}
-		if !slices.Contains(groups, r.Group) && r.Group != "" {
-			groups = append(groups, r.Group)
-		}
-	}
-	if len(set.Roots) == 0 {
-		return nil, fmt.Errorf("no root has the group %q: write one of %s", group, strings.Join(groups, ", "))
-	}
-	e, errs := actionrules.Compile(set)
-	return e, errors.Join(errs...)
-}
-
 // find looks the named URLs up, all or none.
-func (s *selector) find(ctx context.Context, p *policy, store scheduler.Store) error {
+func (s *selector) find(ctx context.Context, p *policy.Policy, store scheduler.Reader) error {
 	var unknown []string
 	for _, raw := range s.URLs {
 		u, err := weburl.Parse(raw)
 		if err != nil {
 			return err
 		}
-		k := p.space.Rewrite(u).Key()
+		k := p.Space.Rewrite(u).Key()
 		_, err = store.Lookup(ctx, k)
 		if errors.Is(err, scheduler.ErrNotFound) {
 			// Stored before the query filter gave it another name.
@@ -110,9 +92,9 @@ func (s *selector) find(ctx context.Context, p *policy, store scheduler.Store) e
 		switch {
 		case errors.Is(err, scheduler.ErrNotFound):
 			if s.adds == nil {
-				s.adds = p.rootKeys()
+				s.adds = p.RootKeys()
 			}
-			if k = p.space.Rewrite(u).Key(); s.adds[k] == "" {
+			if k = p.Space.Rewrite(u).Key(); s.adds[k] == "" {
 				unknown = append(unknown, u.String())
 			}
 		case err != nil:
@@ -153,11 +135,11 @@ func (s *selector) selects(r *scheduler.Record) bool {
 
 // addRoots makes the selected roots of the configuration known that are not, and gives how
 // many there were.
-func (s *selector) addRoots(ctx context.Context, p *policy, frontier *scheduler.Frontier) (int, error) {
+func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *scheduler.Frontier) (int, error) {
 	if s.Source != "" {
 		return 0, nil // nothing was pushed of what is not known
 	}
-	links := slices.DeleteFunc(p.rootLinks(untold), func(l scheduler.Link) bool {
+	links := slices.DeleteFunc(p.RootLinks(nil), func(l scheduler.Link) bool {
 		if len(s.URLs) > 0 {
 			_, named := slices.BinarySearchFunc(s.keys, l.URL.Key(), weburl.Key.Compare)
 			return !named
@@ -172,14 +154,14 @@ func (s *selector) addRoots(ctx context.Context, p *policy, frontier *scheduler.
 
 // each calls fn with the selected URLs in batches, in order of their keys. A URL
 // that is stored meanwhile may be among them or not.
-func (s *selector) each(ctx context.Context, store scheduler.Store, fn func([]scheduler.KeyedRecord) error) error {
+func (s *selector) each(ctx context.Context, store scheduler.Reader, fn func([]scheduler.KeyedRecord) error) error {
 	if len(s.URLs) > 0 {
 		return s.eachNamed(ctx, store, fn)
 	}
 	return scheduler.Walk(ctx, store, weburl.Key{}, s.selects, fn)
 }
 
-func (s *selector) eachNamed(ctx context.Context, store scheduler.Store, fn func([]scheduler.KeyedRecord) error) error {
+func (s *selector) eachNamed(ctx context.Context, store scheduler.Reader, fn func([]scheduler.KeyedRecord) error) error {
 	for keys := range slices.Chunk(s.keys, scheduler.WalkBatch) {
 		var batch []scheduler.KeyedRecord
 		for _, k := range keys {

@@ -17,7 +17,6 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 func path(p string) actionrules.Condition {
@@ -212,7 +211,7 @@ func TestRefreshLeavesExcludedAlone(t *testing.T) {
 	if err := c.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.judgeBatch(t.Context(), c.policy(), weburl.Key{}); err != nil {
+	if _, err := c.reviewer.Next(t.Context(), c.policy()); err != nil {
 		t.Fatal(err)
 	}
 	done, err := RefreshStored(t.Context(), narrow, store, Selection{All: true}, c.log)

@@ -60,7 +60,7 @@ func TestCrawlsShareWorkers(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			pages[i] = c.meter.totals().Pages
+			pages[i] = c.meter.Totals().Pages
 		})
 	}
 	var idle, busy errgroup.Group

@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -56,7 +58,7 @@ func index(locs ...string) testsite.Page {
 }
 
 // wantRecord looks a URL up that must be known.
-func (b *bench) wantRecord(url string) StoredURL {
+func (b *bench) wantRecord(url string) report.StoredURL {
 	b.t.Helper()
 	r, ok := b.record(url)
 	if !ok {
@@ -138,7 +140,7 @@ func TestCrossSubmits(t *testing.T) {
 
 // TestSitemapThatIsBig is stored in parts, all of it, and read again leaves no trace.
 func TestSitemapThatIsBig(t *testing.T) {
-	const n = sourceWhole + 2*sourceBatch + 7
+	const n = 5000 + 2*2000 + 7 // more than are stored whole, and in several batches
 	site, b := sitemapBench(t, 1)
 	o := site.Origins()[0]
 	locs := make([]string, n)
@@ -243,7 +245,7 @@ func TestPageBecomesSitemap(t *testing.T) {
 	b.newOrders()
 	b.refreshed(Selection{URLs: []string{o + "/"}})
 	b.once()
-	if d := cmp.Diff([]string{"add " + o + "/lonely.html", "delete " + o + "/list: " + isSource}, b.newOrders()); d != "" {
+	if d := cmp.Diff([]string{"add " + o + "/lonely.html", "delete " + o + "/list: " + policy.SourceDetail}, b.newOrders()); d != "" {
 		t.Errorf("orders (-want +got):\n%s", d)
 	}
 	if r := b.wantRecord(o + "/list"); r.Indexed || r.Kind != "sitemap" {
@@ -273,7 +275,7 @@ func TestSourcesObeyRobots(t *testing.T) {
 		if path == "/x/feed" {
 			kind = scheduler.KindFeed
 		}
-		b.settings.Sources = append(b.settings.Sources, Source{URL: parse(t, o+path), Kind: kind})
+		b.settings.Sources = append(b.settings.Sources, policy.Source{URL: parse(t, o+path), Kind: kind})
 	}
 	b.settings.Rules.Rules = []actionrules.Rule{{If: path("/ignored"), Then: []actionrules.Action{{Verb: actionrules.Ignore}}}}
 	b.once()
@@ -312,7 +314,7 @@ func TestSitemapsStaySwitchedOff(t *testing.T) {
 	if n := site.Hits("/sitemap.xml"); n != 1 {
 		t.Errorf("%d requests, want 1", n)
 	}
-	if r := b.wantRecord(o + "/sitemap.xml"); r.LastError != notNamed {
+	if r := b.wantRecord(o + "/sitemap.xml"); r.Reason != scheduler.ReasonNotNamed.String() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -330,7 +332,7 @@ func TestRulesReachSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if r := b.wantRecord(o + "/sitemap.xml"); r.Status != StatusExcluded || r.Kind != "sitemap" {
+	if r := b.wantRecord(o + "/sitemap.xml"); r.Status != policy.StatusExcluded || r.Kind != "sitemap" {
 		t.Errorf("%+v", r)
 	}
 	b.settings.Rules.Rules = nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -37,9 +38,9 @@ func limited(t *testing.T) (*testsite.Site, *bench) {
 // kinds are known.
 func (b *bench) crawled(submit ...string) (log string, status Status, sitemaps, known int) {
 	b.t.Helper()
+	words := &testlog.Buffer{}
+	b.log = slog.NewTextHandler(words, nil)
 	b.with(func(c *Crawl, store *badgerstore.Store) {
-		words := &testlog.Buffer{}
-		c.visitor.log = slog.New(slog.NewTextHandler(words, nil))
 		if len(submit) > 0 {
 			if _, err := c.Submit(b.t.Context(), submit); err != nil {
 				b.t.Fatal(err)
@@ -132,7 +133,7 @@ func TestSitemapsOfRobots(t *testing.T) {
 	}
 	site.Set("/own.xml", urlset("", origin+"/own.html"))
 	site.Set("/own.html", html("own"))
-	b.settings.Sources = []Source{{URL: parse(t, origin+"/own.xml"), Kind: scheduler.KindSitemap}}
+	b.settings.Sources = []policy.Source{{URL: parse(t, origin+"/own.xml"), Kind: scheduler.KindSitemap}}
 	b.settings.SitemapMaxPerHost = 3
 	b.settings.Traps = &crawlspace.TrapSettings{MaxURLsPerHost: 1000, MaxURLsPerPattern: 1}
 	log, status, sitemaps, _ := b.crawled()

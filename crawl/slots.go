@@ -112,7 +112,7 @@ func (sh *share) waits() bool {
 // next gives a lease, and what is to be called when the worker is done with it.
 func (c *Crawl) next(ctx context.Context) (lease *scheduler.Lease, done func(), err error) {
 	lease, done, err = c.nextShared(ctx)
-	c.meter.taken.count(lease)
+	c.meter.Taken.Count(lease)
 	return lease, done, err
 }
 

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/review"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -23,7 +26,7 @@ type Status struct {
 	Outbox   OutboxStatus      `json:"outbox"`
 	Hosts    HostsStatus       `json:"hosts"`
 	Rates    Rates             `json:"rates"`
-	Totals   Totals            `json:"totals"`
+	Totals   meter.Totals      `json:"totals"`
 	// Paused says that the operator paused the crawl.
 	Paused bool `json:"paused,omitempty"`
 	// Idle says why workers wait, IdleCode in one of the Idle words; both are empty
@@ -42,24 +45,24 @@ type Status struct {
 	// Taken counts the URLs that workers took since the process started, by source.
 	Taken map[string]uint64 `json:"taken,omitempty"`
 	// Robots tells of origins whose robots.txt became stricter; nil where none did.
-	Robots *RobotsStatus `json:"robots,omitempty"`
+	Robots *review.RobotsStatus `json:"robots,omitempty"`
 	// Trapped links were refused by Traps since the process started.
 	Trapped int64 `json:"trapped,omitempty"`
 	// Documents counts those that are no pages; nil while there was none.
-	Documents *DocumentsStatus `json:"documents,omitempty"`
+	Documents *meter.DocumentsStatus `json:"documents,omitempty"`
 	// Duplicates tells of the documents that are compared with each other; nil where
 	// they are not.
 	Duplicates *copies.Status `json:"duplicates,omitempty"`
 	// Patterns are those of URLs that lead to copies; nil while there is none.
 	Patterns *copies.PatternsStatus `json:"patterns,omitempty"`
 	// Sessions are the accounts that Fetch elements log in with.
-	Sessions []SessionStatus `json:"sessions,omitempty"`
+	Sessions []visit.SessionStatus `json:"sessions,omitempty"`
 	// Unavailable pages were fetched when their unavailable_after was over.
 	Unavailable int64 `json:"unavailable,omitempty"`
 	// Timings and CrawlLogFailures, the writes of the crawl log that failed since the
 	// process started, are for metrics alone.
-	Timings          Timings `json:"-"`
-	CrawlLogFailures int64   `json:"-"`
+	Timings          meter.Timings `json:"-"`
+	CrawlLogFailures int64         `json:"-"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
 	// force then. Set by who reloads.
 	ConfigError string `json:"config_error,omitempty"`
@@ -89,7 +92,7 @@ type RulesStatus struct {
 // versionDigits of a fingerprint are shown.
 const versionDigits = 12
 
-func newRulesStatus(s passState, known uint64) *RulesStatus {
+func newRulesStatus(s review.Progress, known uint64) *RulesStatus {
 	return &RulesStatus{
 		Version: s.Rules[:min(len(s.Rules), versionDigits)], Since: s.Since.UTC(), Running: !s.Done, Known: known,
 		Judged: s.Judged, Excluded: s.Excluded, Elsewhere: s.Elsewhere, Readmitted: s.Readmitted, Moved: s.Moved, Unindexed: s.Unindexed,
@@ -162,15 +165,8 @@ type Rates struct {
 	BytesPerS    float64 `json:"bytes_per_s"`
 }
 
-// Totals count since the process started.
-type Totals struct {
-	Requests int64 `json:"requests"` // pages and robots.txt
-	Pages    int64 `json:"pages"`    // answers 200 and 304
-	Bytes    int64 `json:"bytes"`    // of bodies, decoded
-}
-
 // StoredStatus is the part of the status that a store alone can tell.
-func StoredStatus(ctx context.Context, name string, store scheduler.Store) (Status, error) {
+func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Status, error) {
 	counts, err := store.Counts(ctx)
 	if err != nil {
 		return Status{}, err
@@ -184,7 +180,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Store) (Stat
 	for source, n := range counts.Pending {
 		s.Pending[scheduler.Source(source).String()] = n
 	}
-	pass, _, err := storedPass(ctx, store)
+	pass, _, err := review.Stored(ctx, store)
 	if err != nil {
 		return Status{}, err
 	}
@@ -209,28 +205,28 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return s, err
 	}
-	if pass, _ := c.pass.status(); pass.Rules != "" {
-		s.Rules = newRulesStatus(pass, s.Known)
+	if progress := c.reviewer.Progress(); progress.Rules != "" {
+		s.Rules = newRulesStatus(progress, s.Known)
 	}
-	s.RootsFailing = append(s.RootsFailing, c.policy().refusedRoots()...)
+	s.RootsFailing = append(s.RootsFailing, refusedRoots(c.policy())...)
 	f := c.frontier.Snapshot()
-	a := c.meter.activities.snapshot()
+	a := c.meter.Activities.Snapshot()
 	s.InFlight, s.Paused = f.InFlight, c.frontier.Paused()
 	s.IdleCode, s.Idle = c.idle(f, a)
 	s.Spent = map[string]float64{}
-	for what, d := range a.spent {
-		s.Spent[activity(what).String()] = d.Seconds()
+	for what, d := range a.Spent {
+		s.Spent[meter.Activity(what).String()] = d.Seconds()
 	}
 	s.Hosts.WithWork, s.Hosts.Closed = f.Hosts, f.HostsClosed
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent}
-	s.Robots, s.Trapped = c.restricted.status(), c.meter.trapped.Load()
-	s.Taken = c.meter.taken.counts()
-	s.Documents, s.Duplicates = c.meter.documents.status(), c.copies.Status()
+	s.Robots, s.Trapped = c.reviewer.RobotsStatus(), c.meter.Trapped.Load()
+	s.Taken = c.meter.Taken.Counts()
+	s.Documents, s.Duplicates = c.meter.Documents.Status(), c.copies.Status()
 	s.Patterns = c.patterns.Status()
-	s.Timings, s.Unavailable = c.meter.allTimings(c.frontier.QueueWaits()), c.meter.unavailable.Load()
-	s.CrawlLogFailures = c.crawlLog.failures.Load()
-	s.Sessions = c.inForce().gear.accesses.sessions()
-	s.Totals = c.meter.totals()
+	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()
+	s.CrawlLogFailures = c.crawlLog.Failures.Load()
+	s.Sessions = c.inForce().Gear.Accesses.Sessions()
+	s.Totals = c.meter.Totals()
 	s.Rates = c.pace.rates(time.Now(), s.Totals)
 	times := c.relay.Times()
 	for i, t := range c.relay.Status() {
@@ -248,7 +244,7 @@ type pace struct {
 
 type paceMark struct {
 	at time.Time
-	Totals
+	meter.Totals
 }
 
 const (
@@ -257,7 +253,7 @@ const (
 )
 
 // run marks the totals until ctx ends.
-func (p *pace) run(ctx context.Context, totals func() Totals) error {
+func (p *pace) run(ctx context.Context, totals func() meter.Totals) error {
 	tick := time.NewTicker(paceStep)
 	defer tick.Stop()
 	p.mark(time.Now(), totals())
@@ -271,7 +267,7 @@ func (p *pace) run(ctx context.Context, totals func() Totals) error {
 	}
 }
 
-func (p *pace) mark(now time.Time, t Totals) {
+func (p *pace) mark(now time.Time, t meter.Totals) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.marks) > 1 && now.Sub(p.marks[0].at) > paceWindow {
@@ -281,7 +277,7 @@ func (p *pace) mark(now time.Time, t Totals) {
 }
 
 // rates are the means between the oldest mark and now.
-func (p *pace) rates(now time.Time, t Totals) Rates {
+func (p *pace) rates(now time.Time, t meter.Totals) Rates {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.marks) == 0 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -46,8 +48,8 @@ func (c *Crawl) Submit(ctx context.Context, urls []string) ([]Submitted, error) 
 
 // Submit does what Crawl.Submit does with a store that no crawl has open. Of the
 // settings only rules and crawl space count.
-func Submit(ctx context.Context, s Settings, store scheduler.Store, urls []string) ([]Submitted, error) {
-	p, err := storedPolicy(ctx, s, store)
+func Submit(ctx context.Context, s policy.Settings, store scheduler.Store, urls []string) ([]Submitted, error) {
+	p, err := policy.Stored(ctx, s, store)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func Submit(ctx context.Context, s Settings, store scheduler.Store, urls []strin
 }
 
 // submit gives what became of the URLs that were stored before an error.
-func submit(ctx context.Context, p *policy, store scheduler.Store, add queueing, urls []string) ([]Submitted, error) {
+func submit(ctx context.Context, p *policy.Policy, store scheduler.Store, add queueing, urls []string) ([]Submitted, error) {
 	out := make([]Submitted, 0, len(urls))
 	for batch := range slices.Chunk(urls, submitBatch) {
 		submitted, links, err := judgeSubmitted(ctx, p, store, batch)
@@ -74,7 +76,7 @@ func submit(ctx context.Context, p *policy, store scheduler.Store, add queueing,
 }
 
 // judgeSubmitted judges URLs and gives the links of those that are to be stored.
-func judgeSubmitted(ctx context.Context, p *policy, store scheduler.Store, urls []string) ([]Submitted, []scheduler.Link, error) {
+func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store, urls []string) ([]Submitted, []scheduler.Link, error) {
 	out, links := make([]Submitted, 0, len(urls)), make([]scheduler.Link, 0, len(urls))
 	seen := make(map[weburl.Key]bool, len(urls))
 	for _, raw := range urls {
@@ -85,14 +87,14 @@ func judgeSubmitted(ctx context.Context, p *policy, store scheduler.Store, urls 
 			out = append(out, s)
 			continue
 		}
-		l, v, ok := p.link(crawlspace.Link{URL: u, Host: hostIn(raw)})
-		s.Canonical = v.url.String()
+		l, v, ok := p.Link(crawlspace.Link{URL: u, Host: visit.HostIn(raw)})
+		s.Canonical = v.URL.String()
 		if !ok {
-			s.Result, s.Words = SubmitIgnored, p.words(&v)
+			s.Result, s.Words = SubmitIgnored, p.Detail(&v)
 			out = append(out, s)
 			continue
 		}
-		d := &v.decision
+		d := &v.Decision
 		l.Root, l.Fifo = true, scheduler.SourceFor(d.Index, d.Follow, d.Shift, true)
 		s.Fifo, s.Result = l.Fifo.String(), SubmitQueued
 		waits, err := waitsInFifo(ctx, store, l.URL.Key())
@@ -112,16 +114,13 @@ func judgeSubmitted(ctx context.Context, p *policy, store scheduler.Store, urls 
 }
 
 // waitsInFifo says whether a URL waits where submitting it does not move it.
-func waitsInFifo(ctx context.Context, store scheduler.Store, k weburl.Key) (bool, error) {
+func waitsInFifo(ctx context.Context, store scheduler.Reader, k weburl.Key) (bool, error) {
 	r, err := store.Lookup(ctx, k)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil && r.State == scheduler.Waiting && r.Source != scheduler.Refresh, err
 }
-
-// Store is the store that the crawl works on.
-func (c *Crawl) Store() scheduler.Store { return c.store }
 
 // Name is the Crawler's.
 func (c *Crawl) Name() string { return c.name }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -17,7 +18,7 @@ func TestSubmitInBatches(t *testing.T) {
 	site := testsite.New(t, testsite.Options{Pages: 1})
 	b := newBench(t, site.URL())
 	store, steps := newMemoryStore(), 0
-	p, err := storedPolicy(t.Context(), b.settings, store)
+	p, err := policy.Stored(t.Context(), b.settings, store)
 	if err != nil {
 		t.Fatal(err)
 	}

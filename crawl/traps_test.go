@@ -9,6 +9,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -96,18 +97,18 @@ func TestTrapsStatusAndExplain(t *testing.T) {
 		if err != nil || s.Trapped != 1 {
 			t.Errorf("%d links trapped, want 1 (%v)", s.Trapped, err)
 		}
-		counts, err := StoredTraps(t.Context(), store)
+		counts, err := policy.StoredTraps(t.Context(), store)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := NewExplainer(b.settings, nil, counts)
+		e, err := policy.NewExplainer(b.settings, nil, counts)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for path, want := range map[string]crawlspace.Gate{
 			"/day/9": crawlspace.GateHostURLs, "/x/x/x/x": crawlspace.GateRepetition, "/start": "",
 		} {
-			x := e.Explain(origin+path, parse(t, origin+path))
+			x := e.Explain(origin+path, parse(t, origin+path), nil)
 			var got crawlspace.Gate
 			if x.Refused != nil {
 				got = x.Refused.Gate
@@ -120,10 +121,10 @@ func TestTrapsStatusAndExplain(t *testing.T) {
 			}
 		}
 		counts.Full = nil
-		if e, err = NewExplainer(b.settings, nil, counts); err != nil {
+		if e, err = policy.NewExplainer(b.settings, nil, counts); err != nil {
 			t.Fatal(err)
 		}
-		if x := e.Explain(origin+"/day/9", parse(t, origin+"/day/9")); x.Refused == nil || x.Refused.Gate != crawlspace.GateURLPattern {
+		if x := e.Explain(origin+"/day/9", parse(t, origin+"/day/9"), nil); x.Refused == nil || x.Refused.Gate != crawlspace.GateURLPattern {
 			t.Errorf("refused by %+v, want the pattern", x.Refused)
 		}
 	})
@@ -161,7 +162,7 @@ func TestTrapsDamaged(t *testing.T) {
 		site, b := calendar(t, 2)
 		b.settings.Traps = &crawlspace.TrapSettings{}
 		b.with(func(_ *Crawl, store *badgerstore.Store) {
-			if err := store.SetValue(t.Context(), trapsName, []byte(value)); err != nil {
+			if err := store.SetValue(t.Context(), policy.TrapsName, []byte(value)); err != nil {
 				t.Fatal(err)
 			}
 		})

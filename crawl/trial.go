@@ -2,53 +2,27 @@ package crawl
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
-	"github.com/sextant-crawler/sextant/fetcher"
-	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
-	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Trial is what a dry run on one URL came to.
 type Trial struct {
-	// Excluded says by what the URL is excluded; then it was not asked for.
-	Excluded string
-	// Robots is what its robots.txt says, RobotsUnknown if it was not asked, and
-	// CrawlDelay the pause that it asks for.
-	Robots     string
-	CrawlDelay time.Duration
-	// Answer is the page's, nil if there was none that can be used.
-	Answer *fetcher.Response
-	// Location is where the answer, or a meta refresh, leads to.
-	Location string
-	// Page is what was read of a 200, nil if nothing was. Read says that there is
-	// something that reads its type.
-	Page       *extract.Page
-	Read       bool
-	Directives extract.Directives
-	// Follows says that the page's links are followed, by rules and directives.
-	Follows bool
+	visit.Sight
 	// Links are the page's references, each URL once, in page order.
 	Links []TrialLink
-	// Document is what would be pushed, nil for none.
-	Document *push.Document
 	// Stored is what would be stored of the URL.
-	Stored StoredURL
-}
-
-// Words are what the page asks for.
-func (t *Trial) Words() []string {
-	return append([]string{}, directiveFlags(t.Directives).Words()...)
+	Stored scheduler.Record
 }
 
 // TrialLink is a reference found in a page, or where it redirects to.
@@ -62,60 +36,15 @@ type TrialLink struct {
 	By       string `json:"by,omitempty"`
 }
 
-// trial looks on while a URL is visited. Nil looks at nothing.
-type trial struct{ Trial }
-
-func (t *trial) asked(v *robots.Verdict) {
-	if t == nil {
-		return
-	}
-	switch v.State {
-	case robots.Allowed:
-		t.Robots = RobotsAllowed
-	case robots.Disallowed:
-		t.Robots = RobotsForbidden
-	case robots.Unreachable:
-		t.Robots = "unreachable"
-	}
-	t.CrawlDelay = v.CrawlDelay
-}
-
-func (t *trial) answered(r *fetcher.Response) {
-	if t != nil {
-		t.Answer = r
-	}
-}
-
-func (t *trial) read(p extract.Page, read bool, d extract.Directives, follows bool) {
-	if t != nil {
-		t.Page, t.Read, t.Directives, t.Follows = &p, read, d, follows
-	}
-}
-
-func (t *trial) completed(r *scheduler.Result) error {
-	if t == nil {
-		return nil
-	}
-	t.Location = r.Location
-	if r.Excluded != nil {
-		t.Excluded = r.Excluded.Words
-	}
-	if r.Document == nil {
-		return nil
-	}
-	t.Document = new(push.Document)
-	return json.Unmarshal(r.Document.Body, t.Document)
-}
-
 // Try visits one URL as a crawl would that has just found it, up to its end: in an
 // empty store, which is thrown away after it. Of the settings all count but for
 // hours, weights, schedules, and sources of other URLs. Moved may be nil.
-func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
+func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
 	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog = 1, nil, nil, false, nil, ""
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)
 	if len(moved) > 0 {
-		if err := scheduler.SaveValue(ctx, store, movedSites, movedWhat, moved); err != nil {
+		if err := policy.SaveMoves(ctx, store, moved); err != nil {
 			return nil, err
 		}
 	}
@@ -123,12 +52,13 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { c.inForce().gear.accesses.close() }()
-	c.visitor.trial = &trial{Trial{Robots: RobotsUnknown}}
-	link, v, ok := c.policy().link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
+	defer func() { c.inForce().Gear.Accesses.Close() }()
+	t := &Trial{Sight: visit.Sight{Robots: robots.NeedsFetch.String()}}
+	c.visitor.Watch(&t.Sight)
+	link, v, ok := c.policy().Link(crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)})
 	if !ok {
-		c.visitor.trial.Excluded = c.policy().words(&v)
-		return &c.visitor.trial.Trial, nil
+		t.Excluded = c.policy().Detail(&v)
+		return t, nil
 	}
 	if _, err := c.frontier.Add(ctx, []scheduler.Link{link}, false); err != nil {
 		return nil, err
@@ -136,7 +66,7 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	running, stop := context.WithCancel(ctx)
 	var owner errgroup.Group
 	owner.Go(func() error { return c.frontier.Run(running) })
-	err = c.tryOne(ctx, link.URL)
+	t.Stored, err = c.tryOne(ctx, link.URL)
 	stop()
 	if failed := owner.Wait(); err == nil {
 		err = failed
@@ -144,8 +74,8 @@ func Try(ctx context.Context, s Settings, moved Moves, store Store, raw string, 
 	if err != nil {
 		return nil, err
 	}
-	c.visitor.trial.Links = c.policy().trialLinks(&c.visitor.trial.Trial, link.URL)
-	return &c.visitor.trial.Trial, nil
+	t.Links = trialLinks(c.policy(), t, link.URL)
+	return t, nil
 }
 
 // withoutHours lets a person ask at any time of the day.
@@ -160,37 +90,36 @@ func withoutHours(throttles []scheduler.Throttle) []scheduler.Throttle {
 
 // tryOne takes the URL through its stages until it has an outcome: log-ins and
 // robots.txt come first.
-func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) error {
-	slot := c.meter.activities.slot()
-	defer slot.close()
+func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, err error) {
+	slot := c.meter.Activities.Begin()
+	defer slot.Close()
 	for {
 		lease, err := c.frontier.Next(ctx)
 		if err != nil {
-			return err
+			return r, err
 		}
 		if lease.Key != u.Key() {
-			return fmt.Errorf("%s was taken instead of %s", lease.URL, u)
+			return r, fmt.Errorf("%s was taken instead of %s", lease.URL, u)
 		}
 		if _, err := c.page(ctx, lease, slot); err != nil {
-			return err
+			return r, err
 		}
-		r, err := c.store.Lookup(ctx, u.Key())
+		r, err = c.store.Lookup(ctx, u.Key())
 		if err != nil {
-			return err
+			return r, err
 		}
 		if r.State != scheduler.Waiting {
-			c.visitor.trial.Stored = NewStoredURL(r)
-			return nil
+			return r, nil
 		}
 	}
 }
 
 // trialLinks judges what a page refers to, and where it leads.
-func (p *policy) trialLinks(t *Trial, page weburl.URL) []TrialLink {
+func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 	out := []TrialLink{}
 	if t.Location != "" {
 		if to, err := weburl.Parse(t.Location); err == nil {
-			l := p.trialLink(t.Location, to)
+			l := trialLink(p, t.Location, to)
 			if l.Decision == "crawl" {
 				l.Fifo = scheduler.Redir.String()
 			}
@@ -200,25 +129,39 @@ func (p *policy) trialLinks(t *Trial, page weburl.URL) []TrialLink {
 	if t.Page == nil {
 		return out
 	}
-	b, seen := base(page, *t.Page), map[string]bool{page.String(): true}
+	b, at := visit.BaseOf(page, *t.Page), map[string]int{page.String(): -1}
 	for _, l := range t.Page.Links {
 		u, err := b.Resolve(l.Href)
-		if err != nil || seen[u.String()] {
+		if err != nil {
 			continue
 		}
-		seen[u.String()] = true
-		judged := p.trialLink(l.Href, u)
+		i, known := at[u.String()]
+		if known && (i < 0 || out[i].counts(p)) {
+			continue
+		}
+		judged := trialLink(p, l.Href, u)
 		judged.NoFollow = l.NoFollow
-		out = append(out, judged)
+		switch {
+		case !known:
+			at[u.String()] = len(out)
+			out = append(out, judged)
+		case judged.counts(p):
+			out[i] = judged // of several spellings, the first that is accepted counts
+		}
 	}
 	return out
 }
 
-func (p *policy) trialLink(href string, u weburl.URL) TrialLink {
+// counts says whether a crawl would follow the link.
+func (l *TrialLink) counts(p *policy.Policy) bool {
+	return l.Decision == "crawl" && (!l.NoFollow || p.Settings.IgnoreNoFollow)
+}
+
+func trialLink(p *policy.Policy, href string, u weburl.URL) TrialLink {
 	l := TrialLink{Href: href, URL: u.String(), Decision: "ignore"}
-	link, v, ok := p.link(crawlspace.Link{URL: u, Host: hostIn(href), Depth: 1})
+	link, v, ok := p.Link(crawlspace.Link{URL: u, Host: visit.HostIn(href), Depth: 1})
 	if !ok {
-		l.By = p.words(&v)
+		l.By = p.Detail(&v)
 		return l
 	}
 	l.URL, l.Decision, l.Fifo = link.URL.String(), "crawl", link.Fifo.String()

@@ -5,15 +5,17 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // work takes lease after lease until the frontier stops, the tickets are used
 // up, or ctx ends.
 func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
-	slot := c.meter.activities.slot()
-	defer slot.close()
-	slot.now(waitsForOutbox)
+	slot := c.meter.Activities.Begin()
+	defer slot.Close()
+	slot.Now(meter.WaitsForOutbox)
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.stopping, cancel)()
@@ -24,12 +26,12 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if err := c.awaitOutbox(ctx, tickets.patience); err != nil {
 			return err
 		}
-		slot.now(waitsForRate)
+		slot.Now(meter.WaitsForRate)
 		token, err := c.limits.begin(waiting)
 		if err != nil {
 			return ignoreStop(errors.Join(ctx.Err(), c.stopping.Err()))
 		}
-		slot.now(waitsForURL)
+		slot.Now(meter.WaitsForURL)
 		lease, done, err := c.next(ctx)
 		c.limits.got(&token)
 		if errors.Is(err, scheduler.ErrStopped) {
@@ -38,14 +40,14 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if err != nil {
 			return err
 		}
-		slot.begin()
+		slot.Begin()
 		asked, err := c.page(ctx, lease, slot)
-		slot.end(&c.meter.timings, asked)
+		slot.End(&c.meter.Latencies, asked == visit.AskedPage)
 		done()
-		if asked < askedPage {
+		if asked < visit.AskedPage {
 			tickets.back()
 		}
-		if asked == askedNothing {
+		if asked == visit.AskedNothing {
 			c.limits.back(token)
 		}
 		if err == nil {
@@ -63,15 +65,6 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 	}
 }
 
-// asked is what was asked for with a lease.
-type asked uint8
-
-const (
-	askedNothing asked = iota
-	askedOther         // robots.txt, a step of a log-in, a page that tells of the log-in only
-	askedPage
-)
-
 // unrecoverable errors of the store end the crawl: fetching goes to waste when
 // nothing can be stored, and the message must reach somebody.
 func unrecoverable(err error) bool {
@@ -84,7 +77,7 @@ const outboxPause = 200 * time.Millisecond
 
 // outboxIsFull asks for the limit in force: a reload may raise it.
 func (c *Crawl) outboxIsFull(bytes uint64) bool {
-	limit := c.policy().settings.OutboxMaxBytes
+	limit := c.policy().Settings.OutboxMaxBytes
 	return limit > 0 && bytes >= uint64(limit)
 }
 
@@ -97,7 +90,7 @@ func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 		return nil
 	}
 	if c.outboxFull.Add(1) == 1 {
-		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().settings.OutboxMaxBytes)
+		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().Settings.OutboxMaxBytes)
 	}
 	defer c.outboxFull.Add(-1)
 	defer c.relay.Urge()()

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testpipe"
@@ -39,7 +40,7 @@ const (
 type world struct {
 	t        *testing.T
 	dir      string
-	settings Settings
+	settings policy.Settings
 	target   *memoryTarget
 	logged   testlog.Buffer
 
@@ -64,7 +65,7 @@ func inWorld(t *testing.T, fn func(t *testing.T, w *world), roots ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, dir: t.TempDir(), pages: map[string]answered{}, target: &memoryTarget{documents: map[string]push.Document{}}}
-		w.settings = Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
+		w.settings = policy.Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 		w.settings.Frontier.Aggressive = true
 		w.settings.Rules.DefaultFollowRoots = true
 		w.roots(roots...)

@@ -17,11 +17,11 @@ const (
 	Refused                // connection refused
 	ShortBody              // body ended before its Content-Length or its last chunk
 	DNSNotFound            // NXDOMAIN, or no address of any kind and no failure
-	DNSNoAnswer            // time-out or failure of DNS, be it for one kind of address
+	DNSNoAnswer            // time-out or failure of DNS, if only for one kind of address
 	TLS                    // handshake, certificate
 	Protocol               // not HTTP, bad framing or encoding, oversized header
 	TooManyHops            // more redirects than allowed
-	BadRedirect            // redirect to something that is no URL, or without Location
+	BadRedirect            // redirect to something that is not a URL, or without Location
 	Address                // the built-in guard refused the address
 	AddressForbidden       // a rule forbids all addresses of the host
 	Proxy                  // the proxy did not pass the request on, for whatever reason

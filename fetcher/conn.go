@@ -41,7 +41,7 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hasEnded says whether c, as net/http shows it after an error, was read to its end.
+// hasEnded reports whether c, as net/http shows it after an error, was read to its end.
 // Nobody else reads it any more, unless it speaks HTTP/2.
 func hasEnded(c net.Conn) bool {
 	for {
@@ -62,7 +62,7 @@ func hasEnded(c net.Conn) bool {
 	}
 }
 
-// lowest is the connection under all layers, nil if it is none of ours.
+// lowest is the connection under all layers, nil if it is not one of ours.
 func lowest(c net.Conn) *watchedConn {
 	var found *watchedConn
 	for {

@@ -17,7 +17,7 @@ func (t *attempt) connectBy(ctx context.Context, network, hostPort string) (net.
 	return conn, nil
 }
 
-// connectFirst gives the first connection that comes about, or the first error.
+// connectFirst returns the first connection that comes about, or the first error.
 func (t *attempt) connectFirst(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	host, service, err := net.SplitHostPort(hostPort)
 	if err != nil {

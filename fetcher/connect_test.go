@@ -20,7 +20,7 @@ import (
 )
 
 // TestConnect: connections are those of Settings.Connect, to the addresses that DNS
-// gives, one after the other, but for those that the guard refuses.
+// gives, one after the other, except those that the guard refuses.
 func TestConnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := testpipe.Listen()

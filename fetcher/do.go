@@ -110,7 +110,7 @@ func (f *Fetcher) addressed(req *http.Request) *http.Request {
 
 // Do makes one request of any method, with User-Agent, From and Accept where req has
 // none of that name, and follows no redirect. Settings.Header is not added: it is meant
-// for the hosts that are fetched, and who calls Do may ask others. The body is decoded,
+// for the hosts that are fetched, and a caller of Do may ask others. The body is decoded,
 // ends at MaxBodyBytes, and must be closed; DownloadTimeout lasts until then. An error,
 // also of reading the body, is an *Error, or that of ctx if ctx ended. Under the
 // context of a Request.Do it makes a round trip of that Fetch, by the Fetcher whose
@@ -205,7 +205,7 @@ func (b *ownedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed is what the caller is told.
+// failed is the error that the caller gets.
 func (b *ownedBody) failed(why fault.Fault, err error) error {
 	if b.ctx.Err() != nil {
 		return b.ctx.Err()

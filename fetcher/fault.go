@@ -96,7 +96,7 @@ func classifyBody(ctx context.Context, err error) fault.Fault {
 	return classify(ctx, err)
 }
 
-// isCut says that the other end ended the connection, or the HTTP/2 stream.
+// isCut reports whether the other end ended the connection, or the HTTP/2 stream.
 func isCut(err error) bool {
 	if isAny(err, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
 		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE) {

@@ -62,5 +62,5 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.URL, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -144,7 +144,7 @@ func (t *attempt) reason(err error) error {
 	case !errors.As(err, &refused):
 		return err
 	case t.allowed:
-		return errors.New("none of the addresses that may be dialled answers")
+		return errors.New("no address that may be dialled answers")
 	default:
 		return t.refused
 	}

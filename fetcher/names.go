@@ -55,7 +55,7 @@ type question struct {
 
 type kept struct {
 	message []byte
-	trouble error // why the message is none to go by
+	trouble error // why the message cannot be relied on
 	until   time.Time
 }
 
@@ -239,7 +239,7 @@ func extendedCode(p *dnsmessage.Parser, h dnsmessage.Header) dnsmessage.RCode {
 	}
 }
 
-// asked reads the question of a message; a message with several is none.
+// asked reads the question of a message; a message with several questions does not count.
 func asked(message []byte) (name string, kind dnsmessage.Type, id uint16, ok bool) {
 	var p dnsmessage.Parser
 	h, err := p.Start(message)

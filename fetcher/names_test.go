@@ -226,7 +226,7 @@ func TestNamesAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		again := func(from, to int) int { // how many of them are asked for anew
+		again := func(from, to int) int { // how many of them are asked for again
 			before := queries
 			for i := from; i < to; i++ {
 				ask(i, 1, 3600)

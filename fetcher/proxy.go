@@ -40,9 +40,9 @@ type Proxy struct {
 // Format is the form of every verb, lest fmt shows the password.
 func (p Proxy) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.URL) }
 
-var errProxyURL = errors.New("the proxy is no URL of a proxy: write http://host:port, https://host:port or socks5://host:port")
+var errProxyURL = errors.New("the proxy is not the URL of a proxy: write http://host:port, https://host:port or socks5://host:port")
 
-// parse gives the proxy's URL with its credentials, and the address that is dialled.
+// parse returns the proxy's URL with its credentials, and the address that is dialled.
 func (p Proxy) parse() (u *url.URL, hostPort string, err error) {
 	u, err = url.Parse(p.URL)
 	if err != nil || u.Hostname() == "" || u.User != nil {

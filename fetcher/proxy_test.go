@@ -137,7 +137,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// TestProxyOfTLS: the proxy's own certificate counts, and its faults are no fault of the page.
+// TestProxyOfTLS: the proxy's own certificate counts, and its faults are not those of the page.
 func TestProxyOfTLS(t *testing.T) {
 	s, addr := tlsServer(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RequestURI) })
 	for _, trusted := range []bool{true, false} {

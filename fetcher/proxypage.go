@@ -12,7 +12,7 @@ const maxSaid = 100
 // proxyPage is the fault that an answer tells which an HTTP proxy gave of its own
 // instead of the host's, nil for others. It knows a proxy by an error in Proxy-Status
 // (RFC 9209), by X-Squid-Error, and by Proxy-Authenticate, which concerns only the next
-// on the way (RFC 9110 section 11.7.1). Via and Proxy-Connection are no marks: proxies
+// on the way (RFC 9110 section 11.7.1). Via and Proxy-Connection are not marks: proxies
 // send them with the pages of hosts, too.
 func (f *Fetcher) proxyPage(u *url.URL, resp *http.Response) *proxyError {
 	passed := f.absolute && u.Scheme == "http" // and not in a tunnel to the host

@@ -14,7 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/secret"
 )
 
-// TestPagesOfProxies: what can be known as a proxy's own page is no answer of the host.
+// TestPagesOfProxies: what can be known as a proxy's own page is not an answer of the host.
 func TestPagesOfProxies(t *testing.T) {
 	for _, tt := range []struct {
 		status int

@@ -10,7 +10,7 @@ import (
 const maxRetryAfter = 24 * time.Hour
 
 // retryAfter reads a Retry-After header (RFC 9110 section 10.2.3), seconds or a
-// date. ok is false for what is neither. A date that has passed is no wait.
+// date. ok is false for what is neither. A date that has passed is not a wait.
 func retryAfter(value string, now time.Time) (wait time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if seconds, isNumber := digits(value); isNumber {

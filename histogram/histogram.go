@@ -44,7 +44,7 @@ type Snapshot struct {
 	Buckets [len(bounds)]uint64
 }
 
-// Snapshot gives the counts so far. While others count, Sum may be that of a few more or
+// Snapshot returns the counts so far. While others count, Sum may be that of a few more or
 // fewer durations than are counted.
 func (h *Histogram) Snapshot() Snapshot {
 	var out Snapshot

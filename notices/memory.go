@@ -23,7 +23,7 @@ type memory struct {
 	told map[string][]Condition // by receiver
 }
 
-// openMemory reads the file. One that is no such file is begun anew: at worst
+// openMemory reads the file. One that cannot be read is started over: at worst
 // something is told twice.
 func openMemory(path string) (*memory, error) {
 	m := &memory{path: path, told: map[string][]Condition{}}
@@ -35,7 +35,7 @@ func openMemory(path string) (*memory, error) {
 		return m, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("what was told before: %w", err)
+		return nil, fmt.Errorf("the file of notices that were sent: %w", err)
 	}
 	if err := json.Unmarshal(b, &m.told); err != nil || m.told == nil {
 		m.told = map[string][]Condition{}

@@ -54,7 +54,7 @@ func (c *Condition) key() string { return string(c.Event) + "\n" + c.Crawler + "
 // Observation is what holds at a moment.
 type Observation struct {
 	Conditions []Condition
-	// Unsure are events and Crawlers of which Conditions may leave some out.
+	// Unsure are events and Crawlers that Conditions may leave out.
 	Unsure []Scope
 }
 
@@ -73,11 +73,11 @@ func (o *Observation) unsure(c *Condition) bool {
 // Times of the notifier.
 const (
 	lookEvery = 5 * time.Second
-	// settle is how long trouble must be away before it is told to be over.
+	// settle is how long trouble must be away before its end is reported.
 	settle = 2 * time.Minute
-	// again is how long after a notice, or an attempt at one, the same trouble is told anew.
+	// again is how long after a notice, or an attempt at one, the same trouble is reported again.
 	again = 15 * time.Minute
-	// perHour bounds the notices of trouble of one receiver; what is left out is told later.
+	// perHour bounds the notices of trouble of one receiver; what is left out is reported later.
 	perHour = 60
 	// maxWords bounds the words of a notice, in bytes.
 	maxWords = 2000
@@ -176,7 +176,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// Replace puts other receivers in force. What one was told already it is not told anew;
+// Replace puts other receivers in force. What one was told already it is not told again;
 // one that was there before keeps its counts and limits.
 func (n *Notifier) Replace(receivers []Receiver) {
 	for {
@@ -188,8 +188,8 @@ func (n *Notifier) Replace(receivers []Receiver) {
 	}
 }
 
-// End says that the crawl ended with an error, for the last notice. Nil, and the end of
-// a context, are none.
+// End is told that the crawl ended with an error, for the last notice. Nil, and the end of
+// a context, do not count.
 func (n *Notifier) End(err error) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
@@ -218,7 +218,7 @@ func (n *Notifier) last(ctx context.Context) {
 	}
 }
 
-// Test sends a notice that is none to all receivers at once, without repetitions, and
+// Test sends a test notice to all receivers at once, without repetitions, and
 // gives an error for each that did not take it.
 func (n *Notifier) Test(ctx context.Context) (told []string, err error) {
 	n.mu.Lock()

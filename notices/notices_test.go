@@ -51,7 +51,7 @@ func (w *world) send(_ context.Context, n Notice) error {
 	return nil
 }
 
-// take gives what was told since it was last called.
+// take returns what was told since it was last called.
 func (w *world) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -288,7 +288,7 @@ func TestReplaceKeeps(t *testing.T) {
 		same := Receiver{Command: []string{"/told"}}
 		n.Replace([]Receiver{same, same})
 		synctest.Wait()
-		time.Sleep(time.Minute) // /told is no program: each attempt fails and counts
+		time.Sleep(time.Minute) // /told is not a program: each attempt fails and counts
 		synctest.Wait()
 		for _, s := range n.Status() {
 			if s.Failed != 1 || s.LastError != "down" {

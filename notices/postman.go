@@ -74,7 +74,7 @@ func (p *postman) run(ctx context.Context) {
 	}
 }
 
-// wants says whether the receiver is to be told of a condition now.
+// wants reports whether the receiver is to be told of a condition now.
 func (p *postman) wants(c *Condition) bool {
 	return p.receiver.hears(c.Event) && (c.Event != Indexer || time.Since(c.Since) >= p.receiver.IndexerDown)
 }
@@ -144,7 +144,7 @@ func (p *postman) begin(ctx context.Context, c Condition) {
 	}
 }
 
-// over tells that trouble is over, once it has been away for a while.
+// over reports whether trouble is over, once it has been away for a while.
 func (p *postman) over(ctx context.Context, c Condition) {
 	k := c.key()
 	if p.gone[k].IsZero() {
@@ -188,7 +188,7 @@ func (p *postman) remember(change func()) {
 	defer p.mu.Unlock()
 	change()
 	if err := p.n.memory.keep(p.id, p.list()); err != nil {
-		p.n.set.Log.Error("what was told is not remembered: it is told again after a restart", "error", err)
+		p.n.set.Log.Error("cannot store which notices were sent: they are sent again after a restart", "error", err)
 	}
 }
 

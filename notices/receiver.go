@@ -31,7 +31,7 @@ type Receiver struct {
 	Secret secret.Value
 	// Command is a program and its arguments, run without a shell.
 	Command []string
-	// On are the events that it is told of; none stands for all.
+	// On are the events that it hears of; an empty list stands for all.
 	On []Event
 	// IndexerDown is how long a target must be down.
 	IndexerDown time.Duration
@@ -60,7 +60,7 @@ func (r *Receiver) name() string {
 	return "webhook"
 }
 
-// hears says whether the receiver is told of an event at all.
+// hears reports whether the receiver is told of an event at all.
 func (r *Receiver) hears(e Event) bool { return len(r.On) == 0 || slices.Contains(r.On, e) }
 
 // id tells receivers apart over restarts.
@@ -85,7 +85,7 @@ func (r *Receiver) once(ctx context.Context, log *slog.Logger, n Notice) error {
 func (r *Receiver) post(retries int) (send func(context.Context, Notice) error, closeIdle func(), err error) {
 	u, err := url.Parse(r.Webhook.Reveal())
 	if err != nil || u.Host == "" {
-		return nil, nil, errors.New("the address of a webhook is no URL")
+		return nil, nil, errors.New("the address of a webhook is not a URL")
 	}
 	server := url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User}
 	client, err := wire.New(wire.Settings{URL: server.String(), Timeout: answerTimeout, Retries: retries, RetryWait: time.Second})

@@ -84,7 +84,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookAddress: a fragment and an empty query are no part of what is asked for.
+// TestWebhookAddress: a fragment and an empty query are not part of what is asked for.
 func TestWebhookAddress(t *testing.T) {
 	var uri string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI }))

@@ -212,7 +212,7 @@ func (d *delivery) fill(ctx context.Context) (int, error) {
 	return len(entries), nil
 }
 
-// narrow applies the source filter: a document of another source is none of this
+// narrow applies the source filter: a document of another source is not for this
 // target's, and is deleted from it if it was.
 func (d *delivery) narrow(e Entry) (Entry, bool, error) {
 	if d.set.Source == nil || e.Op == Delete || e.Source == *d.set.Source {
@@ -279,7 +279,7 @@ func (d *delivery) push(ctx context.Context) error {
 }
 
 // refuse keeps an entry as a dead letter. One that narrow made a deletion of is kept as
-// the document that it was: a retry reaches all targets, and each narrows it anew.
+// the document that it was: a retry reaches all targets, and each narrows it again.
 func (d *delivery) refuse(ctx context.Context, r Refusal) error {
 	i := slices.IndexFunc(d.batch, func(e Entry) bool { return e.Seq == r.Seq })
 	if i < 0 {
@@ -346,7 +346,7 @@ func (d *delivery) fail(err error) time.Duration {
 			s.Rewinds++
 		}
 	})
-	d.relay.log.Warn("push failed; it is tried again", "target", d.name, "err", err, "failures", d.failures, "in", pause)
+	d.relay.log.Warn("push failed; trying again", "target", d.name, "error", err, "failures", d.failures, "in", pause)
 	return pause
 }
 
@@ -375,6 +375,6 @@ func (d *delivery) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 	defer cancel()
 	if err := d.checkpoint(ctx); err != nil {
-		d.relay.log.Warn("stopped before all that was pushed was safe; it is pushed again", "target", d.name, "err", err)
+		d.relay.log.Warn("stopped before all that was pushed was safe; the next run pushes it again", "target", d.name, "error", err)
 	}
 }

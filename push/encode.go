@@ -89,7 +89,7 @@ func appendMetas(b []byte, metas map[string][]string) []byte {
 }
 
 // appendQuoted writes a string as encoding/json does: what is special in HTML and in
-// JavaScript escaped, what is no UTF-8 replaced.
+// JavaScript escaped, what is not UTF-8 replaced.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

@@ -69,7 +69,7 @@ type Entry struct {
 	// At is when the entry was made, in whole seconds; zero if that is not known.
 	At time.Time
 	// Damage says why the body cannot be read any more; empty: it is there. Such an
-	// entry is no order to any indexer.
+	// entry is not an order to any indexer.
 	Damage string
 }
 
@@ -126,6 +126,6 @@ type Target interface {
 	Push(ctx context.Context, entries []Entry) ([]Refusal, error)
 	// Checkpoint returns nil when all that was pushed, up to seq, is safe.
 	Checkpoint(ctx context.Context, seq uint64) error
-	// Close gives up what is open; unsafe entries are pushed again next time.
+	// Close lets go of what is open; unsafe entries are pushed again next time.
 	Close() error
 }

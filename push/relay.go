@@ -118,7 +118,7 @@ func orDefault[T int | time.Duration](v *T, d T) {
 
 // Run relays until ctx ends; then it makes safe what was pushed, where the
 // target still answers, closes the targets and returns. It may be called once.
-// The end of ctx is no error; one that is returned comes from opening the outbox
+// The end of ctx is not an error; one that is returned comes from opening the outbox
 // or closing a target. Failures of targets are retried, logged and in Status.
 func (r *Relay) Run(ctx context.Context) (err error) {
 	r.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// possiblePlaces are those that a completion can bring work to.
+// possiblePlaces are the places that a completion can bring work to.
 func possiblePlaces(c Completion) []Place {
 	places := linkPlaces(c.Links)
 	if c.Next.State == Waiting {
@@ -24,7 +24,7 @@ func linkPlaces(links []Link) []Place {
 	return places
 }
 
-// Add makes links known that no page found, as Store.Add does, and gives how many
+// Add makes links known that no page found, as Store.Add does, and returns how many
 // URLs were new or re-queued.
 func (f *Frontier) Add(ctx context.Context, links []Link, requeue bool) (int, error) {
 	now := time.Now().Truncate(time.Second)
@@ -67,8 +67,8 @@ func (f *Frontier) recheck(links []Link) {
 	}
 }
 
-// Announce makes work known that others brought into the store. A place that has
-// none costs a read.
+// Announce makes work known that others brought into the store. A place without
+// work costs a read.
 func (f *Frontier) Announce(places []Place) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,7 +18,7 @@ type address struct {
 
 // Address binds the lease's host to an address, where Settings.PerAddress asks for
 // that; it is to be called before each request of a lease, with the address that
-// will be asked. False says that another host of the address is being visited or
+// will be asked. It returns false if another host of the address is being visited or
 // that the address must rest: the lease was given back then. Who has which address
 // is forgotten with the host's work and with the process.
 func (f *Frontier) Address(l *Lease, addr netip.Addr) bool {
@@ -39,7 +39,7 @@ func (f *Frontier) Address(l *Lease, addr netip.Addr) bool {
 	return false
 }
 
-// bind gives the entry of an address and has the host belong to it alone.
+// bind returns the entry of an address and has the host belong to it alone.
 func (f *Frontier) bind(h *host, addr netip.Addr) *address {
 	if a := h.live.address; a != nil && a.addr == addr {
 		return a
@@ -69,7 +69,7 @@ func (f *Frontier) unbind(h *host) {
 	}
 }
 
-// bound says whether a host must be kept for the sake of its address; one that
+// bound reports whether a host must be kept for the sake of its address; one that
 // need not be is unbound.
 func (f *Frontier) bound(h *host) bool {
 	if h.live.address == nil {
@@ -82,7 +82,7 @@ func (f *Frontier) bound(h *host) bool {
 	return false
 }
 
-// awaitsTurn says whether a host, which could be visited otherwise, must wait for
+// awaitsTurn reports whether a host, which could be visited otherwise, must wait for
 // another of its address. One that gets the turn rests with the address.
 func (f *Frontier) awaitsTurn(h *host) bool {
 	if h.live == nil || h.live.address == nil || h.live.requests > 0 {

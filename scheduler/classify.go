@@ -73,7 +73,7 @@ func classifyStatus(r *Result, p Policy) answer {
 	return answerPermanent
 }
 
-// hostFails says whether a result tells of trouble of the host as a whole, which
+// hostFails reports whether a result tells of trouble of the host as a whole, which
 // lengthens the pause before its next request.
 func hostFails(r *Result) bool {
 	switch r.Fault {
@@ -86,7 +86,7 @@ func hostFails(r *Result) bool {
 	return false
 }
 
-// tellsOfHost says whether a visit that ended so shows how the host is: not if the host
+// tellsOfHost reports whether a visit that ended so shows how the host is: not if the host
 // was not asked.
 func tellsOfHost(f fault.Fault) bool {
 	switch f {

@@ -22,7 +22,7 @@ type ending struct {
 
 // Complete ends a lease with its result: what follows from it is decided and
 // stored in one step. The request counts as ended when Complete is called. A URL
-// that was removed or re-queued meanwhile has no outcome, which is no error. On an
+// that was removed or re-queued meanwhile has no outcome, which is not an error. On an
 // error of the store the URL is given out again after a pause if it still waits.
 func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 	now := time.Now()
@@ -85,7 +85,7 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reas
 	return nil
 }
 
-// waits is the completion of a URL of which nothing new is known: what is said of it
+// waits is the completion of a URL about which nothing new is known: what is said of it
 // already stays said.
 func waits(l *Lease, until time.Time, why Reason, words string) Completion {
 	c := Completion{Next: l.Record}

@@ -130,7 +130,7 @@ func (s *crawl) work(ctx context.Context) error {
 	}
 }
 
-// finish ends a lease with what its page says; robots.txt that cannot be had is no answer.
+// finish ends a lease with what its page says; robots.txt that cannot be had is not an answer.
 func (s *crawl) finish(ctx context.Context, l *scheduler.Lease, r scheduler.Result) error {
 	if r.Reason == scheduler.ReasonRobotsUnreachable {
 		return s.Wait(ctx, l, time.Now().Add(time.Hour), r.Reason, "robots.txt cannot be had")
@@ -244,7 +244,7 @@ func (s *crawl) record(p scheduler.Link) scheduler.Record {
 	return r
 }
 
-// isIll says whether a page's host is ill, as stored.
+// isIll reports whether a page's host is ill, as stored.
 func (s *crawl) isIll(p scheduler.Link) bool {
 	s.t.Helper()
 	h, err := s.memory.Host(s.t.Context(), p.URL.HostKey())
@@ -272,7 +272,7 @@ func (s *crawl) leftAt(p scheduler.Link) time.Time {
 func (s *crawl) deletions(f scheduler.DeletionFilter) []scheduler.StoredDeletion {
 	s.t.Helper()
 	var all []scheduler.StoredDeletion
-	if err := scheduler.ListDeletions(s.t.Context(), s.memory, f, func(d scheduler.StoredDeletion) error {
+	if err := s.memory.HeldDeletions(s.t.Context(), f, func(d scheduler.StoredDeletion) error {
 		all = append(all, d)
 		return nil
 	}); err != nil {

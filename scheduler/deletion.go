@@ -51,7 +51,7 @@ func (h Hold) String() string {
 	return words[h]
 }
 
-// KnownHold says that this version knows the number.
+// KnownHold reports whether this version knows the number.
 func KnownHold(n byte) bool { return n < byte(holdsEnd) }
 
 // StoredDeletion is a deletion that rests or is held, as a Store lists it.

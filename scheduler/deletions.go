@@ -17,13 +17,13 @@ import (
 // what is in memory and is never held while the Frontier's mutex is taken or the store is
 // asked.
 //
-// Time runs only while the crawl runs and is not paused, and begins anew with each start:
+// Time runs only while the crawl runs and is not paused, and starts over with each start:
 // nothing leaves because of answers that another process has seen.
 type Deletions struct {
 	f    *Frontier
 	kick chan struct{} // capacity 1
 
-	judging sync.Mutex // held by who judges
+	judging sync.Mutex // held while deletions are judged
 	onLeave func(context.Context, []weburl.Key) error
 
 	mu        sync.Mutex
@@ -32,7 +32,7 @@ type Deletions struct {
 	sent      tally // deletions of the whole index that left
 	finishing bool  // Finish: nothing rests any longer than it must
 
-	recounted map[weburl.HostKey]int64 // who judges: when what a host has held was counted last
+	recounted map[weburl.HostKey]int64 // guarded by judging: when a host's held deletions were counted last
 }
 
 // restingHost is a host that has deletions that rest, or that is ill. It is in memory only
@@ -97,7 +97,7 @@ const (
 	budgetPause = 10 * time.Minute
 )
 
-// Run reads what rests and judges it until ctx ends, which is no error. It runs while the
+// Run reads what rests and judges it until ctx ends, which is not an error. It runs while the
 // Frontier does, once.
 func (d *Deletions) Run(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
@@ -117,7 +117,7 @@ func (d *Deletions) Run(ctx context.Context) error {
 		}
 		wait, err := d.judgeDue(ctx)
 		if err != nil && ctx.Err() == nil {
-			d.f.log.Error("deletions that rest cannot be judged", "pause", errorPause, "error", err)
+			d.f.log.Error("cannot judge resting deletions", "pause", errorPause, "error", err)
 			wait = errorPause
 		}
 		timer.Reset(wait)
@@ -160,7 +160,7 @@ func (d *Deletions) load(ctx context.Context) error {
 	return nil
 }
 
-// host gives a host's entry, made if there is none. The mutex is held.
+// host returns a host's entry, made if there is none. The mutex is held.
 func (d *Deletions) host(k weburl.HostKey, origin string, at int64) *restingHost {
 	h := d.hosts[k]
 	if h == nil {
@@ -288,7 +288,7 @@ func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		if err != nil { // of this host: the others are judged nevertheless
-			d.f.log.Error("deletions that rest cannot be judged", "host", d.postpone(k), "pause", errorPause, "error", err)
+			d.f.log.Error("cannot judge resting deletions", "host", d.postpone(k), "pause", errorPause, "error", err)
 		}
 	}
 	d.mu.Lock()
@@ -300,7 +300,7 @@ func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// postpone has a host judged after a pause, and gives its name.
+// postpone has a host judged after a pause, and returns its name.
 func (d *Deletions) postpone(k weburl.HostKey) (origin string) {
 	at := d.f.active() + int64(errorPause)
 	d.mu.Lock()

@@ -118,7 +118,7 @@ func (d *Deletions) recountAt(k weburl.HostKey, now int64, pause time.Duration) 
 // recountedMost bounds Deletions.recounted.
 const recountedMost = 1000
 
-// doubts gives the deletions that count, and says whether there are others: doubtful ones
+// doubts returns the deletions that count, and says whether there are others: doubtful ones
 // whose URL was not asked for again yet.
 func (b *bench) doubts() (sound []restingOne, doubted bool) {
 	for i := range b.resting {
@@ -133,7 +133,7 @@ func (b *bench) doubts() (sound []restingOne, doubted bool) {
 	return sound, doubted
 }
 
-// sure says whether a deletion may leave, or that it has to rest on.
+// sure reports whether a deletion may leave, or that it has to rest on.
 func (b *bench) sure(one *restingOne, single bool) (sure, waits bool) {
 	a := b.host.arrival(one.seq)
 	rest := b.set.Brake.Rest
@@ -167,10 +167,10 @@ func (b *bench) sure(one *restingOne, single bool) (sure, waits bool) {
 	return false, false
 }
 
-// confirmed says that the URL of a deletion was asked for again since a time, or since
+// confirmed reports whether the URL of a deletion was asked for again since a time, or since
 // Deletions asked for it, and that its document was to go again.
 func (b *bench) confirmed(one *restingOne, a *arrival, since int64) bool {
-	asked := b.wall.Add(time.Duration(since - b.now)) // but for pauses, in which it was not asked for
+	asked := b.wall.Add(time.Duration(since - b.now)) // except for pauses, in which it was not asked for
 	if !a.asked.IsZero() && a.asked.Before(asked) {
 		asked = a.asked
 	}

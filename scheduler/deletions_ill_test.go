@@ -30,7 +30,7 @@ func TestIllHost(t *testing.T) {
 	}
 	for name, out := range outages() {
 		for _, visited := range visits {
-			crawling(t, func(s *crawl) { s.set.Policy = scheduler.Cloudview }, func(s *crawl) {
+			crawling(t, func(s *crawl) { s.set.Policy = scheduler.CloudView }, func(s *crawl) {
 				all := pages("a.test", 100)
 				s.index(all...)
 				s.says(out, all...)

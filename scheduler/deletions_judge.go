@@ -20,7 +20,7 @@ type restingOne struct {
 	confirmed bool
 }
 
-// certain says that no answer of the site makes a deletion any surer: its feed says so,
+// certain reports whether no answer of the site makes a deletion any surer: its feed says so,
 // which has other items, or the operator's rules.
 func (o *restingOne) certain() bool { return o.reason == ReasonItemGone || o.reason.Operators() }
 
@@ -56,7 +56,7 @@ type bench struct {
 	moved       int   // deletions that rest no more
 }
 
-// judge decides about the deletions of one host, and gives how many URLs are asked for
+// judge decides about the deletions of one host, and returns how many URLs are asked for
 // because of it. judging is held.
 func (d *Deletions) judge(ctx context.Context, k weburl.HostKey) (asked int, err error) {
 	b, events, err := d.bench(ctx, k)
@@ -166,7 +166,7 @@ func (b *bench) gather(ctx context.Context) error {
 func (b *bench) wakeAt(at int64) { b.next = min(b.next, at) }
 
 // Finish judges what rests as if it had rested for long enough: at the end of a crawl that
-// runs once. It gives how many URLs are asked for again before all can be judged; when they
+// runs once. It returns how many URLs are asked for again before all can be judged; when they
 // were, it is to be called again.
 func (d *Deletions) Finish(ctx context.Context) (asked int, err error) {
 	d.judging.Lock()

@@ -135,7 +135,7 @@ func TestUnavailableAfter(t *testing.T) {
 	}
 }
 
-// items gives documents that a feed has, of URLs that are not fetched.
+// items returns documents that a feed has, of URLs that are not fetched.
 func (s *crawl) items(host string, n int) []scheduler.Link {
 	s.t.Helper()
 	all := links(n, "http://"+host+"/item/%d", scheduler.Index)
@@ -155,7 +155,7 @@ func (s *crawl) items(host string, n int) []scheduler.Link {
 	return all
 }
 
-// drop tells that a feed does not list items any more.
+// drop has a store told that a feed does not list items any more.
 func (s *crawl) drop(items ...scheduler.Link) {
 	s.t.Helper()
 	_, err := s.Revise(s.t.Context(), keys(items), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {

@@ -59,7 +59,7 @@ func TestDeletionsRace(t *testing.T) {
 				})
 			},
 			func(*rand.Rand) {
-				_ = scheduler.ListDeletions(ctx, s.memory, scheduler.DeletionFilter{}, func(scheduler.StoredDeletion) error { return nil })
+				_ = s.memory.HeldDeletions(ctx, scheduler.DeletionFilter{}, func(scheduler.StoredDeletion) error { return nil })
 			},
 		} {
 			wg.Go(func() {

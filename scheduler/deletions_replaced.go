@@ -165,7 +165,7 @@ func (d *Deletions) replacement(ctx context.Context, k weburl.Key) (replacement,
 	return r, err
 }
 
-// lookup gives the zero Record of a URL that is not known.
+// lookup returns the zero Record of a URL that is not known.
 func (d *Deletions) lookup(ctx context.Context, k weburl.Key) (Record, error) {
 	r, err := d.f.store.Lookup(ctx, k)
 	if errors.Is(err, ErrNotFound) {
@@ -174,7 +174,7 @@ func (d *Deletions) lookup(ctx context.Context, k weburl.Key) (Record, error) {
 	return r, err
 }
 
-// leadsAlone says that no other document is known to have redirected to a page.
+// leadsAlone reports whether no other document is known to have redirected to a page.
 func (d *Deletions) leadsAlone(ctx context.Context, old, target *Record) (bool, error) {
 	for _, alias := range target.Aliases {
 		u, ok := weburl.FromCanonical(alias)

@@ -85,7 +85,7 @@ func TestGoodAnswerCancels(t *testing.T) {
 	}
 }
 
-// every gives each nth of some pages, from the first on.
+// every returns each nth of some pages, from the first on.
 func every(n int, all []scheduler.Link) (some []scheduler.Link) {
 	for i := 0; i < len(all); i += n {
 		some = append(some, all[i])

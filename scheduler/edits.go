@@ -141,7 +141,7 @@ func (d *Deletions) BeginEdit(ctx context.Context, word bool) (number uint64, er
 	return number, err
 }
 
-// EndEdit says that all stored URLs were judged by the last edit: its deletions are decided
+// EndEdit is called when all stored URLs were judged by the last edit: its deletions are decided
 // about now.
 func (d *Deletions) EndEdit() {
 	d.mu.Lock()
@@ -151,7 +151,7 @@ func (d *Deletions) EndEdit() {
 }
 
 // AllowEdit is the operator's word for an edit: its deletions leave however many they are.
-// It gives how many left now, and ErrNotFound where nothing is known of such an edit.
+// It returns how many left now, and ErrNotFound where nothing is known of such an edit.
 func (d *Deletions) AllowEdit(ctx context.Context, number uint64) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()

@@ -52,11 +52,11 @@ func Fates() []Fate {
 	return all
 }
 
-// InIndex says that the indexer has a document of the URL, or will have.
+// InIndex reports whether the indexer has a document of the URL, or will have.
 func (f Fate) InIndex() bool { return f <= FateHeld }
 
 // Fate is the only answer to the question whether a URL is in the index, and why or why
-// not. Of a document whose deletion rests or is held the reason is that of the deletion.
+// not. If the deletion of a document rests or is held, the reason is that of the deletion.
 func (n *Record) Fate() (Fate, Reason) {
 	if n.Indexed {
 		switch n.Deletion {
@@ -87,29 +87,11 @@ func (n *Record) Fate() (Fate, Reason) {
 
 // fateOf is the fate of a page that was read, or excluded, and has no document.
 func fateOf(r Reason, c Class) Fate {
-	switch r {
-	case ReasonElsewhere:
-		return FateElsewhere
-	case ReasonRobots:
-		return FateRobots
-	case ReasonAddress:
-		return FateAddress
-	case ReasonKilled:
-		return FateKilled
-	case ReasonNotIndexed:
-		return FateNoindexRule
-	case ReasonNoIndex, ReasonUnavailable:
-		return FateNoindexPage
-	case ReasonCopy:
-		return FateDuplicate
-	case ReasonNearCopy:
-		return FateNearDuplicate
-	case ReasonCanonical:
-		return FateCanonical
-	default:
-		if c == Ignored {
-			return FateExcluded
-		}
-		return FateNoDocument
+	switch fate := r.row().fate; {
+	case fate != byClass:
+		return fate
+	case c == Ignored:
+		return FateExcluded
 	}
+	return FateNoDocument
 }

@@ -20,7 +20,7 @@ type want struct {
 type filled struct {
 	host HostState
 	urls []WaitingURL // up to one more than asked for
-	// Of the URL that was to be checked: it has left the queue, or its record now.
+	// left and record are of the URL that was to be checked.
 	gone   bool
 	record Record
 }
@@ -132,6 +132,6 @@ func (f *Frontier) readFailed(ctx context.Context, p pick, err error) error {
 	case errors.Is(err, ErrClosed) || errors.Is(err, ErrDamaged):
 		return err
 	}
-	f.log.Error("a queue cannot be read; its host rests", "host", fmt.Sprintf("%x", p.queue.host.key), "pause", errorPause, "error", err)
+	f.log.Error("cannot read a queue; its host rests", "host", fmt.Sprintf("%x", p.queue.host.key), "pause", errorPause, "error", err)
 	return nil
 }

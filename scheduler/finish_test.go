@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// finishing judges at the end of a crawl that runs once, as crawl does. It gives in how many
+// finishing judges at the end of a crawl that runs once, as crawl does. It returns in how many
 // rounds, and how many URLs were asked for.
 func (s *crawl) finishing() (rounds, asked int) {
 	s.t.Helper()

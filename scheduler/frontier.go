@@ -19,14 +19,14 @@ import (
 // is asked. Run is one goroutine, which queues what is due.
 
 // ErrStopped is what Next gives after Stop.
-var ErrStopped = errors.New("the frontier gives out no more URLs")
+var ErrStopped = errors.New("the frontier is stopped")
 
 const (
 	// batch is how many URLs of a queue are read at once while fewer than
 	// bufferedMax are in memory; above it one by one.
 	batch       = 16
 	bufferedMax = 16 << 10
-	// errorPause is how long work rests at which the store failed.
+	// errorPause is how long work rests after the store failed on it.
 	errorPause = 5 * time.Second
 )
 
@@ -116,10 +116,10 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	return f
 }
 
-// Deletions is the owner of the deletions that rest.
+// Deletions returns the owner of the deletions that rest.
 func (f *Frontier) Deletions() *Deletions { return f.deletions }
 
-// Next blocks until a URL may be fetched. It gives ErrStopped after Stop, ctx's
+// Next blocks until a URL may be fetched. It returns ErrStopped after Stop, ctx's
 // error when that ends, and the store's when it is closed or damaged; other
 // errors of the store are logged and the host in question rests for a while.
 func (f *Frontier) Next(ctx context.Context) (*Lease, error) { return f.next(ctx, true) }
@@ -148,17 +148,17 @@ func (f *Frontier) next(ctx context.Context, waits bool) (*Lease, error) {
 	}
 }
 
-// readable parses the URL. One that is none can only come from a damaged record
+// readable parses the URL. One that does not parse can only come from a damaged record
 // and is ended as a permanent error.
 func (f *Frontier) readable(ctx context.Context, l *Lease) bool {
 	u, err := weburl.Parse(l.Record.URL)
 	if err == nil {
-		l.URL = u
+		l.URL = u.WithFragment(l.Record.Fragment)
 		return true
 	}
 	r := Result{Fault: fault.BadRedirect, Words: "the stored URL cannot be read: " + err.Error(), Decided: l.Record.Fifo}
 	if err := f.Complete(ctx, l, r); err != nil {
-		f.log.Error("a stored URL cannot be read", "url", l.Record.URL, "error", err)
+		f.log.Error("cannot read a stored URL", "url", l.Record.URL, "error", err)
 	}
 	return false
 }
@@ -212,7 +212,7 @@ func (f *Frontier) choose(waits bool) (pick, error) {
 	return pick{}, ErrStopped
 }
 
-// isBlocked says whether a queue's first URL is in flight from another queue of
+// isBlocked reports whether a queue's first URL is in flight from another queue of
 // its host, where the operator took it from to put it into this one. It is not
 // fetched twice at once.
 func (f *Frontier) isBlocked(q *queue) bool {
@@ -276,7 +276,7 @@ func (f *Frontier) wake() {
 	f.waiters = f.waiters[1:]
 }
 
-// Stop ends the giving out of URLs: every Next, waiting or to come, gives
+// Stop ends the giving out of URLs: every Next, waiting or later, returns
 // ErrStopped. Leases are ended as before.
 func (f *Frontier) Stop() {
 	f.mu.Lock()
@@ -287,7 +287,7 @@ func (f *Frontier) Stop() {
 	}
 }
 
-// Apply replaces the settings. Gates that are closed stay so, but for those that
+// Apply replaces the settings. Gates that are closed stay so, except those that
 // the hours of a throttle closed.
 func (f *Frontier) Apply(s Settings) {
 	f.mu.Lock()

@@ -25,7 +25,7 @@ const (
 	ByRetryAfter                // it asked for it
 	ByHours                     // of a Throttle
 	ByAddress                   // another host of its address was visited
-	ByCaller                    // who gave a lease back
+	ByCaller                    // the caller that gave a lease back
 	ByStore                     // which failed
 	closings     = iota
 )
@@ -78,7 +78,7 @@ func (f *Frontier) closeUntil(h *host, at int64, why Closing) {
 	}
 }
 
-// lasting is the gate but for a Throttle's hours, which are known without a store.
+// lasting is the gate except for a Throttle's hours, which are known without a store.
 func (h *host) lasting() int64 {
 	switch {
 	case h.why != ByHours:

@@ -105,7 +105,7 @@ func goodsKnown(k [wellAnswers - 1]weburl.Key) []weburl.Key {
 	return slices.Clone(k[:n])
 }
 
-// bad says that too many of the last answers were bad.
+// bad reports whether too many of the last answers were bad.
 func (h *health) bad(documents uint64) bool {
 	if documents >= healthAnswers {
 		return bits.OnesCount16(h.answers) >= illAnswers
@@ -172,9 +172,9 @@ func (h *health) tellsNow(k weburl.Key, r *Result, c *Completion) tells {
 	return tellsNothing
 }
 
-// examine takes an outcome into the health of its host. Of a host that is ill no document
-// is replaced: what looks like one may be the same notice on every page. It is asked for
-// again instead.
+// examine takes an outcome into the health of its host. No document of an ill host
+// is replaced: what looks like one may be the same notice on every page. The page is asked
+// for again instead.
 func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings) (tells, error) {
 	if !l.Record.Indexed || !set.Brake.On {
 		return tellsNothing, nil
@@ -249,7 +249,7 @@ func (f *Frontier) noteIll(h *host, origin string) {
 	f.deletions.healthChanged(h.key, origin)
 }
 
-// isIll says whether a host is ill, from memory or as stored.
+// isIll reports whether a host is ill, from memory or as stored.
 func (f *Frontier) isIll(ctx context.Context, k weburl.HostKey) (bool, error) {
 	f.mu.Lock()
 	if h := f.hosts[k]; h != nil && h.live != nil && h.live.loaded {
@@ -261,7 +261,7 @@ func (f *Frontier) isIll(ctx context.Context, k weburl.HostKey) (bool, error) {
 	return s.Ill, err
 }
 
-// isReplacement says that the status moves a page for good (RFC 9110, 15.4.2 and 15.4.9).
+// isReplacement reports whether the status moves a page for good (RFC 9110, 15.4.2 and 15.4.9).
 func isReplacement(status int) bool {
 	return status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
 }

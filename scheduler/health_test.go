@@ -13,7 +13,7 @@ import (
 func doc(i int) weburl.Key { return weburl.Key{byte(i), byte(i >> 8), 1} }
 
 // observeAll tells of answers of documents of their own: "b" bad, "g" good, "." nothing,
-// "a" bad again. It gives after how many of them the host was ill first.
+// "a" bad again. It returns after how many of them the host was ill first.
 func observeAll(h *health, answers string, documents uint64) (illAfter int) {
 	word := map[byte]tells{'b': tellsBad, 'g': tellsGood, '.': tellsNothing, 'a': tellsBadAgain, 'm': tellsMoved}
 	for i := range len(answers) {
@@ -106,7 +106,7 @@ func TestWell(t *testing.T) {
 	}
 }
 
-// TestSharedTarget: one place for three documents is no place for any; that one document
+// TestSharedTarget: one place for three documents is the place of none; that one document
 // leads there again and again tells nothing.
 func TestSharedTarget(t *testing.T) {
 	h := new(health)

@@ -17,7 +17,7 @@ func zone(t interface{ Fatal(...any) }, name string) *time.Location {
 	return loc
 }
 
-// TestOpens gives the next opening by the clock on the wall, also on the days on
+// TestOpens returns the next opening by the clock on the wall, also on the days on
 // which that is set.
 func TestOpens(t *testing.T) {
 	const layout = "2006-01-02 15:04:05 -0700"

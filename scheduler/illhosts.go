@@ -24,7 +24,7 @@ type IllHost struct {
 // illHosts are those, in order of time. The Frontier's mutex guards it.
 type illHosts struct {
 	named   []IllHost               // the latest illNamed
-	unnamed map[weburl.HostKey]bool // those before them, of which illUnnamed are remembered
+	unnamed map[weburl.HostKey]bool // those before them, the last illUnnamed of them
 }
 
 func (f *illHosts) add(k weburl.HostKey, origin string, since time.Time) {

@@ -269,7 +269,7 @@ func testModel(t *testing.T, seed uint64) {
 		w.live(time.Hour, nil)
 		time.Sleep(7 * time.Hour)
 	}
-	w.stays = set.Brake.On // each start begins all rests anew
+	w.stays = set.Brake.On // each start begins all rests again
 	for range 3 {
 		w.live(w.between(time.Minute, 40*time.Hour), nil)
 	}

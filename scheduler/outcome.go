@@ -55,7 +55,7 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	}
 	switch kind {
 	case answerGuarded, answerTemporary: // no links were read
-	default:
+	case answerPage, answerUnchanged, answerRedirect, answerExcluded, answerPermanent:
 		j.c.Next.RulesVersion = r.RulesVersion
 	}
 	j.c.Next.Status, j.c.Next.LastError, j.c.Next.Fault, j.c.Next.Reason = r.Status, r.Words, r.Fault, r.Reason
@@ -190,7 +190,7 @@ func (j *judgement) final() {
 	n.Misses = old.Misses + min(1, math.MaxUint8-old.Misses)
 	onRefresh := old.Settled
 	j.settle(n.Class)
-	stays := old.Root || old.Kind.IsSource() // who names a source may not name it again
+	stays := old.Root || old.Kind.IsSource() // what named a source may not name it again
 	switch {
 	case stays:
 		j.timed(j.set.ErrorRefresh)
@@ -213,7 +213,7 @@ func missed(misses uint8, set *Settings) time.Duration {
 	return min(d, max(missLongest, set.ErrorRefresh))
 }
 
-// lost says that nothing good was heard of the URL for so often and so long that it may
+// lost reports whether nothing good was heard of the URL for so often and so long that it may
 // be forgotten.
 func (j *judgement) lost() bool {
 	since := j.old.ClassAt
@@ -318,7 +318,7 @@ func (j *judgement) remove(reason string) { j.removes, j.reason = true, reason }
 // had notes that the page is there.
 func (j *judgement) had() { j.c.Next.Misses, j.c.Next.Gone = 0, false }
 
-// loginInPlace says that a log-in page was answered in place of a document.
+// loginInPlace reports whether a log-in page was answered in place of a document.
 func loginInPlace(old *Record, r *Result) bool {
 	return r.LoginPage && old.Indexed && (r.Document == nil || r.Document.Hash != old.Hash)
 }

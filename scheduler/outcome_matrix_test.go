@@ -197,7 +197,7 @@ func TestMatrix(t *testing.T) {
 		t.Skip("70,000 outcomes of a function that shares nothing")
 	}
 	table, all, pasts := consequences(), answers(t), histories()
-	for _, p := range []Policy{Cloudview, Cautious, Smartsite} {
+	for _, p := range []Policy{CloudView, Cautious, Smartsite} {
 		for mode := range 4 {
 			set := settings(policy(p), func(s *Settings) { s.Brake.On, s.ForgetDeleted = mode&1 == 0, mode&2 != 0 })
 			for name, row := range all {

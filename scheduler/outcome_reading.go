@@ -10,7 +10,7 @@ func (j *judgement) reading() {
 	j.c.Notes = append(j.c.Notes, j.result.Notes...)
 }
 
-// unavailable is why a document is deleted of which the time has come.
+// unavailable is why a document is deleted whose time has come.
 const unavailable = "unavailable_after is over"
 
 // expire makes a document due when its page becomes unavailable by its own word, at
@@ -22,7 +22,7 @@ func expire(c *Completion, old *Record, set *Settings, now time.Time) {
 	case n.UnavailableAt.IsZero() || !n.Indexed || c.Forget || c.Order != nil && c.Order.Op == OrderDelete:
 	case c.Order == nil && !now.Before(n.UnavailableAt):
 		n.Reason, n.LastError = ReasonUnavailable, unavailable
-		c.CancelDeletion = false // or what rests already would begin to rest anew
+		c.CancelDeletion = false // or what rests already would begin to rest again
 		c.Order, c.Forget = rest(n, old, 0, unavailable, set, now)
 	case n.State != Timed || n.NextAt.After(n.UnavailableAt):
 		n.State, n.NextAt = Timed, n.UnavailableAt

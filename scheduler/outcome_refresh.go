@@ -41,7 +41,7 @@ func (j *judgement) compareLinks() {
 	j.compared(known && (!changed || !j.rejudged()), changed)
 }
 
-// rejudged says that the page was judged by other rules before.
+// rejudged reports whether the page was judged by other rules before.
 func (j *judgement) rejudged() bool { return j.old.RulesVersion != j.result.RulesVersion }
 
 // compared notes that the page was had, and, if it is known, whether it is another

@@ -32,7 +32,7 @@ func (f *Frontier) active() int64 {
 	return now - f.pausedFor
 }
 
-// Paused says whether URLs are not given out because of Pause.
+// Paused reports whether URLs are not given out because of Pause.
 func (f *Frontier) Paused() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

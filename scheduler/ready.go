@@ -18,7 +18,7 @@ func (f *Frontier) Ready(ctx context.Context) error {
 	}
 }
 
-// readiness gives a channel to wait on, nil where there is no need to.
+// readiness returns a channel to wait on, nil where there is no need to.
 func (f *Frontier) readiness() (chan struct{}, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 
 // Reason is why a URL is not in the index, why its document is to leave it, or what was
 // wrong with its last answer. It decides; the text beside it (Record.LastError) is for
-// people and may be worded anew at any time. Numbers are stored: a new reason goes to
+// people and may be worded again at any time. Numbers are stored: a new reason goes to
 // the end, and none is used again.
 type Reason uint8
 
@@ -66,73 +66,110 @@ const (
 	reasonsEnd
 )
 
-// reasonNames are the reasons' words in all output, by number: a contract.
-func reasonNames() [reasonsEnd]string {
-	return [reasonsEnd]string{
-		NoReason: "", ReasonRules: "rules", ReasonCrawlSpace: "crawl_space", ReasonElsewhere: "elsewhere", ReasonRenamed: "renamed",
-		ReasonNotIndexed: "noindex_rule", ReasonKilled: "kill_list", ReasonMediaType: "media_type", ReasonRemoved: "removed",
-		ReasonRobots: "robots", ReasonRobotsUnreachable: "robots_unreachable", ReasonNoIndex: "noindex", ReasonUnavailable: "unavailable_after",
-		ReasonCanonical: "canonical", ReasonEmpty: "empty", ReasonSource: "source", ReasonNotNamed: "not_named", ReasonItemGone: "item_gone",
-		ReasonCopy: "duplicate", ReasonNearCopy: "near_duplicate", ReasonRedirect: "redirect", ReasonMoved: "site_moved",
-		ReasonTruncated: "too_large", ReasonUnreadable: "unreadable", ReasonUnreadFile: "unreadable_document", ReasonNotProcessed: "no_content",
-		ReasonNotFound: "not_found", ReasonClientError: "4xx", ReasonServerError: "5xx", ReasonOtherStatus: "status", ReasonLogin: "login",
-		ReasonDNS: "dns", ReasonConnect: "connect", ReasonTLS: "tls", ReasonTimeout: "timeout", ReasonProtocol: "protocol",
-		ReasonBadRedirect: "bad_redirect", ReasonAddress: "address", ReasonProxy: "proxy", ReasonSessionWaits: "session",
+// reasonKind is what follows from a reason beside its words.
+type reasonKind uint8
+
+const (
+	itFails    reasonKind = iota + 1 // nothing: the page, or the way to it, is as it is
+	byOperator                       // Operators
+	itAsks                           // Asks
+	itWaits                          // the URL could not be asked for yet
+)
+
+// byClass stands for the fate of a reason that its record's class tells.
+const byClass = fatesEnd
+
+// reasonRow is all that is to be known of a reason. fate is that of a page that was read,
+// or excluded, and has no document.
+type reasonRow struct {
+	word string // in all output: a contract
+	kind reasonKind
+	fate Fate
+}
+
+// reasonRows has a row for each reason, by number.
+var reasonRows = [reasonsEnd]reasonRow{
+	NoReason:                {"", itFails, byClass},
+	ReasonRules:             {"rules", byOperator, byClass},
+	ReasonCrawlSpace:        {"crawl_space", byOperator, byClass},
+	ReasonElsewhere:         {"elsewhere", byOperator, FateElsewhere},
+	ReasonRenamed:           {"renamed", byOperator, byClass},
+	ReasonNotIndexed:        {"noindex_rule", byOperator, FateNoindexRule},
+	ReasonKilled:            {"kill_list", byOperator, FateKilled},
+	ReasonMediaType:         {"media_type", itFails, byClass},
+	ReasonRemoved:           {"removed", itFails, byClass},
+	ReasonRobots:            {"robots", itAsks, FateRobots},
+	ReasonRobotsUnreachable: {"robots_unreachable", itWaits, byClass},
+	ReasonNoIndex:           {"noindex", itAsks, FateNoindexPage},
+	ReasonUnavailable:       {"unavailable_after", itAsks, FateNoindexPage},
+	ReasonCanonical:         {"canonical", itAsks, FateCanonical},
+	ReasonEmpty:             {"empty", itFails, byClass},
+	ReasonSource:            {"source", itFails, byClass},
+	ReasonNotNamed:          {"not_named", itFails, byClass},
+	ReasonItemGone:          {"item_gone", itAsks, byClass},
+	ReasonCopy:              {"duplicate", itFails, FateDuplicate},
+	ReasonNearCopy:          {"near_duplicate", itFails, FateNearDuplicate},
+	ReasonRedirect:          {"redirect", itAsks, byClass},
+	ReasonMoved:             {"site_moved", itFails, byClass},
+	ReasonTruncated:         {"too_large", itFails, byClass},
+	ReasonUnreadable:        {"unreadable", itFails, byClass},
+	ReasonUnreadFile:        {"unreadable_document", itFails, byClass},
+	ReasonNotProcessed:      {"no_content", itFails, byClass},
+	ReasonNotFound:          {"not_found", itAsks, byClass},
+	ReasonClientError:       {"4xx", itFails, byClass},
+	ReasonServerError:       {"5xx", itFails, byClass},
+	ReasonOtherStatus:       {"status", itFails, byClass},
+	ReasonLogin:             {"login", itFails, byClass},
+	ReasonDNS:               {"dns", itFails, byClass},
+	ReasonConnect:           {"connect", itFails, byClass},
+	ReasonTLS:               {"tls", itFails, byClass},
+	ReasonTimeout:           {"timeout", itFails, byClass},
+	ReasonProtocol:          {"protocol", itFails, byClass},
+	ReasonBadRedirect:       {"bad_redirect", itFails, byClass},
+	ReasonAddress:           {"address", itFails, FateAddress},
+	ReasonProxy:             {"proxy", itWaits, byClass},
+	ReasonSessionWaits:      {"session", itWaits, byClass},
+}
+
+// row is that of a reason, one without a word where this version does not know it.
+func (r Reason) row() reasonRow {
+	if !r.Known() {
+		return reasonRow{"", itFails, byClass}
 	}
+	return reasonRows[r]
 }
 
 // String is the reason's word in all output, "" for NoReason.
 func (r Reason) String() string {
-	if r >= reasonsEnd {
+	if !r.Known() {
 		return fmt.Sprintf("reason %d", uint8(r))
 	}
-	return reasonNames()[r]
+	return reasonRows[r].word
 }
 
-// Known says that this version has a word for the reason.
+// Known reports whether this version has a word for the reason.
 func (r Reason) Known() bool { return r < reasonsEnd }
 
 // ParseReason reads a reason's word.
 func ParseReason(word string) (Reason, error) {
-	for r, name := range reasonNames() {
-		if name == word && r != int(NoReason) {
+	for r, row := range reasonRows {
+		if row.word == word && r != int(NoReason) {
 			return Reason(r), nil //nolint:gosec // fewer than 256
 		}
 	}
-	return NoReason, fmt.Errorf("%q is no reason: sextant deletions lists those that there are", word)
+	return NoReason, fmt.Errorf("%q is not a reason: sextant deletions lists those that there are", word)
 }
 
-// Operators says that the reason is the operator's own rules and lists: such deletions
+// Operators reports whether the reason is the operator's own rules and lists: such deletions
 // belong to the edit that made them.
-func (r Reason) Operators() bool {
-	switch r {
-	case ReasonRules, ReasonCrawlSpace, ReasonElsewhere, ReasonRenamed, ReasonNotIndexed, ReasonKilled:
-		return true
-	default:
-		return false
-	}
-}
+func (r Reason) Operators() bool { return r.row().kind == byOperator }
 
-// Asks says that the page or its site wants the document gone and says so itself, in
+// Asks reports whether the page or its site wants the document gone and says so itself, in
 // place of failing: an answer that can be believed when it is given twice.
-func (r Reason) Asks() bool {
-	switch r {
-	case ReasonNotFound, ReasonNoIndex, ReasonUnavailable, ReasonCanonical, ReasonRobots, ReasonRedirect, ReasonItemGone:
-		return true
-	default:
-		return false
-	}
-}
+func (r Reason) Asks() bool { return r.row().kind == itAsks }
 
-// waits says that the reason is why a URL could not be asked for yet.
-func (r Reason) waits() bool {
-	switch r {
-	case ReasonRobotsUnreachable, ReasonProxy, ReasonSessionWaits:
-		return true
-	default:
-		return false
-	}
-}
+// waits reports whether the reason is why a URL could not be asked for yet.
+func (r Reason) waits() bool { return r.row().kind == itWaits }
 
 // reasonOf is why a failed visit failed, by what went wrong below HTTP or by its status.
 func reasonOf(f fault.Fault, status int) Reason {

@@ -41,7 +41,7 @@ func TestReasonNumbers(t *testing.T) {
 	if !ReasonSessionWaits.Known() || reasonsEnd.Known() || (reasonsEnd+1).String() != "reason 41" {
 		t.Errorf("an unknown reason is %v", reasonsEnd+1)
 	}
-	if _, err := ParseReason("404"); err == nil || err.Error() != `"404" is no reason: sextant deletions lists those that there are` {
+	if _, err := ParseReason("404"); err == nil || err.Error() != `"404" is not a reason: sextant deletions lists those that there are` {
 		t.Errorf("ParseReason of no reason: %v", err)
 	}
 }

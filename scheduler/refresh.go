@@ -17,7 +17,7 @@ const (
 )
 
 // observed adds one comparison to the sums: the time since the last one, in which
-// the page changed or did not. Of a page that changed, quiet is the part at the
+// the page changed or did not. If the page changed, quiet is the part at the
 // end of that time in which it is known not to have. Times that cannot be (a
 // clock was set back) are ignored.
 func (h History) observed(since, quiet time.Duration, changed bool) History {

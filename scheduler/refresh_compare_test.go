@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// wide leaves the policy free: what Nutch's rule may do, but for a shorter interval.
+// wide leaves the policy free: what Nutch's rule may do, except for a shorter interval.
 func wide() *Settings {
 	return settings(smart, func(s *Settings) { s.MinAge, s.MaxAge = time.Hour, 365*day })
 }
@@ -58,7 +58,7 @@ func TestRefreshRatesChange(t *testing.T) {
 }
 
 // TestRefreshBurst: as many new pages again, which all must be fetched once, make
-// the others wait but for a time; afterwards they share.
+// the others wait except for a time; afterwards they share.
 func TestRefreshBurst(t *testing.T) {
 	s := simulation{pages: 1000, perDay: 200, warmUp: 150, days: 240, rates: webRates, burst: 1000, seed: 4}
 	us := s.ours(wide())

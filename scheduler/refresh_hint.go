@@ -3,7 +3,7 @@ package scheduler
 import "time"
 
 // Hinted makes a timed URL due that has changed since it was last fetched, as a
-// sitemap says by its lastmod: at once, but not before MinAge has passed. It gives
+// sitemap says by its lastmod: at once, but not before MinAge has passed. It returns
 // false, and the record as it was, where that is nothing new or not to be believed
 // (in the future, or the time at which the sitemap was made for us), where hints
 // are off, and for URLs that wait for another reason: never fetched, tried again

@@ -21,7 +21,7 @@ func history(n, changes int, every time.Duration) History {
 }
 
 // TestRateFormula: for equal intervals, with no time of the prior, the estimate is
-// the bias-reduced one of Cho and Garcia-Molina, but for the prior's half change.
+// the bias-reduced one of Cho and Garcia-Molina, except for the prior's half change.
 func TestRateFormula(t *testing.T) {
 	for _, c := range []struct{ n, changes int }{{4, 1}, {10, 5}, {10, 10}, {16, 15}} {
 		n, x := float64(c.n), float64(c.changes)

@@ -89,6 +89,7 @@ func (r *reviser) revise(k weburl.Key, old Record) *Revision {
 		if r.due.IsZero() || n.NextAt.Before(r.due) {
 			r.due = n.NextAt
 		}
+	case AtRest:
 	}
 	return v
 }

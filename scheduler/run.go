@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -15,7 +16,7 @@ const (
 )
 
 // Run reads where work waits and then opens gates and moves due URLs until ctx
-// ends, which is no error. End it after the last lease was ended: what it stores
+// ends, which is not an error. End it after the last lease was ended: what it stores
 // at its end keeps the next run polite.
 func (f *Frontier) Run(ctx context.Context) error {
 	// Though ctx may have ended already, all is loaded: save replaces it.
@@ -71,9 +72,9 @@ func (f *Frontier) moveDue(ctx context.Context) {
 		if err != nil {
 			next = now.Add(errorPause)
 			if ctx.Err() == nil {
-				f.log.Error("due URLs cannot be moved", "pause", errorPause, "error", err)
+				f.log.Error("cannot move due URLs", "pause", errorPause, "error", err)
 				if err := f.readPlaces(ctx); err != nil {
-					f.log.Error("places of work cannot be read", "error", err)
+					f.log.Error("cannot read where work waits", "error", err)
 				}
 			}
 		}
@@ -122,7 +123,7 @@ func (f *Frontier) save(ctx context.Context) error {
 
 // Drained blocks until no URL waits and none is in flight: sources of weight 0 do
 // not count, nor do retries and refreshes that lie in the future, nor the URLs of hosts
-// that failed too often in a row. It gives ctx's error or the store's.
+// that failed too often in a row. It returns ctx's error or the store's.
 func (f *Frontier) Drained(ctx context.Context) error {
 	for {
 		f.mu.Lock()
@@ -150,7 +151,23 @@ func (f *Frontier) Drained(ctx context.Context) error {
 	}
 }
 
-// onlySilent says whether all work left is that of hosts that do not answer.
+// Busy keeps Drained waiting until the returned function is called: for callers that
+// may add URLs after the lease has ended that gave rise to them. The function may be called
+// more than once.
+func (f *Frontier) Busy() (done func()) {
+	f.mu.Lock()
+	f.busy++
+	f.mu.Unlock()
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.busy--; f.busy == 0 {
+			f.signal()
+		}
+	})
+}
+
+// onlySilent reports whether all work left is that of hosts that do not answer.
 func (f *Frontier) onlySilent(urls uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

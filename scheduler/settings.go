@@ -11,12 +11,12 @@ type Policy uint8
 
 // The policies.
 const (
-	// Cloudview is the table of the Exalead manual, "Error Handling": 4xx and 5xx
-	// are permanent but for 408, 425, 429 and a 503 with Retry-After.
-	Cloudview Policy = iota
+	// CloudView is the table of the Exalead manual, "Error Handling": 4xx and 5xx
+	// are permanent except for 408, 425, 429 and a 503 with Retry-After.
+	CloudView Policy = iota
 	// Cautious makes 500, 502, 503, 504 and TLS errors temporary.
 	Cautious
-	// Smartsite is Cloudview that deletes a known document on any failure to fetch it.
+	// Smartsite is CloudView that deletes a known document on any failure to fetch it.
 	Smartsite
 )
 

@@ -52,7 +52,7 @@ type BrakeSnapshot struct {
 // illShown is how many ill hosts a Snapshot names.
 const illShown = 10
 
-// Snapshot gives the present state, in constant time.
+// Snapshot returns the present state, in constant time.
 func (f *Frontier) Snapshot() Snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -29,7 +29,7 @@ func ParseSource(name string) (Source, error) {
 	if i := slices.Index(names[:], name); i >= 0 {
 		return Source(i), nil
 	}
-	return 0, fmt.Errorf("%q is no URL source: write one of %s", name, strings.Join(names[:], ", "))
+	return 0, fmt.Errorf("%q is not a URL source: write one of %s", name, strings.Join(names[:], ", "))
 }
 
 // SourceFor is the fifo that a decision leads to (Exalead CloudView, "How

@@ -35,7 +35,7 @@ func TestWords(t *testing.T) {
 	if want := []string{"user", "redir", "index", "index_follow", "follow", "refresh"}; !slices.Equal(names, want) {
 		t.Errorf("sources %v, want %v", names, want)
 	}
-	if _, err := ParseSource("User"); err == nil || err.Error() != `"User" is no URL source: write one of user, redir, index, index_follow, follow, refresh` {
+	if _, err := ParseSource("User"); err == nil || err.Error() != `"User" is not a URL source: write one of user, redir, index, index_follow, follow, refresh` {
 		t.Errorf("ParseSource of no source: %v", err)
 	}
 	var classes []string

@@ -70,7 +70,7 @@ type Completion struct {
 	// Forget removes the URL's status: it is unknown afterwards and will be
 	// crawled again if a new link to it is found. Otherwise Next is stored.
 	Forget bool
-	// Next is the new record. If its State is Waiting it is queued anew in
+	// Next is the new record. If its State is Waiting it is queued again in
 	// Next.Source with a new Seq, if Timed it becomes due at NextAt. Aliases and a
 	// shorter Depth that were stored while the URL was in flight are kept: Next was
 	// made from an older record. Of its aliases MaxAliases are kept.
@@ -78,7 +78,7 @@ type Completion struct {
 	// Links are stored and queued where they are not known yet (State Waiting, Source
 	// and Fifo that of the link, class Pending), and queued where Record.Gone is set, which
 	// ends it, as it does Settled; of another known one only Alias (added if
-	// missing) and, with Depths, a shorter Depth are stored. Of two links to one URL the first
+	// missing) and, with Depths, a shorter Depth are stored. If two links lead to one URL, the first
 	// counts as new, the second as known. A page may link to itself.
 	Links []Link
 	// Depths asks for shorter depths of known links to be stored, which costs a read
@@ -154,23 +154,43 @@ type Filter struct {
 	From   weburl.Key // only keys from this one on
 }
 
+// Reader is the part of a Store that only reads. Reports and explanations need no more.
+type Reader interface {
+	// Queue reads up to n URLs of a place in order of arrival, those with a Seq
+	// above after. URLs in flight are read again by a smaller after.
+	Queue(ctx context.Context, p Place, after uint64, n int) ([]WaitingURL, error)
+	// Host returns what is stored of a host; the zero HostState if nothing is.
+	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
+	// Lookup returns a URL's record, or ErrNotFound.
+	Lookup(ctx context.Context, k weburl.Key) (Record, error)
+	// Inspect calls fn for each stored record that f selects, in order of keys,
+	// over a consistent snapshot.
+	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
+	// HeldDeletions calls fn for the deletions that are held, or rest, and that f selects,
+	// oldest first. fn must not call the store.
+	HeldDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
+	// Counts returns the kept counters, in constant time.
+	Counts(ctx context.Context) (Counts, error)
+	// Value returns a small named fact (options, robots.txt, schedules), nil if it was never
+	// set.
+	Value(ctx context.Context, name string) ([]byte, error)
+}
+
 // Store is the frontier's memory. All methods may be called at once by any
 // number of goroutines. Nothing is acknowledged before it is as durable as the
 // store was configured to be. A context that ends while a method waits gives its
 // error; the change may then be stored or not, whole in either case.
 type Store interface {
+	Reader
 	// Add makes links known that no page found: roots and submitted URLs. A known
 	// URL is left alone unless requeue is set, which puts it into its link's fifo
 	// at once wherever it is (one that waits already in a fifo stays there; the
-	// refresh source is none). A KindItem is stored AtRest and is no work. A re-queued URL keeps its record but for State,
+	// refresh source is none). A KindItem is stored AtRest and is not work. A re-queued URL keeps its record except for State,
 	// Source, Fifo and Seq, and becomes a root if its link is one. It returns the
 	// places that got new work, and how many URLs were new or re-queued.
 	Add(ctx context.Context, links []Link, requeue bool) ([]Place, int, error)
 	// Complete applies one page's outcome and returns the places that got work.
 	Complete(ctx context.Context, c Completion) ([]Place, error)
-	// Queue reads up to n URLs of a place in order of arrival, those with a Seq
-	// above after. URLs in flight are read again by a smaller after.
-	Queue(ctx context.Context, p Place, after uint64, n int) ([]WaitingURL, error)
 	// Due moves up to n timed URLs whose NextAt is not after now to their queue
 	// (Record.DueSource), earliest first, and returns the places, and the time of
 	// the next one that is still timed (zero if none).
@@ -180,16 +200,12 @@ type Store interface {
 	Places(ctx context.Context, fn func(p Place, waiting uint64) error) error
 	// Waits is how many URLs wait in one place, in flight ones included, without a walk.
 	Waits(ctx context.Context, p Place) (uint64, error)
-	// Host gives what is stored of a host; the zero HostState if nothing is.
-	Host(ctx context.Context, h weburl.HostKey) (HostState, error)
-	// Lookup gives a URL's record, or ErrNotFound.
-	Lookup(ctx context.Context, k weburl.Key) (Record, error)
 	// Forget removes a URL at the operator's word, with the deletion if order is
 	// not nil; ErrNotFound if it is not known.
 	Forget(ctx context.Context, k weburl.Key, order *Order) error
 	// ReviseDeletions changes URLs that have a deletion that rests or is held, wherever they
 	// stand, in flight ones included; the others are passed over. It calls fn as Revise
-	// does, with the deletion too. Of a URL that is Waiting, Next must stay so: it keeps its
+	// does, with the deletion too. If the URL is Waiting, Next must stay so: it keeps its
 	// place. A completion of a lease that was taken before such a change of Indexed is
 	// refused with ErrChanged.
 	ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(StoredDeletion, Record) *Revision) ([]Place, int, error)
@@ -199,9 +215,6 @@ type Store interface {
 	// DeletionGroups calls fn for each group that has deletions that rest, and with how
 	// many there are.
 	DeletionGroups(ctx context.Context, fn func(g DeletionGroup, resting uint64) error) error
-	// HeldDeletions calls fn for the deletions that are held, or rest, and that f selects,
-	// oldest first. fn must not call the store.
-	HeldDeletions(ctx context.Context, f DeletionFilter, fn func(StoredDeletion) error) error
 	// Documents is what is kept of a host's documents.
 	Documents(ctx context.Context, h weburl.HostKey) (HostDocuments, error)
 	// Revise changes stored URLs that nobody has taken. For each key it calls fn
@@ -215,14 +228,7 @@ type Store interface {
 	// many keys may be stored in several steps, each URL in one. It returns the places
 	// that got work and how many URLs were changed.
 	Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Revision) ([]Place, int, error)
-	// Inspect calls fn for each stored record that f selects, in order of keys,
-	// over a consistent snapshot.
-	Inspect(ctx context.Context, f Filter, fn func(weburl.Key, Record) error) error
-	// Counts gives the kept counters, in constant time.
-	Counts(ctx context.Context) (Counts, error)
-	// Value and SetValue keep small named facts (options, robots.txt, schedules).
-	// A name that was never set gives nil; setting nil removes it.
-	Value(ctx context.Context, name string) ([]byte, error)
+	// SetValue keeps a small named fact; setting nil removes it.
 	SetValue(ctx context.Context, name string, value []byte) error
 	// ClosedCleanly says whether the last process that had the store open closed
 	// it. If not, requests may have been made that no host state tells of.

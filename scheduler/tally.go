@@ -27,7 +27,7 @@ type slot struct {
 	n    int
 }
 
-// add counts n events, of which span is the longest time that is asked for.
+// add counts n events. span is the longest time that is ever asked for.
 func (t *tally) add(now time.Time, span time.Duration, n int) {
 	t.advance(now, span)
 	part := span / (tallySlots - 1)
@@ -64,7 +64,7 @@ func (t *tally) within(now time.Time, while, span time.Duration) int {
 	return n
 }
 
-// takeBack says that some of the latest events were none.
+// takeBack is told that some of the latest events were none.
 func (t *tally) takeBack(n int) {
 	for i := len(t.slots) - 1; i >= 0 && n > 0; i-- {
 		back := min(n, t.slots[i].n)

@@ -38,7 +38,7 @@ func (h Hours) contain(minute int) bool {
 	return h.From <= minute || minute < h.To
 }
 
-// open says whether requests may be made at a time.
+// open reports whether requests may be made at a time.
 func (t *Throttle) open(at time.Time) bool {
 	minute := at.Hour()*60 + at.Minute()
 	return len(t.Hours) == 0 || slices.ContainsFunc(t.Hours, func(h Hours) bool { return h.contain(minute) })
@@ -160,6 +160,6 @@ func (f *Frontier) postpone(ctx context.Context, l *Lease, until time.Time) {
 	f.mu.Unlock()
 	words := "not at this time of day: the hours of its <Throttle> begin at " + until.Format(time.RFC3339)
 	if err := f.commit(ctx, l, waits(l, until, NoReason, words), e); err != nil && ctx.Err() == nil {
-		f.log.Error("a URL cannot be postponed", "url", l.Record.URL, "error", err)
+		f.log.Error("cannot postpone a URL", "url", l.Record.URL, "error", err)
 	}
 }

@@ -43,13 +43,13 @@ type LinkPrints []byte
 // AppendPrint adds a link.
 func (p LinkPrints) AppendPrint(k weburl.Key) LinkPrints { return append(p, k[:linkPrintLen]...) }
 
-// Valid says that p is a whole number of links.
+// Valid reports whether p is a whole number of links.
 func (p LinkPrints) Valid() bool { return len(p)%linkPrintLen == 0 }
 
 // Len is the number of links.
 func (p LinkPrints) Len() int { return len(p) / linkPrintLen }
 
-// All gives the links one after the other.
+// All returns the links one after the other.
 func (p LinkPrints) All() iter.Seq[LinkPrint] {
 	return func(yield func(LinkPrint) bool) {
 		for b := p; len(b) >= linkPrintLen; b = b[linkPrintLen:] {
@@ -106,6 +106,7 @@ func gone(old, next *Record, now time.Time) *Gone {
 		g.Visits++
 	case Temporary:
 		g.Since = cmp.Or(old.FirstErrorAt, now)
+	case Pending, OK, Redirect, Ignored:
 	}
 	return g
 }

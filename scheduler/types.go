@@ -63,7 +63,7 @@ const (
 	Kinds    // how many there are
 )
 
-// IsSource says that a URL of this kind leads to others and is no document.
+// IsSource reports whether a URL of this kind leads to others and is not a document.
 func (k Kind) IsSource() bool { return KindSitemap <= k && k <= KindXML }
 
 // String is the kind's word in all output.
@@ -140,8 +140,11 @@ type Record struct {
 	// HostSpelling is the host as the link that admitted the URL spelled it, empty
 	// where that is the URL's own: domain rules tell letters' case apart.
 	HostSpelling string
+	// Fragment is that of the link that admitted the URL, empty unless a rule names
+	// fragments; at most FragmentMax bytes.
+	Fragment string
 	// Directives and UnavailableAt are what the page asked for when it was last read;
-	// a document of which the time has come is deleted. UnavailableAt is zero where
+	// a document whose time has come is deleted. UnavailableAt is zero where
 	// the page does not say, or the crawl does not obey it.
 	Directives    Directives
 	UnavailableAt time.Time
@@ -188,10 +191,14 @@ type Link struct {
 	Hops     uint8 // as in Record
 	Referrer string
 	Alias    string // the URL that redirects here, or ""
-	// HostSpelling and FoundAt are as in Record.
+	// HostSpelling, Fragment and FoundAt are as in Record.
 	HostSpelling string
+	Fragment     string
 	FoundAt      time.Time
 }
+
+// FragmentMax is the most that is kept of a link's fragment, in bytes.
+const FragmentMax = 256
 
 // OrderOp says what an outbox order asks of the indexer.
 type OrderOp uint8

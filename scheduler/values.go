@@ -20,7 +20,7 @@ type Lookuper interface {
 func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 	r, err := store.Lookup(ctx, k)
 	if errors.Is(err, ErrNotFound) {
-		return nil, nil //nolint:nilnil // not being known is no error here
+		return nil, nil //nolint:nilnil // not being known is not an error here
 	}
 	if err != nil {
 		return nil, err
@@ -28,15 +28,20 @@ func Find(ctx context.Context, store Lookuper, k weburl.Key) (*Record, error) {
 	return &r, nil
 }
 
+// ValueReader is the part of a Store that LoadValue reads.
+type ValueReader interface {
+	Value(ctx context.Context, name string) ([]byte, error)
+}
+
 // Values is the part of a Store that keeps named values.
 type Values interface {
-	Value(ctx context.Context, name string) ([]byte, error)
+	ValueReader
 	SetValue(ctx context.Context, name string, v []byte) error
 }
 
 // LoadValue reads a value that SaveValue stored into v, which stays as it is if there is
 // none. Errors name the value by what.
-func LoadValue(ctx context.Context, store Values, name, what string, v any) error {
+func LoadValue(ctx context.Context, store ValueReader, name, what string, v any) error {
 	b, err := store.Value(ctx, name)
 	if err != nil || len(b) == 0 {
 		return err

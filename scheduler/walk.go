@@ -45,7 +45,7 @@ func Walk(ctx context.Context, store Inspector, from weburl.Key, keep func(*Reco
 var errEnough = errors.New("enough was read")
 
 // ReadBatch reads records in order of keys: up to most that keep accepts, out of up to all.
-// It gives the key to go on from, unless last says that there are no others. Do slow work
+// It returns the key to go on from, unless last says that there are no others. Do slow work
 // after it has returned: a reader holds old versions on disk. For the same reason keep
 // alone selects: records that the store passes over itself would not count.
 func ReadBatch(ctx context.Context, store Inspector, from weburl.Key, most, all int, keep func(*Record) bool) (

@@ -28,10 +28,13 @@ func (s Value) Reveal() string {
 	return s.value()
 }
 
-// IsEmpty says whether there is nothing to hide.
+// IsEmpty reports whether there is nothing to hide.
 func (s Value) IsEmpty() bool { return s.Reveal() == "" }
 
-// String is no part of the secret, and tells not even its length.
+// Equal reports whether both hide the same value.
+func (s Value) Equal(other Value) bool { return s.Reveal() == other.Reveal() }
+
+// String is not part of the secret, and tells not even its length.
 func (Value) String() string { return redacted }
 
 // GoString is the form of %#v.

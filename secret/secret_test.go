@@ -21,6 +21,9 @@ func TestPrintsNowhere(t *testing.T) {
 	if zero.Reveal() != "" || !zero.IsEmpty() {
 		t.Error("the zero value is not empty")
 	}
+	if !v.Equal(secret.New(hidden)) || v.Equal(zero) || v.Equal(secret.New("other")) || !zero.Equal(secret.New("")) {
+		t.Error("Equal compares something else than what is hidden")
+	}
 	type owner struct {
 		Name     string
 		Password secret.Value

@@ -58,7 +58,7 @@ func (b Base) Resolve(ref string) (URL, error) {
 }
 
 // Rebase is the base that a base element with this href makes of b; an href
-// that is no URL leaves b as it is, as the HTML standard says.
+// that is not a URL leaves b as it is, as the HTML standard says.
 func (b Base) Rebase(href string) Base {
 	if len(href) > MaxLength {
 		return b

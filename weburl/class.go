@@ -3,8 +3,8 @@ package weburl
 // Classes of bytes. The first three hold what the standard leaves unencoded in
 // the component, so they follow its percent-encode sets (URL standard, section 1.3).
 const (
-	pathByte     = 1 << iota // stands in a path segment as it is; '%' is no member
-	queryByte                // stands in a query of http as it is; '%' is no member
+	pathByte     = 1 << iota // stands in a path segment as it is; '%' is not a member
+	queryByte                // stands in a query of http as it is; '%' is not a member
 	fragmentByte             // stands in a fragment as it is
 	hostByte                 // stands in an ordinary label of a host
 	schemeByte               // follows the first letter of a scheme

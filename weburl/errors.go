@@ -12,7 +12,7 @@ var (
 	ErrTooLong   = fmt.Errorf("URL longer than %d bytes", MaxLength)
 )
 
-// Error says which string is no URL that can be crawled, and why.
+// Error says which string is not a URL that can be crawled, and why.
 type Error struct {
 	URL    string // as given, cut for display
 	Err    error  // ErrMalformed, ErrScheme or ErrTooLong
@@ -30,5 +30,5 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%q: %v: %s", u, e.Err, e.Detail)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }

@@ -3,7 +3,7 @@ package weburl
 import "strings"
 
 // The fast path takes ordinary http and https URLs, which are nearly all that a
-// crawl meets, in one pass and without allocation but for the result. Whatever
+// crawl meets, in one pass and without allocation except for the result. Whatever
 // it does not know it leaves to the slow path: it never says that a URL is wrong.
 //
 // Its functions append to the canonical URL so far, which begins on the stack,
@@ -83,7 +83,7 @@ func (u *URL) completeQuery(out []byte, s string, i int, shared string) bool {
 		if out, i = appendEscaped(out, start, s, i+1, queryByte); i < 0 {
 			return false
 		}
-		if len(out) == start { // an empty query is none
+		if len(out) == start { // an empty query does not count
 			out = out[:start-1]
 		}
 	}

@@ -158,7 +158,7 @@ func TestClassesFollowTheStandard(t *testing.T) {
 		for name, set := range map[string]struct {
 			encode *whatwg.PercentEncodeSet
 			class  uint8
-			apart  string // bytes that are no members though they are not encoded
+			apart  string // bytes that are not members though they are not encoded
 		}{
 			"path":     {whatwg.PathPercentEncodeSet, pathByte, "%/\\"},
 			"query":    {whatwg.SpecialQueryPercentEncodeSet, queryByte, "%"},

@@ -6,7 +6,7 @@ import (
 )
 
 // Options take out of a canonical URL what names no other page on the sites of a
-// crawl. They are no part of the canonical form: Parse and Resolve never apply
+// crawl. They are not part of the canonical form: Parse and Resolve never apply
 // them. Options is a value: comparable, free to copy, safe for concurrent use; the
 // zero value does nothing.
 //
@@ -50,7 +50,7 @@ func (o Options) Fingerprint() string {
 	return optionsVersion + " " + strings.Join(words, " ")
 }
 
-// Apply gives u as the options write it, with its fragment. The result is in
+// Apply returns u as the options write it, with its fragment. The result is in
 // canonical form, no longer than u, and applying it again changes nothing. Where
 // there is nothing to do it is u, without allocation.
 //
@@ -146,13 +146,13 @@ func withoutSession(path string) string {
 	return out.String()
 }
 
-// startsWithDots says that a segment is a dot segment up to its first ';', as in
+// startsWithDots reports whether a segment is a dot segment up to its first ';', as in
 // "..;a=b": without what follows it would lead elsewhere.
 func startsWithDots(segment string) bool {
 	return dotSegment(segment[:strings.IndexByte(segment, ';')]) > 0
 }
 
-// keeps says that the query is as the options want it.
+// keeps reports whether the query is as the options want it.
 func (o Options) keeps(query string) bool {
 	before := ""
 	for start := 0; ; start++ {
@@ -186,8 +186,8 @@ func nameOf(pair string) string {
 	return name
 }
 
-// drops says whether a parameter goes. Unreserved characters are never encoded in
-// a canonical URL, so a name has one spelling but for case.
+// drops reports whether a parameter goes. Unreserved characters are never encoded in
+// a canonical URL, so a name has one spelling except for case.
 func (o Options) drops(name string) bool {
 	if name == "" {
 		return false
@@ -219,7 +219,7 @@ func hasFolded(s, lower string) bool {
 	return len(s) >= len(lower) && strings.EqualFold(s[:len(lower)], lower)
 }
 
-// hasStray says that s has a '%' without two digits behind it.
+// hasStray reports whether s has a '%' without two digits behind it.
 func hasStray(s string) bool {
 	for {
 		i := strings.IndexByte(s, '%')

@@ -175,7 +175,7 @@ func TestOptionsKeepTheCanonicalForm(t *testing.T) {
 	})
 }
 
-// What a server reads out of the query is the same, but for what was dropped.
+// What a server reads out of the query is the same, except for what was dropped.
 func TestOptionsKeepOtherParameters(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.StringMatching(`(a|b|sid|utm_x|é)=[ab%é&=+ ]{0,4}`), 0, 6).Draw(t, "values")

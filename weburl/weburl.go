@@ -13,7 +13,7 @@ import "strings"
 const MaxLength = 4096
 
 // URL is an absolute http or https URL in canonical form. It is an immutable
-// value; the zero value is no URL.
+// value; the zero value is not a URL.
 type URL struct {
 	s        string // canonical, without fragment
 	fragment string // as discovered, without '#'
@@ -47,7 +47,7 @@ func FromCanonical(s string) (URL, bool) {
 	return u, true
 }
 
-// IsZero says whether u is the zero value.
+// IsZero reports whether u is the zero value.
 func (u URL) IsZero() bool { return u.s == "" }
 
 // String is the canonical URL, without fragment.
@@ -87,9 +87,15 @@ func (u URL) Query() string {
 	return u.s[u.pathEnd+1:]
 }
 
-// Fragment is the fragment of the link as discovered, without '#'. It is no part
+// Fragment is the fragment of the link as discovered, without '#'. It is not part
 // of the URL's identity.
 func (u URL) Fragment() string { return u.fragment }
+
+// WithFragment is u with another fragment, which is taken as it is.
+func (u URL) WithFragment(fragment string) URL {
+	u.fragment = fragment
+	return u
+}
 
 // PathAndQuery is the request target of RFC 9112 section 3.2.1.
 func (u URL) PathAndQuery() string { return u.s[u.pathStart:] }

@@ -97,9 +97,9 @@ func netmask(addr netip.Addr, masks []word) (bits, error) {
 	case addr.Is4In6() && b.high == ^uint64(0) && b.low>>32 == 0xffffffff:
 		return bits{0, b.low & 0xffffffff}, nil
 	case addr.Unmap().Is4():
-		return bits{}, fmt.Errorf("%s is no netmask of an IPv4 address; write it as in 255.0.0.0", clip(masks[0].text))
+		return bits{}, fmt.Errorf("%s is not a netmask of an IPv4 address; write it as in 255.0.0.0", clip(masks[0].text))
 	default:
-		return bits{}, fmt.Errorf("%s is no netmask of an IPv6 address; write for example ffff:ffff:: for the first 32 bits", clip(masks[0].text))
+		return bits{}, fmt.Errorf("%s is not a netmask of an IPv6 address; write for example ffff:ffff:: for the first 32 bits", clip(masks[0].text))
 	}
 }
 
@@ -112,9 +112,9 @@ func parseAddress(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(inside)
 	switch {
 	case strings.Contains(s, "*"):
-		return a, fmt.Errorf("%s is no address; write two rules for every address, with :: :: and 0.0.0.0 0.0.0.0", clip(s))
+		return a, fmt.Errorf("%s is not an address; write two rules for every address, with :: :: and 0.0.0.0 0.0.0.0", clip(s))
 	case err != nil || a.Is4() && inside != s:
-		return a, fmt.Errorf("%s is no address; write it as in 9.0.0.0 or 2001:db8::1, and a host name into a domain rule", clip(s))
+		return a, fmt.Errorf("%s is not an address; write it as in 9.0.0.0 or 2001:db8::1, and a host name into a domain rule", clip(s))
 	case a.Zone() != "":
 		return a, fmt.Errorf("%s has a zone; write %s", clip(s), a.WithZone(""))
 	}
@@ -127,7 +127,7 @@ func noMask(allow bool, target string) string {
 	addr = strings.TrimSuffix(strings.TrimPrefix(addr, "["), "]")
 	p, err := netip.ParsePrefix(addr + "/" + length)
 	if err != nil {
-		return fmt.Sprintf("%s is no address with a netmask; write it as in 9.0.0.0 255.0.0.0", clip(target))
+		return fmt.Sprintf("%s is not an address with a netmask; write it as in 9.0.0.0 255.0.0.0", clip(target))
 	}
 	mask := net.IP(net.CIDRMask(p.Bits(), p.Addr().BitLen())).String()
 	action := "forbid"

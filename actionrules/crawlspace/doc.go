@@ -5,7 +5,7 @@
 // They are those of IBM's Web crawler (crawl.rules, global.rules), Funnelback
 // (patterns, kill lists) and Smartsite (site crawler settings).
 //
-// Traps stand behind the gates, for new links alone: they count, and so are no part
+// Traps stand behind the gates, for new links alone: they count, and so are not part
 // of a Space.
 //
 // The package does no input and output: it is given the contents of files.

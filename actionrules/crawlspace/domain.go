@@ -193,7 +193,7 @@ func (g *domainGate) host(l Link) string {
 	return l.Host
 }
 
-// decide gives the first rule that applies, nil if none does.
+// decide returns the first rule that applies, nil if none does.
 func (g *domainGate) decide(l Link) *rule {
 	host := g.host(l)
 	best := g.all.first(host)

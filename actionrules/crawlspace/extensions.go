@@ -77,7 +77,7 @@ func lastSegment(path string) string {
 	return name
 }
 
-// hasExtension says whether the path names an extension, whichever.
+// hasExtension reports whether the path names any extension.
 func hasExtension(path string) bool {
 	name := lastSegment(path)
 	dot := strings.LastIndexByte(name, '.')

@@ -117,7 +117,7 @@ func clip(s string) string {
 	return fmt.Sprintf("%q...", s[:cut])
 }
 
-// printable says whether s is of visible ASCII characters only.
+// printable reports whether s is of visible ASCII characters only.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }

@@ -48,13 +48,13 @@ func (n *names) trace() []GateAnswer {
 	return all
 }
 
-// Rewriter gives the name under which the settings' Space will know a URL.
+// Rewriter returns the name under which the settings' Space will know a URL.
 func (s *Settings) Rewriter() func(weburl.URL) weburl.URL {
 	n := newNames(s)
 	return n.rewrite
 }
 
-// Rewrite gives the URL under which u is known.
+// Rewrite returns the URL under which u is known.
 func (s *Space) Rewrite(u weburl.URL) weburl.URL { return s.names.rewrite(u) }
 
 // Renamed is why a URL that Rewrite gives another name is not known under its own.

@@ -37,7 +37,7 @@ func TestPatternValues(t *testing.T) {
 	judgements{"http://h/a": "exclude regexp:[ab]$", "http://h/A": "ok"}.check(t, mustCompile(t, Settings{Exclude: text(1, "regexp:[ab]$")}))
 	judgements{"http://h/a*b": "exclude a*b", "http://h/axb": "ok"}.check(t, mustCompile(t, Settings{Exclude: text(1, "a*b")}))
 	judgements{"http://h/": "ok"}.check(t, mustCompile(t, Settings{Include: text(1, " "), Exclude: text(1, ",")}))
-	// The fragment is no part of the URL.
+	// The fragment is not part of the URL.
 	judgements{"http://h/#a": "ok"}.check(t, mustCompile(t, Settings{Exclude: text(1, "#,a")}))
 }
 

@@ -27,7 +27,7 @@ func compile(expr string) (*expression, error) {
 		return newExpression(re), nil
 	}
 	if at, name := lacking(expr); name != "" {
-		return nil, fmt.Errorf("character %d of the expression: %s; RE2 has none, so write it without (https://github.com/google/re2/wiki/Syntax)",
+		return nil, fmt.Errorf("character %d of the expression: %s; RE2 does not have it, so write the expression without (https://github.com/google/re2/wiki/Syntax)",
 			utf8.RuneCountInString(expr[:at])+1, name)
 	}
 	var bad *syntax.Error

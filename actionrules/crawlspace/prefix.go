@@ -48,7 +48,7 @@ func parsePrefix(target string) (text, problem string) {
 	return strings.TrimSuffix(text, string(rune(wildcard))), ""
 }
 
-// mayBeURL says whether some http or https URL could begin with the pattern.
+// mayBeURL reports whether some http or https URL could begin with the pattern.
 func mayBeURL(target string) bool {
 	head := lower(target)
 	if i := strings.Index(head, "//"); i >= 0 {

@@ -29,7 +29,7 @@ func newQueryFilter(t *Text) *queryFilter {
 	return f
 }
 
-// rewrite gives u without the parameters that are not kept; u itself where all are.
+// rewrite returns u without the parameters that are not kept; u itself where all are.
 func (f *queryFilter) rewrite(u weburl.URL) weburl.URL {
 	query := u.Query()
 	if f == nil || query == "" || f.keepsAll(query) {
@@ -64,7 +64,7 @@ func (f *queryFilter) keepsAll(query string) bool {
 	return true
 }
 
-// keeps says whether a parameter, name=value or a name alone, stays.
+// keeps reports whether a parameter, name=value or a name alone, stays.
 func (f *queryFilter) keeps(parameter string) bool {
 	name, _, _ := strings.Cut(parameter, "=")
 	if f.keep[name] {

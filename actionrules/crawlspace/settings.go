@@ -56,7 +56,7 @@ type Limit struct {
 }
 
 // StartURLMatch keeps the crawl on the hosts, the schemes, or both together, of
-// the start URLs. The port is no part of the host here.
+// the start URLs. The port is not part of the host here.
 type StartURLMatch struct {
 	Host, Scheme bool
 	At           actionrules.Position

@@ -201,7 +201,7 @@ func (s *Space) elsewhere(l Link) bool {
 }
 
 // Trace asks every gate that is on, also behind one that refuses, on another way
-// than Judge, and gives their answers in order; what renames URLs first, global.rules
+// than Judge, and returns their answers in order; what renames URLs first, global.rules
 // last and only where the domain rules refuse. Where a gate let the link pass by
 // no rule, the rule is empty.
 func (s *Space) Trace(l Link) []GateAnswer {
@@ -225,11 +225,11 @@ func (s *Space) Trace(l Link) []GateAnswer {
 // Addresses are the rules for the addresses dialled; it is never nil.
 func (s *Space) Addresses() *AddressRules { return s.addresses }
 
-// Killed says that u is crawled and followed, but never a document of the index,
+// Killed reports whether u is crawled and followed, but never a document of the index,
 // and by which entry (Funnelback, kill_exact.cfg and kill_pattern.cfg).
 func (s *Space) Killed(u weburl.URL) (Reason, bool) { return s.kill.killed(s.Rewrite(u)) }
 
-// LimitsLinkDepth says that the way to a URL counts: a shorter one may let it in.
+// LimitsLinkDepth reports whether the way to a URL counts: a shorter one may let it in.
 func (s *Space) LimitsLinkDepth() bool { return s.settings.MaxLinkDepth != nil }
 
 // Fingerprint identifies what the gates do: it changes with the settings, and

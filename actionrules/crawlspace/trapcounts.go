@@ -19,7 +19,7 @@ const patternBytes = 256
 
 // appendPattern writes u with each run of digits in its path and query as one '#',
 // which no canonical URL holds. general says that there was one; without, u is all
-// that has the pattern. The digits of percent-encoded bytes are none.
+// that has the pattern. The digits of percent-encoded bytes do not count.
 func appendPattern(out []byte, u weburl.URL) (_ []byte, general bool) {
 	out = append(out, u.Origin()...)
 	target := u.PathAndQuery()
@@ -148,7 +148,7 @@ func (t *Traps) AppendState(b []byte) []byte {
 
 // RestoreState adds what AppendState wrote, maybe of a table of another size,
 // before the first Admit; no bytes at all are no counts. With an error, which
-// wraps ErrTrapState, nothing is changed: the budgets begin anew.
+// wraps ErrTrapState, nothing is changed: the budgets start over.
 func (t *Traps) RestoreState(b []byte) error {
 	if len(b) == 0 {
 		return nil

@@ -61,7 +61,7 @@ type HostURLs interface {
 //
 // The counts of patterns live in a table of fixed size. Where it is full, the
 // pattern with the fewest URLs of a few gives way, so that a trap is not forgotten
-// while it is in use; a pattern that was forgotten begins anew. URLs that are
+// while it is in use; a pattern that was forgotten starts over. URLs that are
 // removed give nothing back. Traps are safe for concurrent use.
 type Traps struct {
 	settings TrapSettings
@@ -82,7 +82,7 @@ func (t *Traps) With(s TrapSettings) *Traps {
 	return &Traps{settings: s.withDefaults(), hosts: t.hosts, counts: t.counts}
 }
 
-// Admit says whether a new link may be taken, and if so counts it. The reason
+// Admit reports whether a new link may be taken, and if so counts it. The reason
 // counts only where it may not. Of concurrent calls, no more than
 // MaxURLsPerPattern are let in for a pattern; a host may get as many more as were
 // let in before HostURLs knew of them.
@@ -101,7 +101,7 @@ func (t *Traps) Admit(u weburl.URL) (Reason, bool) {
 	return Reason{}, true
 }
 
-// Explain gives the answer of each trap about a link as if it were new, counts
+// Explain returns the answer of each trap about a link as if it were new, counts
 // nothing, and names the limit also where it let the link pass.
 func (t *Traps) Explain(u weburl.URL) []GateAnswer {
 	answers := []GateAnswer{{reasonAt(GateRepetition, t.settings.At, number("maxRepeats", t.settings.MaxRepeats)), true}}
@@ -129,7 +129,7 @@ func (t *Traps) hostIsFull(u weburl.URL) bool {
 
 // repeated is a part of u that stands in it too often; kind is "" if there is none.
 func (t *Traps) repeated(u weburl.URL) (part, kind string) {
-	// A slash at the end is no empty segment.
+	// A slash at the end is not an empty segment.
 	if part, ok := repeats(strings.TrimSuffix(u.Path()[1:], "/"), '/', t.settings.MaxRepeats); ok {
 		return part, "segment"
 	}
@@ -142,7 +142,7 @@ func (t *Traps) repeated(u weburl.URL) (part, kind string) {
 // quadratic is up to how many parts each is compared with each.
 const quadratic = 24
 
-// repeats is a part of s, between separators, of which there are more than most.
+// repeats is a part of s, between separators, that comes more often than most.
 func repeats(s string, separator byte, most int) (string, bool) {
 	n := strings.Count(s, string(separator)) + 1
 	if n <= most {

@@ -98,7 +98,7 @@ func (g *grams) widen(p placed) {
 		g.head = max(g.head, int(p.offset)+g.size)
 	case Suffix:
 		g.tail = max(g.tail, len(p.text)-int(p.offset))
-	default:
+	case Inside:
 		g.head = math.MaxInt
 	}
 }

@@ -44,9 +44,6 @@ func (b *Builder) Add(kind Kind, text string) uint32 {
 	return n
 }
 
-// Len is how many different literals there are.
-func (b *Builder) Len() int { return len(b.literals) }
-
 // Index is an immutable set of literals, safe for concurrent use. The zero value
 // is empty.
 type Index struct {

@@ -64,8 +64,8 @@ func TestAddNumbersEqualLiteralsOnce(t *testing.T) {
 	if diff := cmp.Diff([]uint32{0, 1, 0, 2}, got); diff != "" {
 		t.Fatal(diff)
 	}
-	if b.Len() != 3 {
-		t.Fatalf("%d literals, want 3", b.Len())
+	if len(b.literals) != 3 {
+		t.Fatalf("%d literals, want 3", len(b.literals))
 	}
 }
 

@@ -12,17 +12,19 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // oneURL is a store that knows one URL.
 type oneURL struct {
-	scheduler.Store // nil: the rest is not asked for
-	key             weburl.Key
-	record          scheduler.Record
+	report.Store // nil: the rest is not asked for
+	key          weburl.Key
+	record       scheduler.Record
 }
 
 func (s *oneURL) Lookup(_ context.Context, k weburl.Key) (scheduler.Record, error) {
@@ -90,19 +92,19 @@ func TestOneAnswer(t *testing.T) {
 		name := fmt.Sprintf("%s, %q, class %s", fate, reason, r.Class)
 		store := &oneURL{key: u.Key(), record: r}
 
-		var listed crawl.StoredURL
-		if err := crawl.Stored(t.Context(), store, crawl.Filter{}, func(s crawl.StoredURL) error { listed = s; return nil }); err != nil {
+		var listed report.StoredURL
+		if err := report.EachURL(t.Context(), store, report.Filter{}, func(s report.StoredURL) error { listed = s; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if listed.Fate != fate.String() || listed.Reason != reason.String() {
 			t.Errorf("%s: urls says %s, %q", name, listed.Fate, listed.Reason)
 		}
-		report, err := crawl.ReportDocuments(t.Context(), store, "", 0)
-		if err != nil || !slices.Equal(report.ByStatus, []crawl.StatusCount{{Status: fate.String(), URLs: 1}}) {
-			t.Errorf("%s: the report says %v, %v", name, report.ByStatus, err)
+		counts, err := report.CountDocuments(t.Context(), store, report.Options{})
+		if err != nil || !slices.Equal(counts.ByStatus, []report.StatusCount{{Status: fate.String(), URLs: 1}}) {
+			t.Errorf("%s: the report says %v, %v", name, counts.ByStatus, err)
 		}
-		if (report.Indexed == 1) != fate.InIndex() {
-			t.Errorf("%s: the report counts %d documents", name, report.Indexed)
+		if (counts.Indexed == 1) != fate.InIndex() {
+			t.Errorf("%s: the report counts %d documents", name, counts.Indexed)
 		}
 
 		good := explainOne(t, store, u, true)
@@ -139,16 +141,16 @@ func TestOneAnswer(t *testing.T) {
 func explainOne(t *testing.T, store *oneURL, u weburl.URL, good bool) *admin.Explanation {
 	t.Helper()
 	known := admin.Knowledge{
-		Lookup: func(at weburl.URL) (crawl.StoredURL, error) {
-			s, ok, err := crawl.StoredOne(t.Context(), store, at)
+		Lookup: func(at weburl.URL) (report.StoredURL, error) {
+			s, ok, err := report.LookUp(t.Context(), store, at)
 			if err == nil && !ok {
 				err = admin.ErrNotKnown
 			}
 			return s, err
 		},
-		Deletion: func(s crawl.StoredURL) (found *admin.Deletion, err error) {
+		Deletion: func(s report.StoredURL) (found *admin.Deletion, err error) {
 			q := admin.DeletionQuery{URLs: []string{s.URL}}
-			return found, q.Each(t.Context(), admin.ListStored(store), func(d scheduler.StoredDeletion) error {
+			return found, q.Each(t.Context(), store.HeldDeletions, func(d scheduler.StoredDeletion) error {
 				one := admin.NewDeletion(&d)
 				found = &one
 				return nil
@@ -156,12 +158,12 @@ func explainOne(t *testing.T, store *oneURL, u weburl.URL, good bool) *admin.Exp
 		},
 		Robots: func(string, bool, weburl.URL) (string, error) {
 			if good {
-				return crawl.RobotsAllowed, nil
+				return robots.Allowed.String(), nil
 			}
-			return crawl.RobotsForbidden, nil
+			return robots.Disallowed.String(), nil
 		},
 	}
-	explainer, err := admin.NewExplainer(crawl.Settings{Rules: actionrules.RuleSet{DefaultAccept: good, DefaultIndex: true, DefaultFollow: true}}, known)
+	explainer, err := admin.NewExplainer(policy.Settings{Rules: actionrules.RuleSet{DefaultAccept: good, DefaultIndex: true, DefaultFollow: true}}, known)
 	if err != nil {
 		t.Fatal(err)
 	}

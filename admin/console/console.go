@@ -5,6 +5,9 @@
 // Nothing that a crawled page says can run in it: html/template escapes it, the
 // content security policy allows no script but the program's own files, and
 // documents are shown as text.
+//
+// It owns the sessions of browsers, the pages and their templates. It starts no goroutine.
+// Its locks, on the sessions and on each, are held for moments.
 package console
 
 import (
@@ -83,14 +86,14 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// policy is the content security policy of all pages: nothing but the program's own
+// contentPolicy is the content security policy of all pages: nothing but the program's own
 // files, no script or style in a page, and no frame around it.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // secure sets the headers in which pages differ from other answers of the service.
 func secure(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contentPolicy)
 	// With no-referrer browsers send "Origin: null" with forms, which cannot be told from
 	// those of other sites (Fetch standard, "append a request Origin header").
 	h.Set("Referrer-Policy", "same-origin")

@@ -101,7 +101,7 @@ func TestEveryPageIsGuarded(t *testing.T) {
 		r.Header.Set("Origin", "http://example.com")
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, r)
-		if got := w.Header().Get("Content-Security-Policy"); got != policy {
+		if got := w.Header().Get("Content-Security-Policy"); got != contentPolicy {
 			t.Errorf("%s: policy %q", p.pattern, got)
 		}
 		if p.role > admin.Local && (w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), "/signin")) {

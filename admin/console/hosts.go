@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -131,7 +131,7 @@ type hostData struct {
 	Sources []sourceRow
 	// Listed says that stored URLs were asked for.
 	Listed bool
-	URLs   []crawl.StoredURL
+	URLs   []report.StoredURL
 	List   string // address that lists them
 	Next   string
 }
@@ -154,6 +154,6 @@ func oneHost(v *visit) (any, error) {
 	d.Listed = true
 	ask, kept := url.Values{"host": {d.Host}, "limit": {strconv.Itoa(urlsShown)}}, url.Values{"list": {"1"}}
 	var err error
-	d.URLs, d.Next, err = paged[crawl.StoredURL](v, "/urls", ask, own, kept)
+	d.URLs, d.Next, err = paged[report.StoredURL](v, "/urls", ask, own, kept)
 	return d, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 )
 
 // inspectorPages tell all that is known of one URL, and why.
@@ -39,7 +40,7 @@ type inspected struct {
 	Verdict    verdict
 	Explained  *admin.Explanation
 	// Stored is what the store knows of it, nil if it does not.
-	Stored *crawl.StoredURL
+	Stored *report.StoredURL
 	Robots string
 	Sent   *admin.Sent // nil where nothing is known
 	// Matched are the rules that matched, Others the first of the rest.
@@ -47,7 +48,7 @@ type inspected struct {
 	MoreRules       int
 	// Links are pages that link to it, looked for only where they are asked for.
 	LinksAsked, MoreLinks bool
-	Links                 []crawl.LinkedFrom
+	Links                 []report.LinkedFrom
 	// Fetched is a dry run.
 	Fetched *fetched
 }
@@ -91,7 +92,7 @@ func inspect(v *visit, raw string) (*inspected, error) {
 	if d.LinksAsked = v.r.URL.Query().Get("show") == "links"; !d.LinksAsked {
 		return d, nil
 	}
-	links, more, err := lines[crawl.LinkedFrom](v, "/links", url.Values{"to": {d.Name()}}, linksShown)
+	links, more, err := lines[report.LinkedFrom](v, "/links", url.Values{"to": {d.Name()}}, linksShown)
 	d.Links, d.MoreLinks = links, more
 	return d, err
 }

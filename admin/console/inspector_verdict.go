@@ -123,6 +123,7 @@ func (r *verdict) judgeOrder(v *visit, o *admin.OutboxOrder) {
 			r.Kind = "warn"
 			r.why("Its newest document waits in the outbox: not every indexer has it safely.")
 		}
+	case push.Resting, push.HeldBack: // the verdict says so already
 		r.do("If it waits long, see whether an indexer is down.", v.link("/outbox", nil), "Outbox")
 	default: // one that rests or is held is told of by the answer
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 )
 
 // asked is what an API was asked to change, or for a list of JSON Lines.
@@ -50,9 +51,10 @@ func day() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
 func knownURL(raw, text string) map[string]any {
 	at := day()
 	target := text[:min(len(text), 1000)] // its name is the configuration's
-	stored := &crawl.StoredURL{
-		URL: raw, Status: 200, Class: "ok", Fifo: "index", State: "at rest", Indexed: true, EnteredAt: &at, FoundAt: &at, FetchedAt: &at,
-		LastError: text, Fate: "indexed", Reason: "unreadable", Referrer: text, RedirectTo: text, DuplicateOf: text, ETag: text, LastModified: text, MediaType: text, Source: text, Aliases: []string{text},
+	stored := &report.StoredURL{
+		URL: raw, Status: 200, Class: "ok", Fifo: "index", Indexed: true, FetchedAt: &at, Referrer: text, RedirectTo: text, DuplicateOf: text, ETag: text, LastModified: text, Source: text,
+		Outcome: report.Outcome{LastError: text, Fate: "indexed", Reason: "unreadable"},
+		Past:    report.Past{State: "at rest", EnteredAt: &at, FoundAt: &at, MediaType: text, Aliases: []string{text}},
 	}
 	fifo := "index"
 	order := admin.OutboxOrder{State: push.DeadLetter, Op: "add", URL: raw, Source: text, Target: target, Words: text, RefusedAt: &at}
@@ -69,7 +71,7 @@ func knownURL(raw, text string) map[string]any {
 		"GET /status":           []admin.Status{{Status: crawl.Status{Crawler: "a", Outbox: crawl.OutboxStatus{Dead: 1, Held: 1}, Targets: []crawl.TargetStatus{{Name: target, LastError: text}}}}},
 		"POST /explain":         []any{explained},
 		"GET /document":         admin.Sent{URL: raw, Stored: stored, Order: &order, Document: document},
-		"GET /links":            crawl.LinkedFrom{Page: text, Redirect: text},
+		"GET /links":            report.LinkedFrom{Page: text, Redirect: text},
 		"GET /outbox":           map[string]any{"items": []any{order}, "next": "dead.1"},
 		"GET /deletions":        map[string]any{"items": []any{admin.Deletion{State: text, URL: raw, Host: text, Reason: text, Hold: text, Text: text, Source: text, Since: at}}, "next": "7"},
 		"GET /deletions/counts": admin.DeletionCounts{Held: 2, Resting: 1, Groups: 2, Items: []admin.DeletionGroup{{Host: text, Reason: text, Held: 1}, {Host: text, Reason: text, Edit: 17, Held: 1}}},
@@ -78,10 +80,10 @@ func knownURL(raw, text string) map[string]any {
 			Answer: &admin.FetchedAnswer{Status: 200, Headers: http.Header{"X-Odd": {text}}}, ExcludedBy: text,
 			Page: &admin.FetchedPage{Title: text, Text: text, Language: text, Canonical: text, Directives: []string{text}},
 		},
-		"GET /report/broken":    crawl.Broken{URL: raw, Words: text, Error: "4xx", Pages: 9, LinkedFrom: []crawl.LinkedFrom{{Page: text, Redirect: text}}},
-		"GET /report/changes":   crawl.Changed{Change: "new", URL: raw, Words: text, Source: text},
-		"GET /report/errors":    crawl.Errors{URLs: 1, Hosts: 1, Classes: []crawl.ErrorCount{{Class: "4xx", Example: raw, Words: text}}, ByHost: []crawl.HostErrors{{Host: text}}},
-		"GET /report/documents": crawl.Documents{BySource: []crawl.SourceCount{{Source: text}}, ByType: []crawl.TypeCount{{Type: text}}, ByHost: []crawl.HostCount{{Host: text}}},
+		"GET /report/broken":    report.Broken{URL: raw, Words: text, Error: "4xx", Pages: 9, LinkedFrom: []report.LinkedFrom{{Page: text, Redirect: text}}},
+		"GET /report/changes":   report.Change{Change: "new", URL: raw, Words: text, Source: text},
+		"GET /report/errors":    report.Errors{URLs: 1, Hosts: 1, Classes: []report.ErrorCount{{Class: "4xx", Example: raw, Words: text}}, ByHost: []report.HostErrors{{Host: text}}},
+		"GET /report/documents": report.Documents{BySource: []report.SourceCount{{Source: text}}, ByType: []report.TypeCount{{Type: text}}, ByHost: []report.HostCount{{Host: text}}},
 	}
 }
 

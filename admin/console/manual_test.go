@@ -51,7 +51,7 @@ func TestManualFiles(t *testing.T) {
 	c := newConsole(t, admin.Reader, http.NotFoundHandler())
 	for path, media := range map[string]string{"/docs/way.svg": "image/svg+xml", "/docs/webhook.openapi.yaml": "text/plain; charset=utf-8"} {
 		w := get(t, c, path)
-		if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != media || w.Body.Len() == 0 || w.Header().Get("Content-Security-Policy") != policy {
+		if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != media || w.Body.Len() == 0 || w.Header().Get("Content-Security-Policy") != contentPolicy {
 			t.Errorf("%s: %d, %q, %d bytes", path, w.Code, got, w.Body.Len())
 		}
 	}

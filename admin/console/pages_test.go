@@ -15,6 +15,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	visiting "github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -49,7 +51,7 @@ func TestHostileTextIsShown(t *testing.T) {
 		status := admin.Status{Status: crawl.Status{
 			Crawler: "a", Idle: bad, ConfigError: bad,
 			Targets:  []crawl.TargetStatus{{Name: bad, LastError: bad, DownSince: &at}},
-			Sessions: []crawl.SessionStatus{{Name: bad, State: "failed", Words: bad}},
+			Sessions: []visiting.SessionStatus{{Name: bad, State: "failed", Words: bad}},
 		}}
 		status.Schedules = []admin.ScheduleStatus{{Schedule: bad, Group: bad, Next: at}}
 		host := admin.HostStatus{Host: bad, Waiting: 1, ClosedUntil: &at, ClosedBy: bad, Address: bad}
@@ -58,7 +60,7 @@ func TestHostileTextIsShown(t *testing.T) {
 			"GET /hosts":     []admin.HostStatus{host},
 			"GET /hosts/ill": []admin.IllHost{{Host: bad, Since: at}},
 			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}},
-			"GET /urls":      map[string]any{"items": []crawl.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
+			"GET /urls":      map[string]any{"items": []report.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
 		}))
 		for _, path := range []string{"/", "/hosts", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x", "/hosts/x?list=1"} {
 			code, body := visitPage(t, c, path)

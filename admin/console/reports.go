@@ -1,21 +1,24 @@
 package console
 
 import (
+	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 )
 
 // reportPages show the reports, and give them as CSV.
 func reportPages() []page {
 	return []page{
 		{pattern: "GET /reports", role: admin.Reader, nav: "Reports", title: "Reports", template: "reports", data: func(v *visit) (any, error) { return &reportData{}, nil }},
-		{pattern: "GET /reports/{kind}", role: admin.Reader, title: "Report", template: "reports", data: report},
+		{pattern: "GET /reports/{kind}", role: admin.Reader, title: "Report", template: "reports", data: reportOf},
 	}
 }
 
@@ -31,15 +34,16 @@ type reportData struct {
 	Kind, Host, Since string
 	// CSV is where all of it is.
 	CSV       string
-	Broken    []crawl.Broken
-	Changes   []crawl.Changed
-	Errors    *crawl.Errors
-	Documents *crawl.Documents
+	Columns   []report.Column // of Broken and of Changes
+	Broken    []report.Broken
+	Changes   []report.Change
+	Errors    *report.Errors
+	Documents *report.Documents
 	More      bool // there are other entries
 }
 
 // Kinds are the reports there are.
-func (d *reportData) Kinds() []string { return admin.ReportKinds() }
+func (d *reportData) Kinds() []string { return report.Kinds() }
 
 // Head names a report for people.
 func (d *reportData) Head(kind string) string {
@@ -59,10 +63,10 @@ func (d *reportData) About(kind string) string {
 // Dated says that the report can begin at a time.
 func (d *reportData) Dated() bool { return d.Kind != "documents" }
 
-func report(v *visit) (any, error) {
+func reportOf(v *visit) (any, error) {
 	q := v.r.URL.Query()
 	d := &reportData{Kind: v.r.PathValue("kind"), Host: strings.TrimSpace(q.Get("host")), Since: strings.TrimSpace(q.Get("since"))}
-	if !slices.Contains(admin.ReportKinds(), d.Kind) {
+	if !slices.Contains(report.Kinds(), d.Kind) {
 		return nil, &admin.Problem{Title: "Not found", Status: http.StatusNotFound, Detail: "there is no such report"}
 	}
 	ask := url.Values{}
@@ -76,17 +80,108 @@ func report(v *visit) (any, error) {
 	maps.Copy(csv, ask)
 	d.CSV = v.link("/api/v1/report/"+d.Kind, csv)
 	path := "/report/" + d.Kind
+	d.Columns = report.Columns(d.Kind)
 	var err error
 	switch d.Kind {
-	case "broken":
+	case report.KindBroken:
 		ask.Set("pages", pagesShown)
-		d.Broken, d.More, err = lines[crawl.Broken](v, path, ask, entriesShown)
-	case "changes":
-		d.Changes, d.More, err = lines[crawl.Changed](v, path, ask, entriesShown)
-	case "errors":
+		d.Broken, d.More, err = lines[report.Broken](v, path, ask, entriesShown)
+	case report.KindChanges:
+		d.Changes, d.More, err = lines[report.Change](v, path, ask, entriesShown)
+	case report.KindErrors:
 		err = v.get(path, ask, &d.Errors)
 	default:
 		err = v.get(path, ask, &d.Documents)
 	}
 	return d, err
+}
+
+// tableCell is a cell of a report's table as a page shows it.
+type tableCell struct {
+	report.Column
+	HTML template.HTML
+	Tag  string
+}
+
+// Class is the cell's class of CSS, and that of its column's head.
+func (c tableCell) Class() string {
+	switch c.Shows {
+	case report.Count, report.Code:
+		return "num"
+	case report.Link:
+		return "wide"
+	case report.Text, report.Word, report.Origin, report.Flag, report.Time:
+	}
+	return ""
+}
+
+// Heads are the columns that a table shows.
+func (v *view) Heads(columns []report.Column) (list []tableCell) {
+	for _, c := range columns {
+		if c.Title != "" {
+			list = append(list, tableCell{Column: c})
+		}
+	}
+	return list
+}
+
+// By is the title of a table of counts, as in "By source".
+func (v *view) By(t report.Table) string { return "By " + strings.ToLower(t.Columns[0].Title) }
+
+// Rows are the cells that a table shows.
+func (v *view) Rows(t report.Table) (list [][]tableCell) {
+	for _, values := range t.Rows {
+		var row []tableCell
+		for i, c := range t.Columns {
+			if c.Title != "" {
+				row = append(row, tableCell{Column: c, HTML: v.cell(c, values[i])})
+			}
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// RowOf is the row of a broken link, or of a change.
+func (v *view) RowOf(e report.Entry) []tableCell {
+	t := e.Tables()[0]
+	t.Rows = t.Rows[:1] // the others name more pages
+	row := v.Rows(t)[0]
+	b, ok := e.(report.Broken)
+	for i := range row {
+		switch {
+		case ok && b.Forgotten && row[i].Key:
+			row[i].Tag = "forgotten"
+		case ok && row[i].Name == "words":
+			row[i].Tag = b.Error
+		}
+	}
+	return row
+}
+
+func (v *view) cell(c report.Column, value any) template.HTML {
+	switch value := value.(type) {
+	case time.Time:
+		return when(value)
+	case bool:
+		return map[bool]template.HTML{true: "yes"}[value]
+	case int:
+		if c.Shows == report.Code {
+			return map[bool]template.HTML{false: template.HTML(strconv.Itoa(value))}[value == 0] //nolint:gosec // digits
+		}
+		return template.HTML(count(value)) //nolint:gosec // digits
+	case string:
+		switch {
+		case c.Shows == report.Link:
+			return v.URL(value)
+		case c.Shows == report.Origin:
+			return v.Host(value)
+		case value == "" && c.Empty != "":
+			return template.HTML(`<span class="muted">` + template.HTMLEscapeString(c.Empty) + `</span>`) //nolint:gosec // escaped
+		case c.Shows == report.Word:
+			return template.HTML(template.HTMLEscapeString(cut(value, maxShown))) //nolint:gosec // escaped
+		}
+		return shown(value, maxShown)
+	}
+	return ""
 }

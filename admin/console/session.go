@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// The lock of sessions guards which are open, that of a session what it has to say. The
+// goroutines of requests take them for a moment, never one within the other.
+
 const (
 	// sessionTime is how long a session holds, whatever happens in it.
 	sessionTime = 12 * time.Hour

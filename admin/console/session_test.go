@@ -52,7 +52,7 @@ func openDoor(t *testing.T) *door {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
-	server := admin.NewServer(nil, nil, d.access, log)
+	server := admin.NewServer(nil, nil, nil, d.access, log)
 	if d.console, err = New(server, Settings{Version: "test"}, log); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"html/template"
 	"math"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
 )
 
 // maxShown is how many characters of a URL or title are shown.
@@ -122,17 +123,7 @@ func number(n any) float64 {
 }
 
 // byteWords shows a count of bytes with its unit.
-func byteWords(n any) string {
-	f, unit := number(n), 0
-	if f < 1024 {
-		return fmt.Sprintf("%.0f B", f)
-	}
-	for f >= 1024 && unit < 4 {
-		f /= 1024
-		unit++
-	}
-	return fmt.Sprintf("%.1f %s", f, [...]string{"", "KiB", "MiB", "GiB", "TiB"}[unit])
-}
+func byteWords(n any) string { return humanize.IBytes(uint64(max(number(n), 0))) }
 
 // count shows a whole number in groups of three digits.
 func count(n any) string {

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 // tokenFlags name the files of the tokens.
@@ -30,6 +30,19 @@ func accessFlags() []cli.Flag {
 	)
 }
 
+// accessSettings are what the flags say of tokens and certificate.
+func accessSettings(c *cli.Context) admin.AccessSettings {
+	return admin.AccessSettings{
+		OperatorToken: c.String("operator-token-file"), ReaderToken: c.String("reader-token-file"),
+		Certificate: c.String("tls-cert"), Key: c.String("tls-key"),
+	}
+}
+
+// ownFiles are those of the data directory, and those that flags name.
+func ownFiles(c *cli.Context) service.OwnFiles {
+	return service.Own(c.String("data"), accessSettings(c))
+}
+
 // checkListen refuses addresses that are none, and those beyond loopback without TLS.
 func checkListen(c *cli.Context) error {
 	address, certificate, key := c.String("listen"), c.String("tls-cert"), c.String("tls-key")
@@ -42,55 +55,10 @@ func checkListen(c *cli.Context) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
 	}
-	if !isLoopback(address) && certificate == "" {
+	if !service.IsLoopback(address) && certificate == "" {
 		return wrongUse("--listen %q: beyond loopback (127.0.0.1, [::1], localhost) the service needs --tls-cert and --tls-key", address)
 	}
 	return nil
-}
-
-// isLoopback says whether an address can be reached from this machine alone.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	return err == nil && isLoopbackHost(host)
-}
-
-// isLoopbackHost says the same of a host without a port.
-func isLoopbackHost(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// listenTCP listens on an address.
-func listenTCP(ctx context.Context, address string) (net.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("port %s is taken: stop what listens there, or choose another with --listen HOST:PORT (port 0 takes a free one)", address)
-	}
-	return l, err
-}
-
-// openAccess reads tokens and certificate, and makes the operator's token where none is
-// named; nil where nothing listens on TCP.
-func openAccess(c *cli.Context, data string) (*admin.Access, error) {
-	address := c.String("listen")
-	if address == "off" {
-		return nil, nil
-	}
-	s := admin.AccessSettings{
-		OperatorToken: c.String("operator-token-file"), ReaderToken: c.String("reader-token-file"),
-		Certificate: c.String("tls-cert"), Key: c.String("tls-key"), Beyond: !isLoopback(address),
-	}
-	if s.OperatorToken == "" {
-		path, _, err := admin.EnsureToken(data, admin.Operator)
-		if err != nil {
-			return nil, fmt.Errorf("the operator's token: %w", err)
-		}
-		s.OperatorToken = path
-	}
-	if s.ReaderToken == "" {
-		s.ReaderToken, s.ReaderMayLack = admin.TokenPath(data, admin.Reader), true
-	}
-	return admin.NewAccess(s)
 }
 
 func tokenCommand() *cli.Command {
@@ -150,8 +118,8 @@ func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, wrongUse("--listen %q: write HOST:PORT, for example 127.0.0.1:7370", address)
 	}
-	if !isLoopback(address) {
+	if !service.IsLoopback(address) {
 		return nil, wrongUse("--listen %q: only loopback addresses (127.0.0.1, [::1], localhost) in this version", address)
 	}
-	return listenTCP(ctx, address)
+	return service.ListenTCP(ctx, address)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 func addCommand() *cli.Command {
@@ -59,15 +60,15 @@ func submit(c *cli.Context, urls []string) ([]crawl.Submitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if service, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
-		return service.Submit(c.Context, urls)
+	if client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
+		return client.Submit(c.Context, urls)
 	}
 	crawler, h, err := oneCrawler(c)
 	if err != nil {
 		return nil, err
 	}
 	var submitted []crawl.Submitted
-	err = withStore(c.Context, h, storeOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
+	err = service.WithStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
 		submitted, err = crawl.Submit(ctx, crawlSettings(crawler), store, urls)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 func backupCommand() *cli.Command {
@@ -58,7 +59,7 @@ func backup(c *cli.Context, name string) error {
 // writeBackup has the service write it, or reads the store where none runs.
 func writeBackup(c *cli.Context, w io.Writer) error {
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Backup(c.Context, w) },
+		func(client *admin.Client) error { return client.Backup(c.Context, w) },
 		func(ctx context.Context, store *badgerstore.Store) error {
 			_, err := store.Backup(ctx, w)
 			return err
@@ -114,8 +115,8 @@ func restore(c *cli.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if badgerstore.Exists(h.store()) {
-		return fmt.Errorf("%s holds a store already: move it away, or choose another --data", h.dir)
+	if badgerstore.Exists(h.Store()) {
+		return fmt.Errorf("%s holds a store already: move it away, or choose another --data", h.Dir)
 	}
 	in := c.App.Reader
 	if name != "-" {
@@ -126,12 +127,12 @@ func restore(c *cli.Context, name string) error {
 		defer f.Close()
 		in = f
 	}
-	report, err := badgerstore.Restore(c.Context, h.store(), in, badgerstore.Options{Logger: log})
+	report, err := badgerstore.Restore(c.Context, h.Store(), in, badgerstore.Options{Logger: log})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(c.App.Writer, "%s and %s restored to %s, %s\n",
-		count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.dir, count(int(report.Faults), "fault"))
+		count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.Dir, count(int(report.Faults), "fault"))
 	if report.Faults > 0 {
 		return no(errors.New("the store had faults when it was backed up: sextant verify lists them"))
 	}
@@ -139,7 +140,7 @@ func restore(c *cli.Context, name string) error {
 }
 
 // restoreHome is where a store is to be: as the configuration says, if there is one.
-func restoreHome(c *cli.Context) (home, error) {
+func restoreHome(c *cli.Context) (service.Home, error) {
 	data, crawler := c.String("data"), c.String("crawler")
 	if path, err := configPath(c); err == nil {
 		if parsed, _, err := config.Load(path); err == nil && parsed != nil {
@@ -150,5 +151,5 @@ func restoreHome(c *cli.Context) (home, error) {
 	if crawler != "" {
 		data = filepath.Join(data, crawler)
 	}
-	return home{crawler: crawler, dir: data}, nil
+	return service.Home{Crawler: crawler, Dir: data}, nil
 }

@@ -17,10 +17,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/push/pushtest"
+	"github.com/sextant-crawler/sextant/report"
 )
 
 const bothKilledConfig = `<CrawlConfig>
@@ -153,7 +153,7 @@ func indexedURLs(t *testing.T, data string) []string {
 	}
 	var urls []string
 	for line := range strings.Lines(out) {
-		var u crawl.StoredURL
+		var u report.StoredURL
 		if err := json.Unmarshal([]byte(line), &u); err != nil {
 			t.Fatal(err)
 		}

@@ -31,11 +31,11 @@ func check(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	parsed, report, err := config.LoadWith(path, ownFilesOf(c).lookups())
+	parsed, report, err := config.LoadWith(path, ownFiles(c).Lookups())
 	if err != nil {
 		return err
 	}
-	for _, f := range findings(report) {
+	for _, f := range admin.Findings(report) {
 		if err := showFinding(c, f); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func check(c *cli.Context) error {
 	if !c.Bool("json") {
 		for _, crawler := range parsed.Crawlers {
 			fmt.Fprintf(c.App.Writer, "Crawler %s: %s, %s, deletes on %s\n", crawler.Name,
-				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), deletesOn(crawler.ErrorPolicy))
+				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), admin.DeletesOn(crawler.ErrorPolicy))
 		}
 	}
 	return nil
@@ -81,16 +81,4 @@ func showPattern(c *cli.Context, p actionrules.Pattern) error {
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "%s: %s  ->  %s\n", p.At, p.Value, p.Regexp)
 	return err
-}
-
-// deletesOn says in a few words for which failures a policy deletes a document.
-func deletesOn(p config.ErrorPolicy) string {
-	switch p {
-	case config.Cautious:
-		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"
-	case config.Smartsite:
-		return "any failure to fetch a page"
-	default:
-		return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
-	}
 }

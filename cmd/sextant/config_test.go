@@ -7,14 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // settingsOf are those of one Crawler with these attributes and elements.
-func settingsOf(t *testing.T, attributes, elements string) crawl.Settings {
+func settingsOf(t *testing.T, attributes, elements string) policy.Settings {
 	t.Helper()
 	text := `<CrawlConfig><Crawler name="a" ` + attributes + `><Root url="http://a.example/" group="news"/>` + elements + `</Crawler></CrawlConfig>`
 	parsed, report := config.Parse("CrawlConfig.xml", []byte(text), config.Lookups{})

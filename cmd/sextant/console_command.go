@@ -19,11 +19,11 @@ func consoleCommand() *cli.Command {
 			if c.Args().Present() {
 				return wrongUse("console takes no arguments, found %q", c.Args().First())
 			}
-			service, ok := admin.Dial(c.Context, c.String("data"), "")
+			client, ok := admin.Dial(c.Context, c.String("data"), "")
 			if !ok {
 				return fmt.Errorf("no service runs on %s: start it with sextant run, then console", c.String("data"))
 			}
-			at, err := service.Console(c.Context)
+			at, err := client.Console(c.Context)
 			if err != nil {
 				return err
 			}

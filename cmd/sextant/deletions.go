@@ -18,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -103,9 +104,9 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		show = func(d admin.Deletion) error { return out.Encode(d) }
 	}
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Deletions(c.Context, q, show) },
+		func(client *admin.Client) error { return client.Deletions(c.Context, q, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return q.Each(ctx, admin.ListStored(store), func(s scheduler.StoredDeletion) error {
+			return q.Each(ctx, store.HeldDeletions, func(s scheduler.StoredDeletion) error {
 				return show(admin.NewDeletion(&s))
 			})
 		})
@@ -130,13 +131,13 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	}
 	var counts *admin.DeletionCounts
 	err := fromServiceOrStore(c,
-		func(service *admin.Client) (err error) {
-			counts, err = service.DeletionCounts(c.Context, q, by)
+		func(client *admin.Client) (err error) {
+			counts, err = client.DeletionCounts(c.Context, q, by)
 			return err
 		},
 		func(ctx context.Context, store *badgerstore.Store) (err error) {
 			counts, err = admin.CountDeletions(by, 0, func(fn func(scheduler.StoredDeletion) error) error {
-				return q.Each(ctx, admin.ListStored(store), fn)
+				return q.Each(ctx, store.HeldDeletions, fn)
 			})
 			return err
 		})
@@ -176,11 +177,11 @@ func decideDeletions(c *cli.Context, what string, q admin.DeletionQuery) (n int,
 		return 0, err
 	}
 	err = changeServiceOrStore(c,
-		func(service *admin.Client) error {
+		func(client *admin.Client) error {
 			if what == "release" {
-				n, err = service.Release(c.Context, q)
+				n, err = client.Release(c.Context, q)
 			} else {
-				n, err = service.DropDeletions(c.Context, q)
+				n, err = client.DropDeletions(c.Context, q)
 			}
 			return err
 		},
@@ -189,7 +190,7 @@ func decideDeletions(c *cli.Context, what string, q admin.DeletionQuery) (n int,
 			if err != nil {
 				return err
 			}
-			n, err = q.Decide(ctx, admin.ListStored(store), func(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
+			n, err = q.Decide(ctx, store.HeldDeletions, func(ctx context.Context, f scheduler.DeletionFilter) (int, error) {
 				if what == "release" {
 					return crawl.ReleaseStored(ctx, settings, store, f, log)
 				}
@@ -202,15 +203,15 @@ func decideDeletions(c *cli.Context, what string, q admin.DeletionQuery) (n int,
 
 // storedSettings are those of the configuration for the store that a command means, or the
 // defaults where it cannot be read.
-func storedSettings(c *cli.Context, log *slog.Logger) (crawl.Settings, error) {
+func storedSettings(c *cli.Context, log *slog.Logger) (policy.Settings, error) {
 	h, err := oneHome(c.String("data"), c.String("crawler"))
 	if err != nil {
-		return crawl.Settings{}, err
+		return policy.Settings{}, err
 	}
-	crawler, err := configuredCrawler(c, h.crawler)
+	crawler, err := configuredCrawler(c, h.Crawler)
 	if err != nil {
 		log.Info("the configuration is not read: the defaults count", "error", err)
-		return crawl.Settings{Frontier: scheduler.DefaultSettings()}, nil
+		return policy.Settings{Frontier: scheduler.DefaultSettings()}, nil
 	}
 	return crawlSettings(crawler), nil
 }

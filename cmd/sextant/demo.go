@@ -21,7 +21,11 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/demo/indexer"
 	"github.com/sextant-crawler/sextant/demo/site"
+	"github.com/sextant-crawler/sextant/service"
 )
+
+// The demo has three goroutines: the sample site, the receiver, and its own, which runs the
+// service. It ends the other two and waits for them.
 
 // demoDeadline bounds the crawl of the sample site, which takes a second or two.
 const demoDeadline = time.Minute
@@ -147,9 +151,9 @@ func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 	fmt.Fprintf(out, "  as files    %s\n", filepath.Join(d.dir, "data", "out"))
 	fmt.Fprintf(out, "  the site    %s/\n  the search  %s/?%s\n", d.siteURL(), d.indexerURL(), url.Values{"q": {site.SampleQuery}}.Encode())
 	fmt.Fprintf(out, "  explain     sextant explain -c %s -d %s %s/\n", path, filepath.Join(d.dir, "data"), d.siteURL())
-	_, err = d.crawl(ctx, parsed, crawl.Once{}, func(s *service) {
-		fmt.Fprintf(out, "  console     %s (its token: cat %s)\n", s.consoleURL(), admin.TokenPath(filepath.Join(d.dir, "data"), admin.Operator))
-		fmt.Fprintf(out, "  status      http://%s/status\nserving until Ctrl-C; everything lies in %s and is removed then\n", s.open.Addr(), d.dir)
+	_, err = d.crawl(ctx, parsed, crawl.Once{}, func(s *service.Service) {
+		fmt.Fprintf(out, "  console     %s (its token: cat %s)\n", s.ConsoleURL(), admin.TokenPath(filepath.Join(d.dir, "data"), admin.Operator))
+		fmt.Fprintf(out, "  status      http://%s/status\nserving until Ctrl-C; everything lies in %s and is removed then\n", s.Address(), d.dir)
 	})
 	if ctx.Err() != nil {
 		return nil
@@ -158,19 +162,22 @@ func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 }
 
 // crawl runs a service on the demo's data directory; started is called when it answers.
-func (d *demo) crawl(ctx context.Context, parsed *config.File, once crawl.Once, started func(*service)) (crawl.Status, error) {
-	data, options := filepath.Join(d.dir, "data"), serviceOptions{log: d.log}
-	if started != nil {
-		options.access = func() (*admin.Access, error) { return demoAccess(data) }
+func (d *demo) crawl(ctx context.Context, parsed *config.File, once crawl.Once, started func(*service.Service)) (crawl.Status, error) {
+	o := service.Options{
+		Path: filepath.Join(d.dir, config.FileName), File: parsed, Crawlers: parsed.Crawlers,
+		Data: filepath.Join(d.dir, "data"), Listen: "127.0.0.1:0", Log: d.log, Version: build().Version, Agent: userAgent(),
 	}
-	s, err := openService(ctx, filepath.Join(d.dir, config.FileName), parsed, parsed.Crawlers, data, "127.0.0.1:0", options)
+	if started != nil {
+		o.Access = &admin.AccessSettings{}
+	}
+	s, err := service.Open(ctx, o)
 	if err != nil {
 		return crawl.Status{}, err
 	}
 	if started != nil {
 		started(s)
 	}
-	err = s.run(ctx, once)
-	status, statusErr := s.crawls[0].Status(context.WithoutCancel(ctx))
-	return status, errors.Join(err, statusErr, s.close())
+	err = s.Run(ctx, once)
+	status, statusErr := s.Crawlers()[0].Status(context.WithoutCancel(ctx))
+	return status, errors.Join(err, statusErr, s.Close())
 }

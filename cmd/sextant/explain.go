@@ -13,6 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -74,19 +75,19 @@ func explain(c *cli.Context) error {
 }
 
 // withKnowledge gives fn a look into the store: the running service's, else the files.
-func withKnowledge(c *cli.Context, h home, fn func(admin.Knowledge) error) error {
+func withKnowledge(c *cli.Context, h service.Home, fn func(admin.Knowledge) error) error {
 	log, err := newLogger(c)
 	if err != nil {
 		return err
 	}
-	if service, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
-		known, err := service.Knowledge(c.Context)
+	if client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
+		known, err := client.Knowledge(c.Context)
 		if err != nil {
 			return err
 		}
 		return fn(known)
 	}
-	return readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+	return service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
 		known, err := admin.KnowledgeOf(ctx, store)
 		if err != nil {
 			return err

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"os"
@@ -20,11 +17,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -74,7 +69,7 @@ func fetchOne(c *cli.Context, raw string) error {
 	}
 	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	f, err := dryRun(ctx, crawler, known, raw, u, log)
+	f, err := service.DryRun(ctx, crawler, known, raw, u, userAgent(), log)
 	if err != nil {
 		return err
 	}
@@ -87,42 +82,6 @@ func fetchOne(c *cli.Context, raw string) error {
 		return no(nil)
 	}
 	return err
-}
-
-// dryRun says what would become of a page, by the sites that moved and the traps that are
-// known; what is stored of the URL itself does not count.
-func dryRun(ctx context.Context, crawler config.Crawler, known admin.Knowledge, raw string, u weburl.URL, log *slog.Logger) (*admin.Fetched, error) {
-	explainer, err := admin.NewExplainer(crawlSettings(crawler), admin.Knowledge{Moved: known.Moved, Traps: known.Traps})
-	if err != nil {
-		return nil, err
-	}
-	x, err := explainer.Explain(raw, u)
-	if err != nil {
-		return nil, err
-	}
-	t, err := try(ctx, crawler, known.Moved, raw, u, log)
-	if err != nil {
-		return nil, err
-	}
-	return admin.NewFetched(raw, u, t, x), nil
-}
-
-// try makes a dry run in a store of its own.
-func try(ctx context.Context, crawler config.Crawler, moved crawl.Moves, raw string, u weburl.URL, log *slog.Logger) (t *crawl.Trial, err error) {
-	dir, err := os.MkdirTemp("", "sextant-fetch-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	pool := documents.NewPool(documentSettings(crawler), log)
-	defer pool.Close()
-	settings := (&running{documents: pool}).settings(crawler)
-	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}
-	err = withStore(ctx, home{dir: dir}, options, func(ctx context.Context, store *badgerstore.Store) error {
-		t, err = crawl.Try(ctx, settings, moved, store, raw, u, log)
-		return err
-	})
-	return t, err
 }
 
 // printFetched writes the dry run for a person.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/service"
 )
 
 // env is the environment variable that sets the flag of this name.
@@ -49,7 +51,7 @@ func newLogger(c *cli.Context) (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
 		return nil, wrongUse("--log-level %q: write debug, info, warn or error", c.String("log-level"))
 	}
-	if h := logHandler(c.String("log-format"), c.App.ErrWriter, level); h != nil {
+	if h := service.LogHandler(c.String("log-format"), c.App.ErrWriter, level); h != nil {
 		return slog.New(h), nil
 	}
 	return nil, wrongUse("--log-format %q: write text, json, journal or auto", c.String("log-format"))

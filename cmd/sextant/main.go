@@ -1,5 +1,9 @@
 // Command sextant crawls web sites into an indexer by the rules of a
-// CrawlConfig.xml. This package only wires; one file holds one command.
+// CrawlConfig.xml. One file holds one command: flags in, words out. What runs is in package
+// service.
+//
+// It starts one goroutine for signals, and those of the demo; whoever starts one waits for
+// it. It has no lock.
 package main
 
 import (
@@ -13,6 +17,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 // version is set by the build (-ldflags "-X main.version=...").
@@ -59,7 +64,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	out := &checkedWriter{w: stdout}
-	stderr = complaints(stderr)
+	stderr = service.Complaints(stderr)
 	app := newApp(stdin, out, stderr)
 	err := app.RunContext(ctx, flagsFirst(app, args))
 	if err == nil && out.err != nil {

@@ -1,21 +1,10 @@
 package main
 
 import (
-	"context"
-	"math"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"time"
-
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
-
-// noMemoryLimit is the budget of a process that sets itself none.
-const noMemoryLimit = -1
 
 func memoryFlag() cli.Flag {
 	return &cli.StringFlag{
@@ -24,107 +13,18 @@ func memoryFlag() cli.Flag {
 	}
 }
 
-// memoryBudget reads the flag: bytes, 0 where it is not written, or noMemoryLimit.
+// memoryBudget reads the flag: bytes, 0 where it is not written, or service.NoMemoryLimit.
 func memoryBudget(c *cli.Context) (int64, error) {
 	written := c.String("memory-limit")
 	switch written {
 	case "":
 		return 0, nil
 	case "off":
-		return noMemoryLimit, nil
+		return service.NoMemoryLimit, nil
 	}
-	n, ok := parseSize(written)
+	n, ok := service.ParseSize(written)
 	if !ok {
 		return 0, wrongUse("--memory-limit %q: write a size such as 512MiB or 2GiB, or off", written)
 	}
 	return n, nil
-}
-
-// parseSize reads a size above 0 as GOMEMLIMIT has it.
-func parseSize(s string) (int64, bool) {
-	shift := 0
-	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if n, ok := strings.CutSuffix(s, unit); ok {
-			s, shift = n, 10*(i+1)
-		}
-	}
-	n, err := strconv.ParseInt(strings.TrimSuffix(s, "B"), 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64>>shift {
-		return 0, false
-	}
-	return n << shift, true
-}
-
-const (
-	// memoryStep is how often is looked at what memory Go does not see, and
-	// memoryGrain by how much it must have changed to matter.
-	memoryStep  = time.Minute
-	memoryGrain = 8 << 20
-)
-
-// limitMemory keeps the garbage collector's limit at the budget less what the stores
-// take outside of Go's memory, until ctx ends.
-func (s *service) limitMemory(ctx context.Context) error {
-	if s.memory == noMemoryLimit {
-		s.log.Info("no memory limit")
-		return nil
-	}
-	if limit := os.Getenv("GOMEMLIMIT"); limit != "" {
-		s.log.Info("memory limit", "of", "GOMEMLIMIT", "limit", limit)
-		return nil
-	}
-	last := int64(-memoryGrain)
-	for {
-		outside := int64(0)
-		for _, r := range s.crawls {
-			stats, err := r.store.Stats()
-			if err != nil { // of the files' sizes, which do not matter here
-				s.log.Warn("memory limit", "error", err)
-			}
-			outside += stats.FingerprintBytes
-		}
-		if outside >= last+memoryGrain || outside <= last-memoryGrain {
-			limit := badgerstore.LimitMemory(s.memory, outside)
-			s.log.Info("memory limit", "of", "Go", "bytes", limit, "fingerprints", outside)
-			last = outside
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(memoryStep):
-		}
-	}
-}
-
-// How large the memtables of the stores may be together: a part of the budget, since a
-// store has up to five and a third of one size in memory.
-const (
-	memtablePart    = 16
-	memtables       = 16.0 / 3
-	leastMemtable   = 2 << 20
-	memtableRounded = 1 << 20
-)
-
-// memtableOf divides the budget (as in service.memory) over the stores of n Crawlers:
-// memtables are the only memory of a store whose size is a choice. The known URLs in
-// memory cannot be fewer, and pages of tables are the kernel's.
-func memtableOf(budget int64, n int) int64 {
-	if limit, ok := parseSize(os.Getenv("GOMEMLIMIT")); ok {
-		budget = limit
-	}
-	if budget == noMemoryLimit || n <= 1 {
-		return badgerstore.DefaultMemtableBytes
-	}
-	size := int64(float64(badgerstore.MemoryBudget(budget)) / memtablePart / memtables / float64(n))
-	size -= size % memtableRounded
-	return min(max(size, leastMemtable), badgerstore.DefaultMemtableBytes)
-}
-
-// memtableFor is the size that a store can be opened with: what a crash has left of a
-// larger memtable does not go into a smaller one.
-func memtableFor(h home, size int64) int64 {
-	if left, err := filepath.Glob(filepath.Join(h.store(), "*.mem")); err != nil || len(left) > 0 {
-		return badgerstore.DefaultMemtableBytes
-	}
-	return size
 }

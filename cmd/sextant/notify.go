@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/notices"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/service"
 )
-
-// noticesFile remembers in the data directory what was told.
-const noticesFile = "notices.json"
 
 // testNotice bounds a test, in which somebody waits.
 const testNotice = 20 * time.Second
@@ -49,7 +43,7 @@ func sendTestNotice(c *cli.Context) error {
 	if len(parsed.Notify) == 0 {
 		return no(errors.New("the configuration has no <Notify>: nobody is told of anything"))
 	}
-	n, err := notices.New(notices.Settings{Receivers: receiversOf(parsed), Log: log})
+	n, err := notices.New(notices.Settings{Receivers: service.Receivers(parsed), Log: log})
 	if err != nil {
 		return err
 	}
@@ -63,33 +57,4 @@ func sendTestNotice(c *cli.Context) error {
 		return no(err)
 	}
 	return nil
-}
-
-// receiversOf are those of a configuration.
-func receiversOf(f *config.File) []notices.Receiver {
-	var out []notices.Receiver
-	for _, n := range f.Notify {
-		out = append(out, notices.Receiver{
-			Webhook: secret.New(n.Webhook.Reveal()), Secret: secret.New(n.Secret.Reveal()), Command: n.Command, On: n.On, IndexerDown: n.IndexerDown,
-		})
-	}
-	return out
-}
-
-// notifier tells the receivers what needs a person.
-func (s *service) notifier(f *config.File, data string) (*notices.Notifier, error) {
-	crawlers := s.shown()
-	return notices.New(notices.Settings{
-		Receivers: receiversOf(f), Path: filepath.Join(data, noticesFile), Log: s.log,
-		Observe: func(ctx context.Context) notices.Observation { return admin.Observe(ctx, crawlers) },
-	})
-}
-
-// shown are the Crawlers as the service shows them.
-func (s *service) shown() []admin.Crawler {
-	out := make([]admin.Crawler, len(s.crawls))
-	for i, r := range s.crawls {
-		out[i] = r
-	}
-	return out
 }

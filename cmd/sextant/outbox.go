@@ -79,11 +79,11 @@ func outbox(c *cli.Context) error {
 func decideDead(c *cli.Context, what string, d admin.DeadLetters) (n int, err error) {
 	sel := push.Selection{Target: d.Target, Source: d.Source, URLs: d.URLs}
 	err = changeServiceOrStore(c,
-		func(service *admin.Client) error {
+		func(client *admin.Client) error {
 			if what == "retry" {
-				n, err = service.RetryDead(c.Context, d)
+				n, err = client.RetryDead(c.Context, d)
 			} else {
-				n, err = service.DropDead(c.Context, d)
+				n, err = client.DropDead(c.Context, d)
 			}
 			return err
 		},
@@ -126,7 +126,7 @@ func listOutbox(c *cli.Context) error {
 		}
 	}
 	err = fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Orders(c.Context, sel, show) },
+		func(client *admin.Client) error { return client.Orders(c.Context, sel, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
 			return store.Orders(ctx, sel, func(l push.Listed) error { return show(admin.NewOutboxOrder(l)) })
 		})
@@ -165,37 +165,4 @@ func printOrder(w io.Writer, o *admin.OutboxOrder) error {
 	}
 	_, err := fmt.Fprintln(w, line)
 	return err
-}
-
-// outboxLag tells how far the outbox is behind.
-func outboxLag(ctx context.Context, store *badgerstore.Store) (*admin.OutboxDetails, error) {
-	f, err := store.OutboxFigures(ctx)
-	if err != nil {
-		return nil, err
-	}
-	lag := &admin.OutboxDetails{Bytes: f.Bytes, Behind: map[string]time.Time{}}
-	if !f.Oldest.IsZero() {
-		lag.Oldest = &f.Oldest
-	}
-	for target, at := range f.Behind {
-		if !at.IsZero() {
-			lag.Behind[target] = at
-		}
-	}
-	return lag, nil
-}
-
-// Orders implements admin.Crawler.
-func (r *running) Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error {
-	return r.store.Orders(ctx, sel, fn)
-}
-
-// RetryDead implements admin.Crawler.
-func (r *running) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
-	return r.store.RetryDead(ctx, sel)
-}
-
-// DropDead implements admin.Crawler.
-func (r *running) DropDead(ctx context.Context, sel push.Selection) (int, error) {
-	return r.store.DropDead(ctx, sel)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 func pauseCommand() *cli.Command {
@@ -41,11 +42,11 @@ func toService(c *cli.Context, done string, command func(*admin.Client, context.
 	if c.Args().Present() {
 		return wrongUse("%s takes no arguments, found %q", c.Command.Name, c.Args().First())
 	}
-	service, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
+	client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
 	if !ok {
 		return fmt.Errorf("no service runs on %s: start it with sextant run, then %s", c.String("data"), c.Command.Name)
 	}
-	if err := command(service, c.Context); err != nil {
+	if err := command(client, c.Context); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(c.App.Writer, done)
@@ -62,7 +63,7 @@ func resumeStored(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := withKnownStore(c.Context, h, badgerstore.Options{Logger: log}, func(ctx context.Context, store *badgerstore.Store) error {
+	if err := service.WithKnownStore(c.Context, h, badgerstore.Options{Logger: log}, func(ctx context.Context, store *badgerstore.Store) error {
 		return crawl.ResumeStored(ctx, store)
 	}); err != nil {
 		return err

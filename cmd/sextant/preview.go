@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sextant-crawler/sextant/crawl/review"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 func previewCommand() *cli.Command {
@@ -48,13 +50,13 @@ func preview(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var p *crawl.Preview
-	if service, ok := admin.Dial(c.Context, c.String("data"), crawler.Name); ok {
+	var p *review.Preview
+	if client, ok := admin.Dial(c.Context, c.String("data"), crawler.Name); ok {
 		// The service reads the file itself: it is the owner's, as is the socket.
-		p, err = service.Preview(c.Context, c.Args().First(), c.Int("samples"))
+		p, err = client.Preview(c.Context, c.Args().First(), c.Int("samples"))
 	} else {
-		err = readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-			p, err = crawl.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
+		err = service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+			p, err = review.NewPreview(ctx, crawlSettings(crawler), store, c.Int("samples"))
 			return err
 		})
 	}
@@ -69,11 +71,11 @@ func preview(c *cli.Context) error {
 }
 
 // printPreview writes a preview for a person.
-func printPreview(w io.Writer, p *crawl.Preview) {
+func printPreview(w io.Writer, p *review.Preview) {
 	fmt.Fprintf(w, "%d stored URLs judged, %d documents indexed\n", p.Judged, p.Indexed)
 	for _, g := range []struct {
 		what  string
-		group crawl.PreviewGroup
+		group review.PreviewGroup
 	}{
 		{"excluded (760)", p.Excluded},
 		{"left to another crawler (761)", p.Elsewhere},

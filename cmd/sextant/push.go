@@ -10,11 +10,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/push/wire"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 func pushCommand() *cli.Command {
@@ -43,7 +45,11 @@ func pushVerify(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	index, err := openIndex(crawler, c.String("target"))
+	target, err := service.PAPIPush(crawler, c.String("target"))
+	if err != nil {
+		return wrongUse("%w", err)
+	}
+	index, err := service.OpenIndex(target)
 	if err != nil {
 		return err
 	}
@@ -57,47 +63,23 @@ func pushVerify(c *cli.Context) error {
 	return printPushReport(c, report)
 }
 
-// papiPushOf is the target that the command means.
-func papiPushOf(crawler config.Crawler, name string) (config.Push, error) {
-	var found []config.Push
-	var names []string
-	for _, p := range crawler.Push {
-		if p.PAPI == nil {
-			continue
-		}
-		names = append(names, p.Name)
-		if name == "" || p.Name == name {
-			found = append(found, p)
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(names) == 0:
-		return config.Push{}, wrongUse("the Crawler %q has no <Push kind=\"papi\">: only the Push API can list what an index holds", crawler.Name)
-	case name != "":
-		return config.Push{}, wrongUse("no papi target is named %q: write --target with one of %s", name, join(names))
-	}
-	return config.Push{}, wrongUse("there are several papi targets: name one with --target (%s)", join(names))
-}
-
 // commandPushed is what a crawl has pushed: as its service says, or its store.
 type commandPushed struct{ c *cli.Context }
 
 // Stored implements admin.Pushed.
-func (p commandPushed) Stored(ctx context.Context, fn func(crawl.StoredURL) error) error {
+func (p commandPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
 	return fromServiceOrStore(p.c,
-		func(service *admin.Client) error { return service.Stored(ctx, url.Values{}, fn) },
+		func(client *admin.Client) error { return client.Stored(ctx, url.Values{}, fn) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return crawl.Stored(ctx, store, crawl.Filter{}, fn)
+			return report.EachURL(ctx, store, report.Filter{}, fn)
 		})
 }
 
 // Still implements admin.Pushed.
 func (p commandPushed) Still(ctx context.Context) error {
 	return fromServiceOrStore(p.c,
-		func(service *admin.Client) error {
-			statuses, err := service.Status(ctx)
+		func(client *admin.Client) error {
+			statuses, err := client.Status(ctx)
 			for _, s := range statuses {
 				if !s.Paused || s.Outbox.Waiting > 0 {
 					return wrongUse("%w", admin.StillMoving(s.Outbox.Waiting))
@@ -113,8 +95,8 @@ func (p commandPushed) Still(ctx context.Context) error {
 func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
 	waiting := map[string]bool{}
 	err := fromServiceOrStore(p.c,
-		func(service *admin.Client) error {
-			statuses, err := service.Status(ctx)
+		func(client *admin.Client) error {
+			statuses, err := client.Status(ctx)
 			for _, s := range statuses {
 				if n := s.Outbox.Waiting; n > 0 {
 					fmt.Fprintf(p.c.App.ErrWriter, "%s wait in the outbox, and may be named as differences: pause the crawl, and ask again when the outbox is empty\n", count(int(n), "order")) //nolint:gosec // it fits
@@ -138,7 +120,7 @@ func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]b
 // Requeue implements admin.Pushed.
 func (p commandPushed) Requeue(_ context.Context, urls []string) (int, error) {
 	done, err := bySelection(p.c, admin.Selection{URLs: urls, Full: true}, (*admin.Client).Refresh,
-		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
+		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
 			return crawl.RefreshStored(ctx, s, store, selected, log)
 		})
 	return done.URLs + done.Waiting, err

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
+
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
 
@@ -37,23 +37,8 @@ func readDocumentCommand() *cli.Command {
 	}
 }
 
-// documentSettings puts a Crawler element into the terms of the pool.
-func documentSettings(c config.Crawler) documents.Settings {
-	return documents.Settings{Workers: c.Documents.Workers, Timeout: c.Documents.Timeout, MaxMemory: c.Documents.MaxMemory}
-}
-
-// settings are those of a Crawler that runs, which has what reads documents.
-func (r *running) settings(c config.Crawler) crawl.Settings {
-	s := crawlSettings(c)
-	s.Frontier.LeavesTarget = leavesTarget(r.opened.Push) // targets change with a restart only
-	if c.Documents.On {
-		s.Documents = r.documents
-	}
-	return s
-}
-
 // documentWords counts the PDF and office documents, in words.
-func documentWords(s *crawl.DocumentsStatus) string {
+func documentWords(s *meter.DocumentsStatus) string {
 	if s == nil {
 		return ""
 	}

@@ -15,11 +15,11 @@ func readyFlag() cli.Flag {
 // ready is the health check of containers: a service that does not run is not ready,
 // whatever its store says.
 func ready(c *cli.Context) error {
-	service, ok := admin.Dial(c.Context, c.String("data"), "")
+	client, ok := admin.Dial(c.Context, c.String("data"), "")
 	if !ok {
 		return no(fmt.Errorf("no service runs on %s", c.String("data")))
 	}
-	if err := service.Ready(c.Context); err != nil {
+	if err := client.Ready(c.Context); err != nil {
 		return no(err)
 	}
 	_, err := fmt.Fprintln(c.App.Writer, "ready")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -32,7 +33,7 @@ func refresh(c *cli.Context) error {
 		return err
 	}
 	done, err := bySelection(c, selection, (*admin.Client).Refresh,
-		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
+		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
 			return crawl.RefreshStored(ctx, s, store, selected, log)
 		})
 	if err != nil && done.URLs == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -36,10 +37,10 @@ func remove(c *cli.Context) error {
 		return err
 	}
 	done, err := bySelection(c, selection,
-		func(service *admin.Client, ctx context.Context, s admin.Selection) (crawl.Removed, error) {
-			return service.Remove(ctx, s, true)
+		func(client *admin.Client, ctx context.Context, s admin.Selection) (crawl.Removed, error) {
+			return client.Remove(ctx, s, true)
 		},
-		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.Removed, error) {
+		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.Removed, error) {
 			return crawl.RemoveStored(ctx, s, store, selected)
 		})
 	if err != nil && done.URLs == 0 {
@@ -62,7 +63,7 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 		return nil
 	}
 	n, err := bySelection(c, selection, (*admin.Client).CountSelected,
-		func(ctx context.Context, s crawl.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.SelectedCount, error) {
+		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, _ *slog.Logger) (crawl.SelectedCount, error) {
 			return crawl.CountSelected(ctx, s, store, selected)
 		})
 	if err != nil || n.URLs <= admin.RemovedUnasked && !selection.All {

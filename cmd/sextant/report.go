@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -25,61 +25,58 @@ func reportCommand() *cli.Command {
 		Flags: flags(
 			&cli.StringFlag{Name: "since", EnvVars: env("since"), Usage: "only what happened since this `TIME|DURATION`, as 2026-01-31, 36h, 7d (changes: 24h)"},
 			&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only URLs of this `HOST` name, or scheme://host:port"},
-			&cli.IntFlag{Name: "top", Value: admin.TopHosts, EnvVars: env("top"), Usage: "name the `N` hosts with the most, 0: all"},
+			&cli.IntFlag{Name: "top", Value: report.TopHosts, EnvVars: env("top"), Usage: "name the `N` hosts with the most, 0: all"},
 			&cli.IntFlag{Name: "pages", EnvVars: env("pages"), Usage: "name `N` pages of each broken link, 0: all (the default of --csv and --json)"},
 			&cli.BoolFlag{Name: "csv", EnvVars: env("csv"), Usage: "print CSV with a header line"},
 		),
-		Action: report,
+		Action: makeReport,
 	}
 }
 
 // pagesShown is how many pages of a broken link people are shown.
 const pagesShown = 10
 
-func report(c *cli.Context) error {
+func makeReport(c *cli.Context) error {
 	kind := c.Args().First()
-	if !slices.Contains(admin.ReportKinds(), kind) || c.Args().Len() > 1 {
-		return wrongUse("report %q: write one of %s", strings.Join(c.Args().Slice(), " "), strings.Join(admin.ReportKinds(), ", "))
+	if !slices.Contains(report.Kinds(), kind) || c.Args().Len() > 1 {
+		return wrongUse("report %q: write one of %s", strings.Join(c.Args().Slice(), " "), strings.Join(report.Kinds(), ", "))
 	}
 	o, err := reportOptions(c, kind)
 	if err != nil {
 		return err
 	}
-	var to admin.ReportSink
+	var to report.Sink
 	switch {
 	case c.Bool("csv") && c.Bool("json"):
 		return wrongUse("report: write --csv or --json, not both")
 	case c.Bool("csv"):
-		to = admin.NewReportCSV(c.App.Writer, kind)
+		to = report.NewCSV(c.App.Writer, kind)
 	case c.Bool("json"):
-		to = admin.NewReportJSON(c.App.Writer)
+		to = report.NewJSON(c.App.Writer)
 	default:
-		to = &reportText{out: c.App.Writer, kind: kind, options: o}
+		to = report.NewLines(c.App.Writer, kind, o.Since)
 	}
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Report(c.Context, kind, o, to) },
+		func(client *admin.Client) error { return client.Report(c.Context, kind, o, to) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return admin.WriteReport(ctx, kind, store, o, to)
+			return report.Write(ctx, kind, store, o, to)
 		})
 }
 
-func reportOptions(c *cli.Context, kind string) (admin.ReportOptions, error) {
+func reportOptions(c *cli.Context, kind string) (report.Options, error) {
 	query := url.Values{"host": {c.String("host")}, "since": {c.String("since")}, "top": {fmt.Sprint(c.Int("top"))}, "pages": {fmt.Sprint(c.Int("pages"))}}
 	if !c.IsSet("pages") && !c.Bool("csv") && !c.Bool("json") {
 		query.Set("pages", fmt.Sprint(pagesShown))
 	}
-	if kind == "documents" && c.IsSet("since") {
-		return admin.ReportOptions{}, wrongUse("report documents says what is there now: it takes no --since; report changes does")
+	if kind == report.KindDocuments && c.IsSet("since") {
+		return report.Options{}, wrongUse("report documents says what is there now: it takes no --since; report changes does")
 	}
-	o, err := admin.ParseReportOptions(kind, query, time.Now())
+	o, err := report.ParseOptions(kind, query, time.Now())
 	if err != nil {
 		return o, wrongUse("--%w", err)
 	}
 	return o, nil
 }
-
-// Reports implements admin.Reporter.
-func (r *running) Reports() crawl.ReportStore { return r.store }
 
 // linksToFlag is the flag of the urls command that asks for pages instead of URLs.
 func linksToFlag() cli.Flag {
@@ -99,10 +96,10 @@ func listLinks(c *cli.Context, to string) error {
 	}
 	out := json.NewEncoder(c.App.Writer)
 	out.SetEscapeHTML(false)
-	show := func(l crawl.LinkedFrom) error { return out.Encode(l) }
+	show := func(l report.LinkedFrom) error { return out.Encode(l) }
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Links(c.Context, u.String(), show) },
+		func(client *admin.Client) error { return client.Links(c.Context, u.String(), show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return crawl.ReportLinks(ctx, store, u, show)
+			return report.EachLink(ctx, store, u, show)
 		})
 }

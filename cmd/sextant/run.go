@@ -1,19 +1,16 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	stdlog "log"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
-	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 // defaultListen is where the service answers for health, status, metrics and API.
@@ -80,138 +77,35 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	once := crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")}
 	signals, release := catchSignals(c.Context, log)
 	defer release()
-	notify := newNotifier(os.Getenv, log)
-	notify.starting()
-	s, err := openInTime(c, signals, path, parsed, crawlers, serviceOptions{
-		log: log, memory: budget, threads: c.Int("threads"), notify: notify, hangups: signals.hangups, own: ownFilesOf(c),
-		access: func() (*admin.Access, error) { return openAccess(c, c.String("data")) },
-	})
-	if s == nil || err != nil {
+	access := accessSettings(c)
+	start := service.Start{
+		Once: crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")},
+		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups,
+	}
+	if out, ok := c.App.ErrWriter.(*os.File); ok && start.Once.Drain && term.IsTerminal(int(out.Fd())) {
+		start.Progress = out // a person waits
+	}
+	summary, err := service.Run(c.Context, service.Options{
+		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Listen: c.String("listen"), Access: &access,
+		Log: log, Version: build().Version, Agent: userAgent(), Memory: budget, Threads: c.Int("threads"),
+	}, start)
+	if err != nil {
 		return err
 	}
-	s.log.Info("the service runs", "version", build().Version, "configuration", path, "data", c.String("data"), "listen", s.address(), "crawlers", len(s.crawls))
-	if c.Bool("yes") {
-		for _, r := range s.crawls {
-			r.AllowNextEdit()
-		}
-	}
-	defer context.AfterFunc(signals.stop, s.stop)()
-	ctx := c.Context
-	ended := showProgress(c, s, once.Drain)
-	err = s.run(ctx, once)
-	ended()
-	defer notify.end()() // it may take long to close a store
-	// The summary is read before the stores are closed.
-	summary := s.summary(context.WithoutCancel(ctx), once)
-	if closeErr := s.close(); err == nil {
-		err = closeErr
-	}
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	for _, line := range summary.lines {
+	for _, line := range summary.Lines {
 		fmt.Fprintln(c.App.Writer, line)
 	}
-	if once.Drain && summary.rootsFailed != nil {
-		return no(summary.rootsFailed)
+	if start.Once.Drain && summary.RootsFailed != nil {
+		return no(summary.RootsFailed)
 	}
 	return nil
 }
 
-// openInTime opens the service, while systemd is asked for patience. The service is nil
-// where a signal to stop came before it was open: then there is nothing to do any more.
-func openInTime(c *cli.Context, signals *signals, path string, parsed *config.File, crawlers []config.Crawler, o serviceOptions) (*service, error) {
-	defer o.notify.patience()()
-	s, err := openService(signals.stop, path, parsed, crawlers, c.String("data"), c.String("listen"), o)
-	if signals.stop.Err() == nil {
-		return s, err
+func threadsFlag() cli.Flag {
+	return &cli.IntFlag{
+		Name: "threads", EnvVars: env("threads"),
+		Usage: "how many URLs all Crawlers fetch at once, `N` together (default: the sum of their nthreads)",
 	}
-	o.log.Info("stopped before the crawl began")
-	o.notify.stopping()
-	if err == nil {
-		err = s.close()
-	} else if errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	return nil, err
 }
-
-// summary is what a crawl that ended by itself says.
-type summary struct {
-	lines       []string
-	rootsFailed error
-}
-
-// summary words what the crawls did and what they leave for later.
-func (s *service) summary(ctx context.Context, once crawl.Once) summary {
-	var out summary
-	if !once.Drain && once.MaxPages == 0 {
-		return out
-	}
-	for _, r := range s.crawls {
-		status, err := r.Status(ctx)
-		if err != nil {
-			out.lines = append(out.lines, fmt.Sprintf("%s: the figures cannot be read: %v", r.Name(), err))
-			continue
-		}
-		out.lines = append(out.lines, fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
-			r.Name(), count(int(status.Totals.Pages), "page"), count(int(status.Known), "URL"), count(int(status.Indexed), "document"),
-			status.ByClass["permanent"], status.ByClass["temporary"]))
-		if undone := undoneWork(status, *r.weights.Load()); undone != "" {
-			out.lines = append(out.lines, "not done: "+undone)
-		}
-		if later := laterWork(status, *r.weights.Load()); later != "" {
-			out.lines = append(out.lines, "for later: "+later)
-		}
-		if err := r.RootsFailed(ctx); err != nil {
-			out.rootsFailed = errors.Join(out.rootsFailed, fmt.Errorf("%s: %w", r.Name(), err))
-		}
-	}
-	return out
-}
-
-// undoneWork counts what a crawl that was stopped early leaves.
-func undoneWork(s crawl.Status, weights [6]int) string {
-	var waiting uint64
-	for source, w := range weights {
-		if w > 0 {
-			waiting += s.Pending[sourceName(source)]
-		}
-	}
-	var parts []string
-	if waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d URLs waiting", waiting))
-	}
-	if s.Outbox.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d orders unsent", s.Outbox.Waiting))
-	}
-	return join(parts)
-}
-
-// laterWork counts what --once does not wait for.
-func laterWork(s crawl.Status, weights [6]int) string {
-	var parts []string
-	add := func(n uint64, what string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	add(s.Timed, "retries and refreshes")
-	var off uint64
-	for source, w := range weights {
-		if w == 0 {
-			off += s.Pending[sourceName(source)]
-		}
-	}
-	add(off, "URLs in sources of weight 0")
-	add(s.Outbox.Resting, "deletions resting")
-	add(s.Outbox.Held, "deletions held")
-	add(s.Outbox.Dead, "dead letters")
-	return join(parts)
-}
-
-// progressEvery is how often the line on a terminal is written anew.
-const progressEvery = time.Second

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/config"
@@ -26,28 +24,10 @@ func printSchema(c *cli.Context) error {
 	if c.Args().Present() {
 		return wrongUse("schema takes no arguments, found %q", c.Args().First())
 	}
-	text, err := schemaText(c.String("namespace"), c.String("part"))
+	text, err := config.SchemaText(c.String("namespace"), c.String("part"))
 	if err != nil {
 		return wrongUse("--%w", err)
 	}
 	_, err = c.App.Writer.Write(text)
 	return err
-}
-
-// schemaText is one of the two documents; both names may be empty.
-func schemaText(version, part string) ([]byte, error) {
-	if version == "" {
-		version = config.DefaultVersion
-	}
-	documents, err := config.Schema(version)
-	if err != nil {
-		return nil, fmt.Errorf("namespace: %w", err)
-	}
-	switch part {
-	case "", "crawl":
-		return documents[0].Text, nil
-	case "actionrules":
-		return documents[1].Text, nil
-	}
-	return nil, fmt.Errorf("part %q: write crawl or actionrules", part)
 }

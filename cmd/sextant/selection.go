@@ -7,13 +7,14 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
+
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 // selectionFlags select stored URLs.
@@ -60,20 +61,10 @@ func conditionText(written string) (string, error) {
 			written = string(b)
 		}
 	}
-	if _, err := parseCondition(written); err != nil {
+	if _, err := admin.ParseCondition(written); err != nil {
 		return "", wrongUse("%w", err)
 	}
 	return written, nil
-}
-
-// parseCondition reads a condition that compiles.
-func parseCondition(xml string) (actionrules.Condition, error) {
-	condition, err := config.ParseCondition("--match", []byte(xml))
-	if err != nil {
-		return nil, err
-	}
-	_, errs := actionrules.CompileCondition(condition)
-	return condition, errors.Join(errs...)
 }
 
 // answered gives the error of a command its exit code: what was declined for what it
@@ -96,14 +87,14 @@ func asked(err error) error {
 // bySelection has the running service do what is to be done with the selected URLs, or
 // does it in the store where none runs.
 func bySelection[T any](c *cli.Context, selection admin.Selection,
-	service func(*admin.Client, context.Context, admin.Selection) (T, error),
-	stored func(context.Context, crawl.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
+	running func(*admin.Client, context.Context, admin.Selection) (T, error),
+	stored func(context.Context, policy.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
 ) (done T, err error) {
-	if running, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
-		done, err = service(running, c.Context, selection)
+	if client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
+		done, err = running(client, c.Context, selection)
 		return done, asked(err)
 	}
-	compiled, err := selection.Compile(parseCondition)
+	compiled, err := selection.Compile()
 	if err != nil {
 		return done, err
 	}
@@ -115,7 +106,7 @@ func bySelection[T any](c *cli.Context, selection admin.Selection,
 	if err != nil {
 		return done, err
 	}
-	err = withKnownStore(c.Context, h, storeOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
+	err = service.WithKnownStore(c.Context, h, service.StoreOptions(crawler, log), func(ctx context.Context, store *badgerstore.Store) error {
 		done, err = stored(ctx, crawlSettings(crawler), store, compiled, log)
 		return answered(err)
 	})

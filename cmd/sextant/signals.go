@@ -9,6 +9,8 @@ import (
 	"time"
 )
 
+// One goroutine takes signals until the function that onSignals returns ends it and waits.
+
 // signals are what a service is asked by them. They are caught before anything is
 // opened, so that none meets a process that has not learnt of it yet.
 type signals struct {

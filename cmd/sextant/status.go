@@ -9,14 +9,17 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 func statusCommand() *cli.Command {
@@ -62,17 +65,17 @@ func statuses(c *cli.Context) ([]admin.Status, error) {
 		return nil, err
 	}
 	data, crawler, hosts := c.String("data"), c.String("crawler"), c.Int("hosts")
-	if service, ok := admin.Dial(c.Context, data, crawler); ok {
-		return statusesRunning(c.Context, data, service, hosts)
+	if client, ok := admin.Dial(c.Context, data, crawler); ok {
+		return statusesRunning(c.Context, data, client, hosts)
 	}
-	homes, err := homesIn(data, crawler)
+	homes, err := service.HomesIn(data, crawler)
 	if err != nil {
 		return nil, err
 	}
 	var all []admin.Status
 	for _, h := range homes {
-		err := readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-			s, err := storedStatus(ctx, h.crawler, store, hosts)
+		err := service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+			s, err := storedStatus(ctx, h.Crawler, store, hosts)
 			all = append(all, s)
 			return err
 		})
@@ -84,8 +87,8 @@ func statuses(c *cli.Context) ([]admin.Status, error) {
 }
 
 // statusesRunning asks a service, about the hosts of each Crawler by itself.
-func statusesRunning(ctx context.Context, data string, service *admin.Client, hosts int) ([]admin.Status, error) {
-	all, err := service.Status(ctx)
+func statusesRunning(ctx context.Context, data string, client *admin.Client, hosts int) ([]admin.Status, error) {
+	all, err := client.Status(ctx)
 	for i := range all {
 		if hosts == 0 || err != nil {
 			break
@@ -108,7 +111,7 @@ func storedStatus(ctx context.Context, name string, store *badgerstore.Store, ho
 		return s, err
 	}
 	s.Idle = notRunning
-	if s.Details, err = storedDetails(ctx, store); err != nil {
+	if s.Details, err = service.StoredDetails(ctx, store); err != nil {
 		return s, err
 	}
 	edits, err := scheduler.StoredEdits(ctx, store)
@@ -299,7 +302,7 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 		return
 	}
 	if s.DiskFull() {
-		row(w, "disk", "%d MiB free, %d needed: nothing is stored", s.DiskFree>>20, s.DiskNeeded>>20)
+		row(w, "disk", "%s free, %s needed: nothing is stored", size(s.DiskFree), size(s.DiskNeeded))
 	}
 	row(w, "store", "%s on disk: tables %s, logs %s, bodies %s", size(s.DiskBytes()), size(s.TableBytes), size(s.LogBytes), size(s.BodyBytes))
 	if s.Commits > 0 {
@@ -313,14 +316,7 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 	}
 }
 
-// size words a number of bytes.
-func size(n int64) string {
-	switch {
-	case n >= 10<<30:
-		return fmt.Sprintf("%d GiB", n>>30)
-	case n >= 10<<20:
-		return fmt.Sprintf("%d MiB", n>>20)
-	default:
-		return fmt.Sprintf("%d KiB", (n+1023)>>10)
-	}
-}
+// size words a number of bytes, as in 9.9 MiB.
+func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) } //nolint:gosec // not negative
+
+func join(parts []string) string { return strings.Join(parts, ", ") }

@@ -9,12 +9,12 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// urlFilters are the flags that select stored URLs, by the names of admin.ParseFilter.
+// urlFilters are the flags that select stored URLs, by the names of report.ParseFilter.
 var urlFilters = []string{"status", "class", "fifo", "host"}
 
 func urlsCommand() *cli.Command {
@@ -46,7 +46,7 @@ func listURLs(c *cli.Context) error {
 			query.Set(name, c.String(name))
 		}
 	}
-	filter, err := admin.ParseFilter(query)
+	filter, err := report.ParseFilter(query)
 	if err != nil {
 		return wrongUse("--%w", err)
 	}
@@ -55,16 +55,16 @@ func listURLs(c *cli.Context) error {
 		return err
 	}
 	out := json.NewEncoder(c.App.Writer)
-	show := func(u crawl.StoredURL) error {
+	show := func(u report.StoredURL) error {
 		if !match(u.URL) {
 			return nil
 		}
 		return out.Encode(u)
 	}
 	return fromServiceOrStore(c,
-		func(service *admin.Client) error { return service.Stored(c.Context, query, show) },
+		func(client *admin.Client) error { return client.Stored(c.Context, query, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return crawl.Stored(ctx, store, filter, show)
+			return report.EachURL(ctx, store, filter, show)
 		})
 }
 
@@ -74,7 +74,7 @@ func urlMatch(condition string) (func(string) bool, error) {
 	if text == "" {
 		return func(string) bool { return true }, err
 	}
-	parsed, err := parseCondition(text)
+	parsed, err := admin.ParseCondition(text)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 func verifyCommand() *cli.Command {
@@ -60,18 +61,18 @@ func verifications(c *cli.Context) ([]admin.Verification, error) {
 		return nil, err
 	}
 	data, crawler := c.String("data"), c.String("crawler")
-	if service, ok := admin.Dial(c.Context, data, crawler); ok {
-		return verifyRunning(c.Context, data, service)
+	if client, ok := admin.Dial(c.Context, data, crawler); ok {
+		return verifyRunning(c.Context, data, client)
 	}
-	homes, err := homesIn(data, crawler)
+	homes, err := service.HomesIn(data, crawler)
 	if err != nil {
 		return nil, err
 	}
 	var all []admin.Verification
 	for _, h := range homes {
-		v := admin.Verification{Crawler: h.crawler, Faults: []string{}}
-		err := readStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
-			report, err := store.Verify(ctx, func(f badgerstore.Fault) { v.Faults = append(v.Faults, faultWords(f)) })
+		v := admin.Verification{Crawler: h.Crawler, Faults: []string{}}
+		err := service.ReadStore(c.Context, h, log, func(ctx context.Context, store *badgerstore.Store) error {
+			report, err := store.Verify(ctx, func(f badgerstore.Fault) { v.Faults = append(v.Faults, service.FaultWords(f)) })
 			v.URLs = report.URLs
 			return err
 		})
@@ -84,8 +85,8 @@ func verifications(c *cli.Context) ([]admin.Verification, error) {
 }
 
 // verifyRunning asks the service about each Crawler that is meant.
-func verifyRunning(ctx context.Context, data string, service *admin.Client) ([]admin.Verification, error) {
-	statuses, err := service.Status(ctx)
+func verifyRunning(ctx context.Context, data string, client *admin.Client) ([]admin.Verification, error) {
+	statuses, err := client.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +103,4 @@ func verifyRunning(ctx context.Context, data string, service *admin.Client) ([]a
 		all = append(all, v)
 	}
 	return all, nil
-}
-
-// faultWords is a fault as an operator reads it.
-func faultWords(f badgerstore.Fault) string {
-	if f.URL == "" {
-		return f.Words
-	}
-	return f.URL + ": " + f.Words
 }

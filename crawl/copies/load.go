@@ -14,9 +14,11 @@ const (
 	loadPatience = 500 * time.Millisecond
 	// loadBatch is how many records are read before others have their turn.
 	loadBatch = 5000
+	// tendEvery is how often what is known of hosts is held against the copies found.
+	tendEvery = time.Minute
 )
 
-// Begin reads the fingerprints of documents for a short while. It is called before the
+// Begin reads where documents stand for a short while. It is called before the
 // first page.
 func (d *Detector) Begin(ctx context.Context) error {
 	if d == nil {
@@ -54,7 +56,30 @@ func (d *Detector) Load(ctx context.Context) error {
 	}
 }
 
-// loadBatch reads one batch of fingerprints from their records, and fetches copies again
+// Run loads, and tends to copies until ctx ends. After an error it goes on where it was if it
+// is called again.
+func (d *Detector) Run(ctx context.Context) error {
+	if d == nil {
+		return nil
+	}
+	if err := d.Load(ctx); err != nil {
+		return err
+	}
+	tick := time.NewTicker(tendEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if _, err := d.Tend(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// loadBatch reads where documents stand from one batch of records, and fetches copies again
 // whose original went or changed unseen, as it does when the process is killed.
 func (d *Detector) loadBatch(ctx context.Context) (done bool, err error) {
 	batch, next, done, err := scheduler.ReadBatch(ctx, d.store, d.next, loadBatch, loadBatch, isCompared)

@@ -4,6 +4,10 @@
 // on a page. It is meant for trials and tests, and is an independent reader of the
 // protocols: it imports no other package of the project.
 //
+// Server.Run has one goroutine beside net/http's, and waits for it. One lock guards the
+// sessions, the connectors and what was pushed and not synced, and is held during a sync; a
+// scripted failure counts under a lock of its own.
+//
 // # Commands
 //
 // Under /papi/4/connectors/NAME/, with the method given:

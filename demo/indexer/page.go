@@ -52,7 +52,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	var out bytes.Buffer
 	if err := s.page.Execute(&out, v); err != nil {
-		s.log.Error("search page", "err", err)
+		s.log.Error("search page", "error", err)
 		http.Error(w, "the page could not be made", http.StatusInternalServerError)
 		return
 	}

@@ -111,7 +111,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 	c.answer = written
 	if err := cmd.run(s, c); err != nil {
 		if written.begun { // too late for a status: cut the answer off
-			s.log.Error("answer cut off", "command", r.PathValue("command"), "err", err)
+			s.log.Error("answer cut off", "command", r.PathValue("command"), "error", err)
 			panic(http.ErrAbortHandler)
 		}
 		s.refuse(w, r, err)
@@ -203,7 +203,7 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, err error) *ref
 	if ok {
 		s.log.Info("refused", "path", r.URL.Path, "status", ref.status, "why", ref.words)
 	} else {
-		s.log.Error("command failed", "path", r.URL.Path, "err", err)
+		s.log.Error("command failed", "path", r.URL.Path, "error", err)
 		ref = &refusal{status: http.StatusInternalServerError, words: err.Error()}
 	}
 	_, _ = io.CopyN(io.Discard, r.Body, drainLimit)

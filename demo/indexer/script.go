@@ -8,6 +8,8 @@ import (
 	"time"
 )
 
+// The lock of a script guards its counters. The goroutines of requests take it to count.
+
 // verdict is what a script has in store for one command.
 type verdict struct {
 	die, restart, stall, garbage bool

@@ -283,7 +283,7 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, v any, err er
 		v = map[string]string{"error": words}
 	}
 	if err := json.NewEncoder(w).Encode(v); err != nil {
-		s.log.Debug("answer not written", "path", r.URL.Path, "err", err)
+		s.log.Debug("answer not written", "path", r.URL.Path, "error", err)
 	}
 }
 
@@ -293,6 +293,6 @@ func (s *Server) explain(r *http.Request, err error) (int, string) {
 	if errors.As(err, &ref) {
 		return ref.status, ref.words
 	}
-	s.log.Error("page failed", "path", r.URL.Path, "err", err)
+	s.log.Error("page failed", "path", r.URL.Path, "error", err)
 	return http.StatusInternalServerError, err.Error()
 }

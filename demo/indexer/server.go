@@ -20,6 +20,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
+// Run starts the goroutine that serves, and waits for it. The mutex of a Server guards what is
+// pushed; requests take it, and it is held during a sync.
+
 // Settings of a Server. The zero value accepts any connector from anybody.
 type Settings struct {
 	Connectors      []string       // names accepted; empty: any
@@ -130,7 +133,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		s.log.Warn("requests were cut off at the stop", "err", err)
+		s.log.Warn("requests were cut off at the stop", "error", err)
 		_ = server.Close()
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/internal/testport"
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -159,11 +160,11 @@ func (a *apache) crawl(t *testing.T, k auth.Kind, paths ...string) *crawl {
 
 func TestApacheBasic(t *testing.T) {
 	a := startApache(t)
-	c := a.crawl(t, auth.Basic{Username: "robot", Password: auth.NewSecret(password)}, "/basic/1", "/basic/2")
+	c := a.crawl(t, auth.Basic{Username: "robot", Password: secret.New(password)}, "/basic/1", "/basic/2")
 	if d := cmp.Diff(map[string]int{a.origin + "/basic/1": 200, a.origin + "/basic/2": 200}, c.result); d != "" || c.requests != 2 {
 		t.Errorf("%d requests, want 2 (-want +got):\n%s", c.requests, d)
 	}
-	c = a.crawl(t, auth.Basic{Username: "robot", Password: auth.NewSecret("wrong")}, "/basic/1", "/basic/2")
+	c = a.crawl(t, auth.Basic{Username: "robot", Password: secret.New("wrong")}, "/basic/1", "/basic/2")
 	if len(c.result) > 0 || c.requests != 1 || !strings.Contains(fmt.Sprint(c.waits), "the credentials are refused: status 401, the server offers basic") {
 		t.Errorf("wrong password: %v after %d requests, words %q", c.result, c.requests, c.waits[:min(2, len(c.waits))])
 	}
@@ -171,7 +172,7 @@ func TestApacheBasic(t *testing.T) {
 
 func TestApacheDigest(t *testing.T) {
 	a := startApache(t)
-	robot := auth.Digest{Username: "robot", Password: auth.NewSecret(password)}
+	robot := auth.Digest{Username: "robot", Password: secret.New(password)}
 	for _, folder := range []string{"/digest/", "/once/"} { // a nonce for all requests; a new one in each answer
 		c := a.crawl(t, robot, folder+"1", folder+"2", folder+"3")
 		want := map[string]int{a.origin + folder + "1": 200, a.origin + folder + "2": 200, a.origin + folder + "3": 200}
@@ -179,7 +180,7 @@ func TestApacheDigest(t *testing.T) {
 			t.Errorf("%s: %d requests, want 4: one challenge, three pages (-want +got):\n%s", folder, c.requests, d)
 		}
 	}
-	c := a.crawl(t, auth.Digest{Username: "robot", Password: auth.NewSecret("wrong")}, "/digest/1", "/digest/2")
+	c := a.crawl(t, auth.Digest{Username: "robot", Password: secret.New("wrong")}, "/digest/1", "/digest/2")
 	if len(c.result) > 0 || c.requests != 2 || !strings.Contains(fmt.Sprint(c.waits), "the credentials are refused: status 401, the server offers digest") {
 		t.Errorf("wrong password: %v after %d requests, words %q", c.result, c.requests, c.waits[:min(2, len(c.waits))])
 	}

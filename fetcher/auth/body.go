@@ -62,15 +62,18 @@ func (s *Session) scrub(err error, u *url.URL) error {
 	return errors.New(place(u) + ": " + s.clean(words))
 }
 
-// tellingBytes is how short a value is that is no secret, such as the "1" of a box that
+// redacted stands for a secret in words.
+const redacted = "[redacted]"
+
+// tellingBytes is how short a value is that is not a secret, such as the "1" of a box that
 // is ticked: without it words of errors could not be read any more.
 const tellingBytes = 4
 
 // clean takes the secrets out of words, the longest first: one may stand in another.
 func (s *Session) clean(words string) string {
 	var values []string
-	for _, secret := range s.method.secrets() {
-		if v := secret.Reveal(); len(v) >= tellingBytes {
+	for _, hidden := range s.method.secrets() {
+		if v := hidden.Reveal(); len(v) >= tellingBytes {
 			values = append(values, v, url.QueryEscape(v))
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"sync"
 
 	"github.com/icholy/digest"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // The mutex of a digestMethod guards its nonces. Any worker's goroutine takes it, for a
@@ -26,7 +28,7 @@ import (
 // page costs one request.
 type Digest struct {
 	Username string
-	Password Secret
+	Password secret.Value
 }
 
 func (k Digest) start(s *Session) (method, error) {
@@ -60,7 +62,7 @@ type nonce struct {
 func (*digestMethod) nature() nature {
 	return nature{name: "Digest", renews: true, direct: true}
 }
-func (m *digestMethod) secrets() []Secret { return []Secret{m.Password} }
+func (m *digestMethod) secrets() []secret.Value { return []secret.Value{m.Password} }
 
 // reset keeps the nonces: each 401 brings a new one.
 func (*digestMethod) reset() {}
@@ -210,7 +212,7 @@ func findNonce(h http.Header) *nonce {
 
 func usable(nonce string) bool { return nonce != "" && sendable(nonce) }
 
-// sendable says that s can be written into a header.
+// sendable reports whether s can be written into a header.
 func sendable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }

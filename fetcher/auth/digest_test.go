@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // digestServer checks responses by RFC 7616 section 3.4, written here once more.
@@ -120,7 +121,7 @@ func TestDigestAlgorithms(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &logs{}
 				s := newSession(t, auth.Settings{Origins: []string{origin}, Do: inMemory(d), Logger: l.logger()},
-					auth.Digest{Username: "robot", Password: auth.NewSecret(password)})
+					auth.Digest{Username: "robot", Password: secret.New(password)})
 				c := newCrawl(s)
 				c.run(t.Context(), 20, pages(t, origin, "/a?x=1&y=%22", "/b", "/c%20d")...)
 				if len(c.result) != 3 || c.requests != 4 {
@@ -150,7 +151,7 @@ func TestDigestNonces(t *testing.T) {
 				d := c.server
 				d.qop, d.realm = "auth", "r"
 				crawl := newCrawl(newSession(t, auth.Settings{Origins: []string{origin}, Do: inMemory(d)},
-					auth.Digest{Username: "robot", Password: auth.NewSecret(password)}))
+					auth.Digest{Username: "robot", Password: secret.New(password)}))
 				crawl.run(t.Context(), 20, pages(t, origin, "/a", "/b", "/c", "/d")...)
 				if crawl.requests != c.requests || len(crawl.result) != 4 {
 					t.Errorf("%d requests, want %d; %v", crawl.requests, c.requests, crawl.result)
@@ -171,7 +172,7 @@ func TestDigestEndlesslyStale(t *testing.T) {
 			n++
 			w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Digest realm="r", nonce="%d", qop="auth", stale=true`, n))
 			w.WriteHeader(http.StatusUnauthorized)
-		}))}, auth.Digest{Username: "robot", Password: auth.NewSecret(password)}))
+		}))}, auth.Digest{Username: "robot", Password: secret.New(password)}))
 		c.run(t.Context(), 6, pages(t, origin, "/a")...)
 		if len(c.waits) == 0 || n > 6 || len(c.result) > 0 {
 			t.Errorf("%d requests, waits %q, results %v", n, c.waits, c.result)
@@ -183,7 +184,7 @@ func TestDigestEndlesslyStale(t *testing.T) {
 func TestDigestOnOpenPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, auth.Settings{Origins: []string{origin}, Do: inMemory(scripted{})},
-			auth.Digest{Username: "robot", Password: auth.NewSecret(password)})
+			auth.Digest{Username: "robot", Password: secret.New(password)})
 		a, b := s.Step(parse(t, origin+"/ok")), s.Step(parse(t, origin+"/ok/b"))
 		if a.Action != auth.Proceed || b.Action != auth.Proceed {
 			t.Errorf("%s and %s at once, want proceed: no credentials are sent", a.Action, b.Action)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -26,7 +27,7 @@ func (direct) isLogInPage(weburl.URL) bool         { return false }
 // Basic sends user and password with each request (RFC 7617), unasked.
 type Basic struct {
 	Username string
-	Password Secret
+	Password secret.Value
 }
 
 func (k Basic) start(s *Session) (method, error) {
@@ -39,7 +40,7 @@ func (k Basic) start(s *Session) (method, error) {
 }
 
 // Bearer sends a token that never changes with each request (RFC 6750).
-type Bearer struct{ Token Secret }
+type Bearer struct{ Token secret.Value }
 
 func (k Bearer) start(s *Session) (method, error) {
 	token := k.Token.Reveal()
@@ -55,12 +56,12 @@ func (k Bearer) start(s *Session) (method, error) {
 type header struct {
 	direct
 	name   string
-	secret Secret
+	secret secret.Value
 	set    func(*http.Request)
 }
 
-func (m header) nature() nature    { return nature{name: m.name, direct: true} }
-func (m header) secrets() []Secret { return []Secret{m.secret} }
+func (m header) nature() nature          { return nature{name: m.name, direct: true} }
+func (m header) secrets() []secret.Value { return []secret.Value{m.secret} }
 
 func (m header) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {
 	m.set(req)
@@ -79,7 +80,7 @@ type certificate struct{ direct }
 func (certificate) nature() nature {
 	return nature{name: "client certificate", direct: true, certificate: true}
 }
-func (certificate) secrets() []Secret { return nil }
+func (certificate) secrets() []secret.Value { return nil }
 
 func (m certificate) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {
 	resp, err := m.settings.Do(ctx, req)

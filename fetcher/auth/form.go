@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -37,15 +38,15 @@ type Form struct {
 	// LoggedOut are texts, as they stand in the source of a page, that show that
 	// nobody is logged in.
 	LoggedOut []string
-	// LogInPages are further pages (scheme, host and path) to which a visitor is
-	// redirected who is not logged in.
+	// LogInPages are further pages (scheme, host and path) to which visitors are
+	// redirected that are not logged in.
 	LogInPages []string
 }
 
 // Field is one of a form.
 type Field struct {
 	Name  string
-	Value Secret
+	Value secret.Value
 }
 
 // Success is what must be true after the form was sent; all that is set.
@@ -87,7 +88,7 @@ func (k Form) start(s *Session) (method, error) {
 func parsePageURL(written string) (*url.URL, error) {
 	u, err := url.Parse(written)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("log-in page %q is no URL: write it whole, such as https://intranet.example.com/login", place(u))
+		return nil, fmt.Errorf("log-in page %q is not a URL: write it whole, such as https://intranet.example.com/login", place(u))
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
@@ -130,8 +131,8 @@ const (
 
 func (*formMethod) nature() nature { return nature{name: "form", renews: true, lasting: true} }
 
-func (m *formMethod) secrets() []Secret {
-	all := make([]Secret, 0, len(m.Fields))
+func (m *formMethod) secrets() []secret.Value {
+	all := make([]secret.Value, 0, len(m.Fields))
 	for _, f := range m.Fields {
 		all = append(all, f.Value)
 	}
@@ -220,7 +221,7 @@ func isRedirect(resp *http.Response) bool {
 func (m *formMethod) redirected(asked *request, resp *read, f *flow) (done bool, err error) {
 	to, err := asked.url.Parse(resp.Header.Get("Location"))
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
-		return false, fmt.Errorf("%s redirects to something that is no URL", place(asked.url))
+		return false, fmt.Errorf("%s redirects to something that is not a URL", place(asked.url))
 	}
 	to.Fragment, to.RawFragment, to.User = "", "", nil
 	if f.posted && !m.isLogIn(to) {
@@ -316,7 +317,7 @@ func (m *formMethod) isLogInPage(u weburl.URL) bool {
 	return err == nil && m.isLogIn(parsed)
 }
 
-// holdsForm says whether a page holds the log-in form. Most pages are done with
+// holdsForm reports whether a page holds the log-in form. Most pages are done with
 // the search for the word.
 func (m *formMethod) holdsForm(body []byte, contentType string) bool {
 	if !m.selects() && !bytes.Contains(body, []byte("assword")) && !bytes.Contains(body, []byte("ASSWORD")) {

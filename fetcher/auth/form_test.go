@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 const (
@@ -126,7 +127,7 @@ func (p *portal) page(w http.ResponseWriter, r *http.Request) {
 
 func (p *portal) kind() auth.Form {
 	return auth.Form{URL: origin + "/login", Fields: []auth.Field{
-		{Name: "user", Value: auth.NewSecret("robot")}, {Name: "pw", Value: auth.NewSecret(password)},
+		{Name: "user", Value: secret.New("robot")}, {Name: "pw", Value: secret.New(password)},
 	}}
 }
 

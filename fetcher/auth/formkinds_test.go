@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 const sso = "https://sso.example.com"
@@ -53,7 +54,7 @@ func in(then http.HandlerFunc) http.HandlerFunc {
 const plainForm = `<form method=post action=/do><input name=user><input name=pw type=password></form>`
 
 func formFields() []auth.Field {
-	return []auth.Field{{Name: "user", Value: auth.NewSecret("robot")}, {Name: "pw", Value: auth.NewSecret(password)}}
+	return []auth.Field{{Name: "user", Value: secret.New("robot")}, {Name: "pw", Value: secret.New(password)}}
 }
 
 func TestFormKinds(t *testing.T) {
@@ -94,8 +95,8 @@ func TestFormKinds(t *testing.T) {
 		"action over http":   {site: routes{get + "/login": text(strings.Replace(plainForm, "/do", "http://intranet.example.com/do", 1))}, words: "the credentials are for https and would go to http://intranet.example.com unencrypted"},
 		"page elsewhere":     {site: routes{get + "/login": redirect(sso+"/x", 302), "GET " + sso + "/x": text(plainForm)}, words: "https://sso.example.com/x is part of the log-in, but the credentials are not for https://sso.example.com"},
 		"307 elsewhere":      {site: routes{get + "/login": text(plainForm), post + "/do": redirect("https://evil.example.net/", 307), "POST https://evil.example.net/": in(text(""))}, words: "not for https://evil.example.net"},
-		"javascript action":  {site: routes{get + "/login": text(strings.Replace(plainForm, "/do", "javascript:go()", 1))}, words: "the form's action is no URL"},
-		"garbage location":   {site: routes{get + "/login": redirect("http://[", 302)}, words: "redirects to something that is no URL"},
+		"javascript action":  {site: routes{get + "/login": text(strings.Replace(plainForm, "/do", "javascript:go()", 1))}, words: "the form's action is not a URL"},
+		"garbage location":   {site: routes{get + "/login": redirect("http://[", 302)}, words: "redirects to something that is not a URL"},
 		"10,000 fields":      {site: routes{get + "/login": text("<form method=post>" + strings.Repeat("<input name=a value=b>", 10_000) + plainForm)}, form: auth.Form{Index: 1}, words: "more than 1000 fields"},
 		"huge page":          {site: routes{get + "/login": text(strings.Repeat("x", 3<<20) + plainForm)}, words: "(cut at 1 MiB): it has no form at all"},
 		"outside fields":     {site: routes{get + "/login": text(`<form method=post action=/do id=f></form><input name=user form=f><input name=pw type=password form=f>`), post + "/do": in(text(""))}, asked: 3},
@@ -171,7 +172,7 @@ func TestFormInAnOldEncoding(t *testing.T) {
 				got = string(body)
 			},
 		}
-		s := newSession(t, auth.Settings{Do: inMemory(site)}, auth.Form{URL: origin + "/login", Fields: []auth.Field{{Name: "pw", Value: auth.NewSecret("Zürich €☃")}}})
+		s := newSession(t, auth.Settings{Do: inMemory(site)}, auth.Form{URL: origin + "/login", Fields: []auth.Field{{Name: "pw", Value: secret.New("Zürich €☃")}}})
 		newCrawl(s).run(t.Context(), 3, pages(t, origin, "/a")...)
 		if want := "gr%FC%DFe=%E4&pw=Z%FCrich+%80%26%239731%3B"; got != want {
 			t.Errorf("sent %q, want %q", got, want)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 func TestChallenges(t *testing.T) {
@@ -62,7 +64,7 @@ func FuzzChallenges(f *testing.F) {
 			}
 		}
 		if n := findNonce(h); n != nil {
-			m := &digestMethod{Digest: Digest{Username: "u", Password: NewSecret("p")}, nonces: map[origin]*nonce{{}: n}}
+			m := &digestMethod{Digest: Digest{Username: "u", Password: secret.New("p")}, nonces: map[origin]*nonce{{}: n}}
 			header, err := m.authorization(origin{}, &http.Request{Method: "GET", URL: &url.URL{Path: "/"}})
 			if err != nil || !sendable(header) {
 				t.Errorf("%q answered by %q, %v", line, header, err)
@@ -91,7 +93,7 @@ func TestPairs(t *testing.T) {
 		p := readPage([]byte("<form>"+form+"</form>"), "text/html; charset=utf-8")
 		k := Form{}
 		if strings.Contains(want, "own=") {
-			k.Fields = []Field{{"own", NewSecret("mine")}}
+			k.Fields = []Field{{"own", secret.New("mine")}}
 		}
 		if got := urlEncode(k.pairs(p.forms[0])); got != want {
 			t.Errorf("%s: %q, want %q", form, got, want)
@@ -107,7 +109,7 @@ func FuzzForms(f *testing.F) {
 	f.Add([]byte("<form action='https://u:p@example.com/x#y'><input type=password></form>"), "text/html", "")
 	from := &url.URL{Scheme: "https", Host: "example.com", Path: "/login"}
 	f.Fuzz(func(t *testing.T, body []byte, contentType, id string) {
-		k := Form{ID: id, Fields: []Field{{"user", NewSecret("u")}, {"pw", NewSecret("p")}}}
+		k := Form{ID: id, Fields: []Field{{"user", secret.New("u")}, {"pw", secret.New("p")}}}
 		p := readPage(body, contentType)
 		if len(p.forms) > maxForms {
 			t.Fatalf("%d forms", len(p.forms))

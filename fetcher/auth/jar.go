@@ -173,7 +173,7 @@ func (s *site) set(u *url.URL, c *http.Cookie, now time.Time) {
 	s.jar.SetCookies(u, []*http.Cookie{r.Cookie})
 }
 
-// admissible says whether cookiejar takes a cookie: one of another domain takes no room.
+// admissible reports whether cookiejar takes a cookie: one of another domain takes no room.
 func admissible(u *url.URL, c *http.Cookie) bool {
 	if c.Domain == "" {
 		return true
@@ -184,7 +184,7 @@ func admissible(u *url.URL, c *http.Cookie) bool {
 	return len(jar.Cookies(&url.URL{Scheme: "https", Host: u.Host, Path: c.Path})) > 0
 }
 
-// fits says whether the site has room for r in the place of id.
+// fits reports whether the site has room for r in the place of id.
 func (s *site) fits(id cookieID, r record) bool {
 	_, known := s.records[id]
 	return r.size() <= maxCookieBytes && s.bytes+r.size()-s.recorded(id) <= maxSiteBytes &&

@@ -107,9 +107,9 @@ func (st *Step) Judge(resp *fetcher.Response, err error) Answer {
 		return Answer{Action: Proceed}
 	case sg == refused:
 		return Answer{Action: Wait, Until: now.Add(s.settings.MaxBackoff), Words: s.settings.Name + ": " + why}
-	case own: // it is no content, and tells nothing of the session
+	case own: // it is not content, and tells nothing of the session
 		return s.temporary(st.url.Key(), now, "this is the log-in page itself")
-	case st.generation != s.generation: // others logged in anew, or are about to
+	case st.generation != s.generation: // others logged in again, or are about to
 		return Answer{Action: Return}
 	case sg == good:
 		s.opened(st)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // scripted answers by the path: "/401/x" is a 401. The log-ins always work.
@@ -51,12 +52,12 @@ func (s scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 var kinds = map[string]auth.Kind{
-	"basic":       auth.Basic{Username: "robot", Password: auth.NewSecret(password)},
-	"bearer":      auth.Bearer{Token: auth.NewSecret("tok")},
+	"basic":       auth.Basic{Username: "robot", Password: secret.New(password)},
+	"bearer":      auth.Bearer{Token: secret.New("tok")},
 	"certificate": auth.Certificate{},
-	"oauth2":      auth.OAuth2{TokenURL: origin + "/token", ClientID: "me", ClientSecret: auth.NewSecret(password)},
+	"oauth2":      auth.OAuth2{TokenURL: origin + "/token", ClientID: "me", ClientSecret: secret.New(password)},
 	"form": auth.Form{URL: origin + "/login", LoggedOut: []string{"Please sign in"}, LogInPages: []string{"https://sso.example.com/start"}, Fields: []auth.Field{
-		{Name: "user", Value: auth.NewSecret("robot")}, {Name: "pw", Value: auth.NewSecret(password)},
+		{Name: "user", Value: secret.New("robot")}, {Name: "pw", Value: secret.New(password)},
 	}},
 }
 
@@ -71,7 +72,7 @@ func TestDecisions(t *testing.T) {
 	)
 	kindOf := func(k string) auth.Kind {
 		if k == "digest" {
-			return auth.Digest{Username: "robot", Password: auth.NewSecret(password)}
+			return auth.Digest{Username: "robot", Password: secret.New(password)}
 		}
 		return kinds[k]
 	}

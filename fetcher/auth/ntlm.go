@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/Azure/go-ntlmssp"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // The mutex of an ntlmMethod guards the map of turns. Who has a turn, which is a channel
@@ -25,7 +27,7 @@ import (
 // (Extended Protection) is supported.
 type NTLM struct {
 	Username    string // DOMAIN\user or user@domain
-	Password    Secret
+	Password    secret.Value
 	Workstation string // the crawler's name for the server's log; may be empty
 }
 
@@ -52,8 +54,8 @@ type turn struct {
 
 const maxTurns = 1000 // origins
 
-func (*ntlmMethod) nature() nature      { return nature{name: "NTLM", direct: true} }
-func (m *ntlmMethod) secrets() []Secret { return []Secret{m.Password} }
+func (*ntlmMethod) nature() nature            { return nature{name: "NTLM", direct: true} }
+func (m *ntlmMethod) secrets() []secret.Value { return []secret.Value{m.Password} }
 
 // take waits until no other request goes to the origin: it could take the
 // connection of the handshake.

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -155,10 +156,10 @@ func startNTLM(t *testing.T, scheme string) (*ntlmServer, *httptest.Server) {
 	return n, server
 }
 
-func ntlmCrawl(t *testing.T, origin, secret string, do auth.Do, paths ...string) (*crawl, *logs) {
+func ntlmCrawl(t *testing.T, origin, password string, do auth.Do, paths ...string) (*crawl, *logs) {
 	l := &logs{}
 	c := newCrawl(newSession(t, auth.Settings{Name: "iis", Origins: []string{origin}, Do: do, Logger: l.logger()},
-		auth.NTLM{Username: `CORP\robot`, Password: auth.NewSecret(secret), Workstation: "CRAWLER"}))
+		auth.NTLM{Username: `CORP\robot`, Password: secret.New(password), Workstation: "CRAWLER"}))
 	c.pause = func(bool) {}
 	var urls []weburl.URL
 	for _, p := range paths {
@@ -169,7 +170,7 @@ func ntlmCrawl(t *testing.T, origin, secret string, do auth.Do, paths ...string)
 			urls = urls[1:]
 		}
 	}
-	noSecret(t, l.String()+everything(c.waits), secret)
+	noSecret(t, l.String()+everything(c.waits), password)
 	return c, l
 }
 
@@ -204,7 +205,7 @@ func TestNTLMWrongPassword(t *testing.T) {
 	}
 }
 
-// A transport that dials anew for each request, and one whose server ends the
+// A transport that dials again for each request, and one whose server ends the
 // connection: the handshake cannot work, and says so, without sending its last
 // message to a connection that has not asked for it.
 func TestNTLMNeedsOneConnection(t *testing.T) {
@@ -240,7 +241,7 @@ func TestNTLMGarbage(t *testing.T) {
 func TestNTLMConcurrently(t *testing.T) {
 	n, server := startNTLM(t, "NTLM")
 	s := newSession(t, auth.Settings{Origins: []string{server.URL}, Do: transportDo(freshTransport(t))},
-		auth.NTLM{Username: `CORP\robot`, Password: auth.NewSecret(ntlmPassword)})
+		auth.NTLM{Username: `CORP\robot`, Password: secret.New(ntlmPassword)})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		u := parse(t, fmt.Sprint(server.URL, "/", i))

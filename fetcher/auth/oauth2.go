@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // The mutex of an oauth2Method guards its token. It is not held while a token is fetched:
@@ -22,10 +24,10 @@ import (
 type OAuth2 struct {
 	TokenURL     string // https, unless the server has http only
 	ClientID     string
-	ClientSecret Secret
+	ClientSecret secret.Value
 	Scopes       []string
 	// Params are further parameters of the request, such as "audience" or "resource".
-	Params map[string]Secret
+	Params map[string]secret.Value
 	// InBody sends the client's credentials in the body instead of the
 	// Authorization header, for servers that know only that.
 	InBody bool
@@ -34,7 +36,7 @@ type OAuth2 struct {
 func (k OAuth2) start(s *Session) (method, error) {
 	u, err := url.Parse(k.TokenURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("token URL %q is none: write it whole, such as https://login.example.com/oauth2/token", place(u))
+		return nil, fmt.Errorf("token URL %q is not a URL: write it whole, such as https://login.example.com/oauth2/token", place(u))
 	}
 	if k.ClientID == "" || k.ClientSecret.IsEmpty() {
 		return nil, errors.New("client id or client secret is missing: client credentials need both")
@@ -55,8 +57,8 @@ type oauth2Method struct {
 func (*oauth2Method) nature() nature   { return nature{name: "OAuth2", renews: true} }
 func (m *oauth2Method) next() *url.URL { return m.url }
 
-func (m *oauth2Method) secrets() []Secret {
-	all := []Secret{m.ClientSecret}
+func (m *oauth2Method) secrets() []secret.Value {
+	all := []secret.Value{m.ClientSecret}
 	for _, p := range m.Params {
 		all = append(all, p)
 	}
@@ -117,7 +119,7 @@ func (m *oauth2Method) fetch(ctx context.Context) (*oauth2.Token, error) {
 		return nil, m.reason(err)
 	}
 	if !strings.EqualFold(token.Type(), "Bearer") || !sendable(token.AccessToken) {
-		return nil, errors.New("the token endpoint gives a token that is no bearer token")
+		return nil, errors.New("the token endpoint answers with a token that is not a bearer token")
 	}
 	return token, nil
 }
@@ -134,7 +136,7 @@ func (m *oauth2Method) reason(err error) error {
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return m.scrub(err, m.url)
 	}
-	return fmt.Errorf("the token endpoint %s gives no token that can be read", place(m.url))
+	return fmt.Errorf("the token endpoint %s answers without a token that can be read", place(m.url))
 }
 
 // transport lets an http.Client make its requests by a Do.

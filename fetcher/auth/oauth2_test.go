@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 const tokens = "https://login.example.com/oauth2/token"
@@ -74,8 +75,8 @@ func (s *tokenSite) token(w http.ResponseWriter, r *http.Request) {
 
 func (s *tokenSite) kind() auth.OAuth2 {
 	return auth.OAuth2{
-		TokenURL: tokens, ClientID: "me", ClientSecret: auth.NewSecret(password),
-		Scopes: []string{"read", "list"}, Params: map[string]auth.Secret{"audience": auth.NewSecret("pages")}, InBody: s.inBody,
+		TokenURL: tokens, ClientID: "me", ClientSecret: secret.New(password),
+		Scopes: []string{"read", "list"}, Params: map[string]secret.Value{"audience": secret.New("pages")}, InBody: s.inBody,
 	}
 }
 
@@ -116,12 +117,12 @@ func TestOAuth2Failures(t *testing.T) {
 		"refused":      {tokenSite{status: 401, answer: `{"error":"invalid_client","error_description":"` + password + `"}`}, "https://login.example.com/oauth2/token answers 401 invalid_client"},
 		"echo":         {tokenSite{status: 400, answer: `{"error":"` + password + `"}`}, "answers 400 [redacted]"},
 		"down":         {tokenSite{status: 503, answer: "Service Unavailable " + password}, "answers 503"},
-		"garbage":      {tokenSite{answer: "<html>" + password}, "gives no token that can be read"},
-		"no token":     {tokenSite{answer: `{"hello":"` + password + `"}`}, "gives no token that can be read"},
-		"mac":          {tokenSite{answer: `{"access_token":"x","token_type":"mac"}`}, "no bearer token"},
-		"split header": {tokenSite{answer: `{"access_token":"x\r\nSet-Cookie: a=b","token_type":"bearer"}`}, "no bearer token"},
+		"garbage":      {tokenSite{answer: "<html>" + password}, "answers without a token that can be read"},
+		"no token":     {tokenSite{answer: `{"hello":"` + password + `"}`}, "answers without a token that can be read"},
+		"mac":          {tokenSite{answer: `{"access_token":"x","token_type":"mac"}`}, "not a bearer token"},
+		"split header": {tokenSite{answer: `{"access_token":"x\r\nSet-Cookie: a=b","token_type":"bearer"}`}, "not a bearer token"},
 		"redirect":     {tokenSite{location: "https://evil.example.net/token"}, "answers 307"},
-		"huge":         {tokenSite{answer: `{"access_token":"` + strings.Repeat("x", 2<<20)}, "gives no token that can be read"},
+		"huge":         {tokenSite{answer: `{"access_token":"` + strings.Repeat("x", 2<<20)}, "answers without a token that can be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -169,7 +170,7 @@ func TestErrorsOfDoAreScrubbed(t *testing.T) {
 		l := &logs{}
 		calls := 0
 		form := auth.Form{URL: origin + "/login?sso=s3cret", Fields: []auth.Field{
-			{Name: "user", Value: auth.NewSecret("robot")}, {Name: "pw", Value: auth.NewSecret(password)},
+			{Name: "user", Value: secret.New("robot")}, {Name: "pw", Value: secret.New(password)},
 		}}
 		do := func(ctx context.Context, req *http.Request) (*http.Response, error) {
 			if calls++; calls%2 == 1 { // a form that writes the password into a URL

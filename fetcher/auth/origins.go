@@ -24,7 +24,7 @@ func parseOrigins(written []string) (origins, error) {
 	for _, w := range written {
 		u, err := url.Parse(w)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf("origin %q is none: write scheme and host, such as https://intranet.example.com", tidy(w, 100))
+			return nil, fmt.Errorf("origin %q is not an origin: write scheme and host, such as https://intranet.example.com", tidy(w, 100))
 		}
 		if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
 			return nil, fmt.Errorf("origin %q: write scheme, host and port only; which of its pages belong to it is for the URL condition to say", place(u))

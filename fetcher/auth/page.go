@@ -87,7 +87,7 @@ func decoded(body []byte, contentType string) ([]byte, encoding.Encoding) {
 	return body, e
 }
 
-// shows says whether text stands in the source of a page. Only what is no ASCII has to be
+// shows reports whether text stands in the source of a page. Only what is not ASCII has to be
 // decoded: most pages are UTF-8, or extend ASCII.
 func shows(body []byte, contentType, text string) bool {
 	if bytes.Contains(body, []byte(text)) {
@@ -201,7 +201,7 @@ func (r *reader) endSelect() {
 	}
 }
 
-// add gives a control to its form: the one it names, or the one that is open.
+// add puts a control into its form: the one it names, or the one that is open.
 func (r *reader) add(t html.Token, c control) {
 	c.name, c.checked, c.disabled = attr(t, "name"), has(t, "checked"), has(t, "disabled")
 	if (c.kind == "checkbox" || c.kind == "radio") && !has(t, "value") {

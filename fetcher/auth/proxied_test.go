@@ -12,6 +12,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -87,7 +88,7 @@ func TestFormBehindAProxy(t *testing.T) {
 	})
 	f := p.fetcher(t)
 	s, err := auth.New(auth.Settings{Do: f.Do}, auth.Form{
-		URL: "http://site.test/app/login", Fields: []auth.Field{{Name: "p", Value: auth.NewSecret("x")}},
+		URL: "http://site.test/app/login", Fields: []auth.Field{{Name: "p", Value: secret.New("x")}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +122,7 @@ func TestDigestBehindAProxy(t *testing.T) {
 		}
 	})
 	f := p.fetcher(t)
-	s, err := auth.New(auth.Settings{Do: f.Do, Origins: []string{"http://site.test"}}, auth.Digest{Username: "u", Password: auth.NewSecret("p")})
+	s, err := auth.New(auth.Settings{Do: f.Do, Origins: []string{"http://site.test"}}, auth.Digest{Username: "u", Password: secret.New("p")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -83,7 +84,7 @@ type method interface {
 	// isLogInPage says that u is a page that logs in.
 	isLogInPage(u weburl.URL) bool
 	// secrets are scrubbed from the words of errors.
-	secrets() []Secret
+	secrets() []secret.Value
 }
 
 // Session is one account at one site or group of sites: its credentials, its

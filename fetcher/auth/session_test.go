@@ -11,16 +11,17 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 func TestSecretPrintsNowhere(t *testing.T) {
-	s := auth.NewSecret(password)
-	if s.Reveal() != password || s.IsEmpty() || !(auth.Secret{}).IsEmpty() {
+	s := secret.New(password)
+	if s.Reveal() != password || s.IsEmpty() || !(secret.Value{}).IsEmpty() {
 		t.Error("a secret is not what was hidden")
 	}
 	type holder struct {
-		Public  auth.Secret
-		private auth.Secret
+		Public  secret.Value
+		private secret.Value
 		Field   auth.Field
 		Kind    auth.Kind
 	}
@@ -32,7 +33,7 @@ func TestSecretPrintsNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := everything(s, &s, h, &h, []auth.Secret{s}, map[string]auth.Secret{"k": s}, auth.Basic{Username: "u", Password: s}) +
+	all := everything(s, &s, h, &h, []secret.Value{s}, map[string]secret.Value{"k": s}, auth.Basic{Username: "u", Password: s}) +
 		fmt.Sprint(s, h.private) + fmt.Sprintf("%d %t %c %U %e %p", s, s, s, s, s, s) + l.String() + string(encoded)
 	noSecret(t, all, password, fmt.Sprintf("%x", password))
 	if !strings.Contains(all, "[redacted]") {
@@ -58,8 +59,8 @@ func TestSessionPrintsNoSecret(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	do := inMemory(scripted{})
-	secret := auth.NewSecret("x")
-	field := []auth.Field{{Name: "pw", Value: secret}}
+	hidden := secret.New("x")
+	field := []auth.Field{{Name: "pw", Value: hidden}}
 	for name, c := range map[string]struct {
 		set  auth.Settings
 		kind auth.Kind
@@ -67,14 +68,14 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"no Do":             {auth.Settings{Origins: []string{origin}}, auth.Basic{}, "no Do"},
 		"no origins":        {auth.Settings{Do: do}, auth.Basic{Username: "u"}, "no origins: say which servers"},
-		"origin no URL":     {auth.Settings{Do: do, Origins: []string{"intranet"}}, auth.Basic{}, `origin "intranet" is none`},
+		"origin no URL":     {auth.Settings{Do: do, Origins: []string{"intranet"}}, auth.Basic{}, `origin "intranet" is not an origin`},
 		"origin with path":  {auth.Settings{Do: do, Origins: []string{origin + "/x"}}, auth.Basic{}, "scheme, host and port only"},
 		"origin all":        {auth.Settings{Do: do, Origins: []string{"https://*"}}, auth.Basic{}, "star for whole names"},
 		"origin top level":  {auth.Settings{Do: do, Origins: []string{"https://*.com"}}, auth.Basic{}, "star for whole names"},
 		"origin inner star": {auth.Settings{Do: do, Origins: []string{"https://a*.example.com"}}, auth.Basic{}, "star for whole names"},
 		"colon":             {auth.Settings{Do: do, Origins: []string{origin}}, auth.Basic{Username: "a:b"}, "no colon"},
 		"bearer empty":      {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{}, "bearer token is empty"},
-		"bearer word":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{Token: auth.NewSecret("Bearer abc")}, "without the word Bearer"},
+		"bearer word":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.Bearer{Token: secret.New("Bearer abc")}, "without the word Bearer"},
 		"digest nobody":     {auth.Settings{Do: do, Origins: []string{origin}}, auth.Digest{}, "no user name"},
 		"ntlm nobody":       {auth.Settings{Do: do, Origins: []string{origin}}, auth.NTLM{}, `DOMAIN\user`},
 		"oauth2 URL":        {auth.Settings{Do: do, Origins: []string{origin}}, auth.OAuth2{TokenURL: "token"}, "write it whole"},
@@ -172,7 +173,7 @@ func TestWorkersLogInOnce(t *testing.T) {
 	}
 }
 
-// A log-in that the end of the crawl interrupts is no failure, and begins anew.
+// A log-in that the end of the crawl interrupts is not a failure, and starts over.
 func TestLogInInterrupted(t *testing.T) {
 	p, l := newPortal(), &logs{}
 	s := newSession(t, auth.Settings{Do: inMemory(p), Logger: l.logger()}, p.kind())

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/encoding"
+
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // choose finds the log-in form of a page.
@@ -28,7 +30,7 @@ func (k Form) choose(p *page) (*form, error) {
 
 func (k Form) selects() bool { return k.Name != "" || k.ID != "" || k.Index != 0 }
 
-// picks says whether f, the form at i, may be the log-in form.
+// picks reports whether f, the form at i, may be the log-in form.
 func (k Form) picks(f *form, i int) bool {
 	if !k.selects() {
 		return f.hasPassword()
@@ -58,7 +60,7 @@ func (k Form) guess(p *page) (*form, error) {
 	return first, nil
 }
 
-// fits says whether f has all configured fields.
+// fits reports whether f has all configured fields.
 func (k Form) fits(f *form) bool {
 	for _, own := range k.Fields {
 		if !f.hasField(own.Name) {
@@ -87,7 +89,7 @@ type pair struct{ name, value string }
 // when Enter is pressed in a field, with the configured values in their place;
 // configured fields that the form lacks follow.
 func (k Form) pairs(f *form) []pair {
-	own := map[string]Secret{}
+	own := map[string]secret.Value{}
 	for _, field := range k.Fields {
 		own[field.Name] = field.Value
 	}
@@ -171,7 +173,7 @@ func (k Form) submission(p *page, f *form, from *url.URL) (*request, error) {
 	if f.action != "" {
 		u, err := base.Parse(f.action)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, errors.New("the form's action is no URL")
+			return nil, errors.New("the form's action is not a URL")
 		}
 		target = u
 	}

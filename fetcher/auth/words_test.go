@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/secret"
 )
 
 // TestTextsInOldEncodings: texts of the configuration are found in pages of any encoding.
@@ -37,7 +38,7 @@ func TestTextsInOldEncodings(t *testing.T) {
 			},
 		}
 		s := newSession(t, auth.Settings{Do: inMemory(site)}, auth.Form{
-			URL: origin + "/login", Fields: []auth.Field{{Name: "pw", Value: auth.NewSecret("password")}},
+			URL: origin + "/login", Fields: []auth.Field{{Name: "pw", Value: secret.New("password")}},
 			Success: auth.Success{Text: "Willkommen, Jürgen"}, LoggedOut: []string{"Bitte für den Zugriff"},
 		})
 		c := newCrawl(s)
@@ -53,13 +54,13 @@ func TestTextsInOldEncodings(t *testing.T) {
 	})
 }
 
-// TestErrorsCanBeRead: short values of fields are no secrets, and of two the longer one
+// TestErrorsCanBeRead: short values of fields are not secrets, and of two the longer one
 // goes first.
 func TestErrorsCanBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		form := auth.Form{URL: origin + "/login", Fields: []auth.Field{
-			{Name: "remember", Value: auth.NewSecret("1")}, {Name: "lang", Value: auth.NewSecret("on")},
-			{Name: "user", Value: auth.NewSecret("admin")}, {Name: "pw", Value: auth.NewSecret("admin123")},
+			{Name: "remember", Value: secret.New("1")}, {Name: "lang", Value: secret.New("on")},
+			{Name: "user", Value: secret.New("admin")}, {Name: "pw", Value: secret.New("admin123")},
 		}}
 		do := func(context.Context, *http.Request) (*http.Response, error) {
 			return nil, errors.New("connection 1 refused for admin123")

@@ -7,7 +7,7 @@ import (
 )
 
 // What a reader of documents may end with, beside a page. Any other error says
-// that the document is damaged or is none of its kind.
+// that the document is damaged or not of its kind.
 var (
 	// ErrEncrypted says that a document asks for a password.
 	ErrEncrypted = errors.New("it asks for a password")
@@ -24,7 +24,7 @@ const (
 	writtenAtOnce = 64 << 10
 )
 
-// Builder puts together the page of a document that is no HTML. It keeps the limits
+// Builder puts together the page of a document that is not HTML. It keeps the limits
 // that HTML keeps; what is over them is left out, and a text that was cut gives the
 // page the meta truncated. The zero value is an empty page.
 type Builder struct {
@@ -51,13 +51,13 @@ func (b *Builder) Write(text []byte) {
 // Break makes sure that what follows is another word.
 func (b *Builder) Break() { b.text.separate() }
 
-// Full says that no more text is taken.
+// Full reports whether no more text is taken.
 func (b *Builder) Full() bool { return b.text.cut || len(b.text.b) >= maxDocumentText }
 
 // Cut notes that there is more in the document than in the page.
 func (b *Builder) Cut() { b.cut = true }
 
-// HasText says that there is text in the page.
+// HasText reports whether there is text in the page.
 func (b *Builder) HasText() bool { return len(b.text.b) > 0 }
 
 // Title sets the title, if it has none yet.
@@ -101,7 +101,7 @@ func (b *Builder) Link(href string) {
 	b.page.Links = append(b.page.Links, Link{Href: href})
 }
 
-// Page gives what was put together.
+// Page returns what was put together.
 func (b *Builder) Page() Page {
 	p := b.page
 	p.Text = b.text.String()

@@ -16,7 +16,7 @@ import (
 // utf8Name is the name of the charset that nothing need be done for.
 const utf8Name = "utf-8"
 
-// decode gives body in UTF-8, and the charset that it was in: by byte order mark,
+// decode returns body in UTF-8, and the charset that it was in: by byte order mark,
 // Content-Type, meta or XML declaration in the first KiB, else UTF-8 if it is
 // that, else windows-1252 (WHATWG HTML section 13.2.3.2, "determining the character
 // encoding"). What is UTF-8 already is not copied. Invalid UTF-8 is left in it. What
@@ -81,7 +81,7 @@ func lookup(label []byte) (encoding.Encoding, string) {
 	return e, name
 }
 
-// decodeBytes decodes an encoding with one byte a character, of which the first half
+// decodeBytes decodes an encoding with one byte a character, whose first half
 // is ASCII.
 func decodeBytes(body []byte, m *charmap.Charmap) []byte {
 	n := asciiPrefix(body)
@@ -120,7 +120,7 @@ func asciiPrefix(b []byte) int {
 	return n
 }
 
-// isUTF8 says that body has more than ASCII in it, and is UTF-8 as a whole but
+// isUTF8 reports whether body has more than ASCII in it, and is UTF-8 as a whole but
 // for a last character that was cut off with the body.
 func isUTF8(body []byte) bool {
 	for i := len(body) - 1; i >= 0 && i >= len(body)-utf8.UTFMax; i-- {

@@ -12,7 +12,7 @@ const maxDateFields = 16
 // 822, RFC 850, ISO 8601, asctime, and what is like them. Its words may come in any
 // order, as the month is written in letters or stands between year and day. A date
 // without a time means the end of that day, a time without a zone is in UTC. false:
-// it is no date, or one that can be read in two ways (01/02/2030).
+// it is not a date, or one that can be read in two ways (01/02/2030).
 func parseDate(s string) (time.Time, bool) {
 	if len(s) > maxUnavailableAfter {
 		return time.Time{}, false
@@ -39,7 +39,7 @@ type dateFields struct {
 	hasZone                                bool
 }
 
-// field takes what s begins with, and gives the rest.
+// field takes what s begins with, and returns the rest.
 func (d *dateFields) field(s string) (rest string, ok bool) {
 	switch c := s[0]; {
 	case isDigit(c):

@@ -9,7 +9,7 @@ import (
 // maxUnavailableAfter is the longest date, in bytes, that is kept as written.
 const maxUnavailableAfter = 100
 
-// Merge is what d and o ask for together: each can only forbid. Of two dates the
+// Merge is what d and o ask for together: each can only forbid. The
 // earlier is taken, and before one that cannot be read, one that can.
 func (d Directives) Merge(o Directives) Directives {
 	d.NoIndex = d.NoIndex || o.NoIndex
@@ -69,7 +69,7 @@ func XRobotsTag(values []string, agent string) Directives {
 	return s.directives()
 }
 
-// isAgent says whether what stands before a colon names a crawler (RFC 9309
+// isAgent reports whether what stands before a colon names a crawler (RFC 9309
 // section 2.2.1), and no directive that has a value.
 func isAgent(name string) bool {
 	for i := range len(name) {
@@ -167,5 +167,5 @@ var directiveNames = [...]string{
 	"indexifembedded", "max-snippet", "max-image-preview", "max-video-preview",
 }
 
-// isDirective says whether a word in lower case is one of those.
+// isDirective reports whether a word in lower case is one of those.
 func isDirective(name string) bool { return slices.Contains(directiveNames[:], name) }

@@ -7,7 +7,7 @@ const maxDepth = 512
 
 // openElements are those that a place in the page stands in, as far as it matters
 // for what is not read: inside of a region, all; outside, only those that are blocks.
-// Each operation takes the same time however deep they are, but for what it takes to
+// Each operation takes the same time however deep they are, except for what it takes to
 // leave elements that were entered.
 type openElements struct {
 	n, beyond int // of stack; deeper than it
@@ -27,7 +27,7 @@ type openElement struct {
 	before, scope, specialAt uint16
 }
 
-// inRegion says that something around here is not read.
+// inRegion reports whether something around here is not read.
 func (o *openElements) inRegion() bool { return o.hidden|o.removed|o.inert != 0 }
 
 // reset begins a page.
@@ -36,7 +36,7 @@ func (o *openElements) reset() {
 	o.beyond = 0
 }
 
-// enter goes into an element, and gives its place; 0 if it is too deep.
+// enter goes into an element, and returns its place; 0 if it is too deep.
 func (o *openElements) enter(tag markup.Tag) uint16 {
 	if o.n == maxDepth {
 		o.beyond++
@@ -172,7 +172,7 @@ const (
 	bounds   // nor do end tags ("scope" in WHATWG HTML section 13.2.4.2)
 )
 
-// nesting is constant. The page itself is none of its elements.
+// nesting is constant. The page itself does not count as an element.
 var nesting = func() (t [markup.Tags]uint8) {
 	for tag := range markup.Tags {
 		if tag.Is(markup.Block) && !tag.Is(markup.Void) {
@@ -194,7 +194,7 @@ var nesting = func() (t [markup.Tags]uint8) {
 	return t
 }()
 
-// simple is constant: elements of which the start tags say nothing, unless they have
+// simple is constant: elements whose start tags say nothing, unless they have
 // attributes that do, and that stand in no head.
 var simple = func() (t [markup.Tags]bool) {
 	for _, tag := range [...]markup.Tag{

@@ -9,7 +9,7 @@ import (
 // maxForeign is how deep SVG and MathML are followed.
 const maxForeign = 256
 
-// inForeign says whether the present place is in SVG or MathML, and not in HTML in
+// inForeign reports whether the present place is in SVG or MathML, and not in HTML in
 // one of these.
 func (r *reader) inForeign() bool {
 	n := len(r.foreign)

@@ -46,7 +46,7 @@ func (f *found) forget() {
 	}
 }
 
-// page gives what was found.
+// page returns what was found.
 func (f *found) page() Page {
 	all := string(f.strings)
 	text := func(p part) string { return all[p.from:p.to] }
@@ -92,7 +92,7 @@ func (f *found) text(s string) part {
 	return part{from, len(f.strings)}
 }
 
-// isPlain says that a value is ASCII without control characters and references.
+// isPlain reports whether a value is ASCII without control characters and references.
 func isPlain(value []byte) bool {
 	for _, c := range value {
 		if c >= 0x7f || c < ' ' || c == '&' {
@@ -121,7 +121,7 @@ func reference(value []byte) string {
 	return strings.ToValidUTF8(string(value), "\ufffd")
 }
 
-// hasToken says whether a list of words has one, without regard to case.
+// hasToken reports whether a list of words has one, without regard to case.
 func hasToken(list []byte, token string) bool {
 	if len(list) < len(token) {
 		return false

@@ -39,7 +39,7 @@ type Options struct {
 // charset counts. No markup is an error; an error is one of decoding.
 //
 // Links are those of a, area, frame, iframe and of link with rel canonical, next,
-// or alternate with hreflang. Those in comments, scripts and templates are none;
+// or alternate with hreflang. Those in comments, scripts and templates do not count;
 // those in noscript, hidden or removed elements and noindex regions are, though the
 // text there is left out. The target of a meta refresh is in Refresh alone, as its
 // delay decides whether it is a link or a redirect.
@@ -122,7 +122,7 @@ func (r *reader) begin(page []byte, o Options) {
 // maxScratch is how much memory of each kind is kept for the next page.
 const maxScratch = 1 << 20
 
-// end gives the page, and forgets it.
+// end returns the page, and forgets it.
 func (r *reader) end() Page {
 	p := r.found.page()
 	p.Text, p.Title, p.Robots, p.Password = r.text.String(), r.title.String(), r.robots.directives(), r.password
@@ -150,6 +150,7 @@ func (r *reader) read() {
 			r.endTag(r.z.Tag())
 		case markup.Comment:
 			r.comment(r.z.Data())
+		case markup.Doctype:
 		}
 	}
 }
@@ -246,7 +247,7 @@ func (r *reader) leave(at uint16, position int, tag markup.Tag) {
 	r.cutAt(position)
 }
 
-// separate begins another word at a tag between words, but for those in what is not
+// separate begins another word at a tag between words, except those in what is not
 // read.
 func (r *reader) separate(tag markup.Tag) {
 	if tag.Is(markup.Separates) && !r.open.inRegion() {

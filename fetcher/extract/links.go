@@ -49,7 +49,7 @@ func (r *reader) link(from markup.Name) {
 	}
 }
 
-// room says that there may be another link; if not, the page's are cut.
+// room reports whether there may be another link; if not, the page's are cut.
 func (r *reader) room() bool {
 	if len(r.found.links) < r.options.MaxLinks {
 		return true

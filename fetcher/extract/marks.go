@@ -26,7 +26,7 @@ func (r *reader) comment(text []byte) {
 }
 
 // mark is the comment in lower case if it may be one of those, without what it is
-// about; "" if it is none of them.
+// about; "" if it is not one of them.
 func mark(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if len(text) < len("noindex") || len(text) > 32 {

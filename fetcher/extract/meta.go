@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/markup"
 )
 
-// maxRefresh is the longest delay of a meta refresh, in seconds, that is told.
+// maxRefresh is the longest delay of a meta refresh, in seconds, that counts.
 const maxRefresh = 1 << 30
 
 // meta reads a meta element.
@@ -83,7 +83,7 @@ func (r *reader) value(n markup.Name) []byte {
 }
 
 // pragma reads meta http-equiv. A refresh in noscript is for browsers without
-// scripts, which are not who the page is for.
+// scripts, for which the page is not meant.
 func (r *reader) pragma() {
 	r.scratch = r.scratch[:0]
 	kind, content := bytes.TrimSpace(r.value(markup.HTTPEquiv)), r.value(markup.Content)
@@ -100,7 +100,7 @@ func (r *reader) pragma() {
 }
 
 // refresh reads the content of a meta refresh (WHATWG HTML, "shared declarative
-// refresh steps"). target is "" if there is none or the content is no refresh.
+// refresh steps"). target is "" if there is none or the content is not a refresh.
 func refresh(content []byte) (seconds int, target string) {
 	const space = " \t\n\f\r"
 	s := bytes.TrimLeft(content, space)

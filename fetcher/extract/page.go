@@ -43,7 +43,7 @@ type Link struct {
 type Directives struct {
 	NoIndex, NoFollow, NoSnippet, NoArchive bool
 	// UnavailableAfter is a date as written, "" if there is none; UnavailableAt is
-	// what it means, in UTC, zero if it is no date that can be read: then it asks
+	// what it means, in UTC, zero if it is not a date that can be read: then it asks
 	// nothing.
 	UnavailableAfter string
 	UnavailableAt    time.Time

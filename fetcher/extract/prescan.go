@@ -54,7 +54,7 @@ type scannedMeta struct {
 	charset, content, httpEquiv []byte
 }
 
-// read goes over the attributes of a tag, and gives where it ends.
+// read goes over the attributes of a tag, and returns where it ends.
 func (m *scannedMeta) read(page []byte, i int) int {
 	for {
 		name, value, next := scannedAttribute(page, i)

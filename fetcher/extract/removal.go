@@ -45,13 +45,13 @@ func (m *Removal) add(element string) error {
 	case element == "":
 		return errors.New("it is empty: write name, name.class, .class or #id")
 	case !isElementName(name):
-		return fmt.Errorf("%q is no name of an element: write name, name.class, .class or #id, and nothing else of CSS", element)
+		return fmt.Errorf("%q is not the name of an element: write name, name.class, .class or #id, and nothing else of CSS", element)
 	case isPage(markup.Lookup([]byte(name))):
 		return fmt.Errorf("%s cannot be removed, as nothing would be left", name)
 	case at >= 0:
 		word := element[at+1:]
 		if word == "" || strings.ContainsAny(word, " \t\n\f\r.#>+~*[]:,") {
-			return fmt.Errorf("%q is no class or id: write one name behind . or #, and nothing else of CSS", word)
+			return fmt.Errorf("%q is not a class or id: write one name behind . or #, and nothing else of CSS", word)
 		}
 		if element[at] == '.' {
 			m.classes[word] = append(m.classes[word], name)
@@ -79,7 +79,7 @@ func isElementName(name string) bool {
 	return true
 }
 
-// matches says whether the element of the present start tag is to be removed.
+// matches reports whether the element of the present start tag is to be removed.
 func (m *Removal) matches(r *reader, tag markup.Tag) bool {
 	if m.tags[tag] || tag == markup.Other && len(m.others) > 0 && m.hasOther(r.z.Data()) {
 		return true
@@ -121,7 +121,7 @@ func (m *Removal) hasOther(name []byte) bool {
 	return ok
 }
 
-// hasName says that an element's name is one of a list, or the list has "" for all.
+// hasName reports whether an element's name is one of a list, or the list has "" for all.
 func hasName(names []string, name []byte) bool {
 	for _, n := range names {
 		if n == "" || len(n) == len(name) && strings.EqualFold(n, string(name)) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// IsHTML says whether a body is to be read by HTML: by its Content-Type or, where
+// IsHTML reports whether a body is to be read by HTML: by its Content-Type or, where
 // this is missing or says nothing, by its first bytes (WHATWG MIME Sniffing). XML
 // whose root is html is XHTML, whatever kind of XML the header says.
 func IsHTML(contentType string, body []byte) bool {
@@ -23,7 +23,7 @@ func IsHTML(contentType string, body []byte) bool {
 	return false
 }
 
-// rootIsHTML looks for the first tag that is no declaration or comment.
+// rootIsHTML looks for the first tag that is not a declaration or comment.
 func rootIsHTML(body []byte) bool {
 	body = bytes.TrimPrefix(body[:min(len(body), 4096)], []byte("\ufeff"))
 	for {

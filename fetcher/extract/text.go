@@ -12,7 +12,7 @@ import (
 
 // textWriter collects text with white space collapsed to single spaces, and none
 // at the ends. Control characters are white space, NUL is nothing, and bytes that
-// are no UTF-8 become U+FFFD.
+// are not UTF-8 become U+FFFD.
 type textWriter struct {
 	b     []byte
 	begin int  // of the text in b
@@ -163,7 +163,7 @@ const (
 // a byte.
 func zero(x uint64) uint64 { return (x - each) &^ x }
 
-// stop writes what text begins with, and gives its length.
+// stop writes what text begins with, and returns its length.
 func (w *textWriter) stop(b, text []byte, how references) (to []byte, length int) {
 	switch c := text[0]; {
 	case c == '&' && how != noReferences:
@@ -206,6 +206,7 @@ func (w *textWriter) rune(b []byte, r rune) []byte {
 		if w.spaceAt(b, len(b)) == 0 {
 			return append(b, ' ')
 		}
+	case nowhere:
 	}
 	return b
 }

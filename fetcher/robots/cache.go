@@ -68,6 +68,20 @@ const (
 	Unreachable       // robots.txt could not be had, nothing is allowed for now
 )
 
+// String is the word for a state; no copy at hand is "unknown".
+func (s State) String() string {
+	switch s {
+	case Allowed:
+		return "allowed"
+	case Disallowed:
+		return "forbidden"
+	case Unreachable:
+		return "unreachable"
+	case NeedsFetch:
+	}
+	return "unknown"
+}
+
 // Verdict answers whether a URL may be fetched.
 type Verdict struct {
 	State State
@@ -84,7 +98,7 @@ type Verdict struct {
 	Changed time.Time
 }
 
-// WithoutRules is the verdict for who ignores robots.txt with its owner's
+// WithoutRules is the verdict for a crawler that ignores robots.txt with its owner's
 // permission (ignoreRobotsTxt): it is fetched, and its CrawlDelay and
 // Rules.Sitemaps count, but nothing is forbidden, also while it cannot be had.
 func (v Verdict) WithoutRules() Verdict {
@@ -134,8 +148,8 @@ func NewCache(memory Memory, s Settings) *Cache {
 	return &Cache{memory: memory, settings: s.withDefaults(), entries: map[string]*list.Element{}, used: list.New()}
 }
 
-// Verdict says whether agent may fetch u, or what must be done before that is
-// known. A copy that is too old but cannot be had anew stays in force. The error
+// Verdict reports whether agent may fetch u, or what must be done before that is
+// known. A copy that is too old but cannot be had again stays in force. The error
 // is Memory's.
 func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdict, error) {
 	k, hop, err := c.load(ctx, u.Origin())
@@ -171,14 +185,14 @@ func (c *Cache) Rules(ctx context.Context, u weburl.URL) (*Rules, error) {
 	return k.rules, err
 }
 
-// Forbids says whether the copy at hand, however old, forbids u to agent. Where
+// Forbids reports whether the copy at hand, however old, forbids u to agent. Where
 // none ever came it is false: an origin that fails takes nothing out of the index.
 func (c *Cache) Forbids(ctx context.Context, agent string, u weburl.URL) (bool, error) {
 	rules, err := c.Rules(ctx, u)
 	return rules != nil && !rules.Allowed(agent, u), err
 }
 
-// Judged says that all that is stored of u's origin was judged by a copy at least
+// Judged reports whether all that is stored of u's origin was judged by a copy at least
 // as new as that of changed, a Verdict.Changed. A copy that was stricter after
 // that keeps its own. The error is Memory's.
 func (c *Cache) Judged(ctx context.Context, u weburl.URL, changed time.Time) error {
@@ -208,7 +222,7 @@ func (c *Cache) Judged(ctx context.Context, u weburl.URL, changed time.Time) err
 // Record takes what fetching Verdict.URL for u gave. A redirect leads to another
 // NeedsFetch; 4xx other than 429 means that there are no rules; 429, 5xx and
 // faults leave the copy at hand in force, and nothing allowed without one. An
-// error that is no *fetcher.Error (the crawl stops) is not counted. The error is
+// error that is not a *fetcher.Error (the crawl stops) is not counted. The error is
 // Memory's.
 func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response, fetchErr error) error {
 	var fault *fetcher.Error
@@ -250,7 +264,7 @@ func (c *Cache) Record(ctx context.Context, u weburl.URL, resp *fetcher.Response
 	return c.save(ctx, origin, k)
 }
 
-// readRules gives nil if resp says nothing of rules.
+// readRules returns nil if resp says nothing of rules.
 func (c *Cache) readRules(resp *fetcher.Response) *Rules {
 	switch {
 	case resp == nil:
@@ -270,7 +284,7 @@ func location(from weburl.URL, resp *fetcher.Response) (to weburl.URL, redirecte
 	}
 	base, err := weburl.NewBase(from.String())
 	if ref := resp.Header.Get("Location"); err == nil && ref != "" {
-		to, _ = base.Resolve(ref) // zero if it is no URL
+		to, _ = base.Resolve(ref) // zero if it is not a URL
 	}
 	return to, true
 }
@@ -283,7 +297,7 @@ func robotsURL(u weburl.URL) (weburl.URL, error) {
 	return r, nil
 }
 
-// succeed takes a new copy. The first one is no change: nothing was allowed before.
+// succeed takes a new copy. The first one is not a change: nothing was allowed before.
 func (e *entry) succeed(rules *Rules, agent string) {
 	old := e.known
 	e.known = known{rules: rules, fetched: time.Now(), changed: old.changed}

@@ -54,7 +54,7 @@ func (c *Cache) write(ctx context.Context, origin string, k known) error {
 	return c.memory.SetValue(ctx, name(origin), value)
 }
 
-// load gives what is known of origin, and the next URL after a redirect; what is
+// load returns what is known of origin, and the next URL after a redirect; what is
 // not in the cache comes from Memory. A value that cannot be read counts as none:
 // robots.txt is fetched again.
 func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, error) {
@@ -100,7 +100,7 @@ func (c *Cache) entry(origin string) *entry {
 	return element.Value.(*entry)
 }
 
-// resize counts e anew and throws out what was not used for longest, but not e,
+// resize counts e again and throws out what was not used for longest, but not e,
 // if that is the last used. Its caller holds mu.
 func (c *Cache) resize(e *entry) {
 	const perEntry = 400 // entry, list element, map slot, origin

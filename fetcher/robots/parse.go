@@ -25,10 +25,10 @@ const (
 	maxCrawlDelay = 24 * time.Hour
 )
 
-// Parse reads a robots.txt. Everything is one: what is no directive is skipped.
+// Parse reads a robots.txt. Everything is one: what is not a directive is skipped.
 func Parse(body []byte) *Rules { return parse(body, false, false) }
 
-// parse reads a body, of which cut says that it is but the beginning.
+// parse reads a body; cut says that it is only the beginning of one.
 func parse(body []byte, cut, original bool) *Rules {
 	text := readText(body, cut)
 	if original {
@@ -63,7 +63,7 @@ func readText(body []byte, cut bool) string {
 
 // decodeUTF16 is body as UTF-8, if its byte order mark says that it is UTF-16, and
 // else as it is. RFC 9309 section 2.2 asks for UTF-8, and Google's parser finds
-// nothing in such a file; but who saved one with Windows' editor meant its rules.
+// nothing in such a file; but a file that Windows' editor saved was meant to have rules.
 func decodeUTF16(body []byte) string {
 	var order binary.ByteOrder
 	switch {
@@ -165,6 +165,7 @@ func (p *parser) add(key, value string) {
 		if value != "" {
 			p.rules.sitemaps = append(p.rules.sitemaps, value)
 		}
+	case unknown:
 	}
 }
 
@@ -273,7 +274,7 @@ func escape(pattern string) string {
 	return string(out)
 }
 
-// isPlain says that a pattern is all ASCII, and nothing in it is percent-encoded.
+// isPlain reports whether a pattern is all ASCII, and nothing in it is percent-encoded.
 func isPlain(pattern string) bool {
 	for i := range len(pattern) {
 		if c := pattern[i]; c >= 0x80 || c == '%' {

@@ -20,7 +20,7 @@ func newPattern(text string) pattern {
 
 func (p *pattern) length() int { return len(p.head) + len(p.tail) }
 
-// matches says whether p matches target from its beginning. A '*' stands for
+// matches reports whether p matches target from its beginning. A '*' stands for
 // anything, a '$' at the end for the end (RFC 9309 section 2.2.3). Taking each
 // piece where it comes first is right, as only '*' is between them, and needs
 // time that grows with the lengths' sum, not with their product.

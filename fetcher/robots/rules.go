@@ -9,7 +9,7 @@ import (
 
 // Rules are a parsed robots.txt. They do not change, and are safe for concurrent use.
 type Rules struct {
-	text     string // of which the patterns are parts
+	text     string // the patterns are parts of it
 	groups   []group
 	agents   map[string][]int // groups of an agent in lower case, anyAgent for all
 	sitemaps []string
@@ -41,7 +41,7 @@ func newRule(text string, allows bool) rule {
 	return r
 }
 
-// Allowed says whether agent may fetch u. agent is a product token, letters, '-'
+// Allowed reports whether agent may fetch u. agent is a product token, letters, '-'
 // and '_' (RFC 9309 section 2.2.1), in any case. The most specific rule decides,
 // allow before disallow; robots.txt itself is always allowed.
 func (r *Rules) Allowed(agent string, u weburl.URL) bool {
@@ -98,7 +98,7 @@ func appendLower(out []byte, s string) []byte {
 }
 
 // CrawlDelay is the longest delay that agent's groups ask for, 0 if none, at most
-// a day. It is no part of RFC 9309, but widely used.
+// a day. It is not part of RFC 9309, but widely used.
 func (r *Rules) CrawlDelay(agent string) time.Duration {
 	var longest time.Duration
 	for _, i := range r.groupsOf(agent) {
@@ -110,7 +110,7 @@ func (r *Rules) CrawlDelay(agent string) time.Duration {
 // Sitemaps are the values of the Sitemap lines, as written.
 func (r *Rules) Sitemaps() []string { return slices.Clone(r.sitemaps) }
 
-// stricter says whether r may forbid to agent what old allowed: exactly where it
+// stricter reports whether r may forbid to agent what old allowed: exactly where it
 // has a Disallow more or an Allow less. That a longer rule overrides it is not looked for.
 func (r *Rules) stricter(agent string, old *Rules) bool {
 	before := old.patternsOf(agent)

@@ -87,7 +87,7 @@ func TestHostilePages(t *testing.T) {
 	// What the address line of the browser says is as hostile.
 	attack := `"><script>` + set + `</script><img src=x onerror=` + set + `>`
 	for _, path := range []string{"/url?url=", "/reports/broken?host=", "/deletions?url=", "/docs/?q=", "/hosts?host="} {
-		tab.expected = true // some are refused: the status is no fault here
+		tab.expected = true // some are refused: the status is not a fault here
 		look(path+url.QueryEscape(attack), "")
 	}
 	for _, fault := range tab.faults() {

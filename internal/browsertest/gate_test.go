@@ -60,7 +60,7 @@ func (g *gate) judge(r *http.Request) bool {
 	return false
 }
 
-// browsersOwn says that Chromium asks there on its own account: for its updates, the time
+// browsersOwn reports whether Chromium asks there on its own account: for its updates, the time
 // and its user, whatever its flags say. It is refused, too. If a page asked there, its tab
 // would note it.
 func browsersOwn(host string) bool {

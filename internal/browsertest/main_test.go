@@ -20,7 +20,7 @@ var (
 	browserCtx  context.Context // of the one browser
 	outside     *gate           // between the browser and the network
 	everything  = sync.OnceValues(openWorld)
-	pageTimeout = time.Minute // for one step; generous, since it is no measurement
+	pageTimeout = time.Minute // for one step; generous, since it is not a measurement
 )
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }

@@ -128,7 +128,7 @@ func (tb *tab) faults() []string {
 	return slices.Clone(tb.noted)
 }
 
-// expect says that the next answers of a path have this status.
+// expect reports whether the next answers of a path have this status.
 func (tb *tab) expect(path string, status int64) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
@@ -147,7 +147,7 @@ func (tb *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval gives the value of an expression in the page.
+// eval returns the value of an expression in the page.
 func eval[T any](tb *tab, expression string) T {
 	tb.t.Helper()
 	ctx, cancel := context.WithTimeout(tb.ctx, pageTimeout)

@@ -130,7 +130,7 @@ func (s *Servers) accept(l net.Listener, b behaviour) {
 	}
 }
 
-// buffered is a connection of which a request was read.
+// buffered is a connection from which a request was read.
 type buffered struct {
 	net.Conn
 	r *bufio.Reader
@@ -210,7 +210,7 @@ type Case struct {
 	Memory string
 }
 
-// OneOf says whether got is what a cell of the list wants, or one of several: "a or b".
+// OneOf reports whether got is what a cell of the list wants, or one of several: "a or b".
 func OneOf(got, want string) bool { return slices.Contains(strings.Split(want, " or "), got) }
 
 // Read reads the table of a list.

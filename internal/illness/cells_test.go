@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/sicksite"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -44,7 +44,7 @@ func (c cell) options() sicksite.Options {
 }
 
 // change makes settings those of the cell.
-func (c cell) change(s *crawl.Settings) {
+func (c cell) change(s *policy.Settings) {
 	s.Frontier.Policy = c.policy
 	if c.illness.Copies() {
 		lookForCopies(s)
@@ -85,7 +85,7 @@ func chosen() []choice {
 		sicksite.SoftNotFound, sicksite.Noindex, sicksite.EverySecondPage, sicksite.HomeElsewhere,
 	}
 	few := []sicksite.Illness{sicksite.NotFound, sicksite.SoftNotFound, sicksite.LoginRedirect}
-	cloudview := []scheduler.Policy{scheduler.Cloudview}
+	cloudview := []scheduler.Policy{scheduler.CloudView}
 	return []choice{
 		{all, []int{16, 61}, cloudview, []course{short}},
 		{all, []int{61}, []scheduler.Policy{scheduler.Cautious}, []course{short}},
@@ -100,7 +100,7 @@ func chosen() []choice {
 // whole is the whole matrix.
 func whole() []choice {
 	all := sicksite.Illnesses()
-	policies := []scheduler.Policy{scheduler.Cloudview, scheduler.Cautious, scheduler.Smartsite}
+	policies := []scheduler.Policy{scheduler.CloudView, scheduler.Cautious, scheduler.Smartsite}
 	return []choice{
 		{all, []int{1, 2, 16, 61, 301, 5000}, policies, []course{short}},
 		{all, []int{2, 16, 61, 301}, policies[:1], []course{long, due, restarts, flapping, deaf}},

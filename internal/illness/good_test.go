@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/sicksite"
 )
 
-// What is wanted must happen, and soon: these are deletions that are no illness.
+// What is wanted must happen, and soon: these are deletions that are not illness.
 
 // rest is how long an order to delete rests by default.
 const rest = time.Minute

@@ -7,6 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/internal/sicksite"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -15,9 +16,9 @@ import (
 
 // settings are the defaults of the configuration, for the sites of some roots: no pause between
 // requests, since answers take their time, and nobody looks for duplicates, which costs time.
-func settings(t *testing.T, n *sicksite.Network, roots ...string) crawl.Settings {
+func settings(t *testing.T, n *sicksite.Network, roots ...string) policy.Settings {
 	t.Helper()
-	s := crawl.Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
+	s := policy.Settings{Name: "test", Workers: 2, RobotsAgent: "Sextant", MaxRedirects: 10, Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings()}
 	s.Frontier.Aggressive, s.Frontier.SmartRefresh = true, true
 	s.Frontier.ErrorRefresh, s.Frontier.MaxAge, s.Frontier.MinAge = week(), week(), week()/7
 	s.Fetcher.Resolver, s.Fetcher.Connect, s.Fetcher.Roots = n.Resolver(), n.Connect, n.Roots()
@@ -35,7 +36,7 @@ func settings(t *testing.T, n *sicksite.Network, roots ...string) crawl.Settings
 }
 
 // lookForCopies are the defaults about duplicates.
-func lookForCopies(s *crawl.Settings) { s.NearDuplicates, s.DetectPatterns = true, true }
+func lookForCopies(s *policy.Settings) { s.NearDuplicates, s.DetectPatterns = true, true }
 
 // set sets a field, if there is one of this name.
 func set(of any, name string, value any) {

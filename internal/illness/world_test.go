@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/internal/sicksite"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -33,7 +34,7 @@ type world struct {
 	second   *sicksite.Site // at Neighbour; nil: none
 	network  *sicksite.Network
 	index    *index
-	settings crawl.Settings
+	settings policy.Settings
 	log      *slog.Logger
 
 	store *badgerstore.Store // nil while nothing runs
@@ -43,13 +44,13 @@ type world struct {
 
 // newWorld makes a world in which nothing runs yet. change, which may be nil, is of the
 // settings.
-func newWorld(t *testing.T, o sicksite.Options, change func(*crawl.Settings)) *world {
+func newWorld(t *testing.T, o sicksite.Options, change func(*policy.Settings)) *world {
 	t.Helper()
 	return newWorldOf(t, sicksite.New(o), nil, change)
 }
 
 // newWorldOf has two sites; the second may be nil.
-func newWorldOf(t *testing.T, site, second *sicksite.Site, change func(*crawl.Settings)) *world {
+func newWorldOf(t *testing.T, site, second *sicksite.Site, change func(*policy.Settings)) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), site: site, second: second, index: &index{}, log: slog.New(slog.DiscardHandler)}
 	if os.Getenv("SEXTANT_ILLNESS_LOG") != "" {

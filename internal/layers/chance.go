@@ -97,7 +97,7 @@ func (c *chances) selector(s *ast.SelectorExpr) {
 	}
 }
 
-// isNow says whether a function is time.Now.
+// isNow reports whether a function is time.Now.
 func (c *chances) isNow(fn ast.Expr) bool {
 	s, ok := fn.(*ast.SelectorExpr)
 	if !ok || s.Sel.Name != "Now" {

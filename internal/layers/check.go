@@ -146,14 +146,14 @@ func (b Border) reason() string {
 	return "only " + strings.Join(b.Allowed, ", ") + " may"
 }
 
-// covered says whether pkg is in the list, or below a folder in it.
+// covered reports whether pkg is in the list, or below a folder in it.
 func covered(list []string, pkg string) bool {
 	return slices.ContainsFunc(list, func(p string) bool {
 		return p == pkg || strings.HasSuffix(p, "/") && strings.HasPrefix(pkg, p)
 	})
 }
 
-// below says whether the import path is root, or a package under it.
+// below reports whether the import path is root, or a package under it.
 func below(root, imported string) bool {
 	return imported == root || strings.HasPrefix(imported, root+"/")
 }

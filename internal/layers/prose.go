@@ -21,9 +21,9 @@ func proseFields() map[string][]string {
 	return map[string][]string{"LastError": {""}, "Words": {"scheduler", "crawl", "admin", "cmd/sextant"}, "Text": {"scheduler", "crawl"}}
 }
 
-// CheckProse reads every file in tree that is no test and in no package of testOnly, and
+// CheckProse reads every file in tree that is not a test and in no package of testOnly, and
 // returns one line for each place that compares or searches a text for people. What is
-// decided by a text changes when the text is worded anew: a code decides (scheduler.Reason).
+// decided by a text changes when the text is worded again: a code decides (scheduler.Reason).
 // Whether there is a text may be asked, and whether it is what a function makes, which
 // tells whether it would be said twice.
 func CheckProse(tree fs.FS, testOnly []string) ([]string, error) {
@@ -72,7 +72,7 @@ func (p *prose) look(n ast.Node) bool {
 	return true
 }
 
-// isProse says that an expression is a field that holds a text for people.
+// isProse reports whether an expression is a field that holds a text for people.
 func (p *prose) isProse(e ast.Expr) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	if !ok {
@@ -83,7 +83,7 @@ func (p *prose) isProse(e ast.Expr) bool {
 	})
 }
 
-// isHarmless says that a text may be compared with this: none at all, or what a function makes.
+// isHarmless reports whether a text may be compared with this: none at all, or what a function makes.
 func isHarmless(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -94,7 +94,7 @@ func isHarmless(e ast.Expr) bool {
 	return false
 }
 
-// searches says that a function compares or searches texts.
+// searches reports whether a function compares or searches texts.
 func searches(fn ast.Expr) bool {
 	s, ok := fn.(*ast.SelectorExpr)
 	if !ok {

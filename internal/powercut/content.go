@@ -38,7 +38,7 @@ func newContent() *content {
 	}
 }
 
-// writable gives a page that may be changed.
+// writable returns a page that may be changed.
 func (c *content) writable(n int64) *page {
 	p := c.now.pages[n]
 	if c.dirty[n] && p != nil {

@@ -65,13 +65,13 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Long says whether SEXTANT_SEED is set: the run may depend on chance.
+// Long reports whether SEXTANT_SEED is set: the run may depend on chance.
 func Long() bool {
 	_, set := os.LookupEnv(env)
 	return set
 }
 
-// Rand gives random numbers by Seed, to any number of goroutines.
+// Rand returns random numbers by Seed, to any number of goroutines.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(&locked{source: rand.NewPCG(Seed(t), 0)})

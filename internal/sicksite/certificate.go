@@ -15,7 +15,7 @@ import (
 )
 
 // certificates are two of one key and name: a good one, and one that has expired. The
-// key is made anew for each site; nothing that a test sees depends on it.
+// key is made again for each site; nothing that a test sees depends on it.
 type certificates struct {
 	good, expired tls.Certificate
 	roots         *x509.CertPool

@@ -52,7 +52,7 @@ const SickType = "application/x-sick"
 // trait is what a test has to know of an illness.
 type trait struct {
 	name string
-	// believed: nothing tells it from pages that were taken down. copies: who does not compare documents with each other
+	// believed: nothing tells it from pages that were taken down. copies: a crawler that does not compare documents with each other
 	// takes ill pages for documents. tls, dns: only a secure site, or one with a name, can
 	// fall ill so. overwrites: ill pages are documents, which no crawler can tell.
 	believed, copies, tls, dns, overwrites bool
@@ -113,18 +113,18 @@ func (i Illness) String() string {
 	return i.trait().name
 }
 
-// Believed says that nothing tells it from pages that were taken down: after an hour they
+// Believed reports whether nothing tells it from pages that were taken down: after an hour they
 // may leave.
 func (i Illness) Believed() bool { return i.trait().believed }
 
-// Copies says that only who compares documents with each other can see it.
+// Copies reports whether it shows only where documents are compared with each other.
 func (i Illness) Copies() bool { return i.trait().copies }
 
-// TLS says that only a secure site can have it.
+// TLS reports whether only a secure site can have it.
 func (i Illness) TLS() bool { return i.trait().tls }
 
-// DNS says that only a site with a name can have it.
+// DNS reports whether only a site with a name can have it.
 func (i Illness) DNS() bool { return i.trait().dns }
 
-// Overwrites says that its pages are documents like any other.
+// Overwrites reports whether its pages are documents like any other.
 func (i Illness) Overwrites() bool { return i.trait().overwrites }

@@ -131,7 +131,7 @@ func (n *Network) serveNames(c net.Conn) {
 		return
 	}
 	framed := binary.BigEndian.AppendUint16(nil, uint16(len(packed)))
-	_, _ = c.Write(append(framed, packed...)) // who asked may have gone
+	_, _ = c.Write(append(framed, packed...)) // the client may have gone
 }
 
 // reply makes the answer of a question.

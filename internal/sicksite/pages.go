@@ -9,7 +9,7 @@ import (
 func (s *Site) Len() int { return s.options.Documents }
 
 // Path is that of page i: the home page is 0, the index pages follow, then the documents,
-// of which each tenth lies in /annex/ and each twentieth in /section/.
+// each tenth in /annex/ and each twentieth in /section/.
 func (s *Site) Path(i int) string {
 	nth := i - s.lists
 	switch {

@@ -30,7 +30,7 @@ const (
 type Options struct {
 	// Documents is how many pages there are, home page and index pages included; at least 1.
 	Documents int
-	// Validators gives healthy pages an ETag, and a 304 to who has it.
+	// Validators gives healthy pages an ETag, and answers 304 to a request that has it.
 	Validators bool
 	// Answer is how long each answer takes.
 	Answer time.Duration
@@ -101,7 +101,7 @@ func (s *Site) Restore(pages ...int) {
 // Secure moves the site from http to https: each plain URL answers 301 to its twin.
 func (s *Site) Secure() { s.turn(func() { s.secure = true }) }
 
-// turn changes the site, and then tells who serves it.
+// turn changes the site, and then tells its servers.
 func (s *Site) turn(change func()) {
 	s.mu.Lock()
 	change()

@@ -115,7 +115,7 @@ func XLSX(c Content) []byte {
 	)
 }
 
-// PPTX is a presentation of two slides, of which the second was made first.
+// PPTX is a presentation of two slides, the second made first.
 func PPTX(c Content) []byte {
 	slide := func(text string) string {
 		return `<p:sld xmlns:p="p" xmlns:a="a"><p:txBody><a:p><a:r><a:t>` + html.EscapeString(text) + `</a:t></a:r></a:p></p:txBody></p:sld>`

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Reserve gives a loopback address, "127.0.0.1:port", at which nobody listens. Until the
+// Reserve returns a loopback address, "127.0.0.1:port", at which nobody listens. Until the
 // test ends no program gets the port by chance; whoever is told the address can listen
 // there, as often as it likes.
 func Reserve(t testing.TB) string {

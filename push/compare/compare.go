@@ -36,7 +36,7 @@ func compareKeys(a, b key) int { return bytes.Compare(a[:], b[:]) }
 // slice is a range of keys: those from low up to, not including, high.
 type slice struct {
 	low, high key
-	last      bool // high is no border
+	last      bool // high is not a border
 	keys      []key
 	found     []bool
 }

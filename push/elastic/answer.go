@@ -96,7 +96,7 @@ func (a *answer) judge(op push.Op) outcome {
 	return refused
 }
 
-// ofIndex says that a 400 has its cause in the index or in what the configuration
+// ofIndex reports whether a 400 has its cause in the index or in what the configuration
 // names: all documents would fail for it.
 func (f *failure) ofIndex() bool {
 	switch f.Type {

@@ -95,7 +95,7 @@ func ID(url string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// encode gives the line of the action and, of an add, that of the document.
+// encode returns the line of the action and, of an add, that of the document.
 func (t *Target) encode(e push.Entry) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(e.Body) + 200)
@@ -171,7 +171,7 @@ func (t *Target) bulk(ctx context.Context, items []wire.Item) (v verdicts, err e
 			v.refused = append(v.refused, push.Refusal{Seq: item.Seq, Words: a.Error.words()})
 		case turnedAway:
 			v.again, v.words = append(v.again, item), a.Error.words()
-		default:
+		case broken:
 			return v, fmt.Errorf("_bulk: the indexer answers %d for an entry, which is a matter of the index %q and not of the entry: %s",
 				a.Status, t.set.Index, a.Error.words())
 		}

@@ -75,7 +75,7 @@ func (t *Target) rotate(seq uint64) error {
 	}
 	if t.out != nil {
 		if err := t.out.Close(); err != nil { // synced: nothing is lost
-			t.set.Log.Warn("closing an output file", "file", t.path, "err", err)
+			t.set.Log.Warn("closing an output file", "file", t.path, "error", err)
 		}
 	}
 	t.out, t.path, t.number = out, path, number
@@ -91,7 +91,7 @@ func (t *Target) removeOld() {
 	}
 	names, err := outputs(t.set.Dir)
 	if err != nil {
-		t.set.Log.Warn("looking for output files to remove", "err", err)
+		t.set.Log.Warn("looking for output files to remove", "error", err)
 		return
 	}
 	oldest := time.Now().Add(-t.set.Retention)
@@ -102,7 +102,7 @@ func (t *Target) removeOld() {
 			err = os.Remove(path)
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.set.Log.Warn("removing an output file past its retention", "file", path, "err", err)
+			t.set.Log.Warn("removing an output file past its retention", "file", path, "error", err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ type Settings struct {
 	Filters  string // filters of the server that documents pass; its own if empty
 	NoCommit bool   // leaves commits to the server
 
-	Fields wire.Names    // of metadata; text, content and url are no metadata
+	Fields wire.Names    // of metadata; text, content and url are not metadata
 	Server wire.Settings // such as https://host:8443; a token is a header X-Security-Token
 	Limits wire.Limits   // Requests only: a request has one document
 }

@@ -135,7 +135,7 @@ func (p *parts) part(disposition, contentType, value string) {
 	b.WriteString("\r\n")
 }
 
-// headerSafe says that s, which came from the web, can stand in a header.
+// headerSafe reports whether s, which came from the web, can stand in a header.
 func headerSafe(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

@@ -59,7 +59,7 @@ func entry(line string, fn func(uri, stamp string) error) error {
 	escaped, stamp, _ := strings.Cut(line, " ")
 	uri, err := url.QueryUnescape(escaped)
 	if err != nil || uri == "" {
-		return fmt.Errorf("enumerate_synced_entries: the line %q is no URI with its stamp", wire.Clip(wire.Plain(line), 200))
+		return fmt.Errorf("enumerate_synced_entries: the line %q is not a URI with its stamp", wire.Clip(wire.Plain(line), 200))
 	}
 	return fn(uri, stamp)
 }
@@ -75,7 +75,7 @@ func (t *Target) Count(ctx context.Context, root string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(answer, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s: the answer %q is no number", command, wire.Clip(answer, 100))
+		return 0, fmt.Errorf("%s: the answer %q is not a number", command, wire.Clip(answer, 100))
 	}
 	return n, nil
 }

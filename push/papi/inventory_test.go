@@ -53,8 +53,8 @@ func TestEnumerate(t *testing.T) {
 		"two":         {"http%3A%2F%2Fh%2Fa+b s1\nhttp://h/c \n", "http://h/a b=s1;http://h/c=;", ""},
 		"no line end": {"a 1\nb 2", "a=1;b=2;", ""},
 		"cut off":     {"a 1\nhttp%3A%2F%2Fh%2FCUT", "a=1;", "reading the answer"},
-		"garbage":     {"a 1\n\nb 2\n", "a=1;", "no URI with its stamp"},
-		"escape":      {"%zz 1\n", "", "no URI with its stamp"},
+		"garbage":     {"a 1\n\nb 2\n", "a=1;", "not a URI with its stamp"},
+		"escape":      {"%zz 1\n", "", "not a URI with its stamp"},
 		"long line":   {strings.Repeat("x", maxLine+1), "", "token too long"},
 		"refused":     {"STATUS 400", "", "400"},
 	} {
@@ -75,7 +75,7 @@ func TestEnumerate(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	for answer, want := range map[string]string{"12": "12 <nil>", "x": "no number", "STATUS 500": "500"} {
+	for answer, want := range map[string]string{"12": "12 <nil>", "x": "not a number", "STATUS 500": "500"} {
 		n, err := inventory(t, map[string]string{"count_synced_entries": answer}).Count(t.Context(), "http://h/")
 		if got := fmt.Sprint(n, " ", err); !strings.Contains(got, want) {
 			t.Errorf("%q: %s", answer, got)

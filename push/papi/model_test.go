@@ -24,7 +24,7 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // TestModel pushes random orders while the server fails and restarts and the
 // relay is stopped and started at random. In the end the server has safely the
-// newest order of each URL, but for documents that it refuses.
+// newest order of each URL, except for documents that it refuses.
 func TestModel(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

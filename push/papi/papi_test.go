@@ -460,7 +460,7 @@ func TestBasicAuth(t *testing.T) {
 	})
 }
 
-// A certificate that nobody trusts is no matter of trying again.
+// A certificate that nobody trusts is not a matter of trying again.
 func TestUntrusted(t *testing.T) {
 	s := newServer(t)
 	srv := httptest.NewUnstartedServer(s)

@@ -172,7 +172,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// route gives the status of a request that reaches no command, or 0.
+// route returns the status of a request that reaches no command, or 0.
 func (s *server) route(r *http.Request, command string, known bool) int {
 	user, password, _ := r.BasicAuth()
 	switch {

@@ -161,7 +161,7 @@ func pushAgain(t *testing.T, target push.Target, entries []push.Entry) {
 	t.Fatal("it does not get through")
 }
 
-// testTargetErrors: what is no fault of the documents fails the whole target, in
+// testTargetErrors: what is not a fault of the documents fails the whole target, in
 // words that help, without a refusal and without a retry that is of no use.
 func testTargetErrors(t *testing.T, r Served) {
 	g := NewGate(t, r.Address, r.Kill)
@@ -257,7 +257,7 @@ type model struct {
 }
 
 // testModel: whatever fails and whenever the receiver is killed, in the end it has
-// safely the newest order of each URL, but for documents that it refuses.
+// safely the newest order of each URL, except for documents that it refuses.
 func testModel(t *testing.T, r Served, seed uint64) {
 	m := &model{t: t, rnd: rand.New(rand.NewPCG(seed, 7)), outbox: NewOutbox(), want: Index{}, bad: map[string]bool{}} //nolint:gosec // a test that can be repeated
 	g := NewGate(t, r.Address, r.Kill)

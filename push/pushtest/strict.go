@@ -194,7 +194,7 @@ func (s *funnelbackServer) text(r *http.Request, body []byte) string {
 	if kind := r.Header.Get("Content-Type"); kind != "text/html; charset=UTF-8" {
 		s.t.Errorf("content type %q", kind)
 	}
-	// A NUL, and a line end of Windows, are no text of HTML.
+	// A NUL, and a line end of Windows, are not text of HTML.
 	raw := string(body[bytes.Index(body, []byte("<body>"))+6 : bytes.LastIndex(body, []byte("</body>"))])
 	if strings.ContainsAny(raw, "<>") {
 		s.t.Errorf("text that is not escaped: %.100q", raw)

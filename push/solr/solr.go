@@ -83,7 +83,7 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 	return wire.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
 }
 
-// encode gives a member of the object; its commands may be repeated, and are followed
+// encode returns a member of the object; its commands may be repeated, and are followed
 // in order.
 func (t *Target) encode(e push.Entry) ([]byte, error) {
 	command, value := "delete", any(map[string]string{"id": e.URL})

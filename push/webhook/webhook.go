@@ -1,6 +1,6 @@
 // Package webhook is the push target that posts JSON Lines to an address of the
 // operator's: the lines that the file target writes. Any answer 2xx says that the
-// receiver has all lines of the request safely, but for those that it names as
+// receiver has all lines of the request safely, except those that it names as
 // refused; docs/webhook.openapi.yaml describes both sides.
 package webhook
 
@@ -78,7 +78,7 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 	return wire.Spread(ctx, entries, t.set.Limits, t.encode, t.send)
 }
 
-// encode gives the line of an entry.
+// encode returns the line of an entry.
 func (t *Target) encode(e push.Entry) ([]byte, error) {
 	member, fields := "document", t.set.Fields
 	if e.Op == push.Delete {
@@ -140,7 +140,7 @@ func Signature(key secret.Value, at time.Time, body []byte) string {
 	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// refusals reads a good answer. One that is no JSON object refuses nothing.
+// refusals reads a good answer. One that is not a JSON object refuses nothing.
 func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
 	var a Answer
 	trimmed := bytes.TrimSpace(answer)
@@ -148,7 +148,7 @@ func refusals(answer []byte, items []wire.Item) ([]push.Refusal, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(trimmed, &a); err != nil {
-		return nil, fmt.Errorf("webhook: the answer is no JSON of {\"refused\":[{\"seq\":1,\"error\":\"...\"}]}: %w", err)
+		return nil, fmt.Errorf("webhook: the answer is not JSON of {\"refused\":[{\"seq\":1,\"error\":\"...\"}]}: %w", err)
 	}
 	sent := make(map[uint64]bool, len(items))
 	for _, item := range items {

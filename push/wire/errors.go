@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// StatusError is an answer that is no success.
+// StatusError is an answer that is not a success.
 type StatusError struct {
 	Name   string // of the request
 	Status int
@@ -33,7 +33,7 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-// OfContent says that the server may have refused what the request contains, so
+// OfContent reports whether the server may have refused what the request contains, so
 // that some of it could still be taken.
 func (e *StatusError) OfContent() bool {
 	switch e.Status {
@@ -52,7 +52,7 @@ type Unfit struct {
 
 func (u *Unfit) Error() string { return u.Err.Error() }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (u *Unfit) Unwrap() error { return u.Err }
 
 // Unfit makes e an *Unfit if it is of what the request contains, and leaves it

@@ -31,10 +31,10 @@ func CheckName(name string) error {
 	if name == "metas" || slices.Contains(parts(), name) || strings.HasPrefix(name, MetaPrefix) && len(name) > len(MetaPrefix) {
 		return nil
 	}
-	return fmt.Errorf("%q is no part of a document: write %s, metas, or %sNAME for one meta", name, strings.Join(parts(), ", "), MetaPrefix)
+	return fmt.Errorf("%q is not part of a document: write %s, metas, or %sNAME for one meta", name, strings.Join(parts(), ", "), MetaPrefix)
 }
 
-// Over gives the names of n, and those of base that n does not have.
+// Over returns the names of n, and those of base that n does not have.
 func (n Names) Over(base Names) Names {
 	out := maps.Clone(base)
 	if out == nil {

@@ -43,8 +43,8 @@ func (r *BackupReport) count(key []byte) {
 }
 
 // Backup writes all that is stored at the moment of the call to w, while the crawl
-// goes on, in order of the keys, and gives what it wrote. It needs memory for a few MiB and
-// the longest body. What it wrote is no backup if it gives an error, and Restore says so.
+// goes on, in order of the keys, and returns what it wrote. It needs memory for a few MiB and
+// the longest body. What it wrote is not a backup if it gives an error, and Restore says so.
 // The backup is not compressed.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 	var report BackupReport
@@ -148,7 +148,7 @@ const restoring = ".restoring"
 // fails, nothing of what it made is left, the directories above dir included. Of o, only
 // Logger and MemtableBytes count. The store does not count as closed cleanly: since the
 // backup, requests have been made that it does not know of. Errors wrap
-// scheduler.ErrDamaged if r is no whole backup, ErrFormat if it is of another version.
+// scheduler.ErrDamaged if r is not a whole backup, ErrFormat if it is of another version.
 func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, err error) {
 	if err := vacant(dir); err != nil {
 		return BackupReport{}, err
@@ -197,7 +197,7 @@ func missing(dir string) (list []string) {
 	}
 }
 
-// vacant says whether a store can be restored to dir.
+// vacant reports whether a store can be restored to dir.
 func vacant(dir string) error {
 	files, err := os.ReadDir(dir)
 	switch {
@@ -318,7 +318,7 @@ type restored struct {
 	counters bool
 }
 
-// check gives the value as it is to be stored.
+// check returns the value as it is to be stored.
 func (seen *restored) check(key, value []byte) ([]byte, error) {
 	switch string(key) {
 	case string(record.FormatKey()):

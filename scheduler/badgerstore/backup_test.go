@@ -89,7 +89,7 @@ func addLinks(t testing.TB, s *Store, links ...scheduler.Link) {
 	}
 }
 
-// waiting gives all URLs that wait.
+// waiting returns all URLs that wait.
 func waiting(t testing.TB, s *Store) []scheduler.WaitingURL {
 	t.Helper()
 	var all []scheduler.WaitingURL

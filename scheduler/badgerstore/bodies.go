@@ -83,7 +83,7 @@ func (g *group) refer(segment, length uint64) error {
 	return nil
 }
 
-// release counts one that is gone. What is referred to anew in its stead must be so
+// release counts one that is gone. What is referred to again in its stead must be so
 // before: a segment without entries is gone, unless it is the current one.
 func (g *group) release(segment, length uint64) error {
 	if segment == 0 {
@@ -111,7 +111,7 @@ func (g *group) setSegmentState(n uint64, st record.Segment) {
 	g.set(record.SegmentKey(n), g.scratch)
 }
 
-// viewBodies is view for who reads bodies too.
+// viewBodies is view, with a reader of bodies.
 func (s *Store) viewBodies(ctx context.Context, fn func(*badger.Txn, *segments.Reader) error) error {
 	r := s.segments.Reader()
 	defer r.Close()

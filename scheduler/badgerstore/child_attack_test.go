@@ -43,7 +43,7 @@ type ending struct {
 }
 
 // attacked runs a child that carries out the attack. The ledger takes what it
-// tells. After each line but for those that are in the pipe when it ends, stop is
+// tells. After each line except those that are in the pipe when it ends, stop is
 // asked whether the child shall be killed; nil: never.
 func attacked(t *testing.T, a attack, l *ledger, stop func(lines int) bool) ending {
 	t.Helper()

@@ -76,7 +76,7 @@ func (s *Store) commitWrites() {
 				s.collectGarbage()
 			}
 		case <-s.stop:
-			g.saveLast() // other writes that are left are those of callers who gave up
+			g.saveLast() // the other writes left belong to callers that gave up
 			g.closeSnapshot()
 			return
 		}
@@ -86,7 +86,7 @@ func (s *Store) commitWrites() {
 	}
 }
 
-// pause says that no write waits, also after those just answered had time to come again.
+// pause reports whether no write waits, also after those just answered had time to come again.
 func (s *Store) pause() bool {
 	if len(s.writes) > 0 {
 		return false

@@ -39,7 +39,7 @@ func (s *Store) compactWhenDue() {
 	s.background.Go(func() {
 		err := s.compact(victims)
 		if err != nil && s.ended(context.Background()) == nil {
-			s.log.Warn("segments of the outbox are not emptied; a later attempt follows", "error", err)
+			s.log.Warn("cannot empty segments of the outbox; trying again later", "error", err)
 		}
 		// If the store is closed meanwhile, the next process finds it due again.
 		_ = s.submit(&write{apply: func(g *group) error {

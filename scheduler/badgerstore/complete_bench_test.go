@@ -59,7 +59,7 @@ type lease struct {
 
 // BenchmarkComplete takes and completes pages with 20 links, 18 of them known, 256 at
 // once, with SEXTANT_BENCH_KNOWN known URLs (100,000) on 1,024 hosts or
-// a thousandth as many, synced. Each page is queued anew, so that they never end. SEXTANT_BENCH_OS=1: not synced.
+// a thousandth as many, synced. Each page is queued again, so that they never end. SEXTANT_BENCH_OS=1: not synced.
 // SEXTANT_BENCH_LINKS=1: with the page's links stored. In "document" each page becomes a
 // document, or ceases to be one.
 func BenchmarkComplete(b *testing.B) {

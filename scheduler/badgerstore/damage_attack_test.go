@@ -18,7 +18,7 @@ import (
 )
 
 // damagedFixture makes a store by so many acts, the same each time, in four sessions: with
-// several tables, the first of them merged, and a value log that is in use. It gives the
+// several tables, the first of them merged, and a value log that is in use. It returns the
 // store as it is after the last session, and a copy of it while that was under way, which
 // is what a killed process leaves.
 func damagedFixture(t *testing.T, acts uint64) (closed, killed string) {

@@ -116,7 +116,7 @@ func TestDamagedBytes(t *testing.T) {
 	}
 }
 
-// newestLog is the last file with a suffix, "" if those are no logs.
+// newestLog is the last file with a suffix, "" if that is not one of logs.
 func newestLog(files []storeFile, ext string) string {
 	newest := ""
 	for _, f := range files {

@@ -32,7 +32,7 @@ func (h harm) String() string {
 	return fmt.Sprintf("%s: %s of %d bytes at %d, mask %#x, seed %d", h.File, h.Kind, h.N, h.At, h.Mask, h.Seed)
 }
 
-// inside says that a file of so many bytes keeps its length.
+// inside reports whether a file of so many bytes keeps its length.
 func (h harm) inside(size int64) bool {
 	return h.Kind != harmCut && h.Kind != harmRemove && h.Kind != harmFolder && h.At+h.N <= size
 }

@@ -86,7 +86,7 @@ func checkOrder(url string, o *scheduler.Order, forget bool) error {
 	return nil
 }
 
-// order does with the outbox what a change of a URL says, and gives what its record then
+// order does with the outbox what a change of a URL says, and returns what its record then
 // says of a deletion. has is what it said before.
 func (g *group) order(k weburl.Key, old *scheduler.Record, has scheduler.Deletion, o *scheduler.Order, drop bool) (scheduler.Deletion, error) {
 	if drop && has != scheduler.NoDeletion {

@@ -81,7 +81,7 @@ func (g *group) offerDocument(k weburl.Key, h weburl.HostKey) {
 	key := record.DocumentsKey(h)
 	d, err := g.documents(h, key) // the newest
 	if err != nil || !d.Lacks() {
-		return // who needs it is told
+		return // whoever needs it gets the error
 	}
 	if more := d.Offer(k); more.Len() > d.Len() {
 		g.setDocuments(key, more)

@@ -52,7 +52,7 @@ func (e *edits) slot(hash uint64, key []byte) int {
 	}
 }
 
-// find gives the newest value of a key; ok is false if it was not changed.
+// find returns the newest value of a key; ok is false if it was not changed.
 func (e *edits) find(key []byte) (value []byte, ok bool) {
 	if len(e.list) == 0 {
 		return nil, false
@@ -119,7 +119,7 @@ func (e *edits) grow() {
 func (e *edits) keepStep() { e.mark = len(e.list) }
 
 // takeBack undoes the step, last edit first, so that each is the last of its chain in
-// the hash table. It gives what it was, valid until the arena is used again.
+// the hash table. It returns what it was, valid until the arena is used again.
 func (e *edits) takeBack() []edit {
 	step := e.list[e.mark:]
 	for i := len(e.list) - 1; i >= e.mark; i-- {

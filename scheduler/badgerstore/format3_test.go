@@ -23,7 +23,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// unpackFormat3 gives a store as the last program of format 3 left it, after a crawl of a
+// unpackFormat3 returns a store as the last program of format 3 left it, after a crawl of a
 // small site: 11 documents, of which three are gone and their deletions held by the brake;
 // four pages that were linked to and never there; two documents that wait for a target which
 // was down.

@@ -13,7 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 )
 
-// collectGarbage removes the value log files of which no value is stored any more. It
+// collectGarbage removes the value log files whose values are all gone. It
 // looks for each value, up to the first that is. A value goes when a compaction meets
 // its removal, so space comes back some time after orders were removed.
 //
@@ -29,7 +29,7 @@ func (s *Store) collectGarbage() {
 	s.garbage.Store(0)
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
-		s.log.Warn("value log is not collected", "error", err)
+		s.log.Warn("cannot collect the value log", "error", err)
 		return
 	}
 	files = slices.DeleteFunc(files, func(f os.DirEntry) bool { return filepath.Ext(f.Name()) != ".vlog" })
@@ -44,12 +44,12 @@ func (s *Store) collectGarbage() {
 			err = errors.Join(os.Truncate(name, 0), os.Remove(name))
 		}
 		if err != nil {
-			s.log.Warn("value log is not collected", "error", err)
+			s.log.Warn("cannot collect the value log", "error", err)
 		}
 	}
 }
 
-// holdsValue says whether a value of a value log file is stored, or may be: what is no
+// holdsValue reports whether a value of a value log file is stored, or may be: what is no
 // whole row of entries is left to Badger.
 func (s *Store) holdsValue(name string) (used bool, err error) {
 	defer s.guard(&err)
@@ -72,7 +72,7 @@ func (s *Store) holdsValue(name string) (used bool, err error) {
 	return used || !whole || err != nil, err
 }
 
-// isStored says whether a version of a key is stored, though a newer one may be, too.
+// isStored reports whether a version of a key is stored, though a newer one may be, too.
 func isStored(txn *badger.Txn, key []byte) bool {
 	it := txn.NewKeyIterator(y.ParseKey(key), badger.IteratorOptions{})
 	defer it.Close()

@@ -50,7 +50,7 @@ func barrier(t *testing.T, s *Store) {
 }
 
 // TestGoneIsNoFingerprint: what is gone is not in the set, whether that lived on, was read
-// from its file, was read with notes that are newer than it, or was made anew.
+// from its file, was read with notes that are newer than it, or was made again.
 func TestGoneIsNoFingerprint(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, s *Store, dir string) string{
 		"lives on": func(*testing.T, *Store, string) string { return "" },

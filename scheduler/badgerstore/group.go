@@ -22,7 +22,7 @@ import (
 // moment it is sent until its done is closed. The writer starts no goroutine; removing
 // files of segments is left to Store.background.
 
-// batch is a transaction: what some writes change, and who waits for it.
+// batch is a transaction: what some writes change, and the writes that wait for it.
 type batch struct {
 	edits
 	no       uint64          // its commit number
@@ -76,7 +76,7 @@ func newBatch(long int64) *batch {
 	return &batch{edits: newEdits(long)}
 }
 
-// changed gives a value that the write, those before it or ahead changed.
+// changed returns a value that the write, those before it or ahead changed.
 func (g *group) changed(key []byte) (value []byte, ok bool) {
 	if value, ok = g.batch.find(key); ok || g.ahead == nil {
 		return value, ok
@@ -84,7 +84,7 @@ func (g *group) changed(key []byte) (value []byte, ok bool) {
 	return g.ahead.find(key)
 }
 
-// stored is the snapshot of what is committed but for ahead.
+// stored is a snapshot of what is committed, without ahead.
 func (g *group) stored() *badger.Txn {
 	if g.snap == nil { // then nothing is ahead, or it would wait for that
 		g.snap = g.s.db.NewTransaction(false)
@@ -137,7 +137,7 @@ func (g *group) take(w *write) {
 	if err != nil {
 		g.dropStep()
 		if g.batch.no != before || g.batch.mark != mark {
-			_ = g.barrier() // who gets the error finds what was sealed
+			_ = g.barrier() // the caller that gets the error finds what was sealed
 		}
 		w.done <- err
 		return
@@ -246,7 +246,7 @@ func (g *group) fail(err error) {
 	g.s.dueFloor = 0
 }
 
-// settle waits until the writer is done with ahead, and takes over what that means.
+// settle waits for the writer to finish the batch ahead, then updates memory from it.
 func (g *group) settle() error {
 	b := g.ahead
 	if b == nil {
@@ -331,7 +331,7 @@ func (s *Store) writeBatches() {
 			s.commits.Store(b.no)
 			s.signal(b.orders)
 		}
-		// Last, so that who is answered finds its write in the counters, too.
+		// Last, so that a caller that is answered finds its write in the counters, too.
 		b.answer(b.err)
 		if b.err == nil {
 			s.reach(atAnswered)
@@ -389,7 +389,7 @@ func (b *batch) addBodies(bodies []segments.Body) {
 	}
 }
 
-// takeBackBodies takes those of the step out, and gives them.
+// takeBackBodies takes those of the step out, and returns them.
 func (b *batch) takeBackBodies() []segments.Body {
 	step := slices.Clone(b.bodies[b.bodyMark:])
 	for _, n := range step {

@@ -47,7 +47,7 @@ func (l *leftOut) err(dir string) error {
 // errUnread is a value that Badger gives as empty because its file cannot be read.
 var errUnread = errors.New("the file that holds the value cannot be read")
 
-// valueOf is item.Value but for values that cannot be read, which are an error.
+// valueOf is item.Value, with an error for a value that cannot be read.
 func valueOf(item *badger.Item, fn func([]byte) error) error {
 	return item.Value(func(v []byte) error {
 		if len(v) == 0 && item.ValueSize() > 0 {
@@ -57,7 +57,7 @@ func valueOf(item *badger.Item, fn func([]byte) error) error {
 	})
 }
 
-// copyValue gives a copy of an item's value, never nil.
+// copyValue returns a copy of an item's value, never nil.
 func copyValue(item *badger.Item) (v []byte, err error) {
 	err = valueOf(item, func(b []byte) error {
 		v = append([]byte{}, b...)

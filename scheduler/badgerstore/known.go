@@ -17,10 +17,10 @@ import (
 // Which URLs are known is kept in memory too, as fingerprints, because most links of a
 // page are known and a read for each would be most of the work. The set may lack keys
 // that are known: "unknown" is confirmed by a read, and the set learns of it. It never
-// holds one that is not, but for the fingerprints' own chance, so:
+// holds one that is not, except for the fingerprints' own chance, so:
 //
 //   - A key enters it when the batch that made it known is durable.
-//   - A URL that is gone (scheduler.Record.Gone) is none of them: a link to it must not
+//   - A URL that is gone (scheduler.Record.Gone) is not in it: a link to it must not
 //     be passed over. For the set, to be gone is to be removed.
 //   - A removal (scheduler.Store.Forget, Completion.Forget, Record.Gone) leaves a note in
 //     the batch, under a number that rises. The set's file, see save.go, says up to which number
@@ -28,7 +28,7 @@ import (
 //     They are dropped when a newer file is safe.
 //   - A file whose number the store does not name is of another state of the store (it
 //     was restored from a backup, say) and is not used, nor is one whose writer did not
-//     sync what it committed if it was not closed: then the set is made anew from all keys.
+//     sync what it committed if it was not closed: then the set is made again from all keys.
 //
 // It is read, or made, in the background. Until then each link costs a read.
 
@@ -77,7 +77,7 @@ func knowledgeOf(stored []byte) knowledge {
 	return isKnown
 }
 
-// known tells whether a URL is known, as this write must see it.
+// known reports whether a URL is known, as this write must see it.
 func (g *group) known(k weburl.Key) (n knowledge, err error) {
 	key := record.URLKey(k)
 	if v, ok := g.changed(key); ok {
@@ -126,14 +126,14 @@ type loaded struct {
 func (s *Store) loadKnown() {
 	l, err := s.readKnown()
 	if err != nil && !errors.Is(err, scheduler.ErrClosed) {
-		s.log.Warn("the fingerprints of known URLs are made anew; until then each link costs a read", "reason", err)
+		s.log.Warn("making the fingerprints of known URLs again; until then each link costs a read", "reason", err)
 		l, err = s.gatherKnown()
 	}
 	switch {
 	case err == nil:
 		s.loaded <- l
 	case !errors.Is(err, scheduler.ErrClosed):
-		s.log.Error("the fingerprints of known URLs cannot be made; each link costs a read", "error", err)
+		s.log.Error("cannot make the fingerprints of known URLs; each link costs a read", "error", err)
 	}
 }
 
@@ -176,7 +176,7 @@ func (g *group) adopt(l loaded) {
 		return // the store has failed
 	}
 	if err := g.s.applyRemovals(g.stored(), &l); err != nil {
-		g.s.log.Error("the fingerprints of known URLs are not used; each link costs a read", "error", err)
+		g.s.log.Error("cannot use the fingerprints of known URLs; each link costs a read", "error", err)
 		return
 	}
 	n := &g.s.known

@@ -162,7 +162,7 @@ func TestKnownAfterKill(t *testing.T) {
 }
 
 // TestKnownWhileClosing: a store that is closed while it loads the set has no reason to
-// make it anew, and warns of nothing.
+// make it again, and warns of nothing.
 func TestKnownWhileClosing(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, quick)
@@ -183,7 +183,7 @@ func TestKnownWhileClosing(t *testing.T) {
 }
 
 // TestKnownFileBad: a file that is not the one of this state is not used, and the set is
-// made anew.
+// made again.
 func TestKnownFileBad(t *testing.T) {
 	for name, hurt := range map[string]func(t *testing.T, dir string){
 		"missing": func(t *testing.T, dir string) {

@@ -32,7 +32,7 @@ type page struct {
 	forgetting, touched bool
 	epoch               int // counts beginnings and ends of forgetting
 	linking             int // acts under way that make the URL known
-	moves               int // how often its order may have been put anew by a release
+	moves               int // how often its order may have been put again by a release
 	possible
 	before  possible        // as it was when the act under way began
 	aliases map[string]bool // for sure
@@ -138,7 +138,7 @@ func (a *act) ordered(order, rest mark) (mark, mark) {
 	return order, rest
 }
 
-// subjects are the URLs that an act changes, but for making them known.
+// subjects are the URLs that an act changes, except for making them known.
 func (a *act) subjects() []int {
 	switch a.Kind {
 	case actPage, actForget:

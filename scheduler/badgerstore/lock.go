@@ -47,7 +47,7 @@ func unlock(d *os.File) error {
 }
 
 // tidy checks the files of a store and repairs what a killed process left of them. For
-// that, who reads has the directory alone for a moment.
+// that, a reader locks the directory against all others for a moment.
 func tidy(d *os.File, o Options) error {
 	dir := d.Name()
 	left, err := badgerfiles.Left(dir)

@@ -135,7 +135,7 @@ func (m *outboxModel) newOrder(u int, forget bool) (modelOrder, *scheduler.Order
 	return o, order
 }
 
-// waiting gives a URL as it stands in its queue, known anew if it was not.
+// waiting returns a URL as it stands in its queue, known again if it was not.
 func (m *outboxModel) waiting(u int) (scheduler.Place, scheduler.WaitingURL) {
 	_, _, err := m.s.Add(m.ctx, webLinks([]int{u}, ""), true)
 	m.must(err)
@@ -254,7 +254,7 @@ func (m *outboxModel) bury() {
 	}
 }
 
-// again says that an order may come again to those that had it.
+// again reports whether an order may come again to those that had it.
 func (m *outboxModel) again(o modelOrder) {
 	for _, had := range m.safe {
 		delete(had, o.id)
@@ -288,7 +288,7 @@ func (m *outboxModel) retry() {
 	}
 }
 
-// targets names the targets anew, at least one.
+// targets names the targets again, at least one.
 func (m *outboxModel) targets() {
 	names := []string{"a", "b", "c"}[:1+m.r.IntN(3)]
 	m.must(m.s.Outbox().Open(m.ctx, names))

@@ -29,6 +29,12 @@ const (
 	adviceLocked  = "send the command to the running service (its socket is in the data directory), or stop that process first"
 )
 
+// Exists reports whether dir holds a store, without opening it.
+func Exists(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // Open opens the store in dir and makes it if it is not there. It takes the same
 // time however much is stored, if the store was closed: otherwise it reads all tables, to
 // see that they are whole. The errors wrap scheduler.ErrLocked, ErrFormat,
@@ -247,7 +253,7 @@ func (s *Store) markClean(clean bool) error {
 	})
 }
 
-// read gives a copy of a key's value, nil if there is none.
+// read returns a copy of a key's value, nil if there is none.
 func read(txn *badger.Txn, key []byte) ([]byte, error) {
 	item, err := txn.Get(key)
 	if errors.Is(err, badger.ErrKeyNotFound) {

@@ -86,7 +86,7 @@ const leastMemory = 96 << 20
 // process stays within budget bytes (0: DefaultMemoryBudget, or three quarters of what
 // the process's cgroup allows if that is less); outside is memory that Go does not see
 // (Stats.FingerprintBytes of all stores). It is to be called again when outside has
-// grown. It gives the limit that it set; 0 if it left it alone because the environment
+// grown. It returns the limit that it set; 0 if it left it alone because the environment
 // sets GOMEMLIMIT. Files that are mapped do not count.
 func LimitMemory(budget, outside int64) int64 {
 	if os.Getenv("GOMEMLIMIT") != "" {

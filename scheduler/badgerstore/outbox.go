@@ -84,7 +84,7 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 	return entries, err
 }
 
-// order reads an order that is no dead letter. What it gives is valid while item is.
+// order reads an order that is not a dead letter. What it gives is valid while item is.
 func (s *Store) order(item *badger.Item) (seq uint64, k weburl.Key, o record.Order, err error) {
 	p := record.OrderPlace{Kind: record.KindOrder}
 	if item.Key()[0] != record.KindOrder {

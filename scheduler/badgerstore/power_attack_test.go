@@ -14,7 +14,7 @@ import (
 )
 
 // cut runs an attack on a disk that holds what from holds, until the child has told
-// so many lines, cuts the power, and gives the folder that the disk then is.
+// so many lines, cuts the power, and returns the folder that the disk then is.
 func cut(t *testing.T, from string, order powercut.Order, a attack, l *ledger, lines int) string {
 	t.Helper()
 	disk, err := powercut.Load(from, order)

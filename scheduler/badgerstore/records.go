@@ -40,6 +40,7 @@ func (g *group) unplace(k weburl.Key, rec *scheduler.Record) error {
 		return g.dequeue(placeOf(rec), rec.Seq)
 	case scheduler.Timed:
 		g.remove(record.TimedKey(rec.NextAt, k))
+	case scheduler.AtRest:
 	}
 	return nil
 }
@@ -90,6 +91,7 @@ func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	case scheduler.Timed:
 		g.set(record.TimedKey(rec.NextAt, k), []byte{})
 		g.s.dueFloor = min(g.s.dueFloor, record.SortableTime(rec.NextAt))
+	case scheduler.AtRest:
 	}
 	g.nextCount.Add(rec)
 	g.setRecord(k, rec)
@@ -102,7 +104,7 @@ func (g *group) addURL(k weburl.Key, l *scheduler.Link, ps *places) error {
 		URL: l.URL.String(), Host: l.URL.HostKey(), Origin: l.URL.Origin(),
 		State: scheduler.Waiting, Source: l.Fifo, Fifo: l.Fifo,
 		Root: l.Root, Shift: l.Shift, Depth: l.Depth, Hops: l.Hops, Referrer: l.Referrer,
-		HostSpelling: l.HostSpelling, Kind: l.Kind, FoundAt: l.FoundAt,
+		HostSpelling: l.HostSpelling, Fragment: l.Fragment, Kind: l.Kind, FoundAt: l.FoundAt,
 	}
 	if l.Kind == scheduler.KindItem {
 		rec.State = scheduler.AtRest
@@ -168,7 +170,7 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) e
 	}
 	rec.Aliases = aliases
 	if rec.Gone {
-		return g.bringBack(k, &rec, l.Fifo, ps)
+		return g.bringBack(k, &rec, l, ps)
 	}
 	g.touch(k)
 	g.setRecord(k, &rec)
@@ -176,7 +178,8 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) e
 }
 
 // bringBack queues a URL that was gone. One that waits in a fifo already stays there.
-func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, fifo scheduler.Source, ps *places) error {
+func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, l *scheduler.Link, ps *places) error {
+	rec.HostSpelling, rec.Fragment = l.HostSpelling, l.Fragment
 	if rec.State == scheduler.Waiting && rec.Source != scheduler.Refresh {
 		rec.Gone, rec.Settled = false, false
 		g.touch(k)
@@ -187,7 +190,7 @@ func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, fifo scheduler.So
 		return err
 	}
 	rec.Gone, rec.Settled = false, false
-	rec.State, rec.Source, rec.Fifo = scheduler.Waiting, fifo, fifo
+	rec.State, rec.Source, rec.Fifo = scheduler.Waiting, l.Fifo, l.Fifo
 	return g.place(k, rec, ps)
 }
 

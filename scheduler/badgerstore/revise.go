@@ -12,7 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// revision is what was said of a URL, and of which state.
+// revision is what was said of a URL, and of which of its states.
 type revision struct {
 	key  weburl.Key
 	old  scheduler.Record
@@ -83,7 +83,7 @@ func (s *Store) revise(ctx context.Context, keys []weburl.Key, ask reviser) ([]s
 	return ps.list, n, nil
 }
 
-// ask gives what is to become of the URLs as they are now.
+// ask returns what is to become of the URLs as they are now.
 func (s *Store) ask(ctx context.Context, keys []weburl.Key, ask reviser) ([]revision, error) {
 	var revisions []revision
 	asked := make(map[weburl.Key]struct{}, len(keys))

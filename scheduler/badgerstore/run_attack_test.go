@@ -92,7 +92,7 @@ func TestRunOnFullDisk(t *testing.T) {
 }
 
 // fillUnder fills the disk of a program as soon as begun says so, and takes the filling
-// away when its log tells of it. It gives how often that was told, and the log.
+// away when its log tells of it. It returns how often that was told, and the log.
 func fillUnder(t *testing.T, disk string, log io.Reader, begun func() bool) (said int, all string) {
 	t.Helper()
 	told := make(chan string)

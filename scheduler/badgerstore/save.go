@@ -107,7 +107,7 @@ func (s *Store) saveWhenDue() {
 	s.background.Go(func() {
 		err := s.saveKnown(set, mark, s.submit)
 		if err != nil && s.ended(context.Background()) == nil {
-			s.log.Warn("the fingerprints of known URLs are not saved; a later attempt follows", "error", err)
+			s.log.Warn("cannot save the fingerprints of known URLs; trying again later", "error", err)
 		}
 		// If the store is closed meanwhile, saveLast finds it unfinished.
 		_ = s.submit(&write{apply: func(*group) error {
@@ -135,7 +135,7 @@ func (g *group) saveLast() {
 		return <-w.done
 	})
 	if err != nil {
-		g.s.log.Warn("the fingerprints of known URLs are not saved; what has changed costs reads after the next start", "error", err)
+		g.s.log.Warn("cannot save the fingerprints of known URLs; what has changed costs reads after the next start", "error", err)
 	}
 }
 

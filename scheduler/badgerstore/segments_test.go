@@ -155,7 +155,7 @@ func TestSegmentsAreEmptied(t *testing.T) {
 	dir := t.TempDir()
 	b := newSegmentBench(t, dir, "x", "down")
 	const n = 60
-	for round := range 6 { // each replaces the one before, but for one in twenty
+	for round := range 6 { // each replaces the one before, except for one in twenty
 		for i := range n {
 			if round > 0 && i%20 == round {
 				continue

@@ -8,11 +8,11 @@
 // If Badger refuses a batch, that one and the next fail, and nothing is written until
 // the store is opened again. Keys and encodings are those of package record.
 //
-// A usual page costs no read: that its links are known is told by fingerprints in memory
+// A usual page costs no read: fingerprints in memory tell that its links are known
 // (known.go), its own record is what Queue gave if nothing has changed it since
 // (touched.go) and says whether there is a deletion that rests or is held (deletions.go),
 // and its queue's state and what is kept of its host's documents are remembered
-// (places.go, documents.go). Two unknown links of it cost a read each, because nothing is
+// (queues.go, documents.go). Two unknown links of it cost a read each, because nothing is
 // stored as new that was not looked up; so do links to URLs that are gone.
 //
 // Bodies of documents lie in segment files beside Badger's, see package segments: they are
@@ -23,8 +23,8 @@
 //
 // Memory: at most five memtables of MemtableBytes and a third, 53 MiB with the default
 // and 11 MiB until 8 MiB were written, and tables in the making, see badgerOptions;
-// two batches of at most 8 MiB or one page each; 8 MiB of touched, of which the kernel
-// gives what is used; up to 9 MiB for remembered queues, hosts and their documents; 5 to 7 bytes a known
+// two batches of at most 8 MiB or one page each; 8 MiB of touched, as far as
+// it is used; up to 9 MiB for remembered queues, hosts and their documents; 5 to 7 bytes a known
 // URL for the fingerprints. Tables are read through the page cache (no compression, no
 // block cache), which the kernel takes back when it needs to.
 //
@@ -97,7 +97,7 @@ type Options struct {
 	ReadOnly bool
 	// FirstOrder is what the numbers of new outbox entries begin at, if they are not
 	// beyond it yet. Given the wall clock in microseconds, entries of a store that was
-	// made anew, or restored, are newer than all that were pushed before: indexers
+	// made again, or restored, are newer than all that were pushed before: indexers
 	// that compare versions would refuse them otherwise.
 	FirstOrder uint64
 	// NoCompaction leaves all tables where they are written, for a store that is small and
@@ -154,7 +154,7 @@ type Store struct {
 	touched    touched
 	known      known
 	saveAfter  int
-	fileNumber uint64 // of the fingerprints' file; owned by its loader, then by who writes it
+	fileNumber uint64 // of the fingerprints' file; owned by the goroutine that loads the file, then by the one that writes it
 
 	calls  sync.WaitGroup // methods under way
 	mu     sync.Mutex     // guards closed, and calls against a late Add

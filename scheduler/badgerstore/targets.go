@@ -31,13 +31,13 @@ func (o outbox) Open(ctx context.Context, targets []string) error {
 		return err
 	}
 	for _, t := range late {
-		o.s.log.Warn("this push target is new: it gets what waits and what comes, but not what was sent before it was there; `sextant refresh --all --full` sends all documents again",
+		o.s.log.Warn("this push target is new: it gets what waits now and what comes later, not what was sent before; `sextant refresh --all --full` sends all documents again",
 			"target", t, "documents", documents)
 	}
 	return nil
 }
 
-// openTargets gives the targets that are late: new where documents are in the index whose
+// openTargets returns the targets that are late: new where documents are in the index whose
 // orders do not wait any more.
 func (g *group) openTargets(ctx context.Context, targets []string) (late []string, err error) {
 	old, err := g.cursors()

@@ -26,7 +26,7 @@ func touchSlot(k weburl.Key) uint32 { return binary.LittleEndian.Uint32(k[8:]) %
 // touch notes that the batch in the making changes the record of k.
 func (g *group) touch(k weburl.Key) { g.s.touched.slots[touchSlot(k)] = g.batch.no }
 
-// unchanged says that the record of k is as it was in a snapshot that was opened when
+// unchanged reports whether the record of k is as it was in a snapshot that was opened when
 // the batch asOf was durable.
 func (g *group) unchanged(k weburl.Key, asOf uint64) bool {
 	return asOf >= g.s.touched.first && g.s.touched.slots[touchSlot(k)] <= asOf

@@ -22,7 +22,7 @@ import (
 // format is stored last, when the store is marked as open: a process that dies before
 // leaves a store of the old format, and the next one does all of it again.
 
-// upgrade makes a store of an older format one of this format, but for the format itself.
+// upgrade makes a store of an older format one of this format, except for the format itself.
 func (s *Store) upgrade(from byte) error {
 	begin := time.Now()
 	s.log.Info("the store is upgraded", "dir", s.dir, "from", from, "to", format)
@@ -195,7 +195,7 @@ func (s *Store) upgradeDocuments(most int) (int, error) {
 	return hosts + n, err
 }
 
-// mergeDocuments adds what was found of hosts to what is stored of them. It gives how many
+// mergeDocuments adds what was found of hosts to what is stored of them. It returns how many
 // there was nothing of.
 func (s *Store) mergeDocuments(found map[weburl.HostKey]record.Documents) (int, error) {
 	batch := s.db.NewWriteBatch()

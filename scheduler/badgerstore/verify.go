@@ -97,7 +97,7 @@ func (s *Store) checksums() (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Debug("Badger's words for a damaged block", "panic", p)
+			s.log.Debug("Badger's message about a damaged block", "panic", p)
 			err = errors.New("a block is damaged, and what it held is lost")
 		}
 	}()
@@ -112,13 +112,13 @@ type verification struct {
 	txn    *badger.Txn
 	fn     func(Fault)
 	report Report
-	count  record.Counters // anew
+	count  record.Counters // again
 	// low is the lowest cursor, valid if there are targets.
 	low     uint64
 	targets map[string]bool
 
 	bodies *segments.Reader
-	// kept are the segments' states as stored, segments as found, but for their lengths.
+	// kept are the segments' states as stored, segments as found, except for their lengths.
 	kept, segments map[uint64]record.Segment
 
 	queue queueWalk
@@ -201,6 +201,7 @@ func (v *verification) url(item *badger.Item) error {
 		if at == nil {
 			v.fault(rec.URL, "waits for %s, but is not in the list of times", rec.NextAt.Format(time.RFC3339))
 		}
+	case scheduler.AtRest:
 	}
 	return nil
 }

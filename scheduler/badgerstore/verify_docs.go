@@ -49,7 +49,7 @@ func (v *verification) docs(item *badger.Item) error {
 	return nil
 }
 
-// endDocs tells which hosts have documents of which nothing is kept.
+// endDocs reports hosts whose documents are not counted.
 func (v *verification) endDocs() {
 	for h, n := range v.documents {
 		v.fault("", "host %x has %d documents, but nothing is kept of them", h, n)

@@ -33,7 +33,7 @@ func (v *verification) cursor(item *badger.Item) error {
 	return nil
 }
 
-// order checks an order that is no dead letter.
+// order checks an order that is not a dead letter.
 func (v *verification) order(item *badger.Item) error {
 	v.report.Orders++
 	seq, k, o, err := v.s.order(item)

@@ -113,7 +113,7 @@ func (v *verification) openSet() error {
 		return nil
 	}
 	if err != nil {
-		v.s.log.Info("the file of fingerprints is of no use", "reason", err)
+		v.s.log.Info("cannot use the file of fingerprints", "reason", err)
 		return nil
 	}
 	v.set = l.set
@@ -127,7 +127,7 @@ func (v *verification) fingerprint(k weburl.Key, rec *scheduler.Record) {
 	}
 }
 
-// fingerprints says if the set holds more than what is known.
+// fingerprints reports whether the set holds more than what is known.
 func (v *verification) fingerprints() {
 	if v.set == nil {
 		return

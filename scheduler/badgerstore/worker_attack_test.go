@@ -13,9 +13,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// worker is one goroutine of an attacker. What it does to URLs, but for making
+// worker is one goroutine of an attacker. What it does to URLs, except for making
 // them known, it does to those of its own hosts alone, one act after the other, so
-// that what must be stored of each is no matter of chance.
+// that what must be stored of each is not a matter of chance.
 type worker struct {
 	*attacker
 	ctx  context.Context

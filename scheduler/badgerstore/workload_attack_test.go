@@ -173,7 +173,7 @@ type attacker struct {
 var errEnd = errors.New("all acts are made")
 
 // beAttacker is the child: it works until it is killed, or has made its acts. It
-// returns false in a process that is no child.
+// returns false in a process that is not a child.
 func beAttacker(t *testing.T) bool {
 	orders, ok := os.LookupEnv(attackEnv)
 	if !ok {
@@ -302,7 +302,7 @@ func (w *attacker) say(l line) {
 	}
 }
 
-// begin says that an act begins and gives it its number. With acts that count it
+// begin reports whether an act begins and gives it its number. With acts that count it
 // fails when all are made.
 func (w *attacker) begin(a act) (act, error) {
 	a.ID = w.next.Add(1)
@@ -336,7 +336,7 @@ func (w *attacker) do(a act, change func() error, hit ...func() ([]int, error)) 
 	}
 }
 
-// again says whether a change failed for a full disk, after a pause, and tells the
+// again reports whether a change failed for a full disk, after a pause, and tells the
 // parent when that begins and ends.
 func (w *attacker) again(err error) bool {
 	full := errors.Is(err, scheduler.ErrFull)

@@ -62,7 +62,7 @@ func open(d *contents) *Memory {
 	return m
 }
 
-// Reopen gives a new Store on what m holds, as a new process would; without a
+// Reopen returns a new Store on what m holds, as a new process would; without a
 // Close before, ClosedCleanly of the new one is false. m is closed by it.
 func (m *Memory) Reopen() *Memory {
 	m.d.mu.Lock()
@@ -82,7 +82,7 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// lock gives the contents, locked, unless the store is closed or ctx has ended.
+// lock returns the contents, locked, unless the store is closed or ctx has ended.
 func (m *Memory) lock(ctx context.Context) (*contents, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -115,6 +115,7 @@ func (m *Memory) Add(ctx context.Context, links []scheduler.Link, requeue bool) 
 		default:
 			d.unqueue(l.URL.Key(), r)
 			r.State, r.Source, r.Fifo, r.Root = scheduler.Waiting, l.Fifo, l.Fifo, r.Root || l.Root
+			r.HostSpelling, r.Fragment = l.HostSpelling, l.Fragment
 			places.add(d.put(l.URL.Key(), r))
 		}
 		n++
@@ -200,6 +201,7 @@ func (d *contents) link(l scheduler.Link, depths bool, places *placeSet) {
 	r.Aliases = union(r.Aliases, l.Alias)
 	if r.Gone {
 		r.Gone, r.Settled = false, false
+		r.HostSpelling, r.Fragment = l.HostSpelling, l.Fragment
 		if r.State != scheduler.Waiting || r.Source == scheduler.Refresh {
 			d.unqueue(k, r)
 			r.State, r.Source, r.Fifo = scheduler.Waiting, l.Fifo, l.Fifo
@@ -224,7 +226,7 @@ func (d *contents) add(l scheduler.Link) scheduler.Place {
 		URL: l.URL.String(), Host: h, Origin: l.URL.Origin(),
 		State: state, Kind: l.Kind, Source: l.Fifo, Fifo: l.Fifo,
 		Root: l.Root, Shift: l.Shift, Depth: l.Depth, Hops: l.Hops, Referrer: l.Referrer,
-		Aliases: union(nil, l.Alias), HostSpelling: l.HostSpelling, FoundAt: l.FoundAt,
+		Aliases: union(nil, l.Alias), HostSpelling: l.HostSpelling, Fragment: l.Fragment, FoundAt: l.FoundAt,
 	})
 }
 
@@ -401,7 +403,7 @@ func (m *Memory) Inspect(ctx context.Context, f scheduler.Filter, fn func(weburl
 	return nil
 }
 
-// Counts implements scheduler.Store. It counts anew each time: what it gives is
+// Counts implements scheduler.Store. It counts again each time: what it gives is
 // what other stores' kept counters must equal.
 func (m *Memory) Counts(ctx context.Context) (scheduler.Counts, error) {
 	d, err := m.lock(ctx)

@@ -39,7 +39,7 @@ func checkOrder(o *scheduler.Order, forget bool) error {
 	return nil
 }
 
-// send changes what the outbox holds of a URL, and gives what its record then says of a
+// send changes what the outbox holds of a URL, and returns what its record then says of a
 // deletion; has is what it said before.
 func (d *contents) send(k weburl.Key, old scheduler.Record, has scheduler.Deletion, cancel bool, o *scheduler.Order) scheduler.Deletion {
 	if cancel {
@@ -109,7 +109,7 @@ func (m *Memory) ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func
 	})
 }
 
-// deletions gives those that are wanted, oldest first.
+// deletions returns those that are wanted, oldest first.
 func (m *Memory) deletions(ctx context.Context, wanted func(deletion) bool) ([]scheduler.StoredDeletion, error) {
 	d, err := m.lock(ctx)
 	if err != nil {

@@ -24,7 +24,7 @@ func (m *Memory) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.K
 	})
 }
 
-// revise changes the URLs of which ask says how.
+// revise changes the URLs as ask says.
 func (m *Memory) revise(ctx context.Context, keys []weburl.Key, ask func(*contents, weburl.Key, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {
 	d, err := m.lock(ctx)
 	if err != nil {

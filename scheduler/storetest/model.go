@@ -110,7 +110,7 @@ func (m *model) links(n int) []scheduler.Link {
 		l.Root, l.Shift = m.rand.IntN(4) == 0, int8(m.rand.IntN(5)-2)
 		l.Depth, l.Hops = uint16(m.rand.IntN(6)), uint8(m.rand.IntN(3))
 		if m.rand.IntN(5) == 0 {
-			l.HostSpelling = "H.test"
+			l.HostSpelling, l.Fragment = "H.test", "f"
 		}
 		if m.rand.IntN(3) == 0 {
 			l.Alias = fmt.Sprint("http://alias.test/", m.rand.IntN(3))
@@ -151,7 +151,7 @@ func (m *model) completeOne() {
 	m.completeBoth("Complete", of)
 }
 
-// taken gives a waiting URL as the store under test gave it once: now, or, like a URL
+// taken returns a waiting URL as the store under test gave it once: now, or, like a URL
 // that was in flight for a while, earlier, if it is still the same place.
 func (m *model) taken(ref scheduler.WaitingURL) scheduler.WaitingURL {
 	q, err := m.Queue(m.ctx, placeOf(ref.Record), 0, 1<<20)

@@ -49,7 +49,7 @@ func search(q []waiting, seq uint64) int {
 	return sort.Search(len(q), func(i int) bool { return q[i].seq >= seq })
 }
 
-// selects says whether the filter lets a record through.
+// selects reports whether the filter lets a record through.
 func selects(f scheduler.Filter, r scheduler.Record) bool {
 	return (f.Host == nil || *f.Host == r.Host) &&
 		(f.Source == nil || *f.Source == r.Source) &&
@@ -69,6 +69,7 @@ func tally(c *scheduler.Counts, r scheduler.Record) {
 		c.Pending[r.Source]++
 	case scheduler.Timed:
 		c.Timed++
+	case scheduler.AtRest:
 	}
 }
 

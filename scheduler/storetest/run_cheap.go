@@ -12,7 +12,7 @@ import (
 
 // The goroutines of these tests write to one store at once; each test waits for its own.
 
-// counted gives the places with their counts.
+// counted returns the places with their counts.
 func (f *fixture) counted() map[scheduler.Place]uint64 {
 	f.Helper()
 	got := map[scheduler.Place]uint64{}
@@ -76,7 +76,7 @@ func floors(f *fixture) {
 	f.equal("from the middle", keysOf(q), keysOfLinks(links[6:8]...))
 	f.reopen()
 	f.equal("after reopening", keysOf(f.queue(p)), keysOfLinks(links[4:]...))
-	// What is queued anew stands behind any floor.
+	// What is queued again stands behind any floor.
 	c = withOld(f.queue(p)[0])
 	c.Next.State, c.Floor = scheduler.Waiting, all[5].Seq
 	f.complete(c)
@@ -220,7 +220,7 @@ func notes(f *fixture) {
 }
 
 // forgetConcurrent forgets URLs by completions and by the operator while pages that
-// link to them are completed: each is in the end known, or unknown and found anew.
+// link to them are completed: each is in the end known, or unknown and found again.
 func forgetConcurrent(f *fixture) {
 	const urls, rounds = 8, 30
 	var links []scheduler.Link

@@ -41,14 +41,14 @@ func (f *fixture) again(l scheduler.Link, o *scheduler.Order) {
 	f.complete(c)
 }
 
-// deletions gives those that a filter selects.
+// deletions returns those that a filter selects.
 func (f *fixture) deletions(filter scheduler.DeletionFilter) (list []scheduler.StoredDeletion) {
 	f.Helper()
 	f.must(f.HeldDeletions(f.ctx, filter, func(d scheduler.StoredDeletion) error { list = append(list, d); return nil }))
 	return list
 }
 
-// deletionOf gives that of a URL, which must have one, as its record says.
+// deletionOf returns that of a URL, which must have one, as its record says.
 func (f *fixture) deletionOf(l scheduler.Link) scheduler.StoredDeletion {
 	f.Helper()
 	list := f.deletions(scheduler.DeletionFilter{URLs: []string{l.URL.String()}})
@@ -322,7 +322,7 @@ func completeChanged(f *fixture) {
 	c.Next.Indexed = true
 	f.complete(c)
 	f.equal("outbox", f.counts().Outbox, scheduler.OutboxCounts{Waiting: 1})
-	// What becomes of a deletion without the document is no such change.
+	// What becomes of a deletion without the document is not such a change.
 	l = f.rested("http://a.test/2", resting(0))
 	f.requeue(l, scheduler.Index)
 	w = f.waiting(l)

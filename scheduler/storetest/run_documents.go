@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// documents gives how many a link's host has, and sees to it that the sample holds such
+// documents returns how many a link's host has, and sees to it that the sample holds such
 // alone.
 func (f *fixture) documents(l scheduler.Link) int {
 	f.Helper()
@@ -118,7 +118,7 @@ func (f *fixture) find(page string, links ...scheduler.Link) []scheduler.Place {
 	return f.complete(c)
 }
 
-// back expects that a URL was queued anew in a fifo.
+// back expects that a URL was queued again in a fifo.
 func (f *fixture) back(l scheduler.Link, fifo scheduler.Source) {
 	f.Helper()
 	w := f.waiting(l)

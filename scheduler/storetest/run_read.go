@@ -203,7 +203,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		Directives: scheduler.NoFollow | scheduler.NoArchive, UnavailableAt: time.Unix(1e9, 5), Signature: "a signature\x00\xff", Overlap: 97,
 		FoundAt: time.Unix(1e9, 0), ClassAt: time.Unix(1e9+1, 0), ChangedAt: time.Unix(1e9+2, 0), Was: scheduler.OK,
 		Fault: fault.Reset, MediaType: "application/x-unheard-of", Linked: true, Entered: true,
-		Reason: scheduler.ReasonServerError, Deletion: scheduler.DeletionResting, Misses: 255, Gone: true,
+		Reason: scheduler.ReasonServerError, Deletion: scheduler.DeletionResting, Misses: 255, Gone: true, Fragment: "part",
 	}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {

@@ -175,7 +175,7 @@ func reviseMany(f *fixture) {
 	f.equal("excluded", f.counts().ByClass[scheduler.Ignored], uint64(n))
 }
 
-// reviseConcurrent revises URLs while others complete them and queue them anew:
+// reviseConcurrent revises URLs while others complete them and queue them again:
 // none is lost, and a revision never meets a URL that waits.
 func reviseConcurrent(f *fixture) {
 	const urls, rounds = 12, 40

@@ -1,4 +1,4 @@
-// Package documents reads documents that are no pages, such as PDF files, in processes
+// Package documents reads documents that are not pages, such as PDF files, in processes
 // of their own: a parser that loops, crashes or wants all memory ends one document
 // and nothing else.
 //
@@ -86,7 +86,7 @@ func odfKind(mediaType string) Kind {
 	return ""
 }
 
-// IsPDF says whether a Content-Type declares a PDF file.
+// IsPDF reports whether a Content-Type declares a PDF file.
 func IsPDF(contentType string) bool {
 	return declaredKind(mediaType(contentType)) == PDF
 }

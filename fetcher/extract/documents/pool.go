@@ -78,7 +78,7 @@ type Pool struct {
 	reaper   *time.Timer
 }
 
-// NewPool gives a pool; it starts nothing.
+// NewPool returns a pool; it starts nothing.
 func NewPool(s Settings, log *slog.Logger) *Pool {
 	p := &Pool{log: log, settings: s.withDefaults()}
 	p.closing, p.close = context.WithCancel(context.Background())
@@ -171,7 +171,7 @@ func (p *Pool) warm() *worker {
 	return w
 }
 
-// keep gives a worker back, if it is not nil. All end when none was given back for a while.
+// keep takes a worker back, if it is not nil. All end when none was given back for a while.
 func (p *Pool) keep(w *worker) {
 	if w == nil {
 		return

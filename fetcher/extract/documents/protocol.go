@@ -92,7 +92,7 @@ func writeAnswer(w io.Writer, page *extract.Page, failed *Error) error {
 	return writeFrame(w, t, b)
 }
 
-// parseAnswer gives a page, an *Error of the document, or another error where the
+// parseAnswer returns a page, an *Error of the document, or another error where the
 // worker does not keep to the protocol.
 func parseAnswer(t frame, payload []byte) (extract.Page, error) {
 	switch t {
@@ -106,6 +106,7 @@ func parseAnswer(t frame, payload []byte) (extract.Page, error) {
 			return extract.Page{}, err
 		}
 		return extract.Page{}, failed
+	case frameRequest, frameBegun:
 	}
 	return extract.Page{}, fmt.Errorf("a frame of type %q where an answer was expected", t)
 }
@@ -116,7 +117,7 @@ type Reason string
 // The reasons.
 const (
 	Encrypted   Reason = "encrypted"   // it asks for a password
-	Damaged     Reason = "damaged"     // or none of the kind that it seems to be
+	Damaged     Reason = "damaged"     // or not of the kind that it seems to be
 	TooLarge    Reason = "too-large"   // when it is unpacked
 	TooSlow     Reason = "too-slow"    // its time was over
 	OutOfMemory Reason = "memory"      // its worker had no more

@@ -87,7 +87,7 @@ func answer(out io.Writer, payload []byte, timeout time.Duration, r Reader) erro
 }
 
 // readSafely makes a panic of a parser an error; each document is read with new
-// state, so that the next is none the worse for it.
+// state, so that the next one is read as if it were the first.
 func readSafely(ctx context.Context, r Reader, kind Kind, body []byte) (page extract.Page, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -103,7 +103,7 @@ type Readers struct {
 	pdf       *pdf.Reader // nil until it is needed
 }
 
-// NewReaders gives the readers for a process that may take maxMemory bytes.
+// NewReaders returns the readers for a process that may take maxMemory bytes.
 func NewReaders(maxMemory int64) *Readers { return &Readers{maxMemory: maxMemory} }
 
 // Prepare implements Reader.

@@ -46,10 +46,10 @@ func (f Format) String() string {
 	return words[f]
 }
 
-// IsFeed says that entries of this format have title and text, not URLs alone.
+// IsFeed reports whether entries of this format have title and text, not URLs alone.
 func (f Format) IsFeed() bool { return f == RSS || f == RDF || f == Atom }
 
-// Options bound what is read; a zero field is no bound.
+// Options bound what is read; a zero field means no bound.
 type Options struct {
 	// ContentType is the header of the answer: its charset counts where the file
 	// itself says nothing.

@@ -33,7 +33,7 @@ func Elements(r io.Reader, o Options, path Path, fields []Path, fn func(values [
 			err = fn(values)
 		}
 		if err != nil {
-			break // an element that is half there is none
+			break // half an element does not count
 		}
 	}
 	return e.Summary, e.end(in, err)

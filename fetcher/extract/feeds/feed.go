@@ -81,7 +81,7 @@ func (f *feed) read(root *token, want string) error {
 		f.own = ""
 	case Atom:
 		item = "entry"
-	default:
+	case Unknown, URLSet, Index, URLList:
 		f.Format = Unknown
 		return f.wrongRoot(root, want)
 	}
@@ -152,7 +152,7 @@ func (f *feed) item(start *token) error {
 			err = f.field(&t, &e)
 		}
 		if err != nil {
-			return errors.Join(f.give(&e), err) // it may be whole but for its end
+			return errors.Join(f.give(&e), err) // it may be whole except for its end
 		}
 		if t.kind == endOfFile {
 			break

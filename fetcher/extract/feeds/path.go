@@ -30,7 +30,7 @@ func (e *PathError) Error() string { return e.Words }
 // String is the path as it was written.
 func (p Path) String() string { return p.text }
 
-// ParsePath reads a path. The error is a *PathError. Of one that is absolute (for
+// ParsePath reads a path. The error is a *PathError. For one that is absolute (for
 // ElementPath) the steps begin at the root.
 func ParsePath(s string) (Path, error) {
 	p := Path{text: s}
@@ -98,7 +98,7 @@ func isPathName(s string) bool {
 	return part(prefix) && (!ok || part(local))
 }
 
-// matches says whether the open elements are those that the path names.
+// matches reports whether the open elements are those that the path names.
 func (p *Path) matches(open []string) bool {
 	switch {
 	case p.anywhere && len(open) > len(p.steps):

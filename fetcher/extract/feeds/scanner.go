@@ -21,7 +21,7 @@ const (
 	characters
 )
 
-// token is a piece of XML. Comments, declarations and processing instructions are none.
+// token is a piece of XML. Comments, declarations and processing instructions are skipped.
 type token struct {
 	kind   tokenKind
 	name   string // with its prefix
@@ -56,7 +56,7 @@ type scanner struct {
 
 func newScanner(r *bufio.Reader) *scanner { return &scanner{r: r, line: 1, column: 1} }
 
-// read gives the next byte and counts lines and characters.
+// read returns the next byte and counts lines and characters.
 func (s *scanner) read() (byte, bool) {
 	b, err := s.r.ReadByte()
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *scanner) pass(b []byte) {
 	_, _ = s.r.Discard(len(b)) // they are there
 }
 
-// follows says that the next bytes are these, in any case, and takes them if so.
+// follows reports whether the next bytes are these, in any case, and takes them if so.
 func (s *scanner) follows(text string) bool {
 	b, _ := s.r.Peek(len(text))
 	if !strings.EqualFold(string(b), text) {
@@ -110,7 +110,7 @@ func (s *scanner) follows(text string) bool {
 	return true
 }
 
-// peek gives the next byte, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (s *scanner) peek() byte {
 	b, err := s.r.Peek(1)
 	if err != nil {
@@ -134,14 +134,14 @@ func (s *scanner) ends(in string) error {
 	return s.fault(s.line, s.column, "the file ends inside %s", in)
 }
 
-// next gives the next token.
+// next returns the next token.
 func (s *scanner) next() (token, error) {
 	for {
 		line, column := s.line, s.column
 		b := s.peek()
 		if b == 0 {
 			if _, ok := s.read(); ok {
-				continue // a zero byte is none of XML's characters
+				continue // XML has no zero byte
 			}
 			if s.err != nil {
 				return token{}, s.ends("")

@@ -69,6 +69,7 @@ func (s *sitemap) read(in input) error {
 		return s.urls(w, "url")
 	case Index:
 		return s.urls(w, "sitemap")
+	case Unknown, URLList, RSS, RDF, Atom:
 	}
 	f := newFeed(w, func(i Item) error {
 		if i.Link == "" {
@@ -81,7 +82,7 @@ func (s *sitemap) read(in input) error {
 	return err
 }
 
-// isXML says that the first character that is no blank begins a tag.
+// isXML reports whether the first character that is not a blank begins a tag.
 func isXML(in input) bool {
 	head, _ := in.Peek(4096)
 	head = bytes.TrimLeft(head, " \t\r\n\f\x00")
@@ -141,7 +142,7 @@ func (s *sitemap) url(w *walker, name string) error {
 		t, err := w.next()
 		w.most = 0
 		switch {
-		case err != nil: // the entry may be whole but for its end, its own text may not
+		case err != nil: // the entry may be whole except for its end, its own text may not
 			return errors.Join(s.entry(&e, ""), err)
 		case t.kind == characters:
 			bare.WriteString(t.text)
@@ -197,8 +198,8 @@ func (s *sitemap) field(w *walker, t *token, e *Entry) error {
 	return err
 }
 
-// list reads one URL a line; what is none is passed over. A file without any in its
-// first lines is no list.
+// list reads one URL a line; other lines are passed over. A file without any in its
+// first lines is not a list.
 func (s *sitemap) list(in input) error {
 	const tries = 100
 	for line := 1; ; line++ {

@@ -52,6 +52,7 @@ func (w *walker) next() (token, error) {
 			if len(w.open) > 0 {
 				return t, w.fault(t.line, t.column, "the file ends inside <%s>", w.open[len(w.open)-1])
 			}
+		case characters:
 		}
 		return t, nil
 	}
@@ -75,7 +76,7 @@ func (w *walker) close() token {
 	return t
 }
 
-// within says that the element that is the depth-th open one is still open.
+// within reports whether the element that is the depth-th open one is still open.
 func (w *walker) within(depth int) bool { return len(w.open) >= depth }
 
 // text reads the rest of the element just begun and gives its text, that of elements
@@ -95,7 +96,7 @@ func (w *walker) text(most int) (string, error) {
 			b.WriteString(t.text)
 		case endOfFile:
 			return strings.TrimSpace(b.String()), nil
-		default:
+		case startTag, endTag:
 			if w.within(depth) && b.Len() < most {
 				b.WriteByte(' ')
 			}
@@ -143,7 +144,7 @@ func (w *walker) declare(root *token) {
 	}
 }
 
-// namespace is the usual prefix of a namespace, "" if it is none that counts.
+// namespace is the usual prefix of a namespace, "" if it is one that does not count.
 func namespace(uri string) string {
 	switch strings.TrimSuffix(strings.ToLower(uri), "/") {
 	case "http://purl.org/rss/1.0/modules/content":

@@ -44,7 +44,7 @@ var (
 	attributeLetters = newLetters(" \n\r\t\f/>=")
 )
 
-// Has says whether the present start tag has any of the attributes in a set of
+// Has reports whether the present start tag has any of the attributes in a set of
 // 1<<Name.
 func (s *Scanner) Has(set uint32) bool { return s.has&set != 0 }
 

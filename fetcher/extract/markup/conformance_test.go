@@ -106,7 +106,7 @@ func sortAttributes(t token) {
 	slices.SortFunc(t.Attributes, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 }
 
-// TestStandard compares the tokens with those that html5lib-tests expect, but for
+// TestStandard compares the tokens with those that html5lib-tests expect, except for
 // the beginnings in states that no element of a page brings about.
 func TestStandard(t *testing.T) {
 	cases, states := 0, map[string]Tag{"RCDATA state": Title, "RAWTEXT state": Style, "Script data state": Script, "PLAINTEXT state": Plaintext}

@@ -16,7 +16,7 @@ type Properties uint8
 // The properties (WHATWG HTML, "void elements", "parsing", and the suggested style
 // sheet of section 15.3).
 const (
-	Raw        Properties = 1 << iota // its content is no markup
+	Raw        Properties = 1 << iota // its content is not markup
 	Void                              // it has no content and no end tag
 	Block                             // displayed as a block or a part of a table; the start of most ends a paragraph
 	Separates                         // its tags stand between words: all blocks, and what is replaced by something else

@@ -32,7 +32,7 @@ func (s *Scanner) rawEnd(at int) int {
 	}
 }
 
-// isRawEnd says whether the element's end tag begins at a <.
+// isRawEnd reports whether the element's end tag begins at a <.
 func (s *Scanner) isRawEnd(at int) bool {
 	rest, name := s.page[at+1:], tagNames[s.raw]
 	n := 1 + len(name)
@@ -92,7 +92,7 @@ func (s *Scanner) escapedScript(at int) (next int, ended bool) {
 	return len(s.page), true
 }
 
-// isScript says whether "script" stands at a position as the name of a tag.
+// isScript reports whether "script" stands at a position as the name of a tag.
 func (s *Scanner) isScript(at int) bool {
 	rest := s.page[at:]
 	const n = len("script")

@@ -58,7 +58,7 @@ var commonRunes, commonTable = func() ([]rune, *table) {
 }()
 
 // Reference reads the character reference that b begins with, b[0] being the &, and
-// gives its one or two characters and its length; length 1 and '&' if it is none.
+// gives its one or two characters and its length; length 1 and '&' if it is not one.
 // In the values of attributes fewer are (WHATWG HTML section 13.2.5.73).
 func Reference(b []byte, attribute bool) (first, second rune, length int) {
 	if len(b) > 1 && b[1] == '#' {

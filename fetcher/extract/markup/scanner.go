@@ -32,12 +32,12 @@ type Scanner struct {
 	// selfClosing says that a tag ends in "/>".
 	selfClosing bool
 	literal     bool // a text in which & is nothing but itself
-	content     Tag  // the element that the present text is the content of, if that is no markup
+	content     Tag  // the element that the present text is the content of, if that is not markup
 
 	has    uint32 // the attributes of a start tag, a set of 1<<Name
 	values [names]span
 
-	raw   Tag // the element whose content comes next and is no markup, 0 if none
+	raw   Tag // the element whose content comes next and is not markup, 0 if none
 	cdata bool
 	// classes says that class and id are read of all elements.
 	classes bool
@@ -49,19 +49,19 @@ func NewScanner(page []byte) Scanner { return Scanner{page: page} }
 // ReadClasses makes class and id known of all elements.
 func (s *Scanner) ReadClasses() { s.classes = true }
 
-// AllowCDATA says whether the next tokens stand in foreign content (SVG, MathML),
+// AllowCDATA reports whether the next tokens stand in foreign content (SVG, MathML),
 // where CDATA sections are text and not comments.
 func (s *Scanner) AllowCDATA(allow bool) { s.cdata = allow }
 
 // NotRaw makes markup of the content of the element whose start tag is the present
-// token, where that would not be: of noscript, for who does not run scripts, and of
+// token, where that would not be: of noscript, where scripts do not run, and of
 // all in foreign content.
 func (s *Scanner) NotRaw() { s.raw = 0 }
 
 // Tag is the element of a start or end tag, Other if it has no name here.
 func (s *Scanner) Tag() Tag { return s.tag }
 
-// SelfClosing says that the present tag ends in "/>", which means something in
+// SelfClosing reports whether the present tag ends in "/>", which means something in
 // foreign content only.
 func (s *Scanner) SelfClosing() bool { return s.selfClosing }
 
@@ -74,11 +74,11 @@ func (s *Scanner) Span() (from, to int) { return s.start, s.end }
 // Data is what stands there, as written.
 func (s *Scanner) Data() []byte { return s.page[s.start:s.end] }
 
-// Literal says that in the present text & is nothing but itself.
+// Literal reports whether in the present text & is nothing but itself.
 func (s *Scanner) Literal() bool { return s.literal }
 
 // Content is the element that the present text is the whole content of because that
-// is no markup; Other if it is not.
+// is not markup; Other if it is not.
 func (s *Scanner) Content() Tag { return s.content }
 
 // Next goes on to the next token.
@@ -135,7 +135,7 @@ func (s *Scanner) text(end int) Kind {
 	return Text
 }
 
-// markup reads what begins with < and c, and is no tag.
+// markup reads what begins with < and c, and is not a tag.
 func (s *Scanner) markup(c byte) Kind {
 	at := s.pos
 	switch {
@@ -242,7 +242,7 @@ func (s *Scanner) abruptComment(at int) {
 	s.end, s.pos = at+len(body), len(s.page)
 }
 
-// section is the text of a CDATA section. An empty one is no token.
+// section is the text of a CDATA section. An empty one is not a token.
 func (s *Scanner) section(at int) Kind {
 	s.start, s.literal = at, true
 	if i := bytes.Index(s.page[at:], []byte("]]>")); i >= 0 {

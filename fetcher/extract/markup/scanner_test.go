@@ -61,7 +61,7 @@ func (f *foreign) tag(name string, end bool) {
 func reference(page []byte) (ts tokens) {
 	z := html.NewTokenizer(bytes.NewReader(page))
 	var in foreign
-	var content Tag // the element whose content may come next and is no markup
+	var content Tag // the element whose content may come next and is not markup
 	for {
 		z.AllowCDATA(in > 0)
 		kind, before := z.Next(), content
@@ -138,7 +138,7 @@ func unescaped(b []byte) string {
 	return string(out)
 }
 
-// all gives the attributes of the present start tag, and panics where those that
+// all returns the attributes of the present start tag, and panics where those that
 // are known by name are others.
 func (s *Scanner) all() (list [][2]string) {
 	seen := map[string]bool{}
@@ -278,7 +278,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// conformance gives all inputs of html5lib-tests, as pages.
+// conformance returns all inputs of html5lib-tests, as pages.
 func conformance(tb testing.TB) (pages []string) {
 	for _, s := range suites(tb) {
 		for _, x := range s.Tests {

@@ -14,7 +14,7 @@ type table [1024]struct {
 	index   uint8
 }
 
-// newTable makes a table of names, of which the empty ones are left out. A name is
+// newTable makes a table of names; empty names are left out. A name is
 // found as its index, which must not be 0.
 func newTable(names []string) *table {
 	t := new(table)
@@ -38,7 +38,7 @@ func newTable(names []string) *table {
 // slot is where a name stands, or before it.
 func slot(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> 54) }
 
-// find gives the index of a name, 0 if it is none. Letters behind the eighth are not
+// find returns the index of a name, 0 if it is not in the table. Letters behind the eighth are not
 // compared.
 func (t *table) find(key uint64, length int) int {
 	at := slot(key)
@@ -51,8 +51,8 @@ func (t *table) find(key uint64, length int) int {
 	return 0
 }
 
-// findIn finds the name that stands in a part of a page, of which readName read the
-// letters, in a list of which t is the table.
+// findIn finds the name that stands in a part of a page, whose letters readName
+// read, in the list that t is the table of.
 func (t *table) findIn(list []string, page []byte, name span, key uint64) int {
 	i := t.find(key, name.to-name.from)
 	if name.to-name.from > 8 && i != 0 && !hasPrefixFold(page[name.from+8:name.to], list[i][8:]) {

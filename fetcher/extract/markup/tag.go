@@ -139,5 +139,5 @@ func Lookup(name []byte) Tag {
 // String is the element's name in lower case, empty for Other.
 func (t Tag) String() string { return tagNames[t] }
 
-// Is says whether an element has any of some properties.
+// Is reports whether an element has any of some properties.
 func (t Tag) Is(p Properties) bool { return tagProperties[t]&p != 0 }

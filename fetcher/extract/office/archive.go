@@ -208,7 +208,7 @@ func (r *relations) parts(kind string) []string {
 // byID is the name of the part with a relation's id, "" if there is none.
 func (r *relations) byID(id string) string { return r.ids[id] }
 
-// resolve gives a part's name; path.Join never leads out of the archive.
+// resolve returns a part's name; path.Join never leads out of the archive.
 func (r *relations) resolve(target string) string {
 	if strings.HasPrefix(target, "/") {
 		return path.Clean(target)[1:]

@@ -104,7 +104,7 @@ func (w *words) link(code string) {
 	}
 }
 
-// hyperlink is the address of a field code HYPERLINK, "" if it is none or one inside
+// hyperlink is the address of a field code HYPERLINK, "" if it is another one or one inside
 // of the document.
 func hyperlink(code string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(code), "HYPERLINK")

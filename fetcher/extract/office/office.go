@@ -64,8 +64,9 @@ func readPackage(ctx context.Context, format Format, body []byte, b *extract.Bui
 		return readPPTX(a, b)
 	case ODT, ODS, ODP:
 		return readODF(a, b)
+	case RTF: // no archive: it was read above
 	}
-	return fmt.Errorf("%q is no format that is read", format)
+	return fmt.Errorf("%q is not a format that is read", format)
 }
 
 // compoundFile begins the files of MS-CFB: old binary formats, and the envelope of

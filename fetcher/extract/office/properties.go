@@ -49,7 +49,7 @@ func (p *properties) first(name string) string {
 	return ""
 }
 
-// readProperties reads parts of properties, of which each may be missing or damaged.
+// readProperties reads parts of properties; each may be missing or damaged.
 func readProperties(a *archive, names map[string]string, parts ...string) *properties {
 	p := &properties{names: names, values: map[string][]string{}}
 	for _, part := range parts {

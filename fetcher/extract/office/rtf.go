@@ -102,7 +102,7 @@ func (r *rtfReader) read() error {
 			r.skipping = 0
 		case '}':
 			r.close()
-			if len(r.outer) == 0 { // what follows is none of it
+			if len(r.outer) == 0 { // what follows does not belong to it
 				return nil
 			}
 		case '\\':
@@ -177,7 +177,7 @@ func (r *rtfReader) parameter() (n int, has bool) {
 	return n, has
 }
 
-// symbol is a control symbol: a backslash and a character that is no letter.
+// symbol is a control symbol: a backslash and a character that is not a letter.
 func (r *rtfReader) symbol(c byte) {
 	switch c {
 	case '\'':
@@ -268,6 +268,7 @@ func (r *rtfReader) write(text []byte) {
 		r.keep("instruction", text)
 	case toProperty:
 		r.keep(r.group.property, text)
+	case toNowhere, toFonts, toInfo:
 	}
 }
 

@@ -123,7 +123,7 @@ func notWhole(format string, args ...any) error {
 	return fmt.Errorf("%w: not a whole backup: %s; use another one", scheduler.ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// Next gives the next key and value, valid until the next call, or io.EOF at the end
+// Next returns the next key and value, valid until the next call, or io.EOF at the end
 // of a whole backup. Only what was checked is given.
 func (b *Reader) Next() (key, value []byte, err error) {
 	if len(b.block) == 0 {

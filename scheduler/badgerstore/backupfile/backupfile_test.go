@@ -9,7 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// FuzzBackup reads what is no backup, most times: it must end with an error, and a
+// FuzzBackup reads what is not a backup, most times: it must end with an error, and a
 // backup that is read to its end must be what a writer writes.
 func FuzzBackup(f *testing.F) {
 	var b bytes.Buffer

@@ -75,7 +75,7 @@ func (m *mark) readManifest(dir string) error {
 	return nil
 }
 
-// readClosed gives the mark, nil if there is none. One that cannot be read is none, since
+// readClosed returns the mark, nil if there is none. One that cannot be read does not count, since
 // writing it may have been cut short.
 func readClosed(dir string) (*mark, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ClosedName))
@@ -120,7 +120,7 @@ func (m *mark) check(dir string) error {
 	return nil
 }
 
-// untouched says that a file is as it was when the store was closed, as far as its
+// untouched reports whether a file is as it was when the store was closed, as far as its
 // length and time of change tell.
 func (m *mark) untouched(info fs.FileInfo) bool {
 	if m == nil {

@@ -91,7 +91,7 @@ func checkRegular(dir, other string) error {
 			}
 		}
 		if !f.Type().IsRegular() {
-			return fmt.Errorf("%s is no file", f.Name())
+			return fmt.Errorf("%s is not a regular file", f.Name())
 		}
 	}
 	return nil

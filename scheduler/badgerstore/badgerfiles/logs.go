@@ -119,7 +119,7 @@ func logsOf(dir, ext string) ([]string, error) {
 	return names, nil
 }
 
-// Torn is a log of which the last entry is half there, at its end.
+// Torn is a log whose last entry is half there, at its end.
 type Torn struct {
 	name string
 	end  int64
@@ -163,7 +163,7 @@ const (
 )
 
 // checkLog says where the whole entries of a log end if there is anything but zeros
-// behind, soundToEnd if there is not. Of one that was written to, which is long, the first zeros do.
+// behind, soundToEnd if there is not. For a log that was written to, which is long, the first zeros suffice.
 func checkLog(name string, closed *mark, written bool) (end int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {

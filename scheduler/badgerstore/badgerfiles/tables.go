@@ -198,7 +198,7 @@ func (r *blockReader) check() error {
 	return nil
 }
 
-// soundBlock says whether a block is as it was written.
+// soundBlock reports whether a block is as it was written.
 func soundBlock(b []byte) bool {
 	const word = 4
 	n := len(b) - word
@@ -214,7 +214,7 @@ func soundBlock(b []byte) bool {
 }
 
 // tableSum is the checksum of a block or an index, as Badger writes it: a protocol buffer
-// of which the second field is the sum.
+// whose second field is the sum.
 func tableSum(b []byte) []byte {
 	sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 	if sum == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrFile is what Load gives for anything but a whole file of this format. The set is
-// then made anew from what it is a summary of.
+// then made again from what it is a summary of.
 var ErrFile = errors.New("not a whole file of fingerprints")
 
 // The file: magic, mark (8 bytes); for each of the 256 stripes how many values it has
@@ -56,7 +56,7 @@ func (s *Set) Save(w io.Writer, mark uint64) error {
 	return nil
 }
 
-// Load reads what Save wrote, to the end of r, and gives the set and the mark. A file
+// Load reads what Save wrote, to the end of r, and returns the set and the mark. A file
 // that is damaged, cut off or of another kind gives an error that wraps ErrFile. It
 // takes no more memory than the set and two 256ths of it, whatever the file says of itself.
 func Load(r io.Reader) (*Set, uint64, error) {
@@ -106,7 +106,7 @@ func (l *loader) error() error {
 	return fmt.Errorf("fingerprints: %w", l.err)
 }
 
-// read gives the next n bytes, until the next call. The buffer grows with what really
+// read returns the next n bytes, until the next call. The buffer grows with what really
 // comes, a MiB at a time, not with what a damaged file announces.
 func (l *loader) read(n int) []byte {
 	const step = 1 << 20

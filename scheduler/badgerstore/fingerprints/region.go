@@ -19,7 +19,7 @@ type region struct {
 	cleanup runtime.Cleanup
 }
 
-// newRegion gives n bytes or a few more.
+// newRegion returns n bytes or a few more.
 func newRegion(n int) *region {
 	if n >= mapFrom {
 		const page = 4096
@@ -44,4 +44,4 @@ func (r *region) free() {
 	}
 }
 
-func unmap(b []byte) { _ = unix.Munmap(b) } // it fails for what is no mapping only
+func unmap(b []byte) { _ = unix.Munmap(b) } // it fails for what is not a mapping only

@@ -1,12 +1,12 @@
 // Package fingerprints tells known URLs from unknown ones in memory, in 5 to 7 bytes
 // a URL, so that the links of a page that are known cost no read of the store.
 //
-// Of a URL's key (weburl.Key, a SHA-256) 56 bits are kept. The first byte of the key
+// It keeps 56 bits of a URL's key (weburl.Key, a SHA-256). The first byte of the key
 // chooses one of 256 stripes, each with its own lock. Up to 8,191 fingerprints a stripe
 // is one sorted array of the next 6 bytes, later 256 shards, chosen by the second byte,
 // each a sorted array of the next 5 bytes with a little room behind it. Values of a hash
 // are spread evenly, so a search begins next to where it ends. A shard with no room left
-// has its whole stripe laid out anew, with an eighth more room for each shard: there are
+// has its whole stripe laid out again, with an eighth more room for each shard: there are
 // never two copies of more than a 256th of the set, and old copies leave no holes.
 //
 // Large stripes are anonymous mappings, not Go's heap: as heap, 300 MB at 50 million
@@ -46,7 +46,7 @@ func New(hint int) *Set {
 	return s
 }
 
-// Has says whether the key is in the set; see the package comment for how often it
+// Has reports whether the key is in the set; see the package comment for how often it
 // says so of one that is not.
 func (s *Set) Has(k weburl.Key) bool {
 	st := &s.stripes[k[0]]
@@ -100,7 +100,7 @@ func (s *Set) Len() int { return int(s.n.Load()) }
 // Bytes is the memory that the set holds, in bytes.
 func (s *Set) Bytes() int64 { return s.bytes.Load() + int64(stripes*stripeBytes) }
 
-// resize lets change lay out the stripe anew and keeps count of the memory.
+// resize lets change lay out the stripe again and keeps count of the memory.
 func (s *Set) resize(st *stripe, change func(*stripe)) {
 	before := st.bytes()
 	change(st)

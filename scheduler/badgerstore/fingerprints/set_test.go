@@ -240,7 +240,7 @@ func TestCollision(t *testing.T) {
 	}
 }
 
-// randomKey is no key of keyOf.
+// randomKey is not a key of keyOf.
 func randomKey(r *rand.Rand) weburl.Key {
 	var k weburl.Key
 	binary.BigEndian.PutUint64(k[:], r.Uint64())

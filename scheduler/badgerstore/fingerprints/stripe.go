@@ -73,7 +73,7 @@ func (st *stripe) place(v uint64) (shard int, kept uint64) {
 	return int(v >> 40), v & (1<<40 - 1)
 }
 
-// find gives the slot of a value, or the one where it belongs.
+// find returns the slot of a value, or the one where it belongs.
 func (st *stripe) find(v uint64) (shard int, slot uint32, found bool) {
 	shard, kept := st.place(v)
 	sh, width := st.table[shard], st.width()
@@ -119,7 +119,7 @@ func (st *stripe) remove(shard int, slot uint32) {
 	st.n--
 }
 
-// sparse says that more than half of the memory stands empty.
+// sparse reports whether more than half of the memory stands empty.
 func (st *stripe) sparse() bool {
 	return st.bytes() > 4096+2*int64(st.n)*int64(wholeWidth)+int64(shardBytes*cap(st.table))
 }
@@ -185,7 +185,7 @@ func (st *stripe) build(sorted []byte) {
 	st.n = uint32(n)
 }
 
-// grow lays the stripe out anew, with room in each shard.
+// grow lays the stripe out again, with room in each shard.
 func (st *stripe) grow() {
 	old := st.mem
 	if st.whole() || st.n < splitAt/2 {

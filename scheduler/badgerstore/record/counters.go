@@ -96,6 +96,7 @@ func (c *Counters) count(rec *scheduler.Record, by uint64) {
 		c.Pending[rec.Source] += by
 	case scheduler.Timed:
 		c.Timed += by
+	case scheduler.AtRest:
 	}
 	if rec.Indexed {
 		c.Indexed += by

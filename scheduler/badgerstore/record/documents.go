@@ -16,7 +16,7 @@ import (
 
 // Documents is what is kept of a host's documents while it has any: how many there are
 // and, in ascending order, the keys of at most scheduler.DocumentSample, which are the
-// lowest ones but for those that took no part since the sample lost some. Keys are
+// lowest ones except those that took no part since the sample lost some. Keys are
 // hashes, so the sample is an even one.
 type Documents struct {
 	Count  uint64
@@ -29,7 +29,7 @@ func (d Documents) Append(b []byte) []byte {
 	return append(b, d.Sample...)
 }
 
-// DecodeDocuments reads what is kept of a host's documents; of no value there are none. It
+// DecodeDocuments reads what is kept of a host's documents; nil stands for none. It
 // shares memory with b.
 func DecodeDocuments(b []byte) (Documents, error) {
 	if b == nil {
@@ -60,7 +60,7 @@ func (d Documents) Len() int { return len(d.Sample) / KeyLen }
 // At is the i-th key of the sample.
 func (d Documents) At(i int) []byte { return d.Sample[i*KeyLen : (i+1)*KeyLen] }
 
-// Find gives the place of a key in the sample, or where it belongs.
+// Find returns the place of a key in the sample, or where it belongs.
 func (d Documents) Find(k weburl.Key) (i int, ok bool) {
 	i = sort.Search(d.Len(), func(i int) bool { return bytes.Compare(d.At(i), k[:]) >= 0 })
 	return i, i < d.Len() && bytes.Equal(d.At(i), k[:])
@@ -86,7 +86,7 @@ func (d Documents) Drop(k weburl.Key) Documents {
 	return d
 }
 
-// Lacks says that the sample lost keys and could have more.
+// Lacks reports whether the sample lost keys and could have more.
 func (d Documents) Lacks() bool {
 	return uint64(d.Len()) < min(d.Count, scheduler.DocumentSample)
 }

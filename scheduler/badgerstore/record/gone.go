@@ -65,7 +65,7 @@ func DecodeGone(b []byte) (left scheduler.Gone, err error) {
 func GoneUntil(v []byte) uint64 {
 	left, err := DecodeGone(v)
 	if err != nil {
-		return 0 // never; who reads it is told
+		return 0 // never; reading it is an error
 	}
 	return uint64(max(left.At.Add(scheduler.GoneFor).Unix(), 1))
 }

@@ -33,8 +33,8 @@
 // KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ and EDIT 8 bytes, TIME 8
 // bytes of nanoseconds since 1970. Orders in all states have their numbers from one
 // counter. A page that brings nothing new writes u, q (removal), p and t; each new link
-// writes u, q and p; an order w and b; a page that becomes a document, or is none any
-// more, k. A p or k that many pages of a batch change is written once.
+// writes u, q and p; an order w and b; a page that becomes a document, or ceases to be
+// one, k. A p or k that many pages of a batch change is written once.
 package record
 
 import (

@@ -194,7 +194,7 @@ func decodeOldOrder(b []byte) (Order, error) {
 	return o, r.end()
 }
 
-// Dead is a dead letter as it is stored, but for its target and URL.
+// Dead is a dead letter as it is stored, except for its target and URL.
 type Dead struct {
 	Order
 	Seq   uint64

@@ -34,7 +34,7 @@ func editGroup(edit uint64) (id Group) {
 	return id
 }
 
-// RestingPlace is where a deletion rests, but for its number.
+// RestingPlace is where a deletion rests, except for its number.
 func RestingPlace(h weburl.HostKey, edit uint64) OrderPlace {
 	if edit != 0 {
 		return OrderPlace{Kind: KindEdit, Group: editGroup(edit)}
@@ -48,7 +48,7 @@ func (p OrderPlace) Numbered(seq uint64, o *Order) OrderPlace {
 	return p
 }
 
-// Rests says that its order is a deletion of the group.
+// Rests reports whether its order is a deletion of the group.
 func (p OrderPlace) Rests() bool { return p.Kind == KindResting || p.Kind == KindEdit }
 
 // Deletion is what the record of its URL says of it.

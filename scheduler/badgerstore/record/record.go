@@ -14,7 +14,7 @@ import (
 // field that is zero takes no room, and one that is new takes a new flag.
 
 // recordVersion is that of records. Those of formats 1 to 3 have valueVersion and know
-// no reason: it is told from their words when they are read.
+// no reason: one is found from their text when they are read.
 const recordVersion = 2
 
 // Flags of a record.
@@ -40,6 +40,7 @@ const (
 	flagDeletion
 	flagMisses
 	flagGone
+	flagFragment
 	flagSignature
 	flagsEnd
 )
@@ -70,6 +71,7 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{rec.Deletion != scheduler.NoDeletion, flagDeletion},
 		{rec.Misses != 0, flagMisses},
 		{rec.Gone, flagGone},
+		{rec.Fragment != "", flagFragment},
 		{rec.Signature != "" || rec.Overlap != 0, flagSignature},
 	} {
 		if s.set {
@@ -242,6 +244,9 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagMisses != 0 {
 		b = append(b, rec.Misses)
 	}
+	if f&flagFragment != 0 {
+		b = appendString(b, rec.Fragment)
+	}
 	if f&flagSignature != 0 {
 		b = append(b, rec.Overlap)
 		b = appendString(b, rec.Signature)
@@ -271,6 +276,9 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	if f&flagMisses != 0 {
 		rec.Misses = r.byte()
 	}
+	if f&flagFragment != 0 {
+		rec.Fragment = r.string()
+	}
 	if f&flagSignature != 0 {
 		rec.Overlap, rec.Signature = r.byte(), r.string()
 	}
@@ -286,7 +294,7 @@ func (r *reader) reason() scheduler.Reason {
 	return n
 }
 
-// IsGone says that a stored record has Record.Gone, without reading all of it.
+// IsGone reports whether a stored record has Record.Gone, without reading all of it.
 func IsGone(b []byte) bool {
 	r := &reader{b: b}
 	if r.byte() != recordVersion {

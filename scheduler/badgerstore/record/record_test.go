@@ -252,7 +252,7 @@ func TestOlderForms(t *testing.T) {
 func TestRecordDoesNotGrow(t *testing.T) {
 	var rec scheduler.Record
 	full(t, reflect.ValueOf(&rec).Elem())
-	rec.Reason, rec.Deletion, rec.Misses, rec.Gone, rec.Signature, rec.Overlap = 0, 0, 0, false, "", 0
+	rec.Reason, rec.Deletion, rec.Misses, rec.Gone, rec.Fragment, rec.Signature, rec.Overlap = 0, 0, 0, false, "", "", 0
 	b := Append(nil, &rec)
 	old := append([]byte{valueVersion}, b[1:]...)
 	got, err := Decode(old)

@@ -118,7 +118,7 @@ func (f *Files) Open(states map[uint64]record.Segment, current, end uint64, read
 	return nil
 }
 
-// Full says that a segment of this length ends here. Anybody may ask.
+// Full reports whether a segment of this length ends here. Anybody may ask.
 func (f *Files) Full(length uint64) bool { return length >= f.max }
 
 // Learn takes over a durable state, nil if the segment is not needed any more, which it

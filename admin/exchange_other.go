@@ -1,8 +1,0 @@
-//go:build !linux
-
-package admin
-
-import "errors"
-
-// exchange is not to be had here.
-func exchange(string, string) error { return errors.ErrUnsupported }

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package admin
+
+import (
+	"errors"
+	"net"
+)
+
+// peerName is not known here; the socket's mode says that it is the owner.
+func peerName(net.Conn) string { return "" }
+
+// ownAs does nothing here.
+func ownAs(string, string) error { return nil }
+
+// exchange is not to be had here.
+func exchange(string, string) error { return errors.ErrUnsupported }

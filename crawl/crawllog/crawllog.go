@@ -1,0 +1,212 @@
+// Package crawllog writes a file with one line for each URL that was asked for.
+//
+// Workers put lines into memory; one goroutine, which the crawl starts with Run, writes
+// them. A file that takes nothing (a full disk) stops no worker: lines wait in memory up to
+// a limit, those beyond it are lost and counted, and the operator is told once that it
+// begins and once that it is over. Of the two locks of a Log, writing is held while the file
+// is used, and mu for a moment while lines are put in or taken out.
+package crawllog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	crawlLogBytes = 4 << 20  // most bytes of lines that wait
+	crawlLogChunk = 64 << 10 // this many are written at once without waiting for crawlLogEvery
+	crawlLogEvery = time.Second
+)
+
+// Log is a file of lines. Its methods may be called concurrently.
+type Log struct {
+	log      *slog.Logger
+	Failures atomic.Int64 // writes that failed
+	// full is signalled when a chunk waits (capacity 1).
+	full chan struct{}
+
+	mu      sync.Mutex
+	waiting []byte // whole lines
+	lost    int    // lines that found no room, and were not told of yet
+
+	writing sync.Mutex // held while file is used; taken before mu
+	path    string
+	file    File   // nil: lines are dropped, nobody asked for them
+	rest    []byte // of what was taken from waiting and is not written
+	begun   []byte // the begin of the first line of rest that is in the file already
+	failed  bool   // the last write failed
+}
+
+// File is what is needed of an os.File.
+type File interface {
+	Write(p []byte) (int, error)
+	Close() error
+}
+
+// New makes a Log without a file: Reopen gives it one.
+func New(log *slog.Logger) *Log {
+	return &Log{log: log, full: make(chan struct{}, 1)}
+}
+
+// openCrawlLogFile opens a file so that it may be renamed, or cut to nothing, by
+// others while it is written to. It does not wait for somebody to read a named pipe: a
+// reload would not end.
+func openCrawlLogFile(path string) (File, error) {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NONBLOCK, 0o640)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("crawlLog %s: its folder is not there: make it, writable for the service", path)
+		}
+		return nil, fmt.Errorf("crawlLog: %w", err)
+	}
+	return f, nil
+}
+
+// Reopen closes the file after the lines so far are in it, and goes on in that of path,
+// "" for none. The same path is opened anew: its file may have been renamed. On an
+// error the old one stays.
+func (l *Log) Reopen(path string) error {
+	file, err := l.Open(path)
+	if err == nil {
+		l.SwitchTo(path, file)
+	}
+	return err
+}
+
+// Open opens the file of path for goOn; nil for an empty path.
+func (l *Log) Open(path string) (File, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return openCrawlLogFile(path)
+}
+
+// SwitchTo closes the file after the lines so far are in it, and goes on in another, which
+// open gave for path.
+func (l *Log) SwitchTo(path string, file File) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.write()
+	if len(l.begun) > 0 { // its begin stays in the old file
+		l.rest = append(l.begun, l.rest...)
+		l.begun = nil
+	}
+	old := l.file
+	l.path, l.file = path, file
+	if old != nil {
+		if err := old.Close(); err != nil {
+			l.log.Warn("closing the crawl log", "error", err)
+		}
+	}
+}
+
+// Add puts a line with its end into memory.
+func (l *Log) Add(line []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting)+len(line) > crawlLogBytes {
+		l.lost++
+		return
+	}
+	l.waiting = append(l.waiting, line...)
+	if len(l.waiting) >= crawlLogChunk {
+		select {
+		case l.full <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Run writes lines until ctx ends; what came after its last write is left to close.
+func (l *Log) Run(ctx context.Context) error {
+	tick := time.NewTicker(crawlLogEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-l.full:
+		}
+		l.writing.Lock()
+		l.write()
+		l.writing.Unlock()
+	}
+}
+
+// Close writes what is left and closes the file.
+func (l *Log) Close() error {
+	return l.Reopen("")
+}
+
+// write hands the file what waits. writing is held.
+func (l *Log) write() {
+	for l.take() {
+		if l.file == nil {
+			l.rest, l.begun = nil, nil
+			continue
+		}
+		n, err := l.file.Write(l.rest)
+		l.written(n)
+		if err != nil {
+			l.fails(err)
+			return
+		}
+		l.works()
+	}
+}
+
+// take says whether there is something to write.
+func (l *Log) take() bool {
+	if len(l.rest) > 0 {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest, l.waiting = l.waiting, nil
+	return len(l.rest) > 0
+}
+
+// fails tells that the file takes nothing, once.
+func (l *Log) fails(err error) {
+	if !l.failed {
+		l.log.Error("the crawl log cannot be written: the crawl goes on, lines wait in memory while there is room, then they are lost",
+			"path", l.path, "bytes", crawlLogBytes, "error", err)
+	}
+	l.failed = true
+	l.Failures.Add(1)
+}
+
+// works tells that the file takes lines again, or that some were lost.
+func (l *Log) works() {
+	l.mu.Lock()
+	lost := l.lost
+	l.lost = 0
+	l.mu.Unlock()
+	if l.failed || lost > 0 {
+		l.log.Warn("the crawl log is written again", "path", l.path, "lost_lines", lost)
+	}
+	l.failed = false
+}
+
+// written takes n bytes off rest and keeps the begin of a line that was cut.
+func (l *Log) written(n int) {
+	done := l.rest[:n]
+	for i := n - 1; i >= 0; i-- {
+		if done[i] == '\n' {
+			l.begun = nil
+			done = done[i+1:]
+			break
+		}
+	}
+	l.begun = append(l.begun, done...)
+	l.rest = l.rest[n:]
+}

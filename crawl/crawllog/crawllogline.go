@@ -1,0 +1,123 @@
+package crawllog
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// What became of a URL, as the crawl log words it (doc_status); a contract, documented
+// in docs/operations.md.
+const (
+	docAdded     = "added"
+	docUpdated   = "updated"
+	docUnchanged = "unchanged"
+	docNone      = "none"
+	docDeleted   = "deleted"
+	docHeld      = "held"
+	docRedirect  = "redirect"
+	docExcluded  = "excluded"
+	docTemporary = "temporary"
+	docPermanent = "permanent"
+)
+
+// DocStatus is the first of these words that fits.
+func DocStatus(b scheduler.Became) string {
+	switch {
+	case b.Added:
+		return docAdded
+	case b.Updated:
+		return docUpdated
+	case b.Deleted:
+		return docDeleted
+	case b.Resting:
+		return docHeld
+	}
+	switch b.Class {
+	case scheduler.Temporary:
+		return docTemporary
+	case scheduler.Permanent:
+		return docPermanent
+	case scheduler.Redirect:
+		return docRedirect
+	case scheduler.Ignored:
+		return docExcluded
+	case scheduler.Pending, scheduler.OK:
+	}
+	if b.Indexed {
+		return docUnchanged
+	}
+	return docNone
+}
+
+// Lengths of what stands in a line, in bytes as written in it: URLs have a limit of
+// their own, which is lower.
+const (
+	logFieldBytes   = 16 << 10
+	logMessageBytes = 1 << 10
+	logTimeForm     = "2006-01-02T15:04:05.000Z"
+)
+
+// Line is one line: date, doc_status, http_code, http_message, url and referrer
+// with tabs between them, then a tab and the messages, each in brackets. What is not
+// known is a hyphen. No character of a stranger ends a line, a field or a message.
+func Line(at time.Time, status string, code int, url, referrer string, messages []string) []byte {
+	b := make([]byte, 0, 256)
+	b = at.UTC().AppendFormat(b, logTimeForm)
+	b = append(append(b, '\t'), status...)
+	b = append(b, '\t')
+	if code == 0 {
+		b = append(b, "-\t-"...)
+	} else {
+		b = strconv.AppendInt(b, int64(code), 10)
+		b = appendLogField(append(b, '\t'), http.StatusText(code), logFieldBytes)
+	}
+	b = appendLogField(append(b, '\t'), url, logFieldBytes)
+	b = appendLogField(append(b, '\t'), referrer, logFieldBytes)
+	b = append(b, '\t')
+	begin := len(b)
+	for _, m := range messages {
+		if m = strings.TrimSpace(m); m == "" {
+			continue
+		}
+		if len(b) > begin {
+			b = append(b, ' ')
+		}
+		b = append(appendLogField(append(b, '['), m, logMessageBytes), ']')
+	}
+	if len(b) == begin {
+		b = append(b, '-')
+	}
+	return append(b, '\n')
+}
+
+// appendLogField appends at most about limit bytes of s, "-" if there are none. What is
+// no character to print, backslashes and brackets are written as \xNN or \u{N}.
+func appendLogField(b []byte, s string, limit int) []byte {
+	if s == "" {
+		return append(b, '-')
+	}
+	begin := len(b)
+	for i := 0; i < len(s); {
+		if len(b)-begin >= limit {
+			return append(b, "..."...)
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1, r < utf8.RuneSelf && !unicode.IsPrint(r), r == '\\', r == '[', r == ']':
+			b = fmt.Appendf(b, `\x%02x`, s[i])
+		case !unicode.IsPrint(r):
+			b = fmt.Appendf(b, `\u{%x}`, r)
+		default:
+			b = append(b, s[i:i+size]...)
+		}
+		i += size
+	}
+	return b
+}

@@ -1,0 +1,59 @@
+package crawl
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+)
+
+// equip makes the gear of a policy. Old are the rules in force, nil at the start: what they
+// have learnt goes on.
+func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *visit.Rules) (g *visit.Gear, err error) {
+	g = &visit.Gear{}
+	var before visit.Accesses
+	if old != nil {
+		before = old.Gear.Accesses
+	}
+	if old != nil && old.Policy.Settings.Robots == p.Settings.Robots {
+		g.Robots = old.Gear.Robots
+	} else {
+		g.Robots = robots.NewCache(c.store, p.Settings.Robots)
+	}
+	if g.Traps, err = c.equipTraps(ctx, p, old); err != nil {
+		return nil, err
+	}
+	equipment := visit.Equipment{Log: c.log, Jar: c.jar, Complete: c.fetcherSettings}
+	g.Accesses, err = equipment.Accesses(p, before)
+	return g, err
+}
+
+// fetcherSettings adds what the crawl itself contributes.
+func (c *Crawl) fetcherSettings(s fetcher.Settings, p *policy.Policy) fetcher.Settings {
+	s.Exempt = slices.Clone(s.Exempt)
+	for _, root := range p.Settings.Rules.Roots {
+		s.Exempt = append(s.Exempt, net.JoinHostPort(root.URL.Host(), root.URL.Port()))
+	}
+	for _, source := range p.Sources {
+		s.Exempt = append(s.Exempt, net.JoinHostPort(source.URL.Host(), source.URL.Port()))
+	}
+	s.Judge, s.Names, s.DenyPrivate = c.judgeAddress, c.names, p.Settings.DenyPrivate
+	if p.Settings.MaxBytesPerS > 0 {
+		s.Pace = c.limits.pay
+	}
+	return s
+}
+
+// judgeAddress asks the address rules in force about an address that is to be dialled.
+func (c *Crawl) judgeAddress(a netip.Addr) (allowed, matched bool, words string) {
+	allowed, matched, reason := c.policy().Space.Addresses().Judge(a)
+	if matched {
+		words = reason.String()
+	}
+	return allowed, matched, words
+}

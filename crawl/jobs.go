@@ -1,0 +1,102 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+)
+
+// job runs beside the workers, in a goroutine of its own, until its context ends. One that
+// fails ends the crawl.
+type job struct {
+	name string
+	run  func(context.Context) error
+}
+
+const (
+	// retryPause is how long a job rests after an error of the store.
+	retryPause = 5 * time.Second
+	// keepEvery is how often a value is stored that changes all the time; a crash forgets
+	// what was counted since.
+	keepEvery = time.Minute
+)
+
+// jobs lists what Run starts, in this order.
+func (c *Crawl) jobs() []job {
+	caughtUp := c.frontier.Busy() // the runs that schedules have missed are not there yet
+	jobs := []job{
+		{"frontier", c.frontier.Run},
+		{"deletions", c.frontier.Deletions().Run},
+		{"relay", c.relay.Run},
+		{"pace", func(ctx context.Context) error { return c.pace.run(ctx, c.meter.Totals) }},
+		{"crawl log", c.crawlLog.Run},
+		{"review", c.retried("stored URLs cannot be judged by the new rules", retryPause, c.reviewer.Run)},
+		{"robots.txt", c.retried("stored URLs cannot be judged by robots.txt", retryPause, c.reviewer.RunRobots)},
+		{"reject list", c.watchRejectList},
+		{"traps", c.kept(policy.TrapsName, "the counts of traps", c.trapCounts)},
+		{"copies", c.retried("looking for copies goes no further", retryPause, c.copies.Run)},
+		{"schedules", c.retried("a scheduled refresh failed and is tried again", scheduleStep, func(ctx context.Context) error {
+			return c.runSchedules(ctx, caughtUp)
+		})},
+	}
+	if c.patterns != nil {
+		jobs = append(jobs, job{"patterns", c.kept(copies.PatternsValue, copies.PatternsWhat, func() any { return c.patterns.Learnt(true) })})
+	}
+	return jobs
+}
+
+// retried runs a job again, after a pause, if it fails. It ends when the job does, when ctx
+// ends, or with an error after which the crawl cannot go on.
+func (c *Crawl) retried(failure string, pause time.Duration, run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for {
+			err := run(ctx)
+			if err == nil || ctx.Err() != nil {
+				return nil
+			}
+			if unrecoverable(err) {
+				return err
+			}
+			c.log.Error(failure, "pause", pause, "error", err)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(pause):
+			}
+		}
+	}
+}
+
+// kept stores a value at intervals, and when ctx ends, if it has changed. Now returns what
+// scheduler.LoadValue is to find, nil for nothing.
+func (c *Crawl) kept(name, what string, now func() any) func(context.Context) error {
+	return func(ctx context.Context) error {
+		tick := time.NewTicker(keepEvery)
+		defer tick.Stop()
+		var stored []byte
+		for ended := false; !ended; {
+			select {
+			case <-ctx.Done():
+				ended = true
+			case <-tick.C:
+			}
+			b, err := json.Marshal(now())
+			if err == nil {
+				if string(b) == "null" || bytes.Equal(b, stored) {
+					continue
+				}
+				err = c.store.SetValue(context.WithoutCancel(ctx), name, b)
+			}
+			if err != nil {
+				c.log.Error(what+" are not stored", "error", err)
+				continue
+			}
+			stored = b
+		}
+		return nil
+	}
+}

@@ -1,0 +1,64 @@
+// Package meter counts what the workers of a crawl do, and what they spend their time with,
+// for the status and for metrics. It starts no goroutine; every part may be used by all
+// workers at once.
+package meter
+
+import (
+	"net/http"
+	"sync/atomic"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Meter counts what the workers of one crawl do, since the process started. The zero value
+// is ready. All workers share it: what is no atomic counter has a mutex of its own.
+type Meter struct {
+	Requests, Pages, Bytes atomic.Int64
+	Unavailable            atomic.Int64 // pages whose unavailable_after was over
+	Trapped                atomic.Int64 // links that traps refused
+	Taken                  takenCounts
+	Activities             ActivityLog
+	Latencies              timings
+	Documents              Readings
+}
+
+// Answered counts an answer.
+func (m *Meter) Answered(r *fetcher.Response) {
+	m.Requests.Add(1)
+	m.Bytes.Add(int64(len(r.Body)))
+	if r.Status == http.StatusOK || r.Status == http.StatusNotModified {
+		m.Pages.Add(1)
+	}
+}
+
+// Totals returns the counts of the crawl's pace.
+func (m *Meter) Totals() Totals {
+	return Totals{Requests: m.Requests.Load(), Pages: m.Pages.Load(), Bytes: m.Bytes.Load()}
+}
+
+// takenCounts are the URLs that workers took, by source.
+type takenCounts [scheduler.Sources]atomic.Uint64
+
+// Count adds a lease, if there is one.
+func (t *takenCounts) Count(l *scheduler.Lease) {
+	if l != nil && int(l.Record.Source) < len(t) {
+		t[l.Record.Source].Add(1)
+	}
+}
+
+// Counts returns them by the name of the source.
+func (t *takenCounts) Counts() map[string]uint64 {
+	out := map[string]uint64{}
+	for source := range t {
+		out[scheduler.Source(source).String()] = t[source].Load()
+	}
+	return out
+}
+
+// Totals count since the process started.
+type Totals struct {
+	Requests int64 `json:"requests"` // pages and robots.txt
+	Pages    int64 `json:"pages"`    // answers 200 and 304
+	Bytes    int64 `json:"bytes"`    // of bodies, decoded
+}

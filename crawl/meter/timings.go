@@ -1,0 +1,101 @@
+package meter
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/histogram"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// fetchClass is what came of a request, for metrics.
+type fetchClass uint8
+
+const (
+	fetchedOK fetchClass = iota
+	fetchedUnchanged
+	fetchedRedirect
+	fetchedClientError
+	fetchedServerError
+	fetchedNothing // no answer: DNS, connection, TLS, time-out, refused address
+	fetchClasses
+)
+
+// String is the word in metrics; a contract.
+func (f fetchClass) String() string {
+	return [fetchClasses]string{"ok", "unchanged", "redirect", "client_error", "server_error", "no_answer"}[f]
+}
+
+func fetchClassOf(r *fetcher.Response) fetchClass {
+	switch {
+	case r == nil:
+		return fetchedNothing
+	case r.Status == http.StatusNotModified:
+		return fetchedUnchanged
+	case r.Status >= 500:
+		return fetchedServerError
+	case r.Status >= 400:
+		return fetchedClientError
+	case r.Status >= 300:
+		return fetchedRedirect
+	}
+	return fetchedOK
+}
+
+// timings count what workers spend on single pages. The zero value is ready.
+type timings struct {
+	fetch [fetchClasses]histogram.Histogram
+	page  histogram.Histogram
+}
+
+// Fetched counts a request, unless it was broken off.
+func (t *timings) Fetched(d time.Duration, r *fetcher.Response, err error) {
+	if !errors.Is(err, context.Canceled) {
+		t.fetch[fetchClassOf(r)].Observe(d)
+	}
+}
+
+// Begin is called when a worker takes a lease.
+func (s *Slot) Begin() {
+	s.Now(Working)
+	s.work = 0
+}
+
+// End is called when it is done with the lease; fetched says that it asked for the page.
+func (s *Slot) End(t *timings, fetched bool) {
+	if s.Now(WaitsForOutbox); fetched {
+		t.page.Observe(s.work)
+	}
+}
+
+// Timings are how long things took since the process started.
+type Timings struct {
+	// Fetch are requests for pages, robots.txt and sitemaps, by what came of them: ok,
+	// unchanged, redirect, client_error, server_error, no_answer.
+	Fetch map[string]histogram.Snapshot
+	// Page is what a fetched page takes beside fetching and storing: judging, reading.
+	Page histogram.Snapshot
+	// Queue are samples of how long a host that could be visited waited for a worker,
+	// by source.
+	Queue map[string]histogram.Snapshot
+	// Documents are readings of PDF and office documents, by kind.
+	Documents map[string]histogram.Snapshot
+}
+
+// Timings returns how long things took; waits are how long hosts waited, by source.
+func (m *Meter) Timings(waits [scheduler.Sources]histogram.Snapshot) Timings {
+	out := Timings{
+		Fetch: map[string]histogram.Snapshot{}, Queue: map[string]histogram.Snapshot{},
+		Page: m.Latencies.page.Snapshot(), Documents: m.Documents.timings(),
+	}
+	for class := range fetchClasses {
+		out.Fetch[class.String()] = m.Latencies.fetch[class].Snapshot()
+	}
+	for source, s := range waits {
+		out.Queue[scheduler.Source(source).String()] = s
+	}
+	return out
+}

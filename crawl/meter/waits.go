@@ -1,0 +1,119 @@
+package meter
+
+import (
+	"sync"
+	"time"
+)
+
+// Activity is what a worker is at, or waits for.
+type Activity uint8
+
+// What a worker may be at.
+const (
+	WaitsForURL Activity = iota
+	WaitsForRate
+	WaitsForOutbox
+	WaitsForStore     // its outcome is being stored
+	WaitsForFetch     // DNS, connecting, and the answer's bytes
+	Working           // reading, judging
+	ActivityCount = 6 // of these
+)
+
+// String is the name in metrics; a contract.
+func (a Activity) String() string {
+	return [ActivityCount]string{"url", "rate", "outbox", "store", "fetch", "work"}[a]
+}
+
+// SlowStore is how long an outcome may take to be stored before the store is
+// called slow.
+const SlowStore = time.Second
+
+// ActivityLog keeps what workers spend their time with. Its mutex is taken when a worker
+// begins or ends, and for a snapshot; each slot has one of its own, so that workers do not
+// wait for each other.
+type ActivityLog struct {
+	mu    sync.Mutex
+	spent [ActivityCount]time.Duration // by workers that have ended
+	slots map[*Slot]struct{}
+}
+
+// Slot is one worker.
+type Slot struct {
+	log  *ActivityLog
+	work time.Duration // since the lease was taken; the worker's own
+
+	mu    sync.Mutex
+	at    Activity
+	since time.Time
+	spent [ActivityCount]time.Duration // without the present activity
+}
+
+// Begin makes the slot of a worker, which waits for a URL first. It ends with Close.
+func (l *ActivityLog) Begin() *Slot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.slots == nil {
+		l.slots = map[*Slot]struct{}{}
+	}
+	s := &Slot{log: l, since: time.Now()}
+	l.slots[s] = struct{}{}
+	return s
+}
+
+// Now says what the worker is at from now on, and gives the time that it was at
+// something else.
+func (s *Slot) Now(a Activity) time.Duration {
+	at := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := at.Sub(s.since)
+	s.spent[s.at] += d
+	if s.at == Working {
+		s.work += d
+	}
+	s.at, s.since = a, at
+	return d
+}
+
+// Close is called when the worker ends.
+func (s *Slot) Close() {
+	s.Now(Working)
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	delete(s.log.slots, s)
+	for a, d := range s.spent {
+		s.log.spent[a] += d
+	}
+}
+
+// ActivitySnapshot is what the workers do at a moment.
+type ActivitySnapshot struct {
+	Workers int
+	At      [ActivityCount]int           // how many
+	Longest [ActivityCount]time.Duration // how long the one that is at it for longest
+	Spent   [ActivityCount]time.Duration // in all, since the start
+}
+
+// Snapshot returns what the workers do now.
+func (l *ActivityLog) Snapshot() ActivitySnapshot {
+	at := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := ActivitySnapshot{Workers: len(l.slots), Spent: l.spent}
+	for slot := range l.slots {
+		slot.addTo(&s, at)
+	}
+	return s
+}
+
+func (s *Slot) addTo(all *ActivitySnapshot, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for a, d := range s.spent {
+		all.Spent[a] += d
+	}
+	d := max(now.Sub(s.since), 0)
+	all.At[s.at]++
+	all.Longest[s.at] = max(all.Longest[s.at], d)
+	all.Spent[s.at] += d
+}

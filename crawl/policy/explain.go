@@ -1,0 +1,125 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Explainer says by which gates and rules a URL is decided about. It may be used
+// by any number of goroutines at once.
+type Explainer struct {
+	policy *Policy
+	traps  *crawlspace.Traps // nil: off
+	learnt *copies.Patterns
+}
+
+// Explained is all that decides about one URL as a newly discovered link.
+type Explained struct {
+	URL weburl.URL // after the query filter: the one that is crawled
+	// Gates are the answers of all gates that are on, in order.
+	Gates []crawlspace.GateAnswer
+	// Refused is the gate that excludes the URL, nil if none does.
+	Refused *crawlspace.Reason
+	// Status is 760 or 761 where the URL is excluded, else 0.
+	Status int
+	// Rules explain the action rules, which are asked about every URL here.
+	Rules actionrules.Explanation
+	// Killed is the kill list's entry that keeps the page out of the index, nil if none does.
+	Killed *crawlspace.Reason
+	// Fetch is the name of the settings by which it is asked for; empty for those of all.
+	Fetch string
+	Fifo  scheduler.Source // where the URL is crawled
+}
+
+// NewExplainer compiles settings. Moved may be nil, and traps may have counted
+// nothing.
+func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error) {
+	p, err := New(s, moved)
+	learnt := copies.NewPatterns(counts.Learnt)
+	if err != nil || s.Traps == nil {
+		return &Explainer{policy: p, learnt: learnt}, err
+	}
+	full := fullHosts{}
+	for _, host := range counts.Full {
+		full[host] = true
+	}
+	traps := crawlspace.NewTraps(*s.Traps, full)
+	return &Explainer{p, traps, learnt}, traps.RestoreState(counts.Patterns)
+}
+
+// Found is how a stored page was found: the link that admitted it.
+type Found struct {
+	Depth        int
+	HostSpelling string
+	Fragment     string
+}
+
+// Explain decides about u, written as raw, as about a link on a start page, or, if it is a
+// page that is stored, as about the link that admitted it, but for what raw says itself.
+func (e *Explainer) Explain(raw string, u weburl.URL, stored *Found) Explained {
+	link := crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)}
+	if stored != nil {
+		link.Depth = stored.Depth
+		if link.Host == "" {
+			link.Host = stored.HostSpelling
+		}
+		if u.Fragment() == "" {
+			link.URL = u.WithFragment(stored.Fragment)
+		}
+	}
+	link.URL = e.policy.Spelled(link.URL)
+	v := e.policy.Judge(link)
+	x := Explained{URL: v.URL, Gates: e.policy.Space.Trace(link), Status: v.Status, Rules: e.policy.Engine.Explain(v.URL)}
+	if v.Gate.Gate != "" {
+		gate := v.Gate
+		x.Refused = &gate
+	}
+	if reason, killed := e.policy.Space.Killed(v.URL); killed {
+		x.Killed = &reason
+	}
+	e.explainTraps(&x, v.Inside())
+	e.explainPatterns(&x)
+	if x.Status == 0 {
+		x.Fifo, x.Fetch = FifoOf(v.Decision), e.policy.Settings.fetchOf(v.URL)
+	}
+	return x
+}
+
+// explainPatterns adds the pattern of copies that cuts new links like this off.
+func (e *Explainer) explainPatterns(x *Explained) {
+	if e.policy.Settings.DetectPatterns && e.policy.Settings.NearDuplicates {
+		if p := e.learnt.Match(x.URL); p != nil {
+			x.Gates = append(x.Gates, crawlspace.GateAnswer{Reason: crawlspace.Reason{Gate: gatePattern, Rule: p.String()}, Allowed: p.Parameter != ""})
+			if x.Status == 0 && p.Parameter == "" && !e.isRoot(x.URL) {
+				x.Refused, x.Status = &x.Gates[len(x.Gates)-1].Reason, StatusExcluded
+			}
+		}
+	}
+}
+
+// gatePattern is the gate's name of patterns that lead to copies.
+const gatePattern crawlspace.Gate = "pattern"
+
+func (e *Explainer) isRoot(u weburl.URL) bool {
+	return slices.ContainsFunc(e.policy.roots, func(r actionrules.Root) bool { return r.URL.Key() == u.Key() })
+}
+
+// explainTraps adds the traps' answers, of which a link that is no root and inside
+// otherwise is refused by the first that does.
+func (e *Explainer) explainTraps(x *Explained, inside bool) {
+	if e.traps == nil || e.isRoot(x.URL) {
+		return
+	}
+	for _, answer := range e.traps.Explain(x.URL) {
+		x.Gates = append(x.Gates, answer)
+		if inside && !answer.Allowed {
+			inside = false
+			x.Refused, x.Status = &answer.Reason, StatusExcluded
+		}
+	}
+}

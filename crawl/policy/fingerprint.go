@@ -1,0 +1,117 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"strconv"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+)
+
+// rulesFingerprint identifies what a rule set does: it changes with defaults,
+// roots, conditions and actions, and not with their places in files or with groups.
+func rulesFingerprint(set actionrules.RuleSet) [32]byte {
+	w := writer{sha256.New()}
+	w.flags(set.DefaultAccept, set.DefaultIndex, set.DefaultFollow, set.DefaultFollowRoots)
+	w.number(len(set.Roots))
+	for _, r := range set.Roots {
+		w.strings(r.URL.String())
+		w.flags(r.Site)
+		w.number(r.Priority)
+		w.number(len(r.KVs))
+		for _, m := range r.KVs {
+			w.strings(m.Name, m.Value)
+		}
+	}
+	w.number(len(set.Rules))
+	for i := range set.Rules {
+		w.rule(&set.Rules[i])
+	}
+	return [32]byte(w.Sum(nil))
+}
+
+// fingerprint is that of rules and crawl space together.
+func fingerprint(rules [32]byte, space string) [32]byte {
+	w := writer{sha256.New()}
+	w.strings(string(rules[:]), space)
+	return [32]byte(w.Sum(nil))
+}
+
+// readingFingerprint adds what else decides what document a page becomes.
+func readingFingerprint(rules [32]byte, s *Settings) [32]byte {
+	if len(s.Remove) == 0 && s.Mapping == nil && !s.IgnoreNoFollow && !s.IgnoreNoIndex && !s.Collapse && !s.EmbeddedLinks {
+		return rules
+	}
+	w := writer{sha256.New()}
+	w.strings(string(rules[:]))
+	w.number(len(s.Remove))
+	w.strings(s.Remove...)
+	w.flags(s.IgnoreNoFollow, s.IgnoreNoIndex, s.Collapse, s.EmbeddedLinks, s.Mapping != nil)
+	w.number(s.CollapseDepth)
+	if m := s.Mapping; m != nil {
+		w.flags(m.KeepUnmapped)
+		for _, one := range m.Maps {
+			w.strings(fmt.Sprintf("%q", one))
+		}
+	}
+	return [32]byte(w.Sum(nil))
+}
+
+// writer hashes values so that no two lists of them look alike.
+type writer struct{ hash.Hash }
+
+func (w writer) strings(parts ...string) { HashParts(w, parts...) }
+
+func (w writer) number(n int) { HashParts(w, strconv.Itoa(n)) }
+
+func (w writer) flags(flags ...bool) {
+	for _, f := range flags {
+		w.strings(strconv.FormatBool(f))
+	}
+}
+
+func (w writer) rule(r *actionrules.Rule) {
+	w.condition(r.If)
+	w.number(len(r.Then))
+	for _, a := range r.Then {
+		w.number(int(a.Verb))
+		w.strings(a.Name, a.Value)
+		w.number(a.Shift)
+	}
+}
+
+func (w writer) condition(c actionrules.Condition) {
+	switch c := c.(type) {
+	case actionrules.And:
+		w.conditions("and", c.Of)
+	case actionrules.Or:
+		w.conditions("or", c.Of)
+	case actionrules.Not:
+		w.strings("not")
+		w.condition(c.Of)
+	case actionrules.Atom:
+		w.strings("atom", c.Value)
+		w.number(int(c.Field))
+		w.number(int(c.Kind))
+		w.number(int(c.Norm))
+		w.flags(c.Regexp)
+	}
+}
+
+func (w writer) conditions(word string, of []actionrules.Condition) {
+	w.strings(word)
+	w.number(len(of))
+	for _, c := range of {
+		w.condition(c)
+	}
+}
+
+// HashParts hashes strings so that no two lists of them look alike.
+func HashParts(h hash.Hash, parts ...string) {
+	for _, s := range parts {
+		n := len(s)
+		h.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+		h.Write([]byte(s))
+	}
+}

@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"errors"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// left are the places at which sites were crawled before they moved. What is stored of them
+// is outside because of the move, not because of the operator's rules: the document of a
+// page stays until its twin at the new place is in the index.
+type left struct {
+	engine *actionrules.Engine // the rules as if the sites were still there
+	to     map[string]string   // by origin: that of the new place
+}
+
+// newLeft compiles rules for the places that sites of roots have left; nil if there are none.
+func newLeft(rules actionrules.RuleSet, roots []actionrules.Root, moved Moves) (*left, error) {
+	l := left{to: map[string]string{}}
+	var before []actionrules.Root
+	for _, root := range roots {
+		m := moved[root.URL.String()]
+		to := root.URL
+		if place, ok := m.Place(); ok {
+			to = place
+		}
+		for _, origin := range m.Left {
+			home, err := weburl.Parse(origin + "/")
+			if err != nil {
+				continue
+			}
+			for _, o := range OriginsOf(home) {
+				l.to[o] = to.Origin()
+			}
+			before = append(before, actionrules.Root{URL: home, Site: true})
+		}
+	}
+	if len(before) == 0 {
+		return nil, nil //nolint:nilnil // no site has moved
+	}
+	rules.Roots = before
+	var errs []error
+	l.engine, errs = actionrules.Compile(rules)
+	return &l, errors.Join(errs...)
+}
+
+// Twin is where the page of a URL is to be found that is outside only because its site has
+// moved, "" if it is not.
+func (p *Policy) Twin(v *Verdict) string {
+	if p.left == nil || v.Status != StatusExcluded || v.Gate.Gate != "" && v.Gate.Gate != crawlspace.GateStartURL {
+		return ""
+	}
+	to, ok := p.left.to[v.URL.Origin()]
+	if !ok || !p.left.engine.Decide(v.URL).Crawl() {
+		return ""
+	}
+	return to + v.URL.PathAndQuery()
+}

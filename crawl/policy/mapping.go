@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+)
+
+// Mapping says under which names the metas of a page become those of its document
+// (Smartsite, "Metadata mapping"). Metas by rules, roots and the crawl itself are
+// not mapped.
+type Mapping struct {
+	// KeepUnmapped lets metas pass that no Map names.
+	KeepUnmapped bool
+	Maps         []Map
+}
+
+// Map is where the values of one meta or header field go. Several may have the
+// same From, each with a copy, or the same To, which gets all values.
+type Map struct {
+	// From is the name of a meta, in lower case. If it is empty, Header names a field
+	// of the answer's header.
+	From, Header string
+	// To is the name in the document; empty drops the meta.
+	To string
+	// Join, if not empty, stands between the values that become one.
+	Join string
+	// Default, if not empty, is the value where there is none.
+	Default string
+}
+
+// Apply maps the metas of a page that was answered with a header.
+func (m *Mapping) Apply(metas []extract.Meta, header http.Header) []extract.Meta {
+	if m == nil {
+		return metas
+	}
+	var out []extract.Meta
+	if m.KeepUnmapped {
+		for _, meta := range metas {
+			if !slices.ContainsFunc(m.Maps, func(by Map) bool { return by.From == meta.Name }) {
+				out = append(out, meta)
+			}
+		}
+	}
+	for i := range m.Maps {
+		by := &m.Maps[i]
+		if by.To == "" {
+			continue
+		}
+		for _, value := range by.values(metas, header) {
+			out = append(out, extract.Meta{Name: by.To, Content: value})
+		}
+	}
+	return out
+}
+
+// values are those that a Map makes of a page.
+func (m *Map) values(metas []extract.Meta, header http.Header) []string {
+	var values []string
+	add := func(value string) {
+		if value != "" && !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	if m.From == "" {
+		for _, value := range header.Values(m.Header) {
+			add(strings.ToValidUTF8(strings.TrimSpace(value), "\uFFFD"))
+		}
+	} else {
+		for _, meta := range metas {
+			if meta.Name == m.From {
+				add(meta.Content)
+			}
+		}
+	}
+	if len(values) == 0 && m.Default != "" {
+		return []string{m.Default}
+	}
+	if m.Join != "" && len(values) > 1 {
+		return []string{strings.Join(values, m.Join)}
+	}
+	return values
+}

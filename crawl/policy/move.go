@@ -1,0 +1,255 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Moves are what is known of roots whose home pages lead to other sites, by the root's URL.
+type Moves map[string]Move
+
+// Move is what is known of one.
+type Move struct {
+	// To is the page in whose site the root's site is crawled, "" for the root's own place.
+	To string `json:"to,omitempty"`
+	// Back says that the home page is a page again: until that is certain the site is crawled
+	// at both places.
+	Back bool `json:"back,omitempty"`
+	// Left are the origins at which the site was crawled before, the last one last.
+	Left []string `json:"left,omitempty"`
+	// Seen is where pages that stand for the site lead, by page, while that is not certain.
+	Seen map[string]Sighting `json:"seen,omitempty"`
+}
+
+// Sighting is an origin that a page leads to, and when it was first seen to.
+type Sighting struct {
+	To    string    `json:"to"`
+	Since time.Time `json:"since"`
+}
+
+const (
+	// moveAfter is how long a page must lead elsewhere before stored documents depend on it.
+	moveAfter = 24 * time.Hour
+	// leftMost bounds move.Left.
+	leftMost = 8
+)
+
+// MarshalJSON writes a move of which there is nothing else to say as older versions did: as
+// the page that it leads to.
+func (m Move) MarshalJSON() ([]byte, error) {
+	if !m.Back && len(m.Left) == 0 && len(m.Seen) == 0 {
+		return json.Marshal(m.To)
+	}
+	type plain Move
+	return json.Marshal(plain(m))
+}
+
+// UnmarshalJSON reads both forms.
+func (m *Move) UnmarshalJSON(b []byte) error {
+	*m = Move{}
+	if json.Unmarshal(b, &m.To) == nil {
+		return nil
+	}
+	type plain Move
+	return json.Unmarshal(b, (*plain)(m))
+}
+
+// Place is the home of the site that the root's moved to; false if it is at its own place.
+func (m *Move) Place() (weburl.URL, bool) {
+	to, err := weburl.Parse(m.To)
+	if err != nil {
+		return to, false
+	}
+	home, err := weburl.Parse(to.Origin() + "/")
+	return home, err == nil
+}
+
+// Heading is where a page leads that stands for a site.
+type Heading struct {
+	From, To weburl.URL // to is zero if from is a page itself
+	// Firm says that this may move a site: a redirect that says it is permanent.
+	Firm bool
+	// Inside says that to lies in the site of a root already.
+	Inside bool
+	// Own and there say that documents are stored of the root's own place, and of the one
+	// that it moved to.
+	Own, There bool
+	Now        time.Time
+}
+
+// After is what is known after a page of root's site was asked for. With nothing stored of
+// it a site moves at once, by any redirect; else by a permanent one alone, seen again after
+// moveAfter: a temporary one may lead to a log-in or maintenance page. When the home page
+// is a page again, its site is crawled again at once, and the other place is left when that
+// was seen again.
+func (m Move) After(root weburl.URL, h *Heading) Move {
+	place, moved := m.Place()
+	home := h.From.String() == root.String()
+	switch {
+	case h.To.IsZero() && home, !h.To.IsZero() && isOf(root, h.To):
+		if !moved || !home {
+			return m.unseen(h)
+		}
+		return m.cameBack(root, place, h)
+	case h.To.IsZero():
+		return m.unseen(h)
+	case moved && isOf(place, h.To):
+		if !m.Back || !home {
+			return m.unseen(h)
+		}
+		if !h.Own || m.certain(place, h) {
+			m = m.leaving(root, h.Own)
+			m.Back = false
+			return m.unseen(h)
+		}
+		return m.seen(place, h)
+	case h.Inside:
+		return m.unseen(h)
+	case !h.Own && !h.There || m.certain(h.To, h):
+		return m.moveTo(root, place, h)
+	}
+	return m.seen(h.To, h)
+}
+
+// cameBack is what is known after the home page of a site that moved to place was a page.
+func (m Move) cameBack(root, place weburl.URL, h *Heading) Move {
+	sure := *h
+	sure.Firm = true
+	switch {
+	case !h.There || m.Back && m.certain(root, &sure):
+		m = m.leaving(place, h.There)
+		return Move{Left: minus(m.Left, OriginsOf(root))}
+	case !m.Back:
+		m.Back, m.Left = true, minus(m.Left, OriginsOf(root))
+	}
+	return m.seen(root, &sure)
+}
+
+// moveTo leaves the root's own place, or that at place, for the site that a page leads to.
+func (m Move) moveTo(root, place weburl.URL, h *Heading) Move {
+	m = m.leaving(root, h.Own && (m.To == "" || m.Back)).leaving(place, h.There)
+	return Move{To: h.To.String(), Left: minus(m.Left, OriginsOf(h.To))}
+}
+
+// leaving notes that the site is not crawled at a place any more of which documents are stored.
+func (m Move) leaving(place weburl.URL, documents bool) Move {
+	if documents {
+		m.Left = append(minus(m.Left, []string{place.Origin()}), place.Origin())
+		m.Left = m.Left[max(0, len(m.Left)-leftMost):]
+	}
+	return m
+}
+
+// certain says that a page was seen to lead to a site long enough ago.
+func (m *Move) certain(to weburl.URL, h *Heading) bool {
+	s, ok := m.Seen[h.From.String()]
+	return ok && h.Firm && s.To == to.Origin() && h.Now.Sub(s.Since) >= moveAfter
+}
+
+// seen notes that a page leads to a site, if that may move it.
+func (m Move) seen(to weburl.URL, h *Heading) Move {
+	if !h.Firm {
+		return m.unseen(h)
+	}
+	page := h.From.String()
+	if s, ok := m.Seen[page]; ok && s.To == to.Origin() && !s.Since.After(h.Now) {
+		return m
+	}
+	m.Seen = maps.Clone(m.Seen)
+	if m.Seen == nil {
+		m.Seen = map[string]Sighting{}
+	}
+	m.Seen[page] = Sighting{to.Origin(), h.Now}
+	return m
+}
+
+// unseen forgets where a page has led.
+func (m Move) unseen(h *Heading) Move {
+	if _, ok := m.Seen[h.From.String()]; !ok {
+		return m
+	}
+	m.Seen = maps.Clone(m.Seen)
+	if delete(m.Seen, h.From.String()); len(m.Seen) == 0 {
+		m.Seen = nil
+	}
+	return m
+}
+
+// OriginsOf are those of a site, as the rules have it: its own and, where it is no www host
+// already, that with www before it.
+func OriginsOf(site weburl.URL) []string {
+	origin := site.Origin()
+	if strings.HasPrefix(site.Host(), "www.") {
+		return []string{origin}
+	}
+	scheme := site.Scheme() + "://"
+	return []string{origin, scheme + "www." + origin[len(scheme):]}
+}
+
+// isOf says that a URL is of a site.
+func isOf(site, u weburl.URL) bool { return slices.Contains(OriginsOf(site), u.Origin()) }
+
+// minus gives nil where nothing is left.
+func minus(all, some []string) []string {
+	var out []string
+	for _, s := range all {
+		if !slices.Contains(some, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// movedSites is the name under which the store remembers the sites that took
+// the place of a root whose home page redirects to them.
+const (
+	movesName = "moved-sites"
+	movesWhat = "the list of moved sites"
+)
+
+// StoredMoves reads what the store remembers.
+func StoredMoves(ctx context.Context, store scheduler.ValueReader) (Moves, error) {
+	moved := Moves{}
+	err := scheduler.LoadValue(ctx, store, movesName, movesWhat, &moved)
+	return moved, err
+}
+
+// movedRoots are roots with the sites that moved at their new place.
+func movedRoots(roots []actionrules.Root, moved Moves) []actionrules.Root {
+	var out []actionrules.Root
+	for _, root := range roots {
+		m := moved[root.URL.String()]
+		to, ok := m.Place()
+		if !ok || !root.Site {
+			out = append(out, root)
+			continue
+		}
+		// The old home page stays a root, or nobody would see it come back.
+		home := root
+		home.Site = m.Back
+		out = append(out, home)
+		root.URL = to
+		out = append(out, root)
+	}
+	return out
+}
+
+// SaveMoves stores moves for StoredMoves.
+func SaveMoves(ctx context.Context, store scheduler.Values, moved Moves) error {
+	return scheduler.SaveValue(ctx, store, movesName, movesWhat, moved)
+}
+
+// WithMoves is the policy with moves that change nothing that it decides.
+func (p *Policy) WithMoves(moved Moves) *Policy {
+	other := *p
+	other.Moved = moved
+	return &other
+}

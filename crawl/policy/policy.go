@@ -1,0 +1,340 @@
+// Package policy decides about URLs: by settings, crawl space, rules, and the sites that
+// have moved. It says what is crawled, what becomes a document, and why not, and explains
+// that to people.
+//
+// A Policy is immutable: a reload makes another, and a page keeps the one that it began
+// under. The package starts no goroutine and has no lock.
+package policy
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// StatusExcluded is the status of a stored URL that rules exclude (IBM crawl space, 760).
+const StatusExcluded = crawlspace.StatusExcluded
+
+// RobotsForbids is why a URL is excluded that its robots.txt forbids.
+const RobotsForbids = "robots.txt forbids it"
+
+// explained: above this many rules the excluding one is not searched for.
+const explained = 1000
+
+// Policy is what a reload replaces: settings, rules and crawl space.
+type Policy struct {
+	Settings Settings
+	Engine   *actionrules.Engine
+	Space    *crawlspace.Space
+	Moved    Moves
+	roots    []actionrules.Root // in force: moved sites at their new place
+	left     *left              // where sites were before they moved; nil: none did
+	Sources  []Source           // sorted by key
+	Since    time.Time
+	// Fingerprint identifies rules and crawl space, version what is made of a page, too:
+	// one that was read under another version is fetched without validators.
+	Fingerprint string
+	Version     uint64
+	Timing      string                // identifies when stored URLs are fetched again
+	scheduled   []*actionrules.Engine // accept the sites of groups that schedules refresh
+	fragments   bool                  // a rule names fragments: they are kept
+	Removal     *extract.Removal      // nil: none
+}
+
+// New compiles rules and crawl space with the sites that moved at their new
+// place.
+func New(s Settings, moved Moves) (*Policy, error) {
+	s.Rules.Roots = slices.Clone(s.Rules.Roots)
+	s.Robots.Agent = s.RobotsAgent
+	rewrite := s.Space.Rewriter()
+	for i := range s.Rules.Roots {
+		s.Rules.Roots[i].URL = rewrite(s.Rules.Roots[i].URL)
+	}
+	p := &Policy{Settings: s, Moved: moved, Since: time.Now().UTC(), Sources: sortedSources(s.Sources)}
+	var urls []weburl.URL
+	rules := s.Rules
+	rules.Roots = movedRoots(s.Rules.Roots, moved)
+	for _, root := range rules.Roots {
+		urls = append(urls, root.URL)
+	}
+	var errs []error
+	if p.Space, errs = crawlspace.Compile(s.Space, urls); len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if p.Engine, errs = actionrules.Compile(rules); len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if len(s.Remove) > 0 {
+		var err error
+		if p.Removal, err = extract.NewRemoval(s.Remove); err != nil {
+			return nil, err
+		}
+	}
+	p.roots = rules.Roots
+	p.fragments = p.Engine.Names(actionrules.FieldFragment)
+	var err error
+	if p.left, err = newLeft(rules, s.Rules.Roots, moved); err != nil {
+		return nil, err
+	}
+	p.identify(rulesFingerprint(rules))
+	p.Timing = s.Frontier.Timing()
+	for _, r := range s.Refreshes {
+		if group, err := p.GroupSites(r.Group); err == nil {
+			p.scheduled = append(p.scheduled, group)
+		}
+	}
+	return p, nil
+}
+
+// Same reports whether two policies judge stored URLs alike.
+func (p *Policy) Same(q *Policy) bool { return p.Fingerprint == q.Fingerprint && p.Timing == q.Timing }
+
+// Refreshes reports whether anything is fetched again by itself: by its age, or by a schedule.
+func (p *Policy) Refreshes() bool {
+	return p.Settings.Frontier.Refreshes() || len(p.Settings.Refreshes) > 0
+}
+
+// Refreshed reports whether a page is fetched again by itself.
+func (p *Policy) Refreshed(u weburl.URL) bool {
+	switch {
+	case p.Settings.Frontier.Refreshes(), slices.ContainsFunc(p.Settings.Refreshes, func(r Refresh) bool { return r.Group == "" }):
+		return true
+	}
+	return slices.ContainsFunc(p.scheduled, func(group *actionrules.Engine) bool { return group.Decide(u).Accept })
+}
+
+// WithRejectList returns the policy with another reject list.
+func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
+	space, errs := p.Space.WithRejectList(f)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	other := *p
+	other.Space, other.Since = space, time.Now().UTC()
+	other.Settings.Space.RejectList = f
+	rules := p.Settings.Rules
+	rules.Roots = p.roots
+	other.identify(rulesFingerprint(rules))
+	return &other, nil
+}
+
+// identify gives the policy its fingerprint.
+func (p *Policy) identify(rules [32]byte) {
+	sum := fingerprint(rules, p.Space.Fingerprint())
+	p.Fingerprint = hex.EncodeToString(sum[:])
+	sum = readingFingerprint(sum, &p.Settings)
+	p.Version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
+}
+
+// Verdict is what a policy says of a URL.
+type Verdict struct {
+	// URL is the one to go on with: the query filter may have renamed it.
+	URL      weburl.URL
+	Decision actionrules.Decision
+	// Status is 0 where the URL is inside, else StatusExcluded or
+	// crawlspace.StatusElsewhere. Gate refused it, or, if empty, the action rules.
+	Status int
+	Gate   crawlspace.Reason
+}
+
+// Inside reports whether the URL is crawled.
+func (v *Verdict) Inside() bool { return v.Status == 0 }
+
+// Rename makes the verdict of a URL that is known under another name one that is outside.
+func (p *Policy) Rename(v *Verdict, u weburl.URL) {
+	v.Status = StatusExcluded
+	v.Gate = p.Space.Renamed(u)
+}
+
+// Spelled is a URL with as much of its fragment as is kept with it: nothing unless a rule
+// names fragments. A link is judged by that, so that the URL is judged alike when it is
+// taken, and whenever it is judged again.
+func (p *Policy) Spelled(u weburl.URL) weburl.URL {
+	f := u.Fragment()
+	switch {
+	case f == "":
+		return u
+	case !p.fragments:
+		return u.WithFragment("")
+	}
+	return u.WithFragment(f[:min(len(f), scheduler.FragmentMax)])
+}
+
+// Judge asks the gates and then the action rules about a link, or about a URL
+// that was taken.
+func (p *Policy) Judge(l crawlspace.Link) Verdict {
+	l.URL = p.Spelled(l.URL)
+	return p.decide(p.Space.Judge(l), p.Engine.Decide)
+}
+
+// JudgeStored is Judge without the gates that count only when a URL is taken,
+// and without metas. It works in the caller's memory.
+func (p *Policy) JudgeStored(l crawlspace.Link, s *actionrules.Scratch) Verdict {
+	l.URL = p.Spelled(l.URL)
+	return p.decide(p.Space.JudgeStored(l), func(u weburl.URL) actionrules.Decision {
+		d := p.Engine.DecideInto(u, s)
+		d.Metas = nil
+		return d
+	})
+}
+
+func (p *Policy) decide(g crawlspace.Verdict, by func(weburl.URL) actionrules.Decision) Verdict {
+	v := Verdict{URL: g.URL, Status: g.Status}
+	if !g.Allowed {
+		v.Gate = g.Reason
+	}
+	if g.Status == StatusExcluded {
+		return v
+	}
+	v.Decision = by(g.URL)
+	if !v.Decision.Crawl() {
+		// Another crawler does not have what the rules exclude anyway.
+		v.Status, v.Gate = StatusExcluded, crawlspace.Reason{}
+	}
+	return v
+}
+
+// Detail says to a person why a URL is outside.
+func (p *Policy) Detail(v *Verdict) string {
+	if twin := p.Twin(v); twin != "" {
+		return "its site moved: the page is looked for at " + twin
+	}
+	if v.Gate.Gate != "" {
+		return v.Gate.String()
+	}
+	if len(p.Settings.Rules.Rules) > explained {
+		return "the rules ignore it; explain names the one that does"
+	}
+	x := p.Engine.Explain(v.URL)
+	if i, _ := x.ExcludedBy(); i >= 0 {
+		return fmt.Sprintf("rule %d at %s", i, x.Rules[i].At)
+	}
+	return "no rule accepts it"
+}
+
+// Exclusion is what the frontier is told of a URL that is outside.
+func (p *Policy) Exclusion(v *Verdict) *scheduler.Exclusion {
+	return &scheduler.Exclusion{
+		Status: v.Status, Reason: p.Reason(v), Words: p.Detail(v), Keep: v.Status == crawlspace.StatusElsewhere, MovedTo: p.Twin(v),
+	}
+}
+
+// Reason is why a URL is outside.
+func (p *Policy) Reason(v *Verdict) scheduler.Reason {
+	switch {
+	case p.Twin(v) != "":
+		return scheduler.ReasonMoved
+	case v.Status == crawlspace.StatusElsewhere:
+		return scheduler.ReasonElsewhere
+	case v.Gate.Gate == crawlspace.GateCanonical:
+		return scheduler.ReasonRenamed
+	case v.Gate.Gate != "":
+		return scheduler.ReasonCrawlSpace
+	}
+	return scheduler.ReasonRules
+}
+
+// Recorded is a stored URL as the gates see it.
+func Recorded(u weburl.URL, r *scheduler.Record) crawlspace.Link {
+	return crawlspace.Link{URL: u.WithFragment(r.Fragment), Host: r.HostSpelling, Depth: int(r.Depth), Exempt: r.Kind.IsSource()}
+}
+
+// Link places a discovered URL in a fifo, or returns false if it is outside.
+// Depth and Host of l are the link's.
+func (p *Policy) Link(l crawlspace.Link) (scheduler.Link, Verdict, bool) {
+	v := p.Judge(l)
+	if !v.Inside() {
+		return scheduler.Link{}, v, false
+	}
+	d := &v.Decision
+	link := scheduler.Link{URL: v.URL, Fifo: FifoOf(*d), Shift: int8(d.Shift), Root: d.Root, Depth: depth(l.Depth), Fragment: v.URL.Fragment()}
+	if host := v.URL.Host(); l.Host != host && strings.EqualFold(l.Host, host) {
+		link.HostSpelling = l.Host
+	}
+	return link, v, true
+}
+
+// RedirectLink judges the target of a redirect from a URL with this shift, which
+// it keeps unless a rule gives it its own.
+func (p *Policy) RedirectLink(l crawlspace.Link, shift int8) (scheduler.Link, Verdict, bool) {
+	link, v, ok := p.Link(l)
+	if ok && !v.Decision.ShiftSet {
+		link.Shift = shift
+	}
+	return link, v, ok
+}
+
+// notIndexedByRule is why a page has no document that the rules crawl all the same.
+const notIndexedByRule = "not indexed by rule"
+
+// Indexes reports whether a URL that is inside becomes a document; if not, why and words
+// say why.
+func (p *Policy) Indexes(v *Verdict) (ok bool, why scheduler.Reason, words string) {
+	if !v.Decision.Index {
+		return false, scheduler.ReasonNotIndexed, notIndexedByRule
+	}
+	if reason, killed := p.Space.Killed(v.URL); killed {
+		return false, scheduler.ReasonKilled, reason.String()
+	}
+	return true, scheduler.NoReason, ""
+}
+
+// FifoOf is the fifo that a decision puts a URL into.
+func FifoOf(d actionrules.Decision) scheduler.Source {
+	return scheduler.SourceFor(d.Index, d.Follow, d.Shift, d.Root)
+}
+
+// depth is n as it is stored.
+func depth(n int) uint16 { return uint16(min(n, 1<<16-1)) }
+
+// LimitsHosts reports whether the URLs of hosts must be counted.
+func (p *Policy) LimitsHosts() bool {
+	return p.Settings.Traps != nil && p.Settings.Traps.MaxURLsPerHost > 0
+}
+
+// FrontierSettings are those of the policy in the frontier's terms.
+func FrontierSettings(p *Policy) scheduler.Settings {
+	s := p.Settings.Frontier
+	s.DeletionBody = DeletionBody
+	s.Depths = p.Space.LimitsLinkDepth()
+	return s
+}
+
+// Stored compiles the settings with the moved sites that the store remembers.
+func Stored(ctx context.Context, s Settings, store scheduler.ValueReader) (*Policy, error) {
+	moved, err := StoredMoves(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	return New(s, moved)
+}
+
+// Outside returns 760 or 761 for a record that rules have excluded, else 0.
+func Outside(r *scheduler.Record) int {
+	if r.Class == scheduler.Ignored && (r.Status == StatusExcluded || r.Status == crawlspace.StatusElsewhere) {
+		return r.Status
+	}
+	return 0
+}
+
+// DeletionBody is the JSON of a deletion order.
+func DeletionBody(url, reason string, at time.Time) []byte {
+	b, err := json.Marshal(push.Deletion{URL: url, Reason: reason, At: at.UTC().Truncate(time.Second)})
+	if err != nil {
+		panic(err) // strings and a time of our own always marshal
+	}
+	return b
+}

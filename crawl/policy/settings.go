@@ -1,0 +1,117 @@
+package policy
+
+import (
+	"context"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Settings are those of one Crawler element, in the terms of the packages that
+// obey them.
+type Settings struct {
+	Name string
+	// Workers fetch and read pages; at least 1 (nthreads).
+	Workers int
+	Rules   actionrules.RuleSet
+	// Space are the gates before the rules; the zero value has none.
+	Space crawlspace.Settings
+	// Traps are asked of new links behind gates and rules; nil is off.
+	Traps *crawlspace.TrapSettings
+	// ReadRejectList, if not nil, reads the reject list anew, nil for none. It is
+	// called every RejectListEvery (60 s if 0), and what it gives holds from then on.
+	ReadRejectList  func() (*crawlspace.File, error)
+	RejectListEvery time.Duration
+
+	IgnoreRobots   bool // ignoreRobotsTxt
+	EmbeddedLinks  bool // images, media and the like, and forms of method GET
+	IgnoreNoFollow bool // page and link directives
+	IgnoreNoIndex  bool
+	// Unconditional switches conditional GET off (disableConditionalGet).
+	Unconditional bool
+	// RobotsAgent is the product token for robots.txt, robots metas and X-Robots-Tag.
+	RobotsAgent string
+	// MaxRedirects is the longest chain of redirects that is followed.
+	MaxRedirects int
+	// PushContent sends the page's bytes beside its text.
+	PushContent bool
+	// NearDuplicates does not index documents of which another of the same source has
+	// the content, or nearly. It counts when a crawl is made: Reload does not change it.
+	NearDuplicates bool
+	// DetectPatterns learns which URLs lead to such documents, and follows no more of
+	// them after a while. It needs NearDuplicates, and counts when a crawl is made.
+	DetectPatterns bool
+	// Collapse gives documents beyond CollapseDepth path segments the URL of their site
+	// at that depth as the meta collapse_key.
+	Collapse      bool
+	CollapseDepth int
+	// Remove are elements whose text is left out of pages, as extract.NewRemoval
+	// takes them.
+	Remove []string
+	// Mapping of metas; nil: they keep their names.
+	Mapping *Mapping
+	// CrawlLog is the file that gets a line for each URL that was asked for; "": none.
+	CrawlLog string
+	// OutboxMaxBytes of unsent bodies make the crawl wait; 0 is no limit.
+	OutboxMaxBytes int64
+
+	// MaxRequestsPerS and MaxBytesPerS bound the whole crawl; 0 is no limit. Every
+	// request counts, robots.txt too; the bytes are those of bodies as they come
+	// over the wire, before they are decompressed.
+	MaxRequestsPerS int
+	MaxBytesPerS    int64
+	// Refreshes re-queue groups at set times.
+	Refreshes []Refresh
+
+	// Fetches are how some URLs are asked for; of those that match, the first counts,
+	// and Fetcher where none does. robots.txt is asked for as its host's pages are.
+	Fetches []Fetch
+	// EnableCookies keeps cookies for all sites where no Login does.
+	EnableCookies bool
+	// Documents reads PDF and office documents; nil: they are not read.
+	Documents DocumentReader
+	// MaxPDFBytes limits bodies of PDF files in place of Fetcher's MaxBodyBytes; 0: it does not.
+	MaxPDFBytes int64
+	// DenyPrivate refuses private addresses that no address rule allows.
+	DenyPrivate bool
+
+	// Sources are the sitemaps and feeds that the configuration names.
+	Sources []Source
+	// CrawlSitemaps reads those that robots.txt names. SitemapMaxBytes and
+	// SitemapMaxLinks bound each, SitemapMaxPerHost how many of a host are known that the
+	// configuration does not name; 0 is no bound.
+	CrawlSitemaps     bool
+	SitemapMaxBytes   int64
+	SitemapMaxLinks   int
+	SitemapMaxPerHost int
+
+	Frontier scheduler.Settings
+	Fetcher  fetcher.Settings
+	Robots   robots.Settings
+}
+
+// Refresh re-queues the documents of a group whenever a schedule says so.
+type Refresh struct {
+	// Schedule is obeyed in local time, unless its spec names a time zone.
+	Schedule cron.Schedule
+	// Spec is the schedule as it is written, which with Group is its name in the store.
+	Spec  string
+	Group string // of roots; "" is all URLs
+}
+
+// Name is that of the schedule in the store.
+func (r *Refresh) Name() string { return r.Spec + "\n" + r.Group }
+
+// DocumentReader reads bodies that are no pages: those that documents.KindOf knows.
+// An error is a *documents.Error, or that of ctx. It is called by several goroutines
+// at once, and may make them wait.
+type DocumentReader interface {
+	Read(ctx context.Context, contentType string, body []byte) (extract.Page, error)
+}

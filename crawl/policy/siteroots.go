@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// RootLinks returns the roots in force as links. Those that are outside are left out, and
+// told to refused, unless that is nil.
+func (p *Policy) RootLinks(refused func(root weburl.URL, v *Verdict)) []scheduler.Link {
+	var links []scheduler.Link
+	for _, root := range p.roots {
+		l, v, ok := p.Link(crawlspace.Link{URL: root.URL})
+		if !ok {
+			if refused != nil {
+				refused(root.URL, &v)
+			}
+			continue
+		}
+		l.Root = true
+		links = append(links, l)
+	}
+	return links
+}
+
+// RootKeys are the configured roots that would come back: those inside.
+func (p *Policy) RootKeys() map[weburl.Key]string {
+	keys := map[weburl.Key]string{}
+	for _, r := range p.roots {
+		if l, _, ok := p.Link(crawlspace.Link{URL: r.URL}); ok {
+			keys[l.URL.Key()] = l.URL.String()
+		}
+	}
+	return keys
+}
+
+// GroupSites accepts what lies in the sites of a group's roots.
+func (p *Policy) GroupSites(group string) (*actionrules.Engine, error) {
+	var set actionrules.RuleSet
+	var groups []string
+	for _, r := range p.roots {
+		if r.Group == group {
+			set.Roots = append(set.Roots, r)
+		}
+		if !slices.Contains(groups, r.Group) && r.Group != "" {
+			groups = append(groups, r.Group)
+		}
+	}
+	if len(set.Roots) == 0 {
+		return nil, fmt.Errorf("no root has the group %q: write one of %s", group, strings.Join(groups, ", "))
+	}
+	e, errs := actionrules.Compile(set)
+	return e, errors.Join(errs...)
+}
+
+// RootOf is the configured root whose home page u is, at its own place or where it moved to.
+// A root with a path of its own is no home page.
+func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
+	for _, root := range p.Settings.Rules.Roots {
+		name := root.URL.String()
+		if root.Site && root.URL.PathAndQuery() == "/" && (name == u.String() || p.Moved[name].To == u.String()) {
+			return root.URL, true
+		}
+	}
+	return weburl.URL{}, false
+}
+
+// Stays says why the site of a home page that redirects stays where it is, "" if it is none's.
+func (p *Policy) Stays(home weburl.URL, firm bool) string {
+	root, ok := p.RootOf(home)
+	if !ok {
+		return ""
+	}
+	m := p.Moved[root.String()]
+	if s, seen := m.Seen[home.String()]; seen {
+		return "wait: its site moves there if it is still so after " + s.Since.Add(moveAfter).Format(time.RFC3339)
+	}
+	if !firm {
+		return "wait: a temporary redirect moves no site of which documents are stored"
+	}
+	return ""
+}

@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Source is a sitemap, feed or XML file that the configuration names.
+type Source struct {
+	URL  weburl.URL
+	Kind scheduler.Kind // KindSitemap, KindFeed or KindXML
+	// IndexItems makes documents of a feed's items, whose pages are not fetched then.
+	IndexItems bool
+	XML        *XMLDocuments // of KindXML
+}
+
+// XMLDocuments says which elements of an XML file are documents, and what of them is
+// what.
+type XMLDocuments struct {
+	Path, Link, Title, Text feeds.Path
+	Date                    *feeds.Path // nil: none
+	HTML                    bool        // the text is
+	Metas                   []XMLMeta
+}
+
+// XMLMeta is a meta of such documents.
+type XMLMeta struct {
+	Name string
+	Path feeds.Path
+}
+
+// hash tells these settings from others.
+func (x *XMLDocuments) hash() uint64 {
+	h := fnv.New64a()
+	HashParts(h, x.Path.String(), x.Link.String(), x.Title.String(), x.Text.String(), strconv.FormatBool(x.HTML), strconv.FormatBool(x.Date != nil))
+	if x.Date != nil {
+		HashParts(h, x.Date.String())
+	}
+	for _, m := range x.Metas {
+		HashParts(h, m.Name, m.Path.String())
+	}
+	return h.Sum64()
+}
+
+const (
+	// SourceDetail is why a document is deleted whose URL became a source.
+	SourceDetail = "it is a sitemap or feed"
+	// sourceFifo is where sources wait: beside pages that are indexed.
+	sourceFifo = scheduler.Index
+)
+
+// JudgeSource asks whether a source may be fetched: by the gates, but for those of
+// extension and MIME type, and by the rules that name it. That no rule accepts it is
+// no reason: it is no document. The query filter leaves it as it is.
+func (p *Policy) JudgeSource(u weburl.URL, spelling string) Verdict {
+	g := p.Space.Judge(crawlspace.Link{URL: u, Host: spelling, Exempt: true})
+	g.URL = u
+	return p.decide(g, func(u weburl.URL) actionrules.Decision {
+		if p.ignores(u) {
+			return actionrules.Decision{}
+		}
+		return actionrules.Decision{Accept: true, Index: true} // which puts it into sourceFifo
+	})
+}
+
+// ignores says that a rule, not the start state, excludes a URL.
+func (p *Policy) ignores(u weburl.URL) bool {
+	if p.Engine.Decide(u).Crawl() {
+		return false
+	}
+	rule, _ := p.Engine.Explain(u).ExcludedBy()
+	return rule >= 0
+}
+
+// JudgeRecord asks about a stored URL as its kind wants it.
+func (p *Policy) JudgeRecord(u weburl.URL, r *scheduler.Record) Verdict {
+	if r.Kind.IsSource() {
+		return p.JudgeSource(u, r.HostSpelling)
+	}
+	return p.Judge(Recorded(u, r))
+}
+
+// SourceLink is a source as a link, or the reason why it is not fetched.
+func (p *Policy) SourceLink(u weburl.URL, kind scheduler.Kind, referrer string) (scheduler.Link, Verdict, bool) {
+	v := p.JudgeSource(u, "")
+	return scheduler.Link{URL: u, Fifo: sourceFifo, Kind: kind, Referrer: referrer}, v, v.Inside()
+}
+
+// SourceOf is the source of the configuration that a URL is, nil if it is none.
+func (p *Policy) SourceOf(k weburl.Key) *Source {
+	i, ok := slices.BinarySearchFunc(p.Sources, k, func(s Source, k weburl.Key) int { return s.URL.Key().Compare(k) })
+	if !ok {
+		return nil
+	}
+	return &p.Sources[i]
+}
+
+// sortedSources are those of settings in the order that sourceOf looks for.
+func sortedSources(s []Source) []Source {
+	s = slices.Clone(s)
+	slices.SortFunc(s, func(a, b Source) int { return a.URL.Key().Compare(b.URL.Key()) })
+	return s
+}
+
+// SourceVersion names the rules and settings that a source is read by.
+func (p *Policy) SourceVersion(k weburl.Key) uint64 {
+	switch s := p.SourceOf(k); {
+	case s == nil:
+	case s.XML != nil:
+		return p.Version ^ s.XML.hash()
+	case s.IndexItems:
+		return p.Version ^ 1
+	}
+	return p.Version
+}

@@ -1,0 +1,246 @@
+package policy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Links that are outside are not stored. When rules let more in than before, the pages that
+// may have such links must be read again; when they only let in less, none has to be. So the
+// store remembers what the rules consisted of.
+
+const (
+	// widthName names the store's value that keeps the width of the rules.
+	widthName = "crawl.width"
+	widthWhat = "what the rules let in"
+)
+
+// Width is what rules and crawl space let in, as far as it can be compared.
+type Width struct {
+	Rules string `json:"rules"` // the fingerprint of what it is of
+	// Lists are parts by where they belong, eight bytes each: a hash that ends in a partKind.
+	Lists map[string][]byte `json:"lists,omitempty"`
+	// Path and Link are the highest depths, -1 where there is no limit.
+	Path int `json:"path"`
+	Link int `json:"link"`
+}
+
+// partKind is what a part does, in the last bits of its hash.
+type partKind uint64
+
+const (
+	closes partKind = iota
+	opens
+	turns // both
+	kindMask
+)
+
+// sitesList is the list of the sites of roots.
+const sitesList = "sites"
+
+// Width gives that of the policy. Sites that moved count where they were configured.
+func (p *Policy) Width() *Width {
+	w := &Width{Rules: p.Fingerprint, Lists: map[string][]byte{}}
+	w.Path, w.Link = p.Space.Depths()
+	for _, part := range p.Space.Parts() {
+		kind := closes
+		if part.Opens {
+			kind = opens
+		}
+		w.add(part.List, kind, part.Text)
+	}
+	set := &p.Settings.Rules
+	for name, on := range map[string]bool{
+		"accept": set.DefaultAccept, "index": set.DefaultIndex, "follow": set.DefaultFollow, "roots": set.DefaultFollowRoots,
+	} {
+		if on {
+			w.add("default "+name, opens, "")
+		}
+	}
+	for _, r := range set.Roots {
+		if r.Site {
+			w.add(sitesList, opens, r.URL.String())
+		}
+	}
+	for i := range set.Rules {
+		if kind, ok := kindOfRule(&set.Rules[i]); ok {
+			h := writer{sha256.New()}
+			h.rule(&set.Rules[i])
+			w.add("rules", kind, string(h.Sum(nil)))
+		}
+	}
+	return w
+}
+
+func (w *Width) add(list string, kind partKind, text string) {
+	sum := sha256.Sum256([]byte(text))
+	w.Lists[list] = binary.BigEndian.AppendUint64(w.Lists[list], binary.BigEndian.Uint64(sum[:8])&^uint64(kindMask)|uint64(kind))
+}
+
+// kindOfRule says what a rule does to which URLs are crawled; false if it decides nothing about
+// that. Whether a stored page is indexed or followed is seen at the page itself.
+func kindOfRule(r *actionrules.Rule) (kind partKind, ok bool) {
+	accepts := slices.ContainsFunc(r.Then, func(a actionrules.Action) bool { return a.Verb == actionrules.Accept })
+	ignores := slices.ContainsFunc(r.Then, func(a actionrules.Action) bool { return a.Verb == actionrules.Ignore })
+	switch {
+	case accepts && ignores:
+		return turns, true
+	case accepts:
+		return opens, true
+	}
+	return closes, ignores
+}
+
+// Widening says of which pages the links must be judged again, because some may be inside now
+// that were not.
+type Widening struct {
+	All bool `json:"all,omitempty"`
+	// Depth, if not nil: of those as many links away from a start URL, or more.
+	Depth *int `json:"depth,omitempty"`
+	// Origins: of those, where a root's site is new.
+	Origins []string `json:"origins,omitempty"`
+}
+
+// since compares with what was let in before; nil if there is nothing new. sites are the roots
+// of p whose sites count.
+func (w *Width) since(old *Width, sites []actionrules.Root) *Widening {
+	var n Widening
+	lists := maps.Clone(w.Lists)
+	maps.Copy(lists, old.Lists) // all names
+	for name := range lists {
+		if name != sitesList && wider(partsOf(old.Lists[name]), partsOf(w.Lists[name])) {
+			n.All = true
+		}
+	}
+	if old.Path >= 0 && (w.Path < 0 || w.Path > old.Path) {
+		n.All = true
+	}
+	if old.Link >= 0 && (w.Link < 0 || w.Link > old.Link) {
+		n.Depth = &old.Link
+	}
+	known := map[uint64]bool{}
+	for _, part := range partsOf(old.Lists[sitesList]) {
+		known[part] = true
+	}
+	parts := partsOf(w.Lists[sitesList])
+	for _, root := range sites {
+		if !root.Site {
+			continue
+		}
+		if !known[parts[0]] {
+			n.Origins = append(n.Origins, OriginsOf(root.URL)...)
+		}
+		parts = parts[1:]
+	}
+	if !n.All && n.Depth == nil && len(n.Origins) == 0 {
+		return nil
+	}
+	return &n
+}
+
+func partsOf(list []byte) []uint64 {
+	parts := make([]uint64, 0, len(list)/8)
+	for b := range slices.Chunk(list, 8) {
+		if len(b) == 8 {
+			parts = append(parts, binary.BigEndian.Uint64(b))
+		}
+	}
+	return parts
+}
+
+// wider says that a list lets more in than it did, as far as can be told: parts that close were
+// removed, or others added, or the order is another.
+func wider(old, now []uint64) bool {
+	before, after := counted(old), counted(now)
+	kind := func(part uint64) partKind { return partKind(part & uint64(kindMask)) }
+	for len(old)+len(now) > 0 {
+		dropped := len(old) > 0 && kind(old[0]) == opens
+		added := len(now) > 0 && kind(now[0]) == closes
+		switch {
+		case len(old) > 0 && len(now) > 0 && old[0] == now[0]:
+			before[old[0]]--
+			after[now[0]]--
+			old, now = old[1:], now[1:]
+		case dropped && (after[old[0]] == 0 || !added || before[now[0]] > 0):
+			before[old[0]]--
+			old = old[1:]
+		case added:
+			after[now[0]]--
+			now = now[1:]
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+func counted(parts []uint64) map[uint64]int {
+	n := make(map[uint64]int, len(parts))
+	for _, p := range parts {
+		n[p]++
+	}
+	return n
+}
+
+// And is what either of two says; either may be nil.
+func (n *Widening) And(m *Widening) *Widening {
+	switch {
+	case n == nil:
+		return m
+	case m == nil:
+		return n
+	}
+	both := Widening{All: n.All || m.All, Depth: n.Depth, Origins: slices.Concat(n.Origins, m.Origins)}
+	if both.Depth == nil || m.Depth != nil && *m.Depth < *both.Depth {
+		both.Depth = m.Depth
+	}
+	slices.Sort(both.Origins)
+	both.Origins = slices.Compact(both.Origins)
+	return &both
+}
+
+// Covers says that a page's links must be judged again.
+func (n *Widening) Covers(r *scheduler.Record) bool {
+	return n != nil && (n.All || n.Depth != nil && int(r.Depth) >= *n.Depth || slices.Contains(n.Origins, r.Origin))
+}
+
+// StoredWidth is that of the rules by which stored URLs were judged last; nil if an older
+// version has judged them.
+func StoredWidth(ctx context.Context, store scheduler.ValueReader) (*Width, error) {
+	var w Width
+	if err := scheduler.LoadValue(ctx, store, widthName, widthWhat, &w); err != nil || w.Rules == "" {
+		return nil, err
+	}
+	return &w, nil
+}
+
+// Widened says what the policy lets in that the rules before it did not; old may be nil.
+func (p *Policy) Widened(old *Width) *Widening {
+	if old == nil || old.Rules == p.Fingerprint {
+		return nil
+	}
+	return p.Width().since(old, p.Settings.Rules.Roots)
+}
+
+// LeadsIn says that a redirect to a URL may be followed.
+func (p *Policy) LeadsIn(to string) bool {
+	u, ok := weburl.FromCanonical(to)
+	if !ok {
+		return false
+	}
+	_, _, inside := p.Link(crawlspace.Link{URL: u})
+	return inside
+}
+
+// SaveWidth stores what the policy lets in, for storedWidth.
+func (p *Policy) SaveWidth(ctx context.Context, store scheduler.Values) error {
+	return scheduler.SaveValue(ctx, store, widthName, widthWhat, p.Width())
+}

@@ -1,0 +1,163 @@
+package review
+
+import (
+	"context"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Preview is what new settings would change of the URLs that are stored. What
+// they would newly let in cannot be known: links that were ignored are not stored.
+// The names are a contract.
+type Preview struct {
+	// Rules identifies the new rules, Before those that the stored URLs were last
+	// judged by, empty if they never were.
+	Rules  string `json:"rules"`
+	Before string `json:"before"`
+	Judged uint64 `json:"judged"`
+	// Excluded URLs would get 760 and Elsewhere 761 in the background;
+	// ExcludedWhenTaken 760 or 761 when they are next taken: those that wait, and
+	// those that only the depths exclude.
+	Excluded          PreviewGroup `json:"excluded"`
+	Elsewhere         PreviewGroup `json:"elsewhere"`
+	ExcludedWhenTaken PreviewGroup `json:"excluded_when_taken"`
+	// Readmitted were excluded and would be crawled again.
+	Readmitted PreviewGroup `json:"readmitted"`
+	// Moved would wait in another fifo when they are next queued.
+	Moved PreviewGroup `json:"moved"`
+	// Deleted are the documents that would be deleted in the background, of
+	// excluded URLs and of those that are only crawled from then on. Held are all of them
+	// where they are more than an edit may delete without the operator's word.
+	Deleted PreviewGroup `json:"deleted"`
+	Held    uint64       `json:"held"`
+	Indexed uint64       `json:"indexed"` // documents before
+	// Retimed are due at another time, because the settings of refresh are others. Reread
+	// would be fetched again in the background: the new rules let more in, and these may have
+	// links that were outside. Where pages are refreshed, that waits for their refresh.
+	Retimed uint64       `json:"retimed"`
+	Reread  PreviewGroup `json:"reread"`
+}
+
+// PreviewGroup counts URLs and names some.
+type PreviewGroup struct {
+	Count   uint64          `json:"count"`
+	Samples []PreviewSample `json:"samples"`
+}
+
+// PreviewSample is one URL of a group.
+type PreviewSample struct {
+	URL    string `json:"url"`
+	Status int    `json:"status"`          // before
+	Fifo   string `json:"fifo"`            // before
+	To     string `json:"to,omitempty"`    // fifo afterwards, where it is another
+	Words  string `json:"words,omitempty"` // why it is excluded, or its document deleted
+}
+
+// NewPreview judges all URLs of a store by new settings and changes nothing. It
+// names up to samples URLs of each group.
+func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, samples int) (*Preview, error) {
+	p, err := policy.Stored(ctx, s, store)
+	if err != nil {
+		return nil, err
+	}
+	state, _, err := Stored(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := store.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Preview{Rules: p.Fingerprint, Before: state.Rules, Indexed: counts.Indexed}
+	before, err := policy.StoredWidth(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	g := newAgain(p, state.Timing != p.Timing, time.Now(), p.Widened(before))
+	all := func(*scheduler.Record) bool { return true }
+	err = scheduler.Walk(ctx, store, weburl.Key{}, all, func(batch []scheduler.KeyedRecord) error {
+		for i := range batch {
+			out.Judged++
+			r := &batch[i].Record
+			if u, ok := weburl.FromCanonical(r.URL); ok {
+				o := reviewOf(p, u, r)
+				o.again = g
+				out.judge(&o, r, samples)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range []*PreviewGroup{&out.Excluded, &out.Elsewhere, &out.ExcludedWhenTaken, &out.Readmitted, &out.Moved, &out.Deleted, &out.Reread} {
+		if g.Samples == nil {
+			g.Samples = []PreviewSample{} // [] in JSON
+		}
+	}
+	if s.Frontier.Brake.On && out.Deleted.Count > scheduler.EditMost(out.Indexed) {
+		out.Held = out.Deleted.Count
+	}
+	return out, nil
+}
+
+// judge puts one URL into its groups.
+func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
+	p, e := o.policy, o.effect(r)
+	if policy.Outside(r) == 0 {
+		taken := p.Judge(o.link)
+		late := !taken.Inside() && o.Inside() // by its depth
+		if r.State == scheduler.Waiting && !o.Inside() {
+			late, taken = true, o.Verdict
+		}
+		if late {
+			v.ExcludedWhenTaken.add(samples, r, "", func() string { return p.Detail(&taken) })
+			return
+		}
+	}
+	why := func() string { o.explain(); return o.words }
+	to := ""
+	if o.Inside() && o.fifo(r) != r.Fifo {
+		to = o.fifo(r).String()
+	}
+	switch e {
+	case excluded:
+		v.Excluded.add(samples, r, "", why)
+	case elsewhere:
+		v.Elsewhere.add(samples, r, "", why)
+	case readmitted:
+		if r.State != scheduler.Waiting {
+			v.Readmitted.add(samples, r, to, nil)
+		}
+	case unaffected, moved, unindexed, kept, reindexed:
+	}
+	if to != "" && e != readmitted {
+		v.Moved.add(samples, r, to, nil)
+	}
+	if r.Indexed && r.State != scheduler.Waiting && (e == excluded || e == unindexed) {
+		v.Deleted.add(samples, r, "", why)
+		return
+	}
+	switch o.timed(r) {
+	case untimed:
+	case retimed:
+		v.Retimed++
+	case reread:
+		v.Reread.add(samples, r, "", nil)
+	}
+}
+
+func (g *PreviewGroup) add(samples int, r *scheduler.Record, to string, why func() string) {
+	g.Count++
+	if len(g.Samples) >= samples {
+		return
+	}
+	s := PreviewSample{URL: r.URL, Status: r.Status, Fifo: r.Fifo.String(), To: to}
+	if why != nil {
+		s.Words = why()
+	}
+	g.Samples = append(g.Samples, s)
+}

@@ -1,0 +1,266 @@
+package review
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Progress is what is stored of the pass.
+type Progress struct {
+	Rules string    `json:"rules"` // fingerprint of rules and crawl space
+	Since time.Time `json:"since"` // when they came into force
+	Done  bool      `json:"done"`
+	From  string    `json:"from,omitempty"` // the next key, in hexadecimal
+	// Timing identifies the settings of refresh, in force since At. Retime says that the
+	// pass gives stored URLs other times by them.
+	Timing string    `json:"timing,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	Retime bool      `json:"retime,omitempty"`
+	// Widened are the pages that may have links that were outside.
+	Widened *policy.Widening `json:"widened,omitempty"`
+	Counts
+}
+
+// by says that the pass is one by a policy.
+func (s *Progress) by(p *policy.Policy) bool {
+	return s.Rules == p.Fingerprint && s.Timing == p.Timing
+}
+
+// Counts are what the pass has done so far.
+type Counts struct {
+	Judged     uint64 `json:"judged"`
+	Excluded   uint64 `json:"excluded"`  // now 760
+	Elsewhere  uint64 `json:"elsewhere"` // now 761
+	Readmitted uint64 `json:"readmitted"`
+	Moved      uint64 `json:"moved"`     // to another fifo
+	Unindexed  uint64 `json:"unindexed"` // crawled as before, but no document any more
+	Retimed    uint64 `json:"retimed"`   // due at another time
+	Reread     uint64 `json:"reread"`    // fetched again for links that were outside
+}
+
+func (n *Counts) count(e effect, t timed) {
+	switch t {
+	case untimed:
+	case retimed:
+		n.Retimed++
+	case reread:
+		n.Reread++
+	}
+	switch e {
+	case excluded:
+		n.Excluded++
+	case elsewhere:
+		n.Elsewhere++
+	case readmitted:
+		n.Readmitted++
+	case moved:
+		n.Moved++
+	case unindexed:
+		n.Unindexed++
+	case unaffected, kept, reindexed:
+	}
+}
+
+func (n *Counts) add(m Counts) {
+	n.Judged += m.Judged
+	n.Excluded += m.Excluded
+	n.Elsewhere += m.Elsewhere
+	n.Readmitted += m.Readmitted
+	n.Moved += m.Moved
+	n.Unindexed += m.Unindexed
+	n.Retimed += m.Retimed
+	n.Reread += m.Reread
+}
+
+// pass is the judging again of all stored URLs.
+type pass struct {
+	store scheduler.Store
+	edits editor
+	kick  chan struct{} // capacity 1
+
+	mu    sync.Mutex
+	state Progress
+	next  weburl.Key    // as state.From
+	saved time.Time     // when the state was stored last
+	done  chan struct{} // closed while state.Done
+}
+
+// editor is told when an edit of the rules begins, and when all stored URLs were judged by
+// it: what it deletes is decided then.
+type editor interface {
+	BeginEdit(ctx context.Context, word bool) (number uint64, err error)
+	EndEdit()
+}
+
+func newPass(store scheduler.Store, edits editor) *pass {
+	return &pass{store: store, edits: edits, kick: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// open reads how far the last run came, and begins anew if that was by other
+// rules, which is an edit: word is the operator's for what it deletes. In an empty store
+// there is nothing to judge.
+func (a *pass) open(ctx context.Context, p *policy.Policy, word bool) error {
+	state, next, err := Stored(ctx, a.store)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state, a.next = state, next
+	if state.by(p) {
+		if a.state.Done {
+			a.edits.EndEdit()
+			close(a.done)
+		}
+		a.wake()
+		return a.saveWidth(ctx, p)
+	}
+	counts, err := a.store.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	if counts.Known > 0 && state.Rules != p.Fingerprint {
+		if _, err := a.edits.BeginEdit(ctx, word); err != nil {
+			return err
+		}
+	}
+	return a.anew(ctx, p, counts.Known == 0)
+}
+
+// Stored reads what is stored of the pass, and its next key; the zero state
+// if nothing is.
+func Stored(ctx context.Context, store scheduler.Reader) (s Progress, next weburl.Key, err error) {
+	if err := scheduler.LoadValue(ctx, store, passName, passWhat, &s); err != nil {
+		return s, next, err
+	}
+	if len(s.From) > hex.EncodedLen(len(next)) {
+		err = hex.ErrLength
+	} else {
+		_, err = hex.Decode(next[:], []byte(s.From))
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s cannot be read: %w", scheduler.ErrDamaged, passWhat, err)
+	}
+	return s, next, err
+}
+
+// begin stores that all URLs are to be judged by p, before anything is.
+func (a *pass) begin(ctx context.Context, p *policy.Policy) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.anew(ctx, p, false)
+}
+
+// anew begins a pass by p. What the one before it was to do, and had not done, is done by this
+// one. The mutex is held.
+func (a *pass) anew(ctx context.Context, p *policy.Policy, done bool) error {
+	s := Progress{Rules: p.Fingerprint, Since: p.Since, Timing: p.Timing, At: time.Now().UTC().Truncate(time.Second), Done: done}
+	if a.state.Rules == p.Fingerprint {
+		s.Since = a.state.Since
+	}
+	if !done {
+		before, err := policy.StoredWidth(ctx, a.store)
+		if err != nil {
+			return err
+		}
+		s.Retime, s.Widened = a.state.Timing != p.Timing, p.Widened(before)
+		if !a.state.Done {
+			s.Retime, s.Widened = s.Retime || a.state.Retime, s.Widened.And(a.state.Widened)
+		}
+	}
+	if err := a.restart(ctx, s); err != nil {
+		return err
+	}
+	return a.saveWidth(ctx, p)
+}
+
+// saveWidth stores what p lets in, after the pass that comes of it.
+func (a *pass) saveWidth(ctx context.Context, p *policy.Policy) error {
+	before, err := policy.StoredWidth(ctx, a.store)
+	if err != nil || before != nil && before.Rules == p.Fingerprint {
+		return err
+	}
+	return p.SaveWidth(ctx, a.store)
+}
+
+// restart takes a new state over once it is stored. The mutex is held.
+func (a *pass) restart(ctx context.Context, s Progress) error {
+	if err := a.save(ctx, s); err != nil {
+		return err
+	}
+	a.state, a.next = s, weburl.Key{}
+	select {
+	case <-a.done:
+		a.done = make(chan struct{})
+	default:
+	}
+	if s.Done {
+		close(a.done)
+	}
+	return nil
+}
+
+func (a *pass) save(ctx context.Context, s Progress) error {
+	if err := scheduler.SaveValue(ctx, a.store, passName, passWhat, s); err != nil {
+		return err
+	}
+	a.saved = time.Now()
+	return nil
+}
+
+func (a *pass) wake() {
+	select {
+	case a.kick <- struct{}{}:
+	default:
+	}
+}
+
+// status is the present state, and a channel that is closed when it is done.
+func (a *pass) status() (Progress, <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state, a.done
+}
+
+// due gives the next key to judge by p; false if there is nothing to do for p.
+func (a *pass) due(p *policy.Policy) (weburl.Key, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.next, !a.state.Done && a.state.by(p)
+}
+
+// advance takes over that all keys before next are judged by p; last says that
+// there are no others. While firm is false, what it stores is not to be relied on
+// after a crash, so nothing is stored and nothing is done.
+func (a *pass) advance(ctx context.Context, p *policy.Policy, next weburl.Key, last, firm bool, n Counts) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.state.by(p) {
+		return nil // other rules or ages came into force meanwhile
+	}
+	s := a.state
+	s.add(n)
+	s.From, s.Done = hex.EncodeToString(next[:]), last && firm
+	if s.Done {
+		s.From = ""
+	}
+	a.next = next
+	if firm && (s.Done || time.Since(a.saved) >= passSave) {
+		if err := a.save(ctx, s); err != nil {
+			return err
+		}
+	}
+	a.state = s
+	if s.Done {
+		a.edits.EndEdit()
+		close(a.done)
+	}
+	return nil
+}

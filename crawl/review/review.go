@@ -1,0 +1,194 @@
+package review
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// effect is what the rules in force make of a stored URL.
+type effect uint8
+
+const (
+	unaffected effect = iota
+	excluded          // now 760
+	elsewhere         // now 761
+	readmitted        // back in its fifo
+	moved             // in another fifo from now on
+	unindexed         // crawled as before, but its document goes
+	kept              // its document was to go, and may stay
+	reindexed         // it had no document, and may have one
+)
+
+// review is what the rules in force say of a stored URL. It holds for any state
+// that the URL may be in by the time that it is applied.
+type review struct {
+	policy.Verdict
+	policy *policy.Policy
+	// rewritten says that the URL has another name now, under which link is to be known.
+	rewritten bool
+	// returns says that a URL that was excluded may come back: all gates let it in.
+	returns bool
+	// indexed says that it may have a document; if not, or outside, reason and words say
+	// why.
+	indexed bool
+	reason  scheduler.Reason
+	words   string
+	// twin is where the page is, if it is outside because its site moved.
+	twin string
+	// link is the URL as the gates see it, with the record's referrer.
+	link     crawlspace.Link
+	referrer string
+	again    *again // nil: times stay as they are
+}
+
+// reviewOf judges a stored URL as the background pass does: without the depths,
+// which count when a URL is taken.
+func reviewOf(p *policy.Policy, u weburl.URL, r *scheduler.Record) review {
+	return reviewWith(p, u, r, new(actionrules.Scratch))
+}
+
+// reviewWith is reviewOf with memory that is used again.
+func reviewWith(p *policy.Policy, u weburl.URL, r *scheduler.Record, s *actionrules.Scratch) review {
+	link := policy.Recorded(u, r)
+	if r.Kind.IsSource() {
+		return review{Verdict: p.JudgeSource(u, r.HostSpelling), policy: p, returns: true, reason: scheduler.ReasonSource, words: policy.SourceDetail, link: link}
+	}
+	o := review{Verdict: p.JudgeStored(link, s), policy: p, link: link, referrer: r.Referrer}
+	o.rewritten = o.URL.Key() != u.Key()
+	if o.Inside() && o.rewritten {
+		p.Rename(&o.Verdict, u)
+	}
+	if !o.Inside() {
+		o.reason, o.twin = p.Reason(&o.Verdict), p.Twin(&o.Verdict)
+		return o
+	}
+	if policy.Outside(r) != 0 {
+		full := p.Judge(link)
+		o.returns = full.Inside()
+	}
+	o.indexed, o.reason, o.words = p.Indexes(&o.Verdict)
+	return o
+}
+
+// explain finds the words, which takes longer than the verdict.
+func (o *review) explain() {
+	if !o.Inside() {
+		o.words = o.policy.Detail(&o.Verdict)
+	}
+}
+
+// effect is the same for the same record and review, and applying it once leaves
+// none for a second time.
+func (o *review) effect(r *scheduler.Record) effect {
+	was := policy.Outside(r)
+	switch {
+	case !o.Inside() && o.Status == was && !o.follows(r):
+		return unaffected
+	case o.Status == policy.StatusExcluded:
+		return excluded
+	case o.Status == crawlspace.StatusElsewhere:
+		return elsewhere
+	case was != 0 && o.returns:
+		return readmitted
+	case was != 0:
+		return unaffected
+	case r.Indexed && !o.indexed && (r.Deletion == scheduler.NoDeletion || r.Reason != o.reason):
+		return unindexed
+	case o.indexed && unwanted(r) && r.Deletion != scheduler.NoDeletion:
+		return kept
+	case o.indexed && unwanted(r) && !r.Indexed && r.State != scheduler.Waiting:
+		return reindexed
+	case o.fifo(r) != r.Fifo:
+		return moved
+	}
+	return unaffected
+}
+
+// follows says that the deletion of a URL that is outside already waits for another page, or
+// for none any more: its site has moved, or moved on, or is no root's any more.
+func (o *review) follows(r *scheduler.Record) bool {
+	switch {
+	case !r.Indexed || o.Status != policy.StatusExcluded:
+		return false
+	case o.reason == scheduler.ReasonMoved:
+		return r.Reason != o.reason || r.RedirectTo != o.twin
+	}
+	return r.Reason == scheduler.ReasonMoved
+}
+
+// unwanted says that a page was read, and has no document because of the operator's rules
+// or kill list alone, or is to have none.
+func unwanted(r *scheduler.Record) bool {
+	return r.Class == scheduler.OK && (r.Reason == scheduler.ReasonNotIndexed || r.Reason == scheduler.ReasonKilled)
+}
+
+// fifo is where the rules put a stored URL. One that was never fetched stays in
+// the fifo of redirects or of the user's roots.
+func (o *review) fifo(r *scheduler.Record) scheduler.Source {
+	if r.FetchedAt.IsZero() && (r.Root || r.Hops > 0) {
+		return r.Fifo
+	}
+	return policy.FifoOf(o.Decision)
+}
+
+// change applies the review to a record; nil where there is nothing to do.
+func (o *review) change(r *scheduler.Record) *scheduler.Change {
+	c := &scheduler.Change{Next: *r}
+	n := &c.Next
+	e := o.effect(r)
+	switch e {
+	case unaffected:
+	case excluded:
+		o.rest(n)
+		c.Delete = o.words
+	case elsewhere:
+		o.rest(n)
+		c.CancelDeletion = true
+	case readmitted:
+		n.Fifo = o.fifo(r)
+		n.State, n.Source = scheduler.Waiting, n.Fifo
+		n.Class, n.Status, n.Reason, n.LastError = scheduler.Pending, 0, scheduler.NoReason, ""
+		c.CancelDeletion = true
+		if r.Kind == scheduler.KindItem { // its feed, which is read again by the new rules, has its document
+			n.State = scheduler.AtRest
+		}
+	case unindexed:
+		n.Fifo = o.fifo(r)
+		n.Reason, n.LastError = o.reason, o.words
+		c.Delete = o.words
+	case kept:
+		n.Fifo = o.fifo(r)
+		n.Reason, n.LastError = scheduler.NoReason, ""
+		c.CancelDeletion = true
+	case reindexed:
+		n.Fifo = o.fifo(r)
+		n.State, n.Source = scheduler.Waiting, n.Fifo
+	case moved:
+		n.Fifo = o.fifo(r)
+	}
+	if c.Delete == "" && n.State != scheduler.Waiting {
+		switch later, t := o.time(*r); {
+		case t != untimed:
+			n.State, n.Source, n.NextAt, n.Interval = later.State, later.Source, later.NextAt, later.Interval
+		case e == unaffected:
+			return nil
+		}
+	}
+	return c
+}
+
+// rest lets a URL that is outside rest.
+func (o *review) rest(n *scheduler.Record) {
+	n.State, n.NextAt = scheduler.AtRest, time.Time{}
+	n.Class, n.Status, n.Reason, n.LastError, n.Settled = scheduler.Ignored, o.Status, o.reason, o.words, true
+	n.Errors, n.FirstErrorAt = 0, time.Time{}
+	n.RulesVersion = o.policy.Version
+	if o.twin != "" {
+		n.RedirectTo = o.twin
+	}
+}

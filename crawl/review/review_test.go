@@ -1,0 +1,111 @@
+package review
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// TestChangeOnce: whatever the record and the rules, a change applied twice is the
+// same as once; held deletions (the document stays) change nothing in that.
+func TestChangeOnce(t *testing.T) {
+	u := parse(t, "http://a.test/x")
+	seeded.Check(t, func(t *rapid.T) {
+		s := everything()
+		s.Rules.DefaultIndex, s.Rules.DefaultFollow = rapid.Bool().Draw(t, "index"), rapid.Bool().Draw(t, "follow")
+		if rapid.Bool().Draw(t, "prefix") {
+			s.Space.Exclude = text("/x")
+		}
+		if rapid.Bool().Draw(t, "domain") {
+			s.Space.CrawlRules = file("crawl.rules", "forbid domain *")
+			if rapid.Bool().Draw(t, "global") {
+				s.Space.GlobalRules = file("global.rules", "allow domain *")
+			}
+		}
+		if rapid.Bool().Draw(t, "kill") {
+			s.Space.KillPatterns = file("kill", "/x")
+		}
+		if rapid.Bool().Draw(t, "depth") {
+			s.Space.MaxLinkDepth = &crawlspace.Limit{Max: 3}
+		}
+		p, err := policy.New(s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := scheduler.Record{
+			URL: u.String(), State: scheduler.State(rapid.IntRange(1, 2).Draw(t, "state")),
+			Class: scheduler.Class(rapid.IntRange(0, 5).Draw(t, "class")), Status: rapid.SampledFrom([]int{0, 200, 404, 760, 761}).Draw(t, "status"),
+			Fifo: scheduler.Source(rapid.IntRange(0, 4).Draw(t, "fifo")), Indexed: rapid.Bool().Draw(t, "indexed"),
+			Reason: rapid.SampledFrom([]scheduler.Reason{scheduler.NoReason, scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonNotFound}).Draw(t, "reason"),
+			Depth:  uint16(rapid.IntRange(0, 5).Draw(t, "depth of the URL")), Root: rapid.Bool().Draw(t, "root"),
+		}
+		if r.Indexed {
+			r.Deletion = scheduler.Deletion(rapid.IntRange(0, 2).Draw(t, "deletion"))
+		}
+		if rapid.Bool().Draw(t, "fetched") {
+			r.FetchedAt = time.Unix(1e9, 0)
+		}
+		o := reviewOf(p, u, &r)
+		o.explain()
+		c := o.change(&r)
+		if (c == nil) != (o.effect(&r) == unaffected) {
+			t.Fatalf("effect %d, change %+v", o.effect(&r), c)
+		}
+		if c == nil {
+			return
+		}
+		next := c.Next
+		switch {
+		case c.CancelDeletion:
+			next.Deletion = scheduler.NoDeletion
+		case c.Delete != "" && rapid.Bool().Draw(t, "deleted, not held"):
+			next.Indexed, next.Deletion = false, scheduler.NoDeletion
+		case c.Delete != "" && next.Indexed:
+			next.Deletion = scheduler.DeletionResting
+		}
+		if next.State == scheduler.Waiting {
+			if policy.Outside(&r) == 0 && !unwanted(&r) || policy.Outside(&next) != 0 {
+				t.Fatalf("%+v was put into a queue as %+v", r, next)
+			}
+			return // never asked about again
+		}
+		again := reviewOf(p, u, &next)
+		again.explain()
+		if second := again.change(&next); second != nil {
+			t.Fatalf("%+v changed to %+v and again to %+v", r, next, second.Next)
+		}
+	})
+}
+
+// TestDepthsCountWhenTaken: the pass neither excludes by a depth nor brings a URL
+// back that a depth keeps out.
+func TestDepthsCountWhenTaken(t *testing.T) {
+	u := parse(t, "http://a.test/a/b/c/d")
+	s := everything()
+	s.Space.MaxPathDepth = &crawlspace.Limit{Max: 2}
+	p, err := policy.New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := scheduler.Record{URL: u.String(), State: scheduler.AtRest, Class: scheduler.OK, Status: 200, Fifo: scheduler.IndexFollow, Indexed: true}
+	if o := reviewOf(p, u, &r); o.effect(&r) != unaffected {
+		t.Errorf("a stored page beyond the depth has effect %d in the pass", o.effect(&r))
+	}
+	r.Class, r.Status = scheduler.Ignored, policy.StatusExcluded
+	if o := reviewOf(p, u, &r); o.effect(&r) != unaffected {
+		t.Errorf("an excluded page beyond the depth has effect %d in the pass", o.effect(&r))
+	}
+	s.Space.MaxPathDepth.Max = 3
+	if p, err = policy.New(s, nil); err != nil {
+		t.Fatal(err)
+	}
+	if o := reviewOf(p, u, &r); o.effect(&r) != readmitted {
+		t.Errorf("an excluded page within the depth has effect %d in the pass, want it readmitted", o.effect(&r))
+	}
+}

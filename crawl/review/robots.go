@@ -1,0 +1,281 @@
+package review
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// When an origin's robots.txt becomes stricter, what is stored of it is asked for
+// anew in the background, and what is forbidden now is taken out. URLs that wait
+// or are in flight are left to the worker that takes them. The origins are stored,
+// and each keeps its mark in its robots.txt until all of it was judged, so that
+// this begins again after a crash; the same URL judged twice is changed once.
+
+const (
+	// restrictedName is the store's value that keeps the origins.
+	restrictedName = "crawl.robots"
+	restrictedWhat = "the origins to judge by robots.txt"
+	// restrictedStored is how many of them are stored; what is beyond is found
+	// again when a URL of the origin is taken.
+	restrictedStored = 1000
+)
+
+// restricted are the origins whose stored URLs are to be judged by robots.txt.
+type restricted struct {
+	kick chan struct{} // capacity 1
+
+	mu      sync.Mutex
+	origins map[string]*restrictedOrigin
+	stored  []string // what the store has, sorted
+	RobotsStatus
+}
+
+type restrictedOrigin struct {
+	home weburl.URL
+	done func() // ends Frontier.Busy
+	// again says that robots.txt may have become stricter while it was judged by.
+	again bool
+}
+
+func newRestricted() *restricted {
+	return &restricted{kick: make(chan struct{}, 1), origins: map[string]*restrictedOrigin{}}
+}
+
+// RobotsStatus tells of the stored URLs that a robots.txt that became stricter is
+// asked about. Judged and Excluded count since the process started.
+type RobotsStatus struct {
+	Origins  int    `json:"origins"` // that are being judged
+	Judged   uint64 `json:"judged"`
+	Excluded uint64 `json:"excluded"` // robots.txt forbids them now
+}
+
+func (r *restricted) status() *RobotsStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.RobotsStatus
+	if s.Origins = len(r.origins); s == (RobotsStatus{}) {
+		return nil
+	}
+	return &s
+}
+
+// Restrict has the stored URLs of u's origin judged by its robots.txt. Until that
+// is done the crawl is not.
+func (v *Reviewer) Restrict(u weburl.URL) {
+	r := v.restricted
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o, ok := r.origins[u.Origin()]; ok {
+		o.again = true
+		return
+	}
+	home, err := weburl.Parse(u.Origin() + "/")
+	if err != nil {
+		return // no origin that a URL came from
+	}
+	r.origins[u.Origin()] = &restrictedOrigin{home: home, done: v.frontier.Busy()}
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// restoreRestricted takes up what the last run left.
+func (v *Reviewer) restoreRestricted(ctx context.Context) error {
+	if err := scheduler.LoadValue(ctx, v.store, restrictedName, restrictedWhat, &v.restricted.stored); err != nil {
+		return err
+	}
+	for _, origin := range v.restricted.stored {
+		if home, err := weburl.Parse(origin + "/"); err == nil {
+			v.Restrict(home)
+		}
+	}
+	return nil
+}
+
+// RunRobots judges origins until ctx ends, or the store fails.
+func (v *Reviewer) RunRobots(ctx context.Context) error {
+	for {
+		if err := v.judgeOrigins(ctx); err != nil {
+			return err
+		}
+		if len(v.restricted.left()) > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-v.restricted.kick:
+		}
+	}
+}
+
+// left are the origins that are to be judged.
+func (r *restricted) left() map[string]*restrictedOrigin {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.origins)
+}
+
+// take are the origins to judge now.
+func (r *restricted) take() map[string]*restrictedOrigin {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range r.origins {
+		o.again = false
+	}
+	return maps.Clone(r.origins)
+}
+
+// judgeOrigins judges all origins that are to be judged, in one reading of the
+// store.
+func (v *Reviewer) judgeOrigins(ctx context.Context) error {
+	origins := v.restricted.take()
+	if len(origins) == 0 {
+		return nil
+	}
+	if err := v.saveRestricted(ctx, origins); err != nil {
+		return err
+	}
+	p, cache := v.crawl.Policy(), v.crawl.Robots()
+	changed := map[string]time.Time{}
+	for origin, o := range origins {
+		verdict, err := cache.Verdict(ctx, p.Settings.RobotsAgent, o.home)
+		if err != nil {
+			return err
+		}
+		if !verdict.Changed.IsZero() {
+			changed[origin] = verdict.Changed
+		}
+	}
+	if len(changed) > 0 {
+		if err := v.judgeByRobots(ctx, p, origins, changed); err != nil {
+			return err
+		}
+	}
+	for origin, at := range changed {
+		if err := cache.Judged(ctx, origins[origin].home, at); err != nil {
+			return err
+		}
+	}
+	v.restricted.remove(origins)
+	return v.saveRestricted(ctx, v.restricted.left())
+}
+
+// remove ends the origins that did not change again.
+func (r *restricted) remove(origins map[string]*restrictedOrigin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for origin, o := range origins {
+		if !o.again {
+			delete(r.origins, origin)
+			o.done()
+		}
+	}
+}
+
+// saveRestricted stores the origins.
+func (v *Reviewer) saveRestricted(ctx context.Context, origins map[string]*restrictedOrigin) error {
+	names := slices.Sorted(maps.Keys(origins))
+	names = names[:min(len(names), restrictedStored)]
+	if slices.Equal(names, v.restricted.stored) {
+		return nil
+	}
+	if err := scheduler.SaveValue(ctx, v.store, restrictedName, restrictedWhat, names); err != nil {
+		return err
+	}
+	v.restricted.stored = names
+	return nil
+}
+
+// judgeByRobots takes out the stored URLs of the changed origins that robots.txt
+// forbids.
+func (v *Reviewer) judgeByRobots(ctx context.Context, p *policy.Policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
+	// A page that began under the copy before may be stored yet: then it is among
+	// those that are read. One that begins from now on asks the new copy.
+	if err := v.crawl.AwaitPages(ctx); err != nil {
+		return err
+	}
+	rules := map[string]*robots.Rules{}
+	for origin := range changed {
+		r, err := v.crawl.Robots().Rules(ctx, origins[origin].home)
+		if err != nil {
+			return err
+		}
+		if r != nil { // else nothing is known to be forbidden
+			rules[origin] = r
+		}
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	v.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
+	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
+	return scheduler.Walk(ctx, v.store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return v.forbid(ctx, p, rules, batch) })
+}
+
+// forbid takes out what the rules of its origin forbid.
+func (v *Reviewer) forbid(ctx context.Context, p *policy.Policy, rules map[string]*robots.Rules, batch []scheduler.KeyedRecord) error {
+	var keys []weburl.Key
+	for i := range batch {
+		r := &batch[i].Record
+		u, ok := weburl.FromCanonical(r.URL)
+		if ok && obeysRobots(r) && !isForbidden(r) && !p.Settings.IgnoresRobots(u) && !rules[r.Origin].Allowed(p.Settings.RobotsAgent, u) {
+			keys = append(keys, batch[i].Key)
+		}
+	}
+	n := 0
+	if len(keys) > 0 {
+		now := time.Now()
+		var err error
+		// Not cancelled half-way: the store calls the function until it returns.
+		n, err = v.frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+			if isForbidden(&r) || !obeysRobots(&r) {
+				return nil
+			}
+			return &scheduler.Change{Next: forbidden(r, p, now), Delete: policy.RobotsForbids}
+		})
+		if err == nil && !p.Settings.Frontier.Brake.On { // else they are told of when they leave
+			err = v.freed(ctx, keys)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	v.restricted.mu.Lock()
+	defer v.restricted.mu.Unlock()
+	v.restricted.Judged += uint64(len(batch))
+	v.restricted.Excluded += uint64(n)
+	return ctx.Err()
+}
+
+// isForbidden says that a record is of a URL that is out already. Where its
+// document is still there, the deletion is held.
+func isForbidden(r *scheduler.Record) bool {
+	return r.State == scheduler.Waiting || policy.Outside(r) != 0 ||
+		r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonRobots
+}
+
+// obeysRobots says that robots.txt can forbid a URL: not what it names as a sitemap
+// itself, and not an item, which is not fetched.
+func obeysRobots(r *scheduler.Record) bool {
+	return r.Kind != scheduler.KindNamedSitemap && r.Kind != scheduler.KindItem
+}
+
+// forbidden is the record of a URL that robots.txt forbids, as it is when that is
+// found where a worker takes it: it is asked for again in time.
+func forbidden(r scheduler.Record, p *policy.Policy, now time.Time) scheduler.Record {
+	r.State, r.NextAt = scheduler.Timed, now.Add(p.Settings.Frontier.ErrorRefresh)
+	r.Class, r.Status, r.Reason, r.LastError, r.Settled = scheduler.Ignored, 0, scheduler.ReasonRobots, policy.RobotsForbids, true
+	r.Errors, r.FirstErrorAt = 0, time.Time{}
+	r.RulesVersion = p.Version
+	return r
+}

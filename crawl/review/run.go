@@ -1,0 +1,287 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// When rules or crawl space change, Run judges every stored URL again. How far it is, and by
+// which rules, is stored, so that it goes on after a restart; the same URL judged twice is
+// changed once.
+
+const (
+	// passName is the store's value that keeps the pass.
+	passName = "crawl.rules"
+	passWhat = "how far the stored URLs are judged"
+	// passBatch is how many URLs are read, judged and changed at once.
+	passBatch = 1000
+	// passPart is how many of them are worth a goroutine.
+	passPart = 200
+	// passSave is how often it is stored how far the pass is.
+	passSave = time.Second
+	// passWait is how long the pass rests at its end before it looks again whether
+	// pages are in flight that began under other rules.
+	passWait = 100 * time.Millisecond
+)
+
+// Run judges stored URLs by the rules in force until ctx ends, or the store fails.
+func (v *Reviewer) Run(ctx context.Context) error {
+	for {
+		p := v.crawl.Policy()
+		key, due := v.pass.due(p)
+		var pause time.Duration
+		switch {
+		case !due:
+		case key == endKey() && v.crawl.Superseded():
+			pause = passWait
+		default:
+			began := time.Now()
+			if _, err := v.Next(ctx, p); err != nil {
+				return err
+			}
+			if v.frontier.Snapshot().InFlight > 0 {
+				pause = time.Since(began) // half of the time is the crawl's
+			}
+		}
+		if err := v.awaitPass(ctx, due, pause); err != nil {
+			return nil //nolint:nilerr // the end of ctx is the end
+		}
+	}
+}
+
+// awaitPass waits for a pause, or, where nothing is due, for the next pass.
+func (v *Reviewer) awaitPass(ctx context.Context, due bool, pause time.Duration) error {
+	if due && pause == 0 {
+		return ctx.Err()
+	}
+	var over <-chan time.Time
+	if due {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-v.pass.kick:
+	case <-over:
+	}
+	return nil
+}
+
+// endKey is where the pass waits for the pages that began under other rules.
+func endKey() weburl.Key { return weburl.Key(bytes.Repeat([]byte{0xff}, len(weburl.Key{}))) }
+
+// judged is a batch of stored URLs with what a policy says of them.
+type judged struct {
+	policy     *policy.Policy
+	from, next weburl.Key
+	// last says that there are no others. firm is false if a page that began under
+	// other rules was in flight.
+	last, firm bool
+	read       uint64
+	reviews    []keyed // of URLs that change, in order of keys
+}
+
+// keyed is the review of one URL.
+type keyed struct {
+	key weburl.Key
+	review
+}
+
+// Next judges the next batch of URLs by p; due is false if there is none. It is called by
+// one goroutine at a time: that of Run.
+func (v *Reviewer) Next(ctx context.Context, p *policy.Policy) (due bool, err error) {
+	key, due := v.pass.due(p)
+	if !due {
+		return false, nil
+	}
+	return true, v.judgeBatch(ctx, p, key)
+}
+
+// judgeBatch judges the URLs from a key on. While it stores what changes it reads
+// the next ones. It is called by one goroutine at a time.
+func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from weburl.Key) error {
+	b := v.ahead
+	v.ahead = nil
+	if b == nil || b.policy != p || b.from != from {
+		var err error
+		if b, err = v.readAhead(ctx, p, from); err != nil {
+			return err
+		}
+	}
+	var reading errgroup.Group
+	if !b.last {
+		reading.Go(func() (err error) {
+			v.ahead, err = v.readAhead(ctx, p, b.next)
+			return err
+		})
+	}
+	n := Counts{Judged: b.read}
+	err := v.apply(ctx, b.reviews, &n)
+	_ = reading.Wait() // what failed is read again, and the error told then
+	if err != nil {
+		return err
+	}
+	next := b.next
+	if b.last && !b.firm {
+		next = endKey()
+	}
+	if err := v.pass.advance(ctx, p, next, b.last, b.firm, n); err != nil {
+		return err
+	}
+	if s, _ := v.pass.status(); s.Done && s.by(p) {
+		v.log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
+			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "retimed", s.Retimed, "reread", s.Reread)
+	}
+	return nil
+}
+
+// readAhead reads and judges the URLs from a key on.
+func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from weburl.Key) (*judged, error) {
+	// A page that began under other rules may still be stored after its key was
+	// passed. It is judged then, but a crash before that would lose it: only what
+	// is passed when no such page is left counts after a crash.
+	b := &judged{policy: p, from: from, firm: !v.crawl.Superseded()}
+	batch, next, last, err := scheduler.ReadBatch(ctx, v.store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
+		b.read++
+		return r.State != scheduler.Waiting
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.next, b.last = next, last
+	b.reviews = judgeAll(p, batch, v.pass.again(p))
+	return b, nil
+}
+
+// judgeAll gives the reviews of those that change, on all processors.
+func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []keyed {
+	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
+	size := (len(batch) + parts - 1) / parts
+	found := make([][]keyed, parts)
+	var judges errgroup.Group
+	for i := range parts {
+		judges.Go(func() error {
+			found[i] = judgePart(p, batch[min(i*size, len(batch)):min((i+1)*size, len(batch))], again)
+			return nil
+		})
+	}
+	_ = judges.Wait() // none fails
+	return slices.Concat(found...)
+}
+
+func judgePart(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []keyed {
+	var found []keyed
+	var scratch actionrules.Scratch
+	for i := range batch {
+		r := &batch[i].Record
+		u, ok := weburl.FromCanonical(r.URL)
+		if !ok {
+			continue // the frontier ends it when it is taken
+		}
+		o := reviewWith(p, u, r, &scratch)
+		o.again = again
+		if o.effect(r) != unaffected || o.timed(r) != untimed {
+			o.explain()
+			found = append(found, keyed{batch[i].Key, o})
+		}
+	}
+	return found
+}
+
+// apply changes the URLs that reviews, in order of their keys, say something of.
+func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error {
+	if len(reviews) == 0 {
+		return nil
+	}
+	var renamed []scheduler.Link
+	keys := make([]weburl.Key, len(reviews))
+	for i := range reviews {
+		o := &reviews[i]
+		keys[i] = o.key
+		if !o.rewritten {
+			continue
+		}
+		if l, _, ok := o.policy.Link(o.link); ok {
+			l.Referrer = o.referrer
+			renamed = append(renamed, l)
+		}
+	}
+	if len(renamed) > 0 {
+		if _, err := v.frontier.Add(ctx, renamed, false); err != nil {
+			return err
+		}
+	}
+	var done Counts
+	var gone []weburl.Key
+	// Not cancelled half-way: the store calls the function until it returns.
+	_, err := v.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
+		i, ok := slices.BinarySearchFunc(reviews, k, func(o keyed, k weburl.Key) int { return o.key.Compare(k) })
+		if !ok {
+			return nil
+		}
+		o := &reviews[i].review
+		done.count(o.effect(&r), o.timed(&r))
+		change := o.change(&r)
+		if change != nil && change.Delete != "" && r.Indexed && !o.policy.Settings.Frontier.Brake.On {
+			gone = append(gone, k) // else they are told of when they leave
+		}
+		return change
+	})
+	if err != nil {
+		return err
+	}
+	n.add(done)
+	return v.freed(ctx, gone)
+}
+
+// JudgeAgain judges the URL of a page that ended, if other rules than those that
+// it began under have come into force. Until it returns, the page must count as
+// in flight.
+func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key weburl.Key) error {
+	for done := began; ; {
+		p := v.crawl.Policy()
+		if p.Same(done) {
+			return nil
+		}
+		r, err := v.store.Lookup(ctx, key)
+		if errors.Is(err, scheduler.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if u, ok := weburl.FromCanonical(r.URL); ok {
+			o := reviewOf(p, u, &r)
+			o.again = v.pass.again(p)
+			o.explain()
+			if err := v.apply(ctx, []keyed{{key, o}}, &Counts{}); err != nil {
+				return err
+			}
+		}
+		done = p
+	}
+}
+
+// Await waits until no review is under way.
+func (v *Reviewer) Await(ctx context.Context) error {
+	_, done := v.pass.status()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

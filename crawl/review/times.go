@@ -1,0 +1,95 @@
+package review
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// again is what a pass does about when stored URLs are fetched again: settings of refresh, and
+// rules that let more in, act on what is stored already.
+type again struct {
+	settings *scheduler.Settings
+	// retime gives URLs other times, by settings in force since a time.
+	retime bool
+	since  time.Time
+	reread *policy.Widening
+	source scheduler.Source // where pages wait that are read again
+}
+
+// timed is what becomes of a URL's time.
+type timed uint8
+
+const (
+	untimed timed = iota
+	retimed       // it is due at another time
+	reread        // it waits: it may have links that were outside
+)
+
+// again is what the pass by a policy does about times; nil if it is another's.
+func (a *pass) again(p *policy.Policy) *again {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state.Done || !a.state.by(p) {
+		return nil
+	}
+	return newAgain(p, a.state.Retime, a.state.At, a.state.Widened)
+}
+
+func newAgain(p *policy.Policy, retime bool, since time.Time, widened *policy.Widening) *again {
+	g := &again{settings: &p.Settings.Frontier, retime: retime, since: since, reread: widened, source: scheduler.Refresh}
+	if g.settings.Weights[scheduler.Refresh] == 0 {
+		g.source = scheduler.Index
+	}
+	return g
+}
+
+// timed says what becomes of the time of a URL that the rules leave where it is.
+func (o *review) timed(r *scheduler.Record) timed {
+	_, t := o.time(*r)
+	return t
+}
+
+// time gives the record its time, if it gets another.
+func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
+	if o.again == nil || !o.Inside() || policy.Outside(&r) != 0 || r.State == scheduler.Waiting {
+		return r, untimed
+	}
+	if o.rereads(&r) {
+		r.State, r.Source, r.NextAt = scheduler.Waiting, o.again.source, time.Time{}
+		return r, reread
+	}
+	if o.again.retime {
+		if n, ok := scheduler.Retimed(r, o.link.URL.Key(), o.again.settings, o.again.since); ok {
+			return n, retimed
+		}
+	}
+	return r, untimed
+}
+
+// rereads says that a page is to be read again, or a redirect asked for again, that the rules
+// have not been asked about since: a link that it has may be inside now. Where pages are
+// refreshed, their next refresh does that.
+func (o *review) rereads(r *scheduler.Record) bool {
+	p, u := o.policy, o.link.URL
+	version := p.Version
+	if r.Kind.IsSource() {
+		version = p.SourceVersion(u.Key())
+	}
+	if r.State != scheduler.AtRest || r.Kind == scheduler.KindItem || r.RulesVersion == version || p.Refreshed(u) {
+		return false
+	}
+	switch r.Class {
+	case scheduler.OK:
+		if r.Kind.IsSource() {
+			return o.again.reread.Covers(r)
+		}
+		// A page in the fifo of those that are not followed was not.
+		return o.Decision.Follow && (o.again.reread.Covers(r) || r.Fifo == scheduler.Index && o.fifo(r) != r.Fifo)
+	case scheduler.Redirect:
+		return o.again.reread.Covers(r) && p.LeadsIn(r.RedirectTo)
+	case scheduler.Pending, scheduler.Ignored, scheduler.Temporary, scheduler.Permanent:
+	}
+	return false
+}

@@ -1,0 +1,180 @@
+package visit
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Access is how a group of URLs is asked for. It is immutable but for what its
+// session learns.
+type Access struct {
+	match        func(weburl.URL) bool // nil: all
+	before       Accesses              // that are asked first
+	fetcher      *fetcher.Fetcher
+	header       http.Header // the fetcher's, for the requests of a log-in
+	login        *login      // nil: no authentication
+	do           auth.Do     // nil: the fetcher's own; else it keeps cookies
+	ignoreRobots bool
+	proxied      bool // the proxy looks names up
+}
+
+// login is a session that may outlive the fetcher that makes its requests.
+type login struct {
+	identity [32]byte
+	session  *auth.Session
+	renews   bool // it is made of requests: a form, a token
+
+	mu     sync.Mutex
+	access *Access // makes the requests from now on
+}
+
+func (l *login) by(a *Access) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.access = a
+}
+
+// do makes a request of the log-in, or of a page. Only who belongs to the condition
+// gets the header of its Fetch: a log-in may ask other hosts.
+func (l *login) do(ctx context.Context, req *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	a := l.access
+	l.mu.Unlock()
+	if u, err := weburl.Parse(req.URL.String()); len(a.header) > 0 && err == nil && a.owns(u) {
+		req = req.Clone(ctx)
+		for name, values := range a.header {
+			if req.Header[name] == nil {
+				req.Header[name] = values
+			}
+		}
+	}
+	return a.fetcher.Do(ctx, req)
+}
+
+// Accesses are asked in order; the last one matches all.
+type Accesses []*Access
+
+func (all Accesses) of(u weburl.URL) *Access {
+	for _, a := range all {
+		if a.match == nil || a.match(u) {
+			return a
+		}
+	}
+	return all[len(all)-1]
+}
+
+// owns says that u is asked for by a.
+func (a *Access) owns(u weburl.URL) bool {
+	return (a.match == nil || a.match(u)) &&
+		!slices.ContainsFunc(a.before, func(b *Access) bool { return b.match == nil || b.match(u) })
+}
+
+// Close closes idle connections.
+func (all Accesses) Close() {
+	for _, a := range all {
+		a.fetcher.Close()
+	}
+}
+
+// Sessions are those of the accesses, as the operator sees them.
+func (all Accesses) Sessions() []SessionStatus {
+	var out []SessionStatus
+	seen := map[*login]bool{}
+	for _, a := range all {
+		if a.login != nil && !seen[a.login] {
+			seen[a.login] = true
+			out = append(out, newSessionStatus(a.login.session.Status()))
+		}
+	}
+	return out
+}
+
+// Equipment makes what fetches pages by policies, with what outlives each of them.
+type Equipment struct {
+	Log *slog.Logger
+	Jar *auth.Jar // cookies of all sites, with EnableCookies
+	// Complete adds what the crawl contributes to the settings of a fetcher.
+	Complete func(fetcher.Settings, *policy.Policy) fetcher.Settings
+}
+
+// Accesses makes what fetches pages by a policy's settings. Sessions of before whose
+// settings are the same go on, with their cookies; they make their requests by the new
+// fetcher once adopt was called.
+func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error) {
+	var all Accesses
+	for _, f := range p.Settings.Fetches {
+		a := &Access{match: f.Match, before: slices.Clip(all), header: f.Fetcher.Header, ignoreRobots: p.Settings.IgnoreRobots, proxied: f.Fetcher.Proxy != nil}
+		if f.IgnoreRobots != nil {
+			a.ignoreRobots = *f.IgnoreRobots
+		}
+		settings := e.Complete(f.Fetcher, p)
+		if f.Login != nil {
+			if f.Login.Certificate != nil {
+				settings.Certificates = []tls.Certificate{*f.Login.Certificate}
+			}
+			if _, ntlm := f.Login.Kind.(auth.NTLM); ntlm {
+				settings.HTTP1 = true
+			}
+		}
+		a.fetcher = fetcher.New(settings, e.Log)
+		if f.Login != nil {
+			var err error
+			if a.login, err = newLogin(f.Login, a, slices.Concat(before, all), e.Log); err != nil {
+				return nil, err
+			}
+		} else {
+			a.do = e.cookies(p, a.fetcher)
+		}
+		all = append(all, a)
+	}
+	last := &Access{fetcher: fetcher.New(e.Complete(p.Settings.Fetcher, p), e.Log), ignoreRobots: p.Settings.IgnoreRobots}
+	last.do = e.cookies(p, last.fetcher)
+	return append(all, last), nil
+}
+
+// cookies is what keeps them for all sites, nil where nothing does.
+func (e *Equipment) cookies(p *policy.Policy, f *fetcher.Fetcher) auth.Do {
+	if !p.Settings.EnableCookies {
+		return nil
+	}
+	return e.Jar.Do(f.Do)
+}
+
+// Adopt lets the sessions make their requests by these accesses.
+func (all Accesses) Adopt() {
+	for _, a := range all {
+		if a.login != nil {
+			a.login.by(a)
+		}
+	}
+}
+
+func newLogin(l *policy.Login, by *Access, before Accesses, log *slog.Logger) (*login, error) {
+	for _, a := range before {
+		if a.login != nil && a.login.identity == l.Identity {
+			return a.login, nil
+		}
+	}
+	out := &login{identity: l.Identity, access: by}
+	switch l.Kind.(type) {
+	case auth.Form, auth.OAuth2:
+		out.renews = true
+	}
+	var err error
+	out.session, err = auth.New(auth.Settings{Name: l.Name, Origins: l.Origins, Logger: log, Do: out.do}, l.Kind)
+	return out, err
+}
+
+// Adopted reports whether all sessions make their requests by these accesses.
+func (all Accesses) Adopted() bool {
+	return !slices.ContainsFunc(all, func(a *Access) bool { return a.login != nil && a.login.access != a })
+}

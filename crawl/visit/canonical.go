@@ -1,0 +1,254 @@
+package visit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// maxCanonicals bounds a chain of canonicals and redirects that is followed.
+const maxCanonicals = 10
+
+// canonical is the URL under which the page wants to be indexed, "" for its own.
+// Canonicals outside the space, those that lead back to the page, and those that
+// are known to be no document, are ignored, as are traps.
+func (v *visit) canonical(ctx context.Context, p extract.Page) (string, scheduler.Link, error) {
+	if p.Canonical == "" {
+		return "", scheduler.Link{}, nil
+	}
+	u, err := BaseOf(v.lease.URL, p).Resolve(p.Canonical)
+	if err != nil {
+		return "", scheduler.Link{}, nil //nolint:nilerr // what is no URL is no canonical
+	}
+	link, verdict, ok := v.policy.Link(crawlspace.Link{URL: u, Host: v.spelling(p.Canonical, u), Depth: int(v.lease.Record.Depth) + 1})
+	if !ok || link.URL.Key() == v.lease.Key {
+		return "", scheduler.Link{}, nil
+	}
+	if indexed, _, _ := v.policy.Indexes(&verdict); !indexed {
+		return "", scheduler.Link{}, nil
+	}
+	end, _, err := v.canonicalEnd(ctx, link.URL, v.lease.Key)
+	if err != nil || end == noDocument || end == leadsBack {
+		return "", scheduler.Link{}, err
+	}
+	if _, ok, err := v.admits(ctx, v.rules(), link.URL); !ok {
+		return "", scheduler.Link{}, err
+	}
+	return link.URL.String(), link, nil
+}
+
+// chainEnd is what a chain of canonicals and redirects comes to.
+type chainEnd uint8
+
+const (
+	isDocument chainEnd = iota
+	isOpen              // not known yet: it was not fetched, or not with success
+	noDocument
+	leadsBack // to the page that it began at
+)
+
+// canonicalEnd follows what is stored of u and of what it stands for, as far as the URL
+// of the second result.
+func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key) (chainEnd, weburl.Key, error) {
+	for range maxCanonicals {
+		if u.Key() == page {
+			return leadsBack, page, nil
+		}
+		r, err := v.store.Lookup(ctx, u.Key())
+		if errors.Is(err, scheduler.ErrNotFound) {
+			return isOpen, u.Key(), nil
+		}
+		if err != nil {
+			return 0, u.Key(), err
+		}
+		next := r.DuplicateOf
+		switch {
+		case r.Indexed:
+			return isDocument, u.Key(), nil
+		case r.Class == scheduler.Pending, r.Class == scheduler.Temporary:
+			return isOpen, u.Key(), nil
+		case next != "":
+		case r.RedirectTo != "":
+			next = r.RedirectTo
+		default:
+			return noDocument, u.Key(), nil
+		}
+		if u, err = weburl.Parse(next); err != nil {
+			return noDocument, u.Key(), nil //nolint:nilerr // what is no URL is no document
+		}
+	}
+	return noDocument, u.Key(), nil
+}
+
+// reconsider fetches pages again whose canonical came to nothing after they were
+// taken for duplicates: this one, if its canonical leads back to it or has come to
+// nothing meanwhile, or those that named this one, if this is no document.
+func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
+	switch {
+	case r.DuplicateOf != "":
+		u, err := weburl.Parse(r.DuplicateOf)
+		if err != nil {
+			return err
+		}
+		return v.await(ctx, v.lease.URL, u)
+	case r.Redirect != nil:
+		return v.eachPage(v.visitor.namers.take(v.lease.Key), func(page weburl.URL) error { return v.await(ctx, page, v.lease.URL) })
+	case r.Document != nil:
+		v.visitor.namers.take(v.lease.Key)
+		return nil
+	}
+	pages := v.visitor.namers.take(v.lease.Key)
+	if r := &v.lease.Record; !r.Settled && r.Referrer != "" && !slices.Contains(pages, r.Referrer) {
+		pages = append(pages, r.Referrer) // it may have been named before the process started
+	}
+	if len(pages) == 0 {
+		return nil
+	}
+	end, _, err := v.canonicalEnd(ctx, v.lease.URL, weburl.Key{})
+	if err == nil && end == noDocument {
+		return v.eachPage(pages, func(page weburl.URL) error { return v.again(ctx, page) })
+	}
+	for _, page := range pages {
+		v.visitor.namers.add(v.lease.Key, page)
+	}
+	return err
+}
+
+// eachPage calls fn for pages that named this one.
+func (*visit) eachPage(pages []string, fn func(weburl.URL) error) error {
+	for _, page := range pages {
+		u, err := weburl.Parse(page)
+		if err != nil {
+			continue // a referrer that is no URL names no page
+		}
+		if err := fn(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await remembers a page that is a duplicate of u until it is known what the chain that
+// begins at u comes to, and fetches it again if that is known to be no document.
+func (v *visit) await(ctx context.Context, page, u weburl.URL) error {
+	for at := u.Key(); ; {
+		// First, so that either the outcome of what is waited for is seen here, or its
+		// visit sees this page.
+		kept := v.visitor.namers.add(at, page.String())
+		end, last, err := v.canonicalEnd(ctx, u, page.Key())
+		if err != nil || end == isOpen && last == at {
+			return err
+		}
+		switch removed := v.visitor.namers.remove(at, page.String()); {
+		case kept && !removed:
+			return nil // that visit sees to it
+		case end == isDocument, end == isOpen && !kept:
+			return nil
+		case end != isOpen:
+			return v.visitor.Requeue(ctx, page)
+		}
+		at = last
+	}
+}
+
+// again fetches a page again if it is the duplicate of no document, unless it waits
+// already or is in flight: then it sees for itself.
+func (v *visit) again(ctx context.Context, page weburl.URL) error {
+	r, err := v.store.Lookup(ctx, page.Key())
+	if errors.Is(err, scheduler.ErrNotFound) || err == nil && (r.DuplicateOf == "" || r.State == scheduler.Waiting) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	canonical, err := weburl.Parse(r.DuplicateOf)
+	if err != nil {
+		return nil //nolint:nilerr // what is no URL is no canonical
+	}
+	if end, _, err := v.canonicalEnd(ctx, canonical, page.Key()); err != nil || end != noDocument {
+		return err
+	}
+	return v.visitor.Requeue(ctx, page)
+}
+
+// namersKept bounds how many pages are remembered; others wait for their refresh
+// when their canonical comes to nothing, unless they are the one that led to it.
+const namersKept = 100_000
+
+// namers are the pages that were taken for duplicates of a URL of which it is not
+// known yet whether it becomes a document.
+type namers struct {
+	mu    sync.Mutex
+	pages map[weburl.Key][]string // by the URL that they name
+	n     int
+}
+
+// add says whether the page is remembered.
+func (n *namers) add(canonical weburl.Key, page string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if slices.Contains(n.pages[canonical], page) {
+		return true
+	}
+	if n.n >= namersKept {
+		return false
+	}
+	if n.pages == nil {
+		n.pages = map[weburl.Key][]string{}
+	}
+	n.pages[canonical] = append(n.pages[canonical], page)
+	n.n++
+	return true
+}
+
+// take forgets and returns the pages that name a URL.
+func (n *namers) take(canonical weburl.Key) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	pages := n.pages[canonical]
+	delete(n.pages, canonical)
+	n.n -= len(pages)
+	return pages
+}
+
+// remove says whether the page was still there.
+func (n *namers) remove(canonical weburl.Key, page string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	pages := n.pages[canonical]
+	i := slices.Index(pages, page)
+	if i < 0 {
+		return false
+	}
+	n.n--
+	if pages = slices.Delete(pages, i, i+1); len(pages) == 0 {
+		delete(n.pages, canonical)
+		return true
+	}
+	n.pages[canonical] = pages
+	return true
+}
+
+// Requeue sends a known URL through the fifos once more.
+func (r *Visitor) Requeue(ctx context.Context, u weburl.URL) error {
+	link, _, ok := r.sites.InForce().Policy.Link(crawlspace.Link{URL: u})
+	if !ok {
+		return nil
+	}
+	_, err := r.frontier.Add(ctx, []scheduler.Link{link}, true)
+	return err
+}
+
+// Awaiting returns how many pages are remembered until it is known what becomes of the URL
+// that they name as theirs.
+func (r *Visitor) Awaiting() int {
+	r.namers.mu.Lock()
+	defer r.namers.mu.Unlock()
+	return r.namers.n
+}

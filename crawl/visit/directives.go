@@ -1,0 +1,54 @@
+package visit
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// directives are what a page asks for by robots metas and X-Robots-Tag together.
+func (v *visit) directives(response *fetcher.Response, p extract.Page) extract.Directives {
+	return p.Robots.Merge(extract.XRobotsTag(response.Header.Values("X-Robots-Tag"), v.policy.Settings.RobotsAgent))
+}
+
+// Why the page itself wants no document.
+const (
+	noIndexWords     = "noindex"
+	unavailableWords = "unavailable_after "
+)
+
+// heed puts what the page asks for into the result, and says why it must not be indexed,
+// with words that are empty if it may. A page decides against a rule, never for it.
+func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why scheduler.Reason, noIndex string) {
+	result.Directives = directiveFlags(d)
+	if v.policy.Settings.IgnoreNoIndex {
+		return scheduler.NoReason, ""
+	}
+	result.UnavailableAt = d.UnavailableAt
+	switch {
+	case d.NoIndex:
+		return scheduler.ReasonNoIndex, noIndexWords
+	case isOver(d.UnavailableAt):
+		v.meter.Unavailable.Add(1)
+		return scheduler.ReasonUnavailable, unavailableWords + d.UnavailableAfter
+	}
+	return scheduler.NoReason, ""
+}
+
+// isOver says that a time was given and has come.
+func isOver(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
+
+// directiveFlags are the directives as they are stored.
+func directiveFlags(d extract.Directives) (flags scheduler.Directives) {
+	for _, said := range [...]struct {
+		yes  bool
+		flag scheduler.Directives
+	}{{d.NoIndex, scheduler.NoIndex}, {d.NoFollow, scheduler.NoFollow}, {d.NoSnippet, scheduler.NoSnippet}, {d.NoArchive, scheduler.NoArchive}} {
+		if said.yes {
+			flags |= said.flag
+		}
+	}
+	return flags
+}

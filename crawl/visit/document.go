@@ -1,0 +1,168 @@
+package visit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/copies"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// index puts the page's document into the result, or the reason why it has none.
+func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract.Page, read bool,
+	directives extract.Directives, result *scheduler.Result,
+) error {
+	other, link, err := v.canonical(ctx, p)
+	if err != nil {
+		return err
+	}
+	if other != "" {
+		result.DuplicateOf, result.Reason, result.NoDocument = other, scheduler.ReasonCanonical, "its canonical is "+other
+		link.Referrer = v.lease.URL.String()
+		result.Links = append(result.Links, link)
+		return nil
+	}
+	document := v.document(response, p, directives)
+	var unread []byte
+	if !read {
+		unread = response.Body
+	}
+	sum := documentHash(document, unread)
+	if v.visitor.copies != nil {
+		c := copies.Compare(&document, ownTitle(p), v.lease.Record.Host, sum)
+		original, why, overlap, err := v.visitor.copies.Original(ctx, v.lease, c)
+		if err != nil {
+			return err
+		}
+		result.Signature, result.Overlap, result.Notes = c.Stored(), overlap, v.visitor.copies.Notes(v.lease.Record.Host)
+		if original != nil {
+			result.DuplicateOf, result.Reason, result.NoDocument = original.URL, why, copies.Detail(why, original.URL)
+			v.learn(original.URL)
+			return nil
+		}
+		v.learn("")
+	}
+	document.Hash = hex.EncodeToString(sum[:])
+	body, err := document.Encode()
+	if err != nil {
+		return err
+	}
+	result.Document = &scheduler.Document{Body: body, Hash: sum, Source: v.verdict.Decision.Source}
+	return nil
+}
+
+// document is the page as the indexer gets it, without its hash.
+func (v *visit) document(response *fetcher.Response, p extract.Page, directives extract.Directives) push.Document {
+	document := push.Document{
+		URL: v.lease.URL.String(), Source: v.verdict.Decision.Source, Title: title(p, v.lease.URL), Text: p.Text,
+		ContentType: mediaType(response.Header.Get("Content-Type")), Charset: p.Charset, Language: p.Language,
+		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
+		Metas: metas(v.lease, v.verdict.Decision, v.policy.Settings.Mapping.Apply(p.Metas, response.Header), directives),
+	}
+	if v.policy.Settings.Collapse {
+		if site := siteAt(v.lease.URL, v.policy.Settings.CollapseDepth); site != "" {
+			document.Metas[collapseKey] = []string{site}
+		}
+	}
+	if response.Truncated {
+		document.Metas["truncated"] = []string{"true"}
+	}
+	if at, err := http.ParseTime(response.Header.Get("Last-Modified")); err == nil {
+		document.LastModified = at.UTC().Format(time.RFC3339)
+	}
+	if v.policy.Settings.PushContent && !directives.NoArchive {
+		document.Content = response.Body
+		if p.Content != nil { // without what is not to be searched
+			document.Content, document.Charset = p.Content, p.ContentCharset
+		}
+	}
+	return document
+}
+
+// metas are the page's, then the rules' and the roots', then what directives and
+// redirects add; each value of a name once.
+func metas(lease *scheduler.Lease, d actionrules.Decision, own []extract.Meta, directives extract.Directives) map[string][]string {
+	m := map[string][]string{}
+	add := func(name, value string) {
+		if name != "" && value != "" && !slices.Contains(m[name], value) {
+			m[name] = append(m[name], value)
+		}
+	}
+	for _, meta := range own {
+		add(meta.Name, meta.Content)
+	}
+	for _, meta := range d.Metas {
+		add(meta.Name, meta.Value)
+	}
+	if directives.NoSnippet {
+		add("nosnippet", "true")
+	}
+	if directives.NoArchive {
+		add("noarchive", "true")
+	}
+	for _, alias := range lease.Record.Aliases {
+		add("alias", alias)
+	}
+	return m
+}
+
+// titleMetas give a page without a title one, in this order.
+var titleMetas = []string{"dcterms.title", "dc.title", "og:title", "title"}
+
+// title is the head's, else a meta's, else the last segment of the path.
+func title(p extract.Page, u weburl.URL) string {
+	if t := ownTitle(p); t != "" {
+		return t
+	}
+	segments := strings.FieldsFunc(u.Path(), func(r rune) bool { return r == '/' })
+	if len(segments) == 0 {
+		return u.Host()
+	}
+	last := segments[len(segments)-1]
+	if plain, err := url.PathUnescape(last); err == nil {
+		last = strings.ToValidUTF8(plain, "\uFFFD")
+	}
+	return strings.NewReplacer("-", " ", "_", " ").Replace(last)
+}
+
+// ownTitle is the title that a page has of its own, "" if it has none.
+func ownTitle(p extract.Page) string {
+	if p.Title != "" {
+		return p.Title
+	}
+	for _, name := range titleMetas {
+		for _, m := range p.Metas {
+			if m.Name == name && m.Content != "" {
+				return m.Content
+			}
+		}
+	}
+	return ""
+}
+
+// documentHash covers what makes a document another one: title, text, metas,
+// content type, language and source, not times, referrers or markup; and the bytes
+// of a body of which nothing else is known.
+func documentHash(d push.Document, unread []byte) [16]byte {
+	h := sha256.New()
+	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)
+	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
+		policy.HashParts(h, name)
+		policy.HashParts(h, d.Metas[name]...)
+	}
+	h.Write(unread)
+	return [16]byte(h.Sum(nil))
+}

@@ -1,0 +1,238 @@
+package visit
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// itemBatch is how many items are stored at once.
+const itemBatch = 100
+
+// items is one reading of a feed whose items are documents.
+type items struct {
+	v     *visit
+	ctx   context.Context
+	base  weburl.Base
+	batch []item
+	sum   [16]byte
+	keys  []weburl.Key // of all documents
+}
+
+// item is a document on its way into the store.
+type item struct {
+	link     scheduler.Link
+	document scheduler.Document
+}
+
+func isSyntax(err error) bool {
+	_, ok := errors.AsType[*feeds.SyntaxError](err)
+	return ok
+}
+
+// readItems makes a document of each item that the rules index. The URL is known
+// then, and at rest: its page is not fetched. A URL that is known as a page stays one.
+func (v *visit) readItems(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
+	r, options, err := v.newItems(ctx, response)
+	if err != nil {
+		return err
+	}
+	summary, readErr := feeds.Feed(bytes.NewReader(response.Body), options, r.item)
+	if readErr != nil && !isSyntax(readErr) {
+		return readErr
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	result.LinksHash = r.sum
+	v.sourceWords(result, summary.Format.String(), summary, readErr, "")
+	return nil
+}
+
+func (v *visit) newItems(ctx context.Context, response *fetcher.Response) (*items, feeds.Options, error) {
+	base, err := weburl.NewBase(v.lease.URL.String())
+	return &items{v: v, ctx: ctx, base: base}, feeds.Options{
+		ContentType: response.Header.Get("Content-Type"), MaxBytes: v.policy.Settings.Fetcher.MaxBodyBytes, MaxEntries: v.policy.Settings.SitemapMaxLinks,
+		Truncated: response.Truncated,
+	}, err
+}
+
+// item takes one item of the feed.
+func (r *items) item(i feeds.Item) error {
+	p := extract.Page{Title: i.Title, Text: textOf(i.Content, i.HTML), Language: i.Language}
+	add := func(name, value string) {
+		if value != "" {
+			p.Metas = append(p.Metas, extract.Meta{Name: name, Content: value})
+		}
+	}
+	if !i.Date.IsZero() {
+		add("date", i.Date.Format(time.RFC3339))
+	}
+	add("author", i.Author)
+	for _, c := range i.Categories {
+		add("category", c)
+	}
+	for _, e := range i.Enclosures {
+		if at, err := r.base.Resolve(e); err == nil {
+			add("enclosure", at.String())
+		}
+	}
+	return r.document(i.Reference(), p)
+}
+
+// document takes what is to be a document under a URL. Without one it is none.
+func (r *items) document(href string, p extract.Page) error {
+	u, err := r.base.Resolve(href)
+	if href == "" || err != nil {
+		return nil //nolint:nilerr // what has no page has no URL to be indexed under
+	}
+	link, verdict, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: HostIn(href), Depth: sourceDepth})
+	if !ok {
+		return nil
+	}
+	if indexed, _, _ := r.v.policy.Indexes(&verdict); !indexed {
+		return nil
+	}
+	link.Kind, link.Referrer = scheduler.KindItem, r.v.lease.URL.String()
+	d := push.Document{
+		URL: link.URL.String(), Source: verdict.Decision.Source, Title: title(p, link.URL), Text: p.Text,
+		ContentType: "text/plain", Language: p.Language,
+		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: sourceDepth, Referrer: link.Referrer,
+		Metas: metas(&scheduler.Lease{}, verdict.Decision, r.v.policy.Settings.Mapping.Apply(p.Metas, nil), extract.Directives{}),
+	}
+	sum := documentHash(d, nil)
+	d.Hash = hex.EncodeToString(sum[:])
+	body, err := d.Encode()
+	if err != nil {
+		return err
+	}
+	for n := range sum { // in any order: a feed that sorts anew has not changed
+		r.sum[n] ^= sum[n]
+	}
+	r.keys = append(r.keys, link.URL.Key())
+	r.batch = append(r.batch, item{link, scheduler.Document{Body: body, Hash: sum, Source: verdict.Decision.Source}})
+	if len(r.batch) == itemBatch {
+		return r.flush()
+	}
+	return nil
+}
+
+// textOf is the text of what may be HTML.
+func textOf(content string, html bool) string {
+	if !html || !strings.ContainsAny(content, "<&") {
+		return strings.Join(strings.Fields(content), " ")
+	}
+	p, err := extract.HTML([]byte("<body>"+content), "text/html; charset=utf-8", extract.Options{})
+	if err != nil {
+		return "" // no page at all
+	}
+	return p.Text
+}
+
+// flush stores the items of a batch. What is stored already changes nothing.
+func (r *items) flush() error {
+	links, keys := make([]scheduler.Link, len(r.batch)), make([]weburl.Key, len(r.batch))
+	documents := make(map[weburl.Key]*item, len(r.batch))
+	for i := range r.batch {
+		links[i], keys[i] = r.batch[i].link, r.batch[i].link.URL.Key()
+		documents[keys[i]] = &r.batch[i]
+	}
+	if len(links) == 0 {
+		return nil
+	}
+	if _, err := r.v.frontier.Add(r.ctx, links, false); err != nil {
+		return err
+	}
+	now := time.Now()
+	// Not cancelled half-way: the store calls the function until it returns.
+	_, err := r.v.frontier.Revise(context.WithoutCancel(r.ctx), keys, func(k weburl.Key, rec scheduler.Record) *scheduler.Change {
+		return r.change(documents[k], rec, now)
+	})
+	r.batch = r.batch[:0]
+	return err
+}
+
+// change makes a stored item the document that the feed has of it now.
+func (r *items) change(i *item, rec scheduler.Record, now time.Time) *scheduler.Change {
+	d := &i.document
+	same := rec.Indexed && rec.Hash == d.Hash && rec.PushedSource == d.Source
+	if rec.Kind != scheduler.KindItem || same && !r.v.policy.Settings.Frontier.PushUnchanged {
+		return nil
+	}
+	rec.Class, rec.Status, rec.LastError, rec.Reason, rec.Settled = scheduler.OK, 200, "", scheduler.NoReason, true
+	rec.Fifo, rec.Referrer, rec.RulesVersion = i.link.Fifo, i.link.Referrer, r.v.policy.Version
+	rec.FetchedAt, rec.CheckedAt = now, now
+	return &scheduler.Change{Next: rec, Document: d, CancelDeletion: true}
+}
+
+// feedPage reads a feed or sitemap that is a page like others: its entries are
+// links. ok is false if the body is none.
+func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
+	contentType := r.Header.Get("Content-Type")
+	if !isXML(contentType) {
+		return p, false
+	}
+	format := feeds.Sniff(r.Body, contentType)
+	options := feeds.Options{
+		ContentType: contentType, MaxBytes: v.policy.Settings.Fetcher.MaxBodyBytes, MaxEntries: v.policy.Settings.SitemapMaxLinks, Truncated: r.Truncated,
+	}
+	var text strings.Builder
+	switch {
+	case format.IsFeed():
+		summary, err := feeds.Feed(bytes.NewReader(r.Body), options, func(i feeds.Item) error {
+			if href := i.Reference(); href != "" {
+				p.Links = append(p.Links, extract.Link{Href: href})
+			}
+			text.WriteString(i.Title + "\n" + textOf(i.Content, i.HTML) + "\n")
+			return nil
+		})
+		if err != nil {
+			v.log.Debug("a feed is not whole", "url", v.lease.URL.String(), "error", err)
+		}
+		p.Title, p.Language, p.Text = summary.Title, summary.Language, strings.TrimSpace(text.String())
+	case format == feeds.URLSet || format == feeds.Index:
+		_, err := feeds.Sitemap(bytes.NewReader(r.Body), options, func(e feeds.Entry) error {
+			for _, href := range append(e.Alternates, e.Reference()) {
+				p.Links = append(p.Links, extract.Link{Href: href})
+			}
+			return nil
+		})
+		if err != nil {
+			v.log.Debug("a sitemap is not whole", "url", v.lease.URL.String(), "error", err)
+		}
+		p.Links = v.ofHost(p.Links)
+		v.indexed, v.unindexed = false, format.String()
+	default:
+		return p, false
+	}
+	return p, true
+}
+
+// ofHost are the links to the page's own host.
+func (v *visit) ofHost(links []extract.Link) []extract.Link {
+	b := BaseOf(v.lease.URL, extract.Page{})
+	own := links[:0]
+	for _, l := range links {
+		if u, err := b.Resolve(l.Href); err == nil && sameSite(u, v.lease.URL) {
+			own = append(own, l)
+		}
+	}
+	return own
+}
+
+// isXML says that a content type is XML of any kind.
+func isXML(contentType string) bool {
+	t := mediaType(contentType)
+	return t == "text/xml" || t == "application/xml" || strings.HasSuffix(t, "+xml")
+}

@@ -1,0 +1,123 @@
+package visit
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/extract/feeds"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// goneElement is why a document is deleted that an XML file had.
+const goneElement = "its element is gone from the XML file"
+
+// xmlFields are the paths in the order of xmlPage's values.
+func xmlFields(x *policy.XMLDocuments) []feeds.Path {
+	fields := []feeds.Path{x.Link, x.Title, x.Text}
+	for _, m := range x.Metas {
+		fields = append(fields, m.Path)
+	}
+	if x.Date != nil {
+		fields = append(fields, *x.Date)
+	}
+	return fields
+}
+
+// xmlPage is an element as a page, with its URL.
+func xmlPage(x *policy.XMLDocuments, values [][]string) (href string, p extract.Page) {
+	first := func(v []string) string {
+		if len(v) == 0 {
+			return ""
+		}
+		return v[0]
+	}
+	href, p.Title = first(values[0]), textOf(first(values[1]), false)
+	for _, text := range values[2] {
+		if text = textOf(text, x.HTML); p.Text != "" {
+			text = "\n" + text
+		}
+		p.Text += text
+	}
+	for i, m := range x.Metas {
+		for _, value := range values[3+i] {
+			p.Metas = append(p.Metas, extract.Meta{Name: m.Name, Content: textOf(value, false)})
+		}
+	}
+	if x.Date != nil {
+		if at, _, ok := feeds.ParseTime(first(values[len(values)-1])); ok {
+			p.Metas = append(p.Metas, extract.Meta{Name: "date", Content: at.Format(time.RFC3339)})
+		}
+	}
+	return href, p
+}
+
+// readXML makes a document of each element, as readItems does of items. The file is
+// the whole list: a document that is not in it any more is deleted, if it was read to
+// its end.
+func (v *visit) readXML(ctx context.Context, response *fetcher.Response, x *policy.XMLDocuments, result *scheduler.Result) error {
+	r, options, err := v.newItems(ctx, response)
+	if err != nil {
+		return err
+	}
+	summary, readErr := feeds.Elements(bytes.NewReader(response.Body), options, x.Path, xmlFields(x), func(values [][]string) error {
+		return r.document(xmlPage(x, values))
+	})
+	if readErr != nil && !isSyntax(readErr) {
+		return readErr
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if readErr == nil && summary.Cut == "" {
+		if err := r.sweep(); err != nil {
+			return err
+		}
+	}
+	result.LinksHash = r.sum
+	v.sourceWords(result, "XML file", summary, readErr, "")
+	return nil
+}
+
+// sweep deletes the documents that the last reading had and this one has not. What it
+// had is stored as keys, one after the other.
+func (r *items) sweep() error {
+	name := "crawl.xml." + r.v.lease.Key.String()
+	stored, err := r.v.store.Value(r.ctx, name)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(r.keys, weburl.Key.Compare)
+	var gone []weburl.Key
+	size := len(weburl.Key{})
+	for ; len(stored) >= size; stored = stored[size:] {
+		k := weburl.Key(stored[:size])
+		if _, there := slices.BinarySearchFunc(r.keys, k, weburl.Key.Compare); !there {
+			gone = append(gone, k)
+		}
+	}
+	if len(gone) > 0 {
+		// Not cancelled half-way: the store calls the function until it returns.
+		_, err = r.v.frontier.Revise(context.WithoutCancel(r.ctx), gone, func(_ weburl.Key, rec scheduler.Record) *scheduler.Change {
+			if rec.Kind != scheduler.KindItem || rec.Referrer != r.v.lease.URL.String() || !rec.Indexed ||
+				rec.Deletion != scheduler.NoDeletion && rec.Reason == scheduler.ReasonItemGone {
+				return nil
+			}
+			rec.Reason, rec.LastError = scheduler.ReasonItemGone, goneElement
+			return &scheduler.Change{Next: rec, Delete: goneElement}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	keys := make([]byte, 0, size*len(r.keys))
+	for _, k := range slices.Compact(r.keys) {
+		keys = append(keys, k[:]...)
+	}
+	return r.v.store.SetValue(r.ctx, name, keys)
+}

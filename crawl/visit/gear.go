@@ -1,0 +1,22 @@
+package visit
+
+import (
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+)
+
+// Rules are what is in force at a moment: what decides about URLs, and what fetches them.
+// They are immutable; a page keeps those that it began under.
+type Rules struct {
+	Policy *policy.Policy
+	Gear   *Gear
+}
+
+// Gear is what pages are fetched with by a policy. Policies that differ only in rules may
+// share it.
+type Gear struct {
+	Accesses Accesses
+	Robots   *robots.Cache
+	Traps    *crawlspace.Traps // nil: off
+}

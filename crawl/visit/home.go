@@ -1,0 +1,82 @@
+package visit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// isRoot says that the URL, which is inside, is a root of the configuration.
+func (v *visit) isRoot() bool { return v.verdict.Inside() && v.verdict.Decision.Root }
+
+// knowRoot has the record of a URL that waited when the roots changed say what it is.
+func (v *visit) knowRoot() {
+	r := &v.lease.Record
+	if v.isRoot() {
+		r.Root = true
+	} else if v.visitor.sites.WasRoot(v.lease.Key) {
+		r.Root = false
+	}
+}
+
+// leadsOut tells that a redirect leads out of the crawl space, by a verdict of p, where it is
+// a root that does: what the operator wants crawled is not, until the root is another.
+func (v *visit) leadsOut(p *policy.Policy, target weburl.URL, verdict *policy.Verdict, result *scheduler.Result) {
+	if !v.isRoot() || v.visitor.trial != nil {
+		return
+	}
+	by := p.Detail(verdict)
+	advice := fmt.Sprintf("write url=%q in its Root", target.String())
+	if g := verdict.Gate.Gate; g != "" && g != crawlspace.GateStartURL {
+		advice = fmt.Sprintf("let the %s gate pass it, and %s", g, advice)
+	}
+	if wait := p.Stays(v.lease.URL, result.Moved); wait != "" {
+		advice = wait + ", or " + advice
+	}
+	result.Words += fmt.Sprintf(": leads to %s, out of the crawl space (%s): %s", target, by, advice)
+	v.log.Warn("a root redirects out of the crawl space: nothing more of it is crawled",
+		"url", v.lease.URL.String(), "status", result.Status, "to", target.String(), "by", by, "do", advice)
+}
+
+// tellRoot tells of a root that was not had.
+func (v *visit) tellRoot(r *scheduler.Result) {
+	if !v.isRoot() || v.visitor.trial != nil {
+		return
+	}
+	words := r.Words
+	if r.Excluded != nil {
+		words = r.Excluded.Words
+	}
+	switch class := v.lease.Became().Class; class {
+	case scheduler.Permanent, scheduler.Temporary, scheduler.Ignored:
+		v.log.Warn("a root cannot be crawled", "url", v.lease.URL.String(), "class", class.String(), "status", r.Status, "words", words)
+	case scheduler.Pending, scheduler.OK, scheduler.Redirect:
+	}
+}
+
+// isHome takes in that the URL is a page, which may end the move of a site: its links are
+// judged by that already.
+func (v *visit) isHome(ctx context.Context) error {
+	before := v.visitor.sites.InForce()
+	err := v.visitor.sites.HomeLeads(ctx, v.lease.URL, weburl.URL{}, true)
+	if v.visitor.sites.InForce() != before {
+		v.adopt()
+	}
+	return err
+}
+
+// adopt goes on by the rules in force now, if they let the page in.
+func (v *visit) adopt() {
+	p := v.visitor.sites.InForce().Policy
+	if verdict := p.Judge(policy.Recorded(v.lease.URL, &v.lease.Record)); verdict.Inside() {
+		v.policy, v.verdict = p, verdict
+		v.indexed, v.why, v.unindexed = p.Indexes(&verdict)
+	}
+}
+
+// rules are those that the visit goes by.
+func (v *visit) rules() *Rules { return &Rules{Policy: v.policy, Gear: v.gear} }

@@ -1,0 +1,40 @@
+package visit
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/crawllog"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// logFetched writes the crawl log's line of a URL that was asked for.
+func (v *visit) logFetched(s *step) {
+	if v.policy.Settings.CrawlLog == "" || s.asked != AskedPage {
+		return
+	}
+	r, status := s.outcome, 0
+	if s.response != nil {
+		status = s.response.Status
+	}
+	b := v.lease.Became()
+	var messages []string
+	if r.Words != statusWords(status) { // which stand in the line already
+		messages = append(messages, r.Words)
+	}
+	if b.Class == scheduler.OK {
+		messages = append(messages, r.NoDocument)
+	}
+	if r.Excluded != nil {
+		messages = append(messages, r.Excluded.Words)
+	}
+	if r.Location != "" {
+		messages = append(messages, "to "+r.Location)
+	}
+	if r.DuplicateOf != "" {
+		messages = append(messages, "duplicate of "+r.DuplicateOf)
+	}
+	if b.Forgotten {
+		messages = append(messages, "forgotten")
+	}
+	v.visitor.crawlLog.Add(crawllog.Line(time.Now(), crawllog.DocStatus(b), status, v.lease.URL.String(), v.lease.Record.Referrer, messages))
+}

@@ -1,0 +1,129 @@
+package visit
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+)
+
+// refuse leaves the body of an answer unread whose MIME type is excluded. What says
+// nothing of its type, which may be a listed one, is judged when the body is there.
+func (v *visit) refuse(status int, header http.Header) bool {
+	contentType := header.Get("Content-Type")
+	if status != http.StatusOK || v.policy.Settings.Space.MIME != nil && v.policy.Settings.Space.MIME.Include && saysNothing(mediaType(contentType)) {
+		return false
+	}
+	return !v.mime(contentType).Allowed
+}
+
+func (v *visit) mime(contentType string) crawlspace.Verdict {
+	return v.policy.Space.JudgeMIME(policy.Recorded(v.lease.URL, &v.lease.Record), contentType)
+}
+
+// sniff gives the answer the type that its body shows, where the declared one says
+// nothing, or says text of a body that is plainly none (WHATWG MIME Sniffing). It
+// says whether the type then is one that is read.
+func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {
+	declared := mediaType(r.Header.Get("Content-Type"))
+	shown := ""
+	switch {
+	case saysNothing(declared):
+		shown = signature(r.Body)
+	case isText(declared) && !beginsAsText(r.Body):
+		if shown = signature(r.Body); strings.HasPrefix(shown, "text/") || shown == "application/octet-stream" {
+			shown = "" // another charset, or a text with a fault
+		}
+	}
+	if shown == "" || mediaType(shown) == declared {
+		return crawlspace.Verdict{Allowed: true} // as it was judged before the body was read
+	}
+	r.Header.Set("Content-Type", shown)
+	return v.mime(shown)
+}
+
+// mediaTypeBytes is how long a type can be (RFC 6838): a record keeps it.
+const mediaTypeBytes = 255
+
+// mediaType is the type without its parameters, in lower case, "" for what is no type
+// at all; a wrong parameter is no reason not to believe it.
+func mediaType(contentType string) string {
+	t, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		t, _, _ = strings.Cut(contentType, ";")
+		t, _, _ = mime.ParseMediaType(t) // "" with an error
+	}
+	if len(t) > mediaTypeBytes {
+		return ""
+	}
+	return t
+}
+
+// saysNothing is true of the types that servers give to what they do not know.
+func saysNothing(t string) bool {
+	switch t {
+	case "", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream", "binary/octet-stream",
+		"application/binary", "application/force-download", "application/x-download", "application/download":
+		return true
+	}
+	return false
+}
+
+func isText(t string) bool {
+	return strings.HasPrefix(t, "text/") || t == "application/xhtml+xml" || t == "application/xml"
+}
+
+// beginsAsText is a quick look that is true of nearly all pages.
+func beginsAsText(body []byte) bool {
+	for _, c := range body[:min(len(body), 8)] {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return !bytes.HasPrefix(body, []byte("%PDF-")) && !bytes.HasPrefix(body, []byte("PK")) && !bytes.HasPrefix(body, []byte(`{\rtf`)) &&
+		!bytes.HasPrefix(body, []byte("GIF8")) && !bytes.HasPrefix(body, []byte("RIFF"))
+}
+
+// signature is the type that a body shows. It knows beside the signatures of the
+// standard those of documents.
+func signature(body []byte) string {
+	switch {
+	case bytes.HasPrefix(body, []byte(`{\rtf`)):
+		return "application/rtf"
+	case bytes.HasPrefix(body, []byte("PK\x03\x04")):
+		return zipType(body)
+	}
+	return http.DetectContentType(body)
+}
+
+// zipType is what a ZIP file holds, as its reader will take it.
+func zipType(body []byte) string {
+	const (
+		openDocument = "mimetypeapplication/vnd.oasis.opendocument."
+		office       = "application/vnd.openxmlformats-officedocument."
+	)
+	head := body[:min(len(body), 4096)]
+	if len(head) > 30 && bytes.HasPrefix(head[30:], []byte(openDocument)) {
+		rest := head[30+len("mimetype"):]
+		end := bytes.IndexFunc(rest, func(c rune) bool { return c != '/' && c != '.' && c != '-' && (c < 'a' || c > 'z') })
+		if end > 0 {
+			return string(rest[:end])
+		}
+	}
+	switch kind, _ := documents.KindOf("", body); kind {
+	case "docx":
+		return office + "wordprocessingml.document"
+	case "xlsx":
+		return office + "spreadsheetml.sheet"
+	case "pptx":
+		return office + "presentationml.presentation"
+	case documents.PDF:
+	}
+	return "application/zip"
+}

@@ -1,0 +1,52 @@
+package visit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+)
+
+var (
+	errNoLocation   = errors.New("it has no Location")
+	errRedirectLoop = errors.New("it leads to itself")
+)
+
+// What is wrong with a 200, in words.
+const (
+	tooLong        = "longer than maxBodyBytes or maxPDFBytes: the rest is not read"
+	cannotRead     = "the page cannot be read: "
+	cannotReadFile = "the document cannot be read: "
+)
+
+// unreadable says why a document could not be read, "" if it could.
+func unreadable(p *extract.Page) string {
+	for i := range p.Metas {
+		if p.Metas[i].Name == extractionError {
+			return cannotReadFile + p.Metas[i].Content
+		}
+	}
+	return ""
+}
+
+// extract reads a body by its type. A type that nothing reads gives a page
+// without text and read false: it is indexed by its URL and metas alone.
+func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Page, read bool, err error) {
+	contentType := r.Header.Get("Content-Type")
+	switch {
+	case extract.IsHTML(contentType, r.Body):
+		p, err = extract.HTML(r.Body, contentType, extract.Options{
+			Agent: v.policy.Settings.RobotsAgent, Removal: v.policy.Removal, KeepContent: v.policy.Settings.PushContent,
+			Embedded: v.policy.Settings.EmbeddedLinks,
+		})
+	case mediaType(contentType) == "text/plain":
+		p, err = extract.Text(r.Body, contentType)
+	default:
+		if p, read = v.feedPage(r); read {
+			return p, true, nil
+		}
+		return v.readDocument(ctx, contentType, r.Body)
+	}
+	return p, true, err
+}

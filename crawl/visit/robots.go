@@ -1,0 +1,85 @@
+package visit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// askRobots asks robots.txt about the lease's URL. Its outcome is an exclusion if it
+// forbids the URL. The lease ends if robots.txt had to be fetched first: the host's pause
+// comes between that and the page.
+func (v *visit) askRobots(ctx context.Context) (step, error) {
+	verdict, err := v.gear.Robots.Verdict(ctx, v.policy.Settings.RobotsAgent, v.lease.URL)
+	if err != nil {
+		return step{}, err
+	}
+	if !verdict.Changed.IsZero() {
+		v.visitor.sites.Restrict(v.lease.URL)
+	}
+	v.visitor.trial.asked(&verdict)
+	if v.access.ignoreRobots {
+		verdict = verdict.WithoutRules()
+	}
+	switch verdict.State {
+	case robots.NeedsFetch:
+		return v.fetchRobots(ctx, verdict)
+	case robots.Unreachable:
+		return step{}, v.wait(ctx, verdict.Until, scheduler.ReasonRobotsUnreachable, robotsUnreachable)
+	case robots.Allowed, robots.Disallowed:
+	}
+	// Set it even if absent: an earlier robots.txt may have had a Crawl-delay.
+	open := v.frontier.Delay(v.lease.Place.Host, verdict.CrawlDelay)
+	free, err := v.freeOfRobots(ctx)
+	switch {
+	case err != nil:
+		return step{}, err
+	case verdict.State == robots.Disallowed && !free:
+		return shutOut(&scheduler.Exclusion{Reason: scheduler.ReasonRobots, Words: policy.RobotsForbids}), nil
+	case !open: // robots.txt was fetched just before
+		return step{}, v.giveBack(AskedNothing, time.Time{})
+	}
+	return step{}, nil
+}
+
+// robotsUnreachable is why a URL waits whose robots.txt gives an error.
+const robotsUnreachable = "robots.txt cannot be had"
+
+// robotsPause is how long a lease waits while another worker fetches its host's robots.txt.
+const robotsPause = 100 * time.Millisecond
+
+// fetchRobots fetches robots.txt and ends the lease: the host's pause comes between that
+// and the page. Only if there is no such host is that the page's outcome, too.
+func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, error) {
+	host := v.lease.Place.Host
+	if _, taken := v.visitor.robotsInFlight.LoadOrStore(host, nil); taken {
+		return step{}, v.giveBack(AskedNothing, time.Now().Add(robotsPause))
+	}
+	defer v.visitor.robotsInFlight.Delete(host)
+	s, err := v.fetchRobotsTxt(ctx, verdict.Request())
+	if err != nil {
+		return s, err
+	}
+	s.asked = askedOther
+	if s.failure == nil {
+		v.meter.Requests.Add(1)
+	} else if ctx.Err() == nil {
+		v.log.Warn("robots.txt cannot be had", "host", v.lease.Record.Origin, "error", s.failure)
+	}
+	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && noHost(e.Fault) {
+		// There is no such host, or none that may be asked: so it is for the page.
+		return v.failed(ctx, s)
+	}
+	if err := v.nameSitemaps(ctx, s.response); err != nil {
+		return s, err
+	}
+	if err := v.gear.Robots.Record(context.WithoutCancel(ctx), v.lease.URL, s.response, s.failure); err != nil {
+		return s, err
+	}
+	return s, v.giveBack(s.asked, time.Time{})
+}

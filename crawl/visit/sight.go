@@ -1,0 +1,75 @@
+package visit
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Sight is what a dry run sees of a visit. A nil one looks at nothing.
+type Sight struct {
+	// Excluded says by what the URL is excluded; then it was not asked for.
+	Excluded string
+	// Robots is the word of a robots.State for what its robots.txt says, and CrawlDelay the
+	// pause that it asks for.
+	Robots     string
+	CrawlDelay time.Duration
+	// Answer is the page's, nil if there was none that can be used.
+	Answer *fetcher.Response
+	// Location is where the answer, or a meta refresh, leads to.
+	Location string
+	// Page is what was read of a 200, nil if nothing was. Read says that something reads
+	// its type.
+	Page       *extract.Page
+	Read       bool
+	Directives extract.Directives
+	// Follows says that the page's links are followed, by rules and directives.
+	Follows bool
+	// Document is what would be pushed, nil for none.
+	Document *push.Document
+}
+
+// Words are what the page asks for.
+func (t *Sight) Words() []string {
+	return append([]string{}, directiveFlags(t.Directives).Words()...)
+}
+
+func (t *Sight) asked(v *robots.Verdict) {
+	if t == nil {
+		return
+	}
+	t.Robots = v.State.String()
+	t.CrawlDelay = v.CrawlDelay
+}
+
+func (t *Sight) answered(r *fetcher.Response) {
+	if t != nil {
+		t.Answer = r
+	}
+}
+
+func (t *Sight) readPage(p extract.Page, read bool, d extract.Directives, follows bool) {
+	if t != nil {
+		t.Page, t.Read, t.Directives, t.Follows = &p, read, d, follows
+	}
+}
+
+func (t *Sight) completed(r *scheduler.Result) error {
+	if t == nil {
+		return nil
+	}
+	t.Location = r.Location
+	if r.Excluded != nil {
+		t.Excluded = r.Excluded.Words
+	}
+	if r.Document == nil {
+		return nil
+	}
+	t.Document = new(push.Document)
+	return json.Unmarshal(r.Document.Body, t.Document)
+}

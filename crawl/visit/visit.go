@@ -1,0 +1,293 @@
+package visit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// visit is one lease on its way. It belongs to one worker.
+type visit struct {
+	visitor  *Visitor
+	frontier *scheduler.Frontier
+	store    Store
+	log      *slog.Logger
+	meter    *meter.Meter
+
+	policy  *policy.Policy // in force when it began
+	gear    *Gear
+	access  *Access // of gear, for the lease's URL
+	lease   *scheduler.Lease
+	slot    *meter.Slot
+	verdict policy.Verdict
+	// indexed says that the rules let the page be a document; if not, why and unindexed
+	// say why.
+	indexed   bool
+	why       scheduler.Reason
+	unindexed string
+}
+
+// step is what a stage came to: an answer to go on with, or the outcome of the visit.
+type step struct {
+	asked    Asked // what was asked for so far
+	response *fetcher.Response
+	failure  error             // of the request, if there is no response
+	outcome  *scheduler.Result // nil: go on
+}
+
+// leaseEnded ends a visit without an outcome of its own: the lease was given back, or the
+// URL waits. cause is what failed in doing so, nil if nothing did.
+type leaseEnded struct{ cause error }
+
+func (e leaseEnded) Error() string { return fmt.Sprintf("the lease has ended: %v", e.cause) }
+
+// Page takes one lease through all stages: rules, robots.txt, fetch, read, judge the
+// links, complete. It returns what was asked for.
+func (r *Visitor) Page(ctx context.Context, by *Rules, lease *scheduler.Lease, slot *meter.Slot) (Asked, error) {
+	v := &visit{
+		visitor: r, frontier: r.frontier, store: r.store, log: r.log, meter: r.meter,
+		policy: by.Policy, gear: by.Gear, access: by.Gear.Accesses.of(lease.URL), lease: lease, slot: slot,
+	}
+	defer r.copies.Abandon(lease.Key)
+	s, err := v.stages(ctx)
+	if ended, ok := errors.AsType[leaseEnded](err); ok {
+		return s.asked, ended.cause
+	}
+	if err != nil {
+		_ = v.giveBack(s.asked, time.Time{})
+		return s.asked, err
+	}
+	return s.asked, v.complete(ctx, &s)
+}
+
+// giveBack hands the lease back without an outcome: it is offered again, not before a
+// time unless that is zero.
+func (v *visit) giveBack(asked Asked, until time.Time) error {
+	v.frontier.GiveBack(v.lease, asked != AskedNothing, until)
+	return leaseEnded{}
+}
+
+// wait has the URL wait until a time for a reason that tells nothing of the URL.
+func (v *visit) wait(ctx context.Context, until time.Time, why scheduler.Reason, detail string) error {
+	return leaseEnded{v.frontier.Wait(ctx, v.lease, until, why, detail)}
+}
+
+// stages takes the lease up to its outcome. With an error that is not leaseEnded the lease
+// is the visit's still.
+func (v *visit) stages(ctx context.Context) (step, error) {
+	if s, err := v.outside(ctx); err != nil || s.outcome != nil {
+		return s, err
+	}
+	v.knowRoot()
+	if v.indexed, v.why, v.unindexed = v.policy.Indexes(&v.verdict); v.lease.Record.Kind.IsSource() {
+		v.indexed, v.why, v.unindexed = false, scheduler.ReasonSource, policy.SourceDetail
+	}
+	if s, err := v.askRobots(ctx); err != nil || s.outcome != nil {
+		return s, err
+	}
+	request := v.request()
+	request.Limit = v.bodyLimit
+	s, err := v.fetch(ctx, request, v.access)
+	if err != nil {
+		return s, err
+	}
+	if s.failure != nil {
+		return v.failed(ctx, s)
+	}
+	v.meter.Answered(s.response)
+	v.visitor.trial.answered(s.response)
+
+	result := answer(s.response)
+	s.outcome = &result
+	switch {
+	case s.response.Status == http.StatusOK:
+		err = v.read(ctx, s.response, &result)
+		result.MediaType = mediaType(s.response.Header.Get("Content-Type"))
+	case s.response.Status == http.StatusNotModified:
+		err = v.visitor.sites.HomeLeads(ctx, v.lease.URL, weburl.URL{}, true)
+	case isRedirect(s.response.Status):
+		err = v.redirect(ctx, s.response.Header.Get("Location"), s.response.Status, &result)
+	}
+	return s, err
+}
+
+// shutOut is the step of a URL that is not asked for.
+func shutOut(by *scheduler.Exclusion) step {
+	return step{outcome: &scheduler.Result{Excluded: by}}
+}
+
+// outside judges the lease's URL again. Its outcome is an exclusion if the URL is outside
+// now, or has another name, which is made known then.
+func (v *visit) outside(ctx context.Context) (step, error) {
+	if v.lease.Record.Kind.IsSource() {
+		return v.sourceOutside(ctx)
+	}
+	link := policy.Recorded(v.lease.URL, &v.lease.Record)
+	v.verdict = v.policy.Judge(link)
+	renamed := v.verdict.URL.Key() != v.lease.Key
+	if v.verdict.Inside() && !renamed {
+		return step{}, nil
+	}
+	if v.verdict.Inside() {
+		if l, _, ok := v.policy.Link(link); ok {
+			l.Referrer = v.lease.Record.Referrer
+			if _, err := v.frontier.Add(ctx, []scheduler.Link{l}, false); err != nil {
+				return step{}, err
+			}
+		}
+		v.policy.Rename(&v.verdict, v.lease.URL)
+	}
+	return shutOut(v.policy.Exclusion(&v.verdict)), nil
+}
+
+// proxyWait is how long a URL waits whose proxy does not pass it on. That says nothing
+// of the page, however long it lasts.
+const proxyWait = 10 * time.Minute
+
+// request is conditional where an unchanged answer would be enough: the page was
+// good before, by the rules in force, and what they want of it has been done.
+func (v *visit) request() fetcher.Request {
+	r, d := &v.lease.Record, &v.verdict.Decision
+	if r.Kind.IsSource() {
+		return v.sourceRequest()
+	}
+	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
+	switch {
+	case v.policy.Settings.Unconditional, v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.RulesVersion != v.policy.Version,
+		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource,
+		isOver(r.UnavailableAt):
+		return q
+	}
+	return conditional(q, r)
+}
+
+// conditional makes a request that is done where nothing has changed since the record.
+func conditional(q fetcher.Request, r *scheduler.Record) fetcher.Request {
+	q.ETag, q.LastModified = r.ETag, r.LastModified
+	if q.ETag == "" && q.LastModified == "" {
+		q.LastModified = r.Date
+	}
+	return q
+}
+
+// failed is the outcome of a request that got no usable answer.
+func (v *visit) failed(ctx context.Context, s step) (step, error) {
+	if ctx.Err() != nil {
+		return s, ctx.Err()
+	}
+	v.meter.Requests.Add(1)
+	s.outcome = &scheduler.Result{Fault: fault.Protocol, Words: s.failure.Error()}
+	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok {
+		detail := e.Err.Error()
+		s.outcome.Fault, s.outcome.Words = e.Fault, detail
+		switch e.Fault {
+		case fault.AddressForbidden:
+			s.outcome = &scheduler.Result{Excluded: &scheduler.Exclusion{Status: policy.StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: detail}}
+		case fault.Proxy:
+			return s, v.wait(context.WithoutCancel(ctx), time.Now().Add(proxyWait), scheduler.ReasonProxy, detail)
+		case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNotFound, fault.DNSNoAnswer,
+			fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Address:
+		}
+	}
+	return s, nil
+}
+
+// read takes links and document out of a 200.
+func (v *visit) read(ctx context.Context, response *fetcher.Response, result *scheduler.Result) error {
+	if response.Refused {
+		result.Reason, result.NoDocument = scheduler.ReasonMediaType, v.mime(response.Header.Get("Content-Type")).Reason.String()
+		return nil
+	}
+	if v.lease.Record.Kind.IsSource() {
+		return v.readSource(ctx, response, result)
+	}
+	if typed := v.sniff(response); !typed.Allowed {
+		result.Reason, result.NoDocument = scheduler.ReasonMediaType, typed.Reason.String()
+		return nil
+	}
+	p, read, err := v.extract(ctx, response)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		result.Reason, result.NoDocument = scheduler.ReasonUnreadable, cannotRead+err.Error()
+		return nil
+	}
+	if result.Words = unreadable(&p); result.Words != "" {
+		result.Reason = scheduler.ReasonUnreadFile
+	}
+	if response.Truncated {
+		result.Reason, result.Words = scheduler.ReasonTruncated, tooLong
+		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
+	}
+	result.LoginPage = v.visitor.logins.is(v.lease, &p)
+	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(v.lease, p) {
+		return v.redirect(ctx, p.Refresh, 0, result)
+	}
+	if !result.LoginPage {
+		if err := v.isHome(ctx); err != nil {
+			return err
+		}
+	}
+	directives := v.directives(response, p)
+	why, noIndex := v.heed(directives, result)
+	follows := v.verdict.Decision.Follow && (!directives.NoFollow || v.policy.Settings.IgnoreNoFollow)
+	v.visitor.trial.readPage(p, read, directives, follows)
+	if follows {
+		if result.Links, err = v.admitted(ctx, v.links(p)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !v.indexed:
+		result.Reason, result.NoDocument = v.why, v.unindexed
+	case noIndex != "":
+		result.Reason, result.NoDocument = why, noIndex
+	case len(response.Body) == 0:
+		result.Reason, result.NoDocument = scheduler.ReasonEmpty, "empty"
+	default:
+		return v.index(ctx, response, p, read, directives, result)
+	}
+	return nil
+}
+
+// complete hands the outcome to the frontier and writes the crawl log's line.
+func (v *visit) complete(ctx context.Context, s *step) error {
+	r := s.outcome
+	if v.log.Enabled(ctx, slog.LevelDebug) {
+		v.log.Debug("page", "url", v.lease.URL.String(), "status", r.Status, "links", len(r.Links),
+			"document", r.Document != nil, "words", r.Words)
+	}
+	r.RulesVersion = v.policy.Version
+	if v.lease.Record.Kind.IsSource() {
+		r.RulesVersion = v.policy.SourceVersion(v.lease.Key)
+	}
+	if v.verdict.Inside() {
+		r.Decided = policy.FifoOf(v.verdict.Decision)
+	}
+	if err := v.visitor.trial.completed(r); err != nil {
+		return err
+	}
+	// A page that was fetched is committed even while the service stops.
+	ctx = context.WithoutCancel(ctx)
+	defer v.frontier.Busy()()
+	v.slot.Now(meter.WaitsForStore)
+	err := v.frontier.Complete(ctx, v.lease, *r)
+	v.slot.Now(meter.Working)
+	if err != nil {
+		return err
+	}
+	v.logFetched(s)
+	v.tellRoot(r)
+	return errors.Join(v.visitor.copies.Settle(ctx, v.lease, r), v.reconsider(ctx, r))
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"context"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// The kinds of change. A URL may have several.
+const (
+	ChangeNew        = "new"        // it became known
+	ChangeIndexed    = "indexed"    // its document entered the index, for the first time or again, and has not changed since
+	ChangeChanged    = "changed"    // the content of its document was found to be another
+	ChangeDeleted    = "deleted"    // its document was deleted
+	ChangeExcluded   = "excluded"   // rules, robots.txt or the like shut it out
+	ChangeReadmitted = "readmitted" // it was shut out before
+	ChangeForgotten  = "forgotten"  // it was removed after an error that was final
+)
+
+// ChangeKinds are all of them, in the order of reports.
+func ChangeKinds() []string {
+	return []string{ChangeNew, ChangeIndexed, ChangeChanged, ChangeDeleted, ChangeExcluded, ChangeReadmitted, ChangeForgotten}
+}
+
+// Change is one change of a URL. The names of the JSON are a contract.
+type Change struct {
+	Change string    `json:"change"` // one of ChangeKinds
+	At     time.Time `json:"at"`     // the last time that this happened to it
+	URL    string    `json:"url"`
+	Class  string    `json:"class"` // as of `sextant urls`; "" of what is forgotten
+	Status int       `json:"status"`
+	Source string    `json:"source"` // that its document is, or was, pushed under
+	Words  string    `json:"words,omitempty"`
+}
+
+var changeColumns = []column[Change]{
+	{Column{Name: "change", Title: "Change", Shows: Word}, func(c *Change) any { return c.Change }},
+	{Column{Name: "at", Title: "Time", Shows: Time}, func(c *Change) any { return c.At }},
+	{Column{Name: "url", Title: "URL", Shows: Link, Key: true}, func(c *Change) any { return c.URL }},
+	{Column{Name: "class", Title: "Outcome", Shows: Word}, func(c *Change) any { return c.Class }},
+	{Column{Name: "status", Title: "Status", Shows: Code}, func(c *Change) any { return c.Status }},
+	{Column{Name: "source", Title: "Source"}, func(c *Change) any { return c.Source }},
+	{Column{Name: "words", Title: "In words"}, func(c *Change) any { return c.Words }},
+}
+
+// Tables is a table of one row.
+func (c Change) Tables() []Table { return []Table{tableOf("", changeColumns, []Change{c})} }
+
+// EachChange calls fn for each change since a time, in order of keys. Of one kind only
+// the last change of a URL is known. Of a document that was deleted, changed before, only
+// the deletion is.
+func EachChange(ctx context.Context, store Store, o Options, fn func(Change) error) error {
+	since := o.Since.Truncate(time.Second)
+	err := eachRecord(ctx, store, func(r *scheduler.Record) bool {
+		return isOn(o.Host, r.Origin, r.URL) && (!r.FoundAt.Before(since) || !r.ClassAt.Before(since) || !r.ChangedAt.Before(since))
+	}, func(_ weburl.Key, r *scheduler.Record) error {
+		for _, c := range changesOf(r, since) {
+			if err := fn(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return eachGone(ctx, store, o.Host, func(g *scheduler.Gone) bool { return !g.At.Before(since) }, func(g *goneURL) error {
+		c := Change{Change: ChangeForgotten, At: g.At.UTC(), URL: g.URL, Status: g.Status, Source: g.Source, Words: g.Words}
+		if g.Indexed {
+			deleted := c
+			deleted.Change = ChangeDeleted
+			if err := fn(deleted); err != nil {
+				return err
+			}
+		}
+		return fn(c)
+	})
+}
+
+// changesOf lists what happened to a stored URL since a time.
+func changesOf(r *scheduler.Record, since time.Time) (list []Change) {
+	add := func(kind string, at time.Time) {
+		if at.IsZero() || at.Before(since) {
+			return
+		}
+		list = append(list, Change{
+			Change: kind, At: at.UTC(), URL: r.URL, Class: r.Class.String(), Status: r.Status, Source: r.PushedSource, Words: r.LastError,
+		})
+	}
+	add(ChangeNew, r.FoundAt)
+	switch {
+	case !r.Indexed:
+		add(ChangeDeleted, r.ChangedAt)
+	case r.Entered:
+		add(ChangeIndexed, r.ChangedAt)
+	default:
+		add(ChangeChanged, r.ChangedAt)
+	}
+	switch {
+	case r.Class == scheduler.Ignored:
+		add(ChangeExcluded, r.ClassAt)
+	case r.Was == scheduler.Ignored:
+		add(ChangeReadmitted, r.ClassAt)
+	}
+	return list
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// The classes of errors, in the order of reports.
+const (
+	ErrorDNS        = "dns"
+	ErrorConnect    = "connect"
+	ErrorTLS        = "tls"
+	ErrorTimeout    = "timeout"
+	ErrorAddress    = "address" // the guard refuses it
+	ErrorProtocol   = "protocol"
+	ErrorRedirect   = "redirect" // loops, too many, to nowhere
+	ErrorLogin      = "login"
+	ErrorClient     = "4xx"
+	ErrorServer     = "5xx"
+	ErrorRobots     = "robots"     // it forbids, or cannot be had
+	ErrorTooLarge   = "too_large"  // the rest was not read
+	ErrorUnreadable = "unreadable" // a document that is damaged, encrypted or the like
+	ErrorOther      = "other"
+)
+
+// ErrorClasses are all of them.
+func ErrorClasses() []string {
+	return []string{ErrorDNS, ErrorConnect, ErrorTLS, ErrorTimeout, ErrorAddress, ErrorProtocol, ErrorRedirect, ErrorLogin,
+		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorOther}
+}
+
+// errorClass is the class of what is wrong with a URL, "" if nothing is.
+func errorClass(r *scheduler.Record) string {
+	switch r.Class {
+	case scheduler.Temporary, scheduler.Permanent:
+		return failureClass(r.Reason)
+	case scheduler.Ignored, scheduler.OK, scheduler.Pending:
+		switch class := failureClass(r.Reason); class {
+		case ErrorAddress, ErrorRobots, ErrorTooLarge, ErrorUnreadable:
+			return class
+		}
+	case scheduler.Redirect:
+	}
+	return ""
+}
+
+// failureClass is the class of what went wrong.
+func failureClass(r scheduler.Reason) string {
+	switch r {
+	case scheduler.ReasonDNS:
+		return ErrorDNS
+	case scheduler.ReasonConnect:
+		return ErrorConnect
+	case scheduler.ReasonTLS:
+		return ErrorTLS
+	case scheduler.ReasonTimeout:
+		return ErrorTimeout
+	case scheduler.ReasonAddress:
+		return ErrorAddress
+	case scheduler.ReasonBadRedirect:
+		return ErrorRedirect
+	case scheduler.ReasonProtocol:
+		return ErrorProtocol
+	case scheduler.ReasonLogin:
+		return ErrorLogin
+	case scheduler.ReasonNotFound, scheduler.ReasonClientError:
+		return ErrorClient
+	case scheduler.ReasonServerError:
+		return ErrorServer
+	case scheduler.ReasonRobots, scheduler.ReasonRobotsUnreachable:
+		return ErrorRobots
+	case scheduler.ReasonTruncated:
+		return ErrorTooLarge
+	case scheduler.ReasonUnreadable, scheduler.ReasonUnreadFile:
+		return ErrorUnreadable
+	case scheduler.ReasonOtherStatus, scheduler.ReasonProxy, scheduler.ReasonSessionWaits:
+	case scheduler.NoReason, scheduler.ReasonRules, scheduler.ReasonCrawlSpace, scheduler.ReasonElsewhere, scheduler.ReasonRenamed,
+		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonMediaType, scheduler.ReasonRemoved,
+		scheduler.ReasonNoIndex, scheduler.ReasonUnavailable, scheduler.ReasonCanonical, scheduler.ReasonEmpty, scheduler.ReasonSource,
+		scheduler.ReasonNotNamed, scheduler.ReasonItemGone, scheduler.ReasonCopy, scheduler.ReasonNearCopy, scheduler.ReasonRedirect,
+		scheduler.ReasonMoved, scheduler.ReasonNotProcessed: // nothing went wrong
+	}
+	return ErrorOther
+}
+
+// errorSince is when a URL's error began, as far as it is known.
+func errorSince(r *scheduler.Record) time.Time {
+	return cmp.Or(r.FirstErrorAt, r.ClassAt, r.FetchedAt, r.FoundAt).UTC()
+}

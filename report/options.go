@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options select what a report is about, and how long it is; zero fields select all.
+type Options struct {
+	Host  string    // a host name, host:port or an origin, as in Filter
+	Since time.Time // broken: only URLs that broke then or later; errors: that were visited
+	Top   int       // how many hosts are named, those with the most; 0: all
+	Pages int       // how many pages of a broken link are named; 0: all
+	// Limit ends the reports of broken links and of changes after so many entries; 0: no limit.
+	Limit int
+}
+
+// Query is what ParseOptions reads.
+func (o Options) Query() url.Values {
+	q := url.Values{"top": {strconv.Itoa(o.Top)}, "pages": {strconv.Itoa(o.Pages)}}
+	if o.Limit > 0 {
+		q.Set("limit", strconv.Itoa(o.Limit))
+	}
+	if o.Host != "" {
+		q.Set("host", o.Host)
+	}
+	if !o.Since.IsZero() {
+		q.Set("since", o.Since.UTC().Format(time.RFC3339))
+	}
+	return q
+}
+
+// TopHosts is how many hosts a report names by default.
+const TopHosts = 20
+
+// ChangesFor is how far the report of changes goes back by default.
+const ChangesFor = 24 * time.Hour
+
+// ParseOptions reads since (as ParseSince), host, top, pages and limit.
+func ParseOptions(kind string, q url.Values, now time.Time) (o Options, err error) {
+	o.Top = TopHosts
+	if o.Host, err = parseHost(q.Get("host")); err != nil {
+		return o, err
+	}
+	for name, into := range map[string]*int{"top": &o.Top, "pages": &o.Pages, "limit": &o.Limit} {
+		if v := q.Get(name); v != "" {
+			if *into, err = strconv.Atoi(v); err != nil || *into < 0 {
+				return o, fmt.Errorf("%s %q is no number: write 1 or more, or 0 for all", name, v)
+			}
+		}
+	}
+	switch v := q.Get("since"); {
+	case v != "":
+		o.Since, err = ParseSince(v, now)
+	case kind == KindChanges:
+		o.Since = now.Add(-ChangesFor)
+	}
+	return o, err
+}
+
+// ParseSince reads a time (RFC 3339, or a day or minute in the process's own zone), or how
+// long before now it was, as 90m, 36h, 7d or 2w.
+func ParseSince(s string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	unit, digits := time.Duration(0), ""
+	switch {
+	case strings.HasSuffix(s, "d"):
+		unit, digits = 24*time.Hour, s[:len(s)-1]
+	case strings.HasSuffix(s, "w"):
+		unit, digits = 7*24*time.Hour, s[:len(s)-1]
+	}
+	if n, err := strconv.ParseUint(digits, 10, 16); err == nil {
+		return now.Add(-time.Duration(n) * unit), nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("since %q is no time and no duration: write for example 2026-01-31, 2026-01-31T08:00:00Z, 36h, 7d or 2w", s)
+}

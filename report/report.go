@@ -1,0 +1,101 @@
+// Package report tells what a store knows: stored URLs one by one, links to a URL, and four
+// reports, of broken links, errors, documents and changes. It reads a store in short steps,
+// whether a crawl is running on it or not.
+//
+// A report is a stream of entries. Each entry gives its rows under columns that are data,
+// so that CSV, the text for people and the console show the same columns; its JSON is the
+// entry itself.
+//
+// The package starts no goroutine and has no lock. Its functions may be called at once by
+// many goroutines, its writers (Text, CSV, JSON) by one at a time.
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Store is what reports read. They hold no snapshot for long, so a change that is made
+// meanwhile may be in a report or not.
+type Store interface {
+	scheduler.Reader
+	// Outlinks calls fn for the links of each page from a key on, in order of keys. fn
+	// must not keep them.
+	Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error
+	// Gone calls fn for what is left of each URL that was forgotten after an error.
+	Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error
+	// Orders calls fn for the selected orders of the outbox.
+	Orders(ctx context.Context, sel push.Selection, fn func(push.Listed) error) error
+}
+
+// The kinds of reports.
+const (
+	KindBroken    = "broken"
+	KindErrors    = "errors"
+	KindDocuments = "documents"
+	KindChanges   = "changes"
+)
+
+// Kinds are all of them.
+func Kinds() []string { return []string{KindBroken, KindErrors, KindDocuments, KindChanges} }
+
+// Streamed reports whether a kind of report has one entry for each thing it finds. The
+// others are one entry.
+func Streamed(kind string) bool { return kind == KindBroken || kind == KindChanges }
+
+// Entry is a part of a report: a Broken, a Change, or the whole *Errors or *Documents.
+type Entry interface {
+	// Tables are the entry's rows.
+	Tables() []Table
+}
+
+// Sink takes the entries of a report one by one.
+type Sink interface {
+	Put(Entry) error
+	// End is called after the last entry.
+	End() error
+}
+
+// Write makes a report of a store. It ends one of many entries after o.Limit of them.
+func Write(ctx context.Context, kind string, store Store, o Options, to Sink) error {
+	n := 0
+	put := func(e Entry) error {
+		if o.Limit > 0 && n == o.Limit {
+			return errEnough
+		}
+		n++
+		return to.Put(e)
+	}
+	if err := write(ctx, kind, store, o, put); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return to.End()
+}
+
+func write(ctx context.Context, kind string, store Store, o Options, put func(Entry) error) error {
+	switch kind {
+	case KindBroken:
+		return EachBroken(ctx, store, o, func(b Broken) error { return put(b) })
+	case KindErrors:
+		e, err := CountErrors(ctx, store, o)
+		if err != nil {
+			return err
+		}
+		return put(e)
+	case KindDocuments:
+		d, err := CountDocuments(ctx, store, o)
+		if err != nil {
+			return err
+		}
+		return put(d)
+	case KindChanges:
+		return EachChange(ctx, store, o, func(c Change) error { return put(c) })
+	}
+	return fmt.Errorf("there is no report %q: write %s", kind, strings.Join(Kinds(), ", "))
+}

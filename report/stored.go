@@ -1,0 +1,175 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// StoredURL is a record as the urls command prints it; the names are a contract.
+type StoredURL struct {
+	URL    string `json:"url"`
+	Status int    `json:"status"`
+	Class  string `json:"class"`
+	Fifo   string `json:"fifo"`
+	Depth  int    `json:"depth"`
+	Kind   string `json:"kind,omitempty"` // sitemap, feed or item; a page has none
+	// HostSpelling and Fragment are those of the link that admitted the URL, where rules
+	// tell them apart from its own.
+	HostSpelling string     `json:"host_spelling,omitempty"`
+	Fragment     string     `json:"fragment,omitempty"`
+	Source       string     `json:"source"`
+	Indexed      bool       `json:"indexed"`
+	Hash         string     `json:"hash,omitempty"`
+	ETag         string     `json:"etag,omitempty"`
+	LastModified string     `json:"last_modified,omitempty"`
+	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
+	NextAt       *time.Time `json:"next_at,omitempty"`
+	Outcome
+	Referrer    string `json:"referrer,omitempty"`
+	DuplicateOf string `json:"duplicate_of,omitempty"`
+	// Overlap is how much of its text a copy shares with DuplicateOf, in percent; 0: not
+	// known.
+	Overlap    uint8  `json:"overlap,omitempty"`
+	RedirectTo string `json:"redirect_to,omitempty"`
+	// Directives are what the page asked for when it was last read.
+	Directives       []string   `json:"directives,omitempty"`
+	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
+	Past
+}
+
+// Outcome is what became of a URL, and why.
+type Outcome struct {
+	// Fate is what became of the URL, one of DocumentStatuses, and Reason the word for why
+	// (scheduler.Reason), empty where there is none. Deletion says that a deletion of its
+	// document is resting or held.
+	Fate      string `json:"fate"`
+	Reason    string `json:"reason,omitempty"`
+	Deletion  string `json:"deletion,omitempty"`
+	Errors    int    `json:"errors"`
+	LastError string `json:"last_error,omitempty"`
+}
+
+// Past tells how a URL came to be as it is; stores of older versions lack some of it.
+type Past struct {
+	State     string     `json:"state"`                // waiting (also in flight), timed or at rest
+	MediaType string     `json:"media_type,omitempty"` // of the last 200
+	FoundAt   *time.Time `json:"found_at,omitempty"`   // when it became known
+	Was       string     `json:"was,omitempty"`        // the class before this one
+	ClassAt   *time.Time `json:"class_at,omitempty"`   // when it got this one
+	// EnteredAt is when its document entered the index, if it has not changed since;
+	// ChangedAt when it was last found changed, or was deleted.
+	EnteredAt *time.Time `json:"entered_at,omitempty"`
+	ChangedAt *time.Time `json:"changed_at,omitempty"`
+	CheckedAt *time.Time `json:"checked_at,omitempty"` // when it was last compared with its earlier self
+	Checks    int        `json:"checks,omitempty"`     // such comparisons
+	Changes   int        `json:"changes,omitempty"`    // those that found a change
+	IntervalS int64      `json:"interval_s,omitempty"` // between refreshes, as it is now
+	Aliases   []string   `json:"aliases,omitempty"`    // URLs that redirect here
+}
+
+// NewStoredURL gives a record its printed form. Fifo is where it waits, otherwise where the
+// rules put it.
+func NewStoredURL(r scheduler.Record) StoredURL {
+	s := StoredURL{
+		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
+		HostSpelling: r.HostSpelling, Fragment: r.Fragment,
+		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
+		Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, Overlap: r.Overlap, RedirectTo: r.RedirectTo, Past: past(&r),
+	}
+	fate, reason := r.Fate()
+	s.Outcome = Outcome{fate.String(), reason.String(), r.Deletion.String(), r.Errors, r.LastError}
+	if r.Kind != scheduler.KindPage {
+		s.Kind = r.Kind.String()
+	}
+	if r.Hash != [16]byte{} {
+		s.Hash = weburl.Key(r.Hash).String()
+	}
+	s.FetchedAt, s.Directives, s.UnavailableAfter = timeOf(r.FetchedAt), r.Directives.Words(), timeOf(r.UnavailableAt)
+	if r.State == scheduler.Timed {
+		at := r.NextAt.UTC()
+		s.NextAt = &at
+	}
+	return s
+}
+
+func past(r *scheduler.Record) Past {
+	p := Past{
+		State: r.State.String(), MediaType: r.MediaType, Aliases: r.Aliases, FoundAt: timeOf(r.FoundAt), ClassAt: timeOf(r.ClassAt),
+		CheckedAt: timeOf(r.CheckedAt), Checks: int(r.History.Checks), Changes: int(r.History.Changes), IntervalS: int64(r.Interval.Seconds()),
+	}
+	if !r.ClassAt.IsZero() && r.Was != scheduler.Pending {
+		p.Was = r.Was.String()
+	}
+	if r.Entered {
+		p.EnteredAt = timeOf(r.ChangedAt)
+	} else {
+		p.ChangedAt = timeOf(r.ChangedAt)
+	}
+	return p
+}
+
+// timeOf is nil for the zero time.
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// fifoNow is where a URL waits, otherwise where the rules put it.
+func fifoNow(r *scheduler.Record) scheduler.Source {
+	if r.State == scheduler.Waiting {
+		return r.Source
+	}
+	return r.Fifo
+}
+
+// EachURL calls fn for each stored URL that f selects, in order of keys. One that is
+// stored meanwhile may be among them or not.
+func EachURL(ctx context.Context, store scheduler.Reader, f Filter, fn func(StoredURL) error) error {
+	return scheduler.Walk(ctx, store, f.From, f.selects, func(batch []scheduler.KeyedRecord) error {
+		for i := range batch {
+			if err := fn(NewStoredURL(batch[i].Record)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// LookUp looks one URL up; ok is false if it is not known.
+func LookUp(ctx context.Context, store scheduler.Reader, u weburl.URL) (s StoredURL, ok bool, err error) {
+	r, err := store.Lookup(ctx, u.Key())
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return s, false, nil
+	}
+	return NewStoredURL(r), err == nil, err
+}
+
+// Robots is the word of a robots.State for what the stored copy of u's robots.txt says to
+// agent, however old the copy is. With original it is read by the text of 1994.
+func Robots(ctx context.Context, store scheduler.Reader, agent string, original bool, u weburl.URL) (string, error) {
+	rules, err := robots.NewCache(readOnly{store}, robots.Settings{Original: original}).Rules(ctx, u)
+	switch {
+	case err != nil:
+		return "", err
+	case rules == nil:
+		return robots.NeedsFetch.String(), nil
+	case rules.Allowed(agent, u):
+		return robots.Allowed.String(), nil
+	}
+	return robots.Disallowed.String(), nil
+}
+
+// readOnly is a store as the memory of a robots.Cache that fetches nothing, and so stores
+// nothing.
+type readOnly struct{ scheduler.Reader }
+
+// SetValue does nothing.
+func (readOnly) SetValue(context.Context, string, []byte) error { return nil }

@@ -1,0 +1,82 @@
+package report
+
+// Column is a column of a report.
+type Column struct {
+	Name  string // in CSV; the JSON has the same, except for what documents are counted by
+	Title string // above tables of the console, which leave out a column without one
+	Shows Cell
+	Key   bool   // the cell names its row
+	Empty string // said to people in place of an empty cell
+}
+
+// Cell is the kind of what the cells of a column hold, which decides how they are shown.
+type Cell uint8
+
+// The kinds of cells, with the type of the value.
+const (
+	Text   Cell = iota // string: words, maybe a stranger's
+	Word               // string: one of a fixed list
+	Link               // string: a URL
+	Origin             // string: a host as in http://www.example.com
+	Count              // int
+	Code               // int: an HTTP status, 0 for none
+	Flag               // bool
+	Time               // time.Time, zero if it is not known
+)
+
+// Table is rows under columns.
+type Table struct {
+	// Of is what the whole table is about: a host ("" for all of them) in the report of
+	// errors, what is counted by in that of documents.
+	Of      string
+	Columns []Column
+	Rows    [][]any // each has a cell for each column
+}
+
+// column is a Column with its cell in a row of type R, so that neither stands without the
+// other.
+type column[R any] struct {
+	Column
+	cell func(*R) any
+}
+
+func heads[R any](columns []column[R]) []Column {
+	list := make([]Column, 0, len(columns))
+	for i := range columns {
+		list = append(list, columns[i].Column)
+	}
+	return list
+}
+
+func cells[R any](columns []column[R], row *R) []any {
+	list := make([]any, 0, len(columns))
+	for i := range columns {
+		list = append(list, columns[i].cell(row))
+	}
+	return list
+}
+
+// tableOf makes a table of rows.
+func tableOf[R any](of string, columns []column[R], rows []R) Table {
+	t := Table{Of: of, Columns: heads(columns)}
+	for i := range rows {
+		t.Rows = append(t.Rows, cells(columns, &rows[i]))
+	}
+	return t
+}
+
+// Columns are all columns of a kind of report, in the order of its CSV. The first one of
+// errors and documents is Table.Of.
+func Columns(kind string) []Column {
+	switch kind {
+	case KindBroken:
+		return heads(brokenColumns)
+	case KindErrors:
+		return append([]Column{{Name: "host", Shows: Origin}}, heads(errorColumns)...)
+	case KindDocuments:
+		return documentColumns
+	case KindChanges:
+		return heads(changeColumns)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReportTextIsPlain: what a stranger wrote moves no cursor and turns no line around.
+func TestReportTextIsPlain(t *testing.T) {
+	var out strings.Builder
+	text := NewLines(&out, KindChanges, time.Time{})
+	if err := text.Put(Change{Change: "failed", URL: "http://a.test/", Words: "a\x1b[2Jb\u202ec\u2066d\ne"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasSuffix(got, "  a [2Jb c d e\n") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestTextOfCounts: what became of the URLs comes first, and each row fits its head.
+func TestTextOfCounts(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	one := []ErrorCount{{Class: "dns", URLs: 2, Forgotten: 1, First: at, Last: at, Example: "http://a.test/", Words: "no such host"}}
+	for _, c := range []struct {
+		kind  string
+		entry Entry
+		want  string
+	}{
+		{KindErrors, &Errors{URLs: 2, Forgotten: 1, Hosts: 2, Classes: one, ByHost: []HostErrors{{Host: "http://a.test", URLs: 2, Forgotten: 1, Classes: one}}}, `
+2 URLs with an error, 1 forgotten, on 2 hosts
+
+all hosts      URLs  forgotten  first                last                 example         words
+  dns          2     1          2026-01-02 03:04:05  2026-01-02 03:04:05  http://a.test/  no such host
+http://a.test  2     1                                                                    
+  dns          2     1          2026-01-02 03:04:05  2026-01-02 03:04:05  http://a.test/  no such host
+and 1 more (--top 0 names all)
+`},
+		{KindDocuments, &Documents{
+			URLs: 3, Indexed: 1, Hosts: 1, BySource: []SourceCount{{Indexed: 1, Waiting: 2, Resting: 3, Held: 4, Dead: 5}}, ByStatus: []StatusCount{{"indexed", 1}},
+			ByFifo: []FifoCount{{"user", 3, 1}}, ByType: []TypeCount{{"", 3, 1}}, ByHost: []HostCount{{"http://a.test", 3, 1}},
+		}, `
+3 URLs, 1 document in the index
+
+by status  URLs
+  indexed  1
+
+by source    indexed  waiting  resting  held  dead
+  (no name)  1        2        3        4     5
+
+by fifo  URLs  indexed
+  user   3     1
+
+by type, of pages that were had  URLs  indexed
+  (not known)                    3     1
+
+by host          URLs  indexed
+  http://a.test  3     1
+`},
+	} {
+		var out strings.Builder
+		to := NewLines(&out, c.kind, time.Time{})
+		if err := to.Put(c.entry); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want[1:], out.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.kind, diff)
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package badgerstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Add implements scheduler.Store. More links than one transaction holds may be
+// stored in part if the process dies.
+func (s *Store) Add(ctx context.Context, links []scheduler.Link, requeue bool) ([]scheduler.Place, int, error) {
+	var ps places
+	var n int
+	keys := keysOf(links)
+	err := s.change(ctx, func(g *group) (err error) {
+		n, err = g.eachOf(keys, func(i int, k weburl.Key) (bool, error) { return g.addLink(k, &links[i], requeue, &ps) })
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return ps.list, n, nil
+}
+
+// eachOf changes URLs one after the other, each of which may be stored without
+// those behind it, and counts those that change says it changed.
+func (g *group) eachOf(keys []weburl.Key, change func(i int, k weburl.Key) (bool, error)) (n int, err error) {
+	for i, k := range keys {
+		changed, err := change(i, k)
+		if err != nil {
+			return n, err
+		}
+		if changed {
+			n++
+		}
+		if err := g.seal(); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue bool, ps *places) (bool, error) {
+	// Read, not looked up in the set: what is submitted must never be taken for known.
+	rec, err := g.record(k)
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return true, g.addURL(k, l, ps)
+	}
+	if err != nil || !requeue || rec.State == scheduler.Waiting && rec.Source != scheduler.Refresh {
+		return false, err
+	}
+	if err := g.unplace(k, &rec); err != nil {
+		return false, err
+	}
+	rec.State, rec.Source, rec.Fifo, rec.Root = scheduler.Waiting, l.Fifo, l.Fifo, rec.Root || l.Root
+	rec.HostSpelling, rec.Fragment = l.HostSpelling, l.Fragment
+	return true, g.place(k, &rec, ps)
+}
+
+// Complete implements scheduler.Store. A page whose links do not fit into one
+// transaction has its links stored first and all else last; after a crash between
+// the two it is fetched again and its links are known then. c must not be changed
+// before the committer is done with it, which may be after ctx has ended.
+func (s *Store) Complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
+	if err := checkOrder(c.Next.URL, c.Order, c.Forget); err != nil {
+		return nil, err
+	}
+	var ps places
+	keys := keysOf(c.Links)
+	err := s.change(ctx, func(g *group) error { return g.complete(&c, keys, &ps) })
+	if err != nil {
+		return nil, err
+	}
+	return ps.list, nil
+}
+
+func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places) error {
+	old, err := g.taken(c)
+	if err != nil {
+		return err
+	}
+	// Links of a large page are stored before it, except those to the page itself.
+	large := g.large(c.Links)
+	if large {
+		if err := g.links(c, keys, ps, func(k weburl.Key) bool { return k != c.Key }, g.seal); err != nil {
+			return err
+		}
+	}
+	if err := g.finish(c, &old, ps); err != nil {
+		return err
+	}
+	if err := g.links(c, keys, ps, func(k weburl.Key) bool { return !large || k == c.Key }, nil); err != nil {
+		return err
+	}
+	g.notes(c.Notes)
+	if err := g.trace(c, keys); err != nil {
+		return err
+	}
+	if c.Host != nil {
+		g.set(record.HostKey(c.Taken.Host), record.EncodeHost(c.Host))
+		return g.seeHost(c.Taken.Host, old.Origin)
+	}
+	return nil
+}
+
+// links stores what a page says of the URLs that which selects. after, if not nil, is called
+// behind each.
+func (g *group) links(c *scheduler.Completion, keys []weburl.Key, ps *places, which func(weburl.Key) bool, after func() error) error {
+	for i := range c.Links {
+		if !which(keys[i]) {
+			continue
+		}
+		if err := g.link(keys[i], &c.Links[i], c.Depths, ps); err != nil {
+			return err
+		}
+		if after == nil {
+			continue
+		}
+		if err := after(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taken returns the record of a URL that still stands where the completion took it from,
+// and whose document is what it was then.
+func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
+	if old := c.Old; old != nil && old.State == scheduler.Waiting && old.Seq == c.Seq && placeOf(old) == c.Taken && g.unchanged(c.Key, c.AsOf) {
+		return *old, nil
+	}
+	v, err := g.get(record.QueueKey(c.Taken, c.Seq))
+	if err != nil {
+		return scheduler.Record{}, err
+	}
+	if len(v) != record.KeyLen || weburl.Key(v) != c.Key {
+		return scheduler.Record{}, fmt.Errorf("URL %s does not stand in its queue any more: %w", c.Key, scheduler.ErrNotFound)
+	}
+	old, err := g.record(c.Key)
+	if err == nil && c.Old != nil && c.Old.Indexed != old.Indexed {
+		return old, fmt.Errorf("the document of %s: %w", old.URL, scheduler.ErrChanged)
+	}
+	return old, err
+}
+
+// large reports whether links may be too much for one transaction.
+func (g *group) large(links []scheduler.Link) bool {
+	if 4*int64(len(links)) > g.maxCount/2 {
+		return true
+	}
+	var size int64
+	for i := range links {
+		size += 200 + 3*int64(len(links[i].URL.String())) + int64(len(links[i].Referrer)+len(links[i].Alias))
+	}
+	return size > g.maxSize/2
+}
+
+// finish replaces the record of a URL that was taken, and does with the outbox what
+// follows from the page.
+func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *places) error {
+	has, err := g.order(c.Key, old, old.Deletion, c.Order, c.CancelDeletion)
+	if err != nil {
+		return err
+	}
+	if err := g.unplace(c.Key, old); err != nil {
+		return err
+	}
+	if err := g.raise(c.Taken, c.Floor); err != nil {
+		return err
+	}
+	if c.Forget {
+		return g.erase(c.Key, old, has)
+	}
+	next := c.Next
+	next.Deletion = has
+	next.Depth = min(next.Depth, old.Depth)
+	next.Aliases = slices.Clip(old.Aliases) // Queue's caller may hold them too
+	for _, a := range c.Next.Aliases {
+		next.Aliases = union(next.Aliases, a)
+	}
+	return g.replace(c.Key, old, &next, ps)
+}
+
+// notes stores named values.
+func (g *group) notes(notes []scheduler.Note) {
+	for _, n := range notes {
+		g.set(record.ValueKey(n.Name), bytes.Clone(n.Value)) // nil removes it
+	}
+}
+
+// Forget implements scheduler.Store. Without an order, what waits in the outbox of the
+// URL stays there.
+func (s *Store) Forget(ctx context.Context, k weburl.Key, order *scheduler.Order) error {
+	return s.change(ctx, func(g *group) error {
+		rec, err := g.record(k)
+		if err == nil {
+			err = checkOrder(rec.URL, order, true)
+		}
+		if err != nil {
+			return err
+		}
+		has, err := g.order(k, &rec, rec.Deletion, order, false)
+		if err != nil {
+			return err
+		}
+		if err := g.unplace(k, &rec); err != nil {
+			return err
+		}
+		if rec.Linked {
+			g.remove(record.LinksKey(k))
+		}
+		return g.erase(k, &rec, has)
+	})
+}
+
+// Due implements scheduler.Store.
+func (s *Store) Due(ctx context.Context, now time.Time, refresh scheduler.Source, n int) ([]scheduler.Place, time.Time, error) {
+	var ps places
+	var next time.Time
+	err := s.changeAlone(ctx, func(g *group) (err error) {
+		next, err = g.due(ctx, now, refresh, n, &ps)
+		return err
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return ps.list, next, nil
+}
+
+func (g *group) due(ctx context.Context, now time.Time, refresh scheduler.Source, n int, ps *places) (time.Time, error) {
+	txn := g.s.db.NewTransaction(false)
+	defer txn.Discard()
+	var next time.Time
+	floor := uint64(math.MaxUint64)
+	seek := record.OrderSeek(record.KindTimed, g.s.dueFloor)
+	err := g.s.walk(ctx, txn, []byte{record.KindTimed}, seek, false, func(item *badger.Item) error {
+		if len(item.Key()) != record.TimedKeyLen {
+			return g.s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+		}
+		at, k := record.SplitTimedKey(item.Key())
+		rec, err := g.record(k)
+		if err != nil {
+			return g.s.damaged("timed URL "+k.String(), err)
+		}
+		if rec.State != scheduler.Timed {
+			return g.s.damaged("timed URL "+k.String(), errors.New("its record does not wait for a time"))
+		}
+		if n <= 0 || rec.NextAt.After(now) {
+			next, floor = rec.NextAt, at
+			return errEnough
+		}
+		n--
+		if err := g.unplace(k, &rec); err != nil {
+			return err
+		}
+		rec.State, rec.Source = scheduler.Waiting, rec.DueSource(refresh)
+		if err := g.place(k, &rec, ps); err != nil {
+			return err
+		}
+		return g.seal()
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	g.s.dueFloor = floor
+	return next, nil
+}

@@ -1,0 +1,142 @@
+package badgerstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// counted returns a count of the committer's, which may still be at it after an error
+// of the context.
+func counted(n *int, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	return *n, nil
+}
+
+// Dead calls fn for each dead letter, target by target.
+func (s *Store) Dead(ctx context.Context, fn func(push.Dead) error) error {
+	return s.viewBodies(ctx, func(txn *badger.Txn, r *segments.Reader) error {
+		return s.walk(ctx, txn, []byte{record.KindDead}, []byte{record.KindDead}, false, func(item *badger.Item) error {
+			target, _, stored, err := s.deadLetter(item)
+			if err != nil {
+				return err
+			}
+			d := stored.Letter(target)
+			if d.Body, d.Damage, err = r.Body(&stored.Order); err != nil {
+				return s.words(fmt.Errorf("dead letter of %s: %w", d.URL, err))
+			}
+			return fn(d)
+		})
+	})
+}
+
+// deadLetter reads a dead letter. What it gives is valid while item is.
+func (s *Store) deadLetter(item *badger.Item) (target string, k weburl.Key, d record.Dead, err error) {
+	target, k, err = record.SplitDeadKey(item.Key())
+	if err == nil {
+		err = valueOf(item, func(v []byte) error {
+			d, err = record.DecodeDead(v)
+			return err
+		})
+	}
+	if err != nil {
+		return target, k, d, s.damaged(fmt.Sprintf("dead letter %q", item.Key()), err)
+	}
+	return target, k, d, nil
+}
+
+// RetryDead sends the orders of the selected dead letters to the indexers again, and
+// returns how many dead letters there were. All targets get them: the order is a new one.
+// An order is not sent if a newer one of its URL waits. A URL whose document is lost is fetched again.
+func (s *Store) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
+	return s.takeDead(ctx, sel, func(g *group, k weburl.Key, d *record.Dead) error {
+		p, ok, err := g.orderPlace(k)
+		if err != nil || ok && p.Seq > d.Seq {
+			return err // the same order, dead at another target, or a newer one waits
+		}
+		if d.Lost {
+			return g.fetchAgain(k)
+		}
+		return g.putOrder(k, &d.Order)
+	})
+}
+
+// DropDead drops the selected dead letters, and returns how many there were.
+func (s *Store) DropDead(ctx context.Context, sel push.Selection) (int, error) {
+	return s.takeDead(ctx, sel, func(*group, weburl.Key, *record.Dead) error { return nil })
+}
+
+// takeDead removes dead letters and calls fn in the committer for each.
+func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(*group, weburl.Key, *record.Dead) error) (int, error) {
+	sel, err := newSelected(selection)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	err = s.changeAlone(ctx, func(g *group) error {
+		txn := g.s.db.NewTransaction(false)
+		defer txn.Discard()
+		prefix := sel.deadPrefix()
+		return s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
+			_, k, d, err := s.deadLetter(item)
+			if err != nil || !sel.takes(k, &d.Order) {
+				return err
+			}
+			n++
+			// Another dead letter of the URL may have been taken for this one.
+			key := item.KeyCopy(nil)
+			if v, err := g.get(key); err != nil || v == nil {
+				return err
+			}
+			g.remove(key)
+			g.nextCount.Dead--
+			if err := fn(g, k, &d); err != nil {
+				return err
+			}
+			if err := g.release(d.Place.Segment, d.Size()); err != nil { // after a new order refers to it
+				return err
+			}
+			return g.seal()
+		})
+	})
+	return counted(&n, err)
+}
+
+// dropDeadOf removes a target's dead letters.
+func (g *group) dropDeadOf(ctx context.Context, target string) error {
+	txn := g.s.db.NewTransaction(false)
+	defer txn.Discard()
+	prefix := record.DeadPrefix(target)
+	return g.s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
+		_, k, d, err := g.s.deadLetter(item)
+		if err != nil {
+			return err
+		}
+		g.remove(record.DeadKey(target, k))
+		g.nextCount.Dead--
+		if err := g.release(d.Place.Segment, d.Size()); err != nil {
+			return err
+		}
+		return g.seal()
+	})
+}
+
+func parseKeys(urls []string) ([]weburl.Key, error) {
+	keys := make([]weburl.Key, 0, len(urls))
+	for _, raw := range urls {
+		u, err := weburl.Parse(raw)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, u.Key())
+	}
+	return keys, nil
+}

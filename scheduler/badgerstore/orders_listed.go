@@ -1,0 +1,229 @@
+package badgerstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// selected is a push.Selection with what it needs at hand.
+type selected struct {
+	push.Selection
+	keys  map[weburl.Key]bool // nil: all
+	after uint64              // cursor of the target
+}
+
+func newSelected(s push.Selection) (selected, error) {
+	keys, err := parseKeys(s.URLs)
+	sel := selected{Selection: s}
+	if len(keys) > 0 {
+		sel.keys = make(map[weburl.Key]bool, len(keys))
+		for _, k := range keys {
+			sel.keys[k] = true
+		}
+	}
+	return sel, err
+}
+
+// takes reports whether an order is selected, except for its state and target.
+func (s *selected) takes(k weburl.Key, o *record.Order) bool {
+	return (s.keys == nil || s.keys[k]) && (s.Source == nil || *s.Source == o.Source)
+}
+
+// Orders calls fn for the selected orders: what waits, what rests, what is held, each
+// oldest first, and dead letters. It reads no bodies.
+func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(push.Listed) error) error {
+	sel, err := newSelected(selection)
+	if err != nil {
+		return err
+	}
+	return s.view(ctx, func(txn *badger.Txn) error {
+		if sel.Target != "" {
+			var known bool
+			if sel.after, known, err = s.cursor(txn, sel.Target); err == nil && !known {
+				err = fmt.Errorf("no push target is named %q", sel.Target)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for _, part := range []struct {
+			state push.State
+			list  func() error
+		}{
+			{push.Waiting, func() error { return s.listWaiting(ctx, txn, &sel, fn) }},
+			{push.Resting, func() error { return s.listDeletions(ctx, txn, scheduler.DeletionResting, &sel, fn) }},
+			{push.HeldBack, func() error { return s.listDeletions(ctx, txn, scheduler.DeletionHeld, &sel, fn) }},
+			{push.DeadLetter, func() error { return s.listDead(ctx, txn, &sel, fn) }},
+		} {
+			if sel.State != "" && sel.State != part.state {
+				continue
+			}
+			if err := part.list(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// listOrder calls fn for an order if it is selected.
+func (s *Store) listOrder(item *badger.Item, state push.State, sel *selected, fn func(push.Listed) error) error {
+	seq, k, o, err := s.order(item)
+	if err != nil || !sel.takes(k, &o) {
+		return err
+	}
+	return fn(push.Listed{Entry: o.Entry(seq), State: state, Bytes: o.Size(), Lost: o.Lost})
+}
+
+// listWaiting lists what waits. For some URLs it does not go over what is of others.
+func (s *Store) listWaiting(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
+	from := min(sel.after, math.MaxUint64-1) + 1
+	list := func(item *badger.Item) error { return s.listOrder(item, push.Waiting, sel, fn) }
+	if sel.keys == nil {
+		return s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, from), false, list)
+	}
+	var orders [][]byte
+	for k := range sel.keys {
+		v, err := read(txn, record.WaitingKey(k))
+		if err != nil {
+			return err
+		}
+		p, ok, err := s.orderPlace(k, v)
+		if err != nil {
+			return err
+		}
+		if ok && p.Seq >= from {
+			orders = append(orders, p.Key(k))
+		}
+	}
+	return s.eachOrder(ctx, txn, byNumber(orders), list)
+}
+
+// listDeletions lists deletions that rest or are held.
+func (s *Store) listDeletions(ctx context.Context, txn *badger.Txn, state scheduler.Deletion, sel *selected, fn func(push.Listed) error) error {
+	f := scheduler.DeletionFilter{State: state, URLs: sel.URLs}
+	keys, err := s.deletionKeys(ctx, txn, &f, slices.Collect(maps.Keys(sel.keys)))
+	if err != nil {
+		return err
+	}
+	return s.eachOrder(ctx, txn, keys, func(item *badger.Item) error {
+		if p, _, err := record.SplitDeletionKey(item.Key()); err == nil && p.Deletion() != state {
+			return nil
+		}
+		return s.listOrder(item, push.State(state.String()), sel, fn)
+	})
+}
+
+// eachOrder calls fn for the orders under some keys.
+func (s *Store) eachOrder(ctx context.Context, txn *badger.Txn, keys [][]byte, fn func(*badger.Item) error) error {
+	for _, key := range keys {
+		if err := s.ended(ctx); err != nil {
+			return err
+		}
+		item, err := txn.Get(key)
+		if err != nil {
+			return s.damaged(fmt.Sprintf("key %x", key), err)
+		}
+		if err := fn(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byNumber sorts keys of orders, oldest first, and takes out those that are there twice.
+func byNumber(keys [][]byte) [][]byte {
+	slices.SortFunc(keys, func(a, b []byte) int { return bytes.Compare(numberIn(a), numberIn(b)) })
+	return slices.CompactFunc(keys, bytes.Equal)
+}
+
+// numberIn is the number in the key of an order, and what stands behind it.
+func numberIn(key []byte) []byte { return key[max(len(key)-record.SeqLen-record.KeyLen, 0):] }
+
+func (s *Store) listDead(ctx context.Context, txn *badger.Txn, sel *selected, fn func(push.Listed) error) error {
+	prefix := sel.deadPrefix()
+	return s.walk(ctx, txn, prefix, prefix, false, func(item *badger.Item) error {
+		target, k, d, err := s.deadLetter(item)
+		if err != nil || !sel.takes(k, &d.Order) {
+			return err
+		}
+		return fn(push.Listed{
+			Entry: d.Entry(d.Seq), State: push.DeadLetter, Bytes: d.Size(), Lost: d.Lost,
+			Target: target, Words: d.Words, RefusedAt: d.At,
+		})
+	})
+}
+
+// deadPrefix is what the keys of the selected dead letters begin with.
+func (s *selected) deadPrefix() []byte {
+	if s.Target == "" {
+		return []byte{record.KindDead}
+	}
+	return record.DeadPrefix(s.Target)
+}
+
+// OutboxFigures tell how far the outbox is behind.
+type OutboxFigures struct {
+	Bytes uint64 // of the bodies that wait
+	// Oldest is when the oldest order that waits was made, zero if none does.
+	Oldest time.Time
+	// Behind is the same of what each target does not have safely, by name.
+	Behind map[string]time.Time
+}
+
+// OutboxFigures reads them, with a few reads for each target. Orders of format 2 tell no
+// time: then the first one that does counts, if it is among the first thousand.
+func (s *Store) OutboxFigures(ctx context.Context) (OutboxFigures, error) {
+	f := OutboxFigures{Behind: map[string]time.Time{}}
+	err := s.view(ctx, func(txn *badger.Txn) error {
+		cursors, err := s.cursors(ctx, txn)
+		if err != nil {
+			return err
+		}
+		for target, cursor := range cursors {
+			if f.Behind[target], err = s.madeAfter(ctx, txn, cursor); err != nil {
+				return err
+			}
+		}
+		for at := range maps.Values(f.Behind) {
+			if !at.IsZero() && (f.Oldest.IsZero() || at.Before(f.Oldest)) {
+				f.Oldest = at
+			}
+		}
+		if len(cursors) == 0 {
+			f.Oldest, err = s.madeAfter(ctx, txn, 0)
+		}
+		return err
+	})
+	f.Bytes = s.OutboxBytes()
+	return f, err
+}
+
+// madeAfter is when the first order above a number was made.
+func (s *Store) madeAfter(ctx context.Context, txn *badger.Txn, after uint64) (at time.Time, err error) {
+	left := 1000
+	err = s.walk(ctx, txn, []byte{record.KindOrder}, record.OrderSeek(record.KindOrder, min(after, math.MaxUint64-1)+1), false, func(item *badger.Item) error {
+		_, _, o, err := s.order(item)
+		if err != nil {
+			return err
+		}
+		at = o.At
+		if left--; !at.IsZero() || left == 0 {
+			return errEnough
+		}
+		return nil
+	})
+	return at, err
+}

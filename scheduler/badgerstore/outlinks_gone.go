@@ -1,0 +1,134 @@
+package badgerstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// trace stores what a completion leaves for reports. keys are those of its links.
+func (g *group) trace(c *scheduler.Completion, keys []weburl.Key) error {
+	switch c.Outlinks {
+	case scheduler.ReplaceOutlinks:
+		keys = keys[:min(len(keys), scheduler.MaxOutlinks)]
+		prints := scheduler.LinkPrints(g.scratch[:0])
+		for _, k := range keys {
+			prints = prints.AppendPrint(k)
+		}
+		g.scratch = prints
+		if len(prints) >= byReference {
+			g.scratch = nil // the batch holds it
+		}
+		g.set(record.LinksKey(c.Key), prints)
+	case scheduler.DropOutlinks:
+		g.remove(record.LinksKey(c.Key))
+	case scheduler.KeepOutlinks:
+	}
+	return g.leave(c.Key, c.Gone)
+}
+
+// leave stores what is left of a URL that is forgotten, if that is not nil.
+func (g *group) leave(k weburl.Key, gone *scheduler.Gone) error {
+	if gone == nil {
+		return nil
+	}
+	left, key := *gone, record.GoneKey(k)
+	v, err := g.get(key)
+	if err != nil {
+		return err
+	}
+	if v != nil {
+		before, err := record.DecodeGone(v)
+		if err != nil {
+			return g.s.damaged("what is left of URL "+k.String(), err)
+		}
+		left = left.After(before)
+	}
+	g.set(key, record.AppendGone(nil, &left))
+	return nil
+}
+
+// Outlinks calls fn for the links of each page from a key on, in order of keys. fn must
+// not keep links.
+func (s *Store) Outlinks(ctx context.Context, from weburl.Key, fn func(page weburl.Key, links scheduler.LinkPrints) error) error {
+	return s.view(ctx, func(txn *badger.Txn) error {
+		return s.walk(ctx, txn, []byte{record.KindLinks}, record.LinksKey(from), true, func(item *badger.Item) error {
+			if len(item.Key()) != record.URLKeyLen {
+				return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+			}
+			var caller error
+			err := valueOf(item, func(v []byte) error {
+				if links := scheduler.LinkPrints(v); links.Valid() {
+					caller = fn(weburl.Key(item.Key()[1:]), links)
+					return nil
+				}
+				return record.ErrLength
+			})
+			if err != nil {
+				return s.damaged(fmt.Sprintf("links of URL %x", item.Key()[1:]), err)
+			}
+			return caller
+		})
+	})
+}
+
+// Gone calls fn for what is left of each URL from a key on that was forgotten after an
+// error, in order of keys. The URL may be known again.
+func (s *Store) Gone(ctx context.Context, from weburl.Key, fn func(weburl.Key, scheduler.Gone) error) error {
+	return s.view(ctx, func(txn *badger.Txn) error {
+		return s.walk(ctx, txn, []byte{record.KindGone}, record.GoneKey(from), true, func(item *badger.Item) error {
+			if len(item.Key()) != record.URLKeyLen {
+				return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
+			}
+			var left scheduler.Gone
+			err := valueOf(item, func(v []byte) (err error) {
+				left, err = record.DecodeGone(v)
+				return err
+			})
+			if err != nil {
+				return s.damaged(fmt.Sprintf("what is left of URL %x", item.Key()[1:]), err)
+			}
+			return fn(weburl.Key(item.Key()[1:]), left)
+		})
+	})
+}
+
+// links verifies the links of a page.
+func (v *verification) links(item *badger.Item) error {
+	if len(item.Key()) != record.URLKeyLen {
+		return record.ErrLength
+	}
+	k := weburl.Key(item.Key()[1:])
+	switch _, err := v.txn.Get(record.URLKey(k)); {
+	case errors.Is(err, badger.ErrKeyNotFound):
+		v.fault("", "links of %s are stored, which is not known", k)
+	case err != nil:
+		return err
+	}
+	return valueOf(item, func(b []byte) error {
+		if !scheduler.LinkPrints(b).Valid() {
+			return record.ErrLength
+		}
+		return nil
+	})
+}
+
+// left verifies what is left of a URL.
+func (v *verification) left(item *badger.Item) error {
+	if len(item.Key()) != record.URLKeyLen {
+		return record.ErrLength
+	}
+	return valueOf(item, func(b []byte) error {
+		left, err := record.DecodeGone(b)
+		if u, ok := weburl.FromCanonical(left.URL); err == nil && (!ok || u.Key() != weburl.Key(item.Key()[1:])) {
+			v.fault(left.URL, "what is left of it is stored under the key of another URL")
+		}
+		return err
+	})
+}

@@ -1,0 +1,235 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+const (
+	// controlSample is how many other documents of a host are asked for before one of its
+	// documents is deleted; all of them must be good.
+	controlSample = 4
+	// controlPatience is how long their answers are waited for, in the Frontier's active time.
+	controlPatience = time.Hour
+	// controlFirst is after when a control round that failed is tried again, doubled with
+	// each up to controlPatience, and of a host that is ill, which may be for ever, up to
+	// retryLongest.
+	controlFirst = time.Minute
+	// controlLasts is how much earlier than its deletion is due a round may have begun that
+	// counts for it, where many rest.
+	controlLasts = 10 * time.Minute
+	// badShare is which part of the documents that a round chooses from may be bad already.
+	badShare = 3
+)
+
+// control is a round of asking for documents of a host that are there, to see whether its
+// bad answers can be believed. The mutex of Deletions guards it.
+type control struct {
+	at   int64 // active time
+	left []weburl.Key
+	good int
+	none int // that told nothing
+	bad  bool
+	// alone says that there was no document to ask for: none is left beside those whose
+	// deletion rests, or they are items of a feed, which cannot be asked for.
+	alone bool
+	// unsure says that the round before was bad: that this one is good may be chance, and
+	// another one must be, too.
+	unsure bool
+}
+
+// answered takes in an answer, and says whether the document belongs to the round, and
+// whether the round has ended by it.
+func (c *control) answered(document weburl.Key, t tells) (belongs, over bool) {
+	if c == nil {
+		return false, false
+	}
+	i := slices.Index(c.left, document)
+	if i < 0 {
+		return false, false
+	}
+	c.left = slices.Delete(c.left, i, i+1)
+	switch t {
+	case tellsGood:
+		c.good++
+	case tellsBad, tellsBadAgain, tellsMoved:
+		c.bad = true
+	case tellsNothing: // the operator does not want it any more, or it could not be asked for
+		c.none++
+	}
+	return true, c.bad || len(c.left) == 0
+}
+
+// allGood reports whether no document of a round was bad, and most were good.
+func (c *control) allGood() bool {
+	return c != nil && !c.bad && len(c.left) == 0 && (c.good > c.none || c.alone)
+}
+
+// passed reports whether all documents of a round were good which began since a time, and that
+// this is enough.
+func (c *control) passed(since int64) bool { return c.allGood() && !c.unsure && c.at >= since }
+
+// round reports whether a control round is to begin now, for lack of one that passed and began
+// since a time, and when to look again.
+func (h *restingHost) round(now, since int64, ill bool) (begins bool, at int64) {
+	c := h.control
+	if c == nil {
+		return true, now + int64(controlPatience)
+	}
+	waiting := !c.bad && len(c.left) > 0 && now-c.at < int64(controlPatience)
+	longest := controlPatience
+	if ill {
+		longest = retryLongest
+	}
+	again := c.at + int64(min(controlFirst<<min(h.tries, 16), longest))
+	switch {
+	case waiting, c.passed(since):
+		return false, max(c.at, now) + int64(controlPatience)
+	case c.allGood() && c.unsure:
+		again = c.at + int64(controlFirst)
+	case c.allGood():
+		again = now
+	}
+	if now < again {
+		return false, again
+	}
+	return true, now + int64(controlPatience)
+}
+
+// begin forgets what was asked for so far.
+func (h *restingHost) begin() {
+	h.control, h.tries = nil, 0
+	for i := range h.arrivals {
+		h.arrivals[i].asked = time.Time{}
+	}
+}
+
+// askAgain asks for what is missing: the URLs of deletions, and other documents of the
+// host, chosen at random.
+func (b *bench) askAgain(ctx context.Context) error {
+	if len(b.ask) == 0 && !b.wantControl {
+		return nil
+	}
+	d, h := b.d, b.host
+	d.mu.Lock()
+	begins, at := h.round(b.now, b.roundSince, b.ill)
+	begins = begins && b.wantControl && (!b.finishing || h.tries == 0)
+	d.mu.Unlock()
+	b.wakeAt(at)
+	var round *control
+	if begins {
+		var err error
+		if round, err = b.choose(ctx); err != nil {
+			return err
+		}
+		if len(round.left) == 0 { // no answer will tell that it has ended
+			b.wakeAt(b.now + int64(judgePause))
+		}
+	}
+	keys, arrivals := b.unasked()
+	asked := time.Now()
+	d.mu.Lock()
+	for _, a := range arrivals {
+		a.asked = asked
+	}
+	before := h.control
+	if round != nil {
+		h.control = round
+		keys = append(keys, round.left...)
+	}
+	d.mu.Unlock()
+	if len(keys) > 0 {
+		if err := d.f.askFor(ctx, keys); err != nil { // nobody was asked, or not everybody
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			h.control = before
+			for _, a := range arrivals {
+				a.asked = time.Time{}
+			}
+			return err
+		}
+	}
+	if begins {
+		d.mu.Lock()
+		h.tries++
+		d.mu.Unlock()
+	}
+	b.asked = len(keys)
+	return nil
+}
+
+// unasked are the URLs of the deletions that were not asked for again yet, and their arrivals.
+func (b *bench) unasked() (keys []weburl.Key, arrivals []*arrival) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	for _, one := range b.ask {
+		a := b.host.arrival(one.seq)
+		if !a.asked.IsZero() {
+			continue
+		}
+		arrivals = append(arrivals, a)
+		if !one.confirmed {
+			keys = append(keys, one.key)
+		}
+	}
+	return keys, arrivals
+}
+
+// choose begins a round with some documents of the host that are not to be deleted; of an
+// ill host with any, but first with those.
+func (b *bench) choose(ctx context.Context) (*control, error) {
+	sample := slices.Clone(b.documents.Sample)
+	b.d.f.shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
+	var good, doubtful []weburl.Key
+	bad, held := 0, false
+	for _, k := range sample {
+		r, err := b.d.f.store.Lookup(ctx, k)
+		switch {
+		case err != nil || !r.Indexed || r.Kind != KindPage: // it was removed just now, or cannot be asked for
+		case r.Deletion == NoDeletion:
+			good = append(good, k)
+		default:
+			doubtful = append(doubtful, k)
+			held = held || r.Deletion == DeletionHeld
+			if !r.Reason.Operators() {
+				bad++
+			}
+		}
+	}
+	c := &control{at: b.now, left: good[:min(controlSample, len(good))], alone: len(good) == 0 && !held}
+	switch before := b.host.control; {
+	case b.ill:
+		good = append(good, doubtful...)
+		c.left, c.alone = good[:min(wellAnswers, len(good))], false
+	case len(good) > 0 && bad > max(2, (len(good)+len(doubtful))/badShare): // what is left tells of the good ones alone
+		c.left, c.bad = nil, true
+	case before != nil:
+		c.unsure = before.bad || before.unsure && !before.allGood()
+	}
+	c.left = slices.Clone(c.left)
+	return c, ctx.Err()
+}
+
+// askFor has URLs fetched soon, except those that wait already, and for items, whose
+// pages would be indexed in their place.
+func (f *Frontier) askFor(ctx context.Context, keys []weburl.Key) error {
+	f.mu.Lock()
+	source := User
+	for s, w := range f.set.Weights {
+		if w > f.set.Weights[source] {
+			source = Source(s) //nolint:gosec // fewer than 256
+		}
+	}
+	f.mu.Unlock()
+	_, err := f.Revise(ctx, keys, func(_ weburl.Key, r Record) *Change {
+		if r.Kind == KindItem {
+			return nil
+		}
+		r.State, r.Source, r.NextAt = Waiting, source, time.Time{}
+		return &Change{Next: r}
+	})
+	return err
+}

@@ -1,0 +1,267 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// host is the entry in memory of a host that has work, or whose gate is closed. A
+// million of them are resident, so it holds no more than a pick needs; live is
+// the rest. It is guarded by the Frontier's mutex.
+type host struct {
+	key    weburl.HostKey
+	gate   int64  // no request before, in the Frontier's time (Frontier.now)
+	queues *queue // those with work, in no order
+	live   *live
+	heap   int32 // place in closed, -1 if not there
+	stand  standing
+	why    Closing // the gate is closed
+	// unsaved says that the store does not know gate.
+	unsaved bool
+	counted bool // in Frontier.working
+}
+
+// standing is where a host is among what the Frontier keeps.
+type standing uint8
+
+const (
+	nowhere  standing = iota // nothing to pick
+	listed                   // in the lists of its sources
+	occupied                 // no more requests may run at once
+	resting                  // in closed, until its gate opens
+	inTurn                   // another host of its address comes first
+)
+
+// live is what is known of a host while URLs of it are in memory or in flight, or
+// while the store does not know all of it.
+type live struct {
+	// requests are the leases whose request may still run, and reads of a queue
+	// that are to become one.
+	requests int
+	// flying are the leases without a stored outcome, in no order.
+	flying []*Lease
+	// room, if not 0, keeps the next lease back until fewer requests than that run.
+	room int
+	// loaded says that the stored state was read. It is read when the host is
+	// picked, so that a start with a million hosts reads none.
+	loaded bool
+	// greeted says that a page of it was fetched: before, its robots.txt and what
+	// pause that asks for may not be known.
+	greeted bool
+
+	ended   int64 // end of the last request, 0 if none is known
+	rest    int64 // the gate, except for its Throttle's hours
+	delay   time.Duration
+	backoff time.Duration
+	errors  int // failures in a row of the host as a whole
+	health  health
+
+	stored     HostState // without NextAt
+	storedGate int64     // the gate that the store knows, 0 if none
+
+	address *address // it is bound to, nil if to none
+	waits   bool     // stands in address.waiting
+	whole   int      // index of the first Throttle of the whole host, in wholeOf
+	wholeOf *Settings
+}
+
+// queue is the work of one source at one host.
+type queue struct {
+	host       *host
+	sibling    *queue // the next queue of the host
+	prev, next *queue // in its source's list of ready queues
+	reading    *reading
+	source     Source
+	more       bool // the store may hold URLs behind reading.after
+	news       bool // work was announced while the queue was being read
+	filling    bool
+	// blocked says that the first URL is in flight from another queue of the host.
+	blocked bool
+	listed  bool
+}
+
+// reading is the head of a queue, which alone is in memory.
+type reading struct {
+	// buffer holds URLs in order; after is the highest Seq that was read. Those
+	// between the two are in flight or done.
+	buffer []*Lease
+	after  uint64
+	flying int // leases without a stored outcome
+}
+
+func (q *queue) place() Place { return Place{Source: q.source, Host: q.host.key} }
+
+func (q *queue) first() *Lease {
+	if q.reading == nil || len(q.reading.buffer) == 0 {
+		return nil
+	}
+	return q.reading.buffer[0]
+}
+
+// ready reports whether the queue can be picked as far as it alone matters.
+func (q *queue) ready() bool { return !q.filling && !q.blocked && (q.more || q.first() != nil) }
+
+// idle queues are forgotten. Those with URLs in flight are not: after is what
+// keeps these from being read again.
+func (q *queue) idle() bool {
+	return !q.filling && !q.more && q.first() == nil && (q.reading == nil || q.reading.flying == 0)
+}
+
+// unread puts a URL back in front, in order of Seq.
+func (q *queue) unread(l *Lease) {
+	r := q.reading
+	i, _ := slices.BinarySearchFunc(r.buffer, l.Seq, func(b *Lease, seq uint64) int {
+		if b.Seq < seq {
+			return -1
+		}
+		return 1
+	})
+	r.buffer = slices.Insert(r.buffer, i, l)
+}
+
+// floor is the lowest Seq under which a URL may wait once l is done: that of
+// another in flight, of one in memory, or behind all that was read.
+func (q *queue) floor(l *Lease) uint64 {
+	floor := q.reading.after + 1
+	if b := q.first(); b != nil {
+		floor = min(floor, b.Seq)
+	}
+	for _, other := range q.host.live.flying {
+		if other.queue == q && other != l {
+			floor = min(floor, other.Seq)
+		}
+	}
+	return floor
+}
+
+// queue returns the host's queue of a source, nil if there is none.
+func (h *host) queue(s Source) *queue {
+	for q := h.queues; q != nil; q = q.sibling {
+		if q.source == s {
+			return q
+		}
+	}
+	return nil
+}
+
+// working reports whether a host has URLs that are not in flight.
+func (h *host) working() bool {
+	for q := h.queues; q != nil; q = q.sibling {
+		if q.more || q.first() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// workingIn is working for the sources that are not switched off.
+func (h *host) workingIn(weights *[Sources]int) bool {
+	for q := h.queues; q != nil; q = q.sibling {
+		if weights[q.source] > 0 && (q.more || q.first() != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// visit makes the live part if there is none.
+func (h *host) visit() *live {
+	if h.live == nil {
+		h.live = &live{whole: -1}
+	}
+	return h.live
+}
+
+// flies reports whether a URL of the host is in flight.
+func (h *host) flies(k weburl.Key) bool {
+	return h.live != nil && slices.ContainsFunc(h.live.flying, func(l *Lease) bool { return l.Key == k })
+}
+
+// pause is what must pass after a request that t, if any, matches, and why.
+func (h *host) pause(s *Settings, t *Throttle) (time.Duration, Closing) {
+	pause, why := s.pause(t), ByThrottle
+	if h.live.delay > pause {
+		pause, why = h.live.delay, ByCrawlDelay
+	}
+	if h.live.backoff > pause {
+		pause, why = h.live.backoff, ByBackoff
+	}
+	return pause, why
+}
+
+// limit is how many requests may run at once at the host beside one that t, if
+// any, matches, that one included. Where a pause is asked for, there is no second
+// one beside the first.
+func (h *host) limit(s *Settings, t *Throttle) int {
+	pause, _ := h.pause(s, t)
+	switch {
+	case pause > 0 || !h.live.greeted || s.PerAddress:
+		return 1
+	case t != nil && t.Connections > 0:
+		return t.Connections
+	case s.Aggressive:
+		return max(s.MaxConnectionsPerHost, 1)
+	default:
+		return 1
+	}
+}
+
+// full reports whether no more requests may run at the host.
+func (h *host) full(s *Settings) bool {
+	if h.live == nil || h.live.requests == 0 {
+		return false
+	}
+	most, running := h.live.room, 0
+	if most == 0 {
+		most = h.live.requests + 1
+	}
+	for _, l := range h.live.flying {
+		if !l.ended {
+			running++
+			most = min(most, h.limit(s, l.throttle))
+		}
+	}
+	if running < h.live.requests { // the rest are reads, of URLs of no known throttle
+		most = min(most, h.limit(s, s.wholeThrottle(h)))
+	}
+	return h.live.requests >= most
+}
+
+// list is a source's ready queues, the one that waits longest first.
+type list struct{ head, tail *queue }
+
+func (l *list) pushBack(q *queue) {
+	q.prev, q.next, q.listed = l.tail, nil, true
+	if l.tail != nil {
+		l.tail.next = q
+	} else {
+		l.head = q
+	}
+	l.tail = q
+}
+
+func (l *list) pushFront(q *queue) {
+	q.prev, q.next, q.listed = nil, l.head, true
+	if l.head != nil {
+		l.head.prev = q
+	} else {
+		l.tail = q
+	}
+	l.head = q
+}
+
+func (l *list) remove(q *queue) {
+	if q.prev != nil {
+		q.prev.next = q.next
+	} else {
+		l.head = q.next
+	}
+	if q.next != nil {
+		q.next.prev = q.prev
+	} else {
+		l.tail = q.prev
+	}
+	q.prev, q.next, q.listed = nil, nil, false
+}

@@ -1,0 +1,162 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// shedAfter is the rest from which on a host keeps no URLs in memory.
+const shedAfter = time.Minute
+
+// place puts a host where it belongs after any change: among the ready ones,
+// first or last, among those with closed gates, or nowhere. The mutex is held.
+func (f *Frontier) place(h *host, first bool) {
+	f.count(h)
+	awaits := f.awaitsTurn(h)
+	switch now := f.now(); {
+	case h.full(f.set):
+		f.withdraw(h, occupied)
+	case now < h.gate:
+		f.withdraw(h, resting)
+		f.closed.put(h)
+		f.wakeBy(h.gate)
+		if h.gate-now > int64(shedAfter) {
+			f.shed(h)
+		}
+	case awaits:
+		f.withdraw(h, inTurn)
+	default:
+		f.enlist(h, first)
+	}
+	f.tidy(h)
+}
+
+// withdraw takes a host out of all lists.
+func (f *Frontier) withdraw(h *host, s standing) {
+	if s != resting {
+		f.closed.remove(h)
+	}
+	for q := h.queues; q != nil; q = q.sibling {
+		if q.listed {
+			f.unlist(q)
+		}
+	}
+	f.setStanding(h, s)
+}
+
+// enlist lists what a host has.
+func (f *Frontier) enlist(h *host, first bool) {
+	f.closed.remove(h)
+	stand := nowhere
+	for q := h.queues; q != nil; q = q.sibling {
+		switch {
+		case q.listed && !q.ready():
+			f.unlist(q)
+		case !q.listed && q.ready() && first:
+			f.lists[q.source].pushFront(q)
+			f.ready |= 1 << q.source
+			f.listed(q)
+		case !q.listed && q.ready():
+			f.lists[q.source].pushBack(q)
+			f.ready |= 1 << q.source
+			f.listed(q)
+		}
+		if q.listed {
+			stand = listed
+		}
+	}
+	f.setStanding(h, stand)
+	f.wake()
+}
+
+func (f *Frontier) unlist(q *queue) {
+	f.unlisted(q)
+	l := &f.lists[q.source]
+	l.remove(q)
+	if l.head == nil {
+		f.ready &^= 1 << q.source
+	}
+}
+
+// setStanding keeps the number of hosts of each kind.
+func (f *Frontier) setStanding(h *host, s standing) {
+	f.tally(h, -1)
+	h.stand = s
+	f.tally(h, 1)
+}
+
+func (f *Frontier) tally(h *host, n int) {
+	if h.stand == resting {
+		f.restingFor[h.why] += n
+	}
+}
+
+// count keeps the number of hosts with work.
+func (f *Frontier) count(h *host) {
+	switch working := h.working(); {
+	case working && !h.counted:
+		f.working++
+		h.counted = true
+	case !working && h.counted:
+		f.working--
+		h.counted = false
+	}
+}
+
+// shed forgets what is in memory of a host's queues and can be read again.
+func (f *Frontier) shed(h *host) {
+	for q := h.queues; q != nil; q = q.sibling {
+		if q.first() != nil && q.reading.flying == 0 && !q.filling {
+			f.buffered -= len(q.reading.buffer)
+			q.reading, q.more, q.blocked = nil, true, false
+		}
+	}
+}
+
+// tidy forgets what is idle: queues, the live part if it can be read again, the
+// host when its gate is open.
+func (f *Frontier) tidy(h *host) {
+	for p := &h.queues; *p != nil; {
+		if (*p).idle() {
+			*p = (*p).sibling
+		} else {
+			p = &(*p).sibling
+		}
+	}
+	if h.live != nil && h.quiet() && (h.live.known() || h.queues == nil) && !f.bound(h) {
+		h.live = nil
+		for q := h.queues; q != nil; q = q.sibling {
+			q.reading = nil
+		}
+	}
+	if h.queues == nil && h.live == nil && h.stand == nowhere && f.hosts[h.key] == h {
+		f.tally(h, -1)
+		delete(f.hosts, h.key)
+		delete(f.silent, h.key)
+	}
+}
+
+// quiet reports whether nothing of a host is in flight, in memory or being read.
+func (h *host) quiet() bool {
+	if h.live.requests > 0 || len(h.live.flying) > 0 {
+		return false
+	}
+	for q := h.queues; q != nil; q = q.sibling {
+		if q.filling || q.first() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// entry is a host's entry, made if there is none.
+func (f *Frontier) entry(key weburl.HostKey) *host {
+	h := f.hosts[key]
+	if h == nil {
+		h = &host{key: key, heap: -1}
+		f.hosts[key] = h
+		f.tally(h, 1)
+	}
+	return h
+}

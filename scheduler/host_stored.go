@@ -1,0 +1,129 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Bounds of a failing host's back-off: it begins with the third failure in a row
+// and doubles up to a minute, before jitter, which adds up to a quarter. A
+// Retry-After comes on top.
+const (
+	hostFailuresFree   = 2
+	hostBackoffFirst   = 2 * time.Second
+	hostBackoffLongest = time.Minute
+	// silentAfter is after how many failures in a row a host counts as silent: about
+	// four minutes of back-off. Nobody waits for the end of its work any more.
+	silentAfter = 10
+)
+
+// judge notes how the host answered.
+func (f *Frontier) judge(h *host, r *Result) {
+	switch {
+	case !tellsOfHost(r.Fault):
+		return
+	case !hostFails(r):
+		h.live.errors, h.live.backoff = 0, 0
+		delete(f.silent, h.key)
+		return
+	}
+	if h.live.errors++; h.live.errors >= silentAfter {
+		f.silent[h.key] = struct{}{}
+	}
+	if n := h.live.errors - hostFailuresFree; n > 0 {
+		pause := min(hostBackoffFirst<<min(n-1, 16), hostBackoffLongest)
+		h.live.backoff = pause + time.Duration(f.jitter()*float64(pause)/4)
+	}
+	if r.HasRetryAfter && r.RetryAfter > 0 {
+		f.closeUntil(h, f.now()+int64(min(r.RetryAfter, afterLongest)), ByRetryAfter)
+	}
+}
+
+// Delay sets the Crawl-delay of a host, from robots.txt, 0 if it has none: its
+// pause is at least d, the present one included. It is to be set with each lease,
+// before its page is asked for. False says that d has not passed since the last
+// request: the lease is to be given back.
+func (f *Frontier) Delay(key weburl.HostKey, d time.Duration) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.hosts[key]
+	if h == nil || h.live == nil {
+		return true
+	}
+	h.live.delay = d
+	if h.live.ended > 0 {
+		f.closeUntil(h, h.live.ended+int64(d), ByCrawlDelay)
+	} else if f.unclean {
+		f.closeUntil(h, f.loadedAt+int64(d), ByCrawlDelay)
+	}
+	f.place(h, false)
+	return f.now() >= h.gate
+}
+
+// learn takes over the stored state of a host. A time that the last run stored is
+// no later than a host may have asked for then, whatever became of the clock;
+// what this run stored, it obeys without that.
+func (f *Frontier) learn(h *host, s HostState) {
+	l := h.live
+	if l.loaded {
+		return
+	}
+	l.loaded = true
+	l.backoff, l.errors, l.delay = s.Backoff, s.Errors, s.Delay
+	l.health = health{answers: s.Answers, ill: s.Ill, since: s.IllSince, goods: goodsKnown(s.Goods)}
+	latest := f.loadedAt + int64(max(afterLongest, f.set.longestPause()))
+	if at := min(f.instant(s.NextAt), latest); at > f.now() {
+		l.storedGate = at
+		f.closeUntil(h, l.storedGate, ByRetryAfter)
+		h.unsaved = h.gate != l.storedGate
+	}
+	if f.unclean {
+		pause, why := h.pause(f.set, nil)
+		f.closeUntil(h, f.loadedAt+int64(pause), why)
+	}
+	s.NextAt = time.Time{}
+	l.stored = s
+	if s.Ill {
+		f.ill.add(h.key, s.Origin, s.IllSince)
+	}
+}
+
+// state is what the store is to know of the host, except for its gate.
+func (l *live) state() HostState {
+	return HostState{
+		Backoff: l.backoff, Errors: l.errors, Delay: l.delay,
+		Answers: l.health.answers, Ill: l.health.ill, IllSince: l.health.since,
+		Goods: l.health.knownGoods(),
+	}
+}
+
+// known reports whether the store knows all of the host, except for its gate.
+func (l *live) known() bool {
+	if !l.loaded {
+		return true
+	}
+	s := l.stored
+	s.Origin = ""
+	return l.state() == s
+}
+
+// changedState is what a completion must store of the host: nothing if the store
+// knows it, and if the next run, even after a crash, lets the host rest for as
+// long all the same. It also gives the gate that is stored with it.
+func (f *Frontier) changedState(h *host, origin string) (*HostState, int64) {
+	covered, _ := h.pause(f.set, f.set.wholeThrottle(h))
+	gate := h.lasting()
+	if gate <= f.now()+int64(covered) {
+		gate = 0
+	}
+	if h.live.known() && (gate == 0 || gate == h.live.storedGate) {
+		return nil, 0
+	}
+	s := h.live.state()
+	s.Origin = origin
+	if gate > 0 {
+		s.NextAt = f.time(gate)
+	}
+	return &s, gate
+}

@@ -1,0 +1,48 @@
+package service
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/admin/console"
+)
+
+// mountConsole adds the console to the door if it can be reached over TCP.
+func (s *Service) mountConsole(server *admin.Server) error {
+	if s.open == nil || s.access == nil {
+		return nil
+	}
+	settings := console.Settings{Version: s.version}
+	for _, r := range s.crawls {
+		settings.Crawlers = append(settings.Crawlers, r.Name())
+	}
+	c, err := console.New(server, settings, s.log)
+	if err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	server.Shows(s.ConsoleURL())
+	s.access.SignedIn(c.SignedIn(s.access))
+	for _, pattern := range c.Patterns() {
+		server.Mount(pattern, admin.Nobody, c)
+	}
+	return nil
+}
+
+// ConsoleURL is where a browser finds the console.
+func (s *Service) ConsoleURL() string {
+	at, scheme := s.open.Addr().String(), "http"
+	if tcp, ok := s.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		name, err := os.Hostname()
+		if err != nil {
+			name = "localhost"
+		}
+		at = net.JoinHostPort(name, strconv.Itoa(tcp.Port))
+	}
+	if s.access.TLS() != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + at + "/"
+}

@@ -1,0 +1,140 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// storeFolder is where a Crawler's store lies in its part of the data directory.
+const storeFolder = "store"
+
+// Home is the part of a data directory that is one Crawler's: the directory itself, or a
+// folder of the Crawler's name if the configuration has several.
+type Home struct {
+	Crawler string // empty if it is the directory itself and no configuration was read
+	Dir     string
+}
+
+// Store is the folder of the Crawler's store.
+func (h Home) Store() string { return filepath.Join(h.Dir, storeFolder) }
+
+// HomesIn finds the Crawlers that have a store below data, without a configuration.
+// A crawler that is not empty selects one.
+func HomesIn(data, crawler string) ([]Home, error) {
+	var found []Home
+	if badgerstore.Exists(filepath.Join(data, storeFolder)) {
+		found = append(found, Home{Dir: data})
+	}
+	entries, err := os.ReadDir(data)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		h := Home{Crawler: e.Name(), Dir: filepath.Join(data, e.Name())}
+		if e.IsDir() && badgerstore.Exists(h.Store()) {
+			if crawler == e.Name() {
+				return []Home{h}, nil
+			}
+			names = append(names, e.Name())
+			found = append(found, h)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", data)
+	case crawler != "" && len(names) > 0:
+		return nil, fmt.Errorf("%s has no Crawler %q: it has %s", data, crawler, strings.Join(names, ", "))
+	}
+	return found, nil
+}
+
+// checkHomes refuses to begin anew beside a store that a configuration with
+// another number of Crawlers left: its documents would stay in the index for ever.
+func checkHomes(data string, crawlers []config.Crawler) error {
+	single := Home{Dir: data}
+	if len(crawlers) > 1 {
+		if badgerstore.Exists(single.Store()) {
+			return fmt.Errorf("%s is from the time when the configuration had one Crawler: move it to %s for the Crawler that continues it, or away",
+				single.Store(), filepath.Join(data, "NAME", storeFolder))
+		}
+		return nil
+	}
+	named := Home{Dir: filepath.Join(data, crawlers[0].Name)}
+	if badgerstore.Exists(named.Store()) && !badgerstore.Exists(single.Store()) {
+		return fmt.Errorf("%s is from the time when the configuration had several Crawlers: move it to %s to continue it, or away",
+			named.Store(), single.Store())
+	}
+	return nil
+}
+
+// ReadStore is WithStore for a store that must not change.
+func ReadStore(ctx context.Context, h Home, log *slog.Logger, fn func(context.Context, *badgerstore.Store) error) error {
+	return WithStore(ctx, h, badgerstore.Options{ReadOnly: true, Logger: log}, fn)
+}
+
+// WithKnownStore is WithStore for a store that must exist.
+func WithKnownStore(ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) error {
+	if !badgerstore.Exists(h.Store()) {
+		return fmt.Errorf("%s holds no store: nothing was crawled there yet, or --data names another directory", h.Dir)
+	}
+	return WithStore(ctx, h, o, fn)
+}
+
+// WithStore opens a store, calls fn, and closes it.
+func WithStore(ctx context.Context, h Home, o badgerstore.Options, fn func(context.Context, *badgerstore.Store) error) (err error) {
+	store, err := openPatiently(ctx, h, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := store.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	return fn(ctx, store)
+}
+
+// How long a store may be locked by another command, which reads it for a moment.
+const (
+	lockPatience = 5 * time.Second
+	lockPause    = 50 * time.Millisecond
+)
+
+// openPatiently opens a store. If another command has it, it waits for a moment.
+func openPatiently(ctx context.Context, h Home, o badgerstore.Options) (*badgerstore.Store, error) {
+	for deadline := time.Now().Add(lockPatience); ; {
+		store, err := badgerstore.Open(h.Store(), o)
+		if !errors.Is(err, scheduler.ErrLocked) || time.Now().After(deadline) {
+			return store, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lockPause):
+		}
+	}
+}
+
+// FirstOrder is badgerstore.Options.FirstOrder for every process that may make orders: even
+// in a restored store they are newer than all that were pushed before.
+func FirstOrder() uint64 { return uint64(time.Now().UnixMicro()) } //nolint:gosec // after 1970
+
+// HomeOf is a Crawler's part of the data directory.
+func HomeOf(parsed *config.File, crawler config.Crawler, data string) Home {
+	if len(parsed.Crawlers) > 1 {
+		data = filepath.Join(data, crawler.Name)
+	}
+	return Home{Crawler: crawler.Name, Dir: data}
+}

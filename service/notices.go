@@ -1,0 +1,42 @@
+package service
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/notices"
+)
+
+// noticesFile remembers in the data directory what was told.
+const noticesFile = "notices.json"
+
+// Receivers are those of a configuration.
+func Receivers(f *config.File) []notices.Receiver {
+	var out []notices.Receiver
+	for _, n := range f.Notify {
+		out = append(out, notices.Receiver{
+			Webhook: n.Webhook, Secret: n.Secret, Command: n.Command, On: n.On, IndexerDown: n.IndexerDown,
+		})
+	}
+	return out
+}
+
+// notifier tells the receivers what needs a person.
+func (s *Service) notifier(f *config.File, data string) (*notices.Notifier, error) {
+	crawlers := s.Crawlers()
+	return notices.New(notices.Settings{
+		Receivers: Receivers(f), Path: filepath.Join(data, noticesFile), Log: s.log,
+		Observe: func(ctx context.Context) notices.Observation { return admin.Observe(ctx, crawlers) },
+	})
+}
+
+// Crawlers are those that the service runs, as it shows them.
+func (s *Service) Crawlers() []admin.Crawler {
+	out := make([]admin.Crawler, len(s.crawls))
+	for i, r := range s.crawls {
+		out[i] = r
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// The line on a terminal is written by a goroutine of showProgress, which the function that
+// it returns ends and waits for.
+
+// Start is what a run is asked for beside its Options.
+type Start struct {
+	Once crawl.Once
+	// Yes is the operator's word for what changed rules delete.
+	Yes bool
+	// Stop ends at the first signal to stop; Hangups has an entry for each SIGHUP.
+	Stop    context.Context //nolint:containedctx // it is a signal, not the run's context
+	Hangups <-chan struct{}
+	// Progress is a terminal whose line tells how far the crawl is; nil: none.
+	Progress io.Writer
+}
+
+// Run opens a service, runs it until it ends, and closes it. It returns what the crawls
+// did. Systemd is told how the service stands if the environment names its socket.
+func Run(ctx context.Context, o Options, start Start) (Summary, error) {
+	o.notify, o.hangups = newNotifier(os.Getenv, o.Log), start.Hangups
+	o.notify.starting()
+	s, err := openInTime(start.Stop, o)
+	if s == nil || err != nil {
+		return Summary{}, err
+	}
+	s.log.Info("the service runs", "version", o.Version, "configuration", o.Path, "data", o.Data, "listen", s.Address(), "crawlers", len(s.crawls))
+	if start.Yes {
+		for _, r := range s.crawls {
+			r.AllowNextEdit()
+		}
+	}
+	defer context.AfterFunc(start.Stop, s.Stop)()
+	ended := s.showProgress(ctx, start.Progress)
+	err = s.Run(ctx, start.Once)
+	ended()
+	defer o.notify.end()() // it may take long to close a store
+	// The summary is read before the stores are closed.
+	summary := s.summary(context.WithoutCancel(ctx), start.Once)
+	if closeErr := s.Close(); err == nil {
+		err = closeErr
+	}
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return summary, err
+}
+
+// openInTime opens the service, and asks systemd for patience meanwhile. The service is nil
+// if a signal to stop came before it was open: then there is nothing left to do.
+func openInTime(stop context.Context, o Options) (*Service, error) {
+	defer o.notify.patience()()
+	s, err := Open(stop, o)
+	if stop.Err() == nil {
+		return s, err
+	}
+	o.Log.Info("stopped before the crawl began")
+	o.notify.stopping()
+	if err == nil {
+		err = s.Close()
+	} else if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return nil, err
+}
+
+// Summary is what a crawl that ended by itself did.
+type Summary struct {
+	Lines []string
+	// RootsFailed says which roots could not be fetched; nil if all could.
+	RootsFailed error
+}
+
+// summary words what the crawls did and what they leave for later.
+func (s *Service) summary(ctx context.Context, once crawl.Once) Summary {
+	var out Summary
+	if !once.Drain && once.MaxPages == 0 {
+		return out
+	}
+	for _, r := range s.crawls {
+		status, err := r.Status(ctx)
+		if err != nil {
+			out.Lines = append(out.Lines, fmt.Sprintf("%s: the figures cannot be read: %v", r.Name(), err))
+			continue
+		}
+		out.Lines = append(out.Lines, fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
+			r.Name(), count(int(status.Totals.Pages), "page"), count(int(status.Known), "URL"), count(int(status.Indexed), "document"),
+			status.ByClass["permanent"], status.ByClass["temporary"]))
+		if undone := undoneWork(status, *r.weights.Load()); undone != "" {
+			out.Lines = append(out.Lines, "not done: "+undone)
+		}
+		if later := laterWork(status, *r.weights.Load()); later != "" {
+			out.Lines = append(out.Lines, "for later: "+later)
+		}
+		if err := r.RootsFailed(ctx); err != nil {
+			out.RootsFailed = errors.Join(out.RootsFailed, fmt.Errorf("%s: %w", r.Name(), err))
+		}
+	}
+	return out
+}
+
+// count words a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
+}
+
+// undoneWork counts what a crawl that was stopped early leaves.
+func undoneWork(s crawl.Status, weights [6]int) string {
+	var waiting uint64
+	for source, w := range weights {
+		if w > 0 {
+			waiting += s.Pending[sourceName(source)]
+		}
+	}
+	var parts []string
+	if waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%d URLs waiting", waiting))
+	}
+	if s.Outbox.Waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%d orders unsent", s.Outbox.Waiting))
+	}
+	return join(parts)
+}
+
+// laterWork counts what --once does not wait for.
+func laterWork(s crawl.Status, weights [6]int) string {
+	var parts []string
+	add := func(n uint64, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(s.Timed, "retries and refreshes")
+	var off uint64
+	for source, w := range weights {
+		if w == 0 {
+			off += s.Pending[sourceName(source)]
+		}
+	}
+	add(off, "URLs in sources of weight 0")
+	add(s.Outbox.Resting, "deletions resting")
+	add(s.Outbox.Held, "deletions held")
+	add(s.Outbox.Dead, "dead letters")
+	return join(parts)
+}
+
+// progressEvery is how often the line on a terminal is written anew.
+const progressEvery = time.Second
+
+// showProgress writes a line on out anew every second, in a goroutine that the returned
+// function ends. It does nothing if out is nil.
+func (s *Service) showProgress(ctx context.Context, out io.Writer) (end func()) {
+	if out == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				fmt.Fprint(out, "\r\x1b[K")
+				return
+			case <-tick.C:
+				fmt.Fprintf(out, "\r\x1b[K%s", s.progress(ctx))
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// progress words how far all crawls are.
+func (s *Service) progress(ctx context.Context) string {
+	var fetched, waiting, unsent uint64
+	var rate float64
+	for _, r := range s.crawls {
+		status, err := r.Status(ctx)
+		if err != nil {
+			return err.Error()
+		}
+		fetched += uint64(status.Totals.Pages)
+		for _, n := range status.Pending {
+			waiting += n
+		}
+		unsent += status.Outbox.Waiting
+		rate += status.Rates.PagesPerS
+	}
+	return fmt.Sprintf("%d fetched (%.0f/s), %d waiting, %d unsent", fetched, rate, waiting, unsent)
+}
+
+func sourceName(number int) string { return scheduler.Source(number).String() }
+
+func join(parts []string) string { return strings.Join(parts, ", ") }

@@ -1,0 +1,167 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/notices"
+)
+
+// control.reloading is the lock of a reload: it is held from its begin to its end, and by the
+// end of the crawls, so that none begins after it.
+
+// Service is all that one process runs: its Crawlers and the door to them.
+type Service struct {
+	crawls []*running
+	open   net.Listener // nil for --listen off
+	owner  net.Listener // nil if the socket's path is too long
+	access *admin.Access
+	log    *slog.Logger
+
+	config     *configuration
+	configured int    // Crawlers in it when the service started
+	version    string // as in Options
+	memory     int64  // budget in bytes; 0 is the default one
+	notify     *notifier
+	notices    *notices.Notifier
+	control
+}
+
+// control is how the service is asked to reload and to stop, and the state that keeps the two in order.
+type control struct {
+	hangups   <-chan struct{} // SIGHUP; nil: none
+	reloading sync.Mutex      // held while the configuration is reloaded
+	judged    string          // configFiles when it was last reloaded; guarded by reloading
+	ending    atomic.Bool     // no reload begins any more
+	stops     context.Context // ended by Stop, with stopped
+	stopped   context.CancelFunc
+}
+
+// Options are what a service is opened with.
+type Options struct {
+	Path     string       // of the configuration
+	File     *config.File // the same, read
+	Crawlers []config.Crawler
+	Data     string // the data directory
+	Listen   string // the address of the API and the console, "off" for none
+	// Access names tokens and certificate; nil: nobody has a token.
+	Access  *admin.AccessSettings
+	Log     *slog.Logger
+	Version string // of the program, as people are told it
+	Agent   string // the User-Agent of Crawlers that name none
+	Memory  int64  // budget in bytes; 0 is the default one, NoMemoryLimit none
+	Threads int    // of all Crawlers together; 0: as many as they have
+
+	notify  *notifier // nil: systemd is told nothing
+	hangups <-chan struct{}
+}
+
+// Open opens everything that can fail, so that a service that starts runs.
+func Open(ctx context.Context, o Options) (s *Service, err error) {
+	s = &Service{
+		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify,
+		control: control{hangups: o.hangups},
+	}
+	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
+	if s.notify == nil {
+		s.notify = &notifier{log: o.Log}
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := os.MkdirAll(o.Data, 0o750); err != nil {
+		return s, fmt.Errorf("data directory: %w", err)
+	}
+	if err := checkHomes(o.Data, o.File.Crawlers); err != nil {
+		return s, err
+	}
+	opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
+	if err != nil {
+		return s, err
+	}
+	defer opened()
+	s.config = newConfiguration(&o) // behind the socket's lock
+	if err := s.openCrawls(ctx, &o); err != nil {
+		return s, err
+	}
+	s.notices, err = s.notifier(o.File, o.Data)
+	return s, err
+}
+
+func (s *Service) openCrawls(ctx context.Context, o *Options) error {
+	memtable := memtableOf(o.Memory, len(o.Crawlers))
+	slots := sharedSlots(o.Threads, o.Crawlers, o.Log)
+	for _, crawler := range o.Crawlers {
+		if err := ctx.Err(); err != nil { // a store may take long to open
+			return err
+		}
+		r, err := openCrawl(ctx, crawler, HomeOf(o.File, crawler, o.Data), memtable, o.Agent, o.Log)
+		if err != nil {
+			return err
+		}
+		s.crawls = append(s.crawls, r)
+		if slots != nil {
+			r.ShareWorkers(slots)
+		}
+	}
+	return nil
+}
+
+// Reload implements admin.Service.
+func (s *Service) Reload(ctx context.Context, word bool) error { return s.reload(ctx, word) }
+
+// Close closes the stores and what else is open. The socket is closed last: until then it
+// answers that the service is stopping.
+func (s *Service) Close() error {
+	var errs []error
+	closed := admin.Closing(s.owner)
+	for _, r := range s.crawls {
+		r.documents.Close()
+		errs = append(errs, r.store.Close())
+	}
+	closed()
+	for _, l := range []net.Listener{s.open, s.owner} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Address is where the API and the console answer, "off" if nowhere.
+func (s *Service) Address() string {
+	if s.open == nil {
+		return "off"
+	}
+	return s.open.Addr().String()
+}
+
+// sharedSlots bound the threads of all Crawlers together; nil if each has its own.
+func sharedSlots(threads int, crawlers []config.Crawler, log *slog.Logger) *crawl.Slots {
+	if threads == 0 {
+		return nil
+	}
+	sum := 0
+	for _, c := range crawlers {
+		sum += c.Threads
+	}
+	if threads >= sum {
+		return nil
+	}
+	log.Info("the Crawlers share threads", "threads", threads, "nthreads", sum)
+	return crawl.NewSlots(threads)
+}

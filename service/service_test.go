@@ -1,0 +1,139 @@
+package service
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// openSmall opens a service of one Crawler without roots, in a working directory of its own.
+func openSmall(t *testing.T, access *admin.AccessSettings) (*Service, error) {
+	t.Helper()
+	t.Chdir(t.TempDir()) // a socket's path is short
+	const text = `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21"><Crawler name="docs"/></CrawlConfig>`
+	if err := os.WriteFile(config.FileName, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	parsed, report, err := config.Load(config.FileName)
+	if err != nil || parsed == nil {
+		t.Fatal(err, report)
+	}
+	return Open(t.Context(), Options{
+		Path: config.FileName, File: parsed, Crawlers: parsed.Crawlers, Data: "data", Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Access: access,
+	})
+}
+
+// TestAccessBeforeStores: a certificate that cannot be used is found before a store is
+// made, and nothing stays open.
+func TestAccessBeforeStores(t *testing.T) {
+	_, err := openSmall(t, &admin.AccessSettings{Certificate: "no.pem", Key: "no.key"})
+	if err == nil || !strings.Contains(err.Error(), "no.pem") {
+		t.Errorf("%v", err)
+	}
+	if badgerstore.Exists(filepath.Join("data", storeFolder)) {
+		t.Error("a store was made")
+	}
+	if _, err := os.Lstat(admin.SocketPath("data")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket: %v", err)
+	}
+}
+
+// TestOpeningIsSecured: with a certificate the port speaks TLS, and nothing else, from the
+// first moment on.
+func TestOpeningIsSecured(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeCertificate(t, "cert.pem")
+	s := &Service{log: slog.New(slog.DiscardHandler)}
+	opened, err := s.openDoor(t.Context(), ".", "127.0.0.1:0", &admin.AccessSettings{Certificate: "cert.pem", Key: "cert.pem"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // it is made here
+	for scheme, want := range map[string]int{"https": http.StatusServiceUnavailable, "http": http.StatusBadRequest} {
+		answer, err := client.Get(scheme + "://" + s.Address() + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: %d, want %d", scheme, answer.StatusCode, want)
+		}
+	}
+	if running, ok := admin.Dial(t.Context(), ".", ""); !ok {
+		t.Error("nobody answers on the socket")
+	} else if err := running.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "starting") {
+		t.Errorf("the socket: %v", err)
+	}
+	opened()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStoppingIsTold: while a store is still being closed, commands are told so, and no
+// second service begins.
+func TestStoppingIsTold(t *testing.T) {
+	s, err := openSmall(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied, to := io.Pipe() // a copy that nobody takes keeps the store from closing
+	backup := make(chan error, 1)
+	go func() { backup <- s.crawls[0].Backup(context.Background(), to) }()
+	if _, err := copied.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	service, ok := admin.Dial(t.Context(), "data", "")
+	for !ok && t.Context().Err() == nil {
+		service, ok = admin.Dial(t.Context(), "data", "")
+	}
+	if _, err := service.Status(t.Context()); err == nil || err.Error() != "the service is stopping: stores are being closed" {
+		t.Errorf("status: %v", err)
+	}
+	if _, err := listenSocket(t.Context(), "data", s.log); !errors.Is(err, scheduler.ErrLocked) {
+		t.Errorf("a second service: %v", err)
+	}
+	_ = copied.CloseWithError(errors.New("enough"))
+	if err := <-backup; err == nil {
+		t.Error("a copy that nobody took is whole")
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if _, ok := admin.Dial(t.Context(), "data", ""); ok {
+		t.Error("somebody answers after the end")
+	}
+}
+
+// writeCertificate writes a certificate of a test server, with its key.
+func writeCertificate(t *testing.T, file string) {
+	t.Helper()
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	c := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

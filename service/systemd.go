@@ -1,0 +1,211 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// keepTelling and keepAlive run in goroutines of Service.Run. Patience starts one of its own,
+// which the function that it returns ends and waits for. A notifier has no lock: systemd's
+// socket takes whole messages.
+
+// notifier tells systemd how the service stands, see sd_notify(3). It does nothing unless
+// NOTIFY_SOCKET is set.
+type notifier struct {
+	socket string
+	// watchdog is how long systemd waits for a sign of life; 0: it wants none.
+	watchdog time.Duration
+	log      *slog.Logger
+	failed   atomic.Bool
+}
+
+func newNotifier(getenv func(string) string, log *slog.Logger) *notifier {
+	n := &notifier{socket: getenv("NOTIFY_SOCKET"), log: log}
+	if pid := getenv("WATCHDOG_PID"); pid != "" && pid != strconv.Itoa(os.Getpid()) {
+		return n
+	}
+	if usec, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64); err == nil && usec > 0 {
+		n.watchdog = time.Duration(usec) * time.Microsecond
+	}
+	return n
+}
+
+// send sends one message of several variables. Only its first failure is logged: the service
+// runs as well if nobody listens.
+func (n *notifier) send(state ...string) {
+	if n == nil || n.socket == "" {
+		return
+	}
+	// Dialled each time, since the socket may have been made anew. A name that begins
+	// with @ is an abstract one.
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"})
+	if err == nil {
+		_, err = conn.Write([]byte(strings.Join(state, "\n")))
+		err = errors.Join(err, conn.Close())
+	}
+	if err != nil && !n.failed.Swap(true) {
+		n.log.Warn("systemd cannot be told how the service stands", "socket", n.socket, "error", err)
+	}
+}
+
+// statusBytes bound a status, which is one line of words.
+const statusBytes = 300
+
+// statusLine is STATUS= with words in one line.
+func statusLine(format string, args ...any) string {
+	words := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	if len(words) > statusBytes {
+		words = strings.ToValidUTF8(words[:statusBytes], "") + "..."
+	}
+	return "STATUS=" + words
+}
+
+func (n *notifier) starting()           { n.send(statusLine("opening stores")) }
+func (n *notifier) ready(words string)  { n.send("READY=1", statusLine("%s", words)) }
+func (n *notifier) status(words string) { n.send(statusLine("%s", words)) }
+func (n *notifier) stopping() {
+	n.send("STOPPING=1", statusLine("stopping: finishing pages in flight"))
+}
+func (n *notifier) alive() { n.send("WATCHDOG=1") }
+func (n *notifier) extend(d time.Duration) {
+	n.send(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", d.Microseconds()))
+}
+
+// reloading announces a reload; ready ends it. With Type=notify-reload systemd
+// takes the time to tell this reload from an earlier one.
+func (n *notifier) reloading() {
+	var at unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &at); err != nil {
+		n.log.Warn("the monotonic clock cannot be read", "error", err)
+	}
+	n.send("RELOADING=1", fmt.Sprintf("MONOTONIC_USEC=%d", at.Nano()/1000), statusLine("reading the configuration"))
+}
+
+// end announces the end, if that was not done yet, and asks for patience.
+func (n *notifier) end() (enough func()) {
+	n.send("STOPPING=1")
+	return n.patience()
+}
+
+const (
+	// statusEvery is how often the status is told.
+	statusEvery = 30 * time.Second
+	// extendBy is asked for anew every third of it, while a start or a stop goes on,
+	// longestEnd in all: a page in flight may take its downloadTimeoutMS, a store has to
+	// write what it has in memory.
+	extendBy   = 30 * time.Second
+	longestEnd = 15 * time.Minute
+)
+
+// patience asks systemd for more time until the returned function is called.
+func (n *notifier) patience() (enough func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), longestEnd)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n.socket != "" {
+			n.extend(extendBy)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(extendBy / 3):
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// keepTelling tells systemd the status now and then, until ctx ends.
+func (s *Service) keepTelling(ctx context.Context) error {
+	if s.notify.socket == "" {
+		return nil
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(statusEvery):
+			s.notify.status(s.words(ctx))
+		}
+	}
+}
+
+// keepAlive feeds the watchdog while each Crawler proves that it is alive: a proof that
+// does not come leaves systemd without a sign of life, and it ends and restarts the
+// process. SIGABRT, by which it does so, makes Go print what every goroutine is at.
+func (s *Service) keepAlive(ctx context.Context) error {
+	if s.notify.socket == "" || s.notify.watchdog == 0 {
+		return nil
+	}
+	for {
+		proof, cancel := context.WithTimeout(ctx, s.notify.watchdog)
+		err := s.alive(proof)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			s.log.Error("watchdog: no progress, systemd is not notified", "error", err)
+			continue
+		}
+		s.notify.alive()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(s.notify.watchdog / 3):
+		}
+	}
+}
+
+// alive proves of each Crawler that its frontier goes round, so that its mutex is free
+// and gates open, and that the committer answers a write, so that it and the disk go on.
+// An answer that is an error is a sign of life too: a full disk ends the crawl by itself.
+func (s *Service) alive(ctx context.Context) error {
+	for _, r := range s.crawls {
+		if err := r.Alive(ctx); err != nil {
+			return fmt.Errorf("the Crawler %s: %w", r.Name(), err)
+		}
+	}
+	return nil
+}
+
+// words are the status of all Crawlers in a line.
+func (s *Service) words(ctx context.Context) string {
+	var waiting uint64
+	var rate float64
+	var idle []string
+	for _, r := range s.crawls {
+		status, err := r.Status(ctx)
+		if err != nil {
+			return "crawling; the figures cannot be read: " + err.Error()
+		}
+		for _, n := range status.Pending {
+			waiting += n
+		}
+		rate += status.Rates.PagesPerS
+		if status.ConfigError != "" {
+			idle = append(idle, "the changed configuration is refused")
+		}
+		if status.IdleCode != "" {
+			idle = append(idle, r.Name()+" "+status.IdleCode)
+		}
+	}
+	line := fmt.Sprintf("crawling: %.1f pages/s, %d waiting", rate, waiting)
+	if len(idle) > 0 {
+		line += "; " + strings.Join(idle, ", ")
+	}
+	return line
+}
