@@ -150,12 +150,8 @@ func (d *Detector) isStillOf(s *search, copied, original *Content, why scheduler
 	case why == scheduler.ReasonCopy:
 		return copied.Signature == original.Signature
 	}
-	switch v := near.Judge(&copied.Signature, &original.Signature, d.frame(s, copied.host), d.frame(s, original.host)); v.Reason {
-	case near.OtherTitle, near.OtherText, near.Long:
-		return false
-	default:
-		return true
-	}
+	v := near.Judge(&copied.Signature, &original.Signature, d.frame(s, copied.host), d.frame(s, original.host))
+	return v.Reason != near.OtherTitle && v.Reason != near.OtherText && v.Reason != near.Long
 }
 
 func (d *Detector) isLoaded() bool {
