@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release test lint fuzz fuzz-long bench corpus crash illness illness-real ci console-editor
+.PHONY: help build release test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -51,6 +51,11 @@ illness: ## have sites of all sizes fall ill in all ways under all policies, and
 
 illness-real: ## the same with the program itself and servers on loopback, some minutes long
 	SEXTANT_ILLNESS=real bash -o pipefail -c "go test -count=1 -timeout 60m -parallel 8 -v -run RealIllness ./internal/illness | grep -v '^ *==='"
+
+TRUST ?= 1h
+trust: export SEXTANT_SEED = $(SEED)
+trust: ## crawl random sites by random configurations for TRUST (1h), and compare all that is said of them; SEED repeats a run
+	SEXTANT_TRUST=$(TRUST) go test -count=1 -timeout 0 -v ./internal/trust
 
 ci: ## what continuous integration runs
 	.ci/run

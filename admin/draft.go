@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
 
 	"github.com/sextant-crawler/sextant/config"
 )
@@ -95,7 +96,7 @@ func NewDraft(parsed *config.File, report config.Report, settings func(config.Cr
 	}
 	for _, c := range parsed.Crawlers {
 		d.Crawlers = append(d.Crawlers, DraftCrawler{
-			Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: DeletesOn(c.ErrorPolicy), Settings: settings(c),
+			Name: c.Name, Roots: len(c.Rules.Roots), Rules: len(c.Rules.Rules), DeletesOn: DeletesOn(c.Frontier.Policy), Settings: settings(c),
 		})
 	}
 	return d
@@ -116,13 +117,13 @@ func Findings(report config.Report) []Finding {
 }
 
 // DeletesOn names in a few words the failures for which a policy deletes a document.
-func DeletesOn(p config.ErrorPolicy) string {
+func DeletesOn(p scheduler.Policy) string {
 	switch p {
-	case config.Cautious:
+	case scheduler.Cautious:
 		return "4xx and lasting errors, not on 500, 502, 503, 504 or TLS errors"
-	case config.Smartsite:
+	case scheduler.Smartsite:
 		return "any failure to fetch a page"
-	case config.CloudView:
+	case scheduler.CloudView:
 	}
 	return "4xx, 5xx and lasting errors (errorPolicy=\"cautious\" spares passing server errors)"
 }

@@ -13,14 +13,25 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/fetcher/robots"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/file"
+	"github.com/sextant-crawler/sextant/push/papi"
+	"github.com/sextant-crawler/sextant/push/wire"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/secret"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// compareCrawlers leaves out the compiled rules and all positions.
+// compareCrawlers leaves out the compiled rules, functions and all positions.
 func compareCrawlers(want, got Crawler) string {
-	return cmp.Diff(want, got, cmpopts.IgnoreFields(Crawler{}, "Engine", "Gates"), cmpopts.IgnoreTypes(actionrules.Position{}),
-		cmp.Comparer(func(a, b weburl.URL) bool { return a == b }))
+	got.Frontier.LeavesTarget = nil
+	return cmp.Diff(want, got, cmpopts.IgnoreFields(Crawler{}, "Engine", "Gates"), cmpopts.IgnoreFields(policy.Settings{}, "ReadingKey"), cmpopts.IgnoreUnexported(Crawler{}, Push{}),
+		cmpopts.IgnoreTypes(actionrules.Position{}), cmp.Comparer(func(a, b weburl.URL) bool { return a == b }))
 }
 
 func goodCase(t *testing.T, name string) *File {
@@ -51,27 +62,20 @@ func mustURL(t *testing.T, raw string) weburl.URL {
 }
 
 func defaultCrawler(name string) Crawler {
-	return Crawler{
-		Name: name, Threads: 1, Throttle: 2500 * time.Millisecond, MaxConnectionsPerHost: 6,
-		Rules:                actionrules.RuleSet{DefaultFollowRoots: true},
-		IndexRedirectSources: true, SitemapHints: true, NearDuplicates: true, DetectPatterns: true, Sitemaps: defaultSitemaps(), SmartRefreshMinAge: 24 * time.Hour, SmartRefreshMaxAge: 7 * 24 * time.Hour,
-		MaxTemporaryErrors: 5, TemporaryErrorMin: 24 * time.Hour, ErrorRefresh: 7 * 24 * time.Hour,
-		Brake:       Brake{On: true, Rest: time.Minute, Min: 3, Percent: 20, Window: time.Hour},
-		RobotsAgent: "Sextant", MaxBodyBytes: 10 << 20, MaxPDFBytes: 32 << 20, MaxRedirects: 10,
-		Documents: Documents{On: true, Workers: 1, Timeout: 30 * time.Second, MaxMemory: 512 << 20},
-		Timeouts: Timeouts{
-			Connect: 10 * time.Second, TLS: 10 * time.Second, FirstByte: 30 * time.Second,
-			Idle: 30 * time.Second, Download: 5 * time.Minute,
-		},
-		Weights:        [6]int{10000, 2000, 1000, 100, 10, 1},
-		Push:           []Push{{Name: "file", Kind: "file", File: &FilePush{RotateBytes: 256 << 20}}},
-		OutboxMaxBytes: 4 << 30,
-		LinkGraph:      true,
+	c := Crawler{
+		Durability: badgerstore.Sync, ReadDocuments: true,
+		Reading: documents.Settings{Workers: 1, Timeout: 30 * time.Second, MaxMemory: 512 << 20},
+		Push:    []Push{{Name: "file", TargetSettings: push.TargetSettings{Kind: "file"}, Settings: file.Settings{Name: "file", RotateBytes: 256 << 20}}},
 	}
-}
-
-func defaultSitemaps() Sitemaps {
-	return Sitemaps{FromRobots: true, MaxBytes: 50 << 20, MaxLinks: 50_000, MaxPerHost: 10_000}
+	c.Settings = policy.Settings{
+		Name: name, Workers: 1, Rules: actionrules.RuleSet{DefaultFollowRoots: true}, NearDuplicates: true, DetectPatterns: true,
+		RobotsAgent: "Sextant", MaxPDFBytes: 32 << 20, MaxRedirects: 10, OutboxMaxBytes: 4 << 30,
+		CrawlSitemaps: true, SitemapMaxBytes: 50 << 20, SitemapMaxLinks: 50_000, SitemapMaxPerHost: 10_000,
+		Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings(), Robots: robots.Settings{Agent: "Sextant"},
+	}
+	c.Frontier.LinkGraph = true
+	c.Fetcher.UserAgent = ""
+	return c
 }
 
 func TestDefaults(t *testing.T) {
@@ -83,32 +87,39 @@ func TestDefaults(t *testing.T) {
 
 func TestEverySetting(t *testing.T) {
 	want := Crawler{
-		Name: "all", Threads: 8, Aggressive: true, Throttle: 100 * time.Millisecond, MaxConnectionsPerHost: 4,
-		IgnoreRobotsTxt: true, DisableConditionalGet: true,
-		SmartRefresh: true, SmartRefreshMinAge: time.Minute, SmartRefreshMaxAge: 2 * time.Minute, PushUnchanged: true,
-		ErrorPolicy: Cautious, MaxTemporaryErrors: 3, TemporaryErrorMin: 7 * time.Second, ErrorRefresh: 90 * time.Second,
-		SitemapHints: true, Sitemaps: defaultSitemaps(),
-		Brake: Brake{Rest: 2 * time.Second, Min: 1, Percent: 2, Window: 3 * time.Second}, ForgetDeleted: true, Durability: OS, CrawlLog: "log/crawl.log",
-		UserAgent: "Test/1.0 (+http://example.com/bot)", RobotsAgent: "Test", From: "bot@example.com",
-		Documents:    Documents{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
-		MaxBodyBytes: 2048, MaxPDFBytes: 4096, MaxRedirects: 2, EmbeddedLinks: true, IgnoreNofollow: true, IgnoreNoindex: true, Collapse: true, CollapseDepth: 2,
-		Timeouts: Timeouts{
-			Connect: time.Millisecond, TLS: 2 * time.Millisecond, FirstByte: 3 * time.Millisecond,
-			Idle: 4 * time.Millisecond, Download: 5 * time.Millisecond,
-		},
-		Weights:        [6]int{10000, 2000, 1000, 200, 10, 0},
-		OutboxMaxBytes: 1 << 20,
+		Durability: badgerstore.OS, Reading: documents.Settings{Workers: 3, Timeout: 4 * time.Second, MaxMemory: 400 << 20},
 		Push: []Push{
-			{Name: "lines", Kind: "file", Source: "s", Content: true, File: &FilePush{Dir: "out", RotateBytes: 4096}},
-			{Name: "papi", Kind: "papi", Server: &PushServer{
-				URL: "http://cloudview:10002", User: "admin", Password: secret.New("open sesame"), Timeout: 2 * time.Minute,
-				BatchCount: 5, BatchBytes: 4096, BatchAge: 6 * time.Millisecond,
-			}, PAPI: &PAPIPush{
-				Connector: "web", CheckpointName: "e", Class: "d", StampSeq: true,
-				SyncParameter: "sync", StampPart: "p", ClassPart: "c", DeletionsInURL: true,
-			}},
+			{
+				Name: "lines", Content: true, TargetSettings: push.TargetSettings{Kind: "file", Source: new("s")},
+				Settings: file.Settings{Name: "lines", Dir: "out", RotateBytes: 4096},
+			},
+			{
+				Name: "papi", TargetSettings: push.TargetSettings{Kind: "papi", BatchCount: 5, BatchBytes: 4096, BatchAge: 6 * time.Millisecond},
+				Settings: papi.Settings{
+					Name: "papi", Server: wire.Settings{URL: "http://cloudview:10002", User: "admin", Password: secret.New("open sesame"), Timeout: 2 * time.Minute},
+					Connector: "web", CheckpointName: "e", Class: "d", Stamp: papi.StampSeq,
+					SyncParameter: "sync", StampPart: "p", ClassPart: "c", DeletionsInURL: true,
+				},
+			},
 		},
 	}
+	want.Settings = policy.Settings{
+		Name: "all", Workers: 8, IgnoreRobots: true, Unconditional: true, CrawlLog: "log/crawl.log", RobotsAgent: "Test", PushContent: true,
+		CrawlSitemaps: true, SitemapMaxBytes: 50 << 20, SitemapMaxLinks: 50_000, SitemapMaxPerHost: 10_000,
+		MaxPDFBytes: 4096, MaxRedirects: 2, EmbeddedLinks: true, IgnoreNoFollow: true, IgnoreNoIndex: true, Collapse: true, CollapseDepth: 2,
+		OutboxMaxBytes: 1 << 20, Robots: robots.Settings{Agent: "Test"},
+		Frontier: scheduler.Settings{
+			Weights: [6]int{10000, 2000, 1000, 200, 10, 0}, Aggressive: true, Throttle: 100 * time.Millisecond, MaxConnectionsPerHost: 4,
+			SmartRefresh: true, MinAge: time.Minute, MaxAge: 2 * time.Minute, PushUnchanged: true, SitemapHints: true,
+			Policy: scheduler.Cautious, MaxTemporaryErrors: 3, TemporaryErrorMin: 7 * time.Second, ErrorRefresh: 90 * time.Second,
+			Brake: scheduler.Brake{Rest: 2 * time.Second, Min: 1, Percent: 2, Window: 3 * time.Second}, ForgetDeleted: true,
+		},
+		Fetcher: fetcher.DefaultSettings(),
+	}
+	f := &want.Fetcher
+	f.UserAgent, f.From, f.MaxBodyBytes, f.MaxConnectionsPerHost = "Test/1.0 (+http://example.com/bot)", "bot@example.com", 2048, 4
+	f.ConnectTimeout, f.TLSTimeout, f.FirstByteTimeout = time.Millisecond, 2*time.Millisecond, 3*time.Millisecond
+	f.IdleTimeout, f.DownloadTimeout = 4*time.Millisecond, 5*time.Millisecond
 	want.Written.Accept, want.Written.Follow = true, true
 	want.Rules = wantRules(t)
 	file := goodCase(t, "everything")
@@ -219,15 +230,15 @@ func TestLoad(t *testing.T) {
 	write("roots.txt", "www.example.com\n")
 	write(FileName, `<CrawlConfig><Crawler name="a"><Root url="http://${SEXTANT_TEST_HOST}/"/><Push dir="out"/></Crawler></CrawlConfig>`)
 	for _, path := range []string{dir, filepath.Join(dir, FileName)} {
-		file, report, err := Load(path)
+		parsed, report, err := Load(path)
 		if err != nil || report.Err() != nil {
 			t.Fatalf("%s: %v %v", path, err, report.Err())
 		}
-		c := file.Crawlers[0]
+		c := parsed.Crawlers[0]
 		if got := c.Rules.Roots[0].URL.String(); got != "http://www.example.com/" {
 			t.Errorf("root %s", got)
 		}
-		if got := c.Push[0].File.Dir; got != filepath.Join(dir, "out") {
+		if got := c.Push[0].Settings.(file.Settings).Dir; got != filepath.Join(dir, "out") {
 			t.Errorf("dir %s", got)
 		}
 	}

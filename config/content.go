@@ -5,17 +5,9 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
-
-// Mapping is MetadataMapping.
-type Mapping struct {
-	KeepUnmapped bool
-	Maps         []Map
-}
-
-// Map is a Map element, with From in lower case, or a MapHeader, with Header.
-type Map struct{ From, Header, To, Join, Default string }
 
 // content reads what becomes of a page.
 func (p *parser) content(crawler *node, c *Crawler) {
@@ -24,7 +16,7 @@ func (p *parser) content(crawler *node, c *Crawler) {
 		case "RemoveElements":
 			p.removeElements(n, c)
 		case "MetadataMapping":
-			c.Mapping = &Mapping{KeepUnmapped: n.boolean("keepUnmapped")}
+			c.Mapping = &policy.Mapping{KeepUnmapped: n.boolean("keepUnmapped")}
 			for _, m := range n.children {
 				p.mapping(m, c.Mapping)
 			}
@@ -53,8 +45,8 @@ func (p *parser) removeElements(n *node, c *Crawler) {
 	}
 }
 
-func (p *parser) mapping(n *node, to *Mapping) {
-	m := Map{To: strings.TrimSpace(n.str("to")), Join: n.str("join"), Default: n.str("default")}
+func (p *parser) mapping(n *node, to *policy.Mapping) {
+	m := policy.Map{To: strings.TrimSpace(n.str("to")), Join: n.str("join"), Default: n.str("default")}
 	if n.spec.Name == "MapHeader" {
 		m.Header = n.str("field")
 		if n.written("field") && !httpguts.ValidHeaderFieldName(m.Header) {

@@ -3,6 +3,9 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // file builds the File; what was reported already is left out.
@@ -40,72 +43,20 @@ func (p *parser) checkName(n *node, names map[string]int) {
 }
 
 func (p *parser) crawler(n *node, alone bool) Crawler {
-	c := Crawler{
-		Name:                  n.str("name"),
-		At:                    p.position(n.at),
-		Threads:               int(n.number("nthreads")),
-		Aggressive:            n.boolean("aggressive"),
-		Throttle:              n.duration("throttleTimeMS") + n.duration("sleepAfterLoadMS"),
-		MaxConnectionsPerHost: int(n.number("maxConnectionsPerHost")),
-		IgnoreRobotsTxt:       n.boolean("ignoreRobotsTxt"),
-		OriginalRobots:        n.str("robots") == "original",
-		IndexRedirectSources:  n.boolean("indexRedirectSources"),
-		LinkGraph:             n.boolean("linkGraph"),
-		DisableConditionalGet: n.boolean("disableConditionalGet"),
-		SmartRefresh:          n.boolean("smartRefresh"),
-		SmartRefreshMinAge:    n.duration("smartRefreshMinAgeS"),
-		SmartRefreshMaxAge:    n.duration("smartRefreshMaxAgeS"),
-		PushUnchanged:         n.boolean("pushUnchanged"),
-		MaxTemporaryErrors:    int(n.number("maxTemporaryErrors")),
-		TemporaryErrorMin:     n.duration("temporaryErrorMinS"),
-		ErrorRefresh:          n.duration("errorRefreshS"),
-		ForgetDeleted:         n.boolean("forgetDeleted"),
-		ErrorPolicy:           ErrorPolicy(n.choice("errorPolicy")),
-		Durability:            Durability(n.choice("durability")),
-		UserAgent:             n.str("userAgent"),
-		RobotsAgent:           n.str("robotsAgent"),
-		From:                  n.str("from"),
-		MaxBodyBytes:          n.number("maxBodyBytes"),
-		MaxPDFBytes:           n.number("maxPdfBytes"),
-		MaxRedirects:          int(n.number("maxRedirects")),
-		EmbeddedLinks:         n.boolean("embeddedLinks"),
-		IgnoreNofollow:        n.boolean("ignoreNofollow"),
-		IgnoreNoindex:         n.boolean("ignoreNoindex"),
-		NearDuplicates:        n.boolean("nearDuplicateDetector"),
-		DetectPatterns:        n.boolean("patternsDetector"),
-		Collapse:              n.boolean("enableSimpleSiteCollapsing"),
-		CollapseDepth:         int(n.number("simpleSiteCollapsingDepth")),
-		EnableCookies:         n.boolean("enableCookies"),
-		OutboxMaxBytes:        n.number("outboxMaxBytes"),
-		PerAddress:            n.boolean("perAddress"),
-		MaxRequestsPerS:       int(n.number("maxRequestsPerS")),
-		MaxBytesPerS:          n.number("maxBytesPerS"),
-		MinimumAged:           n.duration("minimumAgedS"),
-		SitemapHints:          n.boolean("sitemapHints"),
-		CrawlLog:              p.crawlLog(n),
-		Weights:               p.weights(n),
-		Push:                  p.pushTargets(n),
-	}
-	c.Brake = Brake{
-		On:      n.str("deletionBrake") == "on",
-		Rest:    n.duration("deletionRestS"),
-		Min:     int(n.number("deletionBrakeMin")),
-		Percent: int(n.number("deletionBrakePercent")),
-		Window:  n.duration("deletionWindowS"),
-	}
-	c.Documents = Documents{
-		On:        n.boolean("readDocuments"),
-		Workers:   int(n.number("documentWorkers")),
-		Timeout:   n.duration("documentTimeoutS"),
-		MaxMemory: n.number("documentMaxMemoryMB") << 20,
-	}
-	c.Timeouts = Timeouts{
-		Connect:   n.duration("connectTimeoutMS"),
-		TLS:       n.duration("tlsTimeoutMS"),
-		FirstByte: n.duration("firstByteTimeoutMS"),
-		Idle:      n.duration("idleTimeoutMS"),
-		Download:  n.duration("downloadTimeoutMS"),
-	}
+	c := Crawler{At: p.position(n.at)}
+	c.Name = n.str("name")
+	c.Frontier, c.Fetcher = scheduler.DefaultSettings(), fetcher.DefaultSettings()
+	n.fill(&c)
+	c.Frontier.Throttle += n.duration("sleepAfterLoadMS")
+	c.Frontier.Weights = p.weights(n)
+	c.Fetcher.MaxConnectionsPerHost = c.Frontier.MaxConnectionsPerHost
+	c.Robots.Agent = c.RobotsAgent
+	c.Reading.MaxMemory <<= 20
+	c.CrawlLog = p.crawlLog(n)
+	c.ReadingKey = n.readingKey()
+	c.Push = p.pushTargets(n)
+	c.PushContent = slices.ContainsFunc(c.Push, func(t Push) bool { return t.Content })
+	c.Frontier.LeavesTarget = leavesTarget(c.Push)
 	c.Written.Accept = n.written("defaultAccept")
 	c.Written.Index = n.written("defaultIndex")
 	c.Written.Follow = n.written("defaultFollow")
@@ -127,12 +78,12 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 // checkAges sees to ages that are in order.
 func (p *parser) checkAges(n *node, c *Crawler) {
 	if !n.written("errorRefreshS") {
-		c.ErrorRefresh = c.SmartRefreshMaxAge
+		c.Frontier.ErrorRefresh = c.Frontier.MaxAge
 	}
-	if c.SmartRefresh && c.MinimumAged > 0 {
+	if c.Frontier.SmartRefresh && c.Frontier.MinimumAged > 0 {
 		p.errorf(n.attr("minimumAgedS").name, "minimumAgedS is a fixed age and smartRefresh=\"true\" an estimated one: remove one of the two")
 	}
-	if c.SmartRefreshMinAge <= c.SmartRefreshMaxAge {
+	if c.Frontier.MinAge <= c.Frontier.MaxAge {
 		return
 	}
 	at := n.valueAt("smartRefreshMinAgeS")
@@ -145,7 +96,7 @@ func (p *parser) checkAges(n *node, c *Crawler) {
 
 // checkBrake warns of a part of the brake that does nothing.
 func (p *parser) checkBrake(n *node, c *Crawler) {
-	if c.Brake.On {
+	if c.Frontier.Brake.On {
 		return
 	}
 	for _, name := range []string{"deletionRestS", "deletionBrakeMin", "deletionBrakePercent", "deletionWindowS"} {

@@ -9,36 +9,9 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/sextant-crawler/sextant/actionrules"
-	"github.com/sextant-crawler/sextant/secret"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher"
 )
-
-// Fetch is how the URLs are asked for for which a condition holds.
-type Fetch struct {
-	// Name is "" where none is written.
-	Name string
-	// If is the condition, Match the same, compiled; both are nil for the settings
-	// of all URLs that nothing else matches.
-	If    actionrules.Condition
-	Match *actionrules.Matcher
-	// IgnoreRobotsTxt takes the place of the Crawler's; nil is not written.
-	IgnoreRobotsTxt *bool
-	// Roots verify servers; nil is the system's.
-	Roots       *x509.CertPool
-	InsecureTLS bool
-	// Header is sent with each request. Its values may be secrets.
-	Header http.Header
-	Proxy  *Proxy // nil is none
-	Login  *Login // nil is none
-	At     actionrules.Position
-}
-
-// Proxy is a proxy server.
-type Proxy struct {
-	URL      string // of scheme http, https or socks5
-	User     string // "" is no authentication
-	Password secret.Value
-}
 
 // fetches reads the Fetch and Addresses elements of a Crawler, and which Fetch its
 // attribute fetcher chooses.
@@ -47,7 +20,7 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 	if chosen != nil && chosen.text == "" {
 		chosen = nil
 	}
-	var all *Fetch
+	var all *policy.Fetch
 	found, names := false, map[string]int{}
 	for _, n := range crawler.children {
 		if n.spec.Name == "Addresses" {
@@ -63,21 +36,23 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 				names[a.text] = a.value
 			}
 		}
-		f := p.fetch(n)
-		isChosen := chosen != nil && f.Name == chosen.text
+		f := p.fetch(n, c)
+		name := n.str("name")
+		isChosen := chosen != nil && name == chosen.text
 		found = found || isChosen
 		hasCondition := slices.ContainsFunc(n.children, func(child *node) bool { return child.spec.Role == Condition })
 		switch {
 		case hasCondition && isChosen:
-			p.errorf(chosen.value, "fetcher=%s is the Fetch at %s, which has a condition: choose one without, which counts for all URLs that no other matches", quote(f.Name), p.lineAndColumn(n.at))
+			p.errorf(chosen.value, "fetcher=%s is the Fetch at %s, which has a condition: choose one without, which counts for all URLs that no other matches", quote(name), p.lineAndColumn(n.at))
 		case isChosen:
 			all = &f
 		case hasCondition, n.missing("name"):
-			if f.If, f.Match = p.onlyCondition(n); f.If != nil {
-				c.Fetches = append(c.Fetches, f)
+			if condition, matcher := p.onlyCondition(n); condition != nil {
+				f.Match = matcher.Match
+				c.Fetches, c.fetches = append(c.Fetches, f), append(c.fetches, choice{condition, p.position(n.at)})
 			}
 		case !n.lost:
-			p.warnf(n.at, "<Fetch name=%s> is never used: it has no condition, and no fetcher=%s chooses it", quote(f.Name), quote(f.Name))
+			p.warnf(n.at, "<Fetch name=%s> is never used: it has no condition, and no fetcher=%s chooses it", quote(name), quote(name))
 		}
 	}
 	if all != nil {
@@ -92,26 +67,30 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 	}
 }
 
-// fetch reads one Fetch but for its condition.
-func (p *parser) fetch(n *node) Fetch {
-	f := Fetch{Name: n.str("name"), InsecureTLS: n.boolean("insecureTLS"), At: p.position(n.at)}
+// fetch reads one Fetch but for its condition: the Crawler's settings with its own.
+func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
+	f := policy.Fetch{Name: n.str("name"), Fetcher: c.Fetcher}
+	if f.Name == "" {
+		f.Name = "at " + p.position(n.at).String()
+	}
+	f.Fetcher.InsecureTLS = n.boolean("insecureTLS")
 	if n.written("ignoreRobotsTxt") {
 		ignore := n.boolean("ignoreRobotsTxt")
-		f.IgnoreRobotsTxt = &ignore
+		f.IgnoreRobots = &ignore
 		p.warnOfRobots(n)
 	}
-	if f.InsecureTLS {
+	if f.Fetcher.InsecureTLS {
 		p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so that passwords and pages can be read and changed on their way: write caFile with the certificate of the server's authority instead")
 		if a := n.attr("caFile"); a != nil {
 			p.warnf(a.name, "caFile has no effect with insecureTLS=\"true\"")
 		}
 	}
 	if a := n.attr("caFile"); a != nil {
-		f.Roots = p.authorities(a)
+		f.Fetcher.Roots = p.authorities(a)
 	}
-	f.Header = p.headers(n)
-	f.Proxy = p.proxy(n)
-	f.Login = p.login(n, f.Name)
+	f.Fetcher.Header = p.headers(n)
+	f.Fetcher.Proxy = p.proxy(n)
+	f.Login = p.login(n)
 	return f
 }
 
@@ -215,7 +194,7 @@ func isOwnHeader(key string) bool {
 }
 
 // proxy reads the proxy of a Fetch.
-func (p *parser) proxy(n *node) *Proxy {
+func (p *parser) proxy(n *node) *fetcher.Proxy {
 	for _, name := range []string{"proxyUser", "proxyPassword"} {
 		if n.written(name) && n.missing("proxy") {
 			p.errorf(n.attr(name).name, "%s without proxy: write proxy=\"http://host:port\", too", name)
@@ -242,16 +221,5 @@ func (p *parser) proxy(n *node) *Proxy {
 	case n.written("proxyPassword") && u.Scheme != "https":
 		p.warnf(n.attr("proxyPassword").name, "proxyPassword goes to the proxy unencrypted over %s", u.Scheme)
 	}
-	return &Proxy{URL: a.text, User: n.str("proxyUser"), Password: n.secret("proxyPassword")}
-}
-
-// idleFetches warns of those that count for no URL.
-func idleFetches(fetches []Fetch) []actionrules.Warning {
-	var written []chosen
-	for _, f := range fetches {
-		if f.If != nil {
-			written = append(written, chosen{f.If, f.At})
-		}
-	}
-	return idleChoices("Fetch", written)
+	return &fetcher.Proxy{URL: a.text, User: n.str("proxyUser"), Password: n.secret("proxyPassword")}
 }

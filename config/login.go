@@ -3,7 +3,6 @@ package config
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"errors"
 	"net/http"
 	"net/url"
@@ -11,29 +10,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/secret"
 )
 
-// Login is a way to authenticate that auth.New has found valid.
-type Login struct {
-	// Name is the Fetch's, or made of kind and server.
-	Name    string
-	Origins []string
-	Kind    auth.Kind
-	// Certificate is presented for auth.Certificate.
-	Certificate *tls.Certificate
-	// Identity is the same for the same settings, and tells nothing of them.
-	Identity [32]byte
-}
-
-// login reads how a Fetch authenticates; nil if it does not, or has faults.
-func (p *parser) login(n *node, name string) *Login {
+// login reads how a Fetch authenticates, in a way that auth.New has found valid; nil if
+// it does not, or has faults.
+func (p *parser) login(n *node) *policy.Login {
 	kind := n.str("auth")
 	if slices.Contains(n.faulty, "auth") || !p.belongs(n, kind) || kind == "" {
 		return nil
 	}
-	login := &Login{Name: name, Origins: strings.Fields(n.str("origins")), Identity: loginIdentity(n)}
+	login := &policy.Login{Name: n.str("name"), Origins: strings.Fields(n.str("origins")), Identity: loginIdentity(n)}
 	var err error
 	if login.Kind, err = p.authKind(n, login); err != nil {
 		p.errorf(n.attr("auth").name, "auth=%q: %v", kind, err)
@@ -120,7 +109,7 @@ func neededForAuth(name, kind string) bool {
 
 // authKind is the kind of authentication with its own settings. What it needs is
 // written.
-func (p *parser) authKind(n *node, login *Login) (auth.Kind, error) {
+func (p *parser) authKind(n *node, login *policy.Login) (auth.Kind, error) {
 	switch n.str("auth") {
 	case "basic":
 		return auth.Basic{Username: n.str("user"), Password: n.secret("password")}, nil

@@ -7,20 +7,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 func TestHours(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
-		want []Hours
+		want []scheduler.Hours
 	}{
-		{"22-6", []Hours{{1320, 360}}},
-		{"22:30-06:00", []Hours{{1350, 360}}},
-		{" 0 - 24 ", []Hours{{0, 1440}}},
-		{"22-24:00", []Hours{{1320, 1440}}},
-		{"9-12,13:05-17", []Hours{{540, 720}, {785, 1020}}},
-		{"23-0, 1-2", []Hours{{1380, 0}, {60, 120}}},
+		{"22-6", []scheduler.Hours{{From: 1320, To: 360}}},
+		{"22:30-06:00", []scheduler.Hours{{From: 1350, To: 360}}},
+		{" 0 - 24 ", []scheduler.Hours{{From: 0, To: 1440}}},
+		{"22-24:00", []scheduler.Hours{{From: 1320, To: 1440}}},
+		{"9-12,13:05-17", []scheduler.Hours{{From: 540, To: 720}, {From: 785, To: 1020}}},
+		{"23-0, 1-2", []scheduler.Hours{{From: 1380, To: 0}, {From: 60, To: 120}}},
 	} {
 		got, complaint := parseHours(tt.in)
 		if diff := cmp.Diff(tt.want, got); diff != "" || complaint != "" {
@@ -111,22 +111,21 @@ func TestSchedule(t *testing.T) {
 func TestThrottlesAndRefreshes(t *testing.T) {
 	file := goodCase(t, "pace")
 	c := file.Crawlers[0]
-	ms := func(n int) *time.Duration { d := time.Duration(n) * time.Millisecond; return &d }
-	var got []Throttle
-	for _, th := range c.Throttles {
-		th.If, th.Match, th.At = nil, nil, actionrules.Position{}
+	var got []scheduler.Throttle
+	for _, th := range c.Frontier.Throttles {
+		th.Match = nil
 		got = append(got, th)
 	}
-	want := []Throttle{
-		{WholeHost: true, Pause: ms(110), Connections: 1, Hours: []Hours{{1320, 360}, {720, 780}}},
-		{WholeHost: true, Pause: ms(10)},
-		{Pause: ms(10), Connections: 2},
+	want := []scheduler.Throttle{
+		{WholeHost: true, Pause: 110 * time.Millisecond, HasPause: true, Connections: 1, Hours: []scheduler.Hours{{From: 1320, To: 360}, {From: 720, To: 780}}},
+		{WholeHost: true, Pause: 10 * time.Millisecond, HasPause: true},
+		{Pause: 10 * time.Millisecond, HasPause: true, Connections: 2},
 		{WholeHost: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("throttles (-want +got):\n%s", diff)
 	}
-	if m := c.Throttles[0].Match; !m.Match(mustURL(t, "https://a.example.com/x")) || m.Match(mustURL(t, "http://a.example.com/x")) {
+	if match := c.Frontier.Throttles[0].Match; !match(mustURL(t, "https://a.example.com/x")) || match(mustURL(t, "http://a.example.com/x")) {
 		t.Errorf("the first Throttle's condition matches otherwise than written")
 	}
 	var specs []string
@@ -137,7 +136,7 @@ func TestThrottlesAndRefreshes(t *testing.T) {
 	if diff := cmp.Diff([]string{"0 3 * * *|news|2026-01-01 03:00", "@weekly||2026-01-04 00:00"}, specs); diff != "" {
 		t.Errorf("refreshes (-want +got):\n%s", diff)
 	}
-	if !c.PerAddress || c.MaxRequestsPerS != 5 || c.MaxBytesPerS != 1<<20 || c.MinimumAged != 90*time.Second || !c.SitemapHints {
+	if !c.Frontier.PerAddress || c.MaxRequestsPerS != 5 || c.MaxBytesPerS != 1<<20 || c.Frontier.MinimumAged != 90*time.Second || !c.Frontier.SitemapHints {
 		t.Errorf("settings %+v", c)
 	}
 }

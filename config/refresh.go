@@ -9,16 +9,8 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 )
-
-// Refresh sends documents to the index source at fixed times.
-type Refresh struct {
-	Schedule cron.Schedule // in local time
-	Spec     string        // as it is written, without blanks around it
-	Group    string        // of roots; "" is all documents
-	At       actionrules.Position
-}
 
 // refreshes reads the Refresh elements of a Crawler.
 func (p *parser) refreshes(crawler *node, c *Crawler) {
@@ -26,7 +18,7 @@ func (p *parser) refreshes(crawler *node, c *Crawler) {
 		if n.spec.Name != "Refresh" {
 			continue
 		}
-		r := Refresh{Group: n.str("group"), At: p.position(n.at)}
+		r := policy.Refresh{Group: n.str("group")}
 		if r.Group != "" {
 			p.checkGroup(crawler, n.attr("group"))
 		}

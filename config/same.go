@@ -17,6 +17,13 @@ func same(a, b reflect.Value) bool {
 	switch a.Kind() {
 	case reflect.Pointer:
 		return same(a.Elem(), b.Elem())
+	case reflect.Interface:
+		if a.IsNil() || b.IsNil() || a.Elem().Type() != b.Elem().Type() {
+			return a.IsNil() && b.IsNil()
+		}
+		return same(a.Elem(), b.Elem())
+	case reflect.Func:
+		return a.IsNil() && b.IsNil()
 	case reflect.Struct:
 		for i := range a.NumField() {
 			if !same(a.Field(i), b.Field(i)) {

@@ -213,11 +213,11 @@ func companyOfPush(el *etree.Element, a *Attribute, value string) {
 	if len(a.Kinds) > 0 {
 		kind = a.Kinds[0]
 	}
-	if slices.Contains(pushKinds(), value) {
+	if kindOfPush(value) != nil {
 		kind = value
 	}
 	el.CreateAttr("kind", kind)
-	for _, name := range neededForKind(kind) {
+	for _, name := range kindOfPush(kind).needed {
 		el.CreateAttr(name, "http://h/")
 	}
 	if a.Name == "password" {

@@ -8,33 +8,36 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 func TestURLSources(t *testing.T) {
 	c := goodCase(t, "sitemaps").Crawlers[0]
-	if d := cmp.Diff(Sitemaps{MaxBytes: 1 << 20, MaxLinks: 100, MaxPerHost: 7}, c.Sitemaps); d != "" || c.SitemapHints {
-		t.Errorf("hints %v, sitemaps (-want +got):\n%s", c.SitemapHints, d)
+	if c.CrawlSitemaps || c.SitemapMaxBytes != 1<<20 || c.SitemapMaxLinks != 100 || c.SitemapMaxPerHost != 7 || c.Frontier.SitemapHints {
+		t.Errorf("settings %+v", c)
 	}
 	type source struct {
-		url         string
-		feed, items bool
+		url   string
+		kind  scheduler.Kind
+		items bool
 	}
 	var got []source
-	for _, s := range c.URLSources {
-		got = append(got, source{s.URL.String(), s.Feed, s.IndexItems})
+	for _, s := range c.Sources {
+		got = append(got, source{s.URL.String(), s.Kind, s.IndexItems})
 	}
 	want := []source{
-		{"http://www.example.com/sitemap.xml", false, false},
-		{"http://www.example.com/hidden/sitemap.xml", false, false},
-		{"http://files.example.net/sitemap.xml.gz", false, false},
-		{"http://www.example.com/news.rss", true, false},
-		{"http://www.example.com/old/news.rss", true, true},
-		{"http://www.example.com/staff.xml", false, false},
+		{"http://www.example.com/sitemap.xml", scheduler.KindSitemap, false},
+		{"http://www.example.com/hidden/sitemap.xml", scheduler.KindSitemap, false},
+		{"http://files.example.net/sitemap.xml.gz", scheduler.KindSitemap, false},
+		{"http://www.example.com/news.rss", scheduler.KindFeed, false},
+		{"http://www.example.com/old/news.rss", scheduler.KindFeed, true},
+		{"http://www.example.com/staff.xml", scheduler.KindXML, false},
 	}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(source{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	x := c.URLSources[5].XML
+	x := c.Sources[5].XML
 	if x == nil || len(x.Metas) != 1 || x.Date == nil {
 		t.Fatalf("%+v", x)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -20,19 +19,15 @@ const (
 	GlobalRulesName = "global.rules"
 )
 
-// RejectList is the file of patterns that are excluded while the crawl goes on.
-type RejectList struct {
-	Path       string // "" is none
-	Checkpoint time.Duration
-}
-
-// Read reads the list as it is now, for Space.WithRejectList.
-func (l RejectList) Read() (*crawlspace.File, error) {
-	raw, err := readFile(l.Path)
-	if err != nil {
-		return nil, fmt.Errorf("reject list %s: %w", l.Path, withoutPath(err))
+// readList reads a reject list as it is then, for Space.WithRejectList.
+func readList(path string) func() (*crawlspace.File, error) {
+	return func() (*crawlspace.File, error) {
+		raw, err := readFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("reject list %s: %w", path, withoutPath(err))
+		}
+		return TextFile(path, raw)
 	}
-	return TextFile(l.Path, raw)
 }
 
 // TextFile makes UTF-8 with line feeds of a file of lines, which may be UTF-8 or,
@@ -139,7 +134,7 @@ func (p *parser) gate(n *node, c *Crawler) {
 	case "RejectList":
 		s.RejectList = p.fileOf(n, "file")
 		if a := n.attr("file"); a != nil {
-			c.RejectList = RejectList{p.resolvePath(a.text), n.duration("checkpointS")}
+			c.ReadRejectList, c.RejectListEvery = readList(p.resolvePath(a.text)), n.duration("checkpointS")
 		}
 	case "Kill":
 		s.KillExact, s.KillPatterns = p.fileOf(n, "exact"), p.fileOf(n, "patterns")

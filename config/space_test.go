@@ -67,8 +67,8 @@ func TestEveryGate(t *testing.T) {
 	if diff := cmp.Diff(want, c.Space); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(RejectList{Path: "reject", Checkpoint: 5 * time.Second}, c.RejectList); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if c.RejectListEvery != 5*time.Second || c.ReadRejectList == nil {
+		t.Errorf("the reject list is read every %s, by a function %t", c.RejectListEvery, c.ReadRejectList != nil)
 	}
 }
 
@@ -192,15 +192,15 @@ func TestManyRules(t *testing.T) {
 
 func TestRejectListIsReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reject")
-	list := RejectList{Path: path}
-	if _, err := list.Read(); err == nil || !strings.Contains(err.Error(), path) {
+	read := readList(path)
+	if _, err := read(); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("no such file: %v", err)
 	}
 	for raw, want := range map[string]string{"/a\r\n/b": "/a\n/b", "\xFF\xFE/\x00": "/", "": ""} {
 		if err := os.WriteFile(path, []byte(raw), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		file, err := list.Read()
+		file, err := read()
 		if err != nil {
 			t.Errorf("%q: %v", raw, err)
 			continue
@@ -212,7 +212,7 @@ func TestRejectListIsReadAgain(t *testing.T) {
 	if err := os.WriteFile(path, []byte("/a\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := list.Read(); err == nil || !strings.Contains(err.Error(), path+":1:3: NUL byte") {
+	if _, err := read(); err == nil || !strings.Contains(err.Error(), path+":1:3: NUL byte") {
 		t.Errorf("NUL: %v", err)
 	}
 }

@@ -69,6 +69,15 @@ type Attribute struct {
 	Inert string
 	// Doc is one sentence for the reference.
 	Doc string
+
+	// Rereads says that a change of it has pages read anew, though they have not changed:
+	// another document would be made of them.
+	Rereads bool
+
+	// to gives where the value goes; nil where the element's own reader takes it. yes is the
+	// value of an Enum that is true, where it goes into a bool.
+	to  func(*Crawler) any
+	yes string
 }
 
 // Role is what an element is in a rule.
@@ -99,6 +108,8 @@ type Element struct {
 	build      builder
 	Attributes []Attribute
 	Status     Status
+	// Rereads is as in Attribute, for all that the element holds.
+	Rereads bool
 	// Doc is one sentence for the reference.
 	Doc string
 }

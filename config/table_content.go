@@ -4,12 +4,12 @@ package config
 func contentElements() []Element {
 	crawler := []string{"Crawler"}
 	return []Element{
-		{Name: "RemoveElements", Parents: crawler, Once: true, Attributes: []Attribute{
+		{Name: "RemoveElements", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
 			text("names", String, "header,footer", "Elements whose text is left out, separated by commas."),
 			text("classes", String, "noindex", "Classes of elements whose text is left out."),
 			text("selectors", String, "", "More of them, each written as name, name.class, .class, #id or name#id."),
 		}, Doc: "Parts of pages that are not indexed; their links are still found. Page bytes are pushed without them, too."},
-		{Name: "MetadataMapping", Parents: crawler, Once: true, Attributes: []Attribute{
+		{Name: "MetadataMapping", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
 			boolean("keepUnmapped", "false", "Whether metas that no Map names pass under their own names."),
 		}, Doc: "Renames the metas of pages; those of rules, roots and the crawl itself stay as they are."},
 		{Name: "Map", Parents: []string{"MetadataMapping"}, Attributes: []Attribute{

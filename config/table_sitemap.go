@@ -30,10 +30,10 @@ func sourceElements() []Element {
 // sitemapAttributes are those of Crawler about all sitemaps.
 func sitemapAttributes() []Attribute {
 	return []Attribute{
-		boolean("crawlSitemaps", "true", "Reads the sitemaps that robots.txt names."),
-		ranged("sitemapMaxBytes", Bytes, "52428800", 1024, 52_428_800, "Largest sitemap that is read, after decompression; the rest is cut off."),
-		ranged("sitemapMaxLinks", Int, "50000", 1, 50_000, "Most entries of one sitemap or feed that are read."),
-		ranged("sitemapMaxPerHost", Int, "10000", 1, 1_000_000_000, "Most sitemaps of a scheme, host and port that are known at once, of those that robots.txt and sitemap indexes name; what is beyond is told in the log."),
-		boolean("sitemapHints", "true", "Whether lastmod of sitemaps makes documents due that have changed since they were fetched."),
+		boolean("crawlSitemaps", "true", "Reads the sitemaps that robots.txt names.").into(func(c *Crawler) any { return &c.CrawlSitemaps }),
+		ranged("sitemapMaxBytes", Bytes, "52428800", 1024, 52_428_800, "Largest sitemap that is read, after decompression; the rest is cut off.").into(func(c *Crawler) any { return &c.SitemapMaxBytes }),
+		ranged("sitemapMaxLinks", Int, "50000", 1, 50_000, "Most entries of one sitemap or feed that are read.").into(func(c *Crawler) any { return &c.SitemapMaxLinks }),
+		ranged("sitemapMaxPerHost", Int, "10000", 1, 1_000_000_000, "Most sitemaps of a scheme, host and port that are known at once, of those that robots.txt and sitemap indexes name; what is beyond is told in the log.").into(func(c *Crawler) any { return &c.SitemapMaxPerHost }),
+		boolean("sitemapHints", "true", "Whether lastmod of sitemaps makes documents due that have changed since they were fetched.").into(func(c *Crawler) any { return &c.Frontier.SitemapHints }),
 	}
 }

@@ -6,32 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
-
-// Throttle is politeness for the URLs for which a condition holds.
-type Throttle struct {
-	// If is the condition, Match the same, compiled.
-	If    actionrules.Condition
-	Match *actionrules.Matcher
-	// WholeHost says that the condition asks for scheme and host only, so that it
-	// holds for all URLs of a host or for none.
-	WholeHost bool
-	// Pause takes the place of the Crawler's Throttle, sleepAfterLoadMS included;
-	// nil is not written.
-	Pause *time.Duration
-	// Connections are the requests at once to a host; 0 is not written.
-	Connections int
-	// Hours are those in which requests are allowed; none is all day.
-	Hours []Hours
-	At    actionrules.Position
-}
-
-// Hours is a part of the local day in minutes from midnight: From is inside, To
-// outside. Where From is above To it goes over midnight.
-type Hours struct{ From, To int }
 
 const minutesOfDay = 24 * 60
 
@@ -41,11 +19,11 @@ func (p *parser) throttles(crawler *node, c *Crawler) {
 		if n.spec.Name != "Throttle" {
 			continue
 		}
-		t := Throttle{At: p.position(n.at)}
-		t.If, t.Match = p.onlyCondition(n)
-		if a := n.attr("throttleTimeMS"); a != nil {
-			pause := n.duration("throttleTimeMS") + crawler.duration("sleepAfterLoadMS")
-			t.Pause = &pause
+		at := p.position(n.at)
+		condition, matcher := p.onlyCondition(n)
+		var t scheduler.Throttle
+		if n.written("throttleTimeMS") {
+			t.Pause, t.HasPause = n.duration("throttleTimeMS")+crawler.duration("sleepAfterLoadMS"), true
 		}
 		if n.written("maxConnectionsPerHost") {
 			t.Connections = int(n.number("maxConnectionsPerHost"))
@@ -53,31 +31,32 @@ func (p *parser) throttles(crawler *node, c *Crawler) {
 		if n.written("hours") {
 			t.Hours, _ = parseHours(n.str("hours"))
 		}
-		if t.If == nil {
+		if condition == nil {
 			continue
 		}
 		if len(n.attrs) == 0 && len(n.faulty) == 0 {
-			p.report.notef(t.At, "<Throttle> sets nothing: what it matches has the Crawler's settings, whatever later ones say")
+			p.report.notef(at, "<Throttle> sets nothing: what it matches has the Crawler's settings, whatever later ones say")
 		}
-		t.WholeHost = asksHostOnly(t.If)
+		t.Match, t.WholeHost = matcher.Match, asksHostOnly(condition)
 		p.checkConnections(n, &t, c)
-		c.Throttles = append(c.Throttles, t)
+		c.Frontier.Throttles = append(c.Frontier.Throttles, t)
+		c.throttles = append(c.throttles, choice{condition, at})
 	}
 }
 
 // checkConnections warns of requests at once where a pause keeps them apart.
-func (p *parser) checkConnections(n *node, t *Throttle, c *Crawler) {
-	pause := c.Throttle
+func (p *parser) checkConnections(n *node, t *scheduler.Throttle, c *Crawler) {
+	pause := c.Frontier.Throttle
 	switch {
-	case t.Pause != nil:
-		pause = *t.Pause
-	case c.Aggressive:
+	case t.HasPause:
+		pause = t.Pause
+	case c.Frontier.Aggressive:
 		pause = 0
 	}
 	a := n.attr("maxConnectionsPerHost")
 	switch {
 	case t.Connections < 2:
-	case c.PerAddress:
+	case c.Frontier.PerAddress:
 		p.warnf(a.name, "maxConnectionsPerHost has no effect with perAddress=\"true\", which allows one request at a time")
 	case pause > 0:
 		p.warnf(a.name, "maxConnectionsPerHost has no effect where %s pass between two requests: write throttleTimeMS=\"0\", too", pause)
@@ -146,7 +125,7 @@ const (
 
 // parseHours reads ranges of the day, such as "22-6" or "22:30-06:00, 12-13". The
 // complaint is in words that follow hours="...", empty if there is none.
-func parseHours(value string) (hours []Hours, complaint string) {
+func parseHours(value string) (hours []scheduler.Hours, complaint string) {
 	if strings.TrimSpace(value) == "" {
 		return nil, "must not be empty" + hoursHint + ", or leave it out for the whole day"
 	}
@@ -156,7 +135,7 @@ func parseHours(value string) (hours []Hours, complaint string) {
 			return nil, fmt.Sprintf("has %s, which is no range of hours%s", quote(strings.TrimSpace(part)), hoursHint)
 		}
 		from, to, _ := strings.Cut(part, "-")
-		h := Hours{minuteOfDay(from), minuteOfDay(to)}
+		h := scheduler.Hours{From: minuteOfDay(from), To: minuteOfDay(to)}
 		switch h.From {
 		case minutesOfDay:
 			return nil, fmt.Sprintf("begins %s at 24, the end of the day: write 0", quote(strings.TrimSpace(part)))
@@ -176,24 +155,15 @@ func minuteOfDay(s string) int {
 	return 60*h + m
 }
 
-// idleThrottles warns of those that count for no URL.
-func idleThrottles(throttles []Throttle) []actionrules.Warning {
-	written := make([]chosen, len(throttles))
-	for i, t := range throttles {
-		written[i] = chosen{t.If, t.At}
-	}
-	return idleChoices("Throttle", written)
-}
-
-// chosen is an element of which the first that matches a URL counts.
-type chosen struct {
+// choice is an element of which the first that matches a URL counts.
+type choice struct {
 	condition actionrules.Condition
 	at        actionrules.Position
 }
 
 // idleChoices warns of elements that count for no URL: their condition cannot hold,
 // or one before them matches wherever they do. It sees what idleRules sees.
-func idleChoices(name string, all []chosen) []actionrules.Warning {
+func idleChoices(name string, all []choice) []actionrules.Warning {
 	var warnings []actionrules.Warning
 	earlier, matches := newLaterRules(), []actionrules.Action{{Verb: actionrules.Accept}}
 	for i, c := range all {

@@ -14,14 +14,14 @@ func (p *parser) warnings(c *Crawler) {
 	if len(p.report.Errors) > 0 {
 		return
 	}
-	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), idleThrottles(c.Throttles), idleFetches(c.Fetches)) {
+	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches)) {
 		if w.At == (actionrules.Position{}) {
 			w.At = c.At
 		}
 		p.report.warnf(w.At, "%s", w.Text)
 	}
 	p.idleSources(c)
-	if !c.SmartRefresh && c.MinimumAged == 0 && len(c.Refreshes) == 0 {
+	if c.neverRefreshes() {
 		p.report.warnf(c.At, "nothing is ever fetched again: what changes, or is gone, stays in the index as it is; "+
 			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>")
 	}
@@ -37,4 +37,9 @@ func (p *parser) warnings(c *Crawler) {
 			p.report.warnf(w.At, "%s", w.Text)
 		}
 	}
+}
+
+// neverRefreshes says that nothing makes a URL due again.
+func (c *Crawler) neverRefreshes() bool {
+	return !c.Frontier.SmartRefresh && c.Frontier.MinimumAged == 0 && len(c.Refreshes) == 0
 }

@@ -32,7 +32,7 @@ func (c *Crawl) jobs() []job {
 		{"frontier", c.frontier.Run},
 		{"deletions", c.frontier.Deletions().Run},
 		{"relay", c.relay.Run},
-		{"pace", func(ctx context.Context) error { return c.pace.run(ctx, c.meter.Totals) }},
+		{"rates", c.meter.Run},
 		{"crawl log", c.crawlLog.Run},
 		{"review", c.retried("stored URLs cannot be judged by the new rules", retryPause, c.reviewer.Run)},
 		{"robots.txt", c.retried("stored URLs cannot be judged by robots.txt", retryPause, c.reviewer.RunRobots)},

@@ -171,6 +171,10 @@ type Record struct {
 	Linked bool
 }
 
+// ShutOut reports whether the crawl space excludes the URL: a link that leads to it in fewer
+// steps has it judged again, since its depth may have been why.
+func (n *Record) ShutOut() bool { return n.Class == Ignored && n.Reason == ReasonCrawlSpace }
+
 // DueSource is the source that a timed URL enters when its time has come: a URL
 // that was never fetched or is being tried again its fifo, any other refresh.
 func (n *Record) DueSource(refresh Source) Source {

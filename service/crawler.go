@@ -113,24 +113,24 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	r := &running{agent: agent, store: store, opened: crawler, documents: documents.NewPool(documentSettings(crawler), log)}
+	r := &running{agent: agent, store: store, opened: crawler, documents: documents.NewPool(crawler.Reading, log)}
 	r.inForce.Store(&crawler)
 	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	r.weights.Store(&crawler.Weights)
+	r.weights.Store(&crawler.Frontier.Weights)
 	return r, nil
 }
 
 // configured notes a configuration that came into force while the Crawler runs, and
 // logs what takes effect only after a restart.
 func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
-	r.weights.Store(&crawler.Weights)
+	r.weights.Store(&crawler.Frontier.Weights)
 	r.inForce.Store(crawler)
 	for what, same := range map[string]bool{
 		"Push":            slices.EqualFunc(crawler.Push, r.opened.Push, config.Push.Same),
 		"durability":      crawler.Durability == r.opened.Durability,
-		"documentWorkers": crawler.Documents.Workers == r.opened.Documents.Workers,
+		"documentWorkers": crawler.Reading.Workers == r.opened.Reading.Workers,
 	} {
 		if !same {
 			log.Warn("takes effect after a restart", "crawler", r.Name(), "what", what)

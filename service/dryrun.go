@@ -42,7 +42,7 @@ func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw st
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	pool := documents.NewPool(documentSettings(crawler), log)
+	pool := documents.NewPool(crawler.Reading, log)
 	defer pool.Close()
 	settings := (&running{documents: pool, agent: agent}).settings(crawler)
 	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}

@@ -15,7 +15,7 @@ func PAPIPush(crawler config.Crawler, name string) (config.Push, error) {
 	var found []config.Push
 	var names []string
 	for _, p := range crawler.Push {
-		if p.PAPI == nil {
+		if _, is := p.Settings.(papi.Settings); !is {
 			continue
 		}
 		names = append(names, p.Name)
@@ -72,9 +72,17 @@ func indexOf(crawler config.Crawler, target string) (admin.Index, error) {
 
 // OpenIndex opens the index behind a papi target.
 func OpenIndex(p config.Push) (admin.Index, error) {
-	t, err := papiTarget(p)
+	settings, is := p.Settings.(papi.Settings)
+	if !is {
+		return nil, fmt.Errorf("the target %q is of kind %s: only the Push API can list what an index holds", p.Name, p.Kind)
+	}
+	t, err := papi.New(settings)
 	if err != nil {
 		return nil, err
 	}
-	return papiIndex{t, p.Source}, nil
+	index := papiIndex{Target: t}
+	if p.Source != nil {
+		index.source = *p.Source
+	}
+	return index, nil
 }

@@ -69,7 +69,7 @@ func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Cr
 			continue
 		}
 		crawler := byName[r.Name()]
-		r.documents.Set(documentSettings(crawler))
+		r.documents.Set(crawler.Reading)
 		r.configured(&crawler, s.log)
 	}
 	return failed

@@ -157,7 +157,7 @@ func sharedSlots(threads int, crawlers []config.Crawler, log *slog.Logger) *craw
 	}
 	sum := 0
 	for _, c := range crawlers {
-		sum += c.Threads
+		sum += c.Workers
 	}
 	if threads >= sum {
 		return nil

@@ -55,7 +55,7 @@ func check(c *cli.Context) error {
 	if !c.Bool("json") {
 		for _, crawler := range parsed.Crawlers {
 			fmt.Fprintf(c.App.Writer, "Crawler %s: %s, %s, deletes on %s\n", crawler.Name,
-				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), admin.DeletesOn(crawler.ErrorPolicy))
+				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), admin.DeletesOn(crawler.Frontier.Policy))
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"hash"
 	"strconv"
 
@@ -39,23 +38,11 @@ func fingerprint(rules [32]byte, space string) [32]byte {
 }
 
 // readingFingerprint adds what else decides what document a page becomes.
-func readingFingerprint(rules [32]byte, s *Settings) [32]byte {
-	if len(s.Remove) == 0 && s.Mapping == nil && !s.IgnoreNoFollow && !s.IgnoreNoIndex && !s.Collapse && !s.EmbeddedLinks {
+func readingFingerprint(rules [32]byte, reading string) [32]byte {
+	if reading == "" {
 		return rules
 	}
-	w := writer{sha256.New()}
-	w.strings(string(rules[:]))
-	w.number(len(s.Remove))
-	w.strings(s.Remove...)
-	w.flags(s.IgnoreNoFollow, s.IgnoreNoIndex, s.Collapse, s.EmbeddedLinks, s.Mapping != nil)
-	w.number(s.CollapseDepth)
-	if m := s.Mapping; m != nil {
-		w.flags(m.KeepUnmapped)
-		for _, one := range m.Maps {
-			w.strings(fmt.Sprintf("%q", one))
-		}
-	}
-	return [32]byte(w.Sum(nil))
+	return fingerprint(rules, reading)
 }
 
 // writer hashes values so that no two lists of them look alike.

@@ -135,7 +135,7 @@ func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
 func (p *Policy) identify(rules [32]byte) {
 	sum := fingerprint(rules, p.Space.Fingerprint())
 	p.Fingerprint = hex.EncodeToString(sum[:])
-	sum = readingFingerprint(sum, &p.Settings)
+	sum = readingFingerprint(sum, p.Settings.ReadingKey)
 	p.Version = max(binary.BigEndian.Uint64(sum[:8]), 1) // 0 is "not known"
 }
 

@@ -57,6 +57,9 @@ type Settings struct {
 	Remove []string
 	// Mapping of metas; nil: they keep their names.
 	Mapping *Mapping
+	// ReadingKey tells apart what else than Rules decides which document a page becomes, empty
+	// for the defaults: where it has changed, pages are read anew though they have not.
+	ReadingKey string
 	// CrawlLog is the file that gets a line for each URL that was asked for; "": none.
 	CrawlLog string
 	// OutboxMaxBytes of unsent bodies make the crawl wait; 0 is no limit.

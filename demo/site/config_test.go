@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -28,10 +29,10 @@ func loadConfig(t *testing.T) config.Crawler {
 
 func TestConfigIsClean(t *testing.T) {
 	c := loadConfig(t)
-	if c.ErrorPolicy != config.Cautious || c.Throttle.Milliseconds() != 5 {
-		t.Errorf("error policy %v, throttle %v", c.ErrorPolicy, c.Throttle)
+	if c.Frontier.Policy != scheduler.Cautious || c.Frontier.Throttle.Milliseconds() != 5 {
+		t.Errorf("error policy %v, throttle %v", c.Frontier.Policy, c.Frontier.Throttle)
 	}
-	if len(c.Push) != 2 || c.Push[0].PAPI == nil || c.Push[1].File == nil {
+	if len(c.Push) != 2 || c.Push[0].Kind != "papi" || c.Push[1].Kind != "file" {
 		t.Errorf("targets %+v, want papi and file", c.Push)
 	}
 }

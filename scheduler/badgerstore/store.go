@@ -60,6 +60,14 @@ const (
 	OS                     // with the operating system: outlives a crash of the process
 )
 
+// String is the value of the attribute durability.
+func (d Durability) String() string {
+	if d == OS {
+		return "os"
+	}
+	return "sync"
+}
+
 // Limits and defaults.
 const (
 	// DefaultMinFree is the free space, in bytes, below which nothing is written.

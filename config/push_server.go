@@ -9,44 +9,46 @@ import (
 	"github.com/sextant-crawler/sextant/secret"
 )
 
-// Batches of one request a document, or of many.
-const (
-	papiBatch  = 100
-	otherBatch = 500
-)
+// pushReader reads the Push element of a target.
+type pushReader struct {
+	*node
+	p             *parser
+	name, crawler string // of the target and of its Crawler
+}
 
-// pushServer reads what targets over HTTP have in common.
-func (p *parser) pushServer(n *node, kind string) *PushServer {
-	s := &PushServer{
-		URL: n.str("url"), User: n.str("user"), Password: n.secret("password"), Token: n.secret("token"),
+// server is how the target's server is reached. token makes a header of a token; nil where
+// the kind has none.
+func (r *pushReader) server(token func(secret.Value) wire.Header) wire.Settings {
+	n := r.node
+	s := wire.Settings{
+		URL: n.str("url"), User: n.str("user"), Password: n.secret("password"),
 		InsecureTLS: n.boolean("insecureTLS"), Gzip: n.boolean("gzip"),
 		MaxRequestsPerS: int(n.number("maxRequestsPerS")), Timeout: n.duration("timeoutS"),
-		BatchCount: otherBatch, BatchBytes: n.number("batchBytes"), BatchAge: n.duration("batchAgeMS"),
-		Fields: p.pushFields(n), Headers: p.pushHeaders(n),
 	}
-	if kind == "papi" {
-		s.BatchCount = papiBatch
-	} else {
-		s.Connections, s.RequestBytes = int(n.number("connections")), n.number("maxRequestBytes")
+	if token != nil && n.str("token") != "" {
+		s.Headers = append(s.Headers, token(n.secret("token")))
 	}
-	if n.written("batchCount") {
-		s.BatchCount = int(n.number("batchCount"))
-	}
+	s.Headers = append(s.Headers, r.p.pushHeaders(n)...)
 	if a := n.attr("caFile"); a != nil {
-		s.Roots = p.authorities(a)
+		s.Roots = r.p.authorities(a)
 	}
 	if n.written("password") && n.missing("user") {
-		p.errorf(n.attr("password").name, "password without user: write user=\"...\", too")
+		r.p.errorf(n.attr("password").name, "password without user: write user=\"...\", too")
 	}
-	if n.written("token") && n.written("user") && kind != "funnelback" {
-		p.errorf(n.attr("token").name, "token beside user: the server reads one of them: remove the other")
+	if n.written("token") && n.written("user") && n.str("kind") != "funnelback" {
+		r.p.errorf(n.attr("token").name, "token beside user: the server reads one of them: remove the other")
 	}
-	p.warnOfServer(n, s, kind)
+	r.p.warnOfServer(n, &s)
 	return s
 }
 
+// limits are those of requests.
+func (r *pushReader) limits() wire.Limits {
+	return wire.Limits{Bytes: int(r.number("maxRequestBytes")), Requests: int(r.number("connections"))}
+}
+
 // warnOfServer warns of what lets credentials be read on their way.
-func (p *parser) warnOfServer(n *node, s *PushServer, kind string) {
+func (p *parser) warnOfServer(n *node, s *wire.Settings) {
 	if s.InsecureTLS {
 		p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so that credentials and documents can be read and changed on their way: write caFile with the certificate of the server's authority instead")
 		if a := n.attr("caFile"); a != nil {
@@ -58,11 +60,11 @@ func (p *parser) warnOfServer(n *node, s *PushServer, kind string) {
 		return
 	}
 	for _, name := range []string{"password", "token"} {
-		if a := n.attr(name); a != nil && slices.Contains(a.spec.Kinds, kind) {
+		if a := n.attr(name); a != nil && slices.Contains(a.spec.Kinds, n.str("kind")) {
 			p.warnf(a.name, "%s goes to %s unencrypted: write url with https", name, u.Host)
 		}
 	}
-	if len(s.Headers) > 0 {
+	if slices.ContainsFunc(n.children, func(c *node) bool { return c.spec.Name == "PushHeader" }) {
 		p.warnf(n.at, "the values of <PushHeader> go to %s unencrypted: write url with https", u.Host)
 	}
 }
@@ -73,7 +75,7 @@ func isLoopback(host string) bool {
 }
 
 // pushHeaders reads the PushHeader elements of a Push.
-func (p *parser) pushHeaders(push *node) []PushHeader {
+func (p *parser) pushHeaders(push *node) []wire.Header {
 	complaint := func(key string) string {
 		switch {
 		case isOwnHeader(key), key == "Proxy-Authorization", key == "Proxy-Connection":
@@ -83,9 +85,9 @@ func (p *parser) pushHeaders(push *node) []PushHeader {
 		}
 		return ""
 	}
-	var out []PushHeader
+	var out []wire.Header
 	for _, h := range p.writtenHeaders(push, "PushHeader", complaint) {
-		out = append(out, PushHeader{h.key, secret.New(h.value)})
+		out = append(out, wire.Header{Name: h.key, Value: secret.New(h.value)})
 	}
 	return out
 }

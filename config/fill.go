@@ -1,0 +1,108 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// into says where the value of an attribute of Crawler goes: to gives a pointer into the
+// settings, of the type that the attribute's own becomes.
+func (a Attribute) into(to func(*Crawler) any) Attribute {
+	a.to = to
+	return a
+}
+
+// on says which value of an Enum is true, where it goes into a bool.
+func (a Attribute) on(value string) Attribute {
+	a.yes = value
+	return a
+}
+
+// rereads marks an attribute a change of which has pages read anew.
+func (a Attribute) rereads() Attribute {
+	a.Rereads = true
+	return a
+}
+
+// fill puts the values of an element's attributes, written or not, where they go.
+func (n *node) fill(c *Crawler) {
+	for i := range n.spec.Attributes {
+		a := &n.spec.Attributes[i]
+		if a.to != nil {
+			n.put(a, reflect.ValueOf(a.to(c)).Elem())
+		}
+	}
+}
+
+// put sets what an attribute's value goes into. A test goes through the table, so that no
+// row has another type.
+func (n *node) put(a *Attribute, to reflect.Value) {
+	switch at := to.Addr().Interface().(type) {
+	case *time.Duration:
+		*at = n.duration(a.Name)
+	case *bool:
+		if a.Type == Enum {
+			*at = n.str(a.Name) == a.yes
+		} else {
+			*at = n.boolean(a.Name)
+		}
+	case *string:
+		*at = n.str(a.Name)
+	default:
+		if a.Type == Enum {
+			to.SetUint(uint64(n.choice(a.Name))) //nolint:gosec // an index
+		} else {
+			to.SetInt(n.number(a.Name))
+		}
+	}
+}
+
+// readingKey tells two ways to read pages apart: it is made of what is marked Rereads and has
+// another value than its default, so that a new attribute changes nothing until it is
+// written.
+func (n *node) readingKey() string {
+	var b strings.Builder
+	for i := range n.spec.Attributes {
+		a := &n.spec.Attributes[i]
+		if v := n.plain(a); a.Rereads && v != a.Default {
+			fmt.Fprintf(&b, "%s=%q\n", a.Name, v)
+		}
+	}
+	for _, child := range n.children {
+		if child.spec.Rereads {
+			child.spell(&b)
+		}
+	}
+	return b.String()
+}
+
+// spell writes an element with all that its attributes say, written or not.
+func (n *node) spell(b *strings.Builder) {
+	fmt.Fprintf(b, "<%s", n.spec.Name)
+	for i := range n.spec.Attributes {
+		a := &n.spec.Attributes[i]
+		fmt.Fprintf(b, " %s=%q", a.Name, n.plain(a))
+	}
+	b.WriteString(">\n")
+	for _, child := range n.children {
+		child.spell(b)
+	}
+	fmt.Fprintf(b, "</%s>\n", n.spec.Name)
+}
+
+// plain is an attribute's value in one of the spellings that mean the same.
+func (n *node) plain(a *Attribute) string {
+	v := n.str(a.Name)
+	switch {
+	case v == "":
+		return ""
+	case a.Type == Bool:
+		return strconv.FormatBool(isTrue(v))
+	case a.Type.isNumber():
+		return strconv.FormatInt(n.number(a.Name), 10)
+	}
+	return strings.TrimSpace(v)
+}

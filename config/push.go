@@ -1,0 +1,140 @@
+package config
+
+import (
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/push"
+)
+
+// Push is a target that gets documents and deletions.
+type Push struct {
+	// TargetSettings lack the target itself, which Open makes.
+	push.TargetSettings
+	Name string
+	// Content asks for the page bytes.
+	Content bool
+	// Settings are those of its kind: file.Settings, papi.Settings and so on.
+	Settings any
+	At       actionrules.Position
+
+	open opener
+}
+
+// opener makes a target; what it writes goes below the folder data.
+type opener func(data string, log *slog.Logger) (push.Target, error)
+
+// Open makes the target, without the page bytes unless they are asked for.
+func (t Push) Open(data string, log *slog.Logger) (push.Target, error) {
+	target, err := t.open(data, log)
+	if err != nil || t.Content {
+		return target, err
+	}
+	return push.WithoutContent(target), nil
+}
+
+// Same says whether both are the same target, wherever they stand in the file.
+func (t Push) Same(other Push) bool {
+	t.At, other.At = actionrules.Position{}, actionrules.Position{}
+	t.open, other.open = nil, nil
+	return same(reflect.ValueOf(t), reflect.ValueOf(other))
+}
+
+// pushTargets builds the targets of a Crawler; one of kind file where none is
+// written.
+func (p *parser) pushTargets(crawler *node) []Push {
+	var out []Push
+	written := false
+	names := make(map[string]int)
+	for _, n := range crawler.children {
+		if n.spec.Name != "Push" {
+			continue
+		}
+		written = true
+		if slices.Contains(n.faulty, "kind") || slices.Contains(n.faulty, "name") {
+			continue
+		}
+		t := p.pushTarget(n, crawler.str("name"))
+		if first, twice := names[t.Name]; twice {
+			p.errorf(n.valueAt("name"), "%s is the name of another Push (at %s): write name=\"...\", unique in the Crawler and the same over restarts", quote(t.Name), p.lineAndColumn(first))
+			continue
+		}
+		names[t.Name] = n.valueAt("name")
+		out = append(out, t)
+	}
+	if !written {
+		n := &node{spec: p.schema.elements["Push"], at: crawler.at}
+		return []Push{p.pushTarget(n, crawler.str("name"))}
+	}
+	return out
+}
+
+func (p *parser) pushTarget(n *node, crawler string) Push {
+	kind := kindOfPush(n.str("kind"))
+	t := Push{Name: n.str("name"), Content: n.boolean("content"), At: p.position(n.at)}
+	t.Kind = kind.name
+	if t.Name == "" {
+		t.Name = kind.name
+	}
+	if source := n.str("source"); source != "" {
+		t.Source = &source
+	}
+	p.ofKind(n, kind)
+	if kind.overHTTP() {
+		t.BatchCount, t.BatchBytes, t.BatchAge = kind.batch, int(n.number("batchBytes")), n.duration("batchAgeMS")
+		if n.written("batchCount") {
+			t.BatchCount = int(n.number("batchCount"))
+		}
+	}
+	t.Settings, t.open = kind.make(&pushReader{node: n, p: p, name: t.Name, crawler: crawler})
+	return t
+}
+
+// ofKind reports what does not belong to a kind of target, and what it lacks.
+func (p *parser) ofKind(n *node, kind *pushKind) {
+	for _, name := range kind.needed {
+		if n.str(name) == "" && !slices.Contains(n.faulty, name) {
+			p.errorf(n.at, "<Push kind=%q> needs the attribute %s", kind.name, name)
+		}
+	}
+	for _, a := range n.attrs {
+		if of := a.spec.Kinds; len(of) > 0 && !slices.Contains(of, kind.name) {
+			p.errorf(a.name, "%s belongs to kind=\"%s\": remove it, or write that kind", a.spec.Name, strings.Join(of, `" or "`))
+		}
+	}
+	for _, child := range n.children {
+		switch {
+		case child.spec.Name == "PushHeader" && !kind.overHTTP():
+			p.errorf(child.at, "<PushHeader> is for targets over HTTP: remove it")
+		case child.spec.Name == "PushField" && !kind.fields:
+			p.errorf(child.at, "<PushField> belongs to kind=\"%s\": remove it, or write that kind", strings.Join(kindsWithFields(), `" or "`))
+		}
+	}
+}
+
+// leavesTarget says of targets that some take one source alone which documents leave one
+// of them when their source changes; nil where every target takes all.
+func leavesTarget(targets []Push) func(from, to string) bool {
+	narrowed := map[string]bool{}
+	for _, p := range targets {
+		if p.Source != nil {
+			narrowed[*p.Source] = true
+		}
+	}
+	if len(narrowed) == 0 {
+		return nil
+	}
+	return func(from, to string) bool { return from != to && narrowed[from] }
+}
+
+// outputFolder is where a target of kind file writes.
+func outputFolder(dir, data string) string {
+	if dir == "" {
+		return filepath.Join(data, "out")
+	}
+	return dir
+}

@@ -1,0 +1,102 @@
+package config
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/elastic"
+	"github.com/sextant-crawler/sextant/push/funnelback"
+	"github.com/sextant-crawler/sextant/push/solr"
+	"github.com/sextant-crawler/sextant/push/webhook"
+	"github.com/sextant-crawler/sextant/push/wire"
+	"github.com/sextant-crawler/sextant/secret"
+)
+
+func TestPushOfAllKinds(t *testing.T) {
+	batch := push.TargetSettings{BatchCount: 500, BatchBytes: 8 << 20, BatchAge: time.Second}
+	of := func(kind string, settings any) Push {
+		t := Push{Name: kind, Settings: settings, TargetSettings: batch}
+		t.Kind = kind
+		return t
+	}
+	header := func(name, value string) []wire.Header { return []wire.Header{{Name: name, Value: secret.New(value)}} }
+	limits := wire.Limits{Bytes: 8 << 20, Requests: 2}
+	server := wire.Settings{Timeout: 2 * time.Minute}
+	at := func(url string, change func(*wire.Settings)) wire.Settings {
+		s := server
+		s.URL = url
+		change(&s)
+		return s
+	}
+	user := func(s *wire.Settings) { s.User, s.Password = "u", secret.New("p") }
+	want := []Push{
+		of("elasticsearch", elastic.Settings{
+			Name: "elasticsearch", Index: "web", Pipeline: "clean", CreateTemplate: true,
+			Fields: wire.Names{"title": "dc_title", "text": "", "meta:author": "creator"}, Limits: wire.Limits{Bytes: 1 << 20, Requests: 4},
+			Server: at("https://es:9200", func(s *wire.Settings) {
+				s.Headers = append(header("Authorization", "ApiKey a2V5"), header("X-Tenant", "acme")...)
+				s.Gzip, s.MaxRequestsPerS, s.Timeout = true, 50, 30*time.Second
+			}),
+		}),
+		of("opensearch", elastic.Settings{Name: "opensearch", OpenSearch: true, Index: "web", Limits: limits, Server: at("http://os:9200", user)}),
+		of("solr", solr.Settings{Name: "solr", Collection: "web", IDField: "key", MetaSuffix: "_txt", Limits: limits, Server: at("http://localhost:8983/solr", user)}),
+		of("funnelback", funnelback.Settings{
+			Name: "funnelback", Collection: "push", Filters: "None", NoCommit: true, Limits: wire.Limits{Bytes: 8 << 20, Requests: 2},
+			Server: at("http://fb:8080", func(s *wire.Settings) { s.Headers = header("X-Security-Token", "t") }),
+		}),
+		of("webhook", webhook.Settings{
+			Name: "webhook", Secret: secret.New("s"), Limits: limits,
+			Server: at("https://hooks.example.com/in?x=1", func(s *wire.Settings) { s.InsecureTLS = true }),
+		}),
+		of("webhook", webhook.Settings{
+			Name: "second", Limits: limits,
+			Server: at("http://127.0.0.1:10002/webhook/a", func(s *wire.Settings) { s.Headers = header("Authorization", "Bearer t") }),
+		}),
+	}
+	want[3].Source, want[3].Content = new("news"), true
+	want[4].BatchCount, want[4].BatchBytes, want[4].BatchAge = 10, 2048, 5*time.Millisecond
+	want[5].Name = "second"
+	got := goodCase(t, "push-kinds").Crawlers[0].Push
+	if got[0].Settings.(elastic.Settings).Server.Roots == nil {
+		t.Error("caFile was not read")
+	}
+	diff := cmp.Diff(want, got[:len(want)], cmpopts.IgnoreFields(wire.Settings{}, "Roots"), cmpopts.IgnoreTypes(actionrules.Position{}), cmpopts.IgnoreUnexported(Push{}))
+	if diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSamePush(t *testing.T) {
+	text, err := os.ReadFile("../testdata/config/good/push-kinds.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(change ...string) []Push {
+		file, report := parseCase(parseArchive(strings.NewReplacer(change...).Replace(string(text))))
+		if err := report.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return file.Crawlers[0].Push
+	}
+	for _, change := range [][]string{{}, {"<Root", "\n\n <Root"}} {
+		if !slices.EqualFunc(read(), read(change...), Push.Same) {
+			t.Errorf("not the same after %q", change)
+		}
+	}
+	for _, change := range [][]string{
+		{`index="web" token`, `index="site" token`}, {`as="dc_title"`, `as="name"`}, {"acme", "other"}, {"KEY=a2V5", "KEY=b"},
+		{` caFile="ca.pem"`, ""}, {`source="news"`, ""}, {`name="second"`, `name="2nd"`},
+	} {
+		if slices.EqualFunc(read(), read(change...), Push.Same) {
+			t.Errorf("the same after %q", change)
+		}
+	}
+}
