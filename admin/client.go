@@ -25,13 +25,13 @@ import (
 // SocketPath is where the service of a data directory listens.
 func SocketPath(data string) string { return filepath.Join(data, "sextant.sock") }
 
-// ErrNotKnown says that the service does not know a URL.
+// ErrNotKnown is the error for a URL that the service does not know.
 var ErrNotKnown = errors.New("URL is not known")
 
-// ErrRefused says that the service could make no sense of a command.
+// ErrRefused is the error for a command that makes no sense to the service.
 var ErrRefused = errors.New("the service refused the command")
 
-// ErrDeclined says that what a command asks for cannot be done, and why.
+// ErrDeclined is the error for a command that cannot be carried out, with the reason.
 var ErrDeclined = errors.New("not done")
 
 // Client talks to a running service over its Unix socket.
@@ -94,7 +94,7 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 	return nil, saidNo(words)
 }
 
-// saidNo makes an error of an answer that is no success.
+// saidNo makes an error of an answer other than success.
 func saidNo(body []byte) error {
 	var p Problem
 	var now Readiness

@@ -112,7 +112,7 @@ func confirmed(c *call, s crawl.Selection) error {
 	return newProblem(http.StatusConflict, codeUnconfirmed, "this removes %d URLs and deletes %d documents: send it with yes=true in the query, if that is meant", n.URLs, n.Documents)
 }
 
-// word says whether a request has yes=true: the operator's word for what is large.
+// word reports whether a request has yes=true: the operator's word for large changes.
 func (c *call) word() (bool, error) {
 	written := c.query.Get("yes")
 	if written == "" {
@@ -146,7 +146,7 @@ func soFar(err error, format string, n int) error {
 	return fmt.Errorf("%w ("+format+")", err, n)
 }
 
-// parseSeq reads a cursor that is the number of an order; 0 where there is none.
+// parseSeq reads a cursor that is the number of an order; 0 without one.
 func parseSeq(written string) (uint64, error) {
 	if written == "" {
 		return 0, nil
@@ -160,7 +160,7 @@ func parseSeq(written string) (uint64, error) {
 
 func (s *Server) backup(c *call) (any, error) {
 	c.w.Header().Set("Content-Type", "application/octet-stream")
-	begin := time.Now() // it is logged at once who asks: one that breaks off has no end
+	begin := time.Now() // logged at once: a backup that breaks off has no end
 	s.log.Info("backup begins", "crawler", c.crawler.Name(), "who", c.caller.String())
 	done, err := s.stream(c, "the backup", func(w io.Writer) error { return c.crawler.Backup(c.r.Context(), w) })
 	c.result = []any{"took", time.Since(begin)}

@@ -48,7 +48,7 @@ func (s *Server) readConfig(c *call) (any, error) {
 // Written is what became of a configuration that was sent.
 type Written struct {
 	ETag string `json:"etag"`
-	// Kept is the file that holds the text before; empty where nothing changed.
+	// Kept is the file that holds the former text; empty if nothing changed.
 	Kept string `json:"kept,omitempty"`
 	// InForce is set if it was loaded; otherwise Words says why not, and it takes effect at
 	// the next start.
@@ -115,7 +115,7 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	return out, nil
 }
 
-// errChanged is the answer to somebody who has not seen the text that is replaced.
+// errChanged answers a caller that has not seen the text it would replace.
 func errChanged() *Problem {
 	return newProblem(http.StatusPreconditionFailed, codeChanged, "the configuration was changed meanwhile: read it again, and make your change in that")
 }
@@ -134,7 +134,7 @@ func (s *Server) replace(c *call, path string, before, text []byte) (kept string
 	return kept, err
 }
 
-// matches says whether an If-Match header (RFC 9110, 13.1.1) is true of a tag.
+// matches reports whether an If-Match header (RFC 9110, 13.1.1) is true of a tag.
 func matches(header, tag string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		if part = strings.TrimSpace(part); part == tag || part == "*" {

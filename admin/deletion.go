@@ -60,7 +60,7 @@ type DeletionQuery struct {
 // DeletionLister calls fn for the deletions that f selects, as scheduler.Store.HeldDeletions does.
 type DeletionLister func(ctx context.Context, f scheduler.DeletionFilter, fn func(scheduler.StoredDeletion) error) error
 
-// filter puts the query into the scheduler's terms, but for Host.
+// filter puts the query into the scheduler's terms, without Host.
 func (q *DeletionQuery) filter() (f scheduler.DeletionFilter, err error) {
 	f.URLs, f.Edit = q.URLs, q.Edit
 	switch q.State {
@@ -151,12 +151,12 @@ func (q *DeletionQuery) Check() error {
 	return err
 }
 
-// narrowed says that something but All and State selects.
+// narrowed reports whether anything beside All and State selects.
 func (q *DeletionQuery) narrowed() bool {
 	return len(q.URLs) > 0 || q.Host != "" || q.Reason != "" || q.Edit != 0
 }
 
-// Values are the query as parameters of the API, but for URLs and All.
+// Values are the query as parameters of the API, without URLs and All.
 func (q *DeletionQuery) Values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{"state": q.State, "host": q.Host, "reason": q.Reason} {

@@ -97,7 +97,7 @@ func (s *Server) decide(c *call, by func(context.Context, scheduler.DeletionFilt
 	return Decided{n}, soFar(err, "%d were decided before", n)
 }
 
-// Deletions calls fn for each deletion that the query selects, but for URLs.
+// Deletions calls fn for each deletion that the query selects. It ignores q.URLs.
 func (c *Client) Deletions(ctx context.Context, q DeletionQuery, fn func(Deletion) error) error {
 	return stream(ctx, c, "/api/v1/deletions", q.Values(), fn)
 }

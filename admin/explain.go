@@ -81,7 +81,7 @@ type StoredExplanation struct {
 	NotBefore     *time.Time `json:"deletion_not_before,omitempty"`
 }
 
-// Unreadable is the JSON form of what is no URL.
+// Unreadable is the JSON form of something that cannot be read as a URL.
 type Unreadable struct {
 	URL   string `json:"url"`
 	Error string `json:"error"`
@@ -91,8 +91,8 @@ type Unreadable struct {
 type Knowledge struct {
 	Moved policy.Moves      // the sites that moved
 	Traps policy.TrapCounts // what traps have counted
-	// Lookup finds the stored state of a URL, ErrNotKnown where there is none. Deletion is
-	// the deletion of its document that rests or is held, nil if there is none. Robots is
+	// Lookup finds the stored state of a URL, or ErrNotKnown. Deletion is
+	// the deletion of its document that rests or is held, or nil. Robots is
 	// what the stored robots.txt says to an agent. All are nil where no store is asked.
 	Lookup   func(weburl.URL) (report.StoredURL, error)
 	Deletion func(report.StoredURL) (*Deletion, error)

@@ -10,7 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// The lock of a HeldTally is held over a walk: who asks meanwhile waits for its result.
+// The lock of a HeldTally is held over a walk: a caller that comes meanwhile waits for its
+// result.
 
 // HeldDetails tell of the deletions that are held.
 type HeldDetails struct {
@@ -57,9 +58,9 @@ func counted(n uint64, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// HeldTally counts the held deletions of a store, which takes a walk over them: it does so
-// only where their number has changed, or now and then, and keeps what it found. Its
-// methods may be called at once.
+// HeldTally counts the held deletions of a store, which takes a walk over them. It walks only
+// if their number has changed, or now and then, and keeps what it found. Its methods may be
+// called at once.
 type HeldTally struct {
 	mu      sync.Mutex
 	held    uint64    // when they were counted

@@ -119,7 +119,7 @@ func (s *Server) host(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	info.Origin = u.Origin() // also where nothing waits
+	info.Origin = u.Origin() // also if nothing waits
 	info.Delay, info.Backoff = max(info.Delay, state.Delay), max(info.Backoff, state.Backoff)
 	info.Errors = max(info.Errors, state.Errors)
 	out := HostDetails{

@@ -32,7 +32,7 @@ var errPageFull = errors.New("the page is full")
 // errCursor is a cursor that no page gave.
 var errCursor = wrong("the cursor is none that a page of this list gave: begin without one")
 
-// limitOf reads ?limit=; 0 where there is none.
+// limitOf reads ?limit=; 0 without it.
 func limitOf(c *call) (int, error) {
 	written := c.query.Get("limit")
 	if written == "" {
@@ -45,7 +45,7 @@ func limitOf(c *call) (int, error) {
 	return n, nil
 }
 
-// wantsLines says that the caller asks for the whole list as JSON Lines.
+// wantsLines reports whether the caller asks for the whole list as JSON Lines.
 func wantsLines(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), jsonLines)
 }

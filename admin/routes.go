@@ -33,7 +33,7 @@ type route struct {
 // pattern is the route in the words of http.ServeMux.
 func (r *route) pattern() string { return r.method + " " + r.path }
 
-// routes are all that the service answers to, but for what Mount adds.
+// routes are all that the service answers to, except for what Mount adds.
 func (s *Server) routes() []route {
 	return slices.Concat(s.openRoutes(), s.lookRoutes(), s.judgeRoutes(), s.configRoutes(), s.versionRoutes(), s.changeRoutes(), s.deletionRoutes(), s.outboxRoutes(), s.reportRoutes(), s.hostRoutes(), s.historyRoutes(), s.consoleRoutes())
 }
@@ -51,10 +51,10 @@ type call struct {
 	result         []any
 }
 
-// answered says that an answer was written already.
+// answered stands for an answer that was written already.
 type answered struct{}
 
-// document is an answer that is no JSON.
+// document is an answer other than JSON.
 type document struct {
 	media string
 	body  []byte
@@ -108,7 +108,7 @@ func (s *Server) do(c *call) (answer any, err error) {
 		limit = maxRequestBytes
 	}
 	if c.r.ContentLength > limit {
-		return nil, &http.MaxBytesError{Limit: limit} // before any of it is sent, to who asks by Expect
+		return nil, &http.MaxBytesError{Limit: limit} // before any of it is sent, if the caller asks by Expect
 	}
 	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
 	if c.r.ContentLength != 0 {

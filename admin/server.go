@@ -32,8 +32,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Run starts goroutines: two for each listener, of which one serves and one waits for the end,
-// and one for the history. net/http has one for each connection.
+// Run starts goroutines: two for each listener, one to serve and one to wait for the end, and
+// one for the history. net/http has one for each connection.
 
 // Crawler is a crawl at work, or what of one the service shows.
 type Crawler interface {
@@ -157,7 +157,7 @@ func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, answer func(Ca
 	answer(caller)
 }
 
-// Caller says who makes a request, and what they may: the one place that knows. The
+// Caller identifies who makes a request and what they may do. It is the only place that does. The
 // Problem, if any, is the answer to somebody with a wrong token.
 func (s *Server) Caller(r *http.Request) (Caller, *Problem) {
 	if owner, ok := r.Context().Value(ownerKey{}).(Caller); ok {
@@ -252,7 +252,7 @@ func (s *Server) overTCP() http.Handler {
 	})
 }
 
-// answer has the route of a request answer it, or says that there is none.
+// answer has the route of a request answer it, or refuses a path without one.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := s.mux.Handler(r); pattern != "" {
 		s.mux.ServeHTTP(w, r)

@@ -38,36 +38,48 @@ type Store interface {
 
 // Crawl is one Crawler element at work. Its methods may be called concurrently.
 type Crawl struct {
-	name     string
-	workers  int
-	log      *slog.Logger
-	store    Store
-	frontier *scheduler.Frontier
-	relay    *push.Relay
-	rules    *inForce
-	visitor  *visit.Visitor
-	reviewer *review.Reviewer
-	meter    meter.Meter
-	pace     pace
-	limits   *limits
-	share    *share // of the slots of all Crawls; nil: they share none
-	crawlLog *crawllog.Log
-	names    *fetcher.Names // DNS answers, for all fetchers
-	jar      *auth.Jar      // cookies of all sites, with EnableCookies
-	hosts    *visit.HostURLs
+	name      string
+	workers   int
+	log       *slog.Logger
+	store     Store
+	frontier  *scheduler.Frontier
+	relay     *push.Relay
+	rules     *inForce
+	visitor   *visit.Visitor
+	reviewer  *review.Reviewer
+	copies    *copies.Detector // nil: they are not looked for
+	patterns  *copies.Patterns // nil: none are learnt
+	meter     meter.Meter
+	crawlLog  *crawllog.Log
+	lasting   lasting
+	gates     gates
+	schedules schedules
 
-	copies   *copies.Detector // nil: they are not looked for
-	patterns *copies.Patterns // nil: none are learnt
+	replacing sync.Mutex  // held while other rules come into force, and before pages are fetched
+	allowed   atomic.Bool // AllowNextEdit
+	pausing   sync.Mutex  // held while the crawl is paused or resumed
+	stopping  stopping
+}
 
-	replacing   sync.Mutex                          // held while a policy is replaced
-	allowed     atomic.Bool                         // AllowNextEdit
-	former      atomic.Pointer[map[weburl.Key]bool] // were roots, and wait since before they were none
-	pausing     sync.Mutex                          // held while the crawl is paused or resumed
-	rescheduled chan struct{}                       // capacity 1: a reload may have changed schedules
-	plan        atomic.Pointer[[]Schedule]
-	outboxFull  atomic.Int32    // workers that wait for the outbox
-	stopping    context.Context // ended by Stop
-	stop        context.CancelFunc
+// lasting is what outlives each of the rules that come into force.
+type lasting struct {
+	names  *fetcher.Names // DNS answers, for all fetchers
+	jar    *auth.Jar      // cookies of all sites, with EnableCookies
+	hosts  *visit.HostURLs
+	former atomic.Pointer[map[weburl.Key]bool] // were roots, and wait since before they were none
+}
+
+// gates are what a worker waits at before it asks for a URL.
+type gates struct {
+	limits     *limits
+	share      *share       // of the slots of all Crawls; nil: they share none
+	outboxFull atomic.Int32 // workers that wait for the outbox
+}
+
+// stopping is ended by Stop.
+type stopping struct {
+	context.Context
+	end context.CancelFunc
 }
 
 // tickets bound how many pages are fetched. A worker takes one before it asks
@@ -109,11 +121,12 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	if err != nil {
 		return nil, err
 	}
-	stopping, stop := context.WithCancel(context.Background())
+	ended, end := context.WithCancel(context.Background())
 	c := &Crawl{
-		stopping: stopping, stop: stop, name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
-		limits: newLimits(&s), rescheduled: make(chan struct{}, 1), hosts: &visit.HostURLs{},
-		names: fetcher.NewNames(), jar: auth.NewJar(), crawlLog: crawllog.New(log),
+		name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
+		lasting:   lasting{names: fetcher.NewNames(), jar: auth.NewJar(), hosts: &visit.HostURLs{}},
+		gates:     gates{limits: newLimits(&s)},
+		schedules: schedules{changed: make(chan struct{}, 1)}, stopping: stopping{ended, end}, crawlLog: crawllog.New(log),
 	}
 	now := &visit.Rules{Policy: p}
 	if now.Gear, err = c.equip(ctx, p, nil); err != nil {
@@ -122,7 +135,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	c.rules = newInForce(now)
 	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
 	c.visitor = visit.New(visit.Parts{
-		Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
+		Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.lasting.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
 	})
 	if err := c.lookForCopies(ctx, &s); err != nil {
 		return nil, err
@@ -272,6 +285,12 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 		if !c.reviewer.Progress().Done {
 			continue
 		}
+		if again, err := c.copies.Tend(ctx); err != nil || again > 0 && round < finishRounds {
+			if round++; err != nil {
+				return err
+			}
+			continue
+		}
 		if !finish {
 			return nil
 		}
@@ -285,7 +304,7 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 // Stop takes no new URL; Run ends when the pages in flight are committed.
 func (c *Crawl) Stop() {
 	c.frontier.Stop()
-	c.stop()
+	c.stopping.end()
 }
 
 // indexerDown is ErrIndexerDown with what it means.

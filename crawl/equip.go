@@ -28,7 +28,7 @@ func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *visit.Rules) (
 	if g.Traps, err = c.equipTraps(ctx, p, old); err != nil {
 		return nil, err
 	}
-	equipment := visit.Equipment{Log: c.log, Jar: c.jar, Complete: c.fetcherSettings}
+	equipment := visit.Equipment{Log: c.log, Jar: c.lasting.jar, Complete: c.fetcherSettings}
 	g.Accesses, err = equipment.Accesses(p, before)
 	return g, err
 }
@@ -42,9 +42,9 @@ func (c *Crawl) fetcherSettings(s fetcher.Settings, p *policy.Policy) fetcher.Se
 	for _, source := range p.Sources {
 		s.Exempt = append(s.Exempt, net.JoinHostPort(source.URL.Host(), source.URL.Port()))
 	}
-	s.Judge, s.Names, s.DenyPrivate = c.judgeAddress, c.names, p.Settings.DenyPrivate
+	s.Judge, s.Names, s.DenyPrivate = c.judgeAddress, c.lasting.names, p.Settings.DenyPrivate
 	if p.Settings.MaxBytesPerS > 0 {
-		s.Pace = c.limits.pay
+		s.Pace = c.gates.limits.pay
 	}
 	return s
 }

@@ -30,11 +30,11 @@ func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, word
 		return IdleStopping, "stopping"
 	case c.frontier.Paused():
 		return IdlePaused, "paused by the operator"
-	case a.At[meter.WaitsForOutbox] > 0 && c.outboxFull.Load() > 0:
+	case a.At[meter.WaitsForOutbox] > 0 && c.gates.outboxFull.Load() > 0:
 		return IdleOutboxFull, "the outbox is full"
 	case a.Longest[meter.WaitsForStore] > meter.SlowStore:
 		return IdleStoreSlow, fmt.Sprintf("the store is slow: an outcome has been waiting for %s", a.Longest[meter.WaitsForStore].Round(time.Second/10))
-	case c.share.waits():
+	case c.gates.share.waits():
 		return IdleSlotsFull, "all threads of the service (--threads) are at work"
 	case a.Workers > 0 && a.At[meter.WaitsForURL]+a.At[meter.WaitsForRate] == 0:
 		return IdleSlotsFull, ""

@@ -32,13 +32,13 @@ func (c *Crawl) jobs() []job {
 		{"frontier", c.frontier.Run},
 		{"deletions", c.frontier.Deletions().Run},
 		{"relay", c.relay.Run},
-		{"pace", func(ctx context.Context) error { return c.pace.run(ctx, c.meter.Totals) }},
+		{"rates", c.meter.Run},
 		{"crawl log", c.crawlLog.Run},
 		{"review", c.retried("stored URLs cannot be judged by the new rules", retryPause, c.reviewer.Run)},
 		{"robots.txt", c.retried("stored URLs cannot be judged by robots.txt", retryPause, c.reviewer.RunRobots)},
 		{"reject list", c.watchRejectList},
 		{"traps", c.kept(policy.TrapsName, "the counts of traps", c.trapCounts)},
-		{"copies", c.retried("the fingerprints of documents cannot be read", retryPause, c.copies.Load)},
+		{"copies", c.retried("looking for copies goes no further", retryPause, c.copies.Run)},
 		{"schedules", c.retried("a scheduled refresh failed and is tried again", scheduleStep, func(ctx context.Context) error {
 			return c.runSchedules(ctx, caughtUp)
 		})},

@@ -257,8 +257,8 @@ func TestStopWhileLimited(t *testing.T) {
 	b := newBench(t, site.URL())
 	b.settings.MaxBytesPerS = 1
 	b.with(func(c *Crawl, _ *badgerstore.Store) {
-		c.limits.bytes.ReserveN(time.Now(), leastByteBurst)
-		c.limits.bytes.ReserveN(time.Now(), leastByteBurst) // owed for an hour
+		c.gates.limits.bytes.ReserveN(time.Now(), leastByteBurst)
+		c.gates.limits.bytes.ReserveN(time.Now(), leastByteBurst) // owed for an hour
 		ended := make(chan error, 1)
 		go func() { ended <- c.Run(t.Context(), Once{}) }()
 		for a := c.meter.Activities.Snapshot(); a.Workers < 4 || a.At[meter.WaitsForRate] < 4; a = c.meter.Activities.Snapshot() {

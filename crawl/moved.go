@@ -128,6 +128,6 @@ func (k siteKeeper) Restrict(u weburl.URL) { k.c.reviewer.Restrict(u) }
 
 // WasRoot implements visit.Sites.
 func (k siteKeeper) WasRoot(key weburl.Key) bool {
-	former := k.c.former.Load()
+	former := k.c.lasting.former.Load()
 	return former != nil && (*former)[key]
 }

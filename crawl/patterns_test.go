@@ -99,7 +99,7 @@ func TestReloadTellsOfPatterns(t *testing.T) {
 		if err := c.Reload(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(told.String(), "patterns of copies"); got == learns {
+		if got := strings.Contains(told.String(), "detectPatterns"); got == learns {
 			t.Errorf("detection %v after the reload, and told %v: %s", learns, got, &told)
 		}
 	}

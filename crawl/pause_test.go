@@ -92,7 +92,7 @@ func TestIdle(t *testing.T) {
 		{IdleRateLimit, scheduler.Snapshot{Hosts: 2}, at(map[meter.Activity]int{meter.WaitsForRate: 4}), nil},
 		{IdleHostsClosed, scheduler.Snapshot{Idle: "rest", IdleCode: scheduler.IdleClosed}, at(map[meter.Activity]int{meter.WaitsForRate: 3, meter.WaitsForURL: 1}), nil},
 		{IdleStoreSlow, scheduler.Snapshot{Hosts: 2}, slow, nil},
-		{IdleOutboxFull, scheduler.Snapshot{Hosts: 2}, at(map[meter.Activity]int{meter.WaitsForOutbox: 4}), func(c *Crawl) { c.outboxFull.Store(4) }},
+		{IdleOutboxFull, scheduler.Snapshot{Hosts: 2}, at(map[meter.Activity]int{meter.WaitsForOutbox: 4}), func(c *Crawl) { c.gates.outboxFull.Store(4) }},
 		{IdleStopping, scheduler.Snapshot{}, slow, func(c *Crawl) { c.Stop() }},
 	} {
 		c := newPassCrawl(t, everything(), newMemoryStore())

@@ -11,13 +11,13 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/visit"
 )
 
-// Reload puts new settings in force while the crawl runs. Settings with a fault
-// change nothing; after an error of the store they may be in force or not. Pages in flight finish under the rules that they began with, and are
-// judged by the new ones then; new roots are added; where rules or crawl space
-// differ, all stored URLs are judged again in the background. The name cannot
-// change, that is an error; Workers stay as many as they were started, which is
-// logged. What is no part of Settings (the store and its durability, push
-// targets) takes a restart. It may be called at any time, also before Run.
+// Reload puts new settings in force while the crawl runs. Settings with a fault change
+// nothing; after an error of the store they may be in force or not. Pages in flight finish
+// under the rules that they began with, and are judged by the new ones then; new roots are
+// added; if rules or crawl space differ, all stored URLs are judged again in the background.
+// To change the name is an error; Workers take effect after a restart, which is logged. What
+// is no part of Settings (the store and its durability, push targets) takes a restart, too.
+// It may be called at any time, also before Run.
 func (c *Crawl) Reload(ctx context.Context, s policy.Settings) error {
 	change, err := c.Prepare(ctx, s)
 	if err != nil {
@@ -26,8 +26,8 @@ func (c *Crawl) Reload(ctx context.Context, s policy.Settings) error {
 	return change.Apply(ctx)
 }
 
-// Change is what new settings need, made and opened, but not in force yet. Either Apply
-// or Discard must be called, once; until then no other change of this crawl begins.
+// Change is what new settings need, made and opened, but not in force yet. Apply or Discard
+// must be called, once. It holds no lock.
 type Change struct {
 	c        *Crawl
 	settings policy.Settings
@@ -35,54 +35,69 @@ type Change struct {
 	log      crawllog.File // nil without one
 }
 
-// Prepare judges new settings and makes what they need, as Reload does, without anything
-// being changed: so several crawls take on their settings together or not at all.
-func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (_ *Change, err error) {
+// Prepare judges new settings and makes what they need, as Reload does, without changing
+// anything: so several crawls take on their settings together or not at all.
+func (c *Crawl) Prepare(ctx context.Context, s policy.Settings) (*Change, error) {
 	if s.Name != c.name {
 		return nil, fmt.Errorf("the Crawler is called %q while it runs and cannot become %q: restart for that", c.name, s.Name)
 	}
 	c.replacing.Lock()
-	defer func() {
-		if err != nil {
-			c.replacing.Unlock()
-		}
-	}()
-	ch := &Change{c: c, settings: s, old: c.inForce(), new: &visit.Rules{}}
-	if ch.new.Policy, err = policy.Stored(ctx, s, c.store); err != nil {
+	defer c.replacing.Unlock()
+	ch := &Change{c: c, settings: s}
+	if err := ch.make(ctx); err != nil {
 		return nil, err
 	}
-	if ch.new.Gear, err = c.equip(ctx, ch.new.Policy, ch.old); err != nil {
-		return nil, err
-	}
-	// Also where the path is the same: the file was renamed when the system rotated it.
+	// Open it even if the path is the same: the system may have renamed the file to rotate it.
+	var err error
 	if ch.log, err = c.crawlLog.Open(s.CrawlLog); err != nil {
 		return nil, err
 	}
 	return ch, nil
 }
 
+// make compiles the settings, and makes what fetches by them out of what is in force.
+// c.replacing is held.
+func (ch *Change) make(ctx context.Context) error {
+	p, err := policy.Stored(ctx, ch.settings, ch.c.store)
+	if err != nil {
+		return err
+	}
+	ch.old = ch.c.inForce()
+	gear, err := ch.c.equip(ctx, p, ch.old)
+	ch.new = &visit.Rules{Policy: p, Gear: gear}
+	return err
+}
+
 // Discard leaves the old settings in force.
 func (ch *Change) Discard() {
-	defer ch.c.replacing.Unlock()
-	if ch.log != nil {
-		if err := ch.log.Close(); err != nil {
-			ch.c.log.Warn("closing the crawl log", "error", err)
-		}
+	if ch.log == nil {
+		return
+	}
+	if err := ch.log.Close(); err != nil {
+		ch.c.log.Warn("closing the crawl log", "error", err)
 	}
 }
 
 // Apply puts the settings in force. Its errors are the store's.
 func (ch *Change) Apply(ctx context.Context) error {
 	c, s := ch.c, ch.settings
+	c.replacing.Lock()
 	defer c.replacing.Unlock()
+	// A site may have moved, or other settings may have come into force, since Prepare.
+	if c.inForce() != ch.old {
+		if err := ch.make(ctx); err != nil {
+			ch.Discard()
+			return err
+		}
+	}
 	if max(s.Workers, 1) != c.workers {
-		c.log.Warn("the number of threads changes with the next start", "now", c.workers, "then", s.Workers)
+		c.log.Warn("the number of threads takes effect after a restart", "now", c.workers, "then", s.Workers)
 	}
 	if s.NearDuplicates != (c.copies != nil) {
-		c.log.Warn("whether duplicates are looked for changes with the next start", "then", s.NearDuplicates)
+		c.log.Warn("nearDuplicates takes effect after a restart", "then", s.NearDuplicates)
 	}
 	if learns := s.NearDuplicates && s.DetectPatterns; learns != (c.patterns != nil) {
-		c.log.Warn("whether patterns of copies are learnt changes with the next start", "then", learns)
+		c.log.Warn("detectPatterns takes effect after a restart", "then", learns)
 	}
 	c.crawlLog.SwitchTo(s.CrawlLog, ch.log)
 	return c.enforce(ctx, ch.old, ch.new, true)
@@ -128,9 +143,9 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) 
 	ctx = context.WithoutCancel(ctx) // the rest belongs to what is in force
 	next.Gear.Accesses.Adopt()
 	c.frontier.Apply(policy.FrontierSettings(p))
-	c.limits.apply(&p.Settings)
+	c.gates.limits.apply(&p.Settings)
 	select {
-	case c.rescheduled <- struct{}{}:
+	case c.schedules.changed <- struct{}{}:
 	default:
 	}
 	if !p.Same(old.Policy) {

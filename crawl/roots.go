@@ -94,7 +94,7 @@ func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, for
 			still[k] = true
 		}
 	}
-	c.former.Store(&still)
+	c.lasting.former.Store(&still)
 	return still, nil
 }
 

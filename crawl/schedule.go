@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -36,10 +37,16 @@ type Schedule struct {
 	Next        time.Time
 }
 
+// schedules are what is known of them beside the settings.
+type schedules struct {
+	changed chan struct{} // capacity 1: a reload may have changed them
+	plan    atomic.Pointer[[]Schedule]
+}
+
 // Schedules are the refreshes in force; none before they were looked at for the
 // first time.
 func (c *Crawl) Schedules() []Schedule {
-	if plan := c.plan.Load(); plan != nil {
+	if plan := c.schedules.plan.Load(); plan != nil {
 		return *plan
 	}
 	return nil
@@ -67,7 +74,7 @@ func (c *Crawl) runSchedules(ctx context.Context, first func()) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.rescheduled:
+		case <-c.schedules.changed:
 		case <-time.After(pause):
 		}
 	}
@@ -85,7 +92,7 @@ func (c *Crawl) runDue(ctx context.Context, runs map[string]lastRun) (next time.
 	refreshes := c.policy().Settings.Refreshes
 	named := map[string]bool{}
 	plan := make([]Schedule, 0, len(refreshes))
-	defer func() { c.plan.Store(&plan) }()
+	defer func() { c.schedules.plan.Store(&plan) }()
 	for i := range refreshes {
 		r := &refreshes[i]
 		named[r.Name()] = true

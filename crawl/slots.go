@@ -37,7 +37,7 @@ type slotWaiter struct {
 func NewSlots(n int) *Slots { return &Slots{free: max(n, 1)} }
 
 // ShareWorkers has the Crawl's workers take slots. It is called before Run.
-func (c *Crawl) ShareWorkers(s *Slots) { c.share = s.share() }
+func (c *Crawl) ShareWorkers(s *Slots) { c.gates.share = s.share() }
 
 func (s *Slots) share() *share {
 	s.mu.Lock()
@@ -117,7 +117,7 @@ func (c *Crawl) next(ctx context.Context) (lease *scheduler.Lease, done func(), 
 }
 
 func (c *Crawl) nextShared(ctx context.Context) (lease *scheduler.Lease, done func(), err error) {
-	if c.share == nil {
+	if c.gates.share == nil {
 		lease, err = c.frontier.Next(ctx)
 		return lease, func() {}, err
 	}
@@ -128,7 +128,7 @@ func (c *Crawl) nextShared(ctx context.Context) (lease *scheduler.Lease, done fu
 		if err := c.frontier.Ready(ctx); err != nil {
 			return nil, nil, err
 		}
-		if err := c.share.take(waiting); err != nil {
+		if err := c.gates.share.take(waiting); err != nil {
 			c.frontier.PassOn()
 			if ctx.Err() == nil {
 				err = scheduler.ErrStopped
@@ -137,9 +137,9 @@ func (c *Crawl) nextShared(ctx context.Context) (lease *scheduler.Lease, done fu
 		}
 		lease, err := c.frontier.TryNext(ctx)
 		if lease != nil {
-			return lease, c.share.back, nil
+			return lease, c.gates.share.back, nil
 		}
-		c.share.back()
+		c.gates.share.back()
 		if err != nil {
 			return nil, nil, err
 		}

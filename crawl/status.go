@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
@@ -25,7 +24,7 @@ type Status struct {
 	Indexed  uint64            `json:"indexed"`
 	Outbox   OutboxStatus      `json:"outbox"`
 	Hosts    HostsStatus       `json:"hosts"`
-	Rates    Rates             `json:"rates"`
+	Rates    meter.Rates       `json:"rates"`
 	Totals   meter.Totals      `json:"totals"`
 	// Paused says that the operator paused the crawl.
 	Paused bool `json:"paused,omitempty"`
@@ -158,13 +157,6 @@ func (t TargetStatus) String() string {
 	return line
 }
 
-// Rates are means over the last minute.
-type Rates struct {
-	RequestsPerS float64 `json:"requests_per_s"`
-	PagesPerS    float64 `json:"pages_per_s"`
-	BytesPerS    float64 `json:"bytes_per_s"`
-}
-
 // StoredStatus is the part of the status that a store alone can tell.
 func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Status, error) {
 	counts, err := store.Counts(ctx)
@@ -227,70 +219,11 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.CrawlLogFailures = c.crawlLog.Failures.Load()
 	s.Sessions = c.inForce().Gear.Accesses.Sessions()
 	s.Totals = c.meter.Totals()
-	s.Rates = c.pace.rates(time.Now(), s.Totals)
+	s.Rates = c.meter.Rates()
 	times := c.relay.Times()
 	for i, t := range c.relay.Status() {
 		s.Targets = append(s.Targets, newTargetStatus(t))
 		s.Targets[i].Times = times[i]
 	}
 	return s, nil
-}
-
-// pace keeps the totals of the last minute, one mark every few seconds.
-type pace struct {
-	mu    sync.Mutex
-	marks []paceMark
-}
-
-type paceMark struct {
-	at time.Time
-	meter.Totals
-}
-
-const (
-	paceStep   = 5 * time.Second
-	paceWindow = time.Minute
-)
-
-// run marks the totals until ctx ends.
-func (p *pace) run(ctx context.Context, totals func() meter.Totals) error {
-	tick := time.NewTicker(paceStep)
-	defer tick.Stop()
-	p.mark(time.Now(), totals())
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case now := <-tick.C:
-			p.mark(now, totals())
-		}
-	}
-}
-
-func (p *pace) mark(now time.Time, t meter.Totals) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.marks) > 1 && now.Sub(p.marks[0].at) > paceWindow {
-		p.marks = p.marks[1:]
-	}
-	p.marks = append(p.marks, paceMark{now, t})
-}
-
-// rates are the means between the oldest mark and now.
-func (p *pace) rates(now time.Time, t meter.Totals) Rates {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.marks) == 0 {
-		return Rates{}
-	}
-	from := p.marks[0]
-	s := now.Sub(from.at).Seconds()
-	if s <= 0 {
-		return Rates{}
-	}
-	return Rates{
-		RequestsPerS: float64(t.Requests-from.Requests) / s,
-		PagesPerS:    float64(t.Pages-from.Pages) / s,
-		BytesPerS:    float64(t.Bytes-from.Bytes) / s,
-	}
 }

@@ -25,7 +25,7 @@ func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rul
 	if old != nil && old.Gear.Traps != nil {
 		return old.Gear.Traps.With(*s), nil
 	}
-	traps := crawlspace.NewTraps(*s, c.hosts)
+	traps := crawlspace.NewTraps(*s, c.lasting.hosts)
 	counts, err := policy.StoredTraps(ctx, c.store)
 	if err == nil {
 		err = traps.RestoreState(counts.Patterns)
@@ -40,7 +40,7 @@ func (c *Crawl) equipTraps(ctx context.Context, p *policy.Policy, old *visit.Rul
 // countHosts counts the URLs of all hosts: at the start, and when a limit comes
 // into force.
 func (c *Crawl) countHosts(ctx context.Context) error {
-	if err := c.hosts.CountAll(ctx, c.store); err != nil {
+	if err := c.lasting.hosts.CountAll(ctx, c.store); err != nil {
 		return fmt.Errorf("counting the URLs of hosts: %w", err)
 	}
 	return nil
@@ -52,5 +52,5 @@ func (c *Crawl) trapCounts() any {
 	if now.Gear.Traps == nil {
 		return nil
 	}
-	return policy.TrapCounts{Patterns: now.Gear.Traps.AppendState(nil), Full: c.hosts.Full(now.Policy.Settings.Traps.MaxURLsPerHost)}
+	return policy.TrapCounts{Patterns: now.Gear.Traps.AppendState(nil), Full: c.lasting.hosts.Full(now.Policy.Settings.Traps.MaxURLsPerHost)}
 }

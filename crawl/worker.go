@@ -27,13 +27,13 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 			return err
 		}
 		slot.Now(meter.WaitsForRate)
-		token, err := c.limits.begin(waiting)
+		token, err := c.gates.limits.begin(waiting)
 		if err != nil {
 			return ignoreStop(errors.Join(ctx.Err(), c.stopping.Err()))
 		}
 		slot.Now(meter.WaitsForURL)
 		lease, done, err := c.next(ctx)
-		c.limits.got(&token)
+		c.gates.limits.got(&token)
 		if errors.Is(err, scheduler.ErrStopped) {
 			return nil
 		}
@@ -48,7 +48,7 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 			tickets.back()
 		}
 		if asked == visit.AskedNothing {
-			c.limits.back(token)
+			c.gates.limits.back(token)
 		}
 		if err == nil {
 			continue
@@ -89,10 +89,10 @@ func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 	if !c.outboxIsFull(least) {
 		return nil
 	}
-	if c.outboxFull.Add(1) == 1 {
+	if c.gates.outboxFull.Add(1) == 1 {
 		c.log.Warn("the outbox is full: waiting for the indexer", "bytes", least, "outboxMaxBytes", c.policy().Settings.OutboxMaxBytes)
 	}
-	defer c.outboxFull.Add(-1)
+	defer c.gates.outboxFull.Add(-1)
 	defer c.relay.Urge()()
 	for since := time.Now(); ; {
 		held := c.store.OutboxBytes()

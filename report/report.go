@@ -4,7 +4,9 @@
 //
 // A report is a stream of entries. Each entry gives its rows under columns that are data,
 // so that CSV, the text for people and the console show the same columns; its JSON is the
-// entry itself.
+// entry itself. A new column is a field of the entry and a line of its list of columns,
+// beside each other in one file; admin/openapi.yaml and docs/reports.md name it, and a test
+// of admin fails until the first does.
 //
 // The package starts no goroutine and has no lock. Its functions may be called at once by
 // many goroutines, its writers (Text, CSV, JSON) by one at a time.

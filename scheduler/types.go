@@ -148,9 +148,12 @@ type Record struct {
 	// the page does not say, or the crawl does not obey it.
 	Directives    Directives
 	UnavailableAt time.Time
-	// Simhash is that of the page's text when it was last read, 0 if it was not
-	// asked for: near-duplicates differ from each other in few bits.
-	Simhash uint64
+	// Signature tells of the page's text, as it was last read, by how much it differs from
+	// others (crawl/copies/near), in at most MaxSignature bytes; "" if it is too short, or
+	// copies were not looked for. Overlap is how much of its text a page of ReasonNearCopy
+	// shares with its original, in percent.
+	Signature string
+	Overlap   uint8
 
 	// The rest is for reports; records of older versions lack it. Times are in whole
 	// seconds.
@@ -167,6 +170,10 @@ type Record struct {
 	// Linked says that the page's links are stored (Completion.Outlinks).
 	Linked bool
 }
+
+// ShutOut reports whether the crawl space excludes the URL: a link that leads to it in fewer
+// steps has it judged again, since its depth may have been why.
+func (n *Record) ShutOut() bool { return n.Class == Ignored && n.Reason == ReasonCrawlSpace }
 
 // DueSource is the source that a timed URL enters when its time has come: a URL
 // that was never fetched or is being tried again its fifo, any other refresh.

@@ -60,7 +60,7 @@ func (d *reportData) About(kind string) string {
 	}[kind]
 }
 
-// Dated says that the report can begin at a time.
+// Dated reports whether the report can begin at a time.
 func (d *reportData) Dated() bool { return d.Kind != "documents" }
 
 func reportOf(v *visit) (any, error) {

@@ -43,7 +43,7 @@ func ownFiles(c *cli.Context) service.OwnFiles {
 	return service.Own(c.String("data"), accessSettings(c))
 }
 
-// checkListen refuses addresses that are none, and those beyond loopback without TLS.
+// checkListen refuses malformed addresses, and those beyond loopback without TLS.
 func checkListen(c *cli.Context) error {
 	address, certificate, key := c.String("listen"), c.String("tls-cert"), c.String("tls-key")
 	if (certificate == "") != (key == "") {

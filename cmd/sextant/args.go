@@ -61,7 +61,7 @@ func splitFlags(known []cli.Flag, args []string, firstOnly bool) (flags, rest []
 	return flags, rest
 }
 
-// takesValue says whether the flag written as a is followed by its value.
+// takesValue reports whether the flag written as a is followed by its value.
 func takesValue(known []cli.Flag, a string) bool {
 	name := strings.TrimLeft(a, "-")
 	if strings.Contains(name, "=") {

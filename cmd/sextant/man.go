@@ -43,7 +43,7 @@ func manualDate(epoch string) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// isCommon says whether a flag is described once for all commands.
+// isCommon reports whether a flag is described once for all commands.
 func isCommon(f flagReference) bool {
 	return slices.Contains([]string{"--config", "--data", "--crawler", "--json", "--log-format", "--log-level"}, f.names[0])
 }
@@ -65,7 +65,7 @@ func (m manual) macro(name string, arguments ...string) {
 // manualWidth is the length of a line of the source of a manual page.
 const manualWidth = 78
 
-// text writes running text in short lines, none of which is taken for a request.
+// text writes running text in short lines that roff does not take for requests.
 func (m manual) text(words string) {
 	var line string
 	end := func() {

@@ -150,7 +150,7 @@ type orderSum struct {
 	Bytes  uint64 `json:"bytes"`
 }
 
-// printOrder prints an order on a line, with the words of who refused it.
+// printOrder prints an order on a line, with the words of the target that refused it.
 func printOrder(w io.Writer, o *admin.OutboxOrder) error {
 	at := strings.Repeat(" ", len(time.DateTime))
 	if when := o.At; when != nil {

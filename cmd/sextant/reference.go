@@ -21,7 +21,7 @@ type flagReference struct {
 	names       []string // with dashes, the long one first
 	placeholder string   // empty for a flag without value
 	usage       string
-	preset      string // the default, empty if there is none to tell
+	preset      string // the default, if there is one to tell
 	variables   []string
 }
 
@@ -111,7 +111,7 @@ func verbsIn(arguments string) []string {
 	return strings.Split(strings.TrimSuffix(first, "]"), "|")
 }
 
-// wantsFile says whether a placeholder or an argument is the name of a file.
+// wantsFile reports whether a placeholder or an argument is the name of a file.
 func wantsFile(placeholder string) bool {
 	return strings.Contains(placeholder, "FILE") || strings.Contains(placeholder, "DIR") ||
 		strings.Contains(placeholder, "CONFIG") || placeholder == "SCRIPT"

@@ -28,13 +28,13 @@ func oneHome(data, crawler string) (service.Home, error) {
 	return found[0], nil
 }
 
-// fromServiceOrStore asks the running service, or reads the store where none runs.
+// fromServiceOrStore asks the running service, or reads the store if none runs.
 func fromServiceOrStore(c *cli.Context, running func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
 	return serviceOrStore(c, badgerstore.Options{ReadOnly: true}, running, stored)
 }
 
-// changeServiceOrStore has the running service change something, or changes the store
-// where none runs.
+// changeServiceOrStore has the running service change something, or changes the store if
+// none runs.
 func changeServiceOrStore(c *cli.Context, running func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
 	return serviceOrStore(c, badgerstore.Options{FirstOrder: service.FirstOrder()},
 		func(client *admin.Client) error { return asked(running(client)) },
@@ -59,7 +59,7 @@ func serviceOrStore(c *cli.Context, o badgerstore.Options, running func(*admin.C
 }
 
 // decision reads the arguments of a command that lists, or decides about URLs: one of
-// the verbs, "" where there is none, and URLs.
+// the verbs, "" without one, and URLs.
 func decision(c *cli.Context, verbs ...string) (verb string, urls []string, err error) {
 	if verb = c.Args().First(); verb == "" {
 		return "", nil, nil

@@ -21,6 +21,7 @@ type Meter struct {
 	Activities             ActivityLog
 	Latencies              timings
 	Documents              Readings
+	pace                   pace
 }
 
 // Answered counts an answer.

@@ -120,7 +120,7 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	}
 	why := func() string { o.explain(); return o.words }
 	to := ""
-	if o.Inside() && o.fifo(r) != r.Fifo {
+	if o.Inside() && o.fifo(r) != r.Fifo && (policy.Outside(r) == 0 || e == readmitted) { // its depth may exclude it still
 		to = o.fifo(r).String()
 	}
 	switch e {

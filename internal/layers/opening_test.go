@@ -15,7 +15,7 @@ func projectOpenings() Openings {
 			"scheduler", "scheduler/badgerstore", "scheduler/badgerstore/", "crawl", "crawl/",
 			"actionrules/crawlspace/trapcounts.go", "fetcher/robots/memory.go", "notices/memory.go",
 		},
-		Later: []string{"config", "config/", "crawl", "crawl/"},
+		Later: []string{"crawl", "crawl/"},
 	}
 }
 

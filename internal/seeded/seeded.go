@@ -96,6 +96,23 @@ func Check(t *testing.T, property func(*rapid.T)) {
 	rapid.Check(t, property)
 }
 
+// CheckFor is Check again and again, each time by the next seed, until a time has passed or
+// the property fails: once if the time is zero.
+func CheckFor(t *testing.T, limit time.Duration, property func(*rapid.T)) {
+	t.Helper()
+	begin := time.Now()
+	for seed := Seed(t); ; seed++ {
+		if err := flag.Set("rapid.seed", strconv.FormatUint(seed, 10)); err != nil {
+			t.Fatal(err)
+		}
+		rapid.Check(t, property)
+		if t.Failed() || time.Since(begin) >= limit {
+			t.Logf("last: %s=%d", env, seed)
+			return
+		}
+	}
+}
+
 // Pause draws a pause of up to most, and makes it in Long runs: what follows, such as a
 // kill, then meets a process at any moment.
 func Pause(r *rand.Rand, most time.Duration) {

@@ -169,7 +169,7 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) e
 		rec.Depth = l.Depth
 	}
 	rec.Aliases = aliases
-	if rec.Gone {
+	if rec.Gone || shorter && rec.ShutOut() {
 		return g.bringBack(k, &rec, l, ps)
 	}
 	g.touch(k)
@@ -177,11 +177,11 @@ func (g *group) link(k weburl.Key, l *scheduler.Link, depths bool, ps *places) e
 	return nil
 }
 
-// bringBack queues a URL that was gone. One that waits in a fifo already stays there.
+// bringBack queues a URL that was gone, or shut out at a greater depth. One that waits in a fifo already stays there.
 func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, l *scheduler.Link, ps *places) error {
 	rec.HostSpelling, rec.Fragment = l.HostSpelling, l.Fragment
+	rec.Gone, rec.Settled = false, rec.Settled && !rec.Gone
 	if rec.State == scheduler.Waiting && rec.Source != scheduler.Refresh {
-		rec.Gone, rec.Settled = false, false
 		g.touch(k)
 		g.setRecord(k, rec)
 		return nil
@@ -189,7 +189,6 @@ func (g *group) bringBack(k weburl.Key, rec *scheduler.Record, l *scheduler.Link
 	if err := g.unplace(k, rec); err != nil {
 		return err
 	}
-	rec.Gone, rec.Settled = false, false
 	rec.State, rec.Source, rec.Fifo = scheduler.Waiting, l.Fifo, l.Fifo
 	return g.place(k, rec, ps)
 }

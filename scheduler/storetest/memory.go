@@ -195,12 +195,13 @@ func (d *contents) link(l scheduler.Link, depths bool, places *placeSet) {
 		places.add(d.add(l))
 		return
 	}
-	if depths {
-		r.Depth = min(r.Depth, l.Depth)
+	shorter := depths && l.Depth < r.Depth
+	if shorter {
+		r.Depth = l.Depth
 	}
 	r.Aliases = union(r.Aliases, l.Alias)
-	if r.Gone {
-		r.Gone, r.Settled = false, false
+	if r.Gone || shorter && r.ShutOut() {
+		r.Gone, r.Settled = false, r.Settled && !r.Gone
 		r.HostSpelling, r.Fragment = l.HostSpelling, l.Fragment
 		if r.State != scheduler.Waiting || r.Source == scheduler.Refresh {
 			d.unqueue(k, r)

@@ -70,6 +70,7 @@ func Run(t *testing.T, open Opener) {
 		{"documents of a host are counted", documentsCounted},
 		{"a sample of a host's documents", documentsSample},
 		{"a link brings a URL back that is gone", goneLinked},
+		{"a shorter way brings a URL back that the crawl space shut out", shutOutLinked},
 		{"a URL that is gone waits already", goneWaiting},
 		{"a large page brings a URL back that is gone", goneLarge},
 		{"a URL that is gone outlives reopening", goneReopened},

@@ -214,3 +214,29 @@ func goneReopened(f *fixture) {
 		f.back(l, scheduler.Index)
 	}
 }
+
+// shutOutLinked: a link that leads to a URL in fewer steps queues it, if the crawl space
+// excluded it; any other is left where it is.
+func shutOutLinked(f *fixture) {
+	for i, reason := range []scheduler.Reason{scheduler.ReasonCrawlSpace, scheduler.ReasonRules, scheduler.ReasonRobots} {
+		l, w := f.put(fmt.Sprint("http://a.test/", i), scheduler.Index)
+		c := completion(w)
+		c.Next.State, c.Next.Class, c.Next.Reason, c.Next.Settled, c.Next.Depth = scheduler.AtRest, scheduler.Ignored, reason, true, 3
+		f.complete(c)
+		for _, depth := range []uint16{3, 2} {
+			_, page := f.put(fmt.Sprint("http://b.test/", i, depth), scheduler.Index)
+			c := completion(page)
+			said := l
+			said.Depth, said.Fragment = depth, "part"
+			c.Links, c.Depths = []scheduler.Link{said}, true
+			f.complete(c)
+			waits := f.lookup(l).State == scheduler.Waiting
+			if want := reason == scheduler.ReasonCrawlSpace && depth == 2; waits != want {
+				f.Errorf("%s, a link of depth %d: it waits: %t", reason, depth, waits)
+			}
+		}
+		if r := f.lookup(l); !r.Settled || r.State == scheduler.Waiting && r.Fragment != "part" {
+			f.Errorf("%s: %+v", reason, r)
+		}
+	}
+}

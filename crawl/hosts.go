@@ -1,0 +1,42 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Snapshot is what the crawl's frontier is doing at a moment.
+func (c *Crawl) Snapshot() scheduler.Snapshot { return c.frontier.Snapshot() }
+
+// Hosts calls fn for hosts with work, as scheduler.Frontier.Hosts does.
+func (c *Crawl) Hosts(ctx context.Context, n int, fn func(scheduler.HostInfo) error) error {
+	return c.frontier.Hosts(ctx, n, fn)
+}
+
+// Host tells of one host, as scheduler.Frontier.Host does.
+func (c *Crawl) Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error) {
+	return c.frontier.Host(ctx, host)
+}
+
+// Ill names the hosts whose documents turn bad, as scheduler.Frontier.Ill does.
+func (c *Crawl) Ill() []scheduler.IllHost { return c.frontier.Ill() }
+
+// aliveName is the value that a proof of life stores.
+const aliveName = "alive"
+
+// Alive proves that the crawl goes on: it blocks until the frontier has gone round and
+// the store has answered a write, or ctx ends, which is an error. That the store
+// answers with an error is none of its own: it is told where a page meets it. It is
+// for a crawl that runs.
+func (c *Crawl) Alive(ctx context.Context) error {
+	if err := c.frontier.Alive(ctx); err != nil {
+		return fmt.Errorf("the frontier does not go round: %w", err)
+	}
+	if err := c.store.SetValue(ctx, aliveName, nil); err != nil && ctx.Err() != nil {
+		return fmt.Errorf("the store does not answer: %w", err)
+	}
+	return nil
+}
