@@ -32,7 +32,10 @@ type StoredURL struct {
 	Outcome
 	Referrer    string `json:"referrer,omitempty"`
 	DuplicateOf string `json:"duplicate_of,omitempty"`
-	RedirectTo  string `json:"redirect_to,omitempty"`
+	// Overlap is how much of its text a copy shares with DuplicateOf, in percent; 0: not
+	// known.
+	Overlap    uint8  `json:"overlap,omitempty"`
+	RedirectTo string `json:"redirect_to,omitempty"`
 	// Directives are what the page asked for when it was last read.
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
@@ -76,7 +79,7 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
 		HostSpelling: r.HostSpelling, Fragment: r.Fragment,
 		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
-		Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo, Past: past(&r),
+		Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, Overlap: r.Overlap, RedirectTo: r.RedirectTo, Past: past(&r),
 	}
 	fate, reason := r.Fate()
 	s.Outcome = Outcome{fate.String(), reason.String(), r.Deletion.String(), r.Errors, r.LastError}
