@@ -20,15 +20,13 @@ type StoredURL struct {
 	Kind   string `json:"kind,omitempty"` // sitemap, feed or item; a page has none
 	// HostSpelling and Fragment are those of the link that admitted the URL, where rules
 	// tell them apart from its own.
-	HostSpelling string     `json:"host_spelling,omitempty"`
-	Fragment     string     `json:"fragment,omitempty"`
-	Source       string     `json:"source"`
-	Indexed      bool       `json:"indexed"`
-	Hash         string     `json:"hash,omitempty"`
-	ETag         string     `json:"etag,omitempty"`
-	LastModified string     `json:"last_modified,omitempty"`
-	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
-	NextAt       *time.Time `json:"next_at,omitempty"`
+	HostSpelling string `json:"host_spelling,omitempty"`
+	Fragment     string `json:"fragment,omitempty"`
+	Source       string `json:"source"`
+	Indexed      bool   `json:"indexed"`
+	Version
+	FetchedAt *time.Time `json:"fetched_at,omitempty"`
+	NextAt    *time.Time `json:"next_at,omitempty"`
 	Outcome
 	Referrer    string `json:"referrer,omitempty"`
 	DuplicateOf string `json:"duplicate_of,omitempty"`
@@ -37,6 +35,13 @@ type StoredURL struct {
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
 	Past
+}
+
+// Version identifies the content that was last read.
+type Version struct {
+	Hash         string `json:"hash,omitempty"`
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"last_modified,omitempty"`
 }
 
 // Outcome is what became of a URL, and why.
@@ -75,7 +80,7 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 	s := StoredURL{
 		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
 		HostSpelling: r.HostSpelling, Fragment: r.Fragment,
-		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
+		Source: r.PushedSource, Indexed: r.Indexed, Version: Version{ETag: r.ETag, LastModified: r.LastModified},
 		Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, RedirectTo: r.RedirectTo, Past: past(&r),
 	}
 	fate, reason := r.Fate()
