@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release test lint fuzz fuzz-long bench crash illness illness-real trust ci console-editor
+.PHONY: help build release test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -35,6 +35,10 @@ fuzz-long: ## run each fuzz target for five minutes, property tests with a new s
 
 bench: ## run all benchmarks, with allocations
 	go test -run '^$$' -bench . -benchmem ./...
+
+corpus: ## measure what is found of copies, and that no distinct page is lost; installs the documentations that it reads
+	@[ -d /usr/share/doc/libboost1.81-doc/doc -a -d /usr/share/doc/sqlite3 ] || apt-get install -y --no-install-recommends libboost1.81-doc sqlite3-doc || echo "without the documentations of Boost and SQLite"
+	SEXTANT_CORPUS=all bash -o pipefail -c "go test -count=1 -v -run 'Corpus|Forms|Documentations' ./crawl/copies | grep -v '^ *==='"
 
 crash: export SEXTANT_SEED = $(SEED)
 crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of the store, KILLS (50) of crawler and receiver; SEED repeats a run

@@ -37,15 +37,19 @@ func duplicateBench(t *testing.T, site *testsite.Site) *bench {
 // TestDuplicates: copies are not indexed, their links are followed, the original is told.
 func TestDuplicates(t *testing.T) {
 	for _, workers := range []int{1, 8} {
-		site := siteOf(t, map[string]string{
+		pages := map[string]string{
 			"/long-a":  prose(1, 400, "first") + `<a href=/linked>x</a>`,
-			"/long-b":  prose(1, 400, "second") + `<a href=/linked>x</a>`,
+			"/long-b":  prose(1, 400, "first") + ` And here somebody wrote one more sentence.<a href=/linked>x</a>`,
 			"/long-c":  prose(1, 400, "first") + `<a href=/linked>x</a>`,
 			"/other":   prose(2, 400, "first"),
 			"/short-a": prose(3, 30, "one"),
 			"/short-b": prose(3, 30, "two"), // nearly, but too short to tell
 			"/short-c": prose(3, 30, "one"),
-		})
+		}
+		for i := range 10 { // by which the frame of the host is known
+			pages[fmt.Sprint("/page", i)] = fmt.Sprintf("<title>page %c</title>", 'a'+i) + prose(uint64(100+i), 400, "")
+		}
+		site := siteOf(t, pages)
 		site.Set("/linked", testsite.HTML("linked", "linked"))
 		origin := site.Origins()[0]
 		b := duplicateBench(t, site)
@@ -66,8 +70,13 @@ func TestDuplicates(t *testing.T) {
 			if r.DuplicateOf == "" {
 				continue
 			}
-			if of, _ := b.record(r.DuplicateOf); !of.Indexed {
+			of, _ := b.record(r.DuplicateOf)
+			if !of.Indexed {
 				t.Errorf("%d workers: %s is a copy of %s, which is not indexed", workers, path, r.DuplicateOf)
+			}
+			nearly := (path == "/long-b") != (r.DuplicateOf == origin+"/long-b")
+			if (r.Reason == scheduler.ReasonNearCopy.String()) != nearly || r.Overlap < 95 || nearly == (r.Overlap == 100) {
+				t.Errorf("%d workers: %s: %v, %d %% of %s", workers, path, r.Reason, r.Overlap, r.DuplicateOf)
 			}
 		}
 		// The same once more: nothing changes.
@@ -102,7 +111,7 @@ func TestSourcesHaveTheirOwnDuplicates(t *testing.T) {
 	}
 }
 
-// original gives original and copy of two pages.
+// original returns original and copy of two pages.
 func original(t *testing.T, b *bench, x, y string) (of, copied string) {
 	t.Helper()
 	if r, _ := b.record(x); r.Indexed {
@@ -166,7 +175,9 @@ func TestOriginalGoes(t *testing.T) {
 			u, _ := weburl.Parse(of)
 			b.with(func(_ *Crawl, store *badgerstore.Store) {
 				_, _, err := store.Revise(t.Context(), []weburl.Key{u.Key()}, func(_ weburl.Key, r scheduler.Record) *scheduler.Revision {
-					r.Simhash, r.Hash = ^r.Simhash, [16]byte{1}
+					changed := []byte(r.Signature)
+					changed[4]++ // of the hash of all words
+					r.Signature, r.Hash = string(changed), [16]byte{1}
 					return &scheduler.Revision{Next: r}
 				})
 				if err != nil {

@@ -10,6 +10,9 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
+// Each job runs in a goroutine of its own, which Run starts and waits for. What jobs keep is
+// stored as JSON.
+
 // job runs beside the workers, in a goroutine of its own, until its context ends. One that
 // fails ends the crawl.
 type job struct {
@@ -38,7 +41,7 @@ func (c *Crawl) jobs() []job {
 		{"robots.txt", c.retried("stored URLs cannot be judged by robots.txt", retryPause, c.reviewer.RunRobots)},
 		{"reject list", c.watchRejectList},
 		{"traps", c.kept(policy.TrapsName, "the counts of traps", c.trapCounts)},
-		{"copies", c.retried("the fingerprints of documents cannot be read", retryPause, c.copies.Load)},
+		{"copies", c.retried("looking for copies goes no further", retryPause, c.copies.Run)},
 		{"schedules", c.retried("a scheduled refresh failed and is tried again", scheduleStep, func(ctx context.Context) error {
 			return c.runSchedules(ctx, caughtUp)
 		})},

@@ -26,7 +26,7 @@ type Request struct {
 	ETag, LastModified string
 	// MaxBodyBytes, if above 0, is this request's limit instead of the fetcher's.
 	MaxBodyBytes int64
-	// Limit, if not nil, is asked before the body is read: what it gives, if above
+	// Limit, if not nil, is called before the body is read: what it returns, if above
 	// 0, is the limit in place of MaxBodyBytes.
 	Limit func(header http.Header) int64
 	// Refuse, if not nil, is asked before the body is read; with true it stays unread.

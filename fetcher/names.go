@@ -80,7 +80,7 @@ func (n *Names) resolver(r *net.Resolver, strict bool) *net.Resolver {
 		}}
 }
 
-// answer is what is kept for q, or what ask gives. Others that ask for the same
+// answer returns what is kept for q, or what ask returns. Others that ask for the same
 // wait meanwhile; when the one that asked got nothing, the next one asks.
 func (n *Names) answer(ctx context.Context, q question, ask func() ([]byte, error)) ([]byte, error) {
 	for {

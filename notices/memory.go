@@ -12,11 +12,11 @@ import (
 	"sync"
 )
 
-// The file is JSON: the conditions that each receiver was told, by the receiver's id.
+// The file is JSON: the conditions that each receiver was told of, by the receiver's id.
 // memory.mu guards the map and the writing of the file, which any postman's goroutine
 // does.
 
-// memory is the file that keeps what each receiver was told and is not over.
+// memory is the file of the conditions that each receiver was told of and that last.
 type memory struct {
 	path string
 	mu   sync.Mutex
@@ -24,7 +24,7 @@ type memory struct {
 }
 
 // openMemory reads the file. One that cannot be read is started over: at worst
-// something is told twice.
+// a notice is sent twice.
 func openMemory(path string) (*memory, error) {
 	m := &memory{path: path, told: map[string][]Condition{}}
 	if path == "" {
@@ -43,7 +43,7 @@ func openMemory(path string) (*memory, error) {
 	return m, nil
 }
 
-// of is what a receiver was told.
+// of returns the conditions that a receiver was told of.
 func (m *memory) of(receiver string) map[string]Condition {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +54,7 @@ func (m *memory) of(receiver string) map[string]Condition {
 	return out
 }
 
-// keep stores what a receiver was told, whole or not at all.
+// keep stores the conditions that a receiver was told of, all or none.
 func (m *memory) keep(receiver string, told []Condition) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

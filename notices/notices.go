@@ -1,7 +1,7 @@
 // Package notices tells an operator, by a webhook or a command, of what needs a
 // person: once when it begins, and once more when it is over.
 //
-// A Notifier owns the file of what was told, and a goroutine for each receiver while Run
+// A Notifier owns the file of the notices that were sent, and a goroutine for each receiver while Run
 // runs. Its locks are held for moments, never while a notice is sent.
 package notices
 
@@ -88,15 +88,15 @@ const (
 // Settings of a Notifier.
 type Settings struct {
 	Receivers []Receiver
-	// Observe tells what holds now. Each receiver asks by itself, every few seconds.
+	// Observe returns what holds now. Each receiver's goroutine calls it every few seconds.
 	Observe func(context.Context) Observation
-	// Path is the file that remembers over restarts what was told.
+	// Path is the file that remembers over restarts which notices were sent.
 	Path string
 	Log  *slog.Logger
 }
 
-// Notifier watches, and tells its receivers. A receiver that does not answer holds up
-// no other, and never the crawl.
+// Notifier watches, and notifies its receivers. A receiver that does not answer delays
+// neither the others nor the crawl.
 type Notifier struct {
 	set     Settings
 	memory  *memory
@@ -108,7 +108,7 @@ type Notifier struct {
 	at    []*postman
 }
 
-// New reads what was told before; it tells nothing before Run.
+// New reads which notices were sent before; it sends none before Run.
 func New(s Settings) (*Notifier, error) {
 	m, err := openMemory(s.Path)
 	if err != nil {
@@ -135,7 +135,8 @@ func (n *Notifier) postmen(receivers []Receiver) ([]*postman, error) {
 	return all, nil
 }
 
-// Run tells until ctx ends; then, if End was called, of that. It is called once.
+// Run sends notices until ctx ends; then, if End was called, one about the end. It is called
+// once.
 func (n *Notifier) Run(ctx context.Context) error {
 	for {
 		round, cancel := context.WithCancel(ctx)
@@ -176,7 +177,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// Replace puts other receivers in force. What one was told already it is not told again;
+// Replace puts other receivers in force. A notice that one got already is not repeated;
 // one that was there before keeps its counts and limits.
 func (n *Notifier) Replace(receivers []Receiver) {
 	for {
@@ -199,7 +200,7 @@ func (n *Notifier) End(err error) {
 	n.ended = &Condition{Event: Stop, Since: time.Now(), Words: "the crawl ended with an error: " + err.Error()}
 }
 
-// last tells of the end.
+// last sends the notice about the end.
 func (n *Notifier) last(ctx context.Context) {
 	n.mu.Lock()
 	ended, all := n.ended, n.at
@@ -219,7 +220,7 @@ func (n *Notifier) last(ctx context.Context) {
 }
 
 // Test sends a test notice to all receivers at once, without repetitions, and
-// gives an error for each that did not take it.
+// returns an error for each that did not take it.
 func (n *Notifier) Test(ctx context.Context) (told []string, err error) {
 	n.mu.Lock()
 	all := n.at
@@ -246,7 +247,7 @@ func (n *Notifier) Test(ctx context.Context) (told []string, err error) {
 // Status is how one receiver stands.
 type Status struct {
 	Receiver string `json:"receiver"` // without what is secret in it
-	// Told are what it was told and is not over.
+	// Told are the conditions that it was told of and that last.
 	Told   []Condition `json:"told,omitempty"`
 	Sent   uint64      `json:"sent"`   // notices since the process started
 	Failed uint64      `json:"failed"` // those that were given up

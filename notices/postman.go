@@ -13,7 +13,7 @@ import (
 // A postman's fields belong to the goroutine of its run, except those behind its mutex,
 // which Status reads.
 
-// postman tells one receiver, one notice after the other.
+// postman sends notices to one receiver, one after the other.
 type postman struct {
 	n        *Notifier
 	receiver Receiver
@@ -24,7 +24,7 @@ type postman struct {
 
 	// Of run's goroutine, and after it of Notifier.last.
 	seen  map[string]time.Time // since when it holds, of what does not say
-	gone  map[string]time.Time // since when it does not, of what was told
+	gone  map[string]time.Time // since when it does not, of conditions that it was told of
 	tried map[string]time.Time // the last notice of it, or attempt
 	begun []time.Time          // notices of trouble within an hour
 
@@ -74,12 +74,13 @@ func (p *postman) run(ctx context.Context) {
 	}
 }
 
-// wants reports whether the receiver is to be told of a condition now.
+// wants reports whether the receiver must be told of a condition now.
 func (p *postman) wants(c *Condition) bool {
 	return p.receiver.hears(c.Event) && (c.Event != Indexer || time.Since(c.Since) >= p.receiver.IndexerDown)
 }
 
-// look tells what is new and what is over. An observation that was broken off says nothing.
+// look sends notices about what is new and what is over. An observation that was broken off
+// says nothing.
 func (p *postman) look(ctx context.Context, o Observation) {
 	if ctx.Err() != nil {
 		return
@@ -130,12 +131,13 @@ func (p *postman) mayTell(c *Condition) bool {
 	return len(p.begun) < perHour
 }
 
-// begin tells of trouble. What could not be told is tried again later, while it lasts.
+// begin sends a notice about trouble. If that fails, it is tried again later, as long as the
+// trouble lasts.
 func (p *postman) begin(ctx context.Context, c Condition) {
 	k := c.key()
 	err := p.deliver(ctx, p.n.notice(&c, Problem, time.Time{}))
 	if ctx.Err() != nil && err != nil {
-		return // the next process tells it
+		return // the next process sends it
 	}
 	p.tried[k] = time.Now()
 	p.begun = append(p.begun, time.Now())
@@ -182,7 +184,7 @@ func (p *postman) deliver(ctx context.Context, notice Notice) error {
 	return nil
 }
 
-// remember changes what was told, and stores it.
+// remember changes which conditions the receiver was told of, and stores them.
 func (p *postman) remember(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,7 +194,7 @@ func (p *postman) remember(change func()) {
 	}
 }
 
-// list is what was told, in order. p.mu is held.
+// list returns the conditions that the receiver was told of, in order. p.mu is held.
 func (p *postman) list() []Condition {
 	out := slices.Collect(maps.Values(p.told))
 	slices.SortFunc(out, func(a, b Condition) int { return strings.Compare(a.key(), b.key()) })

@@ -22,7 +22,7 @@ import (
 	"github.com/sextant-crawler/sextant/secret"
 )
 
-// Receiver is whom to tell: a webhook or a command.
+// Receiver gets notices: a webhook or a command.
 type Receiver struct {
 	// Webhook is an address that notices are posted to, if it is not empty. It may be
 	// secret as a whole, and may be an internal one: it is the operator's word.
@@ -60,7 +60,7 @@ func (r *Receiver) name() string {
 	return "webhook"
 }
 
-// hears reports whether the receiver is told of an event at all.
+// hears reports whether the receiver wants an event at all.
 func (r *Receiver) hears(e Event) bool { return len(r.On) == 0 || slices.Contains(r.On, e) }
 
 // id tells receivers apart over restarts.

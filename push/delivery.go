@@ -32,7 +32,7 @@ type delivery struct {
 	known              bool // cursor was read from the outbox
 	cursor, sent, read uint64
 	batch              []Entry
-	moved              map[uint64]Entry // what those of the batch were that narrow made deletions of
+	moved              map[uint64]Entry // entries of the batch as they were before narrow made deletions of them
 	batchBytes         int
 	batchSince         time.Time
 	unsafe             int       // entries between cursor and sent
@@ -110,7 +110,7 @@ func (d *delivery) step(ctx context.Context) error {
 	return nil
 }
 
-// look tells which request to look is being answered, and if a caller of Drained
+// look returns which request to look is being answered, and whether a caller of Drained
 // waits.
 func (d *delivery) look() (looks uint64, draining bool) {
 	d.relay.mu.Lock()
@@ -179,7 +179,7 @@ func (d *delivery) dropBatch() {
 	d.batch, d.batchBytes, d.read = d.batch[:0], 0, d.sent
 }
 
-// fill reads once from the outbox into the batch and tells how many it read.
+// fill reads once from the outbox into the batch and returns how many it read.
 func (d *delivery) fill(ctx context.Context) (int, error) {
 	if d.full() {
 		return 0, nil
@@ -213,7 +213,7 @@ func (d *delivery) fill(ctx context.Context) (int, error) {
 }
 
 // narrow applies the source filter: a document of another source is not for this
-// target's, and is deleted from it if it was.
+// target, and is deleted from it if it was there.
 func (d *delivery) narrow(e Entry) (Entry, bool, error) {
 	if d.set.Source == nil || e.Op == Delete || e.Source == *d.set.Source {
 		return e, true, nil
@@ -300,8 +300,8 @@ func (d *delivery) bury(ctx context.Context, e Entry, words string) error {
 	return nil
 }
 
-// checkpoint makes safe what was sent. What no push preceded needs no word from
-// the target.
+// checkpoint makes safe what was sent. If nothing was pushed since the last checkpoint,
+// the target is not asked.
 func (d *delivery) checkpoint(ctx context.Context) error {
 	if d.pushed {
 		began := time.Now()
@@ -323,8 +323,8 @@ func (d *delivery) checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// fail notes a failure and tells how long to wait: 1 s doubling to 60 s, of which
-// up to half is left to chance.
+// fail notes a failure and returns how long to wait: 1 s doubling to 60 s, up to half of it
+// by chance.
 func (d *delivery) fail(err error) time.Duration {
 	d.failures++
 	d.times.failures.Add(1)
@@ -367,7 +367,8 @@ func (d *delivery) report(change func(*TargetStatus)) {
 	d.status.Cursor, d.status.Pushed, d.status.Unsafe = d.cursor, d.sent, d.unsafe
 }
 
-// stop spares the next start a repetition, if the target answers soon.
+// stop makes a last checkpoint, so that the next start repeats nothing, if the target answers
+// soon.
 func (d *delivery) stop(ctx context.Context) {
 	if d.sent == d.cursor || d.failures > 0 || !d.known {
 		return

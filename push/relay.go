@@ -191,7 +191,7 @@ func (r *Relay) closeTargets() error {
 }
 
 // Urge keeps batches and checkpoints from waiting for their age until the returned
-// function is called, once: for who waits for the outbox to become shorter.
+// function is called, once: for a caller that waits for the outbox to become shorter.
 func (r *Relay) Urge() (done func()) {
 	r.mu.Lock()
 	r.draining++

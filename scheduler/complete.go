@@ -85,8 +85,8 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reas
 	return nil
 }
 
-// waits is the completion of a URL about which nothing new is known: what is said of it
-// already stays said.
+// waits is the completion of a URL about which nothing new is known: its record stays as it
+// is.
 func waits(l *Lease, until time.Time, why Reason, words string) Completion {
 	c := Completion{Next: l.Record}
 	c.Next.State, c.Next.NextAt = Timed, until
@@ -115,7 +115,7 @@ func (f *Frontier) GiveBack(l *Lease, requested bool, until time.Time) {
 	f.returned(l)
 }
 
-// putBack ends a lease that nobody has got: it does not count as a pick.
+// putBack ends a lease that was not handed out: it does not count as a pick.
 func (f *Frontier) putBack(l *Lease) {
 	f.stride.refund(l.Place.Source, l.ready)
 	f.returned(l)

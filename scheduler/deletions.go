@@ -35,17 +35,17 @@ type Deletions struct {
 	recounted map[weburl.HostKey]int64 // guarded by judging: when a host's held deletions were counted last
 }
 
-// restingHost is a host that has deletions that rest, or that is ill. It is in memory only
-// while one of the two holds.
+// restingHost is a host that is ill, or has resting deletions. It is in memory only as
+// long as that.
 type restingHost struct {
 	origin string
-	// at is when it is to be judged, in the Frontier's active time; events counts what
-	// has happened.
+	// at is when to judge it, in the Frontier's active time; events counts what has
+	// happened to it.
 	at     int64
 	events int
 	// arrivals tell from when on the deletions up to a number have rested.
 	arrivals []arrival
-	// good is when a document was good that no control round asked for, 0 if none was.
+	// good is when a document was last good without a control round asking for it, or 0.
 	good    int64
 	control *control
 	tries   int // control rounds in a row that did not pass
@@ -53,15 +53,15 @@ type restingHost struct {
 	// doubtful which come to rest next.
 	well     bool
 	doubtful bool
-	// redirected says that documents whose deletion is held redirect still: what replaces
+	// redirected says that documents whose deletion is held still redirect: what replaces
 	// them may be in the index by now. lookedAt is when they were looked at, 0: never.
 	redirected bool
 	lookedAt   int64
 	resting    int // deletions that rested when it was judged last
 }
 
-// pause is how long what happens at the host is gathered before it is judged: all that
-// rests is read for that.
+// pause is how long events of the host are gathered before it is judged, because judging
+// reads all that rests.
 func (h *restingHost) pause() time.Duration {
 	return judgePause + time.Duration(h.resting)*time.Millisecond
 }
@@ -74,7 +74,7 @@ type arrival struct {
 	asked    time.Time // zero if they were not
 	// doubtful says that they were ordered while their host was ill, or by an earlier
 	// process: they do not count as too many before their URLs were asked for again, and
-	// none leaves before all of them were.
+	// none leaves until all of them were.
 	doubtful bool
 }
 
@@ -82,18 +82,18 @@ func newDeletions(f *Frontier) *Deletions {
 	return &Deletions{f: f, kick: make(chan struct{}, 1), hosts: map[weburl.HostKey]*restingHost{}}
 }
 
-// OnLeave has fn told of the documents whose deletion has left, after each batch. It is to
-// be called before Run.
+// OnLeave has fn called with the documents whose deletions have left, after each batch.
+// Call it before Run.
 func (d *Deletions) OnLeave(fn func(context.Context, []weburl.Key) error) { d.onLeave = fn }
 
 const (
 	// judgePause is how long a host's deletions are gathered before they are judged.
 	judgePause = time.Second
-	// restMany is how long deletions rest that are more than a few of their host's.
+	// restMany is how long deletions rest if they are more than a few of their host's documents.
 	restMany = time.Hour
 	// restLongest is how long deletions wait for an answer that says that their host is well.
 	restLongest = 24 * time.Hour
-	// budgetPause is after when a host is looked at again that has had its share.
+	// budgetPause is the time after which a host that has used its share is looked at again.
 	budgetPause = 10 * time.Minute
 )
 
@@ -265,7 +265,7 @@ func (d *Deletions) brakeOff() {
 	d.lateOfEdit()
 }
 
-// judgeDue judges the hosts and edits whose time has come, and says when the next one's does.
+// judgeDue judges the hosts and edits that are due, and returns when the next one is.
 func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()

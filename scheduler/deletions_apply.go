@@ -17,7 +17,7 @@ type moving struct {
 	hold  Hold
 	notes []Note
 	left  []weburl.Key // whose documents leave; the store may ask twice for one
-	// any says that those that are held, or whose URL is being asked for, are moved too.
+	// any says that held deletions, and those whose URL is being fetched, are moved too.
 	any bool
 }
 
@@ -39,7 +39,7 @@ func (m *moving) revise(s StoredDeletion, r Record) *Revision {
 	return v
 }
 
-// moveAll moves deletions in batches and gives how many there were.
+// moveAll moves deletions in batches and returns how many there were.
 func (d *Deletions) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int, error) {
 	n := 0
 	for len(keys) > 0 {
@@ -76,7 +76,7 @@ func keysOfResting(list []restingOne) []weburl.Key {
 	return keys
 }
 
-// apply moves what is decided. What leaves the index beyond what may leave at all is held.
+// apply carries out what is decided. Deletions beyond what may leave the index are held.
 func (b *bench) apply(ctx context.Context) error {
 	d := b.d
 	if _, err := d.moveAll(ctx, b.passHeld, &moving{set: b.set, move: SendDeletion, any: true}); err != nil {
@@ -103,8 +103,8 @@ func (b *bench) apply(ctx context.Context) error {
 	return b.send(ctx)
 }
 
-// move moves deletions. Those are passed over whose URL is being asked for: their answer
-// decides, and if it tells nothing they are judged again.
+// move moves deletions. It passes over those whose URL is being fetched: the answer decides,
+// and if it tells nothing, they are judged again.
 func (b *bench) move(ctx context.Context, list []restingOne, m *moving) error {
 	n, err := b.d.moveAll(ctx, keysOfResting(list), m)
 	if b.moved += n; n < len(list) {

@@ -12,21 +12,21 @@ const (
 	// controlSample is how many other documents of a host are asked for before one of its
 	// documents is deleted; all of them must be good.
 	controlSample = 4
-	// controlPatience is how long their answers are waited for, in the Frontier's active time.
+	// controlPatience is how long to wait for their answers, in the Frontier's active time.
 	controlPatience = time.Hour
-	// controlFirst is after when a control round that failed is tried again, doubled with
-	// each up to controlPatience, and of a host that is ill, which may be for ever, up to
-	// retryLongest.
+	// controlFirst is the time to the next control round after one that failed. It doubles
+	// with each, up to controlPatience, or up to retryLongest if the host is ill, which may
+	// last for ever.
 	controlFirst = time.Minute
-	// controlLasts is how much earlier than its deletion is due a round may have begun that
-	// counts for it, where many rest.
+	// controlLasts is how long before a deletion is due a round may have begun to count for
+	// it, if many deletions rest.
 	controlLasts = 10 * time.Minute
-	// badShare is which part of the documents that a round chooses from may be bad already.
+	// badShare is the part of the documents to choose from that may already be bad.
 	badShare = 3
 )
 
-// control is a round of asking for documents of a host that are there, to see whether its
-// bad answers can be believed. The mutex of Deletions guards it.
+// control is a round of fetching documents of a host that are not to be deleted, to see
+// whether its bad answers can be believed. The mutex of Deletions guards it.
 type control struct {
 	at   int64 // active time
 	left []weburl.Key
@@ -36,13 +36,13 @@ type control struct {
 	// alone says that there was no document to ask for: none is left beside those whose
 	// deletion rests, or they are items of a feed, which cannot be asked for.
 	alone bool
-	// unsure says that the round before was bad: that this one is good may be chance, and
-	// another one must be, too.
+	// unsure says that the round before was bad. That this one is good may be chance, so
+	// another one must be good, too.
 	unsure bool
 }
 
-// answered takes in an answer, and says whether the document belongs to the round, and
-// whether the round has ended by it.
+// answered takes in an answer. It returns whether the document belongs to the round, and
+// whether the round is over now.
 func (c *control) answered(document weburl.Key, t tells) (belongs, over bool) {
 	if c == nil {
 		return false, false
@@ -68,11 +68,11 @@ func (c *control) allGood() bool {
 	return c != nil && !c.bad && len(c.left) == 0 && (c.good > c.none || c.alone)
 }
 
-// passed reports whether all documents of a round were good which began since a time, and that
+// passed reports whether a round that began since a time found all documents good, and that
 // this is enough.
 func (c *control) passed(since int64) bool { return c.allGood() && !c.unsure && c.at >= since }
 
-// round reports whether a control round is to begin now, for lack of one that passed and began
+// round returns whether a control round must begin now, because none that passed has begun
 // since a time, and when to look again.
 func (h *restingHost) round(now, since int64, ill bool) (begins bool, at int64) {
 	c := h.control
@@ -178,8 +178,8 @@ func (b *bench) unasked() (keys []weburl.Key, arrivals []*arrival) {
 	return keys, arrivals
 }
 
-// choose begins a round with some documents of the host that are not to be deleted; of an
-// ill host with any, but first with those.
+// choose begins a round with some documents of the host that are not to be deleted. If the
+// host is ill it takes others, too, but those first.
 func (b *bench) choose(ctx context.Context) (*control, error) {
 	sample := slices.Clone(b.documents.Sample)
 	b.d.f.shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })

@@ -7,7 +7,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// counted are the documents by which shares are reckoned: those of the host, and those
+// counted is how many documents shares are computed from: those of the host, and those
 // that left within a day.
 func (b *bench) counted() int {
 	return int(min(b.documents.Count, 1<<40)) + b.leftWithin(oneDay) //nolint:gosec // bounded
@@ -15,8 +15,8 @@ func (b *bench) counted() int {
 
 func (b *bench) leftWithin(d time.Duration) int { return b.ledger.left.within(b.wall, d, oneDay) }
 
-// Shares of a host's documents: so many may leave within an hour after a short rest, and
-// within a day at all; but two may in any case.
+// Shares of a host's documents that may leave within an hour, after a short rest, and within
+// a day. Two may always leave.
 func hourShare(documents int) int { return max(2, documents/100) }
 func dayShare(documents int) int  { return max(2, documents/5) }
 
@@ -46,8 +46,8 @@ func (b *bench) decide(ctx context.Context) error {
 	return nil
 }
 
-// decideEach says what follows for each of the deletions that may leave as single ones, or
-// after a longer rest, as many as the budget allows.
+// decideEach decides about each deletion that may leave alone, or after a longer rest, within
+// the budget.
 func (b *bench) decideEach(single, doubted bool, budget int) {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
@@ -68,8 +68,8 @@ func (b *bench) decideEach(single, doubted bool, budget int) {
 }
 
 // held is how many deletions of the host were held within a day because there were too many.
-// If only they are why there are more than some now, those are counted that are still held:
-// the less often the more are held, and if it is too soon nothing is decided yet.
+// If only they bring the number above some, it counts those that are still held: the more
+// there are, the less often. If it is too soon to count, nothing is decided yet.
 func (b *bench) held(ctx context.Context, some int) (n int, known bool, err error) {
 	n = b.ledger.held.within(b.wall, oneDay, oneDay)
 	if some < 0 || n <= some {
@@ -118,8 +118,8 @@ func (d *Deletions) recountAt(k weburl.HostKey, now int64, pause time.Duration) 
 // recountedMost bounds Deletions.recounted.
 const recountedMost = 1000
 
-// doubts returns the deletions that count, and says whether there are others: doubtful ones
-// whose URL was not asked for again yet.
+// doubts returns the deletions that count, and whether there are doubtful ones whose URL was
+// not asked for again yet.
 func (b *bench) doubts() (sound []restingOne, doubted bool) {
 	for i := range b.resting {
 		one := &b.resting[i]

@@ -16,12 +16,12 @@ type restingOne struct {
 	seq    uint64
 	reason Reason
 	again  time.Time
-	// confirmed says that its URL was asked for again and its document was to go again.
+	// confirmed says that its URL was asked for again, with the same result.
 	confirmed bool
 }
 
-// certain reports whether no answer of the site makes a deletion any surer: its feed says so,
-// which has other items, or the operator's rules.
+// certain reports whether asking the site again would tell nothing new about a deletion: its
+// feed still lists other items, or the operator's rules say so.
 func (o *restingOne) certain() bool { return o.reason == ReasonItemGone || o.reason.Operators() }
 
 // bench is a host whose deletions are being judged.
@@ -56,8 +56,7 @@ type bench struct {
 	moved       int   // deletions that rest no more
 }
 
-// judge decides about the deletions of one host, and returns how many URLs are asked for
-// because of it. judging is held.
+// judge decides about the deletions of one host, and returns how many URLs it asks for. judging is held.
 func (d *Deletions) judge(ctx context.Context, k weburl.HostKey) (asked int, err error) {
 	b, events, err := d.bench(ctx, k)
 	if err != nil {
@@ -165,9 +164,9 @@ func (b *bench) gather(ctx context.Context) error {
 
 func (b *bench) wakeAt(at int64) { b.next = min(b.next, at) }
 
-// Finish judges what rests as if it had rested for long enough: at the end of a crawl that
-// runs once. It returns how many URLs are asked for again before all can be judged; when they
-// were, it is to be called again.
+// Finish judges what rests as if it had rested for long enough, at the end of a crawl that
+// runs once. It returns how many URLs must be fetched again before all can be judged. When
+// they have been, call Finish again.
 func (d *Deletions) Finish(ctx context.Context) (asked int, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()

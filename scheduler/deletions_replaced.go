@@ -8,14 +8,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// lookPause is how often at most the held deletions of a host are looked at, for those whose
-// documents are replaced by now.
+// lookPause is the least time between two looks at a host's held deletions for documents
+// that are replaced by now.
 const lookPause = time.Minute
 
-// sortReplaced takes those out of what rests that are replaced, and lets them pass when they
-// have rested: the page has moved for good to one of its own that is in the index. Those
-// that are held because of a redirect are looked at with them: others may lead to the same
-// place, and what replaces them may be in the index only now.
+// sortReplaced takes out of the resting deletions those of replaced documents, and lets them
+// pass when they have rested: such a page has moved for good to a page of its own that is in
+// the index. It looks at deletions held because of a redirect, too: they may lead to the same
+// place, and their replacement may be in the index only now.
 func (b *bench) sortReplaced(ctx context.Context) error {
 	if b.ill {
 		return nil
@@ -46,8 +46,8 @@ func (b *bench) sortReplaced(ctx context.Context) error {
 	return nil
 }
 
-// passReplaced lets those pass that are replaced, if they were compared with those that are
-// held; if not, they do not count at least.
+// passReplaced lets deletions of replaced documents pass, if they were compared with the
+// held ones; otherwise they at least do not count.
 func (b *bench) passReplaced(found []replacement, compared bool) {
 	leading := map[weburl.Key]int{}
 	for _, r := range found {

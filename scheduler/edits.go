@@ -150,7 +150,7 @@ func (d *Deletions) EndEdit() {
 	d.wake()
 }
 
-// AllowEdit is the operator's word for an edit: its deletions leave however many they are.
+// AllowEdit lets the deletions of an edit leave, however many they are, at the operator's word.
 // It returns how many left now, and ErrNotFound where nothing is known of such an edit.
 func (d *Deletions) AllowEdit(ctx context.Context, number uint64) (int, error) {
 	d.judging.Lock()
@@ -197,7 +197,7 @@ func (d *Deletions) changeEdits(ctx context.Context, change func([]Edit) []Edit)
 	return nil
 }
 
-// lateOfEdit has the deletions of edits looked at that were judged before.
+// lateOfEdit has late deletions of edits judged that were judged before.
 func (d *Deletions) lateOfEdit() {
 	d.mu.Lock()
 	d.edits.late = true
@@ -260,8 +260,8 @@ func (d *Deletions) judgeRestingEdits(ctx context.Context) error {
 	return nil
 }
 
-// decideEdits says what becomes of each edit that has deletions that rest, and closes the
-// open ones: an edit before the last whose pass did not come through is judged with the last.
+// decideEdits decides about each edit with resting deletions, and closes the open ones: an
+// edit whose pass did not come through is judged with the last.
 func (d *Deletions) decideEdits(ctx context.Context, resting map[uint64]uint64, documents uint64) (map[uint64]EditState, error) {
 	allowed := !d.settings().Brake.On
 	decided := map[uint64]EditState{}

@@ -116,9 +116,8 @@ func (h *health) bad(documents uint64) bool {
 
 var targetSeed = maphash.MakeSeed()
 
-// redirected notes where a document redirects to, and says whether that is a place that
-// several lead to. The query is left out: a log-in page is often told there where the
-// user came from.
+// redirected notes where a document redirects to, and returns whether several lead there.
+// It ignores the query, which often tells a log-in page where the user came from.
 func (h *health) redirected(document weburl.Key, location string) (shared bool) {
 	place := location
 	if u, err := url.Parse(location); err == nil {
@@ -172,7 +171,7 @@ func (h *health) tellsNow(k weburl.Key, r *Result, c *Completion) tells {
 	return tellsNothing
 }
 
-// examine takes an outcome into the health of its host. No document of an ill host
+// examine adds an outcome to the health of its host. No document of an ill host
 // is replaced: what looks like one may be the same notice on every page. The page is asked
 // for again instead.
 func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings) (tells, error) {
@@ -204,7 +203,7 @@ func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completi
 	return t, nil
 }
 
-// illUpdate is when a document of an ill host is asked for again that has changed.
+// illUpdate is the time after which a changed document of an ill host is fetched again.
 const illUpdate = 10 * time.Minute
 
 // holdUpdate has the document stay what it is; the page is asked for again after a pause.

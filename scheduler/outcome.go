@@ -181,8 +181,8 @@ const (
 )
 
 // final is an error that will not be tried again soon. The document goes; the record
-// stays, so that a page that comes back is found though no page that links to it
-// changes, and is asked for ever more seldom. Roots are the operator's own links: they
+// stays and is fetched ever more seldom, so that a page that comes back is found even if
+// no page that links to it changes. Roots are the operator's own links: they
 // stay whatever they answer. (Exalead CloudView forgets at once: forgetDeleted.)
 func (j *judgement) final() {
 	n, old := &j.c.Next, j.old
@@ -213,8 +213,8 @@ func missed(misses uint8, set *Settings) time.Duration {
 	return min(d, max(missLongest, set.ErrorRefresh))
 }
 
-// lost reports whether nothing good was heard of the URL for so often and so long that it may
-// be forgotten.
+// lost reports whether the URL has been bad so often and for so long that it may be
+// forgotten.
 func (j *judgement) lost() bool {
 	since := j.old.ClassAt
 	failed := j.old.Class == Permanent || j.old.Class == Temporary

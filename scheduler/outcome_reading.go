@@ -5,7 +5,9 @@ import "time"
 // reading stores what the page asked for.
 func (j *judgement) reading() {
 	n := &j.c.Next
-	n.Directives, n.UnavailableAt, n.Simhash = j.result.Directives, j.result.UnavailableAt, j.result.Simhash
+	n.Directives, n.UnavailableAt = j.result.Directives, j.result.UnavailableAt
+	n.Signature, n.Overlap = j.result.Signature, j.result.Overlap
+	j.c.Notes = append(j.c.Notes, j.result.Notes...)
 }
 
 // unavailable is why a document is deleted whose time has come.

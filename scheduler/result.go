@@ -61,10 +61,14 @@ type Result struct {
 	Document    *Document
 	NoDocument  string
 	DuplicateOf string
-	// Directives, UnavailableAt and Simhash are as in Record; of a page that was read.
+	// Directives, UnavailableAt, Signature and Overlap are as in Record; of a page that was
+	// read.
 	Directives    Directives
 	UnavailableAt time.Time
-	Simhash       uint64
+	Signature     string
+	Overlap       uint8
+	// Notes are stored in the same step as the outcome.
+	Notes []Note
 	// Decided is where the rules now put the URL; refresh and retry use it.
 	Decided Source
 	// RulesVersion names the rules that the URL and its links were judged by.

@@ -25,6 +25,9 @@ var (
 // MaxAliases is how many aliases a store keeps of a URL: the first ones.
 const MaxAliases = 32
 
+// MaxSignature is how long a Record.Signature may be.
+const MaxSignature = 125
+
 // Place is where work waits: a host's queue in one source.
 type Place struct {
 	Source Source

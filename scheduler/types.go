@@ -148,9 +148,12 @@ type Record struct {
 	// the page does not say, or the crawl does not obey it.
 	Directives    Directives
 	UnavailableAt time.Time
-	// Simhash is that of the page's text when it was last read, 0 if it was not
-	// asked for: near-duplicates differ from each other in few bits.
-	Simhash uint64
+	// Signature tells of the page's text, as it was last read, by how much it differs from
+	// others (crawl/copies/near), in at most MaxSignature bytes; "" if it is too short, or
+	// copies were not looked for. Overlap is how much of its text a page of ReasonNearCopy
+	// shares with its original, in percent.
+	Signature string
+	Overlap   uint8
 
 	// The rest is for reports; records of older versions lack it. Times are in whole
 	// seconds.

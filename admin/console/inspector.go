@@ -37,7 +37,7 @@ type inspected struct {
 	URL string // as it was asked for
 	// Unreadable says why it is no URL.
 	Unreadable string
-	Verdict    verdict
+	Answer     shownAnswer
 	Explained  *admin.Explanation
 	// Stored is what the store knows of it, nil if it does not.
 	Stored *report.StoredURL
@@ -88,7 +88,7 @@ func inspect(v *visit, raw string) (*inspected, error) {
 	if d.Sent, err = sentOf(v, d.Name()); err != nil {
 		return nil, err
 	}
-	d.Verdict = d.judge(v)
+	d.Answer = d.judge(v)
 	if d.LinksAsked = v.r.URL.Query().Get("show") == "links"; !d.LinksAsked {
 		return d, nil
 	}

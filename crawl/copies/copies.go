@@ -1,26 +1,23 @@
 // Package copies finds documents that another document of the same source repeats, word
 // for word or nearly, and learns which forms of URLs lead to such copies.
 //
-// A Detector holds the fingerprints of all documents in memory. They only say where to
-// look: whether a document is there, and like another, is asked of its record. So a
-// fingerprint that is missing costs a copy in the search index, and one too many costs a
-// read. When an original goes or changes, its copies are fetched again.
+// A Detector holds in memory where all documents stand by their text and their title, and
+// what the pages of hosts have in common. That only says where to look: whether a document
+// is there, and like another, is asked of its record. So one that is missing costs a copy in
+// the search index, and one too many costs a read. When an original goes or changes, its
+// copies are fetched again.
 //
 // The package starts no goroutine: the crawl calls Load in one of its own. Detector and
 // Patterns have a mutex each, which is not held while the store is read.
 package copies
 
 import (
-	"encoding/binary"
-	"hash/fnv"
+	"container/list"
+	"context"
 	"log/slog"
-	"math/bits"
 	"sync"
 
-	"context"
-
-	"github.com/sextant-crawler/sextant/crawl/near"
-	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -38,114 +35,88 @@ func IsCopy(r *scheduler.Record) bool {
 	return r.DuplicateOf != "" && (r.Reason == scheduler.ReasonCopy || r.Reason == scheduler.ReasonNearCopy)
 }
 
-// Store is what a Detector reads.
+// Store is what a Detector reads, and where it keeps what is known of hosts.
 type Store interface {
 	scheduler.Lookuper
 	scheduler.Inspector
+	scheduler.Values
 }
 
 // Requeue has a known URL fetched once more.
 type Requeue func(ctx context.Context, u weburl.URL) error
 
-// Detector knows the fingerprints of all documents, and which copies they have. Its
-// methods may be called concurrently, and on a nil Detector, which finds nothing.
+// Detector knows where all documents stand, and which copies they have. Its methods may be
+// called concurrently, and on a nil Detector, which finds nothing.
 type Detector struct {
 	store   Store
 	requeue Requeue
 	log     *slog.Logger
 	next    weburl.Key // from here on Load reads; it belongs to the caller of Begin and Load
 
-	mu        sync.Mutex // guards the rest; never held while the store is read
-	originals *near.Index
-	copies    *near.Index // by the original's key
-	inFlight  map[weburl.Key]*Content
-	searches  map[*search]struct{}
-	found     uint64 // copies since the process started
-	loaded    bool
+	mu       sync.Mutex  // guards the rest; never held while the store is read
+	pages    *near.Table // documents, and copies: what is like one is like the other
+	copies   *near.Table // by the original's key
+	inFlight map[weburl.Key]*Content
+	searches map[*search]struct{}
+	whole    map[weburl.Key]struct{} // they are fetched again for the sake of their text
+	hosts    map[weburl.HostKey]*list.Element
+	recent   *list.List // of *host, the one that was used last in front
+	unsaved  []*host    // they are not among hosts any more, and their frames not stored yet
+	found    uint64     // copies since the process started
+	loaded   bool
 }
 
-// New makes a Detector that has no fingerprints yet.
+// New makes a Detector that knows nothing yet.
 func New(store Store, requeue Requeue, log *slog.Logger) *Detector {
 	return &Detector{
 		store: store, requeue: requeue, log: log,
-		originals: near.New(), copies: near.New(), inFlight: map[weburl.Key]*Content{}, searches: map[*search]struct{}{},
+		pages: near.New(), copies: near.New(), inFlight: map[weburl.Key]*Content{}, searches: map[*search]struct{}{},
+		whole: map[weburl.Key]struct{}{}, hosts: map[weburl.HostKey]*list.Element{}, recent: list.New(),
 	}
 }
 
-// Content is what is compared of a document.
-type Content struct {
-	// Simhash is the fingerprint of the text; 0: it is too short to tell.
-	Simhash uint64
+// keyPlace is where copies are found by their original's key.
+func keyPlace(k weburl.Key) near.Place { return near.PlaceOf(k) }
 
-	hash   [16]byte
-	source string
-	// Of a document in flight: its original if it is a copy, and whether that went or
-	// changed meanwhile.
-	copyOf weburl.Key
-	again  bool
-}
+// maxSame and maxSameCopies are how many pages of one text are held.
+const (
+	maxSame       = 8
+	maxSameCopies = 3
+)
 
-// Compare makes what is compared of a document whose hash is sum.
-func Compare(d *push.Document, sum [16]byte) *Content {
-	c := &Content{hash: sum, source: d.Source}
-	if simhash, words := near.Simhash(d.Text); words >= near.MinWords {
-		c.Simhash = simhash
+// hold enters a page, once; not one of too many with its text. The mutex is held.
+func (d *Detector) hold(at near.Place, key weburl.Key, isCopy bool) {
+	same, held, most := 0, false, maxSame
+	if isCopy {
+		most = maxSameCopies
 	}
-	return c
-}
-
-// contentOf is what a record says of its document.
-func contentOf(r *scheduler.Record) *Content {
-	return &Content{hash: r.Hash, Simhash: r.Simhash, source: r.PushedSource}
-}
-
-// like reports whether two contents are the same, or nearly.
-func (c *Content) like(o *Content) (same, nearly bool) {
-	if c.source != o.source {
-		return false, false
-	}
-	nearly = c.Simhash != 0 && o.Simhash != 0 && bits.OnesCount64(c.Simhash^o.Simhash) <= near.Distance
-	return c.hash == o.hash, nearly
-}
-
-// fingerprint is that of the text or, if it is too short, of all that is pushed. It keeps
-// sources apart without changing distances.
-func (c *Content) fingerprint() uint64 {
-	if c.Simhash == 0 {
-		return binary.LittleEndian.Uint64(c.hash[:])
-	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(c.source))
-	return c.Simhash ^ h.Sum64()
-}
-
-// exact is the fingerprint of the hash alone.
-func (c *Content) exact() uint64 { return (&Content{hash: c.hash}).fingerprint() }
-
-// keyPrint is the fingerprint under which copies are found by their original's key.
-func keyPrint(k weburl.Key) uint64 { return binary.LittleEndian.Uint64(k[:]) }
-
-// hold enters a document, once. The mutex is held.
-func (d *Detector) hold(at uint64, key weburl.Key) {
-	held := false
-	d.originals.Same(at, func(k near.Key) bool { held = k == key; return !held })
-	if !held {
-		d.originals.Add(at, key)
+	d.pages.Text(at.Body, func(k near.Key) bool { same++; held = k == key; return !held })
+	if !held && same < most {
+		d.pages.Add(at, key)
 	}
 }
 
-// drop takes out the document that a record had. The mutex is held.
+// drop takes out the page that a record had. The mutex is held.
 func (d *Detector) drop(r *scheduler.Record, key weburl.Key) {
-	if r.Indexed {
-		d.originals.Remove(contentOf(r).fingerprint(), key)
-	}
+	d.pages.Remove(contentOf(r, "").place.Body, key)
 }
 
-// Len returns how many documents can be found.
+// Whole says that the text of a page is asked for, so that "not modified" is no answer.
+func (d *Detector) Whole(key weburl.Key) bool {
+	if d == nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, whole := d.whole[key]
+	return whole
+}
+
+// Len returns how many pages can be found.
 func (d *Detector) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.originals.Len()
+	return d.pages.Len()
 }
 
 // Status tells of the detection of copies.
@@ -165,7 +136,7 @@ func (d *Detector) Status() *Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return &Status{
-		Documents: d.originals.Len(), Copies: d.copies.Len(), Found: d.found,
-		Bytes: d.originals.Bytes() + d.copies.Bytes(), Loading: !d.loaded,
+		Documents: d.pages.Len(), Copies: d.copies.Len(), Found: d.found,
+		Bytes: d.pages.Bytes() + d.copies.Bytes(), Loading: !d.loaded,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -13,9 +14,11 @@ const (
 	loadPatience = 500 * time.Millisecond
 	// loadBatch is how many records are read before others have their turn.
 	loadBatch = 5000
+	// tendEvery is how often what is known of hosts is held against the copies found.
+	tendEvery = time.Minute
 )
 
-// Begin reads the fingerprints of documents for a short while. It is called before the
+// Begin reads where documents stand for a short while. It is called before the
 // first page.
 func (d *Detector) Begin(ctx context.Context) error {
 	if d == nil {
@@ -53,7 +56,30 @@ func (d *Detector) Load(ctx context.Context) error {
 	}
 }
 
-// loadBatch reads one batch of fingerprints from their records, and fetches copies again
+// Run loads, and tends to copies until ctx ends. After an error it goes on where it was if it
+// is called again.
+func (d *Detector) Run(ctx context.Context) error {
+	if d == nil {
+		return nil
+	}
+	if err := d.Load(ctx); err != nil {
+		return err
+	}
+	tick := time.NewTicker(tendEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if _, err := d.Tend(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// loadBatch reads where documents stand from one batch of records, and fetches copies again
 // whose original went or changed unseen, as it does when the process is killed.
 func (d *Detector) loadBatch(ctx context.Context) (done bool, err error) {
 	batch, next, done, err := scheduler.ReadBatch(ctx, d.store, d.next, loadBatch, loadBatch, isCompared)
@@ -79,41 +105,53 @@ func (d *Detector) loadBatch(ctx context.Context) (done bool, err error) {
 // isCompared reports whether a record is of a document, or of a copy of one.
 func isCompared(r *scheduler.Record) bool { return r.Indexed && r.DuplicateOf == "" || IsCopy(r) }
 
-// load takes one record in. It is an orphan if it is a copy of no document. Of one in
-// flight only what it is a copy of is taken in, which settled takes out again.
+// load takes one record in. It is an orphan if it is a copy of no document, or was found to
+// be nearly one by a version that kept no signature. Of one in flight only what it is a copy
+// of is taken in, which settled takes out again.
 func (d *Detector) load(ctx context.Context, k weburl.Key, r *scheduler.Record) (orphan bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, compared := d.inFlight[k]; r.Indexed && r.DuplicateOf == "" && !compared {
-		d.hold(contentOf(r).fingerprint(), k)
+		d.hold(contentOf(r, r.PushedSource).place, k, false)
 	}
 	if !IsCopy(r) {
 		return false, nil
 	}
-	of := originalOf(r)
 	s := d.begin()
 	defer d.end(s)
-	for _, read := s.records[of]; !read && of != (weburl.Key{}); _, read = s.records[of] {
-		if err := d.read(ctx, s, of); err != nil {
-			return false, err
-		}
+	var original, copied *Content
+	if of := originalOf(r); of != (weburl.Key{}) {
+		err = d.ask(ctx, s, func() {
+			if original = d.document(s, of); original != nil {
+				copied = contentOf(r, original.source)
+				orphan = !d.isStillOf(s, copied, original, r.Reason)
+			}
+		})
 	}
 	_, compared := d.inFlight[k]
-	if _, flies := d.inFlight[of]; !flies && !isOriginalOf(s.records[of], r) {
-		return !compared, nil
+	if err != nil || original == nil || orphan {
+		return err == nil && !compared, err
 	}
-	d.copies.Add(keyPrint(of), k)
+	d.copies.Add(keyPlace(originalOf(r)), k)
+	if !compared && !copied.IsZero() {
+		d.hold(copied.place, k, true)
+	}
 	return false, nil
 }
 
-// isOriginalOf reports whether a stored URL is still the document that a copy was like.
-func isOriginalOf(original, copied *scheduler.Record) bool {
-	if original == nil || !original.Indexed {
-		return false
+// isStillOf reports whether a copy is like its original, as far as that is known. The mutex
+// is held.
+func (d *Detector) isStillOf(s *search, copied, original *Content, why scheduler.Reason) bool {
+	switch {
+	case copied.IsZero():
+		return why == scheduler.ReasonCopy
+	case original.IsZero():
+		return why == scheduler.ReasonCopy // the original was not read since signatures are kept
+	case why == scheduler.ReasonCopy:
+		return copied.Signature == original.Signature
 	}
-	own := Content{Simhash: copied.Simhash, source: original.PushedSource}
-	_, nearly := own.like(contentOf(original))
-	return nearly || copied.Simhash == 0
+	v := near.Judge(&copied.Signature, &original.Signature, d.frame(s, copied.host), d.frame(s, original.host))
+	return v.Reason != near.OtherTitle && v.Reason != near.OtherText && v.Reason != near.Long
 }
 
 func (d *Detector) isLoaded() bool {

@@ -2,27 +2,27 @@ package copies
 
 import (
 	"context"
-	"slices"
 
-	"github.com/sextant-crawler/sextant/crawl/near"
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// maxCandidates bounds how many documents are asked whether they are the original.
-const maxCandidates = 32
-
-// search is one look for an original. The records that it needs are read without the
-// mutex: those that change meanwhile are read again.
+// search is one look for an original. The records and frames that it needs are read without
+// the mutex: records that change meanwhile are read again. What is found is worth something
+// only if lacks is nil after it.
 type search struct {
 	records map[weburl.Key]*scheduler.Record // nil: not known
-	reads   weburl.Key                       // is being read, or was
-	stale   bool                             // it changed meanwhile
+	frames  map[weburl.HostKey]*near.Frame
+	reads   weburl.Key // is being read, or was
+	stale   bool       // it changed meanwhile
+	// lacks reads what was asked for and is not there.
+	lacks func(context.Context) error
 }
 
 // begin makes a search that hears of changes until end. The mutex is held.
 func (d *Detector) begin() *search {
-	s := &search{records: map[weburl.Key]*scheduler.Record{}}
+	s := &search{records: map[weburl.Key]*scheduler.Record{}, frames: map[weburl.HostKey]*near.Frame{}}
 	d.searches[s] = struct{}{}
 	return s
 }
@@ -37,110 +37,111 @@ func (d *Detector) changed(key weburl.Key) {
 	}
 }
 
-// read reads a record that a search lacks. The mutex, which is held, is let go meanwhile:
-// what the caller knows may be outdated then, and the record may still be lacking.
-func (d *Detector) read(ctx context.Context, s *search, key weburl.Key) error {
-	s.stale = false
-	s.reads = key
-	d.mu.Unlock()
-	r, err := scheduler.Find(ctx, d.store, key)
-	d.mu.Lock()
-	if err == nil && !s.stale {
-		s.records[key] = r
+// ask calls fn until it has all that it asks the search for. The mutex, which is held, is
+// let go while something is read: then what fn knew may be outdated.
+func (d *Detector) ask(ctx context.Context, s *search, fn func()) error {
+	for {
+		s.lacks = nil
+		if fn(); s.lacks == nil {
+			return nil
+		}
+		if err := s.lacks(ctx); err != nil {
+			return err
+		}
 	}
-	return err
 }
 
-// Original returns the document that the lease's is a copy of, nil if it is none. From
-// then on, until Settle or Abandon, the lease's counts as a document for others that come
-// at the same time.
-func (d *Detector) Original(ctx context.Context, l *scheduler.Lease, c *Content) (of *scheduler.Record, why scheduler.Reason, err error) {
+// record gives a stored URL, nil if it is not known or must be read first. The mutex is held.
+func (d *Detector) record(s *search, key weburl.Key) *scheduler.Record {
+	r, read := s.records[key]
+	if !read {
+		s.lacks = func(ctx context.Context) error {
+			s.reads, s.stale = key, false
+			d.mu.Unlock()
+			r, err := scheduler.Find(ctx, d.store, key)
+			d.mu.Lock()
+			if err == nil && !s.stale {
+				s.records[key] = r
+			}
+			return err
+		}
+	}
+	return r
+}
+
+// frame gives that of a host; nil also if it must be read first. The mutex is held.
+func (d *Detector) frame(s *search, k weburl.HostKey) *near.Frame {
+	if h := d.host(k); h != nil {
+		s.frames[k] = h.frame
+	}
+	f, read := s.frames[k]
+	if !read {
+		s.lacks = func(ctx context.Context) error { return d.readHost(ctx, k) }
+	}
+	return f
+}
+
+// Original returns the document that the lease's is a copy of, nil if it is none, and how
+// much of its text the two share in percent. From then on, until Settle or Abandon, the
+// lease's counts as a document for others that come at the same time.
+func (d *Detector) Original(ctx context.Context, l *scheduler.Lease, c *Content) (of *scheduler.Record, why scheduler.Reason, overlap uint8, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.begin()
 	defer d.end(s)
-	at, why, lacking := d.original(s, l.Key, c)
-	for ; lacking; at, why, lacking = d.original(s, l.Key, c) {
-		if err := d.read(ctx, s, at); err != nil {
-			return nil, scheduler.NoReason, err
+	if !c.IsZero() {
+		if err := d.ask(ctx, s, func() { d.frame(s, c.host) }); err != nil {
+			return nil, why, 0, err
+		}
+		if h := d.host(c.host); h != nil {
+			h.learn(l.Key, c)
 		}
 	}
-	d.drop(&l.Record, l.Key)
-	d.inFlight[l.Key] = c
-	if why == scheduler.NoReason {
-		d.hold(c.fingerprint(), l.Key)
-		return nil, why, nil
+	var m match
+	if err := d.ask(ctx, s, func() { m = d.match(s, l.Key, c) }); err != nil {
+		return nil, why, 0, err
 	}
-	c.copyOf = at
+	d.enter(l, c, m)
+	if m.why == scheduler.NoReason {
+		return nil, m.why, 0, nil
+	}
 	d.found++
-	return s.records[at], why, nil
+	return s.records[m.original], m.why, m.overlap, nil
 }
 
-// original looks for the original among the candidates, by the records that the search
-// has read; why is NoReason if there is none. Lacking says that the record of a key must be
-// read first. The mutex is held.
-func (d *Detector) original(s *search, own weburl.Key, c *Content) (key weburl.Key, why scheduler.Reason, lacking bool) {
-	for _, key := range d.candidates(own, c) {
-		r, read := s.records[key]
-		if !read {
-			return key, why, true
+// enter makes a page known as it was found to be. The mutex is held.
+func (d *Detector) enter(l *scheduler.Lease, c *Content, m match) {
+	before := contentOf(&l.Record, "")
+	d.pages.Remove(before.place.Body, l.Key)
+	c.copyOf = m.original
+	d.inFlight[l.Key] = c
+	if isCopy := m.why != scheduler.NoReason; !isCopy || !c.IsZero() {
+		d.hold(c.place, l.Key, isCopy)
+	}
+	if isNew := before.Signature != c.Signature || originalOf(&l.Record) != c.copyOf; !isNew || c.IsZero() {
+		return
+	}
+	h := d.host(c.host)
+	if h == nil {
+		return
+	}
+	titles, others := c.Titles(c.source, h.frame), false
+	for _, title := range titles {
+		other, own := false, false
+		d.pages.Title(title, func(_ uint32, k near.Key) bool {
+			own, other = own || k == near.Key(l.Key), other || k != near.Key(l.Key)
+			return true
+		})
+		if own || d.pages.Titled(title) <= near.MaxTitled {
+			others = others || other
+			c.review = append(c.review, title)
 		}
-		switch is, same := d.isOriginal(key, r, c); {
-		case is && same:
-			return key, scheduler.ReasonCopy, false
-		case is:
-			return key, scheduler.ReasonNearCopy, false
-		}
 	}
-	return key, scheduler.NoReason, false
-}
-
-// candidates are the documents whose fingerprints are like the content's. The mutex is held.
-func (d *Detector) candidates(own weburl.Key, c *Content) (keys []weburl.Key) {
-	collect := func(key near.Key) bool {
-		if key != near.Key(own) && !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-		return len(keys) < maxCandidates
+	// Under which other titles it is looked for is not known before the frame is.
+	if others || !h.frame.Full() {
+		h.shared(c.review)
 	}
-	d.originals.Same(c.exact(), collect) // also long texts that were stored without a fingerprint of the text
-	if c.Simhash != 0 {
-		d.originals.Near(c.fingerprint(), func(_ uint64, key near.Key) bool { return collect(key) })
-	}
-	return keys
-}
-
-// isOriginal reports whether a candidate, whose record may be nil, is a document that a
-// content is like. If not, its fingerprint is forgotten. The mutex is held.
-func (d *Detector) isOriginal(key weburl.Key, r *scheduler.Record, c *Content) (is, same bool) {
-	other, flies := d.inFlight[key]
-	if flies {
-		is = r != nil && other.copyOf == weburl.Key{}
-	} else if r != nil {
-		other, is = contentOf(r), r.Indexed && r.DuplicateOf == ""
-	}
-	if is {
-		var nearly bool
-		same, nearly = other.like(c)
-		is = same || nearly
-	}
-	if !is && !flies {
-		d.forget(key, c)
-	}
-	return is, same
-}
-
-// forget takes out the entries that lead from a content to a key that has none like it.
-// The mutex is held.
-func (d *Detector) forget(key weburl.Key, c *Content) {
-	stale := []uint64{c.exact()}
-	d.originals.Near(c.fingerprint(), func(h uint64, k near.Key) bool {
-		if k == key {
-			stale = append(stale, h)
-		}
-		return true
-	})
-	for _, h := range stale {
-		d.originals.Remove(h, key)
+	if !others {
+		c.review = nil
 	}
 }

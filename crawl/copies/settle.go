@@ -3,7 +3,7 @@ package copies
 import (
 	"context"
 
-	"github.com/sextant-crawler/sextant/crawl/near"
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -24,8 +24,12 @@ func (d *Detector) Settle(ctx context.Context, l *scheduler.Lease, r *scheduler.
 	if d == nil {
 		return nil
 	}
-	if again := d.settled(l); again {
+	again, review := d.settled(l)
+	if again {
 		return d.requeue(ctx, l.URL)
+	}
+	if _, err := d.review(ctx, review); err != nil {
+		return err
 	}
 	old := &l.Record
 	switch {
@@ -47,36 +51,26 @@ func (d *Detector) Settle(ctx context.Context, l *scheduler.Lease, r *scheduler.
 }
 
 // settled ends the flight of a document. Again says that its original went or changed
-// meanwhile.
-func (d *Detector) settled(l *scheduler.Lease) (again bool) {
+// meanwhile, review which titles are looked at again.
+func (d *Detector) settled(l *scheduler.Lease) (again bool, review []uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changed(l.Key)
+	delete(d.whole, l.Key)
 	was := originalOf(&l.Record)
 	c := d.inFlight[l.Key]
 	delete(d.inFlight, l.Key)
 	is := weburl.Key{}
 	if c != nil {
-		is, again = c.copyOf, c.again
+		is, again, review = c.copyOf, c.again, c.review
 	}
 	if was != is && was != (weburl.Key{}) {
-		d.copies.Remove(keyPrint(was), l.Key)
+		d.copies.Remove(keyPlace(was).Body, l.Key)
 	}
 	if is != (weburl.Key{}) && !again && was != is {
-		d.copies.Add(keyPrint(is), l.Key)
+		d.copies.Add(keyPlace(is), l.Key)
 	}
-	return again
-}
-
-// originalOf is the key of the document that a record's page is a copy of, zero if it is none.
-func originalOf(r *scheduler.Record) (k weburl.Key) {
-	if !IsCopy(r) {
-		return k
-	}
-	if u, ok := weburl.FromCanonical(r.DuplicateOf); ok {
-		return u.Key()
-	}
-	return k
+	return again, review
 }
 
 // Free fetches the copies of documents again that went or changed.
@@ -90,7 +84,11 @@ func (d *Detector) Free(ctx context.Context, originals []weburl.Key) error {
 			if err != nil {
 				return err
 			}
-			if r == nil || originalOf(r) != original {
+			if r == nil {
+				continue
+			}
+			if of := originalOf(r); of != original {
+				d.keepCopy(of, key)
 				continue
 			}
 			copied, ok := weburl.FromCanonical(r.URL)
@@ -105,15 +103,26 @@ func (d *Detector) Free(ctx context.Context, originals []weburl.Key) error {
 	return nil
 }
 
+// keepCopy takes back a copy of another document than the one for which it was taken.
+func (d *Detector) keepCopy(of, key weburl.Key) {
+	if of == (weburl.Key{}) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.copies.Add(keyPlace(of), key)
+}
+
 // take returns the copies of a document, and forgets them. Those in flight are told.
 func (d *Detector) take(original weburl.Key) []weburl.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changed(original)
 	var keys []weburl.Key
-	d.copies.Same(keyPrint(original), func(k near.Key) bool { keys = append(keys, k); return true })
+	at := keyPlace(original).Body
+	d.copies.Text(at, func(k near.Key) bool { keys = append(keys, weburl.Key(k)); return true })
 	for _, k := range keys {
-		d.copies.Remove(keyPrint(original), k)
+		d.copies.Remove(at, k)
 	}
 	for _, c := range d.inFlight {
 		c.again = c.again || c.copyOf == original

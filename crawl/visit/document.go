@@ -42,12 +42,12 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	}
 	sum := documentHash(document, unread)
 	if v.visitor.copies != nil {
-		c := copies.Compare(&document, sum)
-		result.Simhash = c.Simhash
-		original, why, err := v.visitor.copies.Original(ctx, v.lease, c)
+		c := copies.Compare(&document, ownTitle(p), v.lease.Record.Host, sum)
+		original, why, overlap, err := v.visitor.copies.Original(ctx, v.lease, c)
 		if err != nil {
 			return err
 		}
+		result.Signature, result.Overlap, result.Notes = c.Stored(), overlap, v.visitor.copies.Notes(v.lease.Record.Host)
 		if original != nil {
 			result.DuplicateOf, result.Reason, result.NoDocument = original.URL, why, copies.Detail(why, original.URL)
 			v.learn(original.URL)
@@ -124,15 +124,8 @@ var titleMetas = []string{"dcterms.title", "dc.title", "og:title", "title"}
 
 // title is the head's, else a meta's, else the last segment of the path.
 func title(p extract.Page, u weburl.URL) string {
-	if p.Title != "" {
-		return p.Title
-	}
-	for _, name := range titleMetas {
-		for _, m := range p.Metas {
-			if m.Name == name && m.Content != "" {
-				return m.Content
-			}
-		}
+	if t := ownTitle(p); t != "" {
+		return t
 	}
 	segments := strings.FieldsFunc(u.Path(), func(r rune) bool { return r == '/' })
 	if len(segments) == 0 {
@@ -145,9 +138,24 @@ func title(p extract.Page, u weburl.URL) string {
 	return strings.NewReplacer("-", " ", "_", " ").Replace(last)
 }
 
+// ownTitle is the title that a page has of its own, "" if it has none.
+func ownTitle(p extract.Page) string {
+	if p.Title != "" {
+		return p.Title
+	}
+	for _, name := range titleMetas {
+		for _, m := range p.Metas {
+			if m.Name == name && m.Content != "" {
+				return m.Content
+			}
+		}
+	}
+	return ""
+}
+
 // documentHash covers what makes a document another one: title, text, metas,
 // content type, language and source, not times, referrers or markup; and the bytes
-// of a body of which nothing else is known.
+// of a body that nothing reads.
 func documentHash(d push.Document, unread []byte) [16]byte {
 	h := sha256.New()
 	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)

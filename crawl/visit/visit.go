@@ -163,7 +163,7 @@ func (v *visit) request() fetcher.Request {
 	}
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
-	case v.policy.Settings.Unconditional, r.Class != scheduler.OK, r.RulesVersion != v.policy.Version,
+	case v.policy.Settings.Unconditional, v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.RulesVersion != v.policy.Version,
 		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource,
 		isOver(r.UnavailableAt):
 		return q

@@ -31,7 +31,7 @@ func (s *Server) addDocuments(c *call) error {
 		}
 	}
 	return s.change(c, func(conn *connector) error {
-		for _, d := range docs[:c.verdict.taken(len(docs))] {
+		for _, d := range docs[:c.scripted.taken(len(docs))] {
 			d.Connector = c.connector
 			if err := s.grown(conn.put(d.URL, d)); err != nil {
 				return err
@@ -59,7 +59,7 @@ func (s *Server) deleteDocuments(c *call) error {
 		}
 	}
 	return s.change(c, func(conn *connector) error {
-		for _, uri := range uris[:c.verdict.taken(len(uris))] {
+		for _, uri := range uris[:c.scripted.taken(len(uris))] {
 			if err := s.grown(conn.put(uri, nil)); err != nil {
 				return err
 			}

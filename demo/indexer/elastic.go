@@ -23,7 +23,7 @@ const (
 
 // exchange is one request of a protocol in JSON.
 type exchange struct {
-	verdict
+	scripted
 	*http.Request
 }
 

@@ -31,7 +31,7 @@ type call struct {
 	connector string
 	query     url.Values
 	request   *http.Request
-	verdict   verdict
+	scripted  scripted
 	answer    http.ResponseWriter
 }
 
@@ -106,7 +106,7 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	c := &call{connector: name, query: query, request: r, verdict: v}
+	c := &call{connector: name, query: query, request: r, scripted: v}
 	written := &answerWriter{ResponseWriter: w}
 	c.answer = written
 	if err := cmd.run(s, c); err != nil {

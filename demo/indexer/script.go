@@ -10,8 +10,8 @@ import (
 
 // The lock of a script guards its counters. The goroutines of requests take it to count.
 
-// verdict is what a script has in store for one command.
-type verdict struct {
+// scripted is what a script has in store for one command.
+type scripted struct {
 	die, restart, stall, garbage bool
 	dieAmid, loseAnswer, lose    bool // of changes only
 	slow                         time.Duration
@@ -31,13 +31,13 @@ type script struct {
 
 func newScript(f Fail) *script { return &script{fail: f} }
 
-// next is the verdict for one more command, which may be a change.
-func (s *script) next(change bool) verdict {
+// next is what the script has for one more command, which may be a change.
+func (s *script) next(change bool) scripted {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.commands
 	s.commands++
-	v := verdict{
+	v := scripted{
 		die:     s.fail.DieAfter > 0 && before >= s.fail.DieAfter,
 		restart: s.fail.RestartEvery > 0 && before > 0 && before%s.fail.RestartEvery == 0,
 		stall:   before < s.fail.Stall,
@@ -66,7 +66,7 @@ func (s *script) next(change bool) verdict {
 }
 
 // taken is how many of n documents or deletions of a change are to be taken.
-func (v verdict) taken(n int) int {
+func (v scripted) taken(n int) int {
 	switch {
 	case v.lose:
 		return 0
@@ -77,7 +77,7 @@ func (v verdict) taken(n int) int {
 }
 
 // follow does what the script says before a command is looked at.
-func (s *Server) follow(ctx context.Context, v verdict, r *http.Request) error {
+func (s *Server) follow(ctx context.Context, v scripted, r *http.Request) error {
 	if v.die {
 		s.die()
 	}
@@ -110,7 +110,7 @@ func (s *Server) follow(ctx context.Context, v verdict, r *http.Request) error {
 }
 
 // end does what the script says when a command is done and not yet answered.
-func (s *Server) end(v verdict) {
+func (s *Server) end(v scripted) {
 	if v.dieAmid {
 		s.die()
 	}

@@ -149,7 +149,7 @@ func NewCache(memory Memory, s Settings) *Cache {
 }
 
 // Verdict reports whether agent may fetch u, or what must be done before that is
-// known. A copy that is too old but cannot be had again stays in force. The error
+// known. A copy that is too old stays in force as long as no newer one can be fetched. The error
 // is Memory's.
 func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdict, error) {
 	k, hop, err := c.load(ctx, u.Origin())

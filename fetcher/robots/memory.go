@@ -55,7 +55,7 @@ func (c *Cache) write(ctx context.Context, origin string, k known) error {
 }
 
 // load returns what is known of origin, and the next URL after a redirect; what is
-// not in the cache comes from Memory. A value that cannot be read counts as none:
+// not in the cache comes from Memory. A value that cannot be read does not count:
 // robots.txt is fetched again.
 func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, error) {
 	c.mu.Lock()
@@ -82,7 +82,7 @@ func (c *Cache) load(ctx context.Context, origin string) (known, weburl.URL, err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entry(origin)
-	if e.size == 0 { // nobody was faster
+	if e.size == 0 { // no other goroutine was faster
 		e.known = k
 		c.resize(e)
 	}

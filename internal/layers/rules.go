@@ -37,16 +37,16 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "crawl/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
+			{"actionrules/match", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
 			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
 			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record"},
 			{
-				"actionrules/crawlspace", "crawl/copies", "crawl/crawllog", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
+				"actionrules/crawlspace", "crawl/crawllog", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
 				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
 			},
-			{"crawl/policy", "fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
-			{"fetcher/extract/documents", "report"},
+			{"crawl/copies", "fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
+			{"crawl/policy", "fetcher/extract/documents", "report"},
 			{"crawl/review", "crawl/visit"},
 			{"crawl", "demo/indexer", "notices"},
 			{"config"},

@@ -136,8 +136,8 @@ func (t *Target) send(ctx context.Context, items []wire.Item) ([]push.Refusal, e
 	}
 }
 
-// verdicts are what the indexer said of the items of a request.
-type verdicts struct {
+// itemAnswers are what the indexer said of the items of a request.
+type itemAnswers struct {
 	refused []push.Refusal
 	again   []wire.Item
 	words   string // of one that is to be sent again
@@ -149,7 +149,7 @@ const (
 	itemBytes   = 8 << 10
 )
 
-func (t *Target) bulk(ctx context.Context, items []wire.Item) (v verdicts, err error) {
+func (t *Target) bulk(ctx context.Context, items []wire.Item) (v itemAnswers, err error) {
 	body, err := t.Client.Do(ctx, wire.Request{
 		Name: "_bulk", Method: http.MethodPost, Path: t.bulkPath, Query: t.query,
 		ContentType: "application/x-ndjson", Body: wire.Join(items), MaxAnswer: int64(answerBytes + itemBytes*len(items)),

@@ -165,8 +165,8 @@ func (g *group) large(links []scheduler.Link) bool {
 	return size > g.maxSize/2
 }
 
-// finish replaces the record of a URL that was taken, and does with the outbox what
-// follows from the page.
+// finish replaces the record of a URL that was taken, and changes the outbox as the page
+// requires.
 func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *places) error {
 	has, err := g.order(c.Key, old, old.Deletion, c.Order, c.CancelDeletion)
 	if err != nil {

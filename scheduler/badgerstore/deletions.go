@@ -24,8 +24,8 @@ func (g *group) deletionOf(k weburl.Key) (p record.OrderPlace, o record.Order, e
 	return g.s.deletionOf(k, g.get)
 }
 
-// deletionOf reads the deletion of a URL, with what reads a key: nil if there is none. The
-// body may share memory with what that gives.
+// deletionOf reads the deletion of a URL. get reads a key, nil if it is not there; the body
+// may share memory with what it returns.
 func (s *Store) deletionOf(k weburl.Key, get func([]byte) ([]byte, error)) (p record.OrderPlace, o record.Order, err error) {
 	v, err := get(record.DeletionKey(k))
 	if err != nil {
@@ -68,8 +68,8 @@ func (g *group) putDeletion(k weburl.Key, p record.OrderPlace, o *record.Order) 
 	return p.Deletion()
 }
 
-// checkOrder says what is wrong with an order for a URL; forget says that nothing else
-// is stored of that.
+// checkOrder returns what is wrong with an order for a URL; forget says that nothing else
+// of the URL is stored.
 func checkOrder(url string, o *scheduler.Order, forget bool) error {
 	switch {
 	case o == nil:
@@ -86,8 +86,8 @@ func checkOrder(url string, o *scheduler.Order, forget bool) error {
 	return nil
 }
 
-// order does with the outbox what a change of a URL says, and returns what its record then
-// says of a deletion. has is what it said before.
+// order changes the outbox as a change of a URL says, and returns the Deletion of its record
+// after that; has is the one before.
 func (g *group) order(k weburl.Key, old *scheduler.Record, has scheduler.Deletion, o *scheduler.Order, drop bool) (scheduler.Deletion, error) {
 	if drop && has != scheduler.NoDeletion {
 		if err := g.dropDeletion(k); err != nil {
@@ -122,7 +122,7 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has scheduler.Deletio
 	return scheduler.NoDeletion, g.putOrder(k, &stored)
 }
 
-// rest stores a deletion that does not leave yet, or what is new of the one that there is.
+// rest stores a deletion that does not leave yet, or updates the one that is there.
 func (g *group) rest(k weburl.Key, old *scheduler.Record, has scheduler.Deletion, o *record.Order, state scheduler.Deletion) (scheduler.Deletion, error) {
 	if has != scheduler.NoDeletion {
 		p, before, err := g.deletionOf(k)
@@ -146,7 +146,7 @@ func (g *group) rest(k weburl.Key, old *scheduler.Record, has scheduler.Deletion
 	return g.putDeletion(k, p, o), nil
 }
 
-// moveDeletion does with a deletion what ReviseDeletions was told.
+// moveDeletion moves a deletion as the caller of ReviseDeletions wants.
 func (g *group) moveDeletion(k weburl.Key, old *scheduler.Record, m scheduler.DeletionMove, hold scheduler.Hold) (scheduler.Deletion, error) {
 	has := old.Deletion
 	if m == scheduler.KeepDeletion || m == scheduler.RestDeletion && has == scheduler.DeletionResting {

@@ -32,7 +32,7 @@ import (
 //
 // It is read, or made, in the background. Until then each link costs a read.
 
-// known is the set and what is owned by the committer of it.
+// known is the set, and what the committer keeps about it.
 type known struct {
 	set     atomic.Pointer[fingerprints.Set] // nil until it is loaded
 	mark    uint64                           // removals up to this number are applied
@@ -122,7 +122,7 @@ type loaded struct {
 	mark uint64
 }
 
-// loadKnown gives the committer the set, from the file or, if that will not do, from the keys.
+// loadKnown gives the committer the set, from the file or, if that cannot be used, from the keys.
 func (s *Store) loadKnown() {
 	l, err := s.readKnown()
 	if err != nil && !errors.Is(err, scheduler.ErrClosed) {

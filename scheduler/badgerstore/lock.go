@@ -53,7 +53,7 @@ func tidy(d *os.File, o Options) error {
 	left, err := badgerfiles.Left(dir)
 	if err == nil && o.ReadOnly && left.Any() {
 		if err = relock(d, unix.LOCK_EX); err == nil {
-			left, err = badgerfiles.Left(dir) // others may have had it in between
+			left, err = badgerfiles.Left(dir) // another process may have had the lock in between
 		}
 	}
 	var torn []badgerfiles.Torn

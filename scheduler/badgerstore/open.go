@@ -107,8 +107,8 @@ func prepare(dir string, o Options) error {
 	return nil
 }
 
-// makeFolder makes the folder of a store, and has one that is there be its owner's alone:
-// Badger lets everybody read its files.
+// makeFolder makes the folder of a store readable by its owner only, since Badger lets
+// everybody read its files.
 func makeFolder(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return err

@@ -18,7 +18,7 @@ func (g *group) orderPlace(k weburl.Key) (record.OrderPlace, bool, error) {
 	return g.s.orderPlace(k, v)
 }
 
-// orderPlace reads what is stored of where a URL's order is; nil: it has none.
+// orderPlace decodes where a URL's order is; it has none if v is nil.
 func (s *Store) orderPlace(k weburl.Key, v []byte) (record.OrderPlace, bool, error) {
 	if v == nil {
 		return record.OrderPlace{}, false, nil
@@ -70,8 +70,8 @@ func (g *group) dropDead(target string, k weburl.Key) error {
 	return g.release(d.Place.Segment, d.Size())
 }
 
-// dropOrders removes what waits in the outbox of a URL, and its dead letters. elsewhere
-// says that a target may have its document under another source: what tells so is dropped.
+// dropOrders removes a URL's waiting order and its dead letters. It returns elsewhere if that
+// removes the only trace of a document that a target may have under another source.
 func (g *group) dropOrders(k weburl.Key) (elsewhere bool, err error) {
 	p, ok, err := g.orderPlace(k)
 	if err == nil && ok {

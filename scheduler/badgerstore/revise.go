@@ -19,8 +19,8 @@ type revision struct {
 	next *scheduler.Revision
 }
 
-// reviser is what Revise and ReviseDeletions have in common: ask gives what is to become
-// of a URL with this record, nil if it is left alone. get reads a key of the same state.
+// reviser is what Revise and ReviseDeletions have in common. It returns what is to become of
+// a URL with this record, nil to leave it alone. get reads a key of the same state.
 type reviser func(k weburl.Key, rec scheduler.Record, get func([]byte) ([]byte, error)) (*scheduler.Revision, error)
 
 // Revise implements scheduler.Store. Records are read, and fn is called, outside of the

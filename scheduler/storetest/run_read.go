@@ -200,7 +200,7 @@ func fullRecord(f *fixture, w scheduler.WaitingURL) scheduler.Record {
 		Indexed: true, Hash: [16]byte{1, 15: 2}, PushedSource: "web", RedirectTo: "http://to.test/", DuplicateOf: "http://dup.test/",
 		RulesVersion: 1<<63 + 5, HostSpelling: "A.test", Kind: scheduler.KindFeed,
 		CheckedAt: time.Unix(1e9, 4), History: scheduler.History{Checks: 9, Changes: 4, Quiet: time.Hour, Busy: time.Minute},
-		Directives: scheduler.NoFollow | scheduler.NoArchive, UnavailableAt: time.Unix(1e9, 5), Simhash: 1<<63 + 7,
+		Directives: scheduler.NoFollow | scheduler.NoArchive, UnavailableAt: time.Unix(1e9, 5), Signature: "a signature\x00\xff", Overlap: 97,
 		FoundAt: time.Unix(1e9, 0), ClassAt: time.Unix(1e9+1, 0), ChangedAt: time.Unix(1e9+2, 0), Was: scheduler.OK,
 		Fault: fault.Reset, MediaType: "application/x-unheard-of", Linked: true, Entered: true,
 		Reason: scheduler.ReasonServerError, Deletion: scheduler.DeletionResting, Misses: 255, Gone: true, Fragment: "part",

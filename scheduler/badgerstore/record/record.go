@@ -34,13 +34,14 @@ const (
 	flagKind // younger still
 	flagDirectives
 	flagUnavailableAt
-	flagSimhash
+	flagSimhash // only read: 8 bytes of records that were stored before there were signatures
 	flagTrace
 	flagReason // from here on those of recordVersion
 	flagDeletion
 	flagMisses
 	flagGone
 	flagFragment
+	flagSignature
 	flagsEnd
 )
 
@@ -65,13 +66,13 @@ func recordFlags(rec *scheduler.Record) uint64 {
 		{rec.Kind != scheduler.KindPage, flagKind},
 		{rec.Directives != 0, flagDirectives},
 		{!rec.UnavailableAt.IsZero(), flagUnavailableAt},
-		{rec.Simhash != 0, flagSimhash},
 		{traced(rec) != 0, flagTrace},
 		{rec.Reason != scheduler.NoReason, flagReason},
 		{rec.Deletion != scheduler.NoDeletion, flagDeletion},
 		{rec.Misses != 0, flagMisses},
 		{rec.Gone, flagGone},
 		{rec.Fragment != "", flagFragment},
+		{rec.Signature != "" || rec.Overlap != 0, flagSignature},
 	} {
 		if s.set {
 			f |= s.flag
@@ -231,9 +232,6 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagUnavailableAt != 0 {
 		b = appendTime(b, rec.UnavailableAt)
 	}
-	if f&flagSimhash != 0 {
-		b = binary.LittleEndian.AppendUint64(b, rec.Simhash)
-	}
 	if f&flagTrace != 0 {
 		b = appendTrace(b, rec)
 	}
@@ -249,6 +247,10 @@ func appendReading(b []byte, f uint64, rec *scheduler.Record) []byte {
 	if f&flagFragment != 0 {
 		b = appendString(b, rec.Fragment)
 	}
+	if f&flagSignature != 0 {
+		b = append(b, rec.Overlap)
+		b = appendString(b, rec.Signature)
+	}
 	return b
 }
 
@@ -260,9 +262,7 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 		rec.UnavailableAt = r.time()
 	}
 	if f&flagSimhash != 0 {
-		if b := r.bytes(8); b != nil {
-			rec.Simhash = binary.LittleEndian.Uint64(b)
-		}
+		r.bytes(8)
 	}
 	if f&flagTrace != 0 {
 		r.trace(rec)
@@ -278,6 +278,9 @@ func (r *reader) reading(f uint64, rec *scheduler.Record) {
 	}
 	if f&flagFragment != 0 {
 		rec.Fragment = r.string()
+	}
+	if f&flagSignature != 0 {
+		rec.Overlap, rec.Signature = r.byte(), r.string()
 	}
 }
 

@@ -1,7 +1,9 @@
 package record
 
 import (
+	"encoding/binary"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,7 +45,7 @@ func drawRecord(t *rapid.T) scheduler.Record {
 		PushedSource: s.Draw(t, "PushedSource"), RedirectTo: s.Draw(t, "RedirectTo"), DuplicateOf: s.Draw(t, "DuplicateOf"),
 		RulesVersion: rapid.Uint64().Draw(t, "RulesVersion"), HostSpelling: s.Draw(t, "HostSpelling"),
 		CheckedAt: drawTime(t, "CheckedAt"), UnavailableAt: drawTime(t, "UnavailableAt"),
-		Directives: scheduler.Directives(rapid.Byte().Draw(t, "Directives")), Simhash: rapid.Uint64().Draw(t, "Simhash"),
+		Directives: scheduler.Directives(rapid.Byte().Draw(t, "Directives")), Signature: rapid.StringN(0, -1, scheduler.MaxSignature).Draw(t, "Signature"), Overlap: rapid.Byte().Draw(t, "Overlap"),
 		Kind:    scheduler.Kind(rapid.Uint8Range(0, uint8(scheduler.Kinds)-1).Draw(t, "Kind")),
 		FoundAt: drawTime(t, "FoundAt"), ClassAt: drawTime(t, "ClassAt"), ChangedAt: drawTime(t, "ChangedAt"),
 		Was:   scheduler.Class(rapid.Uint8Range(0, uint8(scheduler.Permanent)).Draw(t, "Was")),
@@ -153,6 +155,21 @@ func TestNoFieldForgotten(t *testing.T) {
 	}
 }
 
+// TestSimhashIsPassedOver: records of before signatures have eight bytes in their place.
+func TestSimhashIsPassedOver(t *testing.T) {
+	want := scheduler.Record{Directives: scheduler.NoFollow}
+	b := Append(nil, &want)
+	const at = 6 // after version, state, class, source, fifo and depth
+	flags, n := binary.Uvarint(b[at:])
+	tail := len(b) - 9 // eight strings and the number of aliases, all empty
+	old := binary.AppendUvarint(b[:at:at], flags|flagSimhash)
+	old = slices.Concat(old, b[at+n:tail], []byte("simhash."), b[tail:])
+	got, err := Decode(old)
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+}
+
 // decoded compares what was stored with what is read of it.
 func decoded[T any](t *testing.T, want, got T, err error) {
 	t.Helper()
@@ -235,7 +252,7 @@ func TestOlderForms(t *testing.T) {
 func TestRecordDoesNotGrow(t *testing.T) {
 	var rec scheduler.Record
 	full(t, reflect.ValueOf(&rec).Elem())
-	rec.Reason, rec.Deletion, rec.Misses, rec.Gone, rec.Fragment = 0, 0, 0, false, ""
+	rec.Reason, rec.Deletion, rec.Misses, rec.Gone, rec.Fragment, rec.Signature, rec.Overlap = 0, 0, 0, false, "", "", 0
 	b := Append(nil, &rec)
 	old := append([]byte{valueVersion}, b[1:]...)
 	got, err := Decode(old)

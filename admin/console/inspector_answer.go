@@ -12,8 +12,8 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// verdict shows admin.Answer: whether a URL is in the index, why, and what to do.
-type verdict struct {
+// shownAnswer shows admin.Answer: whether a URL is in the index, why, and what to do.
+type shownAnswer struct {
 	Kind  string // good, warn or bad
 	Head  string
 	Since *time.Time
@@ -27,21 +27,21 @@ type advice struct {
 	Words, Path, Link string
 }
 
-func (r *verdict) why(sentences ...string) { r.Why = append(r.Why, sentences...) }
+func (r *shownAnswer) why(sentences ...string) { r.Why = append(r.Why, sentences...) }
 
-func (r *verdict) do(words, path, link string) {
+func (r *shownAnswer) do(words, path, link string) {
 	r.Do = append(r.Do, advice{words, path, link})
 }
 
 // judge shows the one answer to why a URL is, or is not, in the index, with what its
 // newest order in the outbox, the rules and robots.txt add to it.
-func (d *inspected) judge(v *visit) verdict {
+func (d *inspected) judge(v *visit) shownAnswer {
 	stored := d.Explained.Stored
 	if stored == nil {
 		stored = &admin.StoredExplanation{}
 	}
 	a := admin.AnswerOf(stored)
-	r := verdict{Kind: kindOf(a.Fate), Head: sentence(a.String())}
+	r := shownAnswer{Kind: kindOf(a.Fate), Head: sentence(a.String())}
 	if a.Fate == scheduler.FateIndexed {
 		r.Since = d.Stored.EnteredAt
 		if r.Since == nil && d.Stored.ChangedAt != nil {
@@ -75,7 +75,7 @@ func sentence(words string) string {
 }
 
 // advise says what can be done, to those who may do it.
-func (d *inspected) advise(v *visit, r *verdict, a *admin.Answer) {
+func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
 	if a.Other != "" {
 		r.do("Look at the other URL.", v.link("/url", url.Values{"url": {a.Other}}), "The other URL")
 	}
@@ -101,7 +101,7 @@ func (d *inspected) advise(v *visit, r *verdict, a *admin.Answer) {
 }
 
 // judgeOrder adds what the newest order in the outbox says.
-func (r *verdict) judgeOrder(v *visit, o *admin.OutboxOrder) {
+func (r *shownAnswer) judgeOrder(v *visit, o *admin.OutboxOrder) {
 	deletion := o.Op == "delete"
 	switch o.State {
 	case push.DeadLetter:

@@ -1,0 +1,67 @@
+package copies
+
+import (
+	"math"
+
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
+	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Content is what is compared of a page.
+type Content struct {
+	near.Signature // zero: the text is too short to tell
+
+	text   *near.Text // of a page that was just read; nil as well
+	place  near.Place
+	hash   [16]byte
+	source string
+	host   weburl.HostKey
+	// Of one in flight: its original if it is a copy, and whether that went or changed
+	// meanwhile; and the titles that are looked at again once it is stored.
+	copyOf weburl.Key
+	again  bool
+	review []uint32
+}
+
+// Compare makes what is compared of a document whose hash is sum. The title is the page's
+// own, "" if it has none.
+func Compare(d *push.Document, title string, host weburl.HostKey, sum [16]byte) *Content {
+	c := &Content{text: near.Read(title, d.Text), hash: sum, source: d.Source, host: host}
+	if c.text != nil {
+		c.Signature = c.text.Signature
+	}
+	c.setPlace()
+	return c
+}
+
+// contentOf is what a record says of its page, which was pushed, or would have been, under
+// a source.
+func contentOf(r *scheduler.Record, source string) *Content {
+	c := &Content{hash: r.Hash, source: source, host: r.Host}
+	if r.Signature != "" {
+		// One that cannot be read, as a later version's, is none.
+		c.Signature, _ = near.DecodeSignature([]byte(r.Signature))
+	}
+	c.setPlace()
+	return c
+}
+
+// setPlace is by the text or, if it is too short, by all that is pushed.
+func (c *Content) setPlace() {
+	if c.place = near.PlaceOf(c.hash); !c.IsZero() {
+		c.place = c.Place(c.source)
+	}
+}
+
+// Stored is the signature as a record has it.
+func (c *Content) Stored() string {
+	if c.IsZero() {
+		return ""
+	}
+	return string(c.Append(make([]byte, 0, near.SignatureSize)))
+}
+
+// percent is of a share from 0 to 1, and not 100 unless it is all.
+func percent(share float64) uint8 { return uint8(math.Floor(100 * min(max(share, 0), 1))) }

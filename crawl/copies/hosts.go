@@ -1,0 +1,165 @@
+package copies
+
+import (
+	"context"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+const (
+	// maxHosts is of how many hosts frames are held; the others' are read when needed.
+	maxHosts = 1000
+	// maxTitles is how many titles of a host are looked at again when its frame changes.
+	maxTitles = 4096
+	// frameEach is after how many changes a frame is stored with a page.
+	frameEach = 8
+	// maxNotes bounds how many frames are stored with one page.
+	maxNotes = 8
+)
+
+// host is what is known of one.
+type host struct {
+	key     weburl.HostKey
+	frame   *near.Frame
+	changed bool // the frame, since its pages were looked at again
+	unsaved int  // changes of the frame that are not stored
+	// titles are those that several pages had, or may have had.
+	titles map[uint32]struct{}
+}
+
+// frameValue names the store's value that keeps the frame of a host.
+func frameValue(k weburl.HostKey) string { return "crawl.frame." + hex.EncodeToString(k[:]) }
+
+// host gives what is known of one, nil if it must be read first. The mutex is held.
+func (d *Detector) host(k weburl.HostKey) *host {
+	e := d.hosts[k]
+	if e == nil {
+		return nil
+	}
+	d.recent.MoveToFront(e)
+	return e.Value.(*host)
+}
+
+// readHost reads the frame of a host that is not known. The mutex, which is held, is let go
+// meanwhile.
+func (d *Detector) readHost(ctx context.Context, k weburl.HostKey) error {
+	if i := slices.IndexFunc(d.unsaved, func(h *host) bool { return h.key == k }); i >= 0 {
+		h := d.unsaved[i]
+		d.unsaved = slices.Delete(d.unsaved, i, i+1)
+		d.keepHost(h)
+		return nil
+	}
+	d.mu.Unlock()
+	b, err := d.store.Value(ctx, frameValue(k))
+	d.mu.Lock()
+	if err != nil || d.hosts[k] != nil {
+		return err
+	}
+	h := &host{key: k}
+	if len(b) > 0 {
+		if h.frame, err = near.DecodeFrame(b); err != nil {
+			// It is learnt anew; until then only equal pages are copies.
+			d.log.Warn("what the pages of a host have in common cannot be read", "value", frameValue(k), "error", err)
+		}
+	}
+	d.keepHost(h)
+	return nil
+}
+
+// keepHost takes a host in, and forgets the one that was not used for longest. The mutex is
+// held.
+func (d *Detector) keepHost(h *host) {
+	d.hosts[h.key] = d.recent.PushFront(h)
+	if d.recent.Len() <= maxHosts {
+		return
+	}
+	last := d.recent.Back()
+	old := last.Value.(*host)
+	if d.recent.Remove(last); old.unsaved > 0 {
+		d.unsaved = append(d.unsaved, old)
+	}
+	delete(d.hosts, old.key)
+}
+
+func noteOf(h *host) scheduler.Note {
+	h.unsaved = 0
+	return scheduler.Note{Name: frameValue(h.key), Value: h.frame.Append(nil)}
+}
+
+// learn takes a page into the frame of its host. The mutex is held.
+func (h *host) learn(key weburl.Key, c *Content) {
+	if grown := h.frame.With(near.Key(key), c.text); grown != h.frame {
+		h.frame, h.changed = grown, true
+		h.unsaved++
+	}
+}
+
+// shared notes titles that several pages have, or may have.
+func (h *host) shared(titles []uint32) {
+	if h.titles == nil {
+		h.titles = map[uint32]struct{}{}
+	}
+	for _, t := range titles {
+		if len(h.titles) < maxTitles {
+			h.titles[t] = struct{}{}
+		}
+	}
+}
+
+// Notes are what is to be stored with a page of a host: frames that have grown.
+func (d *Detector) Notes(k weburl.HostKey) (notes []scheduler.Note) {
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := min(len(d.unsaved), maxNotes)
+	for _, h := range d.unsaved[:n] {
+		notes = append(notes, noteOf(h))
+	}
+	d.unsaved = slices.Delete(d.unsaved, 0, n)
+	if e := d.hosts[k]; e != nil {
+		if h := e.Value.(*host); h.unsaved >= frameEach {
+			notes = append(notes, noteOf(h))
+		}
+	}
+	return notes
+}
+
+// Tend looks again at pages of hosts of which more is known than when they came, and stores
+// what is known. The crawl calls it now and then, and when nothing is left to do. It gives
+// how many pages are fetched again.
+func (d *Detector) Tend(ctx context.Context) (again int, err error) {
+	if d == nil {
+		return 0, nil
+	}
+	titles, notes := d.tended()
+	for _, n := range notes {
+		if err := d.store.SetValue(ctx, n.Name, n.Value); err != nil {
+			return 0, err
+		}
+	}
+	return d.review(ctx, titles)
+}
+
+// tended gives what Tend has to do.
+func (d *Detector) tended() (titles []uint32, notes []scheduler.Note) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for e := d.recent.Front(); e != nil; e = e.Next() {
+		h := e.Value.(*host)
+		if h.changed {
+			titles = slices.AppendSeq(titles, maps.Keys(h.titles))
+		}
+		if h.changed = false; h.unsaved > 0 {
+			notes = append(notes, noteOf(h))
+		}
+	}
+	slices.Sort(titles)
+	return slices.Compact(titles), notes
+}

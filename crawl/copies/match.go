@@ -1,0 +1,174 @@
+package copies
+
+import (
+	"slices"
+
+	"github.com/sextant-crawler/sextant/crawl/copies/near"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// match is what a page was found to be: if why is not NoReason a copy of the original.
+type match struct {
+	original weburl.Key
+	why      scheduler.Reason
+	overlap  uint8
+	like     []weburl.Key // all that is like it, itself first
+}
+
+// candidate is a page that may be like another, with the text by which it is held.
+type candidate struct {
+	key  weburl.Key
+	text uint32
+}
+
+const (
+	// maxCandidates bounds how many pages one is compared with.
+	maxCandidates = 48
+	// maxLike is how many pages that are like one another are looked for.
+	maxLike = 32
+)
+
+// match looks for the original of a page: the document that has all of it, or, of those
+// that are nearly the same, the one with the lowest key. Also what is like a page that is
+// like it counts: so it does not matter which of several came first. The mutex is held.
+func (d *Detector) match(s *search, own weburl.Key, c *Content) (m match) {
+	like := []*Content{c}
+	keys := []weburl.Key{own}
+	for i := 0; i < len(like) && len(like) < maxLike; i++ {
+		isCommon := d.isCommon(like[i])
+		for _, at := range d.candidates(s, keys[i], like[i], isCommon) {
+			if slices.Contains(keys, at.key) {
+				continue
+			}
+			other, isDocument := d.candidate(s, at)
+			if s.lacks != nil {
+				return m
+			}
+			if other == nil || other.source != c.source {
+				continue
+			}
+			if i == 0 && isDocument && other.hash == c.hash {
+				return match{at.key, scheduler.ReasonCopy, percent(1), []weburl.Key{own, at.key}}
+			}
+			v := near.Judge(&like[i].Signature, &other.Signature, d.frame(s, like[i].host), d.frame(s, other.host))
+			if s.lacks != nil {
+				return m
+			}
+			if !v.Copy || v.Reason != near.SameWords && (isCommon || d.isCommon(other)) {
+				continue
+			}
+			like, keys = append(like, other), append(keys, at.key)
+			if isDocument && (m.why == scheduler.NoReason || at.key.Compare(m.original) < 0) {
+				m = match{original: at.key, why: scheduler.ReasonNearCopy}
+			}
+		}
+	}
+	if m.why != scheduler.NoReason {
+		of := like[slices.Index(keys, m.original)]
+		m.like, m.overlap = keys, percent(near.Judge(&c.Signature, &of.Signature, d.frame(s, c.host), d.frame(s, of.host)).Overlap)
+	}
+	return m
+}
+
+// candidate gives what is known of a candidate, and whether it is a document; nil if it is
+// none, or must be read first. One that is not what it is held for is forgotten. The mutex
+// is held.
+func (d *Detector) candidate(s *search, at candidate) (c *Content, isDocument bool) {
+	c, of := d.page(s, at.key)
+	if s.lacks != nil {
+		return nil, false
+	}
+	if c == nil || c.place.Body != at.text {
+		if d.inFlight[at.key] == nil {
+			d.pages.Remove(at.text, at.key)
+		}
+		return nil, false
+	}
+	return c, of == weburl.Key{}
+}
+
+// candidates are the pages that have the text or the title of a page, in the order of their
+// keys. The mutex is held.
+func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bool) (found []candidate) {
+	add := func(text uint32, key near.Key) bool {
+		at := candidate{weburl.Key(key), text}
+		if at.key != own && !slices.Contains(found, at) {
+			found = append(found, at)
+		}
+		return len(found) < maxCandidates
+	}
+	// By their hash also long texts are found that were stored without a signature.
+	for _, text := range []uint32{near.PlaceOf(c.hash).Body, c.place.Body} {
+		d.pages.Text(text, func(k near.Key) bool { return add(text, k) })
+	}
+	if !c.IsZero() && !isCommon {
+		for _, title := range c.Titles(c.source, d.frame(s, c.host)) {
+			d.pages.Title(title, add)
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int { return a.key.Compare(b.key) })
+	return found
+}
+
+// isCommon says that so many pages with other texts have the title of a page that it says
+// nothing. The mutex is held.
+func (d *Detector) isCommon(c *Content) bool {
+	own := false
+	d.pages.Title(c.place.Title, func(text uint32, _ near.Key) bool { own = text == c.place.Body; return !own })
+	texts := d.pages.Titled(c.place.Title)
+	return texts > near.MaxTitled || texts == near.MaxTitled && !own
+}
+
+// page gives what is known of a page that is a document, or a copy of one: that is of. It is nil if it is neither, or something must be read first. The mutex is held.
+func (d *Detector) page(s *search, key weburl.Key) (c *Content, of weburl.Key) {
+	if c := d.inFlight[key]; c != nil && c.copyOf != (weburl.Key{}) {
+		if d.document(s, c.copyOf) == nil {
+			return nil, of
+		}
+		return c, c.copyOf
+	}
+	if c := d.document(s, key); c != nil || s.lacks != nil {
+		return c, of
+	}
+	r := s.records[key]
+	if d.inFlight[key] != nil || r == nil || !IsCopy(r) || r.Signature == "" {
+		return nil, of
+	}
+	of = originalOf(r)
+	original := d.document(s, of)
+	if original == nil {
+		return nil, of
+	}
+	return contentOf(r, original.source), of
+}
+
+// document gives what is known of a document; nil if it is none, or must be read first. The
+// mutex is held.
+func (d *Detector) document(s *search, key weburl.Key) *Content {
+	if c := d.inFlight[key]; c != nil {
+		if c.copyOf != (weburl.Key{}) {
+			return nil
+		}
+		if d.record(s, key) == nil { // it is told of by its record
+			return nil
+		}
+		return c
+	}
+	r := d.record(s, key)
+	if r == nil || !r.Indexed || r.DuplicateOf != "" {
+		return nil
+	}
+	return contentOf(r, r.PushedSource)
+}
+
+// originalOf is the key of the document that a record's page is a copy of, zero if it is none.
+func originalOf(r *scheduler.Record) (k weburl.Key) {
+	if !IsCopy(r) {
+		return k
+	}
+	if u, ok := weburl.FromCanonical(r.DuplicateOf); ok {
+		return u.Key()
+	}
+	return k
+}

@@ -1,0 +1,155 @@
+package near
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+)
+
+const (
+	// maxSampled is how many documents of a host a frame is learnt from, minSampled
+	// how many it takes to say anything.
+	maxSampled = 32
+	minSampled = 8
+	// fullSample is up to how many pairs a sampled document has its pairs told apart at
+	// level 0; with each level it is twice as many, and half as much is known of it.
+	fullSample = 640
+	maxLevel   = 4
+)
+
+// Frame is what the pages of a host have in common: menus, headers and footers, and
+// the name of the site in titles. It is learnt from the documents with the lowest keys,
+// so that it does not matter in which order they come. A Frame does not change; nil is
+// one of which nothing is known.
+type Frame struct {
+	sampled []sampled // by key
+	ready   bool      // enough of them have different texts
+	learn   sync.Once
+	frame   frame // once learnt
+}
+
+// frame is what is learnt.
+type frame struct {
+	// level is that of most sampled documents. At level n the frame is known for the
+	// lower 1/2^n of all hashes, with 2^n places for each position of a sketch there.
+	level   int
+	pairs   places              // at that level, of the frame
+	size    int                 // about how many pairs the frame has
+	known   [sketchWords]uint64 // positions of sketches of which the frame is known
+	clean   [sketchWords]uint64 // those of them that are not of the frame
+	numbers numberSet           // bits of numbers that are of the frame
+	title   []token             // of the frame: in half of the titles, and without digits
+	// Most titles begin and end with these tokens of title.
+	before, after []token
+}
+
+// sampled is what a frame keeps of a document.
+type sampled struct {
+	key     Key
+	text    uint64
+	n       uint32 // of pairs
+	level   int
+	pairs   places // that have any
+	numbers numberSet
+	title   tokens
+}
+
+// Ready says that enough documents are known to tell what the pages of the host share.
+// Before, only pages with the same words are copies.
+func (f *Frame) Ready() bool { return f != nil && f.ready }
+
+// Full says that the frame is learnt from as many documents as it ever is.
+func (f *Frame) Full() bool { return f != nil && len(f.sampled) == maxSampled }
+
+// known learns the frame when it is first asked for.
+func (f *Frame) known() *frame {
+	f.learn.Do(func() { f.frame = learn(f.different()) })
+	return &f.frame
+}
+
+// different are the documents with different texts.
+func (f *Frame) different() []*sampled {
+	all := make([]*sampled, 0, len(f.sampled))
+	for i := range f.sampled {
+		s := &f.sampled[i]
+		if !slices.ContainsFunc(all, func(o *sampled) bool { return o.text == s.text }) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// variants are a title without what the titles of the host begin and end with, and with
+// it.
+func (f *Frame) variants(title *tokens) (all []tokens) {
+	if !f.Ready() {
+		return nil
+	}
+	k := f.known()
+	_, own, _ := title.affixes(k.title)
+	if len(own) == 0 {
+		return nil
+	}
+	for _, parts := range [][][]token{{own}, {own, k.after}, {k.before, own}, {k.before, own, k.after}} {
+		if t, ok := joined(parts...); ok {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// With gives the frame with a document of the host, or with its new text; f itself if
+// it makes no difference. Copies belong to it as well: so it does not matter which one of
+// them came first.
+func (f *Frame) With(key Key, t *Text) *Frame {
+	var all []sampled
+	if f != nil {
+		all = f.sampled
+	}
+	i, found := slices.BinarySearchFunc(all, key, func(s sampled, k Key) int { return bytes.Compare(s.key[:], k[:]) })
+	if i == maxSampled {
+		return f
+	}
+	s := sample(key, t)
+	switch {
+	case found && all[i] == s:
+		return f
+	case found:
+		all = slices.Clone(all)
+		all[i] = s
+	default:
+		all = slices.Insert(slices.Clip(all), i, s)
+		all = all[:min(len(all), maxSampled)]
+	}
+	return newFrame(all)
+}
+
+// newFrame makes a frame of documents.
+func newFrame(all []sampled) *Frame {
+	f := &Frame{sampled: all}
+	f.ready = len(f.different()) >= minSampled
+	return f
+}
+
+// sample keeps of a document what a frame needs.
+func sample(key Key, t *Text) sampled {
+	s := sampled{key: key, text: t.text, n: t.pairs, numbers: t.numbers, title: t.title}
+	for n := t.pairs; n > fullSample && s.level < maxLevel; n /= 2 {
+		s.level++
+	}
+	parts := fineParts >> s.level
+	for place := range sketchBits {
+		if anySet(t.places[:], place*parts, parts) {
+			set(s.pairs[:], place)
+		}
+	}
+	return s
+}
+
+func set(bits []uint64, i int)        { bits[i/64] |= 1 << (i % 64) }
+func isSet(bits []uint64, i int) bool { return bits[i/64]>>(i%64)&1 != 0 }
+
+// anySet says that one of n bits is set, which lie in one word; n is a power of two.
+func anySet(bits []uint64, from, n int) bool {
+	return bits[from/64]>>(from%64)&(1<<n-1) != 0
+}

@@ -1,0 +1,200 @@
+package near
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// places are those of a sampled document where it has pairs, at the level of a frame.
+type places [sketchWords]uint64
+
+func (p *places) count() (n int) {
+	for _, w := range p {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+func (p *places) and(o *places) (n int) {
+	for i, w := range p {
+		n += bits.OnesCount64(w & o[i])
+	}
+	return n
+}
+
+// at gives the places of a document at a level that is not below its own: a place there
+// may have a pair if the one that it is part of has.
+func (s *sampled) at(level int) (p places) {
+	if s.level == level {
+		return s.pairs
+	}
+	for place := range sketchBits {
+		if isSet(s.pairs[:], place>>(level-s.level)) {
+			set(p[:], place)
+		}
+	}
+	return p
+}
+
+// learn makes a frame of documents, of which there are enough.
+func learn(all []*sampled) (f frame) {
+	f.learnPairs(all)
+	f.learnNumbers(all)
+	f.learnTitle(all)
+	f.learnAffixes(all)
+	return f
+}
+
+// learnPairs finds out which places are of the frame. Documents that are longer than
+// most are left out: of them less is known.
+func (f *frame) learnPairs(sampled []*sampled) {
+	levels := make([]int, len(sampled))
+	for i, s := range sampled {
+		levels[i] = s.level
+	}
+	slices.Sort(levels)
+	f.level = levels[len(levels)/2]
+	var counts [sketchBits]int
+	all := make([]places, 0, maxSampled)
+	filled := 0.0
+	for _, s := range sampled {
+		if s.level > f.level {
+			continue
+		}
+		p := s.at(f.level)
+		all = append(all, p)
+		filled += float64(p.count()) / sketchBits
+		for i, w := range p {
+			for ; w != 0; w &= w - 1 {
+				counts[64*i+bits.TrailingZeros64(w)]++
+			}
+		}
+	}
+	n := float64(len(all))
+	framed := framedShare(all)
+	chance := max(0, (filled/n-framed)/(1-framed))
+	for place, c := range counts {
+		// Between what chance brings and what a frame of half of the documents does.
+		if float64(c) >= n*(0.3+0.7*chance) {
+			set(f.pairs[:], place)
+		}
+	}
+	f.learnSize(sampled)
+	parts := 1 << f.level
+	for p := range sketchBits / parts {
+		set(f.known[:], p)
+		if !anySet(f.pairs[:], p*parts, parts) {
+			set(f.clean[:], p)
+		}
+	}
+}
+
+// learnSize finds how many pairs the frame has: in the middle, what documents have less
+// what they have at places that are not of the frame.
+func (f *frame) learnSize(all []*sampled) {
+	clean := sketchBits - f.pairs.count()
+	if clean == 0 {
+		return
+	}
+	var sizes []int
+	for _, s := range all {
+		if s.level == f.level {
+			n := s.pairs.count() - s.pairs.and(&f.pairs)
+			own := -float64(int(sketchBits)<<f.level) * math.Log(max(0.01, 1-float64(n)/float64(clean)))
+			sizes = append(sizes, int(s.n)-int(own))
+		}
+	}
+	slices.Sort(sizes)
+	f.size = max(0, sizes[len(sizes)/2])
+}
+
+// learnNumbers finds the bits that numbers of the frame set.
+func (f *frame) learnNumbers(all []*sampled) {
+	for b := range numeralBits {
+		n := 0
+		for _, s := range all {
+			n += int(s.numbers[b/32] >> (b % 32) & 1)
+		}
+		// Other numbers set bits, too: a third is much.
+		if 3*n >= len(all) {
+			f.numbers[b/32] |= 1 << (b % 32)
+		}
+	}
+}
+
+// learnTitle finds the words that half of the titles have.
+func (f *frame) learnTitle(all []*sampled) {
+	var found []token
+	for _, s := range all {
+		t := &s.title
+		for k, x := range t.all[:t.n] {
+			if x&digitToken == 0 && !slices.Contains(t.all[:k], x) {
+				found = append(found, x)
+			}
+		}
+	}
+	slices.Sort(found)
+	for i := 0; i < len(found); {
+		n := 1
+		for i+n < len(found) && found[i+n] == found[i] {
+			n++
+		}
+		if 2*n >= len(all) {
+			f.title = append(f.title, found[i])
+		}
+		i += n
+	}
+}
+
+// learnAffixes finds what most titles begin and end with.
+func (f *frame) learnAffixes(all []*sampled) {
+	type affixes struct{ before, after tokens }
+	counts := map[affixes]int{}
+	for _, s := range all {
+		before, own, after := s.title.affixes(f.title)
+		if len(own) == 0 {
+			continue
+		}
+		var a affixes
+		a.before, _ = joined(before)
+		a.after, _ = joined(after)
+		if counts[a]++; 2*counts[a] > len(all) {
+			f.before, f.after = before, after
+			return
+		}
+	}
+}
+
+// framedShare estimates which share of all places is of the frame. If two documents
+// have nothing but the frame in common, which has the share g, and f and h are their
+// shares of places with pairs, then the places where both have some are, but for g, as
+// many as chance would bring:
+//
+//	(both-g)/(1-g) = (f-g)/(1-g) * (h-g)/(1-g)
+//
+// Of what all pairs of documents say it takes what is above that of two thirds: a frame
+// that some documents lack is seen only where both have it.
+func framedShare(all []places) float64 {
+	// Shares are counted in steps rather than sorted.
+	const steps = 200
+	var counts [steps]int
+	total := 0
+	for i := range all {
+		f := float64(all[i].count()) / sketchBits
+		for k := range i {
+			h, both := float64(all[k].count())/sketchBits, float64(all[i].and(&all[k]))/sketchBits
+			if rest := 1 + both - f - h; rest > 0 {
+				counts[int(steps*min(max(0, (both-f*h)/rest), 0.97))]++
+				total++
+			}
+		}
+	}
+	below := 0
+	for step, n := range counts {
+		if below += n; 3*below > 2*total {
+			return (float64(step) + 0.5) / steps
+		}
+	}
+	return 0
+}

@@ -1,0 +1,172 @@
+package near
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// A Signature is stored in a binary form: see Append.
+
+const (
+	sketchBits  = 448
+	sketchWords = sketchBits / 64
+	gramBits    = 192
+	gramSets    = gramBits / 64
+	numeralBits = 96
+)
+
+// Signature is what is kept of a text: enough to say later of two texts, without
+// either, in how many words they differ, in how many places, and how much of that is
+// numbers. It knows nothing of frames: what belongs to the frame is left out when two
+// are compared, by what is known of the frame then. The zero Signature is that of a text
+// that is too short for one.
+//
+// Sketches are of sets: each member changes one bit. So what two texts share falls out
+// of the difference of their sketches, however much it is, and a few members that they
+// do not share are counted well (Mitzenmacher, Pagh, Pham 2014, odd sketches).
+type Signature struct {
+	text    uint64              // a hash of all words in their order
+	pairs   uint32              // how many different ones
+	sketch  [sketchWords]uint64 // of pairs of words
+	grams   [gramSets]uint64    // of grams
+	numbers numberSet           // of numbers, with what stands before them
+	title   tokens
+	cut     bool // the text is longer than what was sketched
+}
+
+// IsZero says that there is none.
+func (s *Signature) IsZero() bool { return s.pairs == 0 }
+
+// Place is where a page with the signature stands in a Table. Only those of one source
+// have a title in common.
+func (s *Signature) Place(source string) Place {
+	return Place{Body: uint32(mix(s.text, s.title.hash())), Title: titlePlace(&s.title, hashText(0, source))}
+}
+
+// PlaceOf is where a page without a signature stands, by a hash of all that it is. It has
+// no title.
+func PlaceOf(hash [16]byte) Place { return Place{Body: binary.LittleEndian.Uint32(hash[:])} }
+
+// Titles are the titles of a Table under which a page may stand that this is a copy of: its
+// own first, then it without what the titles of its host share, and with it.
+func (s *Signature) Titles(source string, frame *Frame) []uint32 {
+	of := hashText(0, source)
+	if s.title.n == 0 {
+		return nil
+	}
+	places := []uint32{titlePlace(&s.title, of)}
+	for _, t := range frame.variants(&s.title) {
+		if p := titlePlace(&t, of); !slices.Contains(places, p) {
+			places = append(places, p)
+		}
+	}
+	return places
+}
+
+// titlePlace is never 0, but for no title.
+func titlePlace(t *tokens, source uint64) uint32 {
+	if t.n == 0 {
+		return 0
+	}
+	return uint32(mix(t.hash(), source)) | 1
+}
+
+// sameWords says that titles and texts are equal, but for the case of letters and for
+// white space.
+func (s *Signature) sameWords(o *Signature) bool { return *s == *o }
+
+// SignatureSize is the length of a Signature's binary form.
+const SignatureSize = 4 + 8 + 8*sketchWords + 8*gramSets + numeralBits/8 + tokensSize
+
+const (
+	signatureVersion = 1
+	versionMask      = 0x7f
+	cutFlag          = 0x80
+)
+
+// Append appends the binary form.
+func (s *Signature) Append(b []byte) []byte {
+	head := uint32(signatureVersion)
+	if s.cut {
+		head |= cutFlag
+	}
+	b = binary.LittleEndian.AppendUint32(b, head|s.pairs<<8)
+	b = binary.LittleEndian.AppendUint64(b, s.text)
+	b = appendAll(b, s.sketch[:])
+	b = appendAll(b, s.grams[:])
+	b = s.numbers.append(b)
+	return s.title.append(b)
+}
+
+// DecodeSignature reads what Append wrote.
+func DecodeSignature(b []byte) (Signature, error) {
+	var s Signature
+	if len(b) != SignatureSize {
+		return s, fmt.Errorf("a signature of %d bytes, want %d", len(b), SignatureSize)
+	}
+	head := binary.LittleEndian.Uint32(b)
+	if v := head & versionMask; v != signatureVersion {
+		return s, fmt.Errorf("a signature of version %d, want %d", v, signatureVersion)
+	}
+	s.cut, s.pairs = head&cutFlag != 0, head>>8
+	s.text = binary.LittleEndian.Uint64(b[4:])
+	b = readAll(b[12:], s.sketch[:])
+	b = readAll(b, s.grams[:])
+	b = s.numbers.read(b)
+	var ok bool
+	if s.title, ok = tokensFrom(b); !ok || s.pairs == 0 {
+		return s, errors.New("a damaged signature")
+	}
+	return s, nil
+}
+
+// numberSet is the sketch of numbers.
+type numberSet [numeralBits / 32]uint32
+
+func (n *numberSet) toggle(hash uint64) {
+	i := scale(hash, numeralBits)
+	n[i/32] ^= 1 << (i % 32)
+}
+
+// differ counts the bits that differ, but for those of some masks.
+func (n *numberSet) differ(o *numberSet, but ...*numberSet) (count int) {
+	for i := range n {
+		x := n[i] ^ o[i]
+		for _, m := range but {
+			x &^= m[i]
+		}
+		count += bits.OnesCount32(x)
+	}
+	return count
+}
+
+func (n *numberSet) append(b []byte) []byte {
+	for _, w := range n {
+		b = binary.LittleEndian.AppendUint32(b, w)
+	}
+	return b
+}
+
+func (n *numberSet) read(b []byte) []byte {
+	for i := range n {
+		n[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return b[4*len(n):]
+}
+
+func appendAll(b []byte, words []uint64) []byte {
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+func readAll(b []byte, words []uint64) []byte {
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return b[8*len(words):]
+}

@@ -1,0 +1,140 @@
+package near
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/copysites"
+)
+
+var compareUnexported = cmp.AllowUnexported(Signature{}, tokens{}, sampled{})
+
+// many is a text of n words, no two pairs of which are equal.
+func many(n int, word string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s%c%c%c ", word, 'a'+i%26, 'a'+i/26%26, 'a'+i/676)
+	}
+	return b.String()
+}
+
+// TestSignatureIsStored: its binary form gives it back, is as long as it says, and means
+// the same in later versions.
+func TestSignatureIsStored(t *testing.T) {
+	text := many(300, "word") + "in 1999, 日本語の文 naïve Straße && || 4.5"
+	for _, s := range []*Text{Read("A title of 3 words - Site", text), Read("", text), Read(many(30, "t"), many(maxWords+5, "w"))} {
+		b := s.Append(nil)
+		if len(b) != SignatureSize || SignatureSize > 128 {
+			t.Errorf("%d bytes, want %d and at most 128", len(b), SignatureSize)
+		}
+		got, err := DecodeSignature(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(s.Signature, got, compareUnexported); d != "" {
+			t.Errorf("another signature (-want +got):\n%s", d)
+		}
+	}
+	sum := sha256.Sum256(Read("A title of 3 words - Site", text).Append(nil))
+	if got := hex.EncodeToString(sum[:4]); got != stored {
+		t.Errorf("signatures are others than those that are stored: %s, want %s; a new form needs a new version", got, stored)
+	}
+}
+
+const stored = "e7b56405"
+
+// TestDamagedSignature: what is no signature is none.
+func TestDamagedSignature(t *testing.T) {
+	good := Read("title", many(60, "w")).Append(nil)
+	bad := map[string][]byte{"short": good[:100], "long": append(good[:SignatureSize:SignatureSize], 0), "empty": nil}
+	for at, value := range map[int]byte{0: 2, SignatureSize - tokensSize + 4: 99, SignatureSize - 1: 1} {
+		b := append([]byte{}, good...)
+		b[at] = value
+		bad[fmt.Sprint("byte ", at)] = b
+	}
+	for name, b := range bad {
+		if s, err := DecodeSignature(b); err == nil {
+			t.Errorf("%s: %+v, want an error", name, s)
+		}
+	}
+}
+
+// TestShortTexts have no signature, however long their bytes.
+func TestShortTexts(t *testing.T) {
+	for _, text := range []string{"", " ", many(MinWords-1, "w"), strings.Repeat("again and again ", 1000), strings.Repeat(". ", 5000), strings.Repeat("1 2 3 ", 1000)} {
+		if s := Read("title", text); s != nil {
+			t.Errorf("%.30q has a signature of %d pairs", text, s.pairs)
+		}
+	}
+	if Read("", many(MinWords, "w")) == nil {
+		t.Error("no signature of a text that is long enough")
+	}
+}
+
+// TestWords: what is a word and what counts.
+func TestWords(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, " ,. - ": 0, "one": 1, "One, two-three (4)": 4, "naïve Straße": 2,
+		"日本語の文": 5, "日本 go語": 4, "\xe6": 1, "a\xe6": 2, "\xff\xfe": 1, "한국어 문장": 5,
+		"extraordinarily longwords of_several parts": 5,
+	} {
+		scan, n := wordScanner{text: text}, 0
+		for _, ok := scan.next(); ok; _, ok = scan.next() {
+			n++
+		}
+		if n != want {
+			t.Errorf("%q: %d words, want %d", text, n, want)
+		}
+	}
+	base := many(40, "word") + "extraordinarily lazy dogs " + many(40, "other")
+	for change, equal := range map[string]bool{
+		strings.ToUpper(base):                              true,
+		strings.ReplaceAll(base, " ", " \n\t"):             true,
+		strings.Replace(base, "lazy", "lazzy", 1):          false,
+		strings.Replace(base, "lazy dogs", "dogs lazy", 1): false,
+		strings.Replace(base, "lazy ", "lazy && ", 1):      false,
+		strings.Replace(base, "lazy ", "lazy 1 ", 1):       false,
+		base + "more": false,
+	} {
+		a, b := Read("t", base), Read("t", change)
+		if got := a.sameWords(&b.Signature); got != equal {
+			t.Errorf("%.200q has the same words: %v", change, got)
+		}
+	}
+}
+
+// FuzzRead: any text can be read, the same way each time, and in a text of two the words of
+// both are found.
+func FuzzRead(f *testing.F) {
+	f.Add("title", "one two three", "日本語")
+	f.Add("x - y", strings.Repeat("a1 b2 ", 100), "\xe6\x97")
+	f.Fuzz(func(t *testing.T, title, a, b string) {
+		text := a + " " + many(MinWords, "w") + b
+		one, two := Read(title, text), Read(title, text)
+		if one == nil || two == nil || one.Signature != two.Signature {
+			t.Fatal("another signature for the same text")
+		}
+		if s, err := DecodeSignature(one.Append(nil)); err != nil || s != one.Signature {
+			t.Fatalf("it is stored as %+v, %v", s, err)
+		}
+	})
+}
+
+// BenchmarkRead is what a page's signature costs.
+func BenchmarkRead(b *testing.B) {
+	for _, own := range []int{100, 400, 2000} {
+		pages := copysites.Site(copysites.Layout{Host: "a.example", Frame: 200, Own: own, Pages: 50, Seed: 3})
+		b.Run(fmt.Sprintf("%d words", own+200), func(b *testing.B) {
+			b.SetBytes(int64(len(pages[0].Text)))
+			for i := 0; b.Loop(); i++ {
+				p := &pages[i%len(pages)]
+				Read(p.Title, p.Text)
+			}
+		})
+	}
+}
