@@ -16,8 +16,8 @@ import (
 )
 
 // opens makes a target of settings that need nothing else.
-func opens[S any, T push.Target](s S, make func(S) (T, error)) (any, opener) {
-	return s, func(string, *slog.Logger) (push.Target, error) { return make(s) }
+func opens[S any, T push.Target](s S, open func(S) (T, error)) (any, opener) {
+	return s, func(string, *slog.Logger) (push.Target, error) { return open(s) }
 }
 
 func makeFile(r *pushReader) (any, opener) {
