@@ -71,7 +71,7 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 	} else if ctx.Err() == nil {
 		v.log.Warn("robots.txt cannot be had", "host", v.lease.Record.Origin, "error", s.failure)
 	}
-	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && noHost(e.Fault) {
+	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && !e.Fault.ReachedHost() {
 		// There is no such host, or none that may be asked: so it is for the page.
 		return v.failed(ctx, s)
 	}
