@@ -65,7 +65,7 @@ func TestFileTooLarge(t *testing.T) {
 func TestTooManyParts(t *testing.T) {
 	src := newSource("f.xml", []byte("<a><b x='1' y='2'/><c/><d/></a>")) // 6 parts, the last one at 23
 	scan := func(most int) *fault {
-		s := &layoutScan{src: src, dec: xml.NewDecoder(bytes.NewReader(src.data)), most: most}
+		s := &scan{src: src, dec: xml.NewDecoder(bytes.NewReader(src.data)), most: most}
 		_, f := s.run()
 		return f
 	}

@@ -1,9 +1,8 @@
 package config
 
 import (
+	"encoding/xml"
 	"strings"
-
-	"github.com/beevik/etree"
 )
 
 // The namespaces of CloudView's files, without their version.
@@ -20,17 +19,17 @@ type namespaces struct {
 }
 
 // enter adds the declarations of e, if it has any.
-func (s *namespaces) enter(e *etree.Element) *namespaces {
+func (s *namespaces) enter(e *element) *namespaces {
 	inner := s
-	for _, a := range e.Attr {
+	for _, a := range e.attrs {
 		if !isDeclaration(a) {
 			continue
 		}
 		if inner == s {
 			inner = &namespaces{uris: make(map[string]string), outer: s}
 		}
-		prefix := a.Key
-		if a.Space == "" {
+		prefix := a.Name.Local
+		if a.Name.Space == "" {
 			prefix = ""
 		}
 		inner.uris[prefix] = a.Value
@@ -48,8 +47,8 @@ func (s *namespaces) uri(prefix string) string {
 	return ""
 }
 
-func isDeclaration(a etree.Attr) bool {
-	return a.Space == "xmlns" || a.Space == "" && a.Key == "xmlns"
+func isDeclaration(a xml.Attr) bool {
+	return a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns"
 }
 
 // knownNamespace says whether elements of a namespace are read: any version of
@@ -68,7 +67,7 @@ func knownNamespace(uri string) bool {
 
 // isForeign says whether an attribute is one of those that XML itself allows
 // anywhere: declarations, xml:* and xsi:*.
-func isForeign(a etree.Attr, scope *namespaces) bool {
-	return isDeclaration(a) || a.Space == "xml" || a.Space == "xsi" ||
-		a.Space != "" && scope.uri(a.Space) == "http://www.w3.org/2001/XMLSchema-instance"
+func isForeign(a xml.Attr, scope *namespaces) bool {
+	return isDeclaration(a) || a.Name.Space == "xml" || a.Name.Space == "xsi" ||
+		a.Name.Space != "" && scope.uri(a.Name.Space) == "http://www.w3.org/2001/XMLSchema-instance"
 }

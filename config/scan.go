@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -19,69 +20,61 @@ const (
 	maxParts = 8_000_000
 )
 
-// mark is where an element's start tag lies, and which element follows the
-// last one inside of it, counting start tags in document order.
-type mark struct{ start, end, next int }
-
-// layout holds the places that the tree forgets, by the number of the element in
-// document order.
-type layout struct {
-	marks []mark
-	texts map[int]int // element: offset of its first text that is not white space
+// element is one of a file, with the places that messages name.
+type element struct {
+	name       xml.Name   // its Space is the prefix as it is written
+	attrs      []xml.Attr // likewise, in the order of the file, twice if they are written twice
+	start, end int        // of its start tag
+	children   []*element
+	text       []byte // directly inside of it
+	textAt     int    // where the first text begins that is not white space; 0 if there is none
 }
 
-// layoutScan walks a file once, before the tree is built. It finds all that is
-// not well-formed, so that reading the tree afterwards cannot fail.
-type layoutScan struct {
+// scan reads a file into elements, or finds the first place where it is not well-formed.
+type scan struct {
 	src   *source
 	dec   *xml.Decoder
-	out   layout
-	open  []openElement
+	root  *element
+	open  []*element
 	parts int
 	most  int // of parts
 }
 
-type openElement struct {
-	name   string // with prefix
-	number int
-}
-
-// scanLayout finds the places of all elements, or the first fault.
-func scanLayout(src *source) (layout, *fault) {
-	s := &layoutScan{src: src, dec: xml.NewDecoder(bytes.NewReader(src.data)), most: maxParts}
+// readXML gives the outermost element of a file, or the first fault.
+func readXML(src *source) (*element, *fault) {
+	s := &scan{src: src, dec: xml.NewDecoder(bytes.NewReader(src.data)), most: maxParts}
 	return s.run()
 }
 
-func (s *layoutScan) run() (layout, *fault) {
+func (s *scan) run() (*element, *fault) {
 	s.dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
-	s.out.texts = make(map[int]int)
 	begin := len(s.src.data) - len(bytes.TrimLeft(s.src.data, " \t\r\n"))
 	if begin == len(s.src.data) {
-		return layout{}, faultf(0, "the file is empty: a <CrawlConfig> is expected")
+		return nil, faultf(0, "the file is empty: a <CrawlConfig> is expected")
 	}
 	if s.src.data[begin] != '<' {
-		return layout{}, faultf(begin, "this is not XML: a file begins with <CrawlConfig> or <?xml")
+		return nil, faultf(begin, "this is not XML: a file begins with <CrawlConfig> or <?xml")
 	}
 	for {
 		more, f := s.token()
 		if f != nil {
-			return layout{}, f
+			return nil, f
 		}
 		if !more {
-			return s.out, nil
+			return s.root, nil
 		}
 	}
 }
 
 // token reads one token; more is false at the end of a well-formed file.
-func (s *layoutScan) token() (more bool, f *fault) {
+func (s *scan) token() (more bool, f *fault) {
 	start := int(s.dec.InputOffset())
 	rest := s.src.data[start:]
 	if bytes.HasPrefix(rest, []byte("<!")) && !bytes.HasPrefix(rest, []byte("<!--")) && !bytes.HasPrefix(rest, []byte("<![CDATA[")) {
 		return false, faultf(start, "document types and entity declarations (<!DOCTYPE, <!ENTITY) are not allowed: remove this")
 	}
 	token, err := s.dec.RawToken()
-	if errors.Is(err, io.EOF) && len(s.open) == 0 && len(s.out.marks) > 0 {
+	if errors.Is(err, io.EOF) && len(s.open) == 0 && s.root != nil {
 		return false, nil
 	}
 	if err != nil {
@@ -93,7 +86,7 @@ func (s *layoutScan) token() (more bool, f *fault) {
 	case xml.EndElement:
 		f = s.endElement(token, start)
 	case xml.CharData:
-		f = s.text(start)
+		f = s.text(token, start)
 	case xml.ProcInst:
 		if token.Target == "xml" && start > 0 {
 			f = faultf(start, "<?xml ...?> must be the very first thing in the file")
@@ -102,9 +95,8 @@ func (s *layoutScan) token() (more bool, f *fault) {
 	return f == nil, f
 }
 
-func (s *layoutScan) startElement(e xml.StartElement, start int) *fault {
-	number := len(s.out.marks)
-	if number > 0 && len(s.open) == 0 {
+func (s *scan) startElement(e xml.StartElement, start int) *fault {
+	if s.root != nil && len(s.open) == 0 {
 		return faultf(start, "<%s> is a second outermost element: a file has one <CrawlConfig>", clip(rawName(e.Name)))
 	}
 	if len(s.open) == maxElementDepth {
@@ -114,47 +106,54 @@ func (s *layoutScan) startElement(e xml.StartElement, start int) *fault {
 	if s.parts > s.most {
 		return faultf(start, "the file has more than %d elements and attributes: split it", s.most)
 	}
-	s.out.marks = append(s.out.marks, mark{start: start, end: int(s.dec.InputOffset())})
-	s.open = append(s.open, openElement{rawName(e.Name), number})
+	made := &element{name: e.Name, attrs: slices.Clone(e.Attr), start: start, end: int(s.dec.InputOffset())}
+	if s.root == nil {
+		s.root = made
+	} else {
+		inside := s.open[len(s.open)-1]
+		inside.children = append(inside.children, made)
+	}
+	s.open = append(s.open, made)
 	return nil
 }
 
-func (s *layoutScan) endElement(e xml.EndElement, start int) *fault {
+func (s *scan) endElement(e xml.EndElement, start int) *fault {
 	name := rawName(e.Name)
 	if len(s.open) == 0 {
 		return faultf(start, "</%s> closes nothing: no element is open here", clip(name))
 	}
 	top := s.open[len(s.open)-1]
-	if top.name != name {
-		at := s.src.position(s.out.marks[top.number].start)
+	if open := rawName(top.name); open != name {
+		at := s.src.position(top.start)
 		return faultf(start, "</%s> where </%s> is expected: <%[2]s>, opened at line %[3]d, column %[4]d, is not closed",
-			clip(name), clip(top.name), at.Line, at.Column)
+			clip(name), clip(open), at.Line, at.Column)
 	}
 	s.open = s.open[:len(s.open)-1]
-	s.out.marks[top.number].next = len(s.out.marks)
 	return nil
 }
 
-func (s *layoutScan) text(start int) *fault {
+func (s *scan) text(data xml.CharData, start int) *fault {
 	raw := s.src.data[start:s.dec.InputOffset()]
 	blank := len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
-	if blank == len(raw) {
-		return nil
-	}
 	if len(s.open) == 0 {
+		if blank == len(raw) {
+			return nil
+		}
 		return faultf(start+blank, "text outside of <CrawlConfig>: remove it")
 	}
-	number := s.open[len(s.open)-1].number
-	if _, known := s.out.texts[number]; !known {
+	switch top := s.open[len(s.open)-1]; {
+	case top.textAt > 0:
+		top.text = append(top.text, data...)
+	case blank < len(raw):
 		s.parts++
-		s.out.texts[number] = start + blank
+		top.text, top.textAt = slices.Clone(data), start+blank
 	}
 	return nil
 }
 
 // syntaxFault says in words for the operator what encoding/xml found in the
 // token that begins at start, having read up to offset.
-func (s *layoutScan) syntaxFault(err error, start, offset int) *fault {
+func (s *scan) syntaxFault(err error, start, offset int) *fault {
 	if errors.Is(err, io.EOF) {
 		return s.endFault()
 	}
@@ -187,14 +186,14 @@ func (s *layoutScan) syntaxFault(err error, start, offset int) *fault {
 }
 
 // endFault is for a file that ends too early.
-func (s *layoutScan) endFault() *fault {
+func (s *scan) endFault() *fault {
 	end := s.src.lastText()
 	if len(s.open) == 0 {
 		return faultf(end, "the file holds no element: a <CrawlConfig> is expected")
 	}
 	top := s.open[len(s.open)-1]
-	at := s.src.position(s.out.marks[top.number].start)
-	return faultf(end, "the file ends here, but <%s>, opened at line %d, column %d, is not closed", clip(top.name), at.Line, at.Column)
+	at := s.src.position(top.start)
+	return faultf(end, "the file ends here, but <%s>, opened at line %d, column %d, is not closed", clip(rawName(top.name)), at.Line, at.Column)
 }
 
 func kindOfToken(text []byte) string {

@@ -10,35 +10,35 @@ import (
 // without its quotes.
 type place struct{ name, value, end int }
 
-// attributePlaces finds the attributes of the start tag data[m.start:m.end],
+// attributePlaces finds the attributes of the start tag data[start:end],
 // which is known to be well-formed, in the order in which they are written.
-func attributePlaces(data []byte, m mark) []place {
+func attributePlaces(data []byte, start, end int) []place {
 	var out []place
-	i := m.start + 1
-	for i < m.end && !isSpace(data[i]) && data[i] != '/' && data[i] != '>' {
+	i := start + 1
+	for i < end && !isSpace(data[i]) && data[i] != '/' && data[i] != '>' {
 		i++
 	}
 	for {
-		for i < m.end && isSpace(data[i]) {
+		for i < end && isSpace(data[i]) {
 			i++
 		}
-		if i >= m.end || data[i] == '/' || data[i] == '>' {
+		if i >= end || data[i] == '/' || data[i] == '>' {
 			return out
 		}
 		p := place{name: i}
-		equals := bytes.IndexByte(data[i:m.end], '=')
+		equals := bytes.IndexByte(data[i:end], '=')
 		if equals < 0 {
 			return out
 		}
 		i += equals + 1
-		for i < m.end && isSpace(data[i]) {
+		for i < end && isSpace(data[i]) {
 			i++
 		}
-		if i >= m.end {
+		if i >= end {
 			return out
 		}
 		p.value = i + 1
-		length := bytes.IndexByte(data[p.value:m.end], data[i])
+		length := bytes.IndexByte(data[p.value:end], data[i])
 		if length < 0 {
 			return out
 		}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/beevik/etree"
-
 	"github.com/sextant-crawler/sextant/actionrules"
 )
 
@@ -35,8 +33,6 @@ type attr struct {
 type parser struct {
 	src     *source
 	schema  *schema
-	layout  layout
-	number  int // of the element that is read next, in document order
 	lookups Lookups
 	report  *Report
 	// crawlLogs are where those of the Crawlers so far stand, by their real paths.
@@ -46,22 +42,13 @@ type parser struct {
 // parseTree reads the file's elements; nil if its outermost one is not
 // CrawlConfig or the file is not well-formed.
 func (p *parser) parseTree() *node {
-	layout, f := scanLayout(p.src)
+	root, f := readXML(p.src)
 	if f != nil {
 		p.report.errorf(p.src.position(f.offset), "%s", f.message)
 		return nil
 	}
-	p.layout = layout
-	doc := etree.NewDocument()
-	doc.ReadSettings.PreserveDuplicateAttrs = true
-	doc.ReadSettings.MaxDepth = maxElementDepth
-	if err := doc.ReadFromBytes(p.src.data); err != nil {
-		p.report.errorf(p.src.position(0), "not well-formed XML: %v", err)
-		return nil
-	}
-	root := doc.Root()
-	if root.Tag != "CrawlConfig" {
-		p.errorf(layout.marks[0].start, "the outermost element is <%s>: <CrawlConfig> is expected", clip(root.FullTag()))
+	if root.name.Local != "CrawlConfig" {
+		p.errorf(root.start, "the outermost element is <%s>: <CrawlConfig> is expected", clip(rawName(root.name)))
 		return nil
 	}
 	return p.element(root, nil, nil)
@@ -81,94 +68,81 @@ func (p *parser) position(offset int) actionrules.Position { return p.src.positi
 
 // element reads one element and all inside of it; nil where it is not to be
 // looked at any further.
-func (p *parser) element(e *etree.Element, parent *node, scope *namespaces) *node {
-	number := p.number
-	p.number++
-	m := p.layout.marks[number]
+func (p *parser) element(e *element, parent *node, scope *namespaces) *node {
 	scope = scope.enter(e)
-	spec := p.elementSpec(e, parent, m, scope)
+	spec := p.elementSpec(e, parent, scope)
 	if spec == nil {
-		p.number = m.next
 		return nil
 	}
-	n := &node{spec: spec, at: m.start}
-	p.attributes(n, e, m, scope)
-	at, has := p.layout.texts[number]
+	n := &node{spec: spec, at: e.start}
+	p.attributes(n, e, scope)
 	switch {
 	case spec.Text:
-		p.text(n, e, at)
-	case has:
-		p.errorf(at, "text inside of <%s>, which has none: remove it", spec.Name)
+		p.text(n, e)
+	case e.textAt > 0:
+		p.errorf(e.textAt, "text inside of <%s>, which has none: remove it", spec.Name)
 	}
-	for _, child := range e.Child {
-		if child, ok := child.(*etree.Element); ok {
-			if c := p.element(child, n, scope); c != nil {
-				n.children = append(n.children, c)
-			} else {
-				n.lost = true
-			}
+	for _, child := range e.children {
+		if c := p.element(child, n, scope); c != nil {
+			n.children = append(n.children, c)
+		} else {
+			n.lost = true
 		}
 	}
 	return n
 }
 
-// text reads the text of an element, which begins at an offset if there is any.
-func (p *parser) text(n *node, e *etree.Element, at int) {
-	var b strings.Builder
-	for _, child := range e.Child {
-		if data, ok := child.(*etree.CharData); ok {
-			b.WriteString(data.Data)
-		}
-	}
-	text := strings.TrimSpace(b.String())
+// text reads the text of an element.
+func (p *parser) text(n *node, e *element) {
+	text := strings.TrimSpace(string(e.text))
 	if text == "" {
 		p.errorf(n.at, "<%s> is empty: write its text inside", n.spec.Name)
 		return
 	}
 	text, errs := p.expand(text)
-	for _, e := range errs {
-		p.errorf(at, "<%s>: %s", n.spec.Name, e.message)
+	for _, err := range errs {
+		p.errorf(e.textAt, "<%s>: %s", n.spec.Name, err.message)
 	}
-	n.text, n.textAt = text, at
+	n.text, n.textAt = text, e.textAt
 }
 
 // elementSpec looks an element up in the table. It is nil, and the reason is
 // reported, for what cannot stand here, what this version refuses, and what has
 // no effect.
-func (p *parser) elementSpec(e *etree.Element, parent *node, m mark, scope *namespaces) *Element {
-	if uri := scope.uri(e.Space); !knownNamespace(uri) {
-		p.errorf(m.start, "<%s> is in the namespace %s: write %s21 or %s21, or none", clip(e.FullTag()), quote(uri), crawlNamespace, rulesNamespace)
+func (p *parser) elementSpec(e *element, parent *node, scope *namespaces) *Element {
+	if uri := scope.uri(e.name.Space); !knownNamespace(uri) {
+		p.errorf(e.start, "<%s> is in the namespace %s: write %s21 or %s21, or none", clip(rawName(e.name)), quote(uri), crawlNamespace, rulesNamespace)
 		return nil
 	}
-	spec := p.schema.elements[e.Tag]
+	spec := p.schema.elements[e.name.Local]
 	if parent == nil {
 		return spec
 	}
 	switch known := p.schema.children[parent.spec.Name]; {
 	case spec == nil:
-		p.errorf(m.start, "unknown element <%s> in <%s>%s", clip(e.Tag), parent.spec.Name, p.elementHint(e.Tag, known))
+		p.errorf(e.start, "unknown element <%s> in <%s>%s", clip(e.name.Local), parent.spec.Name, p.elementHint(e.name.Local, known))
 		return nil
-	case !slices.Contains(known, e.Tag):
-		p.errorf(m.start, "%s", p.misplaced(spec, parent.spec))
+	case !slices.Contains(known, e.name.Local):
+		p.errorf(e.start, "%s", p.misplaced(spec, parent.spec))
 		return nil
 	}
 	switch spec.Status {
 	case NoEffect:
-		p.report.notef(p.position(m.start), "<%s> has no effect here", e.Tag)
+		p.report.notef(p.position(e.start), "<%s> has no effect here", e.name.Local)
 		return nil
 	case Ineffective:
-		p.warnf(m.start, "<%s> is not in this version yet and has no effect", e.Tag)
+		p.warnf(e.start, "<%s> is not in this version yet and has no effect", e.name.Local)
 		return nil
 	case Refused:
-		p.errorf(m.start, "<%s> is not supported by this version yet", e.Tag)
+		p.errorf(e.start, "<%s> is not supported by this version yet", e.name.Local)
 		return nil
 	case Supported:
 	}
 	if spec.Once {
 		for _, sibling := range parent.children {
 			if sibling.spec == spec {
-				p.errorf(m.start, "<%s> is written twice (first at %s): one <%s> has at most one",
-					e.Tag, p.lineAndColumn(sibling.at), parent.spec.Name)
+				p.errorf(e.start, "<%s> is written twice (first at %s): one <%s> has at most one",
+					e.name.Local, p.lineAndColumn(sibling.at), parent.spec.Name)
 				return nil
 			}
 		}

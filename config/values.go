@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/xml"
 	"errors"
 	"io/fs"
 	"net/url"
@@ -10,28 +11,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/beevik/etree"
-
 	"github.com/sextant-crawler/sextant/secret"
 )
 
 // attributes reads the attributes of n; the valid ones are kept.
-func (p *parser) attributes(n *node, e *etree.Element, m mark, scope *namespaces) {
-	places := attributePlaces(p.src.data, m)
-	if len(places) != len(e.Attr) { // the two readers disagree: never seen, and not to be guessed over
-		p.errorf(m.start, "the attributes of <%s> cannot be read: write each as name=\"value\"", n.spec.Name)
+func (p *parser) attributes(n *node, e *element, scope *namespaces) {
+	places := attributePlaces(p.src.data, e.start, e.end)
+	if len(places) != len(e.attrs) { // encoding/xml disagrees: never seen, and not to be guessed over
+		p.errorf(e.start, "the attributes of <%s> cannot be read: write each as name=\"value\"", n.spec.Name)
 		return
 	}
-	seen := make(map[string]int, len(e.Attr))
-	for i, a := range e.Attr {
+	seen := make(map[xml.Name]int, len(e.attrs))
+	for i, a := range e.attrs {
 		at := places[i]
-		if first, twice := seen[a.FullKey()]; twice {
-			p.errorf(at.name, "attribute %s is written twice (first at %s): remove one", clip(a.FullKey()), p.lineAndColumn(first))
+		if first, twice := seen[a.Name]; twice {
+			p.errorf(at.name, "attribute %s is written twice (first at %s): remove one", clip(rawName(a.Name)), p.lineAndColumn(first))
 			continue
 		}
-		seen[a.FullKey()] = at.name
+		seen[a.Name] = at.name
 		if !isForeign(a, scope) && !p.attribute(n, a, at) {
-			n.faulty = append(n.faulty, a.Key)
+			n.faulty = append(n.faulty, a.Name.Local)
 		}
 	}
 	for i := range n.spec.Attributes {
@@ -43,10 +42,10 @@ func (p *parser) attributes(n *node, e *etree.Element, m mark, scope *namespaces
 }
 
 // attribute reads one attribute and keeps it; false if it was reported instead.
-func (p *parser) attribute(n *node, a etree.Attr, at place) bool {
+func (p *parser) attribute(n *node, a xml.Attr, at place) bool {
 	var spec *Attribute
-	if a.Space == "" {
-		spec = n.spec.attribute(a.Key)
+	if a.Name.Space == "" {
+		spec = n.spec.attribute(a.Name.Local)
 	}
 	if spec == nil {
 		p.unknownAttribute(n, a, at)
@@ -83,16 +82,16 @@ func (p *parser) attribute(n *node, a etree.Attr, at place) bool {
 }
 
 // unknownAttribute reports an attribute that the table does not have.
-func (p *parser) unknownAttribute(n *node, a etree.Attr, at place) {
+func (p *parser) unknownAttribute(n *node, a xml.Attr, at place) {
 	if p.report.full() {
 		return
 	}
 	known := n.spec.attributeNames()
-	near := Nearest(a.Key, known)
+	near := Nearest(a.Name.Local, known)
 	hint := ""
 	switch {
-	case a.Space != "" && slices.Contains(known, a.Key):
-		hint = ": write " + a.Key + " without prefix"
+	case a.Name.Space != "" && slices.Contains(known, a.Name.Local):
+		hint = ": write " + a.Name.Local + " without prefix"
 	case near != "":
 		hint = ": did you mean " + near + "?"
 		n.faulty = append(n.faulty, near)
@@ -101,7 +100,7 @@ func (p *parser) unknownAttribute(n *node, a etree.Attr, at place) {
 	case len(known) <= 12:
 		hint = ": known are " + strings.Join(known, ", ")
 	}
-	p.errorf(at.name, "unknown attribute %s of <%s>%s", clip(a.FullKey()), n.spec.Name, hint)
+	p.errorf(at.name, "unknown attribute %s of <%s>%s", clip(rawName(a.Name)), n.spec.Name, hint)
 }
 
 // written shows an attribute as it stands in the file, variables unresolved, so

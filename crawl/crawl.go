@@ -1,5 +1,11 @@
-// Package crawl takes URLs through all stages: frontier, rules, robots.txt,
-// fetch, read, judge the links, commit, push.
+// Package crawl is one Crawler at work: it starts and stops the parts of a crawl, gives leases
+// to workers, puts other settings in force, and carries out commands. What happens to a page
+// stands in package visit.
+//
+// Run starts the workers, and one goroutine for each of the jobs; it waits for all of them.
+// Three mutexes order what changes a whole crawl: replacing is held while other rules come
+// into force, pausing while it is paused or resumed, and that of inForce while a page begins
+// or ends. None is held while a page is fetched.
 package crawl
 
 import (
@@ -146,7 +152,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 		return nil, err
 	}
 	if paused {
-		log.Warn("the crawl is paused since it last ran: resume it")
+		log.Warn("the crawl is still paused from its last run: sextant resume")
 		c.frontier.Pause()
 	}
 	// Last, so that no error leaves the file open: Run closes it.

@@ -111,7 +111,7 @@ func TestSourcesHaveTheirOwnDuplicates(t *testing.T) {
 	}
 }
 
-// original gives original and copy of two pages.
+// original returns original and copy of two pages.
 func original(t *testing.T, b *bench, x, y string) (of, copied string) {
 	t.Helper()
 	if r, _ := b.record(x); r.Indexed {

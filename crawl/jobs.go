@@ -10,6 +10,9 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
+// Each job runs in a goroutine of its own, which Run starts and waits for. What jobs keep is
+// stored as JSON.
+
 // job runs beside the workers, in a goroutine of its own, until its context ends. One that
 // fails ends the crawl.
 type job struct {

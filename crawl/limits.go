@@ -10,9 +10,11 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
+// All workers share the limits, and fetchers charge bytes to them. The limiters have locks of
+// their own; mu guards the tokens that came back.
+
 const (
-	// burst is the time whose worth may come at once: so much the limits are less
-	// even than their name.
+	// burst: up to this long's worth of tokens may be spent at once.
 	burst = time.Second / 20
 	// leastByteBurst lets a small limit take a TCP segment or two at once.
 	leastByteBurst = 4 << 10
@@ -59,8 +61,8 @@ type token struct {
 	at      time.Time // when the URL for it was there
 }
 
-// begin waits until one more request may be made, and no bytes are owed. Who it
-// lets through calls got when the URL is there, or when there is none.
+// begin waits until one more request may be made, and no bytes are owed. The
+// caller then calls got, whether it has a URL or not.
 func (l *limits) begin(ctx context.Context) (token, error) {
 	if l.requests.Limit() == rate.Inf && l.bytes.Limit() == rate.Inf {
 		return token{}, nil
@@ -80,7 +82,7 @@ func (l *limits) begin(ctx context.Context) (token, error) {
 	return token{limited: err == nil, at: time.Now()}, err
 }
 
-// awaitBytes waits until all bytes that came are paid, but for the rounding.
+// awaitBytes waits until all bytes that came are paid, apart from rounding.
 func (l *limits) awaitBytes(ctx context.Context) error {
 	for l.bytes.Limit() != rate.Inf && l.bytes.Tokens() <= -1 {
 		if err := l.bytes.WaitN(ctx, 0); err != nil {

@@ -82,7 +82,7 @@ func (c *Crawl) endOf(ctx context.Context, u weburl.URL) (weburl.URL, error) {
 	return u, nil
 }
 
-// hasDocuments says whether documents of a site are stored.
+// hasDocuments reports whether documents of a site are stored.
 func (c *Crawl) hasDocuments(ctx context.Context, site weburl.URL) (bool, error) {
 	for _, origin := range policy.OriginsOf(site) {
 		home, err := weburl.Parse(origin + "/")

@@ -8,7 +8,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
-// pausedName is the store's value that says that the crawl is paused: pausedYes or
+// pausedName is the store's value that keeps whether the crawl is paused: pausedYes or
 // anything else.
 const (
 	pausedName = "crawl.paused"
@@ -16,7 +16,7 @@ const (
 )
 
 // ErrPaused is why a crawl that is to come to an end does not begin.
-var ErrPaused = errors.New("the crawl is paused, so that it would never end: run sextant resume first")
+var ErrPaused = errors.New("the crawl is paused and would never end: run sextant resume first")
 
 func storedPause(ctx context.Context, store scheduler.Reader) (bool, error) {
 	b, err := store.Value(ctx, pausedName)

@@ -104,7 +104,7 @@ func (ch *Change) Apply(ctx context.Context) error {
 }
 
 // AllowNextEdit is the operator's word for the next edit of the rules, at Run or Reload: its
-// deletions leave however many they are. An edit that is no change of the rules uses it up.
+// deletions leave however many they are. An edit that changes no rules uses it up, too.
 func (c *Crawl) AllowNextEdit() { c.allowed.Store(true) }
 
 // replace puts the policy in force that with makes of the old one. That all
@@ -121,8 +121,8 @@ func (c *Crawl) replace(ctx context.Context, edit bool, with func(old *policy.Po
 	return c.enforce(ctx, old, &visit.Rules{Policy: p, Gear: old.Gear}, edit)
 }
 
-// enforce is the second half of replace: c.replacing is held. edit says that the operator
-// has changed the rules, and not a site that moved.
+// enforce is the second half of replace; c.replacing is held. edit tells an edit of the
+// operator from a site that moved.
 func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) error {
 	p := next.Policy
 	changed := p.Fingerprint != old.Policy.Fingerprint
@@ -155,7 +155,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) 
 	return c.addRoots(ctx, p)
 }
 
-// rejectListEvery is how often the reject list is read where nothing else is said.
+// rejectListEvery is how often the reject list is read unless the settings say otherwise.
 const rejectListEvery = time.Minute
 
 // watchRejectList reads the reject list again and again until ctx ends. One that
@@ -173,7 +173,7 @@ func (c *Crawl) watchRejectList(ctx context.Context) error {
 		case <-time.After(every):
 		}
 		if err := c.rereadRejectList(ctx); err != nil {
-			c.log.Error("the reject list stays as it was", "error", err)
+			c.log.Error("the reject list cannot be read: the old one stays in force", "error", err)
 		}
 	}
 }

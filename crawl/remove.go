@@ -14,6 +14,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// URLs are removed by some goroutines at once, since the store commits them together; the
+// command waits for them.
+
 // Removed says what was removed.
 type Removed struct {
 	URLs      int `json:"urls"`
@@ -107,7 +110,7 @@ func refuseRoots(keys []weburl.Key, roots map[weburl.Key]string) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	return &SelectionError{fmt.Errorf("a root of the configuration would come back: %s; take it out of CrawlConfig.xml, or exclude it by a rule, and remove it then",
+	return &SelectionError{fmt.Errorf("a root of the configuration would come back: %s; take it out of CrawlConfig.xml, or exclude it by a rule, then remove it",
 		named(refused))}
 }
 

@@ -37,7 +37,7 @@ func (c *Crawl) addRoots(ctx context.Context, p *policy.Policy) error {
 }
 
 // markRoots has the records of links say that they are roots, and those of URLs that were
-// roots that they are none. What waits is left to its visit (knowRoot), and stays in the
+// roots that they are not. What waits is left to its visit (knowRoot), and stays in the
 // stored list of roots until it is done.
 func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	stored, err := storedRoots(ctx, c.store)
@@ -69,7 +69,7 @@ func (c *Crawl) markRoots(ctx context.Context, links []scheduler.Link) error {
 	return c.store.SetValue(ctx, rootsName, slices.Concat(bytesOf(list)...))
 }
 
-// markAs marks URLs that became roots, and those that were, and gives those that could not
+// markAs marks URLs that became roots, and those that were, and returns those that could not
 // be changed yet because they wait.
 func (c *Crawl) markAs(ctx context.Context, roots map[weburl.Key]bool, news, former []weburl.Key) (still map[weburl.Key]bool, err error) {
 	for keys := range slices.Chunk(slices.Concat(news, former), scheduler.WalkBatch) {

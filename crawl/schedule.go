@@ -190,7 +190,7 @@ func nextRun(s cron.Schedule, after time.Time) time.Time {
 	return next
 }
 
-// isSecond says that the clock has shown t's time before, as it was set back.
+// isSecond reports whether the clock has shown t's time before, as it was set back.
 func isSecond(t time.Time) bool {
 	_, now := t.Zone()
 	_, before := t.Add(-3 * time.Hour).Zone()
@@ -201,7 +201,7 @@ func isSecond(t time.Time) bool {
 	return first.Hour() == t.Hour() && first.Minute() == t.Minute()
 }
 
-// isLeftOut says that clocks in zone never show the date and time of t.
+// isLeftOut reports whether clocks in zone never show the date and time of t.
 func isLeftOut(t time.Time, zone *time.Location) bool {
 	y, m, d := t.Date()
 	shown := time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), 0, zone)

@@ -41,13 +41,13 @@ type selector struct {
 	adds  map[weburl.Key]string // roots that may be named though they are not known; nil: not looked up
 }
 
-// SelectionError says that a Selection, or a list of URLs, cannot be meant as it is
-// written: it is the user's to mend. All other errors are of the store.
+// SelectionError says that a Selection, or a list of URLs, makes no sense as it is
+// written: the user must correct it. All other errors are the store's.
 type SelectionError struct{ Err error }
 
 func (e *SelectionError) Error() string { return e.Err.Error() }
 
-// Unwrap gives what is wrong.
+// Unwrap returns what is wrong.
 func (e *SelectionError) Unwrap() error { return e.Err }
 
 // errNothingSelected is the answer to an empty Selection.
@@ -118,7 +118,7 @@ func named(urls []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(urls[:maxNamed], ", "), len(urls)-maxNamed)
 }
 
-// selects says whether a stored URL is one of those; by keys is left to each.
+// selects reports whether a stored URL is one of those; by keys is left to each.
 func (s *selector) selects(r *scheduler.Record) bool {
 	if s.Source != "" && r.PushedSource != s.Source {
 		return false
@@ -133,7 +133,7 @@ func (s *selector) selects(r *scheduler.Record) bool {
 	return ok && (s.match == nil || s.match.Match(u)) && (s.group == nil || s.group.Decide(u).Accept)
 }
 
-// addRoots makes the selected roots of the configuration known that are not, and gives how
+// addRoots makes the selected roots of the configuration known that are not, and returns how
 // many there were.
 func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *scheduler.Frontier) (int, error) {
 	if s.Source != "" {

@@ -34,7 +34,7 @@ func limited(t *testing.T) (*testsite.Site, *bench) {
 	return site, b
 }
 
-// crawled crawls once, and gives the log, the status, and how many sitemaps and URLs of all
+// crawled crawls once, and returns the log, the status, and how many sitemaps and URLs of all
 // kinds are known.
 func (b *bench) crawled(submit ...string) (log string, status Status, sitemaps, known int) {
 	b.t.Helper()

@@ -9,9 +9,12 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
+// Workers of all Crawls take and give back slots; the mutex of Slots guards them and the
+// queues of all shares.
+
 // Slots bound how many workers of several Crawls are at work at once. A worker takes
 // one when there is a URL for it and before it has it, so that neither a slot nor a
-// lease is held by who waits. A slot that becomes free goes to the Crawl that has the
+// lease is held by a worker that waits. A slot that becomes free goes to the Crawl that has the
 // fewest of those that wait, and to the one that waits longest where they have as
 // many: none starves, and what one does not need the others have.
 type Slots struct {
@@ -78,7 +81,7 @@ func (sh *share) take(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// back gives a slot back, to who waits for one.
+// back hands a slot back, to a worker that waits for one if there is one.
 func (sh *share) back() {
 	s := sh.slots
 	s.mu.Lock()
@@ -99,7 +102,7 @@ func (sh *share) back() {
 	next.queue = next.queue[1:]
 }
 
-// waits says whether workers of the Crawl wait for a slot.
+// waits reports whether workers of the Crawl wait for a slot.
 func (sh *share) waits() bool {
 	if sh == nil {
 		return false
@@ -109,7 +112,7 @@ func (sh *share) waits() bool {
 	return len(sh.queue) > 0
 }
 
-// next gives a lease, and what is to be called when the worker is done with it.
+// next returns a lease, and what is to be called when the worker is done with it.
 func (c *Crawl) next(ctx context.Context) (lease *scheduler.Lease, done func(), err error) {
 	lease, done, err = c.nextShared(ctx)
 	c.meter.Taken.Count(lease)

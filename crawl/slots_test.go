@@ -52,7 +52,7 @@ func TestSlotsGoToTheFewest(t *testing.T) {
 	})
 }
 
-// TestSlotsAreNotLost gives up waiting at random moments; at the end all slots are free.
+// TestSlotsAreNotLost returns up waiting at random moments; at the end all slots are free.
 func TestSlotsAreNotLost(t *testing.T) {
 	seeded.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 4).Draw(r, "slots")
@@ -116,7 +116,7 @@ func TestSlotsAreNotLost(t *testing.T) {
 	})
 }
 
-// TestSlotsEndWithContext gives up while none is free.
+// TestSlotsEndWithContext returns up while none is free.
 func TestSlotsEndWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sh := NewSlots(0).share() // one at least

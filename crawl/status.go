@@ -63,7 +63,7 @@ type Status struct {
 	Timings          meter.Timings `json:"-"`
 	CrawlLogFailures int64         `json:"-"`
 	// ConfigError is why the configuration could not be reloaded; the old one is in
-	// force then. Set by who reloads.
+	// force then. Whoever reloads sets it.
 	ConfigError string `json:"config_error,omitempty"`
 }
 

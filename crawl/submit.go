@@ -59,7 +59,7 @@ func Submit(ctx context.Context, s policy.Settings, store scheduler.Store, urls 
 	}, urls)
 }
 
-// submit gives what became of the URLs that were stored before an error.
+// submit returns what became of the URLs that were stored before an error.
 func submit(ctx context.Context, p *policy.Policy, store scheduler.Store, add queueing, urls []string) ([]Submitted, error) {
 	out := make([]Submitted, 0, len(urls))
 	for batch := range slices.Chunk(urls, submitBatch) {
@@ -113,7 +113,7 @@ func judgeSubmitted(ctx context.Context, p *policy.Policy, store scheduler.Store
 	return out, links, nil
 }
 
-// waitsInFifo says whether a URL waits where submitting it does not move it.
+// waitsInFifo reports whether a URL waits where submitting it does not move it.
 func waitsInFifo(ctx context.Context, store scheduler.Reader, k weburl.Key) (bool, error) {
 	r, err := store.Lookup(ctx, k)
 	if errors.Is(err, scheduler.ErrNotFound) {

@@ -16,6 +16,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// A dry run visits its URL in the caller's goroutine. The frontier's runs beside it, and is
+// waited for at the end.
+
 // Trial is what a dry run on one URL came to.
 type Trial struct {
 	visit.Sight
@@ -37,7 +40,7 @@ type TrialLink struct {
 }
 
 // Try visits one URL as a crawl would that has just found it, up to its end: in an
-// empty store, which is thrown away after it. Of the settings all count but for
+// empty store, which is thrown away after it. All settings count except
 // hours, weights, schedules, and sources of other URLs. Moved may be nil.
 func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
 	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog = 1, nil, nil, false, nil, ""
@@ -152,7 +155,7 @@ func trialLinks(p *policy.Policy, t *Trial, page weburl.URL) []TrialLink {
 	return out
 }
 
-// counts says whether a crawl would follow the link.
+// counts reports whether a crawl would follow the link.
 func (l *TrialLink) counts(p *policy.Policy) bool {
 	return l.Decision == "crawl" && (!l.NoFollow || p.Settings.IgnoreNoFollow)
 }

@@ -82,7 +82,7 @@ func (c *Crawl) outboxIsFull(bytes uint64) bool {
 }
 
 // awaitOutbox waits while the outbox holds as much as it may: an indexer that is
-// down must not fill the disk. It gives ErrIndexerDown when the outbox does not
+// down must not fill the disk. It returns ErrIndexerDown when the outbox does not
 // become shorter for as long as patience, unless that is 0.
 func (c *Crawl) awaitOutbox(ctx context.Context, patience time.Duration) error {
 	least := c.store.OutboxBytes()

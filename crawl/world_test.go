@@ -137,7 +137,7 @@ func (w *world) set(url string, a answered) {
 	w.pages[url] = a
 }
 
-// site puts a home page with n pages below it in, and gives their URLs in order.
+// site puts a home page with n pages below it in, and returns their URLs in order.
 func (w *world) site(origin string, n int) []string {
 	urls := []string{origin + "/"}
 	var links []string

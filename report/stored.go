@@ -18,17 +18,12 @@ type StoredURL struct {
 	Fifo   string `json:"fifo"`
 	Depth  int    `json:"depth"`
 	Kind   string `json:"kind,omitempty"` // sitemap, feed or item; a page has none
-	// HostSpelling and Fragment are those of the link that admitted the URL, where rules
-	// tell them apart from its own.
-	HostSpelling string     `json:"host_spelling,omitempty"`
-	Fragment     string     `json:"fragment,omitempty"`
-	Source       string     `json:"source"`
-	Indexed      bool       `json:"indexed"`
-	Hash         string     `json:"hash,omitempty"`
-	ETag         string     `json:"etag,omitempty"`
-	LastModified string     `json:"last_modified,omitempty"`
-	FetchedAt    *time.Time `json:"fetched_at,omitempty"`
-	NextAt       *time.Time `json:"next_at,omitempty"`
+	Spelling
+	Source  string `json:"source"`
+	Indexed bool   `json:"indexed"`
+	Version
+	FetchedAt *time.Time `json:"fetched_at,omitempty"`
+	NextAt    *time.Time `json:"next_at,omitempty"`
 	Outcome
 	Referrer    string `json:"referrer,omitempty"`
 	DuplicateOf string `json:"duplicate_of,omitempty"`
@@ -40,6 +35,19 @@ type StoredURL struct {
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
 	Past
+}
+
+// Spelling is that of the link that admitted a URL, if rules tell it apart from the URL's own.
+type Spelling struct {
+	HostSpelling string `json:"host_spelling,omitempty"`
+	Fragment     string `json:"fragment,omitempty"`
+}
+
+// Version identifies the content that was last read.
+type Version struct {
+	Hash         string `json:"hash,omitempty"`
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"last_modified,omitempty"`
 }
 
 // Outcome is what became of a URL, and why.
@@ -77,8 +85,8 @@ type Past struct {
 func NewStoredURL(r scheduler.Record) StoredURL {
 	s := StoredURL{
 		URL: r.URL, Status: r.Status, Class: r.Class.String(), Fifo: fifoNow(&r).String(), Depth: int(r.Depth),
-		HostSpelling: r.HostSpelling, Fragment: r.Fragment,
-		Source: r.PushedSource, Indexed: r.Indexed, ETag: r.ETag, LastModified: r.LastModified,
+		Spelling: Spelling{r.HostSpelling, r.Fragment},
+		Source:   r.PushedSource, Indexed: r.Indexed, Version: Version{ETag: r.ETag, LastModified: r.LastModified},
 		Referrer: r.Referrer, DuplicateOf: r.DuplicateOf, Overlap: r.Overlap, RedirectTo: r.RedirectTo, Past: past(&r),
 	}
 	fate, reason := r.Fate()

@@ -13,8 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/report"
 )
 
-// TestVerdicts: the inspector shows the answer, what the outbox adds, and what to do.
-func TestVerdicts(t *testing.T) {
+// TestAnswers: the inspector shows the answer, what the outbox adds, and what to do.
+func TestAnswers(t *testing.T) {
 	status, fifo, at := 760, "index", day()
 	stored := func(s report.StoredURL) admin.Explanation {
 		s.URL = "http://x.test/"

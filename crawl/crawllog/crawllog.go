@@ -164,7 +164,7 @@ func (l *Log) write() {
 	}
 }
 
-// take says whether there is something to write.
+// take reports whether there is something to write.
 func (l *Log) take() bool {
 	if len(l.rest) > 0 {
 		return true

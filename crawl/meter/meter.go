@@ -1,6 +1,6 @@
 // Package meter counts what the workers of a crawl do, and what they spend their time with,
-// for the status and for metrics. It starts no goroutine; every part may be used by all
-// workers at once.
+// for the status and for metrics. Its one goroutine is Run, which the crawl starts; every part
+// has a lock of its own, or is atomic, and may be used by all workers at once.
 package meter
 
 import (

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// Run marks the totals in a goroutine that the crawl starts; the status asks for the rates. mu
+// guards the marks.
+
 // Rates are means over the last minute.
 type Rates struct {
 	RequestsPerS float64 `json:"requests_per_s"`

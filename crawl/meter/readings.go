@@ -8,6 +8,8 @@ import (
 	"github.com/sextant-crawler/sextant/histogram"
 )
 
+// All workers count what they have read of documents; mu guards the counts.
+
 // Readings count documents since the process started. The zero value counts none.
 type Readings struct {
 	mu     sync.Mutex

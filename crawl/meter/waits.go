@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// A worker tells its Slot what it is at, under the slot's own mutex. That of ActivityLog is
+// taken only when a worker begins or ends, and for a snapshot: workers do not wait for each
+// other.
+
 // Activity is what a worker is at, or waits for.
 type Activity uint8
 
@@ -60,7 +64,7 @@ func (l *ActivityLog) Begin() *Slot {
 	return s
 }
 
-// Now says what the worker is at from now on, and gives the time that it was at
+// Now says what the worker is at from now on, and returns the time that it was at
 // something else.
 func (s *Slot) Now(a Activity) time.Duration {
 	at := time.Now()

@@ -60,7 +60,7 @@ type Found struct {
 }
 
 // Explain decides about u, written as raw, as about a link on a start page, or, if it is a
-// page that is stored, as about the link that admitted it, but for what raw says itself.
+// page that is stored, as about the link that admitted it, except for what raw says itself.
 func (e *Explainer) Explain(raw string, u weburl.URL, stored *Found) Explained {
 	link := crawlspace.Link{URL: u, Host: crawlspace.SpelledHost(raw, u)}
 	if stored != nil {
@@ -109,8 +109,8 @@ func (e *Explainer) isRoot(u weburl.URL) bool {
 	return slices.ContainsFunc(e.policy.roots, func(r actionrules.Root) bool { return r.URL.Key() == u.Key() })
 }
 
-// explainTraps adds the traps' answers, of which a link that is no root and inside
-// otherwise is refused by the first that does.
+// explainTraps adds the traps' answers. A link that is inside, and not a root, is refused by
+// the first trap that refuses it.
 func (e *Explainer) explainTraps(x *Explained, inside bool) {
 	if e.traps == nil || e.isRoot(x.URL) {
 		return

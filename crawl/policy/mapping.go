@@ -27,7 +27,7 @@ type Map struct {
 	To string
 	// Join, if not empty, stands between the values that become one.
 	Join string
-	// Default, if not empty, is the value where there is none.
+	// Default, if not empty, is the value of a name that has none.
 	Default string
 }
 

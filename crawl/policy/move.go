@@ -13,6 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Moves are stored as JSON: a plain move as older versions did, as the page that it leads to.
+
 // Moves are what is known of roots whose home pages lead to other sites, by the root's URL.
 type Moves map[string]Move
 
@@ -42,8 +44,7 @@ const (
 	leftMost = 8
 )
 
-// MarshalJSON writes a move of which there is nothing else to say as older versions did: as
-// the page that it leads to.
+// MarshalJSON writes a plain move as older versions did: as the page that it leads to.
 func (m Move) MarshalJSON() ([]byte, error) {
 	if !m.Back && len(m.Left) == 0 && len(m.Seen) == 0 {
 		return json.Marshal(m.To)
@@ -139,7 +140,8 @@ func (m Move) moveTo(root, place weburl.URL, h *Heading) Move {
 	return Move{To: h.To.String(), Left: minus(m.Left, OriginsOf(h.To))}
 }
 
-// leaving notes that the site is not crawled at a place any more of which documents are stored.
+// leaving notes that the site is no longer crawled at a place; documents says that some of it
+// are stored.
 func (m Move) leaving(place weburl.URL, documents bool) Move {
 	if documents {
 		m.Left = append(minus(m.Left, []string{place.Origin()}), place.Origin())
@@ -148,7 +150,7 @@ func (m Move) leaving(place weburl.URL, documents bool) Move {
 	return m
 }
 
-// certain says that a page was seen to lead to a site long enough ago.
+// certain reports whether a page was seen to lead to a site long enough ago.
 func (m *Move) certain(to weburl.URL, h *Heading) bool {
 	s, ok := m.Seen[h.From.String()]
 	return ok && h.Firm && s.To == to.Origin() && h.Now.Sub(s.Since) >= moveAfter
@@ -183,7 +185,7 @@ func (m Move) unseen(h *Heading) Move {
 	return m
 }
 
-// OriginsOf are those of a site, as the rules have it: its own and, where it is no www host
+// OriginsOf are those of a site, as the rules have it: its own and, unless it is a www host
 // already, that with www before it.
 func OriginsOf(site weburl.URL) []string {
 	origin := site.Origin()
@@ -194,10 +196,10 @@ func OriginsOf(site weburl.URL) []string {
 	return []string{origin, scheme + "www." + origin[len(scheme):]}
 }
 
-// isOf says that a URL is of a site.
+// isOf reports whether a URL belongs to a site.
 func isOf(site, u weburl.URL) bool { return slices.Contains(OriginsOf(site), u.Origin()) }
 
-// minus gives nil where nothing is left.
+// minus returns nil where nothing is left.
 func minus(all, some []string) []string {
 	var out []string
 	for _, s := range all {

@@ -25,6 +25,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// Deletions enter the outbox as JSON (DeletionBody), and fingerprints are stored in
+// hexadecimal form.
+
 // StatusExcluded is the status of a stored URL that rules exclude (IBM crawl space, 760).
 const StatusExcluded = crawlspace.StatusExcluded
 
@@ -131,7 +134,7 @@ func (p *Policy) WithRejectList(f *crawlspace.File) (*Policy, error) {
 	return &other, nil
 }
 
-// identify gives the policy its fingerprint.
+// identify returns the policy its fingerprint.
 func (p *Policy) identify(rules [32]byte) {
 	sum := fingerprint(rules, p.Space.Fingerprint())
 	p.Fingerprint = hex.EncodeToString(sum[:])

@@ -42,8 +42,8 @@ type Settings struct {
 	MaxRedirects int
 	// PushContent sends the page's bytes beside its text.
 	PushContent bool
-	// NearDuplicates does not index documents of which another of the same source has
-	// the content, or nearly. It counts when a crawl is made: Reload does not change it.
+	// NearDuplicates does not index a document if another one of the same source has its
+	// content, or nearly. It counts when a crawl is made: Reload does not change it.
 	NearDuplicates bool
 	// DetectPatterns learns which URLs lead to such documents, and follows no more of
 	// them after a while. It needs NearDuplicates, and counts when a crawl is made.

@@ -62,7 +62,7 @@ func (p *Policy) GroupSites(group string) (*actionrules.Engine, error) {
 }
 
 // RootOf is the configured root whose home page u is, at its own place or where it moved to.
-// A root with a path of its own is no home page.
+// A root with a path of its own does not count.
 func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	for _, root := range p.Settings.Rules.Roots {
 		name := root.URL.String()
@@ -73,7 +73,7 @@ func (p *Policy) RootOf(u weburl.URL) (root weburl.URL, ok bool) {
 	return weburl.URL{}, false
 }
 
-// Stays says why the site of a home page that redirects stays where it is, "" if it is none's.
+// Stays says why the site of a home page that redirects stays where it is, "" if it belongs to no root.
 func (p *Policy) Stays(home weburl.URL, firm bool) string {
 	root, ok := p.RootOf(home)
 	if !ok {

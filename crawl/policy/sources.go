@@ -56,9 +56,9 @@ const (
 	sourceFifo = scheduler.Index
 )
 
-// JudgeSource asks whether a source may be fetched: by the gates, but for those of
-// extension and MIME type, and by the rules that name it. That no rule accepts it is
-// no reason: it is no document. The query filter leaves it as it is.
+// JudgeSource asks whether a source may be fetched: by the gates, except those of
+// extension and MIME type, and by the rules that name it. It need not be accepted by a
+// rule: it is not a document. The query filter leaves it as it is.
 func (p *Policy) JudgeSource(u weburl.URL, spelling string) Verdict {
 	g := p.Space.Judge(crawlspace.Link{URL: u, Host: spelling, Exempt: true})
 	g.URL = u
@@ -70,7 +70,7 @@ func (p *Policy) JudgeSource(u weburl.URL, spelling string) Verdict {
 	})
 }
 
-// ignores says that a rule, not the start state, excludes a URL.
+// ignores reports whether a rule, not the start state, excludes a URL.
 func (p *Policy) ignores(u weburl.URL) bool {
 	if p.Engine.Decide(u).Crawl() {
 		return false

@@ -15,7 +15,7 @@ import (
 
 // Links that are outside are not stored. When rules let more in than before, the pages that
 // may have such links must be read again; when they only let in less, none has to be. So the
-// store remembers what the rules consisted of.
+// store remembers, in the form of JSON, what the rules consisted of.
 
 const (
 	// widthName names the store's value that keeps the width of the rules.
@@ -46,7 +46,7 @@ const (
 // sitesList is the list of the sites of roots.
 const sitesList = "sites"
 
-// Width gives that of the policy. Sites that moved count where they were configured.
+// Width returns that of the policy. Sites that moved count where they were configured.
 func (p *Policy) Width() *Width {
 	w := &Width{Rules: p.Fingerprint, Lists: map[string][]byte{}}
 	w.Path, w.Link = p.Space.Depths()
@@ -156,7 +156,7 @@ func partsOf(list []byte) []uint64 {
 	return parts
 }
 
-// wider says that a list lets more in than it did, as far as can be told: parts that close were
+// wider reports whether a list lets more in than it did, as far as can be told: parts that close were
 // removed, or others added, or the order is another.
 func wider(old, now []uint64) bool {
 	before, after := counted(old), counted(now)
@@ -207,7 +207,7 @@ func (n *Widening) And(m *Widening) *Widening {
 	return &both
 }
 
-// Covers says that a page's links must be judged again.
+// Covers reports whether a page's links must be judged again.
 func (n *Widening) Covers(r *scheduler.Record) bool {
 	return n != nil && (n.All || n.Depth != nil && int(r.Depth) >= *n.Depth || slices.Contains(n.Origins, r.Origin))
 }
@@ -230,7 +230,7 @@ func (p *Policy) Widened(old *Width) *Widening {
 	return p.Width().since(old, p.Settings.Rules.Roots)
 }
 
-// LeadsIn says that a redirect to a URL may be followed.
+// LeadsIn reports whether a redirect to a URL may be followed.
 func (p *Policy) LeadsIn(to string) bool {
 	u, ok := weburl.FromCanonical(to)
 	if !ok {

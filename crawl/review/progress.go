@@ -12,6 +12,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// The progress belongs to Run; others begin it anew, wake it and ask how far it is. mu guards
+// it, and is held while it is stored, so that what is stored is never newer than what is in
+// force.
+
 // Progress is what is stored of the pass.
 type Progress struct {
 	Rules string    `json:"rules"` // fingerprint of rules and crawl space
@@ -28,7 +32,7 @@ type Progress struct {
 	Counts
 }
 
-// by says that the pass is one by a policy.
+// by reports whether the pass is one by a policy.
 func (s *Progress) by(p *policy.Policy) bool {
 	return s.Rules == p.Fingerprint && s.Timing == p.Timing
 }
@@ -229,7 +233,7 @@ func (a *pass) status() (Progress, <-chan struct{}) {
 	return a.state, a.done
 }
 
-// due gives the next key to judge by p; false if there is nothing to do for p.
+// due returns the next key to judge by p; false if there is nothing to do for p.
 func (a *pass) due(p *policy.Policy) (weburl.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -109,8 +109,8 @@ func (o *review) effect(r *scheduler.Record) effect {
 	return unaffected
 }
 
-// follows says that the deletion of a URL that is outside already waits for another page, or
-// for none any more: its site has moved, or moved on, or is no root's any more.
+// follows reports whether the deletion of a URL that is outside already waits for another page, or
+// no longer for one: its site has moved, or moved on, or its root is gone.
 func (o *review) follows(r *scheduler.Record) bool {
 	switch {
 	case !r.Indexed || o.Status != policy.StatusExcluded:
@@ -121,7 +121,7 @@ func (o *review) follows(r *scheduler.Record) bool {
 	return r.Reason == scheduler.ReasonMoved
 }
 
-// unwanted says that a page was read, and has no document because of the operator's rules
+// unwanted reports whether a page was read, and has no document because of the operator's rules
 // or kill list alone, or is to have none.
 func unwanted(r *scheduler.Record) bool {
 	return r.Class == scheduler.OK && (r.Reason == scheduler.ReasonNotIndexed || r.Reason == scheduler.ReasonKilled)

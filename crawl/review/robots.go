@@ -13,11 +13,11 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// When an origin's robots.txt becomes stricter, what is stored of it is asked for
-// anew in the background, and what is forbidden now is taken out. URLs that wait
-// or are in flight are left to the worker that takes them. The origins are stored,
-// and each keeps its mark in its robots.txt until all of it was judged, so that
-// this begins again after a crash; the same URL judged twice is changed once.
+// When an origin's robots.txt becomes stricter, RunRobots judges what is stored of it, and
+// takes out what is forbidden now. It runs in a goroutine that the crawl starts; workers add
+// origins, under the mutex that guards them. The origins are stored, and each keeps its mark
+// in its robots.txt until all of it was judged, so that this begins again after a crash; the
+// same URL judged twice is changed once.
 
 const (
 	// restrictedName is the store's value that keeps the origins.
@@ -257,14 +257,14 @@ func (v *Reviewer) forbid(ctx context.Context, p *policy.Policy, rules map[strin
 	return ctx.Err()
 }
 
-// isForbidden says that a record is of a URL that is out already. Where its
+// isForbidden reports whether a record is of a URL that is out already. Where its
 // document is still there, the deletion is held.
 func isForbidden(r *scheduler.Record) bool {
 	return r.State == scheduler.Waiting || policy.Outside(r) != 0 ||
 		r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonRobots
 }
 
-// obeysRobots says that robots.txt can forbid a URL: not what it names as a sitemap
+// obeysRobots reports whether robots.txt can forbid a URL: not what it names as a sitemap
 // itself, and not an item, which is not fetched.
 func obeysRobots(r *scheduler.Record) bool {
 	return r.Kind != scheduler.KindNamedSitemap && r.Kind != scheduler.KindItem

@@ -18,7 +18,8 @@ import (
 
 // When rules or crawl space change, Run judges every stored URL again. How far it is, and by
 // which rules, is stored, so that it goes on after a restart; the same URL judged twice is
-// changed once.
+// changed once. Run is one goroutine, which the crawl starts; it reads the next batch in
+// another while it stores the last, judges on all processors, and waits for both.
 
 const (
 	// passName is the store's value that keeps the pass.
@@ -166,7 +167,7 @@ func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from weburl.
 	return b, nil
 }
 
-// judgeAll gives the reviews of those that change, on all processors.
+// judgeAll returns the reviews of those that change, on all processors.
 func judgeAll(p *policy.Policy, batch []scheduler.KeyedRecord, again *again) []keyed {
 	parts := min(runtime.GOMAXPROCS(0), 1+len(batch)/passPart)
 	size := (len(batch) + parts - 1) / parts

@@ -51,7 +51,7 @@ func (o *review) timed(r *scheduler.Record) timed {
 	return t
 }
 
-// time gives the record its time, if it gets another.
+// time returns the record its time, if it gets another.
 func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 	if o.again == nil || !o.Inside() || policy.Outside(&r) != 0 || r.State == scheduler.Waiting {
 		return r, untimed
@@ -68,7 +68,7 @@ func (o *review) time(r scheduler.Record) (scheduler.Record, timed) {
 	return r, untimed
 }
 
-// rereads says that a page is to be read again, or a redirect asked for again, that the rules
+// rereads reports whether a page is to be read again, or a redirect asked for again, that the rules
 // have not been asked about since: a link that it has may be inside now. Where pages are
 // refreshed, their next refresh does that.
 func (o *review) rereads(r *scheduler.Record) bool {

@@ -14,7 +14,10 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Access is how a group of URLs is asked for. It is immutable but for what its
+// Accesses are immutable, and all workers share them. Only a session outlives its access: a
+// mutex guards which one makes its requests.
+
+// Access is how a group of URLs is asked for. It is immutable except for what its
 // session learns.
 type Access struct {
 	match        func(weburl.URL) bool // nil: all
@@ -43,8 +46,8 @@ func (l *login) by(a *Access) {
 	l.access = a
 }
 
-// do makes a request of the log-in, or of a page. Only who belongs to the condition
-// gets the header of its Fetch: a log-in may ask other hosts.
+// do makes a request of the log-in, or of a page. Only URLs that the condition matches get
+// the header of its Fetch: a log-in may ask other hosts.
 func (l *login) do(ctx context.Context, req *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	a := l.access
@@ -72,7 +75,7 @@ func (all Accesses) of(u weburl.URL) *Access {
 	return all[len(all)-1]
 }
 
-// owns says that u is asked for by a.
+// owns reports whether u is asked for by a.
 func (a *Access) owns(u weburl.URL) bool {
 	return (a.match == nil || a.match(u)) &&
 		!slices.ContainsFunc(a.before, func(b *Access) bool { return b.match == nil || b.match(u) })

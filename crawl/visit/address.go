@@ -9,6 +9,8 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/meter"
 )
 
+// All workers share the addresses; mu guards them, and is not held while a name is looked up.
+
 const (
 	// addressAge is how long an address counts before the name is looked up again,
 	// addressesKept how many are kept.

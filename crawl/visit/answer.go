@@ -34,7 +34,7 @@ func statusWords(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
-// isRedirect says whether a status sends the crawler elsewhere (RFC 9110 section
+// isRedirect reports whether a status sends the crawler elsewhere (RFC 9110 section
 // 15.4; 300 and 304 do not).
 func isRedirect(status int) bool {
 	switch status {
@@ -44,23 +44,11 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// noHost says that a fault is none of the URL's but of its host's name or addresses, or
-// of the way there.
-func noHost(f fault.Fault) bool {
-	switch f {
-	case fault.DNSNotFound, fault.Address, fault.AddressForbidden, fault.Proxy:
-		return true
-	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNoAnswer, fault.TLS, fault.Protocol,
-		fault.TooManyHops, fault.BadRedirect:
-	}
-	return false
-}
-
 // redirect puts the target of a redirect into the result. Status is the answer's,
 // 0 for a meta refresh. Nothing is followed here: the target goes through redir.
 func (v *visit) redirect(ctx context.Context, location string, status int, result *scheduler.Result) error {
 	if status == 0 {
-		// A meta refresh is a redirect that HTML spells; the page is no content.
+		// A meta refresh is a redirect that HTML spells; the page itself does not count.
 		result.Status = http.StatusFound
 	}
 	target, err := targetOf(v.lease.URL, location)
@@ -91,7 +79,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 		v.leadsOut(p, target, &verdict, result)
 		return nil
 	}
-	if link.URL.Key() == v.lease.Key { // but for what is dropped from URLs
+	if link.URL.Key() == v.lease.Key { // they differ only in what is dropped from URLs
 		result.Fault = fault.BadRedirect
 		result.Words = fmt.Sprintf("redirect: %v: %s is known under this name (%s)", errRedirectLoop, target, p.Space.Renamed(target).Gate)
 		return nil

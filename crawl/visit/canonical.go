@@ -12,6 +12,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// All workers share namers, the pages that wait for what becomes of their canonical; mu guards
+// them, and is not held while the store is read.
+
 // maxCanonicals bounds a chain of canonicals and redirects that is followed.
 const maxCanonicals = 10
 
@@ -88,7 +91,7 @@ func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 
 // reconsider fetches pages again whose canonical came to nothing after they were
 // taken for duplicates: this one, if its canonical leads back to it or has come to
-// nothing meanwhile, or those that named this one, if this is no document.
+// nothing meanwhile, or those that named this one, if it did not become a document.
 func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
 	switch {
 	case r.DuplicateOf != "":
@@ -181,7 +184,7 @@ func (v *visit) again(ctx context.Context, page weburl.URL) error {
 // when their canonical comes to nothing, unless they are the one that led to it.
 const namersKept = 100_000
 
-// namers are the pages that were taken for duplicates of a URL of which it is not
+// namers are the pages that were taken for duplicates of a URL when it was not
 // known yet whether it becomes a document.
 type namers struct {
 	mu    sync.Mutex
@@ -189,7 +192,7 @@ type namers struct {
 	n     int
 }
 
-// add says whether the page is remembered.
+// add reports whether the page is remembered.
 func (n *namers) add(canonical weburl.Key, page string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -217,7 +220,7 @@ func (n *namers) take(canonical weburl.Key) []string {
 	return pages
 }
 
-// remove says whether the page was still there.
+// remove reports whether the page was still there.
 func (n *namers) remove(canonical weburl.Key, page string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

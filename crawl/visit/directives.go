@@ -37,7 +37,7 @@ func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why schedu
 	return scheduler.NoReason, ""
 }
 
-// isOver says that a time was given and has come.
+// isOver reports whether a time was given and has come.
 func isOver(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
 
 // directiveFlags are the directives as they are stored.

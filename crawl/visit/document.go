@@ -155,7 +155,7 @@ func ownTitle(p extract.Page) string {
 
 // documentHash covers what makes a document another one: title, text, metas,
 // content type, language and source, not times, referrers or markup; and the bytes
-// of a body of which nothing else is known.
+// of a body that nothing reads.
 func documentHash(d push.Document, unread []byte) [16]byte {
 	h := sha256.New()
 	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)

@@ -91,7 +91,7 @@ func (r *items) item(i feeds.Item) error {
 	return r.document(i.Reference(), p)
 }
 
-// document takes what is to be a document under a URL. Without one it is none.
+// document takes what is to be a document under a URL. Without a URL it is ignored.
 func (r *items) document(href string, p extract.Page) error {
 	u, err := r.base.Resolve(href)
 	if href == "" || err != nil {
@@ -177,7 +177,7 @@ func (r *items) change(i *item, rec scheduler.Record, now time.Time) *scheduler.
 }
 
 // feedPage reads a feed or sitemap that is a page like others: its entries are
-// links. ok is false if the body is none.
+// links. ok is false if the body is not one.
 func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 	contentType := r.Header.Get("Content-Type")
 	if !isXML(contentType) {
@@ -198,7 +198,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 			return nil
 		})
 		if err != nil {
-			v.log.Debug("a feed is not whole", "url", v.lease.URL.String(), "error", err)
+			v.log.Debug("a feed is cut off or damaged", "url", v.lease.URL.String(), "error", err)
 		}
 		p.Title, p.Language, p.Text = summary.Title, summary.Language, strings.TrimSpace(text.String())
 	case format == feeds.URLSet || format == feeds.Index:
@@ -209,7 +209,7 @@ func (v *visit) feedPage(r *fetcher.Response) (p extract.Page, ok bool) {
 			return nil
 		})
 		if err != nil {
-			v.log.Debug("a sitemap is not whole", "url", v.lease.URL.String(), "error", err)
+			v.log.Debug("a sitemap is cut off or damaged", "url", v.lease.URL.String(), "error", err)
 		}
 		p.Links = v.ofHost(p.Links)
 		v.indexed, v.unindexed = false, format.String()
@@ -231,7 +231,7 @@ func (v *visit) ofHost(links []extract.Link) []extract.Link {
 	return own
 }
 
-// isXML says that a content type is XML of any kind.
+// isXML reports whether a content type is XML of any kind.
 func isXML(contentType string) bool {
 	t := mediaType(contentType)
 	return t == "text/xml" || t == "application/xml" || strings.HasSuffix(t, "+xml")

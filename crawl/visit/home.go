@@ -10,7 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// isRoot says that the URL, which is inside, is a root of the configuration.
+// isRoot reports whether the URL is inside and a root of the configuration.
 func (v *visit) isRoot() bool { return v.verdict.Inside() && v.verdict.Decision.Root }
 
 // knowRoot has the record of a URL that waited when the roots changed say what it is.

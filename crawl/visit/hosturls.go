@@ -10,6 +10,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// All workers count new URLs, and traps ask for the counts; mu guards them.
+
 const (
 	// trapHosts is how many hosts are counted; any others have no limit.
 	trapHosts = 1 << 20

@@ -54,7 +54,7 @@ func (v *visit) links(p extract.Page) []scheduler.Link {
 		}
 	}
 	if p.LinksCut {
-		v.log.Info("a page has more links than are read of one: the rest is left out", "url", referrer, "links", len(p.Links))
+		v.log.Info("a page has more links than are read: the rest is ignored", "url", referrer, "links", len(p.Links))
 	}
 	for _, l := range p.Links {
 		if !l.NoFollow || v.policy.Settings.IgnoreNoFollow {
@@ -74,7 +74,7 @@ type spellings[K comparable] map[K]string
 // accepted stands for the spelling of a URL that was accepted; no spelling begins so.
 const accepted = "\x00"
 
-// open says whether a link is to be judged: its URL was not accepted, nor refused last in
+// open reports whether a link is to be judged: its URL was not accepted, nor refused last in
 // this spelling of fragment and host.
 func (s spellings[K]) open(k K, u weburl.URL, host string) bool {
 	spelling := u.Fragment()
@@ -89,7 +89,7 @@ func (s spellings[K]) open(k K, u weburl.URL, host string) bool {
 	return true
 }
 
-// accept notes that a URL is accepted, and says whether it was not before.
+// accept notes that a URL is accepted, and reports whether it was not before.
 func (s spellings[K]) accept(k K) bool {
 	before := s[k]
 	s[k] = accepted
@@ -121,7 +121,7 @@ func HostIn(href string) string {
 	return strings.Trim(rest, "[]")
 }
 
-// isItself says whether a meta refresh only loads the page again.
+// isItself reports whether a meta refresh only loads the page again.
 func isItself(lease *scheduler.Lease, p extract.Page) bool {
 	u, err := BaseOf(lease.URL, p).Resolve(p.Refresh)
 	return err == nil && u.Key() == lease.Key

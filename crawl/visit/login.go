@@ -10,6 +10,9 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
+// All workers share logins, the last page of each host that asked for a password; mu guards
+// them.
+
 // loginHosts is for how many hosts the last page that asked for a password is kept.
 const loginHosts = 10_000
 
@@ -28,7 +31,7 @@ type passwordPage struct {
 	several bool // other URLs had it too
 }
 
-// is says whether a page that was answered for a lease is a log-in page.
+// is reports whether a page that was answered for a lease is a log-in page.
 func (l *logins) is(lease *scheduler.Lease, p *extract.Page) bool {
 	if !p.Password {
 		return false

@@ -27,9 +27,9 @@ func (v *visit) mime(contentType string) crawlspace.Verdict {
 	return v.policy.Space.JudgeMIME(policy.Recorded(v.lease.URL, &v.lease.Record), contentType)
 }
 
-// sniff gives the answer the type that its body shows, where the declared one says
+// sniff returns the answer the type that its body shows, where the declared one says
 // nothing, or says text of a body that is plainly none (WHATWG MIME Sniffing). It
-// says whether the type then is one that is read.
+// reports whether the type that it has then is read.
 func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {
 	declared := mediaType(r.Header.Get("Content-Type"))
 	shown := ""
@@ -51,8 +51,8 @@ func (v *visit) sniff(r *fetcher.Response) crawlspace.Verdict {
 // mediaTypeBytes is how long a type can be (RFC 6838): a record keeps it.
 const mediaTypeBytes = 255
 
-// mediaType is the type without its parameters, in lower case, "" for what is no type
-// at all; a wrong parameter is no reason not to believe it.
+// mediaType is the type without its parameters, in lower case, "" if it is not
+// a type at all; a wrong parameter does not discredit it.
 func mediaType(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil {

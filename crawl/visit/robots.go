@@ -69,10 +69,10 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 	if s.failure == nil {
 		v.meter.Requests.Add(1)
 	} else if ctx.Err() == nil {
-		v.log.Warn("robots.txt cannot be had", "host", v.lease.Record.Origin, "error", s.failure)
+		v.log.Warn("robots.txt cannot be fetched", "host", v.lease.Record.Origin, "error", s.failure)
 	}
-	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && noHost(e.Fault) {
-		// There is no such host, or none that may be asked: so it is for the page.
+	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && !e.Fault.ReachedHost() {
+		// There is no such host, or it must not be asked: that is the page's outcome, too.
 		return v.failed(ctx, s)
 	}
 	if err := v.nameSitemaps(ctx, s.response); err != nil {

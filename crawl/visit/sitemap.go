@@ -81,7 +81,7 @@ func kindOf(r *scheduler.Record, l *scheduler.Link) scheduler.Kind {
 	return r.Kind
 }
 
-// unnamed says that a source was given up because nothing names it.
+// unnamed reports whether a source was given up because nothing names it.
 func unnamed(r *scheduler.Record) bool {
 	return r.Class == scheduler.Ignored && r.Reason == scheduler.ReasonNotNamed
 }
@@ -124,8 +124,8 @@ func (v *visit) nameSitemaps(ctx context.Context, response *fetcher.Response) er
 	})
 }
 
-// freeOfRobots says that robots.txt cannot forbid the URL that was taken, because it
-// names it, or the index of which it is a part: it is there for crawlers.
+// freeOfRobots reports whether robots.txt cannot forbid the URL that was taken, because it
+// names it, or the index that lists it: it is there for crawlers.
 func (v *visit) freeOfRobots(ctx context.Context) (bool, error) {
 	r := &v.lease.Record
 	if r.Kind != scheduler.KindSitemap || !v.policy.Settings.CrawlSitemaps {
@@ -160,7 +160,7 @@ func namedBy(rules *robots.Rules, u weburl.URL) map[weburl.Key]weburl.URL {
 	return all
 }
 
-// stillNamed says whether anything names the source that was taken.
+// stillNamed reports whether anything names the source that was taken.
 func (v *visit) stillNamed(ctx context.Context) (bool, error) {
 	r := &v.lease.Record
 	if v.policy.SourceOf(v.lease.Key) != nil {

@@ -13,7 +13,9 @@ import (
 )
 
 // A site can name any number of sitemaps, and one index 50,000 of them. So new ones count
-// in the budget of their host, and only so many of one host are known at a time.
+// in the budget of their host, and only so many of one host are known at a time. All workers
+// share the counts, which a mutex guards; it is held while the store is counted, so that this
+// is done once.
 
 // recountAfter is how often the store is counted again for a host that is full: some of its
 // sitemaps may be gone.

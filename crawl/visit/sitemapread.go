@@ -117,10 +117,10 @@ func (v *visit) sourceWords(result *scheduler.Result, what string, s feeds.Summa
 	case err != nil:
 		result.NoDocument += "; not read further: " + err.Error()
 		forgetValidators(result)
-		v.log.Warn("a sitemap or feed is not whole: what was read counts", "url", v.lease.URL.String(), "error", err)
+		v.log.Warn("a sitemap or feed is cut off or damaged: what was read is used", "url", v.lease.URL.String(), "error", err)
 	case s.Cut != "":
 		result.NoDocument += "; not read further: " + s.Cut
-		v.log.Warn("a sitemap or feed is too large: what was read counts", "url", v.lease.URL.String(), "why", s.Cut)
+		v.log.Warn("a sitemap or feed is too large: what was read is used", "url", v.lease.URL.String(), "why", s.Cut)
 	}
 }
 
@@ -282,7 +282,7 @@ func (r *reading) applyHints() error {
 	return err
 }
 
-// speaksFor says whether what the source lists of u's host counts: that of its own
+// speaksFor reports whether what the source lists of u's host counts: that of its own
 // host, and that of a host whose robots.txt names it, or the index that lists it
 // (sitemaps.org, "Sitemaps & Cross Submits"). Feeds may list what they like.
 func (r *reading) speaksFor(u weburl.URL) (bool, error) {
@@ -336,7 +336,7 @@ func (r *reading) namedByHost(u weburl.URL) (bool, error) {
 	return false, nil
 }
 
-// sameSite says that two URLs are of one host and port, whatever their scheme.
+// sameSite reports whether two URLs are of one host and port, whatever their scheme.
 func sameSite(a, b weburl.URL) bool {
 	port := func(u weburl.URL) string {
 		if p := u.Port(); p != "80" && p != "443" {

@@ -15,7 +15,6 @@ func projectOpenings() Openings {
 			"scheduler", "scheduler/badgerstore", "scheduler/badgerstore/", "crawl", "crawl/",
 			"actionrules/crawlspace/trapcounts.go", "fetcher/robots/memory.go", "notices/memory.go",
 		},
-		Later: []string{"crawl", "crawl/"},
 	}
 }
 

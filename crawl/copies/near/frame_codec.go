@@ -7,6 +7,8 @@ import (
 	"fmt"
 )
 
+// A Frame is stored in a binary form: a version, the number of documents, and each of them.
+
 const (
 	frameVersion = 1
 	frameHead    = 2

@@ -8,6 +8,8 @@ import (
 	"slices"
 )
 
+// A Signature is stored in a binary form: see Append.
+
 const (
 	sketchBits  = 448
 	sketchWords = sketchBits / 64

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// The words of a title are stored in a binary form: the hash of the title, their number, and
+// the tokens.
+
 const (
 	maxTokens  = 8
 	tokensSize = 4 + 1 + 2*maxTokens
