@@ -47,7 +47,7 @@ func (w *world) agree(when string, read bool, fail func(format string, args ...a
 	}
 	w.agreeInSum(when, fates, read, fail)
 	if read {
-		w.followed(when, stored, fail)
+		w.followed(when, &known, stored, fail)
 	}
 }
 
@@ -142,8 +142,8 @@ func (w *world) agreeInSum(when string, fates map[string]int, read bool, fail fu
 
 // followed checks that each link of a page that is followed is known, if explain says that
 // it is crawled.
-func (w *world) followed(when string, stored []scheduler.KeyedRecord, fail func(format string, args ...any)) {
-	explainer, err := policy.NewExplainer(w.settings, nil, policy.TrapCounts{})
+func (w *world) followed(when string, k *admin.Knowledge, stored []scheduler.KeyedRecord, fail func(format string, args ...any)) {
+	explainer, err := policy.NewExplainer(w.settings, k.Moved, k.Traps)
 	if err != nil {
 		fail("%s: %v", when, err)
 		return
