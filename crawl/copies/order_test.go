@@ -28,9 +28,6 @@ func TestOrderOfTheCrawl(t *testing.T) {
 		}
 		l.Copied = r.IntN(l.Pages + 1)
 		pages := copysites.Site(l)
-		if r.IntN(3) == 0 {
-			pages = copysites.Copied(seed, 8+r.IntN(12), 100+r.IntN(200)) // all kinds of copies of each page
-		}
 		var want []int
 		for n := range uint64(4) {
 			w := newWorld(t, pages)
