@@ -108,14 +108,13 @@ func TestEverySetting(t *testing.T) {
 		CrawlSitemaps: true, SitemapMaxBytes: 50 << 20, SitemapMaxLinks: 50_000, SitemapMaxPerHost: 10_000,
 		MaxPDFBytes: 4096, MaxRedirects: 2, EmbeddedLinks: true, IgnoreNoFollow: true, IgnoreNoIndex: true, Collapse: true, CollapseDepth: 2,
 		OutboxMaxBytes: 1 << 20, Robots: robots.Settings{Agent: "Test"},
-		Frontier: scheduler.Settings{
-			Weights: [6]int{10000, 2000, 1000, 200, 10, 0}, Aggressive: true, Throttle: 100 * time.Millisecond, MaxConnectionsPerHost: 4,
-			SmartRefresh: true, MinAge: time.Minute, MaxAge: 2 * time.Minute, PushUnchanged: true, SitemapHints: true,
-			Policy: scheduler.Cautious, MaxTemporaryErrors: 3, TemporaryErrorMin: 7 * time.Second, ErrorRefresh: 90 * time.Second,
-			Brake: scheduler.Brake{Rest: 2 * time.Second, Min: 1, Percent: 2, Window: 3 * time.Second}, ForgetDeleted: true,
-		},
-		Fetcher: fetcher.DefaultSettings(),
+		Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings(),
 	}
+	w := &want.Frontier
+	w.Weights, w.Aggressive, w.Throttle, w.MaxConnectionsPerHost = [6]int{10000, 2000, 1000, 200, 10, 0}, true, 100*time.Millisecond, 4
+	w.SmartRefresh, w.MinAge, w.MaxAge, w.PushUnchanged, w.IndexRedirectSources = true, time.Minute, 2*time.Minute, true, false
+	w.Policy, w.MaxTemporaryErrors, w.TemporaryErrorMin, w.ErrorRefresh = scheduler.Cautious, 3, 7*time.Second, 90*time.Second
+	w.Brake, w.ForgetDeleted = scheduler.Brake{Rest: 2 * time.Second, Min: 1, Percent: 2, Window: 3 * time.Second}, true
 	f := &want.Fetcher
 	f.UserAgent, f.From, f.MaxBodyBytes, f.MaxConnectionsPerHost = "Test/1.0 (+http://example.com/bot)", "bot@example.com", 2048, 4
 	f.ConnectTimeout, f.TLSTimeout, f.FirstByteTimeout = time.Millisecond, 2*time.Millisecond, 3*time.Millisecond

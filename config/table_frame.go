@@ -130,7 +130,7 @@ func readAttributes() []Attribute {
 		boolean("ignoreNoindex", "false", "Ignores noindex in pages and X-Robots-Tag.").into(func(c *Crawler) any { return &c.IgnoreNoIndex }).rereads(),
 		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"},
 			Doc: "Whether MimeTypes lists what is left out or all that is taken."},
-		boolean("nearDuplicateDetector", "true", "Does not index documents of which another of the same source has the content, or nearly; 40 bytes of memory for each document.").into(func(c *Crawler) any { return &c.NearDuplicates }),
+		boolean("nearDuplicateDetector", "true", "Does not index documents of which another of the same source has the content, or nearly; 40 bytes of memory for each document, and 127 on disk.").into(func(c *Crawler) any { return &c.NearDuplicates }),
 		boolean("patternsDetector", "true", "Learns which parameters, as of sessions, and paths, as of calendars, lead to duplicates, and follows no more new links of them after 100; needs nearDuplicateDetector.").into(func(c *Crawler) any { return &c.DetectPatterns }),
 		boolean("enableSimpleSiteCollapsing", "false", "Gives documents the site's URL as meta collapse_key.").into(func(c *Crawler) any { return &c.Collapse }).rereads(),
 		ranged("simpleSiteCollapsingDepth", Int, "0", 0, 1000, "Path segments beyond which documents are collapsed; the site is the URL up to there.").into(func(c *Crawler) any { return &c.CollapseDepth }).rereads(),

@@ -72,3 +72,14 @@ func All() []Fault {
 	}
 	return all
 }
+
+// ReachedHost says whether the request came as far as the host: its name led to an address
+// that may be asked, and nothing refused to pass it on.
+func (f Fault) ReachedHost() bool {
+	switch f {
+	case DNSNotFound, Address, AddressForbidden, Proxy:
+		return false
+	case None, Timeout, Reset, Refused, ShortBody, DNSNoAnswer, TLS, Protocol, TooManyHops, BadRedirect:
+	}
+	return true
+}

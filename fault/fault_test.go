@@ -27,3 +27,11 @@ func TestUnknown(t *testing.T) {
 		t.Errorf("a fault of another version is %q", got)
 	}
 }
+
+func TestReachedHost(t *testing.T) {
+	for _, f := range All() {
+		if want := f != DNSNotFound && f != Address && f != AddressForbidden && f != Proxy; f.ReachedHost() != want {
+			t.Errorf("%s: reached the host %t", f, f.ReachedHost())
+		}
+	}
+}

@@ -391,7 +391,7 @@ func TestDamagedHost(t *testing.T) {
 		s.visit(hosts...)
 		s.pass(5 * time.Minute)
 		s.is("those of the sound hosts", 10, 0, 10)
-		if !strings.Contains(s.log.String(), "cannot be judged") || !strings.Contains(s.log.String(), "host=http://h0.test") {
+		if !strings.Contains(s.log.String(), "cannot judge resting deletions") || !strings.Contains(s.log.String(), "host=http://h0.test") {
 			t.Errorf("the log has\n%s", s.log)
 		}
 		ledgers(nil)

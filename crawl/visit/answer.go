@@ -44,18 +44,6 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// noHost reports whether a fault is not the URL's but that of its host's name or addresses, or
-// of the way there.
-func noHost(f fault.Fault) bool {
-	switch f {
-	case fault.DNSNotFound, fault.Address, fault.AddressForbidden, fault.Proxy:
-		return true
-	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNoAnswer, fault.TLS, fault.Protocol,
-		fault.TooManyHops, fault.BadRedirect:
-	}
-	return false
-}
-
 // redirect puts the target of a redirect into the result. Status is the answer's,
 // 0 for a meta refresh. Nothing is followed here: the target goes through redir.
 func (v *visit) redirect(ctx context.Context, location string, status int, result *scheduler.Result) error {

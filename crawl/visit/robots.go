@@ -71,7 +71,7 @@ func (v *visit) fetchRobots(ctx context.Context, verdict robots.Verdict) (step, 
 	} else if ctx.Err() == nil {
 		v.log.Warn("robots.txt cannot be fetched", "host", v.lease.Record.Origin, "error", s.failure)
 	}
-	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && noHost(e.Fault) {
+	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok && !e.Fault.ReachedHost() {
 		// There is no such host, or it must not be asked: that is the page's outcome, too.
 		return v.failed(ctx, s)
 	}

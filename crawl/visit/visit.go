@@ -190,13 +190,11 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok {
 		detail := e.Err.Error()
 		s.outcome.Fault, s.outcome.Words = e.Fault, detail
-		switch e.Fault {
-		case fault.AddressForbidden:
+		switch {
+		case e.Fault == fault.AddressForbidden:
 			s.outcome = &scheduler.Result{Excluded: &scheduler.Exclusion{Status: policy.StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: detail}}
-		case fault.Proxy:
+		case e.Fault == fault.Proxy:
 			return s, v.wait(context.WithoutCancel(ctx), time.Now().Add(proxyWait), scheduler.ReasonProxy, detail)
-		case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNotFound, fault.DNSNoAnswer,
-			fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Address:
 		}
 	}
 	return s, nil

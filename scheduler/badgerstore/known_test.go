@@ -219,8 +219,8 @@ func TestKnownFileBad(t *testing.T) {
 			hurt(t, dir)
 			var words strings.Builder
 			s = settled(t, openStore(t, dir, Options{Durability: OS, Logger: textLogger(&words)}))
-			if !strings.Contains(words.String(), "made anew") {
-				t.Errorf("the log does not say that the set is made anew: %s", words.String())
+			if !strings.Contains(words.String(), "making the fingerprints of known URLs again") {
+				t.Errorf("the log does not say that the set is made again: %s", words.String())
 			}
 			if a, b := has(s, links[:100]), has(s, links[100:]); a != 0 || b != 400 {
 				t.Errorf("%d of 100 forgotten URLs and %d of 400 known ones are in the set", a, b)
