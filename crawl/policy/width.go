@@ -46,7 +46,8 @@ const (
 // sitesList is the list of the sites of roots.
 const sitesList = "sites"
 
-// Width returns that of the policy. Sites that moved count where they were configured.
+// Width returns that of the policy. Sites that moved count where they are now: pages there may
+// have been read before.
 func (p *Policy) Width() *Width {
 	w := &Width{Rules: p.Fingerprint, Lists: map[string][]byte{}}
 	w.Path, w.Link = p.Space.Depths()
@@ -65,7 +66,7 @@ func (p *Policy) Width() *Width {
 			w.add("default "+name, opens, "")
 		}
 	}
-	for _, r := range set.Roots {
+	for _, r := range p.roots {
 		if r.Site {
 			w.add(sitesList, opens, r.URL.String())
 		}
@@ -227,7 +228,7 @@ func (p *Policy) Widened(old *Width) *Widening {
 	if old == nil || old.Rules == p.Fingerprint {
 		return nil
 	}
-	return p.Width().since(old, p.Settings.Rules.Roots)
+	return p.Width().since(old, p.roots)
 }
 
 // LeadsIn reports whether a redirect to a URL may be followed.
