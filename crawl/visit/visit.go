@@ -190,10 +190,11 @@ func (v *visit) failed(ctx context.Context, s step) (step, error) {
 	if e, ok := errors.AsType[*fetcher.Error](s.failure); ok {
 		detail := e.Err.Error()
 		s.outcome.Fault, s.outcome.Words = e.Fault, detail
+		if e.Fault == fault.Proxy {
+			return s, v.wait(context.WithoutCancel(ctx), time.Now().Add(proxyWait), scheduler.ReasonProxy, detail)
+		}
 		if e.Fault == fault.AddressForbidden {
 			s.outcome = &scheduler.Result{Excluded: &scheduler.Exclusion{Status: policy.StatusExcluded, Reason: scheduler.ReasonCrawlSpace, Words: detail}}
-		} else if e.Fault == fault.Proxy {
-			return s, v.wait(context.WithoutCancel(ctx), time.Now().Add(proxyWait), scheduler.ReasonProxy, detail)
 		}
 	}
 	return s, nil
