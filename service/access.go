@@ -79,10 +79,19 @@ func IsLoopbackHost(host string) bool {
 func ListenTCP(ctx context.Context, address string) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("port %s is taken: stop what listens there, or choose another with --listen HOST:PORT (port 0 takes a free one)", address)
+		return nil, &takenError{address}
 	}
 	return l, err
 }
+
+// takenError says what to do about a port that is taken. It is a syscall.EADDRINUSE.
+type takenError struct{ address string }
+
+func (e *takenError) Error() string {
+	return fmt.Sprintf("port %s is taken: stop what listens there, or choose another with --listen HOST:PORT (port 0 takes a free one)", e.address)
+}
+
+func (e *takenError) Unwrap() error { return syscall.EADDRINUSE }
 
 // openAccess reads tokens and certificate, and makes the operator's token if none is named.
 // It is nil if nothing listens on TCP.

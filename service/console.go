@@ -1,6 +1,7 @@
 package service
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
@@ -25,10 +26,24 @@ func (s *Service) mountConsole(server *admin.Server) error {
 	}
 	server.Shows(s.ConsoleURL())
 	s.access.SignedIn(c.SignedIn(s.access))
+	for ticket, token := range s.tickets {
+		c.Admit(ticket, token)
+	}
 	for _, pattern := range c.Patterns() {
 		server.Mount(pattern, admin.Nobody, c)
 	}
 	return nil
+}
+
+// SignInURL is the console with a ticket that signs a browser in once by the token. It is
+// asked for before Run, from which on the link can be used.
+func (s *Service) SignInURL(token string) string {
+	ticket := rand.Text() + rand.Text() // 260 bits
+	if s.tickets == nil {
+		s.tickets = map[string]string{}
+	}
+	s.tickets[ticket] = token
+	return s.ConsoleURL() + "signin?ticket=" + ticket
 }
 
 // ConsoleURL is where a browser finds the console.

@@ -181,7 +181,7 @@ func (s *Service) showProgress(ctx context.Context, out io.Writer) (end func()) 
 				fmt.Fprint(out, "\r\x1b[K")
 				return
 			case <-tick.C:
-				fmt.Fprintf(out, "\r\x1b[K%s", s.progress(ctx))
+				fmt.Fprintf(out, "\r\x1b[K%s", s.Progress(ctx))
 			}
 		}
 	}()
@@ -191,8 +191,8 @@ func (s *Service) showProgress(ctx context.Context, out io.Writer) (end func()) 
 	}
 }
 
-// progress words how far all crawls are.
-func (s *Service) progress(ctx context.Context) string {
+// Progress words how far all crawls are.
+func (s *Service) Progress(ctx context.Context) string {
 	var fetched, waiting, unsent uint64
 	var rate float64
 	for _, r := range s.crawls {

@@ -33,6 +33,7 @@ type Service struct {
 	memory     int64  // budget in bytes; 0 is the default one
 	notify     *notifier
 	notices    *notices.Notifier
+	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
 	control
 }
 

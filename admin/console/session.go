@@ -24,7 +24,18 @@ const (
 type sessions struct {
 	mu   sync.Mutex
 	open map[[sha256.Size]byte]*session // by the hash of the id in the cookie
+	// tickets are links that sign in once, by the hash of what they carry.
+	tickets map[[sha256.Size]byte]ticket
 }
+
+// ticket stands for a token until it is used, or ends.
+type ticket struct {
+	token string
+	ends  time.Time
+}
+
+// ticketTime is how long a ticket may be used.
+const ticketTime = time.Hour
 
 // session is one browser. Its methods may be called on nil: then they do nothing.
 type session struct {
@@ -36,7 +47,26 @@ type session struct {
 	words string // to be shown once
 }
 
-func newSessions() *sessions { return &sessions{open: map[[sha256.Size]byte]*session{}} }
+func newSessions() *sessions {
+	return &sessions{open: map[[sha256.Size]byte]*session{}, tickets: map[[sha256.Size]byte]ticket{}}
+}
+
+// admit takes a ticket that was written elsewhere.
+func (s *sessions) admit(written, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tickets[sha256.Sum256([]byte(written))] = ticket{token, time.Now().Add(ticketTime)}
+}
+
+// redeem gives the token that a ticket stands for, once.
+func (s *sessions) redeem(written string) (token string, ok bool) {
+	key, now := sha256.Sum256([]byte(written)), time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, ok := s.tickets[key]
+	delete(s.tickets, key)
+	return t.token, ok && t.ends.After(now)
+}
 
 // begin makes a session and gives its id, which nobody could have known before.
 func (s *sessions) begin(token string) (id string) {

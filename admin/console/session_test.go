@@ -378,3 +378,25 @@ func FuzzNextPath(f *testing.F) {
 		}
 	})
 }
+
+// TestTickets: a ticket signs in once, and not for ever.
+func TestTickets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions()
+		s.admit("one", "token 1")
+		s.admit("two", "token 2")
+		if _, ok := s.redeem("three"); ok {
+			t.Error("a ticket that nobody made is taken")
+		}
+		if token, ok := s.redeem("one"); !ok || token != "token 1" {
+			t.Errorf("redeemed %q, %v", token, ok)
+		}
+		if _, ok := s.redeem("one"); ok {
+			t.Error("a ticket is taken twice")
+		}
+		time.Sleep(ticketTime)
+		if _, ok := s.redeem("two"); ok || len(s.tickets) != 0 {
+			t.Error("a ticket is taken for ever")
+		}
+	})
+}

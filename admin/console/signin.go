@@ -39,16 +39,47 @@ type signInData struct {
 	Next, Wrong string
 }
 
+// Admit makes a link sign in once, in place of the token that it stands for: the path
+// /signin?ticket=TICKET. The ticket must be one that nobody can guess.
+func (c *Console) Admit(ticket, token string) { c.sessions.admit(ticket, token) }
+
 func signInForm(v *visit) (any, error) {
 	next := nextPath(v.r.URL.Query().Get("next"))
+	if written := v.r.URL.Query().Get("ticket"); written != "" {
+		return signInByTicket(v, written, next)
+	}
 	if v.caller.Role >= admin.Reader {
 		return nil, &elsewhere{path: next}
 	}
 	return signInData{Next: next}, nil
 }
 
-// signIn takes a token and gives a session. What session the browser had before ends:
-// nobody can have it use one that they know.
+// signInByTicket gives a session for a link that has not been used, or shows the form.
+func signInByTicket(v *visit, written, next string) (any, error) {
+	token, ok := v.console.sessions.redeem(written)
+	if !ok && v.caller.Role >= admin.Reader { // it is opened again in the browser that used it
+		return nil, &elsewhere{path: next}
+	}
+	if !ok {
+		return signInData{Next: next, Wrong: "This link was used already, or is too old: sign in with a token."}, nil
+	}
+	caller, problem := v.console.service.SignIn(v.r, token)
+	if problem != nil {
+		return signInData{Next: next, Wrong: problem.Detail}, nil
+	}
+	v.openSession(caller, token)
+	return nil, &elsewhere{path: next}
+}
+
+// openSession gives the browser a session. What session it had before ends: nobody can
+// have it use one that they know.
+func (v *visit) openSession(caller admin.Caller, token string) {
+	v.console.sessions.end(v.r)
+	http.SetCookie(v.w, cookie(v.r, v.console.sessions.begin(token)))
+	v.console.log.Info("signed in", "who", caller.String())
+}
+
+// signIn takes a token and gives a session.
 func signIn(v *visit) error {
 	form, err := v.form()
 	if err != nil {
@@ -64,9 +95,7 @@ func signIn(v *visit) error {
 		v.console.show(v, problem.Status, "signin", "Sign in", signInData{next, problem.Detail})
 		return nil
 	}
-	v.console.sessions.end(v.r)
-	http.SetCookie(v.w, cookie(v.r, v.console.sessions.begin(token)))
-	v.console.log.Info("signed in", "who", caller.String())
+	v.openSession(caller, token)
 	http.Redirect(v.w, v.r, next, http.StatusSeeOther)
 	return nil
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -18,35 +19,52 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/demo/indexer"
 	"github.com/sextant-crawler/sextant/demo/site"
 	"github.com/sextant-crawler/sextant/service"
 )
 
-// The demo has three goroutines: the sample site, the receiver, and its own, which runs the
-// service. It ends the other two and waits for them.
+// The demo has a goroutine for each sample site, one for the indexer, and one for the
+// service. runDemo ends them and waits for them.
 
-// demoDeadline bounds the crawl of the sample site, which takes a second or two.
-const demoDeadline = time.Minute
+// The ports of the demo: the console's, then those of the sites and the indexer.
+const (
+	demoPort = 7370
+	// demoPace is the pause between two requests to a host, for somebody who watches;
+	// quickPace is that of --once.
+	demoPace, quickPace = 400 * time.Millisecond, 5 * time.Millisecond
+	// watched is the least pace at which the demo has what takes its time: a slow host, one
+	// that rests after an error, and the reading of a PDF.
+	watched = 100 * time.Millisecond
+	// slowBy is how much longer than the pace an answer of the slow host takes.
+	slowBy = 3
+)
 
 func demoCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "demo",
-		Usage: "crawl a built-in site into a built-in indexer and show where to look",
+		Usage: "crawl built-in sites into a built-in indexer, with the console open",
+		Description: "Three invented sites on this machine are crawled for most of a minute, while the console shows it. Then it says\n" +
+			"what to try, and serves until Ctrl-C. Everything lies in a temporary folder, which is removed at the end.",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "once", Usage: "exit after the crawl", EnvVars: env("once")},
+			&cli.BoolFlag{Name: "once", Usage: "crawl as fast as possible, then exit"},
+			&cli.DurationFlag{Name: "pace", Usage: "pause between two requests to a site (default: 400ms, with --once 5ms)"},
+			&cli.IntFlag{Name: "port", Value: demoPort, Usage: "the console's `PORT`; sites and indexer take the next four. One that is taken is replaced by a free one; 0: all are free ones"},
 		}, logFlags()...),
 		Action: runDemo,
 	}
 }
 
-// demo is the sample site, the indexer and what is said about them.
+// demo is the sample sites, the indexer, the service, and what is said about them.
 type demo struct {
 	dir     string
-	site    net.Listener
+	pace    time.Duration
+	slow    time.Duration // an answer of the slow host; 0: none is
+	world   *site.World
+	sites   [3]net.Listener // the main site, the library, the harbour office
 	indexer net.Listener
 	server  *indexer.Server
+	service *service.Service
 	log     *slog.Logger
 }
 
@@ -54,7 +72,13 @@ func runDemo(c *cli.Context) (err error) {
 	if c.Args().Present() {
 		return wrongUse("demo takes no arguments, found %q", c.Args().First())
 	}
-	log, err := newLogger(c)
+	if c.Duration("pace") < 0 || c.Duration("pace")%time.Millisecond != 0 {
+		return wrongUse("--pace %s: write whole milliseconds, such as 400ms", c.Duration("pace"))
+	}
+	if port := c.Int("port"); port < 0 || port > 65_000 {
+		return wrongUse("--port %d: write a port up to 65000, or 0", port)
+	}
+	log, err := demoLogger(c)
 	if err != nil {
 		return err
 	}
@@ -63,61 +87,65 @@ func runDemo(c *cli.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	d, err := openDemo(c.Context, dir, log)
-	if err != nil {
-		return err
+	d := &demo{dir: dir, log: log, pace: demoPace}
+	if c.Bool("once") {
+		d.pace = quickPace
+	}
+	if c.IsSet("pace") {
+		d.pace = max(c.Duration("pace"), time.Millisecond)
+	}
+	if d.pace >= watched {
+		d.slow = slowBy * d.pace
 	}
 	ctx, cancel := context.WithCancel(c.Context)
 	defer cancel()
 	defer onSignals(cancel, cancel, func() {})()
-
-	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
-	servers, _ := errgroup.WithContext(serving)
-	servers.Go(func() error { return d.serveSite(serving) })
-	servers.Go(func() error { return d.server.Run(serving, d.indexer) })
-	err = d.show(ctx, c.App.Writer, c.Bool("once"))
-	stopServing()
-	return errors.Join(err, servers.Wait(), d.server.Close())
+	if err := d.open(ctx, c.Int("port")); err != nil {
+		return errors.Join(err, d.close())
+	}
+	return errors.Join(d.run(ctx, c), d.close())
 }
 
-func openDemo(ctx context.Context, dir string, log *slog.Logger) (*demo, error) {
-	d := &demo{dir: dir, log: log}
-	var err error
-	if d.site, err = listenLoopback(ctx, "127.0.0.1:0"); err != nil {
-		return nil, err
+// demoLogger is as quiet as the person who watches needs it, unless a level is asked for.
+func demoLogger(c *cli.Context) (*slog.Logger, error) {
+	if !c.IsSet("log-level") {
+		if err := c.Set("log-level", "error"); err != nil {
+			return nil, err
+		}
 	}
-	if d.indexer, err = listenLoopback(ctx, "127.0.0.1:0"); err != nil {
-		return nil, errors.Join(err, d.site.Close())
+	return newLogger(c)
+}
+
+// open opens everything. What is open is closed by close, also after an error.
+func (d *demo) open(ctx context.Context, port int) (err error) {
+	for i := range d.sites {
+		if d.sites[i], err = listenNear(ctx, port, i+1); err != nil {
+			return err
+		}
 	}
-	d.server, err = indexer.Open(filepath.Join(dir, "indexer"), indexer.Settings{}, log)
+	if d.indexer, err = listenNear(ctx, port, len(d.sites)+1); err != nil {
+		return err
+	}
+	d.world = site.NewWorld(address(d.sites[0]), d.slow)
+	d.server, err = indexer.Open(filepath.Join(d.dir, "indexer"), indexer.Settings{Fail: indexer.Fail{Bad: []string{site.Refused}}}, d.log)
 	if err != nil {
-		return nil, errors.Join(err, d.site.Close(), d.indexer.Close())
+		return err
 	}
-	return d, nil
-}
-
-func (d *demo) siteURL() string    { return "http://" + d.site.Addr().String() }
-func (d *demo) indexerURL() string { return "http://" + d.indexer.Addr().String() }
-
-func (d *demo) serveSite(ctx context.Context) error {
-	server := &http.Server{Handler: site.Handler(), ReadHeaderTimeout: 10 * time.Second}
-	stop := context.AfterFunc(ctx, func() {
-		_ = server.Close() // there is nothing to finish for a sample site
+	path := filepath.Join(d.data(), "config", config.FileName)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	text := site.Config(site.Places{
+		Site: address(d.sites[0]), Library: address(d.sites[1]), Harbour: address(d.sites[2]), Indexer: address(d.indexer), Pace: d.pace, Unread: d.slow == 0,
 	})
-	defer stop()
-	if err := server.Serve(d.site); !errors.Is(err, http.ErrServerClosed) {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}
-	return nil
+	return d.openService(ctx, path, port)
 }
 
-// show crawls the sample site once and says what to look at. Then, unless once is
-// set, the service goes on and everything can be looked at until ctx ends.
-func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
-	path := filepath.Join(d.dir, config.FileName)
-	if err := os.WriteFile(path, []byte(site.Config(d.siteURL(), d.indexerURL())), 0o600); err != nil {
-		return err
-	}
+// openService opens the service at the port, or at a free one.
+func (d *demo) openService(ctx context.Context, path string, port int) error {
 	parsed, report, err := config.Load(path)
 	if err != nil {
 		return err
@@ -125,59 +153,113 @@ func (d *demo) show(ctx context.Context, out io.Writer, once bool) error {
 	if parsed == nil {
 		return report.Err()
 	}
-	fmt.Fprintf(out, "crawling the sample site %s/ with %s\n", d.siteURL(), path)
-	begin := time.Now()
-	crawling, cancel := context.WithTimeout(ctx, demoDeadline)
-	defer cancel()
-	status, err := d.crawl(crawling, parsed, crawl.Once{Drain: true}, nil)
-	if ctx.Err() != nil {
-		return nil
+	for i := range parsed.Crawlers[0].Push { // or who watches waits for the index
+		target := &parsed.Crawlers[0].Push[i]
+		target.BatchAge, target.CheckpointAge = d.pace, 2*d.pace
+	}
+	o := service.Options{
+		Path: path, File: parsed, Crawlers: parsed.Crawlers, Data: d.data(), Listen: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+		Access: &admin.AccessSettings{}, Log: d.log, Version: build().Version, Agent: userAgent(),
+	}
+	d.service, err = service.Open(ctx, o)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		o.Listen = "127.0.0.1:0"
+		d.service, err = service.Open(ctx, o)
 	}
 	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%d pages crawled, %d documents indexed, %d excluded or failed, in %.1f s\n",
-		status.Totals.Pages, status.Indexed, status.ByClass["ignored"]+status.ByClass["permanent"], time.Since(begin).Seconds())
-	n, err := d.server.Count()
-	if err != nil {
-		return err
-	}
-	if uint64(n) != status.Indexed {
-		return fmt.Errorf("the indexer has %d documents instead of %d", n, status.Indexed)
-	}
-	if once {
-		return nil
-	}
-	fmt.Fprintf(out, "  as files    %s\n", filepath.Join(d.dir, "data", "out"))
-	fmt.Fprintf(out, "  the site    %s/\n  the search  %s/?%s\n", d.siteURL(), d.indexerURL(), url.Values{"q": {site.SampleQuery}}.Encode())
-	fmt.Fprintf(out, "  explain     sextant explain -c %s -d %s %s/\n", path, filepath.Join(d.dir, "data"), d.siteURL())
-	_, err = d.crawl(ctx, parsed, crawl.Once{}, func(s *service.Service) {
-		fmt.Fprintf(out, "  console     %s (its token: cat %s)\n", s.ConsoleURL(), admin.TokenPath(filepath.Join(d.dir, "data"), admin.Operator))
-		fmt.Fprintf(out, "  status      http://%s/status\nserving until Ctrl-C; everything lies in %s and is removed then\n", s.Address(), d.dir)
-	})
-	if ctx.Err() != nil {
-		return nil
+		d.service = nil // it is closed
 	}
 	return err
 }
 
-// crawl runs a service on the demo's data directory; started is called when it answers.
-func (d *demo) crawl(ctx context.Context, parsed *config.File, once crawl.Once, started func(*service.Service)) (crawl.Status, error) {
-	o := service.Options{
-		Path: filepath.Join(d.dir, config.FileName), File: parsed, Crawlers: parsed.Crawlers,
-		Data: filepath.Join(d.dir, "data"), Listen: "127.0.0.1:0", Log: d.log, Version: build().Version, Agent: userAgent(),
-	}
-	if started != nil {
-		o.Access = &admin.AccessSettings{}
-	}
-	s, err := service.Open(ctx, o)
+func (d *demo) data() string { return filepath.Join(d.dir, "data") }
+
+// signInURL is the console, with a ticket that signs in once.
+func (d *demo) signInURL() (string, error) {
+	token, err := os.ReadFile(admin.TokenPath(d.data(), admin.Operator))
 	if err != nil {
-		return crawl.Status{}, err
+		return "", err
 	}
-	if started != nil {
-		started(s)
+	return d.service.SignInURL(strings.TrimSpace(string(token))), nil
+}
+
+// listenNear listens so far behind the port, or where it is taken, or is 0, on a free one.
+func listenNear(ctx context.Context, port, offset int) (net.Listener, error) {
+	if port > 0 {
+		l, err := service.ListenTCP(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(port+offset)))
+		if err == nil || !errors.Is(err, syscall.EADDRINUSE) {
+			return l, err
+		}
 	}
-	err = s.Run(ctx, once)
-	status, statusErr := s.Crawlers()[0].Status(context.WithoutCancel(ctx))
-	return status, errors.Join(err, statusErr, s.Close())
+	return service.ListenTCP(ctx, "127.0.0.1:0")
+}
+
+// address is the URL of what listens, without a slash.
+func address(l net.Listener) string { return "http://" + l.Addr().String() }
+
+// run serves sites and indexer, runs the service, and tells the person who watches, until
+// all is shown with --once, or ctx ends.
+func (d *demo) run(ctx context.Context, c *cli.Context) error {
+	servers, stopServers := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopServers()
+	serving, servers := errgroup.WithContext(servers)
+	for i, h := range []http.Handler{d.world.Site(), d.world.Library(), d.world.Harbour()} {
+		serving.Go(func() error { return serveUntil(servers, d.sites[i], h) })
+	}
+	serving.Go(func() error { return d.server.Run(servers, d.indexer) })
+
+	link, err := d.signInURL()
+	if err != nil {
+		return err
+	}
+	running, crawling := errgroup.WithContext(ctx)
+	running.Go(func() error { return d.service.Run(crawling, endless) })
+	running.Go(func() error {
+		defer d.service.Stop()
+		guide := newGuide(d, c)
+		if err := guide.show(crawling, link); err != nil || c.Bool("once") {
+			return err
+		}
+		<-crawling.Done()
+		return nil
+	})
+	err = running.Wait()
+	if ctx.Err() != nil {
+		err = nil // by a signal
+	}
+	stopServers()
+	return errors.Join(err, serving.Wait())
+}
+
+// serveUntil serves a site until ctx ends.
+func serveUntil(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() {
+		_ = server.Close() // there is nothing to finish for a sample site
+	})
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("the sample site %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// close closes what is open.
+func (d *demo) close() error {
+	var errs []error
+	if d.service != nil {
+		errs = append(errs, d.service.Close())
+	}
+	if d.server != nil {
+		errs = append(errs, d.server.Close())
+	}
+	for _, l := range append(d.sites[:], d.indexer) {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -16,7 +16,7 @@ const testOrigin = "http://127.0.0.1:4711"
 
 func loadConfig(t *testing.T) config.Crawler {
 	t.Helper()
-	text := Config(testOrigin+"/", "http://127.0.0.1:10002")
+	text := Config(Places{Site: testOrigin + "/", Indexer: "http://127.0.0.1:10002"})
 	file, report := config.Parse(config.FileName, []byte(text), config.Lookups{})
 	if err := report.Err(); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-//go:embed content/*.txt assets page.html
+//go:embed content/*.txt library harbour assets page.html
 var files embed.FS
 
 // Handler serves the site from memory, for GET and HEAD, with ETag and
@@ -37,6 +37,7 @@ func Handler() http.Handler {
 
 // resource is what a path answers with 200.
 type resource struct {
+	status      int // 0 is 200
 	body        []byte
 	contentType string
 	etag        string
@@ -48,6 +49,7 @@ type site struct {
 	redirects map[string]string
 	listed    []*page // in the sitemap: those at the top of the site
 	newest    time.Time
+	guest     string // the name of a site beside the main one
 }
 
 // sitemap lists pages under the origin that was asked, as sitemaps.org wants it.
@@ -86,6 +88,11 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		res.body = bytes.ReplaceAll(res.body, []byte("SITE_ORIGIN"), []byte("http://"+r.Host))
 	}
 	w.Header().Set("Content-Type", res.contentType)
+	if res.status != 0 {
+		w.WriteHeader(res.status)
+		_, _ = w.Write(res.body)
+		return
+	}
 	w.Header().Set("ETag", res.etag)
 	http.ServeContent(w, r, "", res.modified, bytes.NewReader(res.body))
 }
@@ -99,25 +106,39 @@ func (s *site) add(path, contentType string, modified time.Time, body []byte) {
 }
 
 func load(files fs.FS) (*site, error) {
-	s := &site{resources: map[string]resource{}, redirects: map[string]string{}}
-	pages, err := loadPages(files)
-	if err != nil {
+	s := &site{}
+	if err := s.load(files, "content", false, strings.NewReplacer()); err != nil {
 		return nil, err
+	}
+	return s, s.addAssets(files, s.newest)
+}
+
+// load reads the pages of a folder: as they are at first, or after the change. Addresses
+// are written into them by names.
+func (s *site) load(files fs.FS, folderName string, changed bool, names *strings.Replacer) error {
+	s.resources, s.redirects = map[string]resource{}, map[string]string{}
+	pages, err := loadPages(files, folderName, changed)
+	if err != nil {
+		return err
 	}
 	layout, err := template.ParseFS(files, "page.html")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, p := range pages {
 		if p.Redirect != "" {
 			s.redirects[p.Path] = p.Redirect
 			continue
 		}
+		p.Guest = s.guest
 		var b bytes.Buffer
 		if err := layout.Execute(&b, p); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Path, err)
+			return fmt.Errorf("%s: %w", p.Path, err)
 		}
-		s.add(p.Path, "text/html; charset=utf-8", p.modified, b.Bytes())
+		s.add(p.Path, "text/html; charset=utf-8", p.modified, []byte(names.Replace(b.String())))
+		if p.Status != 0 {
+			s.resources[p.Path] = resource{status: p.Status, contentType: "text/html; charset=utf-8", body: []byte(http.StatusText(p.Status) + "\n")}
+		}
 		if folder(p.Path) == "/" && !strings.HasSuffix(p.Path, "/") {
 			s.listed = append(s.listed, p)
 		}
@@ -125,13 +146,13 @@ func load(files fs.FS) (*site, error) {
 			s.newest = p.modified
 		}
 	}
-	return s, s.addAssets(files, s.newest)
+	return nil
 }
 
-// loadPages reads all content files. Each page is listed by the page whose path
+// loadPages reads all content files of a folder. Each page is listed by the page whose path
 // is its folder; listings themselves are as new as the newest page in them.
-func loadPages(files fs.FS) ([]*page, error) {
-	names, err := fs.Glob(files, "content/*.txt")
+func loadPages(files fs.FS, folderName string, changed bool) ([]*page, error) {
+	names, err := fs.Glob(files, folderName+"/*.txt")
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +163,7 @@ func loadPages(files fs.FS) ([]*page, error) {
 		if err != nil {
 			return nil, err
 		}
-		more, err := parse(name, string(text))
+		more, err := parse(name, string(text), changed)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +176,7 @@ func loadPages(files fs.FS) ([]*page, error) {
 		byPath[p.Path] = p
 	}
 	for _, p := range pages {
-		if p.Redirect != "" || p.Robots != "" {
+		if p.Redirect != "" || p.Robots != "" || p.Status != 0 {
 			continue
 		}
 		for up := folder(p.Path); up != "/"; up = folder(up) {

@@ -256,7 +256,7 @@ func TestInlineEscapes(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	text := Config("http://127.0.0.1:4711/", "http://127.0.0.1:10002/?a=1&b=2")
+	text := Config(Places{Site: "http://127.0.0.1:4711/", Indexer: "http://127.0.0.1:10002/?a=1&b=2"})
 	attributes := map[string]bool{}
 	d := xml.NewDecoder(strings.NewReader(text))
 	for {
@@ -283,7 +283,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("no attribute %s in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "_URL") {
+	if strings.Contains(text, "{{") {
 		t.Error("a placeholder is left")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"html"
 	"html/template"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,6 +17,8 @@ type page struct {
 	Lang                             string // of the text; "en" where none is given
 	Robots, Canonical                string
 	Redirect                         string // the page is only a redirect to this path
+	Status                           int    // what it answers with instead of the page; 0: the page
+	Guest                            string // the name of the site, for those beside the sample site
 	Image                            *image
 	Alternate                        *alternate
 	Body                             template.HTML
@@ -34,8 +37,9 @@ type alternate struct{ Lang, Path string }
 //	- list, an item a line
 //	= name | value, a table row a line
 //	~ paragraph that asks not to be indexed
+//	+ paragraph that is there only once the site has changed
 //	paragraph with [links](/path)
-func parse(name, text string) ([]*page, error) {
+func parse(name, text string, changed bool) ([]*page, error) {
 	chunks := strings.Split("\n"+text, "\n=== ")
 	if strings.TrimSpace(chunks[0]) != "" {
 		return nil, fmt.Errorf("%s: text before the first page", name)
@@ -46,13 +50,15 @@ func parse(name, text string) ([]*page, error) {
 		fields := strings.Split(head, "\n")
 		p := &page{Path: fields[0], Lang: "en"}
 		for _, field := range fields[1:] {
-			if err := p.setField(field); err != nil {
+			if err := p.setField(field, changed); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", name, p.Path, err)
 			}
 		}
 		var body strings.Builder
 		for block := range strings.SplitSeq(blocks, "\n\n") {
-			writeBlock(&body, strings.Split(block, "\n"))
+			if rest, only := strings.CutPrefix(block, "+ "); changed || !only {
+				writeBlock(&body, strings.Split(rest, "\n"))
+			}
 		}
 		p.Body = template.HTML(body.String()) //nolint:gosec // writeBlock escapes
 		pages = append(pages, p)
@@ -60,7 +66,7 @@ func parse(name, text string) ([]*page, error) {
 	return pages, nil
 }
 
-func (p *page) setField(line string) error {
+func (p *page) setField(line string, changed bool) error {
 	name, value, ok := strings.Cut(line, ": ")
 	if !ok {
 		return fmt.Errorf("%q is no field: want name: value", line)
@@ -83,6 +89,12 @@ func (p *page) setField(line string) error {
 		p.Robots = value
 	case "canonical":
 		p.Canonical = value
+	case "status":
+		p.Status, err = strconv.Atoi(value)
+	case "then": // the status once the site has changed
+		if changed {
+			p.Status, err = strconv.Atoi(value)
+		}
 	case "redirect":
 		p.Redirect = value
 	case "image":

@@ -118,7 +118,7 @@ func startWorld(pages map[string]answer) (w *world, err error) {
 	if err != nil {
 		return nil, err
 	}
-	text := site.Config(w.siteURL, index)
+	text := site.Config(site.Places{Site: w.siteURL, Indexer: index})
 	for old, with := range map[string]string{
 		`name="demo"`:    `name="demo" deletionRestS="3600"`,
 		`<Rules group="`: `<Root url="` + w.siteURL + `/hostile/" group="tidewell"/><Root url="` + w.siteURL + `/old/" group="tidewell"/>` + "\n\n    <Rules group=\"",

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/demo/site"
+)
+
+// endless is a service that goes on until it is stopped.
+var endless = crawl.Once{}
+
+const (
+	// demoDeadline bounds each part of the demo at the pace of --once; a slower one may
+	// take longer by as much.
+	demoDeadline = time.Minute
+	demoPoll     = 20 * time.Millisecond
+)
+
+// guide tells the person who watches the demo what happens, and what to try.
+type guide struct {
+	*demo
+	out      io.Writer
+	terminal io.Writer // for the line that shows how far the crawl is; nil: none
+	once     bool
+}
+
+func newGuide(d *demo, c *cli.Context) *guide {
+	g := &guide{demo: d, out: c.App.Writer, once: c.Bool("once")}
+	if f, ok := c.App.ErrWriter.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		g.terminal = f
+	}
+	return g
+}
+
+// show crawls the sites, changes them, crawls what may have changed, and says what to try.
+func (g *guide) show(ctx context.Context, link string) error {
+	if !g.once {
+		fmt.Fprintf(g.out, "The console is open. This link signs you in, once:\n\n    %s\n\n", link)
+	}
+	fmt.Fprintf(g.out, "Crawling three sites on this machine, with %s between two requests to a site:\n", g.pace)
+	for i, what := range []string{"a maker of tide gauges", "its library, with broken links, redirects, errors and a PDF", "the harbour office, on a slow machine"} {
+		fmt.Fprintf(g.out, "    %s/  %s\n", address(g.sites[i]), what)
+	}
+	begin := time.Now()
+	status, err := g.wait(ctx, func(s crawl.Status) bool { return s.Known > 0 })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(g.out, "%d pages so far. A night passes: the library loses four manuals, the harbour office writes a notice.\n", status.Totals.Pages)
+	if err := g.change(ctx); err != nil {
+		return err
+	}
+	if status, err = g.wait(ctx, func(s crawl.Status) bool { return s.Outbox.Held > 0 && s.Outbox.Dead > 0 }); err != nil {
+		return err
+	}
+	fmt.Fprintf(g.out, "%d pages crawled, %d documents indexed, %d excluded or failed, in %.1f s\n",
+		status.Totals.Pages, status.Indexed, status.ByClass["ignored"]+status.ByClass["permanent"], time.Since(begin).Seconds())
+	if err := g.compare(status); err != nil || g.once {
+		return err
+	}
+	g.suggest(link)
+	return nil
+}
+
+// change lets the sites change, and has the crawl look at them again.
+func (g *guide) change(ctx context.Context) error {
+	g.world.Change()
+	for _, group := range []string{"library", "harbour"} {
+		if _, err := g.service.Crawlers()[0].Refresh(ctx, crawl.Selection{Group: group}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare holds the index against the store: it lacks what the indexer refused.
+func (g *guide) compare(status crawl.Status) error {
+	n, err := g.server.Count()
+	if err != nil {
+		return err
+	}
+	if want := status.Indexed - status.Outbox.Dead; uint64(n) != want {
+		return fmt.Errorf("the indexer has %d documents instead of %d", n, want)
+	}
+	return nil
+}
+
+// wait waits until nothing is left to crawl or to push, and more is true.
+func (g *guide) wait(ctx context.Context, more func(crawl.Status) bool) (crawl.Status, error) {
+	late := time.NewTimer(demoDeadline + 200*g.pace)
+	defer late.Stop()
+	tick := time.NewTicker(demoPoll)
+	defer tick.Stop()
+	if g.terminal != nil {
+		defer fmt.Fprint(g.terminal, "\r\x1b[K")
+	}
+	for {
+		status, err := g.service.Crawlers()[0].Status(ctx)
+		if err != nil {
+			return status, err
+		}
+		waiting := status.Outbox.Waiting
+		for _, n := range status.Pending {
+			waiting += n
+		}
+		if waiting == 0 && status.InFlight == 0 && more(status) {
+			return status, nil
+		}
+		if g.terminal != nil {
+			fmt.Fprintf(g.terminal, "\r\x1b[K%s", g.service.Progress(ctx))
+		}
+		select {
+		case <-ctx.Done():
+			return status, ctx.Err()
+		case <-late.C:
+			return status, fmt.Errorf("the sample sites are not crawled in time: %d URLs and orders wait, %d deletions are held, %d dead letters", waiting, status.Outbox.Held, status.Outbox.Dead)
+		case <-tick.C:
+		}
+	}
+}
+
+// suggest says what to look at, in commands that work as they are.
+func (g *guide) suggest(link string) {
+	at, _, _ := strings.Cut(link, "signin?")
+	fmt.Fprintf(g.out, "\nIn the browser:\n    %-66s  the console\n    %-66s  the indexer's search\n", at, address(g.indexer)+"/?"+url.Values{"q": {site.SampleQuery}}.Encode())
+	fmt.Fprintln(g.out, "\nIn another terminal, in this folder:")
+	sextant, data := ownCommand(), " -d "+shellWord(g.data())
+	library := address(g.sites[1])
+	for _, try := range [][2]string{
+		{"status", "how the crawl stands"},
+		{"deletions", "four manuals are gone: believe it?"},
+		{"deletions release --host " + library, "yes: delete them from the index"},
+		{"outbox --state dead", "what the indexer refused, and why"},
+		{"report broken", "broken links, and the pages that have them"},
+		{"report changes", "what changed, page by page"},
+		{"urls --class permanent", "what went wrong"},
+		{"explain " + address(g.sites[0]) + "/news/2024/storm-edda", "why a page is crawled as it is"},
+		{"fetch " + library + "/manuals/heron-50", "what would become of a page"},
+	} {
+		command, config := try[0], ""
+		if strings.HasPrefix(command, "explain") || strings.HasPrefix(command, "fetch") {
+			config = " -c " + shellWord(filepath.Join(g.data(), "config"))
+		}
+		fmt.Fprintf(g.out, "    # %s\n    %s %s%s%s\n", try[1], sextant, command, config, data)
+	}
+	fmt.Fprintf(g.out, "\nThe documents as files: %s\nThe operator's token:   %s\nServing until Ctrl-C; all of it is removed then.\n",
+		filepath.Join(g.data(), "out"), admin.TokenPath(g.data(), admin.Operator))
+}
+
+// ownCommand is how this program was started: by go run, by a path, or by its name.
+func ownCommand() string {
+	program, err := os.Executable()
+	if err != nil {
+		program = ""
+	}
+	return commandOf(program, os.Args[0])
+}
+
+// commandOf is the command of a program that was started by a name. What go run builds
+// lies in a folder go-build, of the cache or for temporary files.
+func commandOf(program, name string) string {
+	if strings.Contains(filepath.ToSlash(program), "/go-build") {
+		return "go run ./cmd/sextant"
+	}
+	return shellWord(name)
+}
+
+// shellWord quotes what a shell would not take as one word.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._/:=@%+,", r)
+	}
+	if s != "" && strings.Trim(s, "-") != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return quoted(s)
+}

@@ -1,0 +1,112 @@
+package site
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// World is the sample site with two neighbours, for `sextant demo`: hosts where something
+// is wrong. Its handlers may be used at once.
+//
+// The library has broken links, chains and loops of redirects, pages that answer 403 and
+// 500, two printings of one manual, and a PDF. The harbour office is slow, and has a page
+// that its indexer refuses. Both change once: see Change.
+type World struct {
+	main             http.Handler
+	library, harbour *neighbour
+}
+
+// Refused is in the URL of the page of the harbour office that the demo's indexer refuses.
+const Refused = "/minutes-"
+
+// NewWorld makes the world whose main site is at siteURL. Each answer of the harbour office
+// takes as long as slow. With slow 0 nothing keeps a crawler waiting: the page of the library
+// that answers 500, after which a host is left alone for seconds, answers 410.
+func NewWorld(siteURL string, slow time.Duration) *World {
+	names := strings.NewReplacer("SITE_URL", strings.TrimSuffix(siteURL, "/"))
+	return &World{
+		main:    Handler(),
+		library: newNeighbour("library", "The Tidewell Library", 0, slow == 0, names),
+		harbour: newNeighbour("harbour", "Merrow Bay Harbour Office", slow, slow == 0, names),
+	}
+}
+
+// Site is the main one, that of Handler.
+func (w *World) Site() http.Handler { return w.main }
+
+// Library is the host where things are broken, and from which four manuals disappear.
+func (w *World) Library() http.Handler { return w.library }
+
+// Harbour is the slow host.
+func (w *World) Harbour() http.Handler { return w.harbour }
+
+// Change lets a night pass: manuals disappear from the library, which is so many of its
+// pages that a crawler should not believe it, and the harbour office writes a new notice.
+func (w *World) Change() {
+	w.library.changed.Store(true)
+	w.harbour.changed.Store(true)
+}
+
+// neighbour is a site as it is at first, and as it is after the change.
+type neighbour struct {
+	before, after *site
+	changed       atomic.Bool
+	slow          time.Duration
+}
+
+func newNeighbour(folderName, name string, slow time.Duration, quick bool, names *strings.Replacer) *neighbour {
+	n := &neighbour{before: &site{guest: name}, after: &site{guest: name}, slow: slow}
+	for s, changed := range map[*site]bool{n.before: false, n.after: true} {
+		if err := s.load(files, folderName, changed, names); err != nil {
+			panic(fmt.Sprintf("site: %s: %v", folderName, err))
+		}
+		if quick {
+			s.neverFail()
+		}
+		s.add("/style.css", "text/css; charset=utf-8", s.newest, read("assets/style.css"))
+		s.add("/images/logo.svg", "image/svg+xml", s.newest, read("assets/logo.svg"))
+		if folderName == "library" {
+			s.add("/sheets/heron-60.pdf", "application/pdf", s.newest, read("library/heron-60.pdf"))
+		}
+	}
+	return n
+}
+
+// neverFail has pages that fail be gone.
+func (s *site) neverFail() {
+	for path, res := range s.resources {
+		if res.status >= http.StatusInternalServerError {
+			res.status = http.StatusGone
+			s.resources[path] = res
+		}
+	}
+}
+
+func (n *neighbour) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if n.slow > 0 {
+		slowly := time.NewTimer(n.slow)
+		defer slowly.Stop()
+		select {
+		case <-slowly.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if n.changed.Load() {
+		n.after.ServeHTTP(w, r)
+		return
+	}
+	n.before.ServeHTTP(w, r)
+}
+
+// read is one of the embedded files.
+func read(name string) []byte {
+	body, err := files.ReadFile(name)
+	if err != nil {
+		panic("site: " + err.Error())
+	}
+	return body
+}
