@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Bounds of a page of a list.
 const (
 	defaultLimit = 100
-	maxLimit     = 1000
+	// MaxLimit is how many items a page of a list has at most.
+	MaxLimit = 1000
 )
 
 // jsonLines is the media type of lists that are streamed whole.
@@ -39,8 +39,8 @@ func limitOf(c *call) (int, error) {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(written)
-	if err != nil || n < 1 || n > maxLimit {
-		return 0, wrong("limit %q is no number from 1 to %d", written, maxLimit)
+	if err != nil || n < 1 || n > MaxLimit {
+		return 0, wrong("limit %q is no number from 1 to %d", written, MaxLimit)
 	}
 	return n, nil
 }

@@ -1,15 +1,14 @@
 package admin
 
 import (
-	"encoding/hex"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/visit"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/push"
@@ -24,7 +23,7 @@ func (s *Server) lookRoutes() []route {
 		{method: "GET", path: "/api/v1/openapi.yaml", role: Reader, answer: openAPI},
 		{method: "GET", path: "/api/v1/status", role: Reader, answer: s.status},
 		{method: "GET", path: "/api/v1/hosts", role: Reader, crawler: true, query: "n", answer: s.hosts},
-		{method: "GET", path: "/api/v1/urls", role: Reader, crawler: true, query: "status class fifo host match limit cursor", answer: s.urls},
+		{method: "GET", path: "/api/v1/urls", role: Reader, crawler: true, query: strings.Join(report.FilterNames(), " ") + " match sort limit cursor", answer: s.urls},
 		{method: "GET", path: "/api/v1/url", role: Reader, crawler: true, query: "url", answer: s.url},
 		{method: "GET", path: "/api/v1/document", role: Reader, crawler: true, query: "url", answer: s.document},
 		{method: "GET", path: "/api/v1/robots", role: Reader, crawler: true, query: "url agent original", answer: s.robots},
@@ -38,7 +37,7 @@ func (s *Server) lookRoutes() []route {
 }
 
 // maxHosts is how many hosts a request may name: all places are read for it.
-const maxHosts = maxLimit
+const maxHosts = MaxLimit
 
 // hosts lists those with the longest queues, then some that rest longest. It is a list
 // of the most, without a cursor: the order is another in a moment.
@@ -56,51 +55,6 @@ func (s *Server) hosts(c *call) (any, error) {
 		return nil
 	})
 	return hosts, err
-}
-
-// urls lists stored URLs in the order of their keys: a cursor is the key of the next.
-func (s *Server) urls(c *call) (any, error) {
-	query := c.query
-	filter, err := report.ParseFilter(query)
-	if err != nil {
-		return nil, wrong("%v", err)
-	}
-	if written := query.Get("cursor"); written != "" {
-		if filter.From, err = parseKey(written); err != nil {
-			return nil, err
-		}
-	}
-	match := func(weburl.URL) bool { return true }
-	if written := query.Get("match"); written != "" {
-		condition, err := ParseCondition(written)
-		if err != nil {
-			return nil, wrong("match: %v", err)
-		}
-		matcher, errs := actionrules.CompileCondition(condition)
-		if len(errs) > 0 {
-			return nil, wrong("match: %v", errs[0])
-		}
-		match = matcher.Match
-	}
-	return list(s, c, "listing URLs", func(fn func(any, string) error) error {
-		return report.EachURL(c.r.Context(), c.crawler.Reports(), filter, func(stored report.StoredURL) error {
-			u, ok := weburl.FromCanonical(stored.URL)
-			if !ok || !match(u) {
-				return nil
-			}
-			return fn(stored, u.Key().String())
-		})
-	})
-}
-
-// parseKey reads a cursor.
-func parseKey(written string) (k weburl.Key, err error) {
-	b, err := hex.DecodeString(written)
-	if err != nil || len(b) != len(k) {
-		return k, errCursor
-	}
-	copy(k[:], b)
-	return k, nil
 }
 
 // oneURL reads ?url=.

@@ -134,6 +134,8 @@ func removal(p *policy.Policy, r *scheduler.Record) *scheduler.Order {
 type SelectedCount struct {
 	URLs      int `json:"urls"`
 	Documents int `json:"documents"` // those of them that have a document in the index
+	// Roots are selected, too: a refresh fetches them, and nothing removes them.
+	Roots int `json:"roots"`
 }
 
 // CountSelected counts what Remove would remove with the same selection: roots of the
@@ -151,6 +153,7 @@ func CountSelected(ctx context.Context, settings policy.Settings, store schedule
 	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		for i := range batch {
 			if _, is := roots[batch[i].Key]; is {
+				n.Roots++
 				continue
 			}
 			n.URLs++

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -21,6 +22,7 @@ type Selection struct {
 	Group  string                // in the sites of this group's roots, or such a root itself
 	Source string                // pushed under this source last
 	If     actionrules.Condition // for which the condition holds
+	Filter *report.Filter        // that it selects; From is not looked at
 	All    bool
 	// Full makes a refresh fetch without validators and push documents again
 	// though they did not change. Remove does not look at it.
@@ -55,7 +57,7 @@ var errNothingSelected = errors.New("nothing is selected: name URLs, a group, a 
 
 // selects compiles a selection and finds the URLs that it names.
 func selects(ctx context.Context, p *policy.Policy, store scheduler.Reader, s Selection) (*selector, error) {
-	if len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.If == nil && !s.All {
+	if len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.If == nil && s.Filter == nil && !s.All {
 		return nil, &SelectionError{errNothingSelected}
 	}
 	out := &selector{Selection: s}
@@ -123,6 +125,9 @@ func (s *selector) selects(r *scheduler.Record) bool {
 	if s.Source != "" && r.PushedSource != s.Source {
 		return false
 	}
+	if s.Filter != nil && !s.Filter.Selects(r) {
+		return false
+	}
 	if !s.before.IsZero() && (r.Errors > 0 || !r.FetchedAt.Before(s.before)) {
 		return false
 	}
@@ -136,8 +141,8 @@ func (s *selector) selects(r *scheduler.Record) bool {
 // addRoots makes the selected roots of the configuration known that are not, and returns how
 // many there were.
 func (s *selector) addRoots(ctx context.Context, p *policy.Policy, frontier *scheduler.Frontier) (int, error) {
-	if s.Source != "" {
-		return 0, nil // nothing was pushed of what is not known
+	if s.Source != "" || s.Filter != nil {
+		return 0, nil // what is not known was never pushed, and has no status
 	}
 	links := slices.DeleteFunc(p.RootLinks(nil), func(l scheduler.Link) bool {
 		if len(s.URLs) > 0 {

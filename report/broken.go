@@ -60,13 +60,6 @@ var brokenColumns = []column[brokenPage]{
 	{Column{Name: "redirect", Shows: Link}, func(b *brokenPage) any { return b.from.Redirect }},
 }
 
-func orZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
-}
-
 // Tables is a table with a row for each page, one without a page if none is known.
 func (b Broken) Tables() []Table {
 	rows := make([]brokenPage, 0, max(1, len(b.LinkedFrom)))

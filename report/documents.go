@@ -166,7 +166,7 @@ func CountDocuments(ctx context.Context, store Store, o Options) (*Documents, er
 	}
 	f := Filter{Host: o.Host}
 	d := &Documents{}
-	err := eachRecord(ctx, store, f.selects, func(k weburl.Key, r *scheduler.Record) error {
+	err := eachRecord(ctx, store, f.Selects, func(k weburl.Key, r *scheduler.Record) error {
 		d.URLs++
 		if r.Indexed {
 			d.Indexed++

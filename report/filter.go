@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,17 +13,52 @@ import (
 
 // Filter selects stored URLs; zero fields select all.
 type Filter struct {
-	Status *int // HTTP code, 760, 761, or 0 for never answered
+	Status *Statuses
 	Class  *scheduler.Class
+	Reason *scheduler.Reason
+	Fate   *scheduler.Fate
 	Fifo   *scheduler.Source
-	Host   string // a host name, host:port, or an origin as in https://example.com:8443; in canonical form
+	Error  string                // one of ErrorClasses
+	Host   string                // a host name, host:port, or an origin as in https://example.com:8443; in canonical form
+	Source string                // that its document is, or was, pushed under
+	Text   string                // a part of the URL, in lower case
+	Match  func(weburl.URL) bool // nil: any
 	// From is the least key that is looked at; keys are in the order of their bytes.
 	From weburl.Key
 }
 
-func (f *Filter) selects(r *scheduler.Record) bool {
-	return (f.Status == nil || *f.Status == r.Status) && (f.Class == nil || *f.Class == r.Class) &&
-		(f.Fifo == nil || *f.Fifo == fifoNow(r)) && isOn(f.Host, r.Origin, r.URL)
+// Statuses are HTTP codes from one to another: 760 and 761 for what rules keep out, 0 for
+// never answered.
+type Statuses struct{ First, Last int }
+
+// FilterNames are the parameters that ParseFilter reads.
+func FilterNames() []string {
+	return []string{"status", "class", "reason", "fate", "fifo", "error", "host", "source", "text"}
+}
+
+// Selects reports whether a record is one of those; it does not look at From.
+func (f *Filter) Selects(r *scheduler.Record) bool {
+	return (f.Status == nil || f.Status.First <= r.Status && r.Status <= f.Status.Last) && (f.Class == nil || *f.Class == r.Class) &&
+		(f.Fifo == nil || *f.Fifo == fifoNow(r)) && (f.Source == "" || f.Source == r.PushedSource) &&
+		(f.Error == "" || f.Error == errorClass(r)) && f.fated(r) &&
+		(f.Text == "" || strings.Contains(strings.ToLower(r.URL), f.Text)) && isOn(f.Host, r.Origin, r.URL) && f.matches(r.URL)
+}
+
+// fated reports whether what became of the URL is what is asked for.
+func (f *Filter) fated(r *scheduler.Record) bool {
+	if f.Fate == nil && f.Reason == nil {
+		return true
+	}
+	fate, reason := r.Fate()
+	return (f.Fate == nil || *f.Fate == fate) && (f.Reason == nil || *f.Reason == reason)
+}
+
+func (f *Filter) matches(raw string) bool {
+	if f.Match == nil {
+		return true
+	}
+	u, ok := weburl.FromCanonical(raw)
+	return ok && f.Match(u)
 }
 
 // isOn reports whether a URL of an origin is on a host, named as in Filter.Host.
@@ -37,34 +73,55 @@ func isOn(host, origin, url string) bool {
 	return ok && u.Host() == host
 }
 
-// ParseFilter reads a filter of stored URLs: status (HTTP code), class, fifo,
-// host (a host name, or scheme://host:port).
-func ParseFilter(q url.Values) (Filter, error) {
-	var f Filter
-	if v := q.Get("status"); v != "" {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 0 || n > 999 {
-			return f, fmt.Errorf("status %q is no HTTP code: write for example 404, 760", v)
-		}
-		f.Status = &n
+// ParseFilter reads a filter of stored URLs: FilterNames. status is an HTTP code or, as in
+// 4xx, a hundred of them; host is a host name, or scheme://host:port.
+func ParseFilter(q url.Values) (f Filter, err error) {
+	f.Source, f.Text = q.Get("source"), strings.ToLower(strings.TrimSpace(q.Get("text")))
+	if f.Error = q.Get("error"); f.Error != "" && !slices.Contains(ErrorClasses(), f.Error) {
+		return f, fmt.Errorf("error %q is none of %s", f.Error, strings.Join(ErrorClasses(), ", "))
 	}
-	if v := q.Get("class"); v != "" {
-		c, ok := parseClass(v)
-		if !ok {
-			return f, fmt.Errorf("class %q is none of ok, redirect, ignored, temporary, permanent, pending", v)
-		}
-		f.Class = &c
+	if f.Status, err = parseStatuses(q.Get("status")); err != nil {
+		return f, err
 	}
-	if v := q.Get("fifo"); v != "" {
-		s, err := scheduler.ParseSource(v)
-		if err != nil {
-			return f, err
-		}
-		f.Fifo = &s
+	if f.Class, err = parsed(q.Get("class"), parseClass); err != nil {
+		return f, err
 	}
-	var err error
+	if f.Reason, err = parsed(q.Get("reason"), parseReason); err != nil {
+		return f, err
+	}
+	if f.Fate, err = parsed(q.Get("fate"), parseFate); err != nil {
+		return f, err
+	}
+	if f.Fifo, err = parsed(q.Get("fifo"), scheduler.ParseSource); err != nil {
+		return f, err
+	}
 	f.Host, err = parseHost(q.Get("host"))
 	return f, err
+}
+
+// parsed is the value of a word; nil of none.
+func parsed[T any](word string, parse func(string) (T, error)) (*T, error) {
+	if word == "" {
+		return nil, nil //nolint:nilnil // none is asked for
+	}
+	v, err := parse(word)
+	return &v, err
+}
+
+// parseStatuses reads a code, or a hundred of them.
+func parseStatuses(word string) (*Statuses, error) {
+	if word == "" {
+		return nil, nil //nolint:nilnil // none is asked for
+	}
+	if digit, ok := strings.CutSuffix(strings.ToLower(word), "xx"); ok && len(digit) == 1 && digit >= "1" && digit <= "9" {
+		first := int(digit[0]-'0') * 100
+		return &Statuses{first, first + 99}, nil
+	}
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 0 || n > 999 {
+		return nil, fmt.Errorf("status %q is no HTTP code: write for example 404, 4xx, 760", word)
+	}
+	return &Statuses{n, n}, nil
 }
 
 // parseHost gives a host name, host:port or origin the form that URLs have in the store.
@@ -88,11 +145,28 @@ func parseHost(text string) (string, error) {
 }
 
 // parseClass reads the operator's word for a class.
-func parseClass(word string) (scheduler.Class, bool) {
+func parseClass(word string) (scheduler.Class, error) {
 	for c := scheduler.Pending; c <= scheduler.Permanent; c++ {
 		if c.String() == word {
-			return c, true
+			return c, nil
 		}
 	}
-	return 0, false
+	return 0, fmt.Errorf("class %q is none of ok, redirect, ignored, temporary, permanent, pending", word)
+}
+
+func parseReason(word string) (scheduler.Reason, error) {
+	r, err := scheduler.ParseReason(word)
+	if err != nil {
+		return r, fmt.Errorf("reason %q is none of %s", word, strings.Join(scheduler.ReasonWords(), ", "))
+	}
+	return r, nil
+}
+
+func parseFate(word string) (scheduler.Fate, error) {
+	for _, f := range scheduler.Fates() {
+		if f.String() == word {
+			return f, nil
+		}
+	}
+	return 0, fmt.Errorf("fate %q is none of %s", word, strings.Join(DocumentStatuses(), ", "))
 }

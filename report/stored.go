@@ -138,19 +138,6 @@ func fifoNow(r *scheduler.Record) scheduler.Source {
 	return r.Fifo
 }
 
-// EachURL calls fn for each stored URL that f selects, in order of keys. One that is
-// stored meanwhile may be among them or not.
-func EachURL(ctx context.Context, store scheduler.Reader, f Filter, fn func(StoredURL) error) error {
-	return scheduler.Walk(ctx, store, f.From, f.selects, func(batch []scheduler.KeyedRecord) error {
-		for i := range batch {
-			if err := fn(NewStoredURL(batch[i].Record)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // LookUp looks one URL up; ok is false if it is not known.
 func LookUp(ctx context.Context, store scheduler.Reader, u weburl.URL) (s StoredURL, ok bool, err error) {
 	r, err := store.Lookup(ctx, u.Key())

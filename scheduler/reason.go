@@ -160,6 +160,15 @@ func ParseReason(word string) (Reason, error) {
 	return NoReason, fmt.Errorf("%q is not a reason: sextant deletions lists those that there are", word)
 }
 
+// ReasonWords are the words of all reasons, in their order.
+func ReasonWords() []string {
+	var words []string
+	for _, row := range reasonRows[NoReason+1:] {
+		words = append(words, row.word)
+	}
+	return words
+}
+
 // Operators reports whether the reason is the operator's own rules and lists: such deletions
 // belong to the edit that made them.
 func (r Reason) Operators() bool { return r.row().kind == byOperator }

@@ -17,7 +17,7 @@ import (
 // inspectorPages tell all that is known of one URL, and why.
 func inspectorPages() []page {
 	return []page{
-		{pattern: "GET /url", role: admin.Reader, nav: "URL", title: "URL inspector", template: "inspector", data: inspector},
+		{pattern: "GET /url", role: admin.Reader, nav: "Inspector", title: "URL inspector", template: "inspector", data: inspector},
 		{pattern: "POST /url/add", role: admin.Operator, answer: addOne},
 		{pattern: "POST /url/refresh", role: admin.Operator, answer: refreshOne},
 		{pattern: "POST /url/fetch", role: admin.Operator, title: "Dry run", answer: fetchOne},

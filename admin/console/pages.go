@@ -34,8 +34,9 @@ type page struct {
 func pages() []page {
 	return slices.Concat(
 		overviewPages(),
-		hostPages(),
+		urlPages(),
 		inspectorPages(),
+		hostPages(),
 		rulesPages(),
 		outboxPages(),
 		deletionPages(),

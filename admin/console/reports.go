@@ -179,7 +179,7 @@ func (v *view) cell(c report.Column, value any) template.HTML {
 		case value == "" && c.Empty != "":
 			return template.HTML(`<span class="muted">` + template.HTMLEscapeString(c.Empty) + `</span>`) //nolint:gosec // escaped
 		case c.Shows == report.Word:
-			return template.HTML(template.HTMLEscapeString(cut(value, maxShown))) //nolint:gosec // escaped
+			return template.HTML(template.HTMLEscapeString(spaced(cut(value, maxShown)))) //nolint:gosec // escaped
 		}
 		return shown(value, maxShown)
 	}

@@ -29,6 +29,7 @@ func functions(f *files) template.FuncMap {
 		"text":      func(s string) template.HTML { return shown(s, maxShown) },
 		"textN":     func(n int, s string) template.HTML { return shown(s, n) },
 		"plural":    plural,
+		"words":     spaced,
 		"baseName":  filepath.Base,
 		"textPlain": func(s string) string { return cut(s, 80) },
 	}
@@ -155,6 +156,9 @@ func rate(n any) string {
 	}
 	return strconv.FormatFloat(f, 'f', 2, 64)
 }
+
+// spaced is a word of the API as people write it.
+func spaced(word string) string { return strings.ReplaceAll(word, "_", " ") }
 
 // plural is a count with its noun.
 func plural(n any, one, many string) string {

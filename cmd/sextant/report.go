@@ -85,7 +85,7 @@ func linksToFlag() cli.Flag {
 
 // listLinks prints the pages that link to a URL.
 func listLinks(c *cli.Context, to string) error {
-	for _, name := range append([]string{"match"}, urlFilters...) {
+	for _, name := range append(report.FilterNames(), "match", "sort", "limit") {
 		if c.IsSet(name) {
 			return wrongUse("urls: --links-to takes no --%s", name)
 		}

@@ -13,12 +13,14 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/service"
 )
 
 // selectionFlags select stored URLs.
 func selectionFlags(own ...cli.Flag) []cli.Flag {
+	own = append(own, filterFlags()...)
 	return flags(append(own,
 		&cli.StringFlag{Name: "group", EnvVars: env("group"), Usage: "those in the sites of the roots of this `GROUP`"},
 		&cli.StringFlag{Name: "source", EnvVars: env("source"), Usage: "those that were pushed under this `SOURCE`"},
@@ -30,7 +32,12 @@ func selectionFlags(own ...cli.Flag) []cli.Flag {
 // selectionOf reads the flags and arguments of a command; URLs are those selected by
 // all that is written.
 func selectionOf(c *cli.Context) (admin.Selection, error) {
-	s := admin.Selection{Group: c.String("group"), Source: c.String("source"), All: c.Bool("all"), Full: c.Bool("full")}
+	s := admin.SelectionOf(filterOf(c))
+	s.Group, s.All, s.Full = c.String("group"), c.Bool("all"), c.Bool("full")
+	filter, _ := s.Filter()
+	if _, err := report.ParseFilter(filter); err != nil {
+		return s, wrongUse("--%w", err)
+	}
 	match, err := conditionText(c.String("match"))
 	if err != nil {
 		return s, err
@@ -44,8 +51,8 @@ func selectionOf(c *cli.Context) (admin.Selection, error) {
 			return s, wrongUse("%s: stdin holds no URL", c.Command.Name)
 		}
 	}
-	if len(s.URLs) == 0 && s.Group == "" && s.Source == "" && s.Match == "" && !s.All {
-		return s, wrongUse("%s: name URLs (- reads them from stdin), or write --group, --source, --match or --all", c.Command.Name)
+	if s.Empty() {
+		return s, wrongUse("%s: name URLs (- reads them from stdin), or write --group, --source, --match, another filter, or --all", c.Command.Name)
 	}
 	return s, nil
 }

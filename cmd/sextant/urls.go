@@ -3,32 +3,54 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
+	"strconv"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// urlFilters are the flags that select stored URLs, by the names of report.ParseFilter.
-var urlFilters = []string{"status", "class", "fifo", "host"}
+// filterFlags are the flags that select stored URLs as report.ParseFilter does, except for
+// source, which has more than one meaning.
+func filterFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "status", EnvVars: env("status"), Usage: "only this HTTP `CODE`, or as 4xx a hundred of them (760 excluded, 0 never answered)"},
+		&cli.StringFlag{Name: "class", EnvVars: env("class"), Usage: "only `ok|redirect|ignored|temporary|permanent|pending`"},
+		&cli.StringFlag{Name: "reason", EnvVars: env("reason"), Usage: "only this `REASON`, as not_found or duplicate"},
+		&cli.StringFlag{Name: "fate", EnvVars: env("fate"), Usage: "only what became of it: `FATE`, as indexed, near_duplicate or deletion_held"},
+		&cli.StringFlag{Name: "error", EnvVars: env("error"), Usage: "only this `CLASS` of errors of the reports, as 4xx or dns"},
+		&cli.StringFlag{Name: "fifo", EnvVars: env("fifo"), Usage: "only this `FIFO`"},
+		&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only this `HOST` name, or scheme://host:port"},
+		&cli.StringFlag{Name: "text", EnvVars: env("text"), Usage: "only URLs with this `TEXT` in them"},
+	}
+}
+
+// filterOf reads those of the flags that are written.
+func filterOf(c *cli.Context) url.Values {
+	query := url.Values{}
+	for _, name := range report.FilterNames() {
+		if c.IsSet(name) {
+			query.Set(name, c.String(name))
+		}
+	}
+	return query
+}
 
 func urlsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "urls",
 		Usage: "print stored URLs and their statuses as JSON Lines",
-		Flags: flags(
-			&cli.StringFlag{Name: "status", EnvVars: env("status"), Usage: "only this HTTP `CODE` (760 excluded, 0 never answered)"},
-			&cli.StringFlag{Name: "class", EnvVars: env("class"), Usage: "only `ok|redirect|ignored|temporary|permanent|pending`"},
-			&cli.StringFlag{Name: "fifo", EnvVars: env("fifo"), Usage: "only this `FIFO`"},
-			&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only this `HOST` name, or scheme://host:port"},
+		Flags: flags(append(filterFlags(),
+			&cli.StringFlag{Name: "source", EnvVars: env("source"), Usage: "only those that were pushed under this `SOURCE`"},
 			&cli.StringFlag{Name: "match", EnvVars: env("match"), Usage: "only URLs for which this `XMLCONDITION` holds, as <Path val=\"/a\"/>"},
+			&cli.StringFlag{Name: "sort", EnvVars: env("sort"), Usage: "in the order of this `COLUMN`, as -fetched_at (the latest first)"},
+			&cli.IntFlag{Name: "limit", EnvVars: env("limit"), Usage: "print the first `N` only"},
 			linksToFlag(),
-		),
+		)...),
 		Action: listURLs,
 	}
 }
@@ -40,50 +62,52 @@ func listURLs(c *cli.Context) error {
 	if c.IsSet("links-to") {
 		return listLinks(c, c.String("links-to"))
 	}
-	query := url.Values{}
-	for _, name := range urlFilters {
-		if c.IsSet(name) {
-			query.Set(name, c.String(name))
-		}
-	}
-	filter, err := report.ParseFilter(query)
-	if err != nil {
-		return wrongUse("--%w", err)
-	}
-	match, err := urlMatch(c.String("match"))
+	query := filterOf(c)
+	match, err := conditionText(c.String("match"))
 	if err != nil {
 		return err
 	}
-	out := json.NewEncoder(c.App.Writer)
+	if match != "" {
+		query.Set("match", match)
+	}
+	filter, err := admin.ParseURLFilter(query)
+	if err != nil {
+		return wrongUse("--%w", err)
+	}
+	order, err := report.ParseOrder(c.String("sort"), report.URLColumns())
+	if err != nil {
+		return wrongUse("--%w", err)
+	}
+	limit := c.Int("limit")
+	if limit < 0 {
+		return wrongUse("--limit %d: write 1 or more, or 0 for all", limit)
+	}
+	if order.By != "" {
+		query.Set("sort", order.String())
+	}
+	if 0 < limit && limit <= admin.MaxLimit {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	out, n := json.NewEncoder(c.App.Writer), 0
 	show := func(u report.StoredURL) error {
-		if !match(u.URL) {
-			return nil
+		if n++; limit > 0 && n > limit {
+			return errEnough
 		}
 		return out.Encode(u)
 	}
-	return fromServiceOrStore(c,
+	err = fromServiceOrStore(c,
 		func(client *admin.Client) error { return client.Stored(c.Context, query, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
-			return report.EachURL(ctx, store, filter, show)
+			if order.By == "" {
+				return report.EachURL(ctx, store, filter, show)
+			}
+			return report.EachURLSorted(ctx, store, filter, order, limit, func(u report.StoredURL, _ string) error { return show(u) })
 		})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
-// urlMatch compiles the condition of --match; none matches every URL.
-func urlMatch(condition string) (func(string) bool, error) {
-	text, err := conditionText(condition)
-	if text == "" {
-		return func(string) bool { return true }, err
-	}
-	parsed, err := admin.ParseCondition(text)
-	if err != nil {
-		return nil, err
-	}
-	matcher, errs := actionrules.CompileCondition(parsed)
-	if len(errs) > 0 {
-		return nil, wrongUse("--match: %w", errs[0])
-	}
-	return func(s string) bool {
-		u, err := weburl.Parse(s)
-		return err == nil && matcher.Match(u)
-	}, nil
-}
+// errEnough ends a list that prints its first entries only.
+var errEnough = errors.New("enough was printed")

@@ -31,6 +31,8 @@ func allPages(w *world) []shownPage {
 	of := func(path string) string { return url.Values{"url": {w.siteURL + path}}.Encode() }
 	return []shownPage{
 		{name: "overview", path: "/", ready: "Overview"},
+		{name: "urls", path: "/urls", ready: "In the order of the store"},
+		{name: "urls-filtered", path: "/urls?status=404&sort=-fetched_at&reason=not_found", ready: "Sorted over all"},
 		{name: "rules", path: "/rules", operator: true, ready: "Test cases"},
 		{name: "manual", path: "/docs/"},
 		{name: "manual-page", path: "/docs/first-crawl"},
@@ -114,7 +116,7 @@ func (tb *tab) look(pictures, name string) {
 	tb.t.Helper()
 	for _, dark := range []bool{false, true} {
 		tb.dark(dark)
-		for _, width := range []int64{1280, 390} {
+		for _, width := range []int64{1440, 390} {
 			tb.size(width, 844)
 			theme := map[bool]string{false: "light", true: "dark"}[dark]
 			label := fmt.Sprintf("%s-%s-%d", name, theme, width)

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"context"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// urlColumns are what stored URLs may be sorted by, and what a list of them shows.
+var urlColumns = []column[StoredURL]{
+	{Column{Name: "url", Title: "URL", Shows: Link, Key: true}, func(s *StoredURL) any { return s.URL }},
+	{Column{Name: "status", Title: "Status", Shows: Code}, func(s *StoredURL) any { return s.Status }},
+	{Column{Name: "fate", Title: "Fate", Shows: Word}, func(s *StoredURL) any { return s.Fate }},
+	{Column{Name: "reason", Title: "Reason", Shows: Word}, func(s *StoredURL) any { return s.Reason }},
+	{Column{Name: "fifo", Title: "Fifo", Shows: Word}, func(s *StoredURL) any { return s.Fifo }},
+	{Column{Name: "source", Title: "Push source"}, func(s *StoredURL) any { return s.Source }},
+	{Column{Name: "errors", Title: "Errors", Shows: Count}, func(s *StoredURL) any { return s.Errors }},
+	{Column{Name: "depth", Title: "Depth", Shows: Count}, func(s *StoredURL) any { return s.Depth }},
+	{Column{Name: "found_at", Title: "Found", Shows: Time}, func(s *StoredURL) any { return orZero(s.FoundAt) }},
+	{Column{Name: "fetched_at", Title: "Crawled", Shows: Time}, func(s *StoredURL) any { return orZero(s.FetchedAt) }},
+	{Column{Name: "next_at", Title: "Next visit", Shows: Time}, func(s *StoredURL) any { return orZero(s.NextAt) }},
+}
+
+// URLColumns are those of a list of stored URLs.
+func URLColumns() []Column { return heads(urlColumns) }
+
+func orZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+// Page is a part of a list of stored URLs.
+type Page struct {
+	URLs []StoredURL
+	// Next is the cursor of the page after it, empty at the end.
+	Next string
+	// Read is how many stored URLs were looked at for it.
+	Read int
+}
+
+// PageRead is how many stored URLs one page in the order of keys looks at, at most: where
+// few are selected, a page ends with fewer than were asked for, and others follow.
+const PageRead = 5 * scheduler.WalkRead
+
+// URLPage gives the first limit URLs that f selects from f.From on, in order of keys, out of
+// the next read (0: PageRead). No view of the store is held for longer than a batch.
+func URLPage(ctx context.Context, store scheduler.Reader, f Filter, limit, read int) (p Page, err error) {
+	if read == 0 {
+		read = PageRead
+	}
+	from := f.From
+	for {
+		some, looked := min(scheduler.WalkRead, read-p.Read), 0
+		batch, next, last, err := scheduler.ReadBatch(ctx, store, from, limit-len(p.URLs), some, func(r *scheduler.Record) bool {
+			looked++
+			return f.Selects(r)
+		})
+		p.Read += looked
+		if err != nil {
+			return p, err
+		}
+		for i := range batch {
+			p.URLs = append(p.URLs, NewStoredURL(batch[i].Record))
+		}
+		if last {
+			return p, nil
+		}
+		if from = next; len(p.URLs) == limit || p.Read >= read {
+			p.Next = next.String()
+			return p, nil
+		}
+	}
+}
+
+// EachURL calls fn for each stored URL that f selects, in order of keys. One that is
+// stored meanwhile may be among them or not.
+func EachURL(ctx context.Context, store scheduler.Reader, f Filter, fn func(StoredURL) error) error {
+	return scheduler.Walk(ctx, store, f.From, f.Selects, func(batch []scheduler.KeyedRecord) error {
+		for i := range batch {
+			if err := fn(NewStoredURL(batch[i].Record)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// EachURLSorted does it by a column, for up to limit of them (0: all) behind o.After. It goes
+// over the whole store, and holds what fits into some memory, or the limit; more is sorted
+// in files. At is the cursor behind the URL.
+func EachURLSorted(ctx context.Context, store scheduler.Reader, f Filter, o Order, limit int, fn func(s StoredURL, at string) error) error {
+	place := placer(urlColumns, o.By, func(s *StoredURL) string { return s.URL })
+	rows := newSorter(o, limit, place)
+	defer rows.close()
+	f.From = weburl.Key{}
+	if err := EachURL(ctx, store, f, func(s StoredURL) error { return rows.add(&s) }); err != nil {
+		return err
+	}
+	return rows.each(func(s *StoredURL) error { return fn(*s, place(s).String()) })
+}
+
+// URLRow are the cells of a stored URL under URLColumns.
+func URLRow(s *StoredURL) []any { return cells(urlColumns, s) }
