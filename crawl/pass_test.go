@@ -69,7 +69,7 @@ func seedPlace(ctx context.Context, store scheduler.Store, p scheduler.Place) er
 		if i%2 == 0 {
 			c.Next.State, c.Next.NextAt = scheduler.Timed, time.Now().Add(time.Hour*24)
 		}
-		if _, err := store.Complete(ctx, c); err != nil {
+		if _, err := scheduler.CompleteAndWait(ctx, store, c); err != nil {
 			return err
 		}
 	}

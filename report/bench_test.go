@@ -79,7 +79,7 @@ func fillGraph(b *testing.B, store *badgerstore.Store, urls int) {
 				c.Links = append(c.Links, links[(n*7919+i*104729)%urls])
 			}
 			go func() {
-				_, err := store.Complete(b.Context(), c)
+				_, err := scheduler.CompleteAndWait(b.Context(), store, c)
 				done <- err
 			}()
 		}

@@ -32,7 +32,7 @@ func settled(t *testing.T, s scheduler.Store, l scheduler.Link, change func(*sch
 	}
 	c := scheduler.Completion{Key: l.URL.Key(), Seq: r.Seq, Taken: scheduler.Place{Source: r.Source, Host: r.Host}, Next: r}
 	change(&c)
-	if _, err := s.Complete(t.Context(), c); err != nil {
+	if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -25,11 +25,27 @@ type ending struct {
 // that was removed or re-queued meanwhile has no outcome, which is not an error. On an
 // error of the store the URL is given out again after a pause if it still waits.
 func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
+	return await(func(settled func(error)) { f.HandOver(ctx, l, r, settled) })
+}
+
+// await makes of a call that says later what came of it one that waits for that.
+func await(call func(settled func(error))) error {
+	done := make(chan error, 1)
+	call(func(err error) { done <- err })
+	return <-done
+}
+
+// HandOver is Complete that does not wait for the store. settled is called once with what
+// Complete returns, perhaps before HandOver returns, else by a goroutine of the store: as
+// Store.Complete asks, it must be quick and must not wait for a change of the store. Until
+// then the lease counts as in flight.
+func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled func(error)) {
 	now := time.Now()
 	f.mu.Lock()
 	if l.ended {
 		f.mu.Unlock()
-		return errEnded
+		settled(errEnded)
+		return
 	}
 	set := f.set
 	if r.Excluded == nil {
@@ -52,14 +68,11 @@ func (f *Frontier) Complete(ctx context.Context, l *Lease, r Result) error {
 	e := f.ending(l)
 	f.mu.Unlock()
 	if err != nil {
-		return f.committed(l, c, e, nil, err)
+		settled(f.committed(l, &c, e, Completed{Err: err}))
+		return
 	}
 	l.became = became(&l.Record, &c)
-	if err := f.commit(ctx, l, c, e); err != nil {
-		return err
-	}
-	f.deletions.completed(l, &c, told)
-	return nil
+	f.commit(ctx, l, &c, e, f.thenTold(l, &c, told, settled))
 }
 
 // Wait ends a lease of a URL that cannot be fetched before a time, for a reason
@@ -78,11 +91,17 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reas
 	f.mu.Unlock()
 	c := waits(l, until, why, words)
 	expire(&c, &l.Record, set, time.Now())
-	if err := f.commit(ctx, l, c, e); err != nil {
-		return err
+	return await(func(settled func(error)) { f.commit(ctx, l, &c, e, f.thenTold(l, &c, tellsNothing, settled)) })
+}
+
+// thenTold is settled, after what the answer tells has been taken in.
+func (f *Frontier) thenTold(l *Lease, c *Completion, told tells, settled func(error)) func(error) {
+	return func(err error) {
+		if err == nil {
+			f.deletions.completed(l, c, told)
+		}
+		settled(err)
 	}
-	f.deletions.completed(l, &c, tellsNothing)
-	return nil
 }
 
 // waits is the completion of a URL about which nothing new is known: its record stays as it
@@ -181,21 +200,25 @@ func (f *Frontier) unread(l *Lease, check bool) {
 	f.buffered++
 }
 
-func (f *Frontier) commit(ctx context.Context, l *Lease, c Completion, e ending) error {
+// commit hands an outcome to the store, and takes over what comes of it.
+func (f *Frontier) commit(ctx context.Context, l *Lease, c *Completion, e ending, settled func(error)) {
 	c.Key, c.Taken, c.Seq, c.Floor = l.Key, l.Place, l.Seq, e.floor
 	c.Old, c.AsOf = &l.Record, l.asOf
 	c.Host, c.Depths = e.host, l.set.Depths
-	trace(&c, &l.Record, time.Now())
-	places, err := f.store.Complete(ctx, c)
-	return f.committed(l, c, e, places, err)
+	trace(c, &l.Record, time.Now())
+	err := f.store.Complete(ctx, *c, func(is Completed) { settled(f.committed(l, c, e, is)) })
+	if err != nil { // it was not taken
+		settled(f.committed(l, c, e, Completed{Err: err}))
+	}
 }
 
 // committed takes over what a commit, or a failure of it, means in memory.
-func (f *Frontier) committed(l *Lease, c Completion, e ending, places []Place, err error) error {
+func (f *Frontier) committed(l *Lease, c *Completion, e ending, is Completed) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h := l.queue.host
 	f.landed(l)
+	places, err := is.Places, is.Err
 	switch {
 	case err == nil:
 		f.stored(h, e)
@@ -215,7 +238,7 @@ func (f *Frontier) committed(l *Lease, c Completion, e ending, places []Place, e
 		err = fmt.Errorf("completing %s: %w", l.Record.URL, err)
 		f.unread(l, true)
 		f.closeUntil(h, f.now()+int64(errorPause), ByStore)
-		places = possiblePlaces(c)
+		places = possiblePlaces(*c)
 		f.dueBy(c.Next.NextAt)
 	}
 	f.announce(places)

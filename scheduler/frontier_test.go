@@ -226,7 +226,7 @@ func prepareDue(t *testing.T, s scheduler.Store, all []scheduler.Link) {
 		}
 		c := scheduler.Completion{Key: l.URL.Key(), Seq: r.Seq, Taken: scheduler.Place{Source: r.Source, Host: r.Host}, Next: r}
 		c.Next.State, c.Next.NextAt, c.Next.Class, c.Next.Settled = scheduler.Timed, time.Now().Add(time.Duration(i)-time.Second), scheduler.OK, true
-		if _, err := s.Complete(t.Context(), c); err != nil {
+		if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 			t.Fatal(err)
 		}
 	}

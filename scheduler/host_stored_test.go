@@ -25,14 +25,14 @@ type hostWrites struct {
 	last scheduler.HostState
 }
 
-func (h *hostWrites) Complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
+func (h *hostWrites) Complete(ctx context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
 	if c.Host != nil {
 		h.mu.Lock()
 		h.n++
 		h.last = *c.Host
 		h.mu.Unlock()
 	}
-	return h.Store.Complete(ctx, c)
+	return h.Store.Complete(ctx, c, settled)
 }
 
 // TestHostIsStoredWhenItMatters: the ordinary throttle is not news, and what was

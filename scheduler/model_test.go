@@ -26,20 +26,25 @@ type auditor struct {
 	deleted map[weburl.Key]int // orders to delete, by URL
 }
 
-func (a *auditor) Complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
+func (a *auditor) Complete(ctx context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
 	if c.Old == nil || c.Old.URL != c.Next.URL && !c.Forget || c.Host != nil && c.Host.Origin == "" {
 		a.t.Errorf("seed %d: completion without what it was made from: %+v", a.seed, c)
 	}
-	places, err := a.Store.Complete(ctx, c)
-	if err != nil {
-		return nil, err
-	}
+	return a.Store.Complete(ctx, c, func(is scheduler.Completed) {
+		if is.Err == nil {
+			a.completed(&c)
+		}
+		settled(is)
+	})
+}
+
+func (a *auditor) completed(c *scheduler.Completion) {
 	if c.Order != nil && c.Order.Op == scheduler.OrderDelete && c.Order.Deletion == scheduler.NoDeletion {
 		a.mu.Lock()
 		a.deleted[c.Key]++
 		a.mu.Unlock()
 	}
-	first, err := a.Queue(context.WithoutCancel(ctx), c.Taken, 0, 1)
+	first, err := a.Queue(context.WithoutCancel(a.t.Context()), c.Taken, 0, 1)
 	switch {
 	case err != nil || len(first) == 0:
 	case first[0].Seq < c.Floor:
@@ -47,7 +52,6 @@ func (a *auditor) Complete(ctx context.Context, c scheduler.Completion) ([]sched
 	case c.Floor <= c.Seq && c.Floor == 0:
 		a.t.Errorf("seed %d: no floor", a.seed)
 	}
-	return places, nil
 }
 
 func (a *auditor) ReviseDeletions(ctx context.Context, keys []weburl.Key, fn func(scheduler.StoredDeletion, scheduler.Record) *scheduler.Revision) ([]scheduler.Place, int, error) {

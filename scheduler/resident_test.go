@@ -56,8 +56,9 @@ func (m *manyHosts) Due(context.Context, time.Time, scheduler.Source, int) ([]sc
 	return nil, time.Time{}, nil
 }
 
-func (m *manyHosts) Complete(_ context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
-	return []scheduler.Place{c.Taken}, nil
+func (m *manyHosts) Complete(_ context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
+	settled(scheduler.Completed{Places: []scheduler.Place{c.Taken}})
+	return nil
 }
 
 func (m *manyHosts) Queue(_ context.Context, p scheduler.Place, after uint64, _ int) ([]scheduler.WaitingURL, error) {

@@ -102,6 +102,34 @@ type Completion struct {
 	Gone     *Gone
 }
 
+// Completed is what became of a Completion.
+type Completed struct {
+	Places []Place // that got work
+	// Err says that it was refused (ErrNotFound, ErrChanged), or that the store failed on it:
+	// then nothing of it happened, or all.
+	Err error
+}
+
+// Completer is the part of a Store that completes pages.
+type Completer interface {
+	Complete(ctx context.Context, c Completion, settled func(Completed)) error
+}
+
+// CompleteAndWait is Complete for callers that wait until the outcome is settled. If ctx
+// ends before, c stays the store's until then.
+func CompleteAndWait(ctx context.Context, s Completer, c Completion) ([]Place, error) {
+	done := make(chan Completed, 1)
+	if err := s.Complete(ctx, c, func(is Completed) { done <- is }); err != nil {
+		return nil, err
+	}
+	select {
+	case is := <-done:
+		return is.Places, is.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // Revision is what becomes of a stored URL outside of a lease. The change of one
 // URL is applied whole or not at all.
 type Revision struct {
@@ -189,8 +217,16 @@ type Store interface {
 	// Source, Fifo and Seq, and becomes a root if its link is one. It returns the
 	// places that got new work, and how many URLs were new or re-queued.
 	Add(ctx context.Context, links []Link, requeue bool) ([]Place, int, error)
-	// Complete applies one page's outcome and returns the places that got work.
-	Complete(ctx context.Context, c Completion) ([]Place, error)
+	// Complete applies one page's outcome. It returns when the store has taken it, before it
+	// is stored: ctx bounds that wait alone, and an error says that it was not taken and
+	// changes nothing. settled is then called once for each that was taken: when it
+	// is as durable as what another method acknowledges, or was refused, which changed
+	// nothing, or when the store failed on it. Calls of settled come one at a time, perhaps
+	// before Complete returns, those of what was stored in the order in which it was; each
+	// finds stored what it tells of, and what was settled before. settled must be quick,
+	// and must not wait for a change of the store, nor for another call of it. Until
+	// then c must not be changed. A Store that is closed settles first all that it took.
+	Complete(ctx context.Context, c Completion, settled func(Completed)) error
 	// Due moves up to n timed URLs whose NextAt is not after now to their queue
 	// (Record.DueSource), earliest first, and returns the places, and the time of
 	// the next one that is still timed (zero if none).

@@ -159,7 +159,9 @@ func (f *Frontier) postpone(ctx context.Context, l *Lease, until time.Time) {
 	e := f.ending(l)
 	f.mu.Unlock()
 	words := "not at this time of day: the hours of its <Throttle> begin at " + until.Format(time.RFC3339)
-	if err := f.commit(ctx, l, waits(l, until, NoReason, words), e); err != nil && ctx.Err() == nil {
+	c := waits(l, until, NoReason, words)
+	err := await(func(settled func(error)) { f.commit(ctx, l, &c, e, settled) })
+	if err != nil && ctx.Err() == nil {
 		f.log.Error("cannot postpone a URL", "url", l.Record.URL, "error", err)
 	}
 }

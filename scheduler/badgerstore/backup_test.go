@@ -75,7 +75,7 @@ func stocked(t testing.TB, dir string) *Store {
 			c.Host = &scheduler.HostState{Origin: w.Record.Origin, NextAt: time.Unix(1e9, 0).UTC()}
 		}
 		c.Links = []scheduler.Link{linkTo(t, fmt.Sprintf("http://host%d.test/found/%d", i%3, i))}
-		if _, err := s.Complete(t.Context(), c); err != nil {
+		if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,7 +200,7 @@ func TestBackupWhileWriting(t *testing.T) {
 				w := urls[0]
 				done := scheduler.Completion{Key: w.Key, Taken: placeOf(&w.Record), Seq: w.Seq, Next: w.Record, Links: []scheduler.Link{link(chain, i)}}
 				done.Next.State, done.Next.Class = scheduler.AtRest, scheduler.OK
-				if _, err := s.Complete(t.Context(), done); err != nil {
+				if _, err := scheduler.CompleteAndWait(t.Context(), s, done); err != nil {
 					t.Error(err)
 					return
 				}

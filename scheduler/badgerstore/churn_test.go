@@ -98,7 +98,7 @@ func (st stock) refetch(t *testing.T, s *Store, w *scheduler.WaitingURL, now tim
 		Links: links, Forget: len(links) > 0}
 	st.fetched(&c.Next, int(w.Seq)%st.known)
 	c.Next.FetchedAt, c.Next.NextAt = now, now.Add(30*24*time.Hour+time.Duration(w.Seq)*time.Microsecond)
-	_, err := s.Complete(t.Context(), c)
+	_, err := scheduler.CompleteAndWait(t.Context(), s, c)
 	return err
 }
 

@@ -45,7 +45,7 @@ func TestClockJumps(t *testing.T) {
 		c := scheduler.Completion{Key: webKey(i), Taken: placeOf(&rec), Seq: rec.Seq, Next: rec}
 		at := when()
 		c.Next.State, c.Next.NextAt, c.Next.Class = scheduler.Timed, at, scheduler.OK
-		if _, err := s.Complete(ctx, c); err != nil {
+		if _, err := scheduler.CompleteAndWait(ctx, s, c); err != nil {
 			t.Fatal(err)
 		}
 		timed[i] = at

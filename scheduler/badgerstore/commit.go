@@ -12,7 +12,9 @@ type write struct {
 	// alone is set where apply walks over keys: it must find everything before it
 	// in the database, and those behind it everything of it.
 	alone bool
-	done  chan error
+	// What comes of it goes to done, or to settled, which the settler calls.
+	done    chan error
+	settled func(error)
 }
 
 // do hands a change to the committer and waits until it is durable.
@@ -36,6 +38,35 @@ func (s *Store) do(ctx context.Context, w *write) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// take hands a change to the committer. The settler says later what came of it; the
+// method counts as under way until then.
+func (s *Store) take(ctx context.Context, w *write) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	err := s.words(errReadOnly)
+	if !s.readOnly {
+		w.ctx = context.WithoutCancel(ctx)
+		select {
+		case s.writes <- w:
+			return nil
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	s.leave()
+	return err
+}
+
+// answer says what came of a write, in order of the commits.
+func (s *Store) answer(w *write, err error) {
+	if w.settled == nil {
+		w.done <- err
+		return
+	}
+	s.settler.push(err, w)
 }
 
 // change is do for most changes.

@@ -69,19 +69,23 @@ func (g *group) addLink(k weburl.Key, l *scheduler.Link, requeue bool, ps *place
 
 // Complete implements scheduler.Store. A page whose links do not fit into one
 // transaction has its links stored first and all else last; after a crash between
-// the two it is fetched again and its links are known then. c must not be changed
-// before the committer is done with it, which may be after ctx has ended.
-func (s *Store) Complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
+// the two it is fetched again and its links are known then.
+func (s *Store) Complete(ctx context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
 	if err := checkOrder(c.Next.URL, c.Order, c.Forget); err != nil {
-		return nil, err
+		return err
 	}
 	var ps places
 	keys := keysOf(c.Links)
-	err := s.change(ctx, func(g *group) error { return g.complete(&c, keys, &ps) })
-	if err != nil {
-		return nil, err
-	}
-	return ps.list, nil
+	return s.take(ctx, &write{
+		apply: func(g *group) error { return g.complete(&c, keys, &ps) },
+		settled: func(err error) {
+			if err != nil {
+				settled(scheduler.Completed{Err: err})
+				return
+			}
+			settled(scheduler.Completed{Places: ps.list})
+		},
+	})
 }
 
 func (g *group) complete(c *scheduler.Completion, keys []weburl.Key, ps *places) error {

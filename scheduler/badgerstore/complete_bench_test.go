@@ -107,7 +107,7 @@ func benchComplete(b *testing.B, body int, documents bool) {
 		if body > 0 {
 			c.Order = &scheduler.Order{Body: make([]byte, body)}
 		}
-		_, err := s.Complete(b.Context(), c)
+		_, err := scheduler.CompleteAndWait(b.Context(), s, c)
 		return err
 	}
 	b.ResetTimer()

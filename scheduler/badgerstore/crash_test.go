@@ -319,7 +319,7 @@ func crashComplete(ctx context.Context, s *Store, p scheduler.Place, w scheduler
 		body := strconv.Itoa(c.Next.Status) + " " + strings.Repeat("x", length)
 		c.Order = &scheduler.Order{Body: []byte(body)}
 	}
-	if _, err := s.Complete(ctx, c); err != nil {
+	if _, err := scheduler.CompleteAndWait(ctx, s, c); err != nil {
 		return err
 	}
 	status := strconv.Itoa(c.Next.Status)

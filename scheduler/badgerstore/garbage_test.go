@@ -34,7 +34,7 @@ func longBodies(t *testing.T, orders int) (dir string, o Options) {
 		c := scheduler.Completion{Key: w.Key, Taken: placeOf(&w.Record), Seq: w.Seq, Next: w.Record}
 		c.Next.State = scheduler.AtRest
 		c.Order = &scheduler.Order{Op: scheduler.OrderDelete, Body: []byte(strings.Repeat("x", 2*int(o.longValue())))}
-		if _, err := s.Complete(t.Context(), c); err != nil {
+		if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 			t.Fatal(err)
 		}
 	}

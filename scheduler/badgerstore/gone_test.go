@@ -20,7 +20,7 @@ func goAway(t *testing.T, s *Store, links []scheduler.Link) {
 		c := scheduler.Completion{Key: l.URL.Key(), Taken: placeOf(&rec), Seq: rec.Seq, Next: rec}
 		c.Next.State, c.Next.NextAt, c.Next.Class = scheduler.Timed, time.Unix(1<<32, 0), scheduler.Permanent
 		c.Next.Settled, c.Next.Gone, c.Next.Misses = true, true, 1
-		if _, err := s.Complete(t.Context(), c); err != nil {
+		if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -139,7 +139,7 @@ func (g *group) take(w *write) {
 		if g.batch.no != before || g.batch.mark != mark {
 			_ = g.barrier() // the caller that gets the error finds what was sealed
 		}
-		w.done <- err
+		g.s.answer(w, err)
 		return
 	}
 	g.batch.acks = append(g.batch.acks, w)
@@ -222,7 +222,7 @@ func (g *group) commit() error {
 		g.fail(err)
 		return err
 	case len(b.list) == 0:
-		b.answer(nil)
+		g.s.answerAll(b, nil)
 		b.reset()
 		return nil
 	}
@@ -240,7 +240,7 @@ func (g *group) commit() error {
 
 // fail answers the batch's writes with an error; nothing of it happens.
 func (g *group) fail(err error) {
-	g.batch.answer(err)
+	g.s.answerAll(g.batch, err)
 	g.batch.reset()
 	g.stepCount, g.nextCount, g.stepOrders = g.sent, g.sent, false
 	g.s.dueFloor = 0
@@ -332,7 +332,7 @@ func (s *Store) writeBatches() {
 			s.signal(b.orders)
 		}
 		// Last, so that a caller that is answered finds its write in the counters, too.
-		b.answer(b.err)
+		s.answerAll(b, b.err)
 		if b.err == nil {
 			s.reach(atAnswered)
 		}
@@ -376,9 +376,18 @@ func (s *Store) refused(err error) error {
 	return fmt.Errorf("store %s: a write failed, open the store again: %w", s.dir, err)
 }
 
-func (b *batch) answer(err error) {
+// answerAll answers a batch's writes.
+func (s *Store) answerAll(b *batch, err error) {
+	later := 0
 	for _, w := range b.acks {
-		w.done <- err
+		if w.settled == nil {
+			w.done <- err
+		} else {
+			later++
+		}
+	}
+	if later > 0 {
+		s.settler.push(err, b.acks...)
 	}
 }
 

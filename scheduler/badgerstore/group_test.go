@@ -150,7 +150,7 @@ func TestLargeSteps(t *testing.T) {
 				for n := range 350 { // a third of what fits
 					c.Links = append(c.Links, linkTo(t, fmt.Sprintf("http://h%d.test/%d/%d", (j*300+n)%9, i/2, j*300+n)))
 				}
-				if _, err := s.Complete(t.Context(), c); err != nil {
+				if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 					t.Error(err)
 				}
 			}

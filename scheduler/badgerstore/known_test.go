@@ -86,7 +86,7 @@ func findAll(t *testing.T, s *Store, links []scheduler.Link) {
 	}
 	c := scheduler.Completion{Key: page.URL.Key(), Taken: placeOf(&rec), Seq: rec.Seq, Next: rec, Links: links}
 	c.Next.State = scheduler.AtRest
-	if _, err := s.Complete(t.Context(), c); err != nil {
+	if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range links {

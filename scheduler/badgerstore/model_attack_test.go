@@ -158,7 +158,7 @@ func (m *outboxModel) complete() {
 		c.Next.Indexed = !o.delete || o.rests != scheduler.NoDeletion
 		m.put(o)
 	}
-	_, err := m.s.Complete(m.ctx, c)
+	_, err := scheduler.CompleteAndWait(m.ctx, m.s, c)
 	m.must(err)
 }
 
@@ -244,7 +244,7 @@ func (m *outboxModel) bury() {
 		place, w := m.waiting(o.url)
 		c := scheduler.Completion{Key: w.Key, Taken: place, Seq: w.Seq, Next: w.Record, Order: order}
 		c.Next.State = scheduler.AtRest
-		_, err := m.s.Complete(m.ctx, c)
+		_, err := scheduler.CompleteAndWait(m.ctx, m.s, c)
 		m.must(err)
 		m.put(o)
 	}

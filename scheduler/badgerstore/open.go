@@ -70,7 +70,7 @@ func Open(dir string, o Options) (*Store, error) {
 		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
 		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
 		quit: make(chan struct{}), stop: make(chan struct{}),
-		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), saveAfter: cmp.Or(o.saveAfter, saveAfter),
+		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), settler: newSettler(), saveAfter: cmp.Or(o.saveAfter, saveAfter),
 		segments: segments.New(dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes))),
 	}
 	if err := s.start(); err != nil {
@@ -197,6 +197,7 @@ func (s *Store) start() (err error) {
 	s.touched = newTouched(first)
 	s.owned.Go(s.commitWrites)
 	s.owned.Go(s.writeBatches)
+	s.owned.Go(func() { s.settler.run(s.stop, s.leave) })
 	if c.Known == 0 {
 		s.known.set.Store(fingerprints.New(0))
 		s.known.mark = c.Removals

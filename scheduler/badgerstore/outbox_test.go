@@ -61,7 +61,7 @@ func (b bench) crawl(url string, o *scheduler.Order, change ...func(*scheduler.C
 	for _, f := range change {
 		f(&c)
 	}
-	_, err = b.s.Complete(b.Context(), c)
+	_, err = scheduler.CompleteAndWait(b.Context(), b.s, c)
 	b.must(err)
 }
 
@@ -355,7 +355,7 @@ func TestBuryAfterNewerOrder(t *testing.T) {
 func TestCompleteTooLargeBody(t *testing.T) {
 	b := newBench(t, "x")
 	c := scheduler.Completion{Order: &scheduler.Order{Body: make([]byte, record.MaxBody+1)}}
-	if _, err := b.s.Complete(t.Context(), c); err == nil || errors.Is(err, scheduler.ErrNotFound) {
+	if _, err := scheduler.CompleteAndWait(t.Context(), b.s, c); err == nil || errors.Is(err, scheduler.ErrNotFound) {
 		t.Errorf("Complete: %v", err)
 	}
 }

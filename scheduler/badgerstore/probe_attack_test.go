@@ -44,7 +44,7 @@ func (l *ledger) probe(t *testing.T, s *Store) {
 		t.Fatalf("queue of %s: %v, %v", prober, urls, err)
 	}
 	c := scheduler.Completion{Key: urls[0].Key, Taken: places[0], Seq: urls[0].Seq, Forget: true, Links: webLinks(append(links, links...), "")}
-	if _, err := s.Complete(ctx, c); err != nil {
+	if _, err := scheduler.CompleteAndWait(ctx, s, c); err != nil {
 		t.Fatal(err)
 	}
 	a := act{Kind: actAdd, URLs: links}

@@ -23,7 +23,7 @@ func atRest(b *testing.B, s *Store, links []scheduler.Link) []weburl.Key {
 				}
 				c := scheduler.Completion{Key: links[i].URL.Key(), Taken: placeOf(&rec), Seq: rec.Seq, Next: rec}
 				c.Next.State, c.Next.Class, c.Next.Indexed = scheduler.AtRest, scheduler.OK, true
-				if _, err := s.Complete(b.Context(), c); err != nil {
+				if _, err := scheduler.CompleteAndWait(b.Context(), s, c); err != nil {
 					b.Error(err)
 					return
 				}

@@ -135,7 +135,7 @@ func (w *workload) host(t *testing.T, r *rand.Rand, host int, after uint64, end 
 		c.Host = &scheduler.HostState{Origin: u.Record.Origin, NextAt: stockTime}
 		c.Links = w.links(r)
 		begin := time.Now()
-		if _, err := w.s.Complete(t.Context(), c); err != nil {
+		if _, err := scheduler.CompleteAndWait(t.Context(), w.s, c); err != nil {
 			return after, err
 		}
 		*took = append(*took, time.Since(begin))

@@ -152,6 +152,7 @@ type Store struct {
 	writes    chan *write
 	batches   chan *batch
 	loaded    chan loaded
+	settler   settler
 	timing    timing
 	garbage   atomic.Int64 // bytes of bodies removed since the last look for garbage
 	collect   chan struct{}

@@ -43,7 +43,7 @@ func TestTakenBetweenTwoBatches(t *testing.T) {
 	first.Store(s.commits.Load() + 1)
 	completed := make(chan error)
 	go func() {
-		_, err := s.Complete(t.Context(), c)
+		_, err := scheduler.CompleteAndWait(t.Context(), s, c)
 		completed <- err
 	}()
 	<-stopped
@@ -59,7 +59,7 @@ func TestTakenBetweenTwoBatches(t *testing.T) {
 		}
 		c := scheduler.Completion{Key: w.Key, Taken: placeOf(&w.Record), Seq: w.Seq, Next: w.Record, Old: &w.Record, AsOf: w.AsOf}
 		c.Next.State = scheduler.AtRest
-		if _, err := s.Complete(t.Context(), c); err != nil {
+		if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 			t.Fatal(err)
 		}
 	}

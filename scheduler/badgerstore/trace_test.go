@@ -34,7 +34,7 @@ func completeOne(t *testing.T, s *Store, l scheduler.Link, change func(*schedule
 	c := scheduler.Completion{Key: w.Key, Taken: place, Seq: w.Seq, Next: w.Record, Old: &w.Record, AsOf: w.AsOf}
 	c.Next.State, c.Next.Class = scheduler.AtRest, scheduler.OK
 	change(&c)
-	if _, err := s.Complete(t.Context(), c); err != nil {
+	if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 		t.Fatal(err)
 	}
 }

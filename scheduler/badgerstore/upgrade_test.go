@@ -47,7 +47,7 @@ func makeFormat1(t *testing.T) (dir string, places map[scheduler.Place]uint64) {
 		}
 		c := scheduler.Completion{Key: l.URL.Key(), Taken: placeOf(&rec), Seq: rec.Seq, Next: rec, Forget: i%2 == 0}
 		c.Next.State, c.Next.Class = scheduler.AtRest, scheduler.OK
-		if _, err := s.Complete(t.Context(), c); err != nil {
+		if _, err := scheduler.CompleteAndWait(t.Context(), s, c); err != nil {
 			t.Fatal(err)
 		}
 	}

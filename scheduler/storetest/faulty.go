@@ -47,15 +47,16 @@ func (f *Faulty) Add(ctx context.Context, links []scheduler.Link, requeue bool) 
 }
 
 // Complete implements scheduler.Store.
-func (f *Faulty) Complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
+func (f *Faulty) Complete(ctx context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
 	if err := f.before(ctx, "Complete"); err != nil {
-		return nil, err
+		return err
 	}
-	p, err := f.Store.Complete(ctx, c)
-	if err = f.after(ctx, "Complete", err); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return f.Store.Complete(ctx, c, func(is scheduler.Completed) {
+		if err := f.after(ctx, "Complete", is.Err); err != nil {
+			is = scheduler.Completed{Err: err}
+		}
+		settled(is)
+	})
 }
 
 // Revise implements scheduler.Store.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -12,7 +13,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// contents.mu guards all of a Memory; each method takes it for its whole time.
+// contents.mu guards all of a Memory; each method takes it for its whole time. settling is held
+// while a completion is applied and settled, so that the order of both is the same.
 
 // Memory is a simple Store in memory: the reference that others are compared
 // with, and the store of the frontier's own tests. It is safe for concurrent
@@ -25,17 +27,18 @@ type Memory struct {
 
 // contents is what outlives a Memory.
 type contents struct {
-	mu      sync.Mutex
-	opened  *Memory
-	clean   bool
-	seq     uint64
-	orders  uint64 // highest number of a deletion
-	records map[weburl.Key]scheduler.Record
-	queues  map[scheduler.Place][]waiting
-	hosts   map[weburl.HostKey]scheduler.HostState
-	outbox  map[weburl.Key]scheduler.Order // that wait
-	deleted map[weburl.Key]deletion        // that rest or are held
-	values  map[string][]byte
+	settling sync.Mutex
+	mu       sync.Mutex
+	opened   *Memory
+	clean    bool
+	seq      uint64
+	orders   uint64 // highest number of a deletion
+	records  map[weburl.Key]scheduler.Record
+	queues   map[scheduler.Place][]waiting
+	hosts    map[weburl.HostKey]scheduler.HostState
+	outbox   map[weburl.Key]scheduler.Order // that wait
+	deleted  map[weburl.Key]deletion        // that rest or are held
+	values   map[string][]byte
 }
 
 type waiting struct {
@@ -123,8 +126,22 @@ func (m *Memory) Add(ctx context.Context, links []scheduler.Link, requeue bool) 
 	return places.list, n, nil
 }
 
-// Complete implements scheduler.Store.
-func (m *Memory) Complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
+// Complete implements scheduler.Store. It settles before it returns.
+func (m *Memory) Complete(ctx context.Context, c scheduler.Completion, settled func(scheduler.Completed)) error {
+	m.d.settling.Lock()
+	defer m.d.settling.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	places, err := m.complete(ctx, c)
+	if errors.Is(err, scheduler.ErrClosed) {
+		return err
+	}
+	settled(scheduler.Completed{Places: places, Err: err})
+	return nil
+}
+
+func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]scheduler.Place, error) {
 	d, err := m.lock(ctx)
 	if err != nil {
 		return nil, err

@@ -187,9 +187,9 @@ func (m *model) completeBoth(what string, c staleCompletion) {
 	m.Helper()
 	m.both(fmt.Sprintf("%s(%+v)", what, c.ref), func(s scheduler.Store) (any, error) {
 		if s == scheduler.Store(m.ref) {
-			return s.Complete(m.ctx, c.ref)
+			return scheduler.CompleteAndWait(m.ctx, s, c.ref)
 		}
-		return s.Complete(m.ctx, c.tested)
+		return scheduler.CompleteAndWait(m.ctx, s, c.tested)
 	})
 }
 

@@ -42,6 +42,10 @@ func Run(t *testing.T, open Opener) {
 		{"requeue makes a submitted URL a root", requeueRoot},
 		{"complete stores record links order and host at once", completeAll},
 		{"complete queues the next record anew", completeWaiting},
+		{"complete settles in the order of the commits", settleOrder},
+		{"complete settles what is refused", settleRefused},
+		{"complete settles all before a store is closed", settleClose},
+		{"complete goes on when its context ends", settleContext},
 		{"complete refuses a URL that was forgotten", completeForgotten},
 		{"complete refuses a place that the URL left", completeMoved},
 		{"complete refuses a URL twice", completeTwice},
@@ -218,7 +222,7 @@ func completion(w scheduler.WaitingURL) scheduler.Completion {
 
 func (f *fixture) complete(c scheduler.Completion) []scheduler.Place {
 	f.Helper()
-	p, err := f.Complete(f.ctx, c)
+	p, err := scheduler.CompleteAndWait(f.ctx, f, c)
 	f.must(err)
 	return p
 }

@@ -237,7 +237,7 @@ func forgetConcurrent(f *fixture) {
 		for _, w := range pages {
 			c := withOld(w)
 			c.Links = links
-			if _, err := f.Complete(f.ctx, c); err != nil {
+			if _, err := scheduler.CompleteAndWait(f.ctx, f, c); err != nil {
 				f.Errorf("Complete: %v", err)
 			}
 		}

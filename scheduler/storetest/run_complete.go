@@ -58,7 +58,7 @@ func (f *fixture) refused(c scheduler.Completion) {
 	c.Links = append(c.Links, stranger)
 	c.Order = &scheduler.Order{Op: scheduler.OrderDelete}
 	c.Host = &scheduler.HostState{Errors: 99}
-	if _, err := f.Complete(f.ctx, c); !errors.Is(err, scheduler.ErrNotFound) {
+	if _, err := scheduler.CompleteAndWait(f.ctx, f, c); !errors.Is(err, scheduler.ErrNotFound) {
 		f.Errorf("Complete = %v, want ErrNotFound", err)
 	}
 	f.equal("Counts after a refused completion", f.counts(), before)

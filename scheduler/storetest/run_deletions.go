@@ -143,7 +143,7 @@ func deletionRefused(f *fixture) {
 	added.Order = resting(0)
 	added.Order.Op = scheduler.OrderAdd
 	for _, c := range []scheduler.Completion{forgotten, added} {
-		if _, err := f.Complete(f.ctx, c); err == nil {
+		if _, err := scheduler.CompleteAndWait(f.ctx, f, c); err == nil {
 			f.Errorf("Complete with %+v gave no error", c.Order)
 		}
 	}
@@ -313,7 +313,7 @@ func completeChanged(f *fixture) {
 	c := withOld(w)
 	c.Next.Indexed, c.CancelDeletion = true, true
 	c.Links = []scheduler.Link{f.link("http://stranger.test/", scheduler.Index)}
-	if _, err := f.Complete(f.ctx, c); !errors.Is(err, scheduler.ErrChanged) {
+	if _, err := scheduler.CompleteAndWait(f.ctx, f, c); !errors.Is(err, scheduler.ErrChanged) {
 		f.Errorf("Complete = %v, want ErrChanged", err)
 	}
 	f.equal("Counts", f.counts(), before)

@@ -412,7 +412,7 @@ func concurrent(f *fixture) {
 				c := completion(queued[i*pages+j])
 				c.Links = shared
 				c.Order = &scheduler.Order{Body: []byte("{}")}
-				if _, err := f.Complete(f.ctx, c); err != nil {
+				if _, err := scheduler.CompleteAndWait(f.ctx, f, c); err != nil {
 					f.Errorf("Complete: %v", err)
 				}
 				if _, err := f.Queue(f.ctx, c.Taken, 0, 3); err != nil {

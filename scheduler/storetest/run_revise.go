@@ -193,7 +193,7 @@ func reviseConcurrent(f *fixture) {
 				f.Errorf("Queue: %v", err)
 			}
 			for _, w := range waiting {
-				if _, err := f.Complete(f.ctx, completion(w)); err != nil {
+				if _, err := scheduler.CompleteAndWait(f.ctx, f, completion(w)); err != nil {
 					f.Errorf("Complete: %v", err) // nobody else takes URLs out of the queue
 				}
 			}
