@@ -4,7 +4,8 @@
 // after the other, to a batch, while another, the writer, makes the batch before durable
 // as one transaction. So a group of pages costs one sync of the disk, no transaction can
 // conflict, and making and writing overlap. A write sees what is stored, the batch that
-// the writer has, and its own, in this order; it is answered when its batch is durable.
+// the writer has, and its own, in this order; it is answered when its batch is durable: to a
+// caller that waits the writer says so, of completions the settler tells, one after the other.
 // If Badger refuses a batch, that one and the next fail, and nothing is written until
 // the store is opened again. Keys and encodings are those of package record.
 //
@@ -28,7 +29,7 @@
 // URL for the fingerprints. Tables are read through the page cache (no compression, no
 // block cache), which the kernel takes back when it needs to.
 //
-// A Store owns its directory, which it locks. Besides committer and writer it has
+// A Store owns its directory, which it locks. Besides committer, writer and settler it has
 // goroutines for a while (background): they load and write the fingerprints' file, empty
 // segments and remove their files. What only the committer touches needs no mutex; the
 // only ones are for closing the store and for its figures.
