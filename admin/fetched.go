@@ -16,6 +16,8 @@ type Fetched struct {
 	ExcludedBy string `json:"excluded_by,omitempty"` // then it was not fetched
 	Robots     string `json:"robots"`                // allowed, forbidden, unreachable; unknown where it was not asked
 	CrawlDelay int64  `json:"crawl_delay_ms,omitempty"`
+	// AskedDelay is what robots.txt asks for, if it is more than maxCrawlDelayS.
+	AskedDelay int64 `json:"asked_delay_ms,omitempty"`
 	// Answer is null where there was none.
 	Answer *FetchedAnswer `json:"answer"`
 	// Location is where the answer leads to, by HTTP or a meta refresh.
@@ -67,6 +69,9 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 	f := &Fetched{
 		URL: raw, Canonical: u.String(), ExcludedBy: t.Excluded, Robots: t.Robots, CrawlDelay: t.CrawlDelay.Milliseconds(),
 		Location: t.Location, Links: t.Links, Document: t.Document, Explain: x,
+	}
+	if t.AskedDelay > t.CrawlDelay {
+		f.AskedDelay = t.AskedDelay.Milliseconds()
 	}
 	if f.Links == nil {
 		f.Links = []crawl.TrialLink{}

@@ -71,7 +71,7 @@ func defaultCrawler(name string) Crawler {
 		Name: name, Workers: 1, Rules: actionrules.RuleSet{DefaultFollowRoots: true}, NearDuplicates: true, DetectPatterns: true,
 		RobotsAgent: "Sextant", MaxPDFBytes: 32 << 20, MaxRedirects: 10, OutboxMaxBytes: 4 << 30,
 		CrawlSitemaps: true, SitemapMaxBytes: 50 << 20, SitemapMaxLinks: 50_000, SitemapMaxPerHost: 10_000,
-		Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings(), Robots: robots.Settings{Agent: "Sextant"},
+		Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings(), Robots: robots.Settings{Agent: "Sextant", MaxDelay: time.Minute},
 	}
 	c.Frontier.LinkGraph = true
 	c.Fetcher.UserAgent = ""
@@ -107,7 +107,7 @@ func TestEverySetting(t *testing.T) {
 		Name: "all", Workers: 8, IgnoreRobots: true, Unconditional: true, CrawlLog: "log/crawl.log", RobotsAgent: "Test", PushContent: true,
 		CrawlSitemaps: true, SitemapMaxBytes: 50 << 20, SitemapMaxLinks: 50_000, SitemapMaxPerHost: 10_000,
 		MaxPDFBytes: 4096, MaxRedirects: 2, EmbeddedLinks: true, IgnoreNoFollow: true, IgnoreNoIndex: true, Collapse: true, CollapseDepth: 2,
-		OutboxMaxBytes: 1 << 20, Robots: robots.Settings{Agent: "Test"},
+		OutboxMaxBytes: 1 << 20, Robots: robots.Settings{Agent: "Test", MaxDelay: time.Minute},
 		Frontier: scheduler.DefaultSettings(), Fetcher: fetcher.DefaultSettings(),
 	}
 	w := &want.Frontier

@@ -10,7 +10,7 @@ func contentElements() []Element {
 			text("selectors", String, "", "More of them, each written as name, name.class, .class, #id or name#id."),
 		}, Doc: "Parts of pages that are not indexed; their links are still found. Page bytes are pushed without them, too."},
 		{Name: "MetadataMapping", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
-			boolean("keepUnmapped", "false", "Whether metas that no Map names pass under their own names."),
+			boolean("keepUnmapped", "false", "Whether metas that no Map names pass under their own names; description, author, date, keywords and what documents that are no pages say of themselves, always do."),
 		}, Doc: "Renames the metas of pages; those of rules, roots and the crawl itself stay as they are."},
 		{Name: "Map", Parents: []string{"MetadataMapping"}, Attributes: []Attribute{
 			required("from", String, "Name or property of the meta in the page, in any case."),

@@ -80,6 +80,7 @@ func politenessAttributes() []Attribute {
 		boolean("ignoreRobotsTxt", "false", "Fetches what robots.txt forbids: with the owner's permission only.").into(func(c *Crawler) any { return &c.IgnoreRobots }),
 		Attribute{Name: "robots", Type: Enum, Default: "standard", Values: []string{"standard", "original"},
 			Doc: "standard is RFC 9309, original the 1994 text without Allow and wildcards."}.into(func(c *Crawler) any { return &c.Robots.Original }).on("original"),
+		ranged("maxCrawlDelayS", Seconds, "60", 1, day, "Longest Crawl-delay of a robots.txt that is obeyed; of a longer one, as much.").into(func(c *Crawler) any { return &c.Robots.MaxDelay }),
 	}
 }
 

@@ -334,6 +334,68 @@ func TestEnableCookies(t *testing.T) {
 	}
 }
 
+// TestRedirectsForCookies: sites ask by a redirect in a circle whether cookies are kept. One
+// that goes on all the same is an error, after one request more.
+func TestRedirectsForCookies(t *testing.T) {
+	var mu sync.Mutex
+	asked := map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked[r.URL.Path]++
+		n := asked[r.URL.Path]
+		mu.Unlock()
+		_, missing := r.Cookie("test")
+		set := func(name, value string) { http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/"}) }
+		switch path := r.URL.Path; {
+		case path == "/":
+			fmt.Fprint(w, `<title>home</title><a href="/self">1</a><a href="/there">2</a><a href="/endless">3</a><a href="/plain">4</a>`)
+		case path == "/self" && missing != nil:
+			set("test", "1")
+			http.Redirect(w, r, "/self", http.StatusFound)
+		case path == "/there":
+			if _, err := r.Cookie("checked"); err != nil {
+				http.Redirect(w, r, "/check", http.StatusFound)
+				return
+			}
+			fmt.Fprint(w, "<title>there</title>There it is.")
+		case path == "/check":
+			http.Redirect(w, r, "/back", http.StatusFound)
+		case path == "/back":
+			set("checked", "1")
+			http.Redirect(w, r, "/there", http.StatusFound)
+		case path == "/endless":
+			set("n", fmt.Sprint(n))
+			http.Redirect(w, r, "/endless", http.StatusFound)
+		case path == "/plain":
+			http.Redirect(w, r, "/plain", http.StatusFound)
+		default:
+			fmt.Fprintf(w, "<title>%s</title>The page %s.", path, path)
+		}
+	}))
+	defer server.Close()
+	for _, keep := range []bool{false, true} {
+		clear(asked)
+		b := newBench(t, server.URL+"/")
+		b.settings.EnableCookies, b.settings.Workers = keep, 1
+		b.once()
+		for _, path := range []string{"/self", "/there"} {
+			if got := slices.Contains(b.indexed(), server.URL+path); got != keep {
+				r, _ := b.record(server.URL + path)
+				t.Errorf("cookies kept: %v; %s is indexed: %v (%+v)", keep, path, got, r)
+			}
+		}
+		for path, want := range map[string]int{"/endless": 1, "/plain": 1} {
+			if keep && path == "/endless" {
+				want = 2
+			}
+			r, _ := b.record(server.URL + path)
+			if asked[path] != want || !strings.Contains(r.LastError, "leads to itself") {
+				t.Errorf("cookies kept: %v; %s was asked for %d times, want %d: %q", keep, path, asked[path], want, r.LastError)
+			}
+		}
+	}
+}
+
 // TestProxyOfAFetch: what a Fetch matches goes through its proxy, robots.txt too,
 // and what it does not match goes straight, also with perAddress.
 func TestProxyOfAFetch(t *testing.T) {

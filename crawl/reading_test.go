@@ -252,6 +252,63 @@ func TestMapping(t *testing.T) {
 	}
 }
 
+// TestKnownMetas: fields that everybody means the same by are filled whether a Map names
+// them or not; all others are lost unless one does.
+func TestKnownMetas(t *testing.T) {
+	meta := func(pairs ...string) (out []extract.Meta) {
+		for i := 0; i < len(pairs); i += 2 {
+			out = append(out, extract.Meta{Name: pairs[i], Content: pairs[i+1]})
+		}
+		return out
+	}
+	category := policy.Map{From: "category", To: "extra_category"}
+	for name, tt := range map[string]struct {
+		maps      []policy.Map
+		has, want []extract.Meta
+	}{
+		"known": {
+			[]policy.Map{category}, meta("description", "D", "author", "A", "date", "2026", "keywords", "K", "category", "C", "generator", "G"),
+			meta("description", "D", "author", "A", "date", "2026", "keywords", "K", "extra_category", "C"),
+		},
+		"under other names": {
+			nil, meta("og:description", "O", "dcterms.description", "D", "dcterms.creator", "A", "dc.date", "2026", "dcterms.created", "2025"),
+			meta("description", "D", "author", "A", "date", "2026"),
+		},
+		"the page's own goes before": {nil, meta("dcterms.creator", "B", "author", "A"), meta("author", "A")},
+		"mapped elsewhere":           {[]policy.Map{{From: "author", To: "who"}}, meta("author", "A"), meta("who", "A")},
+		"dropped":                    {[]policy.Map{{From: "author"}}, meta("author", "A", "dcterms.creator", "B"), nil},
+		"mapped too":                 {[]policy.Map{{From: "editor", To: "author"}}, meta("author", "A", "editor", "E"), meta("author", "A", "author", "E")},
+		"of documents":               {[]policy.Map{category}, meta("extraction_error", "damaged", "pages", "3", "title", "t"), meta("extraction_error", "damaged", "pages", "3")},
+	} {
+		m := policy.Mapping{Maps: tt.maps}
+		if diff := cmp.Diff(tt.want, m.Apply(tt.has, nil)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestRefreshHeader: it redirects as a meta refresh does, goes before that, and is relative
+// to the URL that was asked for.
+func TestRefreshHeader(t *testing.T) {
+	site := siteOf(t, map[string]string{
+		"/x/now":   "Refresh: 0; url=to\nContent-Type: text/html\n\n<base href=/elsewhere/><meta http-equiv=refresh content='0; url=/meta'><p>now",
+		"/x/later": "Refresh: 60; url=later-to\nContent-Type: text/html\n\n<p>later",
+		"/x/none":  "Refresh: 5\nContent-Type: text/html\n\n<p>none",
+	})
+	site.Set("/x/to", testsite.HTML("to", "the target"))
+	site.Set("/x/later-to", testsite.HTML("later", "the other target"))
+	b := openBench(t, site)
+	b.once()
+	at := site.Origins()[0]
+	want := []string{at + "/start", at + "/x/later", at + "/x/later-to", at + "/x/none", at + "/x/to"}
+	if d := cmp.Diff(want, b.indexed()); d != "" {
+		t.Errorf("documents (-want +got):\n%s", d)
+	}
+	if r, ok := b.record(at + "/x/now"); !ok || r.RedirectTo != at+"/x/to" {
+		t.Errorf("%+v, want a redirect", r)
+	}
+}
+
 // TestMappedDocument: rules' metas stay, the title is found before.
 func TestMappedDocument(t *testing.T) {
 	site := siteOf(t, map[string]string{"/page": "Content-Type: text/html\nX-Team: red\n\n<meta name=category content=News><meta property=og:title content=T><p>x"})

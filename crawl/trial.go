@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -114,7 +115,25 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 		if r.State != scheduler.Waiting {
 			return r, nil
 		}
+		if err := c.tellPause(ctx, u); err != nil {
+			return r, err
+		}
 	}
+}
+
+// toldPause is the shortest pause that a dry run speaks of before it waits.
+const toldPause = 3 * time.Second
+
+// tellPause says how long the dry run waits for the host, and why.
+func (c *Crawl) tellPause(ctx context.Context, u weburl.URL) error {
+	h, err := c.frontier.Host(ctx, u.HostKey())
+	if err != nil {
+		return err
+	}
+	if left := time.Until(h.Until); left >= toldPause {
+		c.log.Info("the host rests before the next request", "host", u.Origin(), "for", left.Round(time.Second), "by", h.Closing.String())
+	}
+	return nil
 }
 
 // trialLinks judges what a page refers to, and where it leads.
@@ -176,7 +195,7 @@ func TrialHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for _, name := range [...]string{
 		"Content-Type", "Content-Language", "Last-Modified", "Etag", "Date", "Age", "Cache-Control", "Location", "Retry-After",
-		"X-Robots-Tag", "Server", "Www-Authenticate", "Link",
+		"X-Robots-Tag", "Server", "Www-Authenticate", "Link", "Refresh",
 	} {
 		if values := h.Values(name); len(values) > 0 {
 			out[http.CanonicalHeaderKey(name)] = values

@@ -92,7 +92,10 @@ func printFetched(w io.Writer, f *admin.Fetched, text int) {
 	printExplanation(w, f.Explain)
 	row("robots", "robots.txt: %s", f.Robots)
 	if f.CrawlDelay > 0 {
-		row("", "it asks for a pause of %s", time.Duration(f.CrawlDelay)*time.Millisecond)
+		row("", "it asks for a pause of %s", time.Duration(max(f.CrawlDelay, f.AskedDelay))*time.Millisecond)
+	}
+	if f.AskedDelay > 0 {
+		row("", "kept is one of %s, by maxCrawlDelayS", time.Duration(f.CrawlDelay)*time.Millisecond)
 	}
 	if f.ExcludedBy != "" {
 		row("fetch", "not fetched: %s", f.ExcludedBy)

@@ -37,12 +37,13 @@ func (m *Mapping) Apply(metas []extract.Meta, header http.Header) []extract.Meta
 		return metas
 	}
 	var out []extract.Meta
-	if m.KeepUnmapped {
-		for _, meta := range metas {
-			if !slices.ContainsFunc(m.Maps, func(by Map) bool { return by.From == meta.Name }) {
-				out = append(out, meta)
-			}
+	for _, meta := range metas {
+		if (m.KeepUnmapped || isKnown(meta.Name)) && !m.names(meta.Name) {
+			out = append(out, meta)
 		}
+	}
+	if !m.KeepUnmapped {
+		out = m.fill(out, metas)
 	}
 	for i := range m.Maps {
 		by := &m.Maps[i]
@@ -51,6 +52,54 @@ func (m *Mapping) Apply(metas []extract.Meta, header http.Header) []extract.Meta
 		}
 		for _, value := range by.values(metas, header) {
 			out = append(out, extract.Meta{Name: by.To, Content: value})
+		}
+	}
+	return out
+}
+
+// names reports whether a Map says what becomes of a meta.
+func (m *Mapping) names(meta string) bool {
+	return slices.ContainsFunc(m.Maps, func(by Map) bool { return by.From == meta })
+}
+
+// known are the fields of a document that metas fill which are known to mean them, whether
+// a Map names them or not, with other names of the same: the first that a page has counts.
+// It is constant.
+var known = []struct {
+	field  string
+	others []string
+}{
+	{"description", []string{"dcterms.description", "dc.description", "og:description"}},
+	{"author", []string{"dcterms.creator", "dc.creator", "article:author"}},
+	{"date", []string{"dcterms.date", "dc.date", "article:published_time", "dcterms.issued", "dcterms.created"}},
+	{"keywords", nil},
+	// What readers of documents say.
+	{"subject", nil}, {"created", nil}, {"modified", nil}, {"pages", nil},
+	{"truncated", nil}, {"extraction_error", nil},
+}
+
+func isKnown(name string) bool {
+	for i := range known {
+		if known[i].field == name {
+			return true
+		}
+	}
+	return false
+}
+
+// fill adds the known fields that a page has under another name only.
+func (m *Mapping) fill(out, metas []extract.Meta) []extract.Meta {
+	has := func(list []extract.Meta, name string) int {
+		return slices.IndexFunc(list, func(meta extract.Meta) bool { return meta.Name == name && meta.Content != "" })
+	}
+	for i := range known {
+		if k := &known[i]; has(metas, k.field) < 0 {
+			for _, other := range k.others {
+				if at := has(metas, other); at >= 0 && !m.names(other) {
+					out = append(out, extract.Meta{Name: k.field, Content: metas[at].Content})
+					break
+				}
+			}
 		}
 	}
 	return out

@@ -26,6 +26,7 @@ type Access struct {
 	header       http.Header // the fetcher's, for the requests of a log-in
 	login        *login      // nil: no authentication
 	do           auth.Do     // nil: the fetcher's own; else it keeps cookies
+	cookies      *auth.Jar   // that do keeps, nil without
 	ignoreRobots bool
 	proxied      bool // the proxy looks names up
 }
@@ -135,21 +136,20 @@ func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error
 				return nil, err
 			}
 		} else {
-			a.do = e.cookies(p, a.fetcher)
+			e.cookies(p, a)
 		}
 		all = append(all, a)
 	}
 	last := &Access{fetcher: fetcher.New(e.Complete(p.Settings.Fetcher, p), e.Log), ignoreRobots: p.Settings.IgnoreRobots}
-	last.do = e.cookies(p, last.fetcher)
+	e.cookies(p, last)
 	return append(all, last), nil
 }
 
-// cookies is what keeps them for all sites, nil where nothing does.
-func (e *Equipment) cookies(p *policy.Policy, f *fetcher.Fetcher) auth.Do {
-	if !p.Settings.EnableCookies {
-		return nil
+// cookies has an access keep those of all sites, where they are kept.
+func (e *Equipment) cookies(p *policy.Policy, a *Access) {
+	if p.Settings.EnableCookies {
+		a.do, a.cookies = e.Jar.Do(a.fetcher.Do), e.Jar
 	}
-	return e.Jar.Do(f.Do)
 }
 
 // Adopt lets the sessions make their requests by these accesses.

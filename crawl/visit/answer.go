@@ -95,7 +95,7 @@ func (v *visit) redirect(ctx context.Context, location string, status int, resul
 	}
 	link.Referrer = v.lease.URL.String()
 	result.Redirect = &link
-	return nil
+	return v.backWithCookies(ctx, link)
 }
 
 // targetOf resolves a Location, which is relative to the URL that was fetched

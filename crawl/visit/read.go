@@ -50,3 +50,15 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 	}
 	return p, true, err
 }
+
+// refreshHeader takes in what the answer's header says of a refresh. It goes before the
+// page's own, and its target is relative to the URL that was asked for.
+func (v *visit) refreshHeader(r *fetcher.Response, p *extract.Page) {
+	seconds, target := extract.Refresh(r.Header.Get("Refresh"))
+	if target == "" {
+		return
+	}
+	if u, err := BaseOf(v.lease.URL, extract.Page{}).Resolve(target); err == nil {
+		p.Refresh, p.RefreshAfter = u.String(), seconds
+	}
+}

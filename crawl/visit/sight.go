@@ -15,10 +15,10 @@ import (
 type Sight struct {
 	// Excluded says by what the URL is excluded; then it was not asked for.
 	Excluded string
-	// Robots is the word of a robots.State for what its robots.txt says, and CrawlDelay the
-	// pause that it asks for.
-	Robots     string
-	CrawlDelay time.Duration
+	// Robots is the word of a robots.State for what its robots.txt says, CrawlDelay the pause
+	// that is kept for it, and AskedDelay the one that it asks for.
+	Robots                 string
+	CrawlDelay, AskedDelay time.Duration
 	// Answer is the page's, nil if there was none that can be used.
 	Answer *fetcher.Response
 	// Location is where the answer, or a meta refresh, leads to.
@@ -44,7 +44,7 @@ func (t *Sight) asked(v *robots.Verdict) {
 		return
 	}
 	t.Robots = v.State.String()
-	t.CrawlDelay = v.CrawlDelay
+	t.CrawlDelay, t.AskedDelay = v.CrawlDelay, v.AskedDelay
 }
 
 func (t *Sight) answered(r *fetcher.Response) {

@@ -116,7 +116,9 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 	case s.response.Status == http.StatusNotModified:
 		err = v.visitor.sites.HomeLeads(ctx, v.lease.URL, weburl.URL{}, true)
 	case isRedirect(s.response.Status):
-		err = v.redirect(ctx, s.response.Header.Get("Location"), s.response.Status, &result)
+		if err = v.againWithCookies(s.response); err == nil {
+			err = v.redirect(ctx, s.response.Header.Get("Location"), s.response.Status, &result)
+		}
 	}
 	return s, err
 }
@@ -228,6 +230,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		result.Reason, result.Words = scheduler.ReasonTruncated, tooLong
 		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))
 	}
+	v.refreshHeader(response, &p)
 	result.LoginPage = v.visitor.logins.is(v.lease, &p)
 	if p.Refresh != "" && p.RefreshAfter <= refreshIsRedirect && !isItself(v.lease, p) {
 		return v.redirect(ctx, p.Refresh, 0, result)

@@ -4,7 +4,7 @@
 //
 // A visit belongs to the worker that calls Visitor.Page; the package starts no goroutine.
 // What visits learn for each other (addresses, log-in pages, canonicals that are waited for,
-// sitemaps by host) has a mutex of its own each, none of which is held while a page is
+// sitemaps by host, redirects for cookies) has a mutex of its own each, none of which is held while a page is
 // fetched or the store is read, but for the count of sitemaps. Everything else that a visit
 // works with is named in Parts.
 package visit
@@ -39,6 +39,7 @@ type Visitor struct {
 	logins         logins
 	namers         namers
 	sitemaps       sitemapCounts
+	cookieTurns    cookieTurns
 	robotsInFlight sync.Map // keys of hosts whose robots.txt is being fetched
 }
 

@@ -22,7 +22,12 @@ const utf8Name = "utf-8"
 // encoding"). What is UTF-8 already is not copied. Invalid UTF-8 is left in it. What
 // was decoded has at most three times the length of the body.
 func decode(body []byte, contentType string) (text []byte, name string, err error) {
-	from, name := encodingOf(body, contentType)
+	from, name, _ := encodingOf(body, contentType)
+	return decodeAs(body, from, name)
+}
+
+// decodeAs is decode from an encoding that is known.
+func decodeAs(body []byte, from encoding.Encoding, name string) (text []byte, _ string, err error) {
 	if name == utf8Name {
 		return bytes.TrimPrefix(body, []byte("\ufeff")), name, nil
 	}
@@ -36,31 +41,32 @@ func decode(body []byte, contentType string) (text []byte, name string, err erro
 	return bytes.TrimPrefix(text, []byte("\ufeff")), name, nil
 }
 
-// encodingOf is the encoding of a page; it is not told for UTF-8.
-func encodingOf(body []byte, contentType string) (encoding.Encoding, string) {
+// encodingOf is the encoding of a page; it is not told for UTF-8. It is a guess where
+// nothing declares one and the bytes prove none.
+func encodingOf(body []byte, contentType string) (e encoding.Encoding, name string, guess bool) {
 	switch {
 	case bytes.HasPrefix(body, []byte("\ufeff")):
-		return nil, utf8Name
+		return nil, utf8Name, false
 	case bytes.HasPrefix(body, []byte("\xfe\xff")):
-		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "utf-16be"
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "utf-16be", false
 	case bytes.HasPrefix(body, []byte("\xff\xfe")):
-		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "utf-16le"
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "utf-16le", false
 	}
 	if label, ok := charsetIn([]byte(contentType)); ok {
 		if e, name := lookup(label); name != "" {
-			return e, name
+			return e, name, false
 		}
 	}
 	if e, name := prescan(body[:min(len(body), 1024)]); name != "" {
-		return e, name
+		return e, name, false
 	}
 	if e, name := xmlEncoding(body); name != "" {
-		return e, name
+		return e, name, false
 	}
 	if isUTF8(body) {
-		return nil, utf8Name
+		return nil, utf8Name, false
 	}
-	return charmap.Windows1252, "windows-1252"
+	return charmap.Windows1252, "windows-1252", true
 }
 
 // lookup finds an encoding by its label (WHATWG Encoding section 4.2); the name is ""

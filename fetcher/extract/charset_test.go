@@ -81,8 +81,40 @@ func TestHeaderCharset(t *testing.T) {
 		"text/html; charset='utf-8'":             "utf-8",
 		"charset":                                "windows-1252",
 	} {
-		if _, got := encodingOf(nil, header); got != want {
+		if _, got, _ := encodingOf(nil, header); got != want {
 			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+}
+
+// TestLateCharset: a meta behind the first KiB counts where nothing else says the charset,
+// and only the first that names one.
+func TestLateCharset(t *testing.T) {
+	pad := "<!--" + strings.Repeat(" ", 1024) + "-->"
+	const hello = "\xcf\xf0\xe8\xe2\xe5\xf2" // windows-1251
+	const russian, latin = "\u041f\u0440\u0438\u0432\u0435\u0442", "\u00cf\u00f0\u00e8\u00e2\u00e5\u00f2"
+	for _, tt := range []struct{ name, page, header, text, charset string }{
+		{"charset", pad + "<title>" + hello + "</title><meta charset=windows-1251><p>" + hello, "text/html", russian, "windows-1251"},
+		{"http-equiv", pad + "<meta http-equiv=Content-Type content='text/html; charset=windows-1251'>" + hello, "", russian, "windows-1251"},
+		{"in the body", pad + "<p>" + hello + "<meta charset=&quot;x>" + "<meta charset=windows-1251>", "", russian, "windows-1251"},
+		{"the first counts", pad + "<meta charset=windows-1252><meta charset=windows-1251>" + hello, "", latin, "windows-1252"},
+		{"one that is read again is not read a third time", pad + "<meta charset=windows-1251><meta charset=koi8-r>" + hello, "", russian, "windows-1251"},
+		{"the header goes before", pad + "<meta charset=windows-1251>" + hello, "text/html; charset=iso-8859-1", latin, "windows-1252"},
+		{"the first KiB goes before", "<meta charset=iso-8859-1>" + pad + "<meta charset=windows-1251>" + hello, "", latin, "windows-1252"},
+		{"bytes that are UTF-8 prove it", pad + "<meta charset=windows-1251>" + russian, "", russian, "utf-8"},
+		{"UTF-8 with a wrong byte", pad + "<meta charset=utf-8>" + russian + "\xff", "", russian + "\ufffd", "utf-8"},
+		{"ASCII alone", pad + "<meta charset=utf-8>abc", "", "abc", "utf-8"},
+		{"seven bits", pad + "<meta charset=iso-2022-jp>\x1b$BF|K\\\x1b(B", "", "\u65e5\u672c", "iso-2022-jp"},
+		{"in a script", pad + "<script>'<meta charset=windows-1251>'</script>" + hello, "", latin, "windows-1252"},
+		{"for browsers without scripts", pad + "<noscript><meta charset=windows-1251></noscript>" + hello, "", latin, "windows-1252"},
+		{"UTF-16 is UTF-8", pad + "<meta charset=utf-16>\xc3\xa9\xff", "", "\u00e9\ufffd", "utf-8"},
+	} {
+		p := read(t, tt.page, tt.header)
+		if p.Text != tt.text || p.Charset != tt.charset {
+			t.Errorf("%s: %q in %s, want %q in %s", tt.name, p.Text, p.Charset, tt.text, tt.charset)
+		}
+		if tt.name == "charset" && p.Title != russian {
+			t.Errorf("%s: title %q", tt.name, p.Title)
 		}
 	}
 }

@@ -44,10 +44,14 @@ type Options struct {
 // text there is left out. The target of a meta refresh is in Refresh alone, as its
 // delay decides whether it is a link or a redirect.
 //
+// Where the charset is a guess, the first meta that declares one ends it: the page is
+// read once more from its beginning, as browsers do, and never a third time.
+//
 // It takes time and memory in proportion to the body, whatever stands in it, and
 // may be called from many goroutines at once.
 func HTML(body []byte, contentType string, o Options) (Page, error) {
-	text, charset, err := decode(body, contentType)
+	from, charset, guess := encodingOf(body, contentType)
+	text, charset, err := decodeAs(body, from, charset)
 	if err != nil {
 		return Page{}, err
 	}
@@ -57,7 +61,15 @@ func HTML(body []byte, contentType string, o Options) (Page, error) {
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
 	r.begin(text, o)
+	r.guess = guess
 	r.read()
+	if e, declared := r.declared.encoding(); declared != "" {
+		if text, charset, err = decodeAs(body, e, declared); err != nil {
+			return Page{}, err
+		}
+		r.begin(text, o)
+		r.read()
+	}
 	p := r.end()
 	p.Charset = charset
 	if p.Content != nil {
@@ -94,6 +106,8 @@ type reader struct {
 	hadTitle  bool
 	password  bool // seen
 	muted     muted
+	guess     bool        // the page's charset is one
+	declared  scannedMeta // the meta that declares another, which ends the reading
 }
 
 // muted says why text is not read, beside the regions of openElements.
@@ -117,6 +131,7 @@ func (r *reader) begin(page []byte, o Options) {
 		r.z.ReadClasses()
 	}
 	r.inBody, r.inTitle, r.hadTitle, r.password, r.muted = false, false, false, false, 0
+	r.guess, r.declared = false, scannedMeta{}
 }
 
 // maxScratch is how much memory of each kind is kept for the next page.
@@ -127,7 +142,7 @@ func (r *reader) end() Page {
 	p := r.found.page()
 	p.Text, p.Title, p.Robots, p.Password = r.text.String(), r.title.String(), r.robots.directives(), r.password
 	p.Content = r.cut.content()
-	r.z, r.page, r.options, r.cut = markup.Scanner{}, nil, Options{}, cutter{}
+	r.z, r.page, r.options, r.cut, r.declared = markup.Scanner{}, nil, Options{}, cutter{}, scannedMeta{}
 	r.found.forget()
 	for _, b := range [...]*[]byte{&r.text.b, &r.title.b, &r.scratch} {
 		if cap(*b) > maxScratch {
@@ -146,6 +161,9 @@ func (r *reader) read() {
 			r.textToken()
 		case markup.StartTag:
 			r.startTag(r.z.Tag())
+			if r.declared.charset != nil || r.declared.content != nil {
+				return
+			}
 		case markup.EndTag:
 			r.endTag(r.z.Tag())
 		case markup.Comment:
@@ -180,7 +198,7 @@ func (r *reader) textToken() {
 
 func (r *reader) startTag(tag markup.Tag) {
 	if simple[tag] && len(r.foreign) == 0 && !r.z.Has(1<<markup.Hidden) && !r.open.inRegion() && !r.removes(tag) {
-		r.inBody = true
+		r.inBody = r.inBody || r.muted&noscript == 0
 		return
 	}
 	if r.muted&noscript != 0 {

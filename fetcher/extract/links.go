@@ -8,9 +8,15 @@ import (
 
 // element takes what a start tag says of the page.
 func (r *reader) element(tag markup.Tag) {
-	r.inBody = r.inBody || !tag.Is(markup.InHead)
+	// What stands in noscript is text to a browser with scripts: it ends no head.
+	r.inBody = r.inBody || r.muted&noscript == 0 && !tag.Is(markup.InHead)
 	switch tag {
-	case markup.A, markup.Area:
+	case markup.A:
+		r.link(markup.Href)
+		if r.isForeign && !r.z.Has(1<<markup.Href) { // SVG 2: href goes before xlink:href
+			r.link(markup.XlinkHref)
+		}
+	case markup.Area:
 		r.link(markup.Href)
 	case markup.Frame, markup.Iframe:
 		r.link(markup.Src)
@@ -66,17 +72,15 @@ func (r *reader) add(href part) {
 	}
 }
 
-// linkElement reads a link element. A canonical link counts in the head only, as
-// what stands in a page's text may be written by others than its owner.
+// linkElement reads a link element. A canonical link is the page's canonical URL in the
+// head only, as what stands in a page's text may be written by others than its owner; in
+// the body it is a link like others.
 func (r *reader) linkElement() {
 	r.scratch = r.scratch[:0]
 	rel := r.value(markup.Rel)
 	switch {
 	case hasToken(rel, "canonical"):
-		if r.inBody {
-			return
-		}
-		if r.found.canonical.isEmpty() {
+		if !r.inBody && r.muted&noscript == 0 && r.found.canonical.isEmpty() {
 			r.found.canonical = r.found.reference(r.z.Value(markup.Href))
 		}
 	case hasToken(rel, "next"):

@@ -13,6 +13,9 @@ const maxRefresh = 1 << 30
 
 // meta reads a meta element.
 func (r *reader) meta() {
+	if r.guess && r.muted&noscript == 0 {
+		r.declaration()
+	}
 	if !r.z.Has(1 << markup.Content) {
 		return
 	}
@@ -33,6 +36,27 @@ func (r *reader) meta() {
 		}
 		r.found.metas = append(r.found.metas, foundMeta{name, content})
 		r.robotsMeta(r.found.strings[name.from:name.to], r.found.strings[content.from:content.to])
+	}
+}
+
+// declaration notes a charset that the meta declares. One that was guessed already
+// ends nothing, but the guess.
+func (r *reader) declaration() {
+	m := scannedMeta{}
+	r.scratch = r.scratch[:0]
+	for _, a := range [...]struct {
+		name markup.Name
+		to   *[]byte
+	}{{markup.Charset, &m.charset}, {markup.Content, &m.content}, {markup.HTTPEquiv, &m.httpEquiv}} {
+		if r.z.Has(1 << a.name) {
+			*a.to = bytes.Clone(r.value(a.name))
+		}
+	}
+	if _, name := m.encoding(); name != "" {
+		r.guess = false
+		if name != "windows-1252" {
+			r.declared = m
+		}
 	}
 }
 
@@ -98,6 +122,10 @@ func (r *reader) pragma() {
 		}
 	}
 }
+
+// Refresh reads the value of a Refresh header, which says what the content of a meta
+// refresh does. target is "" if there is none.
+func Refresh(value string) (seconds int, target string) { return refresh([]byte(value)) }
 
 // refresh reads the content of a meta refresh (WHATWG HTML, "shared declarative
 // refresh steps"). target is "" if there is none or the content is not a refresh.

@@ -34,6 +34,7 @@ type Settings struct {
 	MaxBackoff time.Duration // that it doubles up to; 6 h
 	Origins    int           // kept parsed in memory; 10,000
 	Bytes      int           // that they may take, estimated; 64 MiB
+	MaxDelay   time.Duration // that a Crawl-delay is obeyed up to; 60 s
 	// Original reads every copy as ParseOriginal does, also those of a Memory.
 	Original bool
 	// Agent is the product token by whose rules Verdict.Changed is found; empty:
@@ -45,6 +46,7 @@ func (s Settings) withDefaults() Settings {
 	s.MaxAge = orDefault(s.MaxAge, 24*time.Hour)
 	s.MinBackoff = orDefault(s.MinBackoff, time.Minute)
 	s.MaxBackoff = orDefault(s.MaxBackoff, 6*time.Hour)
+	s.MaxDelay = orDefault(s.MaxDelay, time.Minute)
 	s.Origins = orDefault(s.Origins, 10_000)
 	s.Bytes = orDefault(s.Bytes, 64<<20)
 	return s
@@ -90,8 +92,9 @@ type Verdict struct {
 	URL weburl.URL
 	// Until is when to ask again after Unreachable.
 	Until time.Time
-	// CrawlDelay is what the copy at hand asks for, at most a day.
-	CrawlDelay time.Duration
+	// CrawlDelay is what the copy at hand asks for, at most Settings.MaxDelay; AskedDelay
+	// is the delay as written, at most a day.
+	CrawlDelay, AskedDelay time.Duration
 	// Changed, if not zero, says that a copy fetched then may forbid what the one
 	// before it allowed, so that what is stored of this origin is to be asked for
 	// by Forbids. It stays, also over a restart, until Cache.Judged takes it.
@@ -160,7 +163,8 @@ func (c *Cache) Verdict(ctx context.Context, agent string, u weburl.URL) (Verdic
 	waits := k.failures > 0 && now.Before(k.retryAt)
 	v := Verdict{Changed: k.changed}
 	if k.rules != nil {
-		v.CrawlDelay = k.rules.CrawlDelay(agent)
+		v.AskedDelay = k.rules.CrawlDelay(agent)
+		v.CrawlDelay = min(v.AskedDelay, c.settings.MaxDelay)
 	}
 	switch {
 	case k.rules != nil && (waits || now.Before(k.fetched.Add(c.settings.MaxAge))):

@@ -85,6 +85,17 @@ func redirect(to string) *fetcher.Response {
 
 var silence = &fetcher.Error{URL: "u", Fault: fault.Timeout, Err: errors.New("silence")}
 
+// TestLongestDelay: of a longer one the setting is obeyed, and both are told.
+func TestLongestDelay(t *testing.T) {
+	for most, want := range map[time.Duration]time.Duration{0: time.Minute, 5 * time.Second: 5 * time.Second, 1000 * time.Second: 500 * time.Second} {
+		c := tester{t, NewCache(&store{}, Settings{MaxDelay: most})}
+		c.record("http://h.test/a", ok("User-agent: *\nCrawl-delay: 500"), nil)
+		if v := c.want("http://h.test/a", Allowed); v.CrawlDelay != want || v.AskedDelay != 500*time.Second {
+			t.Errorf("at most %v: %+v, want %v", most, v, want)
+		}
+	}
+}
+
 func TestCacheLifeOfACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tester{t, NewCache(&store{}, Settings{})}

@@ -1,6 +1,9 @@
 package robots
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // ParseOriginal reads a robots.txt by the text of 1994 ("A Standard for Robot
 // Exclusion", robotstxt.org/orig.html): records end at blank lines, but not at
@@ -15,6 +18,7 @@ func ParseOriginal(body []byte) *Rules { return parse(body, false, true) }
 type record struct {
 	agents []string
 	group  group
+	delay  time.Duration
 	ruled  bool // a Disallow was there: the next User-agent begins another record
 }
 
@@ -53,7 +57,7 @@ func (r *Rules) addOriginal(now *record, key, value string) {
 		}
 	case "crawl-delay":
 		if d, ok := delay(value); ok {
-			now.group.delay = max(now.group.delay, d)
+			now.delay = max(now.delay, d)
 		}
 	case "sitemap":
 		if value != "" {
@@ -65,12 +69,13 @@ func (r *Rules) addOriginal(now *record, key, value string) {
 // end adds a record, if it is one: it needs an agent and a Disallow. One that only
 // slows down is taken, too.
 func (r *Rules) end(now *record) {
-	if now.ruled || now.group.delay > 0 {
+	if now.ruled || now.delay > 0 {
 		for _, name := range now.agents {
 			if len(r.agents[name]) > 0 {
 				continue
 			}
 			r.agents[name] = []int{len(r.groups)}
+			r.delayed([]string{name}, now.delay)
 			if name != anyAgent {
 				r.order = append(r.order, name)
 			}
@@ -90,13 +95,13 @@ func newLiteralRule(text string) rule {
 	return r
 }
 
-// firstRecord is the record that decides for agent.
-func (r *Rules) firstRecord(agent string) []int {
+// firstRecord is the name by which a record decides for agent.
+func (r *Rules) firstRecord(agent string) string {
 	agent = strings.ToLower(agent)
 	for _, name := range r.order {
 		if strings.Contains(agent, name) {
-			return r.agents[name]
+			return name
 		}
 	}
-	return r.agents[anyAgent]
+	return anyAgent
 }

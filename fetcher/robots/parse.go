@@ -142,6 +142,10 @@ type parser struct {
 	rules   *Rules
 	current int  // group that rules belong to, -1 before the first
 	closed  bool // it has a rule, so the next user agent begins another
+	// named are the agents that a Crawl-delay is for; the next user agent begins others
+	// once there was a delay or a rule.
+	named     []string
+	nextNames bool
 }
 
 func (p *parser) add(key, value string) {
@@ -157,9 +161,9 @@ func (p *parser) add(key, value string) {
 	case disallow:
 		p.addRule(false, value)
 	case crawlDelay:
-		if d, ok := delay(value); ok && p.current >= 0 {
-			g := &p.rules.groups[p.current]
-			g.delay = max(g.delay, d)
+		p.nextNames = true
+		if d, ok := delay(value); ok {
+			p.rules.delayed(p.named, d)
 		}
 	case sitemap:
 		if value != "" {
@@ -179,6 +183,10 @@ func (p *parser) addAgent(value string) {
 	if value == "*" || strings.HasPrefix(value, "*") && strings.ContainsAny(value[1:2], space) {
 		name = anyAgent
 	}
+	if p.nextNames {
+		p.named, p.nextNames = p.named[:0], false
+	}
+	p.named = append(p.named, name)
 	if of := r.agents[name]; len(of) == 0 || of[len(of)-1] != p.current {
 		r.agents[name] = append(of, p.current)
 	}
@@ -188,7 +196,7 @@ func (p *parser) addRule(allows bool, value string) {
 	if p.current < 0 {
 		return
 	}
-	p.closed = true
+	p.closed, p.nextNames = true, true
 	if value == "" {
 		return // matches nothing, but ends the list of user agents
 	}

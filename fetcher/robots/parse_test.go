@@ -84,6 +84,31 @@ Disallow: /a%2fb
 	}
 }
 
+// TestCrawlDelays: a delay is for the agents named just above it, though rules below make
+// one group of them and others.
+func TestCrawlDelays(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		agent string
+		want  time.Duration
+		open  bool // /private
+	}{
+		{"User-agent: Yandex\nCrawl-delay: 500\n\nUser-agent: *\nDisallow: /private", "Sextant", 0, false},
+		{"User-agent: Yandex\nCrawl-delay: 500\n\nUser-agent: *\nDisallow: /private", "yandex", 500 * time.Second, false},
+		{"User-agent: a\nUser-agent: Sextant\nCrawl-delay: 5\nUser-agent: *\nDisallow: /private\nCrawl-delay: 7", "Sextant", 5 * time.Second, false},
+		{"User-agent: a\nUser-agent: Sextant\nCrawl-delay: 5\nUser-agent: *\nDisallow: /private\nCrawl-delay: 7", "other", 7 * time.Second, false},
+		{"User-agent: *\nDisallow: /private\nCrawl-delay: 3\nUser-agent: b\nCrawl-delay: 9", "Sextant", 3 * time.Second, false},
+		{"User-agent: *\nCrawl-delay: 3\nCrawl-delay: 4", "Sextant", 4 * time.Second, true},
+		{"User-agent: Sextant\nDisallow:\nUser-agent: *\nCrawl-delay: 3", "Sextant", 0, true},
+		{"Crawl-delay: 3\nUser-agent: *\nDisallow: /private", "Sextant", 0, false},
+	} {
+		r := Parse([]byte(tt.text))
+		if got := r.CrawlDelay(tt.agent); got != tt.want || r.AllowedTarget(tt.agent, "/private") != tt.open {
+			t.Errorf("%q: %s waits %v and may %v, want %v and %v", tt.text, tt.agent, got, !tt.open, tt.want, tt.open)
+		}
+	}
+}
+
 func TestDirectives(t *testing.T) {
 	const text = "\ufeffSitemap: http://a.test/1.xml#x\r\n" + `
 User-agent: Sextant

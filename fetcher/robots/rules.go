@@ -2,6 +2,7 @@ package robots
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/weburl"
@@ -11,7 +12,8 @@ import (
 type Rules struct {
 	text     string // the patterns are parts of it
 	groups   []group
-	agents   map[string][]int // groups of an agent in lower case, anyAgent for all
+	agents   map[string][]int         // groups of an agent in lower case, anyAgent for all
+	delays   map[string]time.Duration // of an agent in lower case, anyAgent for all
 	sitemaps []string
 	original bool     // of the 1994 standard
 	order    []string // agents other than anyAgent as they come, if original
@@ -21,7 +23,6 @@ const anyAgent = "*"
 
 type group struct {
 	rules []rule // in the order of their precedence
-	delay time.Duration
 }
 
 // rule is a line of a group.
@@ -74,7 +75,7 @@ func (r *Rules) allowed(agent, target string, isCanonical bool) bool {
 func (r *Rules) groupsOf(agent string) []int {
 	if agent != "" && agent != anyAgent {
 		if r.original {
-			return r.firstRecord(agent)
+			return r.agents[r.firstRecord(agent)]
 		}
 		var buf [64]byte
 		lower := appendLower(buf[:0], agent)
@@ -97,14 +98,33 @@ func appendLower(out []byte, s string) []byte {
 	return out
 }
 
-// CrawlDelay is the longest delay that agent's groups ask for, 0 if none, at most
-// a day. It is not part of RFC 9309, but widely used.
+// CrawlDelay is the longest delay that the file asks agent for, 0 if none, at most a day.
+// It is not part of RFC 9309, but widely used: a delay is for the agents that are named
+// just above it, also where the lines below it make one group of these and others.
 func (r *Rules) CrawlDelay(agent string) time.Duration {
-	var longest time.Duration
-	for _, i := range r.groupsOf(agent) {
-		longest = max(longest, r.groups[i].delay)
+	name := anyAgent
+	if agent != "" && agent != anyAgent {
+		lower := strings.ToLower(agent)
+		if _, named := r.agents[lower]; r.original {
+			name = r.firstRecord(agent)
+		} else if named {
+			name = lower
+		}
 	}
-	return longest
+	return r.delays[name]
+}
+
+// delayed notes a delay for agents.
+func (r *Rules) delayed(agents []string, d time.Duration) {
+	if d == 0 {
+		return
+	}
+	if r.delays == nil {
+		r.delays = map[string]time.Duration{}
+	}
+	for _, name := range agents {
+		r.delays[name] = max(r.delays[name], d)
+	}
 }
 
 // Sitemaps are the values of the Sitemap lines, as written.
@@ -146,8 +166,8 @@ func (r *Rules) patternsOf(agent string) map[line]struct{} {
 
 // size estimates the memory that the rules take, in bytes.
 func (r *Rules) size() int {
-	const perGroup, perAgent, perRule, perCanonical, perSitemap = 48, 112, 64, 48, 16
-	n := len(r.text) + perGroup*len(r.groups) + perAgent*len(r.agents) + perSitemap*len(r.sitemaps)
+	const perGroup, perAgent, perDelay, perRule, perCanonical, perSitemap = 40, 112, 48, 64, 48, 16
+	n := len(r.text) + perGroup*len(r.groups) + perAgent*len(r.agents) + perDelay*len(r.delays) + perSitemap*len(r.sitemaps)
 	for _, g := range r.groups {
 		for _, rule := range g.rules {
 			n += perRule + rule.length

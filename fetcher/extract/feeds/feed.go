@@ -1,6 +1,7 @@
 package feeds
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/url"
@@ -78,7 +79,7 @@ func (f *feed) read(root *token, want string) error {
 	switch f.Format = formatOf(root.name); f.Format {
 	case RSS:
 	case RDF:
-		f.own = ""
+		f.own = f.rssPrefix
 	case Atom:
 		item = "entry"
 	case Unknown, URLSet, Index, URLList:
@@ -216,7 +217,9 @@ func (f *feed) field(t *token, e *entry) (err error) {
 		date(&e.Date)
 	case "updated", "modified", "dcterms:modified":
 		date(&e.updated)
-	case "author", "dc:creator":
+	case "author":
+		return f.author(e)
+	case "dc:creator":
 		text(&e.Author, maxField)
 	case "category", "dc:subject":
 		term := t.attr("term")
@@ -230,6 +233,39 @@ func (f *feed) field(t *token, e *entry) (err error) {
 		err = f.skip()
 	}
 	return err
+}
+
+// author reads who wrote an item: the text of RSS, or the name of Atom's person, whose
+// e-mail address counts where there is no name (RFC 4287 section 3.2).
+func (f *feed) author(e *entry) error {
+	var all, name, email string
+	for depth := len(f.open); f.within(depth); {
+		f.most = max(maxField-len(all), 0)
+		t, err := f.next()
+		f.most = 0
+		switch {
+		case err != nil || t.kind == endOfFile:
+			return err // half a name is another one
+		case t.kind == characters:
+			all += t.text
+		case t.kind == startTag:
+			part, err := f.words(maxField)
+			if err != nil {
+				return err
+			}
+			switch f.known(t.name) {
+			case "name":
+				name = cmp.Or(name, part)
+			case "email":
+				email = cmp.Or(email, part)
+			case "uri":
+			default:
+				all += " " + part
+			}
+		}
+	}
+	e.Author = cmp.Or(e.Author, name, strings.Join(strings.Fields(all), " "), email)
+	return nil
 }
 
 func (e *entry) enclose(href string) {

@@ -108,6 +108,39 @@ func TestAtom(t *testing.T) {
 	}
 }
 
+// TestAuthors: of a person only the name counts, or the address where there is none.
+func TestAuthors(t *testing.T) {
+	for author, want := range map[string]string{
+		"<author><name>Jo  Doe</name><uri>http://a.test/jo</uri><email>jo@a.test</email></author>": "Jo Doe",
+		"<author><email>jo@a.test</email><uri>http://a.test/jo</uri></author>":                     "jo@a.test",
+		"<author><uri>http://a.test/jo</uri></author>":                                             "",
+		"<author>jo@a.test (Jo <b>Doe</b>)</author>":                                               "jo@a.test (Jo Doe)",
+		"<author><name>A</name></author><author><name>B</name></author>":                           "A",
+		"<author><name/></author><dc:creator>C</dc:creator>":                                       "C",
+	} {
+		for _, file := range []string{"<feed><entry><title>t</title>" + author + "</entry></feed>", "<rss><item><title>t</title>" + author + "</item></rss>"} {
+			items, _, err := readFeed(t, file)
+			if err != nil || len(items) != 1 || items[0].Author != want {
+				t.Errorf("%s: %+v, %v; want %q", file, items, err, want)
+			}
+		}
+	}
+}
+
+// TestPrefixedRDF: RSS 1.0 whose own elements have a prefix.
+func TestPrefixedRDF(t *testing.T) {
+	for _, declared := range []string{`xmlns:rss="http://purl.org/rss/1.0/"`, `xmlns:RSS="http://my.netscape.com/rdf/simple/0.9/"`} {
+		items, s, err := readFeed(t, `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" `+declared+`>
+<rss:channel><rss:title>T</rss:title></rss:channel>
+<rss:item rdf:about="http://a.test/1"><rss:title>One</rss:title><rss:link>http://a.test/1</rss:link></rss:item>
+<item><title>Two</title><link>http://a.test/2</link></item></rdf:RDF>`)
+		want := []Item{{Link: "http://a.test/1", Title: "One"}, {Link: "http://a.test/2", Title: "Two"}}
+		if d := cmp.Diff(want, items); d != "" || err != nil || s.Title != "T" {
+			t.Errorf("%+v, %v (-want +got):\n%s", s, err, d)
+		}
+	}
+}
+
 func TestBrokenFeeds(t *testing.T) {
 	items, s, err := readFeed(t, "<rss><channel><item><link>http://a.test/1</link><title>One")
 	if len(items) != 1 || s.Entries != 1 || err == nil || !strings.Contains(err.Error(), "line 1, column 59: the file ends inside <title>") {

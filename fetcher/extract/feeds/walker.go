@@ -16,6 +16,8 @@ type walker struct {
 	// prefixes are what the root's declarations make of a prefix, see known.
 	prefixes map[string]string
 	own      string // the root's prefix
+	// rssPrefix is the prefix of RSS 1.0 or 0.9, whose root is that of RDF; "" for none.
+	rssPrefix string
 }
 
 func newWalker(r *bufio.Reader) *walker { return &walker{scanner: newScanner(r)} }
@@ -135,9 +137,12 @@ func (w *walker) root() (token, error) {
 
 // declare notes which prefixes the root gives the known namespaces.
 func (w *walker) declare(root *token) {
-	w.prefixes = map[string]string{}
+	w.prefixes, w.rssPrefix = map[string]string{}, ""
 	for _, a := range root.attrs {
 		prefix, ok := strings.CutPrefix(strings.ToLower(a.name), "xmlns:")
+		if ok && isRSS(a.value) {
+			w.rssPrefix = prefix
+		}
 		if known := namespace(a.value); ok && known != "" {
 			w.prefixes[prefix] = known
 		}
@@ -159,6 +164,15 @@ func namespace(uri string) string {
 		return "xhtml"
 	}
 	return ""
+}
+
+// isRSS knows the namespaces of RSS 1.0, 0.9 and 0.91 as RDF.
+func isRSS(uri string) bool {
+	switch strings.TrimSuffix(strings.ToLower(uri), "/") {
+	case "http://purl.org/rss/1.0", "http://my.netscape.com/rdf/simple/0.9", "http://channel.netscape.com/rdf/simple/0.9":
+		return true
+	}
+	return false
 }
 
 // split parts a name in lower case.

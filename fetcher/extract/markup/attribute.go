@@ -7,6 +7,7 @@ type Name uint8
 const (
 	noName Name = iota
 	Action
+	Charset
 	Class
 	Content
 	Data
@@ -24,15 +25,16 @@ const (
 	Src
 	Srcset
 	Type
+	XlinkHref
 	XMLLang
 	names // how many there are
 )
 
 // attributeNames is constant: names by Name.
 var attributeNames = [names]string{
-	Action: "action", Class: "class", Content: "content", Data: "data", Hidden: "hidden", Href: "href",
+	Action: "action", Charset: "charset", Class: "class", Content: "content", Data: "data", Hidden: "hidden", Href: "href",
 	Hreflang: "hreflang", HTTPEquiv: "http-equiv", ID: "id", Lang: "lang", Method: "method", NameAttribute: "name",
-	Poster: "poster", Property: "property", Rel: "rel", Src: "src", Srcset: "srcset", Type: "type", XMLLang: "xml:lang",
+	Poster: "poster", Property: "property", Rel: "rel", Src: "src", Srcset: "srcset", Type: "type", XlinkHref: "xlink:href", XMLLang: "xml:lang",
 }
 
 // String is the attribute's name in lower case.
