@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
@@ -118,7 +119,7 @@ func (s *heldStore) DeletionGroups(_ context.Context, fn func(scheduler.Deletion
 // edits are told of which deletions have not left.
 func TestHeldTally(t *testing.T) {
 	s := &heldStore{Memory: storetest.NewMemory(), list: fakeDeletions()}
-	edits := []scheduler.Edit{{Number: 16, State: scheduler.EditSent}, {Number: 17, State: scheduler.EditHeld}, {Number: 18, State: scheduler.EditOpen}}
+	edits := []deletion.Edit{{Number: 16, State: deletion.EditSent}, {Number: 17, State: deletion.EditHeld}, {Number: 18, State: deletion.EditOpen}}
 	var tally HeldTally
 	var d Details
 	for range 3 {

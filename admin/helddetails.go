@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 // The lock of a HeldTally is held over a walk: a caller that comes meanwhile waits for its
@@ -26,7 +27,7 @@ type HeldDetails struct {
 
 // EditStatus is an edit of the rules, and what of its deletions has not left.
 type EditStatus struct {
-	scheduler.Edit
+	deletion.Edit
 	Resting uint64 `json:"resting"`
 	Held    uint64 `json:"held"`
 }
@@ -40,7 +41,7 @@ func (e EditStatus) String() string {
 	if e.Resting > 0 {
 		parts = append(parts, counted(e.Resting, "deletion")+" resting")
 	}
-	if e.State == scheduler.EditOpen {
+	if e.State == deletion.EditOpen {
 		parts = append(parts, "stored URLs are being judged by it")
 	}
 	line := fmt.Sprintf("edit %d: %s", e.Number, strings.Join(parts, ", "))
@@ -120,7 +121,7 @@ func (t *HeldTally) Count(ctx context.Context, store scheduler.Store) (HeldDetai
 
 // AddDeletions adds what is held of a store's deletions, and what of the edits of the
 // rules has not left.
-func (d *Details) AddDeletions(ctx context.Context, store scheduler.Store, held *HeldTally, edits []scheduler.Edit) (err error) {
+func (d *Details) AddDeletions(ctx context.Context, store scheduler.Store, held *HeldTally, edits []deletion.Edit) (err error) {
 	if d.HeldDetails, err = held.Count(ctx, store); err != nil || len(edits) == 0 {
 		return err
 	}
@@ -133,7 +134,7 @@ func (d *Details) AddDeletions(ctx context.Context, store scheduler.Store, held 
 	})
 	for _, e := range edits {
 		one := EditStatus{Edit: e, Resting: resting[e.Number], Held: d.byEdit[e.Number]}
-		if one.Resting+one.Held > 0 || e.State == scheduler.EditOpen {
+		if one.Resting+one.Held > 0 || e.State == deletion.EditOpen {
 			d.Edits = append(d.Edits, one)
 		}
 	}

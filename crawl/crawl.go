@@ -29,6 +29,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/auth"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -49,6 +50,7 @@ type Crawl struct {
 	log       *slog.Logger
 	store     Store
 	frontier  *scheduler.Frontier
+	deletions *deletion.Owner
 	relay     *push.Relay
 	rules     *inForce
 	visitor   *visit.Visitor
@@ -140,13 +142,16 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	}
 	c.rules = newInForce(now)
 	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
+	c.deletions = deletion.New(c.frontier, store, log)
 	c.visitor = visit.New(visit.Parts{
 		Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.lasting.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,
 	})
 	if err := c.lookForCopies(ctx, &s); err != nil {
 		return nil, err
 	}
-	c.reviewer = review.New(c.frontier, store, log, c.rules, c.copies.Free)
+	c.reviewer = review.New(review.Parts{
+		Frontier: c.frontier, Deletions: c.deletions, Store: store, Log: log, Crawl: c.rules, Freed: c.copies.Free,
+	})
 	paused, err := storedPause(ctx, store)
 	if err != nil {
 		return nil, err
@@ -168,7 +173,7 @@ func (c *Crawl) lookForCopies(ctx context.Context, s *policy.Settings) error {
 		return nil
 	}
 	c.copies = copies.New(c.store, c.visitor.Requeue, c.log)
-	c.frontier.Deletions().OnLeave(c.copies.Free)
+	c.deletions.OnLeave(c.copies.Free)
 	if s.DetectPatterns {
 		stored, err := copies.StoredPatterns(ctx, c.store)
 		if err != nil {
@@ -300,7 +305,7 @@ func (c *Crawl) drained(ctx context.Context, finish bool) error {
 		if !finish {
 			return nil
 		}
-		asked, err := c.frontier.Deletions().Finish(ctx)
+		asked, err := c.deletions.Finish(ctx)
 		if round++; err != nil || asked == 0 || round == finishRounds {
 			return err
 		}

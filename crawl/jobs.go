@@ -33,7 +33,7 @@ func (c *Crawl) jobs() []job {
 	caughtUp := c.frontier.Busy() // the runs that schedules have missed are not there yet
 	jobs := []job{
 		{"frontier", c.frontier.Run},
-		{"deletions", c.frontier.Deletions().Run},
+		{"deletions", c.deletions.Run},
 		{"relay", c.relay.Run},
 		{"rates", c.meter.Run},
 		{"crawl log", c.crawlLog.Run},

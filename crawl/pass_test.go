@@ -326,7 +326,7 @@ func TestReadmissionDropsHeldDeletionAtOnce(t *testing.T) {
 		if _, err := c.reviewer.Next(t.Context(), c.policy()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.frontier.Deletions().Finish(t.Context()); err != nil {
+		if _, err := c.deletions.Finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		n, err := store.Counts(t.Context())

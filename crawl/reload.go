@@ -130,7 +130,7 @@ func (c *Crawl) enforce(ctx context.Context, old, next *visit.Rules, edit bool) 
 	if !changed {
 		p.Since = old.Policy.Since
 	} else if edit {
-		if _, err := c.frontier.Deletions().BeginEdit(ctx, word); err != nil {
+		if _, err := c.deletions.BeginEdit(ctx, word); err != nil {
 			return err
 		}
 	}

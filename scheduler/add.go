@@ -98,8 +98,8 @@ func (f *Frontier) dueBy(t time.Time) {
 	f.wakeBy(max(f.instant(t), 1))
 }
 
-// lookForDue makes Run look for due URLs at once: others have stored some.
-func (f *Frontier) lookForDue() {
+// LookForDue makes Run look for due URLs at once: others have stored some.
+func (f *Frontier) LookForDue() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dueBy(time.Now())

@@ -58,9 +58,9 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 	f.endRequest(l)
 	f.mu.Unlock()
 
-	edit, err := f.deletions.edit(ctx)
+	edit, err := f.owner.Edit(ctx)
 	c := outcome(&l.Record, &r, set, edit, now, f.jitter())
-	told := tellsNothing
+	told := TellsNothing
 	if err == nil {
 		told, err = f.examine(ctx, l, &r, &c, set)
 	}
@@ -91,14 +91,14 @@ func (f *Frontier) Wait(ctx context.Context, l *Lease, until time.Time, why Reas
 	f.mu.Unlock()
 	c := waits(l, until, why, words)
 	expire(&c, &l.Record, set, time.Now())
-	return await(func(settled func(error)) { f.commit(ctx, l, &c, e, f.thenTold(l, &c, tellsNothing, settled)) })
+	return await(func(settled func(error)) { f.commit(ctx, l, &c, e, f.thenTold(l, &c, TellsNothing, settled)) })
 }
 
 // thenTold is settled, after what the answer tells has been taken in.
-func (f *Frontier) thenTold(l *Lease, c *Completion, told tells, settled func(error)) func(error) {
+func (f *Frontier) thenTold(l *Lease, c *Completion, told Tells, settled func(error)) func(error) {
 	return func(err error) {
 		if err == nil {
-			f.deletions.completed(l, c, told)
+			f.owner.Completed(l, c, told)
 		}
 		settled(err)
 	}

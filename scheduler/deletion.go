@@ -96,3 +96,41 @@ type HostDocuments struct {
 // DocumentSample is how many of a host's documents a Store keeps to choose from: those
 // with the lowest keys, which are hashes.
 const DocumentSample = 16
+
+// deletionSelector is a DeletionFilter with what it needs at hand.
+type deletionSelector struct {
+	DeletionFilter
+	keys map[weburl.Key]bool // nil: all
+}
+
+func newDeletionSelector(f DeletionFilter) (deletionSelector, error) {
+	s := deletionSelector{DeletionFilter: f}
+	for _, raw := range f.URLs {
+		u, err := weburl.Parse(raw)
+		if err != nil {
+			return s, err
+		}
+		if s.keys == nil {
+			s.keys = map[weburl.Key]bool{}
+		}
+		s.keys[u.Key()] = true
+	}
+	return s, nil
+}
+
+func (s *deletionSelector) takes(d *StoredDeletion) bool {
+	if s.keys != nil && !s.keys[d.Key] || s.Reason != NoReason && s.Reason != d.Reason || s.Edit != 0 && s.Edit != d.Edit {
+		return false
+	}
+	if s.State != NoDeletion && s.State != d.State {
+		return false
+	}
+	u, ok := weburl.FromCanonical(d.URL)
+	return s.Host == "" || ok && u.Origin() == s.Host
+}
+
+// Selects reports whether a deletion is selected. Stores that list deletions use it.
+func (f DeletionFilter) Selects(d *StoredDeletion) bool {
+	s, err := newDeletionSelector(f)
+	return err == nil && s.takes(d)
+}

@@ -54,6 +54,16 @@ func keep(next, old *Record) {
 	next.Hash = old.Hash
 }
 
+// Left completes a Revision that lets the deletion of old's document leave: what the record
+// says from then on, and whether it is forgotten.
+func (v *Revision) Left(old *Record, set *Settings, now time.Time) {
+	at := now.Truncate(time.Second)
+	if leave(&v.Next, set, now) {
+		v.Forget, v.Gone = true, gone(old, &v.Next, at)
+	}
+	v.Next.stamp(old, at)
+}
+
 // leave is what a record says once the deletion of its document is on its way. A URL
 // that is gone stays known and is asked for at growing intervals, and at once when a page
 // links to it again; it says whether the record is to be forgotten instead.

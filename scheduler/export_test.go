@@ -1,26 +1,5 @@
 package scheduler
 
-import (
-	"math/rand/v2"
-	"sync"
-)
-
-// Fix makes what is left to chance the same each time. It is to be called before Run.
-func (f *Frontier) Fix(seed uint64) {
-	var mu sync.Mutex
-	r := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // no secret
-	f.jitter = func() float64 {
-		mu.Lock()
-		defer mu.Unlock()
-		return r.Float64()
-	}
-	f.shuffle = func(n int, swap func(i, j int)) {
-		mu.Lock()
-		defer mu.Unlock()
-		r.Shuffle(n, swap)
-	}
-}
-
 // Entries is how many hosts take memory.
 func (f *Frontier) Entries() int {
 	f.mu.Lock()

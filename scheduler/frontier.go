@@ -69,7 +69,8 @@ type Frontier struct {
 	jitter  func() float64
 	shuffle func(n int, swap func(i, j int))
 
-	deletions *Deletions
+	owner DeletionOwner // of the deletions that rest
+	brake IndexBrake
 
 	mu        sync.Mutex
 	set       *Settings // replaced, never changed
@@ -107,17 +108,14 @@ type Frontier struct {
 // New makes a Frontier on a store. It reads nothing before Run.
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
 	f := &Frontier{
+		owner: noOwner{}, brake: IndexBrake{store: store},
 		store: store, log: log, kick: make(chan struct{}, 1),
 		epoch: time.Now(), jitter: rand.Float64, shuffle: rand.Shuffle,
 		set: &s, stride: newStride(s.Weights),
 		hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{},
 	}
-	f.deletions = newDeletions(f)
 	return f
 }
-
-// Deletions returns the owner of the deletions that rest.
-func (f *Frontier) Deletions() *Deletions { return f.deletions }
 
 // Next blocks until a URL may be fetched. It returns ErrStopped after Stop, ctx's
 // error when that ends, and the store's when it is closed or damaged; other
@@ -293,7 +291,7 @@ func (f *Frontier) Apply(s Settings) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.set.Brake.On && !s.Brake.On {
-		defer f.deletions.brakeOff()
+		defer f.owner.BrakeOff()
 	}
 	f.set = &s
 	for i, w := range s.Weights {

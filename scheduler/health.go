@@ -4,7 +4,6 @@ import (
 	"context"
 	"hash/maphash"
 	"math/bits"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -23,23 +22,24 @@ const (
 	// illLeast is how many documents a host must have to be called ill: of fewer, all may
 	// go one by one.
 	illLeast = 3
-	// wellAnswers is how many good answers in a row, of different documents, make it well.
-	wellAnswers = len(HostState{}.Goods) + 1
+	// WellAnswers is how many good answers in a row, of different documents, make it well.
+	WellAnswers = len(HostState{}.Goods) + 1
 	// sharedTarget is how many documents that redirect to one place make that a bad answer.
 	sharedTarget = 3
 
 	healthMask = 1<<healthAnswers - 1
 )
 
-// tells is what an answer for a URL with a document tells of the host's health.
-type tells uint8
+// Tells is what an answer for a URL with a document tells of the host's health.
+type Tells uint8
 
+// What an answer may tell.
 const (
-	tellsNothing  tells = iota
-	tellsGood           // its document, changed or not
-	tellsBad            // of a document that was good when it was asked for last
-	tellsBadAgain       // of one that was bad before: nothing new of the host
-	tellsMoved          // it redirects to a place of its own: no evidence that its host is ill, or well
+	TellsNothing  Tells = iota
+	TellsGood           // its document, changed or not
+	TellsBad            // of a document that was good when it was asked for last
+	TellsBadAgain       // of one that was bad before: nothing new of the host
+	TellsMoved          // it redirects to a place of its own: no evidence that its host is ill, or well
 )
 
 // health is what the last answers of a host say. It is guarded by the Frontier's mutex.
@@ -63,27 +63,27 @@ type target struct {
 
 // observe takes in one answer, of a host with so many documents, and says whether the
 // host has become ill or well by it.
-func (h *health) observe(k weburl.Key, t tells, documents uint64, now time.Time) (changed bool) {
+func (h *health) observe(k weburl.Key, t Tells, documents uint64, now time.Time) (changed bool) {
 	switch t {
-	case tellsBad:
+	case TellsBad:
 		h.answers = (h.answers<<1 | 1) & healthMask
 		h.goods = nil
-	case tellsBadAgain: // or one bad document, asked for often, would make its host ill
+	case TellsBadAgain: // or one bad document, asked for often, would make its host ill
 		h.goods = nil
-	case tellsGood:
+	case TellsGood:
 		h.answers = h.answers << 1 & healthMask
 		if h.ill && !slices.Contains(h.goods, k) {
 			h.goods = append(h.goods, k)
 		}
-	case tellsNothing, tellsMoved:
+	case TellsNothing, TellsMoved:
 		return false
 	}
 	switch {
-	case t == tellsBadAgain:
+	case t == TellsBadAgain:
 	case !h.ill && h.bad(documents):
 		h.ill, h.since, h.goods = true, now.Truncate(time.Second), nil
 		return true
-	case h.ill && uint64(len(h.goods)) >= min(uint64(wellAnswers), max(documents, 1)):
+	case h.ill && uint64(len(h.goods)) >= min(uint64(WellAnswers), max(documents, 1)):
 		h.ill, h.since, h.goods, h.answers = false, time.Time{}, nil, 0
 		return true
 	}
@@ -91,13 +91,13 @@ func (h *health) observe(k weburl.Key, t tells, documents uint64, now time.Time)
 }
 
 // knownGoods are goods as they are stored.
-func (h *health) knownGoods() (k [wellAnswers - 1]weburl.Key) {
+func (h *health) knownGoods() (k [WellAnswers - 1]weburl.Key) {
 	copy(k[:], h.goods)
 	return k
 }
 
 // goodsKnown are goods as they were stored.
-func goodsKnown(k [wellAnswers - 1]weburl.Key) []weburl.Key {
+func goodsKnown(k [WellAnswers - 1]weburl.Key) []weburl.Key {
 	n := slices.Index(k[:], weburl.Key{})
 	if n < 0 {
 		n = len(k)
@@ -139,44 +139,44 @@ func (h *health) redirected(document weburl.Key, location string) (shared bool) 
 }
 
 // tellsOf is what the outcome of a visit to a URL with a document tells.
-func (h *health) tellsOf(k weburl.Key, old *Record, r *Result, c *Completion) tells {
+func (h *health) tellsOf(k weburl.Key, old *Record, r *Result, c *Completion) Tells {
 	if !old.Indexed || old.Kind != KindPage {
-		return tellsNothing
+		return TellsNothing
 	}
 	t := h.tellsNow(k, r, c)
-	if t == tellsBad && (old.Deletion != NoDeletion || old.Class == Temporary || old.Class == Permanent) {
-		return tellsBadAgain
+	if t == TellsBad && (old.Deletion != NoDeletion || old.Class == Temporary || old.Class == Permanent) {
+		return TellsBadAgain
 	}
 	return t
 }
 
 // tellsNow is tellsOf without regard to what the last visit was like.
-func (h *health) tellsNow(k weburl.Key, r *Result, c *Completion) tells {
+func (h *health) tellsNow(k weburl.Key, r *Result, c *Completion) Tells {
 	n := &c.Next
 	switch {
 	case !tellsOfHost(r.Fault) || n.Reason.Operators() || n.Reason == ReasonUnavailable || n.Reason == ReasonMoved:
-		return tellsNothing
+		return TellsNothing
 	case n.Class == Temporary || n.Class == Permanent:
-		return tellsBad
+		return TellsBad
 	case n.Class == Redirect:
 		if h.redirected(k, n.RedirectTo) {
-			return tellsBad
+			return TellsBad
 		}
-		return tellsMoved
+		return TellsMoved
 	case c.Order != nil && c.Order.Op == OrderDelete:
-		return tellsBad
+		return TellsBad
 	case n.Class == OK:
-		return tellsGood
+		return TellsGood
 	}
-	return tellsNothing
+	return TellsNothing
 }
 
 // examine adds an outcome to the health of its host. No document of an ill host
 // is replaced: what looks like one may be the same notice on every page. The page is asked
 // for again instead.
-func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings) (tells, error) {
+func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings) (Tells, error) {
 	if !l.Record.Indexed || !set.Brake.On {
-		return tellsNothing, nil
+		return TellsNothing, nil
 	}
 	h := l.queue.host
 	f.mu.Lock()
@@ -188,7 +188,7 @@ func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completi
 	} else if err := f.leavesTarget(ctx, l, c, set); err != nil {
 		return t, err
 	}
-	if t == tellsNothing || t == tellsMoved || t == tellsGood && !wasIll && bad == 0 {
+	if t == TellsNothing || t == TellsMoved || t == TellsGood && !wasIll && bad == 0 {
 		return t, nil
 	}
 	d, err := f.store.Documents(ctx, h.key)
@@ -227,7 +227,7 @@ func (f *Frontier) leavesTarget(ctx context.Context, l *Lease, c *Completion, se
 	if err != nil {
 		return err
 	}
-	note, admitted := f.deletions.admit(set.Brake, counts.Indexed, 1, time.Now())
+	note, admitted := f.brake.Admit(set.Brake, counts.Indexed, 1, time.Now())
 	if admitted == 0 {
 		f.holdUpdate(l, c, set.Brake.Window)
 		return nil
@@ -245,11 +245,11 @@ func (f *Frontier) noteIll(h *host, origin string) {
 		f.ill.remove(h.key)
 		f.log.Info("a host that was ill is well again", "host", origin)
 	}
-	f.deletions.healthChanged(h.key, origin)
+	f.owner.HealthChanged(h.key, origin)
 }
 
-// isIll reports whether a host is ill, from memory or as stored.
-func (f *Frontier) isIll(ctx context.Context, k weburl.HostKey) (bool, error) {
+// IsIll reports whether a host is ill, from memory or as stored.
+func (f *Frontier) IsIll(ctx context.Context, k weburl.HostKey) (bool, error) {
 	f.mu.Lock()
 	if h := f.hosts[k]; h != nil && h.live != nil && h.live.loaded {
 		defer f.mu.Unlock()
@@ -258,9 +258,4 @@ func (f *Frontier) isIll(ctx context.Context, k weburl.HostKey) (bool, error) {
 	f.mu.Unlock()
 	s, err := f.store.Host(ctx, k)
 	return s.Ill, err
-}
-
-// isReplacement reports whether the status moves a page for good (RFC 9110, 15.4.2 and 15.4.9).
-func isReplacement(status int) bool {
-	return status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
 }

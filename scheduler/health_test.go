@@ -15,7 +15,7 @@ func doc(i int) weburl.Key { return weburl.Key{byte(i), byte(i >> 8), 1} }
 // observeAll tells of answers of documents of their own: "b" bad, "g" good, "." nothing,
 // "a" bad again. It returns after how many of them the host was ill first.
 func observeAll(h *health, answers string, documents uint64) (illAfter int) {
-	word := map[byte]tells{'b': tellsBad, 'g': tellsGood, '.': tellsNothing, 'a': tellsBadAgain, 'm': tellsMoved}
+	word := map[byte]Tells{'b': TellsBad, 'g': TellsGood, '.': TellsNothing, 'a': TellsBadAgain, 'm': TellsMoved}
 	for i := range len(answers) {
 		before := h.ill
 		if changed := h.observe(doc(i), word[answers[i]], documents, start().Add(time.Duration(i)*time.Second)); changed != (before != h.ill) {
@@ -99,7 +99,7 @@ func TestWell(t *testing.T) {
 	}
 	h := &health{ill: true}
 	for i := range 1000 { // of four documents only
-		h.observe(doc(i%4), tellsGood, 100, start())
+		h.observe(doc(i%4), TellsGood, 100, start())
 	}
 	if !h.ill || len(h.goods) != 4 {
 		t.Errorf("%+v, want it ill: four documents are few", h)
@@ -148,37 +148,37 @@ func TestTells(t *testing.T) {
 	for name, c := range map[string]struct {
 		old  Record
 		r    Result
-		want tells
+		want Tells
 	}{
-		"same":                       {indexed(), document(1, "web"), tellsGood},
-		"changed":                    {indexed(), document(2, "web"), tellsGood},
-		"304":                        {indexed(), Result{Status: 304, Conditional: true}, tellsGood},
-		"good again":                 {again, document(1, "web"), tellsGood},
-		"good after errors":          {failing(indexed(), 3, day), document(1, "web"), tellsGood},
-		"404":                        {indexed(), status(404), tellsBad},
-		"404 again":                  {again, status(404), tellsBadAgain},
-		"500":                        {indexed(), status(500), tellsBad},
-		"time-out":                   {indexed(), faulty(fault.Timeout), tellsBad},
-		"time-out again":             {failing(indexed(), 3, day), faulty(fault.Timeout), tellsBadAgain},
-		"log-in page":                {indexed(), Result{Status: 200, LoginPage: true}, tellsBad},
-		"noindex":                    {indexed(), reason(ReasonNoIndex), tellsBad},
-		"empty":                      {indexed(), reason(ReasonEmpty), tellsBad},
-		"copy":                       {indexed(), reason(ReasonCopy), tellsBad},
-		"near copy":                  {indexed(), reason(ReasonNearCopy), tellsBad},
-		"canonical":                  {indexed(), reason(ReasonCanonical), tellsBad},
-		"MIME type":                  {indexed(), reason(ReasonMediaType), tellsBad},
-		"robots.txt":                 {indexed(), Result{Excluded: &Exclusion{Reason: ReasonRobots}}, tellsBad},
-		"its time is over":           {indexed(), reason(ReasonUnavailable), tellsNothing},
-		"its site moved":             {indexed(), Result{Excluded: &Exclusion{Status: 760, Reason: ReasonMoved, MovedTo: "http://b.test/"}}, tellsNothing},
-		"redirect of its own":        {indexed(), moved, tellsMoved},
-		"rule":                       {indexed(), Result{Excluded: &Exclusion{Status: 760, Reason: ReasonRules}}, tellsNothing},
-		"kill list":                  {indexed(), reason(ReasonKilled), tellsNothing},
-		"another crawler's":          {indexed(), Result{Excluded: &Exclusion{Status: 761, Reason: ReasonElsewhere, Keep: true}}, tellsNothing},
-		"address refused":            {indexed(), faulty(fault.Address), tellsNothing},
-		"no document before":         {crawled(), status(404), tellsNothing},
-		"no document before, good":   {crawled(), document(1, "web"), tellsNothing},
-		"never fetched":              {fresh(), status(404), tellsNothing},
-		"an item asked for as it is": {func() Record { r := indexed(); r.Kind = KindItem; return r }(), status(404), tellsNothing},
+		"same":                       {indexed(), document(1, "web"), TellsGood},
+		"changed":                    {indexed(), document(2, "web"), TellsGood},
+		"304":                        {indexed(), Result{Status: 304, Conditional: true}, TellsGood},
+		"good again":                 {again, document(1, "web"), TellsGood},
+		"good after errors":          {failing(indexed(), 3, day), document(1, "web"), TellsGood},
+		"404":                        {indexed(), status(404), TellsBad},
+		"404 again":                  {again, status(404), TellsBadAgain},
+		"500":                        {indexed(), status(500), TellsBad},
+		"time-out":                   {indexed(), faulty(fault.Timeout), TellsBad},
+		"time-out again":             {failing(indexed(), 3, day), faulty(fault.Timeout), TellsBadAgain},
+		"log-in page":                {indexed(), Result{Status: 200, LoginPage: true}, TellsBad},
+		"noindex":                    {indexed(), reason(ReasonNoIndex), TellsBad},
+		"empty":                      {indexed(), reason(ReasonEmpty), TellsBad},
+		"copy":                       {indexed(), reason(ReasonCopy), TellsBad},
+		"near copy":                  {indexed(), reason(ReasonNearCopy), TellsBad},
+		"canonical":                  {indexed(), reason(ReasonCanonical), TellsBad},
+		"MIME type":                  {indexed(), reason(ReasonMediaType), TellsBad},
+		"robots.txt":                 {indexed(), Result{Excluded: &Exclusion{Reason: ReasonRobots}}, TellsBad},
+		"its time is over":           {indexed(), reason(ReasonUnavailable), TellsNothing},
+		"its site moved":             {indexed(), Result{Excluded: &Exclusion{Status: 760, Reason: ReasonMoved, MovedTo: "http://b.test/"}}, TellsNothing},
+		"redirect of its own":        {indexed(), moved, TellsMoved},
+		"rule":                       {indexed(), Result{Excluded: &Exclusion{Status: 760, Reason: ReasonRules}}, TellsNothing},
+		"kill list":                  {indexed(), reason(ReasonKilled), TellsNothing},
+		"another crawler's":          {indexed(), Result{Excluded: &Exclusion{Status: 761, Reason: ReasonElsewhere, Keep: true}}, TellsNothing},
+		"address refused":            {indexed(), faulty(fault.Address), TellsNothing},
+		"no document before":         {crawled(), status(404), TellsNothing},
+		"no document before, good":   {crawled(), document(1, "web"), TellsNothing},
+		"never fetched":              {fresh(), status(404), TellsNothing},
+		"an item asked for as it is": {func() Record { r := indexed(); r.Kind = KindItem; return r }(), status(404), TellsNothing},
 	} {
 		for _, set := range []*Settings{settings(), settings(policy(Cautious)), settings(policy(Smartsite))} {
 			out := outcome(&c.old, &c.r, set, 0, start(), 0)
@@ -188,12 +188,28 @@ func TestTells(t *testing.T) {
 		}
 	}
 	h := new(health)
-	for i, want := range []tells{tellsMoved, tellsMoved, tellsBad, tellsBad} {
+	for i, want := range []Tells{TellsMoved, TellsMoved, TellsBad, TellsBad} {
 		old := indexed()
 		r := Result{Status: 302, RedirectIgnored: true, Location: fmt.Sprint("http://a.test/login?", i), Decided: IndexFollow}
 		out := outcome(&old, &r, settings(), 0, start(), 0)
 		if got := h.tellsOf(doc(i), &old, &r, &out); got != want {
 			t.Errorf("redirect %d to one place: tells %d, want %d", i, got, want)
 		}
+	}
+}
+
+func TestIllHostsAreBounded(t *testing.T) {
+	var ill illHosts
+	key := func(i int) weburl.HostKey { return weburl.HostKey{byte(i), byte(i >> 8), byte(i >> 16), 1} }
+	for i := range illNamed + illUnnamed + 50 {
+		ill.add(key(i), "http://h.test", start())
+		ill.add(key(i), "http://h.test", start())
+	}
+	if len(ill.named) != illNamed || len(ill.unnamed) != illUnnamed {
+		t.Errorf("%d named, %d more", len(ill.named), len(ill.unnamed))
+	}
+	ill.remove(key(illNamed + illUnnamed + 49))
+	if len(ill.named) != illNamed-1 {
+		t.Errorf("%d named", len(ill.named))
 	}
 }

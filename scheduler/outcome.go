@@ -9,7 +9,7 @@ import (
 // Bounds of the times that follow from temporary errors.
 const (
 	retryFirst   = time.Minute    // after the first temporary error in a row, then doubled
-	retryLongest = 6 * time.Hour  // before jitter, which adds up to a quarter
+	RetryLongest = 6 * time.Hour  // before jitter, which adds up to a quarter
 	afterLongest = 24 * time.Hour // longest Retry-After that is obeyed
 )
 
@@ -144,7 +144,7 @@ func (j *judgement) temporary() {
 // lengthens it, so that it is never shorter than what the server asked for.
 func retryAfter(n int, r *Result, jitter float64) time.Duration {
 	pause := retryFirst << min(max(n-1, 0), 16)
-	pause = min(pause, retryLongest)
+	pause = min(pause, RetryLongest)
 	pause += time.Duration(jitter * float64(pause) / 4)
 	if r.HasRetryAfter {
 		pause = max(pause, min(r.RetryAfter, afterLongest))

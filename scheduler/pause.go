@@ -21,8 +21,8 @@ func (f *Frontier) Resume() {
 	f.wake()
 }
 
-// active is for how long the frontier has given out URLs: its time, without the pauses.
-func (f *Frontier) active() int64 {
+// Active is for how long the frontier has given out URLs: its time, without the pauses.
+func (f *Frontier) Active() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()

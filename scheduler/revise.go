@@ -29,7 +29,7 @@ type Change struct {
 // does, under the same conditions; nil leaves a URL alone. Deletions rest first. It
 // returns how many URLs were changed.
 func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl.Key, Record) *Change) (int, error) {
-	edit, err := f.deletions.edit(ctx)
+	edit, err := f.owner.Edit(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -43,7 +43,7 @@ func (f *Frontier) Revise(ctx context.Context, keys []weburl.Key, fn func(weburl
 	if err != nil {
 		places = possible // some of it may be stored nevertheless
 	}
-	f.deletions.rested(rested)
+	f.owner.Rested(rested)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.announce(places)

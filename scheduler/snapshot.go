@@ -68,7 +68,7 @@ func (f *Frontier) Snapshot() Snapshot {
 			s.ClosedFor[Closing(r)] = n
 		}
 	}
-	s.Brake = BrakeSnapshot{On: f.set.Brake.On, Sent: f.deletions.sentWithin(f.set.Brake, time.Now())}
+	s.Brake = BrakeSnapshot{On: f.set.Brake.On, Sent: f.brake.Sent(f.set.Brake, time.Now())}
 	s.IdleCode, s.Idle = f.idle()
 	return s
 }

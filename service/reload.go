@@ -16,6 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 func (s *Service) applyConfig(ctx context.Context, word bool) error {
@@ -95,9 +96,9 @@ func (r *running) apply(ctx context.Context, change *crawl.Change, word bool) er
 }
 
 // newestEdit is the last of edits, the zero Edit for none.
-func newestEdit(edits []scheduler.Edit) scheduler.Edit {
+func newestEdit(edits []deletion.Edit) deletion.Edit {
 	if len(edits) == 0 {
-		return scheduler.Edit{}
+		return deletion.Edit{}
 	}
 	return edits[len(edits)-1]
 }

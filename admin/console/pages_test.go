@@ -17,7 +17,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	visiting "github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/report"
-	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 )
 
 // hostile are texts as crawled pages, servers and indexers may send them.
@@ -101,7 +101,7 @@ func TestTroublesLeadToTheirPages(t *testing.T) {
 		Targets: []crawl.TargetStatus{{Name: "papi", DownSince: &at, LastError: "refused"}},
 	}}
 	status.IllHosts, status.HeldSince = 2, &at
-	status.Edits = []admin.EditStatus{{Edit: scheduler.Edit{Number: 17}, Held: 1}, {Edit: scheduler.Edit{Number: 18}, Resting: 1}}
+	status.Edits = []admin.EditStatus{{Edit: deletion.Edit{Number: 17}, Held: 1}, {Edit: deletion.Edit{Number: 18}, Resting: 1}}
 	status.Store = &admin.StoreStatus{DiskFree: 1 << 20, DiskSize: 1 << 40}
 	api := answers(t, map[string]any{"GET /status": []admin.Status{status}})
 	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/")

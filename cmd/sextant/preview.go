@@ -12,8 +12,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
-	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -107,7 +107,7 @@ func printPreview(w io.Writer, p *review.Preview) {
 		fmt.Fprintf(w, "%8d  fetched again at other times\n", p.Retimed)
 	}
 	if p.Held > 0 {
-		fmt.Fprintf(w, "an edit may delete %s without your word: all would be held, unless you reload with --yes\n", count(int(scheduler.EditMost(p.Indexed)), "document"))
+		fmt.Fprintf(w, "an edit may delete %s without your word: all would be held, unless you reload with --yes\n", count(int(deletion.EditMost(p.Indexed)), "document"))
 	}
 }
 

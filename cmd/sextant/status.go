@@ -19,6 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -114,7 +115,7 @@ func storedStatus(ctx context.Context, name string, store *badgerstore.Store, ho
 	if s.Details, err = service.StoredDetails(ctx, store); err != nil {
 		return s, err
 	}
-	edits, err := scheduler.StoredEdits(ctx, store)
+	edits, err := deletion.StoredEdits(ctx, store)
 	if err != nil {
 		return s, err
 	}

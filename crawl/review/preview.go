@@ -6,6 +6,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -98,7 +99,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
 	}
-	if s.Frontier.Brake.On && out.Deleted.Count > scheduler.EditMost(out.Indexed) {
+	if s.Frontier.Brake.On && out.Deleted.Count > deletion.EditMost(out.Indexed) {
 		out.Held = out.Deleted.Count
 	}
 	return out, nil

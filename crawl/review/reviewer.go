@@ -15,6 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -34,26 +35,27 @@ type Crawl interface {
 // RunRobots. Its other methods may be called concurrently. How far it is, and by which
 // rules, is stored, so that it goes on after a restart.
 type Reviewer struct {
-	frontier *scheduler.Frontier
-	store    scheduler.Store
-	log      *slog.Logger
-	crawl    Crawl
-	// freed is told of URLs whose documents were deleted.
-	freed func(context.Context, []weburl.Key) error
+	Parts
 
 	pass       *pass
 	restricted *restricted
 	ahead      *judged // what Run has read already
 }
 
+// Parts is what a Reviewer works with.
+type Parts struct {
+	Frontier  *scheduler.Frontier
+	Deletions *deletion.Owner
+	Store     scheduler.Store
+	Log       *slog.Logger
+	Crawl     Crawl
+	// Freed is told of URLs whose documents were deleted.
+	Freed func(context.Context, []weburl.Key) error
+}
+
 // New makes a Reviewer that has read nothing yet: Open does.
-func New(frontier *scheduler.Frontier, store scheduler.Store, log *slog.Logger, crawl Crawl,
-	freed func(context.Context, []weburl.Key) error,
-) *Reviewer {
-	return &Reviewer{
-		frontier: frontier, store: store, log: log, crawl: crawl, freed: freed,
-		pass: newPass(store, frontier.Deletions()), restricted: newRestricted(),
-	}
+func New(p Parts) *Reviewer {
+	return &Reviewer{Parts: p, pass: newPass(p.Store, p.Deletions), restricted: newRestricted()}
 }
 
 // Open takes up what the last run left, and begins anew if that went by other rules than

@@ -81,7 +81,7 @@ func (v *Reviewer) Restrict(u weburl.URL) {
 	if err != nil {
 		return // no origin that a URL came from
 	}
-	r.origins[u.Origin()] = &restrictedOrigin{home: home, done: v.frontier.Busy()}
+	r.origins[u.Origin()] = &restrictedOrigin{home: home, done: v.Frontier.Busy()}
 	select {
 	case r.kick <- struct{}{}:
 	default:
@@ -90,7 +90,7 @@ func (v *Reviewer) Restrict(u weburl.URL) {
 
 // restoreRestricted takes up what the last run left.
 func (v *Reviewer) restoreRestricted(ctx context.Context) error {
-	if err := scheduler.LoadValue(ctx, v.store, restrictedName, restrictedWhat, &v.restricted.stored); err != nil {
+	if err := scheduler.LoadValue(ctx, v.Store, restrictedName, restrictedWhat, &v.restricted.stored); err != nil {
 		return err
 	}
 	for _, origin := range v.restricted.stored {
@@ -145,7 +145,7 @@ func (v *Reviewer) judgeOrigins(ctx context.Context) error {
 	if err := v.saveRestricted(ctx, origins); err != nil {
 		return err
 	}
-	p, cache := v.crawl.Policy(), v.crawl.Robots()
+	p, cache := v.Crawl.Policy(), v.Crawl.Robots()
 	changed := map[string]time.Time{}
 	for origin, o := range origins {
 		verdict, err := cache.Verdict(ctx, p.Settings.RobotsAgent, o.home)
@@ -189,7 +189,7 @@ func (v *Reviewer) saveRestricted(ctx context.Context, origins map[string]*restr
 	if slices.Equal(names, v.restricted.stored) {
 		return nil
 	}
-	if err := scheduler.SaveValue(ctx, v.store, restrictedName, restrictedWhat, names); err != nil {
+	if err := scheduler.SaveValue(ctx, v.Store, restrictedName, restrictedWhat, names); err != nil {
 		return err
 	}
 	v.restricted.stored = names
@@ -201,12 +201,12 @@ func (v *Reviewer) saveRestricted(ctx context.Context, origins map[string]*restr
 func (v *Reviewer) judgeByRobots(ctx context.Context, p *policy.Policy, origins map[string]*restrictedOrigin, changed map[string]time.Time) error {
 	// A page that began under the copy before may be stored yet: then it is among
 	// those that are read. One that begins from now on asks the new copy.
-	if err := v.crawl.AwaitPages(ctx); err != nil {
+	if err := v.Crawl.AwaitPages(ctx); err != nil {
 		return err
 	}
 	rules := map[string]*robots.Rules{}
 	for origin := range changed {
-		r, err := v.crawl.Robots().Rules(ctx, origins[origin].home)
+		r, err := v.Crawl.Robots().Rules(ctx, origins[origin].home)
 		if err != nil {
 			return err
 		}
@@ -217,9 +217,9 @@ func (v *Reviewer) judgeByRobots(ctx context.Context, p *policy.Policy, origins 
 	if len(rules) == 0 {
 		return nil
 	}
-	v.log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
+	v.Log.Info("robots.txt became stricter: the stored URLs are judged by it", "origins", len(rules))
 	ofThese := func(r *scheduler.Record) bool { return rules[r.Origin] != nil }
-	return scheduler.Walk(ctx, v.store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return v.forbid(ctx, p, rules, batch) })
+	return scheduler.Walk(ctx, v.Store, weburl.Key{}, ofThese, func(batch []scheduler.KeyedRecord) error { return v.forbid(ctx, p, rules, batch) })
 }
 
 // forbid takes out what the rules of its origin forbid.
@@ -237,14 +237,14 @@ func (v *Reviewer) forbid(ctx context.Context, p *policy.Policy, rules map[strin
 		now := time.Now()
 		var err error
 		// Not cancelled half-way: the store calls the function until it returns.
-		n, err = v.frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		n, err = v.Frontier.Revise(context.WithoutCancel(ctx), keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 			if isForbidden(&r) || !obeysRobots(&r) {
 				return nil
 			}
 			return &scheduler.Change{Next: forbidden(r, p, now), Delete: policy.RobotsForbids}
 		})
 		if err == nil && !p.Settings.Frontier.Brake.On { // else they are told of when they leave
-			err = v.freed(ctx, keys)
+			err = v.Freed(ctx, keys)
 		}
 		if err != nil {
 			return err

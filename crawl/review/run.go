@@ -39,19 +39,19 @@ const (
 // Run judges stored URLs by the rules in force until ctx ends, or the store fails.
 func (v *Reviewer) Run(ctx context.Context) error {
 	for {
-		p := v.crawl.Policy()
+		p := v.Crawl.Policy()
 		key, due := v.pass.due(p)
 		var pause time.Duration
 		switch {
 		case !due:
-		case key == endKey() && v.crawl.Superseded():
+		case key == endKey() && v.Crawl.Superseded():
 			pause = passWait
 		default:
 			began := time.Now()
 			if _, err := v.Next(ctx, p); err != nil {
 				return err
 			}
-			if v.frontier.Snapshot().InFlight > 0 {
+			if v.Frontier.Snapshot().InFlight > 0 {
 				pause = time.Since(began) // half of the time is the crawl's
 			}
 		}
@@ -143,7 +143,7 @@ func (v *Reviewer) judgeBatch(ctx context.Context, p *policy.Policy, from weburl
 		return err
 	}
 	if s, _ := v.pass.status(); s.Done && s.by(p) {
-		v.log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
+		v.Log.Info("all stored URLs are judged", "rules", s.Rules, "judged", s.Judged, "excluded", s.Excluded, "elsewhere", s.Elsewhere,
 			"readmitted", s.Readmitted, "moved", s.Moved, "unindexed", s.Unindexed, "retimed", s.Retimed, "reread", s.Reread)
 	}
 	return nil
@@ -154,8 +154,8 @@ func (v *Reviewer) readAhead(ctx context.Context, p *policy.Policy, from weburl.
 	// A page that began under other rules may still be stored after its key was
 	// passed. It is judged then, but a crash before that would lose it: only what
 	// is passed when no such page is left counts after a crash.
-	b := &judged{policy: p, from: from, firm: !v.crawl.Superseded()}
-	batch, next, last, err := scheduler.ReadBatch(ctx, v.store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
+	b := &judged{policy: p, from: from, firm: !v.Crawl.Superseded()}
+	batch, next, last, err := scheduler.ReadBatch(ctx, v.Store, from, passBatch, passBatch, func(r *scheduler.Record) bool {
 		b.read++
 		return r.State != scheduler.Waiting
 	})
@@ -221,14 +221,14 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 		}
 	}
 	if len(renamed) > 0 {
-		if _, err := v.frontier.Add(ctx, renamed, false); err != nil {
+		if _, err := v.Frontier.Add(ctx, renamed, false); err != nil {
 			return err
 		}
 	}
 	var done Counts
 	var gone []weburl.Key
 	// Not cancelled half-way: the store calls the function until it returns.
-	_, err := v.frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
+	_, err := v.Frontier.Revise(context.WithoutCancel(ctx), keys, func(k weburl.Key, r scheduler.Record) *scheduler.Change {
 		i, ok := slices.BinarySearchFunc(reviews, k, func(o keyed, k weburl.Key) int { return o.key.Compare(k) })
 		if !ok {
 			return nil
@@ -245,7 +245,7 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 		return err
 	}
 	n.add(done)
-	return v.freed(ctx, gone)
+	return v.Freed(ctx, gone)
 }
 
 // JudgeAgain judges the URL of a page that ended, if other rules than those that
@@ -253,11 +253,11 @@ func (v *Reviewer) apply(ctx context.Context, reviews []keyed, n *Counts) error 
 // in flight.
 func (v *Reviewer) JudgeAgain(ctx context.Context, began *policy.Policy, key weburl.Key) error {
 	for done := began; ; {
-		p := v.crawl.Policy()
+		p := v.Crawl.Policy()
 		if p.Same(done) {
 			return nil
 		}
-		r, err := v.store.Lookup(ctx, key)
+		r, err := v.Store.Lookup(ctx, key)
 		if errors.Is(err, scheduler.ErrNotFound) {
 			return nil
 		}

@@ -38,8 +38,9 @@ func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
 			{"actionrules/match", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
-			{"actionrules", "fetcher", "push", "scheduler", "scheduler/badgerstore/fingerprints"},
-			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record"},
+			{"actionrules", "fetcher", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
+			{"scheduler"},
+			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
 			{
 				"actionrules/crawlspace", "crawl/crawllog", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",

@@ -1,4 +1,4 @@
-package scheduler_test
+package deletion_test
 
 import (
 	"fmt"
@@ -48,7 +48,7 @@ func TestRelease(t *testing.T) {
 		"other host":      {scheduler.DeletionFilter{Host: "http://c.test"}, 0, false, false, false},
 	} {
 		heldHalf(t, func(s *crawl, a, b []scheduler.Link) {
-			n, err := s.Deletions().Release(s.t.Context(), c.filter)
+			n, err := s.owner.Release(s.t.Context(), c.filter)
 			if n != c.n || err != nil {
 				t.Errorf("%s: Release = %d, %v; want %d", name, n, err, c.n)
 			}
@@ -103,7 +103,7 @@ func TestReleaseWhileAsked(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.pass(10 * time.Second)
-			n, err := s.Deletions().Release(s.t.Context(), scheduler.DeletionFilter{URLs: []string{a[0].URL.String()}})
+			n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{URLs: []string{a[0].URL.String()}})
 			if n != 1 || err != nil || s.leftAt(a[0]).IsZero() {
 				t.Errorf("%s: Release = %d, %v", name, n, err)
 			}
@@ -123,7 +123,7 @@ func TestDrop(t *testing.T) {
 	heldHalf(t, func(s *crawl, a, _ []scheduler.Link) {
 		s.says(nil, a...)
 		s.says(status(404), a[0])
-		n, err := s.Deletions().Drop(s.t.Context(), scheduler.DeletionFilter{Host: "http://a.test"})
+		n, err := s.owner.Drop(s.t.Context(), scheduler.DeletionFilter{Host: "http://a.test"})
 		if n != 50 || err != nil {
 			t.Errorf("Drop = %d, %v", n, err)
 		}
@@ -174,7 +174,7 @@ func TestHeldDeletions(t *testing.T) {
 				t.Errorf("%s: %d are listed, want %d", name, len(seen), want.n)
 			}
 		}
-		if _, err := s.Deletions().Release(s.t.Context(), scheduler.DeletionFilter{URLs: []string{"nonsense"}}); err == nil {
+		if _, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{URLs: []string{"nonsense"}}); err == nil {
 			t.Error("no URL is released")
 		}
 	})
@@ -188,7 +188,7 @@ func TestManyAtOnce(t *testing.T) {
 			s.index(all...)
 			s.edit(true)
 			s.kill(all...)
-			s.Deletions().EndEdit()
+			s.owner.EndEdit()
 			s.pass(time.Minute)
 			s.is(fmt.Sprintf("%d at once", n), 0, 0, n)
 		})

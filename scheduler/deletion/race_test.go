@@ -1,4 +1,4 @@
-package scheduler_test
+package deletion_test
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func TestDeletionsRace(t *testing.T) {
 				}
 			})
 		}
-		d, ways := s.Deletions(), badAnswers()
+		d, ways := s.owner, badAnswers()
 		set := s.set
 		for i, act := range []func(rnd *rand.Rand){
 			func(rnd *rand.Rand) { s.says(ways[rnd.IntN(len(ways))], all[rnd.IntN(len(all))]) },

@@ -1,9 +1,10 @@
-package scheduler
+package deletion
 
 import (
 	"context"
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -12,48 +13,45 @@ const moveBatch = 500
 
 // moving moves deletions, counted in notes that are stored with them.
 type moving struct {
-	set   *Settings
-	move  DeletionMove
-	hold  Hold
-	notes []Note
+	set   *scheduler.Settings
+	move  scheduler.DeletionMove
+	hold  scheduler.Hold
+	notes []scheduler.Note
 	left  []weburl.Key // whose documents leave; the store may ask twice for one
 	// any says that held deletions, and those whose URL is being fetched, are moved too.
 	any bool
 }
 
 // revise is what becomes of one deletion and of the record; nil where it is cancelled.
-func (m *moving) revise(s StoredDeletion, r Record) *Revision {
-	if !m.any && (s.State != DeletionResting || r.State == Waiting) {
+func (m *moving) revise(s scheduler.StoredDeletion, r scheduler.Record) *scheduler.Revision {
+	if !m.any && (s.State != scheduler.DeletionResting || r.State == scheduler.Waiting) {
 		return nil // its answer decides
 	}
 	now := time.Now()
-	v := &Revision{Next: r, Move: m.move, Hold: m.hold, Notes: m.notes}
-	if m.move != SendDeletion {
+	v := &scheduler.Revision{Next: r, Move: m.move, Hold: m.hold, Notes: m.notes}
+	if m.move != scheduler.SendDeletion {
 		return v
 	}
-	if leave(&v.Next, m.set, now) {
-		v.Forget, v.Gone = true, gone(&r, &v.Next, now.Truncate(time.Second))
-	}
-	v.Next.stamp(&r, now.Truncate(time.Second))
+	v.Left(&r, m.set, now)
 	m.left = append(m.left, s.Key)
 	return v
 }
 
 // moveAll moves deletions in batches and returns how many there were.
-func (d *Deletions) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int, error) {
+func (d *Owner) moveAll(ctx context.Context, keys []weburl.Key, m *moving) (int, error) {
 	n := 0
 	for len(keys) > 0 {
 		batch := keys[:min(moveBatch, len(keys))]
 		keys = keys[len(batch):]
 		// Not cancelled half-way: the store calls the function until it returns.
-		places, moved, err := d.f.store.ReviseDeletions(context.WithoutCancel(ctx), batch, m.revise)
+		places, moved, err := d.store.ReviseDeletions(context.WithoutCancel(ctx), batch, m.revise)
 		n += moved
 		if err != nil {
 			return n, err
 		}
 		d.f.Announce(places)
-		if m.move == SendDeletion {
-			d.f.lookForDue()
+		if m.move == scheduler.SendDeletion {
+			d.f.LookForDue()
 			if d.onLeave != nil && len(m.left) > 0 {
 				if err := d.onLeave(ctx, m.left); err != nil {
 					return n, err
@@ -79,22 +77,22 @@ func keysOfResting(list []restingOne) []weburl.Key {
 // apply carries out what is decided. Deletions beyond what may leave the index are held.
 func (b *bench) apply(ctx context.Context) error {
 	d := b.d
-	if _, err := d.moveAll(ctx, b.passHeld, &moving{set: b.set, move: SendDeletion, any: true}); err != nil {
+	if _, err := d.moveAll(ctx, b.passHeld, &moving{set: b.set, move: scheduler.SendDeletion, any: true}); err != nil {
 		return err
 	}
-	if err := b.move(ctx, b.pass, &moving{set: b.set, move: SendDeletion}); err != nil {
+	if err := b.move(ctx, b.pass, &moving{set: b.set, move: scheduler.SendDeletion}); err != nil {
 		return err
 	}
 	if len(b.hold) > 0 {
-		m := &moving{set: b.set, move: HoldDeletion, hold: b.holdAs}
-		if b.holdAs == HeldForHost {
-			b.ledger.held.add(b.wall, oneDay, len(b.hold))
-			m.notes = []Note{b.ledger.note(b.key, b.wall)}
+		m := &moving{set: b.set, move: scheduler.HoldDeletion, hold: b.holdAs}
+		if b.holdAs == scheduler.HeldForHost {
+			b.ledger.held.Add(b.wall, oneDay, len(b.hold))
+			m.notes = []scheduler.Note{b.ledger.note(b.key, b.wall)}
 		}
 		before := b.moved
 		err := b.move(ctx, b.hold, m)
 		if n := b.moved - before; n > 0 {
-			d.f.log.Warn("deletions are held: `sextant deletions` lists them", "host", b.origin, "deletions", n, "why", b.holdAs.String())
+			d.log.Warn("deletions are held: `sextant deletions` lists them", "host", b.origin, "deletions", n, "why", b.holdAs.String())
 		}
 		if err != nil {
 			return err
@@ -119,17 +117,17 @@ func (b *bench) send(ctx context.Context) error {
 		return nil
 	}
 	d := b.d
-	counts, err := d.f.store.Counts(ctx)
+	counts, err := d.store.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	note, admitted := d.admit(b.set.Brake, counts.Indexed, len(b.leave), b.wall)
+	note, admitted := d.f.Brake().Admit(b.set.Brake, counts.Indexed, len(b.leave), b.wall)
 	if admitted > 0 {
-		b.ledger.left.add(b.wall, oneDay, admitted)
-		m := &moving{set: b.set, move: SendDeletion, notes: []Note{note, b.ledger.note(b.key, b.wall)}}
+		b.ledger.left.Add(b.wall, oneDay, admitted)
+		m := &moving{set: b.set, move: scheduler.SendDeletion, notes: []scheduler.Note{note, b.ledger.note(b.key, b.wall)}}
 		before := b.moved
 		err := b.move(ctx, b.leave[:admitted], m)
-		d.takeBack(admitted - (b.moved - before))
+		d.f.Brake().TakeBack(admitted - (b.moved - before))
 		if err != nil {
 			return err
 		}
@@ -138,9 +136,9 @@ func (b *bench) send(ctx context.Context) error {
 		return nil
 	}
 	before := b.moved
-	err = b.move(ctx, b.leave[admitted:], &moving{set: b.set, move: HoldDeletion, hold: HeldForAll})
+	err = b.move(ctx, b.leave[admitted:], &moving{set: b.set, move: scheduler.HoldDeletion, hold: scheduler.HeldForAll})
 	if n := b.moved - before; n > 0 {
-		d.f.log.Warn("deletions are held: too many documents of the index are to go; `sextant deletions` lists them", "deletions", n)
+		d.log.Warn("deletions are held: too many documents of the index are to go; `sextant deletions` lists them", "deletions", n)
 	}
 	return err
 }

@@ -1,27 +1,38 @@
-package scheduler
+// Package deletion owns the deletions of documents that rest: it judges host after host, lets
+// deletions leave or holds them, and keeps the edits of the rules that made some
+// (docs/scheduling.md, "Deletions rest"). The Frontier tells it what happened
+// (scheduler.DeletionOwner).
+//
+// Owner.Run is its one goroutine; a mutex guards what is in memory, another is held while
+// deletions are judged. A host's ledger and the list of edits are stored as values.
+package deletion
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Deletions owns the deletions that rest: it alone lets them leave, or holds them. One
+// Owner owns the deletions that rest: it alone lets them leave, or holds them. One
 // goroutine (Run) judges host after host; the others only tell it what happened. mu guards
 // what is in memory and is never held while the Frontier's mutex is taken or the store is
 // asked.
 //
 // Time runs only while the crawl runs and is not paused, and starts over with each start:
 // nothing leaves because of answers that another process has seen.
-type Deletions struct {
-	f    *Frontier
-	kick chan struct{} // capacity 1
+type Owner struct {
+	f     *scheduler.Frontier
+	store scheduler.Store
+	log   *slog.Logger
+	kick  chan struct{} // capacity 1
 
 	judging sync.Mutex // held while deletions are judged
 	onLeave func(context.Context, []weburl.Key) error
@@ -29,8 +40,7 @@ type Deletions struct {
 	mu        sync.Mutex
 	hosts     map[weburl.HostKey]*restingHost
 	edits     edits
-	sent      tally // deletions of the whole index that left
-	finishing bool  // Finish: nothing rests any longer than it must
+	finishing bool // Finish: nothing rests any longer than it must
 
 	recounted map[weburl.HostKey]int64 // guarded by judging: when a host's held deletions were counted last
 }
@@ -78,13 +88,17 @@ type arrival struct {
 	doubtful bool
 }
 
-func newDeletions(f *Frontier) *Deletions {
-	return &Deletions{f: f, kick: make(chan struct{}, 1), hosts: map[weburl.HostKey]*restingHost{}}
+// New makes the owner of the deletions of a Frontier and its store, and has the Frontier tell
+// it. Call it before the Frontier is used.
+func New(f *scheduler.Frontier, store scheduler.Store, log *slog.Logger) *Owner {
+	d := &Owner{f: f, store: store, log: log, kick: make(chan struct{}, 1), hosts: map[weburl.HostKey]*restingHost{}}
+	f.SetOwner(d)
+	return d
 }
 
 // OnLeave has fn called with the documents whose deletions have left, after each batch.
 // Call it before Run.
-func (d *Deletions) OnLeave(fn func(context.Context, []weburl.Key) error) { d.onLeave = fn }
+func (d *Owner) OnLeave(fn func(context.Context, []weburl.Key) error) { d.onLeave = fn }
 
 const (
 	// judgePause is how long a host's deletions are gathered before they are judged.
@@ -93,13 +107,17 @@ const (
 	restMany = time.Hour
 	// restLongest is how long deletions wait for an answer that says that their host is well.
 	restLongest = 24 * time.Hour
+	// errorPause is how long judging rests after the store failed on it, and lookAgain how long
+	// it rests at most: the clock may be set.
+	errorPause = 5 * time.Second
+	lookAgain  = time.Minute
 	// budgetPause is the time after which a host that has used its share is looked at again.
 	budgetPause = 10 * time.Minute
 )
 
 // Run reads what rests and judges it until ctx ends, which is not an error. It runs while the
 // Frontier does, once.
-func (d *Deletions) Run(ctx context.Context) error {
+func (d *Owner) Run(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the end of ctx is the end
@@ -117,7 +135,7 @@ func (d *Deletions) Run(ctx context.Context) error {
 		}
 		wait, err := d.judgeDue(ctx)
 		if err != nil && ctx.Err() == nil {
-			d.f.log.Error("cannot judge resting deletions", "pause", errorPause, "error", err)
+			d.log.Error("cannot judge resting deletions", "pause", errorPause, "error", err)
 			wait = errorPause
 		}
 		timer.Reset(wait)
@@ -126,12 +144,12 @@ func (d *Deletions) Run(ctx context.Context) error {
 
 // load reads which hosts and edits have deletions that rest, and makes those rest again
 // that are held for hosts that are well by now.
-func (d *Deletions) load(ctx context.Context) error {
+func (d *Owner) load(ctx context.Context) error {
 	f := d.f
 	if err := d.loadCounts(ctx); err != nil {
 		return err
 	}
-	now := f.active()
+	now := f.Active()
 	note := func(k weburl.HostKey, origin string) *restingHost {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -139,7 +157,7 @@ func (d *Deletions) load(ctx context.Context) error {
 		h.doubtful = true
 		return h
 	}
-	err := f.store.DeletionGroups(ctx, func(g DeletionGroup, _ uint64) error {
+	err := d.store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, _ uint64) error {
 		if g.Edit == 0 {
 			note(g.Host, "")
 		}
@@ -148,8 +166,8 @@ func (d *Deletions) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading which deletions rest: %w", err)
 	}
-	err = f.store.HeldDeletions(ctx, DeletionFilter{State: DeletionHeld}, func(s StoredDeletion) error {
-		if u, ok := weburl.FromCanonical(s.URL); ok && s.Hold == HeldIll {
+	err = d.store.HeldDeletions(ctx, scheduler.DeletionFilter{State: scheduler.DeletionHeld}, func(s scheduler.StoredDeletion) error {
+		if u, ok := weburl.FromCanonical(s.URL); ok && s.Hold == scheduler.HeldIll {
 			note(u.HostKey(), u.Origin()).well = true // judged before it is believed
 		}
 		return nil
@@ -161,7 +179,7 @@ func (d *Deletions) load(ctx context.Context) error {
 }
 
 // host returns a host's entry, made if there is none. The mutex is held.
-func (d *Deletions) host(k weburl.HostKey, origin string, at int64) *restingHost {
+func (d *Owner) host(k weburl.HostKey, origin string, at int64) *restingHost {
 	h := d.hosts[k]
 	if h == nil {
 		h = &restingHost{at: at}
@@ -174,8 +192,8 @@ func (d *Deletions) host(k weburl.HostKey, origin string, at int64) *restingHost
 }
 
 // soon has a host judged after a pause, and makes its entry if it is needed.
-func (d *Deletions) soon(k weburl.HostKey, origin string, change func(*restingHost)) {
-	now := d.f.active()
+func (d *Owner) soon(k weburl.HostKey, origin string, change func(*restingHost)) {
+	now := d.f.Active()
 	d.mu.Lock()
 	h := d.host(k, origin, now+int64(judgePause))
 	h.at = min(h.at, now+int64(h.pause()))
@@ -187,22 +205,22 @@ func (d *Deletions) soon(k weburl.HostKey, origin string, change func(*restingHo
 	d.wake()
 }
 
-func (d *Deletions) wake() {
+func (d *Owner) wake() {
 	select {
 	case d.kick <- struct{}{}:
 	default:
 	}
 }
 
-// completed takes in a stored outcome.
-func (d *Deletions) completed(l *Lease, c *Completion, t tells) {
-	if o := c.Order; o != nil && o.Deletion == DeletionResting {
+// Completed takes in a stored outcome.
+func (d *Owner) Completed(l *scheduler.Lease, c *scheduler.Completion, t scheduler.Tells) {
+	if o := c.Order; o != nil && o.Deletion == scheduler.DeletionResting {
 		if o.Edit != 0 {
 			d.lateOfEdit()
 		} else {
 			d.soon(l.Record.Host, l.Record.Origin, func(h *restingHost) {
-				leads := c.Next.Class == Redirect || c.Next.Reason == ReasonMoved
-				h.redirected = h.redirected || leads && l.Record.Deletion == DeletionHeld
+				leads := c.Next.Class == scheduler.Redirect || c.Next.Reason == scheduler.ReasonMoved
+				h.redirected = h.redirected || leads && l.Record.Deletion == scheduler.DeletionHeld
 			})
 		}
 	}
@@ -210,17 +228,17 @@ func (d *Deletions) completed(l *Lease, c *Completion, t tells) {
 }
 
 // answered takes in what an answer tells of a host whose deletions rest.
-func (d *Deletions) answered(k weburl.HostKey, document weburl.Key, t tells) {
+func (d *Owner) answered(k weburl.HostKey, document weburl.Key, t scheduler.Tells) {
 	d.mu.Lock()
 	h := d.hosts[k]
 	d.mu.Unlock()
 	if h == nil {
 		return
 	}
-	now := d.f.active()
+	now := d.f.Active()
 	d.mu.Lock()
 	belongs, over := h.control.answered(document, t)
-	if t == tellsGood && !belongs {
+	if t == scheduler.TellsGood && !belongs {
 		h.good = now
 	}
 	if over {
@@ -233,8 +251,8 @@ func (d *Deletions) answered(k weburl.HostKey, document weburl.Key, t tells) {
 	}
 }
 
-// rested takes in that deletions of hosts rest that no visit found.
-func (d *Deletions) rested(origins map[weburl.HostKey]string) {
+// Rested takes in that deletions of hosts rest that no visit found.
+func (d *Owner) Rested(origins map[weburl.HostKey]string) {
 	if len(origins) == 0 {
 		return
 	}
@@ -244,8 +262,8 @@ func (d *Deletions) rested(origins map[weburl.HostKey]string) {
 	d.lateOfEdit()
 }
 
-// healthChanged has a host judged that became ill or well. The Frontier's mutex is held.
-func (d *Deletions) healthChanged(k weburl.HostKey, origin string) {
+// HealthChanged has a host judged that became ill or well. The Frontier's mutex is held.
+func (d *Owner) HealthChanged(k weburl.HostKey, origin string) {
 	d.mu.Lock()
 	h := d.host(k, origin, 0)
 	h.events++ // it may be being judged
@@ -254,8 +272,8 @@ func (d *Deletions) healthChanged(k weburl.HostKey, origin string) {
 	d.wake()
 }
 
-// brakeOff has all that rests leave at once.
-func (d *Deletions) brakeOff() {
+// BrakeOff has all that rests leave at once.
+func (d *Owner) BrakeOff() {
 	d.mu.Lock()
 	for _, h := range d.hosts {
 		h.at = 0
@@ -266,13 +284,13 @@ func (d *Deletions) brakeOff() {
 }
 
 // judgeDue judges the hosts and edits that are due, and returns when the next one is.
-func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
+func (d *Owner) judgeDue(ctx context.Context) (time.Duration, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	if err := d.judgeEdits(ctx); err != nil {
 		return 0, err
 	}
-	now := d.f.active()
+	now := d.f.Active()
 	d.mu.Lock()
 	var due []weburl.HostKey
 	for k, h := range d.hosts {
@@ -284,11 +302,11 @@ func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
 	slices.SortFunc(due, func(a, b weburl.HostKey) int { return bytes.Compare(a[:], b[:]) }) // the same order each time
 	for _, k := range due {
 		_, err := d.judge(ctx, k)
-		if ctx.Err() != nil || errors.Is(err, ErrClosed) {
+		if ctx.Err() != nil || errors.Is(err, scheduler.ErrClosed) {
 			return 0, err
 		}
 		if err != nil { // of this host: the others are judged nevertheless
-			d.f.log.Error("cannot judge resting deletions", "host", d.postpone(k), "pause", errorPause, "error", err)
+			d.log.Error("cannot judge resting deletions", "host", d.postpone(k), "pause", errorPause, "error", err)
 		}
 	}
 	d.mu.Lock()
@@ -301,8 +319,8 @@ func (d *Deletions) judgeDue(ctx context.Context) (time.Duration, error) {
 }
 
 // postpone has a host judged after a pause, and returns its name.
-func (d *Deletions) postpone(k weburl.HostKey) (origin string) {
-	at := d.f.active() + int64(errorPause)
+func (d *Owner) postpone(k weburl.HostKey) (origin string) {
+	at := d.f.Active() + int64(errorPause)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := d.host(k, "", at)

@@ -1,11 +1,14 @@
-package scheduler
+package deletion
 
 import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
+
+func doc(i int) weburl.Key { return weburl.Key{byte(i), byte(i >> 8), 1} }
 
 func asking(n int) *control {
 	c := &control{at: 1}
@@ -17,7 +20,7 @@ func asking(n int) *control {
 
 // TestControl: which answers make a round good.
 func TestControl(t *testing.T) {
-	word := map[byte]tells{'b': tellsBad, 'g': tellsGood, '.': tellsNothing, 'a': tellsBadAgain, 'm': tellsMoved}
+	word := map[byte]scheduler.Tells{'b': scheduler.TellsBad, 'g': scheduler.TellsGood, '.': scheduler.TellsNothing, 'a': scheduler.TellsBadAgain, 'm': scheduler.TellsMoved}
 	for _, c := range []struct {
 		answers string // of four
 		over    int    // after how many the round has ended
@@ -47,7 +50,7 @@ func TestControl(t *testing.T) {
 		if over != c.over || round.allGood() != c.good || round.passed(1) != c.good || round.passed(2) {
 			t.Errorf("%s: over after %d, good %t, passed %t", c.answers, over, round.allGood(), round.passed(1))
 		}
-		if belongs, ended := round.answered(doc(0), tellsGood); belongs || ended {
+		if belongs, ended := round.answered(doc(0), scheduler.TellsGood); belongs || ended {
 			t.Errorf("%s: an answer counts twice", c.answers)
 		}
 	}
@@ -56,7 +59,7 @@ func TestControl(t *testing.T) {
 		t.Error("a round after a bad one is enough")
 	}
 	var none *control
-	if belongs, over := none.answered(doc(0), tellsGood); belongs || over || none.passed(0) {
+	if belongs, over := none.answered(doc(0), scheduler.TellsGood); belongs || over || none.passed(0) {
 		t.Error("no round passes")
 	}
 }
@@ -110,7 +113,7 @@ func TestNextRound(t *testing.T) {
 // TestConfirmed: an answer counts if it was given since the deletion rests, or since its URL
 // was asked for, to the second.
 func TestConfirmed(t *testing.T) {
-	now, wall := int64(10*time.Hour), start()
+	now, wall := int64(10*time.Hour), start
 	b := &bench{now: now, wall: wall}
 	for name, c := range map[string]struct {
 		again, asked time.Duration // ago; 0: never
@@ -135,21 +138,5 @@ func TestConfirmed(t *testing.T) {
 		if got := b.confirmed(one, a, now-int64(c.since)); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
-	}
-}
-
-func TestIllHostsAreBounded(t *testing.T) {
-	var ill illHosts
-	key := func(i int) weburl.HostKey { return weburl.HostKey{byte(i), byte(i >> 8), byte(i >> 16), 1} }
-	for i := range illNamed + illUnnamed + 50 {
-		ill.add(key(i), "http://h.test", start())
-		ill.add(key(i), "http://h.test", start())
-	}
-	if len(ill.named) != illNamed || len(ill.unnamed) != illUnnamed {
-		t.Errorf("%d named, %d more", len(ill.named), len(ill.unnamed))
-	}
-	ill.remove(key(illNamed + illUnnamed + 49))
-	if len(ill.named) != illNamed-1 {
-		t.Errorf("%d named", len(ill.named))
 	}
 }

@@ -1,9 +1,11 @@
-package scheduler
+package deletion
 
 import (
 	"context"
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/tally"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -13,7 +15,7 @@ func (b *bench) counted() int {
 	return int(min(b.documents.Count, 1<<40)) + b.leftWithin(oneDay) //nolint:gosec // bounded
 }
 
-func (b *bench) leftWithin(d time.Duration) int { return b.ledger.left.within(b.wall, d, oneDay) }
+func (b *bench) leftWithin(d time.Duration) int { return b.ledger.left.Within(b.wall, d, oneDay) }
 
 // Shares of a host's documents that may leave within an hour, after a short rest, and within
 // a day. Two may always leave.
@@ -23,7 +25,7 @@ func dayShare(documents int) int  { return max(2, documents/5) }
 // decide says what follows for each deletion.
 func (b *bench) decide(ctx context.Context) error {
 	if len(b.resting) == 0 || b.ill {
-		b.hold, b.holdAs, b.wantControl = b.resting, HeldIll, b.ill
+		b.hold, b.holdAs, b.wantControl = b.resting, scheduler.HeldIll, b.ill
 		return nil
 	}
 	documents := b.counted()
@@ -34,7 +36,7 @@ func (b *bench) decide(ctx context.Context) error {
 		return err
 	}
 	if len(sound)+held > day {
-		b.hold, b.holdAs = sound, HeldForHost
+		b.hold, b.holdAs = sound, scheduler.HeldForHost
 		return nil
 	}
 	few := hourShare(documents) - b.leftWithin(time.Hour)
@@ -60,7 +62,7 @@ func (b *bench) decideEach(single, doubted bool, budget int) {
 		case sure:
 			b.wakeAt(b.now + int64(budgetPause))
 		case b.now-b.host.arrival(one.seq).at >= int64(restLongest):
-			b.hold, b.holdAs = append(b.hold, *one), HeldUnsure
+			b.hold, b.holdAs = append(b.hold, *one), scheduler.HeldUnsure
 		default:
 			b.ask = append(b.ask, *one)
 		}
@@ -71,11 +73,11 @@ func (b *bench) decideEach(single, doubted bool, budget int) {
 // If only they bring the number above some, it counts those that are still held: the more
 // there are, the less often. If it is too soon to count, nothing is decided yet.
 func (b *bench) held(ctx context.Context, some int) (n int, known bool, err error) {
-	n = b.ledger.held.within(b.wall, oneDay, oneDay)
+	n = b.ledger.held.Within(b.wall, oneDay, oneDay)
 	if some < 0 || n <= some {
 		return n, true, nil
 	}
-	counts, err := b.d.f.store.Counts(ctx)
+	counts, err := b.d.store.Counts(ctx)
 	if err != nil {
 		return 0, false, err
 	}
@@ -85,8 +87,8 @@ func (b *bench) held(ctx context.Context, some int) (n int, known bool, err erro
 		return n, false, nil
 	}
 	n = 0
-	err = b.d.f.store.HeldDeletions(ctx, DeletionFilter{State: DeletionHeld, Host: b.origin}, func(s StoredDeletion) error {
-		if s.Hold == HeldForHost && b.wall.Sub(s.At) < oneDay {
+	err = b.d.store.HeldDeletions(ctx, scheduler.DeletionFilter{State: scheduler.DeletionHeld, Host: b.origin}, func(s scheduler.StoredDeletion) error {
+		if s.Hold == scheduler.HeldForHost && b.wall.Sub(s.At) < oneDay {
 			n++
 		}
 		return nil
@@ -94,17 +96,17 @@ func (b *bench) held(ctx context.Context, some int) (n int, known bool, err erro
 	if err != nil {
 		return 0, false, err
 	}
-	b.ledger.held = tally{}
+	b.ledger.held = tally.Tally{}
 	if n > 0 {
-		b.ledger.held.add(b.wall, oneDay, n)
+		b.ledger.held.Add(b.wall, oneDay, n)
 	}
 	note := b.ledger.note(b.key, b.wall)
-	return n, true, b.d.f.store.SetValue(ctx, note.Name, note.Value)
+	return n, true, b.d.store.SetValue(ctx, note.Name, note.Value)
 }
 
 // recountAt is when what a host has held may be counted again, a pause after the last time;
 // if that is now, it is taken to be done.
-func (d *Deletions) recountAt(k weburl.HostKey, now int64, pause time.Duration) int64 {
+func (d *Owner) recountAt(k weburl.HostKey, now int64, pause time.Duration) int64 {
 	if at, ok := d.recounted[k]; ok && now-at < int64(pause) {
 		return at + int64(pause)
 	}
@@ -115,7 +117,7 @@ func (d *Deletions) recountAt(k weburl.HostKey, now int64, pause time.Duration) 
 	return now
 }
 
-// recountedMost bounds Deletions.recounted.
+// recountedMost bounds Owner.recounted.
 const recountedMost = 1000
 
 // doubts returns the deletions that count, and whether there are doubtful ones whose URL was
@@ -168,7 +170,7 @@ func (b *bench) sure(one *restingOne, single bool) (sure, waits bool) {
 }
 
 // confirmed reports whether the URL of a deletion was asked for again since a time, or since
-// Deletions asked for it, and that its document was to go again.
+// the Owner asked for it, and that its document was to go again.
 func (b *bench) confirmed(one *restingOne, a *arrival, since int64) bool {
 	asked := b.wall.Add(time.Duration(since - b.now)) // except for pauses, in which it was not asked for
 	if !a.asked.IsZero() && a.asked.Before(asked) {

@@ -1,4 +1,4 @@
-package scheduler_test
+package deletion_test
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func (s *crawl) finishing() (rounds, asked int) {
 	s.t.Helper()
 	for rounds = 1; rounds <= 4; rounds++ {
 		s.drain()
-		n, err := s.Deletions().Finish(s.t.Context())
+		n, err := s.owner.Finish(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -84,8 +84,8 @@ func TestFinishEdit(t *testing.T) {
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:3]...)
-		s.Deletions().EndEdit()
-		if _, err := s.Deletions().Finish(s.t.Context()); err != nil {
+		s.owner.EndEdit()
+		if _, err := s.owner.Finish(s.t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s.is("little", 0, 0, 3)

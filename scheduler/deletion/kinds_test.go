@@ -1,4 +1,4 @@
-package scheduler_test
+package deletion_test
 
 import (
 	"fmt"

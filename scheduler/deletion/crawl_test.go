@@ -1,4 +1,4 @@
-package scheduler_test
+package deletion_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -35,6 +36,7 @@ type crawl struct {
 	log   *strings.Builder
 
 	*scheduler.Frontier
+	owner  *deletion.Owner
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 
@@ -70,9 +72,11 @@ func (s *crawl) begin() {
 	if s.store != nil {
 		store = s.store(store)
 	}
-	s.Frontier = scheduler.New(store, s.set, slog.New(slog.NewTextHandler(s.log, nil)))
+	log := slog.New(slog.NewTextHandler(s.log, nil))
+	s.Frontier = scheduler.New(store, s.set, log)
 	s.Fix(1)
-	s.Deletions().OnLeave(func(_ context.Context, keys []weburl.Key) error {
+	s.owner = deletion.New(s.Frontier, store, log)
+	s.owner.OnLeave(func(_ context.Context, keys []weburl.Key) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, k := range keys {
@@ -85,7 +89,7 @@ func (s *crawl) begin() {
 	})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.cancel = cancel
-	for _, run := range []func(context.Context) error{s.Run, s.Deletions().Run, s.work} {
+	for _, run := range []func(context.Context) error{s.Run, s.owner.Run, s.work} {
 		s.all.Go(func() {
 			if err := run(ctx); err != nil {
 				s.t.Errorf("a part of the crawl ends: %v", err)

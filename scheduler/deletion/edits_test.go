@@ -1,4 +1,4 @@
-package scheduler_test
+package deletion_test
 
 import (
 	"context"
@@ -11,13 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
 func TestEditMost(t *testing.T) {
 	for documents, want := range map[uint64]uint64{0: 2, 1: 2, 40: 2, 60: 3, 100: 5, 1999: 99, 2000: 100, 1 << 50: 100} {
-		if got := scheduler.EditMost(documents); got != want {
+		if got := deletion.EditMost(documents); got != want {
 			t.Errorf("of %d documents an edit may delete %d, want %d", documents, got, want)
 		}
 	}
@@ -56,18 +57,18 @@ func (s *crawl) spare(pages ...scheduler.Link) {
 // edit begins an edit; the pass has come through with EndEdit.
 func (s *crawl) edit(word bool) (number uint64) {
 	s.t.Helper()
-	number, err := s.Deletions().BeginEdit(s.t.Context(), word)
+	number, err := s.owner.BeginEdit(s.t.Context(), word)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return number
 }
 
-func (s *crawl) editsAre(when string, want ...scheduler.Edit) {
+func (s *crawl) editsAre(when string, want ...deletion.Edit) {
 	s.t.Helper()
-	got := s.Deletions().Edits()
+	got := s.owner.Edits()
 	for i := range got {
-		if got[i].At.IsZero() || got[i].Judged.IsZero() != (got[i].State == scheduler.EditOpen) {
+		if got[i].At.IsZero() || got[i].Judged.IsZero() != (got[i].State == deletion.EditOpen) {
 			s.t.Errorf("%s: %+v", when, got[i])
 		}
 		got[i].At, got[i].Judged = time.Time{}, time.Time{}
@@ -100,12 +101,12 @@ func TestEdit(t *testing.T) {
 					s.pass(2 * time.Hour)
 					s.is("while all URLs are judged, after a restart", c.killed, 0, 0)
 				}
-				s.editsAre("while all URLs are judged", scheduler.Edit{Number: 1, State: scheduler.EditOpen, Word: c.word})
-				s.Deletions().EndEdit()
+				s.editsAre("while all URLs are judged", deletion.Edit{Number: 1, State: deletion.EditOpen, Word: c.word})
+				s.owner.EndEdit()
 				s.pass(time.Second)
-				want := scheduler.Edit{Number: 1, State: scheduler.EditSent, Word: c.word, Deletions: uint64(c.killed)}
+				want := deletion.Edit{Number: 1, State: deletion.EditSent, Word: c.word, Deletions: uint64(c.killed)}
 				if c.held {
-					want.State = scheduler.EditHeld
+					want.State = deletion.EditHeld
 					s.is("judged", 0, c.killed, 0)
 					s.heldAs(scheduler.HeldForEdit)
 				} else {
@@ -119,11 +120,11 @@ func TestEdit(t *testing.T) {
 					return
 				}
 				s.is("later", 0, c.killed, 0)
-				if n, err := s.Deletions().AllowEdit(s.t.Context(), 1); n != c.killed || err != nil {
+				if n, err := s.owner.AllowEdit(s.t.Context(), 1); n != c.killed || err != nil {
 					t.Errorf("AllowEdit = %d, %v; want %d", n, err, c.killed)
 				}
 				s.is("allowed", 0, 0, c.killed)
-				want.State, want.Word = scheduler.EditSent, true
+				want.State, want.Word = deletion.EditSent, true
 				s.editsAre("allowed", want)
 			})
 		}
@@ -139,13 +140,13 @@ func TestUnrelatedEdit(t *testing.T) {
 			s.index(all...)
 			s.edit(false)
 			s.kill(all[:8]...)
-			s.Deletions().EndEdit()
+			s.owner.EndEdit()
 			s.pass(time.Minute)
 			s.is("the first edit", 0, 8, 0)
 			for i := range 5 {
 				s.edit(word) // a line above, for example
 				s.kill(all[:8]...)
-				s.Deletions().EndEdit()
+				s.owner.EndEdit()
 				s.visit(all[i], all[i+1], all[15])
 				s.pass(time.Hour)
 				s.is(fmt.Sprintf("edit %d", i+2), 0, 8, 0)
@@ -155,7 +156,7 @@ func TestUnrelatedEdit(t *testing.T) {
 			s.visit(all...)
 			s.pass(3 * 24 * time.Hour)
 			s.is("all were visited", 0, 8, 0)
-			if n, err := s.Deletions().AllowEdit(s.t.Context(), 1); n != 8 || err != nil {
+			if n, err := s.owner.AllowEdit(s.t.Context(), 1); n != 8 || err != nil {
 				t.Errorf("AllowEdit = %d, %v", n, err)
 			}
 			s.is("allowed", 0, 0, 8)
@@ -170,23 +171,23 @@ func TestRevertedEdit(t *testing.T) {
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:20]...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		s.is("held", 0, 20, 0)
 		s.edit(false)
 		s.spare(all[:20]...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		s.is("reverted", 0, 0, 0)
 		s.edit(false) // and while it is judged
 		s.kill(all[:20]...)
 		s.edit(false)
 		s.spare(all[1:20]...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		s.is("all but one reverted", 0, 0, 1)
-		s.editsAre("in the end", scheduler.Edit{Number: 1, State: scheduler.EditHeld, Deletions: 20}, scheduler.Edit{Number: 2, State: scheduler.EditSent},
-			scheduler.Edit{Number: 3, State: scheduler.EditSent}, scheduler.Edit{Number: 4, State: scheduler.EditSent, Deletions: 1})
+		s.editsAre("in the end", deletion.Edit{Number: 1, State: deletion.EditHeld, Deletions: 20}, deletion.Edit{Number: 2, State: deletion.EditSent},
+			deletion.Edit{Number: 3, State: deletion.EditSent}, deletion.Edit{Number: 4, State: deletion.EditSent, Deletions: 1})
 	})
 }
 
@@ -198,7 +199,7 @@ func TestLateOfEdit(t *testing.T) {
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:3]...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		s.is("little", 0, 0, 3)
 		late := func(p scheduler.Link) {
@@ -212,8 +213,8 @@ func TestLateOfEdit(t *testing.T) {
 		late(all[12])
 		s.is("too much", 0, 1, 5)
 		s.heldAs(scheduler.HeldForEdit)
-		s.editsAre("too much", scheduler.Edit{Number: 1, State: scheduler.EditHeld, Deletions: 6})
-		if n, err := s.Deletions().Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 1 || err != nil {
+		s.editsAre("too much", deletion.Edit{Number: 1, State: deletion.EditHeld, Deletions: 6})
+		if n, err := s.owner.Release(s.t.Context(), scheduler.DeletionFilter{Edit: 1}); n != 1 || err != nil {
 			t.Errorf("Release = %d, %v", n, err)
 		}
 		late(all[13])
@@ -222,7 +223,7 @@ func TestLateOfEdit(t *testing.T) {
 		late(all[14])
 		s.pass(time.Minute)
 		s.is("a day later", 0, 0, 8) // as one of its host
-		if n := s.Deletions().Edits()[0].Deletions; n != 7 {
+		if n := s.owner.Edits()[0].Deletions; n != 7 {
 			t.Errorf("the edit counts %d", n)
 		}
 	})
@@ -246,19 +247,19 @@ func TestEditsApart(t *testing.T) {
 		s.edit(false)
 		s.kill(all[:50]...)
 		crash = true // once it is decided, and before anything is moved
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Second)
 		s.is("too much, and not moved", 50, 0, 0)
 		s.restart()
 		s.edit(false) // at the start
 		crash = false
 		s.kill(all[60:62]...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		s.is("one held, one sent", 0, 50, 2)
 		s.edit(true) // the operator's word is for this one alone
 		s.kill(all[70:90]...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		s.is("one held, two sent", 0, 50, 22)
 	})
@@ -287,7 +288,7 @@ func TestLateWhileJudged(t *testing.T) {
 				s.kill(all[1])
 			}
 		}
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		s.is("late while the others are moved", 0, 0, 2)
 	})
@@ -301,13 +302,13 @@ func TestEndIsOfItsEdit(t *testing.T) {
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:3]...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.edit(false)
 		s.kill(all[3:5]...)
 		s.pass(time.Hour)
 		s.is("the second is being judged", 5, 0, 0)
 		s.kill(all[5:9]...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		s.is("both together are too much", 0, 9, 0)
 	})
@@ -320,25 +321,25 @@ func TestManyEdits(t *testing.T) {
 		s.index(all...)
 		s.edit(false)
 		s.kill(all[:20]...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		for range 30 {
 			s.edit(false)
-			s.Deletions().EndEdit()
+			s.owner.EndEdit()
 			s.pass(time.Minute)
 		}
-		if all := s.Deletions().Edits(); len(all) != 20 || all[19].Number != 31 || all[0].Number != 12 {
+		if all := s.owner.Edits(); len(all) != 20 || all[19].Number != 31 || all[0].Number != 12 {
 			t.Errorf("%d edits from %+v", len(all), all[0])
 		}
 		s.is("held", 0, 20, 0)
-		if n, err := s.Deletions().AllowEdit(s.t.Context(), 1); n != 20 || err != nil {
+		if n, err := s.owner.AllowEdit(s.t.Context(), 1); n != 20 || err != nil {
 			t.Errorf("AllowEdit = %d, %v", n, err)
 		}
 		s.is("allowed", 0, 0, 20)
-		if _, err := s.Deletions().AllowEdit(s.t.Context(), 1); !errors.Is(err, scheduler.ErrNotFound) {
+		if _, err := s.owner.AllowEdit(s.t.Context(), 1); !errors.Is(err, scheduler.ErrNotFound) {
 			t.Errorf("AllowEdit = %v, want that there is nothing of it", err)
 		}
-		if _, err := s.Deletions().AllowEdit(s.t.Context(), 99); !errors.Is(err, scheduler.ErrNotFound) {
+		if _, err := s.owner.AllowEdit(s.t.Context(), 99); !errors.Is(err, scheduler.ErrNotFound) {
 			t.Errorf("AllowEdit = %v, want that there is none", err)
 		}
 	})
@@ -354,7 +355,7 @@ func TestEditIgnoresIllness(t *testing.T) {
 		s.visit(all[:20]...)
 		s.edit(true)
 		s.kill(all...)
-		s.Deletions().EndEdit()
+		s.owner.EndEdit()
 		s.pass(time.Minute)
 		s.is("a dead site", 0, 0, 100)
 	})
@@ -370,6 +371,7 @@ func TestEditAfterRestart(t *testing.T) {
 		s.end()
 		s.memory = s.memory.Reopen()
 		s.Frontier = scheduler.New(s.memory, s.set, slog.New(slog.DiscardHandler))
+		s.owner = deletion.New(s.Frontier, s.memory, slog.New(slog.DiscardHandler))
 		s.kill(all[:10]...)
 		if n := len(s.deletions(scheduler.DeletionFilter{Edit: 1})); n != 10 {
 			t.Errorf("%d are the edit's, want 10", n)
@@ -384,7 +386,7 @@ func TestDamagedEdits(t *testing.T) {
 	if err := store.SetValue(t.Context(), "scheduler.edits", []byte("{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scheduler.StoredEdits(t.Context(), store); !errors.Is(err, scheduler.ErrDamaged) {
+	if _, err := deletion.StoredEdits(t.Context(), store); !errors.Is(err, scheduler.ErrDamaged) {
 		t.Errorf("StoredEdits = %v, want damage", err)
 	}
 }

@@ -1,4 +1,4 @@
-package scheduler_test
+package deletion_test
 
 import (
 	"fmt"
@@ -210,7 +210,7 @@ func disturb(s *crawl, rnd *rand.Rand) {
 		s.pass(time.Duration(rnd.IntN(300)) * time.Minute)
 		s.Resume()
 	case 2:
-		if _, err := s.Deletions().Drop(s.t.Context(), scheduler.DeletionFilter{}); err != nil {
+		if _, err := s.owner.Drop(s.t.Context(), scheduler.DeletionFilter{}); err != nil {
 			s.t.Error(err)
 		}
 	case 3:

@@ -1,4 +1,4 @@
-package scheduler
+package deletion
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -14,7 +15,7 @@ import (
 type restingOne struct {
 	key    weburl.Key
 	seq    uint64
-	reason Reason
+	reason scheduler.Reason
 	again  time.Time
 	// confirmed says that its URL was asked for again, with the same result.
 	confirmed bool
@@ -22,22 +23,24 @@ type restingOne struct {
 
 // certain reports whether asking the site again would tell nothing new about a deletion: its
 // feed still lists other items, or the operator's rules say so.
-func (o *restingOne) certain() bool { return o.reason == ReasonItemGone || o.reason.Operators() }
+func (o *restingOne) certain() bool {
+	return o.reason == scheduler.ReasonItemGone || o.reason.Operators()
+}
 
 // bench is a host whose deletions are being judged.
 type bench struct {
-	d      *Deletions
+	d      *Owner
 	key    weburl.HostKey
 	host   *restingHost // Run alone changes what judge reads of it, but under mu
 	origin string
-	set    *Settings
+	set    *scheduler.Settings
 	now    int64     // active time
 	wall   time.Time // the clock's
 	// finishing says that nothing rests any longer than it must.
 	finishing bool
 
 	ill       bool
-	documents HostDocuments
+	documents scheduler.HostDocuments
 	ledger    ledger
 	total     int          // deletions that rest
 	resting   []restingOne // those that count: they neither pass nor are replaced
@@ -47,7 +50,7 @@ type bench struct {
 	// those of which an answer is missing.
 	leave, pass []restingOne
 	hold        []restingOne
-	holdAs      Hold
+	holdAs      scheduler.Hold
 	ask         []restingOne
 	passHeld    []weburl.Key // held ones that leave
 	wantControl bool
@@ -57,7 +60,7 @@ type bench struct {
 }
 
 // judge decides about the deletions of one host, and returns how many URLs it asks for. judging is held.
-func (d *Deletions) judge(ctx context.Context, k weburl.HostKey) (asked int, err error) {
+func (d *Owner) judge(ctx context.Context, k weburl.HostKey) (asked int, err error) {
 	b, events, err := d.bench(ctx, k)
 	if err != nil {
 		return 0, err
@@ -83,24 +86,21 @@ func (d *Deletions) judge(ctx context.Context, k weburl.HostKey) (asked int, err
 }
 
 // bench reads what is to be known of a host.
-func (d *Deletions) bench(ctx context.Context, k weburl.HostKey) (*bench, int, error) {
+func (d *Owner) bench(ctx context.Context, k weburl.HostKey) (*bench, int, error) {
 	f := d.f
-	b := &bench{d: d, key: k, now: f.active(), wall: time.Now()}
+	b := &bench{d: d, set: f.Settings(), key: k, now: f.Active(), wall: time.Now()}
 	b.next = b.now + int64(restLongest)
-	f.mu.Lock()
-	b.set = f.set
-	f.mu.Unlock()
 	d.mu.Lock()
 	b.host, b.finishing = d.hosts[k], d.finishing
 	b.origin = b.host.origin
 	events := b.host.events
 	d.mu.Unlock()
 	var err error
-	if b.ill, err = f.isIll(ctx, k); err != nil {
+	if b.ill, err = f.IsIll(ctx, k); err != nil {
 		return nil, 0, err
 	}
 	b.ill = b.ill && b.set.Brake.On
-	if b.documents, err = f.store.Documents(ctx, k); err != nil {
+	if b.documents, err = d.store.Documents(ctx, k); err != nil {
 		return nil, 0, err
 	}
 	b.ledger, err = d.ledger(ctx, k, b.wall)
@@ -119,14 +119,14 @@ func (b *bench) restAgain(ctx context.Context) error {
 		return nil
 	}
 	var keys []weburl.Key
-	err := b.d.f.store.HeldDeletions(ctx, DeletionFilter{State: DeletionHeld, Host: b.origin}, func(s StoredDeletion) error {
-		if s.Hold == HeldIll {
+	err := b.d.store.HeldDeletions(ctx, scheduler.DeletionFilter{State: scheduler.DeletionHeld, Host: b.origin}, func(s scheduler.StoredDeletion) error {
+		if s.Hold == scheduler.HeldIll {
 			keys = append(keys, s.Key)
 		}
 		return nil
 	})
 	if err == nil {
-		_, err = b.d.moveAll(ctx, keys, &moving{set: b.set, move: RestDeletion, any: true})
+		_, err = b.d.moveAll(ctx, keys, &moving{set: b.set, move: scheduler.RestDeletion, any: true})
 	}
 	if err != nil {
 		b.d.mu.Lock()
@@ -139,7 +139,7 @@ func (b *bench) restAgain(ctx context.Context) error {
 // gather reads the host's deletions that rest, and sorts out those that pass.
 func (b *bench) gather(ctx context.Context) error {
 	var newest uint64
-	err := b.d.f.store.Deletions(ctx, DeletionGroup{Host: b.key}, func(s StoredDeletion) error {
+	err := b.d.store.Deletions(ctx, scheduler.DeletionGroup{Host: b.key}, func(s scheduler.StoredDeletion) error {
 		one := restingOne{key: s.Key, seq: s.Seq, reason: s.Reason, again: s.Again}
 		newest = max(newest, s.Seq)
 		if b.total++; !b.set.Brake.On || b.ledger.passed(s.Reason, b.wall) {
@@ -167,7 +167,7 @@ func (b *bench) wakeAt(at int64) { b.next = min(b.next, at) }
 // Finish judges what rests as if it had rested for long enough, at the end of a crawl that
 // runs once. It returns how many URLs must be fetched again before all can be judged. When
 // they have been, call Finish again.
-func (d *Deletions) Finish(ctx context.Context) (asked int, err error) {
+func (d *Owner) Finish(ctx context.Context) (asked int, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	d.mu.Lock()

@@ -1,10 +1,12 @@
-package scheduler
+package deletion
 
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -72,7 +74,7 @@ func (b *bench) passReplaced(found []replacement, compared bool) {
 	for _, one := range b.resting {
 		switch {
 		case replaced[one.key]:
-		case one.reason == ReasonMoved && b.now-b.host.arrival(one.seq).at < int64(restLongest):
+		case one.reason == scheduler.ReasonMoved && b.now-b.host.arrival(one.seq).at < int64(restLongest):
 			b.wakeAt(b.now + int64(budgetPause)) // the page at the new place may not have been crawled yet
 		default:
 			rest = append(rest, one)
@@ -112,7 +114,7 @@ func (b *bench) restingRedirects(ctx context.Context) (found []replacement, read
 // heldRedirects are the deletions that are held because of a redirect.
 func (b *bench) heldRedirects(ctx context.Context) (found []replacement, err error) {
 	var keys []weburl.Key
-	err = b.d.f.store.HeldDeletions(ctx, DeletionFilter{State: DeletionHeld, Host: b.origin}, func(s StoredDeletion) error {
+	err = b.d.store.HeldDeletions(ctx, scheduler.DeletionFilter{State: scheduler.DeletionHeld, Host: b.origin}, func(s scheduler.StoredDeletion) error {
 		if isRedirect(s.Reason) {
 			keys = append(keys, s.Key)
 		}
@@ -131,7 +133,14 @@ func (b *bench) heldRedirects(ctx context.Context) (found []replacement, err err
 	return found, nil
 }
 
-func isRedirect(r Reason) bool { return r == ReasonRedirect || r == ReasonMoved }
+// isReplacement reports whether the status moves a page for good (RFC 9110, 15.4.2 and 15.4.9).
+func isReplacement(status int) bool {
+	return status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
+}
+
+func isRedirect(r scheduler.Reason) bool {
+	return r == scheduler.ReasonRedirect || r == scheduler.ReasonMoved
+}
 
 // replacement is the page that another has moved to.
 type replacement struct {
@@ -142,7 +151,7 @@ type replacement struct {
 }
 
 // replacement says where a URL redirects to, and whether that replaces its document.
-func (d *Deletions) replacement(ctx context.Context, k weburl.Key) (replacement, error) {
+func (d *Owner) replacement(ctx context.Context, k weburl.Key) (replacement, error) {
 	r := replacement{key: k}
 	old, err := d.lookup(ctx, k)
 	if err != nil {
@@ -153,11 +162,11 @@ func (d *Deletions) replacement(ctx context.Context, k weburl.Key) (replacement,
 		return r, nil
 	}
 	r.target = u.Key()
-	if old.Reason != ReasonMoved && !isReplacement(old.Status) {
+	if old.Reason != scheduler.ReasonMoved && !isReplacement(old.Status) {
 		return r, nil
 	}
 	t, err := d.lookup(ctx, r.target)
-	if err != nil || !t.Indexed || t.Deletion != NoDeletion {
+	if err != nil || !t.Indexed || t.Deletion != scheduler.NoDeletion {
 		return r, err
 	}
 	r.is = true
@@ -166,16 +175,16 @@ func (d *Deletions) replacement(ctx context.Context, k weburl.Key) (replacement,
 }
 
 // lookup returns the zero Record of a URL that is not known.
-func (d *Deletions) lookup(ctx context.Context, k weburl.Key) (Record, error) {
-	r, err := d.f.store.Lookup(ctx, k)
-	if errors.Is(err, ErrNotFound) {
-		return Record{}, nil
+func (d *Owner) lookup(ctx context.Context, k weburl.Key) (scheduler.Record, error) {
+	r, err := d.store.Lookup(ctx, k)
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return scheduler.Record{}, nil
 	}
 	return r, err
 }
 
 // leadsAlone reports whether no other document is known to have redirected to a page.
-func (d *Deletions) leadsAlone(ctx context.Context, old, target *Record) (bool, error) {
+func (d *Owner) leadsAlone(ctx context.Context, old, target *scheduler.Record) (bool, error) {
 	for _, alias := range target.Aliases {
 		u, ok := weburl.FromCanonical(alias)
 		if !ok || alias == old.URL {
@@ -186,7 +195,7 @@ func (d *Deletions) leadsAlone(ctx context.Context, old, target *Record) (bool, 
 			return false, err
 		}
 		wasDocument := r.Indexed || !r.ChangedAt.IsZero() && !r.Entered
-		if r.Class == Redirect && r.RedirectTo == target.URL && wasDocument {
+		if r.Class == scheduler.Redirect && r.RedirectTo == target.URL && wasDocument {
 			return false, nil
 		}
 	}

@@ -1,4 +1,4 @@
-package scheduler_test
+package deletion_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -172,13 +173,15 @@ func (w *world) live(d time.Duration, requeue []scheduler.Link) {
 		return nil
 	}
 	audited := &auditor{w.store, w.t, w.seed, &w.mu, w.deleted}
-	f := scheduler.New(&storetest.Faulty{Store: audited, Before: fail, After: fail}, w.set, slog.New(slog.DiscardHandler))
+	store, log := &storetest.Faulty{Store: audited, Before: fail, After: fail}, slog.New(slog.DiscardHandler)
+	f := scheduler.New(store, w.set, log)
+	owner := deletion.New(f, store, log)
 	ctx, kill := context.WithCancel(w.t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { _ = f.Run(ctx) }) // which cannot store its gates once it is killed
 	all.Go(func() {
-		if err := f.Deletions().Run(ctx); err != nil && !errors.Is(err, scheduler.ErrClosed) {
-			w.t.Errorf("seed %d: Deletions.Run: %v", w.seed, err)
+		if err := owner.Run(ctx); err != nil && !errors.Is(err, scheduler.ErrClosed) {
+			w.t.Errorf("seed %d: deletions: %v", w.seed, err)
 		}
 	})
 	for range 6 {

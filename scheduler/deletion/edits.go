@@ -1,4 +1,4 @@
-package scheduler
+package deletion
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// Edits are stored as a JSON list of Edit, in the value editsName. Deletions.mu guards
+// Edits are stored as a JSON list of Edit, in the value editsName. Owner.mu guards
 // them in memory.
 
 // An edit is a change of the operator's rules: action rules, crawl space, kill and reject
@@ -54,7 +55,7 @@ type Edit struct {
 	Judged    time.Time `json:"judged,omitzero"`
 }
 
-// edits are the last ones, oldest first. The mutex of Deletions guards it.
+// edits are the last ones, oldest first. The mutex of Owner guards it.
 type edits struct {
 	list []Edit
 	read bool // the list is as stored
@@ -68,15 +69,15 @@ func EditMost(documents uint64) uint64 {
 	return max(2, min(editFew, documents*editPercent/100))
 }
 
-func (d *Deletions) loadEdits(ctx context.Context) error {
-	v, err := d.f.store.Value(ctx, editsName)
+func (d *Owner) loadEdits(ctx context.Context) error {
+	v, err := d.store.Value(ctx, editsName)
 	if err != nil {
 		return fmt.Errorf("reading the edits of the rules: %w", err)
 	}
 	var list []Edit
 	if len(v) > 0 {
 		if err := json.Unmarshal(v, &list); err != nil {
-			return fmt.Errorf("%w: the edits of the rules cannot be read: %w", ErrDamaged, err)
+			return fmt.Errorf("%w: the edits of the rules cannot be read: %w", scheduler.ErrDamaged, err)
 		}
 	}
 	d.mu.Lock()
@@ -86,22 +87,22 @@ func (d *Deletions) loadEdits(ctx context.Context) error {
 }
 
 // StoredEdits are the last edits, oldest first, as a store has them.
-func StoredEdits(ctx context.Context, store Store) ([]Edit, error) {
-	d := &Deletions{f: &Frontier{store: store}}
+func StoredEdits(ctx context.Context, store scheduler.Store) ([]Edit, error) {
+	d := &Owner{store: store}
 	err := d.loadEdits(ctx)
 	return d.edits.list, err
 }
 
 // Edits are the last edits, oldest first.
-func (d *Deletions) Edits() []Edit {
+func (d *Owner) Edits() []Edit {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.edits.list)
 }
 
-// edit is the number of the edit that deletions for the operator's reasons belong to now, 0
+// Edit is the number of the edit that deletions for the operator's reasons belong to now, 0
 // if there is none. It reads the edits if Run has not yet: URLs may be judged before.
-func (d *Deletions) edit(ctx context.Context) (uint64, error) {
+func (d *Owner) Edit(ctx context.Context) (uint64, error) {
 	d.mu.Lock()
 	read := d.edits.read
 	d.mu.Unlock()
@@ -124,7 +125,7 @@ func (d *Deletions) edit(ctx context.Context) (uint64, error) {
 
 // BeginEdit stores that the rules were edited, before any URL is judged by them. With word
 // its deletions leave however many they are. It may be called before Run.
-func (d *Deletions) BeginEdit(ctx context.Context, word bool) (number uint64, err error) {
+func (d *Owner) BeginEdit(ctx context.Context, word bool) (number uint64, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	d.mu.Lock()
@@ -143,7 +144,7 @@ func (d *Deletions) BeginEdit(ctx context.Context, word bool) (number uint64, er
 
 // EndEdit is called when all stored URLs were judged by the last edit: its deletions are decided
 // about now.
-func (d *Deletions) EndEdit() {
+func (d *Owner) EndEdit() {
 	d.mu.Lock()
 	d.edits.done = true
 	d.mu.Unlock()
@@ -152,7 +153,7 @@ func (d *Deletions) EndEdit() {
 
 // AllowEdit lets the deletions of an edit leave, however many they are, at the operator's word.
 // It returns how many left now, and ErrNotFound where nothing is known of such an edit.
-func (d *Deletions) AllowEdit(ctx context.Context, number uint64) (int, error) {
+func (d *Owner) AllowEdit(ctx context.Context, number uint64) (int, error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
 	found := false
@@ -170,16 +171,16 @@ func (d *Deletions) AllowEdit(ctx context.Context, number uint64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := d.release(ctx, DeletionFilter{Edit: number})
+	n, err := d.release(ctx, scheduler.DeletionFilter{Edit: number})
 	if err == nil && n == 0 && !found {
-		err = fmt.Errorf("edit %d of the rules: %w", number, ErrNotFound)
+		err = fmt.Errorf("edit %d of the rules: %w", number, scheduler.ErrNotFound)
 	}
 	return n, err
 }
 
 // changeEdits changes the list once the change is stored. It reads the list first: Run may
 // not have. judging is held.
-func (d *Deletions) changeEdits(ctx context.Context, change func([]Edit) []Edit) error {
+func (d *Owner) changeEdits(ctx context.Context, change func([]Edit) []Edit) error {
 	if err := d.loadEdits(ctx); err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (d *Deletions) changeEdits(ctx context.Context, change func([]Edit) []Edit)
 	if err != nil {
 		return err
 	}
-	if err := d.f.store.SetValue(ctx, editsName, v); err != nil {
+	if err := d.store.SetValue(ctx, editsName, v); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -198,7 +199,7 @@ func (d *Deletions) changeEdits(ctx context.Context, change func([]Edit) []Edit)
 }
 
 // lateOfEdit has late deletions of edits judged that were judged before.
-func (d *Deletions) lateOfEdit() {
+func (d *Owner) lateOfEdit() {
 	d.mu.Lock()
 	d.edits.late = true
 	d.mu.Unlock()
@@ -207,7 +208,7 @@ func (d *Deletions) lateOfEdit() {
 
 // judgeEdits decides about the deletions of edits by which all URLs were judged. judging is
 // held.
-func (d *Deletions) judgeEdits(ctx context.Context) error {
+func (d *Owner) judgeEdits(ctx context.Context) error {
 	d.mu.Lock()
 	due, done := d.edits.done || d.edits.late, d.edits.done
 	if n := len(d.edits.list); n > 0 && d.edits.list[n-1].State == EditOpen && !done {
@@ -229,9 +230,9 @@ func (d *Deletions) judgeEdits(ctx context.Context) error {
 	return err
 }
 
-func (d *Deletions) judgeRestingEdits(ctx context.Context) error {
+func (d *Owner) judgeRestingEdits(ctx context.Context) error {
 	resting := map[uint64]uint64{}
-	err := d.f.store.DeletionGroups(ctx, func(g DeletionGroup, n uint64) error {
+	err := d.store.DeletionGroups(ctx, func(g scheduler.DeletionGroup, n uint64) error {
 		if g.Edit != 0 {
 			resting[g.Edit] = n
 		}
@@ -240,7 +241,7 @@ func (d *Deletions) judgeRestingEdits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	counts, err := d.f.store.Counts(ctx)
+	counts, err := d.store.Counts(ctx)
 	if err != nil {
 		return err
 	}
@@ -262,8 +263,8 @@ func (d *Deletions) judgeRestingEdits(ctx context.Context) error {
 
 // decideEdits decides about each edit with resting deletions, and closes the open ones: an
 // edit whose pass did not come through is judged with the last.
-func (d *Deletions) decideEdits(ctx context.Context, resting map[uint64]uint64, documents uint64) (map[uint64]EditState, error) {
-	allowed := !d.settings().Brake.On
+func (d *Owner) decideEdits(ctx context.Context, resting map[uint64]uint64, documents uint64) (map[uint64]EditState, error) {
+	allowed := !d.f.Settings().Brake.On
 	decided := map[uint64]EditState{}
 	err := d.changeEdits(ctx, func(list []Edit) []Edit {
 		var earlier uint64
@@ -303,30 +304,23 @@ func (d *Deletions) decideEdits(ctx context.Context, resting map[uint64]uint64, 
 }
 
 // moveEdit lets the deletions of an edit leave, or holds them.
-func (d *Deletions) moveEdit(ctx context.Context, number uint64, state EditState) error {
+func (d *Owner) moveEdit(ctx context.Context, number uint64, state EditState) error {
 	var keys []weburl.Key
-	err := d.f.store.Deletions(ctx, DeletionGroup{Edit: number}, func(s StoredDeletion) error {
+	err := d.store.Deletions(ctx, scheduler.DeletionGroup{Edit: number}, func(s scheduler.StoredDeletion) error {
 		keys = append(keys, s.Key)
 		return nil
 	})
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	m := &moving{set: d.settings(), move: SendDeletion, any: true}
+	m := &moving{set: d.f.Settings(), move: scheduler.SendDeletion, any: true}
 	if state == EditHeld {
-		m.move, m.hold = HoldDeletion, HeldForEdit
+		m.move, m.hold = scheduler.HoldDeletion, scheduler.HeldForEdit
 	}
 	n, err := d.moveAll(ctx, keys, m)
 	if state == EditHeld && n > 0 {
-		d.f.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they are held; `sextant deletions release --edit %d` deletes them", number, number),
+		d.log.Warn(fmt.Sprintf("edit %d of the rules deletes too many documents: they are held; `sextant deletions release --edit %d` deletes them", number, number),
 			"edit", number, "deletions", n)
 	}
 	return err
-}
-
-// settings are those in force.
-func (d *Deletions) settings() *Settings {
-	d.f.mu.Lock()
-	defer d.f.mu.Unlock()
-	return d.f.set
 }

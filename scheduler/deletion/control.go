@@ -1,10 +1,11 @@
-package scheduler
+package deletion
 
 import (
 	"context"
 	"slices"
 	"time"
 
+	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -15,7 +16,7 @@ const (
 	// controlPatience is how long to wait for their answers, in the Frontier's active time.
 	controlPatience = time.Hour
 	// controlFirst is the time to the next control round after one that failed. It doubles
-	// with each, up to controlPatience, or up to retryLongest if the host is ill, which may
+	// with each, up to controlPatience, or up to scheduler.RetryLongest if the host is ill, which may
 	// last for ever.
 	controlFirst = time.Minute
 	// controlLasts is how long before a deletion is due a round may have begun to count for
@@ -26,7 +27,7 @@ const (
 )
 
 // control is a round of fetching documents of a host that are not to be deleted, to see
-// whether its bad answers can be believed. The mutex of Deletions guards it.
+// whether its bad answers can be believed. The mutex of Owner guards it.
 type control struct {
 	at   int64 // active time
 	left []weburl.Key
@@ -43,7 +44,7 @@ type control struct {
 
 // answered takes in an answer. It returns whether the document belongs to the round, and
 // whether the round is over now.
-func (c *control) answered(document weburl.Key, t tells) (belongs, over bool) {
+func (c *control) answered(document weburl.Key, t scheduler.Tells) (belongs, over bool) {
 	if c == nil {
 		return false, false
 	}
@@ -53,11 +54,11 @@ func (c *control) answered(document weburl.Key, t tells) (belongs, over bool) {
 	}
 	c.left = slices.Delete(c.left, i, i+1)
 	switch t {
-	case tellsGood:
+	case scheduler.TellsGood:
 		c.good++
-	case tellsBad, tellsBadAgain, tellsMoved:
+	case scheduler.TellsBad, scheduler.TellsBadAgain, scheduler.TellsMoved:
 		c.bad = true
-	case tellsNothing: // the operator does not want it any more, or it could not be asked for
+	case scheduler.TellsNothing: // the operator does not want it any more, or it could not be asked for
 		c.none++
 	}
 	return true, c.bad || len(c.left) == 0
@@ -82,7 +83,7 @@ func (h *restingHost) round(now, since int64, ill bool) (begins bool, at int64) 
 	waiting := !c.bad && len(c.left) > 0 && now-c.at < int64(controlPatience)
 	longest := controlPatience
 	if ill {
-		longest = retryLongest
+		longest = scheduler.RetryLongest
 	}
 	again := c.at + int64(min(controlFirst<<min(h.tries, 16), longest))
 	switch {
@@ -142,7 +143,7 @@ func (b *bench) askAgain(ctx context.Context) error {
 	}
 	d.mu.Unlock()
 	if len(keys) > 0 {
-		if err := d.f.askFor(ctx, keys); err != nil { // nobody was asked, or not everybody
+		if err := d.askFor(ctx, keys); err != nil { // nobody was asked, or not everybody
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			h.control = before
@@ -182,18 +183,18 @@ func (b *bench) unasked() (keys []weburl.Key, arrivals []*arrival) {
 // host is ill it takes others, too, but those first.
 func (b *bench) choose(ctx context.Context) (*control, error) {
 	sample := slices.Clone(b.documents.Sample)
-	b.d.f.shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
+	b.d.f.Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
 	var good, doubtful []weburl.Key
 	bad, held := 0, false
 	for _, k := range sample {
-		r, err := b.d.f.store.Lookup(ctx, k)
+		r, err := b.d.store.Lookup(ctx, k)
 		switch {
-		case err != nil || !r.Indexed || r.Kind != KindPage: // it was removed just now, or cannot be asked for
-		case r.Deletion == NoDeletion:
+		case err != nil || !r.Indexed || r.Kind != scheduler.KindPage: // it was removed just now, or cannot be asked for
+		case r.Deletion == scheduler.NoDeletion:
 			good = append(good, k)
 		default:
 			doubtful = append(doubtful, k)
-			held = held || r.Deletion == DeletionHeld
+			held = held || r.Deletion == scheduler.DeletionHeld
 			if !r.Reason.Operators() {
 				bad++
 			}
@@ -203,7 +204,7 @@ func (b *bench) choose(ctx context.Context) (*control, error) {
 	switch before := b.host.control; {
 	case b.ill:
 		good = append(good, doubtful...)
-		c.left, c.alone = good[:min(wellAnswers, len(good))], false
+		c.left, c.alone = good[:min(scheduler.WellAnswers, len(good))], false
 	case len(good) > 0 && bad > max(2, (len(good)+len(doubtful))/badShare): // what is left tells of the good ones alone
 		c.left, c.bad = nil, true
 	case before != nil:
@@ -215,21 +216,19 @@ func (b *bench) choose(ctx context.Context) (*control, error) {
 
 // askFor has URLs fetched soon, except those that wait already, and for items, whose
 // pages would be indexed in their place.
-func (f *Frontier) askFor(ctx context.Context, keys []weburl.Key) error {
-	f.mu.Lock()
-	source := User
-	for s, w := range f.set.Weights {
-		if w > f.set.Weights[source] {
-			source = Source(s) //nolint:gosec // fewer than 256
+func (d *Owner) askFor(ctx context.Context, keys []weburl.Key) error {
+	source, weights := scheduler.User, d.f.Settings().Weights
+	for s, w := range weights {
+		if w > weights[source] {
+			source = scheduler.Source(s) //nolint:gosec // fewer than 256
 		}
 	}
-	f.mu.Unlock()
-	_, err := f.Revise(ctx, keys, func(_ weburl.Key, r Record) *Change {
-		if r.Kind == KindItem {
+	_, err := d.f.Revise(ctx, keys, func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		if r.Kind == scheduler.KindItem {
 			return nil
 		}
-		r.State, r.Source, r.NextAt = Waiting, source, time.Time{}
-		return &Change{Next: r}
+		r.State, r.Source, r.NextAt = scheduler.Waiting, source, time.Time{}
+		return &scheduler.Change{Next: r}
 	})
 	return err
 }
