@@ -32,7 +32,7 @@ type Error struct {
 func (e *Error) Error() string {
 	where := e.At.String()
 	if where == "" && e.Rule >= 0 {
-		where = "rule " + strconv.Itoa(e.Rule)
+		where = "rule " + strconv.Itoa(e.Rule+1)
 	}
 	if where == "" {
 		return e.Err.Error()

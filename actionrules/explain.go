@@ -40,6 +40,8 @@ type RuleTrace struct {
 	// order of the constants, also where the value was the same before; it is
 	// empty where the rule did not match.
 	Changed []Dimension
+	// Actions are those that it did, in words: Ignore, Source news.
+	Actions []string
 }
 
 // ExcludedBy is the index of the rule that has the last word on why the URL is
@@ -70,6 +72,7 @@ func (e *Engine) Explain(u weburl.URL) Explanation {
 			for _, a := range r.Then {
 				x.Last[a.Verb.Dimension()] = i
 				t.Changed = append(t.Changed, a.Verb.Dimension())
+				t.Actions = append(t.Actions, a.String())
 			}
 			slices.Sort(t.Changed)
 			t.Changed = slices.Compact(t.Changed)

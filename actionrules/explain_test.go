@@ -27,12 +27,20 @@ func TestExplain(t *testing.T) {
 		Decision: Decision{Accept: true, Source: "s", Shift: 1, ShiftSet: true, Metas: []Meta{{"k", "v"}}},
 		Start:    Start{true, true, true, 0, -1, "site of root http://example.com/"},
 		Rules: []RuleTrace{
-			{0, set.Rules[0].At, "g", true, []Dimension{DimensionIndex, DimensionFollow, DimensionMetas}},
-			{1, set.Rules[1].At, "g", true, []Dimension{DimensionAccept, DimensionIndex, DimensionFollow}},
-			{2, set.Rules[2].At, "h", true, []Dimension{DimensionAccept, DimensionSource, DimensionPriority}},
-			{3, set.Rules[3].At, "h", false, []Dimension{}},
+			{0, set.Rules[0].At, "g", true, []Dimension{DimensionIndex, DimensionFollow, DimensionMetas}, nil},
+			{1, set.Rules[1].At, "g", true, []Dimension{DimensionAccept, DimensionIndex, DimensionFollow}, nil},
+			{2, set.Rules[2].At, "h", true, []Dimension{DimensionAccept, DimensionSource, DimensionPriority}, []string{"Accept", "Source s", "Priority 1"}},
+			{3, set.Rules[3].At, "h", false, []Dimension{}, nil},
 		},
 		Last: [dimensions]int{2, 1, 1, 2, 2, 0},
+	}
+	for i := range want.Rules { // of the others, how many
+		if len(want.Rules[i].Actions) == 0 {
+			if x.Rules[i].Matched != (len(x.Rules[i].Actions) > 0) {
+				t.Errorf("rule %d: actions %q", i, x.Rules[i].Actions)
+			}
+			x.Rules[i].Actions = nil
+		}
 	}
 	if diff := cmp.Diff(want, x); diff != "" {
 		t.Error(diff)
@@ -155,6 +163,7 @@ func TestWarnings(t *testing.T) {
 		"f:3:1 the rule matches no root of its group \"B\"",
 		"f:6:1 the rule matches no root",
 		"f:7:1 the rule matches no root",
+		`f:9:1 no root has the group "C" of the rule (they have A, B)`,
 		"f:99:1 root http://b.com/x is not crawled: the rule at f:8:1",
 	}
 	for i := range min(len(got), len(want)) {

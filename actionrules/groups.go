@@ -2,6 +2,7 @@ package actionrules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,8 +13,12 @@ import (
 // origins is not judged.
 const maxGroupOrigins = 100
 
+// defaultGroup is the group of what names none.
+const defaultGroup = "default"
+
 // strayRules warns of rules that can match nothing on the hosts of their group's
-// roots. Groups do not isolate: such a rule still applies to all other URLs.
+// roots, and of groups without roots. Groups do not isolate: such a rule still applies to
+// all other URLs. Rules without a group are about any host.
 func (e *Engine) strayRules() []Warning {
 	origins := map[string][]weburl.URL{}
 	known := map[string]bool{}
@@ -30,8 +35,17 @@ func (e *Engine) strayRules() []Warning {
 		}
 	}
 	var ws []Warning
+	rootless := map[string]bool{}
 	for i, r := range e.set.Rules {
+		if r.Group == "" || r.Group == defaultGroup {
+			continue
+		}
 		roots := origins[r.Group]
+		if len(roots) == 0 && !rootless[r.Group] && len(e.set.Roots) > 0 {
+			rootless[r.Group] = true
+			ws = append(ws, Warning{r.At, fmt.Sprintf(
+				"no root has the group %q of the rule%s; groups do not isolate rules, it applies to all URLs", r.Group, otherGroups(origins))})
+		}
 		if len(roots) == 0 || len(roots) > maxGroupOrigins {
 			continue
 		}
@@ -44,6 +58,16 @@ func (e *Engine) strayRules() []Warning {
 		}
 	}
 	return ws
+}
+
+// otherGroups lists the groups that roots have.
+func otherGroups(origins map[string][]weburl.URL) string {
+	const most = 5
+	names := slices.Sorted(maps.Keys(origins))
+	if len(names) > most {
+		return ""
+	}
+	return " (they have " + strings.Join(names, ", ") + ")"
 }
 
 // chance is a truth value of three: whether a condition holds for the URLs of a

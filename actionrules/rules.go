@@ -1,6 +1,10 @@
 package actionrules
 
-import "github.com/sextant-crawler/sextant/weburl"
+import (
+	"strconv"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
 
 // Position is a place in a configuration file; Line and Column count from 1,
 // Column in characters. The zero value is "nowhere" (a rule made by a program).
@@ -101,6 +105,23 @@ type Action struct {
 	Name  string // SetSource: the source; AddMeta: the meta's name
 	Value string // AddMeta: the meta's value
 	Shift int    // Priority: -2 (highest) to 2 (lowest)
+}
+
+// String is the action for a person: Ignore, Source news, AddMeta kind=news, Priority -1.
+func (a Action) String() string {
+	switch a.Verb {
+	case SetSource:
+		if a.Name == "" {
+			return a.Verb.String() + " (the default one)"
+		}
+		return a.Verb.String() + " " + a.Name
+	case AddMeta:
+		return a.Verb.String() + " " + a.Name + "=" + a.Value
+	case Priority:
+		return a.Verb.String() + " " + strconv.Itoa(a.Shift)
+	case Accept, Ignore, Index, NoIndex, Follow, NoFollow:
+	}
+	return a.Verb.String()
 }
 
 // Rule applies its actions, in order, to each URL for which If holds.

@@ -2,23 +2,32 @@ package actionrules
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
 // Suspicious says what in a value with reversed escaping looks as if it had been
-// written for ordinary escaping, as `\.gif` or `/a\?b` do; "" if nothing does.
-// It is a guess, for a warning.
+// written for ordinary escaping, as `\.gif` or `/a\?b` do, or for file names, as
+// `/docs/*`, and how to write it; "" if nothing does. It is a guess, for a warning.
 func Suspicious(value string) string {
-	for i := 0; i+1 < len(value); i++ {
+	for i := 0; i < len(value); i++ {
 		if value[i] != '\\' {
-			if s := unescapedOperator(value, i); s != "" {
-				return fmt.Sprintf("%s stands for these characters themselves here; "+
-					"a regular expression needs a backslash before each special character: %s", s, reverse(s))
+			switch s := unescapedOperator(value, i); {
+			case s == "*":
+				return "* stands for itself here, it is no wildcard; " + bothSpellings(value, starParts)
+			case s != "":
+				return s + " stands for these characters themselves here; for a regular expression " + bothSpellings(value, operatorParts)
 			}
 			continue
 		}
-		if c := value[i+1]; escapedLiteral(value, i) {
-			return fmt.Sprintf(`\%c is an operator of regular expressions here, not the character; write %c for the character`, c, c)
+		if i+1 < len(value) {
+			c := value[i+1]
+			if escapedLiteral(value, i) {
+				return fmt.Sprintf(`\%c is an operator of regular expressions here, not the character; write %c for the character`, c, c)
+			}
+			if strings.HasPrefix(value[i:], `\[^`) {
+				return `^ stands for itself between \[ and \]; write \[\^ for all characters but those that follow`
+			}
 		}
 		i++
 	}
@@ -52,27 +61,106 @@ func endsInOperator(s string) bool {
 }
 
 // unescapedOperator is what at i reads like a piece of an ordinary regular
-// expression and hardly like one of a URL.
+// expression, or a wildcard, and hardly like a piece of a URL.
 func unescapedOperator(value string, i int) string {
-	if strings.IndexByte(".[(^", value[i]) < 0 {
-		return ""
-	}
-	for _, s := range [...]string{".*", ".+", "[^", "[0-9", "[a-z", "[A-Z", "(?:", "(.", "^http"} {
-		if strings.HasPrefix(value[i:], s) {
-			return s
+	rest := value[i:]
+	switch value[i] {
+	case '.', '[', '(':
+		for _, s := range [...]string{".*", ".+", "[^", "[0-9", "[a-z", "[A-Z", "(?:", "(?i", "(."} {
+			if strings.HasPrefix(rest, s) {
+				return s
+			}
 		}
+	case '^':
+		if i == 0 && len(value) > 1 {
+			return "^"
+		}
+	case '$':
+		if i > 0 && i == len(value)-1 {
+			return "$"
+		}
+	case '|':
+		if i > 0 && i < len(value)-1 {
+			return "|"
+		}
+	case '{':
+		if i > 1 && value[i-2] == '\\' {
+			return counted.FindString(rest)
+		}
+	case '*':
+		return "*"
 	}
 	return ""
 }
 
-// reverse puts a backslash before each special character.
-func reverse(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		if strings.IndexByte(specials, s[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
+// counted is a repetition such as {4} or {2,}.
+var counted = regexp.MustCompile(`^\{\d+(,\d*)?\}`)
+
+// part is a piece of a value with both of its spellings.
+type part struct{ reversed, ordinary string }
+
+// bothSpellings says how to write a value, with reversed escaping and as an ordinary
+// expression.
+func bothSpellings(value string, parts func(string) []part) string {
+	var reversed, ordinary strings.Builder
+	for _, p := range parts(value) {
+		reversed.WriteString(p.reversed)
+		ordinary.WriteString(p.ordinary)
 	}
-	return b.String()
+	return fmt.Sprintf(`write %s, or %s with litteral="false"`, quote(reversed.String()), quote(ordinary.String()))
+}
+
+// starParts take * for any run of characters and all else as it is.
+func starParts(value string) []part {
+	var parts []part
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '*':
+			parts = append(parts, part{`\.\*`, ".*"})
+		case c == '\\' && i+1 < len(value): // means an operator already
+			i++
+			parts = append(parts, part{value[i-1 : i+1], ordinaryOf(value[i])})
+		default:
+			parts = append(parts, part{value[i : i+1], quoteMeta(c)})
+		}
+	}
+	return parts
+}
+
+// operatorParts take the value for an ordinary expression, except for dots and question
+// marks that nothing makes an operator: people write those as they are.
+func operatorParts(value string) []part {
+	var parts []part
+	for i := 0; i < len(value); i++ {
+		c := value[i]
+		if c == '\\' && i+1 < len(value) {
+			i++
+			parts = append(parts, part{value[i-1 : i+1], ordinaryOf(value[i])})
+			continue
+		}
+		repeated := i+1 < len(value) && strings.IndexByte("*+?", value[i+1]) >= 0
+		repeats := i > 0 && strings.IndexByte(")].*+", value[i-1]) >= 0
+		switch {
+		case c == '.' && !repeated, c == '?' && !repeats, strings.IndexByte(specials, c) < 0:
+			parts = append(parts, part{value[i : i+1], quoteMeta(c)})
+		default:
+			parts = append(parts, part{`\` + value[i:i+1], value[i : i+1]})
+		}
+	}
+	return parts
+}
+
+// ordinaryOf is an escape of reversed escaping in an ordinary expression.
+func ordinaryOf(c byte) string {
+	if strings.IndexByte(specials, c) >= 0 {
+		return string([]byte{c})
+	}
+	return `\` + string([]byte{c})
+}
+
+func quoteMeta(c byte) string {
+	if strings.IndexByte(specials, c) >= 0 || c == '\\' {
+		return `\` + string([]byte{c})
+	}
+	return string([]byte{c})
 }

@@ -29,10 +29,8 @@ func (e *Engine) Warnings() []Warning {
 			if at == (Position{}) {
 				at = r.At
 			}
-			for _, text := range [...]string{suspicious(a), unreachable(a)} {
-				if text != "" {
-					ws = append(ws, Warning{at, "pattern " + quote(a.Value) + ": " + text})
-				}
+			if text := doubtful(a); text != "" {
+				ws = append(ws, Warning{at, "pattern " + quote(a.Value) + ": " + text})
 			}
 		})
 	}
@@ -56,7 +54,7 @@ func (e *Engine) excludedRoots() []Warning {
 		}
 		by := "the default"
 		if rule, _ := e.Explain(r.URL).ExcludedBy(); rule >= 0 {
-			by = fmt.Sprintf("rule %d", rule)
+			by = fmt.Sprintf("rule %d", rule+1)
 			if at := e.set.Rules[rule].At; at != (Position{}) {
 				by = "the rule at " + at.String()
 			}
@@ -92,11 +90,20 @@ func atoms(c Condition, f func(Atom)) {
 	}
 }
 
-func suspicious(a Atom) string {
-	if a.Regexp {
-		return ""
+// doubtful says what is wrong with an atom that can hardly be meant as it is written, the
+// likeliest reason only; "" if nothing is.
+func doubtful(a Atom) string {
+	if text := misplaced(a); text != "" {
+		return text
 	}
-	return Suspicious(a.Value)
+	if !a.Regexp {
+		text := Suspicious(a.Value)
+		// Queries do hold asterisks.
+		if text != "" && (a.Field != FieldQuery || !strings.HasPrefix(text, "* stands")) {
+			return text
+		}
+	}
+	return unreachable(a)
 }
 
 // unreachable says why no canonical URL can match an atom, "" if one can or it

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
-
-	"github.com/sextant-crawler/sextant/config"
 )
 
 // Finding is what is wrong with a configuration, or worth a look.
@@ -22,7 +22,7 @@ type Finding struct {
 
 // String is the line that check prints of an error.
 func (f Finding) String() string {
-	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
+	return actionrules.Position{File: f.File, Line: f.Line, Column: f.Column}.String() + ": " + f.Message
 }
 
 // Draft is a configuration that was read and is not in force.

@@ -65,6 +65,8 @@ type RuleExplanation struct {
 	Group   string   `json:"group"`
 	Matched bool     `json:"matched"`
 	Changed []string `json:"changed"`
+	// Actions are those of a rule that matched, for a person.
+	Actions []string `json:"-"`
 }
 
 // StoredExplanation is what the store knows of the URL.
@@ -214,7 +216,7 @@ func explanationOf(raw string, x policy.Explained) *Explanation {
 		out.Metas[m.Name] = append(out.Metas[m.Name], m.Value)
 	}
 	for _, r := range x.Rules.Rules {
-		t := RuleExplanation{Index: r.Index, File: r.At.File, Line: r.At.Line, Group: r.Group, Matched: r.Matched, Changed: []string{}}
+		t := RuleExplanation{Index: r.Index, File: r.At.File, Line: r.At.Line, Group: r.Group, Matched: r.Matched, Changed: []string{}, Actions: r.Actions}
 		for _, dimension := range r.Changed {
 			t.Changed = append(t.Changed, dimension.String())
 		}
@@ -230,7 +232,7 @@ func explanationOf(raw string, x policy.Explained) *Explanation {
 		out.ExcludedBy = &ExcludedBy{Gate: string(x.Refused.Gate), File: x.Refused.File, Line: x.Refused.Line, Rule: x.Refused.Rule}
 	} else if rule, _ := x.Rules.ExcludedBy(); rule >= 0 {
 		at := x.Rules.Rules[rule].At
-		out.ExcludedBy = &ExcludedBy{Gate: "rules", File: at.File, Line: at.Line, Rule: fmt.Sprintf("rule %d", rule)}
+		out.ExcludedBy = &ExcludedBy{Gate: "rules", File: at.File, Line: at.Line, Rule: fmt.Sprintf("rule %d", rule+1)}
 	}
 	return out
 }

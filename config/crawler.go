@@ -65,7 +65,7 @@ func (p *parser) crawler(n *node, alone bool) Crawler {
 	p.space(n, &c, alone)
 	p.rules(n, &c)
 	p.compileSpace(&c)
-	p.warnOfRobots(n)
+	p.warnOfPermission(n)
 	p.throttles(n, &c)
 	p.fetches(n, &c)
 	p.refreshes(n, &c)

@@ -77,7 +77,7 @@ func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
 	if n.written("ignoreRobotsTxt") {
 		ignore := n.boolean("ignoreRobotsTxt")
 		f.IgnoreRobots = &ignore
-		p.warnOfRobots(n)
+		p.warnOfPermission(n)
 	}
 	if f.Fetcher.InsecureTLS {
 		p.warnf(n.attr("insecureTLS").name, "insecureTLS accepts any certificate, so that passwords and pages can be read and changed on their way: write caFile with the certificate of the server's authority instead")
@@ -92,13 +92,6 @@ func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
 	f.Fetcher.Proxy = p.proxy(n)
 	f.Login = p.login(n)
 	return f
-}
-
-// warnOfRobots warns where robots.txt is ignored.
-func (p *parser) warnOfRobots(n *node) {
-	if a := n.attr("ignoreRobotsTxt"); a != nil && isTrue(a.text) {
-		p.warnf(a.name, "ignoreRobotsTxt fetches what the sites' owners forbid: ask for their permission first")
-	}
 }
 
 // authorities are those of the system and of a file.

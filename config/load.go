@@ -101,6 +101,10 @@ func Parse(name string, raw []byte, lookups Lookups) (*File, Report) {
 	var report Report
 	p := &parser{lookups: lookups.withDefaults(), report: &report, schema: newSchema()}
 	file := p.parse(name, raw)
+	p.tellInert()
+	report.mainFile = name
+	report.sort(name)
+	report.silence(p.allowed)
 	report.sort(name)
 	if len(report.Errors) > 0 {
 		return nil, report

@@ -32,6 +32,25 @@ type Report struct {
 	Warnings []Problem
 	// Notes are settings that are known and have no effect here, and advice.
 	Notes []Problem
+	// Silenced counts the warnings and notes that comments in the files have taken out.
+	Silenced int
+
+	mainFile string
+	allowed  []*allowance
+}
+
+// AddWarnings adds what was found beside the files, except for what comments silence.
+func (r *Report) AddWarnings(problems []Problem) {
+	for _, p := range problems {
+		if r.silent(p) {
+			r.Silenced++
+		} else {
+			r.Warnings = append(r.Warnings, p)
+		}
+	}
+	if len(r.Warnings) > 0 {
+		r.sort(r.mainFile)
+	}
 }
 
 // Err is nil if there are no errors; else its text is all of them, one a line.

@@ -98,6 +98,7 @@ func (p *parser) rootsFile(n *node, list *rootList) {
 	if !ok {
 		return
 	}
+	p.lineAllowances(src)
 	for start := 0; start < len(src.data); {
 		end := len(src.data)
 		if i := bytes.IndexAny(src.data[start:], "\r\n"); i >= 0 {

@@ -28,6 +28,14 @@ type element struct {
 	children   []*element
 	text       []byte // directly inside of it
 	textAt     int    // where the first text begins that is not white space; 0 if there is none
+	last       int    // behind its end tag
+	allowed    []allowComment
+}
+
+// allowComment is a comment before an element that silences what is said of it.
+type allowComment struct {
+	at   int
+	text string
 }
 
 // scan reads a file into elements, or finds the first place where it is not well-formed.
@@ -38,6 +46,8 @@ type scan struct {
 	open  []*element
 	parts int
 	most  int // of parts
+	// allowed are the comments before the next element.
+	allowed []allowComment
 }
 
 // readXML gives the outermost element of a file, or the first fault.
@@ -87,6 +97,10 @@ func (s *scan) token() (more bool, f *fault) {
 		f = s.endElement(token, start)
 	case xml.CharData:
 		f = s.text(token, start)
+	case xml.Comment:
+		if text, ok := allowText(string(token)); ok {
+			s.allowed = append(s.allowed, allowComment{start, text})
+		}
 	case xml.ProcInst:
 		if token.Target == "xml" && start > 0 {
 			f = faultf(start, "<?xml ...?> must be the very first thing in the file")
@@ -106,7 +120,8 @@ func (s *scan) startElement(e xml.StartElement, start int) *fault {
 	if s.parts > s.most {
 		return faultf(start, "the file has more than %d elements and attributes: split it", s.most)
 	}
-	made := &element{name: e.Name, attrs: slices.Clone(e.Attr), start: start, end: int(s.dec.InputOffset())}
+	made := &element{name: e.Name, attrs: slices.Clone(e.Attr), start: start, end: int(s.dec.InputOffset()), allowed: s.allowed}
+	s.allowed = nil
 	if s.root == nil {
 		s.root = made
 	} else {
@@ -128,6 +143,7 @@ func (s *scan) endElement(e xml.EndElement, start int) *fault {
 		return faultf(start, "</%s> where </%s> is expected: <%[2]s>, opened at line %[3]d, column %[4]d, is not closed",
 			clip(name), clip(open), at.Line, at.Column)
 	}
+	top.last = int(s.dec.InputOffset())
 	s.open = s.open[:len(s.open)-1]
 	return nil
 }

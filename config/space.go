@@ -61,6 +61,7 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 			s.MaxLinkDepth = &crawlspace.Limit{At: p.position(n.valueAt("enabled"))}
 		}
 	}
+	s.Proxy = slices.ContainsFunc(crawler.children, func(n *node) bool { return n.spec.Name == "Fetch" && n.written("proxy") })
 	include := crawler.str("mimeTypesMode") == "include"
 	switch {
 	case s.MIME != nil:
@@ -238,6 +239,7 @@ func (p *parser) lines(path string, raw []byte) (*crawlspace.File, bool) {
 	if !ok {
 		return nil, false
 	}
+	p.lineAllowances(src)
 	text := bytes.ReplaceAll(src.data, []byte("\r\n"), []byte("\n"))
 	return &crawlspace.File{Name: path, Content: bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))}, true
 }

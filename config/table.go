@@ -64,6 +64,8 @@ type Attribute struct {
 	Status Status
 	// Instead says, of an attribute without effect, what has taken its place.
 	Instead string
+	// InsteadOf is the value of which Instead is said; of any if it is empty.
+	InsteadOf string
 	// Inert is the value that asks for nothing beyond what this version does, so
 	// that writing it is neither an error nor a warning.
 	Inert string

@@ -11,7 +11,9 @@ const (
 // frameElements are CrawlConfig, Crawler and what names the roots and weights.
 func frameElements() []Element {
 	own := noEffect("crawlerServer", "connectorServer", "buildGroup", "documentsType", "dataModel",
-		"storeTextOnly", "enableConvertProcessor", "verbose", "version")
+		"enableConvertProcessor", "verbose", "version")
+	own = append(own, Attribute{Name: "storeTextOnly", Status: NoEffect, InsteadOf: "false", Instead: "write content=\"true\" in <Push> for the bytes of pages, too",
+		Doc: "CloudView's own: accepted, has no effect here; what it says with false is content=\"true\" of Push."})
 	return []Element{
 		{Name: "CrawlConfig", Attributes: own,
 			Doc: "The outermost element."},

@@ -37,6 +37,10 @@ type parser struct {
 	report  *Report
 	// crawlLogs are where those of the Crawlers so far stand, by their real paths.
 	crawlLogs map[string]int
+	// allowed are the comments that silence warnings, of all files.
+	allowed []*allowance
+	// inert are the attributes and elements without effect that were not told yet.
+	inert []inert
 }
 
 // parseTree reads the file's elements; nil if its outermost one is not
@@ -51,6 +55,7 @@ func (p *parser) parseTree() *node {
 		p.errorf(root.start, "the outermost element is <%s>: <CrawlConfig> is expected", clip(rawName(root.name)))
 		return nil
 	}
+	p.xmlAllowances(root)
 	return p.element(root, nil, nil)
 }
 
@@ -128,7 +133,7 @@ func (p *parser) elementSpec(e *element, parent *node, scope *namespaces) *Eleme
 	}
 	switch spec.Status {
 	case NoEffect:
-		p.report.notef(p.position(e.start), "<%s> has no effect here", e.name.Local)
+		p.inert = append(p.inert, inert{e.start, "<" + e.name.Local + ">"})
 		return nil
 	case Ineffective:
 		p.warnf(e.start, "<%s> is not in this version yet and has no effect", e.name.Local)

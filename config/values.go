@@ -52,11 +52,11 @@ func (p *parser) attribute(n *node, a xml.Attr, at place) bool {
 		return false
 	}
 	if spec.Status == NoEffect {
-		if spec.Instead != "" {
+		if spec.Instead != "" && (spec.InsteadOf == "" || isTrue(a.Value) == isTrue(spec.InsteadOf)) {
 			p.report.notef(p.position(at.name), "%s has no effect here: %s", spec.Name, spec.Instead)
 			return true
 		}
-		p.report.notef(p.position(at.name), "%s has no effect here", spec.Name)
+		p.inert = append(p.inert, inert{at.name, spec.Name})
 		return true
 	}
 	value, ok := p.resolve(n.spec.Name, spec, a.Value, at)
@@ -180,6 +180,9 @@ func isTrue(s string) bool { return s == "true" || s == "1" }
 // what to write instead; "" if it is valid.
 func (a *Attribute) check(value string) string {
 	if value == "" && (a.NotEmpty || a.Required && !a.MayBeEmpty) {
+		if a.Type.isNumber() {
+			return "must not be empty: write " + a.allowedRange()
+		}
 		return "must not be empty"
 	}
 	switch a.Type {
@@ -218,7 +221,7 @@ func (a *Attribute) check(value string) string {
 }
 
 func (a *Attribute) checkNumber(value string) string {
-	allowed := "write " + strconv.FormatInt(a.Min, 10) + " to " + strconv.FormatInt(a.Max, 10)
+	allowed := "write " + a.allowedRange()
 	n, err := strconv.ParseInt(value, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
@@ -229,6 +232,10 @@ func (a *Attribute) checkNumber(value string) string {
 		return "is out of range: " + allowed
 	}
 	return ""
+}
+
+func (a *Attribute) allowedRange() string {
+	return strconv.FormatInt(a.Min, 10) + " to " + strconv.FormatInt(a.Max, 10)
 }
 
 func (a *Attribute) checkEnum(value string) string {

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -14,17 +16,15 @@ func (p *parser) warnings(c *Crawler) {
 	if len(p.report.Errors) > 0 {
 		return
 	}
-	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches)) {
+	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), unaccepted(&c.Rules),
+		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches)) {
 		if w.At == (actionrules.Position{}) {
 			w.At = c.At
 		}
 		p.report.warnf(w.At, "%s", w.Text)
 	}
 	p.idleSources(c)
-	if c.neverRefreshes() {
-		p.report.warnf(c.At, "nothing is ever fetched again: what changes, or is gone, stays in the index as it is; "+
-			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>")
-	}
+	p.warnOfExtent(c)
 	roots := make([]crawlspace.Link, len(c.Rules.Roots))
 	for i, r := range c.Rules.Roots {
 		roots[i].URL = r.URL
@@ -39,7 +39,71 @@ func (p *parser) warnings(c *Crawler) {
 	}
 }
 
+// warnOfExtent warns of a crawl that does nothing, never looks again, or never ends.
+func (p *parser) warnOfExtent(c *Crawler) {
+	switch {
+	case len(c.Rules.Roots) > 0:
+	case len(c.Sources) == 0:
+		p.report.warnf(c.At, "there is no start URL, so that nothing is crawled: write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add")
+	case c.followsLinks() && !acceptsSomething(&c.Rules):
+		p.report.warnf(c.sources[0], "nothing that is listed here is crawled, because no rule accepts it: write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>")
+	}
+	if c.neverRefreshes() {
+		p.report.warnf(c.At, "nothing is ever fetched again: what changes, or is gone, stays in the index as it is; "+
+			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>")
+	}
+	if len(c.Rules.Roots) > 0 && c.Traps == nil && c.Space.QueryFilter == nil && c.Space.MaxLinkDepth == nil {
+		p.report.notef(c.At, "nothing ends a site whose links never end, such as a calendar: write <Traps/>, <QueryFilter/> or <CrawlSpace maxLinkDepth=\"...\"/>")
+	}
+}
+
+// followsLinks reports whether Discovery is on.
+func (c *Crawler) followsLinks() bool {
+	return c.Space.MaxLinkDepth == nil || c.Space.MaxLinkDepth.Max > 0
+}
+
 // neverRefreshes says that nothing makes a URL due again.
 func (c *Crawler) neverRefreshes() bool {
 	return !c.Frontier.SmartRefresh && c.Frontier.MinimumAged == 0 && len(c.Refreshes) == 0
+}
+
+// warnOfPermission warns of what only a site's owner can allow.
+func (p *parser) warnOfPermission(n *node) {
+	for _, about := range []struct{ name, does string }{
+		{"ignoreRobotsTxt", "fetches what the sites' owners forbid"},
+		{"ignoreNofollow", "follows links that the sites' owners do not want followed"},
+		{"ignoreNoindex", "indexes what the sites' owners do not want found"},
+	} {
+		if n.spec.attribute(about.name) == nil {
+			continue
+		}
+		if a := n.attr(about.name); a != nil && isTrue(a.text) {
+			p.warnf(a.name, "%s %s: ask for their permission first", about.name, about.does)
+		}
+	}
+}
+
+// inert is something known that has no effect.
+type inert struct {
+	at   int
+	name string
+}
+
+// tellInert notes what has no effect, in one note at the first place.
+func (p *parser) tellInert() {
+	if len(p.inert) == 0 {
+		return
+	}
+	first := slices.MinFunc(p.inert, func(a, b inert) int { return cmp.Compare(a.at, b.at) })
+	var names []string
+	for _, i := range p.inert {
+		if !slices.Contains(names, i.name) {
+			names = append(names, i.name)
+		}
+	}
+	if len(names) == 1 {
+		p.report.notef(p.position(first.at), "%s has no effect here", names[0])
+		return
+	}
+	p.report.notef(p.position(first.at), "each of %s has no effect here", strings.Join(names, ", "))
 }

@@ -47,3 +47,121 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("with an error: %v\n%s", report.Err(), problemLines(report.Warnings))
 	}
 }
+
+// warned parses the content of a Crawler and gives what is said of it, errors excluded.
+func warned(t *testing.T, attributes, inside string, files map[string][]byte) string {
+	t.Helper()
+	text := `<CrawlConfig><Crawler name="a" smartRefresh="true" ` + attributes + `>` + inside + `</Crawler></CrawlConfig>`
+	_, report := Parse(FileName, []byte(text), mapLookups(files, nil))
+	if err := report.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return problemLines(report.Warnings) + problemLines(report.Notes)
+}
+
+// TestSlips: what can hardly be meant is told, and nothing else.
+func TestSlips(t *testing.T) {
+	const (
+		root   = `<Root url="http://www.example.com/"/>`
+		alone  = `<Root url="http://www.example.com/" site="false"/>`
+		bounds = `<IgnoredExtensions/><Traps/>`
+	)
+	rules := func(rules string) string { return "<Rules>" + rules + "</Rules>" + bounds }
+	for name, c := range map[string]struct {
+		attributes, inside string
+		want               string // "" is nothing
+		files              map[string][]byte
+	}{
+		"no root":                      {"", bounds, "there is no start URL, so that nothing is crawled", nil},
+		"index without accept":         {"", alone + rules(`<Rule><Path val="/"/><Index/><Follow/></Rule>`), "it indexes or follows URLs that no rule accepts; write <Accept/>", nil},
+		"one of them forgotten":        {"", alone + rules(`<Rule><Path val="/a/"/><Index/><Accept/></Rule><Rule><Path val="/b/"/><Index/></Rule>`), "no rule accepts", nil},
+		"accept without index":         {"", alone + rules(`<Rule><Path val="/"/><Accept/></Rule>`), "it accepts URLs that no rule indexes or follows", nil},
+		"accepted elsewhere":           {"", alone + rules(`<Rule><Path val="/"/><Accept/></Rule><Rule><Ext val=".html"/><Index/></Rule>`), "", nil},
+		"a site":                       {"", root + rules(`<Rule><Path val="/a/"/><Index/></Rule>`), "", nil},
+		"accepted by default":          {`defaultAccept="true"`, alone + rules(`<Rule><Path val="/a/"/><Index/></Rule>`), "", nil},
+		"accept and ignore":            {"", root + rules(`<Rule><Path val="/a/"/><Accept/><Ignore/></Rule>`), "the rule has both <Accept> and <Ignore>, of which the last counts", nil},
+		"two sources":                  {"", root + rules(`<Rule><Path val="/a/"/><Source name="a"/><Source name="b"/></Rule>`), "the rule has <Source> twice", nil},
+		"two metas":                    {"", root + rules(`<Rule><Path val="/a/"/><AddMeta name="a" value="1"/><AddMeta name="a" value="2"/></Rule>`), "", nil},
+		"a group of nobody":            {"", root + `<Rules group="nosuch"><Rule><Path val="/a/"/><Ignore/></Rule></Rules>` + bounds, `no root has the group "nosuch" of the rule (they have default)`, nil},
+		"a rule for another host":      {"", root + rules(`<Rule><Domain val="other.example"/><Accept/><Index/></Rule>`), "", nil},
+		"nothing ends it":              {"", root + `<IgnoredExtensions/>`, "nothing ends a site whose links never end", nil},
+		"permission for nofollow":      {`ignoreNofollow="true"`, root + bounds, "ignoreNofollow follows links that the sites' owners do not want followed: ask for their permission", nil},
+		"permission for noindex":       {`ignoreNoindex="true"`, root + bounds, "ignoreNoindex indexes what the sites' owners", nil},
+		"permission for robots.txt":    {`ignoreRobotsTxt="true"`, root + bounds, "ignoreRobotsTxt fetches what the sites' owners forbid", nil},
+		"no effect, once":              {`verbose="true" version="3" buildGroup="x"`, root + bounds, "each of verbose, version, buildGroup has no effect here", nil},
+		"storeTextOnly":                {`storeTextOnly="false"`, root + bounds, `write content="true" in <Push>`, nil},
+		"only address rules":           {"", alone + bounds + `<CrawlSpace rules="c"/>`, "c: there is no domain rule: with this file every URL is accepted", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\n")}},
+		"a sitemap that names nothing": {"", bounds + `<Sitemap url="http://www.example.com/s.xml"/>`, "nothing that is listed here is crawled, because no rule accepts it", nil},
+		"a proxy and address rules": {"", alone + bounds + `<CrawlSpace rules="c"/><Fetch proxy="http://proxy:3128"><Host val="www.example.com"/></Fetch>`,
+			"with a proxy the only address dialled is the proxy's", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\nallow domain www.example.com\nforbid domain *\n")}},
+	} {
+		got := warned(t, c.attributes, c.inside, c.files)
+		switch {
+		case c.want == "" && got != "":
+			t.Errorf("%s: a false alarm: %s", name, got)
+		case !strings.Contains(got, c.want):
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		case c.want != "" && c.files == nil && strings.Count(got, "\n") != 1:
+			t.Errorf("%s: it is not the only warning: %s", name, got)
+		}
+	}
+}
+
+// TestEmptyNumberSaysItsRange: an empty shift gets its range.
+func TestEmptyNumberSaysItsRange(t *testing.T) {
+	_, report := Parse(FileName, []byte(`<CrawlConfig><Crawler name="a"><Rules><Rule><Path val="/"/><Priority shift=""/></Rule></Rules></Crawler></CrawlConfig>`), Lookups{})
+	if err := report.Err(); err == nil || !strings.Contains(err.Error(), `shift="" must not be empty: write -2 to 2`) {
+		t.Error(err)
+	}
+}
+
+// TestAllowedInLines: a comment in a file of lines covers the next rule, and what is said of
+// the file as a whole.
+func TestAllowedInLines(t *testing.T) {
+	const config = `<CrawlConfig><Crawler name="a" smartRefresh="true"><Root url="http://www.example.com/" site="false"/><CrawlSpace rules="c"/><IgnoredExtensions/><Traps/></Crawler></CrawlConfig>`
+	for rules, want := range map[string]string{
+		"allow domain www.example.com\nallow domain x\n":                             "c:2: the domain rules do not end",
+		"allow domain www.example.com\n# sextant:allow do not end\nallow domain x\n": "",
+		"# sextant:allow do not end\nallow domain www.example.com\nallow domain x\n": "c:2: the domain rules do not end",
+	} {
+		_, report := Parse(FileName, []byte(config), mapLookups(map[string][]byte{"c": []byte("# sextant:allow WWW.example.com\n" + rules)}, nil))
+		got := problemLines(report.Warnings)
+		if strings.Contains(got, "WWW") || (want == "") != (got == "") || !strings.Contains(got, strings.TrimPrefix(want, "c:2")) {
+			t.Errorf("%q: %s, want %s", rules, got, want)
+		}
+	}
+}
+
+// TestManualsExamplesAreQuiet: what the vendors' manuals give as examples brings no warning.
+func TestManualsExamplesAreQuiet(t *testing.T) {
+	const roots = `<Root url="http://www.example.com/" group="example"/>`
+	conditions := []string{
+		`<Atom field="path" kind="prefix" norm="none" value="/watch"/>`, `<Domain val="foo.com"/>`, `<Path val="/cgi-bin"/>`, `<Ext val=".gif"/>`,
+		`<Host val="www.wikipedia.org"/>`, `<Url val="http://en.wikipedia.org/wiki"/>`, `<Scheme val="http"/>`, `<Query val="q=foo"/>`, `<InQuery val="q=foo"/>`,
+		`<Length field="path" val="[30:]"/>`, `<Or><Atom field="host" kind="suffix" value=".foo.com"/><Atom field="host" kind="exact" value="foo.com"/></Or>`,
+		`<Atom litteral="true" value="http://www.example.com/" norm="none" kind="prefix" field="url"/>`, `<Url val="http://h/immobilier/\.\+/\[0-9\]\{7\}" litteral="true"/>`,
+	}
+	actions := []string{
+		`<Index/><Follow/><Accept/>`, `<Index/><NoFollow/><Accept/>`, `<NoIndex/><Follow/><Accept/>`, `<Index/><Accept/>`, `<Follow/><Accept/>`,
+		`<NoIndex/>`, `<NoFollow/>`, `<NoIndex/><NoFollow/><Ignore/>`, `<Source name="a"/>`, `<AddMeta value="a" name="b"/>`, `<Priority shift="-2"/>`,
+	}
+	gates := []string{
+		`<Patterns include="/red,/green,/blue" exclude="/green/olive"/>`,
+		`<Patterns exclude="regexp:search\?date=|^https:|\?OpenImageResource|/cgi-bin/|\.pdf$"/>`,
+		`<Patterns include="regexp:www\.example\.com"/>`, `<MustContain>/docs/</MustContain><MustNotContain>print=</MustNotContain>`, `<StartURLMatch/>`,
+	}
+	for _, condition := range conditions {
+		for _, action := range actions {
+			if got := warned(t, "", roots+`<IgnoredExtensions/><Traps/><Rules key="auto"><Rule>`+condition+action+`</Rule></Rules>`, nil); got != "" &&
+				!strings.Contains(got, "root http://www.example.com/ is not crawled") { // an Ignore of everything
+				t.Errorf("%s %s: %s", condition, action, got)
+			}
+		}
+	}
+	for _, gate := range gates {
+		inside := strings.Replace(roots, "www.example.com/", "www.example.com/red/docs/", 1) + `<IgnoredExtensions/><Traps/>` + gate
+		if got := warned(t, "", inside, nil); got != "" {
+			t.Errorf("%s: %s", gate, got)
+		}
+	}
+}

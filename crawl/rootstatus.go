@@ -16,6 +16,9 @@ import (
 // ErrNoRoot says that a crawl that was to run once could fetch none of its roots.
 var ErrNoRoot = errors.New("no root could be fetched")
 
+// ErrNothing says that a crawl that was to run once had nothing to crawl.
+var ErrNothing = errors.New("nothing was crawled")
+
 const (
 	// rootsLooked is how many roots a status looks at, and rootsNamed how many an error names.
 	rootsLooked = 1000
@@ -123,6 +126,7 @@ func refusedRoots(p *policy.Policy) (refused []RootStatus) {
 
 // RootsFailed returns ErrNoRoot, with why, if there are roots and none of them could be
 // fetched; but not if they only redirect out of the crawl space and other pages were fetched.
+// It returns ErrNothing if there are none, and the store has no page.
 func (c *Crawl) RootsFailed(ctx context.Context) error {
 	p := c.policy()
 	failed := refusedRoots(p)
@@ -147,8 +151,11 @@ func (c *Crawl) RootsFailed(ctx context.Context) error {
 			return nil
 		}
 	}
+	if len(failed) == 0 {
+		return c.hasPages(ctx)
+	}
 	redirects := func(s RootStatus) bool { return s.Reason == scheduler.ReasonRedirect.String() }
-	if len(failed) == 0 || c.meter.Pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
+	if c.meter.Pages.Load() > 0 && !slices.ContainsFunc(failed, func(s RootStatus) bool { return !redirects(s) }) {
 		return nil
 	}
 	var words []string
@@ -159,4 +166,22 @@ func (c *Crawl) RootsFailed(ctx context.Context) error {
 		words = append(words, fmt.Sprintf("and %d more", more))
 	}
 	return fmt.Errorf("%w: %s", ErrNoRoot, strings.Join(words, "; "))
+}
+
+// hasPages returns ErrNothing if no page was ever fetched.
+func (c *Crawl) hasPages(ctx context.Context) error {
+	counts, err := c.store.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	sources := uint64(len(c.policy().Sources))
+	for class, n := range counts.ByClass {
+		if counts.Known > sources && class != scheduler.Pending && class != scheduler.Ignored && n > 0 {
+			return nil
+		}
+	}
+	if counts.Known > 0 && counts.Known <= sources {
+		return fmt.Errorf("%w: nothing that the sitemaps, feeds and files list is accepted by a rule; write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>", ErrNothing)
+	}
+	return fmt.Errorf("%w: there is no start URL, and no page is known; write <Root url=\"http://...\"/>, or give the crawl URLs by sextant add", ErrNothing)
 }

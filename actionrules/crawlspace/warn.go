@@ -39,14 +39,17 @@ func (s *Space) Warnings(roots []Link, ignored func(weburl.URL) bool) []actionru
 func (s *Space) warnOfDomains(add func(actionrules.Position, string, ...any)) {
 	end := actionrules.Position{File: s.settings.CrawlRules.Name}
 	closed := false
-	if n := s.domain.size(); n > 0 {
-		last := s.domain.rules[n-1]
-		end.Line, closed = last.reason.Line, last.everyDomain()
+	n := s.domain.size()
+	if n == 0 {
+		add(end, "there is no domain rule: with this file every URL is accepted that no rule forbids, so that the crawl may go through the whole Internet; write allow domain for each site and, behind them, forbid domain *")
+		return
 	}
+	last := s.domain.rules[n-1]
+	end.Line, closed = last.reason.Line, last.everyDomain()
 	if !closed {
 		add(end, "the domain rules do not end in \"forbid domain *\", so that the crawl may go through the whole Internet")
 	}
-	if s.domain.size() > 0 && !s.settings.FoldHost {
+	if !s.settings.FoldHost {
 		add(actionrules.Position{File: end.File}, "domain rules tell WWW.example.com from www.example.com; write hostCase=\"fold\" to ignore the case")
 	}
 }

@@ -15,6 +15,8 @@ func checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "validate the configuration: all errors, then warnings",
+		Description: "With --data, rules that match none of the URLs in the store are told, too. With --json\n" +
+			"each finding is a line, and the last line is a summary.",
 		Flags: flags(&cli.BoolFlag{Name: "patterns", EnvVars: env("patterns"), Usage: "print each pattern beside the regular expression that it became"}),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
@@ -23,6 +25,23 @@ func checkCommand() *cli.Command {
 			return check(c)
 		},
 	}
+}
+
+// checked is the last line of check --json.
+type checked struct {
+	Valid    bool             `json:"valid"`
+	Errors   int              `json:"errors"`
+	Warnings int              `json:"warnings"`
+	Notes    int              `json:"notes"`
+	Silenced int              `json:"silenced"` // warnings and notes, by comments in the files
+	Crawlers []checkedCrawler `json:"crawlers"`
+}
+
+type checkedCrawler struct {
+	Name      string `json:"name"`
+	Roots     int    `json:"roots"`
+	Rules     int    `json:"rules"`
+	DeletesOn string `json:"deletes_on"`
 }
 
 // check prints what it finds to stdout: it is the command's data, not its failure.
@@ -35,28 +54,54 @@ func check(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if parsed != nil && c.IsSet("data") {
+		for _, crawler := range parsed.Crawlers {
+			problems, err := unmatched(c, parsed, crawler)
+			if err != nil {
+				return err
+			}
+			report.AddWarnings(problems)
+		}
+	}
 	for _, f := range admin.Findings(report) {
 		if err := showFinding(c, f); err != nil {
 			return err
 		}
 	}
+	if err := showChecked(c, parsed, report); err != nil {
+		return err
+	}
 	if parsed == nil {
 		return no(nil)
 	}
-	if c.Bool("patterns") {
+	return nil
+}
+
+// showChecked prints the patterns if they are wanted, and the summary.
+func showChecked(c *cli.Context, parsed *config.File, report config.Report) error {
+	sum := checked{
+		Valid: parsed != nil, Errors: len(report.Errors), Warnings: len(report.Warnings), Notes: len(report.Notes), Silenced: report.Silenced,
+		Crawlers: []checkedCrawler{},
+	}
+	if parsed != nil {
 		for _, crawler := range parsed.Crawlers {
-			for _, p := range actionrules.Patterns(crawler.Rules) {
-				if err := showPattern(c, p); err != nil {
-					return err
-				}
+			if err := showPatterns(c, crawler); err != nil {
+				return err
 			}
+			sum.Crawlers = append(sum.Crawlers, checkedCrawler{
+				crawler.Name, len(crawler.Rules.Roots), len(crawler.Rules.Rules), admin.DeletesOn(crawler.Frontier.Policy),
+			})
 		}
 	}
-	if !c.Bool("json") {
-		for _, crawler := range parsed.Crawlers {
-			fmt.Fprintf(c.App.Writer, "Crawler %s: %s, %s, deletes on %s\n", crawler.Name,
-				count(len(crawler.Rules.Roots), "root"), count(len(crawler.Rules.Rules), "rule"), admin.DeletesOn(crawler.Frontier.Policy))
-		}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(sum)
+	}
+	for _, crawler := range sum.Crawlers {
+		fmt.Fprintf(c.App.Writer, "Crawler %s: %s, %s, deletes on %s\n", crawler.Name,
+			count(crawler.Roots, "root"), count(crawler.Rules, "rule"), crawler.DeletesOn)
+	}
+	if sum.Silenced > 0 {
+		fmt.Fprintf(c.App.Writer, "Comments in the files silence %s.\n", count(sum.Silenced, "finding"))
 	}
 	return nil
 }
@@ -71,6 +116,19 @@ func showFinding(c *cli.Context, f admin.Finding) error {
 	}
 	_, err := fmt.Fprintln(c.App.Writer, prefix+f.String())
 	return err
+}
+
+// showPatterns prints the patterns of a Crawler's rules if they are wanted.
+func showPatterns(c *cli.Context, crawler config.Crawler) error {
+	if !c.Bool("patterns") {
+		return nil
+	}
+	for _, p := range actionrules.Patterns(crawler.Rules) {
+		if err := showPattern(c, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func showPattern(c *cli.Context, p actionrules.Pattern) error {

@@ -35,7 +35,7 @@ func examples() []example {
 		{name: "public-site", crawlers: []string{"www"}, cases: []string{"cases.txt"}},
 		{name: "news", crawlers: []string{"news"}, cases: []string{"cases.txt"}},
 		{name: "ibm", crawlers: []string{"intranet", "press"}, cases: []string{"cases.txt", "cases-press.txt"}},
-		{name: "cloudview", crawlers: []string{"corporate"}, cases: []string{"cases.txt"}, notes: `has no effect here|nothing excludes images`},
+		{name: "cloudview", crawlers: []string{"corporate"}, cases: []string{"cases.txt"}, notes: `has no effect here|nothing excludes images|nothing ends a site`},
 	}
 }
 

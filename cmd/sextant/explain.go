@@ -126,13 +126,7 @@ func printExplanation(w io.Writer, x *admin.Explanation) {
 		row("gate", "%s %s", g.Reason, answer)
 	}
 	row("start", "%s", x.Start)
-	for _, r := range x.Rules {
-		did := "does not match"
-		if r.Matched {
-			did = "matches, sets " + strings.Join(r.Changed, ", ")
-		}
-		row(fmt.Sprintf("rule %d", r.Index), "line %d, group %s: %s", r.Line, r.Group, did)
-	}
+	printRules(row, x)
 	if x.Fifo == nil {
 		row("decision", "ignored by %s", x.ExcludedBy)
 	} else {
@@ -190,6 +184,31 @@ func printExplanation(w io.Writer, x *admin.Explanation) {
 			row("found on", "%s", s.Referrer)
 		}
 	}
+}
+
+// printRules writes the rules that match, and how many do not.
+func printRules(row func(name, format string, args ...any), x *admin.Explanation) {
+	matched := 0
+	for _, r := range x.Rules {
+		if r.Matched {
+			matched++
+			row(fmt.Sprintf("rule %d", r.Index+1), "line %d, group %s: matches: %s", r.Line, r.Group, strings.Join(r.Actions, ", "))
+		}
+	}
+	if others := len(x.Rules) - matched; others > 0 {
+		row("rules", "%s not match", doNot(others, "rule", matched > 0))
+	}
+}
+
+// doNot words that a number of things, or of others, do not.
+func doNot(n int, thing string, others bool) string {
+	if others {
+		thing = "other " + thing
+	}
+	if n == 1 {
+		return "1 " + thing + " does"
+	}
+	return count(n, thing) + " do"
 }
 
 func yesNo(yes bool, what string) string {

@@ -223,7 +223,7 @@ func (p *Policy) Detail(v *Verdict) string {
 	}
 	x := p.Engine.Explain(v.URL)
 	if i, _ := x.ExcludedBy(); i >= 0 {
-		return fmt.Sprintf("rule %d at %s", i, x.Rules[i].At)
+		return fmt.Sprintf("rule %d at %s", i+1, x.Rules[i].At)
 	}
 	return "no rule accepts it"
 }

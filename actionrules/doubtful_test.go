@@ -1,0 +1,74 @@
+package actionrules
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDoubtfulPatterns: what looks like a wildcard or an ordinary expression, or cannot stand
+// in its part of a URL, is told with the spelling that was meant.
+func TestDoubtfulPatterns(t *testing.T) {
+	plain := func(c Condition) Atom {
+		if or, ok := c.(Or); ok {
+			c = or.Of[1]
+		}
+		return c.(Atom)
+	}
+	of := func(shortcut func(string, Norm, bool, Position) Condition, value string) Atom {
+		return plain(shortcut(value, NormNorm, false, nowhere))
+	}
+	for _, c := range []struct {
+		atom Atom
+		want string // "" is no warning
+	}{
+		{of(Path, "/docs/*"), `no wildcard; write "/docs/\.\*", or "/docs/.*" with litteral="false"`},
+		{of(Path, "/*.pdf"), `write "/\.\*.pdf", or "/.*\.pdf" with`},
+		{of(Ext, "*.gif"), `write "\.\*.gif", or ".*\.gif" with`},
+		{of(Domain, "*.foo.com"), `write <Domain val="foo.com"/>, which matches the host and all below it; or "\.\*.foo.com"`},
+		{of(Host, "*.foo.com"), `write <Domain val="foo.com"/>`},
+		{of(URL, "http://h/*"), `write "http://h/\.\*", or "http://h/.*"`},
+		{of(Ext, ".(zip|gz)"), `write ".\(zip\|gz\)", or "\.(zip|gz)" with litteral="false"`},
+		{of(Path, "^/foo$"), `write "\^/foo\$", or "^/foo$" with`},
+		{of(Path, "/a|/b"), `write "/a\|/b", or "/a|/b" with`},
+		{of(Path, `\[^/\]`), `write \[\^`},
+		{of(Path, "/x.*"), `.* stands for these characters themselves here; for a regular expression write "/x\.\*", or "/x.*" with`},
+		{of(Path, "/[0-9]+/"), `write "/\[0-9\]\+/", or "/[0-9]+/" with`},
+		{of(Path, `/\d{4}/`), `{4} stands for these characters themselves here; for a regular expression write "/\d\{4\}/", or "/\d{4}/" with`},
+		{of(Domain, ".foo.com"), `no host begins with a dot: write <Domain val="foo.com"/>`},
+		{of(Scheme, "http://"), `write "http"`},
+		{of(Scheme, "ftp"), "no URL has this scheme"},
+		{of(Query, "?q=1"), `a query begins behind the ?: write "q=1"`},
+		{of(Path, "cgi-bin"), `a path begins with /: write "/cgi-bin"`},
+		{of(Path, "http://r.example/a"), `write "/a", and <Host val="r.example"/>`},
+		{of(Host, "http://r.example/"), `without scheme, port and path: write "r.example"`},
+		{of(Host, "r.example:8080"), `write "r.example"`},
+		{of(Ext, ".gif?x=1"), `a path ends before the ?: write ".gif", and <InQuery val="x=1"/>`},
+		{of(Path, "/a?"), `a path ends before the ?: write "/a"`},
+		{of(URL, "http://r.example"), `the canonical form is "http://r.example/"`},
+
+		{of(Path, "/docs/"), ""},
+		{of(Path, `/docs/\.\*`), ""},
+		{of(Path, "/wiki/Foo_(bar)"), ""},
+		{of(Path, "/$metadata"), ""},
+		{of(Path, `/\[\^/\]\+/`), ""},
+		{of(Path, `/\d\{4\}/`), ""},
+		{of(Ext, ".gif"), ""},
+		{of(Ext, "gif"), ""},
+		{of(Domain, "foo.com"), ""},
+		{of(Host, "[::1]"), "no canonical URL"},
+		{of(Host, "::1"), ""},
+		{of(InQuery, "q=*"), ""},
+		{of(InQuery, "?a"), ""},
+		{of(Scheme, "HTTP"), ""},
+		{of(Scheme, `https\?`), ""},
+		{Atom{Field: FieldHost, Kind: KindSuffix, Value: ".foo.com"}, ""},
+		{Atom{Field: FieldPath, Kind: KindInside, Value: "cgi-bin"}, ""},
+		{Atom{Field: FieldPath, Kind: KindExact, Value: "/(a|b)/.*", Regexp: true}, ""},
+		{Atom{Field: FieldURL, Kind: KindInside, Value: "/a?b=1"}, ""},
+	} {
+		got := doubtful(c.atom)
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%v %q: %q, want %q", c.atom.Field, c.atom.Value, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package actionrules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// misplaced says that a value holds what its part of a URL never does, as a scheme in a
+// host or a query in a path, and what to write; "" if it does not, or it is not known.
+func misplaced(a Atom) string {
+	text := literalStart(a)
+	if text == "" || a.Kind == KindLength {
+		return ""
+	}
+	atStart := a.Kind == KindExact || a.Kind == KindPrefix
+	switch a.Field {
+	case FieldScheme:
+		return misplacedScheme(a, text)
+	case FieldHost:
+		return misplacedHost(a, text)
+	case FieldPath:
+		if i := strings.IndexAny(text, "?#"); i >= 0 {
+			return pathEnds(text, i)
+		}
+		if atStart && strings.IndexByte("/^*([", text[0]) < 0 {
+			if u, err := weburl.Parse(text); err == nil {
+				return fmt.Sprintf("a path is written without scheme and host: write %q, and <Host val=%q/> beside it", u.Path(), u.Host())
+			}
+			return fmt.Sprintf("a path begins with /: write %q", "/"+a.Value)
+		}
+	case FieldQuery:
+		if atStart && text[0] == '?' {
+			return fmt.Sprintf("a query begins behind the ?: write %q", strings.TrimPrefix(a.Value, "?"))
+		}
+	case FieldURL, FieldFragment:
+	}
+	return ""
+}
+
+func misplacedScheme(a Atom, text string) string {
+	const both = "http and https are all that is crawled"
+	scheme, _, cut := strings.Cut(strings.ToLower(text), ":")
+	switch {
+	case cut && (scheme == "http" || scheme == "https"):
+		return fmt.Sprintf("a scheme is written without ://: write %q", scheme)
+	case a.Kind == KindExact && isPlain(a) && scheme != "http" && scheme != "https":
+		return "no URL has this scheme: " + both
+	}
+	return ""
+}
+
+// misplacedHost knows a host with a scheme, port or path, and one with a dot in front.
+func misplacedHost(a Atom, text string) string {
+	if strings.Contains(text, "/") || strings.Count(text, ":") == 1 {
+		written := text
+		if !strings.Contains(written, "://") {
+			written = "http://" + strings.TrimPrefix(written, "//")
+		}
+		if u, err := weburl.Parse(written); err == nil {
+			return fmt.Sprintf("a host is written without scheme, port and path: write %q", u.Host())
+		}
+		return "a host is written without scheme, port and path"
+	}
+	if strings.HasPrefix(a.Value, "*.") && isPlain(a) {
+		return fmt.Sprintf("* stands for itself here, it is no wildcard; write <Domain val=%q/>, which matches the host and all below it; or %s", a.Value[2:],
+			strings.TrimPrefix(bothSpellings(a.Value, starParts), "write "))
+	}
+	if text[0] == '.' && a.Kind == KindExact {
+		return fmt.Sprintf("no host begins with a dot: write <Domain val=%q/>, which matches the host and all below it", a.Value[1:])
+	}
+	return ""
+}
+
+func pathEnds(text string, i int) string {
+	if text[i] == '#' {
+		return fmt.Sprintf("a path ends before the #: write %q", text[:i])
+	}
+	query := text[i+1:]
+	if query == "" {
+		return fmt.Sprintf("a path ends before the ?: write %q", text[:i])
+	}
+	return fmt.Sprintf("a path ends before the ?: write %q, and <InQuery val=%q/> beside it in an <And> if the query matters", text[:i], query)
+}
+
+// isPlain reports whether a value holds no operator.
+func isPlain(a Atom) bool {
+	_, literal, err := expression(a.Value, a.Regexp)
+	return err == nil && literal
+}
