@@ -12,7 +12,7 @@ import (
 func projectOpenings() Openings {
 	return Openings{
 		Stored: []string{
-			"scheduler", "scheduler/badgerstore", "scheduler/badgerstore/", "crawl", "crawl/",
+			"cluster", "cluster/entry", "scheduler", "scheduler/badgerstore", "scheduler/badgerstore/", "crawl", "crawl/",
 			"actionrules/crawlspace/trapcounts.go", "fetcher/robots/memory.go", "notices/memory.go",
 		},
 	}

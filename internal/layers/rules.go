@@ -37,8 +37,8 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
-			{"actionrules", "fetcher", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
+			{"actionrules/match", "cluster/entry", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
+			{"actionrules", "cluster", "fetcher", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
 			{"scheduler"},
 			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
 			{
@@ -56,7 +56,7 @@ func ProjectRules() Rules {
 			{"config/importer", "demo/site", "service"},
 			{"cmd/sextant", "packaging", "packaging/sbom"},
 		},
-		TestOnly: []string{"internal/", "push/pushtest", "scheduler/storetest"},
+		TestOnly: []string{"cluster/clustertest", "internal/", "push/pushtest", "scheduler/storetest"},
 		Borders: []Border{
 			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore", "scheduler/badgerstore/badgerfiles"}},
 			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/badgerstore"}},

@@ -1,0 +1,16 @@
+// Package cluster owns the ground floor of several machines working on one crawl: a
+// replicated log for each partition of the store, who may append to it, and how a node
+// follows, takes over and gives up.
+//
+// The log lies in an Engine, a small strictly serializable store of which cluster/etcd is the
+// real one. All that decides anything is here, on top of the Engine, so that what the tests
+// try with an engine in memory is what runs on etcd. A Node is one process: it sends beats and
+// appends for all partitions that it holds. A Member is its part in one partition: it keeps a
+// Copy, the store, equal to the log, claims the partition when its owner is gone, and lets
+// the Copy lead while it holds it. docs/decisions/0038 has the reasons and the arithmetic.
+//
+// Goroutines: Node.Run, one for beats; Member.Run, one, and while it leads one more for
+// chores and one that watches the right to act. Each ends before the Run that started it returns. Locks: Node.mu
+// guards what the node holds, right.mu one right, session.mu the highest revision seen. None is held while
+// the engine or a Copy is called.
+package cluster

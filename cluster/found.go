@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/sextant-crawler/sextant/cluster/entry"
+)
+
+// Errors of founding and joining a cluster.
+var (
+	ErrFounded   = errors.New("there is a cluster already")
+	ErrNoCluster = errors.New("there is no cluster")
+	ErrStranger  = errors.New("this store belongs to another cluster, or to this one before a recovery")
+)
+
+// Founding is what a cluster begins with: one seat, whose store is what everybody else copies.
+type Founding struct {
+	Seat       Seat
+	Partitions int
+	// Seqs are where the logs of a recovery go on, by partition: what the founder's store
+	// has applied. A partition that is not named begins at 1.
+	Seqs map[Partition]uint64
+}
+
+func nodeName() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$`) }
+
+func (f Founding) check() error {
+	if !nodeName().MatchString(f.Seat.Node) {
+		return fmt.Errorf("node %q: a name has 1 to 63 letters, digits, dots, dashes and underscores, and begins with a letter or digit", f.Seat.Node)
+	}
+	if f.Seat.Store == "" {
+		return errors.New("a founder needs the id of its store")
+	}
+	if f.Partitions < 1 || f.Partitions > MaxPartitions {
+		return fmt.Errorf("%d partitions: write 1 to %d", f.Partitions, MaxPartitions)
+	}
+	return nil
+}
+
+// NewID draws an id, for a store, a claim or an incarnation.
+func NewID() entry.ID {
+	var id entry.ID
+	rand.Read(id[:]) // never fails: the standard library ends the process instead
+	return id
+}
+
+// Found makes a cluster in an engine that has none. ErrFounded if there is one. Every other key
+// under the engine's prefix makes it refuse too: two clusters never share one. A founding whose answer was lost is
+// tried again until it is decided.
+func Found(ctx context.Context, e Engine, f Founding) (Meta, error) {
+	if err := f.check(); err != nil {
+		return Meta{}, err
+	}
+	there, err := e.List(ctx, "", "~", 1)
+	if err != nil {
+		return Meta{}, err
+	}
+	if len(there.Keys) > 0 {
+		return Meta{}, fmt.Errorf("%w: key %s exists: use another prefix, or sextant cluster recover", ErrFounded, there.Keys[0].Key)
+	}
+	return settle(ctx, e, Meta{Cluster: NewID().String(), Incarnation: NewID().String(), Partitions: f.Partitions}, 0, f, nil)
+}
+
+// Recover begins a new incarnation from one copy, when the engine has lost its log, or when
+// nobody who may claim is left. Everything that other nodes hold is void: they rebuild. It
+// is for a person to decide, with all nodes stopped; a node that still runs is fenced by it. cluster is the id that
+// the founder's store remembers.
+func Recover(ctx context.Context, e Engine, cluster string, f Founding) (Meta, error) {
+	if err := f.check(); err != nil {
+		return Meta{}, err
+	}
+	v, err := e.Read(ctx, metaKey)
+	if err != nil {
+		return Meta{}, err
+	}
+	if at := v.Keys[0]; at.Revision != 0 {
+		var m Meta
+		if err := read(at, &m); err != nil {
+			return Meta{}, err
+		}
+		if m.Cluster != cluster {
+			return Meta{}, fmt.Errorf("%w: the engine holds cluster %s, the store is of %s", ErrStranger, m.Cluster, cluster)
+		}
+		f.Partitions = m.Partitions
+	}
+	var old []Write
+	for _, prefix := range []string{"beat/", "done/", "log/"} {
+		from, to := folder(prefix)
+		old = append(old, Write{Key: from, To: to, Remove: true})
+	}
+	return settle(ctx, e, Meta{Cluster: cluster, Incarnation: NewID().String(), Partitions: f.Partitions}, v.Keys[0].Revision, f, old)
+}
+
+// settle writes a new incarnation over the meta of the revision.
+func settle(ctx context.Context, e Engine, m Meta, over Revision, f Founding, writes []Write) (Meta, error) {
+	incarnation, err := m.incarnation()
+	if err != nil {
+		return Meta{}, err
+	}
+	writes = append(writes, put(metaKey, m))
+	for p := range Partition(f.Partitions) {
+		at := entry.Genesis(incarnation, int(p), f.Seqs[p])
+		writes = append(writes,
+			put(headKey(p), placeOf(at)),
+			put(firstKey(p), first{at.Seq + 1}),
+			put(setKey(p), syncSet{Seats: []Seat{f.Seat}}),
+			put(ownKey(p), ownership{Seat: f.Seat, Released: true, Why: "founded"}))
+	}
+	for {
+		out, err := e.Commit(ctx, Step{If: []Condition{{metaKey, over}}, Then: writes})
+		switch {
+		case err == nil && out.Taken:
+			return m, nil
+		case err == nil:
+			var there Meta
+			if err := read(out.Found[0], &there); err == nil && there == m {
+				return m, nil // by a first try whose answer was lost
+			}
+			return Meta{}, fmt.Errorf("%w: somebody else made or recovered it at this moment", ErrFounded)
+		case errors.Is(err, ErrRefused) || ctx.Err() != nil:
+			return Meta{}, err
+		}
+		if err := (SystemClock{}).Sleep(ctx, DefaultTimes().Retry); err != nil {
+			return Meta{}, err
+		}
+	}
+}

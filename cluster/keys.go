@@ -1,0 +1,133 @@
+package cluster
+
+// keys.go: the form of what an engine stores: JSON, in the keys below, and entries.
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sextant-crawler/sextant/cluster/entry"
+)
+
+// Partition is a part of the crawl with one owner and one log. With one partition it is 0.
+type Partition int
+
+// MaxPartitions is how many a cluster can have: as many as one transaction of a node covers.
+const MaxPartitions = 24
+
+// String is the partition as keys and logs have it.
+func (p Partition) String() string { return fmt.Sprintf("p%02d", int(p)) }
+
+// The keys of a cluster. Their values are JSON, so that etcdctl shows what there is; entries
+// of the log alone are in the form of package entry.
+//
+//	meta              cluster, incarnation, partitions
+//	beat/NODE/SESSION a process's sign of life
+//	own/P             who owns P; its revision is the epoch
+//	head/P            the end of the log
+//	first/P           the lowest SEQ that is in the log
+//	set/P             the in-sync set: who may claim P
+//	done/P/NODE       how far a copy is safe on its disk
+//	log/P/SEQ         the entries
+const metaKey = "meta"
+
+func beatKey(node, session string) string     { return "beat/" + node + "/" + session }
+func nodeOfBeat(key string) string            { return strings.Split(key, "/")[1] }
+func ownKey(p Partition) string               { return "own/" + p.String() }
+func headKey(p Partition) string              { return "head/" + p.String() }
+func firstKey(p Partition) string             { return "first/" + p.String() }
+func setKey(p Partition) string               { return "set/" + p.String() }
+func doneKey(p Partition, node string) string { return doneFolder(p) + node }
+func doneFolder(p Partition) string           { return "done/" + p.String() + "/" }
+func logKey(p Partition, seq uint64) string   { return fmt.Sprintf("log/%s/%016x", p, seq) }
+func folder(prefix string) (from, to string)  { return prefix, prefix[:len(prefix)-1] + "0" } // '0' follows '/'
+
+// Meta is what a cluster is. A copy belongs to one incarnation of one cluster.
+type Meta struct {
+	Cluster     string `json:"cluster"`     // drawn when the cluster is made
+	Incarnation string `json:"incarnation"` // drawn again at each recovery
+	Partitions  int    `json:"partitions"`
+}
+
+func (m Meta) incarnation() (id entry.ID, err error) {
+	b, err := hex.DecodeString(m.Incarnation)
+	if err != nil || len(b) != len(id) {
+		return id, fmt.Errorf("%w: %s: incarnation %q is not 32 hexadecimal digits", entry.ErrDamaged, metaKey, m.Incarnation)
+	}
+	return entry.ID(b), nil
+}
+
+// Genesis is the position of the founder's copy of p, when it was founded at seq or recovered there.
+// Every other copy is made from that one.
+func (m Meta) Genesis(p Partition, seq uint64) (entry.Position, error) {
+	id, err := m.incarnation()
+	return entry.Genesis(id, int(p), seq), err
+}
+
+// Seat is who may follow and claim a partition: a store, not a name. A new disk under the name of an
+// old node is another seat.
+type Seat struct {
+	Node  string `json:"node"`
+	Store string `json:"store"` // drawn when the store was made or rebuilt
+}
+
+type beat struct {
+	Wall  time.Time `json:"wall"`
+	Count uint64    `json:"count"`
+}
+
+type ownership struct {
+	Seat
+	Session  string `json:"session"` // whose beats count
+	Claim    string `json:"claim"`   // drawn for this claim
+	Released bool   `json:"released,omitempty"`
+	Why      string `json:"why,omitempty"` // for people
+}
+
+type place struct {
+	Seq  uint64 `json:"seq"`
+	Size uint64 `json:"size"`
+	Hash string `json:"hash"`
+}
+
+func placeOf(p entry.Position) place { return place{p.Seq, p.Size, p.Hash.String()} }
+
+type first struct {
+	Seq uint64 `json:"seq"`
+}
+
+// syncSet is the in-sync set: copies from whose synced end the log goes on without a gap.
+type syncSet struct {
+	Seats []Seat `json:"seats"`
+}
+
+func (s syncSet) has(seat Seat) bool { return slices.Contains(s.Seats, seat) }
+
+type done struct {
+	Store string `json:"store"`
+	place
+}
+
+// read fills v from a key that must be there.
+func read(kv KeyValue, v any) error {
+	if kv.Revision == 0 {
+		return fmt.Errorf("%w: key %s is missing", entry.ErrDamaged, kv.Key)
+	}
+	if err := json.Unmarshal(kv.Value, v); err != nil {
+		return fmt.Errorf("%w: key %s: %w", entry.ErrDamaged, kv.Key, err)
+	}
+	return nil
+}
+
+// put is a write of v as JSON. The values are our own types, which always encode.
+func put(key string, v any) Write {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return Write{Key: key, Value: b}
+}

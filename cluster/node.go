@@ -1,0 +1,239 @@
+package cluster
+
+// node.go: one process in a cluster. Node.Run starts a goroutine for beats and one that
+// appends, and waits for both. Node.mu guards holds and queue; members, beats and appends take it.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/cluster/entry"
+)
+
+// NodeSettings are what a node needs to know of itself.
+type NodeSettings struct {
+	Name  string
+	Clock Clock // SystemClock, except in tests
+	Times Times // DefaultTimes, except in tests
+	Log   *slog.Logger
+	// Known is what the node's disk remembers of the cluster, zero on a new one; Seen the highest
+	// revision of the engine that it remembers. Either makes Join refuse an engine that was set back.
+	Known Meta
+	Seen  Revision
+}
+
+// Node is one process in a cluster, for all partitions that it holds.
+type Node struct {
+	name        string
+	run         string // the session: drawn at each start
+	clock       Clock
+	times       Times
+	log         *slog.Logger
+	engine      *session
+	meta        Meta
+	metaAt      Revision
+	incarnation entry.ID
+	wake        chan struct{} // there is something in queue
+	guard       guard
+	packer      *entry.Packer
+
+	mu    sync.Mutex
+	holds map[Partition]*hold
+	queue []*pending
+}
+
+// hold is one partition that this process has claimed.
+type hold struct {
+	partition Partition
+	author    entry.Author
+	epoch     Revision
+	right     *right
+	// The end of the log, and the revision of its key. Node.Run's appends alone use them once the hold is taken up.
+	end   entry.Position
+	endAt Revision
+}
+
+func (h *hold) condition() Condition { return Condition{ownKey(h.partition), h.epoch} }
+
+// Join makes the process a node of the cluster that the engine holds. ErrNoCluster if there is none,
+// ErrSetBack or ErrStranger if it is not the one that the node's disk remembers, ErrVersion if
+// the engine cannot be trusted.
+func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
+	if !nodeName().MatchString(s.Name) {
+		return nil, fmt.Errorf("node %q: a name has 1 to 63 letters, digits, dots, dashes and underscores, and begins with a letter or digit", s.Name)
+	}
+	if err := e.Check(ctx); err != nil {
+		return nil, err
+	}
+	n := &Node{
+		name: s.Name, run: NewID().String(), clock: s.Clock, times: s.Times, log: s.Log.With("node", s.Name),
+		engine: &session{engine: e, seen: s.Seen}, wake: make(chan struct{}, 1), holds: map[Partition]*hold{},
+	}
+	var err error
+	if n.packer, err = entry.NewPacker(); err != nil {
+		return nil, err
+	}
+	v, err := n.engine.read(ctx, metaKey)
+	if err != nil {
+		return nil, err
+	}
+	at := v.Keys[0]
+	switch {
+	case at.Revision == 0 && s.Known != (Meta{}):
+		return nil, fmt.Errorf("%w: the cluster that this node remembers is not there: sextant cluster recover", ErrSetBack)
+	case at.Revision == 0:
+		return nil, fmt.Errorf("%w: sextant cluster init makes one", ErrNoCluster)
+	}
+	if err := read(at, &n.meta); err != nil {
+		return nil, err
+	}
+	if s.Known != (Meta{}) && s.Known != n.meta {
+		return nil, fmt.Errorf("%w: the store is of %s (incarnation %s), the engine holds %s (%s)", ErrStranger, s.Known.Cluster, s.Known.Incarnation, n.meta.Cluster, n.meta.Incarnation)
+	}
+	n.metaAt = at.Revision
+	if n.incarnation, err = n.meta.incarnation(); err != nil {
+		return nil, err
+	}
+	// The signs of life of earlier runs. If one of them still lives it beats again.
+	from, to := folder(beatKey(n.name, ""))
+	if _, err := n.engine.commit(ctx, Step{If: []Condition{n.same()}, Then: []Write{{Key: from, To: to, Remove: true}}}); err != nil && !errors.Is(err, ErrInDoubt) {
+		return nil, err
+	}
+	return n, nil
+}
+
+// Meta is the cluster that the node joined, for its disk to remember.
+func (n *Node) Meta() Meta { return n.meta }
+
+// Seen is the highest revision of the engine that was seen, for its disk to remember.
+func (n *Node) Seen() Revision { return n.engine.highest() }
+
+// same is the condition that the cluster was not recovered meanwhile.
+func (n *Node) same() Condition { return Condition{metaKey, n.metaAt} }
+
+func (n *Node) recovered() error {
+	return fmt.Errorf("%w: it was recovered while this node ran: its stores must be rebuilt", ErrStranger)
+}
+
+// Run sends beats and appends until ctx ends, which is no error. It returns an error for what only a
+// person can end, and then nothing is held any more.
+func (n *Node) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return n.beats(ctx) })
+	g.Go(func() error { return n.appends(ctx) })
+	err := g.Wait()
+	n.mu.Lock()
+	held := n.holds
+	n.holds = map[Partition]*hold{}
+	n.mu.Unlock()
+	for _, h := range held {
+		h.right.lose(ErrFenced)
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// beats sends a sign of life each Times.Beat, and soon again when one was not answered.
+func (n *Node) beats(ctx context.Context) error {
+	for count := uint64(1); ; count++ {
+		sent := n.clock.Now()
+		err := n.beat(ctx, sent, count)
+		next := n.times.Beat
+		switch {
+		case errors.Is(err, ErrStranger) || errors.Is(err, ErrSetBack):
+			return err
+		case err != nil:
+			n.log.Debug("a beat was not confirmed", "error", err)
+			next = 4 * n.times.Retry
+		}
+		if err := n.clock.Sleep(ctx, next-(n.clock.Now()-sent)); err != nil {
+			return err
+		}
+	}
+}
+
+// beat is confirmed for every partition that the node still owns: the same step compares all
+// epochs. A plain write would let an owner go on that has lost its claim without knowing.
+func (n *Node) beat(ctx context.Context, sent time.Duration, count uint64) error {
+	for {
+		held := n.held()
+		step := Step{If: []Condition{n.same()}, Then: []Write{put(beatKey(n.name, n.run), beat{Wall: n.clock.Wall(), Count: count})}}
+		for _, h := range held {
+			step.If = append(step.If, h.condition())
+		}
+		out, err := n.engine.commit(ctx, step)
+		if err != nil {
+			return err
+		}
+		if out.Taken {
+			for _, h := range held {
+				h.right.extend(sent + n.times.Right)
+			}
+			return nil
+		}
+		if out.Found[0].Revision != n.metaAt {
+			return n.recovered()
+		}
+		for i, h := range held {
+			if out.Found[i+1].Revision != h.epoch {
+				n.drop(h, ErrFenced)
+			}
+		}
+		sent = n.clock.Now()
+	}
+}
+
+func (n *Node) held() []*hold {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := make([]*hold, 0, len(n.holds))
+	for p := range Partition(n.meta.Partitions) {
+		if h := n.holds[p]; h != nil {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+func (n *Node) take(h *hold) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.holds[h.partition] = h
+}
+
+// drop ends a hold of this process; what the engine says of it is not touched.
+func (n *Node) drop(h *hold, why error) {
+	n.mu.Lock()
+	if n.holds[h.partition] == h {
+		delete(n.holds, h.partition)
+	}
+	n.mu.Unlock()
+	h.right.lose(why)
+}
+
+// release gives a partition up in order: whoever is in the set may claim at once. Nothing may act for it
+// any more. It tries until it is decided, or ctx ends.
+func (n *Node) release(ctx context.Context, h *hold, seat Seat, why string) error {
+	n.drop(h, ErrFenced)
+	step := Step{
+		If:   []Condition{n.same(), h.condition()},
+		Then: []Write{put(ownKey(h.partition), ownership{Seat: seat, Session: n.run, Claim: h.author.Claim.String(), Released: true, Why: why})},
+	}
+	for {
+		out, err := n.engine.commit(ctx, step)
+		if err == nil && (out.Taken || out.Found[1].Revision != h.epoch) || errors.Is(err, ErrSetBack) {
+			return err
+		}
+		if err := n.clock.Sleep(ctx, n.times.Retry); err != nil {
+			return err
+		}
+	}
+}
