@@ -23,12 +23,31 @@ type Content struct {
 	copyOf weburl.Key
 	again  bool
 	review []uint32
+	titles []uint32 // under which it is looked for, by what is known of its host in titled
+	titled *near.Frame
 }
 
-// Compare makes what is compared of a document whose hash is sum. The title is the page's
-// own, "" if it has none.
-func Compare(d *push.Document, title string, host weburl.HostKey, sum [16]byte) *Content {
-	c := &Content{text: near.Read(title, d.Text), hash: sum, source: d.Source, host: host}
+// titlesBy are the titles under which the page is looked for.
+func (c *Content) titlesBy(f *near.Frame) []uint32 {
+	if c.titles == nil || c.titled != f {
+		c.titles, c.titled = c.Titles(c.source, f), f
+	}
+	return c.titles
+}
+
+// Compare makes what is compared of the lease's document, whose hash is sum. The title is the
+// page's own, "" if it has none.
+func (d *Detector) Compare(l *scheduler.Lease, document *push.Document, title string, host weburl.HostKey, sum [16]byte) *Content {
+	c := &Content{hash: sum, source: document.Source, host: host}
+	switch {
+	case d.framed(host, l.Key):
+		c.text = near.Read(title, document.Text)
+	case l.Record.Hash == sum && l.Record.Signature != "": // it has not changed
+		c.Signature, _ = near.DecodeSignature([]byte(l.Record.Signature))
+	}
+	if c.text == nil && c.IsZero() {
+		c.text = near.Sign(title, document.Text)
+	}
 	if c.text != nil {
 		c.Signature = c.text.Signature
 	}

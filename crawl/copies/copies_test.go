@@ -102,6 +102,34 @@ func TestLoadedInFlight(t *testing.T) {
 	}
 }
 
+// TestUnchangedPage: the signature of a page that has not changed is taken from its record,
+// unless the frame of its host is learnt from it, or the record has none that can be read.
+func TestUnchangedPage(t *testing.T) {
+	pages := copysites.Site(copysites.Layout{Host: "a.example", Frame: 100, Own: 200, Pages: 400, Seed: 3})
+	w := newWorld(t, pages)
+	w.crawl(in(1, pages)...)
+	taken := 0
+	for i := range pages {
+		u, p := w.urls[i], &pages[i]
+		r := w.records[u.Key()]
+		l := &scheduler.Lease{URL: u, Key: u.Key(), Record: r}
+		document := push.Document{Text: p.Text, Title: p.Title, Source: "all"}
+		same := w.d.Compare(l, &document, p.Title, u.HostKey(), r.Hash)
+		if same.text == nil {
+			taken++
+		}
+		changed := w.d.Compare(l, &document, p.Title, u.HostKey(), [16]byte{1})
+		l.Record.Signature = "\x01 of another version"
+		old := w.d.Compare(l, &document, p.Title, u.HostKey(), r.Hash)
+		if changed.text == nil || old.text == nil || same.Stored() != r.Signature || changed.Stored() != r.Signature || old.Stored() != r.Signature {
+			t.Fatalf("%s has another signature", p.URL())
+		}
+	}
+	if taken != len(pages)-32 {
+		t.Errorf("of %d pages %d are not read again, want all but the 32 of the frame", len(pages), taken)
+	}
+}
+
 // BenchmarkDuplicate is what looking for copies costs of one page, with 600 words of which
 // 200 are of the frame: its signature, the frame of its host, and the look-up.
 func BenchmarkDuplicate(b *testing.B) {
@@ -123,7 +151,7 @@ func BenchmarkDuplicate(b *testing.B) {
 	b.ReportMetric(float64(len(pages[0].Text)), "B/page")
 	for i := 0; b.Loop(); i++ {
 		p, l := &pages[i%len(pages)], leases[i%len(pages)]
-		c := Compare(&push.Document{Text: p.Text}, p.Title, weburl.HostKey{1}, [16]byte{byte(i), byte(i >> 8)})
+		c := d.Compare(l, &push.Document{Text: p.Text}, p.Title, weburl.HostKey{1}, [16]byte{byte(i), byte(i >> 8)})
 		if _, _, _, err := d.Original(context.Background(), l, c); err != nil {
 			b.Fatal(err)
 		}

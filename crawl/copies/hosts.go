@@ -91,8 +91,19 @@ func noteOf(h *host) scheduler.Note {
 	return scheduler.Note{Name: frameValue(h.key), Value: h.frame.Append(nil)}
 }
 
+// framed reports whether the frame of a host may be learnt from a page.
+func (d *Detector) framed(k weburl.HostKey, key weburl.Key) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := d.host(k)
+	return h == nil || h.frame.Takes(near.Key(key))
+}
+
 // learn takes a page into the frame of its host. The mutex is held.
 func (h *host) learn(key weburl.Key, c *Content) {
+	if c.text == nil { // as it was
+		return
+	}
 	if grown := h.frame.With(near.Key(key), c.text); grown != h.frame {
 		h.frame, h.changed = grown, true
 		h.unsaved++

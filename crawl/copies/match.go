@@ -103,7 +103,7 @@ func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bo
 		d.pages.Text(text, func(k near.Key) bool { return add(text, k) })
 	}
 	if !c.IsZero() && !isCommon {
-		for _, title := range c.Titles(c.source, d.frame(s, c.host)) {
+		for _, title := range c.titlesBy(d.frame(s, c.host)) {
 			d.pages.Title(title, add)
 		}
 	}

@@ -125,7 +125,7 @@ func (d *Detector) enter(l *scheduler.Lease, c *Content, m match) {
 	if h == nil {
 		return
 	}
-	titles, others := c.Titles(c.source, h.frame), false
+	titles, others := c.titlesBy(h.frame), false
 	for _, title := range titles {
 		other, own := false, false
 		d.pages.Title(title, func(_ uint32, k near.Key) bool {

@@ -133,7 +133,7 @@ func (w *world) fetch(i int) error {
 		return errors.Join(w.d.Settle(ctx, l, &result), w.d.Free(ctx, []weburl.Key{l.Key}))
 	}
 	sum := [16]byte(hashed(p.Title + "\x00" + p.Text))
-	c := Compare(&push.Document{Text: p.Text, Title: p.Title, Source: "all"}, p.Title, u.HostKey(), sum)
+	c := w.d.Compare(l, &push.Document{Text: p.Text, Title: p.Title, Source: "all"}, p.Title, u.HostKey(), sum)
 	original, why, overlap, err := w.d.Original(ctx, l, c)
 	if err != nil {
 		return err

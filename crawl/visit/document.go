@@ -42,7 +42,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 	}
 	sum := documentHash(document, unread)
 	if v.visitor.copies != nil {
-		c := copies.Compare(&document, ownTitle(p), v.lease.Record.Host, sum)
+		c := v.visitor.copies.Compare(v.lease, &document, ownTitle(p), v.lease.Record.Host, sum)
 		original, why, overlap, err := v.visitor.copies.Original(ctx, v.lease, c)
 		if err != nil {
 			return err

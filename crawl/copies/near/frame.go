@@ -98,6 +98,12 @@ func (f *Frame) variants(title *tokens) (all []tokens) {
 	return all
 }
 
+// Takes says whether the frame would be learnt from a document, too, if it is one of the host:
+// once it does not, it never does.
+func (f *Frame) Takes(key Key) bool {
+	return !f.Full() || bytes.Compare(key[:], f.sampled[maxSampled-1].key[:]) <= 0
+}
+
 // With gives the frame with a document of the host, or with its new text; f itself if
 // it makes no difference. Copies belong to it as well: so it does not matter which one of
 // them came first.
@@ -107,7 +113,7 @@ func (f *Frame) With(key Key, t *Text) *Frame {
 		all = f.sampled
 	}
 	i, found := slices.BinarySearchFunc(all, key, func(s sampled, k Key) int { return bytes.Compare(s.key[:], k[:]) })
-	if i == maxSampled {
+	if i == maxSampled || t.fine == nil {
 		return f
 	}
 	s := sample(key, t)
@@ -139,7 +145,7 @@ func sample(key Key, t *Text) sampled {
 	}
 	parts := fineParts >> s.level
 	for place := range sketchBits {
-		if anySet(t.places[:], place*parts, parts) {
+		if anySet(t.fine[:], place*parts, parts) {
 			set(s.pairs[:], place)
 		}
 	}

@@ -179,6 +179,9 @@ func TestFrameGrows(t *testing.T) {
 			if f = f.With(key, text); f.With(key, text) != f {
 				t.Fatal("the same document makes another frame")
 			}
+			if later := keyOf(r.Uint64()); !f.Takes(later) && f.With(later, text) != f {
+				t.Fatal("the frame takes a document that it said it does not")
+			}
 			stored, err := DecodeFrame(f.Append(nil))
 			if err != nil || string(stored.Append(nil)) != string(f.Append(nil)) {
 				t.Fatalf("the frame is stored as another: %v", err)

@@ -82,7 +82,7 @@ func (s *Signature) sameWords(o *Signature) bool { return *s == *o }
 const SignatureSize = 4 + 8 + 8*sketchWords + 8*gramSets + numeralBits/8 + tokensSize
 
 const (
-	signatureVersion = 1
+	signatureVersion = 2
 	versionMask      = 0x7f
 	cutFlag          = 0x80
 )
@@ -126,10 +126,7 @@ func DecodeSignature(b []byte) (Signature, error) {
 // numberSet is the sketch of numbers.
 type numberSet [numeralBits / 32]uint32
 
-func (n *numberSet) toggle(hash uint64) {
-	i := scale(hash, numeralBits)
-	n[i/32] ^= 1 << (i % 32)
-}
+func (n *numberSet) toggle(i uint64) { n[i/32] ^= 1 << (i % 32) }
 
 // differ counts the bits that differ, but for those of some masks.
 func (n *numberSet) differ(o *numberSet, but ...*numberSet) (count int) {

@@ -12,119 +12,170 @@ const (
 	// maxWords is how many words of a text are sketched. Longer ones are copies only
 	// if they are equal.
 	maxWords = 1 << 16
-	// fineParts is into how many parts a position of a sketch is cut for frames.
-	fineParts = 16
-	fineWords = sketchWords * fineParts
+	// batchWords is how many words are hashed before they are taken in.
+	batchWords = 4 * windowWords
+	// pairParts and numberParts are into how many parts a position of a sketch is cut to
+	// tell whether a member is new. The one of 1000 pairs in a text of 500 words that falls
+	// on another does so in each text that has both.
+	pairParts   = 512
+	numberParts = 128
 )
 
 // Text is what was read out of a text: its Signature, and what a frame is learnt from.
 type Text struct {
 	Signature
-	places [fineWords]uint64 // where pairs are
+	fine *finePlaces // nil: no frame is learnt from it
 }
+
+// finePlaces are the parts of positions of a sketch where a text has pairs.
+type finePlaces [sketchBits * fineParts / 64]uint64
+
+// fineParts is into how many parts a position of a sketch is cut for frames.
+const fineParts = 16
 
 // reader goes once over a text.
 type reader struct {
-	*Text
-	seen seen
-	// ring are the last words, and gram is made of all of them.
-	ring  [gramWords]uint64
-	gram  uint64
-	words int
+	pairs   [sketchBits * pairParts / 64]uint64    // that were seen
+	numbers [numeralBits * numberParts / 64]uint64 // that were seen, with what stands before them
+	batch   [batchWords]word
+	// hashes are those of the last words, and then of a batch: a number, and several in a
+	// row, are one. gram is made of the last ones.
+	hashes [gramWords + batchWords]uint64
+	gram   uint64
+	words  int
+	// The last word was a number, and chain is it with what stands before it.
+	inNumber bool
+	chain    uint64
 }
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// Read makes the signature of a page's text. The title is the document's, "" if it has
-// none: not one that was made of the URL. Of a text of fewer than MinWords pairs of
-// words there is none: nil.
-func Read(title, text string) *Text {
+// Read makes the signature of a page's text, from which a frame can be learnt. The title is
+// the document's, "" if it has none: not one that was made of the URL. Of a text of fewer
+// than MinWords pairs of words there is none: nil.
+func Read(title, text string) *Text { return read(title, text, true) }
+
+// Sign makes the signature as Read does, of a page that no frame is learnt from.
+func Sign(title, text string) *Text { return read(title, text, false) }
+
+func read(title, text string, frame bool) *Text {
 	t := &Text{Signature: Signature{title: tokensOf(title)}}
 	r := readers.Get().(*reader)
 	defer readers.Put(r)
-	r.Text, r.ring, r.gram, r.words = t, [gramWords]uint64{}, 0, 0
-	// Most texts bring one hash for six bytes, and none more than three for four.
-	r.seen.reset(min(len(text)/2+1, 2*maxWords))
-	r.read(text)
-	r.Text = nil
-	if t.pairs < MinWords {
+	clear(r.pairs[:])
+	clear(r.numbers[:])
+	clear(r.hashes[:gramWords])
+	r.gram, r.words, r.inNumber = 0, 0, false
+	r.read(&t.Signature, text)
+	switch {
+	case t.pairs < MinWords:
 		return nil
+	case frame:
+		t.fine = r.fine()
 	}
 	return t
 }
 
-// gramStep makes grams, gramOut takes the oldest word out of one.
-const gramStep = 0x9e3779b97f4a7c55
-
-var gramOut = func() uint64 {
-	p := uint64(1)
-	for range gramWords {
-		p *= gramStep
+// fine says where there are pairs: each half of a word of them is one place.
+func (r *reader) fine() *finePlaces {
+	f := new(finePlaces)
+	for i, w := range r.pairs {
+		const half = pairParts / fineParts
+		var is uint64
+		if w&(1<<half-1) != 0 {
+			is = 1
+		}
+		if w>>half != 0 {
+			is |= 2
+		}
+		f[i/32] |= is << (i % 32 * 2)
 	}
-	return p
-}()
+	return f
+}
+
+// gramStep makes grams, gramOut takes the oldest word out of one: the step as often as a gram
+// has words.
+const (
+	gramStep  = 0x9e3779b97f4a7c55
+	gramStep2 = gramStep * gramStep % (1 << 64)
+	gramStep4 = gramStep2 * gramStep2 % (1 << 64)
+	gramOut   = gramStep4 * gramStep4 % (1 << 64)
+)
 
 // aNumber stands for all numbers in pairs and grams, and for several in a row.
 const aNumber = 0x5bd1e9955bd1e995
 
-func (r *reader) read(text string) {
+func (r *reader) read(s *Signature, text string) {
 	scan := wordScanner{text: text}
-	var before, chain uint64
-	inNumber := false
-	for n := 0; ; n++ {
-		w, ok := scan.next()
-		if !ok {
-			break
+	for n := 0; n < maxWords; {
+		k := scan.fill(r.batch[:min(batchWords, maxWords-n)])
+		if k == 0 {
+			return
 		}
-		if n == maxWords {
-			r.cut, r.text = true, hashText(r.text, text[scan.at:])
-			break
-		}
-		r.text = bits.RotateLeft64(r.text, 5)*gramStep + w.hash
+		r.take(s, r.batch[:k])
+		n += k
+	}
+	at := scan.at
+	if _, more := scan.next(); more {
+		s.cut, s.text = true, hashText(s.text, text[at:])
+	}
+}
+
+// take takes in words.
+func (r *reader) take(s *Signature, words []word) {
+	text, k := s.text, gramWords
+	for _, w := range words {
+		text = bits.RotateLeft64(text, 5)*gramStep + w.hash
 		if w.number {
 			// What stands before a number is part of it, so that each counts where it is.
-			if !inNumber {
-				chain = before
+			if !r.inNumber {
+				r.chain = pairWith(r.hashes[k-1])
 			}
-			chain = mix(w.hash, chain^aNumber)
-			if r.seen.add(chain) {
-				r.numbers.toggle(chain)
+			r.chain = mix(w.hash, r.chain^aNumber)
+			i := scale(r.chain, numeralBits*numberParts)
+			if !isSet(r.numbers[:], int(i)) {
+				set(r.numbers[:], int(i))
+				s.numbers.toggle(i / numberParts)
 			}
-			if inNumber {
+			if r.inNumber {
 				continue
 			}
 			w.hash = aNumber
 		}
-		inNumber = w.number
-		r.word(w.hash, before)
-		before = bits.RotateLeft64(w.hash, 23)
+		r.inNumber = w.number
+		r.hashes[k] = w.hash
+		k++
 	}
+	s.text = text
+	r.enter(s, k-gramWords)
 }
 
-// word takes in a word, which makes a pair with the one before and a gram with those
-// before. Each pair counts once, and a gram where its last pair is new.
-func (r *reader) word(hash, before uint64) {
-	at := r.words % gramWords
-	r.gram = r.gram*gramStep + hash - r.ring[at]*gramOut
-	r.ring[at] = hash
-	r.words++
-	pair := mix(hash, before)
-	if !r.seen.add(pair) {
-		return
+// enter takes in the hashes of n words, each of which makes a pair with the one before and a
+// gram with those before. Each pair counts once, and a gram where its last pair is new. There
+// is no branch for that: nothing foretells it.
+func (r *reader) enter(s *Signature, n int) {
+	gram, before, first := r.gram, pairWith(r.hashes[gramWords-1]), gramWords-1-r.words
+	for i, hash := range r.hashes[gramWords : gramWords+n] {
+		gram = gram*gramStep + hash - r.hashes[i]*gramOut
+		p := scale(fold(hash, before), sketchBits*pairParts)
+		before = pairWith(hash)
+		seen := r.pairs[p/64]
+		isNew := ^(seen >> (p % 64)) & 1
+		r.pairs[p/64] = seen | 1<<(p%64)
+		s.pairs += uint32(isNew)
+		p /= pairParts
+		s.sketch[p/64] ^= isNew << (p % 64)
+		if i >= first {
+			g := scale(gram*prime, gramBits)
+			s.grams[g/64] ^= isNew << (g % 64)
+		}
 	}
-	r.pairs++
-	p := scale(pair, fineParts*sketchBits)
-	r.places[p/64] |= 1 << (p % 64)
-	p /= fineParts
-	r.sketch[p/64] ^= 1 << (p % 64)
-	if r.words >= gramWords {
-		g := scale(mix(r.gram, 0), gramBits)
-		r.grams[g/64] ^= 1 << (g % 64)
-	}
+	r.gram, r.words = gram, r.words+n
+	copy(r.hashes[:gramWords], r.hashes[n:n+gramWords])
 }
 
-// scale brings a hash to less than n, in proportion.
-func scale(hash, n uint64) uint64 {
-	hi, _ := bits.Mul64(hash, n)
-	return hi
-}
+// pairWith is what a word brings to the pair with the next one: not what that brings.
+func pairWith(hash uint64) uint64 { return bits.RotateLeft64(hash, 23) }
+
+// scale brings a hash to less than n, in proportion, by its upper half.
+func scale(hash uint64, n uint64) uint64 { return hash >> 32 * n >> 32 }

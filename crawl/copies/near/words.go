@@ -7,160 +7,157 @@ import "math/bits"
 const MinWords = 50
 
 // wordScanner goes over the words of a text: runs of letters and digits, without the case
-// of ASCII letters; of Chinese, Japanese and Korean each character is one. They are hashed
-// eight bytes at a time.
+// of ASCII letters; of Chinese, Japanese and Korean each character is one.
 type wordScanner struct {
 	text string
-	at   int
+	at   int // after the last word
 }
 
-// word is one word of a text.
+// word is one word of a text, with the signs that stand before it: "a&&b" and "a||b" are of
+// other words.
 type word struct {
 	hash   uint64
 	number bool // it begins with a digit
 }
 
-// next gives the next word, with the signs that stand before it: "a&&b" and "a||b" are
-// of other words. It is false at the end.
-func (w *wordScanner) next() (word, bool) {
-	var sign uint64
-	i, text := w.at, w.text
-	for ; ; i++ {
-		if i >= len(text) {
-			w.at = i
-			return word{}, false
+const (
+	// window is how many bytes are looked at together, and windowWords how many words may
+	// end in them.
+	window      = 64
+	windowWords = window / 2
+	// inWindow is the length of the longest word that is hashed where a window shows it.
+	inWindow = 16
+)
+
+// fill puts the next words into a slice while it has room for those of a window, and says
+// how many they are: none at the end of the text.
+func (w *wordScanner) fill(words []word) (n int) {
+	for slowUntil := 0; n == 0 || n+windowWords <= len(words); {
+		if w.at >= slowUntil && w.at+window+inWindow <= len(w.text) && n+windowWords <= len(words) {
+			if k := w.fillWindow(words[n : n+windowWords]); k > 0 {
+				n += k
+				continue
+			}
+			slowUntil = w.at + window
 		}
-		c := text[i]
-		if kinds[c] != between {
+		next, ok := w.next()
+		if !ok {
 			break
 		}
-		if c > ' ' {
-			sign = (sign ^ uint64(c)) * prime
+		words[n] = next
+		n++
+	}
+	return n
+}
+
+// fillWindow takes the words that end in the next window, up to the first that is longer
+// than inWindow. There is none if the window is for next. What next does byte by byte is done
+// here for up to sixteen bytes, and without branches that depend on the length of a word:
+// nothing foretells it.
+func (w *wordScanner) fillWindow(words []word) (n int) {
+	text, end := w.text[w.at:w.at+window+inWindow], 0
+	inWords, ok := look(text)
+	if !ok {
+		return 0
+	}
+	// These have a bit for the first byte of each word, and one for the byte after each.
+	starts, ends := inWords&^(inWords<<1), inWords<<1&^inWords
+	for ends != 0 {
+		start, before := bits.TrailingZeros64(starts), end
+		length := bits.TrailingZeros64(ends) - start
+		if length > inWindow {
+			break
+		}
+		first, second := eightBytes(text, start), eightBytes(text, start+8)
+		number := byte(first)-'0' < 10
+		firstMask, secondMask := ^uint64(0)>>(-8*length&63), uint64(0)
+		if length > 8 {
+			firstMask, secondMask = ^uint64(0), firstMask
+		}
+		hash := partHash(foldCase(first)&firstMask, foldCase(second)&secondMask)
+		if start-before != 1 || text[before] > ' ' {
+			hash ^= signHash(text[before:start])
+		}
+		words[n] = word{hash: hash, number: number}
+		n++
+		end = start + length
+		starts, ends = starts&(starts-1), ends&(ends-1)
+	}
+	w.at += end
+	return n
+}
+
+// look gives a bit for each byte of a window that is of a word. It is false if there are
+// characters in it that are words.
+func look(text string) (inWords uint64, ok bool) {
+	var all uint64
+	for i := 0; i < window; i += 8 {
+		x := eightBytes(text, i)
+		all |= x
+		low := x &^ highs
+		inWords |= gather((inRange(low|0x20*ones, 'a', 'z')|inRange(low, '0', '9')|x)&highs) << i
+	}
+	if all&highs == 0 {
+		return inWords, true
+	}
+	for i := 0; i < window; i += 8 {
+		x := eightBytes(text, i)
+		if inRange(x&^highs, firstWide&0x7f, lastWide&0x7f)&x&highs != 0 {
+			return 0, false
 		}
 	}
-	first := text[i]
+	return inWords, true
+}
+
+// signHash hashes what stands between two words, but for white space.
+func signHash(text string) (hash uint64) {
+	for i := range len(text) {
+		if c := text[i]; c > ' ' {
+			hash = (hash ^ uint64(c)) * prime
+		}
+	}
+	return hash
+}
+
+// next gives the next word. It is false at the end.
+func (w *wordScanner) next() (word, bool) {
+	i, text := w.at, w.text
+	for i < len(text) && kinds[text[i]] == between {
+		i++
+	}
+	sign := signHash(text[w.at:i])
+	if i == len(text) {
+		w.at = i
+		return word{}, false
+	}
 	var hash uint64
-	if kinds[first] == wordByte {
+	if kinds[text[i]] == wordByte {
 		var n int
-		hash, n = wordAt(text[i:])
+		hash, n = wideAt(text[i:])
 		w.at = i + n
 	} else {
 		hash, w.at = wordHash(text, i)
 	}
-	return word{hash: hash ^ sign, number: first-'0' < 10}, true
+	return word{hash: hash ^ sign, number: text[i]-'0' < 10}, true
 }
-
-const prime = 0x9e3779b97f4a7c15
-
-const (
-	highs = 0x8080808080808080
-	ones  = 0x0101010101010101
-)
 
 // wordHash hashes the word that begins at i, and says where it ends.
 func wordHash(text string, i int) (hash uint64, end int) {
-	for i+8 <= len(text) {
-		x := eightBytes(text, i)
-		if x&highs != 0 {
-			break
-		}
-		n := wordBytes(x)
-		if n < 8 {
-			if n > 0 {
-				hash = addPart(hash, (x|0x20*ones)&(1<<(8*n)-1))
-			}
-			return hash, i + n
-		}
-		hash = addPart(hash, x|0x20*ones)
-		i += 8
-	}
 	for {
-		var part uint64
+		var part [2]uint64
 		n := 0
-		for ; n < 8 && i+n < len(text); n++ {
+		for ; n < 16 && i+n < len(text); n++ {
 			c := folded[text[i+n]]
 			if c == 0 {
 				break
 			}
-			part |= uint64(c) << (8 * n)
+			part[n/8] |= uint64(c) << (8 * (n % 8))
 		}
 		if n > 0 {
-			hash = addPart(hash, part)
+			hash = partHash(hash^part[0], part[1])
 		}
-		if i += n; n < 8 {
+		if i += n; n < 16 {
 			return hash, i
 		}
 	}
-}
-
-// addPart adds up to eight bytes to the hash of a word.
-func addPart(hash, part uint64) uint64 {
-	h := (hash ^ part) * prime
-	return h ^ h>>32
-}
-
-// wordBytes is how many of eight ASCII bytes are letters and digits, before the first
-// that is neither.
-func wordBytes(x uint64) int {
-	low := x | 0x20*ones
-	letters := (low + (0x80-'a')*ones) &^ (low + (0x7f-'z')*ones)
-	digits := (x + (0x80-'0')*ones) &^ (x + (0x7f-'9')*ones)
-	return bits.TrailingZeros64(^(letters|digits)&highs) / 8
-}
-
-// eightBytes gives eight bytes of a text, the first one lowest.
-func eightBytes(text string, i int) uint64 {
-	s := text[i : i+8]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-// hashText continues a hash with all bytes of a text.
-func hashText(hash uint64, text string) uint64 {
-	hash = mix(hash, uint64(len(text)))
-	i := 0
-	for ; i+8 <= len(text); i += 8 {
-		hi, lo := bits.Mul64(hash^eightBytes(text, i), prime)
-		hash = hi ^ lo
-	}
-	for ; i < len(text); i++ {
-		hash = (hash ^ uint64(text[i])) * prime
-	}
-	return mix(hash, 1)
-}
-
-// seen is a set of hashes.
-type seen struct {
-	slots []uint32
-	shift int
-}
-
-// reset empties the set, for at most n hashes.
-func (s *seen) reset(n int) {
-	log := max(bits.Len(uint(2*n)), 6)
-	if cap(s.slots) < 1<<log {
-		s.slots = make([]uint32, 1<<log)
-	}
-	s.slots, s.shift = s.slots[:1<<log], 64-log
-	clear(s.slots)
-}
-
-// maxProbes is in how many slots a hash is looked for. Only texts that somebody made for
-// it have more in a row.
-const maxProbes = 128
-
-// add puts a hash in, and says whether it is new. The upper bits choose the slot, and of
-// the lower 31 are compared: in one of some 100,000 texts a hash is mistaken.
-func (s *seen) add(hash uint64) bool {
-	slot, mask, mark := int(hash>>s.shift), len(s.slots)-1, uint32(hash)|1
-	for i := slot; i < slot+maxProbes; i++ {
-		switch s.slots[i&mask] {
-		case 0:
-			s.slots[i&mask] = mark
-			return true
-		case mark:
-			return false
-		}
-	}
-	return false
 }
