@@ -143,14 +143,10 @@ func (g *group) taken(c *scheduler.Completion) (scheduler.Record, error) {
 	if old := c.Old; old != nil && old.State == scheduler.Waiting && old.Seq == c.Seq && placeOf(old) == c.Taken && g.unchanged(c.Key, c.AsOf) {
 		return *old, nil
 	}
-	v, err := g.get(record.QueueKey(c.Taken, c.Seq))
-	if err != nil {
-		return scheduler.Record{}, err
-	}
-	if len(v) != record.KeyLen || weburl.Key(v) != c.Key {
-		return scheduler.Record{}, fmt.Errorf("URL %s does not stand in its queue any more: %w", c.Key, scheduler.ErrNotFound)
-	}
 	old, err := g.record(c.Key)
+	if errors.Is(err, scheduler.ErrNotFound) || err == nil && (old.State != scheduler.Waiting || old.Seq != c.Seq || placeOf(&old) != c.Taken) {
+		return old, fmt.Errorf("URL %s does not stand in its queue any more: %w", c.Key, scheduler.ErrNotFound)
+	}
 	if err == nil && c.Old != nil && c.Old.Indexed != old.Indexed {
 		return old, fmt.Errorf("the document of %s: %w", old.URL, scheduler.ErrChanged)
 	}

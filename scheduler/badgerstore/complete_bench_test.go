@@ -110,6 +110,11 @@ func benchComplete(b *testing.B, body int, documents bool) {
 		_, err := scheduler.CompleteAndWait(b.Context(), s, c)
 		return err
 	}
+	before, err := s.Stats()
+	if err != nil {
+		b.Fatal(err)
+	}
+	keys := before.Keys
 	b.ResetTimer()
 	begin := cpuTime()
 	var workers sync.WaitGroup
@@ -143,6 +148,7 @@ func benchComplete(b *testing.B, body int, documents bool) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	b.ReportMetric(float64(st.Keys-keys)/float64(b.N), "keys/page")
 	b.ReportMetric(float64(st.LongestCommit.Milliseconds()), "longest-ms")
 	b.ReportMetric(float64(st.Writes)/float64(st.Batches), "writes/batch")
 }

@@ -27,7 +27,10 @@ import (
 // small site: 11 documents, of which three are gone and their deletions held by the brake;
 // four pages that were linked to and never there; two documents that wait for a target which
 // was down.
-func unpackFormat3(t *testing.T) (dir string) {
+func unpackFormat3(t *testing.T) (dir string) { return unpacked(t, "format3.tar.gz") }
+
+// unpacked is a store that is kept in testdata.
+func unpacked(t *testing.T, name string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "store")
 	must := func(err error) {
@@ -37,7 +40,7 @@ func unpackFormat3(t *testing.T) (dir string) {
 		}
 	}
 	must(os.Mkdir(dir, 0o750))
-	f, err := os.Open(filepath.Join("testdata", "format3.tar.gz"))
+	f, err := os.Open(filepath.Join("testdata", name))
 	must(err)
 	defer func() { _ = f.Close() }() // it was only read
 	z, err := gzip.NewReader(f)
@@ -163,6 +166,12 @@ func TestUpgradeEndedEarly(t *testing.T) {
 // endUpgradeAt begins an upgrade and ends it at a point.
 func endUpgradeAt(t *testing.T, dir, point string) {
 	t.Helper()
+	endUpgrade(t, dir, point, func(s *Store) error { return s.start() })
+}
+
+// endUpgrade ends what upgrade does at a point.
+func endUpgrade(t *testing.T, dir, point string, upgrade func(*Store) error) {
+	t.Helper()
 	type ended struct{}
 	db, err := openBadger(dir, Options{Durability: OS, MemtableBytes: MinMemtableBytes, Logger: discard()})
 	if err != nil {
@@ -186,7 +195,7 @@ func endUpgradeAt(t *testing.T, dir, point string) {
 			panic(ended{})
 		}
 	}
-	t.Error(s.start())
+	t.Error(upgrade(s))
 }
 
 // Held deletions of URLs that are forgotten, or that have no document, are not kept.

@@ -32,9 +32,12 @@ type batch struct {
 	bodies    []segments.Body
 	bodyMark  int
 	bodyBytes int64
-	acks      []*write // answered when it is durable
-	done      chan struct{}
-	err       error // valid after done
+	// chunks are the newest ones of the queues that it puts something into, by their first
+	// number.
+	chunks map[scheduler.Place]uint64
+	acks   []*write // answered when it is durable
+	done   chan struct{}
+	err    error // valid after done
 }
 
 // group is what the committer works on: the batch in the making, and the one before
@@ -57,7 +60,8 @@ type group struct {
 	seenHosts generations[weburl.HostKey, struct{}] // stored ones
 	places    generations[scheduler.Place, record.Queue]
 	docs      generations[weburl.HostKey, record.Documents]
-	scratch   []byte // for encoding
+	scratch   []byte      // for encoding
+	done      record.Done // for dequeue
 }
 
 func newGroup(s *Store) *group {
@@ -274,6 +278,7 @@ func (g *group) learn(b *batch) {
 			g.s.known.apply(weburl.Key(e.key[1:]), knowledgeOf(e.value) == isKnown)
 		case record.KindPlace:
 			if q, err := record.DecodeQueue(e.value); err == nil {
+				q.Done = bytes.Clone(q.Done)
 				g.places.put(record.SplitPlaceKey(e.key), q)
 			}
 		case record.KindDocs:
@@ -324,7 +329,7 @@ func (s *Store) writeBatches() {
 		} else {
 			b.err = s.refused(b.err)
 		}
-		s.timing.add(time.Since(begin), len(b.acks))
+		s.timing.add(time.Since(begin), len(b.acks), b.count)
 		if b.err == nil {
 			c := b.counters
 			s.committed.Store(&c)
@@ -415,5 +420,6 @@ func (b *batch) reset() {
 	clear(b.acks)
 	b.acks = b.acks[:0]
 	b.clear()
+	b.chunks = nil
 	b.orders, b.err = false, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // queueState reads a queue's state as this write must see it.
@@ -28,35 +29,59 @@ func (g *group) queueState(p scheduler.Place) (record.Queue, error) {
 		return q, g.s.damaged(fmt.Sprintf("queue %x", key), err)
 	}
 	if !ok {
-		g.places.put(p, q)
+		g.places.put(p, q) // what get has read is a copy
 	}
 	return q, nil
 }
 
 func (g *group) setQueueState(p scheduler.Place, q record.Queue) {
-	if q.Count == 0 {
-		g.remove(record.PlaceKey(p))
-		return
-	}
 	g.scratch = q.Append(g.scratch[:0])
 	g.set(record.PlaceKey(p), g.scratch)
 }
 
-// enqueue counts a URL that was put into a queue under a new number.
-func (g *group) enqueue(p scheduler.Place, seq uint64) error {
+// enqueue puts a URL at the end of a queue and returns its number. URLs that a batch puts
+// into one queue stand in chunks.
+func (g *group) enqueue(p scheduler.Place, k weburl.Key) (uint64, error) {
 	q, err := g.queueState(p)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	chunk, seq := g.openChunk(p)
+	g.nextCount.Seq = max(g.nextCount.Seq, seq)
+	g.scratch = chunk.Append(g.scratch[:0], k)
+	g.set(record.QueueKey(p, seq), g.scratch)
 	if q.Count == 0 {
 		q.Floor = seq
 	}
 	q.Count++
 	g.setQueueState(p, q)
-	return nil
+	return seq, nil
 }
 
-// dequeue counts a URL that was taken out of a queue.
+// openChunk is the chunk of a queue that this batch has begun, nil for a new one, and the
+// next number in it. Only a chunk in the batch grows: what is stored of one stays as it is.
+func (g *group) openChunk(p scheduler.Place) (record.Chunk, uint64) {
+	if first, ok := g.batch.chunks[p]; ok {
+		// What was taken back, or done already, is not there.
+		v, _ := g.batch.find(record.QueueKey(p, first))
+		if c := record.Chunk(v); c != nil && c.Next() < record.ChunkLen {
+			return c, first + c.Next()
+		}
+	}
+	first := (g.nextCount.Seq/record.ChunkLen + 1) * record.ChunkLen
+	if g.batch.chunks == nil {
+		g.batch.chunks = map[scheduler.Place]uint64{}
+	}
+	g.batch.chunks[p] = first
+	return nil, first
+}
+
+// mostDone is how many chunks a queue's state tells of. Usually there are a few: those that
+// are being worked on.
+const mostDone = 32
+
+// dequeue takes a URL out of a queue. Its chunk goes with the last in it, which is known
+// if it is full, if the queue is empty, or if nothing in the queue is as old any more.
 func (g *group) dequeue(p scheduler.Place, seq uint64) error {
 	q, err := g.queueState(p)
 	if err != nil {
@@ -66,11 +91,47 @@ func (g *group) dequeue(p scheduler.Place, seq uint64) error {
 		return g.s.damaged(fmt.Sprintf("queue %x", record.PlaceKey(p)), fmt.Errorf("number %d waits in it, but it is empty", seq))
 	}
 	q.Count--
-	if seq == q.Floor {
-		q.Floor++
+	var all bool
+	if q.Done, all = q.Done.With(seq, g.done[:0]); all || q.Count == 0 {
+		g.remove(record.QueueKey(p, seq))
+	}
+	g.done = q.Done
+	if q.Count == 0 {
+		g.removeChunks(p, q.Done)
+		g.remove(record.PlaceKey(p))
+		return nil
+	}
+	if q.Done.Len() > mostDone {
+		if q.Done, err = g.rewriteChunk(p, q.Done); err != nil {
+			return err
+		}
 	}
 	g.setQueueState(p, q)
 	return nil
+}
+
+// removeChunks removes chunks of which all are done.
+func (g *group) removeChunks(p scheduler.Place, done record.Done) {
+	for i := range done.Len() {
+		chunk, _ := done.At(i)
+		g.remove(record.QueueKey(p, chunk*record.ChunkLen))
+	}
+}
+
+// rewriteChunk takes what is done out of the oldest chunk, so that the state need not tell
+// of it any more.
+func (g *group) rewriteChunk(p scheduler.Place, done record.Done) (record.Done, error) {
+	chunk, of := done.At(0)
+	key := record.QueueKey(p, chunk*record.ChunkLen)
+	v, err := g.get(key)
+	if err == nil && !record.Chunk(v).Valid() {
+		err = g.s.damaged(fmt.Sprintf("key %x", key), record.ErrLength)
+	}
+	if err != nil {
+		return nil, err
+	}
+	g.set(key, record.Chunk(v).Without(of))
+	return done.Behind(chunk), nil
 }
 
 // raise takes the caller's word that nothing waits in a queue below a number.
@@ -79,7 +140,19 @@ func (g *group) raise(p scheduler.Place, floor uint64) error {
 	if err != nil || q.Count == 0 || floor <= q.Floor {
 		return err
 	}
-	q.Floor = min(floor, g.nextCount.Seq+1)
+	floor = min(floor, g.nextCount.Seq+1)
+	if first, ok := g.batch.chunks[p]; ok {
+		floor = min(floor, first) // it may grow
+	}
+	if floor <= q.Floor {
+		return nil
+	}
+	q.Floor = floor
+	if chunk := floor / record.ChunkLen; chunk > 0 {
+		left := q.Done.Behind(chunk - 1)
+		g.removeChunks(p, q.Done[:len(q.Done)-len(left)])
+		q.Done = left
+	}
 	g.setQueueState(p, q)
 	return nil
 }

@@ -33,32 +33,57 @@ func (s *Store) Queue(ctx context.Context, p scheduler.Place, after uint64, n in
 			n = int(min(uint64(n), q.Count)) // nor over what was removed behind the last
 		}
 		return s.walk(ctx, txn, record.QueuePrefix(p), record.QueueKey(p, first), false, func(item *badger.Item) error {
-			w, err := s.waiting(txn, item)
-			if err != nil {
-				return err
-			}
-			w.AsOf = asOf
-			if urls = append(urls, w); len(urls) == n {
-				return errEnough
-			}
-			return nil
+			return s.eachQueued(item, &q, func(seq uint64, k weburl.Key) error {
+				if seq < first {
+					return nil
+				}
+				w, err := s.waiting(txn, item, seq, k)
+				if err != nil {
+					return err
+				}
+				w.AsOf = asOf
+				if urls = append(urls, w); len(urls) == n {
+					return errEnough
+				}
+				return nil
+			})
 		})
 	})
 	return urls, err
 }
 
-// waiting reads the URL that a queue's entry names.
-func (s *Store) waiting(txn *badger.Txn, item *badger.Item) (scheduler.WaitingURL, error) {
+// eachQueued calls fn for the URLs of a chunk that wait, as the state of its queue says.
+func (s *Store) eachQueued(item *badger.Item, q *record.Queue, fn func(seq uint64, k weburl.Key) error) error {
 	v, err := copyValue(item)
-	if err == nil && (len(v) != record.KeyLen || len(item.Key()) != record.QueueKeyLen) {
+	c := record.Chunk(v)
+	if err == nil && (len(item.Key()) != record.QueueKeyLen || !c.Valid()) {
 		err = record.ErrLength
 	}
 	if err != nil {
-		return scheduler.WaitingURL{}, s.damaged(fmt.Sprintf("key %x", item.Key()), err)
+		return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 	}
-	w := scheduler.WaitingURL{Key: weburl.Key(v)}
-	_, w.Seq = record.SplitQueueKey(item.Key())
-	w.Record, err = s.lookup(txn, w.Key)
+	_, first := record.SplitQueueKey(item.Key())
+	chunk, bit := record.ChunkOf(first)
+	if bit != 1 {
+		return s.damaged(fmt.Sprintf("key %x", item.Key()), errors.New("no chunk of a queue begins with this number"))
+	}
+	done := q.Done.Of(chunk)
+	for seq := max(first, q.Floor); seq < first+c.Next(); seq++ {
+		k, ok := c.At(seq)
+		if _, bit := record.ChunkOf(seq); !ok || done&bit != 0 {
+			continue
+		}
+		if err := fn(seq, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waiting reads a URL that a queue's chunk names.
+func (s *Store) waiting(txn *badger.Txn, item *badger.Item, seq uint64, k weburl.Key) (w scheduler.WaitingURL, err error) {
+	w.Key, w.Seq = k, seq
+	w.Record, err = s.lookup(txn, k)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		err = s.damaged(fmt.Sprintf("key %x", item.Key()), errors.New("the URL that it queues is not known"))
 	}

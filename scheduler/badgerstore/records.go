@@ -36,7 +36,6 @@ func (g *group) unplace(k weburl.Key, rec *scheduler.Record) error {
 	g.nextCount.Remove(rec)
 	switch rec.State {
 	case scheduler.Waiting:
-		g.remove(record.QueueKey(placeOf(rec), rec.Seq))
 		return g.dequeue(placeOf(rec), rec.Seq)
 	case scheduler.Timed:
 		g.remove(record.TimedKey(rec.NextAt, k))
@@ -81,10 +80,8 @@ func (g *group) place(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	}
 	switch rec.State {
 	case scheduler.Waiting:
-		g.nextCount.Seq++
-		rec.Seq = g.nextCount.Seq
-		g.set(record.QueueKey(placeOf(rec), rec.Seq), k[:])
-		if err := g.enqueue(placeOf(rec), rec.Seq); err != nil {
+		var err error
+		if rec.Seq, err = g.enqueue(placeOf(rec), k); err != nil {
 			return err
 		}
 		ps.add(placeOf(rec))

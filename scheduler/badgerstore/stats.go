@@ -18,6 +18,7 @@ import (
 type Stats struct {
 	Batches uint64 // commits since it was opened
 	Writes  uint64 // of callers, in them
+	Keys    uint64 // written or removed, in them
 	Waiting int    // writes that wait for the committer now
 	// LastCommit and LongestCommit are how long Badger took for the last commit and
 	// for the longest of the last minute or so.
@@ -77,6 +78,7 @@ func allocated(info fs.FileInfo) int64 {
 type timing struct {
 	mu              sync.Mutex
 	batches, writes uint64
+	keys            uint64
 	last            time.Duration
 	times           histogram.Histogram
 	longest         [2]time.Duration // of this half minute and the one before
@@ -85,12 +87,13 @@ type timing struct {
 
 const timingWindow = 30 * time.Second
 
-func (t *timing) add(d time.Duration, writes int) {
+func (t *timing) add(d time.Duration, writes int, keys int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.turn()
 	t.batches++
 	t.writes += uint64(writes)
+	t.keys += uint64(keys)
 	t.last = d
 	t.times.Observe(d)
 	t.longest[0] = max(t.longest[0], d)
@@ -110,5 +113,5 @@ func (t *timing) stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.turn()
-	return Stats{Batches: t.batches, Writes: t.writes, CommitTimes: t.times.Snapshot(), LastCommit: t.last, LongestCommit: max(t.longest[0], t.longest[1])}
+	return Stats{Batches: t.batches, Writes: t.writes, Keys: t.keys, CommitTimes: t.times.Snapshot(), LastCommit: t.last, LongestCommit: max(t.longest[0], t.longest[1])}
 }

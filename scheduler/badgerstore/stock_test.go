@@ -130,9 +130,14 @@ func (st stock) writeQueues(add func(key, value []byte) error) error {
 			case kind == record.KindPlace:
 				err = add(record.PlaceKey(p), record.Queue{Count: uint64(n), Floor: uint64(h + 1)}.Append(nil))
 			}
+			// Records have one number after the other, so a chunk has few URLs of its queue.
+			var chunk record.Chunk
 			for i := h; kind == record.KindQueue && i < st.waiting && err == nil; i += st.hosts {
-				k := st.url(i).Key()
-				err = add(record.QueueKey(p, uint64(i+1)), k[:])
+				chunk = chunk.With(uint64(i+1), st.url(i).Key())
+				if key := record.QueueKey(p, uint64(i+1)); i+st.hosts >= st.waiting || !bytes.Equal(key, record.QueueKey(p, uint64(i+1+st.hosts))) {
+					err = add(key, chunk)
+					chunk = nil
+				}
 			}
 			if err != nil {
 				return err

@@ -79,9 +79,12 @@ const (
 
 	// format is that of stores that this program writes. Those of older ones are upgraded
 	// when they are opened to be written, see upgrade.go.
-	format = 4
-	// formatInline is that of stores that have bodies in Badger, formatFirst that of those
-	// without queue states.
+	format = 5
+	// formatSingle is that of stores whose queues have a key for each URL, formatHeld that
+	// of those whose only deletions are held, formatInline that of those that have bodies in
+	// Badger, formatFirst that of those without queue states.
+	formatSingle = 4
+	formatHeld   = 3
 	formatInline = 2
 	formatFirst  = 1
 
@@ -188,6 +191,7 @@ const (
 
 	atSnapshotWritten = "snapshot-written" // the fingerprints' file is there under its first name
 	atSnapshotRenamed = "snapshot-renamed" // it has its name
+	atUpgradeQueues   = "upgrade-queues"   // some queues of a store of format 4 or an older one are in chunks
 	atUpgradePlaces   = "upgrade-places"   // a store of format 1 has its queues' states, not yet the format
 	atUpgradeHeld     = "upgrade-held"     // an older store has its held deletions in the new form
 	atUpgraded        = "upgraded"         // it has all but the format

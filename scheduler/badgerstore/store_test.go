@@ -251,7 +251,7 @@ func TestVerifyFindsBadBlock(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir, quick)
 	var links []scheduler.Link
-	for i := range 500 {
+	for i := range 1000 {
 		links = append(links, linkTo(t, fmt.Sprintf("http://a.test/%d", i)))
 	}
 	if _, _, err := s.Add(t.Context(), links, false); err != nil {

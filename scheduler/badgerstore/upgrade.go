@@ -17,7 +17,7 @@ import (
 // Format 1 had no queue states (p), no notes of removals (g) and no fingerprints; format
 // 2 no segments of bodies; format 3 nothing of hosts' documents (k), and of deletions only
 // held ones, of which records did not tell, in the place of what else a URL had in the
-// outbox. Values of them are read as they are and written in the new form when they
+// outbox; format 4 a key for each URL in a queue. Values of them are read as they are and written in the new form when they
 // change. So the upgrade makes what is missing, in steps that can be done again, and the
 // format is stored last, when the store is marked as open: a process that dies before
 // leaves a store of the old format, and the next one does all of it again.
@@ -26,31 +26,34 @@ import (
 func (s *Store) upgrade(from byte) error {
 	begin := time.Now()
 	s.log.Info("the store is upgraded", "dir", s.dir, "from", from, "to", format)
-	queues := 0
+	waiting, err := s.upgradeQueues(queueKeysAtOnce)
+	if err != nil {
+		return err
+	}
+	queues, held, hosts := 0, 0, 0
 	if from == formatFirst {
 		if err := s.db.DropPrefix([]byte{record.KindPlace}); err != nil { // of an upgrade that ended early
 			return err
 		}
-		var err error
 		if queues, err = s.upgradePlaces(); err != nil {
 			return err
 		}
 		s.reach(atUpgradePlaces)
 	}
-	held, err := s.upgradeHeld()
-	if err != nil {
-		return err
-	}
-	s.reach(atUpgradeHeld)
-	if err := s.db.DropPrefix([]byte{record.KindDocs}); err != nil {
-		return err
-	}
-	hosts, err := s.upgradeDocuments(hostsAtOnce)
-	if err != nil {
-		return err
+	if from <= formatHeld {
+		if held, err = s.upgradeHeld(); err != nil {
+			return err
+		}
+		s.reach(atUpgradeHeld)
+		if err := s.db.DropPrefix([]byte{record.KindDocs}); err != nil {
+			return err
+		}
+		if hosts, err = s.upgradeDocuments(hostsAtOnce); err != nil {
+			return err
+		}
 	}
 	s.reach(atUpgraded)
-	s.log.Info("the store is upgraded", "queues", queues, "held deletions", held, "hosts with documents", hosts, "took", time.Since(begin))
+	s.log.Info("the store is upgraded", "waiting", waiting, "queues", queues, "held deletions", held, "hosts with documents", hosts, "took", time.Since(begin))
 	return nil
 }
 
@@ -76,15 +79,20 @@ func (s *Store) upgradePlaces() (int, error) {
 		if len(item.Key()) != record.QueueKeyLen {
 			return s.damaged(fmt.Sprintf("key %x", item.Key()), record.ErrLength)
 		}
-		p, seq := record.SplitQueueKey(item.Key())
+		p, _ := record.SplitQueueKey(item.Key())
 		if p != at {
 			if err := end(); err != nil {
 				return err
 			}
-			at, q.Floor = p, seq
+			at = p
 		}
-		q.Count++
-		return nil
+		return s.eachQueued(item, &record.Queue{}, func(seq uint64, _ weburl.Key) error {
+			if q.Count == 0 {
+				q.Floor = seq
+			}
+			q.Count++
+			return nil
+		})
 	})
 	if err == nil {
 		err = end()

@@ -52,6 +52,7 @@ func makeFormat1(t *testing.T) (dir string, places map[scheduler.Place]uint64) {
 		}
 	}
 	places = placesOf(t, s)
+	singleQueues(t, s)
 	closeStore(t, s)
 	// What the program of format 1 left had no mark of how it was closed.
 	if err := os.RemoveAll(filepath.Join(dir, "CLOSED")); err != nil {
@@ -79,6 +80,31 @@ func makeFormat1(t *testing.T) (dir string, places map[scheduler.Place]uint64) {
 	put(t, s, record.FormatKey(), []byte{1})
 	put(t, s, record.HostKey(links[0].URL.HostKey()), encodeHost1(host1))
 	return dir, places
+}
+
+// singleQueues gives each URL in a queue a key of its own, as formats 1 to 4 did.
+func singleQueues(t *testing.T, s *Store) {
+	t.Helper()
+	var edits []edit
+	for p := range placesOf(t, s) {
+		urls, err := s.Queue(t.Context(), p, 0, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range urls {
+			edits = append(edits, edit{key: singleKey(p, w.Seq), value: w.Key[:]})
+		}
+	}
+	if err := s.db.DropPrefix([]byte{record.KindQueue}); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range edits {
+		put(t, s, e.key, e.value)
+	}
+}
+
+func singleKey(p scheduler.Place, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(record.QueuePrefix(p), seq)
 }
 
 var host1 = scheduler.HostState{Origin: "http://h0.test", NextAt: time.Unix(5, 6).UTC(), Backoff: time.Minute, Errors: 3}
@@ -168,13 +194,16 @@ func TestUpgradeOfManyQueues(t *testing.T) {
 	for i := range queues {
 		host := weburl.HostKey{byte(i >> 8), byte(i)}
 		for seq := range uint64(2) {
-			if err := batch.Set(record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, seq+1), make([]byte, record.KeyLen)); err != nil {
+			if err := batch.Set(singleKey(scheduler.Place{Source: scheduler.Index, Host: host}, seq+31), make([]byte, record.KeyLen)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	if err := batch.Flush(); err != nil {
 		t.Fatal(err)
+	}
+	if n, err := s.upgradeQueues(7); n != 2*queues || err != nil {
+		t.Fatalf("%d URLs wait, %v, want %d", n, err, 2*queues)
 	}
 	if n, err := s.upgradePlaces(); n != queues || err != nil {
 		t.Fatalf("%d queues, %v, want %d", n, err, queues)

@@ -73,7 +73,7 @@ func (s *Store) Verify(ctx context.Context, fn func(Fault)) (Report, error) {
 			switch {
 			case err != nil:
 			case part.kind == record.KindQueue:
-				err = v.endQueue()
+				v.endQueue()
 			case part.kind == record.KindPlace:
 				err = v.endPlaces()
 			}
@@ -184,15 +184,7 @@ func (v *verification) url(item *badger.Item) error {
 	}
 	switch rec.State {
 	case scheduler.Waiting:
-		at, err := read(v.txn, record.QueueKey(placeOf(&rec), rec.Seq))
-		switch {
-		case err != nil:
-			return err
-		case at == nil:
-			v.fault(rec.URL, "waits in source %d as number %d, but is not in that queue", rec.Source, rec.Seq)
-		case string(at) != string(k[:]):
-			v.fault(rec.URL, "waits in source %d as number %d, but another URL has that place", rec.Source, rec.Seq)
-		}
+		return v.waits(k, &rec)
 	case scheduler.Timed:
 		at, err := read(v.txn, record.TimedKey(rec.NextAt, k))
 		if err != nil {
@@ -230,30 +222,6 @@ func (v *verification) known(k weburl.Key, what string) (scheduler.Record, bool)
 		v.fault("", "%s is of a URL that is not known, with key %s", what, k)
 	}
 	return rec, err == nil // an unreadable record was reported
-}
-
-func (v *verification) queued(item *badger.Item) error {
-	v.report.Queued++
-	b, err := copyValue(item)
-	if err != nil {
-		return err
-	}
-	if len(item.Key()) != record.QueueKeyLen || len(b) != record.KeyLen {
-		return record.ErrLength
-	}
-	p, seq := record.SplitQueueKey(item.Key())
-	if seq > v.now().Seq {
-		v.fault("", "queue number %d is above the highest one given out, %d", seq, v.now().Seq)
-	}
-	if err := v.enterQueue(p, seq); err != nil {
-		return err
-	}
-	rec, ok := v.known(weburl.Key(b), fmt.Sprintf("number %d of source %d", seq, p.Source))
-	if ok && (rec.State != scheduler.Waiting || placeOf(&rec) != p || rec.Seq != seq) {
-		v.fault(rec.URL, "is number %d of source %d, but its record does not say so (state %d, source %d, number %d)",
-			seq, p.Source, rec.State, rec.Source, rec.Seq)
-	}
-	return nil
 }
 
 func (v *verification) timed(item *badger.Item) error {

@@ -12,54 +12,110 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// queueWalk is the queue that the walk over the queues' entries is in.
+// queueWalk is the queue that the walk over the queues' chunks is in.
 type queueWalk struct {
 	at    scheduler.Place
+	met   bool
+	state record.Queue
 	count uint64
-	first uint64 // lowest number
+	first uint64 // lowest number that waits
 }
 
-// enterQueue counts an entry of a queue; entries come queue by queue, lowest number first.
-func (v *verification) enterQueue(p scheduler.Place, seq uint64) error {
-	if v.queue.count > 0 && v.queue.at != p {
-		if err := v.endQueue(); err != nil {
+// waits verifies that a URL whose record says so stands in its queue.
+func (v *verification) waits(k weburl.Key, rec *scheduler.Record) error {
+	b, err := read(v.txn, record.QueueKey(placeOf(rec), rec.Seq))
+	if err != nil {
+		return err
+	}
+	q, err := v.s.placeState(v.txn, placeOf(rec))
+	if err != nil {
+		return nil // told with the state
+	}
+	var at weburl.Key
+	found := false
+	if c := record.Chunk(b); c.Valid() {
+		at, found = c.At(rec.Seq)
+	}
+	chunk, bit := record.ChunkOf(rec.Seq)
+	switch {
+	case !found || q.Done.Of(chunk)&bit != 0:
+		v.fault(rec.URL, "waits in source %d as number %d, but is not in that queue", rec.Source, rec.Seq)
+	case at != k:
+		v.fault(rec.URL, "waits in source %d as number %d, but another URL has that place", rec.Source, rec.Seq)
+	}
+	return nil
+}
+
+// queued verifies a chunk of a queue.
+func (v *verification) queued(item *badger.Item) error {
+	if len(item.Key()) != record.QueueKeyLen {
+		return record.ErrLength
+	}
+	if p, _ := record.SplitQueueKey(item.Key()); !v.queue.met || v.queue.at != p {
+		v.endQueue()
+		state, err := v.s.placeState(v.txn, p)
+		if state.Count > 0 {
+			v.statesMet++
+		}
+		v.queue = queueWalk{at: p, met: true, state: state}
+		if err != nil {
 			return err
 		}
 	}
-	if v.queue.count == 0 {
-		v.queue = queueWalk{at: p, first: seq}
+	all := record.Queue{Done: v.queue.state.Done} // with those below the floor
+	return v.s.eachQueued(item, &all, v.entry)
+}
+
+// entry verifies an entry of a queue; they come queue by queue, lowest number first.
+func (v *verification) entry(seq uint64, k weburl.Key) error {
+	w := &v.queue
+	v.report.Queued++
+	if seq > v.now().Seq {
+		v.fault("", "queue number %d is above the highest one given out, %d", seq, v.now().Seq)
 	}
-	v.queue.count++
+	if w.count == 0 {
+		w.first = seq
+	}
+	w.count++
+	rec, ok := v.known(k, fmt.Sprintf("number %d of source %d", seq, w.at.Source))
+	if ok && (rec.State != scheduler.Waiting || placeOf(&rec) != w.at || rec.Seq != seq) {
+		v.fault(rec.URL, "is number %d of source %d, but its record does not say so (state %d, source %d, number %d)",
+			seq, w.at.Source, rec.State, rec.Source, rec.Seq)
+	}
 	return nil
 }
 
 // endQueue compares the queue with its state.
-func (v *verification) endQueue() error {
+func (v *verification) endQueue() {
 	w := v.queue
 	v.queue = queueWalk{}
-	if w.count == 0 {
-		return nil
-	}
-	q, err := v.s.placeState(v.txn, w.at)
-	if q.Count > 0 {
-		v.statesMet++
-	}
 	switch {
-	case err != nil:
-		return err
-	case q.Count != w.count:
-		v.fault("", "state of source %d of host %x says that %d URLs wait, but there are %d", w.at.Source, w.at.Host, q.Count, w.count)
-	case q.Floor > w.first:
-		v.fault("", "state of source %d of host %x says that none waits below %d, but number %d does", w.at.Source, w.at.Host, q.Floor, w.first)
+	case !w.met:
+	case w.state.Count != w.count:
+		v.fault("", "state of source %d of host %x says that %d URLs wait, but there are %d", w.at.Source, w.at.Host, w.state.Count, w.count)
+	case w.state.Floor > w.first:
+		v.fault("", "state of source %d of host %x says that none waits below %d, but number %d does", w.at.Source, w.at.Host, w.state.Floor, w.first)
 	}
-	return nil
 }
 
-// place reads a queue's state.
+// place reads a queue's state. What it says of chunks must be of some that are there.
 func (v *verification) place(item *badger.Item) error {
 	v.states++
-	_, _, err := v.s.placeOf(item)
-	return err
+	p, q, err := v.s.placeOf(item)
+	if err != nil {
+		return err
+	}
+	for i := range q.Done.Len() {
+		chunk, of := q.Done.At(i)
+		b, err := read(v.txn, record.QueueKey(p, chunk*record.ChunkLen))
+		if err != nil {
+			return err
+		}
+		if c := record.Chunk(b); !c.Valid() || c.Has()&of != of {
+			v.fault("", "state of source %d of host %x says that URLs from number %d on are done, which never were there", p.Source, p.Host, chunk*record.ChunkLen)
+		}
+	}
+	return nil
 }
 
 // endPlaces looks for states of queues that are empty, if there are more states than

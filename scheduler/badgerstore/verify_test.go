@@ -130,20 +130,36 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 	}{
 		"second queue entry": {func(t *testing.T, s *Store) {
 			k := key("http://waits.test/")
-			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Follow, Host: host}, 1), k[:])
-		}, "http://waits.test/ is number 1 of source 4, but its record does not say so"},
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Follow, Host: host}, 32), record.Chunk(nil).With(32, k))
+		}, "http://waits.test/ is number 32 of source 4, but its record does not say so"},
 		"queue entry of a resting URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
-			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 2), k[:])
-		}, "http://rests.test/ is number 2"},
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), record.Chunk(nil).With(32, key("http://waits.test/")).With(33, k))
+		}, "http://rests.test/ is number 33"},
 		"queue number not given out": {func(t *testing.T, s *Store) {
 			k := key("http://waits.test/")
-			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 99), k[:])
-		}, "99 is above the highest"},
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 4000), record.Chunk(nil).With(4001, k))
+		}, "4001 is above the highest"},
 		"place of another URL": {func(t *testing.T, s *Store) {
 			k := key("http://rests.test/")
-			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 1), k[:])
-		}, "http://waits.test/ waits in source 2 as number 1, but another URL"},
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), record.Chunk(nil).With(32, k))
+		}, "http://waits.test/ waits in source 2 as number 32, but another URL"},
+		"key between two chunks": {func(t *testing.T, s *Store) {
+			k := record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32)
+			k[len(k)-1]++
+			put(t, s, k, record.Chunk(nil).With(32, key("http://waits.test/")))
+		}, "no chunk of a queue begins with this number"},
+		"chunk that is cut": {func(t *testing.T, s *Store) {
+			put(t, s, record.QueueKey(scheduler.Place{Source: scheduler.Index, Host: host}, 32), record.Chunk(nil).With(32, key("http://waits.test/"))[:7])
+		}, "wrong length"},
+		"waiting URL that is said to be done": {func(t *testing.T, s *Store) {
+			done, _ := record.Done(nil).With(32, nil)
+			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 1, Floor: 32, Done: done}.Append(nil))
+		}, "http://waits.test/ waits in source 2 as number 32, but is not in that queue"},
+		"done of no chunk": {func(t *testing.T, s *Store) {
+			done, _ := record.Done(nil).With(65, nil)
+			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 1, Floor: 32, Done: done}.Append(nil))
+		}, "says that URLs from number 64 on are done, which never were there"},
 		"two times": {func(t *testing.T, s *Store) {
 			put(t, s, record.TimedKey(time.Unix(2000, 0), key("http://timed.test/")), []byte{})
 		}, "http://timed.test/ is in the list of times for 1970-01-01T00:33:20Z"},
@@ -198,11 +214,11 @@ func TestVerifyFindsWrongKeys(t *testing.T) {
 			put(t, s, record.HostKey(host), []byte{9})
 		}, "value has version 9"},
 		"state of a queue with a wrong count": {func(t *testing.T, s *Store) {
-			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 2, Floor: 1}.Append(nil))
+			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 2, Floor: 32}.Append(nil))
 		}, "says that 2 URLs wait, but there are 1"},
 		"state of a queue with a floor too high": {func(t *testing.T, s *Store) {
-			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 1, Floor: 2}.Append(nil))
-		}, "says that none waits below 2, but number 1 does"},
+			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.Index, Host: host}), record.Queue{Count: 1, Floor: 33}.Append(nil))
+		}, "says that none waits below 33, but number 32 does"},
 		"state of no queue": {func(t *testing.T, s *Store) {
 			put(t, s, record.PlaceKey(scheduler.Place{Source: scheduler.User, Host: host}), record.Queue{Count: 1, Floor: 1}.Append(nil))
 		}, "has a state, but nothing waits there"},

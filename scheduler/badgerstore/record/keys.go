@@ -7,8 +7,8 @@
 // their numbers do.
 //
 //	u KEY               record of a URL
-//	q SOURCE HOST SEQ   a queue's entry: KEY
-//	p SOURCE HOST       a queue's state: how many URLs, and a number that none is below
+//	q SOURCE HOST SEQ   chunk of a queue: the KEYs of SEQ to SEQ+31, of a commit
+//	p SOURCE HOST       a queue's state: how many URLs, a number that none is below, and what is done of its chunks
 //	t TIME KEY          a timed URL: empty
 //	o HOST              origin of each host ever seen
 //	h HOST              scheduler.HostState
@@ -32,9 +32,9 @@
 //
 // KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ and EDIT 8 bytes, TIME 8
 // bytes of nanoseconds since 1970. Orders in all states have their numbers from one
-// counter. A page that brings nothing new writes u, q (removal), p and t; each new link
-// writes u, q and p; an order w and b; a page that becomes a document, or ceases to be
-// one, k. A p or k that many pages of a batch change is written once.
+// counter. A page that brings nothing new writes u, p and t; each new link writes u, q and p;
+// an order w and b; a page that becomes a document, or ceases to be one, k. A p, k or q that
+// many pages of a batch change is written once, and a q is removed when all in it are done.
 package record
 
 import (
@@ -152,22 +152,6 @@ func SplitDeadKey(b []byte) (target string, k weburl.Key, err error) {
 		return "", k, ErrLength
 	}
 	return string(b[1:n]), weburl.Key(b[n+1:]), nil
-}
-
-// QueuePrefix is what the keys of a queue's entries begin with.
-func QueuePrefix(p scheduler.Place) []byte {
-	b := append(make([]byte, 0, QueueKeyLen), KindQueue, byte(p.Source))
-	return append(b, p.Host[:]...)
-}
-
-// QueueKey is the key of a queue's entry.
-func QueueKey(p scheduler.Place, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64(QueuePrefix(p), seq)
-}
-
-// SplitQueueKey reads a key of QueueKeyLen bytes.
-func SplitQueueKey(b []byte) (p scheduler.Place, seq uint64) {
-	return SplitPlaceKey(b[:PlaceKeyLen]), binary.BigEndian.Uint64(b[PlaceKeyLen:])
 }
 
 // SortableTime is t in nanoseconds since 1970, held within what 64 bits can say.

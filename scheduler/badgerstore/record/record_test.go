@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"reflect"
 	"slices"
@@ -272,6 +273,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add((&Dead{Order: inSegment, Seq: 1, Words: "no", At: time.Unix(1, 0)}).Encode())
 	f.Add(Segment{Entries: 1, Live: 2, Size: 3}.Append(nil))
 	f.Add((&Counters{Known: 300}).Encode())
+	done, _ := Done(nil).With(70, nil)
+	f.Add(Queue{Count: 3, Floor: 64, Done: done}.Append(nil))
+	f.Add([]byte(Chunk(nil).Append(nil, weburl.Key{1}).Append(nil, weburl.Key{2}).With(30, weburl.Key{3})))
 	f.Add(OrderPlace{Kind: KindHeld, Seq: 300, Size: 5, Segment: 2}.Append(nil))
 	f.Add(OrderPlace{Kind: KindResting, Group: Group{3}, Seq: 300, Size: 5}.Append(nil))
 	f.Add(Documents{Count: 300}.Offer(weburl.Key{2}).Offer(weburl.Key{1}).Append(nil))
@@ -314,6 +318,25 @@ func FuzzDecode(f *testing.F) {
 		if left, err := DecodeGone(b); err == nil {
 			again, err := DecodeGone(AppendGone(nil, &left))
 			decoded(t, left, again, err)
+		}
+		if q, err := DecodeQueue(b); err == nil && b != nil {
+			again, err := DecodeQueue(q.Append(nil))
+			decoded(t, q, again, err)
+			marked, _ := q.Done.With(uint64(len(b))*7, nil)
+			if !marked.valid() {
+				t.Errorf("%x and number %d are %x", q.Done, len(b)*7, marked)
+			}
+		}
+		if c := Chunk(b); c.Valid() {
+			var again Chunk
+			for i := range uint64(ChunkLen) {
+				if k, ok := c.At(i); ok {
+					again = again.With(i, k)
+				}
+			}
+			if !bytes.Equal(c, again) || c.Without(chunkFull) != nil {
+				t.Errorf("chunk %x, made again %x", c, again)
+			}
 		}
 		if p, err := DecodeOrderPlace(b); err == nil {
 			if again, err := DecodeOrderPlace(p.Append(nil)); err != nil || again != p {
