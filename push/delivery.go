@@ -31,20 +31,25 @@ type delivery struct {
 	// Of run's goroutine alone.
 	known              bool // cursor was read from the outbox
 	cursor, sent, read uint64
-	batch              []Entry
-	moved              map[uint64]Entry // entries of the batch as they were before narrow made deletions of them
-	batchBytes         int
-	batchSince         time.Time
-	unsafe             int       // entries between cursor and sent
-	unsafeSince        time.Time // age of the oldest of them
-	pushed             bool      // some of them reached the target
-	failures           int       // in a row
-	doubtful           bool      // a checkpoint failed or what was pushed got lost: a push that succeeds proves no recovery
+	delivering
+	failures int  // in a row
+	doubtful bool // a checkpoint failed or what was pushed got lost: a push that succeeds proves no recovery
 
 	// Under relay.mu.
 	looks  uint64 // counts requests to look at the outbox
 	idle   bool   // nothing waited, and all was safe, at the last of them
 	status TargetStatus
+}
+
+// delivering is what a delivery has read and pushed, and is not safe yet.
+type delivering struct {
+	batch       []Entry
+	moved       map[uint64]Entry // entries of the batch as they were before narrow made deletions of them
+	batchBytes  int
+	batchSince  time.Time
+	unsafe      int       // entries between cursor and sent
+	unsafeSince time.Time // age of the oldest of them
+	pushed      bool      // some of them reached the target
 }
 
 func newDelivery(r *Relay, name string, s TargetSettings) *delivery {

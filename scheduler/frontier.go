@@ -72,38 +72,60 @@ type Frontier struct {
 	owner DeletionOwner // of the deletions that rest
 	brake IndexBrake
 
-	mu        sync.Mutex
-	set       *Settings // replaced, never changed
-	stride    stride
-	ill       illHosts
-	silent    map[weburl.HostKey]struct{} // hosts that failed silentAfter times in a row
-	hosts     map[weburl.HostKey]*host
-	addresses map[netip.Addr]*address
-	lists     [Sources]list
-	ready     uint8 // bit s: lists[s] is not empty
-	closed    closed
-	waits     waitSamples
-	stopped   bool
-	paused    bool
-	pausedAt  int64           // in the Frontier's time, as is pausedFor
-	pausedFor int64           // sum of the pauses that are over
-	waiters   []chan struct{} // of Next, each with capacity 1
-	changed   chan struct{}   // closed when Drained must look again; nil if nobody waits
-	round     chan struct{}   // closed when Run has gone round; nil if nobody waits
-
-	buffered, inFlight, working int
-	restingFor                  [closings]int // of the resting ones, by why
-	busy                        int           // callers of Busy that are not done
-
-	gated     bool  // Run has loaded the gates, at loadedAt
-	unclean   bool  // the last run may have made requests that no state tells of
-	loadedAt  int64 // in the Frontier's time, as are the next two
-	notBefore int64 // all hosts are closed until then
-	wakeAt    int64 // until when Run sleeps, 0 if until it is kicked
-
-	started, moving bool      // Run has read what waits; is moving what is due
-	dueAt           time.Time // when the first timed URL is due, zero if none is known
+	mu      sync.Mutex
+	set     *Settings // replaced, never changed
+	stride  stride
+	ill     illHosts
+	waits   waitSamples
+	stopped bool
+	roster
+	pausing
+	waiting
+	counts
+	gates
+	due
 }
+
+// The parts of a Frontier's state; its mutex guards them all.
+type (
+	// roster is the hosts that have work, or of which something is to be remembered.
+	roster struct {
+		hosts     map[weburl.HostKey]*host
+		silent    map[weburl.HostKey]struct{} // hosts that failed silentAfter times in a row
+		addresses map[netip.Addr]*address
+		lists     [Sources]list
+		ready     uint8 // bit s: lists[s] is not empty
+	}
+	pausing struct {
+		paused    bool
+		pausedAt  int64 // in the Frontier's time, as is pausedFor
+		pausedFor int64 // sum of the pauses that are over
+	}
+	// waiting are those who wait for something to happen.
+	waiting struct {
+		waiters []chan struct{} // of Next, each with capacity 1
+		changed chan struct{}   // closed when Drained must look again; nil if nobody waits
+		round   chan struct{}   // closed when Run has gone round; nil if nobody waits
+	}
+	counts struct {
+		buffered, inFlight, working int
+		restingFor                  [closings]int // of the hosts that rest, by why
+		busy                        int           // callers of Busy that are not done
+	}
+	gates struct {
+		closed    closed
+		gated     bool  // Run has loaded the gates, at loadedAt
+		unclean   bool  // the last run may have made requests that no state tells of
+		loadedAt  int64 // in the Frontier's time, as are the next two
+		notBefore int64 // all hosts are closed until then
+		wakeAt    int64 // until when Run sleeps, 0 if until it is kicked
+	}
+	// due is how far Run is with what waits and what becomes due.
+	due struct {
+		started, moving bool      // Run has read what waits; is moving what is due
+		dueAt           time.Time // when the first timed URL is due, zero if none is known
+	}
+)
 
 // New makes a Frontier on a store. It reads nothing before Run.
 func New(store Store, s Settings, log *slog.Logger) *Frontier {
@@ -112,7 +134,7 @@ func New(store Store, s Settings, log *slog.Logger) *Frontier {
 		store: store, log: log, kick: make(chan struct{}, 1),
 		epoch: time.Now(), jitter: rand.Float64, shuffle: rand.Shuffle,
 		set: &s, stride: newStride(s.Weights),
-		hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{},
+		roster: roster{hosts: map[weburl.HostKey]*host{}, silent: map[weburl.HostKey]struct{}{}, addresses: map[netip.Addr]*address{}},
 	}
 	return f
 }

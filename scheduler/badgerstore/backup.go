@@ -250,7 +250,7 @@ func upgradeRestored(dir string, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	s := &Store{db: db, dir: dir, log: o.Logger, quit: make(chan struct{})}
+	s := &Store{db: db, dir: dir, log: o.Logger, closing: closing{quit: make(chan struct{})}}
 	c, from, err := s.readMeta()
 	if err != nil || from == format {
 		return err

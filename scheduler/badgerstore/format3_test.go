@@ -189,7 +189,7 @@ func endUpgrade(t *testing.T, dir, point string, upgrade func(*Store) error) {
 			t.Error(err)
 		}
 	}()
-	s := &Store{db: db, dir: dir, log: discard(), quit: make(chan struct{})}
+	s := &Store{db: db, dir: dir, log: discard(), closing: closing{quit: make(chan struct{})}}
 	s.at = func(at string) {
 		if at == point {
 			panic(ended{})
@@ -205,7 +205,7 @@ func TestUpgradeDropsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Store{db: db, dir: dir, log: discard(), quit: make(chan struct{})}
+	s := &Store{db: db, dir: dir, log: discard(), closing: closing{quit: make(chan struct{})}}
 	c, _, err := s.readMeta()
 	if err != nil {
 		t.Fatal(err)

@@ -68,9 +68,13 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
-		changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), collect: make(chan struct{}, 1),
-		quit: make(chan struct{}), stop: make(chan struct{}),
-		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir}, batches: make(chan *batch, 1), loaded: make(chan loaded, 1), settler: newSettler(), saveAfter: cmp.Or(o.saveAfter, saveAfter),
+		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir},
+		committing: committing{
+			changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),
+			loaded: make(chan loaded, 1), settler: newSettler(), collect: make(chan struct{}, 1),
+		},
+		owned:    owned{saveAfter: cmp.Or(o.saveAfter, saveAfter)},
+		closing:  closing{quit: make(chan struct{}), stop: make(chan struct{})},
 		segments: segments.New(dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes))),
 	}
 	if err := s.start(); err != nil {
@@ -195,9 +199,9 @@ func (s *Store) start() (err error) {
 	first := s.db.MaxVersion() + 1 // above the number of any batch of an earlier process
 	s.commits.Store(first)
 	s.touched = newTouched(first)
-	s.owned.Go(s.commitWrites)
-	s.owned.Go(s.writeBatches)
-	s.owned.Go(func() { s.settler.run(s.stop, s.leave) })
+	s.running.Go(s.commitWrites)
+	s.running.Go(s.writeBatches)
+	s.running.Go(func() { s.settler.run(s.stop, s.leave) })
 	if c.Known == 0 {
 		s.known.set.Store(fingerprints.New(0))
 		s.known.mark = c.Removals

@@ -150,6 +150,15 @@ type Store struct {
 	sync      bool                  // commits are synced
 	directory badgerfiles.Directory // owned by the writer
 
+	committing
+	owned
+	closing
+
+	background sync.WaitGroup // reading and writing of the fingerprints' file
+}
+
+// committing is what goes between the callers of a Store and its goroutines.
+type committing struct {
 	committed atomic.Pointer[record.Counters]
 	commits   atomic.Uint64 // number of the last durable batch
 	changed   chan struct{}
@@ -160,23 +169,27 @@ type Store struct {
 	timing    timing
 	garbage   atomic.Int64 // bytes of bodies removed since the last look for garbage
 	collect   chan struct{}
+}
 
-	// Owned by the committer.
+// owned is what the committer alone reads and writes.
+type owned struct {
 	failed     error  // of a commit that is perhaps half known to Badger: no more writes
 	dueFloor   uint64 // no timed URL is before
 	touched    touched
 	known      known
 	saveAfter  int
 	fileNumber uint64 // of the fingerprints' file; owned by the goroutine that loads the file, then by the one that writes it
+}
 
+// closing lets a Store end its goroutines in order.
+type closing struct {
 	calls  sync.WaitGroup // methods under way
 	mu     sync.Mutex     // guards closed, and calls against a late Add
 	closed bool
 	quit   chan struct{} // closed when Close begins
 	stop   chan struct{} // closed when no method is under way any more
-	owned  sync.WaitGroup
-
-	background sync.WaitGroup // reading and writing of the fingerprints' file
+	// running are the goroutines of committer, writer and settler.
+	running sync.WaitGroup
 }
 
 var _ scheduler.Store = (*Store)(nil)
@@ -291,7 +304,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.calls.Wait()
 	close(s.stop)
-	s.owned.Wait()
+	s.running.Wait()
 	var err error
 	if !s.readOnly && s.failed == nil {
 		err = s.markClean(true)

@@ -167,7 +167,7 @@ func TestUpgradeKilled(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		s := &Store{db: db, dir: dir, log: discard(), quit: make(chan struct{})}
+		s := &Store{db: db, dir: dir, log: discard(), closing: closing{quit: make(chan struct{})}}
 		s.at = func(point string) {
 			if point == atUpgradePlaces {
 				put(t, s, record.PlaceKey(scheduler.Place{Source: 4}), record.Queue{Count: 3, Floor: 1}.Append(nil)) // a queue that is gone

@@ -46,8 +46,14 @@ type bench struct {
 	resting   []restingOne // those that count: they neither pass nor are replaced
 
 	next int64 // when to judge again
-	// What follows: the deletions that leave, counted or not, those that are held, and
-	// those of which an answer is missing.
+	decision
+	asked int // URLs that are to be fetched for it
+	moved int // deletions that rest no more
+}
+
+// decision is what follows for a host's deletions: those that leave, counted or not, those that
+// are held, and those of which an answer is missing.
+type decision struct {
 	leave, pass []restingOne
 	hold        []restingOne
 	holdAs      scheduler.Hold
@@ -55,8 +61,6 @@ type bench struct {
 	passHeld    []weburl.Key // held ones that leave
 	wantControl bool
 	roundSince  int64 // a control round that began since, in active time, will do
-	asked       int   // URLs that are to be fetched for it
-	moved       int   // deletions that rest no more
 }
 
 // judge decides about the deletions of one host, and returns how many URLs it asks for. judging is held.
