@@ -25,9 +25,6 @@ func readLegacy(ctx context.Context, format Format, body []byte, b *extract.Buil
 	return readCompound(&legacyReader{ctx: ctx, b: b, page: codePage(1252)}, format, body)
 }
 
-// bytes writes text of the document's code page.
-func (r *legacyReader) bytes(text []byte) { r.b.Write([]byte(decodePage(r.page, text))) }
-
 // decodePage decodes text of a code page; nil is that of Windows in the West.
 func decodePage(page encoding.Encoding, text []byte) string {
 	if page == nil {

@@ -29,7 +29,7 @@ func TestLegacyOfAnotherKind(t *testing.T) {
 }
 
 func TestLegacyErrors(t *testing.T) {
-	encrypted := []byte(testdocs.DOC(content))
+	encrypted := testdocs.DOC(content)
 	at := bytes.Index(encrypted, []byte{0xec, 0xa5, 0xc1, 0})
 	encrypted[at+0x0b] |= 1
 	word95 := make([]byte, 2048)

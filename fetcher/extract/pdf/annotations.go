@@ -79,10 +79,10 @@ func (f *file) annotation(a references.FPDF_ANNOTATION) string {
 	if err != nil {
 		return ""
 	}
-	switch kind.Subtype {
-	case enums.FPDF_ANNOT_SUBTYPE_WIDGET:
+	if kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_WIDGET {
 		return f.field(a)
-	case enums.FPDF_ANNOT_SUBTYPE_LINK, enums.FPDF_ANNOT_SUBTYPE_POPUP: // a popup shows the text of another
+	}
+	if kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_LINK || kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_POPUP { // it shows the text of another
 		return ""
 	}
 	text, err := f.FPDFAnnot_GetStringValue(&requests.FPDFAnnot_GetStringValue{Annotation: a, Key: "Contents"})
@@ -101,9 +101,7 @@ func (f *file) field(a references.FPDF_ANNOTATION) string {
 	if err != nil {
 		return ""
 	}
-	switch kind.FormFieldType {
-	case enums.FPDF_FORMFIELD_TYPE_TEXTFIELD, enums.FPDF_FORMFIELD_TYPE_COMBOBOX, enums.FPDF_FORMFIELD_TYPE_LISTBOX:
-	default:
+	if t := kind.FormFieldType; t != enums.FPDF_FORMFIELD_TYPE_TEXTFIELD && t != enums.FPDF_FORMFIELD_TYPE_COMBOBOX && t != enums.FPDF_FORMFIELD_TYPE_LISTBOX {
 		return ""
 	}
 	value, err := f.FPDFAnnot_GetFormFieldValue(&requests.FPDFAnnot_GetFormFieldValue{FormHandle: *f.form, Annotation: a})
