@@ -33,6 +33,11 @@ type Details struct {
 	// Schedules are those of the configuration, and when each runs next.
 	Schedules []ScheduleStatus `json:"schedules,omitempty"`
 	Store     *StoreStatus     `json:"store,omitempty"`
+	// ConfigLoadedAt is when the configuration in force was read, StartedAt when the
+	// service started, Version the program's; all are absent where no service runs.
+	ConfigLoadedAt *time.Time `json:"config_loaded_at,omitempty"`
+	StartedAt      *time.Time `json:"started_at,omitempty"`
+	Version        string     `json:"version,omitempty"`
 	// OutboxLag tells how far the outbox is behind.
 	OutboxLag *OutboxDetails `json:"outbox_lag,omitempty"`
 	// Notices are who is told of trouble, the same for all Crawlers of the process.
@@ -93,6 +98,11 @@ type StoreStatus struct {
 	DiskFree   int64 `json:"disk_free_bytes"`
 	DiskSize   int64 `json:"disk_size_bytes"`
 	DiskNeeded int64 `json:"disk_needed_bytes"`
+	// DocumentsAdded came into the index, DocumentsUpdated were pushed in place of an older
+	// one, DocumentsDeleted left it.
+	DocumentsAdded   uint64 `json:"documents_added"`
+	DocumentsUpdated uint64 `json:"documents_updated"`
+	DocumentsDeleted uint64 `json:"documents_deleted"`
 	// CommitTimes are for metrics alone.
 	CommitTimes histogram.Snapshot `json:"-"`
 	// Fingerprints are the URLs that are known in memory.

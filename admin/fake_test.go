@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/push"
@@ -18,6 +19,11 @@ func (f fakeCrawler) Settings() policy.Settings {
 	s := policy.Settings{RobotsAgent: "sextant"}
 	s.Robots.Agent = "sextant"
 	return s
+}
+
+// Note keeps an event in the store.
+func (f fakeCrawler) Note(ctx context.Context, e events.Event) error {
+	return events.NewLog(f.store).Add(ctx, e)
 }
 
 // Sent gives the order that waits, with its document.

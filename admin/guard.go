@@ -83,7 +83,7 @@ func (g *guard) attempt(r *http.Request, identify func() (c Caller, known bool))
 	c, known := identify()
 	if !known {
 		wrongTokens.Allow()
-		return c, newProblem(http.StatusUnauthorized, codeNoToken, "nobody has this token: sextant token prints the file of the right one")
+		return c, newProblem(http.StatusUnauthorized, codeNoToken, "this token is wrong: sextant token prints the file that holds the right one")
 	}
 	return c, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -25,6 +26,8 @@ const (
 type history struct {
 	crawlers []Crawler
 	figures  []figure
+	// seen is told of each status, too.
+	seen func(ctx context.Context, c Crawler, s *Status)
 
 	mu    sync.Mutex
 	rings map[string]*[2]ring // by Crawler: the hour, the week
@@ -59,6 +62,9 @@ func (h *history) take(ctx context.Context) {
 		if err != nil {
 			continue
 		}
+		if h.seen != nil {
+			h.seen(ctx, c, &s)
+		}
 		values := make([]float64, len(h.figures))
 		for i := range h.figures {
 			values[i] = h.figures[i].of(&s)
@@ -86,6 +92,8 @@ func figures() []figure {
 		{"requests_per_s", true, func(s *Status) float64 { return float64(s.Totals.Requests) }},
 		{"pages_per_s", true, func(s *Status) float64 { return float64(s.Totals.Pages) }},
 		{"bytes_per_s", true, func(s *Status) float64 { return float64(s.Totals.Bytes) }},
+		{"errors_per_s", true, func(s *Status) float64 { return float64(sum(s.Errors)) }},
+		{"outbox_lag_s", false, lagOf},
 		{"known", false, func(s *Status) float64 { return float64(s.Known) }},
 		{"indexed", false, func(s *Status) float64 { return float64(s.Indexed) }},
 		{"in_flight", false, func(s *Status) float64 { return float64(s.InFlight) }},
@@ -105,7 +113,29 @@ func figures() []figure {
 		name := scheduler.Source(source).String()
 		all = append(all, figure{"taken_per_s_" + name, true, func(s *Status) float64 { return float64(s.Taken[name]) }})
 	}
+	for _, class := range report.ErrorClasses() {
+		all = append(all, figure{"errors_per_s_" + class, true, func(s *Status) float64 { return float64(s.Errors[class]) }})
+	}
 	return all
+}
+
+// sum adds up counts by name.
+func sum(counts map[string]uint64) (all uint64) {
+	for _, n := range counts {
+		all += n
+	}
+	return all
+}
+
+// lagOf is the age of the oldest order that waits, in seconds.
+func lagOf(s *Status) float64 {
+	switch {
+	case s.OutboxLag == nil:
+		return math.NaN()
+	case s.OutboxLag.Oldest == nil:
+		return 0
+	}
+	return max(time.Since(*s.OutboxLag.Oldest).Seconds(), 0)
 }
 
 func storeFigure(of func(*StoreStatus) float64) func(*Status) float64 {

@@ -73,6 +73,7 @@ func targetMetrics() []metric {
 					emit(float64(t.Deletions), t.Name, t.Times.Kind, "delete")
 				}
 			}},
+		each("sextant_target_bytes_total", counter, "Bytes of the documents that a target took, as they wait in the outbox, repetitions included.", func(t *targetStatus) float64 { return float64(t.Bytes) }),
 		each("sextant_target_refused_total", counter, "Orders that a target refused for good: they became dead letters.", func(t *targetStatus) float64 { return float64(t.Refused) }),
 		each("sextant_target_failures_total", counter, "Calls of a target that failed and were tried again.", func(t *targetStatus) float64 { return float64(t.Times.Failures) }),
 		each("sextant_target_rewinds_total", counter, "Times that an indexer lost what was not safe, so that it was pushed again.", func(t *targetStatus) float64 { return float64(t.Rewinds) }),
@@ -179,6 +180,7 @@ func readingMetrics() []metric {
 func configMetrics() []metric {
 	return []metric{
 		one("sextant_crawl_log_failures_total", counter, "Writes of the crawl log that failed: lines wait in memory, and are lost when there is no more room.", func(s *Status) float64 { return float64(s.CrawlLogFailures) }),
+		moment("sextant_config_loaded_timestamp_seconds", "When the configuration in force was read, as a Unix time.", func(s *Status) *time.Time { return s.ConfigLoadedAt }),
 		one("sextant_config_reload_failed", gauge, "1 while a changed configuration is refused: the old one is in force.", func(s *Status) float64 { return yes(s.ConfigError != "") }),
 		one("sextant_rules_judging", gauge, "1 while stored URLs are judged by changed rules.", func(s *Status) float64 { return yes(s.Rules != nil && s.Rules.Running) }),
 		one("sextant_rules_judged_urls", gauge, "Stored URLs that were judged since the rules changed.", func(s *Status) float64 {

@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/histogram"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -118,6 +120,20 @@ func pageMetrics() []metric {
 		one("sextant_requests_total", counter, "Requests made: pages, robots.txt, sitemaps, log-ins.", func(s *Status) float64 { return float64(s.Totals.Requests) }),
 		one("sextant_pages_total", counter, "Pages answered with 200 or 304.", func(s *Status) float64 { return float64(s.Totals.Pages) }),
 		one("sextant_body_bytes_total", counter, "Bytes of bodies, decoded.", func(s *Status) float64 { return float64(s.Totals.Bytes) }),
+		{name: "sextant_errors_total", kind: counter, labels: []string{"class"}, help: "Visits that ended in an error, by the classes of the reports: " + strings.Join(report.ErrorClasses(), ", ") + ".",
+			value: func(s *Status, emit emitValue) {
+				for _, class := range report.ErrorClasses() {
+					emit(float64(s.Errors[class]), class)
+				}
+			}},
+		{name: "sextant_documents_total", kind: counter, labels: []string{"change"}, help: "Documents that came into the index (added), were pushed in place of an older one (updated), or left it (deleted).",
+			value: func(s *Status, emit emitValue) {
+				if s.Store != nil {
+					emit(float64(s.Store.DocumentsAdded), "added")
+					emit(float64(s.Store.DocumentsUpdated), "updated")
+					emit(float64(s.Store.DocumentsDeleted), "deleted")
+				}
+			}},
 		{name: "sextant_fetch_duration_seconds", kind: spread, labels: []string{"outcome"}, help: "Duration of requests up to the end of the body, by what came of them; no_answer is a failure of DNS, connection, TLS or time.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Fetch, emit) }},
 		{name: "sextant_queue_wait_seconds", kind: spread, labels: []string{"source"}, help: "Samples of how long a host that could be visited waited for a worker: long waits mean too few threads.",

@@ -89,6 +89,8 @@ func apiCalls(etag string) []apiCall {
 		{"GET", v + "host?host=", "", 400, [2]string{}, false},
 		{"GET", v + "console", "", 422, [2]string{}, false},
 		{"GET", v + "hosts/ill", "", 200, [2]string{}, false},
+		{"GET", v + "events", "", 200, [2]string{}, false},
+		{"GET", v + "events?kind=reload,pause&limit=1", "", 200, [2]string{}, false},
 		{"GET", v + "history", "", 200, [2]string{}, false},
 		{"GET", v + "history?span=week&crawler=a&since=1", "", 200, [2]string{}, false},
 		{"GET", v + "history?span=year", "", 400, [2]string{}, true},

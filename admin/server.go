@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -55,6 +56,8 @@ type Crawler interface {
 	// scheduler.Frontier does.
 	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
 	Ill() []scheduler.IllHost
+	// Note keeps an event, which events.List then finds in Reports.
+	Note(ctx context.Context, e events.Event) error
 }
 
 // Service is what concerns all Crawlers of the process.
@@ -94,6 +97,8 @@ type Server struct {
 
 	guard   *guard
 	history *history
+	watcher *watcher
+	started time.Time
 	readers slots // whose requests are being answered
 	heavy   slots
 	bodies  struct{ readers, operator slots } // that are being read
@@ -107,8 +112,10 @@ func NewServer(crawlers []Crawler, service Service, configuration Configuration,
 	s := &Server{
 		crawlers: crawlers, service: service, config: configuration, access: access, log: log, guard: newGuard(access),
 		writing: make(chan struct{}, 1), mux: http.NewServeMux(),
-		history: newHistory(crawlers),
+		history: newHistory(crawlers), started: time.Now(),
 	}
+	s.watcher = newWatcher(s)
+	s.history.seen = s.watcher.see
 	for _, r := range s.routes() {
 		s.mount(&r)
 	}
@@ -205,7 +212,12 @@ func (s *Server) Run(ctx context.Context, open, owner net.Listener) error {
 			return nil
 		})
 	}
-	group.Go(func() error { return s.history.run(ctx) })
+	group.Go(func() error {
+		whole := context.WithoutCancel(ctx) // also of a service that stops at once
+		s.watcher.begin(whole)
+		defer s.watcher.end(whole)
+		return s.history.run(ctx)
+	})
 	if open != nil {
 		open = newConnections().listen(open)
 		server := s.httpServer(s.overTCP())
@@ -292,6 +304,7 @@ func (s *Server) openRoutes() []route {
 }
 
 func (s *Server) status(c *call) (any, error) {
+	started := s.started.UTC()
 	crawlers := s.crawlers
 	if name := c.query.Get("crawler"); name != "" {
 		one, err := s.crawler(name)
@@ -306,6 +319,7 @@ func (s *Server) status(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		one.StartedAt, one.Version = &started, s.about.Version
 		all = append(all, s.withNotices(one))
 	}
 	return all, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -43,6 +44,9 @@ type Status struct {
 	RootsFailing []RootStatus `json:"roots_failing,omitempty"`
 	// Taken counts the URLs that workers took since the process started, by source.
 	Taken map[string]uint64 `json:"taken,omitempty"`
+	// Errors counts the visits that ended in an error since the process started, by the
+	// classes of the reports.
+	Errors map[string]uint64 `json:"errors,omitempty"`
 	// Robots tells of origins whose robots.txt became stricter; nil where none did.
 	Robots *review.RobotsStatus `json:"robots,omitempty"`
 	// Trapped links were refused by Traps since the process started.
@@ -129,6 +133,7 @@ type TargetStatus struct {
 	Adds      uint64     `json:"adds"`
 	Deletions uint64     `json:"deletions"`
 	Refused   uint64     `json:"refused"`
+	Bytes     uint64     `json:"bytes"`   // of documents that it took
 	Rewinds   uint64     `json:"rewinds"` // times that the indexer lost what was not safe
 	DownSince *time.Time `json:"down_since,omitempty"`
 	LastError string     `json:"last_error,omitempty"`
@@ -139,7 +144,7 @@ type TargetStatus struct {
 func newTargetStatus(t push.TargetStatus) TargetStatus {
 	s := TargetStatus{
 		Name: t.Name, Unsafe: t.Unsafe, Adds: t.Adds, Deletions: t.Deletions,
-		Refused: t.Refused, Rewinds: t.Rewinds, LastError: t.LastError,
+		Refused: t.Refused, Bytes: t.Bytes, Rewinds: t.Rewinds, LastError: t.LastError,
 	}
 	if !t.DownSince.IsZero() {
 		at := t.DownSince.UTC()
@@ -150,7 +155,7 @@ func newTargetStatus(t push.TargetStatus) TargetStatus {
 
 // String is a line for a person.
 func (t TargetStatus) String() string {
-	line := fmt.Sprintf("%s: %d documents and %d deletions sent, %d refused, %d unconfirmed", t.Name, t.Adds, t.Deletions, t.Refused, t.Unsafe)
+	line := fmt.Sprintf("%s: %d documents and %d deletions sent, %d refused, %d not safe yet", t.Name, t.Adds, t.Deletions, t.Refused, t.Unsafe)
 	if t.DownSince != nil {
 		line += fmt.Sprintf("; down since %s: %s", t.DownSince.Format(time.RFC3339), t.LastError)
 	}
@@ -218,6 +223,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()
 	s.CrawlLogFailures = c.crawlLog.Failures.Load()
 	s.Sessions = c.inForce().Gear.Accesses.Sessions()
+	s.Errors = c.errors()
 	s.Totals = c.meter.Totals()
 	s.Rates = c.meter.Rates()
 	times := c.relay.Times()
@@ -226,4 +232,15 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 		s.Targets[i].Times = times[i]
 	}
 	return s, nil
+}
+
+// errors counts failed visits by the classes of the reports.
+func (c *Crawl) errors() map[string]uint64 {
+	n := map[string]uint64{}
+	c.meter.Outcomes.Each(func(class scheduler.Class, reason scheduler.Reason, visits uint64) {
+		if of := report.ErrorClassOf(class, reason); of != "" {
+			n[of] += visits
+		}
+	})
+	return n
 }

@@ -259,12 +259,13 @@ func (d *delivery) push(ctx context.Context) error {
 			return err
 		}
 	}
-	var adds, deletions uint64
+	var adds, deletions, bytes uint64
 	for _, e := range d.batch {
 		switch {
 		case slices.ContainsFunc(refused, func(r Refusal) bool { return r.Seq == e.Seq }):
 		case e.Op == Add:
 			adds++
+			bytes += uint64(len(e.Body))
 		default:
 			deletions++
 		}
@@ -277,6 +278,7 @@ func (d *delivery) push(ctx context.Context) error {
 	}
 	d.report(func(s *TargetStatus) {
 		s.Adds += adds
+		s.Bytes += bytes
 		s.Deletions += deletions
 		s.Refused += uint64(len(refused))
 	})

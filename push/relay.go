@@ -55,6 +55,7 @@ type TargetStatus struct {
 	Pushed    uint64 // all entries up to it were pushed or skipped
 	Unsafe    int    // entries between the two
 	Adds      uint64 // taken by the indexer, repetitions included
+	Bytes     uint64 // of the documents that it took
 	Deletions uint64
 	Refused   uint64 // became dead letters
 	Rewinds   uint64 // times that the indexer lost what was not safe

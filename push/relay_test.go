@@ -194,7 +194,10 @@ func TestRelayDelivers(t *testing.T) {
 			t.Errorf("%d entries are left", n)
 		}
 		for _, s := range r.Status() {
-			want := push.TargetStatus{Name: s.Name, Cursor: 26, Pushed: 26, Adds: 24, Deletions: 1}
+			want := push.TargetStatus{Name: s.Name, Cursor: 26, Pushed: 26, Adds: 24, Bytes: s.Bytes, Deletions: 1}
+			if s.Bytes < 24 {
+				t.Errorf("%d bytes are counted of 24 documents", s.Bytes)
+			}
 			if diff := cmp.Diff(want, s); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}

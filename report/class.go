@@ -32,12 +32,16 @@ func ErrorClasses() []string {
 }
 
 // errorClass is the class of what is wrong with a URL, "" if nothing is.
-func errorClass(r *scheduler.Record) string {
-	switch r.Class {
+func errorClass(r *scheduler.Record) string { return ErrorClassOf(r.Class, r.Reason) }
+
+// ErrorClassOf is the class of what is wrong with a URL of a class, for a reason; "" if
+// nothing is.
+func ErrorClassOf(c scheduler.Class, r scheduler.Reason) string {
+	switch c {
 	case scheduler.Temporary, scheduler.Permanent:
-		return failureClass(r.Reason)
+		return failureClass(r)
 	case scheduler.Ignored, scheduler.OK, scheduler.Pending:
-		switch class := failureClass(r.Reason); class {
+		switch class := failureClass(r); class {
 		case ErrorAddress, ErrorRobots, ErrorTooLarge, ErrorUnreadable:
 			return class
 		}

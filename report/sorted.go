@@ -80,8 +80,8 @@ func (o Order) String() string {
 // compare says which of two places comes first.
 func (o *Order) compare(a, b Place) int {
 	by := strings.Compare(a.Cell, b.Cell)
-	if o.Desc {
-		by = -by
+	if o.Desc || a.Cell == "" || b.Cell == "" {
+		by = -by // an empty cell comes last, both ways
 	}
 	return cmp.Or(by, strings.Compare(a.URL, b.URL))
 }

@@ -85,6 +85,7 @@ type Document struct {
 // Became is what followed from the result of a lease.
 type Became struct {
 	Class     Class
+	Reason    Reason
 	Added     bool // a document of the URL is sent to the indexer for the first time
 	Updated   bool // one is sent in place of another
 	Deleted   bool // its deletion is sent
@@ -97,7 +98,7 @@ type Became struct {
 func (l *Lease) Became() Became { return l.became }
 
 func became(old *Record, c *Completion) Became {
-	b := Became{Class: c.Next.Class, Indexed: c.Next.Indexed, Forgotten: c.Forget}
+	b := Became{Class: c.Next.Class, Reason: c.Next.Reason, Indexed: c.Next.Indexed, Forgotten: c.Forget}
 	if o := c.Order; o != nil {
 		add := o.Op == OrderAdd
 		b.Added, b.Updated = add && !old.Indexed, add && old.Indexed

@@ -15,6 +15,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
@@ -35,6 +36,9 @@ type running struct {
 	// documents are read by it, unless readDocuments is off.
 	documents *documents.Pool
 	held      admin.HeldTally
+	events    *events.Log
+	// loaded is when the configuration in force was.
+	loaded atomic.Pointer[time.Time]
 }
 
 // Status implements admin.Crawler.
@@ -53,6 +57,7 @@ func (r *running) Details(ctx context.Context) (admin.Details, error) {
 		err = d.AddDeletions(ctx, r.store, &r.held, r.Edits())
 	}
 	d.AddSnapshot(r.Snapshot())
+	d.ConfigLoadedAt = r.loaded.Load()
 	for _, s := range r.Schedules() {
 		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Next})
 	}
@@ -72,6 +77,7 @@ func StoredDetails(ctx context.Context, store *badgerstore.Store) (admin.Details
 		LastCommitS: s.LastCommit.Seconds(), LongestCommitS: s.LongestCommit.Seconds(), CommitTimes: s.CommitTimes,
 		DiskFree: s.DiskFree, DiskSize: s.DiskSize, DiskNeeded: s.MinFree,
 		Fingerprints: s.Fingerprints, FingerprintBytes: s.FingerprintBytes, FingerprintLoading: s.Loading,
+		DocumentsAdded: s.Entered, DocumentsUpdated: s.Changed, DocumentsDeleted: s.Left,
 	}}, err
 }
 
@@ -114,7 +120,8 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 		return nil, errors.Join(err, store.Close())
 	}
 	r := &running{agent: agent, store: store, opened: crawler, documents: documents.NewPool(crawler.Reading, log)}
-	r.inForce.Store(&crawler)
+	r.events = events.NewLog(store)
+	r.comesIntoForce(&crawler)
 	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -126,7 +133,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 // logs what takes effect only after a restart.
 func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
 	r.weights.Store(&crawler.Frontier.Weights)
-	r.inForce.Store(crawler)
+	r.comesIntoForce(crawler)
 	for what, same := range map[string]bool{
 		"Push":            slices.EqualFunc(crawler.Push, r.opened.Push, config.Push.Same),
 		"durability":      crawler.Durability == r.opened.Durability,
@@ -137,6 +144,16 @@ func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
 		}
 	}
 }
+
+// comesIntoForce notes which configuration is in force, and since when.
+func (r *running) comesIntoForce(crawler *config.Crawler) {
+	now := time.Now().UTC()
+	r.inForce.Store(crawler)
+	r.loaded.Store(&now)
+}
+
+// Note implements admin.Crawler.
+func (r *running) Note(ctx context.Context, e events.Event) error { return r.events.Add(ctx, e) }
 
 // Settings implements admin.Crawler.
 func (r *running) Settings() policy.Settings { return r.settings(*r.inForce.Load()) }

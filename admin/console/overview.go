@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -15,8 +16,8 @@ import (
 func overviewPages() []page {
 	return []page{
 		{pattern: "GET /{$}", role: admin.Reader, nav: "Overview", title: "Overview", template: "overview", data: overview},
-		{pattern: "POST /pause", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/pause", "the crawl is paused: what is in flight is finished") }},
-		{pattern: "POST /resume", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/resume", "the crawl goes on") }},
+		{pattern: "POST /pause", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/pause", "The crawl is paused. What is in flight is finished.") }},
+		{pattern: "POST /resume", role: admin.Operator, answer: func(v *visit) error { return steer(v, "/resume", "The crawl goes on.") }},
 		{pattern: "POST /add", role: admin.Operator, answer: add},
 	}
 }
@@ -24,10 +25,14 @@ func overviewPages() []page {
 // overviewData is what the overview shows.
 type overviewData struct {
 	admin.Status
+	Is       admin.State
 	Troubles []trouble
-	Sources  []sourceRow
-	Classes  []classRow
-	Waiting  uint64 // in all sources
+	Groups   []group
+	// NextSchedule is when the next one runs, nil of none.
+	NextSchedule *time.Time
+	Sources      []sourceRow
+	Classes      []classRow
+	Waiting      uint64 // in all sources
 }
 
 // trouble is what needs a person, with the page where it is dealt with.
@@ -36,7 +41,7 @@ type trouble struct {
 	Path, Link      string // empty where there is none
 }
 
-// sourceRow is one of the six sources.
+// sourceRow is one of the six fifos, as the frontier counts them.
 type sourceRow struct {
 	Name                     string
 	Waiting, Taken           uint64
@@ -58,10 +63,16 @@ func overview(v *visit) (any, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("the API tells nothing of the Crawler %q", v.crawler)
 	}
-	d := overviewData{Status: all[i]}
+	d := overviewData{Status: all[i], Is: all[i].State()}
 	for _, n := range d.Pending {
 		d.Waiting += n
 	}
+	for i := range d.Schedules {
+		if at := &d.Schedules[i].Next; d.NextSchedule == nil || at.Before(*d.NextSchedule) {
+			d.NextSchedule = at
+		}
+	}
+	d.Groups = groups(v, &d)
 	d.Sources, d.Troubles = sources(&d.Status), troubles(v, &d.Status)
 	for class := scheduler.Pending; class <= scheduler.Permanent; class++ {
 		d.Classes = append(d.Classes, classRow{class.String(), d.ByClass[class.String()]})
@@ -104,7 +115,7 @@ func troubles(v *visit, s *admin.Status) []trouble {
 		all = append(all, t)
 	}
 	if s.ConfigError != "" {
-		say("config", "bad", "The changed configuration is refused, the old one is in force: "+s.ConfigError, "/rules", "Mend it in the rules editor", nil)
+		say("config", "bad", "The changed configuration is refused, the old one is in force: "+s.ConfigError, "/rules", "Correct it", nil)
 	}
 	if s.Store != nil {
 		if below, low := s.Store.DiskLow(); low {
@@ -113,7 +124,7 @@ func troubles(v *visit, s *admin.Status) []trouble {
 	}
 	for i, t := range s.Targets {
 		if t.DownSince != nil {
-			say("target-"+strconv.Itoa(i), "bad", fmt.Sprintf("The indexer %s takes nothing since %s: %s", t.Name, t.DownSince.UTC().Format("2006-01-02 15:04 UTC"), t.LastError), "/outbox", "Look at the outbox", nil)
+			say("target-"+strconv.Itoa(i), "bad", fmt.Sprintf("The indexer %s is unreachable since %s: %s", t.Name, t.DownSince.UTC().Format("2006-01-02 15:04 UTC"), t.LastError), "/outbox", "Look at the outbox", nil)
 		}
 	}
 	if n := s.Outbox.Dead; n > 0 {

@@ -42,6 +42,7 @@ func pages() []page {
 		deletionPages(),
 		documentPages(),
 		reportPages(),
+		eventPages(),
 		manualPages(),
 		signInPages(),
 	)

@@ -107,7 +107,7 @@ func TestTroublesLeadToTheirPages(t *testing.T) {
 	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/")
 	for _, want := range []string{
 		`href="/rules"`, `href="/hosts?show=ill"`, "1 deletion is held, the oldest since", `href="/deletions?state=held">Release or drop them`, "Edit 17 of the rules: 1 deletion is held.", `href="/deletions?edit=17"`, "1\u202f200 dead letters: an indexer refuses them.",
-		"2 hosts are ill", "The disk is nearly full: 1.0 MiB are free", "The indexer papi takes nothing", "CrawlConfig.xml:3:5: broken", "The crawl is paused", `action="/resume"`,
+		"2 hosts are ill", "The disk is nearly full: 1.0 MiB are free", "The indexer papi is unreachable since", "CrawlConfig.xml:3:5: broken", "The crawl is paused", `action="/resume"`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the operator's overview lacks %q", want)

@@ -14,10 +14,10 @@ import (
 func checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
-		Usage: "check the configuration: all errors, then warnings",
+		Usage: "validate the configuration: all errors, then warnings",
 		Description: "With --data, rules that match none of the URLs in the store are told, too. With --json\n" +
 			"each finding is a line, and the last line is a summary.",
-		Flags: flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"}),
+		Flags: flags(&cli.BoolFlag{Name: "patterns", EnvVars: env("patterns"), Usage: "print each pattern beside the regular expression that it became"}),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return wrongUse("check takes no arguments, found %q: name the file with --config", c.Args().First())
@@ -110,12 +110,11 @@ func showFinding(c *cli.Context, f admin.Finding) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(f)
 	}
-	paint := painter(c)
-	line := paint(bad, f.String())
+	prefix := ""
 	if f.Severity != "error" {
-		line = paint(doubtful, f.Severity+": ") + f.String()
+		prefix = f.Severity + ": "
 	}
-	_, err := fmt.Fprintln(c.App.Writer, line)
+	_, err := fmt.Fprintln(c.App.Writer, prefix+f.String())
 	return err
 }
 

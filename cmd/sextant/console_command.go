@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -12,9 +11,9 @@ import (
 func consoleCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "console",
-		Usage: "print the address of the console, and how to sign in",
-		Description: "The console shows the crawl in a browser, and is where you act on it. It listens where --listen of run says, and\n" +
-			"asks for the operator's token or the readers'. This command prints the path of the token, not the token.",
+		Usage: "print the address of the running service's console, and how to sign in",
+		Description: "The console shows and steers the crawl in a browser. It is where --listen of run says, and asks for the\n" +
+			"operator's token, or the readers'. This command prints no token, but how to print it.",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
@@ -22,14 +21,11 @@ func consoleCommand() *cli.Command {
 			}
 			client, ok := admin.Dial(c.Context, c.String("data"), "")
 			if !ok {
-				return noService(c, "start it with sextant run, then console")
+				return fmt.Errorf("no service runs on %s: start it with sextant run, then console", c.String("data"))
 			}
 			at, err := client.Console(c.Context)
 			if err != nil {
 				return err
-			}
-			if c.Bool("json") {
-				return json.NewEncoder(c.App.Writer).Encode(at)
 			}
 			fmt.Fprintf(c.App.Writer, "%s\nsign in with the operator's token: cat %s\n", at.URL, quoted(at.TokenFile))
 			return nil

@@ -176,7 +176,7 @@ func TestAlertsAreExplained(t *testing.T) {
 		return string(b)
 	}
 	alerts, tests, docs := file(monitoring(), "alerts.yml"), file(monitoring(), "alerts_test.yml"), file("..", "..", "docs", "monitoring.md")
-	found := regexp.MustCompile(`(?s)- alert: (\w+)\n.*?summary: ".+?"\n\s+description: ".{40,}?"\n\s+section: (\S+)\n`).FindAllStringSubmatch(alerts, -1)
+	found := regexp.MustCompile(`(?s)- alert: (\w+)\n.*?summary: ".+?"\n\s+description: ".{40,}?"\n\s+runbook_url: https://github\.com/sextant-crawler/sextant/blob/main/(\S+)\n`).FindAllStringSubmatch(alerts, -1)
 	if len(found) != strings.Count(alerts, "- alert:") || len(found) < 14 {
 		t.Errorf("%d of %d alerts are explained", len(found), strings.Count(alerts, "- alert:"))
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -23,7 +22,7 @@ func notifyCommand() *cli.Command {
 		Description: "Nothing is told of the crawl: whoever gets the notice reads that it is a test. No service needs to\n" +
 			"run. It ends with 1 if a webhook does not take it or a command fails.",
 		Flags: flags(
-			&cli.BoolFlag{Name: "test", Usage: "send it"},
+			&cli.BoolFlag{Name: "test", Usage: "send it", EnvVars: env("test")},
 		),
 		Action: sendTestNotice,
 	}
@@ -51,10 +50,6 @@ func sendTestNotice(c *cli.Context) error {
 	ctx, cancel := context.WithTimeout(c.Context, testNotice)
 	defer cancel()
 	told, err := n.Test(ctx)
-	if c.Bool("json") {
-		err = errors.Join(err, json.NewEncoder(c.App.Writer).Encode(map[string][]string{"sent": told}))
-		told = nil
-	}
 	for _, name := range told {
 		fmt.Fprintln(c.App.Writer, "sent to "+name)
 	}

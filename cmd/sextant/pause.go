@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -16,7 +15,7 @@ import (
 func pauseCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "pause",
-		Usage: "stop fetching until resume, even across restarts; what is unsent is still pushed",
+		Usage: "fetch nothing new until resume, also after a restart; what is unsent is still pushed",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
 			return toService(c, "paused", (*admin.Client).Pause)
@@ -27,7 +26,7 @@ func pauseCommand() *cli.Command {
 func resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "resume",
-		Usage: "continue after pause",
+		Usage: "go on after pause",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
 			if _, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); !ok && !c.Args().Present() {
@@ -45,20 +44,12 @@ func toService(c *cli.Context, done string, command func(*admin.Client, context.
 	}
 	client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
 	if !ok {
-		return noService(c, "start it with sextant run, then "+c.Command.Name)
+		return fmt.Errorf("no service runs on %s: start it with sextant run, then %s", c.String("data"), c.Command.Name)
 	}
 	if err := command(client, c.Context); err != nil {
 		return err
 	}
-	return saidDone(c, done)
-}
-
-// saidDone says that a command is done, in a word.
-func saidDone(c *cli.Context, word string) error {
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(map[string]string{"result": word})
-	}
-	_, err := fmt.Fprintln(c.App.Writer, word)
+	_, err := fmt.Fprintln(c.App.Writer, done)
 	return err
 }
 
@@ -77,5 +68,6 @@ func resumeStored(c *cli.Context) error {
 	}); err != nil {
 		return err
 	}
-	return saidDone(c, "resumed")
+	_, err = fmt.Fprintln(c.App.Writer, "resumed")
+	return err
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -9,7 +11,7 @@ import (
 func reloadCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "reload",
-		Usage: "make the running service read its configuration again",
+		Usage: "have the running service read its configuration again",
 		Description: "Changed rules that delete more than a few documents have their deletions held: see\n" +
 			"sextant status. With --yes they leave; sextant preview tells beforehand how many there are.",
 		Flags: flags(yesToEdit()),
@@ -19,12 +21,13 @@ func reloadCommand() *cli.Command {
 			}
 			client, ok := admin.Dial(c.Context, c.String("data"), "")
 			if !ok {
-				return noService(c, "a changed configuration takes effect at its next start")
+				return fmt.Errorf("no service runs on %s: a changed configuration takes effect at its next start", c.String("data"))
 			}
 			if err := client.Reload(c.Context, c.Bool("yes")); err != nil {
 				return asked(err)
 			}
-			return saidDone(c, "reloaded")
+			_, err := fmt.Fprintln(c.App.Writer, "reloaded")
+			return err
 		},
 	}
 }

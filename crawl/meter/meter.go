@@ -18,6 +18,7 @@ type Meter struct {
 	Unavailable            atomic.Int64 // pages whose unavailable_after was over
 	Trapped                atomic.Int64 // links that traps refused
 	Taken                  takenCounts
+	Outcomes               Outcomes
 	Activities             ActivityLog
 	Latencies              timings
 	Documents              Readings
@@ -55,6 +56,23 @@ func (t *takenCounts) Counts() map[string]uint64 {
 		out[scheduler.Source(source).String()] = t[source].Load()
 	}
 	return out
+}
+
+// Outcomes counts what visits came to, by class and reason.
+type Outcomes [scheduler.Permanent + 1][1 << 8]atomic.Uint64
+
+// Count adds an outcome.
+func (o *Outcomes) Count(b scheduler.Became) { o[b.Class][b.Reason].Add(1) }
+
+// Each calls fn for each class and reason that occurred.
+func (o *Outcomes) Each(fn func(class scheduler.Class, reason scheduler.Reason, n uint64)) {
+	for class := range o {
+		for reason := range o[class] {
+			if n := o[class][reason].Load(); n > 0 {
+				fn(scheduler.Class(class), scheduler.Reason(reason), n) //nolint:gosec // both are bytes
+			}
+		}
+	}
 }
 
 // Totals count since the process started.

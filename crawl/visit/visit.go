@@ -288,6 +288,7 @@ func (v *visit) complete(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
+	v.meter.Outcomes.Count(v.lease.Became())
 	v.logFetched(s)
 	v.tellRoot(r)
 	return errors.Join(v.visitor.copies.Settle(ctx, v.lease, r), v.reconsider(ctx, r))

@@ -67,7 +67,26 @@ func TestJobs(t *testing.T) {
 	tab := newTab(t, w.origin)
 	tab.signIn(w.operator)
 	host := strings.TrimPrefix(w.siteURL, "http://")
+	tab.job("pause", func(j *job) { j.pause(w) })
 	tab.job("all 404s of a host, recrawled", func(j *job) { j.recrawl404(w, host) })
+}
+
+// pause pauses the crawl, sees that it is, and that this is remembered, and resumes it.
+func (j *job) pause(w *world) {
+	j.t.Helper()
+	eval[bool](j.tab, `(window.confirm = () => true, true)`)
+	j.click("main .statebar", "Pause")
+	j.wait("the crawl is paused", `document.getElementById("state")?.textContent.includes("Paused")`)
+	var now [1]struct{ Paused bool }
+	if err := w.api(http.MethodGet, "/status", "", &now); err != nil || !now[0].Paused {
+		j.t.Errorf("the crawl is not paused: %v", err)
+	}
+	j.click("main .statebar", "Resume")
+	j.wait("the crawl goes on", `!document.getElementById("state")?.textContent.includes("Paused") && document.getElementById("pause")?.textContent === "Pause"`)
+	var list struct{ Items []struct{ Kind string } }
+	if err := w.api(http.MethodGet, "/events?kind=pause,resume", "", &list); err != nil || len(list.Items) != 2 || list.Items[0].Kind != "resume" {
+		j.t.Errorf("remembered are %v, %v", list.Items, err)
+	}
 }
 
 // recrawl404 has all 404s of the host fetched again; one of them is there now.

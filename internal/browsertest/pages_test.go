@@ -39,6 +39,7 @@ func allPages(w *world) []shownPage {
 		{name: "manual-tables", path: "/docs/configuration"},
 		{name: "hosts", path: "/hosts", ready: "Hosts"},
 		{name: "host", path: "/hosts/" + url.PathEscape("http://"+host), ready: host},
+		{name: "events", path: "/events", ready: "The last 1,000 are remembered"},
 		{name: "outbox", path: "/outbox", ready: "Outbox"},
 		{name: "deletions", path: "/deletions", ready: "No deletion rests or is held"},
 		{name: "reports", path: "/reports", ready: "Reports"},

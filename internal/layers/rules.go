@@ -42,7 +42,7 @@ func ProjectRules() Rules {
 			{"scheduler"},
 			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
 			{
-				"actionrules/crawlspace", "crawl/crawllog", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
+				"actionrules/crawlspace", "crawl/crawllog", "crawl/events", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
 				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
 			},

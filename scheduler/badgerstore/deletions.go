@@ -119,6 +119,9 @@ func (g *group) order(k weburl.Key, old *scheduler.Record, has scheduler.Deletio
 	if err := g.keepBody(&stored, o.Body); err != nil {
 		return has, err
 	}
+	if o.Op == scheduler.OrderAdd && old.Indexed {
+		g.nextCount.Changed++
+	}
 	return scheduler.NoDeletion, g.putOrder(k, &stored)
 }
 

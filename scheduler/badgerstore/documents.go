@@ -29,11 +29,13 @@ func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 	}
 	switch {
 	case is:
+		g.nextCount.Entered++
 		d.Count++
 		d = d.Offer(k)
 	case d.Count == 0:
 		return g.s.damaged(fmt.Sprintf("documents of host %x", old.Host), fmt.Errorf("%s is one, but there are none", old.URL))
 	default:
+		g.nextCount.Left++
 		d.Count--
 		d = d.Drop(k)
 	}

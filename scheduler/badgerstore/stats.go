@@ -35,6 +35,9 @@ type Stats struct {
 	Fingerprints     int
 	FingerprintBytes int64
 	Loading          bool
+	// Entered, Changed and Left count documents that came into the index, were pushed in
+	// place of an older one, and left it, since the store was opened.
+	Entered, Changed, Left uint64
 }
 
 // Stats measures. It lists the directory.
@@ -42,6 +45,8 @@ func (s *Store) Stats() (Stats, error) {
 	st := s.timing.stats()
 	st.Waiting = len(s.writes)
 	st.MinFree = max(s.minFree, 0)
+	count := s.committed.Load()
+	st.Entered, st.Changed, st.Left = count.Entered, count.Changed, count.Left
 	if free, size, err := space(s.dir); err == nil {
 		st.DiskFree, st.DiskSize = free, size
 	}

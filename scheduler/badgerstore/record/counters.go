@@ -33,6 +33,10 @@ type Counters struct {
 
 	Segment    uint64 // that bodies are appended to; 0: there was none yet
 	SegmentEnd uint64 // where the next one goes
+
+	// Entered, Changed and Left count documents since the store was opened; they are not
+	// stored.
+	Entered, Changed, Left uint64
 }
 
 // Numbers that were stored in the first formats.
@@ -42,7 +46,7 @@ const (
 	fieldsOfFormat3 = fieldsOfFormat2 + 2
 )
 
-// Fields are all numbers, in the order in which they are stored.
+// Fields are all numbers that are stored, in the order in which they are stored.
 func (c *Counters) Fields() []*uint64 {
 	f := []*uint64{&c.Seq, &c.Order, &c.Known, &c.Timed, &c.Indexed, &c.Hosts, &c.Waiting, &c.Held, &c.Dead, &c.Bytes}
 	for i := range c.Pending {

@@ -1,0 +1,62 @@
+package console
+
+import (
+	"net/url"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// group is some of the overview's figures.
+type group struct {
+	ID, Name string
+	Figures  []figure
+}
+
+// figure is a number that leads to the list of what it counts.
+type figure struct {
+	Name, Value, Unit string
+	Kind              string // bad or warn where it should be seen
+	Path              string // empty where the visitor may not see the list
+}
+
+// groups are the figures of the crawl, of the index and of what went wrong.
+func groups(v *visit, d *overviewData) []group {
+	to := func(path string, query ...string) string {
+		q := url.Values{}
+		for i := 0; i < len(query); i += 2 {
+			q.Set(query[i], query[i+1])
+		}
+		return v.link(path, q)
+	}
+	alarm := func(n uint64, kind string) string {
+		if n == 0 {
+			return ""
+		}
+		return kind
+	}
+	crawling := []figure{
+		{"Pages", rate(d.Rates.PagesPerS), "per s", "", to("/urls", "sort", "-fetched_at")},
+		{"Received", byteWords(d.Rates.BytesPerS), "per s", "", to("/reports/documents")},
+		{"Waiting", count(d.Waiting), "URLs", "", to("/hosts", "show", "waiting")},
+		{"Scheduled", count(d.Timed), "URLs", "", to("/urls", "sort", "next_at")},
+		{"Hosts with work", count(d.Hosts.WithWork), "of " + count(d.Hosts.Known), "", to("/hosts", "show", "waiting")},
+	}
+	index := []figure{
+		{"Documents", count(d.Indexed), "", "", to("/urls", "fate", scheduler.FateIndexed.String())},
+		{"URLs known", count(d.Known), "", "", to("/urls")},
+		{"Outbox", count(d.Outbox.Waiting), "waiting", "", to("/outbox")},
+		{"Deletions resting", count(d.Outbox.Resting), "", "", to("/deletions", "state", "resting")},
+	}
+	if d.Store != nil {
+		index = append(index, figure{"Changes", "+" + count(d.Store.DocumentsAdded) + " −" + count(d.Store.DocumentsDeleted), "since start", "", to("/reports/changes")})
+	}
+	temporary, permanent := d.ByClass[scheduler.Temporary.String()], d.ByClass[scheduler.Permanent.String()]
+	trouble := []figure{
+		{"Temporary errors", count(temporary), "URLs", alarm(temporary, "warn"), to("/urls", "class", scheduler.Temporary.String())},
+		{"Permanent errors", count(permanent), "URLs", alarm(permanent, "warn"), to("/urls", "class", scheduler.Permanent.String())},
+		{"Deletions held", count(d.Outbox.Held), "", alarm(d.Outbox.Held, "bad"), to("/deletions", "state", "held")},
+		{"Dead letters", count(d.Outbox.Dead), "", alarm(d.Outbox.Dead, "bad"), to("/outbox", "state", "dead")},
+		{"Ill hosts", count(d.IllHosts), "", alarm(uint64(max(d.IllHosts, 0)), "bad"), to("/hosts", "show", "ill")},
+	}
+	return []group{{"crawling", "Crawling", crawling}, {"index", "Index", index}, {"trouble", "Trouble", trouble}}
+}

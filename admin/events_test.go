@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
+)
+
+// TestWatcher: what differs between two statuses is told once, and who asked for a reload.
+func TestWatcher(t *testing.T) {
+	c := fakeCrawler{name: "a", store: storetest.NewMemory()}
+	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
+	s.Tell(About{Version: "2"})
+	ctx := t.Context()
+	if err := c.Note(ctx, events.Event{At: time.Unix(1, 0), Kind: events.Start, Version: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	loaded := time.Unix(1e9, 0)
+	status := &Status{Status: crawl.Status{Crawler: "a", Rules: &crawl.RulesStatus{Version: "x"}, Targets: []crawl.TargetStatus{{Name: "papi"}}}, Details: Details{ConfigLoadedAt: &loaded}}
+	s.watcher.begin(ctx)
+	s.watcher.see(ctx, c, status)
+	s.watcher.see(ctx, c, status)
+	later, down := loaded.Add(time.Minute), time.Unix(1e9, 0)
+	s.watcher.changed(&call{caller: Caller{Role: Operator, Name: "ann"}, change: "reload", r: mustRequest(t)})
+	changed := *status
+	changed.ConfigLoadedAt = &later
+	changed.Rules = &crawl.RulesStatus{Version: "y", Running: true}
+	changed.Targets = []crawl.TargetStatus{{Name: "papi", DownSince: &down, LastError: "refused"}}
+	s.watcher.see(ctx, c, &changed)
+	done := changed
+	done.Rules = &crawl.RulesStatus{Version: "y", Excluded: 3}
+	done.Targets = status.Targets
+	s.watcher.see(ctx, c, &done)
+	done.ConfigError = "line 3"
+	s.watcher.see(ctx, c, &done)
+	s.watcher.end(ctx)
+	var got []string
+	all, err := events.List(ctx, c.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		got = append(got, strings.TrimSpace(e.Kind+" "+e.Text+" "+strings.Fields(e.Who + " -")[0]))
+	}
+	want := []string{
+		"stop  -", "reload refused line 3 -", "indexer up papi -", "edit version y, 3 excluded -", "indexer down papi: refused -",
+		"reload the configuration operator", "start version 2 -", "upgrade from 1 to 2 -", "start  -",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func mustRequest(t *testing.T) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

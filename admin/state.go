@@ -1,0 +1,77 @@
+package admin
+
+import (
+	"fmt"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// State is how a crawl is, for people: in two or three words, and in a sentence without a
+// full stop that says why, which may be empty. Kind is good, warn, bad, or empty for
+// neither.
+type State struct{ Kind, Head, Why string }
+
+// String is the state in one line.
+func (s State) String() string {
+	if s.Why == "" {
+		return s.Head
+	}
+	return s.Head + ": " + s.Why
+}
+
+// State says how the crawl is. A crawl that fetches at the polite pace is not idle.
+func (s *Status) State() State {
+	switch s.IdleCode {
+	case crawl.IdlePaused:
+		return State{"warn", "Paused", "nothing is fetched until it is resumed"}
+	case crawl.IdleStopping:
+		return State{"warn", "Stopping", "pages in flight are finished"}
+	case crawl.IdleStarting:
+		return State{"", "Starting", ""}
+	case crawl.IdleOutboxFull:
+		return State{"bad", "Stopped", "the outbox is full, because an indexer does not take what waits"}
+	case crawl.IdleStoreSlow:
+		return State{"warn", "Crawling slowly", s.Idle}
+	case crawl.IdleSourcesOff:
+		return State{"warn", "Idle", s.Idle}
+	case crawl.IdleRateLimit:
+		return State{"good", "Crawling", "limited by maxRequestsPerS or maxBytesPerS"}
+	case crawl.IdleHostsClosed, crawl.IdleHostsBusy:
+		return s.limited()
+	case crawl.IdleNoURL:
+		if s.InFlight == 0 {
+			return State{"", "Idle", s.Idle}
+		}
+	}
+	if s.Paused {
+		return State{"warn", "Paused", "nothing is fetched until it is resumed"}
+	}
+	return State{"good", "Crawling", fmt.Sprintf("%.1f pages/s, %s in flight", s.Rates.PagesPerS, counted(uint64(max(s.InFlight, 0)), "URL"))} //nolint:gosec // not negative
+}
+
+// limited is the state while all hosts with work are visited, or must not be yet.
+func (s *Status) limited() State {
+	polite, sick := 0, 0
+	for why, n := range s.ClosedFor {
+		switch why {
+		case scheduler.ByBackoff.String(), scheduler.ByRetryAfter.String(), scheduler.ByStore.String():
+			sick += n
+		case scheduler.ByHours.String():
+		default:
+			polite += n
+		}
+	}
+	hours := s.ClosedFor[scheduler.ByHours.String()]
+	switch {
+	case polite > 0:
+		return State{"good", "Crawling", "limited by the pause of " + counted(uint64(polite), "host")} //nolint:gosec // not negative
+	case s.InFlight > 0:
+		return State{"good", "Crawling", "all hosts with work are being visited"}
+	case sick > 0:
+		return State{"warn", "Waiting", counted(uint64(sick), "host") + " failed or asked for a pause"} //nolint:gosec // not negative
+	case hours > 0:
+		return State{"", "Waiting", "by the hours of the Throttle elements"}
+	}
+	return State{"good", "Crawling", "limited by the pause of its hosts"}
+}

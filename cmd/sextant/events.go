@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl/events"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+func eventsCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "events",
+		Usage:       "print what operators and the service did: starts, reloads, pauses, released deletions, ill hosts",
+		Description: "The latest 1,000 are remembered, also over restarts. The last one is printed last.",
+		Flags: flags(
+			&cli.StringFlag{Name: "kind", EnvVars: env("kind"), Usage: "only these `KINDS`, with commas between, as reload,pause"},
+			&cli.IntFlag{Name: "limit", EnvVars: env("limit"), Usage: "print the latest `N` only"},
+		),
+		Action: listEvents,
+	}
+}
+
+func listEvents(c *cli.Context) error {
+	if c.Args().Present() {
+		return wrongUse("events takes no arguments, found %q", c.Args().First())
+	}
+	var all []events.Event
+	err := fromServiceOrStore(c,
+		func(client *admin.Client) error {
+			return client.Events(c.Context, c.String("kind"), func(e events.Event) error { all = append(all, e); return nil })
+		},
+		func(ctx context.Context, store *badgerstore.Store) (err error) {
+			all, err = admin.ListEvents(ctx, store, c.String("kind"))
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	if n := c.Int("limit"); n > 0 && n < len(all) {
+		all = all[:n]
+	}
+	out := json.NewEncoder(c.App.Writer)
+	out.SetEscapeHTML(false)
+	for _, e := range slices.Backward(all) {
+		if c.Bool("json") {
+			if err := out.Encode(e); err != nil {
+				return err
+			}
+			continue
+		}
+		parts := []string{e.At.Local().Format(time.DateTime), e.Kind}
+		for _, part := range []string{e.Host, e.Text} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		line := strings.Join(parts[:2], "  ") + strings.Join(append([]string{""}, parts[2:]...), ": ")
+		if e.Who != "" {
+			line += " (" + e.Who + ")"
+		}
+		fmt.Fprintln(c.App.Writer, line)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+// Package events keeps what operators and the service did to a crawl: starts, reloads,
+// pauses, released deletions, hosts that fell ill. The last Kept are in the crawl's store, so
+// that they outlive restarts and are in backups.
+//
+// It starts no goroutine. The lock of a Log guards the number of the next event; it is held
+// while that is stored.
+package events
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// A value of the store, in the form of the JSON of Event, is one event. Its name ends with
+// the event's number modulo Kept.
+
+// Kept is how many events are remembered.
+const Kept = 1000
+
+// The kinds of events of the service itself. Those of operators have the word of the change
+// in the log, such as pause.
+const (
+	Start       = "start"
+	Stop        = "stop"
+	Upgrade     = "upgrade" // it starts with another version than before
+	Reload      = "reload"
+	Refused     = "reload refused"
+	Edit        = "edit" // of the rules: all stored URLs were judged by it
+	Ill         = "host ill"
+	Well        = "host well"
+	IndexerDown = "indexer down"
+	IndexerUp   = "indexer up"
+)
+
+// Event is one of them. The names of the JSON are a contract.
+type Event struct {
+	Number uint64    `json:"number"` // rising
+	At     time.Time `json:"at"`
+	Kind   string    `json:"kind"`
+	Who    string    `json:"who,omitempty"` // the operator; empty: the service itself
+	Text   string    `json:"text,omitempty"`
+	Host   string    `json:"host,omitempty"`
+	Edit   uint64    `json:"edit,omitempty"` // of the rules
+	// Version is the program's, of a start.
+	Version string `json:"version,omitempty"`
+}
+
+// Reader is what events are read from.
+type Reader interface {
+	Value(ctx context.Context, name string) ([]byte, error)
+}
+
+// Store is what they are kept in.
+type Store interface {
+	Reader
+	SetValue(ctx context.Context, name string, value []byte) error
+}
+
+// Log adds events to a store. It is the only one to do so.
+type Log struct {
+	store Store
+	mu    sync.Mutex
+	next  uint64 // 0: not known yet
+}
+
+// NewLog makes one.
+func NewLog(s Store) *Log { return &Log{store: s} }
+
+func nameOf(number uint64) string { return fmt.Sprintf("event.%03d", number%Kept) }
+
+// Add stores an event, whose number it gives. The oldest is forgotten for it.
+func (l *Log) Add(ctx context.Context, e Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.next == 0 {
+		all, err := List(ctx, l.store)
+		if err != nil {
+			return err
+		}
+		if l.next = 1; len(all) > 0 {
+			l.next = all[0].Number + 1
+		}
+	}
+	e.Number, e.At = l.next, e.At.UTC().Truncate(time.Millisecond)
+	e.Text, e.Who = short(e.Text), short(e.Who)
+	b, err := json.Marshal(e)
+	if err == nil {
+		err = l.store.SetValue(ctx, nameOf(e.Number), b)
+	}
+	if err != nil {
+		return fmt.Errorf("an event is not kept: %w", err)
+	}
+	l.next++
+	return nil
+}
+
+// textMax is how many bytes of a text are kept: it may have come from a stranger.
+const textMax = 500
+
+func short(s string) string {
+	if len(s) <= textMax {
+		return s
+	}
+	for end := textMax; ; end-- {
+		if utf8.RuneStart(s[end]) {
+			return s[:end] + "…"
+		}
+	}
+}
+
+// List gives the events of a store, the latest first.
+func List(ctx context.Context, s Reader) ([]Event, error) {
+	var all []Event
+	for n := range uint64(Kept) {
+		b, err := s.Value(ctx, nameOf(n))
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			continue
+		}
+		var e Event
+		if err := json.Unmarshal(b, &e); err != nil {
+			return nil, fmt.Errorf("event %d cannot be read: %w", n, err)
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b Event) int { return cmp.Compare(b.Number, a.Number) })
+	return all, nil
+}
