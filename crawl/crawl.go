@@ -196,16 +196,18 @@ func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 // policy is what decides about URLs now.
 func (c *Crawl) policy() *policy.Policy { return c.inForce().Policy }
 
-// page takes one lease through all stages, and judges its URL again if other rules came
-// into force meanwhile.
-func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot) (visit.Asked, error) {
+// page takes one lease through all stages. ended is called once when its outcome is stored, or
+// is not, and its URL was judged again if other rules came into force meanwhile.
+func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) visit.Asked {
 	page := c.rules.begin()
-	defer c.rules.end(page)
-	asked, err := c.visitor.Page(ctx, page.rules, lease, slot)
-	if again := c.reviewer.JudgeAgain(context.WithoutCancel(ctx), page.rules.Policy, lease.Key); again != nil {
-		err = errors.Join(err, again, c.reviewAgain(context.WithoutCancel(ctx)))
-	}
-	return asked, err
+	return c.visitor.Page(ctx, page.rules, lease, slot, func(err error) {
+		ctx := context.WithoutCancel(ctx)
+		if again := c.reviewer.JudgeAgain(ctx, page.rules.Policy, lease.Key); again != nil {
+			err = errors.Join(err, again, c.reviewAgain(ctx))
+		}
+		c.rules.end(page)
+		ended(err)
+	})
 }
 
 // Run crawls until ctx ends (then at once), Stop was called (then after the
@@ -242,11 +244,14 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 // runWorkers fetches pages until the frontier is stopped, or drained where once
 // asks for an end, or has given out once.MaxPages.
 func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
-	workers, ctx := errgroup.WithContext(ctx)
+	crawling, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	ended := func(l *scheduler.Lease, err error) { c.ended(crawling, l, err, fail) }
+	workers, ctx := errgroup.WithContext(crawling)
 	tickets := &tickets{limited: once.MaxPages > 0, patience: once.DrainTimeout}
 	tickets.left.Store(once.MaxPages)
 	for range c.workers {
-		workers.Go(func() error { return c.work(ctx, tickets) })
+		workers.Go(func() error { return c.work(ctx, tickets, ended) })
 	}
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
@@ -261,6 +266,10 @@ func (c *Crawl) runWorkers(ctx context.Context, once Once) error {
 		})
 	}
 	err := workers.Wait()
+	c.visitor.AwaitStored()
+	if failed := context.Cause(crawling); unrecoverable(failed) {
+		err = failed
+	}
 	stopWatching()
 	return errors.Join(err, watch.Wait())
 }

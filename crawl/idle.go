@@ -25,6 +25,7 @@ const (
 
 // idle says why workers wait, most important reason first.
 func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, words string) {
+	storing := max(c.visitor.Storing(), a.Longest[meter.WaitsForStore])
 	switch {
 	case c.stopping.Err() != nil:
 		return IdleStopping, "stopping"
@@ -32,8 +33,8 @@ func (c *Crawl) idle(f scheduler.Snapshot, a meter.ActivitySnapshot) (code, word
 		return IdlePaused, "paused by the operator"
 	case a.At[meter.WaitsForOutbox] > 0 && c.gates.outboxFull.Load() > 0:
 		return IdleOutboxFull, "the outbox is full"
-	case a.Longest[meter.WaitsForStore] > meter.SlowStore:
-		return IdleStoreSlow, fmt.Sprintf("the store is slow: an outcome has been waiting for %s", a.Longest[meter.WaitsForStore].Round(time.Second/10))
+	case storing > meter.SlowStore:
+		return IdleStoreSlow, fmt.Sprintf("the store is slow: an outcome has been waiting for %s", storing.Round(time.Second/10))
 	case c.gates.share.waits():
 		return IdleSlotsFull, "all threads of the service (--threads) are at work"
 	case a.Workers > 0 && a.At[meter.WaitsForURL]+a.At[meter.WaitsForRate] == 0:

@@ -105,7 +105,9 @@ func (c *Crawl) tryOne(ctx context.Context, u weburl.URL) (r scheduler.Record, e
 		if lease.Key != u.Key() {
 			return r, fmt.Errorf("%s was taken instead of %s", lease.URL, u)
 		}
-		if _, err := c.page(ctx, lease, slot); err != nil {
+		ended := make(chan error, 1)
+		c.page(ctx, lease, slot, func(err error) { ended <- err })
+		if err := <-ended; err != nil {
 			return r, err
 		}
 		r, err = c.store.Lookup(ctx, u.Key())

@@ -11,8 +11,8 @@ import (
 )
 
 // work takes lease after lease until the frontier stops, the tickets are used
-// up, or ctx ends.
-func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
+// up, or ctx ends. What becomes of a page is told later: it is handed over to the store.
+func (c *Crawl) work(ctx context.Context, tickets *tickets, ended func(*scheduler.Lease, error)) error {
 	slot := c.meter.Activities.Begin()
 	defer slot.Close()
 	slot.Now(meter.WaitsForOutbox)
@@ -26,6 +26,8 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if err := c.awaitOutbox(ctx, tickets.patience); err != nil {
 			return err
 		}
+		slot.Now(meter.WaitsForStore)
+		c.visitor.AwaitRoom()
 		slot.Now(meter.WaitsForRate)
 		token, err := c.gates.limits.begin(waiting)
 		if err != nil {
@@ -41,7 +43,7 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 			return err
 		}
 		slot.Begin()
-		asked, err := c.page(ctx, lease, slot)
+		asked := c.page(ctx, lease, slot, func(err error) { ended(lease, err) })
 		slot.End(&c.meter.Latencies, asked == visit.AskedPage)
 		done()
 		if asked < visit.AskedPage {
@@ -50,17 +52,20 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets) error {
 		if asked == visit.AskedNothing {
 			c.gates.limits.back(token)
 		}
-		if err == nil {
-			continue
-		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if unrecoverable(err) {
-			return err
-		}
-		// The frontier offers the URL again; the store's trouble is the
-		// operator's to know.
+	}
+}
+
+// ended takes in what became of a page. The frontier offers its URL again after an error; the
+// store's trouble is the operator's to know; fail ends the crawl.
+func (c *Crawl) ended(ctx context.Context, lease *scheduler.Lease, err error, fail context.CancelCauseFunc) {
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case unrecoverable(err):
+		fail(err)
+	default:
 		c.log.Error("page not completed", "url", lease.URL.String(), "error", err)
 	}
 }

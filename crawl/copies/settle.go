@@ -18,24 +18,32 @@ func (d *Detector) Abandon(key weburl.Key) {
 	delete(d.inFlight, key)
 }
 
-// Settle is called when the outcome of a page is stored. It fetches copies again whose
-// original went or changed.
-func (d *Detector) Settle(ctx context.Context, l *scheduler.Lease, r *scheduler.Result) error {
+// Settle is called when the outcome of a page is stored. It returns what fetches copies again
+// whose original went or changed, which takes the store; nil if there are none.
+func (d *Detector) Settle(l *scheduler.Lease, r *scheduler.Result) func(context.Context) error {
 	if d == nil {
 		return nil
 	}
-	again, review := d.settled(l)
-	if again {
-		return d.requeue(ctx, l.URL)
-	}
-	if _, err := d.review(ctx, review); err != nil {
-		return err
-	}
 	old := &l.Record
+	same := !old.Indexed || r.Document != nil && r.Document.Hash == old.Hash || r.Document == nil && r.Status == 304
+	again, review := d.settled(l)
 	switch {
-	case !old.Indexed, r.Document != nil && r.Document.Hash == old.Hash, r.Document == nil && r.Status == 304:
+	case again:
+		return func(ctx context.Context) error { return d.requeue(ctx, l.URL) }
+	case same && len(review) == 0:
 		return nil
-	case r.Document == nil:
+	}
+	return func(ctx context.Context) error {
+		if _, err := d.review(ctx, review); err != nil || same {
+			return err
+		}
+		return d.replaced(ctx, l, r)
+	}
+}
+
+// replaced fetches the copies of a page again whose document went or became another.
+func (d *Detector) replaced(ctx context.Context, l *scheduler.Lease, r *scheduler.Result) error {
+	if r.Document == nil {
 		record, err := scheduler.Find(ctx, d.store, l.Key)
 		if err != nil {
 			return err
@@ -44,7 +52,7 @@ func (d *Detector) Settle(ctx context.Context, l *scheduler.Lease, r *scheduler.
 			return nil
 		}
 		d.mu.Lock()
-		d.drop(old, l.Key)
+		d.drop(&l.Record, l.Key)
 		d.mu.Unlock()
 	}
 	return d.Free(ctx, []weburl.Key{l.Key})

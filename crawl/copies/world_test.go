@@ -130,7 +130,7 @@ func (w *world) fetch(i int) error {
 	if p.Text == gone {
 		result.Status = 404
 		w.records[l.Key] = r
-		return errors.Join(w.d.Settle(ctx, l, &result), w.d.Free(ctx, []weburl.Key{l.Key}))
+		return errors.Join(w.settle(ctx, l, &result), w.d.Free(ctx, []weburl.Key{l.Key}))
 	}
 	sum := [16]byte(hashed(p.Title + "\x00" + p.Text))
 	c := w.d.Compare(l, &push.Document{Text: p.Text, Title: p.Title, Source: "all"}, p.Title, u.HostKey(), sum)
@@ -149,7 +149,14 @@ func (w *world) fetch(i int) error {
 	for _, n := range w.d.Notes(u.HostKey()) {
 		w.values[n.Name] = n.Value
 	}
-	return w.d.Settle(ctx, l, &result)
+	return w.settle(ctx, l, &result)
+}
+
+func (w *world) settle(ctx context.Context, l *scheduler.Lease, r *scheduler.Result) error {
+	if rest := w.d.Settle(l, r); rest != nil {
+		return rest(ctx)
+	}
+	return nil
 }
 
 // gone is the text of a page that is not there any more.

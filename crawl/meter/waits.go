@@ -17,7 +17,7 @@ const (
 	WaitsForURL Activity = iota
 	WaitsForRate
 	WaitsForOutbox
-	WaitsForStore     // its outcome is being stored
+	WaitsForStore     // so many outcomes are being stored that no more pages are fetched
 	WaitsForFetch     // DNS, connecting, and the answer's bytes
 	Working           // reading, judging
 	ActivityCount = 6 // of these

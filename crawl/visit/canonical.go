@@ -89,30 +89,41 @@ func (v *visit) canonicalEnd(ctx context.Context, u weburl.URL, page weburl.Key)
 	return noDocument, u.Key(), nil
 }
 
-// reconsider fetches pages again whose canonical came to nothing after they were
+// reconsider returns what fetches pages again whose canonical came to nothing after they were
 // taken for duplicates: this one, if its canonical leads back to it or has come to
-// nothing meanwhile, or those that named this one, if it did not become a document.
-func (v *visit) reconsider(ctx context.Context, r *scheduler.Result) error {
-	switch {
-	case r.DuplicateOf != "":
-		u, err := weburl.Parse(r.DuplicateOf)
-		if err != nil {
-			return err
+// nothing meanwhile, or those that named this one, if it did not become a document. It is
+// nil if there is nothing to look into.
+func (v *visit) reconsider(r *scheduler.Result) func(context.Context) error {
+	if r.DuplicateOf != "" {
+		return func(ctx context.Context) error {
+			u, err := weburl.Parse(r.DuplicateOf)
+			if err != nil {
+				return err
+			}
+			return v.await(ctx, v.lease.URL, u)
 		}
-		return v.await(ctx, v.lease.URL, u)
-	case r.Redirect != nil:
-		return v.eachPage(v.visitor.namers.take(v.lease.Key), func(page weburl.URL) error { return v.await(ctx, page, v.lease.URL) })
-	case r.Document != nil:
-		v.visitor.namers.take(v.lease.Key)
-		return nil
 	}
 	pages := v.visitor.namers.take(v.lease.Key)
-	if r := &v.lease.Record; !r.Settled && r.Referrer != "" && !slices.Contains(pages, r.Referrer) {
-		pages = append(pages, r.Referrer) // it may have been named before the process started
-	}
-	if len(pages) == 0 {
+	if r.Document != nil {
 		return nil
 	}
+	// It may have been named before the process started.
+	if r, named := &v.lease.Record, r.Redirect == nil; named && !r.Settled && r.Referrer != "" && !slices.Contains(pages, r.Referrer) {
+		pages = append(pages, r.Referrer)
+	}
+	switch {
+	case len(pages) == 0:
+		return nil
+	case r.Redirect != nil:
+		return func(ctx context.Context) error {
+			return v.eachPage(pages, func(page weburl.URL) error { return v.await(ctx, page, v.lease.URL) })
+		}
+	}
+	return func(ctx context.Context) error { return v.noCanonical(ctx, pages) }
+}
+
+// noCanonical has pages fetched again that named this one, if it leads to no document.
+func (v *visit) noCanonical(ctx context.Context, pages []string) error {
 	end, _, err := v.canonicalEnd(ctx, v.lease.URL, weburl.Key{})
 	if err == nil && end == noDocument {
 		return v.eachPage(pages, func(page weburl.URL) error { return v.again(ctx, page) })

@@ -12,10 +12,7 @@ func (v *visit) logFetched(s *step) {
 	if v.policy.Settings.CrawlLog == "" || s.asked != AskedPage {
 		return
 	}
-	r, status := s.outcome, 0
-	if s.response != nil {
-		status = s.response.Status
-	}
+	r, status := s.outcome, s.status
 	b := v.lease.Became()
 	var messages []string
 	if r.Words != statusWords(status) { // which stand in the line already

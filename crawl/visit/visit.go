@@ -16,7 +16,8 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// visit is one lease on its way. It belongs to one worker.
+// visit is one lease on its way. It belongs to one worker until its outcome is handed over,
+// then to who tells that it is stored.
 type visit struct {
 	visitor  *Visitor
 	frontier *scheduler.Frontier
@@ -24,7 +25,8 @@ type visit struct {
 	log      *slog.Logger
 	meter    *meter.Meter
 
-	policy  *policy.Policy // in force when it began
+	began   *policy.Policy // in force when it began
+	policy  *policy.Policy // that it goes by: began, unless the page moved its site
 	gear    *Gear
 	access  *Access // of gear, for the lease's URL
 	lease   *scheduler.Lease
@@ -43,6 +45,7 @@ type step struct {
 	response *fetcher.Response
 	failure  error             // of the request, if there is no response
 	outcome  *scheduler.Result // nil: go on
+	status   int               // of the response, when that is read
 }
 
 // leaseEnded ends a visit without an outcome of its own: the lease was given back, or the
@@ -52,22 +55,29 @@ type leaseEnded struct{ cause error }
 func (e leaseEnded) Error() string { return fmt.Sprintf("the lease has ended: %v", e.cause) }
 
 // Page takes one lease through all stages: rules, robots.txt, fetch, read, judge the
-// links, complete. It returns what was asked for.
-func (r *Visitor) Page(ctx context.Context, by *Rules, lease *scheduler.Lease, slot *meter.Slot) (Asked, error) {
+// links. It returns what was asked for, once the outcome is handed over to be stored. ended
+// is called once, in any goroutine, when that has been done or has failed, and all that
+// follows from it is done: perhaps before Page returns.
+func (r *Visitor) Page(ctx context.Context, by *Rules, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) Asked {
 	v := &visit{
-		visitor: r, frontier: r.frontier, store: r.store, log: r.log, meter: r.meter,
+		visitor: r, frontier: r.frontier, store: r.store, log: r.log, meter: r.meter, began: by.Policy,
 		policy: by.Policy, gear: by.Gear, access: by.Gear.Accesses.of(lease.URL), lease: lease, slot: slot,
 	}
-	defer r.copies.Abandon(lease.Key)
 	s, err := v.stages(ctx)
-	if ended, ok := errors.AsType[leaseEnded](err); ok {
-		return s.asked, ended.cause
+	if err == nil {
+		if err = v.outcome(ctx, &s); err == nil {
+			v.handOver(ctx, &s, ended)
+			return s.asked
+		}
 	}
-	if err != nil {
+	if end, ok := errors.AsType[leaseEnded](err); ok {
+		err = end.cause
+	} else {
 		_ = v.giveBack(s.asked, time.Time{})
-		return s.asked, err
 	}
-	return s.asked, v.complete(ctx, &s)
+	r.copies.Abandon(lease.Key)
+	ended(err)
+	return s.asked
 }
 
 // giveBack hands the lease back without an outcome: it is offered again, not before a
@@ -260,36 +270,4 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		return v.index(ctx, response, p, read, directives, result)
 	}
 	return nil
-}
-
-// complete hands the outcome to the frontier and writes the crawl log's line.
-func (v *visit) complete(ctx context.Context, s *step) error {
-	r := s.outcome
-	if v.log.Enabled(ctx, slog.LevelDebug) {
-		v.log.Debug("page", "url", v.lease.URL.String(), "status", r.Status, "links", len(r.Links),
-			"document", r.Document != nil, "words", r.Words)
-	}
-	r.RulesVersion = v.policy.Version
-	if v.lease.Record.Kind.IsSource() {
-		r.RulesVersion = v.policy.SourceVersion(v.lease.Key)
-	}
-	if v.verdict.Inside() {
-		r.Decided = policy.FifoOf(v.verdict.Decision)
-	}
-	if err := v.visitor.trial.completed(r); err != nil {
-		return err
-	}
-	// A page that was fetched is committed even while the service stops.
-	ctx = context.WithoutCancel(ctx)
-	defer v.frontier.Busy()()
-	v.slot.Now(meter.WaitsForStore)
-	err := v.frontier.Complete(ctx, v.lease, *r)
-	v.slot.Now(meter.Working)
-	if err != nil {
-		return err
-	}
-	v.meter.Outcomes.Count(v.lease.Became())
-	v.logFetched(s)
-	v.tellRoot(r)
-	return errors.Join(v.visitor.copies.Settle(ctx, v.lease, r), v.reconsider(ctx, r))
 }

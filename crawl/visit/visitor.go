@@ -41,6 +41,7 @@ type Visitor struct {
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns
 	robotsInFlight sync.Map // keys of hosts whose robots.txt is being fetched
+	handed         *handedOver
 }
 
 // Store is what visits ask of the store beside the frontier.
@@ -89,7 +90,7 @@ type Parts struct {
 
 // New makes a visitor that looks for no copies.
 func New(p Parts) *Visitor {
-	return &Visitor{frontier: p.Frontier, store: p.Store, log: p.Log, sites: p.Sites, hosts: p.Hosts, meter: p.Meter, crawlLog: p.CrawlLog}
+	return &Visitor{frontier: p.Frontier, store: p.Store, log: p.Log, sites: p.Sites, hosts: p.Hosts, meter: p.Meter, crawlLog: p.CrawlLog, handed: newHandedOver()}
 }
 
 // LookForCopies has the visits compare documents by d, and learn patterns, which may be nil.

@@ -1,0 +1,176 @@
+package visit
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// A worker hands the outcome of its page over and goes on with the next one. What follows when
+// it is stored happens in the goroutine of the store that tells of it, for all pages of a
+// commit; only what waits for the store again has a goroutine of its own. The mutex of
+// handedOver guards what is on its way, and is taken when a page is handed over, when it has ended, and to
+// tell of the oldest.
+
+const (
+	// handedMost and handedBytes bound the pages whose outcomes are on their way into the
+	// store. More than a few commits' worth gains nothing.
+	handedMost  = 512
+	handedBytes = 16 << 20
+	// linkBytes is about what a link takes in memory.
+	linkBytes = 512
+)
+
+// handedOver are the pages whose outcomes are on their way into the store.
+type handedOver struct {
+	after sync.WaitGroup // goroutines of pages that wait for the store again
+
+	mu    sync.Mutex
+	room  sync.Cond // of mu: there is room
+	empty sync.Cond // of mu: nothing is on its way
+	pages list.List // of time.Time, the oldest first
+	bytes int
+	most  int // pages at once
+	load  int // bytes at once
+}
+
+func newHandedOver() *handedOver {
+	h := &handedOver{most: handedMost, load: handedBytes}
+	h.room.L, h.empty.L = &h.mu, &h.mu
+	return h
+}
+
+// begin counts a page of n bytes until end.
+func (h *handedOver) begin(n int) (end func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	page := h.pages.PushBack(time.Now())
+	h.bytes += n
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.pages.Remove(page)
+		h.bytes -= n
+		h.room.Signal()
+		if h.pages.Len() == 0 {
+			h.empty.Broadcast()
+		}
+	}
+}
+
+// awaitRoom waits until there is room for one more page.
+func (h *handedOver) awaitRoom() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.pages.Len() >= h.most || h.bytes >= h.load {
+		h.room.Wait()
+	}
+	h.room.Signal() // and for another one, until it is there
+}
+
+// oldest is for how long the page has been on its way that was handed over first.
+func (h *handedOver) oldest() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if first := h.pages.Front(); first != nil {
+		return time.Since(first.Value.(time.Time))
+	}
+	return 0
+}
+
+// wait waits until no page is on its way.
+func (h *handedOver) wait() {
+	h.mu.Lock()
+	for h.pages.Len() > 0 {
+		h.empty.Wait()
+	}
+	h.mu.Unlock()
+	h.after.Wait()
+}
+
+// AwaitRoom waits while so many outcomes are on their way into the store that no more
+// pages should be fetched. It is called by a worker that holds no URL: what the bounds do not
+// count is one page a worker.
+func (r *Visitor) AwaitRoom() { r.handed.awaitRoom() }
+
+// AwaitStored waits until all pages that were handed over have ended.
+func (r *Visitor) AwaitStored() { r.handed.wait() }
+
+// Storing is for how long the oldest of the outcomes that are not stored yet has been on its
+// way, 0 if there is none.
+func (r *Visitor) Storing() time.Duration { return r.handed.oldest() }
+
+// sizeOf is about what an outcome takes in memory.
+func sizeOf(r *scheduler.Result) int {
+	n := linkBytes * (1 + len(r.Links))
+	if r.Document != nil {
+		n += len(r.Document.Body)
+	}
+	return n
+}
+
+// outcome completes the outcome of the visit by what it went by.
+func (v *visit) outcome(ctx context.Context, s *step) error {
+	r := s.outcome
+	if v.log.Enabled(ctx, slog.LevelDebug) {
+		v.log.Debug("page", "url", v.lease.URL.String(), "status", r.Status, "links", len(r.Links),
+			"document", r.Document != nil, "words", r.Words)
+	}
+	r.RulesVersion = v.policy.Version
+	if v.lease.Record.Kind.IsSource() {
+		r.RulesVersion = v.policy.SourceVersion(v.lease.Key)
+	}
+	if v.verdict.Inside() {
+		r.Decided = policy.FifoOf(v.verdict.Decision)
+	}
+	return v.visitor.trial.completed(r)
+}
+
+// handOver hands the outcome to the frontier. ended is called when it is stored and all
+// that follows from it is done.
+func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
+	if s.response != nil {
+		s.status, s.response = s.response.Status, nil // its body is read
+	}
+	end := v.visitor.handed.begin(sizeOf(s.outcome))
+	busy := v.frontier.Busy()
+	// A page that was fetched is committed even while the service stops.
+	ctx = context.WithoutCancel(ctx)
+	finish := func(err error) {
+		v.visitor.copies.Abandon(v.lease.Key)
+		ended(err)
+		busy()
+		end()
+	}
+	v.slot = nil // it is the worker's, who goes on
+	v.frontier.HandOver(ctx, v.lease, *s.outcome, func(err error) { v.stored(ctx, s, err, finish) })
+}
+
+// stored does what follows when the outcome is stored, or is not. It does not wait for the
+// store: what does that, also if other rules came into force, goes on beside it.
+func (v *visit) stored(ctx context.Context, s *step, err error, finish func(error)) {
+	var copied, named func(context.Context) error
+	if err == nil {
+		v.logFetched(s)
+		v.tellRoot(s.outcome)
+		copied, named = v.visitor.copies.Settle(v.lease, s.outcome), v.reconsider(s.outcome)
+	}
+	if copied == nil && named == nil && v.visitor.sites.InForce().Policy == v.began {
+		finish(err)
+		return
+	}
+	v.visitor.handed.after.Go(func() {
+		for _, do := range [...]func(context.Context) error{copied, named} {
+			if do != nil {
+				err = errors.Join(err, do(ctx))
+			}
+		}
+		finish(err)
+	})
+}
