@@ -49,6 +49,7 @@ type world struct {
 	visits []string
 
 	store *badgerstore.Store
+	wrap  func(Store) Store // what the crawl has of it; nil: all
 	crawl *Crawl
 	ended chan error
 }
@@ -183,7 +184,11 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if w.crawl, err = New(w.t.Context(), w.settings, w.store, relay, log); err != nil {
+	var store Store = w.store
+	if w.wrap != nil {
+		store = w.wrap(store)
+	}
+	if w.crawl, err = New(w.t.Context(), w.settings, store, relay, log); err != nil {
 		w.t.Fatal(err)
 	}
 }

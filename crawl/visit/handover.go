@@ -19,9 +19,9 @@ import (
 // tell of the oldest.
 
 const (
-	// handedMost and handedBytes bound the pages whose outcomes are on their way into the
+	// HandedMost and handedBytes bound the pages whose outcomes are on their way into the
 	// store. More than a few commits' worth gains nothing.
-	handedMost  = 512
+	HandedMost  = 512
 	handedBytes = 16 << 20
 	// linkBytes is about what a link takes in memory.
 	linkBytes = 512
@@ -41,7 +41,7 @@ type handedOver struct {
 }
 
 func newHandedOver() *handedOver {
-	h := &handedOver{most: handedMost, load: handedBytes}
+	h := &handedOver{most: HandedMost, load: handedBytes}
 	h.room.L, h.empty.L = &h.mu, &h.mu
 	return h
 }

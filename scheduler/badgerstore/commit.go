@@ -81,13 +81,13 @@ func (s *Store) changeAlone(ctx context.Context, apply func(*group) error) error
 
 // commitWrites is the committer. It applies the writes that wait to a batch while
 // the writer makes the one before durable, and hands the batch over when the writer
-// is free and no more writes wait, or it is full.
+// is free and no more writes wait, or it is full. See gathering for what it waits for.
 func (s *Store) commitWrites() {
 	g := newGroup(s)
 	defer close(s.batches)
 	for {
 		full := len(g.batch.acks) >= groupWrites
-		if len(g.batch.acks) > 0 && g.ahead == nil && (full || s.pause()) {
+		if n := len(g.batch.acks); n > 0 && g.ahead == nil && (full || s.pause() && !g.company.goesOn(n)) {
 			_ = g.commit() // its writes get the error
 			continue
 		}
@@ -100,6 +100,7 @@ func (s *Store) commitWrites() {
 			g.take(w)
 		case <-g.settled():
 			_ = g.settle() // kept in s.failed
+		case <-g.company.ripe():
 		case l := <-s.loaded:
 			g.adopt(l)
 		case <-s.collect:

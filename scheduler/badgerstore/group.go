@@ -57,6 +57,7 @@ type group struct {
 	sent, stepCount, nextCount record.Counters // after ahead, after the batch, after the step
 	stepOrders                 bool            // the step has new waiting orders
 
+	company   gathering
 	seenHosts generations[weburl.HostKey, struct{}] // stored ones
 	places    generations[scheduler.Place, record.Queue]
 	docs      generations[weburl.HostKey, record.Documents]
@@ -147,6 +148,7 @@ func (g *group) take(w *write) {
 		return
 	}
 	g.batch.acks = append(g.batch.acks, w)
+	g.company.joined(w)
 	if w.alone {
 		_ = g.barrier() // its caller gets the error
 	}
@@ -216,6 +218,7 @@ func (g *group) commit() error {
 	if len(b.list) == 0 && len(b.acks) == 0 {
 		return nil
 	}
+	g.company.ended(len(b.acks))
 	err := g.settle()
 	if err == nil && len(b.list) > 0 {
 		g.s.reach(atGathered)
