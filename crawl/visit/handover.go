@@ -157,6 +157,7 @@ func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
 func (v *visit) stored(ctx context.Context, s *step, err error, finish func(error)) {
 	var copied, named func(context.Context) error
 	if err == nil {
+		v.meter.Outcomes.Count(v.lease.Became())
 		v.logFetched(s)
 		v.tellRoot(s.outcome)
 		copied, named = v.visitor.copies.Settle(v.lease, s.outcome), v.reconsider(s.outcome)
