@@ -44,7 +44,9 @@ require (
 
 require (
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
-	github.com/yuin/goldmark v1.8.7 // indirect
+	github.com/richardlehane/mscfb v1.0.9
+	github.com/richardlehane/msoleps v1.0.3 // indirect
+	github.com/yuin/goldmark v1.8.7
 )
 
 require (

@@ -33,6 +33,19 @@ func peerName(c net.Conn) string {
 	return "uid " + id
 }
 
+// ownerOf names the user who owns a file; empty if nobody knows.
+func ownerOf(path string) string {
+	var stat unix.Stat_t
+	if err := unix.Stat(path, &stat); err != nil {
+		return ""
+	}
+	u, err := user.LookupId(strconv.FormatUint(uint64(stat.Uid), 10))
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}
+
 // ownAs gives a file that root made to the owner of a folder, whose service is to read it.
 func ownAs(path, folder string) error {
 	if os.Geteuid() != 0 {

@@ -10,6 +10,9 @@ import (
 // peerName is not known here; the socket's mode says that it is the owner.
 func peerName(net.Conn) string { return "" }
 
+// ownerOf is not known here.
+func ownerOf(string) string { return "" }
+
 // ownAs does nothing here.
 func ownAs(string, string) error { return nil }
 

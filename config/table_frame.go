@@ -124,7 +124,7 @@ func fetchAttributes() []Attribute {
 
 func readAttributes() []Attribute {
 	return []Attribute{
-		boolean("readDocuments", "true", "Reads PDF, docx, xlsx, pptx, odt, ods, odp and rtf; with false they are indexed by URL and metas alone.").into(func(c *Crawler) any { return &c.ReadDocuments }),
+		boolean("readDocuments", "true", "Reads PDF, docx, xlsx, pptx, odt, ods, odp, rtf, doc, xls and ppt; with false they are indexed by URL and metas alone.").into(func(c *Crawler) any { return &c.ReadDocuments }),
 		ranged("documentWorkers", Int, "1", 1, 64, "Processes that read such documents at once; their number changes with the next start.").into(func(c *Crawler) any { return &c.Reading.Workers }),
 		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "Time to read one such document.").into(func(c *Crawler) any { return &c.Reading.Timeout }),
 		ranged("documentMaxMemoryMB", Int, "512", 384, 65_536, "Memory of one such process, in MiB.").into(func(c *Crawler) any { return &c.Reading.MaxMemory }),

@@ -97,9 +97,9 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 	if r.Hash != [16]byte{} {
 		s.Hash = weburl.Key(r.Hash).String()
 	}
-	s.FetchedAt, s.Directives, s.UnavailableAfter = timeOf(r.FetchedAt), r.Directives.Words(), timeOf(r.UnavailableAt)
+	s.FetchedAt, s.Directives, s.UnavailableAfter = timeOf(r.FetchedAt.Truncate(time.Second)), r.Directives.Words(), timeOf(r.UnavailableAt)
 	if r.State == scheduler.Timed {
-		at := r.NextAt.UTC()
+		at := r.NextAt.UTC().Truncate(time.Second)
 		s.NextAt = &at
 	}
 	return s

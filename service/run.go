@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -117,7 +119,7 @@ func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
-	return fmt.Sprint(n, " ", thing)
+	return comma(uint64(max(n, 0))) + " " + thing
 }
 
 // undoneWork counts what a crawl that was stopped early leaves.
@@ -130,10 +132,10 @@ func undoneWork(s crawl.Status, weights [6]int) string {
 	}
 	var parts []string
 	if waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d URLs waiting", waiting))
+		parts = append(parts, count(int(waiting), "URL")+" waiting")
 	}
 	if s.Outbox.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d orders unsent", s.Outbox.Waiting))
+		parts = append(parts, count(int(s.Outbox.Waiting), "order")+" unsent")
 	}
 	return join(parts)
 }
@@ -207,7 +209,42 @@ func (s *Service) Progress(ctx context.Context) string {
 		unsent += status.Outbox.Waiting
 		rate += status.Rates.PagesPerS
 	}
-	return fmt.Sprintf("%d fetched (%.0f/s), %d waiting, %d unsent", fetched, rate, waiting, unsent)
+	words := fmt.Sprintf("%s fetched (%s), %s waiting", comma(fetched), perSecond(rate), comma(waiting))
+	if left := remaining(waiting, rate); left != "" {
+		words += " (" + left + ")"
+	}
+	if unsent > 0 {
+		words += ", " + comma(unsent) + " unsent"
+	}
+	return words
+}
+
+func comma(n uint64) string { return humanize.Comma(int64(n)) } //nolint:gosec // no count is so large
+
+// perSecond words a rate, by the minute where that is more than a second's.
+func perSecond(rate float64) string {
+	switch {
+	case rate >= 10:
+		return fmt.Sprintf("%.0f/s", rate)
+	case rate >= 0.1 || rate == 0:
+		return fmt.Sprintf("%.1f/s", rate)
+	}
+	return fmt.Sprintf("%.1f/min", 60*rate)
+}
+
+// remaining says how long what waits would take at a rate, where that can be said.
+func remaining(waiting uint64, rate float64) string {
+	if waiting == 0 || rate < 0.01 {
+		return ""
+	}
+	left := time.Duration(float64(waiting) / rate * float64(time.Second))
+	switch {
+	case left < time.Minute:
+		return "less than a minute left, if no more is found"
+	case left < 2*time.Hour:
+		return fmt.Sprintf("about %.0f min left, if no more is found", left.Minutes())
+	}
+	return fmt.Sprintf("about %.0f h left, if no more is found", left.Hours())
 }
 
 func sourceName(number int) string { return scheduler.Source(number).String() }

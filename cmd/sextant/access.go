@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,7 +65,7 @@ func checkListen(c *cli.Context) error {
 func tokenCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "token",
-		Usage: "print the path of the file that holds a token for the API, and make it where there is none",
+		Usage: "print the path of an API token's file; create the file if there is none",
 		Description: "With it programs reach a service over TCP:\n" +
 			"  curl -H \"Authorization: Bearer $(cat $(sextant token))\" http://127.0.0.1:7370/api/v1/status\n" +
 			"A reader sees what is stored and how the service stands, and changes nothing. The configuration's\n" +
@@ -72,7 +73,7 @@ func tokenCommand() *cli.Command {
 			"knows a token that was made or changed after sextant reload. On this machine no token is needed\n" +
 			"for the other commands: they use the socket of the data directory.",
 		Flags: flags(append(tokenFlags(),
-			&cli.StringFlag{Name: "role", Value: "operator", EnvVars: env("role"), Usage: "whose: `operator|reader`"})...),
+			&cli.StringFlag{Name: "role", Value: "operator", Usage: "whose: `operator|reader`"})...),
 		Action: printToken,
 	}
 }
@@ -108,6 +109,9 @@ func printToken(c *cli.Context) error {
 	}
 	if err := admin.CheckToken(path); err != nil && !errors.Is(err, os.ErrPermission) { // to name it needs no right to read it
 		return err
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(map[string]string{"role": role.String(), "file": path})
 	}
 	_, err := fmt.Fprintln(c.App.Writer, path)
 	return err

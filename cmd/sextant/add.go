@@ -19,7 +19,7 @@ import (
 func addCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "add",
-		Usage:     "submit URLs as roots: they are crawled next, if the rules crawl them",
+		Usage:     "add URLs as roots: they are crawled next, if the rules allow it",
 		ArgsUsage: "URL... (- reads them from stdin)",
 		Flags:     flags(),
 		Action:    add,

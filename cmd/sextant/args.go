@@ -52,10 +52,13 @@ func splitFlags(known []cli.Flag, args []string, firstOnly bool) (flags, rest []
 			rest = append(rest, a)
 		default:
 			flags = append(flags, a)
-			if takesValue(known, a) && i+1 < len(args) {
-				i++
-				flags = append(flags, args[i])
+			if !takesValue(known, a) {
+				continue
 			}
+			if i++; i == len(args) { // its value is missing: nothing may take its place
+				return flags, nil
+			}
+			flags = append(flags, args[i])
 		}
 	}
 	return flags, rest

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,12 +20,12 @@ import (
 func backupCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "backup",
-		Usage:     "write a copy of the store, also while the service runs",
+		Usage:     "write a copy of the store to a file, even while the service runs",
 		ArgsUsage: "FILE (- is stdout)",
 		Description: "It holds all that is known of URLs, and the outbox, as they are at one moment; not the\n" +
 			"configuration, and not what targets of kind file have written. FILE gets its name when it is\n" +
-			"whole: an older one stays until then.",
-		Flags: flags(),
+			"whole. One that is there already is replaced with --force only, and stays until then.",
+		Flags: flags(&cli.BoolFlag{Name: "force", Usage: "replace FILE if it is there already"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return wrongUse("backup: name one file, or - for stdout")
@@ -37,6 +38,9 @@ func backupCommand() *cli.Command {
 func backup(c *cli.Context, name string) error {
 	if name == "-" {
 		return writeBackup(c, c.App.Writer)
+	}
+	if _, err := os.Lstat(name); err == nil && !c.Bool("force") {
+		return fmt.Errorf("%s is there already: name another file, or write --force to replace it", name)
 	}
 	var length int64
 	err := replaceFile(name, func(f *os.File) error {
@@ -51,6 +55,9 @@ func backup(c *cli.Context, name string) error {
 	})
 	if err != nil {
 		return err
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(map[string]any{"file": name, "bytes": length})
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "backup of %s in %s\n", size(length), name)
 	return err
@@ -90,7 +97,7 @@ func replaceFile(name string, write func(*os.File) error) (err error) {
 func restoreCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "restore",
-		Usage:     "make a store of what backup wrote, in a data directory that has none",
+		Usage:     "create the store from a backup, in a data directory that has none",
 		ArgsUsage: "FILE (- is stdin)",
 		Flags:     flags(),
 		Action: func(c *cli.Context) error {
@@ -131,8 +138,15 @@ func restore(c *cli.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.Writer, "%s and %s restored to %s, %s\n",
-		count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.Dir, count(int(report.Faults), "fault"))
+	if c.Bool("json") {
+		err = json.NewEncoder(c.App.Writer).Encode(map[string]any{"data": h.Dir, "urls": report.URLs, "orders": report.Orders, "faults": report.Faults})
+	} else {
+		_, err = fmt.Fprintf(c.App.Writer, "%s and %s restored to %s, %s\n",
+			count(int(report.URLs), "URL"), count(int(report.Orders), "order"), h.Dir, count(int(report.Faults), "fault"))
+	}
+	if err != nil {
+		return err
+	}
 	if report.Faults > 0 {
 		return no(errors.New("the store had faults when it was backed up: sextant verify lists them"))
 	}

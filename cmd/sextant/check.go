@@ -14,10 +14,10 @@ import (
 func checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
-		Usage: "validate the configuration: all errors, then warnings",
+		Usage: "check the configuration: all errors, then warnings",
 		Description: "With --data, rules that match none of the URLs in the store are told, too. With --json\n" +
 			"each finding is a line, and the last line is a summary.",
-		Flags: flags(&cli.BoolFlag{Name: "patterns", EnvVars: env("patterns"), Usage: "print each pattern beside the regular expression that it became"}),
+		Flags: flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"}),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return wrongUse("check takes no arguments, found %q: name the file with --config", c.Args().First())
@@ -110,11 +110,12 @@ func showFinding(c *cli.Context, f admin.Finding) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(f)
 	}
-	prefix := ""
+	paint := painter(c)
+	line := paint(bad, f.String())
 	if f.Severity != "error" {
-		prefix = f.Severity + ": "
+		line = paint(doubtful, f.Severity+": ") + f.String()
 	}
-	_, err := fmt.Fprintln(c.App.Writer, prefix+f.String())
+	_, err := fmt.Fprintln(c.App.Writer, line)
 	return err
 }
 

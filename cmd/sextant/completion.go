@@ -11,8 +11,8 @@ import (
 
 func completionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "completion", Hidden: true,
-		Usage:     "print what completes command lines of sextant in a shell",
+		Name:      "completion",
+		Usage:     "print a completion script for bash, zsh or fish",
 		ArgsUsage: "bash|zsh|fish",
 		Description: "bash: source <(sextant completion bash)\n" +
 			"zsh: sextant completion zsh > a file _sextant in a folder of $fpath\n" +

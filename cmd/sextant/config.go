@@ -119,11 +119,11 @@ func theCrawler(c *cli.Context, parsed *config.File) (config.Crawler, service.Ho
 }
 
 // count words a number of things.
-func count(n int, thing string) string {
+func count[N int | int64 | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return comma(n) + " " + thing + "s"
 }
 
 // crawlSettings are those of a Crawler of the configuration.

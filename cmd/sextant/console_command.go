@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -11,9 +12,9 @@ import (
 func consoleCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "console",
-		Usage: "print the address of the running service's console, and how to sign in",
-		Description: "The console shows and steers the crawl in a browser. It is where --listen of run says, and asks for the\n" +
-			"operator's token, or the readers'. This command prints no token, but how to print it.",
+		Usage: "print the address of the console, and how to sign in",
+		Description: "The console shows the crawl in a browser, and is where you act on it. It listens where --listen of run says, and\n" +
+			"asks for the operator's token or the readers'. This command prints the path of the token, not the token.",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
@@ -21,11 +22,14 @@ func consoleCommand() *cli.Command {
 			}
 			client, ok := admin.Dial(c.Context, c.String("data"), "")
 			if !ok {
-				return fmt.Errorf("no service runs on %s: start it with sextant run, then console", c.String("data"))
+				return noService(c, "start it with sextant run, then console")
 			}
 			at, err := client.Console(c.Context)
 			if err != nil {
 				return err
+			}
+			if c.Bool("json") {
+				return json.NewEncoder(c.App.Writer).Encode(at)
 			}
 			fmt.Fprintf(c.App.Writer, "%s\nsign in with the operator's token: cat %s\n", at.URL, quoted(at.TokenFile))
 			return nil

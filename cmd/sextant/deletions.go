@@ -26,18 +26,18 @@ import (
 func deletionsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "deletions",
-		Usage:     "list the deletions that rest or are held; release or drop them",
+		Usage:     "list resting and held deletions; release or drop them",
 		ArgsUsage: "[release|drop URL...] (- reads them from stdin)",
 		Description: "A deletion that rests leaves, is held, or is cancelled by what its site answers; one that\n" +
 			"is held waits for you. release has them leave, and for a day later ones of the same hosts\n" +
 			"and reasons. drop forgets them and fetches their URLs again.",
 		Flags: flags(
-			&cli.StringFlag{Name: "state", EnvVars: env("state"), Usage: "only those that are `resting|held`"},
-			&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only of this `HOST` name, or scheme://host:port"},
-			&cli.StringFlag{Name: "reason", EnvVars: env("reason"), Usage: "only for this `REASON`, as not_found"},
-			&cli.StringFlag{Name: "edit", EnvVars: env("edit"), Usage: "only of edit `N` of the rules"},
-			&cli.StringFlag{Name: "by", EnvVars: env("by"), Usage: "count them by `host|reason|edit`, or by several with commas between"},
-			&cli.BoolFlag{Name: "all", EnvVars: env("all"), Usage: "release or drop all of them"},
+			&cli.StringFlag{Name: "state", Usage: "only those that are `resting|held`"},
+			&cli.StringFlag{Name: "host", Usage: "only of this `HOST` name, or scheme://host:port"},
+			&cli.StringFlag{Name: "reason", Usage: "only for this `REASON`, as not_found"},
+			&cli.StringFlag{Name: "edit", Usage: "only of edit `N` of the rules"},
+			&cli.StringFlag{Name: "by", Usage: "count them by `host|reason|edit`, or by several with commas between"},
+			&cli.BoolFlag{Name: "all", Usage: "release or drop all of them"},
 		),
 		Action: deletions,
 	}
@@ -99,17 +99,22 @@ func deletionQuery(c *cli.Context) (q admin.DeletionQuery, err error) {
 // listDeletions prints them, of the running service or of the store.
 func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 	out := json.NewEncoder(c.App.Writer)
-	show := func(d admin.Deletion) error { return printDeletion(c.App.Writer, &d) }
+	shown := 0
+	show := func(d admin.Deletion) error {
+		shown++
+		return printDeletion(c.App.Writer, &d)
+	}
 	if c.Bool("json") {
 		show = func(d admin.Deletion) error { return out.Encode(d) }
 	}
-	return fromServiceOrStore(c,
+	err := fromServiceOrStore(c,
 		func(client *admin.Client) error { return client.Deletions(c.Context, q, show) },
 		func(ctx context.Context, store *badgerstore.Store) error {
 			return q.Each(ctx, store.HeldDeletions, func(s scheduler.StoredDeletion) error {
 				return show(admin.NewDeletion(&s))
 			})
 		})
+	return noneShown(c, shown, "no such deletion rests or is held", err)
 }
 
 // printDeletion prints a deletion on a line; what is empty is a dash.
@@ -152,6 +157,9 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 			}
 		}
 		return nil
+	}
+	if len(counts.Items) == 0 {
+		return noneShown(c, 0, "no such deletion rests or is held", nil)
 	}
 	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "resting\theld\t%s\n", strings.Join(by, "\t"))

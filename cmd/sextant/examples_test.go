@@ -122,7 +122,7 @@ func TestExamplesCrawl(t *testing.T) {
 				t.Errorf("documents (-want +got):\n%s%s%s", diff, out, errOut)
 			}
 			for _, crawler := range x.crawlers {
-				if code, out, errOut := sextant(t, "", "outbox", "--count", "-c", dir, "-d", data, "--crawler", crawler); code != exitOK || strings.Count(out, " 0 orders, 0 bytes") != len(push.States()) {
+				if code, out, errOut := sextant(t, "", "outbox", "--count", "-c", dir, "-d", data, "--crawler", crawler); code != exitOK || strings.Count(out, " 0 orders, 0 B") != len(push.States()) {
 					t.Errorf("outbox of %s: exit %d\n%s%s", crawler, code, out, errOut)
 				}
 			}

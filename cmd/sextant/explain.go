@@ -20,7 +20,7 @@ import (
 func explainCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
-		Usage:     "say which rules match a URL, what each changes, and what is decided",
+		Usage:     "explain what happens to a URL, and which rules decide it",
 		ArgsUsage: "URL... (- reads them from stdin)",
 		Description: "The stored state is looked up where --data is given. The decision is the one that a\n" +
 			"newly discovered link would get.",
@@ -108,81 +108,106 @@ func showExplanation(c *cli.Context, x *admin.Explanation) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(x)
 	}
-	printExplanation(c.App.Writer, x)
+	printExplanation(c.App.Writer, x, painter(c))
 	return nil
 }
 
-// printExplanation writes the explanation for a person.
-func printExplanation(w io.Writer, x *admin.Explanation) {
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "  %-9s "+format+"\n", append([]any{name}, args...)...)
-	}
+// explanation writes the lines of an explanation.
+type explanation struct {
+	w     io.Writer
+	paint paint
+}
+
+func (e explanation) row(name, format string, args ...any) {
+	fmt.Fprintf(e.w, "  %-9s "+format+"\n", append([]any{name}, args...)...)
+}
+
+// printExplanation writes the explanation for a person: the verdict first, then what led
+// to it.
+func printExplanation(w io.Writer, x *admin.Explanation, p paint) {
+	e := explanation{w, p}
 	fmt.Fprintln(w, x.Canonical)
+	e.decision(x)
+	if x.Stored != nil {
+		e.row("index", "%s", x.Stored.Why)
+		for _, note := range admin.AnswerOf(x.Stored).Notes {
+			e.row("", "%s", note)
+		}
+		if x.Stored.Help != "" {
+			e.row("help", "%s", x.Stored.Help)
+		}
+	}
+	e.reasons(x)
+	if x.Stored != nil {
+		e.stored(x.Stored)
+	}
+}
+
+func (e explanation) decision(x *admin.Explanation) {
+	if x.Fifo == nil {
+		e.row("decision", "%s by %s", e.paint(bad, "ignored"), x.ExcludedBy)
+		return
+	}
+	e.row("decision", "%s: %s, %s; fifo %s (%d), shift %d", e.paint(good, "crawl"), yesNo(x.Index, "index"), yesNo(x.Follow, "follow"), *x.Fifo, *x.FifoNumber, x.Shift)
+	if x.Source != "" {
+		e.row("source", "%s", x.Source)
+	}
+	if x.Fetch != "" {
+		e.row("fetch", "by the settings %s", x.Fetch)
+	}
+	if x.KilledBy != nil {
+		e.row("killed", "not indexed: %s", x.KilledBy)
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.Metas)) {
+		e.row("meta", "%s = %s", name, strings.Join(x.Metas[name], ", "))
+	}
+}
+
+// reasons are the gates and the rules that match; the others are counted.
+func (e explanation) reasons(x *admin.Explanation) {
 	for _, g := range x.Gates {
 		answer := "passes"
 		if !g.Allowed {
-			answer = "refuses"
+			answer = e.paint(bad, "refuses")
 		}
-		row("gate", "%s %s", g.Reason, answer)
+		e.row("gate", "%s %s", g.Reason, answer)
 	}
-	row("start", "%s", x.Start)
-	printRules(row, x)
-	if x.Fifo == nil {
-		row("decision", "ignored by %s", x.ExcludedBy)
-	} else {
-		row("decision", "crawl: %s, %s; fifo %s (%d), shift %d", yesNo(x.Index, "index"), yesNo(x.Follow, "follow"), *x.Fifo, *x.FifoNumber, x.Shift)
-		if x.Source != "" {
-			row("source", "%s", x.Source)
-		}
-		if x.Fetch != "" {
-			row("fetch", "by the settings %s", x.Fetch)
-		}
-		if x.KilledBy != nil {
-			row("killed", "not indexed: %s", x.KilledBy)
-		}
-		for _, name := range slices.Sorted(maps.Keys(x.Metas)) {
-			row("meta", "%s = %s", name, strings.Join(x.Metas[name], ", "))
-		}
-	}
-	if x.Stored == nil {
+	e.row("start", "%s", x.Start)
+	printRules(e.row, x)
+}
+
+func (e explanation) stored(k *admin.StoredExplanation) {
+	e.row("robots", "%s by the robots.txt at hand", k.Robots)
+	s := k.StoredURL
+	if s == nil {
 		return
 	}
-	row("index", "%s", x.Stored.Why)
-	for _, note := range admin.AnswerOf(x.Stored).Notes {
-		row("", "%s", note)
+	fate := s.Fate
+	if s.Reason != "" {
+		fate += ", for " + s.Reason
 	}
-	if x.Stored.Help != "" {
-		row("help", "%s", x.Stored.Help)
+	e.row("fate", "%s", fate)
+	if s.Kind != "" {
+		e.row("kind", "%s", s.Kind)
 	}
-	row("robots", "%s by the robots.txt at hand", x.Stored.Robots)
-	if s := x.Stored.StoredURL; s != nil {
-		fate := s.Fate
-		if s.Reason != "" {
-			fate += ", for " + s.Reason
-		}
-		row("fate", "%s", fate)
-		if s.Kind != "" {
-			row("kind", "%s", s.Kind)
-		}
-		row("stored", "status %d, class %s, fifo %s, depth %d, errors %d", s.Status, s.Class, s.Fifo, s.Depth, s.Errors)
-		if s.FetchedAt != nil {
-			row("fetched", "%s", s.FetchedAt)
-		}
-		if len(s.Directives) > 0 {
-			row("says", "%s", strings.Join(s.Directives, ", "))
-		}
-		if s.UnavailableAfter != nil {
-			row("says", "unavailable_after %s", s.UnavailableAfter)
-		}
-		if s.LastError != "" {
-			row("last", "%s", s.LastError)
-		}
-		if s.NextAt != nil {
-			row("next", "%s", s.NextAt)
-		}
-		if s.Referrer != "" {
-			row("found on", "%s", s.Referrer)
-		}
+	e.row("stored", "status %d, class %s, fifo %s, depth %d, errors %d", s.Status, s.Class, s.Fifo, s.Depth, s.Errors)
+	if s.FetchedAt != nil {
+		e.row("fetched", "%s", clock(*s.FetchedAt))
+	}
+	if len(s.Directives) > 0 {
+		e.row("says", "%s", strings.Join(s.Directives, ", "))
+	}
+	if s.UnavailableAfter != nil {
+		e.row("says", "unavailable_after %s", clock(*s.UnavailableAfter))
+	}
+	if s.LastError != "" {
+		e.row("last", "%s", s.LastError)
+	}
+	if s.NextAt != nil {
+		e.row("next", "%s", clock(*s.NextAt))
+	}
+	if s.Referrer != "" {
+		e.row("found on", "%s", s.Referrer)
 	}
 }
 

@@ -26,12 +26,12 @@ import (
 func fetchCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "fetch",
-		Usage:     "fetch one page as a crawl would, and say what would become of it; stores nothing",
+		Usage:     "fetch one page and show what a crawl would do with it; stores nothing",
 		ArgsUsage: "URL",
 		Description: "What the rules or robots.txt exclude is not fetched. No redirect is followed. Pauses,\n" +
 			"log-ins and refused addresses are those of the crawl; hours of a Throttle are not. Sites\n" +
 			"that have moved are known where --data is given. The exit code is 1 if there is no page.",
-		Flags: flags(&cli.IntFlag{Name: "text", Value: 500, Usage: "print up to `N` characters of the text; 0 is all", EnvVars: env("text")}),
+		Flags: flags(&cli.IntFlag{Name: "text", Value: 500, Usage: "print up to `N` characters of the text; 0 is all"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return wrongUse("fetch: name one URL")
@@ -76,7 +76,7 @@ func fetchOne(c *cli.Context, raw string) error {
 	if c.Bool("json") {
 		err = json.NewEncoder(c.App.Writer).Encode(f)
 	} else {
-		printFetched(c.App.Writer, f, c.Int("text"))
+		printFetched(c.App.Writer, f, c.Int("text"), painter(c))
 	}
 	if err == nil && (f.Stored == nil || f.Stored.Class != scheduler.OK.String() && f.Stored.Class != scheduler.Redirect.String()) {
 		return no(nil)
@@ -85,11 +85,11 @@ func fetchOne(c *cli.Context, raw string) error {
 }
 
 // printFetched writes the dry run for a person.
-func printFetched(w io.Writer, f *admin.Fetched, text int) {
+func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "  %-9s "+format+"\n", append([]any{name}, args...)...)
 	}
-	printExplanation(w, f.Explain)
+	printExplanation(w, f.Explain, p)
 	row("robots", "robots.txt: %s", f.Robots)
 	if f.CrawlDelay > 0 {
 		row("", "it asks for a pause of %s", time.Duration(max(f.CrawlDelay, f.AskedDelay))*time.Millisecond)

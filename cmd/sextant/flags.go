@@ -15,7 +15,7 @@ func env(flag string) []string {
 }
 
 func dataFlag() cli.Flag {
-	return &cli.StringFlag{Name: "data", Aliases: []string{"d"}, Value: "./data", Usage: "data `DIR`ectory", EnvVars: env("data")}
+	return &cli.StringFlag{Name: "data", Aliases: []string{"d"}, Value: "./data", Usage: "data directory: `DIR`", EnvVars: env("data")}
 }
 
 func configFlag() cli.Flag {
@@ -30,7 +30,7 @@ func crawlerFlag() cli.Flag {
 }
 
 func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print JSON", EnvVars: env("json")}
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON"}
 }
 
 func logFlags() []cli.Flag {

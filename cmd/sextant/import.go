@@ -12,13 +12,13 @@ import (
 func importCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "import",
-		Usage:     "translate another crawler's configuration into a CrawlConfig.xml",
+		Usage:     "convert another crawler's configuration to CrawlConfig.xml",
 		ArgsUsage: "FILE",
 		Description: "Formats: ibm (crawl.rules), funnelback (collection.cfg), list (start URLs with Elastic's\n" +
 			"allow and deny or Norconex's include and exclude lines). What cannot be translated stands in\n" +
 			"the result as a comment.",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`ibm|funnelback|list`", Required: true, EnvVars: env("format")},
+			&cli.StringFlag{Name: "format", Usage: "`ibm|funnelback|list`", Required: true},
 		}, logFlags()...),
 		Action: importConfig,
 	}

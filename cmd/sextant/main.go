@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -66,7 +68,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	out := &checkedWriter{w: stdout}
 	stderr = service.Complaints(stderr)
 	app := newApp(stdin, out, stderr)
-	err := app.RunContext(ctx, flagsFirst(app, args))
+	err := app.RunContext(ctx, explained(app, flagsFirst(app, args)))
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to stdout: %w", out.err)
 	}
@@ -103,13 +105,6 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 // newApp is the command line. Output of commands goes to stdout; everything
 // about wrong use goes to stderr.
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
-	usageError := func(c *cli.Context, err error, _ bool) error {
-		name := "sextant"
-		if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
-			name += " " + c.Command.Name
-		}
-		return wrongUse("%s: %w (%s --help lists the flags)", name, err, name)
-	}
 	app := &cli.App{
 		Name: "sextant", Version: versionWords(),
 		Usage:     "crawl web sites into an indexer by the rules of a CrawlConfig.xml",
@@ -119,13 +114,12 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		// Commands return their errors; the library must neither print nor exit.
 		ExitErrHandler:         func(*cli.Context, error) {},
 		OnUsageError:           usageError,
+		Flags:                  []cli.Flag{cli.HelpFlag}, // the library has none beside a help command of our own
 		HideHelpCommand:        true,
 		UseShortOptionHandling: false,
 		Action: func(c *cli.Context) error {
-			if name := c.Args().First(); name == "help" {
-				return wrongUse("there is no command \"help\": write sextant --help, or sextant COMMAND --help")
-			} else if name != "" {
-				return wrongUse("there is no command %q%s (sextant --help lists them)", name, didYouMean(c.App, name))
+			if name := c.Args().First(); name != "" {
+				return wrongUse("there is no command %q%s (sextant help lists them)", name, didYouMean(c.App, name))
 			}
 			cli.ShowAppHelp(c) //nolint:errcheck // nothing is left to do if stdout is gone
 			return nil
@@ -134,7 +128,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			runCommand(), demoCommand(), checkCommand(), explainCommand(), fetchCommand(), testCommand(), addCommand(),
 			refreshCommand(), removeCommand(), urlsCommand(), reportCommand(), eventsCommand(), deletionsCommand(), outboxCommand(),
 			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), pushCommand(), backupCommand(), restoreCommand(), importCommand(), schemaCommand(), tokenCommand(), consoleCommand(), indexerCommand(), readDocumentCommand(),
-			notifyCommand(), versionCommand(), manCommand(), completionCommand(),
+			notifyCommand(), versionCommand(), manCommand(), completionCommand(), helpCommand(),
 		},
 	}
 	for _, command := range app.Commands {
@@ -142,6 +136,47 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		command.HideHelpCommand = true
 	}
 	return app
+}
+
+// usageError words what is wrong with a command's flags.
+func usageError(c *cli.Context, err error, _ bool) error {
+	name, flags := "sextant", []cli.Flag{cli.HelpFlag, cli.VersionFlag}
+	if c.Command != nil && c.Command.Name != "" && c.Command.Name != name {
+		name, flags = name+" "+c.Command.Name, c.Command.Flags
+	}
+	help := strings.Replace(name, "sextant", "sextant help", 1)
+	name = strings.TrimPrefix(name, "sextant ")
+	words := err.Error()
+	if flag, ok := strings.CutPrefix(words, "flag provided but not defined: -"); ok {
+		return wrongUse("%s: there is no option %s%s (%s lists them)", name, dashed(strings.TrimLeft(flag, "-")), nearOption(flag, flags), help)
+	}
+	if flag, ok := strings.CutPrefix(words, "flag needs an argument: -"); ok {
+		return wrongUse("%s: the option %s needs a value (%s says which)", name, dashed(strings.TrimLeft(flag, "-")), help)
+	}
+	if m := regexp.MustCompile(`^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-(\S+): `).FindStringSubmatch(words); m != nil {
+		return wrongUse("%s: %s cannot be %s (%s says what it takes)", name, dashed(strings.TrimRight(m[2], ":")), m[1], help)
+	}
+	return wrongUse("%s: %w (%s lists the options)", name, err, help)
+}
+
+// dashed is an option as one writes it.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// nearOption asks whether an option that is spelled much like name was meant.
+func nearOption(name string, flags []cli.Flag) string {
+	var known []string
+	for _, f := range flags {
+		known = append(known, f.Names()...)
+	}
+	if near := config.Nearest(name, known); near != "" && len(name) > 1 {
+		return ": did you mean " + dashed(near) + "?"
+	}
+	return ""
 }
 
 // didYouMean asks whether a command that is spelled much like name was meant.

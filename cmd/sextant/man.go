@@ -15,7 +15,7 @@ import (
 
 func manCommand() *cli.Command {
 	return &cli.Command{
-		Name: "man", Hidden: true,
+		Name:        "man",
 		Usage:       "print the manual page sextant(1)",
 		Description: "It bears the date of SOURCE_DATE_EPOCH (seconds since 1970), or today's.",
 		Action: func(c *cli.Context) error {
@@ -131,7 +131,8 @@ func writeManual(w io.Writer, app *cli.App, date time.Time) error {
 	}
 	m.term("--help, -h", "Show the options of a command and exit.")
 	m.term("--version, -v", "Print version, commit, Go version and platform, and exit.")
-	m.section("ENVIRONMENT", "Each option can be set by the environment variable that stands with it; the command line counts before it.")
+	m.section("ENVIRONMENT", "Options that are the same each time can be set by a variable, which stands with them; the command line counts before it.")
+	m.term("NO_COLOR", "If it is set to anything, nothing is printed in colour.")
 	m.term("GOMEMLIMIT", "Memory that the process tries to stay below; it counts before --memory-limit.")
 	m.term("TZ", "The time zone of hours and schedules in the configuration.")
 	m.term("HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "Proxies on the way to indexers. Those on the way to sites are written in the configuration.")

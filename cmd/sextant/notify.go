@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -22,7 +23,7 @@ func notifyCommand() *cli.Command {
 		Description: "Nothing is told of the crawl: whoever gets the notice reads that it is a test. No service needs to\n" +
 			"run. It ends with 1 if a webhook does not take it or a command fails.",
 		Flags: flags(
-			&cli.BoolFlag{Name: "test", Usage: "send it", EnvVars: env("test")},
+			&cli.BoolFlag{Name: "test", Usage: "send it"},
 		),
 		Action: sendTestNotice,
 	}
@@ -50,6 +51,10 @@ func sendTestNotice(c *cli.Context) error {
 	ctx, cancel := context.WithTimeout(c.Context, testNotice)
 	defer cancel()
 	told, err := n.Test(ctx)
+	if c.Bool("json") {
+		err = errors.Join(err, json.NewEncoder(c.App.Writer).Encode(map[string][]string{"sent": told}))
+		told = nil
+	}
 	for _, name := range told {
 		fmt.Fprintln(c.App.Writer, "sent to "+name)
 	}

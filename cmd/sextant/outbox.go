@@ -19,18 +19,18 @@ import (
 func outboxCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "outbox",
-		Usage:     "list what waits for the indexers, is held, or was refused; retry or drop dead letters",
+		Usage:     "list what the indexers do not have yet, or refused; retry or drop dead letters",
 		ArgsUsage: "[retry|drop URL...] (- reads them from stdin)",
 		Description: "Without an argument the orders are listed. Dead letters are documents and deletions that an\n" +
 			"indexer refused for good, with its words. retry sends them again, to all targets, unless a newer\n" +
 			"order of the URL took their place; drop forgets them.",
 		Flags: flags(
-			&cli.StringFlag{Name: "state", EnvVars: env("state"), Usage: "list only what is `waiting`, resting, held or dead"},
-			&cli.StringFlag{Name: "target", EnvVars: env("target"), Usage: "only the dead letters of a push target, and what it does not have yet: its `NAME`"},
-			&cli.StringFlag{Name: "source", EnvVars: env("source"), Usage: "only documents of a push source: its `NAME`"},
-			&cli.StringSliceFlag{Name: "url", EnvVars: env("url"), Usage: "list only orders of a `URL`; may be repeated"},
-			&cli.BoolFlag{Name: "count", EnvVars: env("count"), Usage: "print numbers and not each order"},
-			&cli.BoolFlag{Name: "all", EnvVars: env("all"), Usage: "retry or drop all dead letters"},
+			&cli.StringFlag{Name: "state", Usage: "list only what is `waiting`, resting, held or dead"},
+			&cli.StringFlag{Name: "target", Usage: "only the dead letters of a push target, and what it does not have yet: its `NAME`"},
+			&cli.StringFlag{Name: "source", Usage: "only documents of a push source: its `NAME`"},
+			&cli.StringSliceFlag{Name: "url", Usage: "list only orders of a `URL`; may be repeated"},
+			&cli.BoolFlag{Name: "count", Usage: "print numbers and not each order"},
+			&cli.BoolFlag{Name: "all", Usage: "retry or drop all dead letters"},
 		),
 		Action: outbox,
 	}
@@ -109,7 +109,11 @@ func listOutbox(c *cli.Context) error {
 		source := c.String("source")
 		sel.Source = &source
 	}
-	show := func(o admin.OutboxOrder) error { return printOrder(c.App.Writer, &o) }
+	shown := 0
+	show := func(o admin.OutboxOrder) error {
+		shown++
+		return printOrder(c.App.Writer, &o)
+	}
 	out := json.NewEncoder(c.App.Writer)
 	if c.Bool("json") {
 		show = func(o admin.OutboxOrder) error { return out.Encode(o) }
@@ -131,13 +135,13 @@ func listOutbox(c *cli.Context) error {
 			return store.Orders(ctx, sel, func(l push.Listed) error { return show(admin.NewOutboxOrder(l)) })
 		})
 	if err != nil || !c.Bool("count") {
-		return err
+		return noneShown(c, shown, "no such order is in the outbox", err)
 	}
 	if c.Bool("json") {
 		return out.Encode(sums)
 	}
 	for _, state := range push.States() {
-		if _, err := fmt.Fprintf(c.App.Writer, "%-7s  %s, %d bytes\n", state, count(sums[state].Orders, "order"), sums[state].Bytes); err != nil {
+		if _, err := fmt.Fprintf(c.App.Writer, "%-7s  %s, %s\n", state, count(sums[state].Orders, "order"), size(int64(sums[state].Bytes))); err != nil {
 			return err
 		}
 	}

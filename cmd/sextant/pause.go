@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -15,7 +16,7 @@ import (
 func pauseCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "pause",
-		Usage: "fetch nothing new until resume, also after a restart; what is unsent is still pushed",
+		Usage: "stop fetching until resume, even across restarts; what is unsent is still pushed",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
 			return toService(c, "paused", (*admin.Client).Pause)
@@ -26,7 +27,7 @@ func pauseCommand() *cli.Command {
 func resumeCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "resume",
-		Usage: "go on after pause",
+		Usage: "continue after pause",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
 			if _, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); !ok && !c.Args().Present() {
@@ -44,12 +45,20 @@ func toService(c *cli.Context, done string, command func(*admin.Client, context.
 	}
 	client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
 	if !ok {
-		return fmt.Errorf("no service runs on %s: start it with sextant run, then %s", c.String("data"), c.Command.Name)
+		return noService(c, "start it with sextant run, then "+c.Command.Name)
 	}
 	if err := command(client, c.Context); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(c.App.Writer, done)
+	return saidDone(c, done)
+}
+
+// saidDone says that a command is done, in a word.
+func saidDone(c *cli.Context, word string) error {
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(map[string]string{"result": word})
+	}
+	_, err := fmt.Fprintln(c.App.Writer, word)
 	return err
 }
 
@@ -68,6 +77,5 @@ func resumeStored(c *cli.Context) error {
 	}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.App.Writer, "resumed")
-	return err
+	return saidDone(c, "resumed")
 }

@@ -22,16 +22,16 @@ import (
 func pushCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "push",
-		Usage:     "compare what was pushed with what the index of a papi target holds: push verify",
+		Usage:     "compare what was pushed with what the index of a papi target holds (push verify)",
 		ArgsUsage: "verify",
 		Description: "It lists what the index lacks, and what it holds beyond: foreign documents. Exit code 1\n" +
 			"says that there are such. --repair fetches what is missing again, and pushes it.\n" +
 			"--delete-foreign deletes what else the connector holds: also what others have pushed to it.",
 		Flags: flags(
-			&cli.StringFlag{Name: "target", EnvVars: env("target"), Usage: "the Push of this `NAME`, where there are several of kind papi"},
-			&cli.BoolFlag{Name: "repair", EnvVars: env("repair"), Usage: "fetch documents that the index lacks again, and push them"},
-			&cli.BoolFlag{Name: "delete-foreign", EnvVars: env("delete-foreign"), Usage: "delete documents from the index that this crawl does not know as pushed"},
-			&cli.IntFlag{Name: "samples", Value: 10, EnvVars: env("samples"), Usage: "print up to `N` URLs of each kind"},
+			&cli.StringFlag{Name: "target", Usage: "the Push of this `NAME`, where there are several of kind papi"},
+			&cli.BoolFlag{Name: "repair", Usage: "fetch documents that the index lacks again, and push them"},
+			&cli.BoolFlag{Name: "delete-foreign", Usage: "delete documents from the index that this crawl does not know as pushed"},
+			&cli.IntFlag{Name: "samples", Value: 10, Usage: "print up to `N` URLs of each kind"},
 		),
 		Action: pushVerify,
 	}

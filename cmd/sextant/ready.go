@@ -1,15 +1,13 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
 )
 
 func readyFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "ready", EnvVars: env("ready"), Usage: "say only whether a service runs and is ready; the exit code is 1 if not"}
+	return &cli.BoolFlag{Name: "ready", Usage: "say only whether a service runs and is ready; the exit code is 1 if not"}
 }
 
 // ready is the health check of containers: a service that does not run is not ready,
@@ -17,11 +15,10 @@ func readyFlag() cli.Flag {
 func ready(c *cli.Context) error {
 	client, ok := admin.Dial(c.Context, c.String("data"), "")
 	if !ok {
-		return no(fmt.Errorf("no service runs on %s", c.String("data")))
+		return no(noService(c, "start it with sextant run"))
 	}
 	if err := client.Ready(c.Context); err != nil {
 		return no(err)
 	}
-	_, err := fmt.Fprintln(c.App.Writer, "ready")
-	return err
+	return saidDone(c, "ready")
 }

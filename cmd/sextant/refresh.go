@@ -18,11 +18,11 @@ import (
 func refreshCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "refresh",
-		Usage:     "fetch stored URLs again: those that everything written selects",
+		Usage:     "fetch stored URLs again",
 		ArgsUsage: "[URL...] (- reads them from stdin)",
 		Description: "They wait in the index fifo, or where smart refresh is on in refresh, and are asked\n" +
 			"for with their validators. Where no service runs they wait for its next start.",
-		Flags:  selectionFlags(&cli.BoolFlag{Name: "full", EnvVars: env("full"), Usage: "fetch whole pages and push them also where they did not change"}),
+		Flags:  selectionFlags(&cli.BoolFlag{Name: "full", Usage: "fetch whole pages and push them also where they did not change"}),
 		Action: refresh,
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -11,7 +9,7 @@ import (
 func reloadCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "reload",
-		Usage: "have the running service read its configuration again",
+		Usage: "make the running service read its configuration again",
 		Description: "Changed rules that delete more than a few documents have their deletions held: see\n" +
 			"sextant status. With --yes they leave; sextant preview tells beforehand how many there are.",
 		Flags: flags(yesToEdit()),
@@ -21,13 +19,12 @@ func reloadCommand() *cli.Command {
 			}
 			client, ok := admin.Dial(c.Context, c.String("data"), "")
 			if !ok {
-				return fmt.Errorf("no service runs on %s: a changed configuration takes effect at its next start", c.String("data"))
+				return noService(c, "a changed configuration takes effect at its next start")
 			}
 			if err := client.Reload(c.Context, c.Bool("yes")); err != nil {
 				return asked(err)
 			}
-			_, err := fmt.Fprintln(c.App.Writer, "reloaded")
-			return err
+			return saidDone(c, "reloaded")
 		},
 	}
 }

@@ -19,7 +19,7 @@ import (
 func removeCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "remove",
-		Usage:     "forget stored URLs and delete their documents: those that everything written selects",
+		Usage:     "forget stored URLs and delete their documents",
 		ArgsUsage: "[URL...] (- reads them from stdin)",
 		Description: "What you remove leaves at once. A URL that a page still links to is found\n" +
 			"again when that page changes; rules keep it out for good. Roots of the configuration stay.",

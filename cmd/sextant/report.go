@@ -20,14 +20,14 @@ import (
 func reportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "report",
-		Usage:     "report broken links with the pages that have them, errors by host, documents by status, or changes",
+		Usage:     "report broken links, errors, documents or changes",
 		ArgsUsage: "broken|errors|documents|changes",
 		Flags: flags(
-			&cli.StringFlag{Name: "since", EnvVars: env("since"), Usage: "only what happened since this `TIME|DURATION`, as 2026-01-31, 36h, 7d (changes: 24h)"},
-			&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only URLs of this `HOST` name, or scheme://host:port"},
-			&cli.IntFlag{Name: "top", Value: report.TopHosts, EnvVars: env("top"), Usage: "name the `N` hosts with the most, 0: all"},
-			&cli.IntFlag{Name: "pages", EnvVars: env("pages"), Usage: "name `N` pages of each broken link, 0: all (the default of --csv and --json)"},
-			&cli.BoolFlag{Name: "csv", EnvVars: env("csv"), Usage: "print CSV with a header line"},
+			&cli.StringFlag{Name: "since", Usage: "only what happened since this `TIME|DURATION`, as 2026-01-31, 36h, 7d (changes: 24h)"},
+			&cli.StringFlag{Name: "host", Usage: "only URLs of this `HOST` name, or scheme://host:port"},
+			&cli.IntFlag{Name: "top", Value: report.TopHosts, Usage: "name the `N` hosts with the most, 0: all"},
+			&cli.IntFlag{Name: "pages", Usage: "name `N` pages of each broken link, 0: all (the default of --csv and --json)"},
+			&cli.BoolFlag{Name: "csv", Usage: "print CSV with a header line"},
 		),
 		Action: makeReport,
 	}
@@ -80,7 +80,7 @@ func reportOptions(c *cli.Context, kind string) (report.Options, error) {
 
 // linksToFlag is the flag of the urls command that asks for pages instead of URLs.
 func linksToFlag() cli.Flag {
-	return &cli.StringFlag{Name: "links-to", EnvVars: env("links-to"), Usage: "print the pages that link to this `URL`, as JSON Lines"}
+	return &cli.StringFlag{Name: "links-to", Usage: "print the pages that link to this `URL`, as JSON Lines"}
 }
 
 // listLinks prints the pages that link to a URL.

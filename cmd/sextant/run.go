@@ -19,14 +19,14 @@ const defaultListen = "127.0.0.1:7370"
 func runCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "run",
-		Usage: "crawl until stopped; with --once, until nothing is left to do",
+		Usage: "crawl until stopped, or with --once until nothing is left to do",
 		Description: "The first SIGTERM or SIGINT ends it after the pages in flight, the second at once.\n" +
 			"Without --crawler all Crawlers of the configuration run.",
 		Flags: append(flags(
-			&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent", EnvVars: env("once")},
-			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial", EnvVars: env("max-pages")},
-			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down (0: for ever)", EnvVars: env("drain-timeout")},
-			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR`ess of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
+			&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent"},
+			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial"},
+			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down (0: for ever)"},
+			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR` of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
 			yesToEdit(), memoryFlag(), threadsFlag(), pprofFlag(),
 		), accessFlags()...),
 		Action: runCrawl,

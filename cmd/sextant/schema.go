@@ -9,12 +9,12 @@ import (
 func schemaCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "schema",
-		Usage: "print the XSD of CrawlConfig.xml, for editors",
+		Usage: "print the XML Schema (XSD) of CrawlConfig.xml, for editors",
 		Description: "There are two documents, because a CrawlConfig.xml has two namespaces. Write them side\n" +
 			"by side: schema > crawl.v21.xsd; schema --part actionrules > actionrules.v21.xsd",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "namespace", Value: config.DefaultVersion, Usage: "`VERSION` of CloudView's namespaces", EnvVars: env("namespace")},
-			&cli.StringFlag{Name: "part", Value: "crawl", Usage: "which document: `crawl|actionrules`", EnvVars: env("part")},
+			&cli.StringFlag{Name: "namespace", Value: config.DefaultVersion, Usage: "`VERSION` of CloudView's namespaces"},
+			&cli.StringFlag{Name: "part", Value: "crawl", Usage: "which document: `crawl|actionrules`"},
 		}, logFlags()...),
 		Action: printSchema,
 	}

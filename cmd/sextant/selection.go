@@ -22,10 +22,10 @@ import (
 func selectionFlags(own ...cli.Flag) []cli.Flag {
 	own = append(own, filterFlags()...)
 	return flags(append(own,
-		&cli.StringFlag{Name: "group", EnvVars: env("group"), Usage: "those in the sites of the roots of this `GROUP`"},
-		&cli.StringFlag{Name: "source", EnvVars: env("source"), Usage: "those that were pushed under this `SOURCE`"},
-		&cli.StringFlag{Name: "match", EnvVars: env("match"), Usage: "those for which this `XMLCONDITION`, or that in the file of this name, holds, as <Path val=\"/a\"/>"},
-		&cli.BoolFlag{Name: "all", EnvVars: env("all"), Usage: "all of them"},
+		&cli.StringFlag{Name: "group", Usage: "those in the sites of the roots of this `GROUP`"},
+		&cli.StringFlag{Name: "source", Usage: "those that were pushed under this `SOURCE`"},
+		&cli.StringFlag{Name: "match", Usage: "those for which this `XMLCONDITION`, or that in the file of this name, holds, as <Path val=\"/a\"/>"},
+		&cli.BoolFlag{Name: "all", Usage: "all of them"},
 	)...)
 }
 

@@ -26,8 +26,8 @@ import (
 func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
-		Usage: "print counts: of the running service, else of the store",
-		Flags: flags(readyFlag(), &cli.IntFlag{Name: "hosts", EnvVars: env("hosts"), Usage: "name the `N` hosts with the longest queues, too, and some that rest longest"}),
+		Usage: "show how the crawl stands, whether or not a service is running",
+		Flags: flags(readyFlag(), &cli.IntFlag{Name: "hosts", Usage: "name the `N` hosts with the longest queues, too, and some that rest longest"}),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return wrongUse("status takes no arguments, found %q", c.Args().First())
@@ -52,7 +52,7 @@ func statusCommand() *cli.Command {
 				if i > 0 {
 					fmt.Fprintln(c.App.Writer)
 				}
-				printStatus(c.App.Writer, &s)
+				printStatus(c.App.Writer, &s, painter(c))
 			}
 			return nil
 		},
@@ -68,6 +68,9 @@ func statuses(c *cli.Context) ([]admin.Status, error) {
 	data, crawler, hosts := c.String("data"), c.String("crawler"), c.Int("hosts")
 	if client, ok := admin.Dial(c.Context, data, crawler); ok {
 		return statusesRunning(c.Context, data, client, hosts)
+	}
+	if err := admin.Refused(data); err != nil {
+		return nil, err
 	}
 	homes, err := service.HomesIn(data, crawler)
 	if err != nil {
@@ -155,22 +158,20 @@ func row(w io.Writer, name, format string, args ...any) {
 }
 
 // printStatus writes what a person wants to see of a Crawler.
-func printStatus(w io.Writer, s *admin.Status) {
-	if s.Crawler != "" {
-		fmt.Fprintf(w, "Crawler %s\n", s.Crawler)
-	}
-	row(w, "known", "%d URLs on %d hosts, %d documents indexed", s.Known, s.Hosts.Known, s.Indexed)
+func printStatus(w io.Writer, s *admin.Status, p paint) {
+	fmt.Fprintln(w, headline(s, p))
+	row(w, "known", "%s on %s, %s indexed", count(s.Known, "URL"), count(s.Hosts.Known, "host"), count(s.Indexed, "document"))
 	row(w, "outcomes", "%d ok, %d redirect, %d ignored, %d temporary, %d permanent, %d pending",
 		s.ByClass["ok"], s.ByClass["redirect"], s.ByClass["ignored"], s.ByClass["temporary"], s.ByClass["permanent"], s.ByClass["pending"])
 	var waiting string
 	for source := scheduler.User; source < scheduler.Sources; source++ {
-		waiting += fmt.Sprintf("%s %d  ", source, s.Pending[source.String()])
+		waiting += fmt.Sprintf("%s %s  ", source, comma(s.Pending[source.String()]))
 	}
 	first := ""
 	if s.NextDue != nil && s.Timed > 0 {
-		first = ", the first at " + s.NextDue.Local().Round(time.Second).Format(time.DateTime)
+		first = ", the first at " + clock(*s.NextDue)
 	}
-	row(w, "waiting", "%s(later: %d%s)", waiting, s.Timed, first)
+	row(w, "waiting", "%s(later: %s%s)", waiting, comma(s.Timed), first)
 	for _, r := range s.RootsFailing {
 		row(w, "root", "%s", r)
 	}
@@ -197,8 +198,8 @@ func printStopped(w io.Writer, s *admin.Status) {
 
 // printRunning writes what only a service can tell.
 func printRunning(w io.Writer, s *admin.Status) {
-	row(w, "in flight", "%d URLs; hosts with work %d, of them closed %d", s.InFlight, s.Hosts.WithWork, s.Hosts.Closed)
-	row(w, "pace", "%.1f requests/s, %.1f pages/s, %.0f KiB/s", s.Rates.RequestsPerS, s.Rates.PagesPerS, s.Rates.BytesPerS/1024)
+	row(w, "in flight", "%s; %s with work, %d of them resting", count(s.InFlight, "URL"), count(s.Hosts.WithWork, "host"), s.Hosts.Closed)
+	row(w, "pace", "%.1f requests/s, %.1f pages/s, %s/s", s.Rates.RequestsPerS, s.Rates.PagesPerS, size(int64(s.Rates.BytesPerS)))
 	if s.ConfigError != "" {
 		row(w, "config", "not reloaded, the old one is in force: %s", s.ConfigError)
 	}
@@ -213,7 +214,7 @@ func printRunning(w io.Writer, s *admin.Status) {
 		row(w, "robots", "stricter robots.txt: %d stored URLs judged by it, %d excluded; hosts still to judge %d", r.Judged, r.Excluded, r.Origins)
 	}
 	if s.Trapped > 0 {
-		row(w, "traps", "%d links refused", s.Trapped)
+		row(w, "traps", "%s refused", count(s.Trapped, "link"))
 	}
 	if d := s.Duplicates; d != nil {
 		row(w, "duplicates", "%s", duplicateWords(d))
@@ -241,7 +242,7 @@ func printRunning(w io.Writer, s *admin.Status) {
 		if r.Group != "" {
 			what = "group " + r.Group
 		}
-		row(w, "refresh", "%s at %s (%s)", what, r.Next.Local().Format(time.DateTime), r.Schedule)
+		row(w, "refresh", "%s at %s (%s)", what, clock(r.Next), r.Schedule)
 	}
 	for _, t := range s.Targets {
 		row(w, "target", "%s", t)
@@ -257,12 +258,12 @@ func printHosts(w io.Writer, s *admin.Status) {
 		}
 		next := ""
 		if s.NextOpening != nil {
-			next = "; the first opens at " + s.NextOpening.Local().Round(time.Second).Format(time.DateTime)
+			next = "; the first opens at " + clock(*s.NextOpening)
 		}
 		row(w, "closed", "hosts by reason: %s%s", join(parts), next)
 	}
 	for _, h := range s.Ill {
-		row(w, "ill", "%s since %s: none of its documents is deleted or replaced", h.Host, h.Since.Local().Format(time.DateTime))
+		row(w, "ill", "%s since %s: none of its documents is deleted or replaced", h.Host, clock(h.Since))
 	}
 	if more := s.IllHosts - len(s.Ill); more > 0 {
 		row(w, "ill", "and %s more", count(more, "host"))
@@ -281,7 +282,7 @@ func printDeletions(w io.Writer, s *admin.Status) {
 	if s.Outbox.Held > 0 {
 		held := fmt.Sprintf("%d held", s.Outbox.Held)
 		if s.HeldSince != nil {
-			held += " since " + s.HeldSince.Local().Format(time.DateTime)
+			held += " since " + clock(*s.HeldSince)
 		}
 		var why []string
 		for _, hold := range slices.Sorted(maps.Keys(s.HeldFor)) {
@@ -313,7 +314,7 @@ func printStore(w io.Writer, s *admin.StoreStatus) {
 	case s.FingerprintLoading:
 		row(w, "memory", "the known URLs are being read; until then each link costs a read")
 	case s.Fingerprints > 0:
-		row(w, "memory", "%d URLs known in %s", s.Fingerprints, size(s.FingerprintBytes))
+		row(w, "memory", "%s known in %s", count(s.Fingerprints, "URL"), size(s.FingerprintBytes))
 	}
 }
 

@@ -13,7 +13,7 @@ func TestStatusOfFullDisk(t *testing.T) {
 	for free, want := range map[int64]bool{399: true, 512: false} {
 		var out strings.Builder
 		s := admin.Status{Details: admin.Details{Store: &admin.StoreStatus{DiskFree: free << 20, DiskSize: 100 << 30, DiskNeeded: 512 << 20}}}
-		printStatus(&out, &s)
+		printStatus(&out, &s, unpainted)
 		if strings.Contains(out.String(), line) != want {
 			t.Errorf("%d MiB free:\n%s", free, out.String())
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,12 +51,32 @@ func serviceOrStore(c *cli.Context, o badgerstore.Options, running func(*admin.C
 	if err != nil {
 		return err
 	}
+	if err := admin.Refused(data); err != nil {
+		return err
+	}
 	h, err := oneHome(data, crawler)
 	if err != nil {
 		return err
 	}
 	o.Logger = log
 	return service.WithStore(c.Context, h, o, stored)
+}
+
+// noService says that a command needs a service, or that this user may not ask the one
+// that runs.
+func noService(c *cli.Context, then string) error {
+	if err := admin.Refused(c.String("data")); err != nil {
+		return err
+	}
+	return fmt.Errorf("no service runs on %s: %s", c.String("data"), then)
+}
+
+// noneShown says to a person that a list is empty: on stderr, so that a list stays one.
+func noneShown(c *cli.Context, shown int, words string, err error) error {
+	if err == nil && shown == 0 && !c.Bool("json") {
+		fmt.Fprintln(c.App.ErrWriter, words)
+	}
+	return err
 }
 
 // decision reads the arguments of a command that lists, or decides about URLs: one of

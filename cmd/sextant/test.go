@@ -14,7 +14,7 @@ import (
 func testCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "test",
-		Usage:     "check decisions against cases that you wrote",
+		Usage:     "check decisions against your own test cases",
 		ArgsUsage: "FILE...",
 		Description: "A case is a line: a URL, then what is expected of it, as in\n" +
 			"  http://www.example.com/news/a   crawl index fifo=redir source=news meta:kind=news\n" +

@@ -18,14 +18,14 @@ import (
 // source, which has more than one meaning.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "status", EnvVars: env("status"), Usage: "only this HTTP `CODE`, or as 4xx a hundred of them (760 excluded, 0 never answered)"},
-		&cli.StringFlag{Name: "class", EnvVars: env("class"), Usage: "only `ok|redirect|ignored|temporary|permanent|pending`"},
-		&cli.StringFlag{Name: "reason", EnvVars: env("reason"), Usage: "only this `REASON`, as not_found or duplicate"},
-		&cli.StringFlag{Name: "fate", EnvVars: env("fate"), Usage: "only what became of it: `FATE`, as indexed, near_duplicate or deletion_held"},
-		&cli.StringFlag{Name: "error", EnvVars: env("error"), Usage: "only this `CLASS` of errors of the reports, as 4xx or dns"},
-		&cli.StringFlag{Name: "fifo", EnvVars: env("fifo"), Usage: "only this `FIFO`"},
-		&cli.StringFlag{Name: "host", EnvVars: env("host"), Usage: "only this `HOST` name, or scheme://host:port"},
-		&cli.StringFlag{Name: "text", EnvVars: env("text"), Usage: "only URLs with this `TEXT` in them"},
+		&cli.StringFlag{Name: "status", Usage: "only this HTTP `CODE`, or as 4xx a hundred of them (760 excluded, 0 never answered)"},
+		&cli.StringFlag{Name: "class", Usage: "only `ok|redirect|ignored|temporary|permanent|pending`"},
+		&cli.StringFlag{Name: "reason", Usage: "only this `REASON`, as not_found or duplicate"},
+		&cli.StringFlag{Name: "fate", Usage: "only what became of it: `FATE`, as indexed, near_duplicate or deletion_held"},
+		&cli.StringFlag{Name: "error", Usage: "only this `CLASS` of errors of the reports, as 4xx or dns"},
+		&cli.StringFlag{Name: "fifo", Usage: "only this `FIFO`"},
+		&cli.StringFlag{Name: "host", Usage: "only this `HOST` name, or scheme://host:port"},
+		&cli.StringFlag{Name: "text", Usage: "only URLs with this `TEXT` in them"},
 	}
 }
 
@@ -43,12 +43,12 @@ func filterOf(c *cli.Context) url.Values {
 func urlsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "urls",
-		Usage: "print stored URLs and their statuses as JSON Lines",
+		Usage: "list stored URLs and their state, as JSON Lines",
 		Flags: flags(append(filterFlags(),
-			&cli.StringFlag{Name: "source", EnvVars: env("source"), Usage: "only those that were pushed under this `SOURCE`"},
-			&cli.StringFlag{Name: "match", EnvVars: env("match"), Usage: "only URLs for which this `XMLCONDITION` holds, as <Path val=\"/a\"/>"},
-			&cli.StringFlag{Name: "sort", EnvVars: env("sort"), Usage: "in the order of this `COLUMN`, as -fetched_at (the latest first)"},
-			&cli.IntFlag{Name: "limit", EnvVars: env("limit"), Usage: "print the first `N` only"},
+			&cli.StringFlag{Name: "source", Usage: "only those that were pushed under this `SOURCE`"},
+			&cli.StringFlag{Name: "match", Usage: "only URLs for which this `XMLCONDITION` holds, as <Path val=\"/a\"/>"},
+			&cli.StringFlag{Name: "sort", Usage: "in the order of this `COLUMN`, as -fetched_at (the latest first)"},
+			&cli.IntFlag{Name: "limit", Usage: "print the first `N` only"},
 			linksToFlag(),
 		)...),
 		Action: listURLs,
@@ -106,7 +106,7 @@ func listURLs(c *cli.Context) error {
 	if errors.Is(err, errEnough) {
 		return nil
 	}
-	return err
+	return noneShown(c, n, "no such URL is stored", err)
 }
 
 // errEnough ends a list that prints its first entries only.

@@ -16,7 +16,7 @@ import (
 func verifyCommand() *cli.Command {
 	return &cli.Command{
 		Name:   "verify",
-		Usage:  "walk the whole store and prove that every URL is in exactly one place",
+		Usage:  "check the whole store: every URL is in exactly one place",
 		Flags:  flags(),
 		Action: verify,
 	}
@@ -46,7 +46,7 @@ func verify(c *cli.Context) error {
 		if name != "" {
 			name += ": "
 		}
-		fmt.Fprintf(c.App.Writer, "%s%d URLs, %d faults\n", name, v.URLs, len(v.Faults))
+		fmt.Fprintf(c.App.Writer, "%s%s, %s\n", name, count(v.URLs, "URL"), count(len(v.Faults), "fault"))
 	}
 	if faults > 0 {
 		return no(nil)
@@ -63,6 +63,9 @@ func verifications(c *cli.Context) ([]admin.Verification, error) {
 	data, crawler := c.String("data"), c.String("crawler")
 	if client, ok := admin.Dial(c.Context, data, crawler); ok {
 		return verifyRunning(c.Context, data, client)
+	}
+	if err := admin.Refused(data); err != nil {
+		return nil, err
 	}
 	homes, err := service.HomesIn(data, crawler)
 	if err != nil {

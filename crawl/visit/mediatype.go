@@ -98,8 +98,24 @@ func signature(body []byte) string {
 		return "application/rtf"
 	case bytes.HasPrefix(body, []byte("PK\x03\x04")):
 		return zipType(body)
+	case bytes.HasPrefix(body, []byte("\xd0\xcf\x11\xe0")):
+		return compoundType(body)
 	}
 	return http.DetectContentType(body)
+}
+
+// compoundType is what a compound file holds, the container of old binary formats.
+func compoundType(body []byte) string {
+	switch kind, _ := documents.KindOf("", body); kind {
+	case "doc":
+		return "application/msword"
+	case "xls":
+		return "application/vnd.ms-excel"
+	case "ppt":
+		return "application/vnd.ms-powerpoint"
+	case documents.PDF:
+	}
+	return "application/octet-stream"
 }
 
 // zipType is what a ZIP file holds, as its reader will take it.

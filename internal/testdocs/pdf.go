@@ -13,6 +13,9 @@ import (
 type PDFFile struct {
 	Content
 	Pages []string
+	// Annots are the dictionaries of annotations on the first page; widgets are fields of
+	// the document's form, too.
+	Annots []string
 	// Password, if set, is asked for by readers.
 	Password string
 	// NoXref leaves out the table of where objects are, as a damaged file does.
@@ -38,14 +41,14 @@ func PDF(f PDFFile) []byte {
 		page, content := first+2*i, first+2*i+1
 		fmt.Fprintf(&kids, "%d 0 R ", page)
 		annots := ""
-		if i == 0 && f.Link != "" {
-			annots = fmt.Sprintf(" /Annots [%d 0 R]", annot)
+		if i == 0 {
+			annots = p.annots(f, annot, first+2*len(f.Pages))
 		}
 		p.object(page, fmt.Sprintf("<< /Type /Page /Parent %d 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 %d 0 R >> >> /Contents %d 0 R%s >>",
 			pages, font, content, annots))
 		p.stream(content, "BT /F1 12 Tf 72 720 Td ("+escape(text)+") Tj ET")
 	}
-	p.object(catalog, fmt.Sprintf("<< /Type /Catalog /Pages %d 0 R /Lang %s >>", pages, p.text(catalog, "en-GB")))
+	p.object(catalog, fmt.Sprintf("<< /Type /Catalog /Pages %d 0 R /Lang %s%s >>", pages, p.text(catalog, "en-GB"), p.form))
 	p.object(pages, fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", kids.String(), len(f.Pages)))
 	p.object(font, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
 	p.object(info, fmt.Sprintf("<< /Title %s /Author %s /Subject %s /Keywords %s /CreationDate %s /ModDate %s >>", p.text(info, f.Title), p.text(info, f.Author),
@@ -55,9 +58,32 @@ func PDF(f PDFFile) []byte {
 }
 
 type pdfWriter struct {
-	b   bytes.Buffer
-	at  []int // offsets by number
-	key []byte
+	b    bytes.Buffer
+	at   []int // offsets by number
+	key  []byte
+	form string // of the catalog
+}
+
+// annots writes the annotations of the first page, and says where they are.
+func (p *pdfWriter) annots(f PDFFile, link, first int) string {
+	var all, fields string
+	if f.Link != "" {
+		all = fmt.Sprintf("%d 0 R ", link)
+	}
+	for i, a := range f.Annots {
+		p.object(first+i, a)
+		all += fmt.Sprintf("%d 0 R ", first+i)
+		if strings.Contains(a, "/Widget") {
+			fields += fmt.Sprintf("%d 0 R ", first+i)
+		}
+	}
+	if fields != "" {
+		p.form = " /AcroForm << /Fields [" + fields + "] >>"
+	}
+	if all == "" {
+		return ""
+	}
+	return " /Annots [" + all + "]"
 }
 
 func (p *pdfWriter) object(n int, body string) {

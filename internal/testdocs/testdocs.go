@@ -16,11 +16,12 @@ type Content struct {
 }
 
 // All has a document with this content by each extension: pdf, docx, xlsx, pptx, odt,
-// ods, odp and rtf.
+// ods, odp, rtf, doc, xls and ppt.
 func All(c Content) map[string][]byte {
 	return map[string][]byte{
 		"pdf": PDF(PDFFile{Content: c, Pages: []string{c.Text}}), "docx": DOCX(c), "xlsx": XLSX(c), "pptx": PPTX(c),
 		"odt": ODF("text", c), "ods": ODF("spreadsheet", c), "odp": ODF("presentation", c), "rtf": RTF(c),
+		"doc": DOC(c), "xls": XLS(c), "ppt": PPT(c),
 	}
 }
 

@@ -35,13 +35,25 @@ func KindOf(contentType string, body []byte) (Kind, bool) {
 	}
 	t := mediaType(contentType)
 	declared := declaredKind(t)
-	if declared == "" && !saysNothing(t) {
+	if declared == "" && !saysNothing(t) && !isLegacy(t) {
 		return "", false
 	}
 	if kind := sniff(body); kind != "" {
 		return kind, true
 	}
 	return declared, declared != ""
+}
+
+// isLegacy knows the types of the old binary formats. Under them servers send much else,
+// such as tables of HTML: only the bytes decide of what kind a body is.
+func isLegacy(mediaType string) bool {
+	switch mediaType {
+	case "application/msword", "application/vnd.ms-word", "application/x-msword", "application/vnd.ms-excel", "application/msexcel",
+		"application/x-msexcel", "application/x-excel", "application/vnd.ms-powerpoint", "application/mspowerpoint", "application/x-mspowerpoint",
+		"application/x-ole-storage", "application/x-cfb":
+		return true
+	}
+	return false
 }
 
 // saysNothing knows types that servers send for what they do not know.
@@ -112,6 +124,8 @@ func sniff(body []byte) Kind {
 		return Kind(office.RTF)
 	case bytes.HasPrefix(body, []byte("PK\x03\x04")):
 		return sniffArchive(body)
+	case bytes.HasPrefix(body, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
+		return sniffCompound(body)
 	case bytes.Contains(start, []byte("%PDF-")) && !bytes.HasPrefix(start, []byte("<")):
 		return PDF
 	}
@@ -144,4 +158,33 @@ func sniffArchive(body []byte) Kind {
 		}
 	}
 	return ""
+}
+
+// sniffCompound looks for the stream that each old format must have, by its name in the
+// directory: where a document has others inside of it, its own stream comes first. The
+// envelope of encrypted new documents is of the kind that is declared.
+func sniffCompound(body []byte) Kind {
+	var kind Kind
+	first := len(body)
+	for _, stream := range []struct {
+		name string
+		kind office.Format
+	}{
+		{"PowerPoint Document", office.PPT}, {"WordDocument", office.DOC}, {"Workbook", office.XLS}, {"Book", office.XLS},
+	} {
+		if at := bytes.Index(body[:first], directoryName(stream.name)); at >= 0 {
+			kind, first = Kind(stream.kind), at
+		}
+	}
+	return kind
+}
+
+// directoryName is a name as it stands in the directory of a compound file: in UTF-16,
+// with zeros behind it.
+func directoryName(name string) []byte {
+	b := make([]byte, 0, 2*len(name)+2)
+	for _, c := range []byte(name) {
+		b = append(b, c, 0)
+	}
+	return append(b, 0, 0)
 }

@@ -11,12 +11,12 @@ import (
 func TestKindOf(t *testing.T) {
 	all := testdocs.All(testdocs.Content{Title: "T", Text: "x", Link: "http://h/"})
 	for ext, body := range all {
-		for _, declared := range []string{"", "application/octet-stream", "binary/octet-stream; x=y", "application/zip", "application/pdf", "*/*"} {
+		for _, declared := range []string{"", "application/octet-stream", "binary/octet-stream; x=y", "application/zip", "application/pdf", "application/msword", "*/*"} {
 			if kind, ok := KindOf(declared, body); !ok || string(kind) != ext {
 				t.Errorf("%s as %q: %q, %v", ext, declared, kind, ok)
 			}
 		}
-		for _, declared := range []string{"text/html", "text/plain", "image/png", "application/msword", "application/epub+zip"} {
+		for _, declared := range []string{"text/html", "text/plain", "image/png", "application/epub+zip"} {
 			if kind, ok := KindOf(declared, body); ok {
 				t.Errorf("%s as %q: %q", ext, declared, kind)
 			}
@@ -37,6 +37,9 @@ func TestKindOf(t *testing.T) {
 		{"application/pdf", `{\rtf1}`, "rtf"},
 		{"application/rtf", "x", "rtf"},
 		{"application/vnd.ms-excel", "x", ""},
+		{"application/vnd.ms-excel", "<table><tr><td>x", ""},
+		{"application/msword", `{\rtf1}`, "rtf"},
+		{"application/msword", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ""},
 		{"application/vnd.ms-excel.sheet.macroEnabled.12", "x", "xlsx"},
 		{"application/vnd.openxmlformats-officedocument.presentationml.slideshow", "x", "pptx"},
 		{"application/vnd.oasis.opendocument.text-template", "x", "odt"},

@@ -1,7 +1,8 @@
 // Package office reads the documents of word processors, spreadsheets and
-// presentations: Office Open XML (ECMA-376), OpenDocument (ISO/IEC 26300) and RTF 1.9.1.
-// It reads text, properties and links, unpacks no more than it needs, runs nothing and
-// opens nothing outside of the body. Old binary formats (doc, xls, ppt) are not read.
+// presentations: Office Open XML (ECMA-376), OpenDocument (ISO/IEC 26300), RTF 1.9.1, and
+// the binary formats of Office 97 to 2003 (MS-DOC, MS-XLS, MS-PPT). It reads text,
+// properties and links, unpacks no more than it needs, runs nothing and opens nothing
+// outside of the body.
 package office
 
 import (
@@ -25,6 +26,9 @@ const (
 	ODS  Format = "ods"
 	ODP  Format = "odp"
 	RTF  Format = "rtf"
+	DOC  Format = "doc"
+	XLS  Format = "xls"
+	PPT  Format = "ppt"
 )
 
 // Read reads a document. Where a part of it is damaged, too large, or ctx ends, the
@@ -33,9 +37,12 @@ const (
 func Read(ctx context.Context, format Format, body []byte) (extract.Page, error) {
 	b := &extract.Builder{}
 	var err error
-	if format == RTF {
+	switch format {
+	case RTF:
 		err = readRTF(ctx, body, b)
-	} else {
+	case DOC, XLS, PPT:
+		err = readLegacy(ctx, format, body, b)
+	case DOCX, XLSX, PPTX, ODT, ODS, ODP:
 		err = readPackage(ctx, format, body, b)
 	}
 	if err != nil {
@@ -64,18 +71,14 @@ func readPackage(ctx context.Context, format Format, body []byte, b *extract.Bui
 		return readPPTX(a, b)
 	case ODT, ODS, ODP:
 		return readODF(a, b)
-	case RTF: // no archive: it was read above
+	case RTF, DOC, XLS, PPT: // no archive: it was read above
 	}
 	return fmt.Errorf("%q is not a format that is read", format)
 }
-
-// compoundFile begins the files of MS-CFB: old binary formats, and the envelope of
-// encrypted new ones.
-var compoundFile = []byte{0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1}
 
 func compoundError(body []byte) error {
 	if bytes.Contains(body, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
 		return extract.ErrEncrypted
 	}
-	return errors.New("it is of an old binary format, which is not read")
+	return errors.New("it is of an old binary format, and declared as a new one")
 }

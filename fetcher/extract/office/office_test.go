@@ -28,6 +28,7 @@ func TestFormats(t *testing.T) {
 		{Name: "keywords", Content: "tide, quay"},
 		{Name: "created", Content: "2026-01-02T03:04:05Z"}, {Name: "modified", Content: "2026-02-03T04:05:06Z"},
 	}
+	legacy := append(metas("Ann Author", tail[0], extract.Meta{Name: "pages", Content: "7"}), tail[1:]...)
 	tests := []struct {
 		format Format
 		body   []byte
@@ -43,6 +44,13 @@ func TestFormats(t *testing.T) {
 		{RTF, testdocs.RTF(plain), extract.Page{
 			Title: "Tides", Text: "Some text. more",
 			Metas: append(metas("Ann Author", tail[0], extract.Meta{Name: "pages", Content: "7"}), tail[1:]...),
+		}},
+		{DOC, testdocs.DOC(content), extract.Page{Title: "Tides & quays", Text: "Some text. more \u65e5\u672c", Metas: legacy}},
+		{XLS, testdocs.XLS(content), extract.Page{
+			Title: "Tides & quays", Text: "Tides Some text. \u65e5\u672c\u8a9e 42.5 42.17 7 8 label TRUE 1.5 result A comment", Metas: legacy,
+		}},
+		{PPT, testdocs.PPT(content), extract.Page{
+			Title: "Tides & quays", Text: "Some text. \u65e5\u672c A text box. An outline. The second slide. A note.", Metas: legacy,
 		}},
 	}
 	for _, tt := range tests {

@@ -50,7 +50,8 @@ type rtfReader struct {
 	group group
 	outer []group
 
-	ignorable bool // \* came: an unknown destination is left out
+	opened    bool // a group has just begun
+	ignorable bool // \* came at the begin of a group: an unknown destination is left out
 	skipping  int  // characters that \u has said already
 	high      rune // half of a pair that \u gave
 	page      encoding.Encoding
@@ -99,7 +100,7 @@ func (r *rtfReader) read() error {
 				return errors.New("its groups are nested too deeply")
 			}
 			r.outer = append(r.outer, r.group)
-			r.skipping = 0
+			r.skipping, r.opened = 0, true
 		case '}':
 			r.close()
 			if len(r.outer) == 0 { // what follows does not belong to it
@@ -109,6 +110,7 @@ func (r *rtfReader) read() error {
 			r.control()
 		case '\r', '\n':
 		default:
+			r.opened = r.opened && c == ' '
 			r.byte(c)
 		}
 	}
@@ -121,7 +123,7 @@ func (r *rtfReader) read() error {
 // close ends a group.
 func (r *rtfReader) close() {
 	r.flush()
-	r.skipping, r.ignorable = 0, false
+	r.skipping, r.ignorable, r.opened = 0, false, false
 	if len(r.outer) == 0 {
 		return
 	}
@@ -141,7 +143,13 @@ func (r *rtfReader) control() {
 	if r.at >= len(r.in) {
 		return
 	}
-	c := r.in[r.at]
+	c, opened := r.in[r.at], r.opened
+	r.opened = false
+	if c == '*' { // elsewhere than at the begin of a group it says nothing
+		r.at++
+		r.ignorable = opened
+		return
+	}
 	if !isLetter(c) {
 		r.at++
 		r.symbol(c)
@@ -189,8 +197,6 @@ func (r *rtfReader) symbol(c byte) {
 				r.byte(high<<4 | low)
 			}
 		}
-	case '*':
-		r.ignorable = true
 	case '\\', '{', '}':
 		r.byte(c)
 	case '~':

@@ -29,6 +29,8 @@ func TestRTF(t *testing.T) {
 		{"half a pair", `\u-10179?x\u-8704?`, "x\ufffd"},
 		{"hidden and deleted", `a{\v b}\v c\v0 d{\deleted e}`, "ad"},
 		{"unknown destinations", `a{\*\unknown b{\b c}}{\*\generator x;}d`, "ad"},
+		{"a mark of destinations inside of a group", `{\b0\*\cs7\cf0 The quick brown fox}{\b0 \*\unknown x}`, "The quick brown foxx"},
+		{"a style marked as a destination", `{\*\cs7 a}{ \*\unknown b}{` + "\n" + `\*\unknown c}`, "a"},
 		{"unknown words", `a\unknown1 b`, "ab"},
 		{"tables of the head", `{\fonttbl{\f0 Arial;}}{\colortbl;\red0;}{\stylesheet{\s0 Normal;}}{\*\listtable{\list}}x`, "x"},
 		{"pictures", `a{\pict\pngblip 89504e47}{\object{\objdata 0105}{\result b}}c`, "abc"},

@@ -62,6 +62,7 @@ func (r *rtfReader) word(word string, n int, has bool) {
 		if r.group.to == toInfo && n > 0 {
 			r.info["pages"] = strconv.AppendInt(nil, int64(n), 10)
 		}
+	case "cs", "ds", "ts": // styles, which some writers mark as destinations
 	case "yr", "mo", "dy", "hr", "min", "sec":
 		r.group.stamp.set(word, n)
 	default:

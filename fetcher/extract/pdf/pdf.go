@@ -1,4 +1,4 @@
-// Package pdf reads text, properties and links out of PDF files (ISO 32000-2) by PDFium,
+// Package pdf reads text, form values, annotations, properties and links out of PDF files (ISO 32000-2) by PDFium,
 // which runs as WebAssembly: in a memory of its own, without files or network.
 package pdf
 
@@ -89,6 +89,8 @@ func (r *Reader) Read(ctx context.Context, body []byte) (page extract.Page, err 
 type file struct {
 	pdfium.Pdfium
 	document references.FPDF_DOCUMENT
+	form     *references.FPDF_FORMHANDLE // nil: there is none
+	values   map[string]bool             // of its fields, that were told
 	b        *extract.Builder
 }
 
@@ -106,6 +108,8 @@ func (f *file) read(ctx context.Context, body []byte) error {
 		return fmt.Errorf("PDFium: %w", err)
 	}
 	f.properties(count.PageCount)
+	f.openForm()
+	defer f.closeForm()
 	var failed error
 	for i := range count.PageCount {
 		if ctx.Err() != nil || f.b.Full() {
@@ -155,7 +159,7 @@ func (f *file) page(index int) error {
 		_, _ = f.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: loaded.Page}) // the instance ends soon
 	}()
 	page := requests.Page{ByReference: &loaded.Page}
-	return errors.Join(f.text(page), f.links(page))
+	return errors.Join(f.text(page), f.annotations(page), f.links(page))
 }
 
 func (f *file) text(page requests.Page) error {

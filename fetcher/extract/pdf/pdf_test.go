@@ -54,6 +54,7 @@ func TestRead(t *testing.T) {
 		}
 	})
 	t.Run("odd files", func(t *testing.T) { oddFiles(t, r) })
+	t.Run("annotations", func(t *testing.T) { annotated(t, r) })
 	t.Run("cut at every byte", func(t *testing.T) {
 		whole := testdocs.PDF(testdocs.PDFFile{Content: content, Pages: []string{"text"}})
 		step := max(len(whole)/100, 1)
@@ -87,6 +88,31 @@ func (e *ending) Err() error {
 		return context.DeadlineExceeded
 	}
 	return nil
+}
+
+// annotated has what is written over a page: it is text, each value of a field once.
+func annotated(t *testing.T, r *Reader) {
+	const at = "/Type /Annot /Rect [72 600 200 630] "
+	got, err := r.Read(t.Context(), testdocs.PDF(testdocs.PDFFile{Pages: []string{"A form.", "Its second page."}, Annots: []string{
+		"<< " + at + "/Subtype /Widget /FT /Tx /T (name) /V (Ann Author) >>",
+		"<< " + at + "/Subtype /Widget /FT /Tx /T (again) /V (Ann Author) >>",
+		"<< " + at + "/Subtype /Widget /FT /Ch /Ff 131072 /T (city) /Opt [(Bergen) (Oslo)] /V (Oslo) >>",
+		"<< " + at + "/Subtype /Widget /FT /Btn /T (agree) /V /Yes /AS /Yes >>",
+		"<< " + at + "/Subtype /Widget /FT /Tx /T (secret) /V (hidden) /F 2 >>",
+		"<< " + at + "/Subtype /FreeText /Contents (Written over the page) /DA (/F1 12 Tf) >>",
+		"<< " + at + "/Subtype /Text /Contents (A note.) >>",
+		"<< " + at + "/Subtype /Highlight /Contents (A comment on a word) /QuadPoints [0 0 1 0 0 1 1 1] >>",
+		"<< " + at + "/Subtype /Popup /Contents (A note.) >>",
+		"<< " + at + "/Subtype /Text >>",
+		"null",
+	}}))
+	if want := "A form. Ann Author Oslo Written over the page A note. A comment on a word Its second page."; err != nil || got.Text != want {
+		t.Errorf("annotations: %q, %v; want %q", got.Text, err, want)
+	}
+	got, err = r.Read(t.Context(), testdocs.PDF(testdocs.PDFFile{Pages: []string{""}, Annots: []string{"<< " + at + "/Subtype /Widget /FT /Tx /T (a) /V (Only this) >>"}}))
+	if err != nil || got.Text != "Only this" {
+		t.Errorf("a form alone: %q, %v", got.Text, err)
+	}
 }
 
 func oddFiles(t *testing.T, r *Reader) {

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl"
+)
+
+// said runs a command line and returns its exit code and what it prints.
+func said(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), append([]string{"sextant"}, args...), strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// TestHelp: all help fits a terminal, each command is listed once and has help by itself,
+// and tells of all its options.
+func TestHelp(t *testing.T) {
+	fits := func(name, text string) {
+		t.Helper()
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+	}
+	top := printed(t, "help")
+	fits("help", top)
+	if other := printed(t, "--help"); other != top {
+		t.Errorf("--help is not help:\n%s", cmp.Diff(top, other))
+	}
+	if printed(t) != top || printed(t, "help", "help") != top {
+		t.Error("without a command, or of itself, help is another text")
+	}
+	for _, c := range reference(newApp(nil, nil, nil)) {
+		if n := strings.Count(top, "\n  "+c.name+" ") + strings.Count(top, "\n  "+c.name+"\n"); n != 1 {
+			t.Errorf("%s is listed %d times: give it a group in help.go", c.name, n)
+		}
+		if c.name == "help" {
+			continue
+		}
+		text := printed(t, "help", c.name)
+		fits(c.name, text)
+		if other := printed(t, c.name, "--help"); other != text {
+			t.Errorf("%s --help is not help %s:\n%s", c.name, c.name, other)
+		}
+		for _, f := range c.flags {
+			if !strings.Contains(text, "\n  "+f.names[0]) {
+				t.Errorf("help %s does not tell of %s", c.name, f.names[0])
+			}
+		}
+	}
+}
+
+// TestVariables: what is the same each time may come from the environment. What selects,
+// decides or shapes one answer may not: it would do so unseen.
+func TestVariables(t *testing.T) {
+	var names []string
+	for _, v := range variables(newApp(nil, nil, nil)) {
+		names = append(names, strings.TrimPrefix(v.name, "SEXTANT_"))
+	}
+	want := []string{
+		"CONFIG", "CRAWLER", "DATA", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT", "OPERATOR_TOKEN_FILE",
+		"PASSWORD", "PPROF", "READER_TOKEN_FILE", "THREADS", "TLS_CERT", "TLS_KEY", "USER", "WEBHOOK_SECRET",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWrongOptions: a wrong option is answered in our words, with the one that was meant.
+func TestWrongOptions(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"urls", "--hoost", "x"}, "sextant: urls: there is no option --hoost: did you mean --host? (sextant help urls lists them)\n"},
+		{[]string{"urls", "-x"}, "sextant: urls: there is no option -x (sextant help urls lists them)\n"},
+		{[]string{"--hlep"}, "sextant: sextant: there is no option --hlep: did you mean --help? (sextant help lists them)\n"},
+		{[]string{"status", "--hosts", "many"}, "sextant: status: --hosts cannot be \"many\" (sextant help status says what it takes)\n"},
+		{[]string{"run", "--once=perhaps"}, "sextant: run: --once cannot be \"perhaps\" (sextant help run says what it takes)\n"},
+		{[]string{"report", "broken", "--top"}, "sextant: report: the option --top needs a value (sextant help report says which)\n"},
+		{[]string{"statsu"}, "sextant: there is no command \"statsu\": did you mean \"status\"? (sextant help lists them)\n"},
+		{[]string{"help", "statsu"}, "sextant: there is no command \"statsu\": did you mean \"status\"?\n"},
+	} {
+		if code, out, errs := said(t, tt.args...); code != exitUsage || errs != tt.want || out != "" {
+			t.Errorf("%s: exit %d, %s%s, want %s", tt.args, code, out, errs, tt.want)
+		}
+	}
+}
+
+// TestHeadline is the first line of a status in all of its states.
+func TestHeadline(t *testing.T) {
+	busy := func(s crawl.Status) *admin.Status { return &admin.Status{Status: s} }
+	waiting := map[string]uint64{"index": 1000, "refresh": 188}
+	for want, s := range map[string]*admin.Status{
+		"intranet: crawling, 0.8 pages/s, 1,188 waiting, 2 hosts resting": func() *admin.Status {
+			s := busy(crawl.Status{Crawler: "intranet", Pending: waiting, IdleCode: crawl.IdleHostsClosed, Idle: "they rest", Hosts: crawl.HostsStatus{Closed: 2}})
+			s.Rates.PagesPerS = 0.84
+			return s
+		}(),
+		"a: idle, nothing waits, 1 deletion held, 2 dead letters": busy(crawl.Status{
+			Crawler: "a", IdleCode: crawl.IdleNoURL, Outbox: crawl.OutboxStatus{Held: 1, Dead: 2},
+		}),
+		"a: paused, 1,188 waiting":                                      busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused, Pending: waiting}),
+		"a: waiting for the indexer, the outbox is full, 1,188 waiting": busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleOutboxFull, Pending: waiting}),
+		"a: waiting for the disk":                                       busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleStoreSlow}),
+		"a: idle, what waits is in fifos of weight 0, 1,188 waiting":    busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdleSourcesOff, Pending: waiting}),
+		"a: not running, 1,188 waiting":                                 busy(crawl.Status{Crawler: "a", Idle: notRunning, Pending: waiting}),
+		"crawl: not running, and paused":                                busy(crawl.Status{Idle: notRunning, Paused: true}),
+	} {
+		if got := headline(s, unpainted); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := headline(busy(crawl.Status{Crawler: "a", IdleCode: crawl.IdlePaused}), painted); got != "a: \x1b[33mpaused\x1b[0m" {
+		t.Errorf("in colour: %q", got)
+	}
+}
+
+// TestNoColoursInPipes: what is no terminal gets none.
+func TestNoColoursInPipes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "CrawlConfig.xml")
+	if err := os.WriteFile(path, []byte(`<CrawlConfig><Crawler name="a"><Root url="http://a.example/"/></Crawler></CrawlConfig>`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, out, _ := said(t, "check", "-c", path); strings.Contains(out, "\x1b") || !strings.Contains(out, "Crawler ") {
+		t.Errorf("check prints %q", out)
+	}
+}
+
+// TestListedCommands: a group names each command once, and only ones that there can be.
+func TestListedCommands(t *testing.T) {
+	var all []string
+	for _, g := range commandGroups() {
+		all = append(all, g.commands...)
+	}
+	slices.Sort(all)
+	if n := len(slices.Compact(slices.Clone(all))); n != len(all) {
+		t.Errorf("a command is in two groups: %s", all)
+	}
+}

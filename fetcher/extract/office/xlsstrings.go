@@ -1,0 +1,102 @@
+package office
+
+import "strings"
+
+// strings reads the shared strings of a workbook (MS-XLS section 2.4.265). They run over
+// the ends of records, of which each that goes on inside of a string's characters begins
+// with a byte that says anew how many bytes a character has.
+func (x *xlsReader) strings(records [][]byte) {
+	s := &stringTable{records: records}
+	count := int64(le32(records[0], 4))
+	s.skip(8)
+	for i := int64(0); i < count && !s.ended() && len(x.shared) < maxSharedStrings; i++ {
+		x.shared = append(x.shared, s.one())
+	}
+}
+
+// stringTable is a place in records.
+type stringTable struct {
+	records [][]byte
+	at      int // in the first of them
+}
+
+// ended goes to the next record where one is at its end, and reports whether there is none.
+func (s *stringTable) ended() bool {
+	for len(s.records) > 0 && s.at >= len(s.records[0]) {
+		s.records, s.at = s.records[1:], 0
+	}
+	return len(s.records) == 0
+}
+
+func (s *stringTable) byte() byte {
+	if s.ended() {
+		return 0
+	}
+	s.at++
+	return s.records[0][s.at-1]
+}
+
+func (s *stringTable) uint16() int { return int(s.byte()) | int(s.byte())<<8 }
+
+func (s *stringTable) uint32() int64 {
+	return int64(s.uint16()) | int64(s.uint16())<<16
+}
+
+// skip goes over n bytes.
+func (s *stringTable) skip(n int64) {
+	for n > 0 && !s.ended() {
+		step := min(n, int64(len(s.records[0])-s.at))
+		s.at += int(step)
+		n -= step
+	}
+}
+
+// one reads a string; its runs of formats and what Asian words sound like are passed over.
+func (s *stringTable) one() string {
+	const (
+		wide     = 1
+		phonetic = 4
+		rich     = 8
+	)
+	left := s.uint16()
+	flags := s.byte()
+	var runs, sounds int64
+	if flags&rich != 0 {
+		runs = int64(s.uint16())
+	}
+	if flags&phonetic != 0 {
+		sounds = s.uint32()
+	}
+	var b strings.Builder
+	var half []byte // of a string that runs over a record's end, decoded as one
+	for left > 0 && len(s.records) > 0 {
+		if s.at >= len(s.records[0]) {
+			if s.ended() {
+				break
+			}
+			flags = s.byte()
+		}
+		size := 1
+		if flags&wide != 0 {
+			size = 2
+		}
+		rest := s.records[0][s.at:]
+		n := min(left, len(rest)/size)
+		if n == 0 { // half a character at the end of a record
+			s.at = len(s.records[0])
+			continue
+		}
+		if size == 2 {
+			half = append(half, rest[:2*n]...)
+		} else {
+			b.WriteString(utf16Text(half))
+			half = half[:0]
+			b.WriteString(latin(rest[:n]))
+		}
+		s.at += n * size
+		left -= n
+	}
+	b.WriteString(utf16Text(half))
+	s.skip(4*runs + sounds)
+	return b.String()
+}
