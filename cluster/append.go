@@ -96,23 +96,14 @@ func (n *Node) appends(ctx context.Context) (err error) {
 	}
 }
 
-// room waits until the engine has room. It asks each Times.Sync how full it is.
+// room waits while the engine is nearly full.
 func (n *Node) room(ctx context.Context) error {
-	for {
-		if now := n.clock.Now(); n.Held() != "" || n.guard.looked == 0 || now-n.guard.looked > n.times.Sync {
-			u, err := n.engine.engine.Usage(ctx)
-			if err == nil {
-				n.guard.looked = now
-				n.hold(overfull(u))
-			}
-		}
-		if n.Held() == "" {
-			return nil
-		}
-		if err := n.clock.Sleep(ctx, n.times.Beat); err != nil {
+	for n.Held() != "" {
+		if err := n.clock.Sleep(ctx, n.times.Retry); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // pieces cuts all that waits into entries, each partition's behind its log's end.

@@ -431,8 +431,8 @@ func TestFounding(t *testing.T) {
 		t.Errorf("an engine without a cluster: %v", err)
 	}
 	refused := clustertest.NewMemory()
-	refused.Refuse(cluster.ErrVersion)
-	if _, err := cluster.Join(t.Context(), refused, cluster.NodeSettings{Name: "n1", Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, cluster.ErrVersion) {
+	refused.Refuse(cluster.ErrUntrusted)
+	if _, err := cluster.Join(t.Context(), refused, cluster.NodeSettings{Name: "n1", Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, cluster.ErrUntrusted) {
 		t.Errorf("a refused engine: %v", err)
 	}
 }

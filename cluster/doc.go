@@ -9,7 +9,7 @@
 // Copy, the store, equal to the log, claims the partition when its owner is gone, and lets
 // the Copy lead while it holds it. docs/decisions/0038 has the reasons and the arithmetic.
 //
-// Goroutines: Node.Run, one for beats; Member.Run, one, and while it leads one more for
+// Goroutines: Node.Run, three: beats, appends, how full the engine is; Member.Run, one, and while it leads one more for
 // chores and one that watches the right to act. Each ends before the Run that started it returns. Locks: Node.mu
 // guards what the node holds, right.mu one right, session.mu the highest revision seen. None is held while
 // the engine or a Copy is called.

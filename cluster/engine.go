@@ -19,8 +19,8 @@ var (
 	ErrInDoubt = errors.New("the engine did not answer: whether it took the step is not known")
 	// ErrUnavailable says that a read could not be answered.
 	ErrUnavailable = errors.New("the engine cannot be reached")
-	// ErrVersion says that the engine is a version that cannot be trusted with a log.
-	ErrVersion = errors.New("this version of the engine is refused")
+	// ErrUntrusted says that the engine cannot be trusted with a log: its version has lost data, or its machines do not belong together.
+	ErrUntrusted = errors.New("the engine is refused")
 )
 
 // refused is an error that is ErrRefused too.
@@ -105,7 +105,7 @@ const (
 //
 // clustertest.Run is this contract as a suite.
 type Engine interface {
-	// Check says whether the engine can be trusted: ErrVersion with what to do if not. It asks each
+	// Check says whether the engine can be trusted: ErrUntrusted with what to do if not. It asks each
 	// machine that answers; ErrUnavailable if none does.
 	Check(ctx context.Context) error
 
@@ -127,7 +127,7 @@ type Engine interface {
 	// not tell. Who must know reads, each second at the latest.
 	Wait(ctx context.Context, key string, after Revision) error
 
-	// Usage says how full the fullest machine that answers is.
+	// Usage says how full the fullest machine that answers is, or was a moment ago.
 	Usage(ctx context.Context) (Usage, error)
 
 	// Compact gives back the space of what was removed or overwritten. Revisions of keys stay.

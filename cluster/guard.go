@@ -1,16 +1,32 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 )
 
 // guard stops appends long before the engine is full: a full etcd raises an alarm, refuses
 // every put, the ones that would free space included, and waits for a person.
 type guard struct {
-	looked time.Duration // appends alone use it
-	why    atomic.Pointer[string]
+	why atomic.Pointer[string]
+}
+
+// fullness asks the engine how full it is, each Times.Sync, and more often while appends wait
+// for it. It is not asked in their way: a machine of the engine that is dead answers late.
+func (n *Node) fullness(ctx context.Context) error {
+	for {
+		if u, err := n.engine.engine.Usage(ctx); err == nil {
+			n.hold(overfull(u))
+		}
+		pause := n.times.Sync
+		if n.Held() != "" {
+			pause = n.times.Beat
+		}
+		if err := n.clock.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
 }
 
 // overfull says in words why nothing may be appended, "" if it may.

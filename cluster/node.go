@@ -1,7 +1,7 @@
 package cluster
 
-// node.go: one process in a cluster. Node.Run starts a goroutine for beats and one that
-// appends, and waits for both. Node.mu guards holds and queue; members, beats and appends take it.
+// node.go: one process in a cluster. Node.Run starts a goroutine for beats, one that appends
+// and one that looks how full the engine is, and waits for all. Node.mu guards holds and queue; members, beats and appends take it.
 
 import (
 	"context"
@@ -62,7 +62,7 @@ type hold struct {
 func (h *hold) condition() Condition { return Condition{ownKey(h.partition), h.epoch} }
 
 // Join makes the process a node of the cluster that the engine holds. ErrNoCluster if there is none,
-// ErrSetBack or ErrStranger if it is not the one that the node's disk remembers, ErrVersion if
+// ErrSetBack or ErrStranger if it is not the one that the node's disk remembers, ErrUntrusted if
 // the engine cannot be trusted.
 func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 	if !nodeName().MatchString(s.Name) {
@@ -127,6 +127,7 @@ func (n *Node) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.beats(ctx) })
 	g.Go(func() error { return n.appends(ctx) })
+	g.Go(func() error { return n.fullness(ctx) })
 	err := g.Wait()
 	n.mu.Lock()
 	held := n.holds

@@ -15,16 +15,16 @@ import (
 
 // Memory is an Engine in memory, for tests: always right, always there. Line makes it fail.
 type Memory struct {
-	mu       sync.Mutex
-	revision cluster.Revision
-	keys     map[string]cluster.KeyValue
-	changed  chan struct{} // closed at each step
-	quota    int64
-	inUse    int64
-	garbage  int64 // bytes that Compact gives back
-	steps    int
-	closed   bool
-	version  error
+	mu        sync.Mutex
+	revision  cluster.Revision
+	keys      map[string]cluster.KeyValue
+	changed   chan struct{} // closed at each step
+	quota     int64
+	inUse     int64
+	garbage   int64 // bytes that Compact gives back
+	steps     int
+	closed    bool
+	untrusted error
 }
 
 // NewMemory is an empty engine with a quota of 2 GiB.
@@ -36,14 +36,14 @@ func NewMemory() *Memory {
 func (m *Memory) Check(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return firstError(ctx.Err(), m.version)
+	return firstError(ctx.Err(), m.untrusted)
 }
 
 // Refuse makes Check give err.
 func (m *Memory) Refuse(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.version = err
+	m.untrusted = err
 }
 
 // SetQuota sets where the engine is full.

@@ -40,7 +40,7 @@ func ProjectRules() Rules {
 			{"actionrules/match", "cluster/entry", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "histogram", "secret", "weburl"},
 			{"actionrules", "cluster", "fetcher", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
 			{"scheduler"},
-			{"push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
+			{"cluster/etcd", "push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
 			{
 				"actionrules/crawlspace", "crawl/crawllog", "crawl/events", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
 				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
@@ -60,6 +60,9 @@ func ProjectRules() Rules {
 		Borders: []Border{
 			{Import: "github.com/dgraph-io/badger", Allowed: []string{"scheduler/badgerstore", "scheduler/badgerstore/badgerfiles"}},
 			{Import: "github.com/dgraph-io/ristretto", Allowed: []string{"scheduler/badgerstore"}},
+			{Import: "go.etcd.io/etcd", Allowed: []string{"cluster/etcd"}},
+			{Import: "google.golang.org/grpc", Allowed: []string{"cluster/etcd"}},
+			{Import: "go.uber.org/zap", Allowed: []string{"cluster/etcd"}},
 			{Import: "github.com/hanwen/go-fuse", Allowed: []string{"internal/powercut"}},
 			{Import: "github.com/klippa-app/go-pdfium", Allowed: []string{"fetcher/extract/pdf"}},
 			{Import: "github.com/tetratelabs/wazero", Allowed: []string{"fetcher/extract/pdf"}},
