@@ -65,6 +65,16 @@ func knownNamespace(uri string) bool {
 	return ok && version != "" && strings.Trim(version, "0123456789.") == ""
 }
 
+// checkPrefix notes of a prefix that is declared nowhere, once.
+func (p *parser) checkPrefix(e *element, scope *namespaces) {
+	prefix := e.name.Space
+	if prefix == "" || scope.uri(prefix) != "" || p.undeclared[prefix] {
+		return
+	}
+	p.undeclared[prefix] = true
+	p.report.notef(p.position(e.start), "the prefix %s is declared nowhere, so that other programs refuse the file: write xmlns:%s=\"%s21\" in <CrawlConfig>", clip(prefix), clip(prefix), rulesNamespace)
+}
+
 // isForeign says whether an attribute is one of those that XML itself allows
 // anywhere: declarations, xml:* and xsi:*.
 func isForeign(a xml.Attr, scope *namespaces) bool {

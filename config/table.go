@@ -128,6 +128,7 @@ func Elements() []Element {
 type schema struct {
 	elements map[string]*Element
 	children map[string][]string // parent: names of its children, in table order
+	names    []string            // of all elements, in table order
 }
 
 func newSchema() *schema {
@@ -136,6 +137,7 @@ func newSchema() *schema {
 	for i := range table {
 		e := &table[i]
 		s.elements[e.Name] = e
+		s.names = append(s.names, e.Name)
 		for _, parent := range e.Parents {
 			s.children[parent] = append(s.children[parent], e.Name)
 		}
@@ -153,10 +155,13 @@ func (e *Element) attribute(name string) *Attribute {
 	return nil
 }
 
+// attributeNames are those of the attributes that have an effect.
 func (e *Element) attributeNames() []string {
-	names := make([]string, len(e.Attributes))
+	names := make([]string, 0, len(e.Attributes))
 	for i := range e.Attributes {
-		names[i] = e.Attributes[i].Name
+		if e.Attributes[i].Status != NoEffect {
+			names = append(names, e.Attributes[i].Name)
+		}
 	}
 	return names
 }

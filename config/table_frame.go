@@ -2,6 +2,12 @@ package config
 
 import "slices"
 
+// The attribute of CrawlConfig that lets what is unknown pass.
+const (
+	unknownAttributeName = "unknown"
+	unknownWarn          = "warn"
+)
+
 const (
 	day  = 86_400
 	year = 366 * day
@@ -15,7 +21,10 @@ func frameElements() []Element {
 	own = append(own, Attribute{Name: "storeTextOnly", Status: NoEffect, InsteadOf: "false", Instead: "write content=\"true\" in <Push> for the bytes of pages, too",
 		Doc: "CloudView's own: accepted, has no effect here; what it says with false is content=\"true\" of Push."})
 	return []Element{
-		{Name: "CrawlConfig", Attributes: own,
+		{Name: "CrawlConfig", Attributes: append([]Attribute{{
+			Name: unknownAttributeName, Type: Enum, Default: "error", Values: []string{"error", unknownWarn},
+			Doc: "What becomes of elements and attributes of CloudView's namespaces that this version does not know, as newer releases have: an error, or a warning each. Unknown conditions of rules are errors in any case.",
+		}}, own...),
 			Doc: "The outermost element."},
 		{Name: "CustomCrawlConfig", Parents: []string{"CrawlConfig", "Crawler"}, Open: true, Status: NoEffect,
 			Doc: "CloudView's own: accepted with all that is inside, has no effect here."},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/xml"
 	"slices"
 	"strings"
 
@@ -41,6 +42,10 @@ type parser struct {
 	allowed []*allowance
 	// inert are the attributes and elements without effect that were not told yet.
 	inert []inert
+	// lenient lets what is unknown of CloudView's namespaces pass (CrawlConfig, unknown).
+	lenient bool
+	// undeclared are the prefixes without a declaration that were told.
+	undeclared map[string]bool
 }
 
 // parseTree reads the file's elements; nil if its outermost one is not
@@ -56,6 +61,10 @@ func (p *parser) parseTree() *node {
 		return nil
 	}
 	p.xmlAllowances(root)
+	p.lenient = slices.ContainsFunc(root.attrs, func(a xml.Attr) bool {
+		return a.Name == xml.Name{Local: unknownAttributeName} && a.Value == unknownWarn
+	})
+	p.undeclared = map[string]bool{}
 	return p.element(root, nil, nil)
 }
 
@@ -79,6 +88,11 @@ func (p *parser) element(e *element, parent *node, scope *namespaces) *node {
 	if spec == nil {
 		return nil
 	}
+	return p.built(spec, e, scope)
+}
+
+// built reads the attributes of an element and what is inside of it.
+func (p *parser) built(spec *Element, e *element, scope *namespaces) *node {
 	n := &node{spec: spec, at: e.start}
 	p.attributes(n, e, scope)
 	switch {
@@ -119,16 +133,21 @@ func (p *parser) elementSpec(e *element, parent *node, scope *namespaces) *Eleme
 		p.errorf(e.start, "<%s> is in the namespace %s: write %s21 or %s21, or none", clip(rawName(e.name)), quote(uri), crawlNamespace, rulesNamespace)
 		return nil
 	}
+	p.checkPrefix(e, scope)
 	spec := p.schema.elements[e.name.Local]
 	if parent == nil {
 		return spec
 	}
 	switch known := p.schema.children[parent.spec.Name]; {
+	case spec == nil && p.passOver(e, parent, scope):
+		return nil
 	case spec == nil:
 		p.errorf(e.start, "unknown element <%s> in <%s>%s", clip(e.name.Local), parent.spec.Name, p.elementHint(e.name.Local, known))
+		p.as(Nearest(e.name.Local, known), e, scope)
 		return nil
 	case !slices.Contains(known, e.name.Local):
 		p.errorf(e.start, "%s", p.misplaced(spec, parent.spec))
+		p.as(spec.Name, e, scope)
 		return nil
 	}
 	switch spec.Status {
@@ -162,6 +181,9 @@ const longestName = 40
 func (p *parser) elementHint(name string, known []string) string {
 	if p.report.full() {
 		return ""
+	}
+	if write := meant(name, elementSynonyms()); write != "" {
+		return ": " + write
 	}
 	if near := Nearest(name, known); near != "" {
 		return ": did you mean <" + near + ">?"

@@ -29,7 +29,14 @@ func (p *parser) attributes(n *node, e *element, scope *namespaces) {
 			continue
 		}
 		seen[a.Name] = at.name
-		if !isForeign(a, scope) && !p.attribute(n, a, at) {
+		if isForeign(a, scope) {
+			continue
+		}
+		if n.spec.attribute(a.Name.Local) == nil && a.Name.Space == "" && p.passes(scope.uri(e.name.Space)) {
+			p.warnf(at.name, "unknown attribute %s of <%s> is passed over", clip(a.Name.Local), n.spec.Name)
+			continue
+		}
+		if !p.attribute(n, a, at) {
 			n.faulty = append(n.faulty, a.Name.Local)
 		}
 	}
@@ -88,8 +95,14 @@ func (p *parser) unknownAttribute(n *node, a xml.Attr, at place) {
 	}
 	known := n.spec.attributeNames()
 	near := Nearest(a.Name.Local, known)
+	write := meant(n.spec.Name+"."+a.Name.Local, attributeSynonyms())
+	if write == "" {
+		write = meant(a.Name.Local, attributeSynonyms())
+	}
 	hint := ""
 	switch {
+	case write != "" && a.Name.Space == "":
+		hint = ": " + write
 	case a.Name.Space != "" && slices.Contains(known, a.Name.Local):
 		hint = ": write " + a.Name.Local + " without prefix"
 	case near != "":
@@ -97,7 +110,7 @@ func (p *parser) unknownAttribute(n *node, a xml.Attr, at place) {
 		n.faulty = append(n.faulty, near)
 	case len(known) == 0:
 		hint = ", which has no attributes: remove it"
-	case len(known) <= 12:
+	case len(a.Name.Local) <= longestName:
 		hint = ": known are " + strings.Join(known, ", ")
 	}
 	p.errorf(at.name, "unknown attribute %s of <%s>%s", clip(rawName(a.Name)), n.spec.Name, hint)
@@ -241,6 +254,9 @@ func (a *Attribute) allowedRange() string {
 func (a *Attribute) checkEnum(value string) string {
 	if slices.Contains(a.Values, value) {
 		return ""
+	}
+	if write := meant(value, valueSynonyms()); slices.Contains(a.Values, write) {
+		return "is unknown: did you mean " + quote(write) + "?"
 	}
 	if near := Nearest(value, a.Values); near != "" {
 		return "is unknown: did you mean " + quote(near) + "?"

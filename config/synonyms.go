@@ -1,0 +1,79 @@
+package config
+
+import "strings"
+
+// synonym is what other products call something, in lower case, and what is written here.
+type synonym struct {
+	names string // separated by blanks
+	write string
+}
+
+// elementSynonyms are words that people write as elements.
+func elementSynonyms() []synonym {
+	return []synonym{
+		{"exclude deny disallow skip block forbid reject blacklist excludepatterns", `write a <Rule> with a condition and <Ignore/>, or <Patterns exclude="..."/>`},
+		{"include allow permit whitelist includepatterns", `write a <Rule> with a condition and <Accept/>, or <Patterns include="..."/>`},
+		{"delay crawldelay requestdelay politeness politenessdelay", `write throttleTimeMS="..." in <Crawler>, or <Throttle> for some URLs`},
+		{"maxdepth depth crawldepth maxlinkdepth maxpathdepth", `write <CrawlSpace maxLinkDepth="..."/>`},
+		{"starturl starturls start_url seed seeds entrypoint url urls", `write <Root url="..."/>, or <Roots file="..."/>`},
+		{"obeyrobots robots robotstxt ignorerobots ignorerobotstxt", `write ignoreRobotsTxt="..." in <Crawler>`},
+		{"useragent agent", `write userAgent="..." in <Crawler>`},
+		{"threads numthreads nthreads", `write nthreads="..." in <Crawler>`},
+		{"proxy proxysettings", `write <Fetch proxy="..."> with a condition`},
+		{"login auth authentication credentials header headers cookie", `write <Fetch auth="..."> or a <Header> in <Fetch>`},
+		{"schedule cron interval", `write <Refresh schedule="..."/>`},
+		{"filter filters referencefilter referencefilters pattern regex regexp match", `write a <Rule> with a condition such as <Path>, and <Accept/> or <Ignore/>`},
+		{"ignoreextensions extensions extensionfilter", `write <IgnoredExtensions list="..."/>`},
+		{"sitemaps sitemapurl", `write <Sitemap url="..."/>`},
+		{"output committer target indexer elasticsearch solr", `write <Push kind="..." url="..."/>`},
+		{"meta addfield field constant", `write <AddMeta name="..." value="..."/>`},
+	}
+}
+
+// attributeSynonyms are words that people write as attributes; behind an element's name and a
+// dot those that have a meaning of their own there.
+func attributeSynonyms() []synonym {
+	return []synonym{
+		{"crawler.maxdepth crawler.depth crawler.crawldepth crawler.maxlinkdepth", `write <CrawlSpace maxLinkDepth="..."/> in it`},
+		{"crawler.maxpathdepth", `write <CrawlSpace maxPathDepth="..."/> in it`},
+		{"crawlspace.maxdepth crawlspace.depth", `write maxLinkDepth`},
+		{"obeyrobots obeyrobotstxt respectrobots robotstxt userobots ignorerobots", `write ignoreRobotsTxt, which is true where robots.txt is not obeyed`},
+		{"delay crawldelay requestdelay politeness politenessdelay throttle", `write throttleTimeMS, in milliseconds`},
+		{"threads numthreads maxthreads workers", `write nthreads`},
+		{"timeout requesttimeout", `write downloadTimeoutMS, or one of the other time limits`},
+		{"maxsize maxfilesize maxdocumentsize", `write maxBodyBytes`},
+		{"agent", `write userAgent`},
+		{"crawler.starturl crawler.url crawler.seed crawler.root", `write <Root url="..."/> in it`},
+		{"href src location", `write url`},
+		{"pattern regex regexp expression match", `write val, and litteral="false" for an ordinary regular expression`},
+		{"atom.type atom.match", `write kind`},
+		{"literal", `write litteral, with two t`},
+		{"casesensitive ignorecase case", `write norm="none", lower or norm`},
+		{"proxyhost", `write <Fetch proxy="...">`},
+	}
+}
+
+// valueSynonyms are words that people write as values, by the value that is meant.
+func valueSynonyms() []synonym {
+	return []synonym{
+		{"elastic es elk", "elasticsearch"},
+		{"exalead cloudview papi4", "papi"},
+		{"http hook rest", "webhook"},
+		{"disk json jsonl files", "file"},
+		{"contains", "inside"}, {"begins startswith begin", "prefix"}, {"ends endswith end", "suffix"}, {"equals is full", "exact"},
+		{"careful safe", "cautious"},
+	}
+}
+
+// meant finds what a word stands for; "" if it is none of them.
+func meant(word string, known []synonym) string {
+	word = strings.ToLower(word)
+	for _, s := range known {
+		for name := range strings.FieldsSeq(s.names) {
+			if name == word {
+				return s.write
+			}
+		}
+	}
+	return ""
+}
