@@ -72,7 +72,7 @@ func TestAllErrorsAreReported(t *testing.T) {
 
 func TestErrorWithoutPosition(t *testing.T) {
 	_, errs := Compile(RuleSet{Rules: []Rule{when(anything, do(Accept)...), when(And{}, do(Accept)...)}})
-	if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), "rule 1: And") {
+	if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), "rule 2: And") {
 		t.Error(errs)
 	}
 	if _, errs := CompileCondition(Or{}); len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), "Or is empty") {

@@ -12,7 +12,7 @@ import (
 type Explanation struct {
 	Decision Decision
 	Start    Start
-	Rules    []RuleTrace // every rule, in order
+	Rules    []RuleTrace // every rule, or with ExplainMatches those that match, in order
 	// Last is by dimension the index of the last rule that set it, -1 if none did.
 	Last [dimensions]int
 }
@@ -44,6 +44,15 @@ type RuleTrace struct {
 	Actions []string
 }
 
+// Rule is what a rule did, by its index; false if it is not among Rules.
+func (x Explanation) Rule(index int) (RuleTrace, bool) {
+	i, ok := slices.BinarySearchFunc(x.Rules, index, func(t RuleTrace, index int) int { return t.Index - index })
+	if !ok {
+		return RuleTrace{}, false
+	}
+	return x.Rules[i], true
+}
+
 // ExcludedBy is the index of the rule that has the last word on why the URL is
 // ignored, -1 if that is the start state. excluded is false for a URL that is crawled.
 func (x Explanation) ExcludedBy() (rule int, excluded bool) {
@@ -60,27 +69,81 @@ func (x Explanation) ExcludedBy() (rule int, excluded bool) {
 // Explain decides about u in another way than Decide, and says how. It looks at
 // every condition, also where the result is clear already.
 func (e *Engine) Explain(u weburl.URL) Explanation {
-	x := Explanation{Start: e.explainStart(u), Rules: make([]RuleTrace, len(e.rules))}
-	for i := range x.Last {
-		x.Last[i] = -1
-	}
+	x := e.newExplanation(u)
+	x.Rules = make([]RuleTrace, 0, len(e.rules))
 	v := view{url: u}
-	for i, r := range e.set.Rules {
-		t := RuleTrace{Index: i, At: r.At, Group: r.Group, Changed: []Dimension{}}
-		if e.rules[i].cond.trace(&v, r.If).Held {
-			t.Matched = true
-			for _, a := range r.Then {
-				x.Last[a.Verb.Dimension()] = i
-				t.Changed = append(t.Changed, a.Verb.Dimension())
-				t.Actions = append(t.Actions, a.String())
-			}
-			slices.Sort(t.Changed)
-			t.Changed = slices.Compact(t.Changed)
-		}
-		x.Rules[i] = t
+	for i := range e.rules {
+		x.trace(e, i, &v)
 	}
 	x.Decision = e.conclude(u, x)
 	return x
+}
+
+// ExplainMatches is Explain without the rules that do not match. It finds the others by the
+// index, so that it does not look at every rule, and asks each of them again.
+func (e *Engine) ExplainMatches(u weburl.URL) Explanation {
+	x := e.newExplanation(u)
+	v := view{url: u}
+	for _, i := range e.Matching(u) {
+		x.trace(e, int(i), &v)
+	}
+	x.Rules = slices.DeleteFunc(x.Rules, func(t RuleTrace) bool { return !t.Matched })
+	x.Decision = e.conclude(u, x)
+	return x
+}
+
+// Matching returns the indexes of the rules that hold for u, in their order, by the index.
+func (e *Engine) Matching(u weburl.URL) []int32 {
+	s, ok := e.scratches.Get().(*Scratch)
+	if !ok {
+		s = new(Scratch)
+	}
+	s.begin(e.index, u)
+	s.collects, s.held = true, s.held[:0]
+	e.index.decide(s)
+	s.collects = false
+	var found []int32
+	add := func(clause int32) {
+		found = append(found, e.index.rules[e.index.ruleStarts[clause]:e.index.ruleStarts[clause+1]]...)
+	}
+	for _, clause := range s.held {
+		add(clause)
+	}
+	if e.index.defaults.number > 0 {
+		for i := range e.index.clauses {
+			if c := &e.index.clauses[i]; c.byDefault >= 0 && s.failed[c.byDefault] != s.epoch {
+				add(int32(i))
+			}
+		}
+	}
+	e.scratches.Put(s)
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func (e *Engine) newExplanation(u weburl.URL) Explanation {
+	x := Explanation{Start: e.explainStart(u)}
+	for i := range x.Last {
+		x.Last[i] = -1
+	}
+	return x
+}
+
+// trace adds what a rule does for the URL of v.
+func (x *Explanation) trace(e *Engine, i int, v *view) {
+	r := &e.set.Rules[i]
+	t := RuleTrace{Index: i, At: r.At, Group: r.Group, Changed: []Dimension{}}
+	if e.rules[i].cond.trace(v, r.If).Held {
+		t.Matched = true
+		for _, a := range r.Then {
+			x.Last[a.Verb.Dimension()] = i
+			t.Changed = append(t.Changed, a.Verb.Dimension())
+			t.Actions = append(t.Actions, a.String())
+		}
+		slices.Sort(t.Changed)
+		t.Changed = slices.Compact(t.Changed)
+	}
+	x.Rules = append(x.Rules, t)
 }
 
 // explainStart goes through all roots, one by one.

@@ -21,6 +21,9 @@ type index struct {
 	steps   []step
 	effects
 	defaults defaults
+	// The rules of the clause with number n are those from ruleStarts[n] to ruleStarts[n+1].
+	rules      []int32
+	ruleStarts []int32
 }
 
 // fieldIndex finds the atoms of one field.
@@ -130,6 +133,9 @@ func (x *index) pull(t *trigger, s *Scratch) {
 		switch holds := x.run(c.program, s); {
 		case c.byDefault < 0 && holds:
 			s.fold(x, &c.effect)
+			if s.collects {
+				s.held = append(s.held, id)
+			}
 		case c.byDefault >= 0 && !holds:
 			s.failed[c.byDefault] = s.epoch
 		}

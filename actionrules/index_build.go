@@ -1,6 +1,10 @@
 package actionrules
 
-import "github.com/sextant-crawler/sextant/actionrules/match"
+import (
+	"slices"
+
+	"github.com/sextant-crawler/sextant/actionrules/match"
+)
 
 // indexBuilder makes an index of compiled rules.
 type indexBuilder struct {
@@ -14,7 +18,11 @@ type indexBuilder struct {
 	literals  [len(fieldNames)]match.Builder
 	triggers  [len(fieldNames)][][]trigger // by number of the literal
 	intervals [len(fieldNames)][]interval
+	ruleOf    []clauseRule
 }
+
+// clauseRule says that a clause is one of a rule's.
+type clauseRule struct{ clause, rule int32 }
 
 type clauseKey struct {
 	expr int32
@@ -45,7 +53,7 @@ func newIndex(rules []rule) *index {
 		graph: newGraph(), clauseIDs: map[clauseKey]int32{}, metaIDs: map[Meta]int32{}, metasOf: map[clauseMeta]bool{},
 	}
 	for i := range rules {
-		b.addRule(&rules[i])
+		b.addRule(&rules[i], int32(i))
 	}
 	b.draftAtoms()
 	for i := range b.drafts {
@@ -61,12 +69,13 @@ func newIndex(rules []rule) *index {
 	}
 	b.shareText()
 	b.defaults.build(&b.index)
+	b.buildRules()
 	x := b.index
 	return &x
 }
 
 // addRule gives a rule's effect to its clauses.
-func (b *indexBuilder) addRule(r *rule) {
+func (b *indexBuilder) addRule(r *rule, number int32) {
 	first := int32(len(b.actions)) + 1
 	for i := range r.then {
 		b.actions = append(b.actions, &r.then[i])
@@ -78,10 +87,28 @@ func (b *indexBuilder) addRule(r *rule) {
 			b.clauseIDs[k] = id
 			b.drafts = append(b.drafts, draft{clauseKey: k})
 		}
+		b.ruleOf = append(b.ruleOf, clauseRule{id, number})
 		for place := first; place <= int32(len(b.actions)); place++ {
 			b.addAction(id, place)
 		}
 	})
+}
+
+// buildRules sorts the rules to their clauses.
+func (b *indexBuilder) buildRules() {
+	b.ruleStarts = make([]int32, len(b.clauses)+1)
+	for _, r := range b.ruleOf {
+		b.ruleStarts[r.clause+1]++
+	}
+	for i := range b.clauses {
+		b.ruleStarts[i+1] += b.ruleStarts[i]
+	}
+	next := slices.Clone(b.ruleStarts)
+	b.rules = make([]int32, len(b.ruleOf))
+	for _, r := range b.ruleOf {
+		b.rules[next[r.clause]] = r.rule
+		next[r.clause]++
+	}
 }
 
 // split takes an Or at the top apart.

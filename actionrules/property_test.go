@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/weburl"
 	"golang.org/x/text/unicode/norm"
@@ -242,6 +243,7 @@ func TestDecideExplainAndOracleAgree(t *testing.T) {
 				u = set.Roots[0].URL
 			}
 			got, x := e.Decide(u), e.Explain(u)
+			sameMatches(t, x, e.ExplainMatches(u))
 			if diff := cmp.Diff(oracle(set, u), got); diff != "" {
 				t.Fatalf("%s: Decide is not what the specification says:\n%s", u, diff)
 			}
@@ -285,4 +287,12 @@ func FuzzDecide(f *testing.F) {
 		}
 		e.Warnings()
 	})
+}
+
+// sameMatches fails unless brief is full without the rules that do not match.
+func sameMatches(t interface{ Fatalf(string, ...any) }, full, brief Explanation) {
+	full.Rules = slices.DeleteFunc(slices.Clone(full.Rules), func(r RuleTrace) bool { return !r.Matched })
+	if diff := cmp.Diff(full, brief, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("the index finds other rules (-all +index):\n%s", diff)
+	}
 }

@@ -23,6 +23,10 @@ type Scratch struct {
 
 	last  settings
 	added []addition
+
+	// held are the clauses that hold, without those that hold by default, if collects is set.
+	collects bool
+	held     []int32
 }
 
 // begin makes s ready for a URL.

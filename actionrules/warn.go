@@ -53,7 +53,7 @@ func (e *Engine) excludedRoots() []Warning {
 			continue
 		}
 		by := "the default"
-		if rule, _ := e.Explain(r.URL).ExcludedBy(); rule >= 0 {
+		if rule, _ := e.ExplainMatches(r.URL).ExcludedBy(); rule >= 0 {
 			by = fmt.Sprintf("rule %d", rule+1)
 			if at := e.set.Rules[rule].At; at != (Position{}) {
 				by = "the rule at " + at.String()

@@ -34,8 +34,15 @@ type Explanation struct {
 	KilledBy   *crawlspace.Reason      `json:"killed_by,omitempty"` // the kill list's entry that keeps it out of the index
 	Stored     *StoredExplanation      `json:"stored,omitempty"`
 
-	// Start says, for a person, where the rules begin.
-	Start string `json:"-"`
+	Told `json:"-"`
+	// Crawler is the one of a configuration that has several.
+	Crawler string `json:"crawler,omitempty"`
+}
+
+// Told is what an explanation has for a person only.
+type Told struct {
+	Start  string // where the rules begin
+	Others int    // how many rules do not match
 }
 
 // ExcludedBy is what excludes a URL.
@@ -178,9 +185,12 @@ func NewExplainer(s policy.Settings, known Knowledge) (*Explainer, error) {
 	return &Explainer{rules, s, known}, err
 }
 
+// Brief leaves the rules that do not match out of explanations.
+func (e *Explainer) Brief() { e.rules.Brief = true }
+
 // Explain says what is decided of u, which was written as raw, and what is stored of it.
 func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
-	out := explanationOf(raw, e.rules.Explain(raw, u, nil))
+	out := e.explanationOf(raw, e.rules.Explain(raw, u, nil))
 	if e.known.Lookup == nil {
 		return out, nil
 	}
@@ -190,7 +200,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	}
 	if s := stored.StoredURL; s != nil && s.Kind == "" && as.Key() == u.Key() {
 		found := policy.Found{Depth: s.Depth, HostSpelling: s.HostSpelling, Fragment: s.Fragment}
-		out = explanationOf(raw, e.rules.Explain(raw, u, &found))
+		out = e.explanationOf(raw, e.rules.Explain(raw, u, &found))
 	}
 	if stored.Robots, err = e.known.Robots(e.settings.Robots.Agent, e.settings.Robots.Original, as); err != nil {
 		return nil, err
@@ -205,17 +215,20 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 }
 
 // explanationOf gives what decides about a URL its printed form.
-func explanationOf(raw string, x policy.Explained) *Explanation {
+func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 	d := x.Rules.Decision
 	out := &Explanation{
 		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index, Follow: d.Follow,
-		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Start: x.Rules.Start.Why,
+		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Told: Told{Start: x.Rules.Start.Why, Others: len(e.settings.Rules.Rules)},
 		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch,
 	}
 	for _, m := range d.Metas {
 		out.Metas[m.Name] = append(out.Metas[m.Name], m.Value)
 	}
 	for _, r := range x.Rules.Rules {
+		if r.Matched {
+			out.Others--
+		}
 		t := RuleExplanation{Index: r.Index, File: r.At.File, Line: r.At.Line, Group: r.Group, Matched: r.Matched, Changed: []string{}, Actions: r.Actions}
 		for _, dimension := range r.Changed {
 			t.Changed = append(t.Changed, dimension.String())
@@ -231,7 +244,8 @@ func explanationOf(raw string, x policy.Explained) *Explanation {
 	if x.Refused != nil {
 		out.ExcludedBy = &ExcludedBy{Gate: string(x.Refused.Gate), File: x.Refused.File, Line: x.Refused.Line, Rule: x.Refused.Rule}
 	} else if rule, _ := x.Rules.ExcludedBy(); rule >= 0 {
-		at := x.Rules.Rules[rule].At
+		last, _ := x.Rules.Rule(rule)
+		at := last.At
 		out.ExcludedBy = &ExcludedBy{Gate: "rules", File: at.File, Line: at.Line, Rule: fmt.Sprintf("rule %d", rule+1)}
 	}
 	return out

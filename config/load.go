@@ -42,7 +42,15 @@ type Lookups struct {
 func Load(path string) (*File, Report, error) { return LoadWith(path, OSLookups()) }
 
 // LoadWith is Load with other lookups; the configuration itself is read from the disk.
-func LoadWith(path string, lookups Lookups) (*File, Report, error) {
+func LoadWith(path string, lookups Lookups) (*File, Report, error) { return load(path, lookups, false) }
+
+// LoadQuickly is LoadWith for a caller that compiles the rules itself, and shows no warnings: faults in
+// patterns and in files of rules are found only then, and Engine and Gates are nil.
+func LoadQuickly(path string, lookups Lookups) (*File, Report, error) {
+	return load(path, lookups, true)
+}
+
+func load(path string, lookups Lookups, quick bool) (*File, Report, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, withoutPath(err))
@@ -54,7 +62,7 @@ func LoadWith(path string, lookups Lookups) (*File, Report, error) {
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("configuration %s: %w", path, withoutPath(err))
 	}
-	file, report := Parse(path, raw, lookups)
+	file, report := parse(path, raw, lookups, quick)
 	return file, report, nil
 }
 
@@ -98,8 +106,12 @@ func readFile(path string) ([]byte, error) {
 // positions, and other files are looked for beside it. The File is nil if the
 // Report has errors.
 func Parse(name string, raw []byte, lookups Lookups) (*File, Report) {
+	return parse(name, raw, lookups, false)
+}
+
+func parse(name string, raw []byte, lookups Lookups, quick bool) (*File, Report) {
 	var report Report
-	p := &parser{lookups: lookups.withDefaults(), report: &report, schema: newSchema()}
+	p := &parser{lookups: lookups.withDefaults(), report: &report, schema: newSchema(), quick: quick}
 	file := p.parse(name, raw)
 	p.tellInert()
 	report.mainFile = name

@@ -28,6 +28,9 @@ func (p *parser) rules(crawler *node, c *Crawler) {
 			}
 		}
 	}
+	if p.quick {
+		return
+	}
 	engine, errs := actionrules.Compile(c.Rules)
 	c.Engine = engine
 	p.compileErrors(errs)

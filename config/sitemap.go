@@ -100,7 +100,7 @@ func (p *parser) idleSources(c *Crawler) {
 			continue
 		}
 		if !c.Engine.Decide(s.URL).Crawl() {
-			if rule, _ := c.Engine.Explain(s.URL).ExcludedBy(); rule >= 0 {
+			if rule, _ := c.Engine.ExplainMatches(s.URL).ExcludedBy(); rule >= 0 {
 				p.report.warnf(at, "%s is never read: the rule at %s ignores its url", element, c.Rules.Rules[rule].At)
 				continue
 			}

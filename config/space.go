@@ -74,6 +74,9 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 // compileSpace compiles the gates, whose errors carry the places of their own
 // files, and makes the start state what the crawl space makes of it.
 func (p *parser) compileSpace(c *Crawler) {
+	if p.quick {
+		return
+	}
 	roots := make([]weburl.URL, len(c.Rules.Roots))
 	for i, r := range c.Rules.Roots {
 		roots[i] = r.URL

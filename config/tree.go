@@ -44,6 +44,8 @@ type parser struct {
 	inert []inert
 	// lenient lets what is unknown of CloudView's namespaces pass (CrawlConfig, unknown).
 	lenient bool
+	// quick leaves rules uncompiled, and gives no warnings.
+	quick bool
 	// undeclared are the prefixes without a declaration that were told.
 	undeclared map[string]bool
 }

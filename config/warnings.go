@@ -13,7 +13,7 @@ import (
 // warnings adds what a Crawler allows but hardly means, if there are no errors:
 // rules that are left out would make others look idle.
 func (p *parser) warnings(c *Crawler) {
-	if len(p.report.Errors) > 0 {
+	if p.quick || len(p.report.Errors) > 0 {
 		return
 	}
 	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), unaccepted(&c.Rules),

@@ -18,22 +18,15 @@ import (
 // unmatched warns of rules of a Crawler that hold for none of the URLs in its store. Rules
 // that ignore are not judged: what they match is not stored.
 func unmatched(c *cli.Context, parsed *config.File, crawler config.Crawler) ([]config.Problem, error) {
-	matching, errs := actionrules.NewMatching(crawler.Rules.Rules)
-	if len(errs) > 0 {
-		return nil, errs[0]
-	}
 	matched := make([]bool, len(crawler.Rules.Rules))
 	known := 0
-	var scratch actionrules.Scratch
-	var buf []int
 	look := func(s report.StoredURL) error {
 		u, ok := weburl.FromCanonical(s.URL)
 		if !ok {
 			return nil
 		}
 		known++
-		buf = matching.Rules(u.WithFragment(s.Fragment), &scratch, buf[:0])
-		for _, i := range buf {
+		for _, i := range crawler.Engine.Matching(u.WithFragment(s.Fragment)) {
 			matched[i] = true
 		}
 		return nil

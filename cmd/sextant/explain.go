@@ -14,7 +14,6 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/service"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 func explainCommand() *cli.Command {
@@ -34,53 +33,38 @@ func explain(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	crawler, h, err := oneCrawler(c)
+	all, err := explainers(c)
 	if err != nil {
 		return err
 	}
+	chosen := choose(all, urls)
 	invalid := false
-	show := func(known admin.Knowledge) error {
-		explainer, err := admin.NewExplainer(crawlSettings(crawler), known)
-		if err != nil {
-			return err
-		}
-		for _, raw := range urls {
-			u, err := weburl.Parse(raw)
-			if err != nil {
-				invalid = true
-				if err := showUnreadable(c, raw, err); err != nil {
-					return err
-				}
-				continue
-			}
-			x, err := explainer.Explain(raw, u)
+	show := func() error {
+		for i, raw := range urls {
+			ok, err := all[chosen[i]].show(c, raw, len(all) > 1)
 			if err != nil {
 				return err
 			}
-			if err := showExplanation(c, x); err != nil {
-				return err
-			}
+			invalid = invalid || !ok
 		}
 		return nil
 	}
 	if c.IsSet("data") {
-		err = withKnowledge(c, h, show)
-	} else {
-		err = show(admin.Knowledge{})
+		show = withAllKnowledge(c, all, chosen, show)
 	}
-	if err == nil && invalid {
+	if err = show(); err == nil && invalid {
 		return no(nil)
 	}
 	return err
 }
 
 // withKnowledge gives fn a look into the store: the running service's, else the files.
-func withKnowledge(c *cli.Context, h service.Home, fn func(admin.Knowledge) error) error {
+func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin.Knowledge) error) error {
 	log, err := newLogger(c)
 	if err != nil {
 		return err
 	}
-	if client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
+	if client, ok := admin.Dial(c.Context, c.String("data"), crawler); ok {
 		known, err := client.Knowledge(c.Context)
 		if err != nil {
 			return err
@@ -127,6 +111,9 @@ func (e explanation) row(name, format string, args ...any) {
 func printExplanation(w io.Writer, x *admin.Explanation, p paint) {
 	e := explanation{w, p}
 	fmt.Fprintln(w, x.Canonical)
+	if x.Crawler != "" {
+		e.row("crawler", "%s", x.Crawler)
+	}
 	e.decision(x)
 	if x.Stored != nil {
 		e.row("index", "%s", x.Stored.Why)
@@ -213,27 +200,22 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 
 // printRules writes the rules that match, and how many do not.
 func printRules(row func(name, format string, args ...any), x *admin.Explanation) {
-	matched := 0
 	for _, r := range x.Rules {
 		if r.Matched {
-			matched++
 			row(fmt.Sprintf("rule %d", r.Index+1), "line %d, group %s: matches: %s", r.Line, r.Group, strings.Join(r.Actions, ", "))
 		}
 	}
-	if others := len(x.Rules) - matched; others > 0 {
-		row("rules", "%s not match", doNot(others, "rule", matched > 0))
+	if x.Others > 0 {
+		row("rules", "%s not match", doNot(x.Others))
 	}
 }
 
-// doNot words that a number of things, or of others, do not.
-func doNot(n int, thing string, others bool) string {
-	if others {
-		thing = "other " + thing
-	}
+// doNot words how many rules do not.
+func doNot(n int) string {
 	if n == 1 {
-		return "1 " + thing + " does"
+		return "1 rule does"
 	}
-	return count(n, thing) + " do"
+	return count(n, "rule") + " do"
 }
 
 func yesNo(yes bool, what string) string {

@@ -58,7 +58,7 @@ func fetchOne(c *cli.Context, raw string) error {
 	}
 	var known admin.Knowledge
 	if c.IsSet("data") {
-		err = withKnowledge(c, h, func(k admin.Knowledge) error { known = k; return nil })
+		err = withKnowledge(c, h, crawler.Name, func(k admin.Knowledge) error { known = k; return nil })
 		if err != nil {
 			return err
 		}

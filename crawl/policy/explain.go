@@ -13,6 +13,9 @@ import (
 // Explainer says by which gates and rules a URL is decided about. It may be used
 // by any number of goroutines at once.
 type Explainer struct {
+	// Brief leaves out the rules that do not match.
+	Brief bool
+
 	policy *Policy
 	traps  *crawlspace.Traps // nil: off
 	learnt *copies.Patterns
@@ -49,7 +52,7 @@ func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error
 		full[host] = true
 	}
 	traps := crawlspace.NewTraps(*s.Traps, full)
-	return &Explainer{p, traps, learnt}, traps.RestoreState(counts.Patterns)
+	return &Explainer{policy: p, traps: traps, learnt: learnt}, traps.RestoreState(counts.Patterns)
 }
 
 // Found is how a stored page was found: the link that admitted it.
@@ -74,7 +77,12 @@ func (e *Explainer) Explain(raw string, u weburl.URL, stored *Found) Explained {
 	}
 	link.URL = e.policy.Spelled(link.URL)
 	v := e.policy.Judge(link)
-	x := Explained{URL: v.URL, Gates: e.policy.Space.Trace(link), Status: v.Status, Rules: e.policy.Engine.Explain(v.URL)}
+	x := Explained{URL: v.URL, Gates: e.policy.Space.Trace(link), Status: v.Status}
+	if e.Brief {
+		x.Rules = e.policy.Engine.ExplainMatches(v.URL)
+	} else {
+		x.Rules = e.policy.Engine.Explain(v.URL)
+	}
 	if v.Gate.Gate != "" {
 		gate := v.Gate
 		x.Refused = &gate

@@ -34,9 +34,6 @@ const StatusExcluded = crawlspace.StatusExcluded
 // RobotsForbids is why a URL is excluded that its robots.txt forbids.
 const RobotsForbids = "robots.txt forbids it"
 
-// explained: above this many rules the excluding one is not searched for.
-const explained = 1000
-
 // Policy is what a reload replaces: settings, rules and crawl space.
 type Policy struct {
 	Settings Settings
@@ -218,12 +215,9 @@ func (p *Policy) Detail(v *Verdict) string {
 	if v.Gate.Gate != "" {
 		return v.Gate.String()
 	}
-	if len(p.Settings.Rules.Rules) > explained {
-		return "the rules ignore it; explain names the one that does"
-	}
-	x := p.Engine.Explain(v.URL)
+	x := p.Engine.ExplainMatches(v.URL)
 	if i, _ := x.ExcludedBy(); i >= 0 {
-		return fmt.Sprintf("rule %d at %s", i+1, x.Rules[i].At)
+		return fmt.Sprintf("rule %d at %s", i+1, p.Settings.Rules.Rules[i].At)
 	}
 	return "no rule accepts it"
 }

@@ -75,7 +75,7 @@ func (p *Policy) ignores(u weburl.URL) bool {
 	if p.Engine.Decide(u).Crawl() {
 		return false
 	}
-	rule, _ := p.Engine.Explain(u).ExcludedBy()
+	rule, _ := p.Engine.ExplainMatches(u).ExcludedBy()
 	return rule >= 0
 }
 

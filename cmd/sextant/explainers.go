@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/service"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// explainedCrawler is a Crawler that explains URLs.
+type explainedCrawler struct {
+	name      string
+	home      service.Home
+	settings  policy.Settings
+	explainer *admin.Explainer
+}
+
+// explainers are the Crawlers that a command may mean, ready to explain. Their rules are compiled
+// once, here; what is wrong with them is told as check tells it.
+func explainers(c *cli.Context) ([]*explainedCrawler, error) {
+	path, err := configPath(c)
+	if err != nil {
+		return nil, err
+	}
+	parsed, report, err := config.LoadQuickly(path, ownFiles(c).Lookups())
+	if err != nil || len(report.Errors) > 0 {
+		_, _, err := loadConfig(c) // says it in full
+		return nil, err
+	}
+	crawlers, err := crawlersOf(c, parsed)
+	if err != nil {
+		return nil, err
+	}
+	var all []*explainedCrawler
+	for _, crawler := range crawlers {
+		x := &explainedCrawler{name: crawler.Name, home: service.HomeOf(parsed, crawler, c.String("data")), settings: crawlSettings(crawler)}
+		if err := x.know(c, admin.Knowledge{}); err != nil {
+			if _, _, full := loadConfig(c); full != nil {
+				return nil, full
+			}
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// know makes the explainer, with what a store knows.
+func (x *explainedCrawler) know(c *cli.Context, known admin.Knowledge) error {
+	explainer, err := admin.NewExplainer(x.settings, known)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("json") {
+		explainer.Brief()
+	}
+	x.explainer = explainer
+	return nil
+}
+
+// show prints what is decided about a URL; ok is false if it is none.
+func (x *explainedCrawler) show(c *cli.Context, raw string, named bool) (ok bool, err error) {
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		return false, showUnreadable(c, raw, err)
+	}
+	told, err := x.explainer.Explain(raw, u)
+	if err != nil {
+		return false, err
+	}
+	if named {
+		told.Crawler = x.name
+	}
+	return true, showExplanation(c, told)
+}
+
+// choose finds for each URL the Crawler that it is about: the first that crawls it, else the first
+// with a root on its host, else the first.
+func choose(all []*explainedCrawler, urls []string) []int {
+	chosen := make([]int, len(urls))
+	if len(all) == 1 {
+		return chosen
+	}
+	for i, raw := range urls {
+		u, err := weburl.Parse(raw)
+		if err != nil {
+			continue
+		}
+		best := slices.IndexFunc(all, func(x *explainedCrawler) bool {
+			told, err := x.explainer.Explain(raw, u)
+			return err == nil && told.Decision == "crawl"
+		})
+		if best < 0 {
+			best = slices.IndexFunc(all, func(x *explainedCrawler) bool {
+				return slices.ContainsFunc(x.settings.Rules.Roots, func(r actionrules.Root) bool { return r.URL.Host() == u.Host() })
+			})
+		}
+		chosen[i] = max(best, 0)
+	}
+	return chosen
+}
+
+// withAllKnowledge is fn with a look into the stores of the Crawlers that were chosen.
+func withAllKnowledge(c *cli.Context, all []*explainedCrawler, chosen []int, fn func() error) func() error {
+	for i, x := range all {
+		if !slices.Contains(chosen, i) {
+			continue
+		}
+		inner := fn
+		fn = func() error {
+			return withKnowledge(c, x.home, x.name, func(known admin.Knowledge) error {
+				if err := x.know(c, known); err != nil {
+					return fmt.Errorf("%s: %w", x.name, err)
+				}
+				return inner()
+			})
+		}
+	}
+	return fn
+}
