@@ -15,7 +15,29 @@ import (
 const collectAfter = 2 * record.MaxBody
 
 // room says ErrFull if the disk has less free space than it must have.
-func (s *Store) room() error { return room(s.dir, s.minFree) }
+func (s *Store) room() error { return room(s.dir, s.needs()) }
+
+// needs is the free space that the disk must have: MinFree, or what Badger may take before it
+// gives anything back, if that is more. It maps its tables before it fills them, and dies of
+// SIGBUS where there is no room. At worst all of level 0, which writes in bursts let grow to
+// six times its size, is merged with all of the level below, while another compaction merges
+// some tables and the memtables are written.
+func (s *Store) needs() int64 {
+	if s.minFree < 0 {
+		return s.minFree
+	}
+	need := tablesAtOnce * s.tableBytes
+	for _, l := range s.db.Levels() {
+		if l.Level == 0 || l.IsBaseLevel {
+			need += l.Size
+		}
+	}
+	return max(s.minFree, need)
+}
+
+// tablesAtOnce is how many tables are made at once, at most, beside a compaction of level 0:
+// eleven of another one, and five memtables.
+const tablesAtOnce = 16
 
 // room is for the directory of a store, and the free space that it must have.
 func room(dir string, minFree int64) error {

@@ -4,6 +4,7 @@ package badgerstore
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -98,6 +99,46 @@ func freeBytes(t *testing.T, dir string) int64 {
 	return int64(st.Bavail) * st.Bsize
 }
 
+// Badger may need more than MinFree to merge what there is: then that must be free.
+func TestDiskNeeded(t *testing.T) {
+	s := openStore(t, t.TempDir(), Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: 1})
+	needs := func() int64 {
+		st, err := s.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.MinFree
+	}
+	if n := needs(); n != tablesAtOnce*MinMemtableBytes {
+		t.Errorf("an empty store needs %d bytes", n)
+	}
+	const tables, bytes = 6, 40 << 20
+	for i := range tables {
+		for j := range 8 {
+			if err := s.SetValue(t.Context(), fmt.Sprint(i, j), make([]byte, s.long/2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := s.Add(t.Context(), webLinks([]int{i}, ""), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeStore(t, s)
+	s = openStore(t, s.dir, Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: 1})
+	st, err := s.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.TableBytes < 500<<10 || st.MinFree < tablesAtOnce*MinMemtableBytes+st.TableBytes*9/10 {
+		t.Errorf("a store with %d bytes of tables needs %d bytes", st.TableBytes, st.MinFree)
+	}
+	closeStore(t, s)
+	s = openStore(t, s.dir, Options{Durability: OS, MemtableBytes: MinMemtableBytes, MinFree: bytes})
+	if n := needs(); n != bytes {
+		t.Errorf("with room enough it needs %d bytes, want those of MinFree", n)
+	}
+}
+
 // TestDiskFills fills a disk under an attack until less than MinFree is left: the
 // child must tell of ErrFull, go on reading, and go on writing by itself when there
 // is room again.
@@ -172,7 +213,7 @@ func TestDiskFillsSuddenly(t *testing.T) {
 		}
 		remove()
 		l.checkKilled(t, a.Dir, again, round, round%3 == 2)
-		if free := freeBytes(t, disk); free < 24<<20 {
+		if free := freeBytes(t, disk); free < 56<<20 {
 			l = newLedger(l.bodies)
 			if err := os.RemoveAll(a.Dir); err != nil {
 				t.Fatal(err)

@@ -67,7 +67,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errors.Join(err, unlock(lock))
 	}
 	s := &Store{
-		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
+		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
 		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir},
 		committing: committing{
 			changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),

@@ -44,7 +44,7 @@ type Stats struct {
 func (s *Store) Stats() (Stats, error) {
 	st := s.timing.stats()
 	st.Waiting = len(s.writes)
-	st.MinFree = max(s.minFree, 0)
+	st.MinFree = max(s.needs(), 0)
 	count := s.committed.Load()
 	st.Entered, st.Changed, st.Left = count.Entered, count.Changed, count.Left
 	if free, size, err := space(s.dir); err == nil {

@@ -102,7 +102,8 @@ type Options struct {
 	MemtableBytes int64
 	// MinFree is the free space of the disk, in bytes, below which all writes fail with
 	// scheduler.ErrFull; 0: DefaultMinFree; negative: never. Badger maps its files
-	// and would die of SIGBUS on a full disk, and it needs room to compact.
+	// and would die of SIGBUS on a full disk, and it needs room to compact; if that is more
+	// than MinFree, so much is asked for.
 	MinFree int64
 	// ReadOnly opens a store that no process writes to; all changes fail. It must
 	// exist. Any number of processes may read at once.
@@ -142,6 +143,7 @@ type Store struct {
 	// firstOrder is Options.FirstOrder.
 	firstOrder uint64
 	minFree    int64
+	tableBytes int64 // Options.MemtableBytes
 	long       int64 // Options.longValue
 	clean      bool  // closed by the last writer, as found at Open
 	at         func(point string)

@@ -2,6 +2,7 @@ package badgerfiles
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -12,7 +13,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // The form is that of Badger 4.
@@ -33,52 +37,106 @@ const (
 // DiscardName is Badger's count of garbage, which nobody asks for; see collectGarbage.
 const DiscardName = "DISCARD"
 
-// logEntry reads the key of an entry, with its version, and how long the entry is.
-func logEntry(b []byte) (key []byte, length int64, ok bool) {
+// Marks of an entry in a memtable's log: it belongs to a transaction, or ends one. Badger
+// takes a transaction only if its end is there.
+const (
+	logTransaction = 1 << 6
+	logCommit      = 1 << 7
+)
+
+// entry is an entry of a log.
+type entry struct {
+	marks      byte
+	key, value []byte // with the key's version; value is cut to what was at hand
+	length     int64
+}
+
+// version is that of the entry's key: the number of its transaction.
+func (e *entry) version() uint64 {
+	return math.MaxUint64 - binary.BigEndian.Uint64(e.key[len(e.key)-logVersion:])
+}
+
+// logEntry reads an entry, of which b must have the key.
+func logEntry(b []byte) (e entry, ok bool) {
 	if len(b) < 2 {
-		return nil, 0, false
+		return e, false
 	}
 	var numbers [3]uint64 // lengths of key and value, and a time
 	rest := b[2:]
 	for i := range numbers {
 		v, n := binary.Uvarint(rest)
 		if n <= 0 {
-			return nil, 0, false
+			return e, false
 		}
 		numbers[i], rest = v, rest[n:]
 	}
 	keyLen, valueLen := numbers[0], numbers[1]
 	if keyLen <= logVersion || keyLen > uint64(len(rest)) || valueLen > math.MaxUint32 {
-		return nil, 0, false
+		return e, false
 	}
-	return rest[:keyLen], int64(len(b)-len(rest)) + int64(keyLen+valueLen) + logChecksum, true
+	return entry{
+		marks: b[0], key: rest[:keyLen], value: rest[keyLen:][:min(valueLen, uint64(len(rest))-keyLen)],
+		length: int64(len(b)-len(rest)) + int64(keyLen+valueLen) + logChecksum,
+	}, true
 }
 
-// soundLog says where the last whole entry of a log ends.
-func soundLog(f io.ReaderAt, size int64) (end int64, err error) {
+// soundLog says where the last whole entry of a log ends, and where the last one that
+// Badger takes: behind it is, perhaps, the beginning of a transaction.
+func soundLog(f io.ReaderAt, size int64) (end, taken int64, err error) {
 	end = min(LogHeader, size)
+	taken = end
+	var t transactions
 	r := bufio.NewReaderSize(io.NewSectionReader(f, end, size-end), 64<<10)
 	for sum := crc32.New(crc32.MakeTable(crc32.Castagnoli)); ; sum.Reset() {
 		b, err := r.Peek(logEntryHeader + logLongestKey)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
+			return 0, 0, err
 		}
-		_, length, ok := logEntry(b)
-		if !ok || length > size-end {
-			return end, nil
+		e, ok := logEntry(b)
+		if !ok || e.length > size-end {
+			return end, taken, nil
 		}
-		if _, err := io.CopyN(sum, r, length-logChecksum); err != nil {
-			return 0, err
+		whole := t.next(&e)
+		if _, err := io.CopyN(sum, r, e.length-logChecksum); err != nil {
+			return 0, 0, err
 		}
 		var want [logChecksum]byte
 		if _, err := io.ReadFull(r, want[:]); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if sum.Sum32() != binary.BigEndian.Uint32(want[:]) {
-			return end, nil
+			return end, taken, nil
 		}
-		end += length
+		end += e.length
+		if whole {
+			taken = end
+		}
 	}
+}
+
+// transactions follows the marks of entries as Badger does.
+type transactions struct {
+	open   uint64 // number of the one that has begun; 0: none
+	broken bool   // nothing behind is taken
+}
+
+// next reports whether the log may end behind an entry.
+func (t *transactions) next(e *entry) bool {
+	switch {
+	case t.broken:
+	case e.marks&logTransaction != 0:
+		t.broken = t.open != 0 && t.open != e.version()
+		t.open = e.version()
+	case e.marks&logCommit != 0:
+		n, err := strconv.ParseUint(string(e.value), 10, 64)
+		t.broken = err != nil || n != t.open
+		t.open = 0
+		return !t.broken
+	default:
+		t.broken = t.open != 0
+		return !t.broken
+	}
+	return false
 }
 
 // EachEntry calls fn for the entries of a log until it returns false, and reports whether
@@ -90,16 +148,16 @@ func EachEntry(f io.ReaderAt, size int64, fn func(at, length int64, key []byte) 
 		if err != nil && !errors.Is(err, io.EOF) {
 			return false, err
 		}
-		key, length, ok := logEntry(b[:n])
-		if !ok || !fn(at, length, key) {
+		e, ok := logEntry(b[:n])
+		if !ok || !fn(at, e.length, e.key) {
 			return false, nil
 		}
-		at += length
+		at += e.length
 	}
 	if at != size {
 		return false, nil
 	}
-	end, err := soundLog(f, size)
+	end, _, err := soundLog(f, size)
 	return end == size, err
 }
 
@@ -163,7 +221,10 @@ const (
 )
 
 // checkLog says where the whole entries of a log end if there is anything but zeros
-// behind, soundToEnd if there is not. For a log that was written to, which is long, the first zeros suffice.
+// behind, soundToEnd if there is not. Of a log that was written to when the process ended, it
+// also counts a transaction without its end as something behind: Badger would cut that off,
+// too, but not durably. If the power fails then, half of it may be there again, in a log that
+// is not the last any more.
 func checkLog(name string, closed *mark, written bool) (end int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -177,33 +238,46 @@ func checkLog(name string, closed *mark, written bool) (end int64, err error) {
 	if closed.untouched(info) {
 		return soundToEnd, nil
 	}
-	if end, err = soundLog(f, info.Size()); err != nil || end == info.Size() {
+	end, taken, err := soundLog(f, info.Size())
+	if err != nil {
 		return soundToEnd, err
 	}
-	rest := info.Size() - end
-	if written {
-		rest = min(rest, logEntryHeader)
+	if written && taken < end {
+		return taken, nil
 	}
-	zeros, err := onlyZeros(io.NewSectionReader(f, end, rest))
+	if end == info.Size() {
+		return soundToEnd, nil
+	}
+	zeros, err := onlyZeros(f, end, info.Size())
 	if zeros && end >= LogHeader {
 		end = soundToEnd
 	}
 	return end, err
 }
 
-func onlyZeros(r io.Reader) (bool, error) {
-	for b := make([]byte, 64<<10); ; {
-		n, err := r.Read(b)
-		if slices.ContainsFunc(b[:n], func(c byte) bool { return c != 0 }) {
-			return false, nil
+// onlyZeros reports whether a file holds nothing else from one position to another. Logs are
+// made long, as holes, which it does not read where the file system tells of them.
+func onlyZeros(f *os.File, from, to int64) (bool, error) {
+	b, zeros := make([]byte, 64<<10), make([]byte, 64<<10)
+	for at := from; at < to; {
+		data, err := f.Seek(at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) {
+			return true, nil // there is none
 		}
-		if errors.Is(err, io.EOF) {
-			return true, nil
+		if err == nil && data > at {
+			at = data
+			continue
+		}
+		n, err := f.ReadAt(b[:min(int64(len(b)), to-at)], at)
+		if !bytes.Equal(b[:n], zeros[:n]) {
+			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
+		at += int64(n)
 	}
+	return true, nil
 }
 
 // cut cuts off what Badger would, but after it has allocated what a wrong length says.

@@ -10,9 +10,9 @@ func FuzzLogEntry(f *testing.F) {
 	f.Add([]byte{0, 0, 9, 1, 0, 'k', 0, 0, 0, 0, 0, 0, 0, 1, 'v'})
 	f.Add([]byte{2, 0, 0xff, 0xff, 0xff, 0xff, 0x0f, 1, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		key, length, ok := logEntry(b)
-		if ok && (len(key) <= logVersion || length <= int64(len(key)) || !bytes.Contains(b, key)) {
-			t.Errorf("%x: key %x, length %d", b, key, length)
+		e, ok := logEntry(b)
+		if ok && (len(e.key) <= logVersion || e.length <= int64(len(e.key)+len(e.value)) || !bytes.Contains(b, e.key) || !bytes.Contains(b, e.value)) {
+			t.Errorf("%x: %+v", b, e)
 		}
 	})
 }

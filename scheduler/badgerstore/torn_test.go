@@ -1,0 +1,114 @@
+package badgerstore
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+)
+
+// lastVersion is the number of the last transaction that Badger finds in a store.
+func lastVersion(t *testing.T, dir string) uint64 {
+	t.Helper()
+	db, err := openBadger(dir, Options{Durability: OS, Logger: discard(), MemtableBytes: MinMemtableBytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := db.MaxVersion()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+// tears are what a failure may leave of a log.
+var tears = []string{"half an entry", "half a transaction", "half a transaction, and what is behind a gap", "half an entry, and what is behind a gap"}
+
+// tornLog writes a memtable's log of which not all has reached the disk.
+func tornLog(t *testing.T, r *rand.Rand, name string, whole []byte, kind int) {
+	t.Helper()
+	var ends []int // of entries that do not end a transaction
+	var used int
+	if _, err := badgerfiles.EachEntry(bytes.NewReader(whole), int64(len(whole)), func(at, length int64, key []byte) bool {
+		used = int(at + length)
+		if !bytes.HasPrefix(key, []byte("!badger!txn")) {
+			ends = append(ends, used)
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	at := ends[r.IntN(len(ends)*3/4)]
+	if kind == 0 || kind == 3 {
+		at -= 1 + r.IntN(20)
+	}
+	b := make([]byte, len(whole))
+	copy(b, whole[:at])
+	if gap := at + 100; kind > 1 {
+		copy(b[gap:], whole[gap:used])
+	}
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is cut off the last log after a crash is what Badger would cut off, to the byte:
+// half an entry, and a transaction of which the end is missing. It is durable, so that a
+// second failure does not bring a part of it back.
+func TestTornLogs(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, Options{Durability: OS, MemtableBytes: MinMemtableBytes})
+	for i := range 12 {
+		var links []scheduler.Link
+		for j := range 1 + i*7%30 {
+			links = append(links, linkTo(t, fmt.Sprintf("http://h%d.test/%d", i%3, 100*i+j)))
+		}
+		if _, _, err := s.Add(t.Context(), links, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	image := copied(t, dir)
+	name := filepath.Join(image, "00001.mem")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 2 * len(tears) {
+		tornLog(t, r, name, whole, i%len(tears))
+		want := lastVersion(t, copied(t, image))
+		torn, err := badgerfiles.Check(image, segments.Ext)
+		if err == nil {
+			err = badgerfiles.Repair(image, torn)
+		}
+		if err != nil || len(torn) != 1 {
+			t.Fatalf("%s: %v, %v", tears[i%len(tears)], torn, err)
+		}
+		if again, err := badgerfiles.Check(image, segments.Ext); err != nil || len(again) > 0 {
+			t.Fatalf("after the repair: %v, %v", again, err)
+		}
+		if got := lastVersion(t, copied(t, image)); got != want {
+			t.Fatalf("with the logs cut off transaction %d is the last, without %d", got, want)
+		}
+		// A second failure finds nothing to bring back where the log is not the last.
+		if err := os.WriteFile(filepath.Join(image, "00002.mem"), whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := badgerfiles.Check(image, segments.Ext); err != nil {
+			t.Errorf("as the last but one: %v", err)
+		}
+		if err := os.Remove(filepath.Join(image, "00002.mem")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(name, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustVerify(t, openStore(t, image, quick))
+}
