@@ -2,7 +2,7 @@
 .PHONY: help build release test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION ?= $(shell packaging/version 2>/dev/null || echo dev)
 FUZZTIME ?= 3s
 KILLS ?= 50
 ROUNDS ?= 200

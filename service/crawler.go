@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -109,6 +110,9 @@ func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
 // openCrawl opens a Crawler's store and targets.
 func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, agent string, log *slog.Logger) (*running, error) {
 	log = log.With("crawler", crawler.Name)
+	if half, ok := badgerstore.HalfRestored(h.Store()); ok {
+		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
+	}
 	options := StoreOptions(crawler, log)
 	options.MemtableBytes = memtableFor(h, memtable)
 	store, err := openPatiently(ctx, h, options)

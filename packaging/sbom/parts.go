@@ -48,8 +48,14 @@ func partsOf(ctx context.Context, info *debug.BuildInfo) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
+	var scripts []part
 	roots, folders := map[string]string{}, map[string][]string{}
 	for _, p := range packages {
+		if p.Module != nil && p.Module.Main && strings.HasSuffix(filepath.ToSlash(p.Dir), "/"+consolePackage) {
+			if scripts, err = scriptsIn(p.Dir); err != nil {
+				return nil, err
+			}
+		}
 		if p.Module != nil && !p.Module.Main {
 			roots[p.Module.Path] = p.Module.Dir
 			folders[p.Module.Path] = append(folders[p.Module.Path], p.Dir)
@@ -77,6 +83,7 @@ func partsOf(ctx context.Context, info *debug.BuildInfo) ([]part, error) {
 		err = errors.Join(err, moreErr, insideErr)
 		parts = append(append(parts, p), inside...)
 	}
+	parts = append(parts, scripts...)
 	for i := range parts {
 		p := &parts[i]
 		if p.licenses != nil { // known already

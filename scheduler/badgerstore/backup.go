@@ -142,6 +142,14 @@ func inline(r *segments.Reader, o *record.Order) (err error) {
 // restoring is the end of the name of a directory with half a store.
 const restoring = ".restoring"
 
+// HalfRestored names what a restore to dir left that goes on or was killed, where dir has no
+// store: whoever opens one there would begin without a word with an empty one.
+func HalfRestored(dir string) (half string, ok bool) {
+	half = filepath.Clean(dir) + restoring
+	_, err := os.Lstat(half)
+	return half, err == nil && !Exists(dir)
+}
+
 // Restore makes a store in dir from what Backup wrote. dir must be missing or empty;
 // there is nothing in it until all of the backup is read, found whole, verified and safe on
 // disk: until then it is made beside, in dir with ".restoring" behind its name. Where it
