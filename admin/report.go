@@ -15,9 +15,9 @@ import (
 func (s *Server) reportRoutes() []route {
 	routes := []route{{method: "GET", path: "/api/v1/links", role: Reader, crawler: true, heavy: true, query: "to limit", answer: s.links}}
 	for _, kind := range report.Kinds() {
-		query := "format host since top pages"
+		query := "format host since top pages sort"
 		if report.Streamed(kind) {
-			query += " limit"
+			query += " limit from"
 		}
 		routes = append(routes, route{
 			method: "GET", path: "/api/v1/report/" + kind, role: Reader, crawler: true, heavy: true, query: query,

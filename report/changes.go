@@ -41,8 +41,8 @@ var changeColumns = []column[Change]{
 	{Column{Name: "url", Title: "URL", Shows: Link, Key: true}, func(c *Change) any { return c.URL }},
 	{Column{Name: "class", Title: "Outcome", Shows: Word}, func(c *Change) any { return c.Class }},
 	{Column{Name: "status", Title: "Status", Shows: Code}, func(c *Change) any { return c.Status }},
-	{Column{Name: "source", Title: "Source"}, func(c *Change) any { return c.Source }},
-	{Column{Name: "words", Title: "In words"}, func(c *Change) any { return c.Words }},
+	{Column{Name: "source", Title: "Push source"}, func(c *Change) any { return c.Source }},
+	{Column{Name: "words", Title: "Message"}, func(c *Change) any { return c.Words }},
 }
 
 // Tables is a table of one row.

@@ -97,7 +97,7 @@ var (
 		{indexedColumn, func(n *Documents) any { return n.Indexed }},
 	}
 	sourceColumns = []column[SourceCount]{
-		{Column{Name: "name", Title: "Source", Key: true, Empty: "no name"}, func(n *SourceCount) any { return n.Source }},
+		{Column{Name: "name", Title: "Push source", Key: true, Empty: "no name"}, func(n *SourceCount) any { return n.Source }},
 		{indexedColumn, func(n *SourceCount) any { return n.Indexed }},
 		{waitingColumn, func(n *SourceCount) any { return n.Waiting }},
 		{restingColumn, func(n *SourceCount) any { return n.Resting }},
@@ -109,7 +109,7 @@ var (
 		{urlsColumn, func(n *StatusCount) any { return n.URLs }},
 	}
 	fifoColumns = []column[FifoCount]{
-		{Column{Name: "name", Title: "Queue", Shows: Word, Key: true}, func(n *FifoCount) any { return n.Fifo }},
+		{Column{Name: "name", Title: "Fifo", Shows: Word, Key: true}, func(n *FifoCount) any { return n.Fifo }},
 		{urlsColumn, func(n *FifoCount) any { return n.URLs }},
 		{indexedColumn, func(n *FifoCount) any { return n.Indexed }},
 	}

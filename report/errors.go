@@ -48,7 +48,7 @@ var errorColumns = []column[ErrorCount]{
 	{Column{Name: "first", Title: "First", Shows: Time}, func(c *ErrorCount) any { return c.First }},
 	{Column{Name: "last", Title: "Last", Shows: Time}, func(c *ErrorCount) any { return c.Last }},
 	{Column{Name: "example", Title: "Example", Shows: Link}, func(c *ErrorCount) any { return c.Example }},
-	{Column{Name: "words", Title: "In words"}, func(c *ErrorCount) any { return c.Words }},
+	{Column{Name: "words", Title: "Message"}, func(c *ErrorCount) any { return c.Words }},
 }
 
 // Tables are that of all hosts, then one for each host that is named.

@@ -16,6 +16,10 @@ type Options struct {
 	Pages int       // how many pages of a broken link are named; 0: all
 	// Limit ends the reports of broken links and of changes after so many entries; 0: no limit.
 	Limit int
+	// Order is that of the entries, or of the rows of tables; From leaves out so many of the
+	// first entries.
+	Order Order
+	From  int
 }
 
 // Query is what ParseOptions reads.
@@ -23,6 +27,12 @@ func (o Options) Query() url.Values {
 	q := url.Values{"top": {strconv.Itoa(o.Top)}, "pages": {strconv.Itoa(o.Pages)}}
 	if o.Limit > 0 {
 		q.Set("limit", strconv.Itoa(o.Limit))
+	}
+	if o.From > 0 {
+		q.Set("from", strconv.Itoa(o.From))
+	}
+	if o.Order.By != "" {
+		q.Set("sort", o.Order.String())
 	}
 	if o.Host != "" {
 		q.Set("host", o.Host)
@@ -39,18 +49,30 @@ const TopHosts = 20
 // ChangesFor is how far the report of changes goes back by default.
 const ChangesFor = 24 * time.Hour
 
-// ParseOptions reads since (as ParseSince), host, top, pages and limit.
+// FromMax is how many entries may be left out.
+const FromMax = 100_000
+
+// ParseOptions reads since (as ParseSince), host, top, pages, limit, from and sort.
 func ParseOptions(kind string, q url.Values, now time.Time) (o Options, err error) {
 	o.Top = TopHosts
 	if o.Host, err = parseHost(q.Get("host")); err != nil {
 		return o, err
 	}
-	for name, into := range map[string]*int{"top": &o.Top, "pages": &o.Pages, "limit": &o.Limit} {
+	for name, into := range map[string]*int{"top": &o.Top, "pages": &o.Pages, "limit": &o.Limit, "from": &o.From} {
 		if v := q.Get(name); v != "" {
 			if *into, err = strconv.Atoi(v); err != nil || *into < 0 {
 				return o, fmt.Errorf("%s %q is no number: write 1 or more, or 0 for all", name, v)
 			}
 		}
+	}
+	if o.From > FromMax {
+		return o, fmt.Errorf("from %d: at most %d entries are left out; narrow the report by host or since", o.From, FromMax)
+	}
+	if o.Order, err = ParseOrder(q.Get("sort"), Columns(kind)); err != nil {
+		return o, err
+	}
+	if o.Order.By == "" {
+		o.Order = DefaultOrder(kind)
 	}
 	switch v := q.Get("since"); {
 	case v != "":

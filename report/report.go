@@ -64,7 +64,8 @@ type Sink interface {
 	End() error
 }
 
-// Write makes a report of a store. It ends one of many entries after o.Limit of them.
+// Write makes a report of a store, in the order of o, that of keys where it names none. It
+// ends one of many entries after o.Limit of them.
 func Write(ctx context.Context, kind string, store Store, o Options, to Sink) error {
 	n := 0
 	put := func(e Entry) error {
@@ -83,21 +84,23 @@ func Write(ctx context.Context, kind string, store Store, o Options, to Sink) er
 func write(ctx context.Context, kind string, store Store, o Options, put func(Entry) error) error {
 	switch kind {
 	case KindBroken:
-		return EachBroken(ctx, store, o, func(b Broken) error { return put(b) })
+		return ordered(ctx, &o, brokenPlace(o.Order.By), func(ctx context.Context, fn func(Broken) error) error { return EachBroken(ctx, store, o, fn) }, put)
 	case KindErrors:
 		e, err := CountErrors(ctx, store, o)
 		if err != nil {
 			return err
 		}
+		e.sort(o.Order)
 		return put(e)
 	case KindDocuments:
 		d, err := CountDocuments(ctx, store, o)
 		if err != nil {
 			return err
 		}
+		d.sort(o.Order)
 		return put(d)
 	case KindChanges:
-		return EachChange(ctx, store, o, func(c Change) error { return put(c) })
+		return ordered(ctx, &o, changePlace(o.Order.By), func(ctx context.Context, fn func(Change) error) error { return EachChange(ctx, store, o, fn) }, put)
 	}
 	return fmt.Errorf("there is no report %q: write %s", kind, strings.Join(Kinds(), ", "))
 }

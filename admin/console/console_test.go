@@ -25,7 +25,7 @@ func (f fakeService) Caller(*http.Request) (admin.Caller, *admin.Problem) {
 }
 
 func (f fakeService) SignIn(*http.Request, string) (admin.Caller, *admin.Problem) {
-	return admin.Caller{}, &admin.Problem{Status: http.StatusUnauthorized, Detail: "nobody has this token"}
+	return admin.Caller{}, &admin.Problem{Status: http.StatusUnauthorized, Detail: "this token is wrong"}
 }
 func (f fakeService) As(admin.Caller) http.Handler { return f.api }
 

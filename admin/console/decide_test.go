@@ -1,8 +1,11 @@
 package console
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +43,7 @@ func TestAnswers(t *testing.T) {
 		order     *admin.OutboxOrder
 		want      []string
 	}{
-		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo}, nil, []string{"Not in the index: no link to it was found yet", "would let a link to it in", `action="/url/add"`}},
+		{"unknown", admin.Explanation{Decision: "crawl", Index: true, Fifo: &fifo}, nil, []string{"Not in the index: no link to it was found yet", "would allow a link to it", `action="/url/add"`}},
 		{"unknown and excluded", excluded(admin.Explanation{}), nil, []string{"Not in the index: no link to it was found yet", "A link to it would be ignored: rule 3, /etc/x/CrawlConfig.xml:12.", `href="/rules"`}},
 		{"excluded", excluded(stored(report.StoredURL{Class: "ignored", Outcome: report.Outcome{Fate: "excluded", Reason: "rules", LastError: "rule 3 at CrawlConfig.xml:12:5"}})), nil, []string{"Not in the index: the rules ignore it (rule 3 at CrawlConfig.xml:12:5)", `href="/rules"`}},
 		{"indexed", stored(indexed), nil, []string{`class="notice good"`, "In the index, or on its way there</bdi> since <time datetime=\"2026-03-04T05:06:07Z\""}},
@@ -183,24 +186,36 @@ func TestDecideDeletions(t *testing.T) {
 	}
 }
 
-// TestDeletionGroups: deletions are grouped by edit, and by host and reason, and a reader
+// TestDeletionGroups: deletions are grouped by host, by reason and by edit, and a reader
 // sees no button.
 func TestDeletionGroups(t *testing.T) {
 	at := day()
-	api := answers(t, map[string]any{
-		"GET /deletions": map[string]any{"items": []any{admin.Deletion{State: "held", Hold: "host", Reason: "not_found", Host: "http://x.test", URL: "http://x.test/1", Text: "404 Not Found", Since: at}}},
-		"GET /deletions/counts": admin.DeletionCounts{Held: 9, Resting: 1, Groups: 2, Items: []admin.DeletionGroup{
-			{Host: "http://x.test", Reason: "not_found", Held: 1, Resting: 1}, {Host: "http://x.test", Reason: "rules", Edit: 17, Held: 8},
-		}},
+	counts := map[string]string{
+		"host":   `{"host":"http://x.test","held":9,"resting":1}`,
+		"reason": `{"reason":"not_found","held":1,"resting":1},{"reason":"rules","held":8,"resting":0}`,
+		"edit":   `{"edit":17,"held":8,"resting":0},{"held":1,"resting":1}`,
+		"":       ``,
+	}
+	var states []string
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		states = append(states, r.URL.Query().Get("state"))
+		if r.URL.Path == "/api/v1/deletions" {
+			_ = json.NewEncoder(w).Encode(map[string]any{"items": []any{admin.Deletion{State: "held", Hold: "host", Reason: "not_found", Host: "http://x.test", URL: "http://x.test/1", Text: "404 Not Found", Since: at}}})
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"held":9,"resting":1,"groups":2,"items":[%s]}`, counts[r.URL.Query().Get("by")])
 	})
-	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/deletions")
+	_, body := visitPage(t, newConsole(t, admin.Operator, api), "/deletions?state=held")
 	for _, want := range []string{
-		"9 deletions are held, 1 rests.", `<th scope="row">edit 17</th><td class="num">8</td>`, `href="/deletions?edit=17&amp;host=`, `href="/deletions?host=http%3A%2F%2Fx.test&amp;reason=not_found"`,
-		`<input type="hidden" name="reason" value="not_found"><input type="hidden" name="edit" value="">`, "404 Not Found",
+		"9 deletions are held, 1 rests", "By host", "By reason", `<th scope="row" class="wide">edit 17</th><td class="num">8</td><td class="num">0</td>`, `href="/deletions?edit=17&amp;state=held"`, `href="/deletions?host=http%3A%2F%2Fx.test&amp;state=held"`,
+		`<input type="hidden" name="reason" value="rules"><input type="hidden" name="edit" value=""><input type="hidden" name="state" value="held"><button>Release 8</button>`, "404 Not Found",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in\n%s", want, body)
 		}
+	}
+	if slices.Contains(states, "") {
+		t.Errorf("asked for the states %q", states)
 	}
 	_, body = visitPage(t, newConsole(t, admin.Reader, api), "/deletions")
 	for _, not := range []string{"<button>Release", "Release:", `type="checkbox"`} {
@@ -305,7 +320,7 @@ func TestReportsAreCut(t *testing.T) {
 		_, _ = w.Write([]byte(many))
 	}))
 	_, body := visitPage(t, c, "/reports/changes?since=7d&host=x.test")
-	for _, want := range []string{"There are more", `href="/api/v1/report/changes?format=csv&amp;host=x.test&amp;pages=0&amp;since=7d&amp;top=0"`} {
+	for _, want := range []string{`rel="next" href="/reports/changes?from=100&amp;host=x.test&amp;since=7d"`, `aria-sort="descending"`, `href="/api/v1/report/changes?format=csv&amp;host=x.test&amp;pages=0&amp;since=7d&amp;sort=-at&amp;top=0"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in\n%.3000s", want, body)
 		}
@@ -313,7 +328,7 @@ func TestReportsAreCut(t *testing.T) {
 	if n := strings.Count(body, "<tr><td>new"); n != entriesShown {
 		t.Errorf("%d entries are shown", n)
 	}
-	if asked.Get("limit") != "501" || asked.Get("since") != "7d" || asked.Get("host") != "x.test" {
+	if asked.Get("limit") != "101" || asked.Get("sort") != "-at" || asked.Get("since") != "7d" || asked.Get("host") != "x.test" {
 		t.Errorf("asked for %v", asked)
 	}
 	if code, _ := visitPage(t, c, "/reports/other"); code != http.StatusNotFound {

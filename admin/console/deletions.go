@@ -59,20 +59,39 @@ type deletionsData struct {
 	Filter deletionFilter
 	Wrong  string               // what is wrong with the filter
 	Counts admin.DeletionCounts // of what the filter finds
-	// Edits and Groups are what all are counted by: the edits of the rules, and hosts and
-	// reasons of those that no edit made, More of which are left out. They are there where
-	// nothing narrows.
-	Edits, Groups []groupRow
-	More          int
-	Items         []admin.Deletion
-	Next          string
+	// Groups are what they are counted by: host, reason and edit. They are there where
+	// nothing but the state narrows.
+	Groups []grouping
+	Items  []admin.Deletion
+	Next   string
+}
+
+// Sum is how many the filter finds.
+func (d *deletionsData) Sum() uint64 { return d.Counts.Held + d.Counts.Resting }
+
+// grouping is the deletions by one of what they are counted by.
+type grouping struct {
+	By, Name string
+	Rows     []groupRow
+	More     int // smaller groups
 }
 
 // groupRow is a group, and what selects it.
 type groupRow struct {
 	admin.DeletionGroup
-	EditWord string // empty for none
+	State string
 }
+
+// EditWord is the number of the edit, empty for none.
+func (g groupRow) EditWord() string {
+	if g.Edit == 0 {
+		return ""
+	}
+	return strconv.FormatUint(g.Edit, 10)
+}
+
+// All is how many deletions there are in the group.
+func (g groupRow) All() uint64 { return g.Held + g.Resting }
 
 // Named says that the group can be named by a link or a form.
 func (g groupRow) Named() bool { return len(g.Host)+len(g.Reason) <= maxLinked }
@@ -94,7 +113,9 @@ func deletions(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !filter.Narrowed() && d.Counts.Resting+d.Counts.Held > 0 {
+	by := filter.query()
+	by.Del("state")
+	if len(by) == 0 && d.Counts.Resting+d.Counts.Held > 0 {
 		if err := d.group(v); err != nil {
 			return nil, err
 		}
@@ -103,28 +124,29 @@ func deletions(v *visit) (any, error) {
 	return d, err
 }
 
-// group counts all deletions.
+// group counts the deletions, of a state if the filter has one.
 func (d *deletionsData) group(v *visit) error {
-	var edits, groups admin.DeletionCounts
-	if err := v.get("/deletions/counts", url.Values{"by": {"edit"}}, &edits); err != nil {
-		return err
-	}
-	if err := v.get("/deletions/counts", url.Values{"by": {"host,reason,edit"}, "limit": {"1000"}}, &groups); err != nil {
-		return err
-	}
-	for _, g := range edits.Items {
-		if g.Edit != 0 {
-			d.Edits = append(d.Edits, groupRow{g, strconv.FormatUint(g.Edit, 10)})
+	for _, g := range []grouping{{By: "host", Name: "Host"}, {By: "reason", Name: "Reason"}, {By: "edit", Name: "Edit of the rules"}} {
+		ask := d.Filter.query()
+		ask.Set("by", g.By)
+		ask.Set("limit", strconv.Itoa(admin.MaxLimit))
+		var counts admin.DeletionCounts
+		if err := v.get("/deletions/counts", ask, &counts); err != nil {
+			return err
 		}
-	}
-	for _, g := range groups.Items {
-		if g.Edit == 0 {
-			d.Groups = append(d.Groups, groupRow{g, ""})
+		for _, row := range counts.Items {
+			if g.By == "edit" && row.Edit == 0 {
+				continue
+			}
+			if len(g.Rows) == groupsShown {
+				g.More++
+				continue
+			}
+			g.Rows = append(g.Rows, groupRow{row, d.Filter.State})
 		}
-	}
-	if len(d.Groups) > groupsShown {
-		d.More = len(d.Groups) - groupsShown
-		d.Groups = d.Groups[:groupsShown]
+		if len(g.Rows) > 0 {
+			d.Groups = append(d.Groups, g)
+		}
 	}
 	return nil
 }
@@ -242,7 +264,7 @@ func (d *decided) choose(v *visit, urls []string) error {
 func (d *decided) ask(v *visit) error {
 	verb := map[string]string{"release": "Release", "drop": "Drop"}[d.do]
 	c := &confirmation{
-		Head: verb + " " + d.words() + "?", Button: verb, Words: deletionWords(d.do, &d.query), URLs: d.query.URLs,
+		Head: verb + " " + d.words() + "?", Button: verb + " " + plural(d.many, "deletion", "deletions"), Words: deletionWords(d.do, &d.query), URLs: d.query.URLs,
 		Action: v.link("/deletions/"+d.do, nil), Back: v.link("/deletions", d.filter.query()),
 	}
 	c.Fields = []field{{"in_url", d.filter.URL}}

@@ -50,7 +50,7 @@ func (d *inspected) judge(v *visit) shownAnswer {
 	}
 	r.why(a.Notes...)
 	if !stored.Known && d.Explained.ExcludedBy == nil {
-		r.why("Rules and gates would let a link to it in.")
+		r.why("Rules and gates would allow a link to it.")
 	}
 	r.why(d.Explained.Additions()...)
 	d.advise(v, &r, &a)
@@ -84,6 +84,9 @@ func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
 	switch {
 	case a.Fate == scheduler.FateResting || a.Fate == scheduler.FateHeld:
 		path, link = v.link("/deletions", url.Values{"url": {d.Stored.URL}}), "Its deletion"
+		if operator {
+			link = "Release or drop it"
+		}
 	case a.Fate == scheduler.FatePending && d.Stored != nil:
 		path, link = v.link("/hosts", url.Values{"host": {d.Stored.URL}}), "Its host"
 	case a.Reason.Operators() && v.may("/rules"):
@@ -113,7 +116,7 @@ func (r *shownAnswer) judgeOrder(v *visit, o *admin.OutboxOrder) {
 		r.why(what + strings.TrimSpace(o.Target+" says: "+o.Words))
 		help := ""
 		if v.caller.Role >= admin.Operator {
-			help = "Mend what it complains of, then have it sent again."
+			help = "Correct what it complains of, then have it sent again."
 		}
 		r.do(help, v.link("/outbox", url.Values{"state": {"dead"}}), "Dead letters")
 	case push.Waiting:

@@ -200,7 +200,7 @@ func TestReadersSeeNoButtons(t *testing.T) {
 		}
 	}
 	for path, want := range map[string][]string{
-		"/url?url=http://x.test/": {"Fetch again soon", "Fetch now as a dry run", ">Remove<"},
+		"/url?url=http://x.test/": {"Recrawl", "Fetch now as a dry run", ">Remove<"},
 		"/outbox":                 {"Retry selected", "Drop all", `value="words http://x.test/"`},
 		"/deletions":              {"Release selected", "Drop all", `value="http://x.test/"`},
 	} {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"html/template"
 	"maps"
 	"net/http"
@@ -25,7 +26,7 @@ func reportPages() []page {
 // entriesShown are how many entries of a report a page shows, pagesShown the pages of a
 // broken link.
 const (
-	entriesShown = 500
+	entriesShown = 100
 	pagesShown   = "5"
 )
 
@@ -40,6 +41,10 @@ type reportData struct {
 	Errors    *report.Errors
 	Documents *report.Documents
 	More      bool // there are other entries
+	// Sort is the order, First the number of the first entry, from 1; Next leads to the others.
+	Sort  string
+	First int
+	Next  string
 }
 
 // Kinds are the reports there are.
@@ -76,12 +81,25 @@ func reportOf(v *visit) (any, error) {
 	if d.Since != "" && d.Dated() {
 		ask.Set("since", d.Since)
 	}
+	d.Sort = q.Get("sort")
+	if d.Sort == "" {
+		d.Sort = report.DefaultOrder(d.Kind).String()
+	}
+	from, err := strconv.Atoi(cmp.Or(q.Get("from"), "0"))
+	if err != nil || from < 0 || from > report.FromMax {
+		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "from is a number up to " + strconv.Itoa(report.FromMax)}
+	}
+	if d.First = from + 1; d.Sort != "" {
+		ask.Set("sort", d.Sort)
+	}
 	csv := url.Values{"format": {"csv"}, "top": {"0"}, "pages": {"0"}}
 	maps.Copy(csv, ask)
 	d.CSV = v.link("/api/v1/report/"+d.Kind, csv)
 	path := "/report/" + d.Kind
 	d.Columns = report.Columns(d.Kind)
-	var err error
+	if report.Streamed(d.Kind) {
+		ask.Set("from", strconv.Itoa(from))
+	}
 	switch d.Kind {
 	case report.KindBroken:
 		ask.Set("pages", pagesShown)
@@ -92,6 +110,11 @@ func reportOf(v *visit) (any, error) {
 		err = v.get(path, ask, &d.Errors)
 	default:
 		err = v.get(path, ask, &d.Documents)
+	}
+	if d.More {
+		next := v.r.URL.Query()
+		next.Set("from", strconv.Itoa(from+entriesShown))
+		d.Next = v.link(v.r.URL.EscapedPath(), next)
 	}
 	return d, err
 }

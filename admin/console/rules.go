@@ -17,8 +17,8 @@ import (
 // rulesPages are the editor of the configuration. Its text is the operator's.
 func rulesPages() []page {
 	return []page{
-		{pattern: "GET /rules", role: admin.Operator, nav: "Rules", title: "Rules", template: "rules", data: rules},
-		{pattern: "POST /rules", role: admin.Operator, title: "Rules", answer: sendRules},
+		{pattern: "GET /rules", role: admin.Operator, nav: "Configuration", title: "Configuration", template: "rules", data: rules},
+		{pattern: "POST /rules", role: admin.Operator, title: "Configuration", answer: sendRules},
 	}
 }
 
@@ -145,7 +145,7 @@ func sendRules(v *visit) error {
 	if status == http.StatusPreconditionFailed {
 		sent.Theirs, sent.ETag = now.Text, now.ETag
 	}
-	v.console.show(v, status, "rules", "Rules", sent)
+	v.console.show(v, status, "rules", "Configuration", sent)
 	return nil
 }
 

@@ -35,9 +35,13 @@ func (v *view) Sorted(columns []report.Column, now string) (heads []sortHead) {
 		}
 		q := v.visit.r.URL.Query()
 		q.Del("cursor")
+		q.Del("from")
 		q.Set("sort", map[bool]string{false: "", true: "-"}[backwards]+c.Name)
 		h.Path = v.visit.link(v.visit.r.URL.EscapedPath(), q)
 		heads = append(heads, h)
 	}
 	return heads
 }
+
+// SortNow is the order that the query asks for.
+func (v *view) SortNow() string { return v.visit.r.URL.Query().Get("sort") }

@@ -27,6 +27,8 @@ func reportCommand() *cli.Command {
 			&cli.StringFlag{Name: "host", Usage: "only URLs of this `HOST` name, or scheme://host:port"},
 			&cli.IntFlag{Name: "top", Value: report.TopHosts, Usage: "name the `N` hosts with the most, 0: all"},
 			&cli.IntFlag{Name: "pages", Usage: "name `N` pages of each broken link, 0: all (the default of --csv and --json)"},
+			&cli.StringFlag{Name: "sort", Usage: "by this `COLUMN` of the CSV, as -at: the latest first"},
+			&cli.IntFlag{Name: "limit", Usage: "broken, changes: the first `N` only"},
 			&cli.BoolFlag{Name: "csv", Usage: "print CSV with a header line"},
 		),
 		Action: makeReport,
@@ -64,7 +66,7 @@ func makeReport(c *cli.Context) error {
 }
 
 func reportOptions(c *cli.Context, kind string) (report.Options, error) {
-	query := url.Values{"host": {c.String("host")}, "since": {c.String("since")}, "top": {fmt.Sprint(c.Int("top"))}, "pages": {fmt.Sprint(c.Int("pages"))}}
+	query := url.Values{"host": {c.String("host")}, "since": {c.String("since")}, "top": {fmt.Sprint(c.Int("top"))}, "pages": {fmt.Sprint(c.Int("pages"))}, "sort": {c.String("sort")}, "limit": {fmt.Sprint(c.Int("limit"))}}
 	if !c.IsSet("pages") && !c.Bool("csv") && !c.Bool("json") {
 		query.Set("pages", fmt.Sprint(pagesShown))
 	}

@@ -217,7 +217,7 @@ func TestReaderIsRefused(t *testing.T) {
 		}
 		tab.expect(p.path, 403)
 		tab.open(p.path)
-		if h := eval[string](tab, `document.querySelector("h1").textContent`); h == "Rules" {
+		if h := eval[string](tab, `document.querySelector("h1").textContent`); h == "Configuration" {
 			t.Errorf("a reader sees %s", p.path)
 		}
 	}

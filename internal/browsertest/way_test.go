@@ -62,7 +62,7 @@ func TestWay(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	tab.press("nav", "Rules")
+	tab.press("nav", "Configuration")
 	tab.wait("the editor", editorReady)
 	tab.breakAndMend(w)
 	tab.conflict(w)
@@ -113,7 +113,7 @@ func (tb *tab) breakAndMend(w *world) {
 	tb.open("/rules")
 	tb.see("CrawlConfig")
 	if n := eval[int](tb, `document.querySelectorAll("#versions tbody tr").length`); n != 1 {
-		tb.t.Errorf("%d older texts are listed, not one", n)
+		tb.t.Errorf("%d versions are listed, not one", n)
 	}
 }
 
@@ -150,7 +150,7 @@ func (tb *tab) conflict(w *world) {
 // missing asks why a page that the new rule ignores is not in the index.
 func (tb *tab) missing(w *world) {
 	tb.t.Helper()
-	tb.press("nav", "URL")
+	tb.press("nav", "Inspector")
 	tb.wait("the inspector", `document.querySelector("h1")?.textContent === "URL inspector" && document.getElementById("url")`)
 	tb.do(chromedp.SendKeys(chromedp.ID("url"), w.siteURL+"/products/\r"))
 	tb.wait("why it is missing", `document.getElementById("verdict")?.innerText.includes("the rules ignore it")`)

@@ -176,7 +176,7 @@
       found(data.warnings);
       later(0);
       word.checked = false;
-      let kept = data.kept ? " The text before is kept among the older texts." : "";
+      let kept = data.kept ? " The text before is kept in the version history." : "";
       if (sum?.held) kept = ` ${plural(sum.held, "deletion")} will be held: see the page Deletions.` + kept;
       else if (!yes && !sum) kept = " What it deletes could not be counted in time: more than a few deletions are held." + kept;
       if (data.in_force) tell("Saved, and in force." + kept, "good");
@@ -212,7 +212,7 @@
       };
       byId("keep-mine").onclick = () => {
         settle();
-        tell("Save again to put your text in the place of theirs. Theirs is kept among the older texts.", "warn");
+        tell("Save again to put your text in the place of theirs. Theirs is kept in the version history.", "warn");
         editor.focus();
       };
       box.hidden = false;
@@ -267,7 +267,7 @@
   asks("test", "/test", () => ({ cases: byId("test-cases").value, config: sent() }), answers.tested);
   asks("preview", "/preview", () => ({ config: sent(), samples: Number(byId("samples").value) }), answers.previewed);
 
-  // Older texts.
+  // Version history.
   const showCompare = () => { for (const e of document.querySelectorAll("#versions .compare")) e.hidden = false; };
   document.addEventListener("htmx:load", showCompare);
   showCompare();

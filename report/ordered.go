@@ -1,0 +1,85 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// DefaultOrder is the one that a report comes in where none is asked for: changes the latest
+// first, broken links with the most pages first.
+func DefaultOrder(kind string) Order {
+	switch kind {
+	case KindBroken:
+		return Order{By: "pages", Desc: true}
+	case KindChanges:
+		return Order{By: "at", Desc: true}
+	}
+	return Order{}
+}
+
+// ordered calls put with the entries that each walks over, in the order of o, from o.From on.
+// What a limit leaves out is not kept; what memory does not hold is sorted in files.
+func ordered[E Entry](ctx context.Context, o *Options, place func(*E) Place, each func(context.Context, func(E) error) error, put func(Entry) error) error {
+	limit := o.Limit
+	if limit > 0 {
+		limit += o.From
+	}
+	rows := newSorter(o.Order, limit, place)
+	defer rows.close()
+	if err := each(ctx, func(e E) error { return rows.add(&e) }); err != nil {
+		return err
+	}
+	n := 0
+	return rows.each(func(e *E) error {
+		if n++; n <= o.From {
+			return nil
+		}
+		return put(*e)
+	})
+}
+
+// brokenPlace gives the place of broken links by a column; parts of one stay together.
+func brokenPlace(by string) func(*Broken) Place {
+	place := placer(brokenColumns, by, func(b *brokenPage) string { return fmt.Sprintf("%s %06d", b.URL, b.Part) })
+	return func(b *Broken) Place {
+		row := brokenPage{Broken: b}
+		if len(b.LinkedFrom) > 0 {
+			row.from = b.LinkedFrom[0]
+		}
+		return place(&row)
+	}
+}
+
+// changePlace gives the place of changes by a column. A URL may have several.
+func changePlace(by string) func(*Change) Place {
+	return placer(changeColumns, by, func(c *Change) string { return c.URL + " " + c.Change })
+}
+
+// sortRows sorts rows by a column; those without it stay as they are.
+func sortRows[R any](o Order, columns []column[R], rows []R) {
+	i := slices.IndexFunc(columns, func(c column[R]) bool { return c.Name == o.By })
+	if i < 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b R) int {
+		return o.compare(Place{Cell: sortable(columns[i].cell(&a))}, Place{Cell: sortable(columns[i].cell(&b))})
+	})
+}
+
+// sort puts the classes into an order.
+func (e *Errors) sort(o Order) {
+	sortRows(o, errorColumns, e.Classes)
+	for i := range e.ByHost {
+		sortRows(o, errorColumns, e.ByHost[i].Classes)
+	}
+}
+
+// sort puts what documents are counted by into an order.
+func (d *Documents) sort(o Order) {
+	sortRows(o, sourceColumns, d.BySource)
+	sortRows(o, statusColumns, d.ByStatus)
+	sortRows(o, fifoColumns, d.ByFifo)
+	sortRows(o, typeColumns, d.ByType)
+	sortRows(o, hostColumns, d.ByHost)
+}
