@@ -18,11 +18,11 @@ import (
 func eventsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "events",
-		Usage:       "print what operators and the service did: starts, reloads, pauses, released deletions, ill hosts",
+		Usage:       "print what operators and the service did",
 		Description: "The latest 1,000 are remembered, also over restarts. The last one is printed last.",
 		Flags: flags(
-			&cli.StringFlag{Name: "kind", EnvVars: env("kind"), Usage: "only these `KINDS`, with commas between, as reload,pause"},
-			&cli.IntFlag{Name: "limit", EnvVars: env("limit"), Usage: "print the latest `N` only"},
+			&cli.StringFlag{Name: "kind", Usage: "only these `KINDS`, with commas between, as reload,pause"},
+			&cli.IntFlag{Name: "limit", Usage: "print the latest `N` only"},
 		),
 		Action: listEvents,
 	}

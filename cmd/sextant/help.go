@@ -21,7 +21,7 @@ func commandGroups() []struct {
 		commands []string
 	}{
 		{"Crawl", []string{"demo", "run", "add", "refresh", "remove", "pause", "resume", "reload"}},
-		{"Look", []string{"status", "console", "urls", "explain", "fetch", "report"}},
+		{"Look", []string{"status", "console", "urls", "explain", "fetch", "report", "events"}},
 		{"Decide", []string{"deletions", "outbox"}},
 		{"Configure", []string{"check", "fmt", "test", "preview", "import", "schema"}},
 		{"Maintain", []string{"backup", "restore", "verify", "push"}},
