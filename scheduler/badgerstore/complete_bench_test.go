@@ -55,6 +55,7 @@ func cpuTime() time.Duration {
 type lease struct {
 	scheduler.WaitingURL
 	place scheduler.Place
+	floor uint64
 }
 
 // BenchmarkComplete takes and completes pages with 20 links, 18 of them known, 256 at
@@ -91,7 +92,7 @@ func benchComplete(b *testing.B, body int, documents bool) {
 	page := func(w *lease) error {
 		n := int(fresh.Add(1))
 		c := scheduler.Completion{
-			Key: w.Key, Taken: w.place, Seq: w.Seq, Next: w.Record, Old: &w.Record, AsOf: w.AsOf,
+			Key: w.Key, Taken: w.place, Seq: w.Seq, Floor: w.floor, Next: w.Record, Old: &w.Record, AsOf: w.AsOf,
 			Links: make([]scheduler.Link, 0, 20),
 		}
 		if links := os.Getenv("SEXTANT_BENCH_LINKS") != ""; links {
@@ -127,11 +128,15 @@ func benchComplete(b *testing.B, body int, documents bool) {
 					b.Error(err)
 					return
 				}
-				for _, w := range urls {
+				for i, w := range urls {
 					if left.Add(-1) < 0 {
 						break
 					}
-					if err := page(&lease{w, p}); err != nil {
+					floor := w.Seq + 1
+					if i+1 < len(urls) {
+						floor = urls[i+1].Seq
+					}
+					if err := page(&lease{w, p, floor}); err != nil {
 						b.Error(err)
 						return
 					}
