@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci console-editor
+.PHONY: help build release test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci sextant-etcd etcd-conformance console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell packaging/version 2>/dev/null || echo dev)
@@ -59,6 +59,16 @@ trust: ## crawl random sites by random configurations for TRUST (1h), and compar
 
 ci: ## what continuous integration runs
 	.ci/run
+
+sextant-etcd: ## build dist/sextant-etcd, etcd's server for trials, with its bill of materials and licences
+	mkdir -p dist
+	CGO_ENABLED=0 go build -C sextant-etcd -trimpath -ldflags="-s -w" -o ../dist/sextant-etcd .
+	go build -o dist/sbom ./packaging/sbom
+	cd sextant-etcd && ../dist/sbom -program ../dist/sextant-etcd -version "$$(go list -m -f '{{.Version}}' go.etcd.io/etcd/server/v3)" -bom ../dist/sextant-etcd.cdx.json -licenses ../dist/sextant-etcd.licenses.txt
+	rm dist/sbom
+
+etcd-conformance: sextant-etcd ## the tests of a cluster's log against sextant-etcd, in place of the etcd that is installed
+	SEXTANT_ETCD=$(CURDIR)/dist/sextant-etcd go test -count=1 ./cluster/etcd
 
 console-editor: ## bundle the console's XML editor again (needs npm and its registry); then write its sum into VENDOR.md
 	cd admin/console/editor && npm ci --no-audit --no-fund && npm run build && sha256sum ../static/vendor/codemirror.js

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -331,6 +333,28 @@ func TestRefusedVersions(t *testing.T) {
 		if why := refusedVersion(version); (why != "") != refused {
 			t.Errorf("%s: %q", version, why)
 		}
+	}
+}
+
+// TestServerIsPinned: sextant-etcd is the server of the client that is linked, and no part of this module.
+func TestServerIsPinned(t *testing.T) {
+	versionOf := func(file, module string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(`(?m)^\s*(?:require )?` + regexp.QuoteMeta(module) + ` (v\S+)`).FindStringSubmatch(string(text))
+		if found == nil {
+			return ""
+		}
+		return found[1]
+	}
+	client, server := versionOf("../../go.mod", "go.etcd.io/etcd/client/v3"), versionOf("../../sextant-etcd/go.mod", "go.etcd.io/etcd/server/v3")
+	if client == "" || client != server {
+		t.Errorf("the client is %s, sextant-etcd %s", client, server)
+	}
+	if server := versionOf("../../go.mod", "go.etcd.io/etcd/server/v3"); server != "" {
+		t.Errorf("the main module has etcd's server %s", server)
 	}
 }
 

@@ -2,8 +2,10 @@ package etcd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ const patience = 2 * time.Minute
 
 // server is one member of an etcd that a test started.
 type server struct {
+	program            string
 	name, client, peer string
 	dir                string
 	cluster            string
@@ -40,13 +43,14 @@ func (o *output) Write(p []byte) (int, error) {
 // until the test ends.
 func start(t *testing.T, members int) []*server {
 	t.Helper()
-	if _, err := exec.LookPath("etcd"); err != nil {
-		t.Skip("etcd is not installed: apt-get install etcd-server")
+	program := cmp.Or(os.Getenv("SEXTANT_ETCD"), "etcd")
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("%s is not installed: apt-get install etcd-server", program)
 	}
 	all := make([]*server, members)
 	var peers []string
 	for i := range all {
-		all[i] = &server{name: fmt.Sprintf("m%d", i), client: "http://" + testport.Reserve(t), peer: "http://" + testport.Reserve(t), dir: t.TempDir()}
+		all[i] = &server{program: program, name: fmt.Sprintf("m%d", i), client: "http://" + testport.Reserve(t), peer: "http://" + testport.Reserve(t), dir: t.TempDir()}
 		peers = append(peers, all[i].name+"="+all[i].peer)
 	}
 	for _, s := range all {
@@ -74,7 +78,7 @@ func start(t *testing.T, members int) []*server {
 // run starts the member. It does not sync its files: nobody pulls a plug here, and the disk may be slow.
 func (s *server) run(t *testing.T) {
 	t.Helper()
-	s.cmd = exec.Command("etcd", "--name", s.name, "--data-dir", s.dir+"/data",
+	s.cmd = exec.Command(s.program, "--name", s.name, "--data-dir", s.dir+"/data",
 		"--listen-client-urls", s.client, "--advertise-client-urls", s.client,
 		"--listen-peer-urls", s.peer, "--initial-advertise-peer-urls", s.peer,
 		"--initial-cluster", s.cluster, "--unsafe-no-fsync", "--log-level", "warn")

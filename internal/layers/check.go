@@ -33,7 +33,7 @@ func eachFile(tree fs.FS, mode parser.Mode, fn func(name string, set *token.File
 		case err != nil:
 			return err
 		case d.IsDir():
-			if name != "." && ignoredFolder(d.Name()) {
+			if name != "." && (ignoredFolder(d.Name()) || isModule(tree, name)) {
 				return fs.SkipDir
 			}
 			return nil
@@ -56,6 +56,12 @@ func eachFile(tree fs.FS, mode parser.Mode, fn func(name string, set *token.File
 // ignoredFolder tells the folders that the go command ignores too.
 func ignoredFolder(base string) bool {
 	return base == "testdata" || base == "vendor" || base[0] == '.' || base[0] == '_'
+}
+
+// isModule reports whether a folder is a module of its own: its imports are its own affair.
+func isModule(tree fs.FS, folder string) bool {
+	_, err := fs.Stat(tree, path.Join(folder, "go.mod"))
+	return err == nil
 }
 
 type checker struct {

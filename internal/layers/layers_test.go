@@ -119,3 +119,20 @@ func TestCheckRefusesBrokenSource(t *testing.T) {
 		t.Error("no error for a file that does not parse")
 	}
 }
+
+// TestOtherModulesAreLeftAlone: a folder with a go.mod has rules of its own.
+func TestOtherModulesAreLeftAlone(t *testing.T) {
+	tree := fstest.MapFS{
+		"other/go.mod":   {Data: []byte("module other")},
+		"other/a.go":     {Data: []byte("package main\n\nimport _ \"example.org/db\"")},
+		"other/sub/b.go": {Data: []byte("package sub\n\nimport _ \"example.org/db\"")},
+		"new/c.go":       {Data: []byte("package new")},
+	}
+	faults, err := Check(tree, fakeRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(faults) != 1 || !strings.Contains(faults[0], "new/c.go") {
+		t.Errorf("faults: %q, want one, of new/c.go", faults)
+	}
+}
