@@ -48,6 +48,7 @@ type FetchedPage struct {
 	Charset          string        `json:"charset,omitempty"`
 	Text             string        `json:"text"`
 	Canonical        string        `json:"canonical,omitempty"`
+	Shell            bool          `json:"shell,omitempty"` // only scripts fill it
 	Metas            []FetchedMeta `json:"metas"`
 	Directives       []string      `json:"directives"`
 	UnavailableAfter string        `json:"unavailable_after,omitempty"`
@@ -93,7 +94,7 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 		f.Page = &FetchedPage{
 			Read: t.Read, Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical,
 			Metas: []FetchedMeta{}, Directives: t.Words(), UnavailableAfter: t.Directives.UnavailableAfter, Follows: t.Follows,
-			Links: len(p.Links), LinksCut: p.LinksCut,
+			Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell,
 		}
 		for _, m := range p.Metas {
 			f.Page.Metas = append(f.Page.Metas, FetchedMeta(m))

@@ -148,6 +148,12 @@ func readingMetrics() []metric {
 					}
 				}
 			}},
+		{name: "sextant_app_shells_total", kind: counter, help: "Pages that only scripts fill.",
+			value: func(s *Status, emit emitValue) {
+				if s.Shells != nil {
+					emit(float64(s.Shells.Pages))
+				}
+			}},
 		{name: "sextant_document_read_duration_seconds", kind: spread, labels: []string{"kind"}, help: "Duration of reading a PDF or office document, the wait for a process included.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Documents, emit) }},
 		duplicates("sextant_duplicates_originals", gauge, "Documents that others are compared with.", func(d *duplicatesStatus) float64 { return float64(d.Documents) }),

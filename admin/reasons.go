@@ -69,6 +69,8 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonTruncated:         {"it is longer than maxBodyBytes or maxPDFBytes, and the rest was not read", noMore, "", "Raise the limit if the rest is to be found."},
 		scheduler.ReasonUnreadable:        {"it cannot be read", textAlone, "", lookAgain},
 		scheduler.ReasonUnreadFile:        {"it cannot be read", textAlone, "", lookAgain},
+		scheduler.ReasonNoText:            {"there is no text in it, or nothing reads its type", noMore, "", "Exclude types that are not wanted by MimeTypes."},
+		scheduler.ReasonAppShell:          {"only its scripts fill the page, and they are not run", noMore, "", "Crawl a form of the site that its server renders, such as its sitemap, feed or printable pages."},
 		scheduler.ReasonNotProcessed:      {"the answer has nothing to index", itsText, "", lookAgain},
 
 		// Visits that failed, or could not be made.

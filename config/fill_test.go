@@ -36,7 +36,7 @@ func withoutRow() map[string]string {
 	)
 	return map[string]string{
 		"ReadingKey": derived, "Name": elements, "Rules": elements, "Space": elements, "Traps": elements, "ReadRejectList": elements, "RejectListEvery": elements,
-		"Remove": elements, "Mapping": elements, "Refreshes": elements, "Fetches": elements, "DenyPrivate": elements, "Sources": elements,
+		"Remove": elements, "Mapping": elements, "Refreshes": elements, "Fetches": elements, "DenyPrivate": elements, "Sources": elements, "Rounds": elements,
 		"Frontier.Weights": elements, "Frontier.Throttles": elements, "CrawlLog": elements,
 		"PushContent": derived, "Robots.Agent": derived, "Fetcher.MaxConnectionsPerHost": derived, "Frontier.LeavesTarget": derived,
 		"Frontier.Depths": crawls, "Frontier.DeletionBody": crawls, "Fetcher.Exempt": crawls, "Fetcher.DenyPrivate": crawls, "Fetcher.Pace": crawls,

@@ -57,8 +57,8 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 		p.gate(n, c)
 	}
 	for _, n := range crawler.children { // over a maxLinkDepth that is written
-		if n.spec.Name == "Discovery" && !n.boolean("enabled") {
-			s.MaxLinkDepth = &crawlspace.Limit{At: p.position(n.valueAt("enabled"))}
+		if n.spec.Name == "Discovery" {
+			p.discovery(n, c)
 		}
 	}
 	s.Proxy = slices.ContainsFunc(crawler.children, func(n *node) bool { return n.spec.Name == "Fetch" && n.written("proxy") })
@@ -68,6 +68,19 @@ func (p *parser) space(crawler *node, c *Crawler, alone bool) {
 		s.MIME.Include = include
 	case include:
 		p.errorf(crawler.valueAt("mimeTypesMode"), "mimeTypesMode=\"include\" without <MimeTypes>: list there what is taken, such as <MimeType type=\"text/html\"/>")
+	}
+}
+
+// discovery reads whether links are followed, and when the start URLs are asked for again.
+func (p *parser) discovery(n *node, c *Crawler) {
+	switch interval := n.attr("intervalS"); {
+	case !n.boolean("enabled"):
+		c.Space.MaxLinkDepth = &crawlspace.Limit{At: p.position(n.valueAt("enabled"))}
+		if interval != nil {
+			p.warnf(interval.name, "intervalS has no effect with enabled=\"false\": there are no rounds of discovery without discovery")
+		}
+	case interval != nil:
+		c.Rounds = n.duration("intervalS")
 	}
 }
 

@@ -29,7 +29,7 @@ func gateElements() []Element {
 		}, Doc: "Keeps the crawl on the hosts of its start URLs."},
 		{Name: "Discovery", Parents: crawler, Once: true, Attributes: []Attribute{
 			boolean("enabled", "true", "Whether links are followed at all."),
-			ineffective("", ranged("intervalS", Seconds, "3600", 1, year, "Time between two rounds over the start URLs.")),
+			ranged("intervalS", Seconds, "", 1, year, "Time from the end of one round over the start URLs to the begin of the next, in which they are asked for again; one round only where absent."),
 		}, Doc: "Whether links are followed; if not, only start URLs are visited, and what redirects lead to."},
 		{Name: "MustContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain one of them."},
 		{Name: "MustNotContain", Parents: crawler, Text: true, Doc: "A substring; a URL must contain none of them."},

@@ -225,7 +225,7 @@ func (c *Crawl) Run(ctx context.Context, once Once) (err error) {
 	background, stopBackground := context.WithCancel(ctx)
 	defer stopBackground()
 	owners, background := errgroup.WithContext(background)
-	for _, j := range c.jobs() {
+	for _, j := range c.jobs(once.Drain || once.MaxPages > 0) {
 		owners.Go(func() error { return j.run(background) })
 	}
 

@@ -29,8 +29,9 @@ const (
 )
 
 // jobs lists what Run starts, in this order.
-func (c *Crawl) jobs() []job {
+func (c *Crawl) jobs(once bool) []job {
 	caughtUp := c.frontier.Busy() // the runs that schedules have missed are not there yet
+	looked := c.frontier.Busy()   // nor is a round that is due
 	jobs := []job{
 		{"frontier", c.frontier.Run},
 		{"deletions", c.deletions.Run},
@@ -44,6 +45,9 @@ func (c *Crawl) jobs() []job {
 		{"copies", c.retried("looking for copies goes no further", retryPause, c.copies.Run)},
 		{"schedules", c.retried("a scheduled refresh failed and is tried again", scheduleStep, func(ctx context.Context) error {
 			return c.runSchedules(ctx, caughtUp)
+		})},
+		{"rounds", c.retried("a round of discovery could not be begun or ended", retryPause, func(ctx context.Context) error {
+			return c.runRounds(ctx, once, looked)
 		})},
 	}
 	if c.patterns != nil {

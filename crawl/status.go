@@ -53,6 +53,8 @@ type Status struct {
 	Trapped int64 `json:"trapped,omitempty"`
 	// Documents counts those that are no pages; nil while there was none.
 	Documents *meter.DocumentsStatus `json:"documents,omitempty"`
+	// Shells counts pages that only scripts fill, since the process started; nil for none.
+	Shells *meter.ShellsStatus `json:"shells,omitempty"`
 	// Duplicates tells of the documents that are compared with each other; nil where
 	// they are not.
 	Duplicates *copies.Status `json:"duplicates,omitempty"`
@@ -218,7 +220,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Brake = &BrakeStatus{On: f.Brake.On, Sent: f.Brake.Sent}
 	s.Robots, s.Trapped = c.reviewer.RobotsStatus(), c.meter.Trapped.Load()
 	s.Taken = c.meter.Taken.Counts()
-	s.Documents, s.Duplicates = c.meter.Documents.Status(), c.copies.Status()
+	s.Documents, s.Duplicates, s.Shells = c.meter.Documents.Status(), c.copies.Status(), c.meter.Shells.Status()
 	s.Patterns = c.patterns.Status()
 	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()
 	s.CrawlLogFailures = c.crawlLog.Failures.Load()

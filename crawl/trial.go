@@ -44,6 +44,7 @@ type TrialLink struct {
 // empty store, which is thrown away after it. All settings count except
 // hours, weights, schedules, and sources of other URLs. Moved may be nil.
 func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
+	s.Rounds = 0
 	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog = 1, nil, nil, false, nil, ""
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)

@@ -22,13 +22,15 @@ const (
 	ErrorRobots     = "robots"     // it forbids, or cannot be had
 	ErrorTooLarge   = "too_large"  // the rest was not read
 	ErrorUnreadable = "unreadable" // a document that is damaged, encrypted or the like
+	ErrorNoText     = "no_text"    // a document without text, or of a type that nothing reads
+	ErrorAppShell   = "app_shell"  // a page that only its scripts fill
 	ErrorOther      = "other"
 )
 
 // ErrorClasses are all of them.
 func ErrorClasses() []string {
 	return []string{ErrorDNS, ErrorConnect, ErrorTLS, ErrorTimeout, ErrorAddress, ErrorProtocol, ErrorRedirect, ErrorLogin,
-		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorOther}
+		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorOther}
 }
 
 // errorClass is the class of what is wrong with a URL, "" if nothing is.
@@ -42,7 +44,7 @@ func ErrorClassOf(c scheduler.Class, r scheduler.Reason) string {
 		return failureClass(r)
 	case scheduler.Ignored, scheduler.OK, scheduler.Pending:
 		switch class := failureClass(r); class {
-		case ErrorAddress, ErrorRobots, ErrorTooLarge, ErrorUnreadable:
+		case ErrorAddress, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell:
 			return class
 		}
 	case scheduler.Redirect:
@@ -79,6 +81,10 @@ func failureClass(r scheduler.Reason) string {
 		return ErrorTooLarge
 	case scheduler.ReasonUnreadable, scheduler.ReasonUnreadFile:
 		return ErrorUnreadable
+	case scheduler.ReasonNoText:
+		return ErrorNoText
+	case scheduler.ReasonAppShell:
+		return ErrorAppShell
 	case scheduler.ReasonOtherStatus, scheduler.ReasonProxy, scheduler.ReasonSessionWaits:
 	case scheduler.NoReason, scheduler.ReasonRules, scheduler.ReasonCrawlSpace, scheduler.ReasonElsewhere, scheduler.ReasonRenamed,
 		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonMediaType, scheduler.ReasonRemoved,

@@ -63,6 +63,9 @@ const (
 	ReasonProxy        // its proxy does not answer: it waits
 	ReasonSessionWaits // its log-in does not work at present: it waits
 
+	ReasonNoText   // a document, which has no text, or of a type that nothing reads
+	ReasonAppShell // a page that only its scripts fill
+
 	reasonsEnd
 )
 
@@ -129,6 +132,8 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonAddress:           {"address", itFails, FateAddress},
 	ReasonProxy:             {"proxy", itWaits, byClass},
 	ReasonSessionWaits:      {"session", itWaits, byClass},
+	ReasonNoText:            {"no_text", itFails, byClass},
+	ReasonAppShell:          {"app_shell", itFails, byClass},
 }
 
 // row is that of a reason, one without a word where this version does not know it.

@@ -137,6 +137,9 @@ func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int)
 	if !p.Read {
 		row("page", "nothing reads its type: it has its URL and metas alone")
 	}
+	if p.Shell {
+		row("page", "an application shell: only its scripts fill it, and they are not run")
+	}
 	row("title", "%s", p.Title)
 	for _, part := range [...]struct{ name, value string }{{"language", p.Language}, {"charset", p.Charset}, {"canonical", p.Canonical}} {
 		if part.value != "" {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
@@ -224,6 +225,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 			row(w, "pattern", "%s", &s.Patterns.Learnt[i])
 		}
 	}
+	if s.Shells != nil {
+		row(w, "app shells", "%s", shellWords(s.Shells))
+	}
 	if words := documentWords(s.Documents); words != "" {
 		row(w, "documents", "%s", words)
 	}
@@ -247,6 +251,18 @@ func printRunning(w io.Writer, s *admin.Status) {
 	for _, t := range s.Targets {
 		row(w, "target", "%s", t)
 	}
+}
+
+// shellWords tells of pages that only scripts fill.
+func shellWords(s *meter.ShellsStatus) string {
+	var hosts []string
+	for _, h := range s.ByHost {
+		hosts = append(hosts, fmt.Sprintf("%s (%d)", h.Host, h.Pages))
+	}
+	if s.Hosts > len(hosts) {
+		hosts = append(hosts, fmt.Sprintf("and %d hosts more", s.Hosts-len(hosts)))
+	}
+	return fmt.Sprintf("%d pages that only scripts fill, with hardly any text: %s", s.Pages, strings.Join(hosts, ", "))
 }
 
 // printHosts says which hosts rest, why, and which are ill.

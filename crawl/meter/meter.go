@@ -22,6 +22,7 @@ type Meter struct {
 	Activities             ActivityLog
 	Latencies              timings
 	Documents              Readings
+	Shells                 Shells
 	pace                   pace
 }
 

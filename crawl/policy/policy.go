@@ -104,7 +104,7 @@ func (p *Policy) Same(q *Policy) bool { return p.Fingerprint == q.Fingerprint &&
 
 // Refreshes reports whether anything is fetched again by itself: by its age, or by a schedule.
 func (p *Policy) Refreshes() bool {
-	return p.Settings.Frontier.Refreshes() || len(p.Settings.Refreshes) > 0
+	return p.Settings.Frontier.Refreshes() || len(p.Settings.Refreshes) > 0 || p.Settings.Rounds > 0
 }
 
 // Refreshed reports whether a page is fetched again by itself.

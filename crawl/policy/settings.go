@@ -70,6 +70,9 @@ type Settings struct {
 	// over the wire, before they are decompressed.
 	MaxRequestsPerS int
 	MaxBytesPerS    int64
+	// Rounds is the pause after a round over the start URLs before they are queued again;
+	// 0: they are not.
+	Rounds time.Duration
 	// Refreshes re-queue groups at set times.
 	Refreshes []Refresh
 

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/scheduler"
 )
+
+// All workers share which types were logged; a mutex guards them, and is held over nothing else.
 
 // extractionError is the meta of a document that could not be read, with the reason
 // in a word.
@@ -19,7 +24,7 @@ const extractionError = "extraction_error"
 func (v *visit) readDocument(ctx context.Context, contentType string, body []byte) (p extract.Page, read bool, err error) {
 	kind, ok := documents.KindOf(contentType, body)
 	if !ok || v.policy.Settings.Documents == nil {
-		return p, false, nil
+		return v.unreadType(contentType), false, nil
 	}
 	began := time.Now()
 	p, err = v.policy.Settings.Documents.Read(ctx, contentType, body)
@@ -27,6 +32,10 @@ func (v *visit) readDocument(ctx context.Context, contentType string, body []byt
 		v.meter.Documents.Took(string(kind), time.Since(began))
 	}
 	if err == nil {
+		if p.Text == "" {
+			v.hasNoText(&p, string(kind))
+			return p, true, nil
+		}
 		v.meter.Documents.Add(string(kind), "")
 		return p, true, nil
 	}
@@ -41,6 +50,84 @@ func (v *visit) readDocument(ctx context.Context, contentType string, body []byt
 	v.log.Warn("a document cannot be read: it is indexed by its URL and metas alone",
 		"url", v.lease.URL.String(), "kind", string(kind), "bytes", len(body), "error", err)
 	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: string(reason)}}}, false, nil
+}
+
+// Words of extraction_error for what has no text though nothing failed.
+const (
+	noTextInside = "no-text"  // it was read
+	notRead      = "not-read" // nothing reads its type
+)
+
+// hasNoText notes of a document that was read that there is no text in it.
+func (v *visit) hasNoText(p *extract.Page, kind string) {
+	p.Metas = append(p.Metas, extract.Meta{Name: extractionError, Content: noTextInside})
+	v.meter.Documents.Add(kind, noTextInside)
+	v.log.Info("a document has no text: it is indexed by its URL and metas alone", "url", v.lease.URL.String(), "kind", kind)
+}
+
+// unreadType is the page of a body that nothing reads. Each type is logged once; pictures,
+// sound and films are expected to have no text, and are neither logged nor counted.
+func (v *visit) unreadType(contentType string) extract.Page {
+	t := mediaType(contentType)
+	if !isMedia(t) {
+		v.meter.Documents.Add("other", notRead)
+		if v.visitor.unreadTypes.first(t) {
+			v.log.Info("nothing reads a media type: its documents are indexed by their URL and metas alone", "url", v.lease.URL.String(), "type", t)
+		}
+	}
+	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: notRead}}}
+}
+
+// isMedia knows types that have no text by their nature.
+func isMedia(t string) bool {
+	return strings.HasPrefix(t, "image/") || strings.HasPrefix(t, "audio/") || strings.HasPrefix(t, "video/") || strings.HasPrefix(t, "font/")
+}
+
+// maxUnreadTypes are told apart: a stranger's servers can send any.
+const maxUnreadTypes = 1000
+
+// firstOf says of words whether they come for the first time; mu guards what came.
+type firstOf struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (f *firstOf) first(word string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen[word] || len(f.seen) >= maxUnreadTypes {
+		return false
+	}
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	f.seen[word] = true
+	return true
+}
+
+// lacksText puts into the result why a page has no text, or hardly any.
+func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler.Result) {
+	for i := range p.Metas {
+		if p.Metas[i].Name != extractionError {
+			continue
+		}
+		switch why := p.Metas[i].Content; {
+		case why == noTextInside:
+			result.Reason, result.Words = scheduler.ReasonNoText, "there is no text in the document"
+		case why == notRead && !isMedia(mediaType(contentType)):
+			result.Reason, result.Words = scheduler.ReasonNoText, "nothing reads documents of this type"
+		case why != notRead:
+			result.Reason, result.Words = scheduler.ReasonUnreadFile, cannotReadFile+why
+		}
+		return
+	}
+	if p.Shell {
+		result.Reason, result.Words = scheduler.ReasonAppShell, "only its scripts fill the page"
+		if v.meter.Shells.Add(v.lease.URL.Origin()) {
+			v.log.Warn("a page is an application shell: only its scripts fill it, and they are not run; further ones of its host are counted in the status",
+				"url", v.lease.URL.String())
+		}
+	}
 }
 
 // bodyLimit lets PDF files have a limit of their own.

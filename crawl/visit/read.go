@@ -20,16 +20,6 @@ const (
 	cannotReadFile = "the document cannot be read: "
 )
 
-// unreadable says why a document could not be read, "" if it could.
-func unreadable(p *extract.Page) string {
-	for i := range p.Metas {
-		if p.Metas[i].Name == extractionError {
-			return cannotReadFile + p.Metas[i].Content
-		}
-	}
-	return ""
-}
-
 // extract reads a body by its type. A type that nothing reads gives a page
 // without text and read false: it is indexed by its URL and metas alone.
 func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Page, read bool, err error) {

@@ -233,9 +233,7 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		result.Reason, result.NoDocument = scheduler.ReasonUnreadable, cannotRead+err.Error()
 		return nil
 	}
-	if result.Words = unreadable(&p); result.Words != "" {
-		result.Reason = scheduler.ReasonUnreadFile
-	}
+	v.lacksText(&p, response.Header.Get("Content-Type"), result)
 	if response.Truncated {
 		result.Reason, result.Words = scheduler.ReasonTruncated, tooLong
 		v.log.Warn("a page is longer than maxBodyBytes: the rest of it is not read", "url", v.lease.URL.String(), "bytes", len(response.Body))

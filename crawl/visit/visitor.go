@@ -40,6 +40,7 @@ type Visitor struct {
 	namers         namers
 	sitemaps       sitemapCounts
 	cookieTurns    cookieTurns
+	unreadTypes    firstOf  // media types that were logged
 	robotsInFlight sync.Map // keys of hosts whose robots.txt is being fetched
 	handed         *handedOver
 }

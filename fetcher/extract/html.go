@@ -106,6 +106,7 @@ type reader struct {
 	hadTitle  bool
 	password  bool // seen
 	muted     muted
+	scripts   int         // elements
 	guess     bool        // the page's charset is one
 	declared  scannedMeta // the meta that declares another, which ends the reading
 }
@@ -131,7 +132,7 @@ func (r *reader) begin(page []byte, o Options) {
 		r.z.ReadClasses()
 	}
 	r.inBody, r.inTitle, r.hadTitle, r.password, r.muted = false, false, false, false, 0
-	r.guess, r.declared = false, scannedMeta{}
+	r.guess, r.declared, r.scripts = false, scannedMeta{}, 0
 }
 
 // maxScratch is how much memory of each kind is kept for the next page.
@@ -141,7 +142,7 @@ const maxScratch = 1 << 20
 func (r *reader) end() Page {
 	p := r.found.page()
 	p.Text, p.Title, p.Robots, p.Password = r.text.String(), r.title.String(), r.robots.directives(), r.password
-	p.Content = r.cut.content()
+	p.Content, p.Shell = r.cut.content(), r.isShell()
 	r.z, r.page, r.options, r.cut, r.declared = markup.Scanner{}, nil, Options{}, cutter{}, scannedMeta{}
 	r.found.forget()
 	for _, b := range [...]*[]byte{&r.text.b, &r.title.b, &r.scratch} {

@@ -30,6 +30,10 @@ func (r *reader) element(tag markup.Tag) {
 		if r.found.base.isEmpty() {
 			r.found.base = r.found.reference(r.z.Value(markup.Href))
 		}
+	case markup.Script:
+		if !r.isForeign {
+			r.scripts++
+		}
 	case markup.Title:
 		r.inTitle = !r.hadTitle && !r.isForeign
 		r.hadTitle = r.hadTitle || r.inTitle

@@ -18,6 +18,8 @@ type Page struct {
 	Robots Directives
 	// Password says that the page asks for a password: it has an input of that type.
 	Password bool
+	// Shell says that the page is an application shell: only its scripts fill it.
+	Shell bool
 	// Refresh is the target of a meta refresh, as written, RefreshAfter its seconds.
 	Refresh      string
 	RefreshAfter int

@@ -1,0 +1,105 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Rounds run in a goroutine of their own, which Run starts and waits for. What is known of
+// them is stored as JSON.
+
+const (
+	// roundsName is the store's value that keeps the last round.
+	roundsName = "crawl.rounds"
+	roundsWhat = "the last round over the start URLs"
+	// roundStep is how often it is looked at whether a round has ended, or one is due; the
+	// clock may be set.
+	roundStep = 10 * time.Second
+)
+
+// round is what is stored of rounds: a round begins with its start URLs being queued, and
+// ends when none of them waits any more.
+type round struct {
+	Running bool      `json:"running,omitempty"`
+	Began   time.Time `json:"began"`
+	Ended   time.Time `json:"ended"` // of the last one that has; zero before
+}
+
+// runRounds queues the start URLs again whenever the interval after the end of the last
+// round has passed, until ctx ends or the store fails. A crawl that runs once begins one
+// round at most. First is called when it was looked for the first time whether one is due.
+func (c *Crawl) runRounds(ctx context.Context, once bool, first func()) error {
+	defer first()
+	var r round
+	if err := scheduler.LoadValue(ctx, c.store, roundsName, roundsWhat, &r); err != nil {
+		return err
+	}
+	for began := false; ; {
+		pause := roundStep
+		if interval := c.policy().Settings.Rounds; interval > 0 {
+			before := r.Began
+			if err := c.round(ctx, &r, interval, !once || !began); err != nil {
+				return err
+			}
+			began = began || !r.Began.Equal(before)
+			if !r.Running {
+				pause = min(pause, time.Until(r.Ended.Add(interval)))
+			}
+		}
+		first()
+		select {
+		case <-ctx.Done():
+			return c.endRound(context.WithoutCancel(ctx), &r)
+		case <-time.After(max(pause, time.Millisecond)):
+		}
+	}
+}
+
+// round ends the round that runs, if it is over, or begins the next, if it is due and may
+// be begun. Start URLs are queued at the start of a crawl in any case: that is the first.
+func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, begins bool) error {
+	now := time.Now().Round(0) // by the wall clock, which may be set
+	switch {
+	case r.Running:
+		return c.endRound(ctx, r)
+	case r.Began.IsZero():
+	case r.Ended.After(now): // it was set back
+		r.Ended = now
+		return c.saveRound(ctx, r)
+	case !begins || now.Before(r.Ended.Add(interval)):
+		return nil
+	default:
+		links := c.policy().RootLinks(nil)
+		if _, err := c.frontier.Add(ctx, links, true); err != nil {
+			return err
+		}
+		c.log.Info("a round of discovery begins", "roots", len(links))
+	}
+	r.Running, r.Began = true, now
+	return c.saveRound(ctx, r)
+}
+
+// endRound notes the end of the round that runs, if it has come to it.
+func (c *Crawl) endRound(ctx context.Context, r *round) error {
+	if !r.Running || c.policy().Settings.Rounds == 0 {
+		return nil
+	}
+	for _, l := range c.policy().RootLinks(nil) {
+		known, err := c.store.Lookup(ctx, l.URL.Key())
+		switch {
+		case err == nil && known.State == scheduler.Waiting:
+			return nil
+		case err != nil && !errors.Is(err, scheduler.ErrNotFound):
+			return err
+		}
+	}
+	r.Running, r.Ended = false, time.Now().Round(0)
+	return c.saveRound(ctx, r)
+}
+
+func (c *Crawl) saveRound(ctx context.Context, r *round) error {
+	return scheduler.SaveValue(ctx, c.store, roundsName, roundsWhat, *r)
+}

@@ -1,0 +1,73 @@
+package extract
+
+import "bytes"
+
+// What an application shell has at most, and how much of it is looked through.
+const (
+	shellText  = 160 // bytes of text
+	shellLinks = 3
+	shellBytes = 256 << 10
+)
+
+// mounts are the ids of elements that frameworks fill. It is constant.
+var mounts = map[string]bool{
+	"root": true, "app": true, "__next": true, "__nuxt": true, "___gatsby": true, "svelte": true, "application": true,
+	"app-root": true, "main-app": true, "react-root": true, "q-app": true, "ember-app": true, "mount": true,
+}
+
+// isShell reports whether a page is one that only its scripts fill: it has some, hardly any
+// text or links, and a place to put what they make, or says that it needs them.
+func (r *reader) isShell() bool {
+	if r.scripts == 0 || len(r.text.b) > shellText || len(r.found.links) > shellLinks {
+		return false
+	}
+	page := r.page[:min(len(r.page), shellBytes)]
+	return hasMount(page) || hasCustomElement(page) || needsScripts(page)
+}
+
+// hasMount looks for an element with the id of one that a framework fills.
+func hasMount(page []byte) bool {
+	for {
+		i := bytes.Index(page, []byte("id="))
+		if i < 0 {
+			return false
+		}
+		page = page[i+len("id="):]
+		id := bytes.TrimLeft(page, `"'`)
+		n := bytes.IndexAny(id, "\"' >\t\n\r\f")
+		if n >= 0 && mounts[string(id[:n])] {
+			return true
+		}
+	}
+}
+
+// hasCustomElement looks for one: its name has a hyphen.
+func hasCustomElement(page []byte) bool {
+	for {
+		i := bytes.IndexByte(page, '<')
+		if i < 0 {
+			return false
+		}
+		page = page[i+1:]
+		n := 0
+		for n < len(page) && isLetter(page[n]) {
+			n++
+		}
+		if n > 0 && n+1 < len(page) && page[n] == '-' && isLetter(page[n+1]) {
+			return true
+		}
+	}
+}
+
+// needsScripts looks for words on scripts to those who have none.
+func needsScripts(page []byte) bool {
+	i := indexFold(page, "<noscript")
+	if i < 0 {
+		return false
+	}
+	page = page[i:]
+	if end := indexFold(page, "</noscript"); end >= 0 {
+		page = page[:end]
+	}
+	return indexFold(page, "javascript") >= 0
+}
