@@ -111,6 +111,7 @@ func TestDocumentedCommands(t *testing.T) {
 	for page, least := range map[string]int{
 		"operations.md": 12, "runbook.md": 20, "scheduling.md": 4, "first-crawl.md": 15, "install.md": 2, "upgrade.md": 3, "monitoring.md": 1,
 		"reports.md": 5, "outbox.md": 8, "push.md": 3, "console.md": 1,
+		"elasticsearch.md": 6, "faq.md": 1, "hardening.md": 2,
 	} {
 		t.Run(page, func(t *testing.T) { areRun(t, page, least) })
 	}
@@ -175,6 +176,48 @@ func TestSchedulingConfiguration(t *testing.T) {
 		_, report := config.Parse("scheduling.md", []byte(text), config.Lookups{})
 		for _, p := range slices.Concat(report.Errors, report.Warnings) {
 			t.Errorf("%s\n%s", p, b[1])
+		}
+	}
+}
+
+// TestPageConfigurations: what the pages about tuning, hardening and Elasticsearch write into
+// a configuration is accepted, and gives no warning.
+func TestPageConfigurations(t *testing.T) {
+	for _, name := range []string{"tuning.md", "hardening.md", "elasticsearch.md"} {
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := regexp.MustCompile("(?s)```xml\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+		if len(blocks) == 0 {
+			t.Errorf("%s: no block is found", name)
+		}
+		for _, b := range blocks {
+			_, report := config.Parse(name, []byte(exampleConfig(b[1])), config.Lookups{Env: func(string) (string, bool) { return "secret", true }})
+			for _, p := range slices.Concat(report.Errors, report.Warnings) {
+				t.Errorf("%s\n%s", p, b[1])
+			}
+		}
+	}
+}
+
+// TestLibraryPage: the code on the page is that of the examples that run.
+func TestLibraryPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "library.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile(filepath.Join("..", "..", "service", "example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) != 2 {
+		t.Errorf("%d blocks", len(blocks))
+	}
+	for _, b := range blocks {
+		if !strings.Contains(string(code), strings.TrimRight(b[1], "\n")) {
+			t.Errorf("service/example_test.go has no\n%s", b[1])
 		}
 	}
 }
