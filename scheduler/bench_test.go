@@ -84,3 +84,52 @@ func BenchmarkNextCompleteDocument(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkInFlight completes pages of one host while so many others are in flight.
+func BenchmarkInFlight(b *testing.B) {
+	for _, flying := range []int{16, 256, 1024} {
+		b.Run(fmt.Sprint(flying), func(b *testing.B) {
+			ctx, cancel := context.WithCancel(b.Context())
+			set := scheduler.DefaultSettings()
+			set.Aggressive, set.Throttle, set.MaxConnectionsPerHost = true, 0, flying+1
+			f := scheduler.New(storetest.NewMemory(), set, slog.New(slog.DiscardHandler))
+			done := make(chan error)
+			go func() { done <- f.Run(ctx) }()
+			var all []scheduler.Link
+			for i := range b.N + flying + 1 {
+				all = append(all, link(fmt.Sprintf("http://h.test/%d", i), scheduler.Source(1)))
+			}
+			if _, err := f.Add(ctx, all, false); err != nil {
+				b.Fatal(err)
+			}
+			next := func() *scheduler.Lease {
+				l, err := f.Next(ctx)
+				if err != nil {
+					b.Fatal(err)
+				}
+				return l
+			}
+			complete := func(l *scheduler.Lease) {
+				if err := f.Complete(ctx, l, ok(l)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			complete(next()) // the host is greeted
+			var leases []*scheduler.Lease
+			for range flying {
+				leases = append(leases, next())
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				complete(leases[i%flying])
+				leases[i%flying] = next()
+			}
+			b.StopTimer()
+			cancel()
+			if err := <-done; err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fault"
@@ -185,9 +184,7 @@ func (f *Frontier) ending(l *Lease) ending {
 // landed ends the flight of a lease.
 func (f *Frontier) landed(l *Lease) {
 	h := l.queue.host
-	i := slices.Index(h.live.flying, l)
-	h.live.flying = slices.Delete(h.live.flying, i, i+1)
-	l.queue.reading.flying--
+	h.live.land(l)
 	f.inFlight--
 	for q := h.queues; q != nil; q = q.sibling {
 		q.blocked = false

@@ -48,6 +48,7 @@ type Lease struct {
 	// The rest is guarded by the Frontier's mutex.
 	ended  bool
 	check  bool // it may have left its queue
+	slot   int  // among those of its host that are in flight
 	became Became
 }
 
@@ -260,10 +261,9 @@ func (f *Frontier) take(p pick) *Lease {
 		r.buffer = nil
 	}
 	f.buffered--
-	r.flying++
 	f.inFlight++
-	h.live.flying = append(h.live.flying, l)
 	l.queue, l.set, l.whole, l.ready = q, f.set, -1, p.ready
+	h.live.lift(l)
 	if h.live.wholeOf == f.set {
 		l.whole = h.live.whole
 	}

@@ -40,8 +40,11 @@ type live struct {
 	// requests are the leases whose request may still run, and reads of a queue
 	// that are to become one.
 	requests int
-	// flying are the leases without a stored outcome, in no order.
-	flying []*Lease
+	// flying are the leases without a stored outcome, in no order, and marks a part of the key
+	// of each. Throttled is how many of them a Throttle matches.
+	flying    []*Lease
+	marks     []uint32
+	throttled int
 	// room, if not 0, keeps the next lease back until fewer requests than that run.
 	room int
 	// loaded says that the stored state was read. It is read when the host is
@@ -88,7 +91,7 @@ type reading struct {
 	// between the two are in flight or done.
 	buffer []*Lease
 	after  uint64
-	flying int // leases without a stored outcome
+	flying []*Lease // leases without a stored outcome, in order of Seq
 }
 
 func (q *queue) place() Place { return Place{Source: q.source, Host: q.host.key} }
@@ -106,7 +109,7 @@ func (q *queue) ready() bool { return !q.filling && !q.blocked && (q.more || q.f
 // idle queues are forgotten. Those with URLs in flight are not: after is what
 // keeps these from being read again.
 func (q *queue) idle() bool {
-	return !q.filling && !q.more && q.first() == nil && (q.reading == nil || q.reading.flying == 0)
+	return !q.filling && !q.more && q.first() == nil && (q.reading == nil || len(q.reading.flying) == 0)
 }
 
 // unread puts a URL back in front, in order of Seq.
@@ -128,9 +131,9 @@ func (q *queue) floor(l *Lease) uint64 {
 	if b := q.first(); b != nil {
 		floor = min(floor, b.Seq)
 	}
-	for _, other := range q.host.live.flying {
-		if other.queue == q && other != l {
-			floor = min(floor, other.Seq)
+	for _, other := range q.reading.flying {
+		if other != l {
+			return min(floor, other.Seq)
 		}
 	}
 	return floor
@@ -174,11 +177,6 @@ func (h *host) visit() *live {
 	return h.live
 }
 
-// flies reports whether a URL of the host is in flight.
-func (h *host) flies(k weburl.Key) bool {
-	return h.live != nil && slices.ContainsFunc(h.live.flying, func(l *Lease) bool { return l.Key == k })
-}
-
 // pause is what must pass after a request that t, if any, matches, and why.
 func (h *host) pause(s *Settings, t *Throttle) (time.Duration, Closing) {
 	pause, why := s.pause(t), ByThrottle
@@ -216,6 +214,9 @@ func (h *host) full(s *Settings) bool {
 	most, running := h.live.room, 0
 	if most == 0 {
 		most = h.live.requests + 1
+	}
+	if h.live.throttled == 0 && len(s.Throttles) == 0 { // one limit for all
+		return h.live.requests >= min(most, h.limit(s, nil))
 	}
 	for _, l := range h.live.flying {
 		if !l.ended {

@@ -107,7 +107,7 @@ func (f *Frontier) count(h *host) {
 // shed forgets what is in memory of a host's queues and can be read again.
 func (f *Frontier) shed(h *host) {
 	for q := h.queues; q != nil; q = q.sibling {
-		if q.first() != nil && q.reading.flying == 0 && !q.filling {
+		if q.first() != nil && len(q.reading.flying) == 0 && !q.filling {
 			f.buffered -= len(q.reading.buffer)
 			q.reading, q.more, q.blocked = nil, true, false
 		}

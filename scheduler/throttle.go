@@ -135,7 +135,8 @@ func (f *Frontier) admit(ctx context.Context, l *Lease) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h := l.queue.host
-	l.throttle, h.live.whole, h.live.wholeOf = t, whole, set
+	h.live.throttle(l, t)
+	h.live.whole, h.live.wholeOf = whole, set
 	switch {
 	case shut:
 		f.closeUntil(h, f.instant(t.opens(now)), ByHours)
