@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci sextant-etcd etcd-conformance console-editor
+.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci sextant-etcd etcd-conformance console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell packaging/version 2>/dev/null || echo dev)
@@ -14,8 +14,13 @@ help: ## list the targets
 build: ## build the static binary bin/sextant
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sextant ./cmd/sextant
 
-release: ## build dist/: tar.gz, Debian package and SBOM for linux amd64 and arm64, SHA256SUMS
+PROFILE ?= packaging/crawl.pgo
+release: export PROFILE := $(PROFILE)
+release: ## build dist/: tar.gz, Debian package and SBOM for linux amd64 and arm64, SHA256SUMS; PROFILE=off is quicker
 	packaging/release $(VERSION)
+
+profile: ## crawl for half a minute, and keep what takes time in packaging/crawl.pgo, by which releases are compiled
+	SEXTANT_PROFILE=$(CURDIR)/packaging/crawl.pgo go test -count=1 -run 'TestProfile$$' ./cmd/sextant
 
 test: ## run all tests
 	go test ./...

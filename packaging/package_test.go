@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
@@ -141,7 +142,7 @@ func TestSameBytes(t *testing.T) {
 	ran(t, "sh", "-c", "cd .. && git ls-files -co --exclude-standard -z | xargs -0 ls -d 2>/dev/null | tar -cf - -T - | tar -xf - -C '"+sources+"'")
 	again := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(sources, "packaging", "deb", "build"), version, runtime.GOARCH)
-	cmd.Env = append(os.Environ(), "DIST="+again, "SOURCE_DATE_EPOCH="+epoch, "SEXTANT_COMMIT="+commit)
+	cmd.Env = append(os.Environ(), "DIST="+again, "SOURCE_DATE_EPOCH="+epoch, "SEXTANT_COMMIT="+commit, "PROFILE="+profileOf(t, filepath.Join(dist(t), "linux_"+runtime.GOARCH, "sextant")))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -159,6 +160,21 @@ func TestSameBytes(t *testing.T) {
 	if !bytes.Equal(one, other) {
 		t.Errorf("%s and %s differ", first, strings.TrimSpace(string(out)))
 	}
+}
+
+// profileOf is the profile that a program was compiled by.
+func profileOf(t *testing.T, program string) string {
+	t.Helper()
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range info.Settings {
+		if s.Key == "-pgo" {
+			return filepath.Join("packaging", filepath.Base(s.Value))
+		}
+	}
+	return "off"
 }
 
 // versionOf asks a program of this platform for its version and commit.

@@ -2,13 +2,13 @@ package visit
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -153,11 +153,15 @@ func ownTitle(p extract.Page) string {
 	return ""
 }
 
+var hashes = sync.Pool{New: func() any { return policy.NewTextHash() }}
+
 // documentHash covers what makes a document another one: title, text, metas,
 // content type, language and source, not times, referrers or markup; and the bytes
 // of a body that nothing reads.
 func documentHash(d push.Document, unread []byte) [16]byte {
-	h := sha256.New()
+	h := hashes.Get().(*policy.TextHash)
+	defer hashes.Put(h)
+	h.Reset()
 	policy.HashParts(h, d.Title, d.Text, d.ContentType, d.Language, d.Source)
 	for _, name := range slices.Sorted(maps.Keys(d.Metas)) {
 		policy.HashParts(h, name)
