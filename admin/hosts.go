@@ -1,11 +1,14 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -75,6 +78,7 @@ func closedWords(reason string) string {
 func (s *Server) hostRoutes() []route {
 	return []route{
 		{method: "GET", path: "/api/v1/host", role: Reader, crawler: true, query: "host", answer: s.host},
+		{method: "GET", path: "/api/v1/hosts/all", role: Reader, crawler: true, heavy: true, query: "host sort from limit", answer: s.allHosts},
 		{method: "GET", path: "/api/v1/hosts/ill", role: Reader, crawler: true, answer: s.ill},
 	}
 }
@@ -141,6 +145,40 @@ func (s *Server) host(c *call) (any, error) {
 		}
 	}
 	return out, nil
+}
+
+// allHosts lists the hosts that URLs are stored of.
+func (s *Server) allHosts(c *call) (any, error) {
+	o, err := report.ParseOptions(report.KindDocuments, url.Values{"host": {c.query.Get("host")}, "from": {c.query.Get("from")}}, time.Now())
+	if err == nil {
+		o.Order, err = report.ParseOrder(c.query.Get("sort"), report.HostColumns())
+	}
+	if err != nil {
+		return nil, wrong("%v", err)
+	}
+	limit, err := limitOf(c)
+	if err != nil {
+		return nil, err
+	}
+	page, err := report.CountHosts(c.r.Context(), c.crawler.Reports(), o.Host, o.Order, o.From, cmp.Or(limit, defaultLimit))
+	if err != nil {
+		return nil, err
+	}
+	robots := c.crawler.Settings().Robots
+	for i := range page.Hosts {
+		u, err := weburl.Parse(page.Hosts[i].Host)
+		if err != nil {
+			continue // it went meanwhile
+		}
+		said, err := report.Robots(c.r.Context(), c.crawler.Reports(), robots.Agent, robots.Original, u)
+		if err != nil {
+			return nil, err
+		}
+		if said != "unknown" {
+			page.Hosts[i].Robots = said
+		}
+	}
+	return page, nil
 }
 
 // ill names the hosts that are ill, the latest first.

@@ -2,6 +2,8 @@ package console
 
 import (
 	"cmp"
+	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,11 +32,16 @@ const (
 
 // hostsData is a part of a list of hosts.
 type hostsData struct {
-	Show  string // waiting, resting or ill
-	Hosts []admin.HostStatus
-	Ill   []admin.IllHost // of show=ill
-	First int             // the number of the first, from 1
-	Next  string
+	Show string // all, waiting, resting or ill
+	// All are rows of show=all, sorted by Sort, of Known hosts.
+	All     []report.HostRow
+	Columns []report.Column
+	Sort    string
+	Known   int
+	Hosts   []admin.HostStatus
+	Ill     []admin.IllHost // of show=ill
+	First   int             // the number of the first, from 1
+	Next    string
 	// Later is the address of the list where it is not read at once, because there are
 	// many hosts: WithWork.
 	Later    string
@@ -53,7 +60,11 @@ func hosts(v *visit) (any, error) {
 		return nil, &admin.Problem{Title: "Bad request", Status: http.StatusBadRequest, Detail: "from is a number below " + strconv.Itoa(hostsListed)}
 	}
 	d := hostsData{Show: query.Get("show"), First: from + 1}
-	if d.Show != "ill" && d.Show != "resting" {
+	if d.Show != "ill" && d.Show != "resting" && d.Show != "waiting" {
+		if whole, err := mayRead(v); err != nil || whole || d.Show == "all" {
+			d.Show = "all"
+			return d, errors.Join(err, d.all(v, from))
+		}
 		d.Show = "waiting"
 	}
 	n := 0
@@ -80,6 +91,55 @@ func hosts(v *visit) (any, error) {
 	}
 	d.Whole = n > from+hostsShown && d.Next == ""
 	return d, nil
+}
+
+// manyURLs are not read for a page that nobody asked for by name.
+const manyURLs = 300_000
+
+// mayRead reports whether the store is small enough to be read whole for a page.
+func mayRead(v *visit) (bool, error) {
+	status, err := statusOf(v)
+	return err == nil && status.Known <= manyURLs, err
+}
+
+// all lists all hosts that URLs are stored of.
+func (d *hostsData) all(v *visit, from int) error {
+	d.Columns, d.Sort = report.HostColumns(), cmp.Or(v.r.URL.Query().Get("sort"), "-urls")
+	var page report.HostsPage
+	ask := url.Values{"sort": {d.Sort}, "from": {strconv.Itoa(from)}, "limit": {strconv.Itoa(hostsShown)}}
+	if err := v.get("/hosts/all", ask, &page); err != nil {
+		return err
+	}
+	d.All, d.Known = page.Hosts, page.Known
+	if to := from + hostsShown; page.Known > to {
+		if to < hostsListed {
+			d.Next = v.link("/hosts", url.Values{"show": {"all"}, "sort": {d.Sort}, "from": {strconv.Itoa(to)}})
+		} else {
+			d.Whole = true
+		}
+	}
+	return nil
+}
+
+// HostCells are those of a host; its counts lead to its URLs.
+func (v *view) HostCells(h report.HostRow) (row []tableCell) {
+	values := report.HostCells(&h)
+	for i, c := range report.HostColumns() {
+		cell := tableCell{Column: c, HTML: v.cell(c, values[i])}
+		ask := url.Values{"host": {h.Host}}
+		switch c.Name {
+		case "urls":
+		case "documents":
+			ask.Set("fate", scheduler.FateIndexed.String())
+		default:
+			ask.Set("class", c.Name)
+		}
+		if n, ok := values[i].(int); ok && n > 0 && len(h.Host) <= maxLinked {
+			cell.HTML = `<a href="` + template.HTML(template.HTMLEscapeString(v.visit.link("/urls", ask))) + `">` + cell.HTML + `</a>` //nolint:gosec // escaped
+		}
+		row = append(row, cell)
+	}
+	return row
 }
 
 // choose takes those that rest, longest first, or those with work, the longest queue first.
@@ -131,9 +191,27 @@ type hostData struct {
 	Sources []sourceRow
 	// Listed says that stored URLs were asked for.
 	Listed bool
-	URLs   []report.StoredURL
-	List   string // address that lists them
-	Next   string
+	// Row counts them by class, nil if none is stored.
+	Row  *report.HostRow
+	URLs []report.StoredURL
+	List string // address that lists them
+	Next string
+}
+
+// count counts what is stored of the host, where that does not take long or is asked for.
+func (d *hostData) count(v *visit) error {
+	whole, err := mayRead(v)
+	if err != nil || !whole && v.r.URL.Query().Get("list") == "" {
+		return err
+	}
+	var page report.HostsPage
+	if err := v.get("/hosts/all", url.Values{"host": {d.Host}, "limit": {"1"}}, &page); err != nil {
+		return err
+	}
+	if len(page.Hosts) > 0 {
+		d.Row = &page.Hosts[0]
+	}
+	return nil
 }
 
 func oneHost(v *visit) (any, error) {
@@ -145,6 +223,9 @@ func oneHost(v *visit) (any, error) {
 	for source := range scheduler.Sources {
 		name := scheduler.Source(source).String()
 		d.Sources = append(d.Sources, sourceRow{Name: name, Waiting: d.BySource[name]})
+	}
+	if err := d.count(v); err != nil {
+		return nil, err
 	}
 	own := "/hosts/" + url.PathEscape(d.Host)
 	d.List = v.link(own, url.Values{"list": {"1"}})

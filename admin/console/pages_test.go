@@ -58,11 +58,12 @@ func TestHostileTextIsShown(t *testing.T) {
 		c := newConsole(t, admin.Operator, answers(t, map[string]any{
 			"GET /status":    []admin.Status{status},
 			"GET /hosts":     []admin.HostStatus{host},
+			"GET /hosts/all": report.HostsPage{Known: 1, Hosts: []report.HostRow{{Host: bad, URLs: 1, Robots: bad, Ill: true}}},
 			"GET /hosts/ill": []admin.IllHost{{Host: bad, Since: at}},
 			"GET /host":      admin.HostDetails{HostStatus: host, Queue: []admin.QueuedURL{{URL: bad, Source: bad}}},
 			"GET /urls":      map[string]any{"items": []report.StoredURL{{URL: bad, Class: "ok"}}, "next": bad},
 		}))
-		for _, path := range []string{"/", "/hosts", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x", "/hosts/x?list=1"} {
+		for _, path := range []string{"/", "/hosts", "/hosts?show=waiting", "/hosts?show=resting", "/hosts?show=ill", "/hosts/x", "/hosts/x?list=1"} {
 			code, body := visitPage(t, c, path)
 			if code != http.StatusOK {
 				t.Errorf("%s with %.20q: %d", path, bad, code)
@@ -157,7 +158,7 @@ func TestHostsByParts(t *testing.T) {
 	}
 	c := newConsole(t, admin.Reader, answers(t, map[string]any{"GET /hosts": all, "GET /status": []admin.Status{}}))
 	next := regexp.MustCompile(`rel="next" href="([^"]*)"`)
-	path, pages, rows := "/hosts", 0, 0
+	path, pages, rows := "/hosts?show=waiting", 0, 0
 	for path != "" && pages < 20 {
 		code, body := visitPage(t, c, path)
 		if code != http.StatusOK {
@@ -173,7 +174,7 @@ func TestHostsByParts(t *testing.T) {
 		t.Errorf("%d rows on %d pages", rows, pages)
 	}
 	for _, from := range []string{"-1", "1000", "x"} {
-		if code, _ := visitPage(t, c, "/hosts?from="+from); code != http.StatusBadRequest {
+		if code, _ := visitPage(t, c, "/hosts?show=waiting&from="+from); code != http.StatusBadRequest {
 			t.Errorf("from=%s: %d", from, code)
 		}
 	}
@@ -181,7 +182,7 @@ func TestHostsByParts(t *testing.T) {
 	if got := w.Header().Get("Location"); got != "/hosts/https:%2F%2Fa.test%2Fx%3Fy" {
 		t.Errorf("the search leads to %s", got)
 	}
-	if code, _ := visitPage(t, newConsole(t, admin.Reader, answers(t, map[string]any{"GET /host": admin.HostDetails{}})), w.Header().Get("Location")); code != http.StatusOK {
+	if code, _ := visitPage(t, newConsole(t, admin.Reader, answers(t, map[string]any{"GET /host": admin.HostDetails{}, "GET /status": []admin.Status{}, "GET /hosts/all": report.HostsPage{}})), w.Header().Get("Location")); code != http.StatusOK {
 		t.Errorf("the page of the host: %d", code)
 	}
 }
@@ -191,13 +192,13 @@ func TestManyHostsAreReadLater(t *testing.T) {
 	status := admin.Status{Status: crawl.Status{Crawler: "a", Hosts: crawl.HostsStatus{WithWork: 100_000}}}
 	api := map[string]any{"GET /status": []admin.Status{status}}
 	c := newConsole(t, admin.Reader, answers(t, api)) // there is no list yet
-	for path, want := range map[string]string{"/hosts": `hx-get="/hosts?list=1"`, "/hosts?show=resting": `hx-get="/hosts?list=1&amp;show=resting"`} {
+	for path, want := range map[string]string{"/hosts?show=waiting": `hx-get="/hosts?list=1&amp;show=waiting"`, "/hosts?show=resting": `hx-get="/hosts?list=1&amp;show=resting"`} {
 		if code, body := visitPage(t, c, path); code != http.StatusOK || !strings.Contains(body, want) || !strings.Contains(body, "queues of 100\u202f000 hosts") {
 			t.Errorf("%s: %d\n%s", path, code, body)
 		}
 	}
 	api["GET /hosts"] = []admin.HostStatus{{Host: "http://h.test", Waiting: 3}}
-	if code, body := visitPage(t, newConsole(t, admin.Reader, answers(t, api)), "/hosts?list=1"); code != http.StatusOK || !strings.Contains(body, "http://h.test") {
+	if code, body := visitPage(t, newConsole(t, admin.Reader, answers(t, api)), "/hosts?show=waiting&list=1"); code != http.StatusOK || !strings.Contains(body, "http://h.test") {
 		t.Errorf("the list: %d", code)
 	}
 }
