@@ -10,7 +10,7 @@ import (
 
 // rules builds and compiles the rule set of a Crawler.
 func (p *parser) rules(crawler *node, c *Crawler) {
-	limited := isLimited(&c.Space)
+	limited := isLimited(&c.Space) || isListed(crawler)
 	c.Rules = actionrules.RuleSet{
 		DefaultAccept:      crawler.boolean("defaultAccept") || limited && !c.Written.Accept,
 		DefaultIndex:       crawler.boolean("defaultIndex") || limited && !c.Written.Index,

@@ -114,6 +114,15 @@ func isLimited(s *crawlspace.Settings) bool {
 		s.StartURLMatch != nil && (s.StartURLMatch.Host || s.StartURLMatch.Scheme)
 }
 
+// isListed says whether all that is crawled is named: by start URLs, sitemaps, feeds or files. Then
+// that is the start state, too (Smartsite: discovery is switched off for such tasks).
+func isListed(crawler *node) bool {
+	off := slices.ContainsFunc(crawler.children, func(n *node) bool { return n.spec.Name == "Discovery" && !n.boolean("enabled") })
+	return off && slices.ContainsFunc(crawler.children, func(n *node) bool {
+		return n.spec.Name == "Sitemap" || n.spec.Name == "Feed" || n.spec.Name == "XMLDocuments"
+	})
+}
+
 // beside reads the file of that name that lies beside the configuration; nil if
 // there is none.
 func (p *parser) beside(name string) *crawlspace.File {

@@ -142,11 +142,14 @@ func parseValue(t Text, g Gate) ([]entry, []error) {
 func parseEntry(s string, reason Reason) (entry, error) {
 	expr, isRegexp := strings.CutPrefix(s, regexpMark)
 	if !isRegexp {
-		return entry{literal: s, reason: reason}, nil
+		return entry{literal: spelled(s), reason: reason}, nil
 	}
 	e, err := compile(expr)
 	return entry{expr: e, reason: reason}, err
 }
+
+// spelled is a substring as canonical URLs spell it: blanks and what is not ASCII escaped.
+func spelled(s string) string { return escape(strings.ReplaceAll(s, " ", "%20")) }
 
 // parseTexts reads substrings; empty ones are left out.
 func parseTexts(texts []Text, g Gate) (all []entry, errs []error) {
@@ -155,7 +158,7 @@ func parseTexts(texts []Text, g Gate) (all []entry, errs []error) {
 		if _, what := notText(s); what != "" {
 			errs = append(errs, fault(t.At, "%s holds %s, which no URL does; write it percent-encoded", clip(s), what))
 		} else if s != "" {
-			all = append(all, entry{literal: s, reason: reasonAt(g, t.At, s)})
+			all = append(all, entry{literal: spelled(s), reason: reasonAt(g, t.At, s)})
 		}
 	}
 	return all, errs

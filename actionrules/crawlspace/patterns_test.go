@@ -182,3 +182,39 @@ func TestQueryFilter(t *testing.T) {
 		t.Errorf("%.50s", got)
 	}
 }
+
+// TestSubstringsAreSpelledAsURLs: a substring may be written as people read it.
+func TestSubstringsAreSpelledAsURLs(t *testing.T) {
+	for written, u := range map[string]string{
+		"/my folder": "http://h/my%20folder/a", "/Über": "http://h/%C3%9Cber", "/%c3%bc/": "http://h/ü/x", "/%7euser": "http://h/~user/", "q=a b": "http://h/?q=a%20b",
+	} {
+		for name, settings := range map[string]Settings{
+			"exclude": {Exclude: text(1, written)}, "MustNotContain": {MustNotContain: []Text{text(1, written)}},
+			"reject list": {RejectList: file("reject", strings.ReplaceAll(written, " ", "%20")+"\n")},
+		} {
+			s := mustCompile(t, settings)
+			if s.Judge(Link{URL: mustURL(t, u)}).Allowed {
+				t.Errorf("%s %q lets %s pass", name, written, u)
+			}
+			if !s.Judge(Link{URL: mustURL(t, "http://h/other")}).Allowed {
+				t.Errorf("%s %q refuses everything", name, written)
+			}
+		}
+	}
+}
+
+// TestPatternsSpareSources: a sitemap need not match the patterns for what it lists, but the rules
+// for hosts hold for it.
+func TestPatternsSpareSources(t *testing.T) {
+	s := mustCompile(t, Settings{Include: text(1, "/red"), MustContain: []Text{text(1, "/red")}, MaxPathDepth: &Limit{}, CrawlRules: file("crawl.rules", "allow domain h\nforbid domain *\n")})
+	sitemap := mustURL(t, "http://h/maps/sitemap.xml")
+	if v := s.Judge(Link{URL: sitemap, Exempt: true}); !v.Allowed {
+		t.Errorf("the sitemap is refused: %v", v.Reason)
+	}
+	if s.Judge(Link{URL: sitemap}).Allowed {
+		t.Error("as a page it is not refused")
+	}
+	if s.Judge(Link{URL: mustURL(t, "http://elsewhere/sitemap.xml"), Exempt: true}).Allowed {
+		t.Error("a sitemap of another host is not refused")
+	}
+}

@@ -172,7 +172,7 @@ func (s *Space) judge(l Link, gates []gate) Verdict {
 	l.URL = s.Rewrite(l.URL)
 	for _, g := range gates {
 		reason, ok := g.judge(l)
-		if ok {
+		if ok || l.Exempt && sparesSources(reason.Gate) {
 			continue
 		}
 		v := Verdict{URL: l.URL, Reason: reason, Status: StatusExcluded}
@@ -182,6 +182,17 @@ func (s *Space) judge(l Link, gates []gate) Verdict {
 		return v
 	}
 	return Verdict{URL: l.URL, Allowed: true}
+}
+
+// sparesSources reports whether a gate is about pages, and not about the sitemaps, feeds and files
+// that name them (Funnelback, "Sitemap.xml": the patterns are for the links listed).
+func sparesSources(g Gate) bool {
+	switch g {
+	case GateStartURL, GateMustContain, GateMustNotContain, GateInclude, GateExclude, GatePathDepth, GateLinkDepth:
+		return true
+	default:
+		return false
+	}
 }
 
 // elsewhere says of a link that the domain rules refuse, and the gates before

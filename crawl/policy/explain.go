@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -90,7 +91,8 @@ func (e *Explainer) Explain(raw string, u weburl.URL, stored *Found) Explained {
 	if reason, killed := e.policy.Space.Killed(v.URL); killed {
 		x.Killed = &reason
 	}
-	e.explainTraps(&x, v.Inside())
+	e.explainAddress(&x)
+	e.explainTraps(&x, x.Status == 0)
 	e.explainPatterns(&x)
 	if x.Status == 0 {
 		x.Fifo, x.Fetch = FifoOf(v.Decision), e.policy.Settings.fetchOf(v.URL)
@@ -107,6 +109,23 @@ func (e *Explainer) explainPatterns(x *Explained) {
 				x.Refused, x.Status = &x.Gates[len(x.Gates)-1].Reason, StatusExcluded
 			}
 		}
+	}
+}
+
+// explainAddress adds what the address rules say where the host is an address: then it is known
+// before the page is fetched.
+func (e *Explainer) explainAddress(x *Explained) {
+	addr, err := netip.ParseAddr(x.URL.Host())
+	if err != nil {
+		return
+	}
+	allowed, matched, reason := e.policy.Space.Addresses().Judge(addr)
+	if !matched {
+		return
+	}
+	x.Gates = append(x.Gates, crawlspace.GateAnswer{Reason: reason, Allowed: allowed})
+	if !allowed && x.Status == 0 {
+		x.Refused, x.Status = &reason, StatusExcluded
 	}
 }
 

@@ -56,6 +56,15 @@ const (
 	sourceFifo = scheduler.Index
 )
 
+// ListedDepth is the depth of what a source lists: as if a root linked to it, or that of a root
+// where no links are followed at all (Discovery).
+func (p *Policy) ListedDepth() int {
+	if limit := p.Settings.Space.MaxLinkDepth; limit != nil && limit.Max == 0 {
+		return 0
+	}
+	return 1
+}
+
 // JudgeSource asks whether a source may be fetched: by the gates, except those of
 // extension and MIME type, and by the rules that name it. It need not be accepted by a
 // rule: it is not a document. The query filter leaves it as it is.

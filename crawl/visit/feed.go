@@ -97,7 +97,7 @@ func (r *items) document(href string, p extract.Page) error {
 	if href == "" || err != nil {
 		return nil //nolint:nilerr // what has no page has no URL to be indexed under
 	}
-	link, verdict, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: HostIn(href), Depth: sourceDepth})
+	link, verdict, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: HostIn(href), Depth: r.v.policy.ListedDepth()})
 	if !ok {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (r *items) document(href string, p extract.Page) error {
 	d := push.Document{
 		URL: link.URL.String(), Source: verdict.Decision.Source, Title: title(p, link.URL), Text: p.Text,
 		ContentType: "text/plain", Language: p.Language,
-		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: sourceDepth, Referrer: link.Referrer,
+		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: r.v.policy.ListedDepth(), Referrer: link.Referrer,
 		Metas: metas(&scheduler.Lease{}, verdict.Decision, r.v.policy.Settings.Mapping.Apply(p.Metas, nil), extract.Directives{}),
 	}
 	sum := documentHash(d, nil)

@@ -23,8 +23,6 @@ const (
 	// than sourceWhole: fewer are stored in one step with its outcome.
 	sourceBatch = 2000
 	sourceWhole = 5000
-	// sourceDepth is the depth of what a source lists: as if a root linked to it.
-	sourceDepth = 1
 	// indexDepth is how many indexes may lie inside each other (sitemaps.org has one;
 	// real sites have two).
 	indexDepth = 2
@@ -192,7 +190,7 @@ func (r *reading) link(u weburl.URL, written string, modified time.Time) error {
 	if ok, err := r.speaksFor(u); err != nil || !ok {
 		return err
 	}
-	l, _, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: host, Depth: sourceDepth})
+	l, _, ok := r.v.policy.Link(crawlspace.Link{URL: u, Host: host, Depth: r.v.policy.ListedDepth()})
 	if !ok {
 		r.outside++
 		return nil
