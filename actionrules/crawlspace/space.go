@@ -187,12 +187,7 @@ func (s *Space) judge(l Link, gates []gate) Verdict {
 // sparesSources reports whether a gate is about pages, and not about the sitemaps, feeds and files
 // that name them (Funnelback, "Sitemap.xml": the patterns are for the links listed).
 func sparesSources(g Gate) bool {
-	switch g {
-	case GateStartURL, GateMustContain, GateMustNotContain, GateInclude, GateExclude, GatePathDepth, GateLinkDepth:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]Gate{GateStartURL, GateMustContain, GateMustNotContain, GateInclude, GateExclude, GatePathDepth, GateLinkDepth}, g)
 }
 
 // elsewhere says of a link that the domain rules refuse, and the gates before

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 
@@ -15,10 +17,11 @@ func importCommand() *cli.Command {
 		Usage:     "convert another crawler's configuration to CrawlConfig.xml",
 		ArgsUsage: "FILE",
 		Description: "Formats: ibm (crawl.rules), funnelback (collection.cfg), list (start URLs with Elastic's\n" +
-			"allow and deny or Norconex's include and exclude lines). What cannot be translated stands in\n" +
-			"the result as a comment.",
+			"allow and deny or Norconex's include and exclude lines), smartsite (key=value). What cannot be\n" +
+			"translated is an error with its line; with --force it becomes a comment. An exclude is never left out.",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`ibm|funnelback|list`", Required: true},
+			&cli.StringFlag{Name: "format", Usage: "`ibm|funnelback|list|smartsite`", Required: true},
+			&cli.BoolFlag{Name: "force", Usage: "write the result although something has no counterpart"},
 		}, logFlags()...),
 		Action: importConfig,
 	}
@@ -30,14 +33,20 @@ func importConfig(c *cli.Context) error {
 	}
 	format := importer.Format(c.String("format"))
 	if !slices.Contains(importer.Formats(), format) {
-		return wrongUse("--format %q: write ibm, funnelback or list", format)
+		return wrongUse("--format %q: write ibm, funnelback, list or smartsite", format)
 	}
 	raw, err := os.ReadFile(c.Args().First())
 	if err != nil {
 		return err
 	}
 	translated, err := importer.Import(format, c.Args().First(), raw)
-	if err != nil {
+	var left importer.Untranslated
+	switch {
+	case errors.As(err, &left) && c.Bool("force"):
+		fmt.Fprintln(c.App.ErrWriter, left)
+	case left != nil:
+		return no(fmt.Errorf("%w\nnothing is written: --force leaves this out, as comments", left))
+	case err != nil:
 		return no(err)
 	}
 	_, err = c.App.Writer.Write(translated)

@@ -14,6 +14,8 @@ type document struct {
 	head       string // the comment in front
 	attributes []attribute
 	lines      []string // inside of the Crawler, with their indentation in it
+	// untranslated is what has no counterpart.
+	untranslated Untranslated
 }
 
 type attribute struct{ name, value string }

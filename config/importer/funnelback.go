@@ -1,10 +1,12 @@
 package importer
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -35,7 +37,8 @@ func counterparts() map[string]counterpart {
 		"crawler.ignore_nofollow":         boolean("ignoreNofollow"),
 		"crawler.use_sitemap_xml":         boolean("crawlSitemaps"),
 		"crawler.accept_cookies":          boolean("enableCookies"),
-		"crawler.start_urls_file":         advice("write <Roots file=\"...\"/> for a file with one URL a line"),
+		"crawler.start_urls_file":         startURLsFile,
+		"crawler.max_files_per_server":    filesPerServer,
 		"crawler.monitor_url_reject_list": advice("write the patterns into a file, one a line, and <RejectList file=\"...\"/>"),
 		"indexer_options":                 indexerOptions,
 	}
@@ -49,13 +52,15 @@ type collection struct {
 	space    []attribute
 	ignored  *attribute // extensions
 	longest  int        // URL, 0 is any
+	roots    bool       // a file of start URLs is named
+	perHost  string     // most URLs of a host
 	notes    []string
 }
 
 // collectionConfig translates a collection.cfg. A key that comes again counts the
 // last time, as in Java's properties.
 func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
-	values := make(map[string]string)
+	values, at := make(map[string]string), make(map[string]line)
 	var keys []string
 	for _, l := range lines(file) {
 		key, value, ok := strings.Cut(l.text, "=")
@@ -66,7 +71,7 @@ func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
 		if _, again := values[key]; !again {
 			keys = append(keys, key)
 		}
-		values[key] = strings.TrimSpace(value)
+		values[key], at[key] = strings.TrimSpace(value), l
 	}
 	if len(errs) > 0 {
 		return errs
@@ -77,16 +82,44 @@ func collectionConfig(d *document, file *crawlspace.File) (errs []error) {
 		value := values[key]
 		switch translate := known[key]; {
 		case translate == nil:
-			c.notes = append(c.notes, "Not translated: "+key+"="+shown(key, value))
+			c.leaveOut(at[key], key, value, "", strings.HasPrefix(key, "crawler.") || strings.HasPrefix(key, "http_"))
 		case value == "":
 		default:
-			if complaint := translate(c, value); complaint != "" {
-				c.notes = append(c.notes, "Not translated: "+key+"="+shown(key, value)+": "+complaint)
+			complaint := translate(c, value)
+			switch {
+			case complaint == "":
+			case key == "exclude_patterns": // never dropped: what it excludes would be crawled
+				errs = append(errs, at[key].errorf("exclude_patterns cannot be taken over: %s", complaint))
+			default:
+				c.leaveOut(at[key], key, value, complaint, key != "indexer_options")
 			}
 		}
 	}
+	if len(errs) > 0 {
+		return errs
+	}
+	if c.root == "" && !c.roots {
+		c.untranslated = append(c.untranslated, &actionrules.Error{At: actionrules.Position{File: file.Name}, Rule: -1,
+			Err: errors.New("there is no start_url: write <Root url=\"http://...\"/>")})
+	}
 	c.write()
 	return nil
+}
+
+// leaveOut notes what has no counterpart; with told it is an error, too.
+func (c *collection) leaveOut(l line, key, value, why string, told bool) {
+	note := "Not translated: " + key + "=" + shown(key, value)
+	if why != "" {
+		note += ": " + why
+	}
+	c.notes = append(c.notes, note)
+	if !told {
+		return
+	}
+	if why == "" {
+		why = "it has no counterpart"
+	}
+	c.untranslated = append(c.untranslated, l.errorf("%s: %s", key, why))
 }
 
 // shown is a value as it may stand in a comment: not where the key sounds like a
@@ -112,6 +145,14 @@ func (c *collection) write() {
 		}
 		c.notes = append(c.notes, "Without include_patterns the site of the start URL is crawled, no other.")
 	}
+	// Funnelback deletes nothing for a passing error, checks again each night, and knows no
+	// wildcards and Allow in robots.txt.
+	for _, a := range []attribute{{"robotsAgent", "FunnelBack"}, {"robots", "original"}, {"errorPolicy", "cautious"}, {"smartRefresh", "true"}} {
+		c.set(a.name, a.value)
+	}
+	if c.ignored == nil {
+		c.ignored = &attribute{"extra", ""}
+	}
 	if c.root != "" {
 		c.add("Root", attribute{"url", c.root}, attribute{"site", strconv.FormatBool(!included)})
 	}
@@ -121,8 +162,15 @@ func (c *collection) write() {
 	if len(c.patterns) > 0 {
 		c.add("Patterns", c.patterns...)
 	}
-	if c.ignored != nil {
+	if c.ignored.value == "" {
+		c.add("IgnoredExtensions")
+	} else {
 		c.add("IgnoredExtensions", *c.ignored)
+	}
+	if c.perHost == "" {
+		c.add("Traps")
+	} else {
+		c.add("Traps", attribute{"maxURLsPerHost", c.perHost})
 	}
 	if c.longest > 0 {
 		c.rules([]string{rule(element("ar:Length", attribute{"field", "url"}, attribute{"val", "[" + strconv.Itoa(c.longest+1) + ":]"}), "Ignore")})
@@ -130,7 +178,7 @@ func (c *collection) write() {
 	for _, note := range c.notes {
 		c.comment("%s", note)
 	}
-	c.comment("Not in this file: kill_exact.cfg, kill_pattern.cfg, the file of start URLs. Write them as Kill and Roots.")
+	c.comment("Not in this file: kill_exact.cfg, kill_pattern.cfg, a file of start URLs that is not named above. Write them as Kill and Roots.")
 }
 
 func crawlerName(c *collection, v string) string {
@@ -209,6 +257,23 @@ func boolean(name string) counterpart {
 		c.set(name, v)
 		return ""
 	}
+}
+
+// startURLsFile names the file: one URL a line, as here.
+func startURLsFile(c *collection, v string) string {
+	c.roots = true
+	c.add("Roots", attribute{"file", v})
+	return ""
+}
+
+func filesPerServer(c *collection, v string) string {
+	least, most := limits("Traps", "maxURLsPerHost")
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < least || n > most {
+		return "it is not a number from 1"
+	}
+	c.perHost = v
+	return ""
 }
 
 func advice(words string) counterpart {

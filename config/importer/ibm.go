@@ -1,16 +1,18 @@
 package importer
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// crawlRules names the file in CrawlSpace. IBM keeps start URLs elsewhere, so
-// that those which the rules suggest stand in comments.
+// crawlRules names the file in CrawlSpace. IBM keeps start URLs elsewhere: those which the rules
+// suggest are taken.
 func crawlRules(d *document, file *crawlspace.File) []error {
 	attr, settings := "rules", crawlspace.Settings{CrawlRules: file}
 	if filepath.Base(file.Name) == config.GlobalRulesName {
@@ -19,17 +21,23 @@ func crawlRules(d *document, file *crawlspace.File) []error {
 	if _, errs := crawlspace.Compile(settings, nil); len(errs) > 0 {
 		return errs
 	}
-	if attr == "rules" {
-		suggestRoots(d, file)
+	d.set("errorPolicy", "cautious")
+	d.set("smartRefresh", "true")
+	if attr == "rules" && !suggestRoots(d, file) {
+		d.untranslated = append(d.untranslated, &actionrules.Error{At: actionrules.Position{File: file.Name}, Rule: -1,
+			Err: errors.New("IBM keeps start URLs elsewhere, and the rules allow no host by name: write a <Root url=\"http://...\" site=\"false\"/> for each")})
 	}
 	d.add("CrawlSpace", attribute{attr, file.Name})
-	d.comment("Not in this file: start URLs, maximum depths, file extensions and MIME types. Write them as Root, CrawlSpace maxPathDepth and maxLinkDepth, IgnoredExtensions and MimeTypes.")
+	d.add("IgnoredExtensions")
+	d.add("Traps")
+	d.comment("Not in this file: maximum depths, file extensions, MIME types and recrawl intervals. Write them as CrawlSpace maxPathDepth and maxLinkDepth, IgnoredExtensions, MimeTypes, smartRefreshMinAgeS and smartRefreshMaxAgeS.")
 	return nil
 }
 
-// suggestRoots lists the home pages of hosts that are allowed by name, and the
-// URLs of prefixes up to their first asterisk.
-func suggestRoots(d *document, file *crawlspace.File) {
+// suggestRoots makes start URLs of the home pages of hosts that are allowed by name, and of the
+// URLs of prefixes up to their first asterisk; false if there are none.
+func suggestRoots(d *document, file *crawlspace.File) bool {
+	d.comment("IBM keeps start URLs elsewhere: these are what the rules allow by name. Look them through.")
 	const most = 20
 	seen := make(map[string]bool)
 	for _, l := range lines(file) {
@@ -55,6 +63,7 @@ func suggestRoots(d *document, file *crawlspace.File) {
 			continue
 		}
 		seen[u.String()] = true
-		d.comment("a start URL? %s", element("Root", attribute{"url", u.String()}, attribute{"site", "false"}))
+		d.add("Root", attribute{"url", u.String()}, attribute{"site", "false"})
 	}
+	return len(seen) > 0
 }

@@ -27,15 +27,24 @@ const (
 	// List is a flat list of rules, one a line, in the terms of Elastic's or
 	// Norconex's crawlers; see Import.
 	List Format = "list"
+	// Smartsite is a list key=value of the settings of its web crawler; see docs/moving/smartsite.md.
+	Smartsite Format = "smartsite"
 )
 
 // Formats are all of them.
-func Formats() []Format { return []Format{IBM, Funnelback, List} }
+func Formats() []Format { return []Format{IBM, Funnelback, List, Smartsite} }
 
 // maxFaults bounds how many faults of a file an error lists.
 const maxFaults = 100
 
-// Import translates a file. Name is its path; for IBM the result refers to the
+// Untranslated is what of a file could be left out, because it was asked for so: each with its line. The
+// text is whole without it, and has it as comments.
+type Untranslated []error
+
+func (u Untranslated) Error() string { return bounded(u).Error() }
+
+// Import translates a file. The error is an Untranslated, beside a text, where something has no
+// counterpart and leaving it out excludes nothing less; any other error comes without a text. Name is its path; for IBM the result refers to the
 // file by it, so it must be right as seen from the folder of the result. The
 // error lists, with file, line and column, what is no valid line of the format.
 //
@@ -57,7 +66,7 @@ const maxFaults = 100
 // kinds cannot be mixed.
 func Import(format Format, name string, raw []byte) ([]byte, error) {
 	translate := map[Format]func(*document, *crawlspace.File) []error{
-		IBM: crawlRules, Funnelback: collectionConfig, List: ruleList,
+		IBM: crawlRules, Funnelback: collectionConfig, List: ruleList, Smartsite: smartsiteList,
 	}[format]
 	if translate == nil {
 		return nil, fmt.Errorf("unknown format %q: write one of %v", format, Formats())
@@ -69,6 +78,9 @@ func Import(format Format, name string, raw []byte) ([]byte, error) {
 	d := &document{name: "imported", head: fmt.Sprintf("Imported from %s (%s).", filepath.Base(name), format)}
 	if errs := translate(d, file); len(errs) > 0 {
 		return nil, bounded(errs)
+	}
+	if len(d.untranslated) > 0 {
+		return d.text(), d.untranslated
 	}
 	return d.text(), nil
 }

@@ -123,14 +123,13 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 		return
 	}
 	if _, errs := actionrules.CompileCondition(a); len(errs) > 0 {
-		wider := ""
-		if policy != "allow" {
-			wider = ", so that more is crawled"
+		if policy == "deny" || policy == "exclude" { // never dropped: what it excludes would be crawled
+			r.errs = append(r.errs, l.errorf("%s cannot be taken over: %v", policy, errs[0]))
+			return
 		}
-		if policy == "include" { // as one of the includes it would let pass nothing that another does not
-			r.include, wider = true, ""
-		}
-		r.d.comment("Not translated%s: %s (%v)", wider, l.text, errs[0])
+		r.include = r.include || policy == "include" // it lets pass nothing that another does not
+		r.d.untranslated = append(r.d.untranslated, l.errorf("%s cannot be taken over: %v", policy, errs[0]))
+		r.d.comment("Not translated: %s (%v)", l.text, errs[0])
 		return
 	}
 	r.include = r.include || policy == "include"
