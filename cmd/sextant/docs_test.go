@@ -180,6 +180,37 @@ func TestSchedulingConfiguration(t *testing.T) {
 	}
 }
 
+// TestReadmeCommands: each command of the README is one that there is, with options and verbs
+// that it has.
+func TestReadmeCommands(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]commandReference{}
+	for _, c := range reference(newApp(nil, nil, nil)) {
+		known[c.name] = c
+	}
+	lines := regexp.MustCompile(`(?m)^    (?:\./sextant|go run \./cmd/sextant) (\w+)(.*?)(?:  +#.*)?$`).FindAllStringSubmatch(string(text), -1)
+	if len(lines) < 12 {
+		t.Errorf("only %d commands are found", len(lines))
+	}
+	for _, m := range lines {
+		c, ok := known[m[1]]
+		if !ok {
+			t.Errorf("%s: there is no such command", m[0])
+		}
+		for _, option := range regexp.MustCompile(` (--?[a-z][a-z-]*)`).FindAllStringSubmatch(m[2], -1) {
+			if !slices.ContainsFunc(c.flags, func(f flagReference) bool { return slices.Contains(f.names, option[1]) }) {
+				t.Errorf("%s: %s has no option %s", m[0], c.name, option[1])
+			}
+		}
+		if words := strings.Fields(m[2]); len(words) > 0 && len(c.verbs) > 0 && !strings.HasPrefix(c.arguments, "[") && !slices.Contains(c.verbs, words[0]) {
+			t.Errorf("%s: write one of %s", m[0], c.verbs)
+		}
+	}
+}
+
 // TestPageConfigurations: what the pages about tuning, hardening and Elasticsearch write into
 // a configuration is accepted, and gives no warning.
 func TestPageConfigurations(t *testing.T) {
