@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-//go:embed *.md *.svg *.yaml decisions/*.md
+//go:embed *.md *.svg *.yaml decisions/*.md moving/*.md
 var files embed.FS
 
 // Root is the path under which the links of pages expect to be served.
