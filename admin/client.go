@@ -40,8 +40,9 @@ type Client struct {
 	crawler string
 }
 
-// dialTimeout is how long a service may take to say that it is there.
-const dialTimeout = 3 * time.Second
+// dialTimeout is how long a service may take to say that it is there. It is long, because a busy
+// machine is slow, and costs nothing where no service is: the socket of a dead one refuses.
+const dialTimeout = 15 * time.Second
 
 // Dial finds the service of a data directory; ok is false if none answers.
 // Crawler names the one that is meant, "" where there is only one.

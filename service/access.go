@@ -38,7 +38,7 @@ func (s *Service) openDoor(ctx context.Context, data, listen string, access *adm
 // over from a process that was killed.
 func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Listener, error) {
 	path := admin.SocketPath(data)
-	if _, ok := admin.Dial(ctx, data, ""); ok {
+	if isListenedTo(ctx, path) {
 		return nil, fmt.Errorf("%w: a service runs on %s already: stop it, or choose another --data", scheduler.ErrLocked, data)
 	}
 	if info, err := os.Lstat(path); err == nil {
@@ -61,6 +61,17 @@ func listenSocket(ctx context.Context, data string, log *slog.Logger) (net.Liste
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// isListenedTo reports whether a process has a socket open. One that died leaves a file that
+// refuses; one that is only slow to answer does not, and its socket must not be taken away.
+func isListenedTo(ctx context.Context, path string) bool {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = conn.Close() // nothing was said
+		return true
+	}
+	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES)
 }
 
 // IsLoopback reports whether an address with a port can be reached from this machine only.

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // openSmall opens a service of one Crawler without roots, in a working directory of its own.
@@ -92,17 +92,33 @@ func TestStoppingIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied, to := io.Pipe() // a copy that nobody takes keeps the store from closing
-	backup := make(chan error, 1)
-	go func() { backup <- s.crawls[0].Backup(context.Background(), to) }()
-	if _, err := copied.Read(make([]byte, 1)); err != nil {
+	store := s.crawls[0].store
+	u, err := weburl.Parse("http://a.test/")
+	if err != nil {
 		t.Fatal(err)
 	}
+	if _, _, err := store.Add(t.Context(), []scheduler.Link{{URL: u}}, false); err != nil {
+		t.Fatal(err)
+	}
+	reading, enough, read := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() { // a reader that takes its time keeps the store from closing
+		read <- store.Inspect(context.Background(), scheduler.Filter{}, func(weburl.Key, scheduler.Record) error {
+			close(reading)
+			<-enough
+			return errors.New("enough")
+		})
+	}()
+	<-reading
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
 	service, ok := admin.Dial(t.Context(), "data", "")
-	for !ok && t.Context().Err() == nil {
-		service, ok = admin.Dial(t.Context(), "data", "")
+	for !ok {
+		select {
+		case err := <-closed:
+			t.Fatalf("the service has closed though its store is being read: %v", err)
+		default:
+			service, ok = admin.Dial(t.Context(), "data", "")
+		}
 	}
 	if _, err := service.Status(t.Context()); err == nil || err.Error() != "the service is stopping: stores are being closed" {
 		t.Errorf("status: %v", err)
@@ -110,9 +126,9 @@ func TestStoppingIsTold(t *testing.T) {
 	if _, err := listenSocket(t.Context(), "data", s.log); !errors.Is(err, scheduler.ErrLocked) {
 		t.Errorf("a second service: %v", err)
 	}
-	_ = copied.CloseWithError(errors.New("enough"))
-	if err := <-backup; err == nil {
-		t.Error("a copy that nobody took is whole")
+	close(enough)
+	if err := <-read; err == nil || err.Error() != "enough" {
+		t.Errorf("the reader ends with %v", err)
 	}
 	if err := <-closed; err != nil {
 		t.Error(err)
