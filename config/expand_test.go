@@ -2,10 +2,7 @@ package config
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestExpand(t *testing.T) {
@@ -38,20 +35,5 @@ func TestExpand(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	known := []string{"Root", "Roots", "Rules", "litteral", "nthreads", "smartRefreshMinAgeS", "smartRefreshMaxAgeS"}
-	got := make(map[string]string)
-	want := map[string]string{
-		"root": "Root", "Rot": "Root", "ROOTS": "Roots", "Rulse": "Rules", "literal": "litteral", "nthread": "nthreads",
-		"smartRefreshMaxS": "smartRefreshMaxAgeS", "x": "", "": "", "Something": "", strings.Repeat("Root", 1000): "",
-	}
-	for name := range want {
-		got[name] = Nearest(name, known)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/config/words"
 )
 
 // orphans reads what is inside of an element that cannot be used, so that its faults are
@@ -20,7 +21,7 @@ func (p *parser) orphan(e *element, scope *namespaces) {
 	scope = scope.enter(e)
 	if spec == nil {
 		hint := ""
-		if near := Nearest(e.name.Local, p.schema.names); near != "" {
+		if near := words.Nearest(e.name.Local, p.schema.names); near != "" {
 			hint = ": did you mean <" + near + ">?"
 		}
 		p.errorf(e.start, "unknown element <%s>%s", clip(e.name.Local), hint)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/sextant-crawler/sextant/config/words"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 )
 
@@ -52,7 +53,7 @@ func (p *parser) checkGroup(crawler *node, a *attr) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(groups))
-	switch near := Nearest(a.text, names); {
+	switch near := words.Nearest(a.text, names); {
 	case len(names) == 0:
 		p.errorf(a.value, "no root has the group %s: there are no roots", quote(a.text))
 	case near != "":

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/config/words"
 )
 
 // node is an element that the table knows, with those of its attributes that
@@ -145,7 +146,7 @@ func (p *parser) elementSpec(e *element, parent *node, scope *namespaces) *Eleme
 		return nil
 	case spec == nil:
 		p.errorf(e.start, "unknown element <%s> in <%s>%s", clip(e.name.Local), parent.spec.Name, p.elementHint(e.name.Local, known))
-		p.as(Nearest(e.name.Local, known), e, scope)
+		p.as(words.Nearest(e.name.Local, known), e, scope)
 		return nil
 	case !slices.Contains(known, e.name.Local):
 		p.errorf(e.start, "%s", p.misplaced(spec, parent.spec))
@@ -184,10 +185,10 @@ func (p *parser) elementHint(name string, known []string) string {
 	if p.report.full() {
 		return ""
 	}
-	if write := meant(name, elementSynonyms()); write != "" {
+	if write := words.Meant(name, words.Elements()); write != "" {
 		return ": " + write
 	}
-	if near := Nearest(name, known); near != "" {
+	if near := words.Nearest(name, known); near != "" {
 		return ": did you mean <" + near + ">?"
 	}
 	switch {

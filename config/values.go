@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sextant-crawler/sextant/config/words"
 	"github.com/sextant-crawler/sextant/secret"
 )
 
@@ -94,10 +95,10 @@ func (p *parser) unknownAttribute(n *node, a xml.Attr, at place) {
 		return
 	}
 	known := n.spec.attributeNames()
-	near := Nearest(a.Name.Local, known)
-	write := meant(n.spec.Name+"."+a.Name.Local, attributeSynonyms())
+	near := words.Nearest(a.Name.Local, known)
+	write := words.Meant(n.spec.Name+"."+a.Name.Local, words.Attributes())
 	if write == "" {
-		write = meant(a.Name.Local, attributeSynonyms())
+		write = words.Meant(a.Name.Local, words.Attributes())
 	}
 	hint := ""
 	switch {
@@ -255,10 +256,10 @@ func (a *Attribute) checkEnum(value string) string {
 	if slices.Contains(a.Values, value) {
 		return ""
 	}
-	if write := meant(value, valueSynonyms()); slices.Contains(a.Values, write) {
+	if write := words.Meant(value, words.Values()); slices.Contains(a.Values, write) {
 		return "is unknown: did you mean " + quote(write) + "?"
 	}
-	if near := Nearest(value, a.Values); near != "" {
+	if near := words.Nearest(value, a.Values); near != "" {
 		return "is unknown: did you mean " + quote(near) + "?"
 	}
 	return "is unknown: write " + strings.Join(a.Values, ", ")

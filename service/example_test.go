@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -63,7 +64,7 @@ func crawlOnce(siteURL string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, config.FileName)
 	text := `<CrawlConfig><Crawler name="docs" throttleTimeMS="0"><Root url="` + siteURL + `/"/></Crawler></CrawlConfig>`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

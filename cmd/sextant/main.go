@@ -18,7 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
-	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/config/words"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -173,7 +173,7 @@ func nearOption(name string, flags []cli.Flag) string {
 	for _, f := range flags {
 		known = append(known, f.Names()...)
 	}
-	if near := config.Nearest(name, known); near != "" && len(name) > 1 {
+	if near := words.Nearest(name, known); near != "" && len(name) > 1 {
 		return ": did you mean " + dashed(near) + "?"
 	}
 	return ""
@@ -185,7 +185,7 @@ func didYouMean(app *cli.App, name string) string {
 	for _, command := range app.Commands {
 		known = append(known, command.Name)
 	}
-	if near := config.Nearest(name, known); near != "" {
+	if near := words.Nearest(name, known); near != "" {
 		return fmt.Sprintf(": did you mean %q?", near)
 	}
 	return ""

@@ -52,7 +52,7 @@ func TestProfile(t *testing.T) {
 	go func() { ended <- crawl.Wait() }()
 	defer func() {
 		_ = crawl.Process.Kill()
-		<-ended
+		t.Log("the crawl that was killed:", <-ended)
 	}()
 	var answer *http.Response
 	for answer == nil {

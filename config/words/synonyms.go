@@ -1,16 +1,16 @@
-package config
+package words
 
 import "strings"
 
-// synonym is what other products call something, in lower case, and what is written here.
-type synonym struct {
+// Synonym is what other products call something, in lower case, and what is written here.
+type Synonym struct {
 	names string // separated by blanks
 	write string
 }
 
-// elementSynonyms are words that people write as elements.
-func elementSynonyms() []synonym {
-	return []synonym{
+// Elements are words that people write as elements.
+func Elements() []Synonym {
+	return []Synonym{
 		{"exclude deny disallow skip block forbid reject blacklist excludepatterns", `write a <Rule> with a condition and <Ignore/>, or <Patterns exclude="..."/>`},
 		{"include allow permit whitelist includepatterns", `write a <Rule> with a condition and <Accept/>, or <Patterns include="..."/>`},
 		{"delay crawldelay requestdelay politeness politenessdelay", `write throttleTimeMS="..." in <Crawler>, or <Throttle> for some URLs`},
@@ -30,10 +30,10 @@ func elementSynonyms() []synonym {
 	}
 }
 
-// attributeSynonyms are words that people write as attributes; behind an element's name and a
+// Attributes are words that people write as attributes; behind an element's name and a
 // dot those that have a meaning of their own there.
-func attributeSynonyms() []synonym {
-	return []synonym{
+func Attributes() []Synonym {
+	return []Synonym{
 		{"crawler.maxdepth crawler.depth crawler.crawldepth crawler.maxlinkdepth", `write <CrawlSpace maxLinkDepth="..."/> in it`},
 		{"crawler.maxpathdepth", `write <CrawlSpace maxPathDepth="..."/> in it`},
 		{"crawlspace.maxdepth crawlspace.depth", `write maxLinkDepth`},
@@ -53,9 +53,9 @@ func attributeSynonyms() []synonym {
 	}
 }
 
-// valueSynonyms are words that people write as values, by the value that is meant.
-func valueSynonyms() []synonym {
-	return []synonym{
+// Values are words that people write as values, by the value that is meant.
+func Values() []Synonym {
+	return []Synonym{
 		{"elastic es elk", "elasticsearch"},
 		{"exalead cloudview papi4", "papi"},
 		{"http hook rest", "webhook"},
@@ -65,8 +65,8 @@ func valueSynonyms() []synonym {
 	}
 }
 
-// meant finds what a word stands for; "" if it is none of them.
-func meant(word string, known []synonym) string {
+// Meant finds what a word stands for; "" if it is none of them.
+func Meant(word string, known []Synonym) string {
 	word = strings.ToLower(word)
 	for _, s := range known {
 		for name := range strings.FieldsSeq(s.names) {

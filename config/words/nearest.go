@@ -1,12 +1,17 @@
-package config
+// Package words finds what somebody meant who wrote a name that is not known: one that is
+// spelled nearly so, or what other products call it. It has no state.
+package words
 
 import "strings"
+
+// nameMost is how much of a name is compared: none that is known is longer.
+const nameMost = 100
 
 // Nearest is the known name with the smallest edit distance to name, ignoring
 // case; "" if none is near enough to have been meant. Earlier names win ties.
 func Nearest(name string, known []string) string {
 	best, most := "", max(1, min(len(name)/3, 4))
-	lower := strings.ToLower(clip(name))
+	lower := strings.ToLower(name[:min(len(name), nameMost)])
 	for _, k := range known {
 		if d := editDistance(lower, strings.ToLower(k), most); d <= most {
 			best, most = k, d-1
