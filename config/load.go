@@ -137,6 +137,21 @@ func (p *parser) parse(name string, raw []byte) *File {
 	return p.file(root)
 }
 
+// Text is that of a configuration in UTF-8, without byte order mark. The error says where the file
+// is not well-formed XML, or is too large; what its elements say is not looked at.
+func Text(name string, raw []byte) ([]byte, error) {
+	p := &parser{report: &Report{}}
+	src, ok := p.decode(name, raw, xmlFile)
+	if !ok {
+		return nil, p.report.Err()
+	}
+	if _, f := readXML(src); f != nil {
+		p.report.errorf(src.position(f.offset), "%s", f.message)
+		return nil, p.report.Err()
+	}
+	return src.data, nil
+}
+
 // decode makes a source of a file's bytes, or reports why it cannot be read.
 func (p *parser) decode(name string, raw []byte, n notation) (*source, bool) {
 	if len(raw) > MaxFileBytes {

@@ -125,7 +125,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			return nil
 		},
 		Commands: []*cli.Command{
-			runCommand(), demoCommand(), checkCommand(), explainCommand(), fetchCommand(), testCommand(), addCommand(),
+			runCommand(), demoCommand(), checkCommand(), fmtCommand(), explainCommand(), fetchCommand(), testCommand(), addCommand(),
 			refreshCommand(), removeCommand(), urlsCommand(), reportCommand(), eventsCommand(), deletionsCommand(), outboxCommand(),
 			statusCommand(), pauseCommand(), resumeCommand(), reloadCommand(), previewCommand(), verifyCommand(), pushCommand(), backupCommand(), restoreCommand(), importCommand(), schemaCommand(), tokenCommand(), consoleCommand(), indexerCommand(), readDocumentCommand(),
 			notifyCommand(), versionCommand(), manCommand(), completionCommand(), helpCommand(),

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
+
+	"github.com/sextant-crawler/sextant/crawl/copies"
 )
 
 // colour is what a word means, for a terminal.
@@ -44,4 +47,14 @@ func clock(t time.Time) string { return t.Local().Truncate(time.Second).Format(t
 // comma words a large number, as in 1,188.
 func comma[N int | int64 | uint64](n N) string {
 	return humanize.Comma(int64(n)) //nolint:gosec // no count is so large
+}
+
+// duplicateWords tell of the detection of duplicates, in words.
+func duplicateWords(d *copies.Status) string {
+	words := fmt.Sprintf("%d documents are compared, %d copies of them are not indexed, %d were found since the start; %s",
+		d.Documents, d.Copies, d.Found, size(d.Bytes))
+	if d.Loading {
+		words += "; not all are read yet"
+	}
+	return words
 }

@@ -61,13 +61,17 @@ func space(dir string) (free, size int64, err error) {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, 0, err
 	}
-	bytes := func(blocks uint64) int64 {
-		if block := uint64(st.Bsize); blocks < math.MaxInt64/block {
-			return int64(blocks * block)
-		}
-		return math.MaxInt64
+	block := uint64(st.Bsize)
+	return blocksBytes(st.Bavail, block), blocksBytes(st.Blocks, block), nil
+}
+
+// blocksBytes is the size of a number of blocks. FreeBSD counts those that are available with a
+// sign: there are less than none where only root may still write.
+func blocksBytes[N int64 | uint64](blocks N, block uint64) int64 {
+	if n := uint64(max(blocks, 0)); n < math.MaxInt64/block {
+		return int64(n * block)
 	}
-	return bytes(st.Bavail), bytes(st.Blocks), nil
+	return math.MaxInt64
 }
 
 func (s *Store) wakeCollector() {

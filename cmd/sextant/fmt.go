@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/config/format"
+)
+
+func fmtCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "fmt",
+		Usage:     "lay out the configuration: indentation and line breaks",
+		ArgsUsage: "[FILE]",
+		Description: "It prints the text, or replaces the file with -w. What the configuration means never\n" +
+			"changes: attributes keep their order, comments and blank lines stay. Without FILE it is the file that\n" +
+			"the other commands would read; FILE may be a folder, or - for stdin.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "replace the file if its layout differs"},
+			&cli.BoolFlag{Name: "check", Usage: "print nothing, and end with 1 if the layout differs"},
+			configFlag(), dataFlag(),
+		}, logFlags()...),
+		Action: formatConfig,
+	}
+}
+
+func formatConfig(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return wrongUse("fmt takes one file, found %q, too", c.Args().Get(1))
+	}
+	if c.Bool("write") && c.Bool("check") {
+		return wrongUse("--write replaces the file and --check leaves it alone: use one of them")
+	}
+	name, text, err := toFormat(c)
+	if err != nil {
+		return err
+	}
+	formatted, err := format.File(name, text)
+	if err != nil {
+		fmt.Fprintln(c.App.ErrWriter, err)
+		return no(nil)
+	}
+	switch {
+	case c.Bool("check"):
+		if line := firstDifference(text, formatted); line > 0 {
+			return no(fmt.Errorf("%s:%d: the layout differs from here on: sextant fmt -w changes it", name, line))
+		}
+		return nil
+	case !c.Bool("write"):
+		_, err = c.App.Writer.Write(formatted)
+		return err
+	case name == "-":
+		return wrongUse("--write needs a file, not stdin")
+	case bytes.Equal(text, formatted):
+		return nil
+	}
+	return rewrite(name, formatted)
+}
+
+// toFormat reads the configuration that is meant; its name is "-" if it is stdin.
+func toFormat(c *cli.Context) (name string, text []byte, err error) {
+	if name = c.Args().First(); name == "-" {
+		text, err = io.ReadAll(io.LimitReader(c.App.Reader, config.MaxFileBytes+1))
+		return name, text, err
+	}
+	if name == "" {
+		if name, err = configPath(c); err != nil {
+			return "", nil, err
+		}
+	}
+	if isDir(name) {
+		name = filepath.Join(name, config.FileName)
+	}
+	text, err = os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, fmt.Errorf("%w: name a %s, or a folder that holds one", err, config.FileName)
+	}
+	return name, text, err
+}
+
+// firstDifference is the first line of a that b has otherwise; 0 if both are the same.
+func firstDifference(a, b []byte) int {
+	if bytes.Equal(a, b) {
+		return 0
+	}
+	line := 1
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			break
+		}
+		if a[i] == '\n' {
+			line++
+		}
+	}
+	return line
+}
+
+// rewrite puts text in the place of a file, of which links may lead to it, with its mode and owner.
+// There is the old text or the new one at any time.
+func rewrite(name string, text []byte) error {
+	name, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	return replaceFile(name, func(f *os.File) error {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+			if err := keepOwner(f, owner); err != nil {
+				return err
+			}
+		}
+		if err := f.Chmod(info.Mode().Perm()); err != nil {
+			return err
+		}
+		_, err := f.Write(text)
+		return err
+	})
+}
+
+// keepOwner gives f the owner and group of the file that it replaces: the service may be able to read it by them only.
+func keepOwner(f *os.File, was *syscall.Stat_t) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if is, ok := info.Sys().(*syscall.Stat_t); ok && is.Uid == was.Uid && is.Gid == was.Gid {
+		return nil
+	}
+	return f.Chown(int(was.Uid), int(was.Gid))
+}
