@@ -17,10 +17,10 @@ func importCommand() *cli.Command {
 		Usage:     "convert another crawler's configuration to CrawlConfig.xml",
 		ArgsUsage: "FILE",
 		Description: "Formats: ibm (crawl.rules), funnelback (collection.cfg), list (start URLs with Elastic's\n" +
-			"allow and deny or Norconex's include and exclude lines), smartsite (key=value). What cannot be\n" +
+			"allow and deny or Norconex's include and exclude lines), smartsite (key=value), norconex (XML of version 3). What cannot be\n" +
 			"translated is an error with its line; with --force it becomes a comment. An exclude is never left out.",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`ibm|funnelback|list|smartsite`", Required: true},
+			&cli.StringFlag{Name: "format", Usage: "`ibm|funnelback|list|smartsite|norconex`", Required: true},
 			&cli.BoolFlag{Name: "force", Usage: "write the result although something has no counterpart"},
 		}, logFlags()...),
 		Action: importConfig,
@@ -33,7 +33,7 @@ func importConfig(c *cli.Context) error {
 	}
 	format := importer.Format(c.String("format"))
 	if !slices.Contains(importer.Formats(), format) {
-		return wrongUse("--format %q: write ibm, funnelback, list or smartsite", format)
+		return wrongUse("--format %q: write ibm, funnelback, list, smartsite or norconex", format)
 	}
 	raw, err := os.ReadFile(c.Args().First())
 	if err != nil {

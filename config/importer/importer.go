@@ -29,10 +29,12 @@ const (
 	List Format = "list"
 	// Smartsite is a list key=value of the settings of its web crawler; see docs/moving/smartsite.md.
 	Smartsite Format = "smartsite"
+	// Norconex is the XML of one crawler of Norconex's HTTP Collector or Web Crawler, version 3.
+	Norconex Format = "norconex"
 )
 
 // Formats are all of them.
-func Formats() []Format { return []Format{IBM, Funnelback, List, Smartsite} }
+func Formats() []Format { return []Format{IBM, Funnelback, List, Smartsite, Norconex} }
 
 // maxFaults bounds how many faults of a file an error lists.
 const maxFaults = 100
@@ -66,7 +68,7 @@ func (u Untranslated) Error() string { return bounded(u).Error() }
 // kinds cannot be mixed.
 func Import(format Format, name string, raw []byte) ([]byte, error) {
 	translate := map[Format]func(*document, *crawlspace.File) []error{
-		IBM: crawlRules, Funnelback: collectionConfig, List: ruleList, Smartsite: smartsiteList,
+		IBM: crawlRules, Funnelback: collectionConfig, List: ruleList, Smartsite: smartsiteList, Norconex: httpCollector,
 	}[format]
 	if translate == nil {
 		return nil, fmt.Errorf("unknown format %q: write one of %v", format, Formats())

@@ -41,6 +41,8 @@ func TestImport(t *testing.T) {
 		{"elastic-no-host", List, "rules.txt"},
 		{"norconex", List, "filters.txt"},
 		{"smartsite", Smartsite, "settings.txt"},
+		{"norconex-xml", Norconex, "crawler.xml"},
+		{"norconex-odd", Norconex, "crawler.xml"},
 	} {
 		t.Run(c.folder, func(t *testing.T) {
 			raw, err := os.ReadFile(golden(c.folder, c.file))
@@ -218,7 +220,7 @@ func TestFaults(t *testing.T) {
 		raw    string
 		want   []string
 	}{
-		"unknown format":  {"yaml", "", []string{`unknown format "yaml": write one of [ibm funnelback list smartsite]`}},
+		"unknown format":  {"yaml", "", []string{`unknown format "yaml": write one of [ibm funnelback list smartsite norconex]`}},
 		"NUL":             {List, "allow begins /\n\x00", []string{"f:2:1: NUL byte"}},
 		"not UTF-8":       {Funnelback, "a=\xFF", []string{"f:1:3: byte 0xFF"}},
 		"IBM":             {IBM, "allow domain a\ndeny domain b\n forbid address 1.2.3.4 /8\n", []string{`f:2:1: "deny" is no action`, "f:3:25: /8 is no netmask"}},
@@ -289,13 +291,15 @@ func TestEncodings(t *testing.T) {
 
 // FuzzImport: no input makes Import panic, and what it gives is accepted.
 func FuzzImport(f *testing.F) {
-	for i, path := range []string{"ibm/crawl.rules", "funnelback/collection.cfg", "funnelback-odd/collection.cfg", "elastic/rules.txt", "norconex/filters.txt", "smartsite/settings.txt"} {
+	for i, path := range []string{"ibm/crawl.rules", "funnelback/collection.cfg", "funnelback-odd/collection.cfg", "elastic/rules.txt", "norconex/filters.txt", "smartsite/settings.txt", "norconex-xml/crawler.xml", "norconex-odd/crawler.xml"} {
 		raw, err := os.ReadFile(golden(filepath.FromSlash(path)))
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add([]int{0, 1, 1, 2, 2, 3}[i], raw)
+		f.Add([]int{0, 1, 1, 2, 2, 3, 4, 4}[i], raw)
 	}
+	f.Add(4, []byte(norconexXML(`stayOnDomain="true"`, "<maxDepth>1</maxDepth><maxDepth>2</maxDepth><startURLs><urlsFile>u\"&amp;</urlsFile><urlsFile>u</urlsFile><sitemap>http://a/</sitemap></startURLs>")))
+	f.Add(4, []byte("<crawler id=\"a&#10;b\"><startURLs><url>http://a/</url></startURLs><userAgent/><numThreads>0</numThreads></crawler>"))
 	f.Fuzz(func(t *testing.T, format int, raw []byte) {
 		formats := Formats()
 		text, _ := Import(formats[uint(format)%uint(len(formats))], "f", raw)

@@ -180,26 +180,17 @@ func (r *listReader) orderedRules() []string {
 
 // filterRules writes include and exclude.
 func (r *listReader) filterRules() []string {
-	var include, exclude, rules []string
+	f := filters{included: r.include}
 	for _, s := range r.sections {
 		for _, l := range s.rules {
 			if l.policy == "include" {
-				include = append(include, atom(l.atom))
+				f.include = append(f.include, atom(l.atom))
 			} else {
-				exclude = append(exclude, atom(l.atom))
+				f.exclude = append(f.exclude, atom(l.atom))
 			}
 		}
 	}
-	switch {
-	case r.include && len(include) == 0:
-		rules = append(rules, rule(element("ar:Url", attribute{"val", `\.\*`}), "Ignore"))
-	case r.include:
-		rules = append(rules, rule("<ar:Not>"+anyOf(include)+"</ar:Not>", "Ignore"))
-	}
-	if len(exclude) > 0 {
-		rules = append(rules, rule(anyOf(exclude), "Ignore"))
-	}
-	return rules
+	return f.rules("Ignore")
 }
 
 func originAtoms(origins []string) []string {

@@ -1,0 +1,209 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// filters are what a URL must match, one of them, and what it must not.
+type filters struct {
+	include, exclude []string // conditions
+	included         bool     // there is an include, translated or not
+}
+
+// rules gives what does not pass an action.
+func (f *filters) rules(action string) (rules []string) {
+	switch {
+	case f.included && len(f.include) == 0: // what is not translated lets nothing pass
+		rules = append(rules, rule(element("ar:Url", attribute{"val", `\.\*`}), action))
+	case f.included:
+		rules = append(rules, rule("<ar:Not>"+anyOf(f.include)+"</ar:Not>", action))
+	}
+	if len(f.exclude) > 0 {
+		rules = append(rules, rule(anyOf(f.exclude), action))
+	}
+	return rules
+}
+
+// readFilters reads referenceFilters, metadataFilters or documentFilters.
+func (x *norconex) readFilters(f *filters, list *node) {
+	for _, n := range list.kids {
+		onMatch := strings.ToLower(n.attr["onMatch"])
+		exclude := onMatch == "exclude"
+		if !exclude && onMatch != "" && onMatch != "include" {
+			x.errs = append(x.errs, n.errorf("onMatch=%s is neither include nor exclude", clip(onMatch)))
+			continue
+		}
+		atoms, err := filterAtoms(n)
+		for i := 0; err == nil && i < len(atoms); i++ {
+			if _, errs := actionrules.CompileCondition(atoms[i]); len(errs) > 0 {
+				err = errs[0]
+			}
+		}
+		f.included = f.included || !exclude
+		switch {
+		case err != nil && exclude: // never dropped: what it excludes would be crawled
+			x.errs = append(x.errs, n.errorf("the exclude %s cannot be taken over: %w", n.label(), err))
+		case err != nil:
+			x.leaveOut(n, err.Error())
+		case exclude:
+			f.exclude = append(f.exclude, conditions(atoms)...)
+		default:
+			f.include = append(f.include, conditions(atoms)...)
+		}
+	}
+}
+
+func conditions(atoms []actionrules.Atom) []string {
+	all := make([]string, len(atoms))
+	for i, a := range atoms {
+		all[i] = atom(a)
+	}
+	return all
+}
+
+// filterAtoms are the conditions of which a filter matches where one does.
+func filterAtoms(n *node) ([]actionrules.Atom, error) {
+	switch class := n.class(); class {
+	case "RegexReferenceFilter", "RegexURLFilter", "ExtensionReferenceFilter":
+		ignoreCase, err := n.flag("ignoreCase", true)
+		sensitive, err2 := n.flag("caseSensitive", !ignoreCase)
+		if err = errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		if class == "ExtensionReferenceFilter" {
+			return extensionAtoms(n, !sensitive)
+		}
+		return expressionAtom(n.text, false, !sensitive)
+	case "ReferenceFilter", "GenericReferenceFilter":
+		matchers := n.all("valueMatcher")
+		if len(matchers) != 1 || len(n.kids) != 1 {
+			return nil, errors.New("one <valueMatcher> is expected in it")
+		}
+		return matcherAtoms(matchers[0])
+	}
+	return nil, errors.New("only filters by URL are known: ReferenceFilter, RegexReferenceFilter, ExtensionReferenceFilter")
+}
+
+func norm(ignoreCase bool) actionrules.Norm {
+	if ignoreCase {
+		return actionrules.NormLower
+	}
+	return actionrules.NormNone
+}
+
+func extensionAtoms(n *node, ignoreCase bool) (atoms []actionrules.Atom, err error) {
+	for part := range strings.SplitSeq(n.text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			atoms = append(atoms, actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindSuffix, Norm: norm(ignoreCase), Value: literal("." + part)})
+		}
+	}
+	if len(atoms) == 0 {
+		return nil, errors.New("it names no extension")
+	}
+	return atoms, nil
+}
+
+// matcherAtoms reads a valueMatcher.
+func matcherAtoms(m *node) ([]actionrules.Atom, error) {
+	for name, value := range m.attr {
+		switch name {
+		case "method", "ignoreCase", "partial", "replaceAll", "trim":
+		default:
+			if !strings.EqualFold(value, "false") {
+				return nil, fmt.Errorf("%s has no counterpart", name)
+			}
+		}
+	}
+	ignoreCase, err := m.flag("ignoreCase", false)
+	partial, err2 := m.flag("partial", false)
+	if err = errors.Join(err, err2); err != nil {
+		return nil, err
+	}
+	if m.text == "" {
+		return nil, errors.New("a pattern is missing")
+	}
+	switch method := strings.ToLower(m.attr["method"]); method {
+	case "", "basic":
+		return []actionrules.Atom{literalAtom(m.text, partial, ignoreCase)}, nil
+	case "csv":
+		var atoms []actionrules.Atom
+		for part := range strings.SplitSeq(m.text, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				atoms = append(atoms, literalAtom(part, partial, ignoreCase))
+			}
+		}
+		if len(atoms) == 0 {
+			return nil, errors.New("a pattern is missing")
+		}
+		return atoms, nil
+	case "wildcard":
+		expression := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(m.text))
+		return expressionAtom(expression, partial, ignoreCase)
+	case "regex":
+		return expressionAtom(m.text, partial, ignoreCase)
+	default:
+		return nil, fmt.Errorf("method=%s is none of basic, csv, wildcard, regex", clip(method))
+	}
+}
+
+// literalAtom compares with text. A whole URL is written as it is here.
+func literalAtom(text string, partial, ignoreCase bool) actionrules.Atom {
+	a := actionrules.Atom{Field: actionrules.FieldURL, Kind: actionrules.KindInside, Norm: norm(ignoreCase)}
+	if !partial {
+		a.Kind = actionrules.KindExact
+		if u, err := weburl.Parse(text); err == nil {
+			text = u.String()
+		}
+	}
+	a.Value = literal(text)
+	return a
+}
+
+// literal is a value that stands for itself.
+func literal(text string) string { return strings.ReplaceAll(text, `\`, `\\`) }
+
+func expressionAtom(expression string, partial, ignoreCase bool) ([]actionrules.Atom, error) {
+	if expression == "" {
+		return nil, errors.New("a pattern is missing")
+	}
+	if err := readsAlike(expression); err != nil {
+		return nil, err
+	}
+	a := actionrules.Atom{Field: actionrules.FieldURL, Kind: actionrules.KindExact, Norm: norm(ignoreCase), Value: expression, Regexp: true}
+	if partial {
+		a.Kind = actionrules.KindInside
+	}
+	return []actionrules.Atom{a}, nil
+}
+
+// readsAlike refuses what Java reads otherwise, without an error of either: sets of
+// characters that are joined or cut with others.
+func readsAlike(expression string) error {
+	inside, start := false, 0
+	for i := 0; i < len(expression); i++ {
+		switch c := expression[i]; {
+		case c == '\\':
+			if strings.HasPrefix(expression[i:], `\Q`) {
+				return errors.New(`\Q is not read: put a \ before each character that stands for itself`)
+			}
+			i++
+		case !inside && c == '[':
+			inside, start = true, i+1
+			if strings.HasPrefix(expression[start:], "^") {
+				start++
+				i++
+			}
+		case inside && (c == '[' || strings.HasPrefix(expression[i:], "&&") || c == ']' && i == start):
+			return fmt.Errorf("%s in brackets means something else in Java: write the characters out", clip(expression[i:min(i+2, len(expression))]))
+		case inside && c == ']':
+			inside = false
+		}
+	}
+	return nil
+}

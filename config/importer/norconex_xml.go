@@ -1,0 +1,154 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+)
+
+// node is an element of Norconex's file, with its place.
+type node struct {
+	line // its text without that of elements in it, trimmed
+	name string
+	attr map[string]string
+	kids []*node
+}
+
+// maxNesting is how deep elements may lie in each other; Norconex's own lie 8 deep.
+const maxNesting = 50
+
+// velocity is what Norconex's template engine replaces before the XML is read.
+var velocity = regexp.MustCompile(`(?m)^\s*#(?:set|parse|include|if|foreach|macro)\b|\$!?\{?[A-Za-z_]`)
+
+// parseNodes reads the file. Variables and includes of the template engine are errors: what they stand
+// for is not known here.
+func parseNodes(file *crawlspace.File) (*node, []error) {
+	d := xml.NewDecoder(bytes.NewReader(file.Content))
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // it is UTF-8 by now
+	top := &node{line: line{at: actionrules.Position{File: file.Name, Line: 1, Column: 1}}}
+	open := []*node{top}
+	var errs []error
+	for {
+		row, column := d.InputPos()
+		at := line{at: actionrules.Position{File: file.Name, Line: row, Column: column}}
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			row, column = d.InputPos()
+			at.at.Line, at.at.Column = row, column
+			return nil, append(errs, at.errorf("this is no XML: %w", err))
+		}
+		in := open[len(open)-1]
+		switch t := token.(type) {
+		case xml.StartElement:
+			if len(open) > maxNesting {
+				return nil, append(errs, at.errorf("elements lie more than %d deep in each other", maxNesting))
+			}
+			made := &node{line: at, name: t.Name.Local, attr: make(map[string]string)}
+			for _, a := range t.Attr {
+				made.attr[a.Name.Local] = strings.TrimSpace(a.Value)
+				errs = append(errs, templateFault(at, a.Value)...)
+			}
+			in.kids = append(in.kids, made)
+			open = append(open, made)
+		case xml.EndElement:
+			in.text = strings.TrimSpace(in.text)
+			open = open[:len(open)-1]
+		case xml.CharData:
+			in.text += string(t)
+			errs = append(errs, templateFault(at, string(t))...)
+		}
+	}
+	return top, errs
+}
+
+func templateFault(at line, text string) []error {
+	if found := velocity.FindString(text); found != "" {
+		return []error{at.errorf("%s belongs to the template engine: write in its place what it stands for", clip(strings.TrimSpace(found)))}
+	}
+	return nil
+}
+
+// all are the elements of a name in n.
+func (n *node) all(name string) (found []*node) {
+	for _, k := range n.kids {
+		if k.name == name {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// class is the last part of the class's name, as the short form has it.
+func (n *node) class() string {
+	c := n.attr["class"]
+	return c[strings.LastIndexByte(c, '.')+1:]
+}
+
+// flag reads an attribute that is true or false.
+func (n *node) flag(name string, otherwise bool) (bool, error) {
+	switch v := strings.ToLower(n.attr[name]); v {
+	case "":
+		return otherwise, nil
+	case "true", "false":
+		return v == "true", nil
+	default:
+		return false, n.errorf("%s=%s is neither true nor false", name, clip(v))
+	}
+}
+
+// excludes says whether something in n could keep documents out.
+func (n *node) excludes() bool {
+	if _, filter := n.attr["onMatch"]; filter || n.name == "reject" || strings.HasSuffix(n.class(), "Filter") {
+		return true
+	}
+	for _, k := range n.kids {
+		if k.excludes() {
+			return true
+		}
+	}
+	return false
+}
+
+// label names n as it stands in the file.
+func (n *node) label() string {
+	if c := n.class(); c != "" {
+		return fmt.Sprintf("<%s class=%q>", n.name, c)
+	}
+	return "<" + n.name + ">"
+}
+
+// duration is one part of a time: a number and its unit.
+var duration = regexp.MustCompile(`^\s*(?:and\s+|,\s*)?([0-9]{1,9})\s*(milliseconds?|millis|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h)?\s*`)
+
+// milliseconds reads a time as Norconex writes it: a number of them, or numbers with units.
+func milliseconds(text string) (total int64, ok bool) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	units := map[byte]int64{'s': 1000, 'm': 60_000, 'h': 3_600_000}
+	for parts := 0; text != ""; parts++ {
+		m := duration.FindStringSubmatch(text)
+		if m == nil || m[2] == "" && (parts > 0 || len(m[0]) < len(text)) {
+			return 0, false
+		}
+		n, _ := strconv.ParseInt(m[1], 10, 64) // at most nine digits
+		switch {
+		case m[2] == "", strings.HasPrefix(m[2], "ms"), strings.HasPrefix(m[2], "milli"):
+			total += n
+		default:
+			total += n * units[m[2][0]]
+		}
+		text = text[len(m[0]):]
+		ok = true
+	}
+	return total, ok
+}
