@@ -65,7 +65,7 @@ func targetMetrics() []metric {
 					emit(float64(at.Unix()), target)
 				}
 			}},
-		each("sextant_target_orders_unsafe", gauge, "Orders that were pushed and are not safe at the indexer yet.", func(t *targetStatus) float64 { return float64(t.Unsafe) }),
+		each("sextant_target_orders_unsafe", gauge, "Orders that were pushed and that the indexer has not confirmed yet.", func(t *targetStatus) float64 { return float64(t.Unsafe) }),
 		{name: "sextant_target_orders_total", kind: counter, labels: []string{"target", "kind", "op"}, help: "Orders that a target took, repetitions included: add or delete.",
 			value: func(s *Status, emit emitValue) {
 				for _, t := range s.Targets {
@@ -76,7 +76,7 @@ func targetMetrics() []metric {
 		each("sextant_target_bytes_total", counter, "Bytes of the documents that a target took, as they wait in the outbox, repetitions included.", func(t *targetStatus) float64 { return float64(t.Bytes) }),
 		each("sextant_target_refused_total", counter, "Orders that a target refused for good: they became dead letters.", func(t *targetStatus) float64 { return float64(t.Refused) }),
 		each("sextant_target_failures_total", counter, "Calls of a target that failed and were tried again.", func(t *targetStatus) float64 { return float64(t.Times.Failures) }),
-		each("sextant_target_rewinds_total", counter, "Times that an indexer lost what was not safe, so that it was pushed again.", func(t *targetStatus) float64 { return float64(t.Rewinds) }),
+		each("sextant_target_rewinds_total", counter, "Times that an indexer lost unconfirmed orders, so that they were pushed again.", func(t *targetStatus) float64 { return float64(t.Rewinds) }),
 		{name: "sextant_push_duration_seconds", kind: spread, labels: []string{"target", "kind", "call"}, help: "Duration of the calls of a target: push is a batch, checkpoint makes safe what was pushed.",
 			times: func(s *Status, emit emitTimes) {
 				for _, t := range s.Targets {

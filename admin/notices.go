@@ -76,7 +76,7 @@ func (s *Status) observe(out *notices.Observation) {
 	}
 	for _, t := range s.Targets {
 		if t.DownSince != nil {
-			add(notices.Indexer, t.Name, fmt.Sprintf("the indexer %s takes nothing: %s", t.Name, t.LastError)).Since = *t.DownSince
+			add(notices.Indexer, t.Name, fmt.Sprintf("the indexer %s accepts no documents: %s", t.Name, t.LastError)).Since = *t.DownSince
 		}
 	}
 	for _, h := range s.Ill {

@@ -25,7 +25,7 @@ func sample() Notice {
 	n := Notifier{host: "search-1"}
 	since := time.Date(2026, 3, 1, 7, 0, 0, 0, time.UTC)
 	return n.notice(&Condition{
-		Event: Indexer, Crawler: "docs", Subject: "papi", Since: since, Words: "the indexer papi takes nothing:\nconnection refused",
+		Event: Indexer, Crawler: "docs", Subject: "papi", Since: since, Words: "the indexer papi accepts no documents:\nconnection refused",
 	}, Resolved, since.Add(90*time.Minute))
 }
 

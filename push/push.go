@@ -104,9 +104,9 @@ type Outbox interface {
 	Changed() <-chan struct{}
 }
 
-// ErrRewind says that the indexer lost what was not safe yet (it restarted):
+// ErrRewind says that the indexer lost orders that were not confirmed yet (it restarted):
 // the relay starts again after the target's cursor.
-var ErrRewind = errors.New("the indexer lost what was not safe: pushing it again")
+var ErrRewind = errors.New("the indexer lost unconfirmed orders: pushing them again")
 
 // Refusal is an entry that the indexer refused for good.
 type Refusal struct {

@@ -1,4 +1,4 @@
-// Package console is the service in a browser: pages that show a crawl and steer it.
+// Package console is the service in a browser: pages that show a crawl and control it.
 //
 // It is a client of the API. Each page asks the API within the process, with the
 // rights of whoever looks at it, so rights and the log of changes stay in one place.
