@@ -198,10 +198,13 @@ func startURL(c *collection, v string) string {
 	return ""
 }
 
-// patterns keeps a value of include_patterns or exclude_patterns as it is: it
-// means the same here.
+// patterns keeps a value of include_patterns or exclude_patterns as it is, but
+// for look-ahead: it means the same here.
 func patterns(name string) counterpart {
 	return func(c *collection, v string) string {
+		if expression, found := strings.CutPrefix(v, "regexp:"); found {
+			v = "regexp:" + withoutLookahead(expression, false)
+		}
 		text := crawlspace.Text{Value: v}
 		settings := crawlspace.Settings{Include: text}
 		if name == "exclude" {

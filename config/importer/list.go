@@ -109,7 +109,7 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 	case "regex":
 		a.Kind, a.Value, a.Regexp = actionrules.KindPrefix, pattern, true
 	case "url":
-		a.Field, a.Kind, a.Value, a.Regexp = actionrules.FieldURL, actionrules.KindExact, pattern, true
+		a.Field, a.Kind, a.Value, a.Regexp = actionrules.FieldURL, actionrules.KindExact, withoutLookahead(pattern, true), true
 	default:
 		r.errs = append(r.errs, l.errorf("%s is no type of rule: write %s begins, ends, contains or regex, then a pattern", clip(kind), policy))
 		return

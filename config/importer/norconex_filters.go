@@ -175,7 +175,7 @@ func expressionAtom(expression string, partial, ignoreCase bool) ([]actionrules.
 	if err := readsAlike(expression); err != nil {
 		return nil, err
 	}
-	a := actionrules.Atom{Field: actionrules.FieldURL, Kind: actionrules.KindExact, Norm: norm(ignoreCase), Value: expression, Regexp: true}
+	a := actionrules.Atom{Field: actionrules.FieldURL, Kind: actionrules.KindExact, Norm: norm(ignoreCase), Value: withoutLookahead(expression, !partial), Regexp: true}
 	if partial {
 		a.Kind = actionrules.KindInside
 	}
