@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci sextant-etcd etcd-conformance console-editor
+.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci sextant-etcd etcd-conformance pictures console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell packaging/version 2>/dev/null || echo dev)
@@ -74,6 +74,10 @@ sextant-etcd: ## build dist/sextant-etcd, etcd's server for trials, with its bil
 
 etcd-conformance: sextant-etcd ## the tests of a cluster's log against sextant-etcd, in place of the etcd that is installed
 	SEXTANT_ETCD=$(CURDIR)/dist/sextant-etcd go test -count=1 ./cluster/etcd
+
+pictures: ## take the README's pictures of the console again, from the demo; needs Chromium
+	mkdir -p docs/images
+	SEXTANT_README_PICTURES=$(CURDIR)/docs/images go test -count=1 -run 'TestReadmePictures$$' ./internal/browsertest
 
 console-editor: ## bundle the console's XML editor again (needs npm and its registry); then write its sum into VENDOR.md
 	cd admin/console/editor && npm ci --no-audit --no-fund && npm run build && sha256sum ../static/vendor/codemirror.js

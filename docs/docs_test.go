@@ -106,6 +106,28 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestPicturesAreSmall: each is shown by a page, and does not weigh on whoever clones or installs this.
+func TestPicturesAreSmall(t *testing.T) {
+	const most = 120_000
+	pictures, err := filepath.Glob("images/*")
+	if err != nil || len(pictures) == 0 {
+		t.Fatal(err, "no pictures")
+	}
+	readme := links(read(t, "README.md"))
+	for _, name := range pictures {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > most {
+			t.Errorf("%s has %d bytes, more than %d: make pictures with a smaller window", name, info.Size(), most)
+		}
+		if !slices.Contains(readme, "docs/"+filepath.ToSlash(name)) {
+			t.Errorf("README.md does not show %s", name)
+		}
+	}
+}
+
 // TestNamedPages: whatever in the program, its packages and its descriptions names a
 // page of the manual, names one that is there, and a heading that it has.
 func TestNamedPages(t *testing.T) {
