@@ -76,6 +76,9 @@ type RuleExplanation struct {
 	Actions []string `json:"-"`
 }
 
+// Number is the rule's as people count, from 1.
+func (r RuleExplanation) Number() int { return r.Index + 1 }
+
 // StoredExplanation is what the store knows of the URL.
 type StoredExplanation struct {
 	Known bool `json:"known"`
@@ -208,9 +211,9 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 	if d := stored.DeletionOrder; d != nil && d.State == scheduler.DeletionResting.String() {
 		stored.NotBefore = utc(d.Since.Add(e.settings.Frontier.Brake.Rest))
 	}
-	answer := AnswerOf(stored)
-	stored.Why, stored.Help = answer.String(), answer.Help
 	out.Stored = stored
+	answer := out.Answer()
+	stored.Why, stored.Help = answer.String(), answer.Help
 	return out, nil
 }
 
@@ -218,7 +221,7 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 	d := x.Rules.Decision
 	out := &Explanation{
-		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index, Follow: d.Follow,
+		URL: raw, Canonical: x.URL.String(), Decision: "ignore", Accept: d.Accept, Index: d.Index && x.Status == 0, Follow: d.Follow && x.Status == 0,
 		Shift: d.Shift, Source: d.Source, Metas: map[string][]string{}, Rules: []RuleExplanation{}, Told: Told{Start: x.Rules.Start.Why, Others: len(e.settings.Rules.Rules)},
 		Gates: x.Gates, KilledBy: x.Killed, Fetch: x.Fetch,
 	}

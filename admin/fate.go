@@ -33,6 +33,22 @@ func (a Answer) String() string {
 	return a.Head + ": " + a.Why
 }
 
+// Answer answers for a URL by what is stored of it; where nothing is, and rules or gates exclude
+// it, that is why.
+func (x *Explanation) Answer() Answer {
+	s := x.Stored
+	if s == nil {
+		s = &StoredExplanation{}
+	}
+	if s.Known || x.ExcludedBy == nil {
+		return AnswerOf(s)
+	}
+	return Answer{
+		Fate: scheduler.FatePending, Head: "not in the index", Why: "links to it are ignored: " + x.ExcludedBy.String(),
+		Help: "Change what excludes it, if it is to be crawled.",
+	}
+}
+
 // AnswerOf answers for a URL by what is stored of it.
 func AnswerOf(s *StoredExplanation) Answer {
 	if !s.Known {
@@ -156,9 +172,6 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 func (x *Explanation) Additions() []string {
 	s := x.Stored
 	if s == nil || !s.Known {
-		if x.ExcludedBy != nil {
-			return []string{"A link to it would be ignored: " + x.ExcludedBy.String() + "."}
-		}
 		return nil
 	}
 	a := AnswerOf(s)

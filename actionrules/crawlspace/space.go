@@ -214,7 +214,11 @@ func (s *Space) Trace(l Link) []GateAnswer {
 	all := s.names.trace()
 	l.URL = s.Rewrite(l.URL)
 	for _, g := range s.gates {
-		all = append(all, g.explain(l))
+		a := g.explain(l)
+		if l.Exempt && sparesSources(a.Gate) && !a.Allowed {
+			a = GateAnswer{Reason: Reason{Gate: a.Gate}, Allowed: true}
+		}
+		all = append(all, a)
 	}
 	if s.domain == nil || s.domain.explain(l).Allowed || s.settings.GlobalRules == nil {
 		return all

@@ -40,7 +40,7 @@ func (d *inspected) judge(v *visit) shownAnswer {
 	if stored == nil {
 		stored = &admin.StoredExplanation{}
 	}
-	a := admin.AnswerOf(stored)
+	a := d.Explained.Answer()
 	r := shownAnswer{Kind: kindOf(a.Fate), Head: sentence(a.String())}
 	if a.Fate == scheduler.FateIndexed {
 		r.Since = d.Stored.EnteredAt

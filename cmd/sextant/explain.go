@@ -117,7 +117,7 @@ func printExplanation(w io.Writer, x *admin.Explanation, p paint) {
 	e.decision(x)
 	if x.Stored != nil {
 		e.row("index", "%s", x.Stored.Why)
-		for _, note := range admin.AnswerOf(x.Stored).Notes {
+		for _, note := range x.Answer().Notes {
 			e.row("", "%s", note)
 		}
 		if x.Stored.Help != "" {
