@@ -28,11 +28,11 @@ func misplaced(a Atom) string {
 			if u, err := weburl.Parse(text); err == nil {
 				return fmt.Sprintf("a path is written without scheme and host: write %q, and <Host val=%q/> beside it", u.Path(), u.Host())
 			}
-			return fmt.Sprintf("a path begins with /: write %q", "/"+a.Value)
+			return fmt.Sprintf("a path begins with /: write %q", "/"+short(a.Value))
 		}
 	case FieldQuery:
 		if atStart && text[0] == '?' {
-			return fmt.Sprintf("a query begins behind the ?: write %q", strings.TrimPrefix(a.Value, "?"))
+			return fmt.Sprintf("a query begins behind the ?: write %q", short(strings.TrimPrefix(a.Value, "?")))
 		}
 	case FieldURL, FieldFragment:
 	}
@@ -88,4 +88,15 @@ func pathEnds(text string, i int) string {
 func isPlain(a Atom) bool {
 	_, literal, err := expression(a.Value, a.Regexp)
 	return err == nil && literal
+}
+
+// shownMost is how much of a value a message repeats.
+const shownMost = 100
+
+// short is a value as messages repeat it.
+func short(s string) string {
+	if len(s) <= shownMost {
+		return s
+	}
+	return strings.ToValidUTF8(s[:shownMost], "") + "..."
 }

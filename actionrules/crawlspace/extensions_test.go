@@ -144,11 +144,12 @@ func TestMIMEModes(t *testing.T) {
 }
 
 // "Sitemaps, feeds and XML document sources (...) are exempt from the extension
-// and MIME gates; what they list is not."
+// and MIME gates; what they list is not." Patterns are for what they list, too.
 func TestExemptLinks(t *testing.T) {
 	settings := extensions("", "", "")
 	settings.MIME = &MIMETypes{Include: true, Types: []Text{text(5, "text/html")}, At: at(4)}
-	settings.Exclude = text(6, "/ex")
+	settings.Exclude = text(6, "/ex") // for what they list
+	settings.RejectList = file("reject.patterns", "/reject\n")
 	s := mustCompile(t, settings)
 	l := to(t, "http://h/sitemap.xml")
 	if got := judgement(t, s, l); got != "extension xml" {
@@ -161,9 +162,11 @@ func TestExemptLinks(t *testing.T) {
 	if v := s.JudgeMIME(l, "application/xml"); !v.Allowed {
 		t.Errorf("%+v", v)
 	}
-	l = to(t, "http://h/ex/feed.xml")
-	l.Exempt = true
-	if got := judgement(t, s, l); got != "exclude /ex" {
-		t.Errorf("exempt from another gate: %s", got)
+	for raw, want := range map[string]string{"http://h/ex/feed.xml": "ok", "http://h/reject/feed.xml": "reject-list /reject"} {
+		l = to(t, raw)
+		l.Exempt = true
+		if got := judgement(t, s, l); got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
 	}
 }

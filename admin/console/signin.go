@@ -45,7 +45,8 @@ func (c *Console) Admit(ticket, token string) { c.sessions.admit(ticket, token) 
 
 func signInForm(v *visit) (any, error) {
 	next := nextPath(v.r.URL.Query().Get("next"))
-	if written := v.r.URL.Query().Get("ticket"); written != "" {
+	// A HEAD, as of a preview of the link, must not use it up.
+	if written := v.r.URL.Query().Get("ticket"); written != "" && v.r.Method == http.MethodGet {
 		return signInByTicket(v, written, next)
 	}
 	if v.caller.Role >= admin.Reader {

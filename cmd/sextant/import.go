@@ -20,7 +20,7 @@ func importCommand() *cli.Command {
 			"allow and deny or Norconex's include and exclude lines), smartsite (key=value), norconex (XML of version 3). What cannot be\n" +
 			"translated is an error with its line; with --force it becomes a comment. An exclude is never left out.",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`ibm|funnelback|list|smartsite|norconex`", Required: true},
+			&cli.StringFlag{Name: "format", Usage: "`ibm|funnelback|list|smartsite|norconex`"},
 			&cli.BoolFlag{Name: "force", Usage: "write the result although something has no counterpart"},
 		}, logFlags()...),
 		Action: importConfig,
@@ -30,6 +30,9 @@ func importCommand() *cli.Command {
 func importConfig(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return wrongUse("import: name one file")
+	}
+	if c.String("format") == "" {
+		return wrongUse("import: say what the file is by --format ibm, funnelback, list, smartsite or norconex")
 	}
 	format := importer.Format(c.String("format"))
 	if !slices.Contains(importer.Formats(), format) {
