@@ -400,3 +400,27 @@ func TestTickets(t *testing.T) {
 		}
 	})
 }
+
+// TestTicketIsKeptByHead: a program that looks whether a link works does not use it up; who
+// opens it does.
+func TestTicketIsKeptByHead(t *testing.T) {
+	d := openDoor(t)
+	d.console.Admit("nobody guesses this", d.operator)
+	link := "/signin?ticket=nobody+guesses+this"
+	answer, err := http.Head(d.url + link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	if answer.StatusCode != http.StatusOK || len(answer.Cookies()) > 0 {
+		t.Errorf("HEAD: %d with %d cookies", answer.StatusCode, len(answer.Cookies()))
+	}
+	for i, want := range []int{http.StatusSeeOther, http.StatusOK} {
+		answer, _ := d.browser(t).send(t, link, nil)
+		if answer.StatusCode != want || (len(answer.Cookies()) > 0) != (i == 0) {
+			t.Errorf("opened %d times: %d with %d cookies", i+1, answer.StatusCode, len(answer.Cookies()))
+		}
+	}
+}

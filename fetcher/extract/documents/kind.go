@@ -38,10 +38,27 @@ func KindOf(contentType string, body []byte) (Kind, bool) {
 	if declared == "" && !saysNothing(t) && !isLegacy(t) {
 		return "", false
 	}
-	if kind := sniff(body); kind != "" {
+	kind := sniff(body)
+	switch {
+	case kind != "":
 		return kind, true
+	case declared == "" && bytes.HasPrefix(body, compoundStart): // cut off, perhaps: its reader says so
+		declared = legacyKind(t)
 	}
 	return declared, declared != ""
+}
+
+// legacyKind is what a type of the old binary formats declares.
+func legacyKind(mediaType string) Kind {
+	for _, part := range []struct {
+		name string
+		kind office.Format
+	}{{"word", office.DOC}, {"excel", office.XLS}, {"powerpoint", office.PPT}} {
+		if strings.Contains(mediaType, part.name) {
+			return Kind(part.kind)
+		}
+	}
+	return ""
 }
 
 // isLegacy knows the types of the old binary formats. Under them servers send much else,
@@ -116,6 +133,9 @@ const (
 	directoryBytes = 64 << 10
 )
 
+// compoundStart begins the files of MS-CFB.
+var compoundStart = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+
 // sniff decides by the bytes alone, "" if they are of no kind that it knows.
 func sniff(body []byte) Kind {
 	start := bytes.TrimLeft(body[:min(len(body), pdfHeaderWithin)], " \t\r\n\ufeff")
@@ -124,7 +144,7 @@ func sniff(body []byte) Kind {
 		return Kind(office.RTF)
 	case bytes.HasPrefix(body, []byte("PK\x03\x04")):
 		return sniffArchive(body)
-	case bytes.HasPrefix(body, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
+	case bytes.HasPrefix(body, compoundStart):
 		return sniffCompound(body)
 	case bytes.Contains(start, []byte("%PDF-")) && !bytes.HasPrefix(start, []byte("<")):
 		return PDF

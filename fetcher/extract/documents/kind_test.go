@@ -39,7 +39,9 @@ func TestKindOf(t *testing.T) {
 		{"application/vnd.ms-excel", "x", ""},
 		{"application/vnd.ms-excel", "<table><tr><td>x", ""},
 		{"application/msword", `{\rtf1}`, "rtf"},
-		{"application/msword", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ""},
+		{"application/msword", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "doc"}, // cut off
+		{"application/vnd.ms-excel", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "xls"},
+		{"application/x-cfb", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ""},
 		{"application/vnd.ms-excel.sheet.macroEnabled.12", "x", "xlsx"},
 		{"application/vnd.openxmlformats-officedocument.presentationml.slideshow", "x", "pptx"},
 		{"application/vnd.oasis.opendocument.text-template", "x", "odt"},
