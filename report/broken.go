@@ -180,7 +180,7 @@ func leftOf(ctx context.Context, store Store, k weburl.Key) (left scheduler.Gone
 func brokenRecord(r *scheduler.Record, left scheduler.Gone) Broken {
 	b := Broken{
 		URL: r.URL, Error: failureClass(r.Reason), Status: r.Status, Words: r.LastError,
-		Since: errorSince(r), LastAt: timeOf(r.FetchedAt.Truncate(time.Second)), Visits: max(r.Errors, 1),
+		Since: errorSince(r), LastAt: timeOf(r.FetchedAt.Truncate(time.Second)), Visits: max(r.Errors, int(r.Misses), 1),
 	}
 	if left.At.After(r.CheckedAt) { // it was not good since
 		b.Since, b.Visits = left.Since.UTC(), b.Visits+left.Visits

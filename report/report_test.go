@@ -29,7 +29,7 @@ func brokenOf(t testing.TB, s Store, o Options) (list []Broken) {
 func TestReportBroken(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC) }
 	s := newTold()
-	s.put(scheduler.Record{URL: "http://a.test/404", Class: scheduler.Permanent, Status: 404, LastError: "404 Not Found", ClassAt: at(1), FetchedAt: at(2), Referrer: "http://a.test/mended"})
+	s.put(scheduler.Record{URL: "http://a.test/404", Class: scheduler.Permanent, Status: 404, LastError: "404 Not Found", Misses: 4, ClassAt: at(1), FetchedAt: at(2), Referrer: "http://a.test/mended"})
 	s.put(scheduler.Record{URL: "http://a.test/slow", Class: scheduler.Temporary, Fault: fault.Timeout, LastError: "time-out", Errors: 3, FirstErrorAt: at(1), FetchedAt: at(9), Referrer: "http://a.test/sitemap.xml"})
 	s.put(scheduler.Record{URL: "http://a.test/ruled", Class: scheduler.Ignored, Status: 760})
 	s.put(scheduler.Record{URL: "http://a.test/moved", Class: scheduler.Redirect, RedirectTo: "http://a.test/older"})
@@ -58,7 +58,7 @@ func TestReportBroken(t *testing.T) {
 
 	two, nine, eight := at(2), at(9), at(8)
 	want := []Broken{
-		{URL: "http://a.test/404", Error: "4xx", Status: 404, Words: "404 Not Found", Since: at(1), LastAt: &two, Visits: 1, Pages: 3, LinkedFrom: []LinkedFrom{
+		{URL: "http://a.test/404", Error: "4xx", Status: 404, Words: "404 Not Found", Since: at(1), LastAt: &two, Visits: 4, Pages: 3, LinkedFrom: []LinkedFrom{
 			{Page: "http://a.test/both"}, {Page: "http://a.test/direct"}, {Page: "http://a.test/through", Redirect: "http://a.test/moved"},
 		}},
 		{URL: "http://a.test/again", Error: "4xx", Status: 404, Words: "404 Not Found", Since: at(4), LastAt: &nine, Visits: 3, Pages: 1, LinkedFrom: []LinkedFrom{{Page: "http://a.test/last"}}},
