@@ -83,7 +83,7 @@ func TestScrape(t *testing.T) {
 		there[m[1]] = true
 	}
 	// Those are absent while there is nothing to tell.
-	for _, name := range []string{"sextant_deletions_held", "sextant_deletions_held_oldest_timestamp_seconds", "sextant_next_due_timestamp_seconds"} {
+	for _, name := range []string{"sextant_deletions_held", "sextant_deletions_held_oldest_timestamp_seconds", "sextant_next_due_timestamp_seconds", "sextant_app_shells_total"} {
 		there[name] = true
 	}
 	alerts, err := os.ReadFile(filepath.Join(monitoring(), "alerts.yml"))

@@ -45,7 +45,7 @@ func allPages(w *world) []shownPage {
 		{name: "reports", path: "/reports", ready: "Reports"},
 		{name: "report-broken", path: "/reports/broken", ready: "/hostile/headers.html"},
 		{name: "report-errors", path: "/reports/errors"},
-		{name: "report-documents", path: "/reports/documents", ready: "By source"},
+		{name: "report-documents", path: "/reports/documents", ready: "By push source"},
 		{name: "report-changes", path: "/reports/changes"},
 		{name: "inspector", path: "/url", ready: "URL inspector"},
 		{name: "url", path: "/url?" + of("/products/"), ready: "crawled for its links only"},
