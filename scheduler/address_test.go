@@ -76,7 +76,7 @@ func TestPerAddress(t *testing.T) {
 			f := run(t, storetest.NewMemory(), perAddress, func(s *scheduler.Settings) { s.Aggressive = aggressive })
 			defer f.end()
 			for h := range hosts {
-				f.add(links(pages, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Index)...)
+				f.add(storetest.Links(pages, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Index)...)
 			}
 			begin := time.Now()
 			asked := 0
@@ -140,7 +140,7 @@ func TestAddressesAtRandom(t *testing.T) {
 			all := 0
 			for h := range 20 {
 				n := 1 + rnd.IntN(20)
-				f.add(links(n, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Source(rnd.IntN(5)))...)
+				f.add(storetest.Links(n, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Source(rnd.IntN(5)))...)
 				all += n
 			}
 			fetched := map[weburl.Key]bool{}
@@ -187,7 +187,7 @@ func TestPerAddressSwitchedOff(t *testing.T) {
 		f := run(t, storetest.NewMemory(), perAddress)
 		defer f.end()
 		time.Sleep(throttle) // its hosts may share an address with those of the last run
-		f.add(links(3, "http://h%d.test/", scheduler.Index)...)
+		f.add(storetest.Links(3, "http://h%d.test/", scheduler.Index)...)
 		first := f.next()
 		if !f.Address(first, addr(1)) {
 			t.Fatal("the first host may not be visited")
@@ -217,7 +217,7 @@ func TestPerAddressAfterStart(t *testing.T) {
 		}
 		f := run(t, store.Reopen(), perAddress)
 		defer f.end()
-		f.add(link("http://a.test/", scheduler.Index))
+		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		begin := time.Now()
 		f.next()
 		if d := time.Since(begin); d != throttle {

@@ -54,11 +54,11 @@ func TestAbsurdHostStates(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := storetest.NewMemory()
 				word := fmt.Sprintf("%+v, crash %t", state, crash)
-				settled(t, store, link("http://a.test/0", scheduler.Index), func(c *scheduler.Completion) {
+				settled(t, store, storetest.Link("http://a.test/0", scheduler.Index), func(c *scheduler.Completion) {
 					state.Origin = c.Next.URL
 					c.Host, c.Next.State = &state, scheduler.AtRest
 				})
-				if _, _, err := store.Add(t.Context(), links(4, "http://a.test/%d", scheduler.Index), false); err != nil {
+				if _, _, err := store.Add(t.Context(), storetest.Links(4, "http://a.test/%d", scheduler.Index), false); err != nil {
 					t.Fatal(err)
 				}
 				if !crash {
@@ -96,7 +96,7 @@ func TestAbsurdDueTimes(t *testing.T) {
 			}
 			now, want := time.Now(), map[string]bool{}
 			for i, at := range append(absurdTimes(), now.Add(jump), now.Add(time.Hour)) {
-				l := link(fmt.Sprintf("http://h%d.test/", i), scheduler.Follow)
+				l := storetest.Link(fmt.Sprintf("http://h%d.test/", i), scheduler.Follow)
 				settled(t, store, l, func(c *scheduler.Completion) {
 					c.Next.State, c.Next.NextAt, c.Next.Class = scheduler.Timed, at, scheduler.OK
 				})
@@ -129,7 +129,7 @@ func TestHugeRetryAfter(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := run(t, storetest.NewMemory())
 			defer f.end()
-			f.add(links(2, "http://a.test/%d", scheduler.Index)...)
+			f.add(storetest.Links(2, "http://a.test/%d", scheduler.Index)...)
 			f.complete(f.next(), scheduler.Result{Status: 503, HasRetryAfter: true, RetryAfter: after})
 			begin := time.Now()
 			f.next()

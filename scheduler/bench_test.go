@@ -24,7 +24,7 @@ func benchmark(b *testing.B, documents bool, setup func(*scheduler.Settings)) {
 	var all []scheduler.Link
 	for i := range b.N/hosts + 2 {
 		for h := range hosts {
-			all = append(all, link(fmt.Sprintf("http://h%d.test/%d", h, i), scheduler.Source(h%5)))
+			all = append(all, storetest.Link(fmt.Sprintf("http://h%d.test/%d", h, i), scheduler.Source(h%5)))
 		}
 	}
 	if _, err := f.Add(ctx, all, false); err != nil {
@@ -97,7 +97,7 @@ func BenchmarkInFlight(b *testing.B) {
 			go func() { done <- f.Run(ctx) }()
 			var all []scheduler.Link
 			for i := range b.N + flying + 1 {
-				all = append(all, link(fmt.Sprintf("http://h.test/%d", i), scheduler.Source(1)))
+				all = append(all, storetest.Link(fmt.Sprintf("http://h.test/%d", i), scheduler.Source(1)))
 			}
 			if _, err := f.Add(ctx, all, false); err != nil {
 				b.Fatal(err)

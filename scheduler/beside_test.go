@@ -26,8 +26,8 @@ func TestBeside(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := run(t, storetest.NewMemory(), throttles(slow))
 			defer f.end()
-			f.add(links(3, "http://"+c.host+"/%d", scheduler.Index)...)
-			key := link("http://"+c.host+"/", scheduler.Index).URL.HostKey()
+			f.add(storetest.Links(3, "http://"+c.host+"/%d", scheduler.Index)...)
+			key := storetest.Link("http://"+c.host+"/", scheduler.Index).URL.HostKey()
 			if c.visited {
 				l := f.next()
 				f.complete(l, ok(l))
@@ -59,7 +59,7 @@ func TestBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
-		end, _, ok := f.Beside(link("http://unknown.test/", scheduler.Index).URL.HostKey())
+		end, _, ok := f.Beside(storetest.Link("http://unknown.test/", scheduler.Index).URL.HostKey())
 		if !ok {
 			t.Fatal("a host without URLs is busy")
 		}

@@ -22,7 +22,7 @@ func TestBusyKeepsDrainedWaiting(t *testing.T) {
 		if len(drained) > 0 {
 			t.Fatal("drained while somebody was busy")
 		}
-		f.add(link("http://a.test/", scheduler.Index))
+		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		done()
 		done()
 		synctest.Wait()

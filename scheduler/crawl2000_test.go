@@ -51,7 +51,7 @@ func TestPoliteAndPrompt(t *testing.T) {
 		defer f.end()
 		s := &server{ended: map[weburl.HostKey]time.Time{}}
 		for h := range hosts {
-			all := links(30, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Source(1+h%4))
+			all := storetest.Links(30, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Source(1+h%4))
 			f.add(all...)
 			s.ended[all[0].URL.HostKey()] = time.Now().Add(-throttle)
 		}

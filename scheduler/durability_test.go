@@ -55,7 +55,7 @@ func TestGatesSurvive(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := storetest.NewMemory()
 			f := run(t, store)
-			f.add(links(2, "http://a.test/%d", scheduler.Index)...)
+			f.add(storetest.Links(2, "http://a.test/%d", scheduler.Index)...)
 			c.end(f, f.next())
 			f.end()
 			if !c.crash {
@@ -79,7 +79,7 @@ func TestNothingBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory().Reopen()
 		f := &running{Frontier: scheduler.New(store, scheduler.DefaultSettings(), slog.New(slog.DiscardHandler)), t: t}
-		f.add(link("http://a.test/", scheduler.Index))
+		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		f.none(time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -118,10 +118,10 @@ func TestStoreFails(t *testing.T) {
 			}
 			f := run(t, store)
 			defer f.end()
-			f.add(link("http://a.test/", scheduler.Index))
+			f.add(storetest.Link("http://a.test/", scheduler.Index))
 			l, begin := f.next(), time.Now()
 			r := ok(l)
-			r.Links = []scheduler.Link{link("http://b.test/", scheduler.Index)}
+			r.Links = []scheduler.Link{storetest.Link("http://b.test/", scheduler.Index)}
 			if err := f.Complete(t.Context(), l, r); !errors.Is(err, errDisk) {
 				t.Errorf("Complete = %v, want the store's error", err)
 			}
@@ -174,7 +174,7 @@ func crawlWithFailures(t *testing.T, aggressive bool) {
 	f := run(t, &storetest.Faulty{Store: memory, Before: fail, After: fail}, func(s *scheduler.Settings) { s.Aggressive = aggressive })
 	defer f.end()
 	page := func(i int) scheduler.Link {
-		return link(fmt.Sprintf("http://h%d.test/%d", i%20, i), scheduler.Source(1+i%4))
+		return storetest.Link(fmt.Sprintf("http://h%d.test/%d", i%20, i), scheduler.Source(1+i%4))
 	}
 	f.add(page(0))
 	flying, stored := map[weburl.Key]bool{}, map[weburl.Key]int{}
@@ -225,7 +225,7 @@ func TestDrained(t *testing.T) {
 		if err := f.Drained(t.Context()); err != nil { // of an empty store
 			t.Fatal(err)
 		}
-		f.add(links(3, "http://a.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(3, "http://a.test/%d", scheduler.Index)...)
 		begin, done := time.Now(), make(chan time.Duration)
 		go func() {
 			if err := f.Drained(t.Context()); err != nil {
@@ -246,7 +246,7 @@ func TestDrained(t *testing.T) {
 			t.Errorf("Drained after %v", d)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		f.add(link("http://b.test/", scheduler.Index))
+		f.add(storetest.Link("http://b.test/", scheduler.Index))
 		time.AfterFunc(time.Second, cancel)
 		if err := f.Drained(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("Drained = %v, want the context's error", err)
@@ -258,7 +258,7 @@ func TestDrained(t *testing.T) {
 func TestDrainedCountsWhatIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory()
-		prepareDue(t, store, links(3, "http://h%d.test/", scheduler.Index))
+		prepareDue(t, store, storetest.Links(3, "http://h%d.test/", scheduler.Index))
 		f := run(t, store)
 		defer f.end()
 		n := 0
@@ -279,7 +279,7 @@ func TestRemovedWhileInFlight(t *testing.T) {
 		store := storetest.NewMemory()
 		f := run(t, store)
 		defer f.end()
-		f.add(link("http://a.test/", scheduler.Index))
+		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		l := f.next()
 		if err := store.Forget(t.Context(), l.Key, nil); err != nil {
 			t.Fatal(err)
@@ -295,7 +295,7 @@ func TestRemovedWhileInFlight(t *testing.T) {
 func TestRequeuedFromRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory()
-		due := links(3, "http://a.test/%d", scheduler.Index)
+		due := storetest.Links(3, "http://a.test/%d", scheduler.Index)
 		prepareDue(t, store, due)
 		f := run(t, store, func(s *scheduler.Settings) { s.SmartRefresh = true })
 		defer f.end()
@@ -327,7 +327,7 @@ func TestNextTellsOfClosedStore(t *testing.T) {
 		}
 		f := run(t, store)
 		defer f.end()
-		f.add(link("http://a.test/", scheduler.Index))
+		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		if _, err := f.Next(t.Context()); !errors.Is(err, scheduler.ErrClosed) {
 			t.Errorf("Next = %v, want ErrClosed", err)
 		}
@@ -338,7 +338,7 @@ func TestEndedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
-		f.add(link("http://a.test/", scheduler.Index))
+		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		l := f.next()
 		f.complete(l, ok(l))
 		if err := f.Complete(t.Context(), l, ok(l)); err == nil {

@@ -15,28 +15,11 @@ import (
 	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const throttle = 2500 * time.Millisecond
-
-func link(raw string, s scheduler.Source) scheduler.Link {
-	u, err := weburl.Parse(raw)
-	if err != nil {
-		panic(err)
-	}
-	return scheduler.Link{URL: u, Fifo: s}
-}
-
-func links(n int, pattern string, s scheduler.Source) []scheduler.Link {
-	var all []scheduler.Link
-	for i := range n {
-		all = append(all, link(fmt.Sprintf(pattern, i), s))
-	}
-	return all
-}
 
 // ok is the result of a page without document; d is where the rules put it.
 func ok(l *scheduler.Lease) scheduler.Result {
@@ -134,7 +117,7 @@ func TestOrderWithinAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
-		all := links(50, "http://a.test/%d", scheduler.Index)
+		all := storetest.Links(50, "http://a.test/%d", scheduler.Index)
 		f.add(all...)
 		for i, want := range all {
 			l := f.next()
@@ -160,7 +143,7 @@ func TestHostsTakeTurns(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
 		for h := range 5 {
-			f.add(links(4, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Index)...)
+			f.add(storetest.Links(4, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Index)...)
 		}
 		for round := range 4 {
 			for h := range 5 {
@@ -181,13 +164,13 @@ func TestWeights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		weights := [scheduler.Sources]int{50, 20, 10, 5, 2, 1}
 		store := storetest.NewMemory()
-		due := links(200, "http://r%d.test/", scheduler.Index)
+		due := storetest.Links(200, "http://r%d.test/", scheduler.Index)
 		prepareDue(t, store, due)
 		f := run(t, store, func(s *scheduler.Settings) { s.Weights, s.SmartRefresh = weights, true })
 		defer f.end()
 		for s := scheduler.User; s < scheduler.Refresh; s++ {
 			for h := range 100 {
-				f.add(links(30, fmt.Sprintf("http://h%d-%d.test/%%d", s, h), s)...)
+				f.add(storetest.Links(30, fmt.Sprintf("http://h%d-%d.test/%%d", s, h), s)...)
 			}
 		}
 		synctest.Wait()
@@ -237,7 +220,7 @@ func TestRetryAndRefresh(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.SmartRefresh = smart })
 			defer f.end()
-			f.add(link("http://a.test/", scheduler.Follow))
+			f.add(storetest.Link("http://a.test/", scheduler.Follow))
 			l, begin := f.next(), time.Now()
 			f.complete(l, scheduler.Result{Fault: fault.Timeout, Decided: scheduler.Follow})
 			l = f.next()
@@ -267,7 +250,7 @@ func TestWait(t *testing.T) {
 		store := storetest.NewMemory()
 		f := run(t, store)
 		defer f.end()
-		f.add(link("http://a.test/", scheduler.Follow))
+		f.add(storetest.Link("http://a.test/", scheduler.Follow))
 		l, until := f.next(), time.Now().Add(time.Hour)
 		if err := f.Wait(t.Context(), l, until, scheduler.ReasonRobotsUnreachable, "robots.txt: status 503"); err != nil {
 			t.Fatal(err)
@@ -305,7 +288,7 @@ func TestStopAndContext(t *testing.T) {
 				t.Errorf("Next = %v, want ErrStopped", err)
 			}
 		}
-		f.add(link("http://a.test/", scheduler.Index))
+		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		if _, err := f.Next(t.Context()); !errors.Is(err, scheduler.ErrStopped) {
 			t.Errorf("Next = %v, want ErrStopped", err)
 		}
@@ -330,7 +313,7 @@ func TestOneWakeEach(t *testing.T) {
 		}
 		synctest.Wait()
 		begin := time.Now()
-		f.add(links(100, "http://h%d.test/", scheduler.Index)...)
+		f.add(storetest.Links(100, "http://h%d.test/", scheduler.Index)...)
 		for range 100 {
 			l := <-got
 			f.complete(l, ok(l))
@@ -345,7 +328,7 @@ func TestApplyWeights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Weights[scheduler.Follow] = 0 })
 		defer f.end()
-		f.add(link("http://a.test/", scheduler.Follow))
+		f.add(storetest.Link("http://a.test/", scheduler.Follow))
 		f.none(time.Hour)
 		if s := f.Snapshot(); s.Idle != "the sources with work are switched off" || s.Hosts != 1 {
 			t.Errorf("Snapshot = %+v", s)

@@ -28,7 +28,7 @@ func TestPauseCountsFromTheRequest(t *testing.T) {
 		memory := storetest.NewMemory()
 		held := storetest.Hold(memory, 0)
 		f := run(t, heldStore{memory, held})
-		f.add(links(3, "http://a.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(3, "http://a.test/%d", scheduler.Index)...)
 		settled := make(chan error, 3)
 		last := time.Time{}
 		for i := range 3 {
@@ -69,7 +69,7 @@ func TestHandOverOnce(t *testing.T) {
 		held := storetest.Hold(memory, 0)
 		f := run(t, heldStore{memory, held})
 		defer f.end()
-		f.add(link("http://a.test/", scheduler.Index))
+		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		l := f.next()
 		settled := make(chan error, 2)
 		for range 2 {

@@ -64,7 +64,7 @@ func TestHostIsStoredWhenItMatters(t *testing.T) {
 			store := &hostWrites{Store: storetest.NewMemory()}
 			f := run(t, store, func(s *scheduler.Settings) { s.Aggressive, s.Throttle = c.documents, 0 })
 			defer f.end()
-			if all := links(20, "http://a.test/%d", scheduler.Index); c.documents {
+			if all := storetest.Links(20, "http://a.test/%d", scheduler.Index); c.documents {
 				f.known(all)
 				store.n = 0
 			} else {
@@ -91,8 +91,8 @@ func TestStoredTimesAreBounded(t *testing.T) {
 			store := storetest.NewMemory()
 			time.Sleep(year) // by the clock of the first run
 			f := run(t, store)
-			f.add(links(3, "http://a.test/%d", scheduler.User)...)
-			f.add(links(3, "http://b.test/%d", scheduler.Index)...)
+			f.add(storetest.Links(3, "http://a.test/%d", scheduler.User)...)
+			f.add(storetest.Links(3, "http://b.test/%d", scheduler.Index)...)
 			l := f.next()
 			f.complete(l, scheduler.Result{Status: 503, HasRetryAfter: true, RetryAfter: 2 * time.Hour})
 			l = f.next()
@@ -162,7 +162,7 @@ func TestShed(t *testing.T) {
 		store := storetest.NewMemory()
 		f := run(t, store)
 		defer f.end()
-		f.add(links(40, "http://a.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(40, "http://a.test/%d", scheduler.Index)...)
 		l := f.next()
 		f.complete(l, ok(l))
 		if n := f.Buffered(); n != 15 {

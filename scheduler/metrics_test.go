@@ -15,7 +15,7 @@ func TestQueueWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
-		f.add(link("http://a.test/1", scheduler.Index), link("http://a.test/2", scheduler.Index))
+		f.add(storetest.Link("http://a.test/1", scheduler.Index), storetest.Link("http://a.test/2", scheduler.Index))
 		synctest.Wait()
 		time.Sleep(10 * time.Second)
 		l := f.next()

@@ -16,7 +16,7 @@ func TestPauseAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
-		f.add(links(2, "http://h%d.test/", scheduler.Index)...)
+		f.add(storetest.Links(2, "http://h%d.test/", scheduler.Index)...)
 		l := f.next()
 		f.Pause()
 		f.none(time.Hour)
@@ -42,7 +42,7 @@ func TestAnnounce(t *testing.T) {
 		f := run(t, store)
 		defer f.end()
 		synctest.Wait()
-		places, _, err := store.Add(t.Context(), links(1, "http://a.test/", scheduler.Index), false)
+		places, _, err := store.Add(t.Context(), storetest.Links(1, "http://a.test/", scheduler.Index), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestIdle(t *testing.T) {
 		want(scheduler.IdleStarting)
 		synctest.Wait()
 		want(scheduler.IdleDone)
-		f.add(links(2, "http://a.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(2, "http://a.test/%d", scheduler.Index)...)
 		want(scheduler.NotIdle)
 		l := f.next()
 		want(scheduler.IdleVisited)
@@ -86,7 +86,7 @@ func TestIdle(t *testing.T) {
 		set := scheduler.DefaultSettings()
 		set.Weights[scheduler.Follow] = 0
 		f.Apply(set)
-		f.add(link("http://b.test/", scheduler.Follow))
+		f.add(storetest.Link("http://b.test/", scheduler.Follow))
 		want(scheduler.IdleOff)
 		f.Pause()
 		want(scheduler.IdlePaused)
@@ -105,8 +105,8 @@ func TestApplyShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Weights = [scheduler.Sources]int{9, 1, 1, 1, 1, 1} })
 		defer f.end()
-		f.add(links(300, "http://h%d.test/", scheduler.User)...)
-		f.add(links(300, "http://g%d.test/", scheduler.Follow)...)
+		f.add(storetest.Links(300, "http://h%d.test/", scheduler.User)...)
+		f.add(storetest.Links(300, "http://g%d.test/", scheduler.Follow)...)
 		picks := func(n int) (user int) {
 			for range n {
 				l := f.next()
@@ -135,10 +135,10 @@ func TestHosts(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
 		for h := range 10 {
-			f.add(links(10+h, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Index)...)
-			f.add(links(10-h, fmt.Sprintf("http://h%d.test/f/%%d", h), scheduler.Follow)...)
+			f.add(storetest.Links(10+h, fmt.Sprintf("http://h%d.test/%%d", h), scheduler.Index)...)
+			f.add(storetest.Links(10-h, fmt.Sprintf("http://h%d.test/f/%%d", h), scheduler.Follow)...)
 		}
-		f.add(links(2, "http://rests.test/%d", scheduler.User)...)
+		f.add(storetest.Links(2, "http://rests.test/%d", scheduler.User)...)
 		f.complete(f.next(), scheduler.Result{Status: 503, HasRetryAfter: true, RetryAfter: time.Hour})
 		busy := f.next()
 		var got []string
@@ -167,9 +167,9 @@ func TestDrainedLeavesSilentHosts(t *testing.T) {
 		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Weights[scheduler.Follow] = 0 })
 		defer f.end()
 		const urls = 500
-		f.add(links(urls, "http://off.test/%d", scheduler.Follow)...) // that nobody waits for
-		f.add(links(urls, "http://down.test/%d", scheduler.Index)...)
-		f.add(links(urls, "http://up.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(urls, "http://off.test/%d", scheduler.Follow)...) // that nobody waits for
+		f.add(storetest.Links(urls, "http://down.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(urls, "http://up.test/%d", scheduler.Index)...)
 		ctx, cancel := context.WithCancel(t.Context())
 		drained := make(chan error, 1)
 		go func() {

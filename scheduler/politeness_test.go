@@ -72,10 +72,10 @@ func TestNeverEarly(t *testing.T) {
 		defer f.end()
 		for h := range 8 {
 			for source := scheduler.User; source < scheduler.Refresh; source++ {
-				f.add(links(12, "http://h"+string(rune('a'+h))+".test/"+source.Name()+"/%d", source)...)
+				f.add(storetest.Links(12, "http://h"+string(rune('a'+h))+".test/"+source.Name()+"/%d", source)...)
 			}
 		}
-		slow, busy := link("http://ha.test/", 0).URL.HostKey(), link("http://hb.test/", 0).URL.HostKey()
+		slow, busy := storetest.Link("http://ha.test/", 0).URL.HostKey(), storetest.Link("http://hb.test/", 0).URL.HostKey()
 		s.pauses[slow] = 20 * time.Second
 		f.work(30, func(l *scheduler.Lease) {
 			if l.Place.Host == slow {
@@ -109,7 +109,7 @@ func TestThrottleIsUsed(t *testing.T) {
 		store := &storetest.Faulty{Store: storetest.NewMemory(), Before: slowly(r)}
 		f := run(t, store)
 		defer f.end()
-		f.add(links(1000, "http://a.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(1000, "http://a.test/%d", scheduler.Index)...)
 		begin := time.Now()
 		f.work(4, func(l *scheduler.Lease) {
 			s.visit(l.Place.Host, 100*time.Millisecond)
@@ -127,10 +127,10 @@ func TestAggressive(t *testing.T) {
 		s := newSite(t, 0, 6)
 		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Aggressive = true })
 		defer f.end()
-		f.add(links(200, "http://a.test/%d", scheduler.Index)...)
-		f.add(links(200, "http://a.test/x%d", scheduler.Follow)...)
-		f.add(links(20, "http://slow.test/%d", scheduler.Follow)...)
-		slow := link("http://slow.test/", 0).URL.HostKey()
+		f.add(storetest.Links(200, "http://a.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(200, "http://a.test/x%d", scheduler.Follow)...)
+		f.add(storetest.Links(20, "http://slow.test/%d", scheduler.Follow)...)
+		slow := storetest.Link("http://slow.test/", 0).URL.HostKey()
 		s.pauses[slow] = time.Minute
 		begin := time.Now()
 		f.work(40, func(l *scheduler.Lease) {
@@ -153,7 +153,7 @@ func TestExcludedCostsNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
-		f.add(links(100, "http://a.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(100, "http://a.test/%d", scheduler.Index)...)
 		begin := time.Now()
 		f.work(1, func(l *scheduler.Lease) {
 			f.complete(l, scheduler.Result{Excluded: &scheduler.Exclusion{Status: 760}})
@@ -169,7 +169,7 @@ func TestHostBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory(), func(s *scheduler.Settings) { s.Aggressive = true })
 		defer f.end()
-		f.add(links(12, "http://a.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(12, "http://a.test/%d", scheduler.Index)...)
 		var gaps []time.Duration
 		last := time.Now()
 		for i := range 12 {
@@ -197,7 +197,7 @@ func TestHostsWithoutWorkCostNothing(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
 		synctest.Wait() // or Run's first look at the places may announce them a second time
-		f.add(links(1000, "http://h%d.test/", scheduler.Index)...)
+		f.add(storetest.Links(1000, "http://h%d.test/", scheduler.Index)...)
 		f.work(10, func(l *scheduler.Lease) { f.complete(l, ok(l)) })
 		if s := f.Snapshot(); s.Hosts != 0 || s.HostsClosed != 1000 || s.InFlight != 0 {
 			t.Errorf("Snapshot = %+v", s)

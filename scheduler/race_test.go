@@ -33,8 +33,8 @@ func TestNewsDuringRead(t *testing.T) {
 		store := &lateReader{Store: storetest.NewMemory()}
 		f := run(t, store)
 		defer f.end()
-		store.hook = func() { f.add(link("http://a.test/2", scheduler.Index)) }
-		f.add(link("http://a.test/1", scheduler.Index))
+		store.hook = func() { f.add(storetest.Link("http://a.test/2", scheduler.Index)) }
+		f.add(storetest.Link("http://a.test/1", scheduler.Index))
 		for _, want := range []string{"http://a.test/1", "http://a.test/2"} {
 			l := f.next()
 			if l.URL.String() != want {
@@ -51,7 +51,7 @@ func TestDelayAfterRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory())
 		defer f.end()
-		f.add(link("http://a.test/", scheduler.Index))
+		f.add(storetest.Link("http://a.test/", scheduler.Index))
 		l := f.next()
 		f.GiveBack(l, true, time.Time{})
 		time.Sleep(time.Second)
@@ -77,7 +77,7 @@ func TestSlowCommitHidesNoGate(t *testing.T) {
 			return nil
 		}
 		f := run(t, store)
-		f.add(links(2, "http://a.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(2, "http://a.test/%d", scheduler.Index)...)
 		first, done := f.next(), make(chan error)
 		go func() { done <- f.Complete(t.Context(), first, ok(first)) }()
 		second := f.next()
@@ -121,13 +121,13 @@ func TestSignalIsPassedOn(t *testing.T) {
 			go func() { got <- f.next() }()
 			synctest.Wait()
 			time.Sleep(time.Second) // the first one's context ends with this
-			f.add(link("http://a.test/", scheduler.Index))
+			f.add(storetest.Link("http://a.test/", scheduler.Index))
 			l := <-got
 			if l == nil {
 				l = <-got
 			}
 			f.complete(l, ok(l))
-			f.add(link("http://b.test/", scheduler.Index)) // whoever still waits
+			f.add(storetest.Link("http://b.test/", scheduler.Index)) // whoever still waits
 			synctest.Wait()
 		})
 	}

@@ -24,7 +24,7 @@ func TestReady(t *testing.T) {
 			go func() { ready <- f.Ready(t.Context()) }()
 		}
 		synctest.Wait()
-		f.add(links(1, "http://h%d.test/", scheduler.Index)...)
+		f.add(storetest.Links(1, "http://h%d.test/", scheduler.Index)...)
 		synctest.Wait()
 		// One is woken, who would wake the next by taking a URL. It passes on instead.
 		if len(ready) != 1 {

@@ -24,7 +24,7 @@ func TestRequeuedInFlight(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := storetest.NewMemory()
-			due := links(2, "http://a.test/%d", scheduler.Index)
+			due := storetest.Links(2, "http://a.test/%d", scheduler.Index)
 			prepareDue(t, store, due)
 			f := run(t, store, func(s *scheduler.Settings) { s.SmartRefresh, s.Aggressive, s.Throttle = true, true, 0 })
 			defer f.end()
@@ -38,7 +38,7 @@ func TestRequeuedInFlight(t *testing.T) {
 			if n, err := f.Add(t.Context(), again, true); n != 1 || err != nil {
 				t.Fatal(n, err)
 			}
-			f.add(link("http://a.test/other", scheduler.Follow))
+			f.add(storetest.Link("http://a.test/other", scheduler.Follow))
 			if l := f.next(); l.Key == first.Key {
 				t.Fatalf("%s: %v is fetched twice at once", name, l.URL)
 			} else {

@@ -12,14 +12,6 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-func keys(links []scheduler.Link) []weburl.Key {
-	var all []weburl.Key
-	for _, l := range links {
-		all = append(all, l.URL.Key())
-	}
-	return all
-}
-
 // indexAll gives each link a document.
 func (r *running) indexAll(links []scheduler.Link) {
 	r.t.Helper()
@@ -63,9 +55,9 @@ func TestReviseOrdersDeletions(t *testing.T) {
 				s.DeletionBody = func(url, reason string, _ time.Time) []byte { return []byte(reason + " " + url) }
 			})
 			defer f.end()
-			all := links(20, "http://a.test/%d", scheduler.Index)
+			all := storetest.Links(20, "http://a.test/%d", scheduler.Index)
 			f.indexAll(all)
-			n, err := f.Revise(t.Context(), keys(all[:8]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+			n, err := f.Revise(t.Context(), storetest.Keys(all[:8]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 				r.State, r.Class, r.Status, r.Reason = scheduler.AtRest, scheduler.Ignored, 760, scheduler.ReasonRules
 				return &scheduler.Change{Next: r, Delete: "rule"}
 			})
@@ -86,7 +78,7 @@ func TestReviseOrdersDeletions(t *testing.T) {
 			if c.Outbox.Resting != 8 || c.Indexed != 20 || !r.Indexed || r.ETag != "e" || r.PushedSource != "s" || r.Deletion != scheduler.DeletionResting {
 				t.Errorf("%+v, counts %+v; want 8 deletions that rest", r, c)
 			}
-			n, err = f.Revise(t.Context(), keys(all[7:8]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+			n, err = f.Revise(t.Context(), storetest.Keys(all[7:8]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 				r.State, r.Source = scheduler.Waiting, scheduler.Index
 				return &scheduler.Change{Next: r, CancelDeletion: true}
 			})
@@ -125,10 +117,10 @@ func TestReviseMakesWorkKnown(t *testing.T) {
 			}
 			f := run(t, store, func(s *scheduler.Settings) { s.Throttle, s.Aggressive = 0, true })
 			defer f.end()
-			all := links(2, "http://a.test/%d", scheduler.Index)
+			all := storetest.Links(2, "http://a.test/%d", scheduler.Index)
 			f.indexAll(all)
 			at := time.Now().Add(time.Hour)
-			_, err := f.Revise(t.Context(), keys(all), func(k weburl.Key, r scheduler.Record) *scheduler.Change {
+			_, err := f.Revise(t.Context(), storetest.Keys(all), func(k weburl.Key, r scheduler.Record) *scheduler.Change {
 				r.State, r.Source = scheduler.Waiting, scheduler.Follow
 				if k == all[1].URL.Key() {
 					r.State, r.NextAt = scheduler.Timed, at

@@ -47,8 +47,8 @@ func TestThrottlePauses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := run(t, storetest.NewMemory(), throttles(path, slow, fast), func(s *scheduler.Settings) { s.Aggressive = aggressive })
 				defer f.end()
-				first := link(c.first, scheduler.User)
-				f.add(first, link(first.URL.Origin()+"/other", scheduler.Index))
+				first := storetest.Link(c.first, scheduler.User)
+				f.add(first, storetest.Link(first.URL.Origin()+"/other", scheduler.Index))
 				l := f.next()
 				f.Delay(l.Place.Host, c.delay)
 				f.complete(l, ok(l))
@@ -75,7 +75,7 @@ func TestThrottleFirstCounts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := run(t, storetest.NewMemory(), throttles(c.order...))
 			defer f.end()
-			f.add(links(3, "http://a.test/%d", scheduler.Index)...)
+			f.add(storetest.Links(3, "http://a.test/%d", scheduler.Index)...)
 			l := f.next()
 			for range 2 {
 				f.complete(l, ok(l))
@@ -99,10 +99,10 @@ func TestThrottleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := run(t, storetest.NewMemory(), throttles(alone, path, host))
 		defer f.end()
-		f.add(links(80, "http://a.test/many/%d", scheduler.Index)...)
-		f.add(links(30, "http://a.test/few/%d", scheduler.Index)...)
-		f.add(links(10, "http://a.test/alone/%d", scheduler.IndexFollow)...)
-		f.add(links(3, "http://b.test/%d", scheduler.Index)...)
+		f.add(storetest.Links(80, "http://a.test/many/%d", scheduler.Index)...)
+		f.add(storetest.Links(30, "http://a.test/few/%d", scheduler.Index)...)
+		f.add(storetest.Links(10, "http://a.test/alone/%d", scheduler.IndexFollow)...)
+		f.add(storetest.Links(3, "http://b.test/%d", scheduler.Index)...)
 		var mu sync.Mutex
 		running, peak := map[string]int{}, map[string]int{}
 		var closedUntil time.Time
@@ -151,8 +151,8 @@ func TestThrottleHours(t *testing.T) {
 		store := storetest.NewMemory()
 		f := run(t, store, throttles(host, path))
 		defer f.end()
-		f.add(links(5, "http://a.test/%d", scheduler.User)...)
-		f.add(link("http://b.test/day", scheduler.Index), link("http://b.test/", scheduler.Index))
+		f.add(storetest.Links(5, "http://a.test/%d", scheduler.User)...)
+		f.add(storetest.Link("http://b.test/day", scheduler.Index), storetest.Link("http://b.test/", scheduler.Index))
 		l := f.next()
 		if l.URL.String() != "http://b.test/" || !time.Now().Equal(night) {
 			t.Errorf("%v came after %v, want the one that has no hours at once", l.URL, time.Since(night))
@@ -161,7 +161,7 @@ func TestThrottleHours(t *testing.T) {
 		if s := f.Snapshot(); s.ClosedFor[scheduler.ByHours] != 1 {
 			t.Errorf("closed for %v, want one by its hours", s.ClosedFor)
 		}
-		r, err := store.Lookup(t.Context(), link("http://b.test/day", 0).URL.Key())
+		r, err := store.Lookup(t.Context(), storetest.Link("http://b.test/day", 0).URL.Key())
 		if err != nil || r.State != scheduler.Timed || r.Class != scheduler.Pending || r.Errors != 0 || !r.NextAt.Equal(night.Add(time.Hour)) ||
 			!strings.Contains(r.LastError, "<Throttle>") {
 			t.Errorf("record %+v, %v", r, err)
@@ -193,7 +193,7 @@ func TestHoursChange(t *testing.T) {
 		host.Hours = []scheduler.Hours{{From: (hour + 2) % 24 * 60, To: (hour + 4) % 24 * 60}}
 		f := run(t, storetest.NewMemory(), throttles(host))
 		defer f.end()
-		f.add(links(2, "http://a.test/%d", scheduler.User)...)
+		f.add(storetest.Links(2, "http://a.test/%d", scheduler.User)...)
 		f.none(time.Minute)
 		f.Apply(scheduler.DefaultSettings())
 		begin := time.Now()
@@ -217,7 +217,7 @@ func TestHoursEnd(t *testing.T) {
 		host.Hours = []scheduler.Hours{{From: hour * 60, To: hour*60 + 1}}
 		f := run(t, storetest.NewMemory(), throttles(host))
 		defer f.end()
-		f.add(links(40, "http://a.test/%d", scheduler.User)...)
+		f.add(storetest.Links(40, "http://a.test/%d", scheduler.User)...)
 		begin, n := time.Now(), 0
 		for time.Since(begin) < time.Hour {
 			l := f.next()
@@ -244,8 +244,8 @@ func TestThrottleAfterCrash(t *testing.T) {
 			change := func(s *scheduler.Settings) { s.Throttles, s.Aggressive = []scheduler.Throttle{path, host}, aggressive }
 			store := storetest.NewMemory()
 			f := run(t, store, change)
-			f.add(links(2, "http://a.test/%d", scheduler.Index)...)
-			f.add(links(2, "http://b.test/slow/%d", scheduler.Index)...)
+			f.add(storetest.Links(2, "http://a.test/%d", scheduler.Index)...)
+			f.add(storetest.Links(2, "http://b.test/slow/%d", scheduler.Index)...)
 			f.next()
 			f.next()
 			f.end()

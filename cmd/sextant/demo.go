@@ -203,7 +203,7 @@ func (d *demo) run(ctx context.Context, c *cli.Context) error {
 	servers, stopServers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServers()
 	serving, servers := errgroup.WithContext(servers)
-	for i, h := range []http.Handler{d.world.Site(), d.world.Library(), d.world.Harbour()} {
+	for i, h := range []http.Handler{d.world.Site(), d.world.Books(), d.world.Harbour()} {
 		serving.Go(func() error { return serveUntil(servers, d.sites[i], h) })
 	}
 	serving.Go(func() error { return d.server.Run(servers, d.indexer) })

@@ -15,8 +15,8 @@ import (
 // 500, two printings of one manual, and a PDF. The harbour office is slow, and has a page
 // that its indexer refuses. Both change once: see Change.
 type World struct {
-	main             http.Handler
-	library, harbour *neighbour
+	main           http.Handler
+	books, harbour *neighbour
 }
 
 // Refused is in the URL of the page of the harbour office that the demo's indexer refuses.
@@ -29,7 +29,7 @@ func NewWorld(siteURL string, slow time.Duration) *World {
 	names := strings.NewReplacer("SITE_URL", strings.TrimSuffix(siteURL, "/"))
 	return &World{
 		main:    Handler(),
-		library: newNeighbour("library", "The Tidewell Library", 0, slow == 0, names),
+		books:   newNeighbour("library", "The Tidewell Library", 0, slow == 0, names),
 		harbour: newNeighbour("harbour", "Merrow Bay Harbour Office", slow, slow == 0, names),
 	}
 }
@@ -37,8 +37,8 @@ func NewWorld(siteURL string, slow time.Duration) *World {
 // Site is the main one, that of Handler.
 func (w *World) Site() http.Handler { return w.main }
 
-// Library is the host where things are broken, and from which four manuals disappear.
-func (w *World) Library() http.Handler { return w.library }
+// Books is the library: the host where things are broken, and from which four manuals disappear.
+func (w *World) Books() http.Handler { return w.books }
 
 // Harbour is the slow host.
 func (w *World) Harbour() http.Handler { return w.harbour }
@@ -46,7 +46,7 @@ func (w *World) Harbour() http.Handler { return w.harbour }
 // Change lets a night pass: manuals disappear from the library, which is so many of its
 // pages that a crawler should not believe it, and the harbour office writes a new notice.
 func (w *World) Change() {
-	w.library.changed.Store(true)
+	w.books.changed.Store(true)
 	w.harbour.changed.Store(true)
 }
 

@@ -14,8 +14,8 @@ func TestWorldChanges(t *testing.T) {
 	w := NewWorld("http://main.test/", time.Nanosecond)
 	status := func(h http.Handler, path string) int { return get(t, h, path).Code }
 	gone := 0
-	for path := range w.library.before.resources {
-		if status(w.Library(), path) == http.StatusOK && w.library.after.resources[path].status == http.StatusNotFound {
+	for path := range w.books.before.resources {
+		if status(w.Books(), path) == http.StatusOK && w.books.after.resources[path].status == http.StatusNotFound {
 			gone++
 		}
 	}
@@ -24,12 +24,12 @@ func TestWorldChanges(t *testing.T) {
 	}
 	notices := get(t, w.Harbour(), "/notices").Body.String()
 	for path, want := range map[string]int{"/catalogue": 500, "/members": 403, "/manuals/curlew": 200, "/entrance": 301, "/round": 301, "/sheets/heron-60.pdf": 200, "/photographs": 404} {
-		if got := status(w.Library(), path); got != want {
+		if got := status(w.Books(), path); got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}
 	}
 	w.Change()
-	if got := status(w.Library(), "/manuals/curlew"); got != http.StatusNotFound {
+	if got := status(w.Books(), "/manuals/curlew"); got != http.StatusNotFound {
 		t.Errorf("after the change: %d", got)
 	}
 	if after := get(t, w.Harbour(), "/notices").Body.String(); after == notices || !strings.Contains(after, "gulls") || strings.Contains(notices, "gulls") {
@@ -39,7 +39,7 @@ func TestWorldChanges(t *testing.T) {
 
 // TestQuickWorld: without a slow host nothing answers so that a crawler lets a host rest.
 func TestQuickWorld(t *testing.T) {
-	if got := get(t, NewWorld("http://main.test", 0).Library(), "/catalogue").Code; got != http.StatusGone {
+	if got := get(t, NewWorld("http://main.test", 0).Books(), "/catalogue").Code; got != http.StatusGone {
 		t.Errorf("the catalogue answers %d", got)
 	}
 }
@@ -49,7 +49,7 @@ func TestQuickWorld(t *testing.T) {
 func TestWorldIsWhole(t *testing.T) {
 	w := NewWorld("http://main.test", 0)
 	ref := regexp.MustCompile(`href="([^"]+)"`)
-	for _, n := range []*neighbour{w.library, w.harbour} {
+	for _, n := range []*neighbour{w.books, w.harbour} {
 		seen, broken := map[string]bool{}, 0
 		for queue := []string{"/"}; len(queue) > 0; queue = queue[1:] {
 			if seen[queue[0]] {

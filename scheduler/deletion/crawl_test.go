@@ -19,8 +19,14 @@ import (
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// pace is the pause between two requests to a host of a site.
-const pace = 100 * time.Millisecond
+const (
+	// pace is the pause between two requests to a host of a site.
+	pace = 100 * time.Millisecond
+	// throttle is that of scheduler.DefaultSettings.
+	throttle = 2500 * time.Millisecond
+)
+
+var errDisk = errors.New("the disk is on fire")
 
 // answer is what a page of a site says when it is asked for.
 type answer func(l *scheduler.Lease) scheduler.Result
@@ -198,7 +204,7 @@ func leads(code int, to scheduler.Link) answer {
 
 // pages are the links of a host.
 func pages(host string, n int) []scheduler.Link {
-	return links(n, "http://"+host+"/%d", scheduler.Index)
+	return storetest.Links(n, "http://"+host+"/%d", scheduler.Index)
 }
 
 // index gives each page a document.

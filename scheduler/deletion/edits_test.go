@@ -29,7 +29,7 @@ func TestEditMost(t *testing.T) {
 func (s *crawl) kill(pages ...scheduler.Link) {
 	s.t.Helper()
 	s.says(noDocument(scheduler.ReasonKilled), pages...)
-	_, err := s.Revise(s.t.Context(), keys(pages), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+	_, err := s.Revise(s.t.Context(), storetest.Keys(pages), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 		if r.Deletion != scheduler.NoDeletion && r.Reason == scheduler.ReasonKilled {
 			return nil // as before
 		}
@@ -45,7 +45,7 @@ func (s *crawl) kill(pages ...scheduler.Link) {
 func (s *crawl) spare(pages ...scheduler.Link) {
 	s.t.Helper()
 	s.says(nil, pages...)
-	_, err := s.Revise(s.t.Context(), keys(pages), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+	_, err := s.Revise(s.t.Context(), storetest.Keys(pages), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 		r.Reason, r.LastError = scheduler.NoReason, ""
 		return &scheduler.Change{Next: r, CancelDeletion: true}
 	})

@@ -8,11 +8,12 @@ import (
 
 	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // outages are what a site says of all its pages that is ill.
 func outages() map[string]answer {
-	sorry := link("http://a.test/sorry", scheduler.Index)
+	sorry := storetest.Link("http://a.test/sorry", scheduler.Index)
 	return map[string]answer{
 		"500": status(500), "404": status(404), "time-out": fails(fault.Timeout), "no name": fails(fault.DNSNotFound),
 		"noindex": noDocument(scheduler.ReasonNoIndex), "empty": noDocument(scheduler.ReasonEmpty), "copies": noDocument(scheduler.ReasonCopy),
@@ -219,7 +220,7 @@ func TestEverySecondPage(t *testing.T) {
 // there are.
 func TestOneBadDocument(t *testing.T) {
 	for _, documents := range []int{3, 10, 100} {
-		for name, bad := range map[string]answer{"time-out": fails(fault.Timeout), "404": status(404), "redirect": leads(302, link("http://b.test/", scheduler.Index))} {
+		for name, bad := range map[string]answer{"time-out": fails(fault.Timeout), "404": status(404), "redirect": leads(302, storetest.Link("http://b.test/", scheduler.Index))} {
 			crawling(t, nil, func(s *crawl) {
 				all := pages("a.test", documents)
 				s.index(all...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -50,15 +51,19 @@ func TestReplaced(t *testing.T) {
 // TestNotReplaced: a redirect that replaces nothing counts as any other answer that takes
 // a document away.
 func TestNotReplaced(t *testing.T) {
-	home := link("http://a.test/home", scheduler.Index)
+	home := storetest.Link("http://a.test/home", scheduler.Index)
 	for name, c := range map[string]struct {
 		code int
 		to   func(i int) scheduler.Link
 	}{
-		"for now":       {302, func(i int) scheduler.Link { return link(fmt.Sprintf("http://b.test/%d", i), scheduler.Index) }},
-		"to one place":  {301, func(int) scheduler.Link { return home }},
-		"to two places": {301, func(i int) scheduler.Link { return link(fmt.Sprintf("http://b.test/%d", i%2), scheduler.Index) }},
-		"in pairs":      {301, func(i int) scheduler.Link { return link(fmt.Sprintf("http://b.test/%d", i/2), scheduler.Index) }},
+		"for now":      {302, func(i int) scheduler.Link { return storetest.Link(fmt.Sprintf("http://b.test/%d", i), scheduler.Index) }},
+		"to one place": {301, func(int) scheduler.Link { return home }},
+		"to two places": {301, func(i int) scheduler.Link {
+			return storetest.Link(fmt.Sprintf("http://b.test/%d", i%2), scheduler.Index)
+		}},
+		"in pairs": {301, func(i int) scheduler.Link {
+			return storetest.Link(fmt.Sprintf("http://b.test/%d", i/2), scheduler.Index)
+		}},
 	} {
 		for _, aliases := range []bool{true, false} {
 			crawling(t, func(s *crawl) { s.set.IndexRedirectSources = aliases }, func(s *crawl) {
@@ -138,14 +143,14 @@ func TestUnavailableAfter(t *testing.T) {
 // items returns documents that a feed has, of URLs that are not fetched.
 func (s *crawl) items(host string, n int) []scheduler.Link {
 	s.t.Helper()
-	all := links(n, "http://"+host+"/item/%d", scheduler.Index)
+	all := storetest.Links(n, "http://"+host+"/item/%d", scheduler.Index)
 	for i := range all {
 		all[i].Kind, all[i].Referrer = scheduler.KindItem, "http://"+host+"/feed"
 	}
 	if _, err := s.Add(s.t.Context(), all, false); err != nil {
 		s.t.Fatal(err)
 	}
-	_, err := s.Revise(s.t.Context(), keys(all), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+	_, err := s.Revise(s.t.Context(), storetest.Keys(all), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 		r.Class, r.Settled, r.Status = scheduler.OK, true, 200
 		return &scheduler.Change{Next: r, Document: text(1)(nil).Document}
 	})
@@ -158,7 +163,7 @@ func (s *crawl) items(host string, n int) []scheduler.Link {
 // drop has a store told that a feed does not list items any more.
 func (s *crawl) drop(items ...scheduler.Link) {
 	s.t.Helper()
-	_, err := s.Revise(s.t.Context(), keys(items), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+	_, err := s.Revise(s.t.Context(), storetest.Keys(items), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 		r.Reason, r.LastError = scheduler.ReasonItemGone, "gone"
 		return &scheduler.Change{Next: r, Delete: "gone"}
 	})
@@ -201,7 +206,7 @@ func TestItems(t *testing.T) {
 // of a feed; but not while other pages of its host are held.
 func TestPageAmongItems(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		page := link("http://a.test/page", scheduler.Index)
+		page := storetest.Link("http://a.test/page", scheduler.Index)
 		s.items("a.test", 100)
 		s.index(page)
 		s.says(status(404), page)
@@ -232,7 +237,7 @@ func TestPageAmongItems(t *testing.T) {
 func TestItemDeletedByRule(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
 		all := s.items("a.test", 100)
-		_, err := s.Revise(s.t.Context(), keys(all[:1]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+		_, err := s.Revise(s.t.Context(), storetest.Keys(all[:1]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 			r.Reason, r.LastError = scheduler.ReasonKilled, "kill gate"
 			return &scheduler.Change{Next: r, Delete: "kill gate"}
 		})

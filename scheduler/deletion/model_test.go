@@ -94,7 +94,7 @@ func (w *world) chance(n int) bool {
 }
 
 func (w *world) page(i int) scheduler.Link {
-	return link(fmt.Sprintf("http://h%d.test/%d", i%8, i), scheduler.Source(i%5))
+	return storetest.Link(fmt.Sprintf("http://h%d.test/%d", i%8, i), scheduler.Source(i%5))
 }
 
 // request is one at the site; a kill of the crawler ends it there.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -53,7 +54,7 @@ func TestDeletionsRace(t *testing.T) {
 			},
 			func(*rand.Rand) { s.Pause(); s.Resume() },
 			func(rnd *rand.Rand) {
-				_, _ = s.Revise(ctx, keys(all[:rnd.IntN(len(all))]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
+				_, _ = s.Revise(ctx, storetest.Keys(all[:rnd.IntN(len(all))]), func(_ weburl.Key, r scheduler.Record) *scheduler.Change {
 					r.Reason = scheduler.ReasonKilled
 					return &scheduler.Change{Next: r, Delete: "killed"}
 				})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
 // seeds are those of a test that leaves something to chance: SCHEDULER_SEED alone, if it is
@@ -44,9 +45,9 @@ func badAnswers() []answer {
 	return []answer{
 		status(404), status(410), status(500), status(403), fails(fault.Timeout), fails(fault.Refused), fails(fault.DNSNotFound),
 		noDocument(scheduler.ReasonNoIndex), noDocument(scheduler.ReasonEmpty), noDocument(scheduler.ReasonCopy), noDocument(scheduler.ReasonCanonical),
-		forbidden, leads(302, link("http://login.test/", scheduler.Index)), leads(301, link("http://login.test/", scheduler.Index)),
+		forbidden, leads(302, storetest.Link("http://login.test/", scheduler.Index)), leads(301, storetest.Link("http://login.test/", scheduler.Index)),
 		func(l *scheduler.Lease) scheduler.Result {
-			return leads(302, link("http://login.test/?"+l.URL.Path(), scheduler.Index))(l)
+			return leads(302, storetest.Link("http://login.test/?"+l.URL.Path(), scheduler.Index))(l)
 		},
 	}
 }

@@ -270,7 +270,7 @@ func TestBudgets(t *testing.T) {
 // together.
 func TestIndexWide(t *testing.T) {
 	crawling(t, nil, func(s *crawl) {
-		all := links(40, "http://h%d.test/", scheduler.Index)
+		all := storetest.Links(40, "http://h%d.test/", scheduler.Index)
 		s.index(all...)
 		s.says(status(404), all[:30]...)
 		s.visit(all...)
@@ -296,7 +296,7 @@ func TestIndexWide(t *testing.T) {
 		s.is("one of the next window", 0, 23, 9)
 	})
 	crawling(t, nil, func(s *crawl) { // three in any case
-		all := links(5, "http://h%d.test/", scheduler.Index)
+		all := storetest.Links(5, "http://h%d.test/", scheduler.Index)
 		s.index(all...)
 		s.says(status(404), all...)
 		s.visit(all...)
@@ -376,7 +376,7 @@ func TestHeldIsOver(t *testing.T) {
 // the others, and are judged when they can be.
 func TestDamagedHost(t *testing.T) {
 	crawling(t, func(s *crawl) { s.set.Brake.Percent = 100 }, func(s *crawl) {
-		hosts := links(20, "http://h%d.test/", scheduler.Index)
+		hosts := storetest.Links(20, "http://h%d.test/", scheduler.Index)
 		s.index(hosts...)
 		ledgers := func(v []byte) {
 			for _, p := range hosts[:10] {

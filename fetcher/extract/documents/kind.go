@@ -35,42 +35,34 @@ func KindOf(contentType string, body []byte) (Kind, bool) {
 	}
 	t := mediaType(contentType)
 	declared := declaredKind(t)
-	if declared == "" && !saysNothing(t) && !isLegacy(t) {
+	legacy, isLegacy := legacyKind(t)
+	if declared == "" && !saysNothing(t) && !isLegacy {
 		return "", false
 	}
-	kind := sniff(body)
-	switch {
-	case kind != "":
+	if kind := sniff(body); kind != "" {
 		return kind, true
-	case declared == "" && bytes.HasPrefix(body, compoundStart): // cut off, perhaps: its reader says so
-		declared = legacyKind(t)
+	}
+	if office.IsCompound(body) && isLegacy { // cut off, perhaps: its reader says so
+		declared = legacy
 	}
 	return declared, declared != ""
 }
 
-// legacyKind is what a type of the old binary formats declares.
-func legacyKind(mediaType string) Kind {
-	for _, part := range []struct {
-		name string
-		kind office.Format
-	}{{"word", office.DOC}, {"excel", office.XLS}, {"powerpoint", office.PPT}} {
-		if strings.Contains(mediaType, part.name) {
-			return Kind(part.kind)
-		}
-	}
-	return ""
-}
-
-// isLegacy knows the types of the old binary formats. Under them servers send much else,
-// such as tables of HTML: only the bytes decide of what kind a body is.
-func isLegacy(mediaType string) bool {
+// legacyKind is what a type of the old binary formats declares, "" where that may be several.
+// Under them servers send much else, such as tables of HTML: that a body is a compound file, its
+// bytes must say.
+func legacyKind(mediaType string) (kind Kind, ok bool) {
 	switch mediaType {
-	case "application/msword", "application/vnd.ms-word", "application/x-msword", "application/vnd.ms-excel", "application/msexcel",
-		"application/x-msexcel", "application/x-excel", "application/vnd.ms-powerpoint", "application/mspowerpoint", "application/x-mspowerpoint",
-		"application/x-ole-storage", "application/x-cfb":
-		return true
+	case "application/msword", "application/vnd.ms-word", "application/x-msword":
+		return Kind(office.DOC), true
+	case "application/vnd.ms-excel", "application/msexcel", "application/x-msexcel", "application/x-excel":
+		return Kind(office.XLS), true
+	case "application/vnd.ms-powerpoint", "application/mspowerpoint", "application/x-mspowerpoint":
+		return Kind(office.PPT), true
+	case "application/x-ole-storage", "application/x-cfb":
+		return "", true
 	}
-	return false
+	return "", false
 }
 
 // saysNothing knows types that servers send for what they do not know.
@@ -133,9 +125,6 @@ const (
 	directoryBytes = 64 << 10
 )
 
-// compoundStart begins the files of MS-CFB.
-var compoundStart = []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-
 // sniff decides by the bytes alone, "" if they are of no kind that it knows.
 func sniff(body []byte) Kind {
 	start := bytes.TrimLeft(body[:min(len(body), pdfHeaderWithin)], " \t\r\n\ufeff")
@@ -144,7 +133,7 @@ func sniff(body []byte) Kind {
 		return Kind(office.RTF)
 	case bytes.HasPrefix(body, []byte("PK\x03\x04")):
 		return sniffArchive(body)
-	case bytes.HasPrefix(body, compoundStart):
+	case office.IsCompound(body):
 		return sniffCompound(body)
 	case bytes.Contains(start, []byte("%PDF-")) && !bytes.HasPrefix(start, []byte("<")):
 		return PDF

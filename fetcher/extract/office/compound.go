@@ -23,6 +23,9 @@ const (
 // encrypted new ones.
 var compoundFile = []byte{0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1}
 
+// IsCompound reports whether a body begins as a compound file (MS-CFB).
+func IsCompound(body []byte) bool { return bytes.HasPrefix(body, compoundFile) }
+
 // compound is a compound file (MS-CFB): the streams of its root, by name in lower case.
 // What lies in storages is embedded in the document, and not of it.
 type compound struct {
@@ -32,7 +35,7 @@ type compound struct {
 
 // openCompound reads the directory of a file.
 func openCompound(body []byte) (*compound, error) {
-	if !bytes.HasPrefix(body, compoundFile) {
+	if !IsCompound(body) {
 		return nil, errors.New("it does not begin as a compound file")
 	}
 	padded := make([]byte, (len(body)+2*compoundSector-1)/compoundSector*compoundSector)

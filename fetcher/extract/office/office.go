@@ -55,7 +55,7 @@ func Read(ctx context.Context, format Format, body []byte) (extract.Page, error)
 }
 
 func readPackage(ctx context.Context, format Format, body []byte, b *extract.Builder) error {
-	if bytes.HasPrefix(body, compoundFile) {
+	if IsCompound(body) {
 		return compoundError(body)
 	}
 	a, err := openArchive(ctx, body)
