@@ -356,7 +356,7 @@ func TestNextPath(t *testing.T) {
 	for written, want := range map[string]string{
 		"": "/", "/hosts": "/hosts", "/url?url=http://a/%3F": "/url?url=http%3A%2F%2Fa%2F%3F", "/hosts/http:%2F%2Fa": "/hosts/http:%2F%2Fa",
 		"//evil.example": "/", "https://evil.example/": "/", `/\evil.example`: "/", `\/evil.example`: "/", "/%2Fevil.example": "/",
-		"javascript:alert(1)": "/", "hosts": "/", "/\tx": "/", "/\n/evil.example": "/", "/signout": "/", "http:evil": "/", "/a\x00": "/", "%2f": "/", "%2Fhosts": "/",
+		"javascript:alert(1)": "/", "hosts": "/", "/\tx": "/", "/\n/evil.example": "/", "/signout": "/", "http:evil": "/", "/a\x00": "/", "%2f": "/", "%2Fhosts": "/", "//": "/", "///": "/", "?x": "/",
 	} {
 		if got := nextPath(written); got != want {
 			t.Errorf("%q: %q, want %q", written, got, want)

@@ -115,7 +115,7 @@ func signOut(v *visit) error {
 func nextPath(written string) string {
 	u, err := url.Parse(written)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
-		!strings.HasPrefix(written, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(written, "\\\r\n\t") ||
+		!strings.HasPrefix(u.EscapedPath(), "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(written, "\\\r\n\t") ||
 		strings.HasPrefix(u.Path, "/sign") {
 		return "/"
 	}
