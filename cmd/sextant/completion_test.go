@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 )
 
 // completed asks a shell what it offers for a command line whose last word is being
@@ -90,21 +92,21 @@ func checkOffered(t *testing.T, got, want []string, only bool) {
 
 // TestCompletionOffersAll wants every command, and every flag of each, in bash and fish.
 func TestCompletionOffersAll(t *testing.T) {
-	commands := reference(newApp(nil, nil, nil))
+	commands := manual.Reference(newApp(nil, nil, nil))
 	t.Run("commands", func(t *testing.T) {
 		var names []string
 		for _, c := range commands {
-			names = append(names, c.name)
+			names = append(names, c.Name)
 		}
 		checkOffered(t, completed(t, "bash", bashScript, "sextant", ""), names, false)
 	})
 	for _, c := range commands {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.Name, func(t *testing.T) {
 			var names []string
-			for _, f := range c.flags {
-				names = append(names, f.names...)
+			for _, f := range c.Flags {
+				names = append(names, f.Names...)
 			}
-			checkOffered(t, completed(t, "bash", bashScript, "sextant", c.name, "-"), append(names, "--help"), true)
+			checkOffered(t, completed(t, "bash", bashScript, "sextant", c.Name, "-"), append(names, "--help"), true)
 		})
 	}
 }
@@ -120,9 +122,9 @@ _sextant`
 
 func TestCompletionZsh(t *testing.T) {
 	commands := completed(t, "zsh", zshScript, "sextant", "")
-	for _, c := range reference(newApp(nil, nil, nil)) {
-		if !slices.ContainsFunc(commands, func(s string) bool { return strings.HasPrefix(s, c.name+":") }) {
-			t.Errorf("%s is not offered, but %q", c.name, commands)
+	for _, c := range manual.Reference(newApp(nil, nil, nil)) {
+		if !slices.ContainsFunc(commands, func(s string) bool { return strings.HasPrefix(s, c.Name+":") }) {
+			t.Errorf("%s is not offered, but %q", c.Name, commands)
 		}
 	}
 	flags := completed(t, "zsh", zshScript, "sextant", "status", "")

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 )
 
 func consoleCommand() *cli.Command {
@@ -31,7 +32,7 @@ func consoleCommand() *cli.Command {
 			if c.Bool("json") {
 				return json.NewEncoder(c.App.Writer).Encode(at)
 			}
-			fmt.Fprintf(c.App.Writer, "%s\nsign in with the operator's token: cat %s\n", at.URL, quoted(at.TokenFile))
+			fmt.Fprintf(c.App.Writer, "%s\nsign in with the operator's token: cat %s\n", at.URL, manual.Quoted(at.TokenFile))
 			return nil
 		},
 	}

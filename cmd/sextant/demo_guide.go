@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/demo/site"
 )
@@ -185,5 +186,5 @@ func shellWord(s string) string {
 	if s != "" && strings.Trim(s, "-") != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s
 	}
-	return quoted(s)
+	return manual.Quoted(s)
 }

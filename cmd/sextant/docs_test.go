@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -187,9 +188,9 @@ func TestReadmeCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]commandReference{}
-	for _, c := range reference(newApp(nil, nil, nil)) {
-		known[c.name] = c
+	known := map[string]manual.Command{}
+	for _, c := range manual.Reference(newApp(nil, nil, nil)) {
+		known[c.Name] = c
 	}
 	lines := regexp.MustCompile(`(?m)^    (?:\./sextant|go run \./cmd/sextant) (\w+)(.*?)(?:  +#.*)?$`).FindAllStringSubmatch(string(text), -1)
 	if len(lines) < 12 {
@@ -201,12 +202,12 @@ func TestReadmeCommands(t *testing.T) {
 			t.Errorf("%s: there is no such command", m[0])
 		}
 		for _, option := range regexp.MustCompile(` (--?[a-z][a-z-]*)`).FindAllStringSubmatch(m[2], -1) {
-			if !slices.ContainsFunc(c.flags, func(f flagReference) bool { return slices.Contains(f.names, option[1]) }) {
-				t.Errorf("%s: %s has no option %s", m[0], c.name, option[1])
+			if !slices.ContainsFunc(c.Flags, func(f manual.Flag) bool { return slices.Contains(f.Names, option[1]) }) {
+				t.Errorf("%s: %s has no option %s", m[0], c.Name, option[1])
 			}
 		}
-		if words := strings.Fields(m[2]); len(words) > 0 && len(c.verbs) > 0 && !strings.HasPrefix(c.arguments, "[") && !slices.Contains(c.verbs, words[0]) {
-			t.Errorf("%s: write one of %s", m[0], c.verbs)
+		if words := strings.Fields(m[2]); len(words) > 0 && len(c.Verbs) > 0 && !strings.HasPrefix(c.Arguments, "[") && !slices.Contains(c.Verbs, words[0]) {
+			t.Errorf("%s: write one of %s", m[0], c.Verbs)
 		}
 	}
 }

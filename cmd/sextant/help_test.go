@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
@@ -29,7 +30,7 @@ func TestHelp(t *testing.T) {
 	fits := func(name, text string) {
 		t.Helper()
 		for line := range strings.Lines(text) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > manual.HelpWidth {
 				t.Errorf("%s: %d columns: %s", name, n, line)
 			}
 		}
@@ -42,21 +43,21 @@ func TestHelp(t *testing.T) {
 	if printed(t) != top || printed(t, "help", "help") != top {
 		t.Error("without a command, or of itself, help is another text")
 	}
-	for _, c := range reference(newApp(nil, nil, nil)) {
-		if n := strings.Count(top, "\n  "+c.name+" ") + strings.Count(top, "\n  "+c.name+"\n"); n != 1 {
-			t.Errorf("%s is listed %d times: give it a group in help.go", c.name, n)
+	for _, c := range manual.Reference(newApp(nil, nil, nil)) {
+		if n := strings.Count(top, "\n  "+c.Name+" ") + strings.Count(top, "\n  "+c.Name+"\n"); n != 1 {
+			t.Errorf("%s is listed %d times: give it a group in manual/help.go", c.Name, n)
 		}
-		if c.name == "help" {
+		if c.Name == "help" {
 			continue
 		}
-		text := printed(t, "help", c.name)
-		fits(c.name, text)
-		if other := printed(t, c.name, "--help"); other != text {
-			t.Errorf("%s --help is not help %s:\n%s", c.name, c.name, other)
+		text := printed(t, "help", c.Name)
+		fits(c.Name, text)
+		if other := printed(t, c.Name, "--help"); other != text {
+			t.Errorf("%s --help is not help %s:\n%s", c.Name, c.Name, other)
 		}
-		for _, f := range c.flags {
-			if !strings.Contains(text, "\n  "+f.names[0]) {
-				t.Errorf("help %s does not tell of %s", c.name, f.names[0])
+		for _, f := range c.Flags {
+			if !strings.Contains(text, "\n  "+f.Names[0]) {
+				t.Errorf("help %s does not tell of %s", c.Name, f.Names[0])
 			}
 		}
 	}
@@ -66,8 +67,8 @@ func TestHelp(t *testing.T) {
 // decides or shapes one answer may not: it would do so unseen.
 func TestVariables(t *testing.T) {
 	var names []string
-	for _, v := range variables(newApp(nil, nil, nil)) {
-		names = append(names, strings.TrimPrefix(v.name, "SEXTANT_"))
+	for _, v := range manual.Variables(newApp(nil, nil, nil)) {
+		names = append(names, strings.TrimPrefix(v.Name, "SEXTANT_"))
 	}
 	want := []string{
 		"CONFIG", "CRAWLER", "DATA", "INDEXER_LISTEN", "LISTEN", "LOG_FORMAT", "LOG_LEVEL", "MEMORY_LIMIT", "OPERATOR_TOKEN_FILE",
@@ -142,8 +143,8 @@ func TestNoColoursInPipes(t *testing.T) {
 // TestListedCommands: a group names each command once, and only ones that there can be.
 func TestListedCommands(t *testing.T) {
 	var all []string
-	for _, g := range commandGroups() {
-		all = append(all, g.commands...)
+	for _, g := range manual.Groups() {
+		all = append(all, g.Commands...)
 	}
 	slices.Sort(all)
 	if n := len(slices.Compact(slices.Clone(all))); n != len(all) {

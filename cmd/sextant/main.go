@@ -18,6 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/config/words"
 	"github.com/sextant-crawler/sextant/service"
 )
@@ -68,7 +69,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	out := &checkedWriter{w: stdout}
 	stderr = service.Complaints(stderr)
 	app := newApp(stdin, out, stderr)
-	err := app.RunContext(ctx, explained(app, flagsFirst(app, args)))
+	err := app.RunContext(ctx, manual.Explained(app, flagsFirst(app, args)))
 	if err == nil && out.err != nil {
 		err = fmt.Errorf("writing to stdout: %w", out.err)
 	}

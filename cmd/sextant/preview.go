@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sextant-crawler/sextant/crawl/review"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
 	"github.com/sextant-crawler/sextant/service"

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/sextant-crawler/sextant/crawl/meter"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 )
 

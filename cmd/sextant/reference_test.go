@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -13,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 )
 
 // printed is what the program writes to stdout for a command line that succeeds.
@@ -30,9 +29,9 @@ func printed(t *testing.T, args ...string) string {
 func TestReferenceIsWhole(t *testing.T) {
 	app := newApp(nil, nil, nil)
 	listed := map[string][]string{}
-	for _, c := range reference(app) {
-		for _, f := range c.flags {
-			listed[c.name] = append(listed[c.name], f.names...)
+	for _, c := range manual.Reference(app) {
+		for _, f := range c.Flags {
+			listed[c.Name] = append(listed[c.Name], f.Names...)
 		}
 	}
 	for _, c := range app.Commands {
@@ -65,43 +64,30 @@ func TestManualTellsAll(t *testing.T) {
 		t.Errorf("the page begins with %.80q", page)
 	}
 	commonPart := page[strings.Index(page, `.SH "COMMON OPTIONS"`):]
-	for _, c := range reference(newApp(nil, nil, nil)) {
-		_, part, found := strings.Cut(page, `.SS "`+strings.TrimSpace("sextant "+c.name+" "+c.arguments)+`"`)
+	for _, c := range manual.Reference(newApp(nil, nil, nil)) {
+		_, part, found := strings.Cut(page, `.SS "`+strings.TrimSpace("sextant "+c.Name+" "+c.Arguments)+`"`)
 		if !found {
-			t.Errorf("%s has no heading", c.name)
+			t.Errorf("%s has no heading", c.Name)
 			continue
 		}
 		part, _, _ = strings.Cut(part, "\n.S")
-		for _, f := range c.flags {
-			term := `.B "` + strings.Join(f.names, ", ")
-			if isCommon(f) {
-				if !strings.Contains(commonPart, term) || !strings.Contains(strings.Join(strings.Fields(part), " "), f.names[0]) {
-					t.Errorf("%s: the common option %s is not told of", c.name, f.names[0])
+		for _, f := range c.Flags {
+			term := `.B "` + strings.Join(f.Names, ", ")
+			if manual.IsCommon(f) {
+				if !strings.Contains(commonPart, term) || !strings.Contains(strings.Join(strings.Fields(part), " "), f.Names[0]) {
+					t.Errorf("%s: the common option %s is not told of", c.Name, f.Names[0])
 				}
 				continue
 			}
 			if !strings.Contains(part, term) {
-				t.Errorf("%s: %s is not told of", c.name, f.names[0])
+				t.Errorf("%s: %s is not told of", c.Name, f.Names[0])
 			}
-			for _, v := range f.variables {
+			for _, v := range f.Variables {
 				if !strings.Contains(part, v) {
-					t.Errorf("%s: the variable %s is not told of", c.name, v)
+					t.Errorf("%s: the variable %s is not told of", c.Name, v)
 				}
 			}
 		}
-	}
-}
-
-func TestManualText(t *testing.T) {
-	var out bytes.Buffer
-	m := manual{bufio.NewWriter(&out)}
-	m.text(".hidden 'x' a\\b `c` " + strings.Repeat("word ", 20) + "'end. New.")
-	if err := m.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	want := "\\&.hidden 'x' a\\eb \\(gac\\(ga word word word word word word word word word word\nword word word word word word word word word word 'end.\nNew.\n"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Error(diff)
 	}
 }
 

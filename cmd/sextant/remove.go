@@ -1,14 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
@@ -78,4 +81,23 @@ func askRemoval(c *cli.Context, selection admin.Selection) error {
 		return no(errors.New("nothing was removed"))
 	}
 	return nil
+}
+
+// answer asks a question that is answered by yes or no, where a person sits at a terminal;
+// else nothing is asked.
+func answer(c *cli.Context, question string) (yes, asked bool) {
+	in, isFile := c.App.Reader.(*os.File)
+	if !isFile || !term.IsTerminal(int(in.Fd())) {
+		return false, false
+	}
+	fmt.Fprintf(c.App.ErrWriter, "%s [y/N] ", question)
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil {
+		return false, true
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, true
+	}
+	return false, true
 }

@@ -53,7 +53,7 @@ func ProjectRules() Rules {
 			{"config"},
 			{"admin"}, // it shows crawls
 			{"admin/console"},
-			{"config/format", "config/importer", "demo/site", "service"},
+			{"cmd/sextant/manual", "config/format", "config/importer", "demo/site", "service"},
 			{"cmd/sextant", "packaging", "packaging/sbom"},
 		},
 		TestOnly: []string{"cluster/clustertest", "internal/", "push/pushtest", "scheduler/storetest"},

@@ -1,72 +1,40 @@
-package main
+package manual
 
 import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 )
 
-func manCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "man",
-		Usage:       "print the manual page sextant(1)",
-		Description: "It bears the date of SOURCE_DATE_EPOCH (seconds since 1970), or today's.",
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return wrongUse("man takes no arguments, found %q", c.Args().First())
-			}
-			date, err := manualDate(os.Getenv("SOURCE_DATE_EPOCH"))
-			if err != nil {
-				return err
-			}
-			return writeManual(c.App.Writer, c.App, date)
-		},
-	}
+// IsCommon reports whether a flag is described once for all commands.
+func IsCommon(f Flag) bool {
+	return slices.Contains([]string{"--config", "--data", "--crawler", "--json", "--log-format", "--log-level"}, f.Names[0])
 }
 
-// manualDate is the date that a reproducible build wants, else today.
-func manualDate(epoch string) (time.Time, error) {
-	if epoch == "" {
-		return time.Now().UTC(), nil
-	}
-	seconds, err := strconv.ParseInt(epoch, 10, 64)
-	if err != nil {
-		return time.Time{}, wrongUse("SOURCE_DATE_EPOCH %q: write seconds since 1970", epoch)
-	}
-	return time.Unix(seconds, 0).UTC(), nil
-}
-
-// isCommon reports whether a flag is described once for all commands.
-func isCommon(f flagReference) bool {
-	return slices.Contains([]string{"--config", "--data", "--crawler", "--json", "--log-format", "--log-level"}, f.names[0])
-}
-
-// manual writes roff with the macros of man(7).
-type manual struct{ *bufio.Writer }
+// roff writes it with the macros of man(7).
+type roff struct{ *bufio.Writer }
 
 // put writes s as it is; Flush tells whether anything was lost.
-func (m manual) put(s string) { fmt.Fprint(m, s) }
+func (m roff) put(s string) { fmt.Fprint(m, s) }
 
 // macro writes a request with its arguments quoted.
-func (m manual) macro(name string, arguments ...string) {
+func (m roff) macro(name string, arguments ...string) {
 	for _, a := range arguments {
 		name += ` "` + strings.ReplaceAll(escapeRoff(a), `"`, `\(dq`) + `"`
 	}
 	m.put("." + name + "\n")
 }
 
-// manualWidth is the length of a line of the source of a manual page.
-const manualWidth = 78
+// roffWidth is the length of a line of the source of a manual page.
+const roffWidth = 78
 
 // text writes running text in short lines that roff does not take for requests.
-func (m manual) text(words string) {
+func (m roff) text(words string) {
 	var line string
 	end := func() {
 		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
@@ -79,7 +47,7 @@ func (m manual) text(words string) {
 	}
 	for word := range strings.FieldsSeq(words) {
 		word = escapeRoff(word)
-		if line != "" && len(line)+1+len(word) > manualWidth {
+		if line != "" && len(line)+1+len(word) > roffWidth {
 			end()
 		}
 		if line != "" {
@@ -98,34 +66,34 @@ func escapeRoff(s string) string {
 	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, "’", `\(cq`).Replace(s)
 }
 
-func (m manual) section(title, words string) {
+func (m roff) section(title, words string) {
 	m.macro("SH", title)
 	m.text(words)
 }
 
-func (m manual) term(term, words string) {
+func (m roff) term(term, words string) {
 	m.put(".TP\n")
 	m.macro("B", term)
 	m.text(words)
 }
 
-// writeManual writes sextant(1).
-func writeManual(w io.Writer, app *cli.App, date time.Time) error {
-	m := manual{bufio.NewWriter(w)}
+// WritePage writes sextant(1).
+func WritePage(w io.Writer, app *cli.App, date time.Time) error {
+	m := roff{bufio.NewWriter(w)}
 	m.put(fmt.Sprintf(".TH SEXTANT 1 %s \"sextant %s\" \"User Commands\"\n", date.Format(time.DateOnly), escapeRoff(strings.Fields(app.Version)[0])))
 	m.section("NAME", "sextant - "+app.Usage)
 	m.macro("SH", "SYNOPSIS")
 	m.macro("B", "sextant")
 	m.text("COMMAND [OPTION]... [ARGUMENT]...")
-	m.section("DESCRIPTION", manualIntroduction)
+	m.section("DESCRIPTION", introduction)
 	m.section("COMMANDS", "Options stand before or after the arguments.")
-	commands := reference(app)
+	commands := Reference(app)
 	for i := range commands {
 		m.command(&commands[i])
 	}
 	m.macro("SH", "COMMON OPTIONS")
-	for _, f := range commands[0].flags {
-		if isCommon(f) {
+	for _, f := range commands[0].Flags {
+		if IsCommon(f) {
 			m.flag(f)
 		}
 	}
@@ -144,19 +112,19 @@ func writeManual(w io.Writer, app *cli.App, date time.Time) error {
 		m.term(s[0], s[1])
 	}
 	m.macro("SH", "FILES")
-	for _, f := range manualFiles() {
+	for _, f := range files() {
 		m.term(f[0], f[1])
 	}
 	m.section("SEE ALSO", "CrawlConfig.xml(5), sextant.service(8)")
 	return m.Flush()
 }
 
-const manualIntroduction = `Sextant is a crawl engine for enterprise search. CrawlConfig.xml says for every URL whether it is indexed, followed or ignored,
+const introduction = `Sextant is a crawl engine for enterprise search. CrawlConfig.xml says for every URL whether it is indexed, followed or ignored,
 how urgent it is, and which metas it carries. Documents and deletions reach an indexer through its push interface.
 What must survive a crash lies in the data directory.
 Commands talk to the service that runs on the data directory; where none runs they read the store.`
 
-func manualFiles() [][2]string {
+func files() [][2]string {
 	return [][2]string{
 		{"CrawlConfig.xml", "The configuration, see CrawlConfig.xml(5)."},
 		{"data/sextant.sock", "The socket of a running service, in its data directory; only its owner may use it."},
@@ -167,18 +135,18 @@ func manualFiles() [][2]string {
 }
 
 // command writes one command: what it does, then its own options.
-func (m manual) command(c *commandReference) {
-	title := strings.TrimSpace("sextant " + c.name + " " + c.arguments)
+func (m roff) command(c *Command) {
+	title := strings.TrimSpace("sextant " + c.Name + " " + c.Arguments)
 	m.macro("SS", title)
-	m.text(sentence(c.usage))
-	if c.description != "" {
+	m.text(sentence(c.Usage))
+	if c.Description != "" {
 		m.put(".PP\n")
-		m.text(c.description)
+		m.text(c.Description)
 	}
 	var common []string
-	for _, f := range c.flags {
-		if isCommon(f) {
-			common = append(common, f.names[0])
+	for _, f := range c.Flags {
+		if IsCommon(f) {
+			common = append(common, f.Names[0])
 			continue
 		}
 		m.flag(f)
@@ -189,17 +157,17 @@ func (m manual) command(c *commandReference) {
 	}
 }
 
-func (m manual) flag(f flagReference) {
-	term := strings.Join(f.names, ", ")
-	if f.placeholder != "" {
-		term += " " + f.placeholder
+func (m roff) flag(f Flag) {
+	term := strings.Join(f.Names, ", ")
+	if f.Placeholder != "" {
+		term += " " + f.Placeholder
 	}
-	words := sentence(f.usage)
-	if f.preset != "" && !strings.Contains(f.usage, "default") {
-		words += " The default is " + f.preset + "."
+	words := sentence(f.Usage)
+	if f.Preset != "" && !strings.Contains(f.Usage, "default") {
+		words += " The default is " + f.Preset + "."
 	}
-	if len(f.variables) > 0 {
-		words += " Variable: " + strings.Join(f.variables, ", ") + "."
+	if len(f.Variables) > 0 {
+		words += " Variable: " + strings.Join(f.Variables, ", ") + "."
 	}
 	m.term(term, words)
 }

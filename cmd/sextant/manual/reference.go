@@ -1,4 +1,8 @@
-package main
+// Package manual tells of the commands from the definition that also parses the command
+// line: as help in a terminal, as manual page, and as completion for shells.
+//
+// It has no goroutine and no lock.
+package manual
 
 import (
 	"slices"
@@ -7,38 +11,38 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// commandReference is a command as manual page and shell completion tell of it, read
+// Command is a command as manual page and shell completion tell of it, read
 // from the definition that also parses the command line.
-type commandReference struct {
-	name, usage, description string
-	arguments                string // as ArgsUsage has them
-	verbs                    []string
-	flags                    []flagReference
+type Command struct {
+	Name, Usage, Description string
+	Arguments                string   // as ArgsUsage has them
+	Verbs                    []string // that the first argument can be
+	Flags                    []Flag
 }
 
-// flagReference is one flag of a command.
-type flagReference struct {
-	names       []string // with dashes, the long one first
-	placeholder string   // empty for a flag without value
-	usage       string
-	preset      string // the default, if there is one to tell
-	variables   []string
+// Flag is one flag of a command.
+type Flag struct {
+	Names       []string // with dashes, the long one first
+	Placeholder string   // empty for a flag without value
+	Usage       string
+	Preset      string   // the default, if there is one to tell
+	Variables   []string // of the environment
 }
 
-// reference lists all commands that are not hidden, in the order of the help.
-func reference(app *cli.App) []commandReference {
-	var out []commandReference
+// Reference lists all commands that are not hidden, in the order of the help.
+func Reference(app *cli.App) []Command {
+	var out []Command
 	for _, c := range app.Commands {
 		if c.Hidden {
 			continue
 		}
-		w := commandReference{name: c.Name, usage: c.Usage, description: c.Description, arguments: c.ArgsUsage, verbs: verbsIn(c.ArgsUsage)}
+		w := Command{Name: c.Name, Usage: c.Usage, Description: c.Description, Arguments: c.ArgsUsage, Verbs: verbsIn(c.ArgsUsage)}
 		for _, f := range c.Flags {
 			if shown, ok := f.(cli.VisibleFlag); ok && !shown.IsVisible() || slices.Contains(f.Names(), "help") {
 				continue
 			}
 			if documented, ok := f.(cli.DocGenerationFlag); ok {
-				w.flags = append(w.flags, wordsOf(documented))
+				w.Flags = append(w.Flags, wordsOf(documented))
 			}
 		}
 		out = append(out, w)
@@ -46,26 +50,26 @@ func reference(app *cli.App) []commandReference {
 	return out
 }
 
-func wordsOf(f cli.DocGenerationFlag) flagReference {
-	var w flagReference
+func wordsOf(f cli.DocGenerationFlag) Flag {
+	var w Flag
 	for _, name := range f.Names() {
 		dashes := "--"
 		if len(name) == 1 {
 			dashes = "-"
 		}
-		w.names = append(w.names, dashes+name)
+		w.Names = append(w.Names, dashes+name)
 	}
-	w.placeholder, w.usage = splitUsage(f.GetUsage())
+	w.Placeholder, w.Usage = splitUsage(f.GetUsage())
 	switch {
 	case !f.TakesValue():
-		w.placeholder = ""
-	case w.placeholder == "":
-		w.placeholder = "VALUE"
+		w.Placeholder = ""
+	case w.Placeholder == "":
+		w.Placeholder = "VALUE"
 	}
 	if f.TakesValue() {
-		w.preset = presetOf(f)
+		w.Preset = presetOf(f)
 	}
-	w.variables = f.GetEnvVars()
+	w.Variables = f.GetEnvVars()
 	return w
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
 )
@@ -65,4 +67,21 @@ func stateOf(s *admin.Status, waiting uint64) (state string, meaning colour) {
 		}
 	}
 	return "crawling", good
+}
+
+func readyFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "ready", Usage: "say only whether a service runs and is ready; the exit code is 1 if not"}
+}
+
+// ready is the health check of containers: a service that does not run is not ready,
+// whatever its store says.
+func ready(c *cli.Context) error {
+	client, ok := admin.Dial(c.Context, c.String("data"), "")
+	if !ok {
+		return no(noService(c, "start it with sextant run"))
+	}
+	if err := client.Ready(c.Context); err != nil {
+		return no(err)
+	}
+	return saidDone(c, "ready")
 }

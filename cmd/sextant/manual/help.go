@@ -1,4 +1,4 @@
-package main
+package manual
 
 import (
 	"fmt"
@@ -8,18 +8,18 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// helpWidth is the most columns of a line of help.
-const helpWidth = 100
+// HelpWidth is the most columns of a line of help.
+const HelpWidth = 100
 
-// commandGroups are the commands in the order of the help, by what one wants.
-func commandGroups() []struct {
-	title    string
-	commands []string
-} {
-	return []struct {
-		title    string
-		commands []string
-	}{
+// Group is what commands have in common, for the help.
+type Group struct {
+	Title    string
+	Commands []string
+}
+
+// Groups are the commands in the order of the help, by what one wants.
+func Groups() []Group {
+	return []Group{
 		{"Crawl", []string{"demo", "run", "add", "refresh", "remove", "pause", "resume", "reload"}},
 		{"Look", []string{"status", "console", "urls", "explain", "fetch", "report", "events"}},
 		{"Decide", []string{"deletions", "outbox"}},
@@ -30,19 +30,9 @@ func commandGroups() []struct {
 	}
 }
 
-// helpCommand is there to be listed and completed: explained makes help of it.
-func helpCommand() *cli.Command {
-	return &cli.Command{Name: "help", Usage: "show what a command does, and its options", ArgsUsage: "[COMMAND]", Action: func(c *cli.Context) error {
-		if name := c.Args().First(); name != "" && name != "help" {
-			return wrongUse("there is no command %q%s", name, didYouMean(c.App, name))
-		}
-		return cli.ShowAppHelp(c)
-	}}
-}
-
-// explained prepares the help that a command line asks for, and makes "help COMMAND" of it
-// what the library knows. Args are as flagsFirst leaves them.
-func explained(app *cli.App, args []string) []string {
+// Explained prepares the help that a command line asks for, and makes "help COMMAND" of it
+// what the library knows. Args have the command first, then its flags.
+func Explained(app *cli.App, args []string) []string {
 	app.CustomAppHelpTemplate = literally(appHelp(app))
 	if len(args) < 2 {
 		return args
@@ -74,17 +64,17 @@ func literally(text string) string { return strings.ReplaceAll(text, "{{", `{{"{
 func appHelp(app *cli.App) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sextant: %s\n\nUsage: sextant COMMAND [OPTION]... [ARGUMENT]...\n", app.Usage)
-	for _, group := range commandGroups() {
-		fmt.Fprintf(&b, "\n%s\n", group.title)
-		for _, name := range group.commands {
+	for _, group := range Groups() {
+		fmt.Fprintf(&b, "\n%s\n", group.Title)
+		for _, name := range group.Commands {
 			if c := app.Command(name); c != nil && !c.Hidden {
 				helpRow(&b, 13, c.Name, c.Usage)
 			}
 		}
 	}
 	b.WriteString("\nEnvironment\n")
-	for _, v := range variables(app) {
-		helpRow(&b, 30, v.name, v.sets)
+	for _, v := range Variables(app) {
+		helpRow(&b, 30, v.Name, v.Sets)
 	}
 	helpRow(&b, 30, "NO_COLOR", "no colours, if it is set to anything")
 	b.WriteString("\nOptions stand before or after the arguments, and count before the environment.\n" +
@@ -95,23 +85,23 @@ func appHelp(app *cli.App) string {
 // commandHelp tells of one command: its own options, then those that many have.
 func commandHelp(app *cli.App, name string) string {
 	var b strings.Builder
-	for _, c := range reference(app) {
-		if c.name != name {
+	for _, c := range Reference(app) {
+		if c.Name != name {
 			continue
 		}
-		b.WriteString(wrapped("sextant "+c.name+": "+c.usage, 0))
-		fmt.Fprintf(&b, "\nUsage: %s\n", strings.TrimSpace("sextant "+c.name+" [OPTION]... "+c.arguments))
-		if c.description != "" {
+		b.WriteString(wrapped("sextant "+c.Name+": "+c.Usage, 0))
+		fmt.Fprintf(&b, "\nUsage: %s\n", strings.TrimSpace("sextant "+c.Name+" [OPTION]... "+c.Arguments))
+		if c.Description != "" {
 			b.WriteString("\n")
-			for paragraph := range strings.SplitSeq(c.description, "\n") {
+			for paragraph := range strings.SplitSeq(c.Description, "\n") {
 				b.WriteString(wrapped(paragraph, len(paragraph)-len(strings.TrimLeft(paragraph, " "))))
 			}
 		}
-		own, common := c.flags, []flagReference(nil)
-		if i := slices.IndexFunc(c.flags, isCommon); i >= 0 {
+		own, common := c.Flags, []Flag(nil)
+		if i := slices.IndexFunc(c.Flags, IsCommon); i >= 0 {
 			own = nil
-			for _, f := range c.flags {
-				if isCommon(f) {
+			for _, f := range c.Flags {
+				if IsCommon(f) {
 					common = append(common, f)
 				} else {
 					own = append(own, f)
@@ -124,17 +114,17 @@ func commandHelp(app *cli.App, name string) string {
 	return b.String()
 }
 
-func writeOptions(b *strings.Builder, title string, flags []flagReference) {
+func writeOptions(b *strings.Builder, title string, flags []Flag) {
 	if len(flags) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n", title)
 	for _, f := range flags {
-		words := f.usage
-		if f.preset != "" && !strings.Contains(f.usage, "default") {
-			words += " (default: " + f.preset + ")"
+		words := f.Usage
+		if f.Preset != "" && !strings.Contains(f.Usage, "default") {
+			words += " (default: " + f.Preset + ")"
 		}
-		helpRow(b, 30, strings.TrimSpace(strings.Join(f.names, ", ")+" "+f.placeholder), words)
+		helpRow(b, 30, strings.TrimSpace(strings.Join(f.Names, ", ")+" "+f.Placeholder), words)
 	}
 }
 
@@ -157,7 +147,7 @@ func wrapped(words string, indent int) string {
 		case width == 0:
 			b.WriteString(strings.Repeat(" ", indent))
 			width = indent
-		case width+1+len([]rune(word)) > helpWidth:
+		case width+1+len([]rune(word)) > HelpWidth:
 			b.WriteString("\n" + strings.Repeat(" ", indent))
 			width = indent
 		default:
@@ -170,26 +160,26 @@ func wrapped(words string, indent int) string {
 	return b.String() + "\n"
 }
 
-// variable is one of the environment, and which options it sets.
-type variable struct{ name, sets string }
+// Variable is one of the environment, and which options it sets.
+type Variable struct{ Name, Sets string }
 
-// variables lists those that set options, each once.
-func variables(app *cli.App) []variable {
-	var out []variable
-	for _, c := range reference(app) {
-		for _, f := range c.flags {
-			for _, name := range f.variables {
-				if slices.ContainsFunc(out, func(v variable) bool { return v.name == name }) {
+// Variables lists those that set options, each once.
+func Variables(app *cli.App) []Variable {
+	var out []Variable
+	for _, c := range Reference(app) {
+		for _, f := range c.Flags {
+			for _, name := range f.Variables {
+				if slices.ContainsFunc(out, func(v Variable) bool { return v.Name == name }) {
 					continue
 				}
-				of := " of " + c.name
-				if isCommon(f) {
+				of := " of " + c.Name
+				if IsCommon(f) {
 					of = ""
 				}
-				out = append(out, variable{name, f.names[0] + of})
+				out = append(out, Variable{name, f.Names[0] + of})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b variable) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(out, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
