@@ -2,46 +2,90 @@ package config
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"testing"
 )
 
-// referencePage is docs/configuration.md: every element and attribute of the table
-// with type, range, default and meaning, in Markdown.
-func referencePage() string {
+// guide is the page's text and examples, in the order of tasks. Its lines "### ELEMENT" and
+// "@table ELEMENT, ELEMENT: ATTRIBUTE ATTRIBUTE" are filled in from the table.
+const guide = "testdata/reference.md"
+
+// referencePage is docs/configuration.md: every element and attribute with type, range,
+// default and meaning, in Markdown.
+func referencePage(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(guide))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements := newSchema().elements
 	var b strings.Builder
-	b.WriteString(referenceHead)
-	for _, e := range Elements() {
-		writeElement(&b, e)
+	for line := range strings.Lines(string(text)) {
+		b.WriteString(filledIn(t, elements, line))
 	}
 	return b.String()
 }
 
-const referenceHead = `# CrawlConfig.xml
+// filledIn is a line of the guide with what the table says in its place.
+func filledIn(t *testing.T, elements map[string]*Element, line string) string {
+	t.Helper()
+	if name, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok && elements[name] != nil {
+		return line + "\n" + standing(elements[name])
+	}
+	names, attributes, ok := tableOf(elements, line)
+	if !ok {
+		return line
+	}
+	b := "| attribute | type | default | meaning |\n| --- | --- | --- | --- |\n"
+	for _, name := range attributes {
+		first := row(t, elements, names[0], name)
+		for _, other := range names[1:] {
+			if row(t, elements, other, name) != first {
+				t.Errorf("%s: %s of <%s> and <%s> are not described alike: give each a table of its own", guide, name, names[0], other)
+			}
+		}
+		b += first
+	}
+	return b
+}
 
-This page is generated from the table in the package config (` + "`go test ./config -update`" + `); do not edit it.
+// tableOf reads a line that asks for a table: of which elements, and which attributes.
+func tableOf(elements map[string]*Element, line string) (names, attributes []string, ok bool) {
+	line, ok = strings.CutPrefix(strings.TrimSpace(line), "@table ")
+	if !ok {
+		return nil, nil, false
+	}
+	line, chosen, some := strings.Cut(line, ":")
+	names = strings.Split(line, ", ")
+	if some {
+		return names, strings.Fields(chosen), true
+	}
+	if e := elements[line]; e != nil {
+		for _, a := range e.Attributes {
+			attributes = append(attributes, a.Name)
+		}
+	}
+	return names, attributes, true
+}
 
-The file is UTF-8, UTF-16 with a byte order mark, or in the encoding that its XML declaration names, and at most 64 MiB.
-Elements are matched by their local names: any version of CloudView's two namespaces is accepted, and none. Document types
-and entity declarations are refused. Everything else that is unknown, misplaced or out of range is an error, reported as
-` + "`file:line:column: message`" + `, all errors of a file at once.
+// row is an attribute in a table.
+func row(t *testing.T, elements map[string]*Element, element, name string) string {
+	t.Helper()
+	e := elements[element]
+	if e == nil || e.attribute(name) == nil {
+		t.Errorf("%s: there is no attribute %s of <%s>", guide, name, element)
+		return ""
+	}
+	a := e.attribute(name)
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", a.Name, a.typeWords(), a.defaultWords(),
+		cell(a.Doc+a.kindSentence()+a.attributeStatus(*e)))
+}
 
-* ` + "`${NAME}`" + ` in a value is the environment variable NAME; one that is not set is an error. ` + "`$${`" + ` stands for the characters ` + "`${`" + `.
-* A *secret* can also be written ` + "`file:PATH`" + `: the content of a file, without line ends at its end. Secrets are printed nowhere.
-* Paths are relative to the folder of CrawlConfig.xml.
-* Booleans are ` + "`true`, `false`, `1` and `0`" + `; numbers are whole and decimal, and the last letters of a name give the unit: MS
-  milliseconds, S seconds, Bytes bytes.
-
-Where this version does not do something yet, the reference says so. *Refused* means that writing it is an error, because
-ignoring it would crawl, index or push what it forbids, or lose data; *ineffective* means a warning.
-The XML schema of the file, for editors, comes from the same table.
-
-Files that are named (roots, rules, lists) are UTF-8, or UTF-16 with a byte order mark, with any line ends; their errors carry
-their own lines. Files crawl.rules and global.rules beside CrawlConfig.xml count as if CrawlSpace named them: crawl.rules where
-the file has one Crawler, global.rules for each.
-`
-
-func writeElement(b *strings.Builder, e Element) {
-	fmt.Fprintf(b, "\n## %s\n\n%s", e.Name, e.Doc)
+// standing says what an element is, and where it stands.
+func standing(e *Element) string {
+	words := e.Doc
 	if len(e.Parents) > 0 {
 		times := "any number of times"
 		switch {
@@ -50,20 +94,12 @@ func writeElement(b *strings.Builder, e Element) {
 		case e.Needed:
 			times = "at least once"
 		}
-		fmt.Fprintf(b, " In %s, %s.", strings.Join(e.Parents, ", "), times)
+		words += fmt.Sprintf(" In %s, %s.", strings.Join(e.Parents, ", "), times)
 	}
 	if e.Text {
-		b.WriteString(" Its content is text.")
+		words += " Its content is text."
 	}
-	b.WriteString(statusSentence(e.Status) + "\n")
-	if len(e.Attributes) == 0 {
-		return
-	}
-	b.WriteString("\n| attribute | type | default | meaning |\n| --- | --- | --- | --- |\n")
-	for _, a := range e.Attributes {
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", a.Name, a.typeWords(), a.defaultWords(),
-			cell(a.Doc+a.kindSentence()+a.attributeStatus(e)))
-	}
+	return words + statusSentence(e.Status) + "\n"
 }
 
 func statusSentence(s Status) string {

@@ -158,6 +158,8 @@ func written(doc *etree.Document) ([]byte, error) {
 // kindSentence says which elements of one name have the attribute.
 func (a *Attribute) kindSentence() string {
 	switch {
+	case len(a.Kinds) > 0 && len(a.Kinds) == len(pushKinds())-1 && !slices.Contains(a.Kinds, "file"):
+		return " Not for kind file."
 	case len(a.Kinds) > 0:
 		return " For kind " + strings.Join(a.Kinds, ", ") + " only."
 	case len(a.Auth) > 0:

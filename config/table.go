@@ -116,7 +116,7 @@ type Element struct {
 	Doc string
 }
 
-// Elements is the one table of CrawlConfig.xml, in the order of the reference:
+// Elements is the one table of CrawlConfig.xml, in the order of the schema:
 // element, parents, attributes with type, default and range, and what this
 // version does with them. The slices are the caller's own.
 func Elements() []Element {
@@ -212,7 +212,7 @@ func replaced(name, instead, doc string) Attribute {
 func noEffect(names ...string) []Attribute {
 	var out []Attribute
 	for _, name := range names {
-		out = append(out, Attribute{Name: name, Status: NoEffect, Doc: "CloudView's own: accepted, has no effect here."})
+		out = append(out, Attribute{Name: name, Status: NoEffect, Doc: "CloudView's own: accepted, without effect."})
 	}
 	return out
 }

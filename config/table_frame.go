@@ -21,15 +21,15 @@ func frameElements() []Element {
 	own := noEffect("crawlerServer", "connectorServer", "buildGroup", "documentsType", "dataModel",
 		"enableConvertProcessor", "verbose", "version")
 	own = append(own, Attribute{Name: "storeTextOnly", Status: NoEffect, InsteadOf: "false", Instead: "write content=\"true\" in <Push> for the bytes of pages, too",
-		Doc: "CloudView's own: accepted, has no effect here; what it says with false is content=\"true\" of Push."})
+		Doc: "CloudView's own: accepted, without effect; instead of false write content=\"true\" in Push."})
 	return []Element{
 		{Name: "CrawlConfig", Attributes: append([]Attribute{{
 			Name: unknownAttributeName, Type: Enum, Default: "error", Values: []string{"error", unknownWarn},
-			Doc: "What becomes of elements and attributes of CloudView's namespaces that this version does not know, as newer releases have: an error, or a warning each. Unknown conditions of rules are errors in any case.",
+			Doc: "Whether an element or attribute of CloudView's namespaces that this version does not know, such as one of a newer release, is an error or a warning. Unknown conditions in rules are always errors.",
 		}}, own...),
 			Doc: "The outermost element."},
 		{Name: "CustomCrawlConfig", Parents: []string{"CrawlConfig", "Crawler"}, Open: true, Status: NoEffect,
-			Doc: "CloudView's own: accepted with all that is inside, has no effect here."},
+			Doc: "CloudView's own: accepted with everything inside it, without effect."},
 		{Name: "Crawler", Parents: []string{"CrawlConfig"}, Needed: true,
 			Attributes: slices.Concat(crawlerAttributes(), politenessAttributes(), failureAttributes(),
 				fetchAttributes(), sitemapAttributes(), readAttributes(), own),
@@ -38,18 +38,18 @@ func frameElements() []Element {
 			required("url", String, "Start URL, absolute, http or https."),
 			boolean("site", "true", "Whether all URLs of the root's site start accepted, indexed and followed."),
 			ranged("priority", Int, "0", -2, 2, "Added to the number of the fifo: -2 is taken first, 2 last."),
-			text("group", String, "default", "Label that ties the root to Rules of the same group for checks; it isolates nothing."),
+			text("group", String, "default", "Label for refresh, and for checks of Rules of the same group; it isolates nothing."),
 			text("kvs", KeyValues, "", "Metas of the documents of the root's site, as k1=v1;k2=v2."),
 		}, Doc: "A start URL."},
 		{Name: "Roots", Parents: []string{"Crawler"}, Attributes: []Attribute{
 			required("file", Path, "File with one start URL a line; empty lines and lines that begin with # are skipped."),
 		}, Doc: "Start URLs from a file, each like a Root without further attributes."},
 		{Name: "CrawlSchedulerConfig", Parents: []string{"Crawler"}, Once: true,
-			Doc: "Weights of the six URL sources."},
+			Doc: "The weights of the frontier's six fifos."},
 		{Name: "Fifo", Parents: []string{"CrawlSchedulerConfig"}, Attributes: []Attribute{
-			{Name: "name", Type: Enum, Required: true, Unique: true, Values: sourceNames(), Doc: "The source."},
-			{Name: "weight", Type: Int, Required: true, Max: 1_000_000, Doc: "Its share of the picks; 0 switches it off."},
-		}, Doc: "The weight of one source; the others keep their defaults (10000, 2000, 1000, 100, 10, 1)."},
+			{Name: "name", Type: Enum, Required: true, Unique: true, Values: sourceNames(), Doc: "The fifo."},
+			{Name: "weight", Type: Int, Required: true, Max: 1_000_000, Doc: "Its share of the picks; 0 turns it off."},
+		}, Doc: "The weight of one fifo; the others keep their defaults (10000, 2000, 1000, 100, 10, 1)."},
 	}
 }
 
@@ -62,9 +62,9 @@ func crawlerAttributes() []Attribute {
 	return []Attribute{
 		unique(required("name", String, "Name of the Crawler, unique in the file; it also names a folder, so it has no slash.")),
 		ranged("nthreads", Int, "1", 1, 10_000, "How many URLs are fetched at once.").into(func(c *Crawler) any { return &c.Workers }),
-		boolean("defaultAccept", "false", "Start state of a URL outside of all sites: accepted."),
-		boolean("defaultIndex", "false", "Start state of a URL outside of all sites: indexed."),
-		boolean("defaultFollow", "false", "Start state of a URL outside of all sites: its links are followed."),
+		boolean("defaultAccept", "false", "Whether a URL outside all sites starts as accepted."),
+		boolean("defaultIndex", "false", "Whether a URL outside all sites starts as indexed."),
+		boolean("defaultFollow", "false", "Whether the links of a URL outside all sites are followed at first."),
 		boolean("defaultFollowRoots", "true", "Whether roots are followed unless a rule says otherwise.").into(func(c *Crawler) any { return &c.Rules.DefaultFollowRoots }),
 		boolean("indexRedirectSources", "true", "Whether the source of a redirect becomes an alias meta of its target.").into(func(c *Crawler) any { return &c.Frontier.IndexRedirectSources }),
 		boolean("linkGraph", "true", "Whether the links of each page are stored, at 6 bytes each, so that `sextant report broken` and `sextant urls --links-to` can name all pages that link to a URL (reports.md).").into(func(c *Crawler) any { return &c.Frontier.LinkGraph }),
@@ -72,11 +72,11 @@ func crawlerAttributes() []Attribute {
 		ranged("smartRefreshMinAgeS", Seconds, "86400", 0, 100*year, "Least age of a document before smart refresh.").into(func(c *Crawler) any { return &c.Frontier.MinAge }),
 		ranged("smartRefreshMaxAgeS", Seconds, "604800", 0, 100*year, "Greatest age of a document before smart refresh.").into(func(c *Crawler) any { return &c.Frontier.MaxAge }),
 		boolean("pushUnchanged", "false", "Whether documents with the same hash are pushed again.").into(func(c *Crawler) any { return &c.Frontier.PushUnchanged }),
-		ranged("outboxMaxBytes", Bytes, "4294967296", 1<<20, 1<<50, "Size of unsent documents at which the crawl waits.").into(func(c *Crawler) any { return &c.OutboxMaxBytes }),
+		ranged("outboxMaxBytes", Bytes, "4294967296", 1<<20, 1<<50, "Size of unsent documents at which the crawl stops fetching and waits.").into(func(c *Crawler) any { return &c.OutboxMaxBytes }),
 		Attribute{Name: "durability", Type: Enum, Default: "sync", Values: []string{"sync", "os"},
-			Doc: "sync: a commit survives a power loss; os: it survives the end of the process."}.into(func(c *Crawler) any { return &c.Durability }),
-		text("crawlLog", Path, "", "File that gets one line for each URL that was asked for; none where empty."),
-		text("fetcher", String, "", "Name of the Fetch, one without condition, whose settings all URLs have that no other Fetch matches."),
+			Doc: "sync: a commit survives a power failure; os: it survives the end of the process only."}.into(func(c *Crawler) any { return &c.Durability }),
+		text("crawlLog", Path, "", "File that gets one line for each URL that was fetched; no log where empty."),
+		text("fetcher", String, "", "Name of a Fetch without a condition; its settings apply to all URLs that no other Fetch matches."),
 		ranged("minimumAgedS", Seconds, "0", 0, 100*year, "Fixed age after which documents are checked again, in place of smartRefresh; 0: never.").into(func(c *Crawler) any { return &c.Frontier.MinimumAged }),
 	}
 }
@@ -85,40 +85,40 @@ func politenessAttributes() []Attribute {
 	return []Attribute{
 		boolean("aggressive", "false", "Drops the pause between requests to a host and allows maxConnectionsPerHost at once.").into(func(c *Crawler) any { return &c.Frontier.Aggressive }),
 		ranged("throttleTimeMS", Milliseconds, "2500", 0, day*1000, "Pause between the end of a request to a host and the start of the next.").into(func(c *Crawler) any { return &c.Frontier.Throttle }),
-		ranged("maxConnectionsPerHost", Int, "6", 1, 1000, "Requests at once to a host, with aggressive only.").into(func(c *Crawler) any { return &c.Frontier.MaxConnectionsPerHost }),
-		boolean("perAddress", "false", "One request at a time to an IP address, too.").into(func(c *Crawler) any { return &c.Frontier.PerAddress }),
+		ranged("maxConnectionsPerHost", Int, "6", 1, 1000, "Concurrent requests to a host, with aggressive only.").into(func(c *Crawler) any { return &c.Frontier.MaxConnectionsPerHost }),
+		boolean("perAddress", "false", "Whether hosts that share an IP address take turns: one request at a time to an address.").into(func(c *Crawler) any { return &c.Frontier.PerAddress }),
 		ranged("sleepAfterLoadMS", Milliseconds, "0", 0, day*1000, "Added to throttleTimeMS."),
 		ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Requests a second of the whole crawl; 0 is no limit.").into(func(c *Crawler) any { return &c.MaxRequestsPerS }),
 		ranged("maxBytesPerS", Bytes, "0", 0, 1<<40, "Bytes a second of the whole crawl; 0 is no limit.").into(func(c *Crawler) any { return &c.MaxBytesPerS }),
-		boolean("ignoreRobotsTxt", "false", "Fetches what robots.txt forbids: with the owner's permission only.").into(func(c *Crawler) any { return &c.IgnoreRobots }),
+		boolean("ignoreRobotsTxt", "false", "Whether to fetch what robots.txt forbids: only with the owner's permission.").into(func(c *Crawler) any { return &c.IgnoreRobots }),
 		Attribute{Name: "robots", Type: Enum, Default: "standard", Values: []string{"standard", "original"},
 			Doc: "standard is RFC 9309, original the 1994 text without Allow and wildcards."}.into(func(c *Crawler) any { return &c.Robots.Original }).on("original"),
-		ranged("maxCrawlDelayS", Seconds, "60", 1, day, "Longest Crawl-delay of a robots.txt that is obeyed; of a longer one, as much.").into(func(c *Crawler) any { return &c.Robots.MaxDelay }),
+		ranged("maxCrawlDelayS", Seconds, "60", 1, day, "Longest Crawl-delay of a robots.txt that is obeyed; a longer one is cut to this.").into(func(c *Crawler) any { return &c.Robots.MaxDelay }),
 	}
 }
 
 func failureAttributes() []Attribute {
 	return []Attribute{
 		Attribute{Name: "errorPolicy", Type: Enum, Default: "cloudview", Values: []string{"cloudview", "cautious", "smartsite"},
-			Doc: "Which failures delete a document: cloudview as the manual says, cautious treats server and TLS errors as temporary, smartsite deletes on any failure."}.into(func(c *Crawler) any { return &c.Frontier.Policy }),
-		ranged("maxTemporaryErrors", Int, "5", 1, 1000, "Temporary errors in a row that are too many.").into(func(c *Crawler) any { return &c.Frontier.MaxTemporaryErrors }),
-		ranged("temporaryErrorMinS", Seconds, "86400", 0, year, "Time over which they must have lasted.").into(func(c *Crawler) any { return &c.Frontier.TemporaryErrorMin }),
-		ranged("errorRefreshS", Seconds, "", 1, 100*year, "Age at which documents in error are tried again; smartRefreshMaxAgeS where absent.").into(func(c *Crawler) any { return &c.Frontier.ErrorRefresh }),
+			Doc: "Which failures delete a document: cloudview as CloudView's manual says, cautious treats server and TLS errors as temporary, smartsite deletes on any failure."}.into(func(c *Crawler) any { return &c.Frontier.Policy }),
+		ranged("maxTemporaryErrors", Int, "5", 1, 1000, "Number of temporary errors in a row after which a URL counts as permanently failed.").into(func(c *Crawler) any { return &c.Frontier.MaxTemporaryErrors }),
+		ranged("temporaryErrorMinS", Seconds, "86400", 0, year, "Least time over which these errors must have lasted.").into(func(c *Crawler) any { return &c.Frontier.TemporaryErrorMin }),
+		ranged("errorRefreshS", Seconds, "", 1, 100*year, "Age at which documents in error are tried again; smartRefreshMaxAgeS if absent.").into(func(c *Crawler) any { return &c.Frontier.ErrorRefresh }),
 		Attribute{Name: "deletionBrake", Type: Enum, Default: "on", Values: []string{"on", "off"},
-			Doc: "Whether deletions rest before they leave, and are held when they are suspiciously many; off sends each at once."}.into(func(c *Crawler) any { return &c.Frontier.Brake.On }).on("on"),
-		ranged("deletionRestS", Seconds, "60", 0, day, "How long a deletion rests at least; a good answer of its page meanwhile cancels it.").into(func(c *Crawler) any { return &c.Frontier.Brake.Rest }),
-		ranged("deletionBrakeMin", Int, "3", 0, 1_000_000_000, "So many deletions of the whole index may leave in the window in any case.").into(func(c *Crawler) any { return &c.Frontier.Brake.Min }),
-		ranged("deletionBrakePercent", Int, "20", 0, 100, "This percentage of the indexed documents may leave in the window, where it is more than deletionBrakeMin; more are held.").into(func(c *Crawler) any { return &c.Frontier.Brake.Percent }),
+			Doc: "Whether deletions rest before they are sent, and are held when they are suspiciously many; off sends each at once."}.into(func(c *Crawler) any { return &c.Frontier.Brake.On }).on("on"),
+		ranged("deletionRestS", Seconds, "60", 0, day, "Least time that a deletion rests; a good answer of its page meanwhile cancels it.").into(func(c *Crawler) any { return &c.Frontier.Brake.Rest }),
+		ranged("deletionBrakeMin", Int, "3", 0, 1_000_000_000, "Number of deletions of the whole index that may always be sent in the window.").into(func(c *Crawler) any { return &c.Frontier.Brake.Min }),
+		ranged("deletionBrakePercent", Int, "20", 0, 100, "Percentage of the indexed documents that may be deleted in the window, where that is more than deletionBrakeMin; the rest are held.").into(func(c *Crawler) any { return &c.Frontier.Brake.Percent }),
 		ranged("deletionWindowS", Seconds, "3600", 1, year, "Window in which deletions are counted.").into(func(c *Crawler) any { return &c.Frontier.Brake.Window }),
 		replaced("hostBrake", "deletions of a host are always judged by its other answers", "Of older versions."),
-		boolean("forgetDeleted", "false", "Forgets a URL when its document is deleted for an error, but for roots: only a link that is found later makes it known again.").into(func(c *Crawler) any { return &c.Frontier.ForgetDeleted }),
+		boolean("forgetDeleted", "false", "Whether a URL is forgotten when its document is deleted for an error, so that only a link found later makes it known again. Roots are never forgotten.").into(func(c *Crawler) any { return &c.Frontier.ForgetDeleted }),
 	}
 }
 
 func fetchAttributes() []Attribute {
 	return []Attribute{
-		boolean("disableConditionalGet", "false", "Never asks with ETag or Last-Modified.").into(func(c *Crawler) any { return &c.Unconditional }),
-		text("userAgent", HeaderValue, "", "User-Agent header, with a contact URL; the program's own where empty.").into(func(c *Crawler) any { return &c.Fetcher.UserAgent }),
+		boolean("disableConditionalGet", "false", "Whether to fetch pages in full always, without If-None-Match and If-Modified-Since.").into(func(c *Crawler) any { return &c.Unconditional }),
+		text("userAgent", HeaderValue, "", "User-Agent header, best with a contact URL; the program's own where empty.").into(func(c *Crawler) any { return &c.Fetcher.UserAgent }),
 		text("robotsAgent", Product, "Sextant", "Product token looked for in robots.txt, robots metas and X-Robots-Tag.").into(func(c *Crawler) any { return &c.RobotsAgent }),
 		text("from", HeaderValue, "", "From header: an e-mail address of the operator.").into(func(c *Crawler) any { return &c.Fetcher.From }),
 		ranged("maxBodyBytes", Bytes, "10485760", 1024, giB, "Largest body after decompression; the rest is cut off.").into(func(c *Crawler) any { return &c.Fetcher.MaxBodyBytes }),
@@ -129,23 +129,23 @@ func fetchAttributes() []Attribute {
 		ranged("firstByteTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time from the request to the answer's header.").into(func(c *Crawler) any { return &c.Fetcher.FirstByteTimeout }),
 		ranged("idleTimeoutMS", Milliseconds, "30000", 1, 3_600_000, "Time without a byte while the body comes.").into(func(c *Crawler) any { return &c.Fetcher.IdleTimeout }),
 		ranged("downloadTimeoutMS", Milliseconds, "300000", 1, day*1000, "Time for the whole request.").into(func(c *Crawler) any { return &c.Fetcher.DownloadTimeout }),
-		boolean("enableCookies", "false", "Keeps cookies for all sites, until the process ends; with auth they are kept anyway.").into(func(c *Crawler) any { return &c.EnableCookies }),
+		boolean("enableCookies", "false", "Whether cookies are kept for all sites until the process ends; with auth they always are.").into(func(c *Crawler) any { return &c.EnableCookies }),
 	}
 }
 
 func readAttributes() []Attribute {
 	return []Attribute{
-		boolean("readDocuments", "true", "Reads PDF, docx, xlsx, pptx, odt, ods, odp, rtf, doc, xls and ppt; with false they are indexed by URL and metas alone.").into(func(c *Crawler) any { return &c.ReadDocuments }),
-		ranged("documentWorkers", Int, "1", 1, 64, "Processes that read such documents at once; their number changes with the next start.").into(func(c *Crawler) any { return &c.Reading.Workers }),
+		boolean("readDocuments", "true", "Whether PDF, docx, xlsx, pptx, odt, ods, odp, rtf, doc, xls and ppt are read; otherwise they are indexed by URL and metas alone.").into(func(c *Crawler) any { return &c.ReadDocuments }),
+		ranged("documentWorkers", Int, "1", 1, 64, "Number of processes that read such documents; a change takes effect after a restart.").into(func(c *Crawler) any { return &c.Reading.Workers }),
 		ranged("documentTimeoutS", Seconds, "30", 1, 3600, "Time to read one such document.").into(func(c *Crawler) any { return &c.Reading.Timeout }),
 		ranged("documentMaxMemoryMB", Int, "512", 384, 65_536, "Memory of one such process, in MiB.").into(func(c *Crawler) any { return &c.Reading.MaxMemory }),
-		boolean("embeddedLinks", "false", "Whether images, media and other objects in pages, and forms of method GET, count as links, too.").into(func(c *Crawler) any { return &c.EmbeddedLinks }).rereads(),
+		boolean("embeddedLinks", "false", "Whether images, media and other objects in pages, and forms with method GET, count as links.").into(func(c *Crawler) any { return &c.EmbeddedLinks }).rereads(),
 		boolean("ignoreNofollow", "false", "Ignores nofollow in pages, links and X-Robots-Tag.").into(func(c *Crawler) any { return &c.IgnoreNoFollow }).rereads(),
 		boolean("ignoreNoindex", "false", "Ignores noindex in pages and X-Robots-Tag.").into(func(c *Crawler) any { return &c.IgnoreNoIndex }).rereads(),
 		{Name: "mimeTypesMode", Type: Enum, Default: "exclude", Values: []string{"exclude", "include"},
-			Doc: "Whether MimeTypes lists what is left out or all that is taken."},
-		boolean("nearDuplicateDetector", "true", "Does not index documents of which another of the same source has the content, or nearly; 40 bytes of memory for each document, and 127 on disk.").into(func(c *Crawler) any { return &c.NearDuplicates }),
-		boolean("patternsDetector", "true", "Learns which parameters, as of sessions, and paths, as of calendars, lead to duplicates, and follows no more new links of them after 100; needs nearDuplicateDetector.").into(func(c *Crawler) any { return &c.DetectPatterns }),
+			Doc: "Whether MimeTypes lists what is left out (exclude) or all that is indexed (include)."},
+		boolean("nearDuplicateDetector", "true", "Whether a document is left out if another one of the same source has the same content, or nearly; takes 40 bytes of memory and 127 on disk for each document.").into(func(c *Crawler) any { return &c.NearDuplicates }),
+		boolean("patternsDetector", "true", "Whether to learn which parameters (of sessions, for example) and paths (of calendars) lead to duplicates, and to follow no new links of them after 100; needs nearDuplicateDetector.").into(func(c *Crawler) any { return &c.DetectPatterns }),
 		boolean("enableSimpleSiteCollapsing", "false", "Gives documents the site's URL as meta collapse_key.").into(func(c *Crawler) any { return &c.Collapse }).rereads(),
 		ranged("simpleSiteCollapsingDepth", Int, "0", 0, 1000, "Path segments beyond which documents are collapsed; the site is the URL up to there.").into(func(c *Crawler) any { return &c.CollapseDepth }).rereads(),
 	}
@@ -155,13 +155,13 @@ func readAttributes() []Attribute {
 func crawlElements() []Element {
 	return append(pushElements(), []Element{
 		{Name: "Throttle", Parents: []string{"Crawler"}, Attributes: []Attribute{
-			ranged("throttleTimeMS", Milliseconds, "", 0, day*1000, "Pause for these URLs' hosts, in place of the Crawler's; sleepAfterLoadMS is added to it, too."),
-			ranged("maxConnectionsPerHost", Int, "", 1, 1000, "Requests at once to such a host where no pause is kept, that is with aggressive or throttleTimeMS 0."),
-			text("hours", HourRanges, "", "Hours of the day, in local time, in which requests are allowed, such as 22-6, or 22:30-06:00,12-13; the first is inside, the last outside."),
+			ranged("throttleTimeMS", Milliseconds, "", 0, day*1000, "Pause for the hosts of these URLs, in place of the Crawler's; sleepAfterLoadMS is added to it."),
+			ranged("maxConnectionsPerHost", Int, "", 1, 1000, "Concurrent requests to such a host where there is no pause, that is with aggressive or throttleTimeMS 0."),
+			text("hours", HourRanges, "", "Hours of the day, in local time, in which requests are allowed, such as 22-6, or 22:30-06:00,12-13; the first time is included, the last is not."),
 		}, Doc: "Politeness for the URLs for which its one condition holds; of several that match, the first counts."},
 		{Name: "Refresh", Parents: []string{"Crawler"}, Attributes: []Attribute{
 			required("schedule", String, "When, in local time: minute, hour, day of the month, month and day of the week, as in \"0 3 * * *\", or @hourly, @daily, @weekly, @monthly, @yearly, or @every and a time of a minute or more, such as @every 90m."),
-			text("group", String, "", "Refreshes the sites of this group's roots only; all documents where absent."),
-		}, Doc: "Fetches documents again at fixed times: sends them to the index source. A time that was missed is made up for once."},
+			text("group", String, "", "Refreshes only the sites of this group's roots; all documents if absent."),
+		}, Doc: "Fetches documents again at fixed times. A time that was missed while no service ran is made up for once."},
 	}...)
 }

@@ -21,16 +21,16 @@ func pushElements() []Element {
 	return []Element{
 		{Name: "Push", Parents: []string{"Crawler"},
 			Attributes: append(commonPush(), attributesOfKinds()...),
-			Doc:        "A target that gets all documents and deletions; without any there is one of kind file. See [pushing](push.md)."},
+			Doc:        "A target that gets all documents and deletions. Without any, documents go to a target of kind file. See [pushing](push.md)."},
 		{Name: "PushHeader", Parents: []string{"Push"}, Attributes: []Attribute{
 			{Name: "name", Required: true, Unique: true, Doc: "Name of the header."},
 			required("value", SecretString, "Its value; ${ENV} or file:PATH keep it out of the file."),
-		}, Doc: "A header of each request to a target; not for kind file."},
+		}, Doc: "A header added to each request to a target; not for kind file."},
 		{Name: "PushField", Parents: []string{"Push"}, Attributes: []Attribute{
 			{Name: "name", Required: true, Unique: true, Doc: "A part of a document by its name in JSON, such as title, or metas, or meta:NAME for one meta."},
-			{Name: "as", NotEmpty: true, Doc: "The name that the target gets it under."},
-			boolean("drop", "false", "Whether the target does not get it."),
-		}, Doc: "Renames a part of documents for a target, or leaves it out; for kinds elasticsearch, opensearch, solr, funnelback (metadata only) and webhook."},
+			{Name: "as", NotEmpty: true, Doc: "Its name for the target."},
+			boolean("drop", "false", "Whether to leave it out."),
+		}, Doc: "Renames a part of the documents for a target, or leaves it out. For kinds elasticsearch, opensearch, solr, funnelback (metadata only) and webhook."},
 	}
 }
 
@@ -107,17 +107,17 @@ func attributesOfKinds() []Attribute {
 func commonPush() []Attribute {
 	return []Attribute{
 		{Name: "kind", Type: Enum, Default: "file", Values: namesOfPush(func(*pushKind) bool { return true }), Doc: "Protocol of the target."},
-		unique(text("name", String, "", "Name of the target, unique in its Crawler and the same over restarts; the kind where absent.")),
-		text("source", String, "", "Pushes documents of this source only; all where absent."),
-		boolean("content", "false", "Whether the page's bytes are pushed too, as they were sent; papi's master part, and funnelback's body, are then these bytes instead of the text."),
+		unique(text("name", String, "", "Name of the target, unique in its Crawler; it must stay the same over restarts. The kind if absent.")),
+		text("source", String, "", "Pushes only documents of this source; all if absent."),
+		boolean("content", "false", "Whether the page's original bytes are pushed, too. For papi they replace the text in the master part, for funnelback in the body."),
 	}
 }
 
 func filePush() []Attribute {
 	return []Attribute{
-		text("dir", Path, "", "Folder of the files; out in the data directory where absent."),
-		ranged("rotateBytes", Bytes, "268435456", 1024, 1<<40, "Size at which a new file is begun."),
-		ineffective("0", ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a file is removed; 0: never.")),
+		text("dir", Path, "", "Folder of the files; out in the data directory if absent."),
+		ranged("rotateBytes", Bytes, "268435456", 1024, 1<<40, "Size at which a new file is started."),
+		ineffective("0", ranged("retentionS", Seconds, "0", 0, 100*year, "Age at which a file is removed; 0 is never.")),
 	}
 }
 
@@ -127,13 +127,13 @@ func serverPush() []Attribute {
 		text("url", HTTPURL, "", "Address of the server, such as http://host:10002 (papi), https://host:9200 (elasticsearch, opensearch), http://host:8983/solr (solr), https://host:8443 (funnelback), or the whole address of a webhook; required."),
 		text("user", String, "", "User of HTTP Basic authentication."),
 		text("password", SecretString, "", "Password of HTTP Basic authentication; ${ENV} or file:PATH keep it out of the file."),
-		text("caFile", Path, "", "Certificates, in PEM form, of the authorities that the server is trusted by, beside the system's."),
-		boolean("insecureTLS", "false", "Whether any certificate of the server is accepted."),
-		ranged("batchCount", Int, "", 1, 100_000, "Most documents of one batch; 100 for papi and 500 elsewhere where absent."),
+		text("caFile", Path, "", "PEM file with certificates of authorities to trust, in addition to the system's."),
+		boolean("insecureTLS", "false", "Whether any server certificate is accepted."),
+		ranged("batchCount", Int, "", 1, 100_000, "Maximum number of documents in one batch; if absent 100 for papi, 500 for the others."),
 		ranged("batchBytes", Bytes, "8388608", 1024, giB, "Size at which a batch is sent."),
-		ranged("batchAgeMS", Milliseconds, "1000", 0, 3_600_000, "Longest wait for more documents."),
-		ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Most requests per second, repetitions included; 0: no limit."),
-		ranged("timeoutS", Seconds, "120", 1, 3600, "Longest silence of the server in a request."),
+		ranged("batchAgeMS", Milliseconds, "1000", 0, 3_600_000, "Maximum time to wait for more documents."),
+		ranged("maxRequestsPerS", Int, "0", 0, 1_000_000, "Maximum number of requests a second, including retries; 0 is no limit."),
+		ranged("timeoutS", Seconds, "120", 1, 3600, "Maximum time without a byte from the server."),
 	}
 }
 
@@ -141,14 +141,14 @@ func serverPush() []Attribute {
 func tokenPush() []Attribute {
 	return []Attribute{
 		text("token", SecretString, "", "Sent as Authorization: Bearer, to funnelback as X-Security-Token, to elasticsearch as Authorization: ApiKey; ${ENV} or file:PATH keep it out of the file."),
-		ranged("connections", Int, "2", 1, 100, "Most requests at once; those of one URL follow each other."),
+		ranged("connections", Int, "2", 1, 100, "Maximum number of concurrent requests; those for one URL stay in order."),
 	}
 }
 
 // splitPush is for requests that carry several documents.
 func splitPush() []Attribute {
 	return []Attribute{
-		ranged("maxRequestBytes", Bytes, "8388608", 1024, giB, "Size over which a batch is sent in several requests."),
+		ranged("maxRequestBytes", Bytes, "8388608", 1024, giB, "Size above which a batch is split into several requests."),
 	}
 }
 
@@ -161,11 +161,11 @@ func gzipPush() []Attribute {
 func papiPush() []Attribute {
 	return []Attribute{
 		{Name: "connector", NotEmpty: true, Doc: "Name of the connector that the documents belong to; required."},
-		text("checkpointName", String, "", "Name of the checkpoints, one for each crawler that pushes to a connector; the Crawler's name where absent."),
+		text("checkpointName", String, "", "Name of the checkpoints; each crawler that pushes to a connector needs its own. The Crawler's name if absent."),
 		text("class", String, "", "Data model class of the documents; the server's own where empty."),
 		ours("syncParameter", "PAPI_sync", "Parameter of set_checkpoint that asks for a synced checkpoint (ours: not documented by the vendor)."),
 		{Name: "stamp", Type: Enum, Default: "hash", Values: []string{"hash", "seq"},
-			Doc: "What a document's stamp is made of: the hash of its content, or the number of the order."},
+			Doc: "What a document's stamp is: the hash of its content, or the sequence number of the order."},
 		ours("stampPart", "stamp", "Part of add_documents that carries the stamp (ours: not documented by the vendor)."),
 		ours("classPart", "directive:datamodel_class", "Part of add_documents that carries the class (ours: not documented by the vendor)."),
 		boolean("deletionsInURL", "false", "Whether delete_documents carries its URLs in its own URL and not in the body (ours: not documented by the vendor)."),
@@ -175,8 +175,8 @@ func papiPush() []Attribute {
 func elasticPush() []Attribute {
 	return []Attribute{
 		{Name: "index", NotEmpty: true, Doc: "Index, or alias with one index to write to; required."},
-		{Name: "pipeline", NotEmpty: true, Doc: "Ingest pipeline that documents pass."},
-		boolean("createTemplate", "false", "Whether an index template sextant-INDEX with fitting fields is made, where there is none of that name; it counts for an index that does not exist yet."),
+		{Name: "pipeline", NotEmpty: true, Doc: "Ingest pipeline for the documents."},
+		boolean("createTemplate", "false", "Whether to create an index template sextant-INDEX with fitting fields if there is none of that name. It applies to an index that is created later."),
 	}
 }
 
@@ -188,17 +188,17 @@ func collectionPush() []Attribute {
 
 func solrPush() []Attribute {
 	return []Attribute{
-		ranged("commitWithinMS", Milliseconds, "10000", 0, 86_400_000, "Time in which documents can be found; 0 leaves it to autoSoftCommit."),
-		ours("idField", "id", "The uniqueKey of the schema, which is the URL."),
-		text("metaPrefix", String, "meta_", "Begin of the field's name of a meta."),
-		text("metaSuffix", String, "_ss", "End of the field's name of a meta; as it stands, a dynamic field of several strings."),
+		ranged("commitWithinMS", Milliseconds, "10000", 0, 86_400_000, "Time within which documents become searchable; 0 leaves it to autoSoftCommit."),
+		ours("idField", "id", "The uniqueKey of the schema; it holds the URL."),
+		text("metaPrefix", String, "meta_", "Prefix of the field name of a meta."),
+		text("metaSuffix", String, "_ss", "Suffix of the field name of a meta; the default is a dynamic field of several strings."),
 	}
 }
 
 func funnelbackPush() []Attribute {
 	return []Attribute{
-		{Name: "filters", NotEmpty: true, Doc: "Filters of the server that documents pass, in place of its own choice."},
-		boolean("commit", "true", "Whether a commit is asked for; the server commits by itself from time to time, too."),
+		{Name: "filters", NotEmpty: true, Doc: "Filters of the server for the documents, in place of its own choice."},
+		boolean("commit", "true", "Whether to ask for a commit; the server also commits by itself from time to time."),
 	}
 }
 

@@ -7,20 +7,20 @@ func conditionElements() []Element {
 	in := []string{"Rule", "And", "Or", "Not", "Throttle", "Fetch"}
 	out := []Element{
 		{Name: "Rules", Parents: []string{"Crawler"}, Attributes: []Attribute{
-			text("group", String, "default", "Group of roots that the rules are meant for; it isolates nothing."),
+			text("group", String, "default", "Group of roots that the rules are meant for, for checks; it isolates nothing."),
 			text("key", String, "", "Label of CloudView's console; decides nothing."),
-		}, Doc: "A block of rules; several apply in the order of the file."},
+		}, Doc: "A block of rules. Several blocks apply in the order of the file."},
 		{Name: "Rule", Parents: []string{"Rules"},
-			Doc: "One condition, then one or more actions that are applied to the URLs for which it holds; later rules override earlier ones."},
+			Doc: "One condition, then one or more actions for the URLs that it matches. Later rules override earlier ones."},
 		{Name: "And", Role: Condition, build: buildAnd, Parents: in, Doc: "Holds if all conditions inside hold; it has at least one."},
 		{Name: "Or", Role: Condition, build: buildOr, Parents: in, Doc: "Holds if one of the conditions inside holds; it has at least one."},
 		{Name: "Not", Role: Condition, build: buildNot, Parents: in, Doc: "Holds if the one condition inside does not."},
 		{Name: "Atom", Role: Condition, build: buildAtom, Parents: in, Attributes: append([]Attribute{
-			{Name: "field", Type: Enum, Default: "url", Values: actionrules.FieldNames(), Doc: "The part of the URL that is looked at."},
-			{Name: "kind", Type: Enum, Required: true, Values: actionrules.KindNames(), Doc: "How the pattern is anchored, or that a length is measured."},
+			{Name: "field", Type: Enum, Default: "url", Values: actionrules.FieldNames(), Doc: "The part of the URL to look at."},
+			{Name: "kind", Type: Enum, Required: true, Values: actionrules.KindNames(), Doc: "Where the pattern must match, or length to measure the part."},
 		}, patternAttributes()...), Doc: "Matches a part of a URL."},
 		{Name: "Length", Role: Condition, build: buildLength, Parents: in, Attributes: append([]Attribute{
-			{Name: "field", Type: Enum, Default: "path", Values: actionrules.FieldNames(), Doc: "The part of the URL whose length is measured."},
+			{Name: "field", Type: Enum, Default: "path", Values: actionrules.FieldNames(), Doc: "The part of the URL to measure."},
 		}, patternAttributes()...), Doc: "Holds if the length of a part lies in a range: [:10], [11:12], [30:] or [5]."},
 	}
 	for _, s := range []struct {
@@ -63,14 +63,14 @@ func actionElements() []Element {
 		{Name: actionrules.Follow.String(), Role: Action, Parents: in, Doc: "The links of the page are followed."},
 		{Name: actionrules.NoFollow.String(), Role: Action, Parents: in, Doc: "The links of the page are not followed."},
 		{Name: actionrules.SetSource.String(), Role: Action, Parents: in, Attributes: []Attribute{
-			{Name: "name", Required: true, MayBeEmpty: true, Doc: "The source that the document is pushed under; empty is the default one."},
-		}, Doc: "Sets the source."},
+			{Name: "name", Required: true, MayBeEmpty: true, Doc: "The push source of the document; empty is the default one."},
+		}, Doc: "Sets the push source, under which the document is pushed."},
 		{Name: actionrules.AddMeta.String(), Role: Action, Parents: in, Attributes: []Attribute{
 			required("name", String, "Name of the meta."),
 			{Name: "value", Required: true, MayBeEmpty: true, Doc: "Its value."},
 		}, Doc: "Adds a meta to the document."},
 		{Name: actionrules.Priority.String(), Role: Action, Parents: in, Attributes: []Attribute{
 			{Name: "shift", Type: Int, Required: true, Min: -2, Max: 2, Doc: "Added to the number of the fifo: -2 is taken first, 2 last."},
-		}, Doc: "Shifts the URL to another fifo."},
+		}, Doc: "Moves the URL to a more or less urgent fifo."},
 	}
 }

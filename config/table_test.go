@@ -1,13 +1,9 @@
 package config
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 )
@@ -84,22 +80,5 @@ func TestTableActions(t *testing.T) {
 		if _, known := actionrules.ParseVerb(e.Name); known != (e.Role == Action) {
 			t.Errorf("<%s>: an action %t, one of actionrules %t", e.Name, e.Role == Action, known)
 		}
-	}
-}
-
-func TestReferenceIsUpToDate(t *testing.T) {
-	path := filepath.Join("..", "docs", "configuration.md")
-	if *update {
-		if err := os.WriteFile(path, []byte(referencePage()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), referencePage()); diff != "" {
-		t.Errorf("run go test ./config -update (-file +table):\n%s", diff)
 	}
 }
