@@ -11,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -71,7 +72,7 @@ func (fakeService) Fetch(_ context.Context, _ Crawler, raw string, u weburl.URL)
 	return NewFetched(raw, u, &crawl.Trial{Sight: visit.Sight{Robots: "allowed", Excluded: "the rules"}}, &Explanation{URL: raw, Canonical: u.String(), Decision: "ignore", Metas: map[string][]string{}, Rules: []RuleExplanation{}}), nil
 }
 
-func (fakeService) IndexOf(_ Crawler, target string) (Index, error) {
+func (fakeService) IndexOf(_ Crawler, target string) (compare.Index, error) {
 	if target == "none" {
 		return nil, &Declined{Err: errors.New("no papi target is named none")}
 	}

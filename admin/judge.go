@@ -9,6 +9,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/crawl/review"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -223,7 +224,7 @@ func (s *Server) fetch(c *call) (any, error) {
 }
 
 func (s *Server) pushVerify(c *call) (any, error) {
-	o := PushVerify{Samples: 10}
+	o := compare.Options{Samples: 10}
 	if err := c.read(&o); err != nil {
 		return nil, err
 	}
@@ -238,7 +239,7 @@ func (s *Server) pushVerify(c *call) (any, error) {
 		return nil, err
 	}
 	defer index.Close()
-	report, err := VerifyPush(c.r.Context(), index, crawlerPushed{c.crawler}, o)
+	report, err := compare.Verify(c.r.Context(), index, crawlerPushed{c.crawler}, o)
 	if err != nil {
 		return nil, err
 	}
@@ -249,18 +250,18 @@ func (s *Server) pushVerify(c *call) (any, error) {
 // crawlerPushed is what a Crawler of the service has pushed.
 type crawlerPushed struct{ Crawler }
 
-// Stored implements Pushed.
+// Stored implements compare.Pushed.
 func (p crawlerPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
 	return report.EachURL(ctx, p.Reports(), report.Filter{}, fn)
 }
 
-// Requeue implements Pushed.
+// Requeue implements compare.Pushed.
 func (p crawlerPushed) Requeue(ctx context.Context, urls []string) (int, error) {
 	done, err := p.Refresh(ctx, crawl.Selection{URLs: urls, Full: true})
 	return done.URLs + done.Waiting, err
 }
 
-// Waiting implements Pushed.
+// Waiting implements compare.Pushed.
 func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
 	urls := map[string]bool{}
 	err := p.Reports().Orders(ctx, push.Selection{State: push.Waiting, Target: target}, func(l push.Listed) error {
@@ -270,7 +271,7 @@ func (p crawlerPushed) Waiting(ctx context.Context, target string) (map[string]b
 	return urls, err
 }
 
-// Still implements Pushed.
+// Still implements compare.Pushed.
 func (p crawlerPushed) Still(ctx context.Context) error {
 	s, err := p.Status(ctx)
 	if err == nil && (!s.Paused || s.Outbox.Waiting > 0) {

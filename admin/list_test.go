@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/report"
 )
 
@@ -95,7 +96,7 @@ func FuzzRequests(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, into := range []any{new(Selection), new(urlList), new(DeadLetters), new(DeletionQuery), new(ExplainRequest), new(PushVerify), new(PreviewRequest)} {
+		for _, into := range []any{new(Selection), new(urlList), new(DeadLetters), new(DeletionQuery), new(ExplainRequest), new(compare.Options), new(PreviewRequest)} {
 			if err := decodeBody([]byte(text), into); err == nil {
 				written, err := json.Marshal(into)
 				if err != nil {

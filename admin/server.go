@@ -28,6 +28,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -68,7 +69,7 @@ type Service interface {
 	// Fetch makes a dry run.
 	Fetch(ctx context.Context, c Crawler, raw string, u weburl.URL) (*Fetched, error)
 	// IndexOf finds the target of a Crawler that can list what its index holds.
-	IndexOf(c Crawler, target string) (Index, error)
+	IndexOf(c Crawler, target string) (compare.Index, error)
 }
 
 // Configuration is the file that the process is configured by.

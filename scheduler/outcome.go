@@ -221,95 +221,10 @@ func (j *judgement) lost() bool {
 	return j.c.Next.Misses >= missVisits && failed && !since.IsZero() && j.now.Sub(since) >= missTime
 }
 
-// redirect: remembered; its target goes to redir, shifted as the link says.
-func (j *judgement) redirect() {
-	j.settle(Redirect)
-	j.c.Next.RedirectTo, j.c.Next.DuplicateOf, j.c.Next.Reason = j.result.Location, "", ReasonRedirect
-	j.reading()
-	j.remove("redirect to " + j.result.Location)
-	j.compared(true, j.old.RedirectTo != j.result.Location)
-	if j.result.Moved {
-		j.again(spread(j.set.MaxAge, j.set, j.jitter))
-	} else {
-		j.refresh()
-	}
-	j.validators()
-	if t := j.result.Redirect; t != nil && t.URL.String() != j.old.URL {
-		j.c.Links = append(j.c.Links, j.target(*t))
-	}
-	j.c.Links = append(j.c.Links, j.result.Links...)
-}
-
-// target is a redirect's target as a link.
-func (j *judgement) target(t Link) Link {
-	t.Fifo = shifted(Redir, int(t.Shift), Redir)
-	t.Hops = max(t.Hops, j.old.Hops+min(1, math.MaxUint8-j.old.Hops))
-	t.Alias = ""
-	if j.set.IndexRedirectSources {
-		t.Alias = j.old.URL
-	}
-	return t
-}
-
-// unchanged: nothing is pushed and no link is new. A page that redirects by a meta
-// refresh still does; one whose document is to go is that document again, since it was
-// asked for with the document's validators.
-func (j *judgement) unchanged() {
-	switch n := &j.c.Next; {
-	case j.old.Indexed:
-		j.settle(OK)
-		n.RedirectTo, n.DuplicateOf = "", ""
-	case j.old.RedirectTo != "":
-		j.settle(Redirect)
-	default:
-		j.settle(OK)
-	}
-	j.c.CancelDeletion = true
-	if j.old.Class == OK && j.old.Deletion == NoDeletion { // what was said of the page still holds
-		j.c.Next.LastError, j.c.Next.Reason = j.old.LastError, j.old.Reason
-	}
-	j.compared(true, false)
-	j.refresh()
-}
-
-// page: a document that is pushed if it is new, or none.
-func (j *judgement) page() {
-	j.settle(OK)
-	j.c.Next.RedirectTo, j.c.Next.DuplicateOf = "", j.result.DuplicateOf
-	j.reading()
-	j.validators()
-	j.c.Links = j.result.Links
-	j.c.Outlinks = DropOutlinks
-	if j.set.LinkGraph && !j.old.Kind.IsSource() {
-		j.c.Outlinks = ReplaceOutlinks
-	}
-	d := j.result.Document
-	if d == nil {
-		j.c.Next.LastError = j.result.NoDocument
-		j.remove(j.absence())
-		j.compareLinks()
-		j.refresh()
-		return
-	}
-	j.compareDocument(d)
-	j.refresh()
-	if j.old.Indexed && j.old.Hash == d.Hash && j.old.PushedSource == d.Source && !j.set.PushUnchanged {
-		j.c.CancelDeletion = true
-		return
-	}
-	j.c.Order = addition(j.old, d)
-	j.c.Next.Indexed, j.c.Next.Hash, j.c.Next.PushedSource = true, d.Hash, d.Source
-}
-
 // settle stores a lasting outcome; errors in a row end.
 func (j *judgement) settle(c Class) {
 	n := &j.c.Next
 	n.Class, n.Settled, n.Errors, n.FirstErrorAt = c, true, 0, time.Time{}
-}
-
-// validators stores those of the answer for the next conditional GET.
-func (j *judgement) validators() {
-	j.c.Next.ETag, j.c.Next.LastModified, j.c.Next.Date = j.result.ETag, j.result.LastModified, j.result.Date
 }
 
 // remove has the URL's document deleted, if it has one.
@@ -323,11 +238,6 @@ func loginInPlace(old *Record, r *Result) bool {
 	return r.LoginPage && old.Indexed && (r.Document == nil || r.Document.Hash != old.Hash)
 }
 
-// addition is the order to index a document.
-func addition(old *Record, d *Document) *Order {
-	return &Order{Op: OrderAdd, Source: d.Source, Body: d.Body, Moved: old.Indexed && old.PushedSource != d.Source}
-}
-
 // failure says for the indexer which error a deletion follows from.
 func (j *judgement) failure() string {
 	switch {
@@ -337,18 +247,6 @@ func (j *judgement) failure() string {
 		return fmt.Sprint("status ", j.result.Status)
 	default:
 		return "cannot be fetched"
-	}
-}
-
-// absence says why a page has no document.
-func (j *judgement) absence() string {
-	switch {
-	case j.result.DuplicateOf != "":
-		return "duplicate of " + j.result.DuplicateOf
-	case j.result.NoDocument != "":
-		return j.result.NoDocument
-	default:
-		return fmt.Sprintf("status %d without a document", j.result.Status)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/push/papi"
 )
 
@@ -35,7 +36,7 @@ func PAPIPush(crawler config.Crawler, name string) (config.Push, error) {
 }
 
 // IndexOf implements admin.Service.
-func (s *Service) IndexOf(c admin.Crawler, target string) (admin.Index, error) {
+func (s *Service) IndexOf(c admin.Crawler, target string) (compare.Index, error) {
 	for _, r := range s.crawls {
 		if r.Name() == c.Name() {
 			index, err := indexOf(r.opened, target)
@@ -54,15 +55,15 @@ type papiIndex struct {
 	source string
 }
 
-// Source implements admin.Index.
+// Source implements compare.Index.
 func (p papiIndex) Source() string { return p.source }
 
-// Enumerate implements admin.Index.
+// Enumerate implements compare.Index.
 func (p papiIndex) Enumerate(ctx context.Context, fn func(string) error) error {
 	return p.Target.Enumerate(ctx, "", func(uri, _ string) error { return fn(uri) })
 }
 
-func indexOf(crawler config.Crawler, target string) (admin.Index, error) {
+func indexOf(crawler config.Crawler, target string) (compare.Index, error) {
 	p, err := PAPIPush(crawler, target)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func indexOf(crawler config.Crawler, target string) (admin.Index, error) {
 }
 
 // OpenIndex opens the index behind a papi target.
-func OpenIndex(p config.Push) (admin.Index, error) {
+func OpenIndex(p config.Push) (compare.Index, error) {
 	settings, is := p.Settings.(papi.Settings)
 	if !is {
 		return nil, fmt.Errorf("the target %q is of kind %s: only the Push API can list what an index holds", p.Name, p.Kind)

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/push/wire"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -54,7 +55,7 @@ func pushVerify(c *cli.Context) error {
 		return err
 	}
 	defer index.Close()
-	report, err := admin.VerifyPush(c.Context, index, commandPushed{c}, admin.PushVerify{
+	report, err := compare.Verify(c.Context, index, commandPushed{c}, compare.Options{
 		Repair: c.Bool("repair"), DeleteForeign: c.Bool("delete-foreign"), Samples: c.Int("samples"),
 	})
 	if err != nil {
@@ -66,7 +67,7 @@ func pushVerify(c *cli.Context) error {
 // commandPushed is what a crawl has pushed: as its service says, or its store.
 type commandPushed struct{ c *cli.Context }
 
-// Stored implements admin.Pushed.
+// Stored implements compare.Pushed.
 func (p commandPushed) Stored(ctx context.Context, fn func(report.StoredURL) error) error {
 	return fromServiceOrStore(p.c,
 		func(client *admin.Client) error { return client.Stored(ctx, url.Values{}, fn) },
@@ -75,7 +76,7 @@ func (p commandPushed) Stored(ctx context.Context, fn func(report.StoredURL) err
 		})
 }
 
-// Still implements admin.Pushed.
+// Still implements compare.Pushed.
 func (p commandPushed) Still(ctx context.Context) error {
 	return fromServiceOrStore(p.c,
 		func(client *admin.Client) error {
@@ -90,7 +91,7 @@ func (p commandPushed) Still(ctx context.Context) error {
 		func(context.Context, *badgerstore.Store) error { return nil })
 }
 
-// Waiting implements admin.Pushed. A running service goes on filling and emptying its
+// Waiting implements compare.Pushed. A running service goes on filling and emptying its
 // outbox; there the operator is told.
 func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]bool, error) {
 	waiting := map[string]bool{}
@@ -117,7 +118,7 @@ func (p commandPushed) Waiting(ctx context.Context, target string) (map[string]b
 	return waiting, err
 }
 
-// Requeue implements admin.Pushed.
+// Requeue implements compare.Pushed.
 func (p commandPushed) Requeue(_ context.Context, urls []string) (int, error) {
 	done, err := bySelection(p.c, admin.Selection{URLs: urls, Full: true}, (*admin.Client).Refresh,
 		func(ctx context.Context, s policy.Settings, store *badgerstore.Store, selected crawl.Selection, log *slog.Logger) (crawl.Refreshed, error) {
@@ -126,7 +127,7 @@ func (p commandPushed) Requeue(_ context.Context, urls []string) (int, error) {
 	return done.URLs + done.Waiting, err
 }
 
-func printPushReport(c *cli.Context, r *admin.PushReport) error {
+func printPushReport(c *cli.Context, r *compare.Report) error {
 	out := c.App.Writer
 	for _, words := range r.Refused {
 		fmt.Fprintln(c.App.ErrWriter, words)
@@ -138,7 +139,7 @@ func printPushReport(c *cli.Context, r *admin.PushReport) error {
 	} else {
 		fmt.Fprintf(out, "%s: %s pushed, %s in the index\n", r.Target, count(int(r.Stored), "document"), count(int(r.Indexed), "document")) //nolint:gosec // they fit
 		for _, d := range []struct {
-			admin.Difference
+			compare.Difference
 			word, done string
 			n          int
 		}{{r.Missing, "missing", "queued to be fetched again", r.Requeued}, {r.Foreign, "foreign", "deleted", r.Deleted}} {

@@ -43,12 +43,12 @@ func ProjectRules() Rules {
 			{"cluster/etcd", "push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
 			{
 				"actionrules/crawlspace", "crawl/crawllog", "crawl/events", "crawl/meter", "fetcher/auth", "fetcher/extract", "fetcher/extract/feeds", "fetcher/robots",
-				"push/compare", "push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
+				"push/elastic", "push/file", "push/funnelback", "push/papi", "push/solr", "push/webhook",
 				"scheduler/badgerstore/backupfile", "scheduler/badgerstore/segments",
 			},
 			{"crawl/copies", "fetcher/extract/office", "fetcher/extract/pdf", "scheduler/badgerstore"},
 			{"crawl/policy", "fetcher/extract/documents", "report"},
-			{"crawl/review", "crawl/visit"},
+			{"crawl/review", "crawl/visit", "push/compare"},
 			{"crawl", "demo/indexer", "notices"},
 			{"config"},
 			{"admin"}, // it shows crawls

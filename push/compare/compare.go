@@ -1,5 +1,8 @@
-// Package compare finds what of two large sets of URLs is in one of them only,
-// in bounded memory: what was pushed, and what an index holds.
+// Package compare finds what of two large sets of URLs is in one of them only, in bounded
+// memory: what was pushed, and what an index holds. It mends the difference as far as it is
+// asked to.
+//
+// It has no goroutine and no lock.
 package compare
 
 import (

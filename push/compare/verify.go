@@ -1,11 +1,10 @@
-package admin
+package compare
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/push"
-	"github.com/sextant-crawler/sextant/push/compare"
 	"github.com/sextant-crawler/sextant/report"
 )
 
@@ -35,16 +34,16 @@ type Pushed interface {
 	Requeue(ctx context.Context, urls []string) (int, error)
 }
 
-// PushVerify says what to compare and to mend.
-type PushVerify struct {
+// Options say what to compare and to mend.
+type Options struct {
 	Target        string `json:"target,omitempty"`         // may be empty where only one can list
 	Repair        bool   `json:"repair,omitempty"`         // fetch again what the index lacks
 	DeleteForeign bool   `json:"delete_foreign,omitempty"` // delete from the index what the crawl does not know
 	Samples       int    `json:"samples,omitempty"`        // of each kind
 }
 
-// PushReport is what comparing found; the names are a contract.
-type PushReport struct {
+// Report is what comparing found; the names are a contract.
+type Report struct {
 	Target   string     `json:"target"`
 	Stored   uint64     `json:"stored"`  // documents that the crawl knows as pushed
 	Indexed  uint64     `json:"indexed"` // documents of the connector
@@ -69,17 +68,17 @@ const maxRefused = 100
 type comparison struct {
 	index   Index
 	pushed  Pushed
-	options PushVerify
-	report  PushReport
+	options Options
+	report  Report
 	waiting map[string]bool
 
 	missing, foreign spool
 }
 
-// VerifyPush compares what was pushed with what an index holds, and mends it as far as
+// Verify compares what was pushed with what an index holds, and mends it as far as
 // it is asked to.
-func VerifyPush(ctx context.Context, index Index, pushed Pushed, o PushVerify) (*PushReport, error) {
-	v := &comparison{index: index, pushed: pushed, options: o, report: PushReport{Target: index.Name()}}
+func Verify(ctx context.Context, index Index, pushed Pushed, o Options) (*Report, error) {
+	v := &comparison{index: index, pushed: pushed, options: o, report: Report{Target: index.Name()}}
 	defer v.missing.close()
 	defer v.foreign.close()
 	if o.DeleteForeign {
@@ -108,7 +107,7 @@ func (v *comparison) compare(ctx context.Context) error {
 	}
 	stored := func(fn func(string) error) error { return v.stored(ctx, skip(fn)) }
 	indexed := func(fn func(string) error) error { return v.index.Enumerate(ctx, skip(fn)) }
-	counts, err := compare.Run(stored, indexed, 0, v.note(&v.report.Missing, &v.missing), v.note(&v.report.Foreign, &v.foreign))
+	counts, err := Run(stored, indexed, 0, v.note(&v.report.Missing, &v.missing), v.note(&v.report.Foreign, &v.foreign))
 	v.report.Stored, v.report.Indexed = counts.Stored, counts.Indexed
 	return err
 }

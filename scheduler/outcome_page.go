@@ -1,0 +1,136 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// redirect: remembered; its target goes to redir, shifted as the link says.
+func (j *judgement) redirect() {
+	j.settle(Redirect)
+	j.c.Next.RedirectTo, j.c.Next.DuplicateOf, j.c.Next.Reason = j.result.Location, "", ReasonRedirect
+	j.reading()
+	j.remove("redirect to " + j.result.Location)
+	j.compared(true, j.old.RedirectTo != j.result.Location)
+	if j.result.Moved {
+		j.again(spread(j.set.MaxAge, j.set, j.jitter))
+	} else {
+		j.refresh()
+	}
+	j.validators()
+	if t := j.result.Redirect; t != nil && t.URL.String() != j.old.URL {
+		j.c.Links = append(j.c.Links, j.target(*t))
+	}
+	j.c.Links = append(j.c.Links, j.result.Links...)
+}
+
+// target is a redirect's target as a link.
+func (j *judgement) target(t Link) Link {
+	t.Fifo = shifted(Redir, int(t.Shift), Redir)
+	t.Hops = max(t.Hops, j.old.Hops+min(1, math.MaxUint8-j.old.Hops))
+	t.Alias = ""
+	if j.set.IndexRedirectSources {
+		t.Alias = j.old.URL
+	}
+	return t
+}
+
+// unchanged: nothing is pushed and no link is new. A page that redirects by a meta
+// refresh still does; one whose document is to go is that document again, since it was
+// asked for with the document's validators.
+func (j *judgement) unchanged() {
+	switch n := &j.c.Next; {
+	case j.old.Indexed:
+		j.settle(OK)
+		n.RedirectTo, n.DuplicateOf = "", ""
+	case j.old.RedirectTo != "":
+		j.settle(Redirect)
+	default:
+		j.settle(OK)
+	}
+	j.c.CancelDeletion = true
+	if j.old.Class == OK && j.old.Deletion == NoDeletion { // what was said of the page still holds
+		j.c.Next.LastError, j.c.Next.Reason = j.old.LastError, j.old.Reason
+	}
+	j.compared(true, false)
+	j.refresh()
+}
+
+// page: a document that is pushed if it is new, or none.
+func (j *judgement) page() {
+	j.settle(OK)
+	j.c.Next.RedirectTo, j.c.Next.DuplicateOf = "", j.result.DuplicateOf
+	j.reading()
+	j.validators()
+	j.c.Links = j.result.Links
+	j.c.Outlinks = DropOutlinks
+	if j.set.LinkGraph && !j.old.Kind.IsSource() {
+		j.c.Outlinks = ReplaceOutlinks
+	}
+	d := j.result.Document
+	if d == nil {
+		j.c.Next.LastError = j.result.NoDocument
+		j.remove(j.absence())
+		j.compareLinks()
+		j.refresh()
+		return
+	}
+	j.compareDocument(d)
+	j.refresh()
+	if j.old.Indexed && j.old.Hash == d.Hash && j.old.PushedSource == d.Source && !j.set.PushUnchanged {
+		j.c.CancelDeletion = true
+		return
+	}
+	j.c.Order = addition(j.old, d)
+	j.c.Next.Indexed, j.c.Next.Hash, j.c.Next.PushedSource = true, d.Hash, d.Source
+}
+
+// validators stores those of the answer for the next conditional GET.
+func (j *judgement) validators() {
+	j.c.Next.ETag, j.c.Next.LastModified, j.c.Next.Date = j.result.ETag, j.result.LastModified, j.result.Date
+}
+
+// addition is the order to index a document.
+func addition(old *Record, d *Document) *Order {
+	return &Order{Op: OrderAdd, Source: d.Source, Body: d.Body, Moved: old.Indexed && old.PushedSource != d.Source}
+}
+
+// absence says why a page has no document.
+func (j *judgement) absence() string {
+	switch {
+	case j.result.DuplicateOf != "":
+		return "duplicate of " + j.result.DuplicateOf
+	case j.result.NoDocument != "":
+		return j.result.NoDocument
+	default:
+		return fmt.Sprintf("status %d without a document", j.result.Status)
+	}
+}
+
+// reading stores what the page asked for.
+func (j *judgement) reading() {
+	n := &j.c.Next
+	n.Directives, n.UnavailableAt = j.result.Directives, j.result.UnavailableAt
+	n.Signature, n.Overlap = j.result.Signature, j.result.Overlap
+	j.c.Notes = append(j.c.Notes, j.result.Notes...)
+}
+
+// unavailable is why a document is deleted whose time has come.
+const unavailable = "unavailable_after is over"
+
+// expire makes a document due when its page becomes unavailable by its own word, at
+// the latest. From then on it is deleted whatever else is known of it, unless the
+// page was had again and says another time.
+func expire(c *Completion, old *Record, set *Settings, now time.Time) {
+	n := &c.Next
+	switch {
+	case n.UnavailableAt.IsZero() || !n.Indexed || c.Forget || c.Order != nil && c.Order.Op == OrderDelete:
+	case c.Order == nil && !now.Before(n.UnavailableAt):
+		n.Reason, n.LastError = ReasonUnavailable, unavailable
+		c.CancelDeletion = false // or what rests already would begin to rest again
+		c.Order, c.Forget = rest(n, old, 0, unavailable, set, now)
+	case n.State != Timed || n.NextAt.After(n.UnavailableAt):
+		n.State, n.NextAt = Timed, n.UnavailableAt
+	}
+}
