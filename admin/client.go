@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl"
@@ -44,21 +45,35 @@ type Client struct {
 // machine is slow, and costs nothing where no service is: the socket of a dead one refuses.
 const dialTimeout = 15 * time.Second
 
-// Dial finds the service of a data directory; ok is false if none answers.
+// Dial finds the service of a data directory. It is nil, without an error, where none runs;
+// the error says why one that runs cannot be asked: this user may not, or it does not answer.
 // Crawler names the one that is meant, "" where there is only one.
-func Dial(ctx context.Context, data, crawler string) (c *Client, ok bool) {
+func Dial(ctx context.Context, data, crawler string) (*Client, error) {
+	return dialWithin(ctx, data, crawler, dialTimeout)
+}
+
+func dialWithin(ctx context.Context, data, crawler string, limit time.Duration) (*Client, error) {
 	path := SocketPath(data)
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
-	c = &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	c := &Client{http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, crawler: crawler}
+	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	answer, err := c.ask(ctx, http.MethodGet, "/healthz", nil, nil)
-	if err != nil {
-		return nil, false
+	answer, err := c.ask(within, http.MethodGet, "/healthz", nil, nil)
+	if err == nil {
+		return c, answer.Close()
 	}
-	return c, answer.Close() == nil
+	if _, unreachable := errors.AsType[*url.Error](err); !unreachable {
+		return c, nil // it answers that it is not well
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if within.Err() != nil || errors.Is(err, syscall.EAGAIN) { // or as many wait for its answer as can
+		return nil, silent(data, limit)
+	}
+	return nil, refused(data)
 }
 
 // accept asks for JSON, and for lists whole.

@@ -21,10 +21,7 @@ import (
 func TestCommands(t *testing.T) {
 	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t)})
 	ctx := t.Context()
-	a, ok := Dial(ctx, data, "")
-	if !ok {
-		t.Fatal("the service is not found")
-	}
+	a := dial(t, data, "")
 	many := make([]string, batchURLs+1)
 	for i := range many {
 		many[i] = fmt.Sprintf("http://h/%d", i)
@@ -64,7 +61,7 @@ func TestFailingCommands(t *testing.T) {
 		{errors.New("of no known kind"), nil},
 	} {
 		data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t), broken: tt.broken})
-		a, _ := Dial(t.Context(), data, "")
+		a := dial(t, data, "")
 		_, refreshErr := a.Refresh(t.Context(), Selection{All: true})
 		_, removeErr := a.Remove(t.Context(), Selection{All: true}, true)
 		_, releaseErr := a.Release(t.Context(), DeletionQuery{All: true})

@@ -19,10 +19,7 @@ import (
 // TestDeletionsOfClient: what the service tells of deletions arrives as it is.
 func TestDeletionsOfClient(t *testing.T) {
 	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t)})
-	a, ok := Dial(t.Context(), data, "")
-	if !ok {
-		t.Fatal("the service is not found")
-	}
+	a := dial(t, data, "")
 	var got []Deletion
 	add := func(d Deletion) error { got = append(got, d); return nil }
 	if err := a.Deletions(t.Context(), DeletionQuery{Host: "a.test"}, add); err != nil {

@@ -87,10 +87,7 @@ func TestClosing(t *testing.T) {
 	go func() {
 		ended <- NewServer(nil, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler)).Run(ctx, nil, owner)
 	}()
-	client, ok := Dial(t.Context(), ".", "")
-	if !ok {
-		t.Fatal("the service does not answer")
-	}
+	client := dial(t, ".", "")
 	if err := client.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -99,9 +96,7 @@ func TestClosing(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed := Closing(owner)
-	if _, ok := Dial(t.Context(), ".", ""); !ok {
-		t.Fatal("nobody answers while stores are being closed")
-	}
+	client = dial(t, ".", "") // also while stores are being closed
 	if err := client.Ready(t.Context()); err == nil || err.Error() != "not ready\nstopping: stores are being closed" {
 		t.Errorf("Ready: %v", err)
 	}
@@ -114,7 +109,7 @@ func TestClosing(t *testing.T) {
 	if err := owner.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, ok := Dial(t.Context(), ".", ""); ok {
+	if c, err := Dial(t.Context(), ".", ""); c != nil || err != nil {
 		t.Error("somebody answers on a closed socket")
 	}
 }

@@ -44,10 +44,7 @@ func (f fakeCrawler) DropDead(_ context.Context, sel push.Selection) (int, error
 
 func TestOutboxOfService(t *testing.T) {
 	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t)})
-	a, ok := Dial(t.Context(), data, "a")
-	if !ok {
-		t.Fatal("no service answers")
-	}
+	a := dial(t, data, "a")
 	at := time.Unix(1, 0).UTC()
 	one := OutboxOrder{State: push.Waiting, Seq: 1, Op: "add", URL: "http://a/1", Source: "s", Bytes: 5, At: &at}
 	two := OutboxOrder{State: push.DeadLetter, Seq: 2, Op: "delete", URL: "http://a/2", Bytes: 6, Target: "papi", Words: "no", RefusedAt: &at}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -70,6 +71,9 @@ func problemOf(err error) *Problem {
 	}
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, "the request's body is larger than %d bytes: send it in parts", large.Limit)
+	}
+	if unknown, ok := errors.AsType[*push.UnknownTarget](err); ok {
+		return wrong("%v", unknown)
 	}
 	if IsDeclined(err) {
 		p := newProblem(http.StatusUnprocessableEntity, codeDeclined, "%v", err)

@@ -6,11 +6,12 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"time"
 )
 
-// Refused says that a service may run on a data directory, and this user may not ask it;
+// refused says that a service may run on a data directory, and this user may not ask it;
 // nil where nobody is kept away.
-func Refused(data string) error {
+func refused(data string) error {
 	path := SocketPath(data)
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrPermission) {
@@ -35,4 +36,23 @@ func refusedTo(data, owner, words string) error {
 		return fmt.Errorf("%s: run this command as the user who owns %s", words, data)
 	}
 	return fmt.Errorf("%s: run this command as %s, for example with sudo -u %s", words, owner, owner)
+}
+
+// silent is the error for a service that has its socket open and did not answer in time:
+// it hangs, is stopped, or the machine is overloaded.
+func silent(data string, after time.Duration) error {
+	words := fmt.Sprintf("a service runs on %s and has not answered within %s", data, after)
+	pid := 0
+	if conn, err := (&net.Dialer{Timeout: time.Second}).Dial("unix", SocketPath(data)); err == nil {
+		pid = peerProcess(conn)
+		_ = conn.Close()
+	}
+	switch {
+	case pid == 0:
+		return fmt.Errorf("%s: see its log, and restart it if it stays so", words)
+	case isStopped(pid):
+		return fmt.Errorf("%s: its process %d is stopped (by SIGSTOP or Ctrl-Z): continue it with kill -CONT %d", words, pid, pid)
+	default:
+		return fmt.Errorf("%s: its process %d lives; try again if the machine is busy, else end it with kill -QUIT %d, which writes to its log where it hangs, and start it again: nothing that was committed is lost", words, pid, pid)
+	}
 }

@@ -1,20 +1,33 @@
 package admin
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
+
+// dial finds the service of a test.
+func dial(t *testing.T, data, crawler string) *Client {
+	t.Helper()
+	c, err := Dial(t.Context(), data, crawler)
+	if c == nil {
+		t.Fatalf("no service answers: %v", err)
+	}
+	return c
+}
 
 // TestRefused: only a service that may not be asked is refused.
 func TestRefused(t *testing.T) {
 	data := t.TempDir()
-	if err := Refused(data); err != nil {
+	if err := refused(data); err != nil {
 		t.Errorf("without a service: %v", err)
 	}
-	if err := Refused(filepath.Join(data, "none")); err != nil {
+	if err := refused(filepath.Join(data, "none")); err != nil {
 		t.Errorf("without a folder: %v", err)
 	}
 	l, err := net.Listen("unix", SocketPath(data))
@@ -22,7 +35,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := Refused(data); err != nil {
+	if err := refused(data); err != nil {
 		t.Errorf("the owner: %v", err)
 	}
 	if os.Geteuid() == 0 {
@@ -31,14 +44,14 @@ func TestRefused(t *testing.T) {
 	if err := os.Chmod(SocketPath(data), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := Refused(data); err == nil || !strings.Contains(err.Error(), "a service runs on "+data) {
+	if err := refused(data); err == nil || !strings.Contains(err.Error(), "a service runs on "+data) {
 		t.Errorf("somebody else: %v", err)
 	}
 	if err := os.Chmod(data, 0); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.Chmod(data, 0o700) }() //nolint:gosec // a folder
-	if err := Refused(data); err == nil || !strings.Contains(err.Error(), "by its owner only") {
+	if err := refused(data); err == nil || !strings.Contains(err.Error(), "by its owner only") {
 		t.Errorf("a closed folder: %v", err)
 	}
 }
@@ -52,5 +65,32 @@ func TestRefusedWords(t *testing.T) {
 		if got := refusedTo("/data", owner, "it runs").Error(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// TestSilent: a service that has its socket open and does not answer is there.
+func TestSilent(t *testing.T) {
+	data := t.TempDir()
+	l, err := net.Listen("unix", SocketPath(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // nobody accepts
+	c, err := dialWithin(t.Context(), data, "", 20*time.Millisecond)
+	if c != nil || err == nil {
+		t.Fatalf("a client %v, %v", c, err)
+	}
+	want := fmt.Sprintf("a service runs on %s and has not answered within 20ms: ", data)
+	if runtime.GOOS == "linux" {
+		want += fmt.Sprintf("its process %d lives", os.Getpid())
+	}
+	if !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Dial(t.Context(), data, ""); c != nil || err != nil {
+		t.Errorf("once it has gone: %v, %v", c, err)
 	}
 }

@@ -175,10 +175,7 @@ func storeWith(t *testing.T, urls ...string) *storetest.Memory {
 func TestClient(t *testing.T) {
 	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1", "http://b.test/2")}, fakeCrawler{name: "b", store: storeWith(t)})
 	ctx := t.Context()
-	a, ok := Dial(ctx, data, "a")
-	if !ok {
-		t.Fatal("the service is not found")
-	}
+	a := dial(t, data, "a")
 	if all, err := a.Status(ctx); err != nil || len(all) != 1 || all[0].Known != 2 {
 		t.Errorf("Status = %+v, %v", all, err)
 	}
@@ -212,21 +209,21 @@ func TestClient(t *testing.T) {
 	if _, err := a.Preview(ctx, next, 3); !errors.Is(err, ErrDeclined) || !strings.Contains(err.Error(), ":3:5: broken") {
 		t.Errorf("Preview of a broken configuration: %v", err)
 	}
-	unnamed, _ := Dial(ctx, data, "")
+	unnamed := dial(t, data, "")
 	if all, err := unnamed.Status(ctx); err != nil || len(all) != 2 {
 		t.Errorf("Status of all = %+v, %v", all, err)
 	}
 	if _, err := unnamed.Verify(ctx); err == nil || !strings.Contains(err.Error(), "--crawler") {
 		t.Errorf("a command for one of two Crawlers without a name: %v", err)
 	}
-	if _, ok := Dial(ctx, t.TempDir(), ""); ok {
+	if c, err := Dial(ctx, t.TempDir(), ""); c != nil || err != nil {
 		t.Error("a service is found where none runs")
 	}
 }
 
 func TestFailingCrawler(t *testing.T) {
 	data, address := serve(t, fakeCrawler{name: "a", store: storeWith(t), broken: errors.New("the store is broken")})
-	c, _ := Dial(t.Context(), data, "")
+	c := dial(t, data, "")
 	if _, err := c.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "the store is broken") {
 		t.Errorf("Status: %v", err)
 	}
@@ -274,7 +271,7 @@ func TestMetrics(t *testing.T) {
 // TestHosts: hosts with the most work first, also those that were not asked yet.
 func TestHosts(t *testing.T) {
 	data, _ := serve(t, fakeCrawler{name: "a", store: storeWith(t, "http://a.test/1", "http://b.test/1", "http://b.test/2", "http://c.test/1")})
-	a, _ := Dial(t.Context(), data, "")
+	a := dial(t, data, "")
 	hosts, err := a.Hosts(t.Context(), 2)
 	if err != nil || len(hosts) != 2 || hosts[0].Host != "http://b.test" || hosts[0].Waiting != 2 || hosts[1].Waiting != 1 {
 		t.Errorf("Hosts = %+v, %v", hosts, err)

@@ -40,10 +40,7 @@ func TestSlowBodies(t *testing.T) {
 			t.Errorf("%s: %d %s", who, answer.StatusCode, body)
 		}
 	}
-	owner, ok := Dial(t.Context(), d.data, "")
-	if !ok {
-		t.Fatal("nobody answers on the socket")
-	}
+	owner := dial(t, d.data, "")
 	if _, err := owner.Verify(t.Context()); err != nil {
 		t.Errorf("over the socket: %v", err)
 	}
@@ -90,10 +87,7 @@ func TestLargeBodies(t *testing.T) {
 func TestSlotsInOrder(t *testing.T) {
 	var s *Server
 	d := openDoor(t, nil, func(made *Server) { s = made })
-	owner, ok := Dial(t.Context(), d.data, "")
-	if !ok {
-		t.Fatal("nobody answers on the socket")
-	}
+	owner := dial(t, d.data, "")
 	for running, want := range []string{"reader operator socket", "reader operator socket", "operator socket", "socket", ""} {
 		var may []string
 		for _, who := range []struct{ name, token string }{{"reader", d.reader}, {"operator", d.operator}} {

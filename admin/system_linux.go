@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"net"
 	"os"
 	"os/user"
@@ -9,21 +10,50 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerName names the user at the other end of a Unix socket, by SO_PEERCRED.
-func peerName(c net.Conn) string {
+// peerOf is the process at the other end of a Unix socket, by SO_PEERCRED; nil if nobody
+// knows. Of one that listens it is the process that began to.
+func peerOf(c net.Conn) *unix.Ucred {
 	socket, ok := c.(*net.UnixConn)
 	if !ok {
-		return ""
+		return nil
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return ""
+		return nil
 	}
 	var peer *unix.Ucred
 	controlErr := raw.Control(func(fd uintptr) {
 		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) //nolint:gosec // a descriptor fits
 	})
 	if controlErr != nil || err != nil {
+		return nil
+	}
+	return peer
+}
+
+// peerProcess is its number; 0 if nobody knows, or it lives in another namespace.
+func peerProcess(c net.Conn) int {
+	if peer := peerOf(c); peer != nil {
+		return int(peer.Pid)
+	}
+	return 0
+}
+
+// isStopped reports whether a process is stopped by a signal (proc_pid_stat(5): its state
+// stands behind its name, which is in parentheses).
+func isStopped(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, behind, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
+	return len(behind) > 0 && (behind[0] == 'T' || behind[0] == 't')
+}
+
+// peerName names the user at the other end of a Unix socket.
+func peerName(c net.Conn) string {
+	peer := peerOf(c)
+	if peer == nil {
 		return ""
 	}
 	id := strconv.FormatUint(uint64(peer.Uid), 10)

@@ -10,6 +10,12 @@ import (
 // peerName is not known here; the socket's mode says that it is the owner.
 func peerName(net.Conn) string { return "" }
 
+// peerProcess is not known here.
+func peerProcess(net.Conn) int { return 0 }
+
+// isStopped is not known here.
+func isStopped(int) bool { return false }
+
 // ownerOf is not known here.
 func ownerOf(string) string { return "" }
 

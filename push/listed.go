@@ -3,6 +3,7 @@ package push
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -48,4 +49,18 @@ type Selection struct {
 	Source *string
 	// URLs are those of the orders, in any spelling.
 	URLs []string
+}
+
+// UnknownTarget is the error for a selection by a push target that the store does not know.
+type UnknownTarget struct {
+	Name  string
+	Known []string // those that there are, in order
+}
+
+func (e *UnknownTarget) Error() string {
+	there := "none has been opened yet: the first sextant run opens those of the configuration"
+	if len(e.Known) > 0 {
+		there = "write " + strings.Join(e.Known, " or ")
+	}
+	return fmt.Sprintf("no push target is named %.100q: %s", e.Name, there)
 }

@@ -74,8 +74,8 @@ func TestOpeningIsSecured(t *testing.T) {
 			t.Errorf("%s: %d, want %d", scheme, answer.StatusCode, want)
 		}
 	}
-	if running, ok := admin.Dial(t.Context(), ".", ""); !ok {
-		t.Error("nobody answers on the socket")
+	if running, err := admin.Dial(t.Context(), ".", ""); running == nil {
+		t.Errorf("nobody answers on the socket: %v", err)
 	} else if err := running.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "starting") {
 		t.Errorf("the socket: %v", err)
 	}
@@ -111,13 +111,13 @@ func TestStoppingIsTold(t *testing.T) {
 	<-reading
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
-	service, ok := admin.Dial(t.Context(), "data", "")
-	for !ok {
+	service, _ := admin.Dial(t.Context(), "data", "")
+	for service == nil {
 		select {
 		case err := <-closed:
 			t.Fatalf("the service has closed though its store is being read: %v", err)
 		default:
-			service, ok = admin.Dial(t.Context(), "data", "")
+			service, _ = admin.Dial(t.Context(), "data", "")
 		}
 	}
 	if _, err := service.Status(t.Context()); err == nil || err.Error() != "the service is stopping: stores are being closed" {
@@ -133,7 +133,7 @@ func TestStoppingIsTold(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if _, ok := admin.Dial(t.Context(), "data", ""); ok {
+	if c, err := admin.Dial(t.Context(), "data", ""); c != nil || err != nil {
 		t.Error("somebody answers after the end")
 	}
 }

@@ -102,7 +102,7 @@ func printToken(c *cli.Context) error {
 			return err
 		}
 		if made && role == admin.Reader {
-			if _, runs := admin.Dial(c.Context, c.String("data"), ""); runs {
+			if running, err := admin.Dial(c.Context, c.String("data"), ""); running != nil || err != nil {
 				fmt.Fprintln(c.App.ErrWriter, "sextant: the token is new: the running service knows it after sextant reload")
 			}
 		}

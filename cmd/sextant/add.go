@@ -60,7 +60,11 @@ func submit(c *cli.Context, urls []string) ([]crawl.Submitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
+	client, err := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
+	if err != nil {
+		return nil, err
+	}
+	if client != nil {
 		return client.Submit(c.Context, urls)
 	}
 	crawler, h, err := oneCrawler(c)

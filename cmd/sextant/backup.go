@@ -115,7 +115,11 @@ func restore(c *cli.Context, name string) error {
 		return err
 	}
 	data := c.String("data")
-	if _, ok := admin.Dial(c.Context, data, ""); ok {
+	running, err := admin.Dial(c.Context, data, "")
+	if err != nil {
+		return err
+	}
+	if running != nil {
 		return fmt.Errorf("a service runs on %s: stop it, or choose another --data", data)
 	}
 	h, err := restoreHome(c)

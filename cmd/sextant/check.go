@@ -186,7 +186,11 @@ func ignores(r *actionrules.Rule) bool {
 
 // eachStored calls fn for each stored URL of a Crawler, of the running service or the files.
 func eachStored(c *cli.Context, h service.Home, crawler string, fn func(report.StoredURL) error) error {
-	if client, ok := admin.Dial(c.Context, c.String("data"), crawler); ok {
+	client, err := admin.Dial(c.Context, c.String("data"), crawler)
+	if err != nil {
+		return err
+	}
+	if client != nil {
 		return client.Stored(c.Context, nil, fn)
 	}
 	log, err := newLogger(c)

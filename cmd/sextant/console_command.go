@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 )
 
@@ -21,9 +20,9 @@ func consoleCommand() *cli.Command {
 			if c.Args().Present() {
 				return wrongUse("console takes no arguments, found %q", c.Args().First())
 			}
-			client, ok := admin.Dial(c.Context, c.String("data"), "")
-			if !ok {
-				return noService(c, "start it with sextant run, then console")
+			client, err := theService(c, "", "start it with sextant run, then console")
+			if err != nil {
+				return err
 			}
 			at, err := client.Console(c.Context)
 			if err != nil {

@@ -64,7 +64,11 @@ func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin
 	if err != nil {
 		return err
 	}
-	if client, ok := admin.Dial(c.Context, c.String("data"), crawler); ok {
+	client, err := admin.Dial(c.Context, c.String("data"), crawler)
+	if err != nil {
+		return err
+	}
+	if client != nil {
 		known, err := client.Knowledge(c.Context)
 		if err != nil {
 			return err

@@ -20,6 +20,7 @@ import (
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cmd/sextant/manual"
 	"github.com/sextant-crawler/sextant/config/words"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/service"
 )
 
@@ -79,7 +80,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	code := exitFailed
 	if f, ok := errors.AsType[*failure](err); ok {
 		code = f.code
-	} else if errors.Is(err, admin.ErrRefused) {
+	} else if _, unknown := errors.AsType[*push.UnknownTarget](err); unknown || errors.Is(err, admin.ErrRefused) {
 		code = exitUsage
 	}
 	if words := err.Error(); words != "" {

@@ -30,7 +30,11 @@ func resumeCommand() *cli.Command {
 		Usage: "continue after pause",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
-			if _, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); !ok && !c.Args().Present() {
+			client, err := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
+			if err != nil {
+				return err
+			}
+			if client == nil && !c.Args().Present() {
 				return resumeStored(c)
 			}
 			return toService(c, "resumed", (*admin.Client).Resume)
@@ -43,9 +47,9 @@ func toService(c *cli.Context, done string, command func(*admin.Client, context.
 	if c.Args().Present() {
 		return wrongUse("%s takes no arguments, found %q", c.Command.Name, c.Args().First())
 	}
-	client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
-	if !ok {
-		return noService(c, "start it with sextant run, then "+c.Command.Name)
+	client, err := theService(c, c.String("crawler"), "start it with sextant run, then "+c.Command.Name)
+	if err != nil {
+		return err
 	}
 	if err := command(client, c.Context); err != nil {
 		return err

@@ -50,7 +50,11 @@ func preview(c *cli.Context) error {
 		return err
 	}
 	var p *review.Preview
-	if client, ok := admin.Dial(c.Context, c.String("data"), crawler.Name); ok {
+	client, err := admin.Dial(c.Context, c.String("data"), crawler.Name)
+	if err != nil {
+		return err
+	}
+	if client != nil {
 		// The service reads the file itself: it is the owner's, as is the socket.
 		p, err = client.Preview(c.Context, c.Args().First(), c.Int("samples"))
 	} else {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"github.com/urfave/cli/v2"
-
-	"github.com/sextant-crawler/sextant/admin"
 )
 
 func reloadCommand() *cli.Command {
@@ -17,9 +15,9 @@ func reloadCommand() *cli.Command {
 			if c.Args().Present() {
 				return wrongUse("reload takes no arguments, found %q", c.Args().First())
 			}
-			client, ok := admin.Dial(c.Context, c.String("data"), "")
-			if !ok {
-				return noService(c, "a changed configuration takes effect at its next start")
+			client, err := theService(c, "", "a changed configuration takes effect at its next start")
+			if err != nil {
+				return err
 			}
 			if err := client.Reload(c.Context, c.Bool("yes")); err != nil {
 				return asked(err)

@@ -96,7 +96,11 @@ func bySelection[T any](c *cli.Context, selection admin.Selection,
 	running func(*admin.Client, context.Context, admin.Selection) (T, error),
 	stored func(context.Context, policy.Settings, *badgerstore.Store, crawl.Selection, *slog.Logger) (T, error),
 ) (done T, err error) {
-	if client, ok := admin.Dial(c.Context, c.String("data"), c.String("crawler")); ok {
+	client, err := admin.Dial(c.Context, c.String("data"), c.String("crawler"))
+	if err != nil {
+		return done, err
+	}
+	if client != nil {
 		done, err = running(client, c.Context, selection)
 		return done, asked(err)
 	}

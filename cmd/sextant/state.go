@@ -76,9 +76,9 @@ func readyFlag() cli.Flag {
 // ready is the health check of containers: a service that does not run is not ready,
 // whatever its store says.
 func ready(c *cli.Context) error {
-	client, ok := admin.Dial(c.Context, c.String("data"), "")
-	if !ok {
-		return no(noService(c, "start it with sextant run"))
+	client, err := theService(c, "", "start it with sextant run")
+	if err != nil {
+		return no(err)
 	}
 	if err := client.Ready(c.Context); err != nil {
 		return no(err)

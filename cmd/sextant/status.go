@@ -67,11 +67,12 @@ func statuses(c *cli.Context) ([]admin.Status, error) {
 		return nil, err
 	}
 	data, crawler, hosts := c.String("data"), c.String("crawler"), c.Int("hosts")
-	if client, ok := admin.Dial(c.Context, data, crawler); ok {
-		return statusesRunning(c.Context, data, client, hosts)
-	}
-	if err := admin.Refused(data); err != nil {
+	client, err := admin.Dial(c.Context, data, crawler)
+	if err != nil {
 		return nil, err
+	}
+	if client != nil {
+		return statusesRunning(c.Context, data, client, hosts)
 	}
 	homes, err := service.HomesIn(data, crawler)
 	if err != nil {
@@ -98,8 +99,11 @@ func statusesRunning(ctx context.Context, data string, client *admin.Client, hos
 		if hosts == 0 || err != nil {
 			break
 		}
-		one, ok := admin.Dial(ctx, data, all[i].Crawler)
-		if !ok {
+		var one *admin.Client
+		if one, err = admin.Dial(ctx, data, all[i].Crawler); err != nil {
+			return nil, err
+		}
+		if one == nil {
 			return nil, errors.New("the service has ended meanwhile")
 		}
 		all[i].HostList, err = one.Hosts(ctx, hosts)

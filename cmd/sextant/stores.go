@@ -44,14 +44,15 @@ func changeServiceOrStore(c *cli.Context, running func(*admin.Client) error, sto
 
 func serviceOrStore(c *cli.Context, o badgerstore.Options, running func(*admin.Client) error, stored func(context.Context, *badgerstore.Store) error) error {
 	data, crawler := c.String("data"), c.String("crawler")
-	if client, ok := admin.Dial(c.Context, data, crawler); ok {
+	client, err := admin.Dial(c.Context, data, crawler)
+	if err != nil {
+		return err
+	}
+	if client != nil {
 		return running(client)
 	}
 	log, err := newLogger(c)
 	if err != nil {
-		return err
-	}
-	if err := admin.Refused(data); err != nil {
 		return err
 	}
 	h, err := oneHome(data, crawler)
@@ -62,13 +63,14 @@ func serviceOrStore(c *cli.Context, o badgerstore.Options, running func(*admin.C
 	return service.WithStore(c.Context, h, o, stored)
 }
 
-// noService says that a command needs a service, or that this user may not ask the one
-// that runs.
-func noService(c *cli.Context, then string) error {
-	if err := admin.Refused(c.String("data")); err != nil {
-		return err
+// theService is the one that runs, for a command that needs it; the error says that none
+// does, and what then, or why it cannot be asked.
+func theService(c *cli.Context, crawler, then string) (*admin.Client, error) {
+	client, err := admin.Dial(c.Context, c.String("data"), crawler)
+	if err == nil && client == nil {
+		err = fmt.Errorf("no service runs on %s: %s", c.String("data"), then)
 	}
-	return fmt.Errorf("no service runs on %s: %s", c.String("data"), then)
+	return client, err
 }
 
 // noneShown says to a person that a list is empty: on stderr, so that a list stays one.

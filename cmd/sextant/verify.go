@@ -61,11 +61,12 @@ func verifications(c *cli.Context) ([]admin.Verification, error) {
 		return nil, err
 	}
 	data, crawler := c.String("data"), c.String("crawler")
-	if client, ok := admin.Dial(c.Context, data, crawler); ok {
-		return verifyRunning(c.Context, data, client)
-	}
-	if err := admin.Refused(data); err != nil {
+	client, err := admin.Dial(c.Context, data, crawler)
+	if err != nil {
 		return nil, err
+	}
+	if client != nil {
+		return verifyRunning(c.Context, data, client)
 	}
 	homes, err := service.HomesIn(data, crawler)
 	if err != nil {
@@ -95,8 +96,11 @@ func verifyRunning(ctx context.Context, data string, client *admin.Client) ([]ad
 	}
 	var all []admin.Verification
 	for _, s := range statuses {
-		one, ok := admin.Dial(ctx, data, s.Crawler)
-		if !ok {
+		one, err := admin.Dial(ctx, data, s.Crawler)
+		if err != nil {
+			return nil, err
+		}
+		if one == nil {
 			return nil, errors.New("the service has ended meanwhile")
 		}
 		v, err := one.Verify(ctx)

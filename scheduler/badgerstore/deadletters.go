@@ -80,6 +80,9 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 	if err != nil {
 		return 0, err
 	}
+	if err := s.view(ctx, func(txn *badger.Txn) error { return s.findTarget(ctx, txn, &sel) }); err != nil {
+		return 0, err
+	}
 	n := 0
 	err = s.changeAlone(ctx, func(g *group) error {
 		txn := g.s.db.NewTransaction(false)

@@ -53,6 +53,27 @@ func TestDeadLetters(t *testing.T) {
 	b.wantCounts(scheduler.OutboxCounts{Waiting: 2, Dead: 1})
 }
 
+// TestUnknownTarget: who misspells a target is told which there are, and nothing changes.
+func TestUnknownTarget(t *testing.T) {
+	b := newBench(t, "x", "y")
+	b.crawl("http://a.test/0", document("doc"))
+	b.bury("x", 1, "http://a.test/0")
+	sel := push.Selection{Target: "z"}
+	for name, do := range map[string]func() error{
+		"Orders":    func() error { return b.s.Orders(t.Context(), sel, func(push.Listed) error { return nil }) },
+		"RetryDead": func() error { _, err := b.s.RetryDead(t.Context(), sel); return err },
+		"DropDead":  func() error { _, err := b.s.DropDead(t.Context(), sel); return err },
+	} {
+		if err := do(); err == nil || err.Error() != `no push target is named "z": write x or y` {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n, err := b.s.DropDead(t.Context(), push.Selection{Target: "y"}); n != 0 || err != nil {
+		t.Errorf("a target without dead letters: %d, %v", n, err)
+	}
+	b.wantCounts(scheduler.OutboxCounts{Waiting: 1, Dead: 1})
+}
+
 func urlsOf(dead []string) []string {
 	counts := map[string]int{}
 	var urls []string

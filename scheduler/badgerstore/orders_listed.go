@@ -49,14 +49,8 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 		return err
 	}
 	return s.view(ctx, func(txn *badger.Txn) error {
-		if sel.Target != "" {
-			var known bool
-			if sel.after, known, err = s.cursor(txn, sel.Target); err == nil && !known {
-				err = fmt.Errorf("no push target is named %q", sel.Target)
-			}
-			if err != nil {
-				return err
-			}
+		if err := s.findTarget(ctx, txn, &sel); err != nil {
+			return err
 		}
 		for _, part := range []struct {
 			state push.State
@@ -76,6 +70,22 @@ func (s *Store) Orders(ctx context.Context, selection push.Selection, fn func(pu
 		}
 		return nil
 	})
+}
+
+// findTarget reads how far the selected target has come, if one is selected.
+func (s *Store) findTarget(ctx context.Context, txn *badger.Txn, sel *selected) (err error) {
+	if sel.Target == "" {
+		return nil
+	}
+	var known bool
+	if sel.after, known, err = s.cursor(txn, sel.Target); err != nil || known {
+		return err
+	}
+	all, err := s.cursors(ctx, txn)
+	if err != nil {
+		return err
+	}
+	return &push.UnknownTarget{Name: sel.Target, Known: slices.Sorted(maps.Keys(all))}
 }
 
 // listOrder calls fn for an order if it is selected.
