@@ -51,8 +51,8 @@ func TestFetchingDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, of, found := strings.Cut(string(reference), "\n## Fetch\n")
-	of, _, _ = strings.Cut(of, "\n## ")
+	_, of, found := strings.Cut(string(reference), "\n### Fetch\n")
+	of, _, _ = strings.Cut(of, "\n###")
 	attributes := regexp.MustCompile(`(?m)^\| (\w+) \| `).FindAllStringSubmatch(of, -1)
 	if !found || len(attributes) < 20 {
 		t.Fatalf("%d attributes of a Fetch in configuration.md", len(attributes))
