@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 
 	"github.com/sextant-crawler/sextant/crawl"
-	"github.com/sextant-crawler/sextant/scheduler"
 )
 
 // The line on a terminal is written by a goroutine of showProgress, which the function that
@@ -77,89 +75,6 @@ func openInTime(stop context.Context, o Options) (*Service, error) {
 		err = nil
 	}
 	return nil, err
-}
-
-// Summary is what a crawl that ended by itself did.
-type Summary struct {
-	Lines []string
-	// RootsFailed says which roots could not be fetched; nil if all could.
-	RootsFailed error
-}
-
-// summary words what the crawls did and what they leave for later.
-func (s *Service) summary(ctx context.Context, once crawl.Once) Summary {
-	var out Summary
-	if !once.Drain && once.MaxPages == 0 {
-		return out
-	}
-	for _, r := range s.crawls {
-		status, err := r.Status(ctx)
-		if err != nil {
-			out.Lines = append(out.Lines, fmt.Sprintf("%s: the figures cannot be read: %v", r.Name(), err))
-			continue
-		}
-		out.Lines = append(out.Lines, fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
-			r.Name(), count(int(status.Totals.Pages), "page"), count(int(status.Known), "URL"), count(int(status.Indexed), "document"),
-			status.ByClass["permanent"], status.ByClass["temporary"]))
-		if undone := undoneWork(status, *r.weights.Load()); undone != "" {
-			out.Lines = append(out.Lines, "not done: "+undone)
-		}
-		if later := laterWork(status, *r.weights.Load()); later != "" {
-			out.Lines = append(out.Lines, "for later: "+later)
-		}
-		if err := r.RootsFailed(ctx); err != nil {
-			out.RootsFailed = errors.Join(out.RootsFailed, fmt.Errorf("%s: %w", r.Name(), err))
-		}
-	}
-	return out
-}
-
-// count words a number of things.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return comma(uint64(max(n, 0))) + " " + thing
-}
-
-// undoneWork counts what a crawl that was stopped early leaves.
-func undoneWork(s crawl.Status, weights [6]int) string {
-	var waiting uint64
-	for source, w := range weights {
-		if w > 0 {
-			waiting += s.Pending[sourceName(source)]
-		}
-	}
-	var parts []string
-	if waiting > 0 {
-		parts = append(parts, count(int(waiting), "URL")+" waiting")
-	}
-	if s.Outbox.Waiting > 0 {
-		parts = append(parts, count(int(s.Outbox.Waiting), "order")+" unsent")
-	}
-	return join(parts)
-}
-
-// laterWork counts what --once does not wait for.
-func laterWork(s crawl.Status, weights [6]int) string {
-	var parts []string
-	add := func(n uint64, what string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	add(s.Timed, "retries and refreshes")
-	var off uint64
-	for source, w := range weights {
-		if w == 0 {
-			off += s.Pending[sourceName(source)]
-		}
-	}
-	add(off, "URLs in sources of weight 0")
-	add(s.Outbox.Resting, "deletions resting")
-	add(s.Outbox.Held, "deletions held")
-	add(s.Outbox.Dead, "dead letters")
-	return join(parts)
 }
 
 // progressEvery is how often the line on a terminal is written anew.
@@ -246,7 +161,3 @@ func remaining(waiting uint64, rate float64) string {
 	}
 	return fmt.Sprintf("about %.0f h left, if no more is found", left.Hours())
 }
-
-func sourceName(number int) string { return scheduler.Source(number).String() }
-
-func join(parts []string) string { return strings.Join(parts, ", ") }

@@ -254,6 +254,30 @@ func TestLibraryPage(t *testing.T) {
 	}
 }
 
+// TestJSONIsDocumented: each command with --json is run with it by a case file, and
+// operations.md says what it prints.
+func TestJSONIsDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile(filepath.Join("..", "..", "testdata", "script", "json.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| command | with `--json` |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for _, c := range manual.Reference(newApp(nil, nil, nil)) {
+		has := slices.ContainsFunc(c.Flags, func(f manual.Flag) bool { return slices.Contains(f.Names, "--json") })
+		if documented := strings.Contains(table, "`"+c.Name+"`"); documented != has {
+			t.Errorf("%s: it has --json: %v, operations.md lists it: %v", c.Name, has, documented)
+		}
+		if run := regexp.MustCompile(`exec sextant ` + c.Name + `\b.*--json`).Match(script); run != has {
+			t.Errorf("%s: it has --json: %v, json.txtar runs it: %v", c.Name, has, run)
+		}
+	}
+}
+
 // TestReasonsAreDocumented: reports.md explains every fate and every reason, by its word.
 func TestReasonsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reports.md"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	stdlog "log"
 	"log/slog"
@@ -94,11 +95,27 @@ func runCrawl(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range summary.Lines {
-		fmt.Fprintln(c.App.Writer, line)
+	if err := printSummary(c, summary.Crawls); err != nil {
+		return err
 	}
 	if start.Once.Drain && summary.RootsFailed != nil {
 		return no(summary.RootsFailed)
+	}
+	return nil
+}
+
+// printSummary says what each Crawler did, or prints it as an object a line.
+func printSummary(c *cli.Context, crawls []service.CrawlSummary) error {
+	for i := range crawls {
+		if c.Bool("json") {
+			if err := json.NewEncoder(c.App.Writer).Encode(&crawls[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, line := range crawls[i].Lines() {
+			fmt.Fprintln(c.App.Writer, line)
+		}
 	}
 	return nil
 }

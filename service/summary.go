@@ -1,0 +1,147 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// Summary is what crawls that ended by themselves did.
+type Summary struct {
+	// Crawls has one entry for each Crawler; none if the service was stopped.
+	Crawls []CrawlSummary
+	// RootsFailed says which roots could not be fetched; nil if all could.
+	RootsFailed error
+}
+
+// CrawlSummary is what one Crawler did, and what it leaves. Its JSON is what run --once
+// --json prints: members are added, never renamed.
+type CrawlSummary struct {
+	Crawler string `json:"crawler"`
+	// Error says why there are no figures, where they could not be read.
+	Error string `json:"error,omitempty"`
+	// Pages were fetched by this run; what follows is counted in the whole store.
+	Pages     int64  `json:"pages"`
+	Known     uint64 `json:"known"`
+	Indexed   uint64 `json:"indexed"`
+	Permanent uint64 `json:"permanent_errors"`
+	Temporary uint64 `json:"temporary_errors"`
+	// NotDone is what a run that was stopped early leaves, Later what --once does not wait for.
+	NotDone NotDone `json:"not_done"`
+	Later   Later   `json:"later"`
+	// RootsFailed says which roots could not be fetched.
+	RootsFailed string `json:"roots_failed,omitempty"`
+}
+
+// NotDone is work that could go on at once.
+type NotDone struct {
+	Waiting uint64 `json:"waiting"` // URLs
+	Unsent  uint64 `json:"unsent"`  // orders
+}
+
+// Later is what waits for a time, or for a person.
+type Later struct {
+	Timed       uint64 `json:"timed"` // retries and refreshes
+	SourcesOff  uint64 `json:"sources_off"`
+	Resting     uint64 `json:"deletions_resting"`
+	Held        uint64 `json:"deletions_held"`
+	DeadLetters uint64 `json:"dead_letters"`
+}
+
+// summary tells what the crawls did and what they leave for later.
+func (s *Service) summary(ctx context.Context, once crawl.Once) Summary {
+	var out Summary
+	if !once.Drain && once.MaxPages == 0 {
+		return out
+	}
+	for _, r := range s.crawls {
+		status, err := r.Status(ctx)
+		if err != nil {
+			out.Crawls = append(out.Crawls, CrawlSummary{Crawler: r.Name(), Error: err.Error()})
+			continue
+		}
+		c := summaryOf(r.Name(), status, *r.weights.Load())
+		if err := r.RootsFailed(ctx); err != nil {
+			c.RootsFailed = err.Error()
+			out.RootsFailed = errors.Join(out.RootsFailed, fmt.Errorf("%s: %w", r.Name(), err))
+		}
+		out.Crawls = append(out.Crawls, c)
+	}
+	return out
+}
+
+func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
+	c := CrawlSummary{
+		Crawler: name, Pages: s.Totals.Pages, Known: s.Known, Indexed: s.Indexed,
+		Permanent: s.ByClass["permanent"], Temporary: s.ByClass["temporary"],
+		NotDone: NotDone{Unsent: s.Outbox.Waiting},
+		Later:   Later{Timed: s.Timed, Resting: s.Outbox.Resting, Held: s.Outbox.Held, DeadLetters: s.Outbox.Dead},
+	}
+	for number, w := range weights {
+		if waiting := s.Pending[sourceName(number)]; w > 0 {
+			c.NotDone.Waiting += waiting
+		} else {
+			c.Later.SourcesOff += waiting
+		}
+	}
+	return c
+}
+
+// Lines word the summary for people.
+func (c *CrawlSummary) Lines() []string {
+	if c.Error != "" {
+		return []string{fmt.Sprintf("%s: the figures cannot be read: %s", c.Crawler, c.Error)}
+	}
+	lines := []string{fmt.Sprintf("%s: %s fetched, %s known, %s indexed (%d permanent and %d temporary errors)",
+		c.Crawler, count(int(c.Pages), "page"), count(int(c.Known), "URL"), count(int(c.Indexed), "document"), c.Permanent, c.Temporary)}
+	undone := amounts{{c.NotDone.Waiting, "URL waiting", "URLs waiting"}, {c.NotDone.Unsent, "order unsent", "orders unsent"}}
+	if words := undone.String(); words != "" {
+		lines = append(lines, "not done: "+words)
+	}
+	later := amounts{
+		{c.Later.Timed, "retry or refresh", "retries and refreshes"},
+		{c.Later.SourcesOff, "URL in a source of weight 0", "URLs in sources of weight 0"},
+		{c.Later.Resting, "deletion resting", "deletions resting"},
+		{c.Later.Held, "deletion held", "deletions held"},
+		{c.Later.DeadLetters, "dead letter", "dead letters"},
+	}
+	if words := later.String(); words != "" {
+		lines = append(lines, "for later: "+words)
+	}
+	return lines
+}
+
+// amounts are numbers of things, each with its word for one and for several.
+type amounts []struct {
+	n         uint64
+	one, more string
+}
+
+// String lists what there is any of.
+func (a amounts) String() string {
+	var parts []string
+	for _, x := range a {
+		switch x.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+x.one)
+		default:
+			parts = append(parts, comma(x.n)+" "+x.more)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// count words a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return comma(uint64(max(n, 0))) + " " + thing
+}
+
+func sourceName(number int) string { return scheduler.Source(number).String() }
