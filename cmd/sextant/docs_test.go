@@ -107,61 +107,6 @@ func TestReadmeExample(t *testing.T) {
 	}
 }
 
-// TestDocumentedCommands: each command of the pages for operators is run by a case file.
-func TestDocumentedCommands(t *testing.T) {
-	for page, least := range map[string]int{
-		"operations.md": 12, "runbook.md": 20, "scheduling.md": 4, "first-crawl.md": 15, "install.md": 2, "upgrade.md": 3, "monitoring.md": 1,
-		"reports.md": 5, "outbox.md": 8, "push.md": 3, "console.md": 1,
-		"elasticsearch.md": 6, "faq.md": 1, "hardening.md": 2,
-	} {
-		t.Run(page, func(t *testing.T) { areRun(t, page, least) })
-	}
-}
-
-func areRun(t *testing.T, name string, least int) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	scripts, err := filepath.Glob(filepath.Join("..", "..", "testdata", "script", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Only addresses, folders, numbers of edits, counts of pages and where a service listens differ.
-	address := regexp.MustCompile(`(http://www\.example\.com|\$SITE)(/\S*)?`)
-	plain := func(command string) string {
-		command = regexp.MustCompile(` --listen \S+| --log-level \S+| &\w+&$`).ReplaceAllString(command, "")
-		command = strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(command, "/var/backups/", ""), "sh -c '"), "'")
-		return regexp.MustCompile(`--(max-pages|edit) \d+`).ReplaceAllString(address.ReplaceAllString(command, "URL"), "--$1 N")
-	}
-	run := map[string]bool{}
-	for _, name := range scripts {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			if command, ok := strings.CutPrefix(strings.TrimPrefix(strings.TrimSpace(line), "! "), "exec "); ok {
-				run[plain(command)] = true
-			}
-		}
-	}
-	commands := 0
-	for line := range strings.Lines(string(page)) {
-		if !strings.HasPrefix(line, "    sextant ") {
-			continue
-		}
-		commands++
-		command, _, _ := strings.Cut(line, "  #")
-		if command = plain(strings.TrimSpace(command)); !run[command] {
-			t.Errorf("no case file runs %s", command)
-		}
-	}
-	if commands < least {
-		t.Errorf("only %d commands found", commands)
-	}
-}
-
 // TestSchedulingConfiguration: the elements on the page are ones that check accepts.
 func TestSchedulingConfiguration(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "scheduling.md"))
@@ -177,37 +122,6 @@ func TestSchedulingConfiguration(t *testing.T) {
 		_, report := config.Parse("scheduling.md", []byte(text), config.Lookups{})
 		for _, p := range slices.Concat(report.Errors, report.Warnings) {
 			t.Errorf("%s\n%s", p, b[1])
-		}
-	}
-}
-
-// TestReadmeCommands: each command of the README is one that there is, with options and verbs
-// that it has.
-func TestReadmeCommands(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := map[string]manual.Command{}
-	for _, c := range manual.Reference(newApp(nil, nil, nil)) {
-		known[c.Name] = c
-	}
-	lines := regexp.MustCompile(`(?m)^    (?:\./sextant|go run \./cmd/sextant) (\w+)(.*?)(?:  +#.*)?$`).FindAllStringSubmatch(string(text), -1)
-	if len(lines) < 12 {
-		t.Errorf("only %d commands are found", len(lines))
-	}
-	for _, m := range lines {
-		c, ok := known[m[1]]
-		if !ok {
-			t.Errorf("%s: there is no such command", m[0])
-		}
-		for _, option := range regexp.MustCompile(` (--?[a-z][a-z-]*)`).FindAllStringSubmatch(m[2], -1) {
-			if !slices.ContainsFunc(c.Flags, func(f manual.Flag) bool { return slices.Contains(f.Names, option[1]) }) {
-				t.Errorf("%s: %s has no option %s", m[0], c.Name, option[1])
-			}
-		}
-		if words := strings.Fields(m[2]); len(words) > 0 && len(c.Verbs) > 0 && !strings.HasPrefix(c.Arguments, "[") && !slices.Contains(c.Verbs, words[0]) {
-			t.Errorf("%s: write one of %s", m[0], c.Verbs)
 		}
 	}
 }
