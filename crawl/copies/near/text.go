@@ -38,11 +38,15 @@ type reader struct {
 	pairs   [sketchBits * pairParts / 64]uint64    // that were seen
 	numbers [numeralBits * numberParts / 64]uint64 // that were seen, with what stands before them
 	batch   [batchWords]word
-	// hashes are those of the last words, and then of a batch: a number, and several in a
-	// row, are one. gram is made of the last ones.
-	hashes [gramWords + batchWords]uint64
+	// last are the hashes of the last words, of which gram is made: a number, and several in
+	// a row, are one. before is what the last one brings to a pair.
+	last   [gramWords]uint64
 	gram   uint64
-	words  int
+	before uint64
+	words  uint
+	// The sketches, with room for any number that its place may have.
+	sketch [8]uint64
+	grams  [4]uint64
 	// The last word was a number, and chain is it with what stands before it.
 	inNumber bool
 	chain    uint64
@@ -64,8 +68,8 @@ func read(title, text string, frame bool) *Text {
 	defer readers.Put(r)
 	clear(r.pairs[:])
 	clear(r.numbers[:])
-	clear(r.hashes[:gramWords])
-	r.gram, r.words, r.inNumber = 0, 0, false
+	r.last, r.gram, r.before, r.words, r.inNumber = [gramWords]uint64{}, 0, 0, 0, false
+	r.sketch, r.grams = [8]uint64{}, [4]uint64{}
 	r.read(&t.Signature, text)
 	switch {
 	case t.pairs < MinWords:
@@ -110,53 +114,38 @@ func (r *reader) read(s *Signature, text string) {
 	for n := 0; n < maxWords; {
 		k := scan.fill(r.batch[:min(batchWords, maxWords-n)])
 		if k == 0 {
-			return
+			break
 		}
 		r.take(s, r.batch[:k])
 		n += k
 	}
+	copy(s.sketch[:], r.sketch[:])
+	copy(s.grams[:], r.grams[:])
 	at := scan.at
 	if _, more := scan.next(); more {
 		s.cut, s.text = true, hashText(s.text, text[at:])
 	}
 }
 
-// take takes in words.
+// take takes in words. Each makes a pair with the one before and a gram with those before.
+// Each pair counts once, and a gram where its last pair is new. There is no branch for that:
+// nothing foretells it. What goes on from word to word, hash, gram and sketch, is in one loop:
+// each waits for itself, and the processor takes them side by side.
 func (r *reader) take(s *Signature, words []word) {
-	text, k := s.text, gramWords
+	text, gram, before, n := s.text, r.gram, r.before, r.words
 	for _, w := range words {
-		text = bits.RotateLeft64(text, 5)*gramStep + w.hash
+		hash := w.hash
+		text = bits.RotateLeft64(text, 5)*gramStep + hash
 		if w.number {
-			// What stands before a number is part of it, so that each counts where it is.
-			if !r.inNumber {
-				r.chain = pairWith(r.hashes[k-1])
-			}
-			r.chain = mix(w.hash, r.chain^aNumber)
-			i := scale(r.chain, numeralBits*numberParts)
-			if !isSet(r.numbers[:], int(i)) {
-				set(r.numbers[:], int(i))
-				s.numbers.toggle(i / numberParts)
-			}
-			if r.inNumber {
+			if r.takeNumber(s, hash, before) {
 				continue
 			}
-			w.hash = aNumber
+			hash = aNumber
 		}
 		r.inNumber = w.number
-		r.hashes[k] = w.hash
-		k++
-	}
-	s.text = text
-	r.enter(s, k-gramWords)
-}
-
-// enter takes in the hashes of n words, each of which makes a pair with the one before and a
-// gram with those before. Each pair counts once, and a gram where its last pair is new. There
-// is no branch for that: nothing foretells it.
-func (r *reader) enter(s *Signature, n int) {
-	gram, before, first := r.gram, pairWith(r.hashes[gramWords-1]), gramWords-1-r.words
-	for i, hash := range r.hashes[gramWords : gramWords+n] {
-		gram = gram*gramStep + hash - r.hashes[i]*gramOut
+		gram = gram*gramStep + hash - r.last[n%gramWords]*gramOut
+		r.last[n%gramWords] = hash
+		n++
 		p := scale(fold(hash, before), sketchBits*pairParts)
 		before = pairWith(hash)
 		seen := r.pairs[p/64]
@@ -164,14 +153,28 @@ func (r *reader) enter(s *Signature, n int) {
 		r.pairs[p/64] = seen | 1<<(p%64)
 		s.pairs += uint32(isNew)
 		p /= pairParts
-		s.sketch[p/64] ^= isNew << (p % 64)
-		if i >= first {
+		r.sketch[p/64%8] ^= isNew << (p % 64)
+		if n >= gramWords {
 			g := scale(gram*prime, gramBits)
-			s.grams[g/64] ^= isNew << (g % 64)
+			r.grams[g/64%4] ^= isNew << (g % 64)
 		}
 	}
-	r.gram, r.words = gram, r.words+n
-	copy(r.hashes[:gramWords], r.hashes[n:n+gramWords])
+	s.text, r.gram, r.before, r.words = text, gram, before, n
+}
+
+// takeNumber takes in a number. What stands before is part of it, so that each counts where it
+// is. It reports whether that is a number, too: the two are one word.
+func (r *reader) takeNumber(s *Signature, hash, before uint64) (again bool) {
+	if !r.inNumber {
+		r.chain = before
+	}
+	r.chain = mix(hash, r.chain^aNumber)
+	i := scale(r.chain, numeralBits*numberParts)
+	if !isSet(r.numbers[:], int(i)) {
+		set(r.numbers[:], int(i))
+		s.numbers.toggle(i / numberParts)
+	}
+	return r.inNumber
 }
 
 // pairWith is what a word brings to the pair with the next one: not what that brings.

@@ -29,6 +29,16 @@ const (
 	inWindow = 16
 )
 
+// wordMasks have the bytes of a word, by its length: two eights.
+var wordMasks = func() (masks [2 * inWindow][2]uint64) {
+	for length := range inWindow + 1 {
+		for i := range length {
+			masks[length][i/8] |= 0xff << (i % 8 * 8)
+		}
+	}
+	return masks
+}()
+
 // fill puts the next words into a slice while it has room for those of a window, and says
 // how many they are: none at the end of the text.
 func (w *wordScanner) fill(words []word) (n int) {
@@ -52,61 +62,64 @@ func (w *wordScanner) fill(words []word) (n int) {
 
 // fillWindow takes the words that end in the next window, up to the first that is longer
 // than inWindow. There is none if the window is for next. What next does byte by byte is done
-// here for up to sixteen bytes, and without branches that depend on the length of a word:
-// nothing foretells it.
+// here for up to sixteen bytes, and without branches that depend on the length of a word or on
+// signs: nothing foretells them.
 func (w *wordScanner) fillWindow(words []word) (n int) {
-	text, end := w.text[w.at:w.at+window+inWindow], 0
-	inWords, ok := look(text)
+	text := w.text[w.at : w.at+window+inWindow]
+	inWords, signs, ok := look(text)
 	if !ok {
 		return 0
 	}
 	// These have a bit for the first byte of each word, and one for the byte after each.
-	starts, ends := inWords&^(inWords<<1), inWords<<1&^inWords
-	for ends != 0 {
-		start, before := bits.TrailingZeros64(starts), end
+	starts, ends, end := inWords&^(inWords<<1), inWords<<1&^inWords, 0
+	for ends := ends; ends != 0 && n < len(words); ends &= ends - 1 {
+		start := bits.TrailingZeros64(starts)
 		length := bits.TrailingZeros64(ends) - start
 		if length > inWindow {
 			break
 		}
 		first, second := eightBytes(text, start), eightBytes(text, start+8)
-		number := byte(first)-'0' < 10
-		firstMask, secondMask := ^uint64(0)>>(-8*length&63), uint64(0)
-		if length > 8 {
-			firstMask, secondMask = ^uint64(0), firstMask
-		}
-		hash := partHash(foldCase(first)&firstMask, foldCase(second)&secondMask)
-		if start-before != 1 || text[before] > ' ' {
-			hash ^= signHash(text[before:start])
-		}
-		words[n] = word{hash: hash, number: number}
+		mask := &wordMasks[length%len(wordMasks)]
+		words[n] = word{hash: partHash(foldCase(first)&mask[0], foldCase(second)&mask[1]), number: byte(first)-'0' < 10}
 		n++
 		end = start + length
-		starts, ends = starts&(starts-1), ends&(ends-1)
+		starts &= starts - 1
+	}
+	// Signs go to the word behind them.
+	starts = inWords &^ (inWords << 1)
+	for signs &= 1<<end - 1; signs != 0; {
+		sign := bits.TrailingZeros64(signs)
+		before := uint64(1)<<sign - 1
+		start := bits.TrailingZeros64(starts &^ before)
+		words[bits.OnesCount64(starts&before)].hash ^= signHash(text[sign:start])
+		signs &^= 1<<start - 1
 	}
 	w.at += end
 	return n
 }
 
-// look gives a bit for each byte of a window that is of a word. It is false if there are
-// characters in it that are words.
-func look(text string) (inWords uint64, ok bool) {
+// lookAt gives a bit for each byte of a window that is of a word, and for each that is a
+// sign. It is false if there are characters in it that are words.
+func lookAt(text string) (inWords, signs uint64, ok bool) {
 	var all uint64
 	for i := 0; i < window; i += 8 {
 		x := eightBytes(text, i)
 		all |= x
 		low := x &^ highs
 		inWords |= gather((inRange(low|0x20*ones, 'a', 'z')|inRange(low, '0', '9')|x)&highs) << i
+		signs |= gather(inRange(low, ' '+1, 0x7f)&highs) << i
 	}
+	signs &^= inWords
 	if all&highs == 0 {
-		return inWords, true
+		return inWords, signs, true
 	}
 	for i := 0; i < window; i += 8 {
 		x := eightBytes(text, i)
 		if inRange(x&^highs, firstWide&0x7f, lastWide&0x7f)&x&highs != 0 {
-			return 0, false
+			return inWords, signs, false
 		}
 	}
-	return inWords, true
+	return inWords, signs, true
 }
 
 // signHash hashes what stands between two words, but for white space.
