@@ -130,6 +130,35 @@ func TestUnchangedPage(t *testing.T) {
 	}
 }
 
+// TestEqualTokensAreNoTitle: titles that differ in a number have, one in some, a token in
+// common with another. No record is read for that, and none is judged again; for a page that
+// has the title of another one is.
+func TestEqualTokensAreNoTitle(t *testing.T) {
+	pages := copysites.Site(copysites.Layout{Host: "a.example", Frame: 50, Own: 100, Pages: 1000, Seed: 9})
+	store, reads := &records{}, 0
+	store.reading = func() { reads++ }
+	d := New(store, nil, nil)
+	d.keepHost(&host{})
+	for i := range pages {
+		l := leaseOf(t, pages[i].URL())
+		c := d.Compare(l, &push.Document{Text: pages[i].Text}, fmt.Sprint("Article ", i, " of the shop"), weburl.HostKey{}, [16]byte{byte(i), byte(i >> 8), 1})
+		if _, _, _, err := d.Original(t.Context(), l, c); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.review) > 0 {
+			t.Errorf("the titles of article %d are looked at again", i)
+		}
+	}
+	if reads > 0 {
+		t.Errorf("%d records were read", reads)
+	}
+	l := leaseOf(t, "http://a.example/again")
+	c := d.Compare(l, &push.Document{Text: pages[7].Text + " and more"}, "Article 7 of the shop", weburl.HostKey{}, [16]byte{2})
+	if _, _, _, err := d.Original(t.Context(), l, c); err != nil || reads != 1 || len(c.review) == 0 {
+		t.Errorf("of a page with the title of another %d records were read (%v), and titles %v looked at again", reads, err, c.review)
+	}
+}
+
 // BenchmarkDuplicate is what looking for copies costs of one page, with 600 words of which
 // 200 are of the frame: its signature, the frame of its host, and the look-up.
 func BenchmarkDuplicate(b *testing.B) {

@@ -103,8 +103,13 @@ func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bo
 		d.pages.Text(text, func(k near.Key) bool { return add(text, k) })
 	}
 	if !c.IsZero() && !isCommon {
-		for _, title := range c.titlesBy(d.frame(s, c.host)) {
-			d.pages.Title(title, add)
+		for i, title := range c.titlesBy(d.frame(s, c.host)) {
+			d.pages.Title(title, func(text uint32, key near.Key) bool {
+				if i == 0 && !near.SameTitle(text, c.place.Body) {
+					return true
+				}
+				return add(text, key)
+			})
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return a.key.Compare(b.key) })
@@ -114,10 +119,13 @@ func (d *Detector) candidates(s *search, own weburl.Key, c *Content, isCommon bo
 // isCommon says that so many pages with other texts have the title of a page that it says
 // nothing. The mutex is held.
 func (d *Detector) isCommon(c *Content) bool {
+	texts := d.pages.Titled(c.place.Title)
+	if texts != near.MaxTitled {
+		return texts > near.MaxTitled
+	}
 	own := false
 	d.pages.Title(c.place.Title, func(text uint32, _ near.Key) bool { own = text == c.place.Body; return !own })
-	texts := d.pages.Titled(c.place.Title)
-	return texts > near.MaxTitled || texts == near.MaxTitled && !own
+	return !own
 }
 
 // page gives what is known of a page that is a document, or a copy of one: that is of. It is nil if it is neither, or something must be read first. The mutex is held.

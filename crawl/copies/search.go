@@ -126,14 +126,19 @@ func (d *Detector) enter(l *scheduler.Lease, c *Content, m match) {
 		return
 	}
 	titles, others := c.titlesBy(h.frame), false
-	for _, title := range titles {
-		other, own := false, false
-		d.pages.Title(title, func(_ uint32, k near.Key) bool {
-			own, other = own || k == near.Key(l.Key), other || k != near.Key(l.Key)
+	for i, title := range titles {
+		other, own, texts := false, false, 0
+		d.pages.Title(title, func(text uint32, k near.Key) bool {
+			texts, own = 1, own || k == near.Key(l.Key)
+			other = other || k != near.Key(l.Key) && (i > 0 || near.SameTitle(text, c.place.Body))
 			return true
 		})
-		if own || d.pages.Titled(title) <= near.MaxTitled {
-			others = others || other
+		if texts > 0 {
+			texts = d.pages.Titled(title)
+		}
+		if own || texts <= near.MaxTitled {
+			// Those that only look as if they had its title change when it becomes common.
+			others = others || other || texts > near.MaxTitled
 			c.review = append(c.review, title)
 		}
 	}
