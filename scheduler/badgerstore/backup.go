@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/ristretto/v2/z"
 
-	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/backupfile"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
@@ -64,7 +62,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			return s.damaged("counters", err)
 		}
 		if err := s.walk(ctx, txn, nil, nil, false, func(item *badger.Item) error {
-			if string(item.Key()) == string(record.SavedKey()) || item.Key()[0] == record.KindSegment {
+			if string(item.Key()) == string(record.SavedKey()) || item.Key()[0] == record.KindSegment || item.Key()[0] == record.KindPosition {
 				return nil // the files are not in the backup
 			}
 			var written error
@@ -162,12 +160,7 @@ func Restore(ctx context.Context, dir string, r io.Reader, o Options) (report Ba
 		return BackupReport{}, err
 	}
 	o = Options{Logger: o.Logger, MemtableBytes: o.MemtableBytes}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.MemtableBytes == 0 {
-		o.MemtableBytes = DefaultMemtableBytes
-	}
+	o.fill()
 	part := filepath.Clean(dir) + restoring
 	above := missing(filepath.Dir(part))
 	defer func() {
@@ -234,8 +227,9 @@ func publish(part, dir string) error {
 }
 
 func restoreInto(ctx context.Context, dir string, r io.Reader, o Options) (BackupReport, error) {
-	report, from, err := readBackup(ctx, dir, r, o)
-	if err == nil && from != format {
+	var seen restored
+	report, err := readBackup(ctx, dir, r, o, &seen)
+	if err == nil && seen.format != format {
 		err = upgradeRestored(dir, o)
 	}
 	if err != nil {
@@ -271,23 +265,21 @@ func upgradeRestored(dir string, o Options) (err error) {
 }
 
 // readBackup fills a new Badger database with the keys of a backup, which come in
-// order: they are written as tables of the last level, with nothing to compact. from is
-// the format of the store that was backed up.
-func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report BackupReport, from byte, err error) {
+// order: they are written as tables of the last level, with nothing to compact. seen looks at each.
+func readBackup(ctx context.Context, dir string, r io.Reader, o Options, seen *restored) (report BackupReport, err error) {
 	db, err := tryBadger(badgerOptions(dir, o))
 	if err != nil {
-		return report, 0, openError(dir, err)
+		return report, openError(dir, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	tables := db.NewStreamWriter()
 	defer tables.Cancel() // does nothing after Flush
 	if err := tables.Prepare(); err != nil {
-		return report, 0, err
+		return report, err
 	}
 	b := backupfile.NewReader(r)
 	buf := z.NewBuffer(2*backupfile.Block, "restore")
 	defer func() { err = errors.Join(err, buf.Release()) }()
-	var seen restored
 	for {
 		key, value, err := b.Next()
 		if errors.Is(err, io.EOF) {
@@ -300,7 +292,7 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 			value, err = seen.check(key, value)
 		}
 		if err != nil {
-			return report, 0, err
+			return report, err
 		}
 		report.count(key)
 		kv := &pb.KV{Key: key, Value: value, Version: 1}
@@ -312,45 +304,10 @@ func readBackup(ctx context.Context, dir string, r io.Reader, o Options) (report
 			continue
 		}
 		if err := tables.Write(buf); err != nil {
-			return report, 0, err
+			return report, err
 		}
 		buf.Reset()
 	}
 	report.Bytes = b.Read
-	return report, seen.format, errors.Join(tables.Write(buf), tables.Flush(), seen.missing())
-}
-
-// restored looks at what a backup must have.
-type restored struct {
-	format   byte // 0: not seen
-	counters bool
-}
-
-// check returns the value as it is to be stored.
-func (seen *restored) check(key, value []byte) ([]byte, error) {
-	switch string(key) {
-	case string(record.FormatKey()):
-		if len(value) != 1 || value[0] < formatInline || value[0] > format {
-			return nil, fmt.Errorf("%w: the backup is of a store of format %d, this program reads %d; restore it with the version of Sextant that wrote it",
-				scheduler.ErrFormat, value, format)
-		}
-		seen.format = value[0]
-		return value, nil
-	case string(record.CountersKey()):
-		seen.counters = true
-		c, err := record.DecodeCounters(value)
-		if err != nil {
-			return nil, fmt.Errorf("%w: counters of the backup: %w", scheduler.ErrDamaged, err)
-		}
-		c.Clean, c.Segment, c.SegmentEnd = false, 0, 0
-		return c.Encode(), nil
-	}
-	return value, nil
-}
-
-func (seen *restored) missing() error {
-	if seen.format != 0 && seen.counters {
-		return nil
-	}
-	return fmt.Errorf("%w: the backup has no format or no counters", scheduler.ErrDamaged)
+	return report, errors.Join(tables.Write(buf), tables.Flush(), seen.missing())
 }

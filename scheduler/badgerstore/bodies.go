@@ -23,7 +23,7 @@ func (g *group) keepBody(o *record.Order, b []byte) error {
 		o.Body = b
 		return nil
 	}
-	if c := &g.nextCount; c.Segment == 0 || g.s.segments.Full(c.SegmentEnd) {
+	if c := &g.nextCount; !g.s.segments.Mine(c.Segment) || c.Segment == 0 || g.s.segments.Full(c.SegmentEnd) {
 		if err := g.nextSegment(); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (g *group) nextSegment() error {
 			g.remove(record.SegmentKey(c.Segment))
 		}
 	}
-	c.Segment, c.SegmentEnd = c.Segment+1, 0
+	c.Segment, c.SegmentEnd = g.s.segments.Next(c.Segment), 0
 	return nil
 }
 

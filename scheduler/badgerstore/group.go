@@ -2,17 +2,12 @@ package badgerstore
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"syscall"
-	"time"
 
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/sextant-crawler/sextant/scheduler"
-	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -315,88 +310,6 @@ func (g *group) settled() <-chan struct{} {
 		return nil
 	}
 	return g.ahead.done
-}
-
-// writeBatches is the writer: it makes batches durable, in order, and answers.
-func (s *Store) writeBatches() {
-	bodies := segments.Writer{Dir: s.dir}
-	if s.sync {
-		bodies.SyncNames = func() error { return badgerfiles.SyncDir(s.dir) }
-	}
-	defer func() { _ = bodies.Close() }() // what counts is synced
-	for b := range s.batches {
-		begin := time.Now()
-		if b.err = bodies.Write(b.bodies); b.err == nil {
-			s.reach(atBodies)
-			b.err = s.writeBatch(b)
-		} else {
-			b.err = s.refused(b.err)
-		}
-		s.timing.add(time.Since(begin), len(b.acks), b.count)
-		if b.err == nil {
-			c := b.counters
-			s.committed.Store(&c)
-			s.commits.Store(b.no)
-			s.signal(b.orders)
-		}
-		// Last, so that a caller that is answered finds its write in the counters, too.
-		s.answerAll(b, b.err)
-		if b.err == nil {
-			s.reach(atAnswered)
-		}
-		close(b.done)
-	}
-}
-
-func (s *Store) writeBatch(b *batch) error {
-	txn := s.db.NewTransaction(true)
-	defer txn.Discard()
-	err := b.each(func(e *edit) error {
-		if e.value == nil {
-			return txn.Delete(e.key)
-		}
-		if e.key[0] == record.KindGone {
-			entry := badger.NewEntry(e.key, e.value)
-			entry.ExpiresAt = record.GoneUntil(e.value)
-			return txn.SetEntry(entry)
-		}
-		return txn.Set(e.key, e.value)
-	})
-	if err == nil {
-		s.reach(atBeforeCommit)
-		err = s.commit(txn)
-	}
-	if err == nil && s.sync {
-		err = s.directory.Sync()
-	}
-	if err == nil {
-		s.reach(atCommitted)
-		return nil
-	}
-	return s.refused(err)
-}
-
-// refused says what to do after a write that the disk or Badger refused.
-func (s *Store) refused(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
-		return fmt.Errorf("store %s: %w: a write failed, free some space and open the store again: %w", s.dir, scheduler.ErrFull, err)
-	}
-	return fmt.Errorf("store %s: a write failed, open the store again: %w", s.dir, err)
-}
-
-// answerAll answers a batch's writes.
-func (s *Store) answerAll(b *batch, err error) {
-	later := 0
-	for _, w := range b.acks {
-		if w.settled == nil {
-			w.done <- err
-		} else {
-			later++
-		}
-	}
-	if later > 0 {
-		s.settler.push(err, b.acks...)
-	}
 }
 
 func (b *batch) addBodies(bodies []segments.Body) {

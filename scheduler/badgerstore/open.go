@@ -40,11 +40,33 @@ func Exists(dir string) bool {
 // see that they are whole. The errors wrap scheduler.ErrLocked, ErrFormat,
 // ErrDamaged or ErrFull where one of them fits. The caller must Close the store.
 func Open(dir string, o Options) (*Store, error) {
+	f, err := openFiles(dir, &o)
+	if err != nil {
+		return nil, err
+	}
+	if err := notReplicated(dir, o); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	s := newStore(f, o)
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return s, nil
+}
+
+// files are a store's directory, locked, and Badger on it.
+type files struct {
+	dir  string
+	lock *os.File
+	db   *badger.DB
+}
+
+func (f files) close() error { return errors.Join(f.db.Close(), unlock(f.lock)) }
+
+// fill puts the defaults where nothing is said.
+func (o *Options) fill() {
 	if o.MemtableBytes == 0 {
 		o.MemtableBytes = DefaultMemtableBytes
-	}
-	if o.MemtableBytes < MinMemtableBytes {
-		return nil, fmt.Errorf("store %s: memtable of %d bytes is too small: write %d or more", dir, o.MemtableBytes, MinMemtableBytes)
 	}
 	if o.MinFree == 0 {
 		o.MinFree = DefaultMinFree
@@ -52,35 +74,44 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := prepare(dir, o); err != nil {
-		return nil, err
+}
+
+// openFiles fills in what o leaves open, and opens Badger once its files have been looked at.
+func openFiles(dir string, o *Options) (f files, err error) {
+	o.fill()
+	if o.MemtableBytes < MinMemtableBytes {
+		return f, fmt.Errorf("store %s: memtable of %d bytes is too small: write %d or more", dir, o.MemtableBytes, MinMemtableBytes)
+	}
+	if err := prepare(dir, *o); err != nil {
+		return f, err
 	}
 	lock, err := lockDirectory(dir, o.ReadOnly)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	if err := tidy(lock, o); err != nil {
-		return nil, errors.Join(err, unlock(lock))
+	if err := tidy(lock, *o); err != nil {
+		return f, errors.Join(err, unlock(lock))
 	}
-	db, err := openBadger(dir, o)
+	db, err := openBadger(dir, *o)
 	if err != nil {
-		return nil, errors.Join(err, unlock(lock))
+		return f, errors.Join(err, unlock(lock))
 	}
-	s := &Store{
-		db: db, dir: dir, lock: lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
-		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: dir},
+	return files{dir, lock, db}, nil
+}
+
+// newStore makes a store that nothing was read of yet.
+func newStore(f files, o Options) *Store {
+	return &Store{
+		db: f.db, dir: f.dir, lock: f.lock, log: o.Logger, readOnly: o.ReadOnly, firstOrder: o.FirstOrder, minFree: o.MinFree, tableBytes: o.MemtableBytes, long: o.longValue(), at: o.at, commit: (*badger.Txn).Commit,
+		sync: o.Durability == Sync, directory: badgerfiles.Directory{Path: f.dir},
 		committing: committing{
 			changed: make(chan struct{}, 1), writes: make(chan *write, groupWrites), batches: make(chan *batch, 1),
 			loaded: make(chan loaded, 1), settler: newSettler(), collect: make(chan struct{}, 1),
 		},
 		owned:    owned{saveAfter: cmp.Or(o.saveAfter, saveAfter)},
 		closing:  closing{quit: make(chan struct{}), stop: make(chan struct{})},
-		segments: segments.New(dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes))),
+		segments: segments.New(f.dir, o.Logger, uint64(cmp.Or(o.segmentBytes, segments.DefaultBytes))),
 	}
-	if err := s.start(); err != nil {
-		return nil, errors.Join(err, db.Close(), unlock(lock))
-	}
-	return s, nil
 }
 
 // prepare looks at the directory before Badger does: with its manifest lost,
@@ -250,6 +281,9 @@ func (s *Store) readMeta() (c record.Counters, from byte, err error) {
 func (s *Store) markClean(clean bool) error {
 	c := *s.committed.Load()
 	c.Clean = clean
+	if s.lead != nil {
+		return s.lead.mark(&c)
+	}
 	return s.db.Update(func(txn *badger.Txn) error {
 		if err := txn.Set(record.FormatKey(), []byte{format}); err != nil {
 			return err

@@ -49,6 +49,9 @@ func (s *Store) readKnown() (_ loaded, err error) {
 	if err != nil {
 		return loaded{}, err
 	}
+	if s.lead != nil {
+		return loaded{}, errors.New("the store followed a log until now")
+	}
 	if !s.clean && !saved.Synced {
 		return loaded{}, errors.New("the last process was killed and had not synced what it wrote")
 	}
@@ -99,7 +102,7 @@ func (u untilClosed) Read(b []byte) (int, error) {
 func (s *Store) saveWhenDue() {
 	n := &s.known
 	set := n.set.Load()
-	if set == nil || n.saving || n.changes < max(s.saveAfter, set.Len()/8) {
+	if set == nil || n.saving || s.lead != nil || n.changes < max(s.saveAfter, set.Len()/8) {
 		return
 	}
 	mark, changes := n.mark, n.changes
@@ -125,7 +128,7 @@ func (g *group) saveLast() {
 	g.s.background.Wait() // it may be at the same file
 	n := &g.s.known
 	set := n.set.Load()
-	if g.barrier() != nil || set == nil || n.changes == 0 && !n.saving && (g.s.fileNumber != 0 || set.Len() == 0) {
+	if g.barrier() != nil || set == nil || g.s.lead != nil || n.changes == 0 && !n.saving && (g.s.fileNumber != 0 || set.Len() == 0) {
 		return
 	}
 	err := g.s.saveKnown(set, n.mark, func(w *write) error {

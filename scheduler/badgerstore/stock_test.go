@@ -159,7 +159,7 @@ func (st stock) make(t testing.TB, dir string, o Options) *Store {
 	}
 	quiet := o
 	quiet.Logger = slog.New(slog.DiscardHandler)
-	if _, _, err := readBackup(t.Context(), dir, r, quiet); err != nil {
+	if _, err := readBackup(t.Context(), dir, r, quiet, &restored{}); err != nil {
 		t.Fatal(err)
 	}
 	made := time.Since(begin)

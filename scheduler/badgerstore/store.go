@@ -151,6 +151,7 @@ type Store struct {
 
 	sync      bool                  // commits are synced
 	directory badgerfiles.Directory // owned by the writer
+	lead      *leading              // nil: the store is in no cluster
 
 	committing
 	owned
@@ -310,6 +311,12 @@ func (s *Store) Close() error {
 	var err error
 	if !s.readOnly && s.failed == nil {
 		err = s.markClean(true)
+	}
+	if s.lead != nil { // the files are the replica's
+		if err := errors.Join(s.failed, err, s.lead.replica.resume()); err != nil {
+			return s.words(err)
+		}
+		return nil
 	}
 	err = errors.Join(err, s.db.Close())
 	if err == nil && !s.readOnly && s.failed == nil {

@@ -29,6 +29,7 @@
 //	s                   the file of fingerprints that belongs to this state
 //	f                   format version
 //	m                   counters, with every commit
+//	i                   in a cluster: the place in the log that this copy is at
 //
 // KEY is weburl.Key, HOST weburl.HostKey, SOURCE one byte, SEQ and EDIT 8 bytes, TIME 8
 // bytes of nanoseconds since 1970. Orders in all states have their numbers from one
@@ -69,6 +70,8 @@ const (
 	KindSegment  = 'n'
 	KindLinks    = 'r'
 	KindGone     = 'e'
+	KindSaved    = 's'
+	KindPosition = 'i'
 )
 
 // Lengths of keys.
@@ -98,7 +101,10 @@ func FormatKey() []byte { return []byte{'f'} }
 func CountersKey() []byte { return []byte{'m'} }
 
 // SavedKey is the key of Saved.
-func SavedKey() []byte { return []byte{'s'} }
+func SavedKey() []byte { return []byte{KindSaved} }
+
+// PositionKey is the key of a copy's place in the log.
+func PositionKey() []byte { return []byte{KindPosition} }
 
 // SegmentKey is the key of a Segment.
 func SegmentKey(n uint64) []byte { return OrderSeek(KindSegment, n) }

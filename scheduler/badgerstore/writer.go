@@ -1,0 +1,122 @@
+package badgerstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"github.com/sextant-crawler/sextant/cluster/entry"
+	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/badgerfiles"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
+)
+
+// The writer is a goroutine of its own that Store.Close waits for. Batches and their bodies
+// are in the form of package record.
+
+// writeBatches is the writer: it makes batches durable, in order, and answers.
+func (s *Store) writeBatches() {
+	bodies := segments.Writer{Dir: s.dir}
+	if s.sync {
+		bodies.SyncNames = func() error { return badgerfiles.SyncDir(s.dir) }
+	}
+	defer func() { _ = bodies.Close() }() // what counts is synced
+	for b := range s.batches {
+		begin := time.Now()
+		if b.err = bodies.Write(b.bodies); b.err == nil {
+			s.reach(atBodies)
+			b.err = s.writeBatch(b)
+		} else {
+			b.err = s.refused(b.err)
+		}
+		s.timing.add(time.Since(begin), len(b.acks), b.count)
+		if b.err == nil {
+			c := b.counters
+			s.committed.Store(&c)
+			s.commits.Store(b.no)
+			s.signal(b.orders)
+		}
+		// Last, so that a caller that is answered finds its write in the counters, too.
+		s.answerAll(b, b.err)
+		if b.err == nil {
+			s.reach(atAnswered)
+		} else if s.lead != nil {
+			s.lead.fail(b.err)
+		}
+		close(b.done)
+	}
+}
+
+// writeBatch makes one batch durable. In a cluster it goes into the log first, and what is there
+// need not be synced here.
+func (s *Store) writeBatch(b *batch) error {
+	var behind entry.Position
+	if s.lead != nil {
+		var err error
+		if behind, err = s.lead.append(b); err != nil {
+			return s.words(err)
+		}
+	}
+	txn := s.db.NewTransaction(true)
+	defer txn.Discard()
+	err := b.each(func(e *edit) error { return change(txn, e.key, e.value) })
+	if err == nil && s.lead != nil {
+		err = txn.Set(record.PositionKey(), encodePosition(behind))
+	}
+	if err == nil {
+		s.reach(atBeforeCommit)
+		err = s.commit(txn)
+	}
+	if err == nil && s.sync {
+		err = s.directory.Sync()
+	}
+	if err != nil {
+		return s.refused(err)
+	}
+	s.reach(atCommitted)
+	if s.lead != nil {
+		s.lead.replica.moved(behind)
+	}
+	return nil
+}
+
+// change puts one edit into a transaction; a nil value removes the key.
+func change(txn *badger.Txn, key, value []byte) error {
+	switch {
+	case value == nil:
+		return txn.Delete(key)
+	case key[0] == record.KindGone:
+		e := badger.NewEntry(key, value)
+		e.ExpiresAt = record.GoneUntil(value)
+		return txn.SetEntry(e)
+	}
+	return txn.Set(key, value)
+}
+
+// refused says what to do after a write that the disk or Badger refused.
+func (s *Store) refused(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
+		return fmt.Errorf("store %s: %w: a write failed, free some space and open the store again: %w", s.dir, scheduler.ErrFull, err)
+	}
+	return fmt.Errorf("store %s: a write failed, open the store again: %w", s.dir, err)
+}
+
+// answerAll answers a batch's writes.
+func (s *Store) answerAll(b *batch, err error) {
+	later := 0
+	for _, w := range b.acks {
+		if w.settled == nil {
+			w.done <- err
+		} else {
+			later++
+		}
+	}
+	if later > 0 {
+		s.settler.push(err, b.acks...)
+	}
+}
