@@ -3,6 +3,8 @@ package main
 import (
 	"embed"
 	"fmt"
+	"io/fs"
+	"strings"
 )
 
 // pdfium is the module that carries PDFium as WebAssembly, without the licences of what
@@ -55,7 +57,7 @@ func embeddedIn(module, version string) (parts []part, err error) {
 		return nil, fmt.Errorf("%s %s: packaging/sbom/embedded.go knows what is in pdfium.wasm of %s: look at that of the new version, and say there what is in it", module, version, pdfiumModule)
 	}
 	for _, e := range pdfiumParts() {
-		text, err := pdfiumTexts.ReadFile("pdfium/" + e.name + ".txt")
+		files, err := textsOf(e.name, "embedded in "+pdfium+" "+version)
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +67,29 @@ func embeddedIn(module, version string) (parts []part, err error) {
 		} else {
 			p.url += "@" + e.version
 		}
-		p.files = []licenseFile{{"embedded in " + pdfium + " " + version, string(text)}}
+		p.files = files
 		parts = append(parts, p)
 	}
 	return parts, nil
+}
+
+// textsOf are a part's texts, as upstream has them (pdfium/UPSTREAM.md): NAME.txt, and
+// NAME.MORE.txt where there are more.
+func textsOf(name, where string) ([]licenseFile, error) {
+	text, err := pdfiumTexts.ReadFile("pdfium/" + name + ".txt")
+	if err != nil {
+		return nil, err
+	}
+	files := []licenseFile{{where, string(text)}}
+	more, err := fs.Glob(pdfiumTexts, "pdfium/"+name+".*.txt")
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range more {
+		if text, err = pdfiumTexts.ReadFile(path); err != nil {
+			return nil, err
+		}
+		files = append(files, licenseFile{where + ": " + strings.TrimSuffix(strings.TrimPrefix(path, "pdfium/"+name+"."), ".txt"), string(text)})
+	}
+	return files, nil
 }
