@@ -15,6 +15,7 @@ import (
 //	http://www.example.com/a.html      index follow fifo=index_follow
 //	http://www.example.com/news/x      crawl source=news meta:kind=news shift=-1
 //	http://www.example.com/logo.gif    ignore by=rules line=12
+//	http://intra.example.com/          crawl crawler=intranet
 //
 // Text after " #" is a comment, values with spaces stand in double quotes.
 type TestCase struct {
@@ -22,7 +23,15 @@ type TestCase struct {
 	line int
 	url  string
 	want []expectation
+	// crawler is the one that it is about; empty: the one that is asked.
+	crawler string
 }
+
+// Crawler is the one that a case names by crawler=NAME, where a configuration has several.
+func (c TestCase) Crawler() string { return c.crawler }
+
+// Place is where it stands.
+func (c TestCase) Place() string { return fmt.Sprintf("%s:%d", c.file, c.line) }
 
 // expectation is one word of a case: name alone, or name=value.
 type expectation struct {
@@ -42,7 +51,9 @@ func (e expectation) String() string {
 func flagWords() []string {
 	return []string{"crawl", "ignore", "index", "noindex", "follow", "nofollow"}
 }
-func valueWords() []string { return []string{"fifo", "shift", "source", "by", "line", "status", "as"} }
+func valueWords() []string {
+	return []string{"fifo", "shift", "source", "by", "line", "status", "as", "crawler"}
+}
 
 // ParseCases reads a case file; all its errors are given, each with its place.
 func ParseCases(name, text string) (cases []TestCase, errs []error) {
@@ -63,6 +74,10 @@ func ParseCases(name, text string) (cases []TestCase, errs []error) {
 			e, err := parseExpectation(w)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s:%d:%d: %w", name, i+1, w.column, err))
+				continue
+			}
+			if e.name == "crawler" {
+				c.crawler = e.value
 				continue
 			}
 			c.want = append(c.want, e)

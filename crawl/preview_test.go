@@ -3,6 +3,7 @@ package crawl
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,15 @@ func TestPreviewForetellsThePass(t *testing.T) {
 		if i < len(steps)-1 && p.Excluded.Count+p.Elsewhere.Count+p.Deleted.Count == 0 {
 			t.Errorf("step %d: nothing happens", i)
 		}
+		for name, g := range map[string]review.PreviewGroup{"excluded": p.Excluded, "elsewhere": p.Elsewhere, "taken": p.ExcludedWhenTaken, "readmitted": p.Readmitted, "moved": p.Moved, "deleted": p.Deleted} {
+			sum := uint64(0)
+			for _, by := range g.By {
+				sum += by.Count
+			}
+			if sum != g.Count {
+				t.Errorf("step %d: of %d %s, %d have a cause: %+v", i, g.Count, name, sum, g.By)
+			}
+		}
 		for _, g := range []review.PreviewGroup{p.Excluded, p.Deleted} {
 			if uint64(len(g.Samples)) != min(g.Count, 3) || g.Count > 0 && g.Samples[0].Words == "" {
 				t.Errorf("step %d: samples %+v of %d", i, g.Samples, g.Count)
@@ -138,5 +148,46 @@ func TestPreviewOfWhatIsTaken(t *testing.T) {
 	b, err := json.Marshal(p)
 	if err != nil || !strings.Contains(string(b), `"samples":[]`) || strings.Contains(string(b), "null") {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// TestPreviewNamesWhatDoesIt: each group says which rule or gate puts how many URLs into it.
+func TestPreviewNamesWhatDoesIt(t *testing.T) {
+	at := func(line int) actionrules.Position {
+		return actionrules.Position{File: "new.xml", Line: line, Column: 5}
+	}
+	host := func(n string) actionrules.Condition { return actionrules.Host(n, actionrules.NormNorm, false, at(1)) }
+	store := storetest.NewMemory()
+	seed(t, store, 2500)
+	s := everything()
+	s.Space.KillPatterns = file("kill", "h6")
+	s.Space.CrawlRules = file("crawl.rules", "forbid domain h7.test")
+	s.Rules.Rules = []actionrules.Rule{
+		{If: host("h3.test"), Then: []actionrules.Action{{Verb: actionrules.Ignore}}, At: at(10)},
+		{If: host("h4.test"), Then: []actionrules.Action{{Verb: actionrules.Priority, Shift: 1}}, At: at(20)},
+		{If: host("h5.test"), Then: []actionrules.Action{{Verb: actionrules.NoIndex}}, At: at(30)},
+	}
+	p, err := review.NewPreview(t.Context(), s, store, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(by []review.PreviewCause) (words []string) {
+		for _, c := range by {
+			if c.Count == 0 || c.Example == "" {
+				t.Errorf("a cause of nothing: %+v", c)
+			}
+			words = append(words, c.String())
+		}
+		slices.Sort(words)
+		return words
+	}
+	for what, c := range map[string]struct{ got, want []string }{
+		"excluded": {named(p.Excluded.By), []string{"domain gate, crawl.rules:1: forbid domain h7.test", "rule 1, new.xml:10"}},
+		"moved":    {named(p.Moved.By), []string{"rule 2, new.xml:20", "rule 3, new.xml:30"}},
+		"deleted":  {named(p.Deleted.By), []string{"domain gate, crawl.rules:1: forbid domain h7.test", "kill gate, kill:1: h6", "rule 1, new.xml:10", "rule 3, new.xml:30"}},
+	} {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
 	}
 }

@@ -36,6 +36,8 @@ type Settings struct {
 	Crawlers []string
 	// Version is the program's.
 	Version string
+	// Config is the file of the configuration.
+	Config string
 }
 
 // Console answers for the pages. Its methods may be called at once.

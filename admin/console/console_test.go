@@ -36,7 +36,7 @@ func newConsole(t *testing.T, role admin.Role, api http.Handler, crawlers ...str
 	if crawlers == nil {
 		crawlers = []string{"a"}
 	}
-	c, err := New(fakeService{api, role}, Settings{Crawlers: crawlers, Version: "test"}, slog.New(slog.DiscardHandler))
+	c, err := New(fakeService{api, role}, Settings{Crawlers: crawlers, Version: "test", Config: "/etc/sextant/CrawlConfig.xml"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 func inspectorPages() []page {
 	return []page{
 		{pattern: "GET /url", role: admin.Reader, nav: "Inspector", title: "URL inspector", template: "inspector", data: inspector},
+		{pattern: "GET /url/rule", role: admin.Operator, answer: ruleOf},
 		{pattern: "POST /url/add", role: admin.Operator, answer: addOne},
 		{pattern: "POST /url/refresh", role: admin.Operator, answer: refreshOne},
 		{pattern: "POST /url/fetch", role: admin.Operator, title: "Dry run", answer: fetchOne},
@@ -59,6 +60,25 @@ func inspector(v *visit) (any, error) {
 
 // inspect asks for all that is known of a URL.
 func inspect(v *visit, raw string) (*inspected, error) {
+	d, err := explained(v, raw)
+	if err != nil || d.Explained == nil {
+		return d, err
+	}
+	d.sortRules()
+	if d.Sent, err = sentOf(v, d.Name()); err != nil {
+		return nil, err
+	}
+	d.Answer = d.judge(v)
+	if d.LinksAsked = v.r.URL.Query().Get("show") == "links"; !d.LinksAsked {
+		return d, nil
+	}
+	links, more, err := lines[report.LinkedFrom](v, "/links", url.Values{"to": {d.Name()}}, linksShown)
+	d.Links, d.MoreLinks = links, more
+	return d, err
+}
+
+// explained asks what gates and rules say of a URL, and what is stored of it.
+func explained(v *visit, raw string) (*inspected, error) {
 	d := &inspected{URL: raw}
 	if raw == "" {
 		return d, nil
@@ -83,18 +103,7 @@ func inspect(v *visit, raw string) (*inspected, error) {
 			d.Stored = stored.StoredURL
 		}
 	}
-	d.sortRules()
-	var err error
-	if d.Sent, err = sentOf(v, d.Name()); err != nil {
-		return nil, err
-	}
-	d.Answer = d.judge(v)
-	if d.LinksAsked = v.r.URL.Query().Get("show") == "links"; !d.LinksAsked {
-		return d, nil
-	}
-	links, more, err := lines[report.LinkedFrom](v, "/links", url.Values{"to": {d.Name()}}, linksShown)
-	d.Links, d.MoreLinks = links, more
-	return d, err
+	return d, nil
 }
 
 // Name is the URL as it is stored, else as the gates make it.

@@ -90,7 +90,7 @@ func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
 	case a.Fate == scheduler.FatePending && d.Stored != nil:
 		path, link = v.link("/hosts", url.Values{"host": {d.Stored.URL}}), "Its host"
 	case a.Reason.Operators() && v.may("/rules"):
-		path, link = v.link("/rules", nil), "Rules editor"
+		path, link = d.editor(v)
 	}
 	switch {
 	case operator && a.Help != "":
@@ -99,8 +99,17 @@ func (d *inspected) advise(v *visit, r *shownAnswer, a *admin.Answer) {
 		r.do("", path, link)
 	}
 	if operator && d.Explained.ExcludedBy != nil && (d.Stored == nil || !d.Stored.Indexed && !a.Reason.Operators()) && v.may("/rules") {
-		r.do("If it is to be crawled, change what leaves it out.", v.link("/rules", nil), "Rules editor")
+		path, link := d.editor(v)
+		r.do("If it is to be crawled, change what leaves it out.", path, link)
 	}
+}
+
+// editor leads to the editor of the configuration, at the line that decides about the URL.
+func (d *inspected) editor(v *visit) (path, link string) {
+	if at := d.place(v); at != "" {
+		return at, "Its line in the editor"
+	}
+	return v.link("/rules", nil), "Configuration"
 }
 
 // judgeOrder adds what the newest order in the outbox says.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -36,8 +37,14 @@ type rulesData struct {
 	Taken    string
 	Versions []admin.ConfigVersion
 
-	// Word says that the edit may delete any number of documents.
-	Word bool
+	// Asked are the deletions that saving would make, which was not done yet.
+	Asked *foreseen
+	// Line is the one to go to in the editor; 0 for none.
+	Line int
+	// Cases are the test cases beside the configuration.
+	Cases, CasesTag string
+	// CasesRefused says why they cannot be edited here.
+	CasesRefused string
 	// What a button without the script gave.
 	Check *admin.Check
 	Saved *admin.Written
@@ -55,6 +62,7 @@ func rules(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Line, _ = strconv.Atoi(v.r.URL.Query().Get("line")) // else none
 	if name := v.r.URL.Query().Get("take"); name != "" && d.Refused == "" {
 		var old []byte
 		if _, err := v.ask(http.MethodGet, "/config/version", url.Values{"name": {name}}, nil, nil, &old); err != nil {
@@ -82,7 +90,24 @@ func readRules(v *visit) (*rulesData, error) {
 	var kept struct{ Items []admin.ConfigVersion }
 	err = v.get("/config/versions", url.Values{"limit": {"50"}}, &kept)
 	d.Versions = kept.Items
+	if err == nil {
+		err = d.readCases(v)
+	}
 	return d, err
+}
+
+// readCases reads the test cases; that they cannot be read keeps nobody from the rules.
+func (d *rulesData) readCases(v *visit) error {
+	var cases []byte
+	header, err := v.ask(http.MethodGet, "/config/cases", nil, nil, nil, &cases)
+	if p, ok := errors.AsType[*admin.Problem](err); ok {
+		d.CasesRefused = p.Detail
+		return nil
+	}
+	if err == nil {
+		d.Cases, d.CasesTag = strings.ReplaceAll(string(cases), "\r\n", "\n"), header.Get("ETag")
+	}
+	return err
 }
 
 // take puts a text into the editor.
@@ -120,15 +145,15 @@ func sendRules(v *visit) error {
 		return &admin.Problem{Title: "Too large", Status: http.StatusRequestEntityTooLarge, Detail: "the form cannot be read: the text may be too large for the editor"}
 	}
 	text := strings.ReplaceAll(v.r.PostForm.Get("text"), "\r\n", "\n")
-	sent := &rulesData{ETag: v.r.PostForm.Get("etag"), Text: text, Windows: v.r.PostForm.Get("lines") == "crlf", Word: v.r.PostForm.Get("yes") != ""}
+	sent := &rulesData{ETag: v.r.PostForm.Get("etag"), Text: text, Windows: v.r.PostForm.Get("lines") == "crlf"}
 	if sent.Windows {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	status := http.StatusOK
 	if refused := notEdited([]byte(text)); refused != "" {
 		status, sent.Problem = http.StatusUnprocessableEntity, &admin.Problem{Detail: refused}
-	} else if v.r.PostForm.Get("do") == "save" {
-		if err := sent.save(v, text); err != nil {
+	} else if do := v.r.PostForm.Get("do"); do != "check" {
+		if err := sent.save(v, text, do); err != nil {
 			return err
 		}
 		if sent.Problem != nil {
@@ -141,7 +166,7 @@ func sendRules(v *visit) error {
 	if err != nil {
 		return err
 	}
-	sent.File, sent.Versions = now.File, now.Versions
+	sent.File, sent.Versions, sent.Cases, sent.CasesTag, sent.CasesRefused = now.File, now.Versions, now.Cases, now.CasesTag, now.CasesRefused
 	if status == http.StatusPreconditionFailed {
 		sent.Theirs, sent.ETag = now.Text, now.ETag
 	}
@@ -149,13 +174,30 @@ func sendRules(v *visit) error {
 	return nil
 }
 
-// save has the API take the text; that it does not is no error of the page.
-func (d *rulesData) save(v *visit, text string) error {
+// save has the API take the text, or first asks about what that deletes: do is save, then
+// save-delete or save-hold. That it is not taken is no error of the page.
+func (d *rulesData) save(v *visit, text, do string) error {
 	header := http.Header{"Content-Type": {"application/xml"}, "If-Match": {d.ETag}}
 	saved := &admin.Written{}
 	query := url.Values{}
-	if d.Word {
+	if do == "save-delete" {
 		query.Set("yes", "true")
+	}
+	if do == "save" {
+		asked, err := foresee(v, text)
+		if p, ok := errors.AsType[*admin.Problem](err); ok && len(p.Findings) == 0 {
+			asked, err = &foreseen{Unknown: p.Detail}, nil // it can be saved all the same
+		} else if ok {
+			d.Problem = p
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if asked.Unknown != "" || asked.Deleted > 0 {
+			d.Asked = asked
+			return nil
+		}
 	}
 	_, err := v.ask(http.MethodPut, "/config", query, header, []byte(text), saved)
 	if p, ok := errors.AsType[*admin.Problem](err); ok {
@@ -177,12 +219,17 @@ func (d *rulesData) Crawlers(v *view) (string, error) {
 
 // Unsaved says that the text is not the one that was read.
 func (d *rulesData) Unsaved() bool {
-	return d.Taken != "" || d.Check != nil || d.Problem != nil
+	return d.Taken != "" || d.Check != nil || d.Problem != nil || d.Asked != nil
 }
 
 // Lines are how many a text has, for the height of its field.
 func (d *rulesData) Lines() int {
 	return min(max(strings.Count(d.Text, "\n")+2, 12), 40)
+}
+
+// CaseLines are those of the field of test cases.
+func (d *rulesData) CaseLines() int {
+	return min(max(strings.Count(d.Cases, "\n")+2, 4), 16)
 }
 
 // Newest is when the saved text took the place of the one before; zero if never.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
@@ -14,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/crawl/review"
 )
 
 // configuration is an API that keeps one text.
@@ -42,6 +46,27 @@ func (a *configuration) handler() http.Handler {
 			return
 		}
 		_, _ = io.WriteString(w, "<old/>\r\n")
+	})
+	mux.HandleFunc("GET /api/v1/config/cases", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("ETag", `"c"`)
+		_, _ = io.WriteString(w, "http://a/ crawl # </textarea>\r\n")
+	})
+	mux.HandleFunc("POST /api/v1/preview", func(w http.ResponseWriter, r *http.Request) {
+		var in admin.PreviewRequest
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			a.t.Error(err)
+		}
+		switch {
+		case strings.Contains(in.Config, "broken"):
+			a.answer(w, http.StatusUnprocessableEntity, admin.Problem{Status: http.StatusUnprocessableEntity, Detail: "errors", Findings: []admin.Finding{broken()}})
+		case strings.Contains(in.Config, "slow"):
+			a.answer(w, http.StatusServiceUnavailable, admin.Problem{Status: http.StatusServiceUnavailable, Detail: "too much at once"})
+		case strings.Contains(in.Config, "deletes"):
+			by := review.PreviewCause{Reason: crawlspace.Reason{Gate: policy.GateRules, File: "CrawlConfig.xml", Line: 7, Rule: "rule 2"}, Count: 12}
+			a.answer(w, http.StatusOK, review.Preview{Indexed: 20, Held: 12, Deleted: review.PreviewGroup{Count: 12, By: []review.PreviewCause{by}}})
+		default:
+			a.answer(w, http.StatusOK, review.Preview{Indexed: 20})
+		}
 	})
 	mux.HandleFunc("POST /api/v1/check", func(w http.ResponseWriter, r *http.Request) {
 		var in admin.CheckRequest
@@ -176,9 +201,77 @@ func TestRulesWithoutScript(t *testing.T) {
 	if len(api.put) != 2 || api.put[0] != "<a>\n</a>" || api.put[1] != "<a>\r\n</a>" {
 		t.Errorf("what was saved: %q", api.put)
 	}
-	w := sendForm(t, c, "/rules", url.Values{"do": {"save"}, "etag": {api.etag}, "lines": {"lf"}, "text": {"<b/>"}, "yes": {"yes"}})
-	if w.Code != http.StatusOK || !slices.Equal(api.word, []string{"", "", "true"}) {
-		t.Errorf("with the word for what it deletes: %d, %q", w.Code, api.word)
+}
+
+// TestRulesAskFirst: what a text deletes is told before it is saved; the answer saves it.
+func TestRulesAskFirst(t *testing.T) {
+	api := &configuration{t: t, etag: `"1"`, text: "<now/>"}
+	c := newConsole(t, admin.Operator, api.handler())
+	send := func(do, text string) string {
+		w := sendForm(t, c, "/rules", url.Values{"do": {do}, "etag": {api.etag}, "lines": {"lf"}, "text": {text}})
+		if w.Code != http.StatusOK {
+			t.Errorf("%s %s: %d", do, text, w.Code)
+		}
+		return w.Body.String()
+	}
+	for text, words := range map[string][]string{
+		"<deletes/>": {"It deletes 12 of 20 documents.", "without your word", "12 documents by <bdi>rule 2, CrawlConfig.xml:7", `value="save-delete"`, `value="save-hold"`, "&lt;deletes/&gt;</textarea>", "data-unsaved"},
+		"<slow/>":    {"could not be counted: <bdi>too much at once", `value="save-hold"`},
+	} {
+		body := send("save", text)
+		for _, want := range words {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: without %s:\n%s", text, want, body)
+			}
+		}
+	}
+	if len(api.put) > 0 {
+		t.Fatalf("saved before the answer: %q", api.put)
+	}
+	send("save-delete", "<deletes/>")
+	send("save-hold", "<deletes/>")
+	if len(api.put) != 2 || !slices.Equal(api.word, []string{"true", ""}) {
+		t.Errorf("saved: %q with the word %q", api.put, api.word)
+	}
+}
+
+// TestRulesPageAtALine: verdicts lead to the line of the rule; the cases stand in the page
+// as text.
+func TestRulesPageAtALine(t *testing.T) {
+	api := &configuration{t: t, etag: `"1"`, text: "<now/>"}
+	mux := http.NewServeMux()
+	mux.Handle("/", api.handler())
+	at := func(file string, line int) *admin.ExcludedBy {
+		return &admin.ExcludedBy{Gate: "rules", Rule: "rule 2", File: file, Line: line}
+	}
+	mux.HandleFunc("POST /api/v1/explain", func(w http.ResponseWriter, r *http.Request) {
+		var in admin.ExplainRequest
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		x := admin.Explanation{URL: in.URLs[0], Canonical: in.URLs[0], ExcludedBy: at("/etc/sextant/CrawlConfig.xml", 1234)}
+		if strings.Contains(in.URLs[0], "gate") {
+			x.ExcludedBy = at("/etc/sextant/crawl.rules", 3)
+		}
+		api.answer(w, http.StatusOK, []admin.Explanation{x})
+	})
+	c := newConsole(t, admin.Operator, mux)
+	for raw, want := range map[string]string{"http://a/x": "/rules?line=1234", "http://a/gate": "/url?url=http%3A%2F%2Fa%2Fgate"} {
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/url/rule?url="+url.QueryEscape(raw), nil))
+		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != want {
+			t.Errorf("%s leads to %d %s, want %s", raw, w.Code, w.Header().Get("Location"), want)
+		}
+	}
+	if status, body := visitPage(t, c, "/rules?line=1234"); status != http.StatusOK || !strings.Contains(body, ` data-line="1234"`) ||
+		!strings.Contains(body, `data-etag="&#34;c&#34;"`) || !strings.Contains(body, ">\nhttp://a/ crawl # &lt;/textarea&gt;\n</textarea>") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	if status, body := visitPage(t, c, "/url?url=http://a/x"); status != http.StatusOK || !strings.Contains(body, `rule 2, <a href="/rules?line=1234"><bdi>CrawlConfig.xml:1234`) {
+		t.Errorf("the inspector: %d\n%s", status, body)
+	}
+	if status, body := visitPage(t, newConsole(t, admin.Reader, mux), "/url?url=http://a/x"); status != http.StatusOK || strings.Contains(body, "/rules") {
+		t.Errorf("a reader is led to the editor: %d\n%s", status, body)
 	}
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -138,10 +139,25 @@ func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []table
 	values := report.URLRow(&s)
 	for i, c := range report.URLColumns() {
 		if slices.Contains(columns, c) {
-			row = append(row, tableCell{Column: c, HTML: v.cell(c, values[i])})
+			cell := tableCell{Column: c, HTML: v.cell(c, values[i])}
+			if c.Name == "reason" {
+				cell.HTML += v.toRule(&s)
+			}
+			row = append(row, cell)
 		}
 	}
 	return row
+}
+
+// toRule is a link to the line of the configuration that decides about a URL, where that is
+// why it is not in the index. The line is looked for when somebody follows it.
+func (v *view) toRule(s *report.StoredURL) template.HTML {
+	why, err := scheduler.ParseReason(s.Reason)
+	if err != nil || !why.Operators() || !v.visit.may("/rules") || len(s.URL) > maxLinked {
+		return ""
+	}
+	to := template.HTMLEscapeString(v.visit.link("/url/rule", url.Values{"url": {s.URL}}))
+	return template.HTML(` <a class="button jump" href="` + to + `">rule</a>`) //nolint:gosec // escaped
 }
 
 // decideURLs fetches again, or removes, those that a form selects.

@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -97,6 +99,23 @@ func (v *view) linked(text, path string, query url.Values) template.HTML {
 	}
 	to := template.HTMLEscapeString(v.visit.link(path, query))
 	return template.HTML(`<a class="url" href="` + to + `">` + string(words) + `</a>`) //nolint:gosec // both parts are escaped
+}
+
+// Place shows a place in a file: one in the configuration as a link to that line in the
+// editor, for those who may.
+func (v *view) Place(file string, line int) template.HTML {
+	if file == "" {
+		return ""
+	}
+	words := filepath.Base(file)
+	if line > 0 {
+		words += ":" + strconv.Itoa(line)
+	}
+	to := v.visit.inEditor(file, line)
+	if to == "" {
+		return shown(words, maxShown)
+	}
+	return template.HTML(`<a href="` + template.HTMLEscapeString(to) + `">` + string(shown(words, maxShown)) + `</a>`) //nolint:gosec // both parts are escaped
 }
 
 // Several says that a Crawler can be chosen.

@@ -3,7 +3,6 @@ package console
 import (
 	"html/template"
 	"math"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +29,6 @@ func functions(f *files) template.FuncMap {
 		"textN":     func(n int, s string) template.HTML { return shown(s, n) },
 		"plural":    plural,
 		"words":     spaced,
-		"baseName":  filepath.Base,
 		"textPlain": func(s string) string { return cut(s, 80) },
 	}
 }

@@ -92,6 +92,9 @@ func printPreview(w io.Writer, p *review.Preview) {
 			continue
 		}
 		fmt.Fprintf(w, "%8d  %s\n", g.group.Count, g.what)
+		for _, by := range g.group.By {
+			fmt.Fprintf(w, "          %d by %s\n", by.Count, by)
+		}
 		for _, s := range g.group.Samples {
 			line := s.URL
 			if s.To != "" {

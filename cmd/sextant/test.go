@@ -5,39 +5,50 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/config"
 )
 
 func testCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "test",
 		Usage:     "check decisions against your own test cases",
-		ArgsUsage: "FILE...",
+		ArgsUsage: "[FILE...]",
 		Description: "A case is a line: a URL, then what is expected of it, as in\n" +
 			"  http://www.example.com/news/a   crawl index fifo=redir source=news meta:kind=news\n" +
-			"  http://www.example.com/logo.gif ignore by=rules line=12   # comments like this",
+			"  http://www.example.com/logo.gif ignore by=rules line=12   # comments like this\n" +
+			"Without FILE the cases in cases.txt beside the configuration are tried, which the console shows and edits.",
 		Flags:  flags(),
 		Action: testRules,
 	}
 }
 
 func testRules(c *cli.Context) error {
-	if !c.Args().Present() {
-		return wrongUse("test: name at least one case file")
-	}
-	crawler, _, err := oneCrawler(c)
+	parsed, _, err := loadConfig(c)
 	if err != nil {
 		return err
 	}
-	explain, err := admin.NewExplainer(crawlSettings(crawler), admin.Knowledge{})
+	crawlers, err := crawlersOf(c, parsed)
 	if err != nil {
 		return err
+	}
+	files, err := caseFiles(c)
+	if err != nil {
+		return err
+	}
+	explainers := map[string]*admin.Explainer{}
+	for _, crawler := range crawlers {
+		if explainers[crawler.Name], err = admin.NewExplainer(crawlSettings(crawler), admin.Knowledge{}); err != nil {
+			return err
+		}
 	}
 	cases, failed := 0, 0
-	for _, name := range c.Args().Slice() {
+	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
@@ -47,6 +58,13 @@ func testRules(c *cli.Context) error {
 			return no(errors.Join(errs...))
 		}
 		for _, one := range parsed {
+			explain, err := explainerFor(c, one, crawlers, explainers)
+			if err != nil {
+				return err
+			}
+			if explain == nil {
+				continue
+			}
 			cases++
 			r := one.Try(explain)
 			if !r.Passed {
@@ -64,6 +82,46 @@ func testRules(c *cli.Context) error {
 		return no(nil)
 	}
 	return nil
+}
+
+// caseFiles are those that the command names, else the one beside the configuration.
+func caseFiles(c *cli.Context) ([]string, error) {
+	if c.Args().Present() {
+		return c.Args().Slice(), nil
+	}
+	path, err := configPath(c)
+	if err != nil {
+		return nil, err
+	}
+	if isDir(path) {
+		path = filepath.Join(path, config.FileName)
+	}
+	beside := admin.CasesPath(path)
+	if _, err := os.Stat(beside); err != nil {
+		return nil, wrongUse("test: name at least one case file, or keep one as %s, where the console shows it, too", beside)
+	}
+	return []string{beside}, nil
+}
+
+// explainerFor is that of the Crawler that a case is about; nil where it is about one that
+// the command leaves out.
+func explainerFor(c *cli.Context, one admin.TestCase, crawlers []config.Crawler, explainers map[string]*admin.Explainer) (*admin.Explainer, error) {
+	name := one.Crawler()
+	if name == "" && len(crawlers) == 1 {
+		name = crawlers[0].Name
+	}
+	if explain := explainers[name]; explain != nil || c.String("crawler") != "" {
+		return explain, nil
+	}
+	var names []string
+	for _, crawler := range crawlers {
+		names = append(names, "crawler="+crawler.Name)
+	}
+	words := "the configuration has several Crawlers"
+	if name != "" || len(crawlers) == 1 {
+		words = fmt.Sprintf("the configuration has no Crawler %q", name)
+	}
+	return nil, wrongUse("%s: %s: write %s into the case", one.Place(), words, strings.Join(names, " or "))
 }
 
 // showCase prints a case that failed; as JSON, every case.

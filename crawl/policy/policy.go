@@ -215,8 +215,7 @@ func (p *Policy) Detail(v *Verdict) string {
 	if v.Gate.Gate != "" {
 		return v.Gate.String()
 	}
-	x := p.Engine.ExplainMatches(v.URL)
-	if i, _ := x.ExcludedBy(); i >= 0 {
+	if i, _ := p.Engine.ExplainMatches(v.URL).ExcludedBy(); i >= 0 {
 		return fmt.Sprintf("rule %d at %s", i+1, p.Settings.Rules.Rules[i].At)
 	}
 	return "no rule accepts it"

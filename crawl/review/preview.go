@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
@@ -46,6 +47,10 @@ type Preview struct {
 type PreviewGroup struct {
 	Count   uint64          `json:"count"`
 	Samples []PreviewSample `json:"samples"`
+	// By are the rules and gates that put them into it, the most URLs first, at most 100.
+	// URLs that are read again have none.
+	By     []PreviewCause `json:"by"`
+	causes map[crawlspace.Reason]*PreviewCause
 }
 
 // PreviewSample is one URL of a group.
@@ -98,6 +103,7 @@ func NewPreview(ctx context.Context, s policy.Settings, store scheduler.Reader, 
 		if g.Samples == nil {
 			g.Samples = []PreviewSample{} // [] in JSON
 		}
+		g.tellCauses()
 	}
 	if s.Frontier.Brake.On && out.Deleted.Count > deletion.EditMost(out.Indexed) {
 		out.Held = out.Deleted.Count
@@ -116,6 +122,7 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 		}
 		if late {
 			v.ExcludedWhenTaken.add(samples, r, "", func() string { return p.Detail(&taken) })
+			v.ExcludedWhenTaken.countCause(p.Cause(&taken), r.URL)
 			return
 		}
 	}
@@ -127,19 +134,24 @@ func (v *Preview) judge(o *review, r *scheduler.Record, samples int) {
 	switch e {
 	case excluded:
 		v.Excluded.add(samples, r, "", why)
+		v.Excluded.countCause(o.cause(e), r.URL)
 	case elsewhere:
 		v.Elsewhere.add(samples, r, "", why)
+		v.Elsewhere.countCause(o.cause(e), r.URL)
 	case readmitted:
 		if r.State != scheduler.Waiting {
 			v.Readmitted.add(samples, r, to, nil)
+			v.Readmitted.countCause(o.cause(e), r.URL)
 		}
 	case unaffected, moved, unindexed, kept, reindexed:
 	}
 	if to != "" && e != readmitted {
 		v.Moved.add(samples, r, to, nil)
+		v.Moved.countCause(o.cause(moved), r.URL)
 	}
 	if r.Indexed && r.State != scheduler.Waiting && (e == excluded || e == unindexed) {
 		v.Deleted.add(samples, r, "", why)
+		v.Deleted.countCause(o.cause(e), r.URL)
 		return
 	}
 	switch o.timed(r) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,6 +68,7 @@ func TestWay(t *testing.T) {
 	tab.breakAndMend(w)
 	tab.conflict(w)
 	tab.missing(w)
+	tab.cases(w)
 	tab.hold(w, pictureDir(t))
 	if strange := outside.strange(); len(strange) > 0 {
 		t.Errorf("the browser asked for %q", strange)
@@ -102,10 +104,15 @@ func (tb *tab) breakAndMend(w *world) {
 	tb.wait("what would change", `document.querySelector("#preview .result").textContent.includes("would be deleted")`)
 	if said := eval[string](tb, `document.querySelector("#preview .result").innerText`); !strings.Contains(said, "/products/") {
 		tb.t.Errorf("the preview names no page of /products/: %s", said)
+	} else if !strings.Contains(said, "URLs by rule ") {
+		tb.t.Errorf("the preview does not say which rule does it: %s", said)
 	}
 	tb.press("#rules", "Save and reload")
-	tb.wait("it asks for a word", `!document.getElementById("word").hidden && document.getElementById("word-count").textContent.includes("would be deleted")`)
-	tb.press("#word", "Save and delete them")
+	tb.wait("it asks for a word", `!document.getElementById("word").hidden && document.getElementById("word-count").textContent.includes("would be deleted") && document.getElementById("word-by").textContent.includes("by rule ")`)
+	if now, err := os.ReadFile(w.config); err != nil || string(now) != string(text) {
+		tb.t.Errorf("it was saved before the answer: %v", err)
+	}
+	tb.press("#word", "Save and delete")
 	tb.see("Saved, and in force")
 	if now, err := os.ReadFile(w.config); err != nil || !strings.Contains(string(now), `<Path val="/products/"/><Ignore/>`) {
 		tb.t.Errorf("what was saved is not in the file: %v", err)
@@ -157,6 +164,35 @@ func (tb *tab) missing(w *world) {
 	if said := eval[string](tb, `document.getElementById("verdict").innerText`); !strings.Contains(said, "CrawlConfig.xml:") {
 		tb.t.Errorf("the inspector does not name the rule's place: %s", said)
 	}
+}
+
+// cases goes from the verdict to the rule's line, writes a test case for it, and saves it
+// where the command finds it.
+func (tb *tab) cases(w *world) {
+	tb.t.Helper()
+	tb.press("#verdict", "Its line in the editor")
+	tb.wait("the editor at the rule", editorReady+` && document.getElementById("editor").shadowRoot.querySelector(".cm-activeLine")?.textContent.includes("/products/")`)
+	text := w.siteURL + "/products/  ignore by=rules\n" + w.siteURL + "/  crawl  # the front\n"
+	tb.do(chromedp.Evaluate[chromedp.Void](`document.getElementById("test-cases").value = ` + quoted(text)))
+	tb.press("#test", "Test")
+	tb.wait("both cases pass", `document.querySelector("#test .asked").textContent === "2 cases passed"`)
+	tb.press("#test", "Save cases")
+	tb.wait("the cases are saved", `document.querySelector("#test .asked").textContent === "2 cases saved."`)
+	out, err := exec.Command(program, "test", "-c", w.config).CombinedOutput()
+	if err != nil || string(out) != "2 cases, 0 failed\n" {
+		tb.t.Errorf("sextant test: %s, %v", out, err)
+	}
+	tb.open("/rules")
+	tb.wait("they are there again", `document.getElementById("test-cases")?.value === `+quoted(text))
+	tb.wait("the editor", editorReady)
+	tb.put("<Path val=\"/products/\"/><Ignore/>", "<Path val=\"/products/nothing/\"/><Ignore/>")
+	tb.press("#rules", "Save and reload")
+	tb.wait("it tells of the case that fails", `!document.getElementById("word").hidden && document.getElementById("word-count").textContent.includes("1 of 2 test cases would fail")`)
+	tb.press("#word", "Do not save")
+	tb.wait("the question is gone", `document.getElementById("word").hidden`)
+	tb.put("/products/nothing/", "/products/")
+	tb.open("/")
+	tb.see("Overview")
 }
 
 // hold takes pages away from the site, and releases one deletion that rests, by keyboard.

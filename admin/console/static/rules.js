@@ -28,11 +28,13 @@
     editor.goTo(line, column);
   };
 
+  // ours says that a finding or rule stands in the text, not in a file that it names.
+  const ours = (name) => !name || !file || name.split(/[\\/]/).pop() === file;
+  const answers = window.sextantRules.answers({ toLine, ours });
+
   // sent is the text with the line ends of the file.
   const sent = () => windows ? editor.text().replaceAll("\n", "\r\n") : editor.text();
   const unsaved = () => forced || editor.text() !== saved;
-  // ours says that a finding or rule stands in the text, not in a file that it names.
-  const ours = (name) => !name || !file || name.split(/[\\/]/).pop() === file;
 
   const state = byId("state");
   const showState = () => { state.textContent = unsaved() ? "Changes that are not saved" : "Saved"; state.className = unsaved() ? "warn-text" : "muted"; };
@@ -54,7 +56,7 @@
     for (const e of document.querySelectorAll(".stale[hidden]")) e.hidden = false;
     later(400);
   };
-  addEventListener("beforeunload", (e) => { if (unsaved()) e.preventDefault(); });
+  addEventListener("beforeunload", (e) => { if (unsaved() || cases.value !== keptCases) e.preventDefault(); });
 
   // Words about what went wrong, for a person.
   const wrong = (problem) => {
@@ -110,17 +112,19 @@
     if (findings.length > most) list.append(el("li", { class: "muted" }, `and ${findings.length - most} more`));
   };
 
-  // deletes counts the documents that the text deletes, of all Crawlers together, and those
-  // of them that would be held; null where that takes too long, or cannot be asked now.
+  // deletes counts the documents that the text deletes, of all Crawlers together, those
+  // of them that would be held, and what deletes them; null where that takes too long, or
+  // cannot be asked now.
   const crawlers = JSON.parse(form.dataset.crawlers || "null") || [];
   const deletes = async () => {
-    const signal = AbortSignal.timeout(20_000), sum = { deleted: 0, held: 0, indexed: 0 };
+    const signal = AbortSignal.timeout(20_000), sum = { deleted: 0, held: 0, indexed: 0, by: [] };
     try {
       for (const crawler of crawlers) {
         const { data } = await api("POST", "/preview", { query: { crawler }, body: { config: sent(), samples: 0 }, signal });
         sum.deleted += data.deleted.count;
         sum.held += data.held;
         sum.indexed += data.indexed;
+        sum.by.push(...data.deleted.by);
       }
       return sum;
     } catch (problem) {
@@ -128,22 +132,43 @@
       return null;
     }
   };
-  // askWord asks what is to become of the deletions of an edit that makes many.
-  const word = byId("yes");
-  const askWord = (sum) => {
-    const box = byId("word");
-    byId("word-count").textContent = `${plural(sum.deleted, "document")} of ${sum.indexed} would be deleted: more than an edit may delete without your word. Held deletions leave the documents in the index until you release them.`;
+  // failing tries the test cases by the text, and says how many fail; nothing where none
+  // are there, or all pass.
+  const failing = async () => {
+    const cases = byId("test-cases").value;
+    if (!cases.trim()) return "";
+    try {
+      const { data } = await api("POST", "/test", { body: { cases, config: sent() } });
+      return data.failed ? `${data.failed} of ${plural(data.cases, "test case")} would fail.` : "";
+    } catch (problem) {
+      if (problem.findings) throw problem;
+      return "The test cases could not be tried: " + wrong(problem);
+    }
+  };
+  // ask shows what the text does before it is saved, and lets somebody choose.
+  const ask = (sum, failed) => {
+    const box = byId("word"), said = [];
+    if (!sum) said.push("What it deletes could not be counted in time. If it is more than a few documents, their deletions are held unless you let them be deleted.");
+    else if (sum.deleted) said.push(`${plural(sum.deleted, "document")} of ${sum.indexed} would be deleted.`);
+    if (sum?.held) said.push("That is more than an edit may delete without your word. Held deletions leave the documents in the index until you release them.");
+    if (failed) said.push(failed);
+    byId("word-count").textContent = said.join(" ");
+    byId("word-by").replaceChildren(...(sum?.by.length ? [answers.causes(sum.by, "document")] : []));
     const close = () => { box.hidden = true; editor.focus(); };
+    byId("word-delete").hidden = sum?.deleted === 0;
+    byId("word-delete").textContent = sum ? `Save and delete ${plural(sum.deleted, "document")}` : "Save and delete them";
+    byId("word-hold").hidden = sum !== null && !sum.held;
+    byId("word-save").hidden = sum?.deleted !== 0;
     byId("word-delete").onclick = () => { close(); save("delete"); };
-    byId("word-hold").onclick = () => { close(); save("hold"); };
+    byId("word-hold").onclick = byId("word-save").onclick = () => { close(); save("hold"); };
     byId("word-cancel").onclick = () => { close(); showState(); };
     box.hidden = false;
-    tell("Not saved yet: this edit deletes many documents.", "warn");
+    tell("Not saved yet: see what it would do.", "warn");
     box.focus();
   };
 
   // Saving. A conflict overwrites nothing and shows both texts. Said is what was answered
-  // about many deletions: delete, hold, or nothing yet.
+  // about what it does: delete, hold, or nothing yet.
   let saving = false;
   const save = async (said) => {
     if (saving) return;
@@ -158,13 +183,12 @@
         list.querySelector("button")?.click();
         return;
       }
-      const yes = word.checked || said === "delete";
-      let sum = null;
-      if (!yes) {
+      const yes = said === "delete";
+      if (!said) {
         state.textContent = "Counting what it deletes …";
-        sum = await deletes();
-        if (sum?.held && said !== "hold") {
-          askWord(sum);
+        const sum = await deletes(), failed = await failing();
+        if (!sum || sum.deleted || failed) {
+          ask(sum, failed);
           return;
         }
       }
@@ -175,10 +199,8 @@
       byId("conflict").hidden = true;
       found(data.warnings);
       later(0);
-      word.checked = false;
       let kept = data.kept ? " The text before is kept in the version history." : "";
-      if (sum?.held) kept = ` ${plural(sum.held, "deletion")} will be held: see the page Deletions.` + kept;
-      else if (!yes && !sum) kept = " What it deletes could not be counted in time: more than a few deletions are held." + kept;
+      if (said === "hold" && data.in_force) kept = " If it deletes many documents, their deletions will be held: see the page Deletions." + kept;
       if (data.in_force) tell("Saved, and in force." + kept, "good");
       else tell(`Saved, but not in force: ${data.words}${kept}`, "warn");
       htmx.ajax("GET", location.pathname + location.search, { target: "#versions", select: "#versions", swap: "outerHTML" });
@@ -255,17 +277,30 @@
     });
   };
   // What is typed there lasts as long as the tab.
-  for (const id of ["try-urls", "test-cases"]) {
-    try {
-      byId(id).value = sessionStorage.getItem("rules-" + id) || "";
-      byId(id).addEventListener("change", (e) => sessionStorage.setItem("rules-" + id, e.target.value));
-    } catch { /* for this page only */ }
-  }
+  try {
+    byId("try-urls").value = sessionStorage.getItem("rules-try-urls") || "";
+    byId("try-urls").addEventListener("change", (e) => sessionStorage.setItem("rules-try-urls", e.target.value));
+  } catch { /* for this page only */ }
   const linesOf = (id) => byId(id).value.split("\n").map((line) => line.trim()).filter(Boolean);
-  const answers = window.sextantRules.answers({ toLine, ours });
   asks("try", "/explain", () => ({ urls: linesOf("try-urls"), config: sent() }), answers.explained);
   asks("test", "/test", () => ({ cases: byId("test-cases").value, config: sent() }), answers.tested);
   asks("preview", "/preview", () => ({ config: sent(), samples: Number(byId("samples").value) }), answers.previewed);
+
+  // The test cases beside the configuration.
+  const cases = byId("test-cases"), casesSaid = byId("test").querySelector(".asked");
+  let keptCases = cases.defaultValue;
+  byId("save-cases").addEventListener("click", async () => {
+    const text = cases.value, tell = (words, kind) => { casesSaid.textContent = words; casesSaid.className = "asked notice " + kind; };
+    try {
+      const { data } = await api("PUT", "/config/cases", { body: text, headers: { "Content-Type": "text/plain", "If-Match": cases.dataset.etag } });
+      cases.dataset.etag = data.etag;
+      keptCases = text;
+      tell(`${plural(data.cases, "case")} saved.`, "good");
+    } catch (problem) {
+      if (problem.status !== 412) return tell("Not saved: " + wrong(problem), "bad");
+      tell("Not saved: somebody else has changed the cases. Reload the page to see theirs; copy yours first.", "bad");
+    }
+  });
 
   // Version history.
   const showCompare = () => { for (const e of document.querySelectorAll("#versions .compare")) e.hidden = false; };
@@ -307,4 +342,5 @@
   byId("editor").sextant = editor; // for whoever looks at the page from outside
   showState();
   check();
+  if (form.dataset.line) toLine(Number(form.dataset.line), 1);
 })();

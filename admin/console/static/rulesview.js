@@ -59,6 +59,12 @@
       if (why.gate === "default") return ["no rule accepts it"];
       return [why.gate === "rules" ? why.rule || "a rule" : `${why.gate}${why.rule ? ": " : ""}`, ...(why.gate === "rules" || !why.rule ? [] : [shown(why.rule)]), ...place(why.file, why.line)];
     };
+    // causes are rules and gates with how much each does; example is shown where it is given.
+    const causes = (list, one, many) => {
+      const box = el("ul", { class: "causes" });
+      for (const c of list) box.append(el("li", {}, plural(c.count, one, many), c.gate === "default" ? ": no rule has a say" : " by ", ...(c.gate === "default" ? [] : by(c)), ...(many ? [": ", urlLink(c.example), ...(c.count > 1 ? [" …"] : [])] : [])));
+      return box;
+    };
     const tag = (kind, text) => el("span", { class: "tag " + kind }, text);
     const facts = (pairs) => {
       const list = el("dl", { class: "facts" });
@@ -139,11 +145,12 @@
         for (const s of g.samples) list.append(el("li", {}, urlLink(s.url), s.to ? ` from ${s.fifo} to ${s.to}` : "", ...(s.words ? [": ", ...reason(s.words)] : [])));
         const more = g.count - g.samples.length;
         if (more && g.samples.length) list.append(el("li", { class: "muted" }, `and ${digits(more)} more`));
-        parts.push(el("div", { class: "answer" }, el("h3", {}, plural(g.count, singular, many)), list));
+        const samples = g.by.length && g.samples.length ? [el("details", {}, el("summary", {}, "Samples"), list)] : [list];
+        parts.push(el("div", { class: "answer" }, el("h3", {}, plural(g.count, singular, many)), ...(g.by.length ? [causes(g.by, "URL", "URLs")] : []), ...samples));
       }
       return { ...deletes(p), parts };
     };
-    return { explained, tested, previewed };
+    return { explained, tested, previewed, causes };
   };
 
   // elementsOf reads the schemas for what lang-xml completes: names of elements, what may

@@ -1,0 +1,134 @@
+package admin
+
+import (
+	"errors"
+	"io/fs"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// caseRoutes read and write the test cases that are kept beside the configuration.
+func (s *Server) caseRoutes() []route {
+	return []route{
+		{method: "GET", path: "/api/v1/config/cases", role: Operator, answer: s.readCases},
+		{method: "PUT", path: "/api/v1/config/cases", role: Operator, change: "write test cases", body: maxCasesBytes, answer: s.writeCases},
+	}
+}
+
+const (
+	casesName     = "cases.txt"
+	casesMedia    = "text/plain; charset=utf-8"
+	maxCasesBytes = 4 << 20
+)
+
+// CasesPath is the file of test cases beside a configuration.
+func CasesPath(config string) string { return filepath.Join(filepath.Dir(config), casesName) }
+
+// cases reads the file; its text is empty where there is none. Only a regular file in the
+// folder of the configuration is read and replaced.
+func (s *Server) cases() (folder *os.Root, text []byte, mode fs.FileMode, err error) {
+	opened, base, err := s.versions()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = opened.Close()
+		}
+	}()
+	config, err := opened.Stat(base)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	info, err := opened.Lstat(casesName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return opened, nil, config.Mode().Perm(), nil
+	case err != nil:
+		return nil, nil, 0, err
+	case !info.Mode().IsRegular():
+		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is no regular file: edit it on the machine")}
+	case info.Size() > maxCasesBytes:
+		return nil, nil, 0, &Declined{Err: errors.New(casesName + " beside the configuration is larger than 4 MiB: edit it on the machine")}
+	}
+	text, err = opened.ReadFile(casesName)
+	return opened, text, info.Mode().Perm(), err
+}
+
+func (s *Server) readCases(c *call) (any, error) {
+	folder, text, _, err := s.cases()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = folder.Close() }()
+	c.w.Header().Set("ETag", configTag(text))
+	c.w.Header().Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": casesName}))
+	return document{casesMedia, text}, nil
+}
+
+// WrittenCases is what became of test cases that were sent.
+type WrittenCases struct {
+	ETag  string `json:"etag"`
+	Cases int    `json:"cases"`
+}
+
+// writeCases puts a text in the place of the test cases, if each line of it is one and
+// nobody else has written since the caller read it.
+func (s *Server) writeCases(c *call) (any, error) {
+	match := c.r.Header.Get("If-Match")
+	if match == "" {
+		return nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading the test cases gave, so that nobody else's change is lost")
+	}
+	text, err := c.text()
+	if err != nil {
+		return nil, err
+	}
+	parsed, errs := ParseCases(casesName, string(text))
+	if len(errs) > 0 {
+		return nil, &Declined{Err: errors.Join(errs...)}
+	}
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-c.r.Context().Done():
+		return nil, c.r.Context().Err()
+	}
+	folder, before, mode, err := s.cases()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = folder.Close() }()
+	if !matches(match, configTag(before)) {
+		return nil, newProblem(http.StatusPreconditionFailed, codeChanged, "the test cases were changed meanwhile: read them again, and make your change in those")
+	}
+	if err := replaceIn(folder, casesName, text, mode); err != nil {
+		return nil, unwritable(filepath.Join(folder.Name(), casesName), err)
+	}
+	out := WrittenCases{ETag: configTag(text), Cases: len(parsed)}
+	c.w.Header().Set("ETag", out.ETag)
+	c.target, c.result = casesName, []any{"bytes", len(text), "cases", out.Cases}
+	return out, nil
+}
+
+// replaceIn puts a text in the place of a file of a folder in one step, also where there is none.
+func replaceIn(folder *os.Root, name string, text []byte, mode fs.FileMode) error {
+	next := name + time.Now().Format(".20060102-150405.000000000") + ".new"
+	f, err := folder.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = folder.Rename(next, name)
+	}
+	if err != nil {
+		return errors.Join(err, folder.Remove(next))
+	}
+	return syncFolder(folder.Name())
+}

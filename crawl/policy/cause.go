@@ -1,0 +1,54 @@
+package policy
+
+import (
+	"strconv"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+)
+
+// GateRules is the gate of a Cause that is a rule, and GateDefault that of one that is none:
+// what holds before the first rule.
+const (
+	GateRules   crawlspace.Gate = "rules"
+	GateDefault crawlspace.Gate = "default"
+)
+
+// Cause is what has the last word on why a URL is outside: a gate, a rule, or that no rule
+// accepts it.
+func (p *Policy) Cause(v *Verdict) crawlspace.Reason {
+	if g := v.Gate; g.Gate == crawlspace.GateCanonical || g.Gate == crawlspace.GateQuery {
+		return crawlspace.Reason{Gate: g.Gate, File: g.File, Line: g.Line} // without each URL's other name
+	} else if g.Gate != "" {
+		return g
+	}
+	i, _ := p.Engine.ExplainMatches(v.URL).ExcludedBy()
+	return p.ruleCause(i)
+}
+
+// CauseOf is the rule with the last word on one of some dimensions of a URL that is inside.
+func (p *Policy) CauseOf(v *Verdict, of ...actionrules.Dimension) crawlspace.Reason {
+	last := -1
+	x := p.Engine.ExplainMatches(v.URL)
+	for _, d := range of {
+		last = max(last, x.Last[d])
+	}
+	return p.ruleCause(last)
+}
+
+// NoIndexCause is what keeps a URL that is inside out of the index.
+func (p *Policy) NoIndexCause(v *Verdict) crawlspace.Reason {
+	if reason, killed := p.Space.Killed(v.URL); killed && v.Decision.Index {
+		return reason
+	}
+	return p.CauseOf(v, actionrules.DimensionIndex)
+}
+
+// ruleCause is a rule, by its index; -1 is none.
+func (p *Policy) ruleCause(i int) crawlspace.Reason {
+	if i < 0 {
+		return crawlspace.Reason{Gate: GateDefault}
+	}
+	at := p.Settings.Rules.Rules[i].At
+	return crawlspace.Reason{Gate: GateRules, File: at.File, Line: at.Line, Rule: "rule " + strconv.Itoa(i+1)}
+}

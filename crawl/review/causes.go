@@ -1,0 +1,86 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+)
+
+// PreviewCause is a rule or gate of the new settings that puts URLs into a group: which
+// rule's change does what to how many. Its names are a contract.
+type PreviewCause struct {
+	// Gate is rules for a rule, default where no rule has a say, else the gate of the crawl
+	// space. File, Line and Rule are its place, and what it says.
+	crawlspace.Reason
+	Count   uint64 `json:"count"`
+	Example string `json:"example"` // the first of its URLs
+}
+
+// String words it for a person.
+func (c PreviewCause) String() string {
+	if c.Gate == policy.GateRules {
+		return fmt.Sprintf("%s, %s:%d", c.Rule, c.File, c.Line)
+	}
+	if c.Gate == policy.GateDefault {
+		return "no rule: what holds before the first one"
+	}
+	return c.Reason.String()
+}
+
+// causesTold are named of a group, those with the most URLs; causesCounted are told apart.
+// Above that, what differs in its words alone, such as a name that a gate gives, is one.
+const (
+	causesTold    = 100
+	causesCounted = 10_000
+)
+
+// countCause counts one URL for what put it into the group.
+func (g *PreviewGroup) countCause(by crawlspace.Reason, url string) {
+	if g.causes == nil {
+		g.causes = map[crawlspace.Reason]*PreviewCause{}
+	}
+	c := g.causes[by]
+	if c == nil && len(g.causes) >= causesCounted {
+		by = crawlspace.Reason{Gate: by.Gate}
+		c = g.causes[by]
+	}
+	if c == nil {
+		c = &PreviewCause{Reason: by, Example: url}
+		g.causes[by] = c
+	}
+	c.Count++
+}
+
+// tellCauses puts the causes in order: the most URLs first.
+func (g *PreviewGroup) tellCauses() {
+	g.By = []PreviewCause{} // [] in JSON
+	for _, c := range g.causes {
+		g.By = append(g.By, *c)
+	}
+	slices.SortFunc(g.By, func(a, b PreviewCause) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Rule, b.Rule))
+	})
+	g.By = g.By[:min(len(g.By), causesTold)]
+	g.causes = nil
+}
+
+// cause is what has the last word on the group that a URL is put into.
+func (o *review) cause(e effect) crawlspace.Reason {
+	switch e {
+	case excluded, elsewhere:
+		return o.policy.Cause(&o.Verdict)
+	case unindexed:
+		if o.link.Exempt {
+			return crawlspace.Reason{Gate: policy.GateDefault} // a source is no document
+		}
+		return o.policy.NoIndexCause(&o.Verdict)
+	case readmitted:
+		return o.policy.CauseOf(&o.Verdict, actionrules.DimensionAccept)
+	case unaffected, moved, kept, reindexed:
+	}
+	return o.policy.CauseOf(&o.Verdict, actionrules.DimensionIndex, actionrules.DimensionFollow, actionrules.DimensionPriority)
+}
