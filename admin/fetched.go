@@ -48,7 +48,8 @@ type FetchedPage struct {
 	Charset          string        `json:"charset,omitempty"`
 	Text             string        `json:"text"`
 	Canonical        string        `json:"canonical,omitempty"`
-	Shell            bool          `json:"shell,omitempty"` // only scripts fill it
+	Shell            bool          `json:"shell,omitempty"`     // only scripts fill it
+	Converter        string        `json:"converter,omitempty"` // the external program that read it
 	Metas            []FetchedMeta `json:"metas"`
 	Directives       []string      `json:"directives"`
 	UnavailableAfter string        `json:"unavailable_after,omitempty"`
@@ -94,7 +95,7 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 		f.Page = &FetchedPage{
 			Read: t.Read, Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical,
 			Metas: []FetchedMeta{}, Directives: t.Words(), UnavailableAfter: t.Directives.UnavailableAfter, Follows: t.Follows,
-			Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell,
+			Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell, Converter: p.Converter,
 		}
 		for _, m := range p.Metas {
 			f.Page.Metas = append(f.Page.Metas, FetchedMeta(m))

@@ -15,6 +15,8 @@ func (p *parser) content(crawler *node, c *Crawler) {
 		switch n.spec.Name {
 		case "RemoveElements":
 			p.removeElements(n, c)
+		case "Converter":
+			p.converter(n, c)
 		case "MetadataMapping":
 			c.Mapping = &policy.Mapping{KeepUnmapped: n.boolean("keepUnmapped")}
 			for _, m := range n.children {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -60,10 +59,8 @@ func (p *parser) notify(root *node) []Notify {
 			if complaint := webhookComplaint(r.Webhook.Reveal()); complaint != "" {
 				p.errorf(hook.value, "webhook %s", complaint)
 			}
-		case len(r.Command) == 0 || !filepath.IsAbs(r.Command[0]):
-			p.errorf(command.value, "command=%s does not begin with an absolute path: write one, such as /usr/local/bin/notify", quote(command.text))
-		case !p.lookups.Exists(r.Command[0]):
-			p.warnf(command.value, "command=%s: there is no file %s: nobody is told until there is", quote(command.text), r.Command[0])
+		default:
+			p.checkProgram(command)
 		}
 		if a := n.attr("secret"); a != nil && command != nil {
 			p.errorf(a.name, "secret signs what a webhook is posted: remove it")

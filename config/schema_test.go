@@ -309,8 +309,10 @@ func sampleValue(a *Attribute) string {
 		return "//a"
 	case a.Name == "schedule":
 		return "@daily"
-	case a.Name == "type":
+	case a.Name == "type", a.Name == "mediaType":
 		return "video/mp4"
+	case a.Type == Command:
+		return "/a"
 	default:
 		return "a"
 	}

@@ -4,6 +4,7 @@ package config
 func contentElements() []Element {
 	crawler := []string{"Crawler"}
 	return []Element{
+		converterElement(),
 		{Name: "RemoveElements", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
 			text("names", String, "header,footer", "Elements whose text is left out, separated by commas."),
 			text("classes", String, "noindex", "Classes of elements whose text is left out."),

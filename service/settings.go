@@ -34,5 +34,6 @@ func (r *running) settings(c config.Crawler) policy.Settings {
 	if c.ReadDocuments {
 		s.Documents = r.documents
 	}
+	s.Convert = r.documents.Convert
 	return s
 }

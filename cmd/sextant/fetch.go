@@ -134,8 +134,11 @@ func printAnswer(a *admin.FetchedAnswer, row func(string, string, ...any)) {
 }
 
 func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int) {
-	if !p.Read {
+	if !p.Read && p.Converter == "" {
 		row("page", "nothing reads its type: it has its URL and metas alone")
+	}
+	if p.Converter != "" {
+		row("page", "by the converter %s", p.Converter)
 	}
 	if p.Shell {
 		row("page", "an application shell: only its scripts fill it, and they are not run")

@@ -32,8 +32,8 @@ import (
 const beMain = "SEXTANT_TEST_BE_MAIN"
 
 func TestMain(m *testing.M) {
-	// Workers that read documents have no environment.
-	if os.Getenv(beMain) != "" || len(os.Args) > 1 && os.Args[1] == documents.WorkerCommand {
+	// Workers that read documents, and what runs converters, have no such environment.
+	if os.Getenv(beMain) != "" || len(os.Args) > 1 && (os.Args[1] == documents.WorkerCommand || os.Args[1] == documents.ConverterCommand) {
 		main()
 	}
 	os.Exit(m.Run())

@@ -36,6 +36,31 @@ func readDocumentCommand() *cli.Command {
 	}
 }
 
+// convertDocumentCommand is what the crawler runs itself as to run a <Converter>: a process that
+// ends the converter with all its children, also when the crawler is gone. With start it
+// becomes the converter.
+func convertDocumentCommand() *cli.Command {
+	return &cli.Command{
+		Name: documents.ConverterCommand, Hidden: true,
+		Usage: "run a converter for a running crawler, which starts this itself",
+		Flags: []cli.Flag{
+			&cli.Int64Flag{Name: "memory", Required: true, Usage: "`BYTES` that each of its processes may take"},
+			&cli.BoolFlag{Name: "start", Usage: "become the converter"},
+		},
+		Action: func(c *cli.Context) error {
+			limits, program := documents.Limits{Memory: c.Int64("memory")}, c.Args().Slice()
+			verdict := os.NewFile(3, "verdict")
+			if c.Bool("start") {
+				return documents.StartConverter(verdict, limits, program)
+			}
+			syscall.CloseOnExec(3)
+			// The crawler ends it, by its input. The signals are not ignored, as the converter would inherit that.
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			return documents.Supervise(c.App.Reader, verdict, nil, limits, program)
+		},
+	}
+}
+
 // documentWords counts the PDF and office documents, in words.
 func documentWords(s *meter.DocumentsStatus) string {
 	if s == nil {

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"mime"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +122,168 @@ func TestCrawlDocuments(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(out)
+	}
+}
+
+// scanned is a PDF whose one page is a picture, by the program that makes pictures of pages.
+func scanned(t *testing.T, text string) (pdf, picture []byte) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "page")
+	if err := os.WriteFile(name+".pdf", testdocs.PDF(testdocs.PDFFile{Pages: []string{text}}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "pdftoppm", "-r", "150", "-jpeg", "-singlefile", name+".pdf", name).CombinedOutput(); err != nil { //nolint:gosec // our own file
+		t.Fatalf("pdftoppm: %v\n%s", err, out)
+	}
+	picture, err := os.ReadFile(name + ".jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := "612 0 0 792 0 0 cm /P Do"
+	return fmt.Appendf(nil, `%%PDF-1.4
+1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj
+2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj
+3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /XObject << /P 4 0 R >> >> /Contents 5 0 R >> endobj
+4 0 obj << /Type /XObject /Subtype /Image /Width 1275 /Height 1650 /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /DCTDecode /Length %d >>
+stream
+%s
+endstream endobj
+5 0 obj << /Length %d >>
+stream
+%s
+endstream endobj
+trailer << /Size 6 /Root 1 0 R >>
+`, len(picture), picture, len(draw), draw), picture
+}
+
+// TestExampleOCR reads scanned documents with the example's program, as it is.
+func TestExampleOCR(t *testing.T) {
+	if raceDetector {
+		t.Skip("as documentSite")
+	}
+	for _, program := range []string{"pdftoppm", "tesseract"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is not installed: apt install poppler-utils tesseract-ocr", program)
+		}
+	}
+	letter, _ := scanned(t, "The harbour master thanks you for your letter.")
+	_, picture := scanned(t, "The lock gates open at seven.")
+	program, err := filepath.Abs(filepath.Join(examplesFolder(), "ocr", "ocr.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(filepath.Join(examplesFolder(), "ocr", "CrawlConfig.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	converters := regexp.MustCompile(`<Converter[^>]*>`).FindAllString(strings.ReplaceAll(string(written), "/usr/local/lib/sextant/ocr.sh", program), -1)
+	got, out := crawlConverted(t, map[string][]byte{
+		"letter.pdf": letter, "typed.pdf": testdocs.PDF(testdocs.PDFFile{Pages: []string{"This one was typed."}}), "gates.jpg": picture,
+	}, strings.Join(converters, "\n"))
+	for name, want := range map[string]string{
+		"letter.pdf": "The harbour master thanks you for your letter.", "typed.pdf": "This one was typed.", "gates.jpg": "The lock gates open at seven.",
+	} {
+		if d := got[name]; d.Text != want || d.Metas["extraction_error"] != nil {
+			t.Errorf("%s: %+v\n%s", name, d, out)
+		}
+	}
+}
+
+// crawlConverted crawls a site that has these files, with converters.
+func crawlConverted(t *testing.T, files map[string][]byte, converters string) (map[string]push.Document, string) {
+	t.Helper()
+	site := httptest.NewServer(fileSite(files))
+	defer site.Close()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "CrawlConfig.xml")
+	if err := os.WriteFile(path, []byte(strings.Replace(fmt.Sprintf(documentsConfig, site.URL, ""), "<Push", converters+"<Push", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := process(t, "run", "--once", "--listen=off", "-c", path, "-d", filepath.Join(dir, "data")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("run --once: %v\n%s", err, out)
+	}
+	got := map[string]push.Document{}
+	for u, d := range fileDocuments(t, filepath.Join(dir, "data", "out")) {
+		got[strings.TrimPrefix(u, site.URL+"/")] = d
+	}
+	return got, string(out)
+}
+
+// fileSite serves files, each of the type that its extension has, and a page that links to them.
+func fileSite(files map[string][]byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		body, ok := files[name]
+		switch {
+		case ok:
+			w.Header().Set("Content-Type", mime.TypeByExtension(filepath.Ext(name)))
+			if filepath.Ext(name) == ".note" {
+				w.Header().Set("Content-Type", "Text/X-Note; charset=utf-8")
+			}
+			_, _ = w.Write(body)
+		case name == "":
+			fmt.Fprint(w, "<title>Root</title>")
+			for name := range files {
+				fmt.Fprintf(w, "<a href='/%s'>x</a>", html.EscapeString(name))
+			}
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// TestConverters: programs of the operator read media types, with their errors in the document.
+func TestConverters(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "read.sh")
+	text := `case "$(cat "$1")" in wrong*) echo "a bad note" >&2; exit 4;; esac
+echo "<title>Note</title><a href='/beyond.note'>x</a><p>It says: $(cat "$1")"
+`
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	converters := `<Converter mediaType="text/x-note" command="/bin/sh ` + script + ` {file}" output="html"/>
+<Converter mediaType="image/png" command="/none/at/all"/>`
+	files := map[string][]byte{"a.note": []byte("hello"), "b.note": []byte("wrong"), "c.png": []byte("\x89PNG\r\n\x1a\n"), "beyond.note": []byte("further")}
+	got, out := crawlConverted(t, files, converters)
+	if d := got["a.note"]; d.Text != "x It says: hello" || d.Title != "Note" {
+		t.Errorf("a.note: %+v", d)
+	}
+	if d := got["beyond.note"]; d.Text != "x It says: further" {
+		t.Errorf("beyond.note: %+v", d)
+	}
+	for name, reason := range map[string]string{"b.note": "failed", "c.png": "unavailable"} {
+		if d := got[name]; d.Text != "" || !cmp.Equal(d.Metas["extraction_error"], []string{reason}) {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	for _, want := range []string{"ended with status 4: a bad note", "/none/at/all cannot be started: no such file or directory"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the log does not have %q:\n%s", want, out)
+		}
+	}
+}
+
+// TestFetchShowsConverter: a dry run names the program; check says where it is not there.
+func TestFetchShowsConverter(t *testing.T) {
+	site := httptest.NewServer(fileSite(map[string][]byte{"a.note": []byte("hello"), "c.png": []byte("\x89PNG\r\n\x1a\n")}))
+	defer site.Close()
+	path := filepath.Join(t.TempDir(), "CrawlConfig.xml")
+	config := strings.Replace(fmt.Sprintf(documentsConfig, site.URL, ""), "<Push",
+		`<Converter mediaType="text/x-note" command="/bin/cat"/><Converter mediaType="image/*" command="/none/at/all"/><Push`, 1)
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a.note": "page      by the converter /bin/cat", "c.png": "meta      extraction_error = unavailable"} {
+		out, err := process(t, "fetch", "-c", path, site.URL+"/"+name).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, not %q:\n%s", name, err, want, out)
+		}
+	}
+	out, err := process(t, "check", "-c", path).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "there is no file /none/at/all: nothing is run until there is") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

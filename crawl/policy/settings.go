@@ -83,6 +83,10 @@ type Settings struct {
 	EnableCookies bool
 	// Documents reads PDF and office documents; nil: they are not read.
 	Documents DocumentReader
+	// Converters are external programs that read media types, run by Convert, which is nil only
+	// where there are none.
+	Converters []extract.Converter
+	Convert    Convert
 	// MaxPDFBytes limits bodies of PDF files in place of Fetcher's MaxBodyBytes; 0: it does not.
 	MaxPDFBytes int64
 	// DenyPrivate refuses private addresses that no address rule allows.
@@ -121,3 +125,6 @@ func (r *Refresh) Name() string { return r.Spec + "\n" + r.Group }
 type DocumentReader interface {
 	Read(ctx context.Context, contentType string, body []byte) (extract.Page, error)
 }
+
+// Convert has an external program read a body. Errors and callers are as those of DocumentReader.
+type Convert func(ctx context.Context, c extract.Converter, body []byte) (extract.Page, error)

@@ -20,10 +20,15 @@ import (
 const extractionError = "extraction_error"
 
 // readDocument reads a PDF or office document. One that cannot be read is indexed by
-// its URL and metas alone, as a type is that nothing reads; an error is that of ctx.
-func (v *visit) readDocument(ctx context.Context, contentType string, body []byte) (p extract.Page, read bool, err error) {
+// its URL and metas alone, as a type is that nothing reads; an error is that of ctx. Quiet: what
+// has no text is not told of yet, as a converter follows.
+func (v *visit) readDocument(ctx context.Context, contentType string, body []byte, quiet bool) (p extract.Page, read bool, err error) {
 	kind, ok := documents.KindOf(contentType, body)
-	if !ok || v.policy.Settings.Documents == nil {
+	switch {
+	case ok && v.policy.Settings.Documents != nil:
+	case quiet:
+		return extract.Page{}, false, nil
+	default:
 		return v.unreadType(contentType), false, nil
 	}
 	began := time.Now()
@@ -31,25 +36,74 @@ func (v *visit) readDocument(ctx context.Context, contentType string, body []byt
 	if ctx.Err() == nil {
 		v.meter.Documents.Took(string(kind), time.Since(began))
 	}
-	if err == nil {
-		if p.Text == "" {
-			v.hasNoText(&p, string(kind))
-			return p, true, nil
-		}
-		v.meter.Documents.Add(string(kind), "")
-		return p, true, nil
-	}
-	if ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return extract.Page{}, false, ctx.Err()
+	case err != nil && quiet:
+		return extract.Page{}, false, nil
+	case err != nil:
+		return v.unreadDocument(string(kind), body, err), false, nil
+	case p.Text != "":
+		v.meter.Documents.Add(string(kind), "")
+	case !quiet:
+		v.hasNoText(&p, string(kind))
 	}
+	return p, true, nil
+}
+
+// unreadDocument is the page of a document that could not be read.
+func (v *visit) unreadDocument(kind string, body []byte, err error) extract.Page {
 	reason := documents.Crashed
 	if failed, ok := errors.AsType[*documents.Error](err); ok {
 		reason = failed.Reason
 	}
-	v.meter.Documents.Add(string(kind), string(reason))
+	v.meter.Documents.Add(kind, string(reason))
 	v.log.Warn("a document cannot be read: it is indexed by its URL and metas alone",
-		"url", v.lease.URL.String(), "kind", string(kind), "bytes", len(body), "error", err)
-	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: string(reason)}}}, false, nil
+		"url", v.lease.URL.String(), "kind", kind, "bytes", len(body), "error", err)
+	return extract.Page{Metas: []extract.Meta{{Name: extractionError, Content: string(reason)}}}
+}
+
+// converted is the kind of documents that external programs read.
+const converted = "converter"
+
+// convert has an external program read a body. One that fails leaves the document without text.
+func (v *visit) convert(ctx context.Context, c *extract.Converter, body []byte) (p extract.Page, read bool, err error) {
+	began := time.Now()
+	p, err = v.policy.Settings.Convert(ctx, *c, body)
+	if err != nil && ctx.Err() != nil {
+		return extract.Page{}, false, ctx.Err()
+	}
+	v.meter.Documents.Took(converted, time.Since(began))
+	switch {
+	case err != nil:
+		p = v.unreadDocument(converted, body, err)
+		p.Converter = c.Command[0]
+		return p, false, nil
+	case p.Text == "":
+		v.hasNoText(&p, converted)
+	default:
+		v.meter.Documents.Add(converted, "")
+	}
+	return p, true, nil
+}
+
+// convertTextless has an external program read a body in which nothing else has found text.
+// What was found, such as title, metas and links, stays.
+func (v *visit) convertTextless(ctx context.Context, c *extract.Converter, body []byte, found extract.Page, read bool) (extract.Page, bool, error) {
+	p, converts, err := v.convert(ctx, c, body)
+	if !read || err != nil {
+		return p, converts, err
+	}
+	found.Text, found.Converter = p.Text, p.Converter
+	found.Metas, found.Links = append(found.Metas, p.Metas...), append(found.Links, p.Links...)
+	found.LinksCut = found.LinksCut || p.LinksCut
+	if found.Title == "" {
+		found.Title = p.Title
+	}
+	if found.Language == "" {
+		found.Language = p.Language
+	}
+	return found, true, nil
 }
 
 // Words of extraction_error for what has no text though nothing failed.

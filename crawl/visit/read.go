@@ -24,7 +24,13 @@ const (
 // without text and read false: it is indexed by its URL and metas alone.
 func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Page, read bool, err error) {
 	contentType := r.Header.Get("Content-Type")
+	var converter *extract.Converter
+	if all := v.policy.Settings.Converters; len(all) > 0 {
+		converter = extract.ConverterOf(all, mediaType(contentType))
+	}
 	switch {
+	case converter != nil && !converter.OnlyWithoutText:
+		return v.convert(ctx, converter, r.Body)
 	case extract.IsHTML(contentType, r.Body):
 		p, err = extract.HTML(r.Body, contentType, extract.Options{
 			Agent: v.policy.Settings.RobotsAgent, Removal: v.policy.Removal, KeepContent: v.policy.Settings.PushContent,
@@ -36,7 +42,11 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 		if p, read = v.feedPage(r); read {
 			return p, true, nil
 		}
-		return v.readDocument(ctx, contentType, r.Body)
+		p, read, err = v.readDocument(ctx, contentType, r.Body, converter != nil)
+		if converter != nil && err == nil && p.Text == "" {
+			return v.convertTextless(ctx, converter, r.Body, p, read)
+		}
+		return p, read, err
 	}
 	return p, true, err
 }

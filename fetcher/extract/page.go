@@ -30,6 +30,8 @@ type Page struct {
 	// ContentCharset is the charset of Content: Charset, or utf-8 if the body had to
 	// be decoded.
 	ContentCharset string
+	// Converter is the external program that read it, "" if none did.
+	Converter string
 }
 
 // Meta is one meta of a page.

@@ -3,7 +3,8 @@
 // and nothing else.
 //
 // A Pool owns the worker processes: it has no goroutine of its own, and one mutex, for the
-// list of idle workers. In a worker's process, Serve has two goroutines.
+// list of idle workers. In a worker's process, Serve has two goroutines; Supervise, which runs an external
+// converter, has one beside the caller's.
 package documents
 
 import (

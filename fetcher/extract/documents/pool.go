@@ -19,7 +19,9 @@ type Settings struct {
 	// Command starts a worker: program and arguments. Empty: this program with
 	// WorkerCommand and the arguments of these settings.
 	Command []string
-	// Workers is how many documents are read at once: 1.
+	// Supervisor starts what runs converters. Empty: this program with ConverterCommand.
+	Supervisor []string
+	// Workers is how many documents are read at once, and how many converters run: 1.
 	Workers int
 	// Timeout for one document, without the wait for a worker: 30 s.
 	Timeout time.Duration
@@ -71,6 +73,8 @@ type Pool struct {
 	closing context.Context
 	close   context.CancelFunc
 	slots   chan struct{} // as many as workers may be at work
+	// conversions is the same for converters, which are slower: no document waits for one.
+	conversions chan struct{}
 
 	mu       sync.Mutex
 	settings Settings
@@ -82,7 +86,7 @@ type Pool struct {
 func NewPool(s Settings, log *slog.Logger) *Pool {
 	p := &Pool{log: log, settings: s.withDefaults()}
 	p.closing, p.close = context.WithCancel(context.Background())
-	p.slots = make(chan struct{}, p.settings.Workers)
+	p.slots, p.conversions = make(chan struct{}, p.settings.Workers), make(chan struct{}, p.settings.Workers)
 	return p
 }
 
@@ -99,6 +103,7 @@ func (p *Pool) Close() {
 	p.close()
 	for range cap(p.slots) {
 		p.slots <- struct{}{} // and never given back
+		p.conversions <- struct{}{}
 	}
 	p.reap()
 }
@@ -115,12 +120,8 @@ func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (page 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.closing, func() { cancel(errClosed) })()
-	select {
-	case p.slots <- struct{}{}:
-	case <-p.closing.Done():
-		return extract.Page{}, errClosed
-	case <-ctx.Done():
-		return extract.Page{}, context.Cause(ctx)
+	if err := p.enter(ctx, p.slots); err != nil {
+		return extract.Page{}, err
 	}
 	defer func() { <-p.slots }()
 	w := p.warm()

@@ -122,7 +122,8 @@ const (
 	TooSlow     Reason = "too-slow"    // its time was over
 	OutOfMemory Reason = "memory"      // its worker had no more
 	Crashed     Reason = "crashed"     // its worker ended
-	Unavailable Reason = "unavailable" // no worker could be started; not the document's fault
+	Unavailable Reason = "unavailable" // no worker or converter could be started; not the document's fault
+	Failed      Reason = "failed"      // its converter said so
 )
 
 // Error is a document that could not be read.

@@ -1,0 +1,207 @@
+package documents
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+)
+
+// One goroutine has a conversion. Timers and the end of its context only close the pipe that
+// keeps its supervisor at work, or kill that.
+
+// ConverterCommand is the command of the program that runs a converter and sees to its end.
+const ConverterCommand = "convert-document"
+
+const (
+	// endGrace is how long a supervisor may take to end what it started.
+	endGrace = 5 * time.Second
+	// verdictBytes are read of what a supervisor says at its end.
+	verdictBytes = 4 << 10
+)
+
+// Convert has an external program read a body. The error is an *Error, or that of ctx
+// if ctx ended. As many programs run at once as workers may.
+func (p *Pool) Convert(ctx context.Context, c extract.Converter, body []byte) (extract.Page, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.closing, func() { cancel(errClosed) })()
+	if err := p.enter(ctx, p.conversions); err != nil {
+		return extract.Page{}, err
+	}
+	defer func() { <-p.conversions }()
+	p.mu.Lock()
+	supervisor, err := p.settings.supervisor()
+	p.mu.Unlock()
+	if err != nil {
+		return extract.Page{}, &Error{Unavailable, err.Error()}
+	}
+	run := conversion{converter: &c, said: &lastWords{}}
+	output, err := run.of(ctx, supervisor, body)
+	switch {
+	case ctx.Err() != nil:
+		return extract.Page{}, context.Cause(ctx)
+	case err != nil:
+		return extract.Page{}, err
+	}
+	page, err := c.Converted(output)
+	if err != nil {
+		return extract.Page{}, &Error{Damaged, err.Error()}
+	}
+	if run.cut {
+		page.Metas = append(page.Metas, extract.Meta{Name: "truncated", Content: "true"})
+	}
+	return page, nil
+}
+
+// supervisor is the command that is followed by the converter's.
+func (s Settings) supervisor() ([]string, error) {
+	if len(s.Supervisor) > 0 {
+		return s.Supervisor, nil
+	}
+	program, err := executable()
+	return []string{program, ConverterCommand}, err
+}
+
+// conversion is one run of a converter.
+type conversion struct {
+	converter *extract.Converter
+	said      *lastWords
+	slow      atomic.Bool
+	cut       bool // there was more output than is read
+}
+
+// of runs the converter for a body and returns its output.
+func (r *conversion) of(ctx context.Context, supervisor []string, body []byte) ([]byte, error) {
+	limits := Limits{Memory: r.converter.MaxMemory}
+	words := append(append(supervisor[:len(supervisor):len(supervisor)], limits.arguments()...), r.converter.Command...)
+	command := exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // our own program, which runs the operator's; closing its input ends both
+	command.Env, command.Dir = converterEnvironment(), "/"
+	command.Stderr, command.SysProcAttr, command.WaitDelay = r.said, ownGroup(), endGrace
+	in, err := command.StdinPipe()
+	if err != nil {
+		return nil, &Error{Unavailable, err.Error()}
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return nil, &Error{Unavailable, err.Error()}
+	}
+	told, tell, err := os.Pipe()
+	if err != nil {
+		return nil, &Error{Unavailable, err.Error()}
+	}
+	defer told.Close()
+	command.ExtraFiles = []*os.File{tell}
+	err = command.Start()
+	_ = tell.Close() // the supervisor has its own
+	if err != nil {
+		return nil, &Error{Unavailable, err.Error()}
+	}
+	end := func() { _ = in.Close() } // it fails only where it is closed
+	defer context.AfterFunc(ctx, end)()
+	timer := time.AfterFunc(r.converter.Timeout, func() { r.slow.Store(true); end() })
+	killer := time.AfterFunc(r.converter.Timeout+endGrace, func() { killGroup(command.Process) })
+	_ = writeBody(in, body) // what is wrong, the supervisor's end tells
+	output := r.read(out)
+	if r.cut {
+		end()
+	}
+	verdict, _ := io.ReadAll(io.LimitReader(told, verdictBytes))
+	timer.Stop()
+	end()
+	_ = command.Wait() // the verdict has it
+	killer.Stop()
+	if r.cut {
+		return output, nil
+	}
+	return output, r.judge(string(verdict))
+}
+
+// writeBody sends the body behind its length.
+func writeBody(w io.Writer, body []byte) error {
+	if err := binary.Write(w, binary.BigEndian, uint64(len(body))); err != nil {
+		return err
+	}
+	_, err := w.Write(body)
+	return err
+}
+
+// read reads the output, as much as may be.
+func (r *conversion) read(out io.Reader) []byte {
+	output, _ := io.ReadAll(io.LimitReader(out, r.converter.MaxOutput+1)) // what broke off, the verdict tells
+	if int64(len(output)) > r.converter.MaxOutput {
+		output, r.cut = output[:r.converter.MaxOutput], true
+	}
+	return output
+}
+
+// judge makes an error of a supervisor's last words.
+func (r *conversion) judge(verdict string) error {
+	program := r.converter.Command[0]
+	said := firstLine(r.said.String())
+	if said != "" {
+		said = ": " + said
+	}
+	how, detail, _ := strings.Cut(strings.TrimSpace(verdict), " ")
+	switch {
+	case how == verdictExit && detail == "0":
+		return nil
+	case r.slow.Load():
+		return &Error{TooSlow, fmt.Sprintf("%s did not end within %s", program, r.converter.Timeout)}
+	case how == verdictFailed:
+		return &Error{Unavailable, detail}
+	case how == "":
+		return &Error{Crashed, "what runs " + program + " ended" + said}
+	case converterOutOfMemory(r.said.String()):
+		return &Error{OutOfMemory, program + " had no memory left" + said}
+	case how == verdictSignal && detail == fileTooLarge:
+		return &Error{TooLarge, program + " wrote too large a file" + said}
+	case how == verdictSignal:
+		return &Error{Crashed, program + " ended by the signal " + detail + said}
+	}
+	return &Error{Failed, fmt.Sprintf("%s ended with status %s%s", program, detail, said)}
+}
+
+// converterOutOfMemory knows what programs say that got no more memory.
+func converterOutOfMemory(words string) bool {
+	words = strings.ToLower(words)
+	for _, sign := range [...]string{"out of memory", "bad_alloc", "memory exhausted", "memoryerror", "cannot allocate"} {
+		if strings.Contains(words, sign) {
+			return true
+		}
+	}
+	return outOfMemory(words)
+}
+
+// converterEnvironment is what a converter gets: not the service's own, in which secrets may stand.
+func converterEnvironment() []string {
+	env := []string{}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// enter takes a place in slots, or returns why there is none.
+func (p *Pool) enter(ctx context.Context, slots chan struct{}) error {
+	select {
+	case slots <- struct{}{}:
+		return nil
+	case <-p.closing.Done():
+		return errClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var errNoProgram = errors.New("no program to run")

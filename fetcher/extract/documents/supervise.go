@@ -1,0 +1,154 @@
+package documents
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+)
+
+// The supervisor is a process between the crawler and a converter. One goroutine waits for the
+// end of its input, which comes when the crawler wants the converter's end, or is gone.
+
+// Limits of a converter.
+type Limits struct {
+	// Memory of each of its processes, in bytes.
+	Memory int64
+}
+
+// memoryFlag is how the limit of memory is handed over.
+const memoryFlag = "--memory"
+
+// arguments are those by which a supervisor is told the limits; the converter's command follows.
+func (l Limits) arguments() []string {
+	return []string{memoryFlag, strconv.FormatInt(l.Memory, 10), "--"}
+}
+
+// maxConverterFile is the largest file that a converter may write.
+const maxConverterFile = 1 << 30
+
+// What a supervisor says at the end: the word, a blank, and more.
+const (
+	verdictExit   = "exit"   // the status of the converter
+	verdictSignal = "signal" // what ended it
+	verdictFailed = "failed" // it could not be started, and why
+)
+
+// Supervise runs a converter: it writes the body that it gets from in to a file in a folder of
+// its own, runs the program there, and waits for its end or for that of in. Then it ends all
+// processes that are left of it, removes the folder, and writes its verdict. Starter is the
+// command that starts a program by StartConverter, this program's own if it is empty. Output and errors of the converter are
+// those of this process, whose last act this must be.
+func Supervise(in io.Reader, verdict io.Writer, starter []string, l Limits, program []string) error {
+	words, err := supervised(in, starter, l, program)
+	if err != nil {
+		words = verdictFailed + " " + strings.ReplaceAll(err.Error(), "\n", " ")
+	}
+	_, err = io.WriteString(verdict, words+"\n")
+	return err
+}
+
+func supervised(in io.Reader, starter []string, l Limits, program []string) (words string, err error) {
+	if len(program) == 0 {
+		return "", errNoProgram
+	}
+	if len(starter) == 0 {
+		self, err := executable()
+		if err != nil {
+			return "", err
+		}
+		starter = []string{self, ConverterCommand, "--start"}
+	}
+	dir, err := os.MkdirTemp("", "sextant-convert-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	body, err := receive(in, filepath.Join(dir, "document"))
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	adoptOrphans()
+	command, started, err := start(starter, l, program, dir, body)
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be started: %w", program[0], err)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // ends with the crawler, or by its wish
+		endConverter(command.Process)
+	}()
+	failure, _ := io.ReadAll(io.LimitReader(started, verdictBytes))
+	_ = started.Close()
+	err = command.Wait()
+	endConverter(command.Process)
+	endOrphans()
+	if len(failure) > 0 {
+		return "", fmt.Errorf("%s cannot be started: %s", program[0], failure)
+	}
+	var ended *exec.ExitError
+	switch state := command.ProcessState.Sys().(syscall.WaitStatus); {
+	case state.Signaled():
+		return verdictSignal + " " + state.Signal().String(), nil
+	case err != nil && !errors.As(err, &ended):
+		return "", err
+	default:
+		return fmt.Sprint(verdictExit, " ", state.ExitStatus()), nil
+	}
+}
+
+// fileTooLarge is how a verdict names the signal of a process that wrote too large a file.
+var fileTooLarge = syscall.SIGXFSZ.String()
+
+// receive writes the body to a file, and opens that.
+func receive(in io.Reader, path string) (*os.File, error) {
+	var n uint64
+	if err := binary.Read(in, binary.BigEndian, &n); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = io.CopyN(f, in, int64(min(n, maxRequest))); err == nil { //nolint:gosec // it is bounded
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// start starts the converter. Started tells why it could not be, and ends with nothing if it could.
+func start(starter []string, l Limits, program []string, dir string, body *os.File) (command *exec.Cmd, started *os.File, err error) {
+	words := append(append([]string{}, starter...), l.arguments()...)
+	fromFile := false
+	for _, word := range program {
+		fromFile = fromFile || strings.Contains(word, extract.ConverterFile)
+		words = append(words, strings.ReplaceAll(word, extract.ConverterFile, body.Name()))
+	}
+	started, tell, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer tell.Close()
+	command = exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // the operator's own; the supervisor ends it
+	if !fromFile {
+		command.Stdin = body
+	}
+	command.Stdout, command.Stderr, command.Dir = os.Stdout, os.Stderr, dir
+	command.Env = append(os.Environ(), "HOME="+dir, "TMPDIR="+dir)
+	command.ExtraFiles, command.SysProcAttr = []*os.File{tell}, ownGroup()
+	if err := command.Start(); err != nil {
+		return nil, nil, errors.Join(err, started.Close())
+	}
+	return command, started, nil
+}

@@ -1,0 +1,118 @@
+package documents
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownGroup puts a process into a group of its own, so that signals of a terminal do not reach it.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup ends a supervisor that does not end by itself, with its group.
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// adoptOrphans has processes that lose their parent become this one's children, so that
+// a converter's can be found, whatever group or session they went to.
+func adoptOrphans() {
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it, the group is ended still
+}
+
+// endConverter kills the converter with its group and all that descends from this process.
+func endConverter(p *os.Process) {
+	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+	for _, pid := range descendants(os.Getpid()) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// endOrphans kills and reaps what is left, for a while: a process that the kernel holds
+// cannot be waited for.
+func endOrphans() {
+	for end := time.Now().Add(endGrace / 2); time.Now().Before(end); {
+		for _, pid := range descendants(os.Getpid()) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
+		case err == syscall.EINTR:
+		case err != nil: // there are no children
+			return
+		case pid == 0:
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// descendants are the processes that a process has started, and those have.
+func descendants(of int) []int {
+	children := map[int][]int{}
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			continue
+		}
+		// The name, in brackets, may hold anything: its end is the last one.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) < 2 {
+			continue
+		}
+		if parent, err := strconv.Atoi(fields[1]); err == nil {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	var all []int
+	for next := children[of]; len(next) > 0; {
+		all = append(all, next...)
+		var deeper []int
+		for _, pid := range next {
+			deeper = append(deeper, children[pid]...)
+		}
+		next = deeper
+	}
+	return all
+}
+
+// StartConverter becomes the program, with limits that it and its children cannot raise. It
+// returns only if that fails, and says so to verdict.
+func StartConverter(verdict *os.File, l Limits, program []string) error {
+	err := startConverter(verdict, l, program)
+	_, _ = verdict.WriteString(err.Error())
+	return err
+}
+
+func startConverter(verdict *os.File, l Limits, program []string) error {
+	if len(program) == 0 {
+		return errNoProgram
+	}
+	syscall.CloseOnExec(int(verdict.Fd()))
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, converterNice) // systemd may not allow it
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	for _, limit := range []struct {
+		what int
+		most uint64
+	}{
+		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_FSIZE, maxConverterFile},
+		{unix.RLIMIT_DATA, uint64(max(l.Memory, 0))},
+	} {
+		if err := unix.Setrlimit(limit.what, &unix.Rlimit{Cur: limit.most, Max: limit.most}); err != nil {
+			return err
+		}
+	}
+	return syscall.Exec(program[0], program, os.Environ()) //nolint:gosec // the operator's own
+}
+
+// converterNice lets the crawler go before its converters.
+const converterNice = 10
