@@ -62,6 +62,7 @@ type Crawl struct {
 	lasting   lasting
 	gates     gates
 	schedules schedules
+	rounds    rounds
 
 	changing
 	stopping stopping
@@ -139,7 +140,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 		name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
 		lasting:   lasting{names: fetcher.NewNames(), jar: auth.NewJar(), hosts: &visit.HostURLs{}},
 		gates:     gates{limits: newLimits(&s)},
-		schedules: schedules{changed: make(chan struct{}, 1)}, stopping: stopping{ended, end}, crawlLog: crawllog.New(log),
+		schedules: schedules{changed: make(chan struct{}, 1)}, rounds: newRounds(), stopping: stopping{ended, end}, crawlLog: crawllog.New(log),
 	}
 	now := &visit.Rules{Policy: p}
 	if now.Gear, err = c.equip(ctx, p, nil); err != nil {

@@ -3,9 +3,12 @@ package crawl
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // Rounds run in a goroutine of their own, which Run starts and waits for. What is known of
@@ -15,10 +18,30 @@ const (
 	// roundsName is the store's value that keeps the last round.
 	roundsName = "crawl.rounds"
 	roundsWhat = "the last round over the start URLs"
-	// roundStep is how often it is looked at whether a round has ended, or one is due; the
-	// clock may be set.
+	// roundStep is how often it is looked at whether one is due in any case, since the clock
+	// may be set, and whether a round has ended whose start URLs were not visited.
 	roundStep = 10 * time.Second
 )
+
+// rounds is how workers tell that a round may have ended: when the start URL is done that was
+// found waiting, so that of many start URLs few make it be looked at all of them.
+type rounds struct {
+	awaited atomic.Pointer[weburl.Key]
+	done    chan struct{} // capacity 1
+}
+
+func newRounds() rounds { return rounds{done: make(chan struct{}, 1)} }
+
+// visited notes that a visit is stored.
+func (r *rounds) visited(k weburl.Key) {
+	if awaited := r.awaited.Load(); awaited == nil || *awaited != k {
+		return
+	}
+	select {
+	case r.done <- struct{}{}:
+	default:
+	}
+}
 
 // round is what is stored of rounds: a round begins with its start URLs being queued, and
 // ends when none of them waits any more.
@@ -53,6 +76,7 @@ func (c *Crawl) runRounds(ctx context.Context, once bool, first func()) error {
 		select {
 		case <-ctx.Done():
 			return c.endRound(context.WithoutCancel(ctx), &r)
+		case <-c.rounds.done:
 		case <-time.After(max(pause, time.Millisecond)):
 		}
 	}
@@ -79,7 +103,10 @@ func (c *Crawl) round(ctx context.Context, r *round, interval time.Duration, beg
 		c.log.Info("a round of discovery begins", "roots", len(links))
 	}
 	r.Running, r.Began = true, now
-	return c.saveRound(ctx, r)
+	if err := c.saveRound(ctx, r); err != nil {
+		return err
+	}
+	return c.endRound(ctx, r) // finds what is awaited
 }
 
 // endRound notes the end of the round that runs, if it has come to it.
@@ -87,8 +114,10 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 	if !r.Running || c.policy().Settings.Rounds == 0 {
 		return nil
 	}
-	for _, l := range c.policy().RootLinks(nil) {
-		known, err := c.store.Lookup(ctx, l.URL.Key())
+	for _, l := range slices.Backward(c.policy().RootLinks(nil)) { // those that are fetched last come first
+		k := l.URL.Key()
+		c.rounds.awaited.Store(&k) // before it is looked up, so that its end is not missed
+		known, err := c.store.Lookup(ctx, k)
 		switch {
 		case err == nil && known.State == scheduler.Waiting:
 			return nil
@@ -96,6 +125,7 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 			return err
 		}
 	}
+	c.rounds.awaited.Store(nil)
 	r.Running, r.Ended = false, time.Now().Round(0)
 	return c.saveRound(ctx, r)
 }

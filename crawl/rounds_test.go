@@ -58,6 +58,25 @@ func TestRounds(t *testing.T) {
 	}, hostA+"/", hostA+"/second")
 }
 
+// TestShortRounds: the end of a round is seen when it comes, and the next begins when it is due,
+// so that short intervals are kept.
+func TestShortRounds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.site(hostA, 2)
+		w.page(hostB + "/")
+		w.settings.Rounds = 3 * time.Second
+		w.begin()
+		time.Sleep(31 * time.Second) // the first round, and ten more
+		synctest.Wait()
+		for _, root := range []string{hostA + "/", hostB + "/"} {
+			if n := w.hits(root); n != 11 {
+				t.Errorf("%s was asked for %d times in 31 s with rounds every 3 s, want 11", root, n)
+			}
+		}
+		w.end()
+	}, hostA+"/", hostB+"/")
+}
+
 // TestLongRound: the interval counts from the end of a round, however long it takes.
 func TestLongRound(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

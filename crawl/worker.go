@@ -61,6 +61,7 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets, ended func(*schedule
 // ended takes in what became of a page. The frontier offers its URL again after an error; the
 // store's trouble is the operator's to know; fail ends the crawl.
 func (c *Crawl) ended(ctx context.Context, lease *scheduler.Lease, err error, fail context.CancelCauseFunc) {
+	c.rounds.visited(lease.Key)
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case unrecoverable(err):
