@@ -1,6 +1,9 @@
 package config
 
 import (
+	"mime"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -61,4 +64,51 @@ func (p *parser) mapping(n *node, to *policy.Mapping) {
 		p.errorf(n.valueAt("to"), "to is empty, which drops the meta: remove join and default, or write where it goes")
 	}
 	to.Maps = append(to.Maps, m)
+}
+
+// converter reads one external program. What it is for must not be read as pages.
+func (p *parser) converter(n *node, c *Crawler) {
+	made := extract.Converter{
+		MediaType: strings.ToLower(strings.TrimSpace(n.str("mediaType"))), Command: strings.Fields(n.str("command")),
+		Timeout: n.duration("timeoutS"), MaxMemory: n.number("maxMemoryMB") << 20, MaxOutput: n.number("maxOutputBytes"),
+		HTML: n.str("output") == "html", OnlyWithoutText: n.str("when") == "no-text",
+	}
+	if n.written("mediaType") {
+		p.checkConverted(n, c, made.MediaType)
+	}
+	if command := n.attr("command"); command != nil && !slices.Contains(n.faulty, "command") {
+		p.checkProgram(command)
+	}
+	c.Converters = append(c.Converters, made)
+}
+
+// checkConverted sees to the media type of a converter.
+func (p *parser) checkConverted(n *node, c *Crawler, mediaType string) {
+	at := n.valueAt("mediaType")
+	top, sub, _ := strings.Cut(mediaType, "/")
+	parsed, parameters, err := mime.ParseMediaType(mediaType)
+	switch {
+	case sub == "*" && top != "" && !strings.ContainsAny(top, "* "):
+		if top == "text" {
+			p.errorf(at, "mediaType=%s holds text/html, which Sextant reads itself: write one type, such as text/markdown", quote(mediaType))
+		}
+	case err != nil || parsed != mediaType || len(parameters) > 0 || sub == "" || strings.Contains(mediaType, "*"):
+		p.errorf(at, "mediaType=%s is no media type: write one such as image/tiff, or image/* for all that begin so", quote(mediaType))
+	case slices.Contains([]string{"text/html", "application/xhtml+xml"}, mediaType):
+		p.errorf(at, "mediaType=%s: pages are read by Sextant itself: write another type", quote(mediaType))
+	}
+	if earlier := extract.ConverterOf(c.Converters, mediaType); earlier != nil {
+		p.warnf(at, "this Converter is never asked: the one for %s above has its documents", earlier.MediaType)
+	}
+}
+
+// checkProgram sees to a command, as far as it can without running it.
+func (p *parser) checkProgram(command *attr) {
+	words := strings.Fields(command.text)
+	switch {
+	case len(words) == 0 || !filepath.IsAbs(words[0]):
+		p.errorf(command.value, "command=%s does not begin with an absolute path: write one, such as /usr/local/bin/program", quote(command.text))
+	case !p.lookups.Exists(words[0]):
+		p.warnf(command.value, "command=%s: there is no file %s: nothing is run until there is", quote(command.text), words[0])
+	}
 }

@@ -28,6 +28,19 @@ func contentElements() []Element {
 	}
 }
 
+func converterElement() Element {
+	return Element{Name: "Converter", Parents: []string{"Crawler"}, Rereads: true, Attributes: []Attribute{
+		required("mediaType", String, "Media type that it reads, such as image/tiff, or image/* for all that begin so."),
+		{Name: "command", Type: Command, Required: true, Doc: "Program to run, by its absolute path, and its arguments, parted by blanks; no shell reads them. {file} stands for the file with the document, which is the program's input otherwise."},
+		{Name: "when", Type: Enum, Default: "always", Values: []string{"always", "no-text"},
+			Doc: "Whether it reads all documents of the type, in place of Sextant, or only those in which Sextant finds no text."},
+		{Name: "output", Type: Enum, Default: "text", Values: []string{"text", "html"}, Doc: "What the program writes, in UTF-8."},
+		ranged("timeoutS", Seconds, "60", 1, 3600, "Time for one document; then the program is killed with its children."),
+		ranged("maxMemoryMB", Int, "1024", 16, 65_536, "Memory of each of its processes, in MiB."),
+		ranged("maxOutputBytes", Bytes, "10485760", 1024, giB, "How much is read of what it writes; the rest is cut off."),
+	}, Doc: "An external program that reads the documents of a media type, such as one for OCR; of several for a type, the first counts. A configuration that comes over the network may name only programs that the file on the machine names."}
+}
+
 // sourceElements are further sources of URLs.
 func sourceElements() []Element {
 	crawler := []string{"Crawler"}
