@@ -1,6 +1,7 @@
 package badgerstore
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -42,7 +43,7 @@ func (seen *restored) check(key, value []byte) ([]byte, error) {
 		if !seen.copied {
 			return nil, fmt.Errorf("%w: this is no backup, but what a node of a cluster sends to another: take one by sextant backup", scheduler.ErrFormat)
 		}
-		seen.at = value
+		seen.at = bytes.Clone(value)
 	}
 	return value, nil
 }

@@ -1,0 +1,166 @@
+// Package node makes a process a node of a cluster: it lets a copy of the store follow the log,
+// and lead, with whatever crawls on it, while this node holds the claim.
+//
+// Goroutines: Run has one for the cluster's node beside the one that it is called on; while
+// the copy leads there is another that bounds how long last changes may take. Each ends before what started it
+// returns. There is no lock.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// lastWords is how long the last changes may take when a node is to stop: the claim is then
+// given up without them, and another node takes over after a silence.
+const lastWords = 20 * time.Second
+
+// Settings are what Run needs.
+type Settings struct {
+	Name   string // of the node
+	Engine cluster.Engine
+	Dir    string // of the copy, see Found and badgerstore.Rebuild
+	Store  badgerstore.Options
+	Log    *slog.Logger
+	Clock  cluster.Clock // cluster.SystemClock, except in tests
+	Times  cluster.Times // cluster.DefaultTimes, except in tests
+	// Lead crawls until ctx ends, and returns when nothing acts any more. The Store is closed
+	// afterwards. ctx ends when the node is to stop, when the claim is lost, and when the log or the disk
+	// has refused a change.
+	Lead func(ctx context.Context, a *Active) error
+	// Watch, if not nil, gets the node's member once, to ask how it stands.
+	Watch func(*cluster.Member)
+}
+
+// Active is a copy that leads.
+type Active struct {
+	Store *badgerstore.Store
+	// Lead says whether this node may ask anything of a site or an indexer: each request asks
+	// Acting before it begins, and May before it connects.
+	*cluster.Lead
+
+	replica *badgerstore.Replica
+}
+
+// Snapshot writes the copy to w, for badgerstore.Rebuild.
+func (a *Active) Snapshot(ctx context.Context, w io.Writer) error { return a.replica.Snapshot(ctx, w) }
+
+// replica is the copy as the cluster sees it.
+type replica struct {
+	*badgerstore.Replica
+	clock cluster.Clock
+	lead  func(context.Context, *Active) error
+}
+
+// Lead implements cluster.Copy.
+func (r *replica) Lead(ctx context.Context, l *cluster.Lead) error {
+	ctx, end := context.WithCancelCause(ctx)
+	appends, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var last sync.WaitGroup
+	last.Go(func() {
+		<-ctx.Done()
+		_ = r.clock.Sleep(appends, lastWords) // or until the store is closed
+		stop()
+	})
+	defer func() {
+		end(nil)
+		stop()
+		last.Wait()
+	}()
+	store, err := r.Promote(appends, l, func(err error) { end(err) })
+	if err != nil {
+		return err
+	}
+	err = r.lead(ctx, &Active{store, l, r.Replica})
+	if why := context.Cause(ctx); why != nil {
+		err = why // what Lead says follows from it
+	}
+	if closed := store.Close(); closed != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = closed
+	}
+	return err
+}
+
+// Run lets the copy follow the log and lead while it holds the claim, until ctx ends, which is no
+// error. It returns an error for what only a person can end.
+func Run(ctx context.Context, s Settings) (err error) {
+	copied, err := badgerstore.OpenReplica(s.Dir, s.Store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, copied.Close()) }()
+	self := copied.Membership()
+	joined, err := cluster.Join(ctx, s.Engine, cluster.NodeSettings{
+		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log,
+		Known: cluster.Meta{Cluster: self.Cluster, Incarnation: self.Incarnation, Partitions: self.Partitions},
+	})
+	if err != nil {
+		return fmt.Errorf("node %s: %w", s.Name, err)
+	}
+	member, err := joined.Member(cluster.MemberSettings{Store: self.Store, Copy: &replica{copied, s.Clock, s.Lead}})
+	if err != nil {
+		return fmt.Errorf("node %s: %w", s.Name, err)
+	}
+	if s.Watch != nil {
+		s.Watch(member)
+	}
+	// The member ends first: until then it may append, and release the claim.
+	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, fail := context.WithCancel(ctx)
+	defer fail()
+	ended := make(chan error, 1)
+	go func() {
+		defer fail()
+		ended <- joined.Run(alive)
+	}()
+	err = member.Run(ctx)
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// Found makes a cluster in an engine that has none, with the store in dir, a new one if there is
+// none, as its first copy. The store is from then on opened by Run alone.
+func Found(ctx context.Context, e cluster.Engine, name, dir string, o badgerstore.Options) (cluster.Meta, error) {
+	if badgerstore.IsReplica(dir) {
+		return cluster.Meta{}, fmt.Errorf("%w: the store %s is a copy in one: start it as a node, or name another directory", cluster.ErrFounded, dir)
+	}
+	if err := e.Check(ctx); err != nil {
+		return cluster.Meta{}, err
+	}
+	// Whatever keeps the store from being opened is found before there is a cluster.
+	store, err := badgerstore.Open(dir, o)
+	if err == nil {
+		err = store.Close()
+	}
+	if err != nil {
+		return cluster.Meta{}, err
+	}
+	id := cluster.NewID().String()
+	meta, err := cluster.Found(ctx, e, cluster.Founding{Seat: cluster.Seat{Node: name, Store: id}, Partitions: 1})
+	if err != nil {
+		return meta, err
+	}
+	at, err := meta.Genesis(0, 1)
+	if err != nil {
+		return meta, err
+	}
+	return meta, badgerstore.Enlist(dir, memberOf(meta, id), at, o)
+}
+
+// Join makes a copy in dir from what another node's Snapshot wrote. It may claim once it has caught up.
+func Join(ctx context.Context, meta cluster.Meta, dir string, from io.Reader, o badgerstore.Options) error {
+	_, err := badgerstore.Rebuild(ctx, dir, from, memberOf(meta, cluster.NewID().String()), o)
+	return err
+}
+
+func memberOf(m cluster.Meta, store string) badgerstore.Membership {
+	return badgerstore.Membership{Cluster: m.Cluster, Incarnation: m.Incarnation, Partitions: m.Partitions, Store: store}
+}
