@@ -219,13 +219,13 @@ func BenchmarkIdleRules(b *testing.B) {
 		return actionrules.Rule{
 			If: actionrules.And{Of: []actionrules.Condition{
 				actionrules.Domain(fmt.Sprintf("host%d.example.com", i%100), 0, false, actionrules.Position{}),
-				actionrules.Path(fmt.Sprintf("/a/section-%d/", i), 0, false, actionrules.Position{}),
+				actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: 0, Value: fmt.Sprintf("/a/section-%d/", i)},
 			}},
 			Then: []actionrules.Action{{Verb: actionrules.Accept}, {Verb: actionrules.Index}},
 		}
 	}
 	deep := func(int) actionrules.Rule {
-		c := actionrules.Path("/a", 0, false, actionrules.Position{})
+		var c actionrules.Condition = actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: 0, Value: "/a"}
 		for range maxConditionSize/2 - 1 {
 			c = actionrules.And{Of: []actionrules.Condition{actionrules.Not{Of: c}}}
 		}

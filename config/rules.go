@@ -216,34 +216,35 @@ func (p *parser) pattern(n *node) (pattern, bool) {
 	return pattern{value.text, actionrules.Norm(n.choice("norm")), !n.boolean("litteral"), p.position(value.value)}, true
 }
 
-func buildAtom(p *parser, n *node, _ int) actionrules.Condition {
-	m, ok := p.pattern(n)
-	if !ok || !n.written("kind") {
+func buildAtom(p *parser, n *node, depth int) actionrules.Condition {
+	if !n.written("kind") {
+		p.pattern(n) // for what is wrong in it
 		return nil
 	}
-	return actionrules.Atom{
-		Field: actionrules.Field(n.choice("field")), Kind: actionrules.Kind(n.choice("kind")),
-		Norm: m.norm, Value: m.value, Regexp: m.regexp, At: m.at,
-	}
+	return atomOf(actionrules.Field(n.choice("field")), actionrules.Kind(n.choice("kind")))(p, n, depth)
 }
 
-func buildLength(p *parser, n *node, _ int) actionrules.Condition {
-	m, ok := p.pattern(n)
-	if !ok {
-		return nil
-	}
-	return actionrules.Length(actionrules.Field(n.choice("field")), m.value, m.norm, m.regexp, m.at)
+func buildLength(p *parser, n *node, depth int) actionrules.Condition {
+	return atomOf(actionrules.Field(n.choice("field")), actionrules.KindLength)(p, n, depth)
 }
 
-// shortcut builds a condition that has a pattern and nothing else.
-func shortcut(of func(string, actionrules.Norm, bool, actionrules.Position) actionrules.Condition) builder {
+// atomOf builds the atom of a field and kind.
+func atomOf(field actionrules.Field, kind actionrules.Kind) builder {
 	return func(p *parser, n *node, _ int) actionrules.Condition {
 		m, ok := p.pattern(n)
 		if !ok {
 			return nil
 		}
-		return of(m.value, m.norm, m.regexp, m.at)
+		return actionrules.Atom{Field: field, Kind: kind, Norm: m.norm, Value: m.value, Regexp: m.regexp, At: m.at}
 	}
+}
+
+func buildDomain(p *parser, n *node, _ int) actionrules.Condition {
+	m, ok := p.pattern(n)
+	if !ok {
+		return nil
+	}
+	return actionrules.Domain(m.value, m.norm, m.regexp, m.at)
 }
 
 // compileErrors reports what actionrules found. Its positions count characters

@@ -28,14 +28,14 @@ func conditionElements() []Element {
 		build builder
 		doc   string
 	}{
-		{"Domain", shortcut(actionrules.Domain), "Matches a host and all hosts below it."},
-		{"Path", shortcut(actionrules.Path), "Matches the beginning of the path."},
-		{"Ext", shortcut(actionrules.Ext), "Matches the end of the path."},
-		{"Host", shortcut(actionrules.Host), "Matches the whole host."},
-		{"Url", shortcut(actionrules.URL), "Matches the whole URL."},
-		{"Scheme", shortcut(actionrules.Scheme), "Matches the scheme."},
-		{"Query", shortcut(actionrules.Query), "Matches the whole query."},
-		{"InQuery", shortcut(actionrules.InQuery), "Matches anywhere in the query."},
+		{"Domain", buildDomain, "Matches a host and all hosts below it."},
+		{"Path", atomOf(actionrules.FieldPath, actionrules.KindPrefix), "Matches the beginning of the path."},
+		{"Ext", atomOf(actionrules.FieldPath, actionrules.KindSuffix), "Matches the end of the path."},
+		{"Host", atomOf(actionrules.FieldHost, actionrules.KindExact), "Matches the whole host."},
+		{"Url", atomOf(actionrules.FieldURL, actionrules.KindExact), "Matches the whole URL."},
+		{"Scheme", atomOf(actionrules.FieldScheme, actionrules.KindExact), "Matches the scheme."},
+		{"Query", atomOf(actionrules.FieldQuery, actionrules.KindExact), "Matches the whole query."},
+		{"InQuery", atomOf(actionrules.FieldQuery, actionrules.KindInside), "Matches anywhere in the query."},
 	} {
 		out = append(out, Element{Name: s.name, Role: Condition, build: s.build, Parents: in, Attributes: patternAttributes(), Doc: s.doc})
 	}

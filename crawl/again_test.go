@@ -178,7 +178,7 @@ func (w *world) deep(n int) (urls []string) {
 // how many. Where pages are refreshed their next refresh does it.
 func TestRulesLetMoreIn(t *testing.T) {
 	ignore := []actionrules.Rule{{
-		If:   actionrules.Path("/deep/more/3", actionrules.NormNorm, false, actionrules.Position{}),
+		If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: "/deep/more/3"},
 		Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 	}}
 	for _, tt := range []struct {
@@ -256,7 +256,7 @@ func TestRulesLetLessIn(t *testing.T) {
 		},
 		"a rule": func(s *policy.Settings) {
 			s.Rules.Rules = append(s.Rules.Rules, actionrules.Rule{
-				If:   actionrules.Path("/deep/more/5", actionrules.NormNorm, false, actionrules.Position{}),
+				If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: "/deep/more/5"},
 				Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 			})
 		},
@@ -292,7 +292,7 @@ func TestIndexedAgain(t *testing.T) {
 		"a kill list": func(s *policy.Settings) { s.Space.KillPatterns = file("kill", "/p001") },
 		"a rule": func(s *policy.Settings) {
 			s.Rules.Rules = []actionrules.Rule{{
-				If:   actionrules.Path("/p001", actionrules.NormNorm, false, actionrules.Position{}),
+				If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: "/p001"},
 				Then: []actionrules.Action{{Verb: actionrules.NoIndex}},
 			}}
 		},

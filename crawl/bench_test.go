@@ -26,7 +26,7 @@ func BenchmarkPass(b *testing.B) {
 			s := everything()
 			for i := range 100 {
 				s.Rules.Rules = append(s.Rules.Rules, actionrules.Rule{
-					If:   actionrules.Path(fmt.Sprintf("/no%d", i), actionrules.NormNorm, false, actionrules.Position{}),
+					If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: fmt.Sprintf("/no%d", i)},
 					Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 				})
 			}

@@ -264,7 +264,7 @@ func TestRulesChangedBetweenRuns(t *testing.T) {
 	b.once()
 	b.newOrders()
 	b.settings.Rules.Rules = []actionrules.Rule{{
-		If:   actionrules.Path(testsite.Path(4), actionrules.NormNorm, false, actionrules.Position{}),
+		If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: testsite.Path(4)},
 		Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 		At:   actionrules.Position{File: "CrawlConfig.xml", Line: 7, Column: 3},
 	}}
@@ -340,7 +340,7 @@ func TestDirectivesAndRedirects(t *testing.T) {
 	b.settings.Workers = 1
 	b.settings.Rules.DefaultAccept, b.settings.Rules.DefaultIndex, b.settings.Rules.DefaultFollow = true, true, true
 	b.settings.Rules.Rules = []actionrules.Rule{{
-		If:   actionrules.Host("elsewhere.example", actionrules.NormNorm, false, actionrules.Position{}),
+		If:   actionrules.Atom{Field: actionrules.FieldHost, Kind: actionrules.KindExact, Norm: actionrules.NormNorm, Value: "elsewhere.example"},
 		Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 	}}
 	b.once()

@@ -93,7 +93,7 @@ func TestSourcesHaveTheirOwnDuplicates(t *testing.T) {
 	site := siteOf(t, map[string]string{"/a/1": prose(1, 400, ""), "/b/1": prose(1, 400, ""), "/b/2": prose(1, 400, "")})
 	b := duplicateBench(t, site)
 	b.settings.Rules.Rules = []actionrules.Rule{{
-		If:   actionrules.Path("/a/", actionrules.NormNorm, false, actionrules.Position{}),
+		If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: "/a/"},
 		Then: []actionrules.Action{{Verb: actionrules.SetSource, Name: "a"}},
 	}}
 	b.once()
@@ -143,7 +143,7 @@ func TestOriginalGoes(t *testing.T) {
 		},
 		"is excluded": func(t *testing.T, b *bench, site *testsite.Site, of, path string) {
 			b.settings.Rules.Rules = []actionrules.Rule{{
-				If:   actionrules.Path(path, actionrules.NormNorm, false, actionrules.Position{}),
+				If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: path},
 				Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 			}}
 			b.once()

@@ -211,7 +211,7 @@ func TestSubmittedAndRootsPassTheGates(t *testing.T) {
 func TestRulesDecideOver761(t *testing.T) {
 	s := policy.Settings{Rules: actionrules.RuleSet{DefaultAccept: true, DefaultIndex: true}}
 	s.Rules.Rules = []actionrules.Rule{{
-		If:   actionrules.Path("/no", actionrules.NormNorm, false, actionrules.Position{}),
+		If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: "/no"},
 		Then: []actionrules.Action{{Verb: actionrules.Ignore}},
 	}}
 	s.Space.CrawlRules = file("crawl.rules", "forbid domain *")

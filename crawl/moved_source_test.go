@@ -37,7 +37,7 @@ func TestDocumentChangesItsSource(t *testing.T) {
 	once := func(source string, submit ...string) {
 		t.Helper()
 		b.settings.Rules.Rules = []actionrules.Rule{{
-			If:   actionrules.Path(testsite.Path(3), actionrules.NormNorm, false, actionrules.Position{}),
+			If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: testsite.Path(3)},
 			Then: []actionrules.Action{{Verb: actionrules.SetSource, Name: source}},
 		}}
 		store, err := badgerstore.Open(b.dir, badgerstore.Options{Durability: badgerstore.OS})

@@ -23,7 +23,7 @@ import (
 // and the preview changes nothing.
 func TestPreviewForetellsThePass(t *testing.T) {
 	host := func(n string) actionrules.Condition {
-		return actionrules.Host(n, actionrules.NormNorm, false, actionrules.Position{})
+		return actionrules.Atom{Field: actionrules.FieldHost, Kind: actionrules.KindExact, Norm: actionrules.NormNorm, Value: n}
 	}
 	store := storetest.NewMemory()
 	seed(t, store, 2500)

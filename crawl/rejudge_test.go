@@ -130,7 +130,7 @@ func TestPassUnindexes(t *testing.T) {
 	b.newOrders()
 	b.settings.Space.KillExact = file("kill_exact.cfg", site.Origins()[0]+testsite.Path(2))
 	b.settings.Rules.Rules = []actionrules.Rule{{
-		If:   actionrules.Path(testsite.Path(3), actionrules.NormNorm, false, actionrules.Position{}),
+		If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: testsite.Path(3)},
 		Then: []actionrules.Action{{Verb: actionrules.NoIndex}},
 	}}
 	b.once()

@@ -22,7 +22,7 @@ func leadsOut() map[string]func(w *world) {
 		"no site": func(w *world) {
 			w.settings.Rules.Roots[0].Site = false
 			w.settings.Rules.Rules = []actionrules.Rule{{
-				If:   actionrules.Host("192.0.2.1", actionrules.NormNorm, false, actionrules.Position{}),
+				If:   actionrules.Atom{Field: actionrules.FieldHost, Kind: actionrules.KindExact, Norm: actionrules.NormNorm, Value: "192.0.2.1"},
 				Then: []actionrules.Action{{Verb: actionrules.Accept}, {Verb: actionrules.Index}, {Verb: actionrules.Follow}},
 			}}
 		},

@@ -20,7 +20,7 @@ import (
 )
 
 func path(p string) actionrules.Condition {
-	return actionrules.Path(p, actionrules.NormNorm, false, actionrules.Position{})
+	return actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: p}
 }
 
 // refreshed refreshes a selection and crawls until nothing is left.

@@ -139,7 +139,7 @@ func TestSubmittedSpelling(t *testing.T) {
 		w.settings.Rules.Roots = []actionrules.Root{{URL: parse(t, hostA+"/"), Group: "default"}}
 		w.settings.Rules.Rules = []actionrules.Rule{
 			onFragment("yes", actionrules.Action{Verb: actionrules.Accept}, actionrules.Action{Verb: actionrules.Index}),
-			{If: actionrules.Path("/b", actionrules.NormNorm, false, actionrules.Position{}), Then: []actionrules.Action{{Verb: actionrules.Accept}, {Verb: actionrules.Follow}}},
+			{If: actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: "/b"}, Then: []actionrules.Action{{Verb: actionrules.Accept}, {Verb: actionrules.Follow}}},
 		}
 		w.page(hostA+"/", "/b")
 		w.page(hostA + "/b")

@@ -14,7 +14,7 @@ import (
 func TestRedirectKeepsTheShift(t *testing.T) {
 	priority := func(path string, shift int) actionrules.Rule {
 		return actionrules.Rule{
-			If:   actionrules.Path(path, actionrules.NormNorm, false, actionrules.Position{}),
+			If:   actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindPrefix, Norm: actionrules.NormNorm, Value: path},
 			Then: []actionrules.Action{{Verb: actionrules.Priority, Shift: shift}},
 		}
 	}
