@@ -62,9 +62,8 @@ type Or struct{ Of []Condition }
 // Not holds if its condition does not.
 type Not struct{ Of Condition }
 
-// Atom matches one field of a URL. The shortcuts of CrawlConfig.xml (Domain,
-// Path, Ext, Host, Url, Scheme, Query, InQuery, Length) are built by the
-// functions of the same names.
+// Atom matches one field of a URL. The shortcuts of CrawlConfig.xml (Path, Ext, Host and the
+// like) are atoms too; Domain is two.
 type Atom struct {
 	Field Field
 	Kind  Kind
