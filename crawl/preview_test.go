@@ -156,7 +156,9 @@ func TestPreviewNamesWhatDoesIt(t *testing.T) {
 	at := func(line int) actionrules.Position {
 		return actionrules.Position{File: "new.xml", Line: line, Column: 5}
 	}
-	host := func(n string) actionrules.Condition { return actionrules.Host(n, actionrules.NormNorm, false, at(1)) }
+	host := func(n string) actionrules.Condition {
+		return actionrules.Atom{Field: actionrules.FieldHost, Kind: actionrules.KindExact, Norm: actionrules.NormNorm, Value: n, Regexp: false, At: at(1)}
+	}
 	store := storetest.NewMemory()
 	seed(t, store, 2500)
 	s := everything()
