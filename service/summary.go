@@ -46,7 +46,7 @@ type NotDone struct {
 // Later is what waits for a time, or for a person.
 type Later struct {
 	Timed       uint64 `json:"timed"` // retries and refreshes
-	SourcesOff  uint64 `json:"sources_off"`
+	FifosOff    uint64 `json:"fifos_off"`
 	Resting     uint64 `json:"deletions_resting"`
 	Held        uint64 `json:"deletions_held"`
 	DeadLetters uint64 `json:"dead_letters"`
@@ -85,7 +85,7 @@ func summaryOf(name string, s crawl.Status, weights [6]int) CrawlSummary {
 		if waiting := s.Pending[sourceName(number)]; w > 0 {
 			c.NotDone.Waiting += waiting
 		} else {
-			c.Later.SourcesOff += waiting
+			c.Later.FifosOff += waiting
 		}
 	}
 	return c
@@ -104,7 +104,7 @@ func (c *CrawlSummary) Lines() []string {
 	}
 	later := amounts{
 		{c.Later.Timed, "retry or refresh", "retries and refreshes"},
-		{c.Later.SourcesOff, "URL in a source of weight 0", "URLs in sources of weight 0"},
+		{c.Later.FifosOff, "URL in a fifo of weight 0", "URLs in fifos of weight 0"},
 		{c.Later.Resting, "deletion resting", "deletions resting"},
 		{c.Later.Held, "deletion held", "deletions held"},
 		{c.Later.DeadLetters, "dead letter", "dead letters"},
