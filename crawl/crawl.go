@@ -11,7 +11,6 @@ package crawl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -293,73 +292,10 @@ func (c *Crawl) start(ctx context.Context) error {
 	return c.countHosts(ctx)
 }
 
-// finishRounds is how often at most URLs are asked for again at the end of a crawl that runs
-// once: for a host that is ill, well again, and has a deletion to confirm.
-const finishRounds = 4
-
-// drained waits until all stored URLs are judged and nothing is left to crawl. finish has
-// the deletions that rest judged then, for which some URLs are asked for again.
-func (c *Crawl) drained(ctx context.Context, finish bool) error {
-	for round := 0; ; {
-		if err := c.reviewer.Await(ctx); err != nil {
-			return err
-		}
-		if err := c.frontier.Drained(ctx); err != nil {
-			return err
-		}
-		// The last page may have moved a site.
-		if !c.reviewer.Progress().Done {
-			continue
-		}
-		if again, err := c.copies.Tend(ctx); err != nil || again > 0 && round < finishRounds {
-			if round++; err != nil {
-				return err
-			}
-			continue
-		}
-		if !finish {
-			return nil
-		}
-		asked, err := c.deletions.Finish(ctx)
-		if round++; err != nil || asked == 0 || round == finishRounds {
-			return err
-		}
-	}
-}
-
 // Stop takes no new URL; Run ends when the pages in flight are committed.
 func (c *Crawl) Stop() {
 	c.frontier.Stop()
 	c.stopping.end()
-}
-
-// indexerDown is ErrIndexerDown with what it means.
-func indexerDown(after time.Duration) error {
-	return fmt.Errorf("%w within %s: what is unsent stays in the outbox for the next run", ErrIndexerDown, after)
-}
-
-// drainOutbox waits until every target has safely what the outbox holds.
-func (c *Crawl) drainOutbox(ctx context.Context, once Once) error {
-	waiting, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if once.DrainTimeout > 0 {
-		waiting, cancel = context.WithTimeout(ctx, once.DrainTimeout)
-		defer cancel()
-	}
-	defer context.AfterFunc(c.stopping, cancel)()
-	err := c.relay.Drained(waiting)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return indexerDown(once.DrainTimeout)
-	}
-	return err
-}
-
-// ignoreStop makes the end of a wait that was stopped no error.
-func ignoreStop(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, scheduler.ErrStopped) {
-		return nil
-	}
-	return err
 }
 
 // reviewAgain begins the review anew, because a URL could not be judged.

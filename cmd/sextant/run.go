@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	stdlog "log"
 	"log/slog"
 	"os"
@@ -35,14 +36,8 @@ func runCommand() *cli.Command {
 }
 
 func runCrawl(c *cli.Context) error {
-	if c.Args().Present() {
-		return wrongUse("run takes no arguments, found %q: name the configuration with --config", c.Args().First())
-	}
-	if c.Int("threads") < 0 {
-		return wrongUse("--threads is 0 (as many as the Crawlers' nthreads together) or more")
-	}
-	if c.Int64("max-pages") < 0 || c.Duration("drain-timeout") < 0 {
-		return wrongUse("--max-pages and --drain-timeout are 0 or more")
+	if err := checkRun(c); err != nil {
+		return err
 	}
 	log, err := newLogger(c)
 	if err != nil {
@@ -53,9 +48,6 @@ func runCrawl(c *cli.Context) error {
 	stdlog.SetOutput(slog.NewLogLogger(log.Handler(), slog.LevelDebug).Writer())
 	budget, err := memoryBudget(c)
 	if err != nil {
-		return err
-	}
-	if err := checkListen(c); err != nil {
 		return err
 	}
 	stopPprof, err := startPprof(c, log)
@@ -83,10 +75,7 @@ func runCrawl(c *cli.Context) error {
 	access := accessSettings(c)
 	start := service.Start{
 		Once: crawl.Once{Drain: c.Bool("once"), DrainTimeout: c.Duration("drain-timeout"), MaxPages: c.Int64("max-pages")},
-		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups,
-	}
-	if out, ok := c.App.ErrWriter.(*os.File); ok && start.Once.Drain && term.IsTerminal(int(out.Fd())) {
-		start.Progress = out // a person waits
+		Yes:  c.Bool("yes"), Stop: signals.stop, Hangups: signals.hangups, Progress: progressOf(c),
 	}
 	summary, err := service.Run(c.Context, service.Options{
 		Path: path, File: parsed, Crawlers: crawlers, Data: c.String("data"), Listen: c.String("listen"), Access: &access,
@@ -100,6 +89,28 @@ func runCrawl(c *cli.Context) error {
 	}
 	if start.Once.Drain && summary.RootsFailed != nil {
 		return no(summary.RootsFailed)
+	}
+	return nil
+}
+
+// checkRun says what is wrong in the command line.
+func checkRun(c *cli.Context) error {
+	if c.Args().Present() {
+		return wrongUse("run takes no arguments, found %q: name the configuration with --config", c.Args().First())
+	}
+	if c.Int("threads") < 0 {
+		return wrongUse("--threads is 0 (as many as the Crawlers' nthreads together) or more")
+	}
+	if c.Int64("max-pages") < 0 || c.Duration("drain-timeout") < 0 {
+		return wrongUse("--max-pages and --drain-timeout are 0 or more")
+	}
+	return checkListen(c)
+}
+
+// progressOf is where a person waits for a crawl that runs once.
+func progressOf(c *cli.Context) io.Writer {
+	if out, ok := c.App.ErrWriter.(*os.File); ok && c.Bool("once") && term.IsTerminal(int(out.Fd())) {
+		return out
 	}
 	return nil
 }

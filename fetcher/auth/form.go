@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/secret"
-	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // The mutex of a formMethod guards whether it is logged in, by which marks the form is
@@ -272,22 +270,6 @@ func (m *formMethod) fill(asked *request, resp *read, f *flow) error {
 	return nil
 }
 
-// remember how the log-in page and its form look.
-func (m *formMethod) remember(u *url.URL, found *form) {
-	var marks []string
-	for _, field := range m.Fields {
-		if found.hasField(field.Name) {
-			marks = append(marks, field.Name)
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.marks = marks
-	if len(m.pages) < maxPages {
-		m.pages[pageKey(u)] = true
-	}
-}
-
 // submitted judges the last answer.
 func (m *formMethod) submitted(asked *request, resp *read, f *flow) (bool, error) {
 	from, want := place(asked.url), m.Success
@@ -306,73 +288,7 @@ func (m *formMethod) submitted(asked *request, resp *read, f *flow) (bool, error
 	return true, nil
 }
 
-func (m *formMethod) isLogIn(u *url.URL) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.pages[pageKey(u)]
-}
-
-func (m *formMethod) isLogInPage(u weburl.URL) bool {
-	parsed, err := url.Parse(u.String())
-	return err == nil && m.isLogIn(parsed)
-}
-
-// holdsForm reports whether a page holds the log-in form. Most pages are done with
-// the search for the word.
-func (m *formMethod) holdsForm(body []byte, contentType string) bool {
-	if !m.selects() && !bytes.Contains(body, []byte("assword")) && !bytes.Contains(body, []byte("ASSWORD")) {
-		return false
-	}
-	if !bytes.Contains(body, []byte("<form")) && !bytes.Contains(body, []byte("<FORM")) {
-		return false
-	}
-	m.mu.Lock()
-	marks := m.marks
-	m.mu.Unlock()
-	p := readPage(body, contentType)
-	for i, f := range p.forms {
-		if m.picks(f, i) && hasAll(f, marks) && (len(marks) > 0 || f.hasPassword()) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasAll(f *form, names []string) bool {
-	for _, name := range names {
-		if !f.hasField(name) {
-			return false
-		}
-	}
-	return true
-}
-
 func (m *formMethod) exchange(ctx context.Context, req *http.Request) (*http.Response, bool, error) {
 	resp, err := m.settings.Do(ctx, req)
 	return resp, true, err
-}
-
-// read knows the log-in page in its disguises.
-func (m *formMethod) read(a answered) sign {
-	sg := a.signOf()
-	switch status := a.resp.Status; {
-	case status/100 == 3 && status != http.StatusNotModified:
-		base, err := url.Parse(a.url.String())
-		if err != nil {
-			return silent
-		}
-		if to, err := base.Parse(a.resp.Header.Get("Location")); err == nil && m.isLogIn(to) {
-			return loginPage
-		}
-	case sg == good && status != http.StatusNotModified:
-		for _, text := range m.LoggedOut {
-			if text != "" && shows(a.resp.Body, a.resp.Header.Get("Content-Type"), text) {
-				return loginPage
-			}
-		}
-		if m.holdsForm(a.resp.Body, a.resp.Header.Get("Content-Type")) {
-			return loginPage
-		}
-	}
-	return sg
 }
