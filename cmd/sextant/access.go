@@ -79,9 +79,6 @@ func tokenCommand() *cli.Command {
 }
 
 func printToken(c *cli.Context) error {
-	if c.Args().Present() {
-		return wrongUse("token takes no arguments, found %q", c.Args().First())
-	}
 	role := admin.Operator
 	switch c.String("role") {
 	case "operator":

@@ -22,13 +22,8 @@ func checkCommand() *cli.Command {
 		Usage: "check the configuration: all errors, then warnings",
 		Description: "With --data, rules that match none of the URLs in the store are told, too. With --json\n" +
 			"each finding is a line, and the last line is a summary.",
-		Flags: flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"}),
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return wrongUse("check takes no arguments, found %q: name the file with --config", c.Args().First())
-			}
-			return check(c)
-		},
+		Flags:  flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"}),
+		Action: check,
 	}
 }
 

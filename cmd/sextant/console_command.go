@@ -17,9 +17,6 @@ func consoleCommand() *cli.Command {
 			"asks for the operator's token or the readers'. This command prints the path of the token, not the token.",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return wrongUse("console takes no arguments, found %q", c.Args().First())
-			}
 			client, err := theService(c, "", "start it with sextant run, then console")
 			if err != nil {
 				return err

@@ -69,9 +69,6 @@ type demo struct {
 }
 
 func runDemo(c *cli.Context) (err error) {
-	if c.Args().Present() {
-		return wrongUse("demo takes no arguments, found %q", c.Args().First())
-	}
 	if c.Duration("pace") < 0 || c.Duration("pace")%time.Millisecond != 0 {
 		return wrongUse("--pace %s: write whole milliseconds, such as 400ms", c.Duration("pace"))
 	}

@@ -29,9 +29,6 @@ func eventsCommand() *cli.Command {
 }
 
 func listEvents(c *cli.Context) error {
-	if c.Args().Present() {
-		return wrongUse("events takes no arguments, found %q", c.Args().First())
-	}
 	var all []events.Event
 	err := fromServiceOrStore(c,
 		func(client *admin.Client) error {

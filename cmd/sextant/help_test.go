@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,6 +98,24 @@ func TestWrongOptions(t *testing.T) {
 		if code, out, errs := said(t, tt.args...); code != exitUsage || errs != tt.want || out != "" {
 			t.Errorf("%s: exit %d, %s%s, want %s", tt.args, code, out, errs, tt.want)
 		}
+	}
+}
+
+// TestNoArguments: a command whose help names no arguments refuses them.
+func TestNoArguments(t *testing.T) {
+	asked := 0
+	for _, c := range manual.Reference(newApp(nil, nil, nil)) {
+		if c.Arguments != "" {
+			continue
+		}
+		asked++
+		want := fmt.Sprintf("sextant: %[1]s takes no arguments, found \"surplus\" (sextant help %[1]s lists its options)\n", c.Name)
+		if code, out, errs := said(t, c.Name, "surplus"); code != exitUsage || errs != want || out != "" {
+			t.Errorf("%s surplus: exit %d, %s%s, want %s", c.Name, code, out, errs, want)
+		}
+	}
+	if asked < 15 {
+		t.Errorf("only %d commands without arguments are found", asked)
 	}
 }
 

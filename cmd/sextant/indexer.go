@@ -32,9 +32,6 @@ func indexerCommand() *cli.Command {
 }
 
 func runIndexer(c *cli.Context) error {
-	if c.Args().Present() {
-		return wrongUse("indexer takes no arguments, found %q", c.Args().First())
-	}
 	log, err := newLogger(c)
 	if err != nil {
 		return err

@@ -136,8 +136,21 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	for _, command := range app.Commands {
 		command.OnUsageError = usageError
 		command.HideHelpCommand = true
+		if command.ArgsUsage == "" {
+			command.Action = alone(command.Action)
+		}
 	}
 	return app
+}
+
+// alone refuses arguments for a command that takes none.
+func alone(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if c.Args().Present() {
+			return wrongUse("%[1]s takes no arguments, found %[2]q (sextant help %[1]s lists its options)", c.Command.Name, c.Args().First())
+		}
+		return action(c)
+	}
 }
 
 // usageError words what is wrong with a command's flags.

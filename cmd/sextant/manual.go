@@ -45,9 +45,6 @@ func manCommand() *cli.Command {
 		Usage:       "print the manual page sextant(1)",
 		Description: "It bears the date of SOURCE_DATE_EPOCH (seconds since 1970), or today's.",
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return wrongUse("man takes no arguments, found %q", c.Args().First())
-			}
 			date, err := manualDate(os.Getenv("SOURCE_DATE_EPOCH"))
 			if err != nil {
 				return err

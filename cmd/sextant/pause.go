@@ -34,7 +34,7 @@ func resumeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if client == nil && !c.Args().Present() {
+			if client == nil {
 				return resumeStored(c)
 			}
 			return toService(c, "resumed", (*admin.Client).Resume)
@@ -44,9 +44,6 @@ func resumeCommand() *cli.Command {
 
 // toService sends a command to the service, which must run.
 func toService(c *cli.Context, done string, command func(*admin.Client, context.Context) error) error {
-	if c.Args().Present() {
-		return wrongUse("%s takes no arguments, found %q", c.Command.Name, c.Args().First())
-	}
 	client, err := theService(c, c.String("crawler"), "start it with sextant run, then "+c.Command.Name)
 	if err != nil {
 		return err

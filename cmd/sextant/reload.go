@@ -12,9 +12,6 @@ func reloadCommand() *cli.Command {
 			"sextant status. With --yes they leave; sextant preview tells beforehand how many there are.",
 		Flags: flags(yesToEdit()),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return wrongUse("reload takes no arguments, found %q", c.Args().First())
-			}
 			client, err := theService(c, "", "a changed configuration takes effect at its next start")
 			if err != nil {
 				return err

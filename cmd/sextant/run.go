@@ -95,9 +95,6 @@ func runCrawl(c *cli.Context) error {
 
 // checkRun says what is wrong in the command line.
 func checkRun(c *cli.Context) error {
-	if c.Args().Present() {
-		return wrongUse("run takes no arguments, found %q: name the configuration with --config", c.Args().First())
-	}
 	if c.Int("threads") < 0 {
 		return wrongUse("--threads is 0 (as many as the Crawlers' nthreads together) or more")
 	}

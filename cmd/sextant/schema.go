@@ -21,9 +21,6 @@ func schemaCommand() *cli.Command {
 }
 
 func printSchema(c *cli.Context) error {
-	if c.Args().Present() {
-		return wrongUse("schema takes no arguments, found %q", c.Args().First())
-	}
 	text, err := config.SchemaText(c.String("namespace"), c.String("part"))
 	if err != nil {
 		return wrongUse("--%w", err)

@@ -30,9 +30,6 @@ func statusCommand() *cli.Command {
 		Usage: "show how the crawl stands, whether or not a service is running",
 		Flags: flags(readyFlag(), &cli.IntFlag{Name: "hosts", Usage: "name the `N` hosts with the longest queues, too, and some that rest longest"}),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return wrongUse("status takes no arguments, found %q", c.Args().First())
-			}
 			if c.Bool("ready") {
 				return ready(c)
 			}

@@ -56,9 +56,6 @@ func urlsCommand() *cli.Command {
 }
 
 func listURLs(c *cli.Context) error {
-	if c.Args().Present() {
-		return wrongUse("urls takes no arguments, found %q", c.Args().First())
-	}
 	if c.IsSet("links-to") {
 		return listLinks(c, c.String("links-to"))
 	}

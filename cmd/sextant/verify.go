@@ -23,9 +23,6 @@ func verifyCommand() *cli.Command {
 }
 
 func verify(c *cli.Context) error {
-	if c.Args().Present() {
-		return wrongUse("verify takes no arguments, found %q", c.Args().First())
-	}
 	all, err := verifications(c)
 	if err != nil {
 		return err

@@ -50,9 +50,6 @@ func versionCommand() *cli.Command {
 		Usage: "print version, commit, Go version and platform",
 		Flags: []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return wrongUse("version takes no arguments, found %q", c.Args().First())
-			}
 			if c.Bool("json") {
 				return json.NewEncoder(c.App.Writer).Encode(build())
 			}
