@@ -43,7 +43,7 @@ type Explained struct {
 // NewExplainer compiles settings. Moved may be nil, and traps may have counted
 // nothing.
 func NewExplainer(s Settings, moved Moves, counts TrapCounts) (*Explainer, error) {
-	p, err := New(s, moved)
+	p, err := compiled(s, moved)
 	learnt := copies.NewPatterns(counts.Learnt)
 	if err != nil || s.Traps == nil {
 		return &Explainer{policy: p, learnt: learnt}, err

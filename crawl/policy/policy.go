@@ -57,6 +57,18 @@ type Policy struct {
 // New compiles rules and crawl space with the sites that moved at their new
 // place.
 func New(s Settings, moved Moves) (*Policy, error) {
+	p, err := compiled(s, moved)
+	if err != nil {
+		return nil, err
+	}
+	rules := s.Rules
+	rules.Roots = p.roots
+	p.identify(rulesFingerprint(rules))
+	return p, nil
+}
+
+// compiled is a policy without what tells it from others, which nothing that only explains asks for.
+func compiled(s Settings, moved Moves) (*Policy, error) {
 	s.Rules.Roots = slices.Clone(s.Rules.Roots)
 	s.Robots.Agent = s.RobotsAgent
 	rewrite := s.Space.Rewriter()
@@ -89,7 +101,6 @@ func New(s Settings, moved Moves) (*Policy, error) {
 	if p.left, err = newLeft(rules, s.Rules.Roots, moved); err != nil {
 		return nil, err
 	}
-	p.identify(rulesFingerprint(rules))
 	p.Timing = s.Frontier.Timing()
 	for _, r := range s.Refreshes {
 		if group, err := p.GroupSites(r.Group); err == nil {
