@@ -3,6 +3,7 @@ package actionrules
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -21,6 +22,9 @@ func misplaced(a Atom) string {
 	case FieldHost:
 		return misplacedHost(a, text)
 	case FieldPath:
+		if list := extensionList(a); list != "" {
+			return list
+		}
 		if i := strings.IndexAny(text, "?#"); i >= 0 {
 			return pathEnds(text, i)
 		}
@@ -37,6 +41,26 @@ func misplaced(a Atom) string {
 	case FieldURL, FieldFragment:
 	}
 	return ""
+}
+
+// extensionList knows several extensions in one value, and says how to write them; "" if a value is none.
+func extensionList(a Atom) string {
+	if a.Kind != KindSuffix || !isPlain(a) {
+		return ""
+	}
+	all := strings.FieldsFunc(a.Value, func(r rune) bool { return strings.ContainsRune(",;| ", r) })
+	if len(all) < 2 {
+		return ""
+	}
+	var each strings.Builder
+	for _, one := range all {
+		one = strings.TrimPrefix(strings.TrimPrefix(one, "*"), ".")
+		if one == "" || len(one) > 5 || strings.ContainsFunc(one, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			return ""
+		}
+		fmt.Fprintf(&each, "<Ext val=%q/>", "."+one)
+	}
+	return "one condition is about one extension: write <Or>" + each.String() + "</Or>"
 }
 
 func misplacedScheme(a Atom, text string) string {

@@ -120,6 +120,9 @@ func (p *parser) pushFields(push *node) map[string]string {
 			p.errorf(n.attr("as").value, "as=%s is written for %s, too: two parts of a document cannot have one name", quote(as), quote(other))
 			continue
 		}
+		if name.text == "content" && !push.boolean("content") {
+			p.warnf(name.value, "documents have no content without content=\"true\" in <Push>: write that, or remove this")
+		}
 		if out == nil {
 			out = map[string]string{}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
@@ -217,6 +218,9 @@ func (p *parser) crawlSpace(n *node, s *crawlspace.Settings) {
 func (p *parser) extensions(n *node) *crawlspace.Extensions {
 	x := &crawlspace.Extensions{
 		List: p.value(n, "list"), Extra: p.value(n, "extra"), Always: p.value(n, "always"), At: p.position(n.at),
+	}
+	if n.written("list") && strings.Trim(x.List.Value, " ,;") == "" {
+		p.warnf(n.valueAt("list"), "an empty list is the default list (%s): for none at all, remove <IgnoredExtensions>", "7z, asf, avi ... xml, zip")
 	}
 	for _, m := range n.children {
 		switch {

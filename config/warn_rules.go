@@ -3,8 +3,10 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // conflicts warns of rules with two actions that decide the same: the last counts.
@@ -26,6 +28,9 @@ func conflicts(rules []actionrules.Rule) []actionrules.Warning {
 				warnings = append(warnings, actionrules.Warning{At: rules[i].At, Text: text})
 			}
 			last[d] = a
+		}
+		if d := actionrules.Ignore.Dimension(); last[d] != nil && last[d].Verb == actionrules.Ignore && acts(&rules[i], actionrules.Index, actionrules.Follow) {
+			warnings = append(warnings, actionrules.Warning{At: rules[i].At, Text: "the rule ignores its URLs, so that its <Index> or <Follow> has no effect: remove one of the two"})
 		}
 	}
 	return warnings
@@ -88,4 +93,83 @@ func apart(r *actionrules.Rule, others []*actionrules.Rule) bool {
 func acceptsSomething(set *actionrules.RuleSet) bool {
 	return set.DefaultAccept || slices.ContainsFunc(set.Roots, func(r actionrules.Root) bool { return r.Site }) ||
 		slices.ContainsFunc(set.Rules, func(r actionrules.Rule) bool { return acts(&r, actionrules.Accept) })
+}
+
+// otherScheme warns of conditions on URLs with http on hosts all of whose roots have https: such a
+// URL is a link of old at most, and what is meant is not matched.
+func otherScheme(set *actionrules.RuleSet) []actionrules.Warning {
+	secure, plain := map[string]bool{}, map[string]bool{}
+	for _, r := range set.Roots {
+		if r.URL.Scheme() == "https" {
+			secure[r.URL.Host()] = true
+		} else {
+			plain[r.URL.Host()] = true
+		}
+	}
+	var warnings []actionrules.Warning
+	for i := range set.Rules {
+		both := false
+		var found []actionrules.Atom
+		alternatives(set.Rules[i].If, func(a actionrules.Atom) {
+			if a.Field != actionrules.FieldURL || a.Regexp || a.Kind != actionrules.KindExact && a.Kind != actionrules.KindPrefix {
+				return
+			}
+			rest, http := strings.CutPrefix(strings.ToLower(a.Value), "http://")
+			host, _, whole := strings.Cut(rest, "/")
+			both = both || !http
+			if host, _, _ = strings.Cut(host, ":"); http && whole && secure[host] && !plain[host] {
+				found = append(found, a)
+			}
+		})
+		for _, a := range found {
+			if !both {
+				warnings = append(warnings, actionrules.Warning{At: set.Rules[i].At, Text: fmt.Sprintf(
+					"%s has http, and the start URLs of this host have https: write https, or <Host> and <Path>, which match both", quote(a.Value))})
+			}
+		}
+	}
+	return warnings
+}
+
+// shutOut warns of rules that accept, index or follow URLs by an extension that IgnoredExtensions
+// refuses before rules are asked.
+func shutOut(c *Crawler) []actionrules.Warning {
+	if c.Space.Extensions == nil {
+		return nil
+	}
+	var warnings []actionrules.Warning
+	for i := range c.Rules.Rules {
+		r := &c.Rules.Rules[i]
+		if !acts(r, actionrules.Accept, actionrules.Index, actionrules.Follow) {
+			continue
+		}
+		alternatives(r.If, func(a actionrules.Atom) {
+			if a.Field != actionrules.FieldPath || a.Kind != actionrules.KindSuffix || a.Regexp || !strings.HasPrefix(a.Value, ".") {
+				return
+			}
+			u, err := weburl.Parse("http://h/a" + a.Value)
+			if err == nil && c.Gates.IgnoresExtension(u) {
+				warnings = append(warnings, actionrules.Warning{At: r.At, Text: fmt.Sprintf(
+					"<IgnoredExtensions> refuses %s before a rule is asked: write its list without it", quote(a.Value))})
+			}
+		})
+	}
+	return warnings
+}
+
+// alternatives calls f for the atoms that a condition is made of without Not.
+func alternatives(c actionrules.Condition, f func(actionrules.Atom)) {
+	switch t := c.(type) {
+	case actionrules.Atom:
+		f(t)
+	case actionrules.And:
+		for _, of := range t.Of {
+			alternatives(of, f)
+		}
+	case actionrules.Or:
+		for _, of := range t.Of {
+			alternatives(of, f)
+		}
+	case actionrules.Not:
+	}
 }

@@ -16,7 +16,7 @@ func (p *parser) warnings(c *Crawler) {
 	if p.quick || len(p.report.Errors) > 0 {
 		return
 	}
-	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), unaccepted(&c.Rules),
+	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c),
 		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches)) {
 		if w.At == (actionrules.Position{}) {
 			w.At = c.At
@@ -48,7 +48,12 @@ func (p *parser) warnOfExtent(c *Crawler) {
 	case c.followsLinks() && !acceptsSomething(&c.Rules):
 		p.report.warnf(c.sources[0], "nothing that is listed here is crawled, because no rule accepts it: write a <Root>, a rule with <Accept/>, or <Discovery enabled=\"false\"/>")
 	}
-	if c.neverRefreshes() {
+	switch {
+	case !c.neverRefreshes():
+	case c.Rounds > 0:
+		p.report.warnf(c.At, "intervalS has start URLs fetched again, and nothing else: what changes on other pages, or is gone, stays in the index as it is; "+
+			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>")
+	default:
 		p.report.warnf(c.At, "nothing is ever fetched again: what changes, or is gone, stays in the index as it is; "+
 			"write smartRefresh=\"true\", minimumAgedS, or <Refresh schedule=\"@daily\"/>")
 	}

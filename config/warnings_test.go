@@ -51,7 +51,10 @@ func TestWarnings(t *testing.T) {
 // warned parses the content of a Crawler and gives what is said of it, errors excluded.
 func warned(t *testing.T, attributes, inside string, files map[string][]byte) string {
 	t.Helper()
-	text := `<CrawlConfig><Crawler name="a" smartRefresh="true" ` + attributes + `>` + inside + `</Crawler></CrawlConfig>`
+	if !strings.Contains(attributes, "smartRefresh=") {
+		attributes += ` smartRefresh="true"`
+	}
+	text := `<CrawlConfig><Crawler name="a" ` + attributes + `>` + inside + `</Crawler></CrawlConfig>`
 	_, report := Parse(FileName, []byte(text), mapLookups(files, nil))
 	if err := report.Err(); err != nil {
 		t.Fatal(err)
@@ -63,6 +66,7 @@ func warned(t *testing.T, attributes, inside string, files map[string][]byte) st
 func TestSlips(t *testing.T) {
 	const (
 		root   = `<Root url="http://www.example.com/"/>`
+		secure = `<Root url="https://www.example.com/"/>`
 		alone  = `<Root url="http://www.example.com/" site="false"/>`
 		bounds = `<IgnoredExtensions/><Traps/>`
 	)
@@ -92,6 +96,25 @@ func TestSlips(t *testing.T) {
 		"storeTextOnly":                {`storeTextOnly="false"`, root + bounds, `write content="true" in <Push>`, nil},
 		"only address rules":           {"", alone + bounds + `<CrawlSpace rules="c"/>`, "c: there is no domain rule: with this file every URL is accepted", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\n")}},
 		"a sitemap that names nothing": {"", bounds + `<Sitemap url="http://www.example.com/s.xml"/>`, "nothing that is listed here is crawled, because no rule accepts it", nil},
+		"rounds alone":                 {`smartRefresh="false"`, root + bounds + `<Discovery intervalS="3600"/>`, "intervalS has start URLs fetched again, and nothing else", nil},
+		"rounds and an age":            {`minimumAgedS="3600" smartRefresh="false"`, root + bounds + `<Discovery intervalS="3600"/>`, "", nil},
+		"several extensions":           {"", root + rules(`<Rule><Ext val="zip,exe"/><Ignore/></Rule>`), `write <Or><Ext val=".zip"/><Ext val=".exe"/></Or>`, nil},
+		"several with dots":            {"", root + rules(`<Rule><Ext val=".zip; *.exe"/><Ignore/></Rule>`), `write <Or><Ext val=".zip"/><Ext val=".exe"/></Or>`, nil},
+		"an end with a comma":          {"", root + rules(`<Rule><Atom field="path" kind="suffix" value="/press,2024,june.html"/><Ignore/></Rule>`), "", nil},
+		"ignored and indexed":          {"", root + rules(`<Rule><Path val="/a/"/><Ignore/><Index/></Rule>`), "its <Index> or <Follow> has no effect", nil},
+		"indexed and ignored":          {"", root + rules(`<Rule><Path val="/a/"/><Follow/><Ignore/></Rule>`), "its <Index> or <Follow> has no effect", nil},
+		"ignored and not indexed":      {"", root + rules(`<Rule><Path val="/a/"/><Ignore/><NoIndex/></Rule>`), "", nil},
+		"http beside https":            {"", secure + rules(`<Rule><Url val="http://www.example.com/a"/><Ignore/></Rule>`), `"http://www.example.com/a" has http, and the start URLs of this host have https`, nil},
+		"http and https":               {"", secure + rules(`<Rule><Or><Url val="http://www.example.com/a"/><Url val="https://www.example.com/a"/></Or><Ignore/></Rule>`), "", nil},
+		"http of another host":         {"", secure + rules(`<Rule><Url val="http://other.example.com/a"/><Ignore/></Rule>`), "", nil},
+		"https beside http":            {"", root + rules(`<Rule><Url val="https://www.example.com/a"/><Ignore/></Rule>`), "", nil},
+		"roots with both":              {"", root + secure + rules(`<Rule><Url val="http://www.example.com/a"/><Ignore/></Rule>`), "", nil},
+		"an extension that is ignored": {"", root + rules(`<Rule><Ext val=".xml"/><Index/></Rule>`), `<IgnoredExtensions> refuses ".xml" before a rule is asked`, nil},
+		"one that is ignored twice":    {"", root + rules(`<Rule><Ext val=".xml"/><Ignore/></Rule>`), "", nil},
+		"one that is not ignored":      {"", root + rules(`<Rule><Ext val=".pdf"/><Index/></Rule>`), "", nil},
+		"an empty list":                {"", root + `<IgnoredExtensions list=""/><Traps/>`, "an empty list is the default list", nil},
+		"content that is not there":    {"", root + bounds + `<Push kind="elasticsearch" url="http://127.0.0.1:9200" index="a"><PushField name="content" drop="true"/></Push>`, `documents have no content without content="true"`, nil},
+		"content that is there":        {"", root + bounds + `<Push kind="elasticsearch" url="http://127.0.0.1:9200" index="a" content="true"><PushField name="content" as="raw"/></Push>`, "", nil},
 		"a proxy and address rules": {"", alone + bounds + `<CrawlSpace rules="c"/><Fetch proxy="http://proxy:3128"><Host val="www.example.com"/></Fetch>`,
 			"with a proxy the only address dialled is the proxy's", map[string][]byte{"c": []byte("allow address 10.0.0.0 255.0.0.0\nallow domain www.example.com\nforbid domain *\n")}},
 	} {
@@ -152,7 +175,7 @@ func TestManualsExamplesAreQuiet(t *testing.T) {
 	}
 	for _, condition := range conditions {
 		for _, action := range actions {
-			if got := warned(t, "", roots+`<IgnoredExtensions/><Traps/><Rules key="auto"><Rule>`+condition+action+`</Rule></Rules>`, nil); got != "" &&
+			if got := warned(t, "", roots+`<IgnoredExtensions list="png,js,css"/><Traps/><Rules key="auto"><Rule>`+condition+action+`</Rule></Rules>`, nil); got != "" &&
 				!strings.Contains(got, "root http://www.example.com/ is not crawled") { // an Ignore of everything
 				t.Errorf("%s %s: %s", condition, action, got)
 			}

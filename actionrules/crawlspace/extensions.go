@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // DefaultExtensions are the extensions that are ignored where no list is given
@@ -105,6 +106,15 @@ func (g *extensionGate) judge(l Link) (Reason, bool) {
 		}
 	}
 	return Reason{}, true
+}
+
+// IgnoresExtension reports whether a page is left out for its extension.
+func (s *Space) IgnoresExtension(u weburl.URL) bool {
+	if s.extensions == nil {
+		return false
+	}
+	_, allowed := s.extensions.judge(Link{URL: u})
+	return !allowed
 }
 
 func (g *extensionGate) explain(l Link) GateAnswer {
