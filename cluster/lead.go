@@ -18,6 +18,7 @@ import (
 type Lead struct {
 	node *Node
 	hold *hold
+	copy Copy
 }
 
 // Epoch is the claim's number: higher than that of every claim before it.
@@ -61,7 +62,7 @@ func (m *Member) lead(ctx context.Context, h *hold) error {
 		end(err)
 		return err
 	})
-	err := m.copy.Lead(ctx, &Lead{m.node, h})
+	err := m.copy.Lead(ctx, &Lead{m.node, h, m.copy})
 	stop()
 	if failed := g.Wait(); failed != nil && err == nil {
 		err = failed
@@ -138,6 +139,9 @@ func (m *Member) round(ctx context.Context, h *hold, o *owner) error {
 			Then: []Write{put(v.set.Key, syncSet{stay})},
 		})
 		return err // the log is trimmed in a later round, by the set that is then stored
+	}
+	if n.Held() == "" {
+		low = h.keeps.low(low)
 	}
 	if err := m.trim(ctx, h, v, low); err != nil {
 		return err

@@ -54,6 +54,7 @@ type hold struct {
 	author    entry.Author
 	epoch     Revision
 	right     *right
+	keeps     keeps
 	// The end of the log, and the revision of its key. Node.Run's appends alone use them once the hold is taken up.
 	end   entry.Position
 	endAt Revision

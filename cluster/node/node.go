@@ -44,13 +44,14 @@ type Settings struct {
 type Active struct {
 	Store *badgerstore.Store
 	// Lead says whether this node may ask anything of a site or an indexer: each request asks
-	// Acting before it begins, and May before it connects.
+	// Acting before it begins, and May before it connects. Only the Store appends.
 	*cluster.Lead
 
 	replica *badgerstore.Replica
 }
 
-// Snapshot writes the copy to w, for badgerstore.Rebuild.
+// Snapshot writes the copy to w, for Join. Keep the log from before until the new copy is in the
+// in-sync set: else it may find the log trimmed.
 func (a *Active) Snapshot(ctx context.Context, w io.Writer) error { return a.replica.Snapshot(ctx, w) }
 
 // replica is the copy as the cluster sees it.

@@ -57,6 +57,7 @@ type process struct {
 	stop   context.CancelFunc
 	ended  chan error
 	may    func() bool // nil: it does not lead
+	active *node.Active
 }
 
 func newPair(t *testing.T) *pair {
@@ -141,7 +142,7 @@ func (p *pair) stopOne(n int, kill bool) error {
 func (p *pair) crawl(ctx context.Context, n int, r *process, a *node.Active) error {
 	p.locked(func() {
 		p.leads = append(p.leads, lead{fmt.Sprint("n", n), a.Store.ClosedCleanly(), time.Now()})
-		r.may = a.May
+		r.may, r.active = a.May, a
 	})
 	defer p.locked(func() { r.may = nil })
 	for ctx.Err() == nil {
@@ -335,6 +336,39 @@ func TestOtherNodeTakesOver(t *testing.T) {
 				}
 				p.settle()
 			})
+		})
+	}
+}
+
+// TestCopyIsMadeWhileOtherLeads: what is kept of the log is enough for a copy that is made while the crawl
+// goes on, and takes its time. Without that it would come too late.
+func TestCopyIsMadeWhileOtherLeads(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPair(t)
+			p.must(p.stopOne(1, false))
+			// Its seat goes when its disk is another one.
+			p.dirs[1] = filepath.Join(t.TempDir(), "other disk")
+			var sent bytes.Buffer
+			active := p.nodes[0].active
+			release := active.Keep()
+			if !kept {
+				release()
+			}
+			p.must(active.Snapshot(t.Context(), &sent))
+			p.must(node.Join(t.Context(), p.meta, p.dirs[1], &sent, options()))
+			time.Sleep(11 * time.Minute) // the old seat leaves the set, which no longer needs the log
+			p.start(1)
+			if !kept {
+				if err := <-p.nodes[1].ended; !errors.Is(err, cluster.ErrRebuild) {
+					t.Errorf("it comes too late, and ends with %v, want ErrRebuild", err)
+				}
+				p.set(1, nil)
+				return
+			}
+			p.until("it is in the set", func() bool { return len(p.standing(0).InSync) == 2 })
+			release()
+			p.settle()
 		})
 	}
 }
