@@ -1,0 +1,144 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// ErrMissing says that the other node does not have what it was asked for.
+var ErrMissing = errors.New("the other node does not have it")
+
+const (
+	connectFor = 5 * time.Second
+	// silence is how long the other node may send nothing.
+	silence = 30 * time.Second
+)
+
+// Client asks other nodes. Each question has a connection of its own, since the proof is of one
+// connection, and questions are rare.
+type Client struct {
+	Token Token
+	// Dial connects; nil: a net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Get asks the node at address for a path. The answer is read until its end or until ctx ends, and
+// closed. ErrProof if the node does not have the token; nothing of what it said is given then.
+func (c *Client) Get(ctx context.Context, address, path string) (io.ReadCloser, error) {
+	body, err := c.get(ctx, address, path)
+	if err != nil {
+		return nil, fmt.Errorf("node at %s: %w", address, err)
+	}
+	return body, nil
+}
+
+func (c *Client) get(ctx context.Context, address, path string) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := c.connect(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends reads and writes
+	body, err := c.ask(conn, req)
+	if err != nil {
+		stop()
+		if why := ctx.Err(); why != nil {
+			err = why
+		}
+		return nil, errors.Join(err, ignoreClosed(conn.Close()))
+	}
+	return &answer{body, conn, stop}, nil
+}
+
+// connect makes a TLS connection. Who is at the other end is told by its proof, not by its certificate.
+func (c *Client) connect(ctx context.Context, address string) (*tls.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectFor)
+	defer cancel()
+	dial := c.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	raw, err := dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	conn := tls.Client(raw, &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, InsecureSkipVerify: true}) //nolint:gosec // see above
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, ignoreClosed(raw.Close()))
+	}
+	return conn, nil
+}
+
+// ask sends a request with the proof, and wants the other's before it looks at anything else.
+func (c *Client) ask(conn *tls.Conn, req *http.Request) (io.Reader, error) {
+	state := conn.ConnectionState()
+	own, err := c.Token.proof(&state, asks)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set(header, own)
+	if err := conn.SetDeadline(time.Now().Add(silence)); err != nil {
+		return nil, err
+	}
+	if err := req.Write(conn); err != nil {
+		return nil, err
+	}
+	const most = 64 << 10 // of the head of an answer
+	limited := &io.LimitedReader{R: conn, N: most}
+	r := bufio.NewReader(limited)
+	resp, err := http.ReadResponse(r, req) //nolint:bodyclose // it ends with the connection, which the caller closes
+	switch {
+	case err != nil:
+		return nil, err
+	case !c.Token.proves(&state, answers, resp.Header.Get(header)):
+		return nil, fmt.Errorf("%w (it answered %d): give all nodes the same one", ErrProof, resp.StatusCode)
+	case resp.StatusCode == http.StatusNotFound:
+		return nil, ErrMissing
+	case resp.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("it answered %s", http.StatusText(resp.StatusCode))
+	}
+	limited.R, limited.N = patient{conn}, 1<<62
+	return resp.Body, nil
+}
+
+// patient reads as long as something comes now and then.
+type patient struct{ *tls.Conn }
+
+// Read implements io.Reader.
+func (p patient) Read(b []byte) (int, error) {
+	if err := p.SetReadDeadline(time.Now().Add(silence)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Read(b)
+}
+
+// answer is what a node sends.
+type answer struct {
+	io.Reader
+	conn *tls.Conn
+	stop func() bool
+}
+
+// Close implements io.Closer.
+func (a *answer) Close() error {
+	a.stop()
+	return ignoreClosed(a.conn.Close())
+}
+
+// ignoreClosed passes over what follows from the other end's, or ctx's, being first.
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	return err
+}
