@@ -357,7 +357,10 @@ func TestCopyIsMadeWhileOtherLeads(t *testing.T) {
 			}
 			p.must(active.Snapshot(t.Context(), &sent))
 			p.must(node.Join(t.Context(), p.meta, p.dirs[1], &sent, options()))
+			time.Sleep(10 * time.Second)
+			p.locked(func() { p.quiet = true })
 			time.Sleep(11 * time.Minute) // the old seat leaves the set, which no longer needs the log
+			p.locked(func() { p.quiet = false })
 			p.start(1)
 			if !kept {
 				if err := <-p.nodes[1].ended; !errors.Is(err, cluster.ErrRebuild) {
