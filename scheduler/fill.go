@@ -7,6 +7,26 @@ import (
 	"slices"
 )
 
+// bufferedMax is how many URLs are in memory, about, and batch how many of a queue are read at
+// once. What a read costs beside its URLs is a quarter of it with 16.
+const (
+	bufferedMax = 16 << 10
+	batch       = 64
+	smallBatch  = 16
+)
+
+// batchFor is how many URLs are read at once while so many are in memory: fewer if many hosts
+// share the room.
+func batchFor(buffered int) int {
+	switch {
+	case buffered > bufferedMax:
+		return 1
+	case buffered > bufferedMax/4:
+		return smallBatch
+	}
+	return batch
+}
+
 // want is what a picked queue lacks.
 type want struct {
 	place Place
@@ -34,10 +54,7 @@ func (f *Frontier) fill(ctx context.Context, p pick) (*Lease, error) {
 	if q.reading == nil {
 		q.reading = &reading{}
 	}
-	w := want{place: q.place(), after: q.reading.after, n: batch, host: !q.host.live.loaded, check: q.first()}
-	if f.buffered > bufferedMax {
-		w.n = 1
-	}
+	w := want{place: q.place(), after: q.reading.after, n: batchFor(f.buffered), host: !q.host.live.loaded, check: q.first()}
 	f.mu.Unlock()
 
 	got, err := f.read(ctx, w)

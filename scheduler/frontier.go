@@ -21,14 +21,8 @@ import (
 // ErrStopped is what Next gives after Stop.
 var ErrStopped = errors.New("the frontier is stopped")
 
-const (
-	// batch is how many URLs of a queue are read at once while fewer than
-	// bufferedMax are in memory; above it one by one.
-	batch       = 16
-	bufferedMax = 16 << 10
-	// errorPause is how long work rests after the store failed on it.
-	errorPause = 5 * time.Second
-)
+// errorPause is how long work rests after the store failed on it.
+const errorPause = 5 * time.Second
 
 // Lease is a URL that may be fetched now. Its holder ends it with exactly one of
 // Complete, GiveBack and Wait, and must not change Record.

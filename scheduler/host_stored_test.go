@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -155,6 +157,41 @@ func TestDamagedRests(t *testing.T) {
 	}
 }
 
+// batches is a Store that notes how many URLs of a queue it is asked for at once.
+type batches struct {
+	scheduler.Store
+	asked []int
+}
+
+func (b *batches) Queue(ctx context.Context, p scheduler.Place, after uint64, n int) ([]scheduler.WaitingURL, error) {
+	b.asked = append(b.asked, n-1) // one more tells whether there are more
+	return b.Store.Queue(ctx, p, after, n)
+}
+
+// TestBatches: a queue is read in batches of 64; where many hosts have URLs in memory, of 16,
+// and one by one beyond what may be there.
+func TestBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &batches{Store: storetest.NewMemory()}
+		f := run(t, store)
+		defer f.end()
+		want := [...]struct{ reads, urls int }{{66, 64}, {816, 16}, {10, 1}}
+		var asked []int
+		for _, w := range want {
+			for range w.reads {
+				asked = append(asked, w.urls)
+				f.add(storetest.Links(w.urls+2, fmt.Sprintf("http://h%d.test/%%d", len(asked)), scheduler.Index)...)
+			}
+		}
+		for range asked { // of each batch all but the first URL stay in memory
+			f.next()
+		}
+		if !slices.Equal(store.asked, asked) {
+			t.Errorf("reads of %v URLs, want %v", store.asked, asked)
+		}
+	})
+}
+
 // TestShed: URLs of hosts that rest for long are not kept in memory, and come
 // once all the same.
 func TestShed(t *testing.T) {
@@ -165,7 +202,7 @@ func TestShed(t *testing.T) {
 		f.add(storetest.Links(40, "http://a.test/%d", scheduler.Index)...)
 		l := f.next()
 		f.complete(l, ok(l))
-		if n := f.Buffered(); n != 15 {
+		if n := f.Buffered(); n != 39 {
 			t.Errorf("%d URLs are in memory, want the rest of a batch", n)
 		}
 		l = f.next()
