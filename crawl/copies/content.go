@@ -79,7 +79,8 @@ func (c *Content) Stored() string {
 	if c.IsZero() {
 		return ""
 	}
-	return string(c.Append(make([]byte, 0, near.SignatureSize)))
+	var b [near.SignatureSize]byte
+	return string(c.Append(b[:0]))
 }
 
 // percent is of a share from 0 to 1, and not 100 unless it is all.

@@ -2,6 +2,7 @@ package copies
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sextant-crawler/sextant/crawl/copies/near"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -13,16 +14,21 @@ import (
 // only if lacks is nil after it.
 type search struct {
 	records map[weburl.Key]*scheduler.Record // nil: not known
-	frames  map[weburl.HostKey]*near.Frame
-	reads   weburl.Key // is being read, or was
-	stale   bool       // it changed meanwhile
+	frames  []hostFrame                      // of the few hosts that are asked for
+	reads   weburl.Key                       // is being read, or was
+	stale   bool                             // it changed meanwhile
 	// lacks reads what was asked for and is not there.
 	lacks func(context.Context) error
 }
 
+type hostFrame struct {
+	host  weburl.HostKey
+	frame *near.Frame
+}
+
 // begin makes a search that hears of changes until end. The mutex is held.
 func (d *Detector) begin() *search {
-	s := &search{records: map[weburl.Key]*scheduler.Record{}, frames: map[weburl.HostKey]*near.Frame{}}
+	s := &search{} // most read nothing
 	d.searches[s] = struct{}{}
 	return s
 }
@@ -61,6 +67,9 @@ func (d *Detector) record(s *search, key weburl.Key) *scheduler.Record {
 			r, err := scheduler.Find(ctx, d.store, key)
 			d.mu.Lock()
 			if err == nil && !s.stale {
+				if s.records == nil {
+					s.records = map[weburl.Key]*scheduler.Record{}
+				}
 				s.records[key] = r
 			}
 			return err
@@ -71,14 +80,20 @@ func (d *Detector) record(s *search, key weburl.Key) *scheduler.Record {
 
 // frame gives that of a host; nil also if it must be read first. The mutex is held.
 func (d *Detector) frame(s *search, k weburl.HostKey) *near.Frame {
-	if h := d.host(k); h != nil {
-		s.frames[k] = h.frame
+	h := d.host(k)
+	i := slices.IndexFunc(s.frames, func(f hostFrame) bool { return f.host == k })
+	switch {
+	case h != nil && i < 0:
+		s.frames = append(s.frames, hostFrame{k, h.frame})
+		return h.frame
+	case h != nil:
+		s.frames[i].frame = h.frame
+		return h.frame
+	case i >= 0:
+		return s.frames[i].frame
 	}
-	f, read := s.frames[k]
-	if !read {
-		s.lacks = func(ctx context.Context) error { return d.readHost(ctx, k) }
-	}
-	return f
+	s.lacks = func(ctx context.Context) error { return d.readHost(ctx, k) }
+	return nil
 }
 
 // Original returns the document that the lease's is a copy of, nil if it is none, and how

@@ -79,23 +79,25 @@ func (f *Frame) different() []*sampled {
 	return all
 }
 
-// variants are a title without what the titles of the host begin and end with, and with
-// it.
-func (f *Frame) variants(title *tokens) (all []tokens) {
+// titleVariants is how many variants a title has at most.
+const titleVariants = 4
+
+// variants calls fn with a title without what the titles of the host begin and end with, and
+// with it.
+func (f *Frame) variants(title *tokens, fn func(tokens)) {
 	if !f.Ready() {
-		return nil
+		return
 	}
 	k := f.known()
 	_, own, _ := title.affixes(k.title)
 	if len(own) == 0 {
-		return nil
+		return
 	}
-	for _, parts := range [][][]token{{own}, {own, k.after}, {k.before, own}, {k.before, own, k.after}} {
-		if t, ok := joined(parts...); ok {
-			all = append(all, t)
+	for _, parts := range [titleVariants][3][]token{{own}, {own, k.after}, {k.before, own}, {k.before, own, k.after}} {
+		if t, ok := joined(parts[:]...); ok {
+			fn(t)
 		}
 	}
-	return all
 }
 
 // Takes says whether the frame would be learnt from a document, too, if it is one of the host:

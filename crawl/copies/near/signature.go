@@ -67,12 +67,12 @@ func (s *Signature) Titles(source string, frame *Frame) []uint32 {
 	if s.title.n == 0 {
 		return nil
 	}
-	places := []uint32{titlePlace(&s.title, of)}
-	for _, t := range frame.variants(&s.title) {
+	places := append(make([]uint32, 0, 1+titleVariants), titlePlace(&s.title, of))
+	frame.variants(&s.title, func(t tokens) {
 		if p := titlePlace(&t, of); !slices.Contains(places, p) {
 			places = append(places, p)
 		}
-	}
+	})
 	return places
 }
 
