@@ -51,9 +51,11 @@ func BenchmarkFetchAlone(b *testing.B) {
 		u := mustURL(b, "http://"+addr)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := f.Fetch(b.Context(), Request{URL: u}); err != nil {
+			r, err := f.Fetch(b.Context(), Request{URL: u, Lend: true})
+			if err != nil {
 				b.Fatal(err)
 			}
+			r.Release()
 		}
 	})
 	b.Run("net-http", func(b *testing.B) {

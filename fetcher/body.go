@@ -1,7 +1,6 @@
 package fetcher
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -18,12 +17,14 @@ const (
 	// came, and the largest scratch buffer that is kept.
 	directBytes  = 1 << 20
 	scratchBytes = 64 << 10
+	// lentBytes is the least room of a body: most pages fit into one that was released.
+	lentBytes = 16 << 10
 	// pacedBytes are read at once where Settings.Pace is asked.
 	pacedBytes = 16 << 10
 )
 
 // readBody reads the body of resp, decoded, up to limit.
-func (f *Fetcher) readBody(ctx context.Context, whole *download, resp *http.Response, limit int64,
+func (f *Fetcher) readBody(ctx context.Context, whole *download, resp *http.Response, limit int64, lend bool,
 ) (body []byte, truncated bool, why fault.Fault, err error) {
 	if resp.Body == http.NoBody || resp.ContentLength == 0 {
 		return nil, false, 0, nil
@@ -42,7 +43,7 @@ func (f *Fetcher) readBody(ctx context.Context, whole *download, resp *http.Resp
 		}
 		source, length = decoded, -1
 	}
-	body, truncated, err = f.read(source, length, limit)
+	body, truncated, err = f.read(source, length, limit, lend)
 	if err == nil && !truncated {
 		err = w.finish()
 	}
@@ -54,9 +55,9 @@ func (f *Fetcher) readBody(ctx context.Context, whole *download, resp *http.Resp
 
 // read reads r up to limit into a slice of its own. length is the number of
 // bytes that r will give, -1 if unknown.
-func (f *Fetcher) read(r io.Reader, length, limit int64) (body []byte, truncated bool, err error) {
+func (f *Fetcher) read(r io.Reader, length, limit int64, lend bool) (body []byte, truncated bool, err error) {
 	if 0 <= length && length <= min(limit, directBytes) {
-		body = make([]byte, length)
+		body = f.body(int(length), lend)
 		n, err := io.ReadFull(r, body)
 		return body[:n], false, err
 	}
@@ -85,11 +86,23 @@ func (f *Fetcher) read(r io.Reader, length, limit int64) (body []byte, truncated
 	}
 	if cap(buf) <= directBytes {
 		*scratch = buf
-		body = bytes.Clone(kept)
+		body = f.body(len(kept), lend)
+		copy(body, kept)
 		f.scratch.Put(scratch)
 		return body, truncated, err
 	}
 	return kept, truncated, err
+}
+
+// body is of n bytes, in the room of a released one if it is lent and that is enough.
+func (f *Fetcher) body(n int, lend bool) []byte {
+	if !lend {
+		return make([]byte, n)
+	}
+	if b, _ := f.bodies.Get().(*[]byte); b != nil && cap(*b) >= n {
+		return (*b)[:n]
+	}
+	return make([]byte, n, max(n, lentBytes))
 }
 
 // wire reads a body as it comes from the connection, limits the wait for each

@@ -32,6 +32,7 @@ type Fetcher struct {
 	absolute  bool // a proxy wants to be told scheme and host (RFC 9112 section 3.2.2)
 	decoders  decoders
 	scratch   sync.Pool // *[]byte
+	bodies    sync.Pool // *[]byte, of responses that were released
 	logger    *slog.Logger
 }
 
@@ -143,6 +144,9 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 
 func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*Response, fault.Fault, error) {
 	out := &Response{}
+	if r.Lend {
+		out.lender = &f.bodies
+	}
 	way := &way{fetcher: f}
 	header, conditional := f.requestHeader(r)
 	out.Conditional = conditional
@@ -178,7 +182,7 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 	if !ok {
 		limit = min(limit, errorBodyBytes)
 	}
-	out.Body, out.Truncated, why, err = f.readBody(ctx, whole, resp, limit)
+	out.Body, out.Truncated, why, err = f.readBody(ctx, whole, resp, limit, r.Lend)
 	if err != nil && ok {
 		return nil, why, err
 	}

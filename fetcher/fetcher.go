@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fault"
@@ -31,6 +32,9 @@ type Request struct {
 	Limit func(header http.Header) int64
 	// Refuse, if not nil, is asked before the body is read; with true it stays unread.
 	Refuse func(status int, header http.Header) bool
+	// Lend says that the caller releases the response: its body may stand where that of
+	// another one stood.
+	Lend bool
 	// Do, if not nil, makes the request, for example to log in with it (auth.Step.Do).
 	// It must make its requests, any number of them, by the Fetcher's own Do, with
 	// the context that it is given; the answer to the last of them counts.
@@ -51,6 +55,17 @@ type Response struct {
 	RetryAfter    time.Duration
 	HasRetryAfter bool
 	Duration      time.Duration
+
+	lender *sync.Pool // Body goes back there; nil: nowhere
+}
+
+// Release gives Body back, if it was lent: whoever calls it has no slice of it left. Of one that
+// is never released the garbage collector takes care.
+func (r *Response) Release() {
+	if body := r.Body[:0]; r.lender != nil && cap(body) >= lentBytes && cap(body) <= scratchBytes {
+		r.lender.Put(&body)
+	}
+	r.Body, r.lender = nil, nil
 }
 
 // Error is a request that got no usable answer.

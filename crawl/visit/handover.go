@@ -136,7 +136,9 @@ func (v *visit) outcome(ctx context.Context, s *step) error {
 // that follows from it is done.
 func (v *visit) handOver(ctx context.Context, s *step, ended func(error)) {
 	if s.response != nil {
-		s.status, s.response = s.response.Status, nil // its body is read
+		s.status = s.response.Status
+		s.response.Release() // it is read, and what counts of it copied
+		s.response = nil
 	}
 	end := v.visitor.handed.begin(sizeOf(s.outcome))
 	busy := v.frontier.Busy()

@@ -106,7 +106,7 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 		return s, err
 	}
 	request := v.request()
-	request.Limit = v.bodyLimit
+	request.Limit, request.Lend = v.bodyLimit, true
 	s, err := v.fetch(ctx, request, v.access)
 	if err != nil {
 		return s, err
