@@ -47,7 +47,7 @@ type Details struct {
 	HostList []HostStatus `json:"host_list,omitempty"`
 }
 
-// IllHost is a host whose documents turn bad: none of them is deleted or replaced.
+// IllHost is a host whose documents turn bad: none of them is replaced, or deleted unasked.
 type IllHost struct {
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`

@@ -33,6 +33,10 @@ type sighting struct {
 	rules   string // that all stored URLs are judged by
 	ill     map[string]bool
 	down    map[string]bool
+	// round is the end of the last round of discovery that was seen, noted when one was noted
+	// last, and unnoted how many have ended since.
+	round, noted time.Time
+	unnoted      int
 }
 
 func newWatcher(s *Server) *watcher {
@@ -89,6 +93,7 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 		now.down[t.Name] = t.DownSince != nil
 	}
 	before := w.last[c.Name()]
+	_, now.round = c.LastRound()
 	if w.last[c.Name()] = now; before == nil {
 		return
 	}
@@ -100,6 +105,7 @@ func (w *watcher) see(ctx context.Context, c Crawler, s *Status) {
 		w.note(ctx, c, w.edited(s))
 	}
 	w.fellIll(ctx, c, before, now)
+	w.discovered(ctx, c, before, now)
 	for _, t := range s.Targets {
 		switch {
 		case now.down[t.Name] && !before.down[t.Name]:
@@ -161,6 +167,28 @@ func (w *watcher) configured(ctx context.Context, c Crawler, before, now *sighti
 	if refused {
 		w.note(ctx, c, events.Event{Kind: events.Refused, Who: who, Text: now.refused})
 	}
+}
+
+// roundsEvery is how often an event tells of rounds of discovery: where they are short and
+// come often, they would push out what operators did.
+const roundsEvery = time.Hour
+
+// discovered notes a round of discovery that has ended.
+func (w *watcher) discovered(ctx context.Context, c Crawler, before, now *sighting) {
+	now.noted, now.unnoted = before.noted, before.unnoted
+	if !now.round.After(before.round) {
+		return
+	}
+	if now.unnoted++; now.round.Before(now.noted.Add(roundsEvery)) {
+		return
+	}
+	began, ended := c.LastRound()
+	text := "of discovery took " + ended.Sub(began).Round(time.Second).String()
+	if now.unnoted > 1 {
+		text += fmt.Sprintf("; %d have ended since the last entry", now.unnoted)
+	}
+	w.note(ctx, c, events.Event{At: ended, Kind: events.Round, Text: text})
+	now.noted, now.unnoted = now.round, 0
 }
 
 // edited tells what changed rules did to the stored URLs.

@@ -67,3 +67,33 @@ func mustRequest(t *testing.T) *http.Request {
 	}
 	return r
 }
+
+// TestRoundsAreEvents: a round of discovery is told of when it has ended, and those that
+// come often together, once an hour.
+func TestRoundsAreEvents(t *testing.T) {
+	c := fakeCrawler{name: "a", store: storetest.NewMemory(), round: new([2]time.Time)}
+	s := NewServer([]Crawler{c}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))
+	see := func() { s.watcher.see(t.Context(), c, &Status{Status: crawl.Status{Crawler: "a"}}) }
+	see()
+	for minute := 10; minute <= 130; minute += 10 {
+		at := time.Unix(1e9, 0).Add(time.Duration(minute) * time.Minute)
+		*c.round = [2]time.Time{at.Add(-90 * time.Second), at}
+		see()
+		see() // the same one
+	}
+	all, err := events.List(t.Context(), c.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range all {
+		got = append(got, e.Kind+" "+e.At.Sub(time.Unix(1e9, 0)).String()+" "+e.Text)
+	}
+	want := []string{
+		"round 2h10m0s of discovery took 1m30s; 6 have ended since the last entry", "round 1h10m0s of discovery took 1m30s; 6 have ended since the last entry",
+		"round 10m0s of discovery took 1m30s",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -131,7 +131,12 @@ func (a *Answer) addDeletion(s *StoredExplanation) {
 		if d.Hold == scheduler.HeldIll.String() {
 			note("When the host is well again, the page is asked for again.")
 		}
-		note("A good answer of the page cancels the deletion.")
+		switch {
+		case d.Edit != 0:
+			note("No answer of the page changes that; taking the edit back cancels the deletion.")
+		case a.Reason != scheduler.ReasonItemGone:
+			note("A good answer of the page cancels the deletion.")
+		}
 		a.Help = "Release the deletion if the document is to go, drop it if not."
 		return
 	}

@@ -82,7 +82,7 @@ func TestAnswers(t *testing.T) {
 		{deletion(scheduler.FateHeld, Deletion{State: "held", Hold: "host_ill"}, nil), "in the index, but its deletion is held: the site does not have it (404 Not Found)",
 			[]string{"It is held since 2026-03-04 05:06 UTC: its host is ill.", "When the host is well again, the page is asked for again.", "A good answer of the page cancels the deletion."}},
 		{deletion(scheduler.FateHeld, Deletion{State: "held", Hold: "edit", Edit: 17}, nil), "in the index, but its deletion is held: the site does not have it (404 Not Found)",
-			[]string{"It is held since 2026-03-04 05:06 UTC: edit 17 of the rules deletes many documents.", "A good answer of the page cancels the deletion."}},
+			[]string{"It is held since 2026-03-04 05:06 UTC: edit 17 of the rules deletes many documents.", "No answer of the page changes that; taking the edit back cancels the deletion."}},
 	} {
 		a := AnswerOf(tt.stored)
 		if got := a.String(); got != tt.want {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"time"
 
 	"log/slog"
 
@@ -14,6 +15,15 @@ func (f fakeCrawler) Host(ctx context.Context, k weburl.HostKey) (scheduler.Host
 }
 
 // Ill names a host of its own.
+func (f fakeCrawler) LastRound() (began, ended time.Time) {
+	if f.round == nil {
+		return began, ended
+	}
+	return f.round[0], f.round[1]
+}
+
+func (f fakeCrawler) HostTime(weburl.HostKey) time.Duration { return 120 * time.Millisecond }
+
 func (f fakeCrawler) Ill() []scheduler.IllHost {
 	u, err := weburl.Parse("http://b.test/")
 	if err != nil {

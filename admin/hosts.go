@@ -23,7 +23,7 @@ type HostStatus struct {
 	ClosedUntil *time.Time `json:"closed_until,omitempty"`
 	ClosedBy    string     `json:"closed_by,omitempty"`
 	Errors      int        `json:"errors,omitempty"`  // failures in a row
-	Ill         bool       `json:"ill,omitempty"`     // its documents turn bad: none is deleted or replaced
+	Ill         bool       `json:"ill,omitempty"`     // its documents turn bad: none is replaced, or deleted unasked
 	Address     string     `json:"address,omitempty"` // with perAddress
 }
 
@@ -160,7 +160,7 @@ func (s *Server) allHosts(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := report.CountHosts(c.r.Context(), c.crawler.Reports(), o.Host, o.Order, o.From, cmp.Or(limit, defaultLimit))
+	page, err := report.CountHosts(c.r.Context(), c.crawler.Reports(), c.crawler.HostTime, o.Host, o.Order, o.From, cmp.Or(limit, defaultLimit))
 	if err != nil {
 		return nil, err
 	}

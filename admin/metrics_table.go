@@ -159,7 +159,7 @@ func hostMetrics() []metric {
 					emit(float64(s.ClosedFor[why.String()]), why.String())
 				}
 			}},
-		one("sextant_hosts_ill", gauge, "Hosts whose documents turn bad: none of them is deleted or replaced.", func(s *Status) float64 { return float64(s.IllHosts) }),
+		one("sextant_hosts_ill", gauge, "Hosts whose documents turn bad: none of them is replaced, or deleted unasked.", func(s *Status) float64 { return float64(s.IllHosts) }),
 		{name: "sextant_login_failed", kind: gauge, labels: []string{"login", "kind"}, help: "1 while a log-in fails: its pages wait.",
 			value: func(s *Status, emit emitValue) {
 				for _, l := range s.Sessions {

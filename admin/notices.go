@@ -80,7 +80,7 @@ func (s *Status) observe(out *notices.Observation) {
 		}
 	}
 	for _, h := range s.Ill {
-		add(notices.Host, h.Host, h.Host+" is ill: its documents turn bad, so none of them is deleted or replaced").Since = h.Since
+		add(notices.Host, h.Host, h.Host+" is ill: its documents turn bad, so none of them is replaced, or deleted unless you release it").Since = h.Since
 	}
 	if s.IllHosts > len(s.Ill) {
 		out.Unsure = append(out.Unsure, notices.Scope{Event: notices.Host, Crawler: s.Crawler})

@@ -57,6 +57,10 @@ type Crawler interface {
 	// scheduler.Frontier does.
 	Host(ctx context.Context, host weburl.HostKey) (scheduler.HostInfo, error)
 	Ill() []scheduler.IllHost
+	// LastRound is the last round of discovery that has ended, zero for none.
+	LastRound() (began, ended time.Time)
+	// HostTime is how long an answer of a host takes on average, 0 if nobody knows.
+	HostTime(host weburl.HostKey) time.Duration
 	// Note keeps an event, which events.List then finds in Reports.
 	Note(ctx context.Context, e events.Event) error
 }

@@ -32,6 +32,7 @@ type fakeCrawler struct {
 	name   string
 	store  *storetest.Memory
 	broken error
+	round  *[2]time.Time // of discovery: when the last one began and ended
 }
 
 func (f fakeCrawler) Name() string { return f.name }

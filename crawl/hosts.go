@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -23,6 +24,10 @@ func (c *Crawl) Host(ctx context.Context, host weburl.HostKey) (scheduler.HostIn
 
 // Ill names the hosts whose documents turn bad, as scheduler.Frontier.Ill does.
 func (c *Crawl) Ill() []scheduler.IllHost { return c.frontier.Ill() }
+
+// HostTime is how long an answer of a host took on average since the process started; 0 if
+// none is remembered.
+func (c *Crawl) HostTime(host weburl.HostKey) time.Duration { return c.meter.HostTimes.Mean(host) }
 
 // aliveName is the value that a proof of life stores.
 const aliveName = "alive"

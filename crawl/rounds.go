@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -127,7 +128,17 @@ func (c *Crawl) endRound(ctx context.Context, r *round) error {
 	}
 	c.rounds.awaited.Store(nil)
 	r.Running, r.Ended = false, time.Now().Round(0)
+	c.meter.LastRound.Store(&meter.Round{Began: r.Began, Ended: r.Ended})
 	return c.saveRound(ctx, r)
+}
+
+// LastRound says when the last round of discovery that has ended since the process started
+// began, and when it ended; zero for none.
+func (c *Crawl) LastRound() (began, ended time.Time) {
+	if r := c.meter.LastRound.Load(); r != nil {
+		return r.Began, r.Ended
+	}
+	return began, ended
 }
 
 func (c *Crawl) saveRound(ctx context.Context, r *round) error {

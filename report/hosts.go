@@ -26,7 +26,9 @@ type HostRow struct {
 	// that do not wait already.
 	LastAt *time.Time `json:"last_at,omitempty"`
 	NextAt *time.Time `json:"next_at,omitempty"`
-	Ill    bool       `json:"ill,omitempty"` // its documents turn bad: none is deleted or replaced
+	// MeanMS is how long an answer took on average since the service started, in milliseconds.
+	MeanMS int64 `json:"mean_ms,omitempty"`
+	Ill    bool  `json:"ill,omitempty"` // its documents turn bad: none is deleted unasked, or replaced
 	// Robots is what its robots.txt says to the crawler of the root of the host: allowed,
 	// forbidden, or empty where it was not read.
 	Robots string `json:"robots,omitempty"`
@@ -42,6 +44,7 @@ var hostRowColumns = []column[HostRow]{
 	{Column{Name: "temporary", Title: "Temporary", Shows: Count}, func(h *HostRow) any { return h.Temporary }},
 	{Column{Name: "permanent", Title: "Permanent", Shows: Count}, func(h *HostRow) any { return h.Permanent }},
 	{Column{Name: "pending", Title: "Pending", Shows: Count}, func(h *HostRow) any { return h.Pending }},
+	{Column{Name: "mean_ms", Title: "Mean ms", Shows: Count}, func(h *HostRow) any { return int(h.MeanMS) }},
 	{Column{Name: "last_at", Title: "Crawled", Shows: Time}, func(h *HostRow) any { return orZero(h.LastAt) }},
 	{Column{Name: "next_at", Title: "Next visit", Shows: Time}, func(h *HostRow) any { return orZero(h.NextAt) }},
 }
@@ -99,9 +102,10 @@ func (h *hostSum) row() HostRow {
 }
 
 // CountHosts lists hosts that URLs are stored of, in an order, that with the most URLs first
-// where it names none: limit of them from one on, only that of a host if one is named. It
-// goes over the whole store, and holds some 100 bytes for each host.
-func CountHosts(ctx context.Context, store Store, host string, o Order, from, limit int) (HostsPage, error) {
+// where it names none: limit of them from one on, only that of a host if one is named. Took
+// is how long a host's answers take, 0 if nobody knows. It goes over the whole store, and
+// holds some 100 bytes for each host.
+func CountHosts(ctx context.Context, store Store, took func(weburl.HostKey) time.Duration, host string, o Order, from, limit int) (HostsPage, error) {
 	sums := map[weburl.HostKey]*hostSum{}
 	err := eachRecord(ctx, store, func(r *scheduler.Record) bool { return isOn(host, r.Origin, r.URL) }, func(k weburl.Key, r *scheduler.Record) error {
 		h := sums[r.Host]
@@ -117,7 +121,11 @@ func CountHosts(ctx context.Context, store Store, host string, o Order, from, li
 	}
 	rows := make([]keyedHost, 0, len(sums))
 	for key, sum := range sums {
-		rows = append(rows, keyedHost{sum.row(), key, sum.sample})
+		row := keyedHost{sum.row(), key, sum.sample}
+		if d := took(key); d > 0 {
+			row.MeanMS = max(d.Milliseconds(), 1)
+		}
+		rows = append(rows, row)
 	}
 	if o.By == "" {
 		o = Order{By: "urls", Desc: true}

@@ -29,13 +29,16 @@ func TestCountHosts(t *testing.T) {
 	s.put(scheduler.Record{URL: "http://c.test/", Class: scheduler.Pending, FoundAt: time.Unix(1e9, 0)})
 	s.put(scheduler.Record{URL: "http://c.test/2", Class: scheduler.Redirect, FoundAt: time.Unix(1e9, 0)})
 	store := sick{s, urlOf("http://b.test/").HostKey()}
+	took := func(h weburl.HostKey) time.Duration {
+		return map[weburl.HostKey]time.Duration{urlOf("http://b.test/").HostKey(): 1500 * time.Millisecond, urlOf("http://c.test/").HostKey(): time.Microsecond}[h]
+	}
 	names := func(sort string, from, limit int) (got []string) {
 		t.Helper()
 		o, err := ParseOrder(sort, HostColumns())
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := CountHosts(t.Context(), store, "", o, from, limit)
+		page, err := CountHosts(t.Context(), store, took, "", o, from, limit)
 		if err != nil || page.Known != 3 {
 			t.Fatalf("%d hosts, %v", page.Known, err)
 		}
@@ -46,7 +49,7 @@ func TestCountHosts(t *testing.T) {
 	}
 	for sort, want := range map[string][]string{
 		"": {"http://a.test", "http://c.test", "http://b.test"}, "urls": {"http://b.test", "http://c.test", "http://a.test"},
-		"-host": {"http://c.test", "http://b.test", "http://a.test"}, "host": {"http://a.test", "http://b.test", "http://c.test"},
+		"-mean_ms": {"http://b.test", "http://c.test", "http://a.test"}, "-host": {"http://c.test", "http://b.test", "http://a.test"}, "host": {"http://a.test", "http://b.test", "http://c.test"},
 	} {
 		if diff := cmp.Diff(want, names(sort, 0, 10)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", sort, diff)
@@ -58,8 +61,8 @@ func TestCountHosts(t *testing.T) {
 			t.Errorf("%s, page by page:\n%s", c.Name, diff)
 		}
 	}
-	page, err := CountHosts(t.Context(), store, "b.test", Order{}, 0, 10)
-	want := HostsPage{Known: 1, Hosts: []HostRow{{Host: "http://b.test", URLs: 1, Temporary: 1, NextAt: timeOf(next), Ill: true}}}
+	page, err := CountHosts(t.Context(), store, took, "b.test", Order{}, 0, 10)
+	want := HostsPage{Known: 1, Hosts: []HostRow{{Host: "http://b.test", URLs: 1, Temporary: 1, NextAt: timeOf(next), MeanMS: 1500, Ill: true}}}
 	if diff := cmp.Diff(want, page); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

@@ -129,6 +129,12 @@ func (v *view) HostCells(h report.HostRow) (row []tableCell) {
 		ask := url.Values{"host": {h.Host}}
 		switch c.Name {
 		case "urls":
+		case "mean_ms":
+			if h.MeanMS == 0 {
+				cell.HTML = ""
+			}
+			row = append(row, cell)
+			continue
 		case "documents":
 			ask.Set("fate", scheduler.FateIndexed.String())
 		default:

@@ -36,6 +36,7 @@ const (
 	Well        = "host well"
 	IndexerDown = "indexer down"
 	IndexerUp   = "indexer up"
+	Round       = "round" // of discovery, once it has ended
 )
 
 // Event is one of them. The names of the JSON are a contract.

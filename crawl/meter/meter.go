@@ -6,6 +6,7 @@ package meter
 import (
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -23,8 +24,13 @@ type Meter struct {
 	Latencies              timings
 	Documents              Readings
 	Shells                 Shells
+	HostTimes              HostTimes
+	LastRound              atomic.Pointer[Round] // nil: none has ended yet
 	pace                   pace
 }
+
+// Round is a round of discovery that has ended.
+type Round struct{ Began, Ended time.Time }
 
 // Answered counts an answer.
 func (m *Meter) Answered(r *fetcher.Response) {

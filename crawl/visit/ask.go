@@ -105,6 +105,10 @@ func (v *visit) logIn(ctx context.Context, step *auth.Step) (until time.Time, ok
 func (v *visit) exchange(ctx context.Context, r fetcher.Request, by *Access) step {
 	v.slot.Now(meter.WaitsForFetch)
 	response, err := by.fetcher.Fetch(ctx, r)
-	v.meter.Latencies.Fetched(v.slot.Now(meter.Working), response, err)
+	took := v.slot.Now(meter.Working)
+	v.meter.Latencies.Fetched(took, response, err)
+	if err == nil {
+		v.meter.HostTimes.Add(v.lease.Record.Host, took)
+	}
 	return step{response: response, failure: err, asked: AskedPage}
 }
