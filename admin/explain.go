@@ -91,6 +91,9 @@ type StoredExplanation struct {
 	// leaves at NotBefore at the earliest.
 	DeletionOrder *Deletion  `json:"deletion_order,omitempty"`
 	NotBefore     *time.Time `json:"deletion_not_before,omitempty"`
+	// LeadsOut is what keeps the place out of the crawl that it redirects to; nil where it
+	// is crawled, or it does not redirect.
+	LeadsOut *ExcludedBy `json:"redirect_excluded_by,omitempty"`
 }
 
 // Unreadable is the JSON form of something that cannot be read as a URL.
@@ -212,9 +215,20 @@ func (e *Explainer) Explain(raw string, u weburl.URL) (*Explanation, error) {
 		stored.NotBefore = utc(d.Since.Add(e.settings.Frontier.Brake.Rest))
 	}
 	out.Stored = stored
+	e.leadsOut(stored)
 	answer := out.Answer()
 	stored.Why, stored.Help = answer.String(), answer.Help
 	return out, nil
+}
+
+// leadsOut looks whether what a stored URL redirects to is crawled.
+func (e *Explainer) leadsOut(s *StoredExplanation) {
+	if s.StoredURL == nil || s.Reason != scheduler.ReasonRedirect.String() {
+		return
+	}
+	if to, err := weburl.Parse(s.RedirectTo); err == nil {
+		s.LeadsOut = e.explanationOf(s.RedirectTo, e.rules.Explain(s.RedirectTo, to, nil)).ExcludedBy
+	}
 }
 
 // explanationOf gives what decides about a URL its printed form.

@@ -2,8 +2,10 @@ package admin
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/sextant-crawler/sextant/actionrules"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -91,6 +93,10 @@ func AnswerOf(s *StoredExplanation) Answer {
 		scheduler.FateRedirect, scheduler.FatePermanent, scheduler.FateNoDocument:
 		a.Why, a.Other = because, words.other(u)
 		a.say(words)
+		if s.LeadsOut != nil {
+			a.Notes = []string{"That place is not crawled, so the page is in the index nowhere: " + s.LeadsOut.String() + "."}
+			a.Help = "If the page is to be found, let that place in, too, or link to where it is now."
+		}
 		if because == "" {
 			a.Why, a.Help = "nothing says why it has no document", "Have it fetched again, or see with a dry run what would be pushed."
 		}
@@ -191,6 +197,9 @@ func (x *Explanation) Additions() []string {
 	case x.ExcludedBy == nil && !x.Index && a.Reason != scheduler.ReasonNotIndexed:
 		notes = append(notes, "By the rules in force it is not indexed.")
 	}
+	if a.Reason == scheduler.ReasonNotIndexed && x.ExcludedBy == nil && !x.Index && !x.indexedByRule() {
+		notes = append(notes, `No rule says so: it begins that way, as a Root with site="false" does, which is followed and not indexed.`)
+	}
 	switch {
 	case s.Robots == robots.Disallowed.String() && a.Reason != scheduler.ReasonRobots:
 		notes = append(notes, "The robots.txt at hand forbids it.")
@@ -198,6 +207,13 @@ func (x *Explanation) Additions() []string {
 		notes = append(notes, "The robots.txt at hand allows it.")
 	}
 	return notes
+}
+
+// indexedByRule reports whether a rule has a say on whether the URL is indexed.
+func (x *Explanation) indexedByRule() bool {
+	return slices.ContainsFunc(x.Rules, func(r RuleExplanation) bool {
+		return r.Matched && slices.Contains(r.Changed, actionrules.DimensionIndex.String())
+	})
 }
 
 // parseFate reads a fate's word; one of another version is no document.

@@ -73,6 +73,9 @@ func TestAnswers(t *testing.T) {
 		{of(scheduler.FateTemporary, report.StoredURL{Outcome: report.Outcome{Reason: "5xx", LastError: "503", Errors: 2}}), "not in the index: the site fails (503)", []string{"Visits that failed in a row: 2. It is tried again by itself."}},
 		{of(scheduler.FatePermanent, missing), "not in the index: the site does not have it (404 Not Found)", nil},
 		{of(scheduler.FateNearDuplicate, report.StoredURL{DuplicateOf: "http://a/b", Outcome: report.Outcome{Reason: "near_duplicate", LastError: "x"}}), "not in the index: another document has nearly its content: http://a/b", []string{otherURL}},
+		{of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://a/b", Outcome: report.Outcome{Reason: "redirect"}}), "not in the index: it redirects: http://a/b", []string{"The document stands under the URL that it leads to."}},
+		{leadsOut(of(scheduler.FateRedirect, report.StoredURL{RedirectTo: "http://b/", Outcome: report.Outcome{Reason: "redirect"}})), "not in the index: it redirects: http://b/",
+			[]string{"That place is not crawled, so the page is in the index nowhere: rule 2, x.xml:7."}},
 		{of(scheduler.FateSource, report.StoredURL{Outcome: report.Outcome{Reason: "dns", LastError: "no such host"}}), "not in the index: it leads to documents and is none itself", []string{"At the last visit: the name of its host cannot be resolved (no such host)."}},
 		{of(scheduler.FateNoDocument, report.StoredURL{}), "not in the index: nothing says why it has no document", nil},
 		{deletion(scheduler.FateResting, Deletion{State: "resting"}, &at), "in the index, but its deletion rests: the site does not have it (404 Not Found)",
@@ -133,6 +136,25 @@ func TestAdditions(t *testing.T) {
 		tt.x.Stored = &StoredExplanation{Known: true, Robots: tt.robots, StoredURL: &report.StoredURL{Outcome: report.Outcome{Fate: tt.fate.String(), Reason: tt.reason}}}
 		if diff := cmp.Diff(tt.want, tt.x.Additions()); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tt.fate, tt.reason, diff)
+		}
+	}
+}
+
+func leadsOut(s *StoredExplanation) *StoredExplanation {
+	s.LeadsOut = &ExcludedBy{Gate: "rules", File: "x.xml", Line: 7, Rule: "rule 2"}
+	return s
+}
+
+// TestFollowedOnly: that no rule keeps a page out of the index is told of the page of a root
+// that is followed only.
+func TestFollowedOnly(t *testing.T) {
+	x := &Explanation{Stored: &StoredExplanation{Known: true, StoredURL: &report.StoredURL{Outcome: report.Outcome{Reason: "noindex_rule"}}}}
+	x.Stored.Fate = scheduler.FateNoindexRule.String()
+	for changed, want := range map[string]int{"follow": 1, "index": 0} {
+		x.Rules = []RuleExplanation{{Matched: true, Changed: []string{changed}}}
+		notes := x.Additions()
+		if len(notes) != want || want == 1 && !strings.Contains(notes[0], `a Root with site="false"`) {
+			t.Errorf("a rule changes %s: %q", changed, notes)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonCrawlSpace: {"it is outside of the crawl space", itsText, "", changeRules},
 		scheduler.ReasonElsewhere:  {"global.rules leave it to another crawler", itsText, "", changeRules},
 		scheduler.ReasonRenamed:    {"it is crawled under another name", itsText, "", "Look at the other URL."},
-		scheduler.ReasonNotIndexed: {"a rule has it crawled for its links only", noMore, "", "If it is to be found, let a later rule say Index."},
+		scheduler.ReasonNotIndexed: {"it is crawled for its links only", noMore, "", "If it is to be found, let a later rule say Index."},
 		scheduler.ReasonKilled:     {"the kill list names it", itsText, "", "If it is to be found, take it out of the kill list."},
 		scheduler.ReasonMediaType:  {"its media type is not wanted", itsText, "", changeRules},
 		scheduler.ReasonRemoved:    {"the operator removed it", noMore, "", "Add it to have it back."},

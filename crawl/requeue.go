@@ -17,6 +17,9 @@ type Refreshed struct {
 	// were. Excluded are those that rules keep out: they are not fetched.
 	Waiting  int `json:"waiting"`
 	Excluded int `json:"excluded"`
+	// HeldUp are those of both that could not be asked for at their last visit because their
+	// robots.txt, proxy or log-in could not be had: they wait until it can.
+	HeldUp int `json:"held_up,omitempty"`
 }
 
 // Refresh queues stored URLs once more, those whose time has not come yet and
@@ -49,7 +52,11 @@ func refresh(ctx context.Context, p *policy.Policy, store scheduler.Store, front
 	err = selector.each(ctx, store, func(batch []scheduler.KeyedRecord) error {
 		keys := make([]weburl.Key, 0, len(batch))
 		for i := range batch {
-			switch r := &batch[i].Record; {
+			r := &batch[i].Record
+			if policy.Outside(r) == 0 && r.Reason.Waits() {
+				done.HeldUp++
+			}
+			switch {
 			case policy.Outside(r) != 0:
 				done.Excluded++
 			case r.State == scheduler.Waiting:

@@ -134,6 +134,22 @@ func TestRobotsThatFails(t *testing.T) {
 	}
 }
 
+// TestRefreshIsHeldUp: whoever has a URL fetched again is told that it waits for its robots.txt.
+func TestRefreshIsHeldUp(t *testing.T) {
+	for status, want := range map[int]int{503: 1, 404: 0} {
+		site := testsite.New(t, testsite.Options{Pages: 1})
+		site.Set("/robots.txt", testsite.Page{Status: status})
+		b := newBench(t, site.URL())
+		b.once()
+		b.with(func(c *Crawl, _ *badgerstore.Store) {
+			done, err := c.Refresh(t.Context(), Selection{URLs: []string{site.URL()}})
+			if err != nil || done.URLs+done.Waiting != 1 || done.HeldUp != want {
+				t.Errorf("robots.txt answers %d: %+v, %v, want %d held up", status, done, err, want)
+			}
+		})
+	}
+}
+
 // TestStricterRobotsBrake: where robots.txt forbids all, the deletions are held, and
 // not ordered twice.
 func TestStricterRobotsBrake(t *testing.T) {

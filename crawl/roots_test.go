@@ -71,6 +71,28 @@ func TestRootLeadsOutAtFirst(t *testing.T) {
 	}
 }
 
+// TestPageLeadsOut: a page that redirects out of the crawl space says so.
+func TestPageLeadsOut(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.page(hostA+"/", "/in", "/out")
+		w.page(hostA + "/page")
+		w.set(hostA+"/in", answered{status: http.StatusMovedPermanently, to: hostA + "/page"})
+		w.set(hostA+"/out", answered{status: http.StatusMovedPermanently, to: hostB + "/page"})
+		if err := w.once(); err != nil {
+			t.Fatal(err)
+		}
+		w.open()
+		const words = "leads to " + hostB + "/page, out of the crawl space ("
+		if r := w.record(hostA + "/out"); r.Reason != scheduler.ReasonRedirect || !strings.Contains(r.LastError, words) {
+			t.Errorf("out: %v, %s", r.Reason, r.LastError)
+		}
+		if r := w.record(hostA + "/in"); r.Reason != scheduler.ReasonRedirect || strings.Contains(r.LastError, "crawl space") {
+			t.Errorf("in: %v, %s", r.Reason, r.LastError)
+		}
+		w.close()
+	}, hostA+"/")
+}
+
 // TestRootLeadsOutLater: what is stored stays when all of a site redirects out of the crawl
 // space, and when its root alone does.
 func TestRootLeadsOutLater(t *testing.T) {

@@ -108,7 +108,7 @@ func (f *Frontier) thenTold(l *Lease, c *Completion, told Tells, settled func(er
 func waits(l *Lease, until time.Time, why Reason, words string) Completion {
 	c := Completion{Next: l.Record}
 	c.Next.State, c.Next.NextAt = Timed, until
-	if r := l.Record.Reason; r == NoReason || r.waits() {
+	if r := l.Record.Reason; r == NoReason || r.Waits() {
 		c.Next.Reason, c.Next.LastError = why, words
 	}
 	return c

@@ -182,8 +182,8 @@ func (r Reason) Operators() bool { return r.row().kind == byOperator }
 // place of failing: an answer that can be believed when it is given twice.
 func (r Reason) Asks() bool { return r.row().kind == itAsks }
 
-// waits reports whether the reason is why a URL could not be asked for yet.
-func (r Reason) waits() bool { return r.row().kind == itWaits }
+// Waits reports whether the reason is why a URL could not be asked for yet.
+func (r Reason) Waits() bool { return r.row().kind == itWaits }
 
 // reasonOf is why a failed visit failed, by what went wrong below HTTP or by its status.
 func reasonOf(f fault.Fault, status int) Reason {

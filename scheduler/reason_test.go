@@ -56,8 +56,8 @@ func TestKindsOfReasons(t *testing.T) {
 	}
 	waiting := map[Reason]bool{ReasonRobotsUnreachable: true, ReasonProxy: true, ReasonSessionWaits: true}
 	for r := range reasonsEnd {
-		if r.Operators() != operators[r] || r.Asks() != asks[r] || r.waits() != waiting[r] {
-			t.Errorf("%v: operator's %t, asks %t, waits %t", r, r.Operators(), r.Asks(), r.waits())
+		if r.Operators() != operators[r] || r.Asks() != asks[r] || r.Waits() != waiting[r] {
+			t.Errorf("%v: operator's %t, asks %t, waits %t", r, r.Operators(), r.Asks(), r.Waits())
 		}
 	}
 }

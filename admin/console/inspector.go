@@ -201,6 +201,8 @@ func refreshOne(v *visit) error {
 	}
 	words := "It waits to be fetched again."
 	switch {
+	case done.HeldUp > 0:
+		words = "It is queued, and is fetched when its robots.txt, proxy or log-in can be had: see why it waits below."
 	case done.Excluded > 0:
 		words = "Not queued: rules or gates keep it out."
 	case done.URLs == 0:

@@ -213,6 +213,9 @@ func sendURLs(v *visit, do string, selection admin.Selection) (string, error) {
 	if done.Waiting > 0 {
 		words += " " + plural(done.Waiting, "was waiting already.", "were waiting already.")
 	}
+	if done.HeldUp > 0 {
+		words += " " + plural(done.HeldUp, "of these waits", "of these wait") + " until robots.txt, proxy or log-in can be had."
+	}
 	if done.Excluded > 0 {
 		words += " " + plural(done.Excluded, "is", "are") + " excluded by the rules."
 	}

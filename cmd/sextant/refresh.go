@@ -42,6 +42,9 @@ func refresh(c *cli.Context) error {
 	if c.Bool("json") {
 		return errors.Join(err, json.NewEncoder(c.App.Writer).Encode(done))
 	}
+	if done.HeldUp > 0 {
+		defer fmt.Fprintf(c.App.Writer, "%s of these could not be asked for lately, and will wait until robots.txt, proxy or log-in can be had: sextant explain says which\n", count(done.HeldUp, "URL"))
+	}
 	fmt.Fprintf(c.App.Writer, "%s queued; %d waited already, %d excluded by the rules\n", count(done.URLs, "URL"), done.Waiting, done.Excluded)
 	return err // of what came after that
 }

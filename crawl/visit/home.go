@@ -23,13 +23,14 @@ func (v *visit) knowRoot() {
 	}
 }
 
-// leadsOut tells that a redirect leads out of the crawl space, by a verdict of p, where it is
-// a root that does: what the operator wants crawled is not, until the root is another.
+// leadsOut tells that a redirect leads out of the crawl space, by a verdict of p. Of a root the
+// log tells, too: what the operator wants crawled is not, until the root is another.
 func (v *visit) leadsOut(p *policy.Policy, target weburl.URL, verdict *policy.Verdict, result *scheduler.Result) {
+	by := p.Detail(verdict)
 	if !v.isRoot() || v.visitor.trial != nil {
+		result.Words += fmt.Sprintf(": leads to %s, out of the crawl space (%s)", target, by)
 		return
 	}
-	by := p.Detail(verdict)
 	advice := fmt.Sprintf("write url=%q in its Root", target.String())
 	if g := verdict.Gate.Gate; g != "" && g != crawlspace.GateStartURL {
 		advice = fmt.Sprintf("let the %s gate pass it, and %s", g, advice)
