@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash illness illness-real trust ci sextant-etcd etcd-conformance pictures console-editor
+.PHONY: help build release profile test lint fuzz fuzz-long bench corpus crash cluster-crash illness illness-real trust ci sextant-etcd etcd-conformance pictures console-editor
 
 GOLANGCI_LINT ?= $(shell command -v golangci-lint || echo $(shell go env GOPATH)/bin/golangci-lint)
 VERSION ?= $(shell packaging/version 2>/dev/null || echo dev)
@@ -7,6 +7,7 @@ FUZZTIME ?= 3s
 KILLS ?= 50
 ROUNDS ?= 200
 SEED ?= random
+CAMPAIGNS ?= 20
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +51,10 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 	SEXTANT_CRASH_ROUNDS=$(ROUNDS) go test -count=1 -timeout 120m -run 'Crash|Kill|PowerCut|DiskFills|RunOnFullDisk|DamagedFiles|OutboxModel|Workload|ClockJumps' ./scheduler/...
 	SEXTANT_KILLS=$(KILLS) go test -race -count=1 -timeout 60m -run 'Crash|Kill' ./cmd/... ./demo/... ./push/...
 	SEXTANT_HOSTILE=10000 go test -count=1 -timeout 30m -run Flat ./fetcher
+
+cluster-crash: export SEXTANT_SEED = $(SEED)
+cluster-crash: ## stop, kill and cut off two nodes at random, and change which copy of a store leads, CAMPAIGNS (20) times; SEED repeats a run
+	for i in $$(seq $(CAMPAIGNS)); do go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore || exit; done
 
 illness: ## have sites of all sizes fall ill in all ways under all policies, and count what leaves the index
 	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 120m -v ./internal/illness | grep -v '^ *==='"

@@ -18,6 +18,9 @@ import (
 
 const replicaName = "REPLICA"
 
+// ErrReplica says that a store is one of several copies, and changes only by their log.
+var ErrReplica = errors.New("it is a copy in a cluster")
+
 // Membership is what a copy remembers of the cluster that it belongs to.
 type Membership struct {
 	Cluster     string `json:"cluster"`
@@ -47,7 +50,7 @@ func notReplicated(dir string, o Options) error {
 	if o.ReadOnly || !IsReplica(dir) {
 		return nil
 	}
-	return fmt.Errorf("store %s: %w: it is a copy in a cluster (file %s), and what is changed here would be missing in the others: start it as a node of that cluster", dir, scheduler.ErrLocked, replicaName)
+	return fmt.Errorf("store %s: %w (file %s), and what is changed here would be missing in the others: start it as a node of that cluster", dir, ErrReplica, replicaName)
 }
 
 func readMembership(dir string) (m Membership, at entry.Position, err error) {

@@ -22,7 +22,7 @@ import (
 func TestReplicaIsNotOpenedAlone(t *testing.T) {
 	dir := t.TempDir()
 	founded(t, clustertest.NewMemory(), dir, quick)
-	if s, err := Open(dir, quick); !errors.Is(err, scheduler.ErrLocked) || !strings.Contains(err.Error(), "cluster") {
+	if s, err := Open(dir, quick); !errors.Is(err, ErrReplica) {
 		t.Errorf("Open gives %v, %v, want words on the cluster", s, err)
 	}
 	s := openStore(t, dir, Options{ReadOnly: true})
