@@ -18,7 +18,7 @@ import (
 // tokenFlags name the files of the tokens.
 func tokenFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "operator-token-file", EnvVars: env("operator-token-file"), Usage: "`FILE` that holds the operator's token (default: operator.token in the data directory, which is made)"},
+		&cli.StringFlag{Name: "operator-token-file", EnvVars: env("operator-token-file"), Usage: "`FILE` that holds the operator's token (default: operator.token in the data directory, which is created)"},
 		&cli.StringFlag{Name: "reader-token-file", EnvVars: env("reader-token-file"), Usage: "`FILE` that holds the readers' token (default: reader.token in the data directory, if it is there)"},
 	}
 }
@@ -26,8 +26,8 @@ func tokenFlags() []cli.Flag {
 // accessFlags say who may reach the service over TCP.
 func accessFlags() []cli.Flag {
 	return append(tokenFlags(),
-		&cli.StringFlag{Name: "tls-cert", EnvVars: env("tls-cert"), Usage: "PEM `FILE` of the certificate for --listen, with those that it is signed by"},
-		&cli.StringFlag{Name: "tls-key", EnvVars: env("tls-key"), Usage: "PEM `FILE` of its key"},
+		&cli.StringFlag{Name: "tls-cert", EnvVars: env("tls-cert"), Usage: "PEM `FILE` with the certificate for --listen and its chain"},
+		&cli.StringFlag{Name: "tls-key", EnvVars: env("tls-key"), Usage: "PEM `FILE` with its key"},
 	)
 }
 
@@ -66,14 +66,13 @@ func tokenCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "token",
 		Usage: "print the path of an API token's file; create the file if there is none",
-		Description: "With it programs reach a service over TCP:\n" +
+		Description: "With the token, programs reach a service over TCP:\n" +
 			"  curl -H \"Authorization: Bearer $(cat $(sextant token))\" http://127.0.0.1:7370/api/v1/status\n" +
-			"A reader sees what is stored and how the service stands, and changes nothing. The configuration's\n" +
-			"text, check, preview, fetch, push verify and backup are the operator's alone. A running service\n" +
-			"knows a token that was made or changed after sextant reload. On this machine no token is needed\n" +
-			"for the other commands: they use the socket of the data directory.",
+			"A reader can see everything that is stored, and change nothing. Only an operator can read and try configurations, " +
+			"and use fetch, push verify and backup. After you create or change a token, run sextant reload. On this machine " +
+			"the other commands need no token: they use the socket in the data directory.",
 		Flags: flags(append(tokenFlags(),
-			&cli.StringFlag{Name: "role", Value: "operator", Usage: "whose: `operator|reader`"})...),
+			&cli.StringFlag{Name: "role", Value: "operator", Usage: "which token: `operator|reader`"})...),
 		Action: printToken,
 	}
 }

@@ -22,10 +22,10 @@ func backupCommand() *cli.Command {
 		Name:      "backup",
 		Usage:     "write a copy of the store to a file, even while the service runs",
 		ArgsUsage: "FILE (- is stdout)",
-		Description: "It holds all that is known of URLs, and the outbox, as they are at one moment; not the\n" +
-			"configuration, and not what targets of kind file have written. FILE gets its name when it is\n" +
-			"whole. One that is there already is replaced with --force only, and stays until then.",
-		Flags: flags(&cli.BoolFlag{Name: "force", Usage: "replace FILE if it is there already"}),
+		Description: "A backup holds everything that is known of URLs, and the outbox, as of one moment. It does not hold the " +
+			"configuration, or files written by targets of kind file. FILE appears when it is complete; an existing FILE is " +
+			"replaced only with --force.",
+		Flags: flags(&cli.BoolFlag{Name: "force", Usage: "replace FILE if it exists"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return wrongUse("backup: name one file, or - for stdout")
@@ -97,7 +97,7 @@ func replaceFile(name string, write func(*os.File) error) (err error) {
 func restoreCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "restore",
-		Usage:     "create the store from a backup, in a data directory that has none",
+		Usage:     "create the store from a backup, in a data directory without a store",
 		ArgsUsage: "FILE (- is stdin)",
 		Flags:     flags(),
 		Action: func(c *cli.Context) error {

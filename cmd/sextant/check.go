@@ -20,7 +20,7 @@ func checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "check the configuration: all errors, then warnings",
-		Description: "With --data, rules that match none of the URLs in the store are told, too. With --json\n" +
+		Description: "With --data, check also warns of rules that match none of the stored URLs. With --json " +
 			"each finding is a line, and the last line is a summary.",
 		Flags:  flags(&cli.BoolFlag{Name: "patterns", Usage: "print each pattern beside the regular expression that it became"}),
 		Action: check,

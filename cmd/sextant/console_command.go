@@ -13,8 +13,8 @@ func consoleCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "console",
 		Usage: "print the address of the console, and how to sign in",
-		Description: "The console shows the crawl in a browser, and is where you act on it. It listens where --listen of run says, and\n" +
-			"asks for the operator's token or the readers'. This command prints the path of the token, not the token.",
+		Description: "The console shows and controls the crawl in a browser. It listens at the address of run --listen, and " +
+			"asks for the operator's or the readers' token. This command prints the path of the token's file, not the token.",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
 			client, err := theService(c, "", "start it with sextant run, then console")

@@ -28,15 +28,15 @@ func deletionsCommand() *cli.Command {
 		Name:      "deletions",
 		Usage:     "list resting and held deletions; release or drop them",
 		ArgsUsage: "[release|drop URL...] (- reads them from stdin)",
-		Description: "A deletion that rests leaves, is held, or is cancelled by what its site answers; one that\n" +
-			"is held waits for you. release has them leave, and for a day later ones of the same hosts\n" +
-			"and reasons. drop forgets them and fetches their URLs again.",
+		Description: "A deletion that rests is sent, held, or cancelled, depending on what its site answers; one that " +
+			"is held waits for you. release sends deletions, and for a day also later ones of the same hosts " +
+			"and reasons. drop discards them and fetches their URLs again.",
 		Flags: flags(
-			&cli.StringFlag{Name: "state", Usage: "only those that are `resting|held`"},
-			&cli.StringFlag{Name: "host", Usage: "only of this `HOST` name, or scheme://host:port"},
-			&cli.StringFlag{Name: "reason", Usage: "only for this `REASON`, as not_found"},
-			&cli.StringFlag{Name: "edit", Usage: "only of edit `N` of the rules"},
-			&cli.StringFlag{Name: "by", Usage: "count them by `host|reason|edit`, or by several with commas between"},
+			&cli.StringFlag{Name: "state", Usage: "only deletions that are `resting|held`"},
+			&cli.StringFlag{Name: "host", Usage: "only deletions of this `HOST` name, or scheme://host:port"},
+			&cli.StringFlag{Name: "reason", Usage: "only deletions with this `REASON`, such as not_found"},
+			&cli.StringFlag{Name: "edit", Usage: "only deletions by edit `N` of the rules"},
+			&cli.StringFlag{Name: "by", Usage: "count them by `host|reason|edit`, or by several, separated by commas"},
 			&cli.BoolFlag{Name: "all", Usage: "release or drop all of them"},
 		),
 		Action: deletions,

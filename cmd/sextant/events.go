@@ -19,10 +19,10 @@ func eventsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "events",
 		Usage:       "print what operators and the service did",
-		Description: "The latest 1,000 are remembered, also over restarts. The last one is printed last.",
+		Description: "The latest 1,000 events are kept, even over restarts. The newest is printed last.",
 		Flags: flags(
-			&cli.StringFlag{Name: "kind", Usage: "only these `KINDS`, with commas between, as reload,pause"},
-			&cli.IntFlag{Name: "limit", Usage: "print the latest `N` only"},
+			&cli.StringFlag{Name: "kind", Usage: "only these `KINDS`, separated by commas, such as reload,pause"},
+			&cli.IntFlag{Name: "limit", Usage: "print only the latest `N`"},
 		),
 		Action: listEvents,
 	}

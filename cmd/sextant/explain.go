@@ -22,8 +22,8 @@ func explainCommand() *cli.Command {
 		Name:      "explain",
 		Usage:     "explain what happens to a URL, and which rules decide it",
 		ArgsUsage: "URL... (- reads them from stdin)",
-		Description: "The stored state is looked up where --data is given. The decision is the one that a\n" +
-			"newly discovered link would get.",
+		Description: "With --data it also shows the stored state. The decision is the one for a " +
+			"newly discovered link.",
 		Flags:  flags(),
 		Action: explain,
 	}

@@ -28,9 +28,9 @@ func fetchCommand() *cli.Command {
 		Name:      "fetch",
 		Usage:     "fetch one page and show what a crawl would do with it; stores nothing",
 		ArgsUsage: "URL",
-		Description: "What the rules or robots.txt exclude is not fetched. No redirect is followed. Pauses,\n" +
-			"log-ins and refused addresses are those of the crawl; hours of a Throttle are not. Sites\n" +
-			"that have moved are known where --data is given. The exit code is 1 if there is no page.",
+		Description: "URLs that rules or robots.txt exclude are not fetched. Redirects are not followed. Pauses, " +
+			"log-ins and refused addresses are those of the crawl; hours of a Throttle are ignored. Sites " +
+			"that have moved are known only with --data. The exit code is 1 if there is no page.",
 		Flags: flags(&cli.IntFlag{Name: "text", Value: 500, Usage: "print up to `N` characters of the text; 0 is all"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {

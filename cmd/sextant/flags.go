@@ -26,7 +26,7 @@ func configFlag() cli.Flag {
 }
 
 func crawlerFlag() cli.Flag {
-	return &cli.StringFlag{Name: "crawler", Usage: "the Crawler of this `NAME`, where the file has several", EnvVars: env("crawler")}
+	return &cli.StringFlag{Name: "crawler", Usage: "the Crawler with this `NAME`, if the file has several", EnvVars: env("crawler")}
 }
 
 func jsonFlag() cli.Flag {

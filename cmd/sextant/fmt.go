@@ -19,14 +19,14 @@ import (
 func fmtCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "fmt",
-		Usage:     "lay out the configuration: indentation and line breaks",
+		Usage:     "format the configuration: indentation and line breaks",
 		ArgsUsage: "[FILE]",
-		Description: "It prints the text, or replaces the file with -w. What the configuration means never\n" +
-			"changes: attributes keep their order, comments and blank lines stay. Without FILE it is the file that\n" +
+		Description: "Prints the formatted text, or replaces the file with -w. The meaning of the configuration never " +
+			"changes: attributes keep their order, comments and blank lines stay. Without FILE it formats the file that " +
 			"the other commands would read; FILE may be a folder, or - for stdin.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "replace the file if its layout differs"},
-			&cli.BoolFlag{Name: "check", Usage: "print nothing, and end with 1 if the layout differs"},
+			&cli.BoolFlag{Name: "check", Usage: "print nothing, and exit with 1 if the layout differs"},
 			configFlag(), dataFlag(),
 		}, logFlags()...),
 		Action: formatConfig,

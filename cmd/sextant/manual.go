@@ -43,7 +43,7 @@ func manCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "man",
 		Usage:       "print the manual page sextant(1)",
-		Description: "It bears the date of SOURCE_DATE_EPOCH (seconds since 1970), or today's.",
+		Description: "Its date is that of SOURCE_DATE_EPOCH (seconds since 1970), or today's.",
 		Action: func(c *cli.Context) error {
 			date, err := manualDate(os.Getenv("SOURCE_DATE_EPOCH"))
 			if err != nil {

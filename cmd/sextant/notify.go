@@ -20,8 +20,8 @@ func notifyCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "notify",
 		Usage: "send a test notice to each <Notify> of the configuration",
-		Description: "Nothing is told of the crawl: whoever gets the notice reads that it is a test. No service needs to\n" +
-			"run. It ends with 1 if a webhook does not take it or a command fails.",
+		Description: "The notice says that it is a test, and nothing about the crawl. No service needs to " +
+			"run. The exit code is 1 if a webhook does not accept it or a command fails.",
 		Flags: flags(
 			&cli.BoolFlag{Name: "test", Usage: "send it"},
 		),

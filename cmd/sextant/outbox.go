@@ -19,17 +19,17 @@ import (
 func outboxCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "outbox",
-		Usage:     "list what the indexers do not have yet, or refused; retry or drop dead letters",
+		Usage:     "list what indexers do not have yet or have refused; retry or drop dead letters",
 		ArgsUsage: "[retry|drop URL...] (- reads them from stdin)",
-		Description: "Without an argument the orders are listed. Dead letters are documents and deletions that an\n" +
-			"indexer refused for good, with its words. retry sends them again, to all targets, unless a newer\n" +
-			"order of the URL took their place; drop forgets them.",
+		Description: "Without an argument it lists the orders. Dead letters are documents and deletions that an " +
+			"indexer refused for good, with its message. retry sends them again, to all targets, unless a newer " +
+			"order of the URL has replaced them; drop discards them.",
 		Flags: flags(
-			&cli.StringFlag{Name: "state", Usage: "list only what is `waiting`, resting, held or dead"},
-			&cli.StringFlag{Name: "target", Usage: "only the dead letters of a push target, and what it does not have yet: its `NAME`"},
-			&cli.StringFlag{Name: "source", Usage: "only documents of a push source: its `NAME`"},
-			&cli.StringSliceFlag{Name: "url", Usage: "list only orders of a `URL`; may be repeated"},
-			&cli.BoolFlag{Name: "count", Usage: "print numbers and not each order"},
+			&cli.StringFlag{Name: "state", Usage: "only orders in this `STATE`: waiting, resting, held or dead"},
+			&cli.StringFlag{Name: "target", Usage: "only the dead letters of the push target `NAME`, and what it does not have yet"},
+			&cli.StringFlag{Name: "source", Usage: "only documents of the push source `NAME`"},
+			&cli.StringSliceFlag{Name: "url", Usage: "only orders of this `URL`; may be repeated"},
+			&cli.BoolFlag{Name: "count", Usage: "print counts instead of orders"},
 			&cli.BoolFlag{Name: "all", Usage: "retry or drop all dead letters"},
 		),
 		Action: outbox,

@@ -16,7 +16,7 @@ import (
 func pauseCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "pause",
-		Usage: "stop fetching until resume, even across restarts; what is unsent is still pushed",
+		Usage: "stop fetching until resume, even across restarts; the outbox is still pushed",
 		Flags: flags(),
 		Action: func(c *cli.Context) error {
 			return toService(c, "paused", (*admin.Client).Pause)

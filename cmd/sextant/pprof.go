@@ -12,7 +12,7 @@ import (
 func pprofFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "pprof", EnvVars: env("pprof"),
-		Usage: "serve Go's profiles below /debug/pprof/ on this loopback `ADDR`, for finding out what takes time or memory (default: nowhere)",
+		Usage: "serve Go's profiles under /debug/pprof/ on this loopback `ADDR` (default: off)",
 	}
 }
 

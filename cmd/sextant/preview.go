@@ -21,9 +21,9 @@ func previewCommand() *cli.Command {
 		Name:      "preview",
 		Usage:     "show what a changed configuration would do to the stored URLs; changes nothing",
 		ArgsUsage: "NEWCONFIG",
-		Description: "It sees stored URLs only: links that were ignored so far are not stored. Where the\n" +
-			"new rules let more in, pages that may have such links are read again.",
-		Flags: flags(&cli.IntFlag{Name: "samples", Value: 5, Usage: "name up to `N` URLs of each kind"}),
+		Description: "It sees only stored URLs: links that were ignored so far are not stored. If the " +
+			"new rules allow more, pages that may contain such links are read again.",
+		Flags: flags(&cli.IntFlag{Name: "samples", Value: 5, Usage: "show up to `N` URLs of each kind"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return wrongUse("preview: name the changed configuration, one file or folder")

@@ -25,11 +25,11 @@ func pushCommand() *cli.Command {
 		Name:      "push",
 		Usage:     "compare what was pushed with what the index of a papi target holds (push verify)",
 		ArgsUsage: "verify",
-		Description: "It lists what the index lacks, and what it holds beyond: foreign documents. Exit code 1\n" +
-			"says that there are such. --repair fetches what is missing again, and pushes it.\n" +
-			"--delete-foreign deletes what else the connector holds: also what others have pushed to it.",
+		Description: "Lists documents that the index lacks, and foreign ones that the crawl does not know. The exit code is 1 " +
+			"if there are any. --repair fetches and pushes missing documents again. " +
+			"--delete-foreign deletes foreign ones, including those that others have pushed to the connector.",
 		Flags: flags(
-			&cli.StringFlag{Name: "target", Usage: "the Push of this `NAME`, where there are several of kind papi"},
+			&cli.StringFlag{Name: "target", Usage: "the Push with this `NAME`, if there are several of kind papi"},
 			&cli.BoolFlag{Name: "repair", Usage: "fetch documents that the index lacks again, and push them"},
 			&cli.BoolFlag{Name: "delete-foreign", Usage: "delete documents from the index that this crawl does not know as pushed"},
 			&cli.IntFlag{Name: "samples", Value: 10, Usage: "print up to `N` URLs of each kind"},

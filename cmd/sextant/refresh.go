@@ -20,9 +20,9 @@ func refreshCommand() *cli.Command {
 		Name:      "refresh",
 		Usage:     "fetch stored URLs again",
 		ArgsUsage: "[URL...] (- reads them from stdin)",
-		Description: "They wait in the index fifo, or where smart refresh is on in refresh, and are asked\n" +
-			"for with their validators. Where no service runs they wait for its next start.",
-		Flags:  selectionFlags(&cli.BoolFlag{Name: "full", Usage: "fetch whole pages and push them also where they did not change"}),
+		Description: "They wait in the fifo index, or in refresh if smart refresh is on, and are requested " +
+			"conditionally. If no service runs, they wait for its next start.",
+		Flags:  selectionFlags(&cli.BoolFlag{Name: "full", Usage: "fetch whole pages, and push them even if they have not changed"}),
 		Action: refresh,
 	}
 }

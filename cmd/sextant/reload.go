@@ -8,8 +8,8 @@ func reloadCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "reload",
 		Usage: "make the running service read its configuration again",
-		Description: "Changed rules that delete more than a few documents have their deletions held: see\n" +
-			"sextant status. With --yes they leave; sextant preview tells beforehand how many there are.",
+		Description: "If changed rules delete more than a few documents, these deletions are held: see " +
+			"sextant status. With --yes they are sent; sextant preview shows their number beforehand.",
 		Flags: flags(yesToEdit()),
 		Action: func(c *cli.Context) error {
 			client, err := theService(c, "", "a changed configuration takes effect at its next start")

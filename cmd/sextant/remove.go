@@ -24,9 +24,9 @@ func removeCommand() *cli.Command {
 		Name:      "remove",
 		Usage:     "forget stored URLs and delete their documents",
 		ArgsUsage: "[URL...] (- reads them from stdin)",
-		Description: "What you remove leaves at once. A URL that a page still links to is found\n" +
-			"again when that page changes; rules keep it out for good. Roots of the configuration stay.",
-		Flags:  selectionFlags(&cli.BoolFlag{Name: "yes", Usage: "remove more than 100 of them, or all, without a question"}),
+		Description: "Deletions that you order are sent at once. If a page still links to a URL, it is found " +
+			"again when that page changes; only rules keep it out for good. Roots in the configuration stay.",
+		Flags:  selectionFlags(&cli.BoolFlag{Name: "yes", Usage: "confirm the removal of more than 100 URLs, or of all"}),
 		Action: remove,
 	}
 }

@@ -22,8 +22,8 @@ func runCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "run",
 		Usage: "crawl until stopped, or with --once until nothing is left to do",
-		Description: "The first SIGTERM or SIGINT ends it after the pages in flight, the second at once.\n" +
-			"Without --crawler all Crawlers of the configuration run.",
+		Description: "The first SIGTERM or SIGINT lets pages in flight finish, the second one stops at once. " +
+			"Without --crawler, all Crawlers of the configuration run.",
 		Flags: append(flags(
 			&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent"},
 			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial"},
@@ -131,14 +131,14 @@ func printSummary(c *cli.Context, crawls []service.CrawlSummary) error {
 func threadsFlag() cli.Flag {
 	return &cli.IntFlag{
 		Name: "threads", EnvVars: env("threads"),
-		Usage: "how many URLs all Crawlers fetch at once, `N` together (default: the sum of their nthreads)",
+		Usage: "fetch at most `N` URLs at once, all Crawlers together (default: the sum of their nthreads)",
 	}
 }
 
 func memoryFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "memory-limit", EnvVars: env("memory-limit"),
-		Usage: "memory that the process tries to stay below, files that it maps not counted: `SIZE` (512MiB, 2GiB) or off (default: 1GiB, or three quarters of the container's if that is less); GOMEMLIMIT counts before it",
+		Usage: "`SIZE` of memory to stay below, such as 512MiB or 2GiB, mapped files not counted; or off (default: 1GiB, or three quarters of the container's if that is less); GOMEMLIMIT takes precedence",
 	}
 }
 

@@ -10,7 +10,7 @@ func schemaCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "schema",
 		Usage: "print the XML Schema (XSD) of CrawlConfig.xml, for editors",
-		Description: "There are two documents, because a CrawlConfig.xml has two namespaces. Write them side\n" +
+		Description: "There are two documents, because a CrawlConfig.xml has two namespaces. Write them side " +
 			"by side: schema > crawl.v21.xsd; schema --part actionrules > actionrules.v21.xsd",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "namespace", Value: config.DefaultVersion, Usage: "`VERSION` of CloudView's namespaces"},

@@ -21,9 +21,9 @@ import (
 func selectionFlags(own ...cli.Flag) []cli.Flag {
 	own = append(own, filterFlags()...)
 	return flags(append(own,
-		&cli.StringFlag{Name: "group", Usage: "those in the sites of the roots of this `GROUP`"},
-		&cli.StringFlag{Name: "source", Usage: "those that were pushed under this `SOURCE`"},
-		&cli.StringFlag{Name: "match", Usage: "those for which this `XMLCONDITION`, or that in the file of this name, holds, as <Path val=\"/a\"/>"},
+		&cli.StringFlag{Name: "group", Usage: "only URLs in the sites of the roots of this `GROUP`"},
+		&cli.StringFlag{Name: "source", Usage: "only URLs that were pushed under this `SOURCE`"},
+		&cli.StringFlag{Name: "match", Usage: "only URLs that match this `XMLCONDITION`, or the one in the file of this name, such as <Path val=\"/a\"/>"},
 		&cli.BoolFlag{Name: "all", Usage: "all of them"},
 	)...)
 }

@@ -70,7 +70,7 @@ func stateOf(s *admin.Status, waiting uint64) (state string, meaning colour) {
 }
 
 func readyFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "ready", Usage: "say only whether a service runs and is ready; the exit code is 1 if not"}
+	return &cli.BoolFlag{Name: "ready", Usage: "only say whether a service runs and is ready; the exit code is 1 if not"}
 }
 
 // ready is the health check of containers: a service that does not run is not ready,

@@ -27,8 +27,8 @@ import (
 func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
-		Usage: "show how the crawl stands, whether or not a service is running",
-		Flags: flags(readyFlag(), &cli.IntFlag{Name: "hosts", Usage: "name the `N` hosts with the longest queues, too, and some that rest longest"}),
+		Usage: "show the state of the crawl, with or without a running service",
+		Flags: flags(readyFlag(), &cli.IntFlag{Name: "hosts", Usage: "also show the `N` hosts with the longest queues, and some that rest longest"}),
 		Action: func(c *cli.Context) error {
 			if c.Bool("ready") {
 				return ready(c)

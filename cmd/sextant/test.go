@@ -22,7 +22,7 @@ func testCommand() *cli.Command {
 		Description: "A case is a line: a URL, then what is expected of it, as in\n" +
 			"  http://www.example.com/news/a   crawl index fifo=redir source=news meta:kind=news\n" +
 			"  http://www.example.com/logo.gif ignore by=rules line=12   # comments like this\n" +
-			"Without FILE the cases in cases.txt beside the configuration are tried, which the console shows and edits.",
+			"Without FILE, the cases are those of cases.txt beside the configuration, which the console shows and edits.",
 		Flags:  flags(),
 		Action: testRules,
 	}

@@ -18,13 +18,13 @@ import (
 // source, which has more than one meaning.
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "status", Usage: "only this HTTP `CODE`, or as 4xx a hundred of them (760 excluded, 0 never answered)"},
+		&cli.StringFlag{Name: "status", Usage: "only URLs with this HTTP `CODE`, or class of codes such as 4xx (760: excluded, 0: never answered)"},
 		&cli.StringFlag{Name: "class", Usage: "only `ok|redirect|ignored|temporary|permanent|pending`"},
-		&cli.StringFlag{Name: "reason", Usage: "only this `REASON`, as not_found or duplicate"},
-		&cli.StringFlag{Name: "fate", Usage: "only what became of it: `FATE`, as indexed, near_duplicate or deletion_held"},
-		&cli.StringFlag{Name: "error", Usage: "only this `CLASS` of errors of the reports, as 4xx or dns"},
-		&cli.StringFlag{Name: "fifo", Usage: "only this `FIFO`"},
-		&cli.StringFlag{Name: "host", Usage: "only this `HOST` name, or scheme://host:port"},
+		&cli.StringFlag{Name: "reason", Usage: "only URLs with this `REASON`, such as not_found or duplicate"},
+		&cli.StringFlag{Name: "fate", Usage: "only URLs with this `FATE`, such as indexed, near_duplicate or deletion_held"},
+		&cli.StringFlag{Name: "error", Usage: "only URLs with this `CLASS` of errors of the reports, such as 4xx or dns"},
+		&cli.StringFlag{Name: "fifo", Usage: "only URLs in this `FIFO`"},
+		&cli.StringFlag{Name: "host", Usage: "only URLs of this `HOST` name, or scheme://host:port"},
 		&cli.StringFlag{Name: "text", Usage: "only URLs with this `TEXT` in them"},
 	}
 }
@@ -45,10 +45,10 @@ func urlsCommand() *cli.Command {
 		Name:  "urls",
 		Usage: "list stored URLs and their state, as JSON Lines",
 		Flags: flags(append(filterFlags(),
-			&cli.StringFlag{Name: "source", Usage: "only those that were pushed under this `SOURCE`"},
-			&cli.StringFlag{Name: "match", Usage: "only URLs for which this `XMLCONDITION` holds, as <Path val=\"/a\"/>"},
-			&cli.StringFlag{Name: "sort", Usage: "in the order of this `COLUMN`, as -fetched_at (the latest first)"},
-			&cli.IntFlag{Name: "limit", Usage: "print the first `N` only"},
+			&cli.StringFlag{Name: "source", Usage: "only URLs that were pushed under this `SOURCE`"},
+			&cli.StringFlag{Name: "match", Usage: "only URLs that match this `XMLCONDITION`, such as <Path val=\"/a\"/>"},
+			&cli.StringFlag{Name: "sort", Usage: "sort by this `COLUMN`; -fetched_at is latest first"},
+			&cli.IntFlag{Name: "limit", Usage: "print only the first `N`"},
 			linksToFlag(),
 		)...),
 		Action: listURLs,
