@@ -13,19 +13,44 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
-// Refresh queues the selected URLs once more. Many URLs are sent in several
-// requests; with an error the counts are those of the requests before.
-func (c *Client) Refresh(ctx context.Context, s Selection) (crawl.Refreshed, error) {
-	var all crawl.Refreshed
+// postSelection sends a selection. Many URLs go in several requests: add is called with the
+// answer to each.
+func postSelection[A any](ctx context.Context, c *Client, path string, query url.Values, s Selection, add func(A)) error {
 	for batch := range batches(s.URLs) {
 		s.URLs = batch
-		var done crawl.Refreshed
-		if err := c.post(ctx, "/api/v1/refresh", s, &done); err != nil {
-			return all, err
+		var done A
+		if err := c.postWith(ctx, path, query, s, &done); err != nil {
+			return err
 		}
-		all.URLs, all.Waiting, all.Excluded = all.URLs+done.URLs, all.Waiting+done.Waiting, all.Excluded+done.Excluded
+		add(done)
 	}
-	return all, nil
+	return nil
+}
+
+// Refresh queues the selected URLs once more. With an error the counts are those of the
+// requests before.
+func (c *Client) Refresh(ctx context.Context, s Selection) (all crawl.Refreshed, err error) {
+	err = postSelection(ctx, c, "/api/v1/refresh", nil, s, func(done crawl.Refreshed) {
+		all.URLs, all.Waiting, all.Excluded = all.URLs+done.URLs, all.Waiting+done.Waiting, all.Excluded+done.Excluded
+	})
+	return all, err
+}
+
+// CountSelected counts the selected URLs that Remove would remove.
+func (c *Client) CountSelected(ctx context.Context, s Selection) (all crawl.SelectedCount, err error) {
+	err = postSelection(ctx, c, "/api/v1/selected", nil, s, func(n crawl.SelectedCount) {
+		all.URLs, all.Documents = all.URLs+n.URLs, all.Documents+n.Documents
+	})
+	return all, err
+}
+
+// Remove removes the selected URLs, as Refresh does it: more than RemovedUnasked at once
+// with the operator's word only.
+func (c *Client) Remove(ctx context.Context, s Selection, word bool) (all crawl.Removed, err error) {
+	err = postSelection(ctx, c, "/api/v1/remove", wordQuery(word), s, func(done crawl.Removed) {
+		all.URLs, all.Deletions, all.Roots = all.URLs+done.URLs, all.Deletions+done.Deletions, append(all.Roots, done.Roots...)
+	})
+	return all, err
 }
 
 // wordQuery is the operator's word, if it is given.
@@ -34,35 +59,6 @@ func wordQuery(word bool) url.Values {
 		return nil
 	}
 	return url.Values{"yes": {"true"}}
-}
-
-// CountSelected counts the selected URLs that Remove would remove.
-func (c *Client) CountSelected(ctx context.Context, s Selection) (crawl.SelectedCount, error) {
-	var all crawl.SelectedCount
-	for batch := range batches(s.URLs) {
-		s.URLs = batch
-		var n crawl.SelectedCount
-		if err := c.post(ctx, "/api/v1/selected", s, &n); err != nil {
-			return all, err
-		}
-		all.URLs, all.Documents = all.URLs+n.URLs, all.Documents+n.Documents
-	}
-	return all, nil
-}
-
-// Remove removes the selected URLs, as Refresh does it: more than RemovedUnasked at once
-// with the operator's word only.
-func (c *Client) Remove(ctx context.Context, s Selection, word bool) (crawl.Removed, error) {
-	var all crawl.Removed
-	for batch := range batches(s.URLs) {
-		s.URLs = batch
-		var done crawl.Removed
-		if err := c.postWith(ctx, "/api/v1/remove", wordQuery(word), s, &done); err != nil {
-			return all, err
-		}
-		all.URLs, all.Deletions, all.Roots = all.URLs+done.URLs, all.Deletions+done.Deletions, append(all.Roots, done.Roots...)
-	}
-	return all, nil
 }
 
 // Pause takes no new URL until Resume.

@@ -45,24 +45,7 @@ func (g *group) documented(k weburl.Key, old, next *scheduler.Record) error {
 
 // documents reads what is kept of a host's documents as this write must see it.
 func (g *group) documents(h weburl.HostKey, key []byte) (record.Documents, error) {
-	v, ok := g.changed(key)
-	if !ok {
-		if d, ok := g.docs.find(h); ok {
-			return d, nil
-		}
-		var err error
-		if v, err = g.get(key); err != nil {
-			return record.Documents{}, err
-		}
-	}
-	d, err := record.DecodeDocuments(v)
-	if err != nil {
-		return d, g.s.damaged(fmt.Sprintf("documents of host %x", h), err)
-	}
-	if !ok {
-		g.docs.put(h, d) // what get has read is a copy
-	}
-	return d, nil
+	return remembered(g, &g.docs, h, key, "documents of host", record.DecodeDocuments)
 }
 
 func (g *group) setDocuments(key []byte, d record.Documents) {

@@ -1,6 +1,9 @@
 package badgerstore
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // generations is a map of bounded size: of what was not asked for in a long time it
 // forgets about half.
@@ -34,4 +37,28 @@ func (m *generations[K, V]) put(k K, v V) {
 		m.young = make(map[K]V)
 	}
 	m.young[k] = v
+}
+
+// remembered reads what is stored under key as this write must see it: what the write has
+// changed, else what m remembers of k, else what the store has.
+func remembered[K comparable, V any](g *group, m *generations[K, V], k K, key []byte, what string, decode func([]byte) (V, error)) (V, error) {
+	written, ok := g.changed(key)
+	if !ok {
+		if v, ok := m.find(k); ok {
+			return v, nil
+		}
+		var err error
+		if written, err = g.get(key); err != nil {
+			var none V
+			return none, err
+		}
+	}
+	v, err := decode(written)
+	if err != nil {
+		return v, g.s.damaged(fmt.Sprintf("%s %x", what, key), err)
+	}
+	if !ok {
+		m.put(k, v) // what get has read is a copy
+	}
+	return v, nil
 }

@@ -13,25 +13,7 @@ import (
 
 // queueState reads a queue's state as this write must see it.
 func (g *group) queueState(p scheduler.Place) (record.Queue, error) {
-	key := record.PlaceKey(p)
-	v, ok := g.changed(key)
-	if !ok {
-		if q, ok := g.places.find(p); ok {
-			return q, nil
-		}
-		var err error
-		if v, err = g.get(key); err != nil {
-			return record.Queue{}, err
-		}
-	}
-	q, err := record.DecodeQueue(v)
-	if err != nil {
-		return q, g.s.damaged(fmt.Sprintf("queue %x", key), err)
-	}
-	if !ok {
-		g.places.put(p, q) // what get has read is a copy
-	}
-	return q, nil
+	return remembered(g, &g.places, p, record.PlaceKey(p), "queue", record.DecodeQueue)
 }
 
 func (g *group) setQueueState(p scheduler.Place, q record.Queue) {

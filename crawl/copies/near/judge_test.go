@@ -269,3 +269,21 @@ func BenchmarkJudge(b *testing.B) {
 		}
 	})
 }
+
+var reasons = [...]string{
+	UnknownFrame: "too few documents of the host are known",
+	OtherTitle:   "the titles differ",
+	NoTitle:      "the texts differ, and the title is the site's",
+	Short:        "there is too little text of the page's own",
+	Long:         "the text is too long to be compared",
+	OtherText:    "the texts differ",
+	SameWords:    "the words are the same",
+	Numbers:      "a few numbers differ",
+	OneInHundred: "one word in a hundred differs at most",
+	Addition:     "a sentence is added",
+	Exchange:     "a sentence differs",
+	OtherFrame:   "only the frame differs",
+}
+
+// String says it in words.
+func (r Reason) String() string { return reasons[r] }
