@@ -7,7 +7,7 @@ import (
 )
 
 // As answers what another part of this process asks for somebody, with that one's
-// rights: the console asks the API in this way. Who asked over TCP was judged before.
+// rights: the console asks the API in this way. Callers over TCP were judged before.
 // A Caller who came over TCP may name no files of this machine.
 func (s *Server) As(c Caller) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

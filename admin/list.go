@@ -30,7 +30,7 @@ type Page struct {
 var errPageFull = errors.New("the page is full")
 
 // errCursor is a cursor that no page gave.
-var errCursor = wrong("the cursor is none that a page of this list gave: begin without one")
+var errCursor = wrong("the cursor is not from a page of this list: begin without one")
 
 // limitOf reads ?limit=; 0 without it.
 func limitOf(c *call) (int, error) {

@@ -32,7 +32,7 @@ func (s *Server) report(c *call, kind string) (any, error) {
 	o, err := report.ParseOptions(kind, query, time.Now())
 	format := query.Get("format")
 	if err == nil && format != "" && format != "json" && format != "csv" {
-		err = fmt.Errorf("format %q is none of json, csv", format)
+		err = fmt.Errorf("format %q: write json or csv", format)
 	}
 	if err != nil {
 		return nil, wrong("%v", err)

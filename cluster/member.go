@@ -179,7 +179,7 @@ func (m *Member) run(ctx context.Context) error {
 
 // giveUp releases what nothing acts for any more; a claim that was lost is left alone by the
 // release's condition. It goes on for a while when the process is to stop: otherwise the others would
-// have to wait for its silence. Who gives up by itself lets the others claim first.
+// have to wait for its silence. A member that gives up by itself lets the others claim first.
 func (m *Member) giveUp(ctx context.Context, h *hold, why error) {
 	if !errors.Is(why, ErrFenced) {
 		m.rest = m.node.clock.Now() + m.node.times.Silence

@@ -67,7 +67,7 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 	}
 }
 
-// fetch reads one Fetch but for its condition: the Crawler's settings with its own.
+// fetch reads one Fetch except for its condition: the Crawler's settings with its own.
 func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
 	f := policy.Fetch{Name: n.str("name"), Fetcher: c.Fetcher}
 	if f.Name == "" {

@@ -97,8 +97,8 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 }
 
 // addressed is req in the form that is sent: a proxy is told scheme and host, also
-// where what is sent stands in Opaque. Who made req, and keeps cookies by its URL or
-// signs it, does not see that.
+// where what is sent stands in Opaque. The caller, which keeps cookies by
+// its URL or signs it, does not see that.
 func (f *Fetcher) addressed(req *http.Request) *http.Request {
 	if !f.absolute || req.URL.Scheme != "http" || !strings.HasPrefix(req.URL.Opaque, "/") || strings.HasPrefix(req.URL.Opaque, "//") {
 		return req

@@ -78,7 +78,7 @@ func isOn(host, origin, url string) bool {
 func ParseFilter(q url.Values) (f Filter, err error) {
 	f.Source, f.Text = q.Get("source"), strings.ToLower(strings.TrimSpace(q.Get("text")))
 	if f.Error = q.Get("error"); f.Error != "" && !slices.Contains(ErrorClasses(), f.Error) {
-		return f, fmt.Errorf("error %q is none of %s", f.Error, strings.Join(ErrorClasses(), ", "))
+		return f, fmt.Errorf("error %q: write one of %s", f.Error, strings.Join(ErrorClasses(), ", "))
 	}
 	if f.Status, err = parseStatuses(q.Get("status")); err != nil {
 		return f, err
@@ -151,13 +151,13 @@ func parseClass(word string) (scheduler.Class, error) {
 			return c, nil
 		}
 	}
-	return 0, fmt.Errorf("class %q is none of ok, redirect, ignored, temporary, permanent, pending", word)
+	return 0, fmt.Errorf("class %q: write one of ok, redirect, ignored, temporary, permanent, pending", word)
 }
 
 func parseReason(word string) (scheduler.Reason, error) {
 	r, err := scheduler.ParseReason(word)
 	if err != nil {
-		return r, fmt.Errorf("reason %q is none of %s", word, strings.Join(scheduler.ReasonWords(), ", "))
+		return r, fmt.Errorf("reason %q: write one of %s", word, strings.Join(scheduler.ReasonWords(), ", "))
 	}
 	return r, nil
 }
@@ -168,5 +168,5 @@ func parseFate(word string) (scheduler.Fate, error) {
 			return f, nil
 		}
 	}
-	return 0, fmt.Errorf("fate %q is none of %s", word, strings.Join(DocumentStatuses(), ", "))
+	return 0, fmt.Errorf("fate %q: write one of %s", word, strings.Join(DocumentStatuses(), ", "))
 }

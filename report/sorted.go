@@ -28,7 +28,7 @@ type Order struct {
 type Place struct{ Cell, URL string }
 
 // ErrPlace is a cursor that no page gave.
-var ErrPlace = errors.New("the cursor is none that a page of this list gave: begin without one")
+var ErrPlace = errors.New("the cursor is not from a page of this list: begin without one")
 
 // String is the place as a cursor.
 func (p Place) String() string {
@@ -64,7 +64,7 @@ func ParseOrder(word string, columns []Column) (o Order, err error) {
 		names = append(names, c.Name)
 	}
 	if !slices.Contains(names, o.By) {
-		return o, fmt.Errorf("sort %q is none of %s; with - before it the greatest comes first", word, strings.Join(names, ", "))
+		return o, fmt.Errorf("sort %q: write one of %s; with - before it the greatest comes first", word, strings.Join(names, ", "))
 	}
 	return o, nil
 }

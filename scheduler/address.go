@@ -19,8 +19,8 @@ type address struct {
 // Address binds the lease's host to an address, where Settings.PerAddress asks for
 // that; it is to be called before each request of a lease, with the address that
 // will be asked. It returns false if another host of the address is being visited or
-// that the address must rest: the lease was given back then. Who has which address
-// is forgotten with the host's work and with the process.
+// that the address must rest: the lease was given back then. Which host has which
+// address is forgotten with the host's work and with the process.
 func (f *Frontier) Address(l *Lease, addr netip.Addr) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -280,8 +280,8 @@ func (f *Frontier) await(ctx context.Context, w chan struct{}) {
 	}
 }
 
-// wake signals one waiting Next if there is something to pick. Who is woken
-// wakes the next one.
+// wake signals one waiting Next if there is something to pick. The one that is woken
+// wakes the next.
 func (f *Frontier) wake() {
 	if len(f.waiters) == 0 || !f.stopped && f.stride.sum(f.pickable()) == 0 {
 		return

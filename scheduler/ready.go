@@ -5,7 +5,7 @@ import (
 )
 
 // Ready blocks until a URL may be fetched, which another may take first. Its errors
-// are those of Next. Who does not call TryNext after it calls PassOn.
+// are those of Next. A caller that then does not call TryNext must call PassOn.
 func (f *Frontier) Ready(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -130,7 +130,7 @@ func (s *Service) reload(ctx context.Context, word bool) error {
 	s.log.Info("configuration reloaded", "path", s.config.path)
 	if err := s.access.Reload(); err != nil {
 		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
-		s.notify.ready("configuration reloaded, but for tokens and certificate: " + err.Error())
+		s.notify.ready("configuration reloaded, except for tokens and certificate: " + err.Error())
 		return &admin.Declined{Err: err}
 	}
 	s.notify.ready("configuration reloaded")

@@ -175,7 +175,7 @@ func (x *norconex) startURLs(n *node) {
 			x.hasSource = true
 			x.start(scope, k.name, u)
 		default:
-			x.errs = append(x.errs, k.errorf("%s in startURLs is none of <url>, <sitemap> with an absolute URL, <urlsFile>, <provider>", k.label()))
+			x.errs = append(x.errs, k.errorf("%s in startURLs is not known: write <url>, <sitemap> with an absolute URL, <urlsFile> or <provider>", k.label()))
 		}
 	}
 }

@@ -148,7 +148,7 @@ func matcherAtoms(m *node) ([]actionrules.Atom, error) {
 	case "regex":
 		return expressionAtom(m.text, partial, ignoreCase)
 	default:
-		return nil, fmt.Errorf("method=%s is none of basic, csv, wildcard, regex", clip(method))
+		return nil, fmt.Errorf("method=%s: write basic, csv, wildcard or regex", clip(method))
 	}
 }
 

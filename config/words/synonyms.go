@@ -65,7 +65,7 @@ func Values() []Synonym {
 	}
 }
 
-// Meant finds what a word stands for; "" if it is none of them.
+// Meant finds what a word stands for; "" if it is not one of them.
 func Meant(word string, known []Synonym) string {
 	word = strings.ToLower(word)
 	for _, s := range known {

@@ -5,7 +5,7 @@
 // A visit belongs to the worker that calls Visitor.Page; the package starts no goroutine.
 // What visits learn for each other (addresses, log-in pages, canonicals that are waited for,
 // sitemaps by host, redirects for cookies) has a mutex of its own each, none of which is held while a page is
-// fetched or the store is read, but for the count of sitemaps. Everything else that a visit
+// fetched or the store is read, except for the count of sitemaps. Everything else that a visit
 // works with is named in Parts.
 package visit
 

@@ -16,8 +16,8 @@ import (
 	"github.com/sextant-crawler/sextant/secret"
 )
 
-// The mutex of an ntlmMethod guards the map of turns. Who has a turn, which is a channel
-// and no lock, may keep it over the requests of a handshake.
+// The mutex of an ntlmMethod guards the map of turns. The holder of a turn, which is a
+// channel and no lock, may keep it over the requests of a handshake.
 
 // NTLM authenticates connections (MS-NLMP, NTLMv2; HTTP/1.1 only). On a new
 // connection three requests follow each other without a pause, as they must on

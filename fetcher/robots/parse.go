@@ -154,7 +154,7 @@ func (p *parser) add(key, value string) {
 		p.addAgent(value)
 	case allow:
 		p.addRule(true, value)
-		// Who allows an index page allows what it is the index of.
+		// A rule that allows an index page allows what it is the index of.
 		if slash := strings.LastIndexByte(value, '/'); slash >= 0 && strings.HasPrefix(value[slash:], "/index.htm") {
 			p.addRule(true, value[:slash+1]+"$")
 		}

@@ -51,7 +51,7 @@ func scriptsIn(folder string) ([]part, error) {
 	return parts, nil
 }
 
-// bundledIn lists what an npm lock file installs, but for what only builds.
+// bundledIn lists what an npm lock file installs, except what only builds.
 func bundledIn(lock string, texts []licenseFile) ([]part, error) {
 	text, err := os.ReadFile(lock)
 	if err != nil {

@@ -41,7 +41,7 @@ type Settings struct {
 
 // Target is a push.Target for one index.
 type Target struct {
-	wire.Base
+	wire.Endpoint
 	set      Settings
 	bulkPath string
 	query    url.Values
@@ -60,12 +60,12 @@ func New(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the %s target: %w", s.Name, err)
 	}
-	base, err := wire.NewBase(s.Name, s.Server)
+	endpoint, err := wire.NewEndpoint(s.Name, s.Server)
 	if err != nil {
 		return nil, err
 	}
 	t := &Target{
-		set: s, Base: base, ready: !s.CreateTemplate, bulkPath: "/" + index + "/_bulk",
+		set: s, Endpoint: endpoint, ready: !s.CreateTemplate, bulkPath: "/" + index + "/_bulk",
 		query: url.Values{"filter_path": {"errors,items.*.status,items.*.error"}},
 	}
 	if s.Pipeline != "" {

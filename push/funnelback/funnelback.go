@@ -42,7 +42,7 @@ type Settings struct {
 
 // Target is a push.Target for one collection.
 type Target struct {
-	wire.Base
+	wire.Endpoint
 	set        Settings
 	fields     wire.Names
 	collection string // path
@@ -56,13 +56,13 @@ func New(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the funnelback target: %w", err)
 	}
-	base, err := wire.NewBase(s.Name, s.Server)
+	endpoint, err := wire.NewEndpoint(s.Name, s.Server)
 	if err != nil {
 		return nil, err
 	}
 	s.Limits.Count = 1
 	return &Target{
-		set: s, Base: base, collection: "/push-api/v2/collections/" + collection,
+		set: s, Endpoint: endpoint, collection: "/push-api/v2/collections/" + collection,
 		fields: wire.Names{"url": "", "text": "", "content": "", "content_type": "", "charset": ""}.Over(s.Fields),
 	}, nil
 }

@@ -14,7 +14,7 @@ import (
 
 // Target is a push.Target for one connector of a server.
 type Target struct {
-	wire.Base
+	wire.Endpoint
 	set      Settings
 	commands string // the path that the name of a command is appended to
 
@@ -29,11 +29,11 @@ func New(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the papi target: %w", err)
 	}
-	base, err := wire.NewBase(s.Name, s.Server)
+	endpoint, err := wire.NewEndpoint(s.Name, s.Server)
 	if err != nil {
 		return nil, err
 	}
-	return &Target{Base: base, set: s, commands: "/papi/4/connectors/" + connector + "/"}, nil
+	return &Target{Endpoint: endpoint, set: s, commands: "/papi/4/connectors/" + connector + "/"}, nil
 }
 
 // request is a command with what it carries.

@@ -50,7 +50,7 @@ func DefaultFields() wire.Names {
 
 // Target is a push.Target for one collection.
 type Target struct {
-	wire.Base
+	wire.Endpoint
 	set    Settings
 	fields wire.Names
 	path   string
@@ -64,12 +64,12 @@ func New(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the solr target: %w", err)
 	}
-	base, err := wire.NewBase(s.Name, s.Server)
+	endpoint, err := wire.NewEndpoint(s.Name, s.Server)
 	if err != nil {
 		return nil, err
 	}
 	t := &Target{
-		set: s, fields: s.Fields.Over(DefaultFields()), Base: base,
+		set: s, fields: s.Fields.Over(DefaultFields()), Endpoint: endpoint,
 		path: "/" + collection + "/update", query: url.Values{"wt": {"json"}},
 	}
 	if s.CommitWithin > 0 {

@@ -48,7 +48,7 @@ type Settings struct {
 
 // Target is a push.Target for one address.
 type Target struct {
-	wire.Base
+	wire.Endpoint
 	set   Settings
 	path  string
 	query url.Values
@@ -65,11 +65,11 @@ func New(s Settings) (*Target, error) {
 		u.Path, u.RawPath, u.RawQuery = "", "", ""
 		s.Server.URL = u.String()
 	}
-	base, err := wire.NewBase(s.Name, s.Server)
+	endpoint, err := wire.NewEndpoint(s.Name, s.Server)
 	if err != nil {
 		return nil, err
 	}
-	t.set, t.Base = s, base
+	t.set, t.Endpoint = s, endpoint
 	return t, nil
 }
 

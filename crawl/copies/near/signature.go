@@ -76,7 +76,7 @@ func (s *Signature) Titles(source string, frame *Frame) []uint32 {
 	return places
 }
 
-// titlePlace is never 0, but for no title.
+// titlePlace is never 0, except for no title.
 func titlePlace(t *tokens, source uint64) uint32 {
 	if t.n == 0 {
 		return 0
@@ -84,7 +84,7 @@ func titlePlace(t *tokens, source uint64) uint32 {
 	return uint32(mix(t.hash(), source)) | 1
 }
 
-// sameWords says that titles and texts are equal, but for the case of letters and for
+// sameWords says that titles and texts are equal, except for the case of letters and for
 // white space.
 func (s *Signature) sameWords(o *Signature) bool { return *s == *o }
 
@@ -138,7 +138,7 @@ type numberSet [numeralBits / 32]uint32
 
 func (n *numberSet) toggle(i uint64) { n[i/32] ^= 1 << (i % 32) }
 
-// differ counts the bits that differ, but for those of some masks.
+// differ counts the bits that differ, except for those of some masks.
 func (n *numberSet) differ(o *numberSet, but ...*numberSet) (count int) {
 	for i := range n {
 		x := n[i] ^ o[i]
