@@ -42,7 +42,7 @@ func sendTestNotice(c *cli.Context) error {
 		return err
 	}
 	if len(parsed.Notify) == 0 {
-		return no(errors.New("the configuration has no <Notify>: nobody is told of anything"))
+		return no(errors.New("the configuration has no <Notify>: nobody is notified"))
 	}
 	n, err := notices.New(notices.Settings{Receivers: service.Receivers(parsed), Log: log})
 	if err != nil {
