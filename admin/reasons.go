@@ -27,7 +27,7 @@ const (
 // The help that several reasons share.
 const (
 	changeRules = "If it is to be crawled, change what stands at the named place. Try the URL in the editor of the console, or with sextant explain, before you save."
-	lookAgain   = "See with a dry run what the site answers now. When the site is mended, have the URL fetched again."
+	lookAgain   = "A dry run shows what the site answers now. When the site works again, recrawl the URL."
 	otherURL    = "The document stands under the other URL."
 )
 
@@ -55,8 +55,8 @@ func reasonTexts() []reasonText {
 		// What a site or a page asks for.
 		scheduler.ReasonRobots:            {"robots.txt forbids it", noMore, "The URL is asked for again by itself.", "Ask the owner of the site to allow this crawler in robots.txt."},
 		scheduler.ReasonRobotsUnreachable: {"its robots.txt cannot be had", noMore, "It goes on by itself when the site answers for its robots.txt.", ""},
-		scheduler.ReasonNoIndex:           {"the page says noindex", noMore, "", "Take noindex out of the page's robots meta or its X-Robots-Tag header, then have it fetched again."},
-		scheduler.ReasonUnavailable:       {"the page says that its time is over", itsText, "", "Change unavailable_after in the page, then have it fetched again."},
+		scheduler.ReasonNoIndex:           {"the page says noindex", noMore, "", "Take noindex out of the page's robots meta or its X-Robots-Tag header, then recrawl it."},
+		scheduler.ReasonUnavailable:       {"the page says that its time is over", itsText, "", "Change unavailable_after in the page, then recrawl it."},
 		scheduler.ReasonCanonical:         {"the page names another URL as its canonical one", duplicate, otherURL, ""},
 		scheduler.ReasonEmpty:             {"there is nothing to index in it", noMore, "", lookAgain},
 		scheduler.ReasonSource:            {"it is a sitemap, feed or XML file", noMore, "", ""},
@@ -74,7 +74,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonNotProcessed:      {"the answer has nothing to index", itsText, "", lookAgain},
 
 		// Visits that failed, or could not be made.
-		scheduler.ReasonNotFound:     {"the site does not have it", itsText, "", "Mend the links to it, or the site; then have it fetched again."},
+		scheduler.ReasonNotFound:     {"the site does not have it", itsText, "", "Fix the links to it, or the site; then recrawl it."},
 		scheduler.ReasonClientError:  {"the site refuses it", itsText, "", lookAgain},
 		scheduler.ReasonServerError:  {"the site fails", itsText, "", lookAgain},
 		scheduler.ReasonOtherStatus:  {"the site's answer makes no sense", itsText, "", lookAgain},

@@ -114,7 +114,7 @@ func listDeletions(c *cli.Context, q admin.DeletionQuery) error {
 				return show(admin.NewDeletion(&s))
 			})
 		})
-	return noneShown(c, shown, "no such deletion rests or is held", err)
+	return noneShown(c, shown, "no matching deletion rests or is held", err)
 }
 
 // printDeletion prints a deletion on a line; what is empty is a dash.
@@ -159,7 +159,7 @@ func countDeletions(c *cli.Context, q admin.DeletionQuery) error {
 		return nil
 	}
 	if len(counts.Items) == 0 {
-		return noneShown(c, 0, "no such deletion rests or is held", nil)
+		return noneShown(c, 0, "no matching deletion rests or is held", nil)
 	}
 	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "resting\theld\t%s\n", strings.Join(by, "\t"))

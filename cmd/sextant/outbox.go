@@ -135,7 +135,7 @@ func listOutbox(c *cli.Context) error {
 			return store.Orders(ctx, sel, func(l push.Listed) error { return show(admin.NewOutboxOrder(l)) })
 		})
 	if err != nil || !c.Bool("count") {
-		return noneShown(c, shown, "no such order is in the outbox", err)
+		return noneShown(c, shown, "no matching order is in the outbox", err)
 	}
 	if c.Bool("json") {
 		return out.Encode(sums)

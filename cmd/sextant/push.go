@@ -40,7 +40,7 @@ func pushCommand() *cli.Command {
 
 func pushVerify(c *cli.Context) error {
 	if c.NArg() != 1 || c.Args().First() != "verify" {
-		return wrongUse("push: write push verify, and nothing behind it but flags")
+		return wrongUse("push: write push verify, followed by options only")
 	}
 	crawler, _, err := oneCrawler(c)
 	if err != nil {

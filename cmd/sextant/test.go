@@ -98,7 +98,7 @@ func caseFiles(c *cli.Context) ([]string, error) {
 	}
 	beside := admin.CasesPath(path)
 	if _, err := os.Stat(beside); err != nil {
-		return nil, wrongUse("test: name at least one case file, or keep one as %s, where the console shows it, too", beside)
+		return nil, wrongUse("test: name at least one file of cases, or write %s, which the console shows, too", beside)
 	}
 	return []string{beside}, nil
 }

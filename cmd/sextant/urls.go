@@ -103,7 +103,7 @@ func listURLs(c *cli.Context) error {
 	if errors.Is(err, errEnough) {
 		return nil
 	}
-	return noneShown(c, n, "no such URL is stored", err)
+	return noneShown(c, n, "no matching URL is stored", err)
 }
 
 // errEnough ends a list that prints its first entries only.
