@@ -19,7 +19,7 @@ type section struct {
 type listRule struct {
 	line
 	policy string
-	atom   actionrules.Atom
+	holds  actionrules.Condition
 }
 
 // listReader reads a flat list.
@@ -109,7 +109,7 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 	case "regex":
 		a.Kind, a.Value, a.Regexp = actionrules.KindPrefix, pattern, true
 	case "url":
-		a.Field, a.Kind, a.Value, a.Regexp = actionrules.FieldURL, actionrules.KindExact, withoutLookahead(pattern, true), true
+		a.Field, a.Kind, a.Value, a.Regexp = actionrules.FieldURL, actionrules.KindExact, pattern, true
 	default:
 		r.errs = append(r.errs, l.errorf("%s is no type of rule: write %s begins, ends, contains or regex, then a pattern", clip(kind), policy))
 		return
@@ -122,7 +122,11 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 		r.errs = append(r.errs, l.errorf("a pattern is missing: write for example %s", example))
 		return
 	}
-	if _, errs := actionrules.CompileCondition(a); len(errs) > 0 {
+	holds := actionrules.Condition(a)
+	if kind == "url" {
+		holds = conditionOf(a)
+	}
+	if _, errs := actionrules.CompileCondition(holds); len(errs) > 0 {
 		if policy == "deny" || policy == "exclude" { // never dropped: what it excludes would be crawled
 			r.errs = append(r.errs, l.errorf("%s cannot be taken over: %v", policy, errs[0]))
 			return
@@ -134,7 +138,7 @@ func (r *listReader) rule(l line, policy, kind, pattern string) {
 	}
 	r.include = r.include || policy == "include"
 	s := &r.sections[len(r.sections)-1]
-	s.rules = append(s.rules, listRule{l, policy, a})
+	s.rules = append(s.rules, listRule{l, policy, holds})
 }
 
 // wildcards writes a pattern in which * is a wildcard with reversed escaping.
@@ -164,7 +168,7 @@ func (r *listReader) orderedRules() []string {
 	var rules []string
 	for _, s := range r.sections {
 		for _, l := range slices.Backward(s.rules) {
-			condition := atom(l.atom)
+			condition := conditionElement(l.holds)
 			if len(s.origins) > 0 {
 				condition = "<ar:And>" + anyOf(originAtoms(s.origins)) + condition + "</ar:And>"
 			}
@@ -184,9 +188,9 @@ func (r *listReader) filterRules() []string {
 	for _, s := range r.sections {
 		for _, l := range s.rules {
 			if l.policy == "include" {
-				f.include = append(f.include, atom(l.atom))
+				f.include = append(f.include, conditionElement(l.holds))
 			} else {
-				f.exclude = append(f.exclude, atom(l.atom))
+				f.exclude = append(f.exclude, conditionElement(l.holds))
 			}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+
+	"github.com/sextant-crawler/sextant/actionrules"
 )
 
 // maxLookahead is how much text a look-ahead may have: what it becomes nests as deep.
@@ -50,4 +52,114 @@ func leaving(other []rune) string {
 		expression += "|" + first + leaving(other[1:])
 	}
 	return expression + ")"
+}
+
+// conditionOf makes the condition of an atom whose value is an expression as it was written, with look-ahead. One that
+// begins with ^(?!.*Y) holds where Y stands nowhere and the rest matches, which a <Not> says; what else can be
+// written without look-ahead is.
+func conditionOf(a actionrules.Atom) actionrules.Condition {
+	whole := a.Kind == actionrules.KindExact
+	absent, rest := absentFirst(a.Value, whole)
+	if len(absent) == 0 {
+		a.Value = withoutLookahead(a.Value, whole)
+		return a
+	}
+	var all []actionrules.Condition
+	for _, expression := range absent {
+		none := a
+		none.Kind, none.Value = actionrules.KindInside, expression
+		all = append(all, actionrules.Not{Of: none})
+	}
+	if rest != "" && rest != ".*" && rest != ".*$" {
+		if !whole {
+			rest = "^" + rest
+		}
+		a.Value = withoutLookahead(rest, whole)
+		all = append(all, a)
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return actionrules.And{Of: all}
+}
+
+// absentFirst takes (?!.*Y) apart that an expression begins with, once or several times; none where that would
+// not mean the same.
+func absentFirst(expression string, whole bool) (absent []string, rest string) {
+	rest, anchored := strings.CutPrefix(expression, "^")
+	if !anchored && !whole {
+		return nil, ""
+	}
+	for {
+		inside, found := strings.CutPrefix(rest, "(?!.*")
+		if !found {
+			break
+		}
+		end, bar := scanTo(inside)
+		if end == len(inside) || bar {
+			return nil, ""
+		}
+		y := strings.TrimPrefix(inside[:end], "?") // .*? looks as far
+		if _, err := syntax.Parse(y, syntax.Perl); err != nil || y == "" {
+			return nil, ""
+		}
+		absent, rest = append(absent, y), inside[end+1:]
+	}
+	if end, bar := scanTo(rest); bar || end < len(rest) || rest == "" && whole || strings.IndexAny(rest, "*+?{") == 0 {
+		return nil, ""
+	}
+	return absent, rest
+}
+
+// scanTo is how far it is to the bracket that closes what s is the inside of, the length if none does, and
+// whether there is a | before, in no other bracket.
+func scanTo(s string) (end int, bar bool) {
+	depth, class := 0, 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			i++
+		case class > 0:
+			if c == ']' && i > class {
+				class = 0
+			}
+		case c == '[':
+			class = i + 1
+			if strings.HasPrefix(s[class:], "^") {
+				class++
+			}
+		case c == '(':
+			depth++
+		case c == ')' && depth == 0:
+			return i, bar
+		case c == ')':
+			depth--
+		case c == '|' && depth == 0:
+			bar = true
+		}
+	}
+	return len(s), bar
+}
+
+// conditionElement is the element of a condition.
+func conditionElement(c actionrules.Condition) string {
+	switch t := c.(type) {
+	case actionrules.Atom:
+		return atom(t)
+	case actionrules.Not:
+		return "<ar:Not>" + conditionElement(t.Of) + "</ar:Not>"
+	case actionrules.And:
+		return "<ar:And>" + strings.Join(conditionElements(t.Of), "") + "</ar:And>"
+	case actionrules.Or:
+		return anyOf(conditionElements(t.Of))
+	}
+	return ""
+}
+
+func conditionElements(all []actionrules.Condition) []string {
+	elements := make([]string, len(all))
+	for i, c := range all {
+		elements[i] = conditionElement(c)
+	}
+	return elements
 }

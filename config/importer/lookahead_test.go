@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // TestLookaheadIsRewrittenExactly compares the expression without look-ahead with what look-ahead means, on all
@@ -80,5 +83,106 @@ func TestLookaheadInExcludes(t *testing.T) {
 	text, err := Import(Funnelback, "c", []byte("start_url=http://h/\nexclude_patterns=regexp:/docs/(?!en)\n"))
 	if want := `exclude="regexp:/docs/(?:\z|[^e]|e(?:\z|[^n]))"`; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("%v, want %s in\n%s", err, want, text)
+	}
+}
+
+// TestAbsentIsRewrittenExactly compares the conditions that ^(?!.*Y)Z becomes with what look-ahead means, on all short
+// paths: the expression matches where Y matches at no place behind the beginning, and Z does.
+func TestAbsentIsRewrittenExactly(t *testing.T) {
+	paths := []string{""}
+	for from, length := 0, 0; length < 5; length++ {
+		to := len(paths)
+		for _, path := range paths[from:to] {
+			paths = append(paths, path+"a", path+"b", path+"(")
+		}
+		from = to
+	}
+	for _, c := range []struct {
+		absent []string
+		rest   string
+		whole  bool
+	}{
+		{[]string{"ab"}, ".*", true}, {[]string{"ab"}, ".*$", true}, {[]string{"ab"}, "", false}, {[]string{"a+b"}, ".*", true}, {[]string{"(?:aa|bb)"}, ".*", true},
+		{[]string{"aa", "b[(]"}, ".*", true}, {[]string{"ba"}, "http://h/a.*", true}, {[]string{"bb"}, "http://h/a", false}, {[]string{"a$"}, ".*", true},
+		{[]string{"[^)a]b"}, ".*", false}, {[]string{`\(`}, "http://h/.*b", true}, {[]string{"?ab"}, ".*", true}, {[]string{"[]|]|a"}, ".*", true},
+	} {
+		expression := "^"
+		for _, y := range c.absent {
+			expression += "(?!.*" + y + ")"
+		}
+		expression += c.rest
+		kind, end := actionrules.KindInside, ""
+		if c.whole {
+			kind, end = actionrules.KindExact, `\z`
+		}
+		got := conditionOf(actionrules.Atom{Field: actionrules.FieldURL, Kind: kind, Value: expression, Regexp: true})
+		if len(c.absent) == 1 && strings.Contains(c.absent[0], "]|a") { // a | outside of brackets: only what is before it is behind .*
+			if _, isAtom := got.(actionrules.Atom); !isAtom {
+				t.Errorf("%s becomes %s", expression, conditionElement(got))
+			}
+			continue
+		}
+		m, errs := actionrules.CompileCondition(got)
+		if len(errs) > 0 {
+			t.Errorf("%s: %v", expression, errs)
+			continue
+		}
+		rest := regexp.MustCompile(`(?s)\A(?:` + c.rest + ")" + end)
+		var absent []*regexp.Regexp
+		for _, y := range c.absent {
+			absent = append(absent, regexp.MustCompile(`\A(?:`+strings.TrimPrefix(y, "?")+")"))
+		}
+		matched := 0
+		for _, path := range paths {
+			u, err := weburl.Parse("http://h/" + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := rest.MatchString(u.String())
+			for _, y := range absent {
+				for i := range len(u.String()) + 1 {
+					want = want && !y.MatchString(u.String()[i:])
+				}
+			}
+			if want {
+				matched++
+			}
+			if m.Match(u) != want {
+				t.Fatalf("%s as %s on %s: not %v", expression, conditionElement(got), u, want)
+			}
+		}
+		if matched == 0 || matched == len(paths) {
+			t.Errorf("%s: %d of %d match: this proves nothing", expression, matched, len(paths))
+		}
+	}
+}
+
+// TestOtherAbsenceStays, to be refused.
+func TestOtherAbsenceStays(t *testing.T) {
+	for _, expression := range []string{"^(?!.*a)", "^(?!.*a)b|c", "^(?!.*a|b).*", "^(?!.*a)*", "^(?!.*).*", "^(?!.*a", "^(?!.*(a).*", "^(?!.*a).*)", "x^(?!.*a).*", "^(?!.*(?=a)).*", "^(?!.*+a).*"} {
+		if _, same := conditionOf(actionrules.Atom{Kind: actionrules.KindExact, Value: expression}).(actionrules.Atom); !same {
+			t.Errorf("%s is rewritten", expression)
+		}
+	}
+	if _, same := conditionOf(actionrules.Atom{Kind: actionrules.KindInside, Value: "(?!.*a)"}).(actionrules.Atom); !same {
+		t.Error("a part of a text may begin behind what must not be there")
+	}
+}
+
+// TestAbsenceInFilters: as imported, of each format whose rules have a Not.
+func TestAbsenceInFilters(t *testing.T) {
+	inside := `<referenceFilters><filter class="ReferenceFilter" onMatch="exclude"><valueMatcher method="regex">^(?!.*/docs/).*$</valueMatcher></filter></referenceFilters>`
+	got := judged(t, norconexXML("", inside), "http://www.example.com/docs/a", "http://www.example.com/a", "http://www.example.com/docs")
+	if want := "index ignore ignore"; strings.Join(got, " ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	e := engineOf(t, "http://h/\nexclude ^(?!.*/docs/).*\n")
+	for raw, want := range map[string]bool{"http://h/docs/a": true, "http://h/a": false} {
+		if crawls(t, e, raw) != want {
+			t.Errorf("list: %s is not crawled: %v", raw, want)
+		}
+	}
+	if _, err := Import(Funnelback, "c", []byte("start_url=http://h/\nexclude_patterns=regexp:^(?!.*/docs/).*\n")); err == nil {
+		t.Error("Funnelback's patterns have no Not: it must be refused")
 	}
 }

@@ -39,9 +39,9 @@ func (x *norconex) readFilters(f *filters, list *node) {
 			x.errs = append(x.errs, n.errorf("onMatch=%s is neither include nor exclude", clip(onMatch)))
 			continue
 		}
-		atoms, err := filterAtoms(n)
-		for i := 0; err == nil && i < len(atoms); i++ {
-			if _, errs := actionrules.CompileCondition(atoms[i]); len(errs) > 0 {
+		all, err := filterConditions(n)
+		for i := 0; err == nil && i < len(all); i++ {
+			if _, errs := actionrules.CompileCondition(all[i]); len(errs) > 0 {
 				err = errs[0]
 			}
 		}
@@ -52,23 +52,15 @@ func (x *norconex) readFilters(f *filters, list *node) {
 		case err != nil:
 			x.leaveOut(n, err.Error())
 		case exclude:
-			f.exclude = append(f.exclude, conditions(atoms)...)
+			f.exclude = append(f.exclude, conditionElements(all)...)
 		default:
-			f.include = append(f.include, conditions(atoms)...)
+			f.include = append(f.include, conditionElements(all)...)
 		}
 	}
 }
 
-func conditions(atoms []actionrules.Atom) []string {
-	all := make([]string, len(atoms))
-	for i, a := range atoms {
-		all[i] = atom(a)
-	}
-	return all
-}
-
-// filterAtoms are the conditions of which a filter matches where one does.
-func filterAtoms(n *node) ([]actionrules.Atom, error) {
+// filterConditions are the conditions of which a filter matches where one does.
+func filterConditions(n *node) ([]actionrules.Condition, error) {
 	switch class := n.class(); class {
 	case "RegexReferenceFilter", "RegexURLFilter", "ExtensionReferenceFilter":
 		ignoreCase, err := n.flag("ignoreCase", true)
@@ -77,15 +69,15 @@ func filterAtoms(n *node) ([]actionrules.Atom, error) {
 			return nil, err
 		}
 		if class == "ExtensionReferenceFilter" {
-			return extensionAtoms(n, !sensitive)
+			return extensionConditions(n, !sensitive)
 		}
-		return expressionAtom(n.text, false, !sensitive)
+		return expressionConditions(n.text, false, !sensitive)
 	case "ReferenceFilter", "GenericReferenceFilter":
 		matchers := n.all("valueMatcher")
 		if len(matchers) != 1 || len(n.kids) != 1 {
 			return nil, errors.New("one <valueMatcher> is expected in it")
 		}
-		return matcherAtoms(matchers[0])
+		return matcherConditions(matchers[0])
 	}
 	return nil, errors.New("only filters by URL are known: ReferenceFilter, RegexReferenceFilter, ExtensionReferenceFilter")
 }
@@ -97,20 +89,20 @@ func norm(ignoreCase bool) actionrules.Norm {
 	return actionrules.NormNone
 }
 
-func extensionAtoms(n *node, ignoreCase bool) (atoms []actionrules.Atom, err error) {
+func extensionConditions(n *node, ignoreCase bool) (all []actionrules.Condition, err error) {
 	for part := range strings.SplitSeq(n.text, ",") {
 		if part = strings.TrimSpace(part); part != "" {
-			atoms = append(atoms, actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindSuffix, Norm: norm(ignoreCase), Value: literal("." + part)})
+			all = append(all, actionrules.Atom{Field: actionrules.FieldPath, Kind: actionrules.KindSuffix, Norm: norm(ignoreCase), Value: literal("." + part)})
 		}
 	}
-	if len(atoms) == 0 {
+	if len(all) == 0 {
 		return nil, errors.New("it names no extension")
 	}
-	return atoms, nil
+	return all, nil
 }
 
-// matcherAtoms reads a valueMatcher.
-func matcherAtoms(m *node) ([]actionrules.Atom, error) {
+// matcherConditions reads a valueMatcher.
+func matcherConditions(m *node) ([]actionrules.Condition, error) {
 	for name, value := range m.attr {
 		switch name {
 		case "method", "ignoreCase", "partial", "replaceAll", "trim":
@@ -130,23 +122,23 @@ func matcherAtoms(m *node) ([]actionrules.Atom, error) {
 	}
 	switch method := strings.ToLower(m.attr["method"]); method {
 	case "", "basic":
-		return []actionrules.Atom{literalAtom(m.text, partial, ignoreCase)}, nil
+		return []actionrules.Condition{literalAtom(m.text, partial, ignoreCase)}, nil
 	case "csv":
-		var atoms []actionrules.Atom
+		var all []actionrules.Condition
 		for part := range strings.SplitSeq(m.text, ",") {
 			if part = strings.TrimSpace(part); part != "" {
-				atoms = append(atoms, literalAtom(part, partial, ignoreCase))
+				all = append(all, literalAtom(part, partial, ignoreCase))
 			}
 		}
-		if len(atoms) == 0 {
+		if len(all) == 0 {
 			return nil, errors.New("a pattern is missing")
 		}
-		return atoms, nil
+		return all, nil
 	case "wildcard":
 		expression := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(m.text))
-		return expressionAtom(expression, partial, ignoreCase)
+		return expressionConditions(expression, partial, ignoreCase)
 	case "regex":
-		return expressionAtom(m.text, partial, ignoreCase)
+		return expressionConditions(m.text, partial, ignoreCase)
 	default:
 		return nil, fmt.Errorf("method=%s: write basic, csv, wildcard or regex", clip(method))
 	}
@@ -168,18 +160,18 @@ func literalAtom(text string, partial, ignoreCase bool) actionrules.Atom {
 // literal is a value that stands for itself.
 func literal(text string) string { return strings.ReplaceAll(text, `\`, `\\`) }
 
-func expressionAtom(expression string, partial, ignoreCase bool) ([]actionrules.Atom, error) {
+func expressionConditions(expression string, partial, ignoreCase bool) ([]actionrules.Condition, error) {
 	if expression == "" {
 		return nil, errors.New("a pattern is missing")
 	}
 	if err := readsAlike(expression); err != nil {
 		return nil, err
 	}
-	a := actionrules.Atom{Field: actionrules.FieldURL, Kind: actionrules.KindExact, Norm: norm(ignoreCase), Value: withoutLookahead(expression, !partial), Regexp: true}
+	a := actionrules.Atom{Field: actionrules.FieldURL, Kind: actionrules.KindExact, Norm: norm(ignoreCase), Value: expression, Regexp: true}
 	if partial {
 		a.Kind = actionrules.KindInside
 	}
-	return []actionrules.Atom{a}, nil
+	return []actionrules.Condition{conditionOf(a)}, nil
 }
 
 // readsAlike refuses what Java reads otherwise, without an error of either: sets of
