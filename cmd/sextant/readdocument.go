@@ -42,7 +42,8 @@ func readDocumentCommand() *cli.Command {
 func convertDocumentCommand() *cli.Command {
 	return &cli.Command{
 		Name: documents.ConverterCommand, Hidden: true,
-		Usage: "run a converter for a running crawler, which starts this itself",
+		Usage:     "run a converter for a running crawler, which starts this itself",
+		ArgsUsage: "PROGRAM [ARGUMENT...]",
 		Flags: []cli.Flag{
 			&cli.Int64Flag{Name: "memory", Required: true, Usage: "`BYTES` that each of its processes may take"},
 			&cli.BoolFlag{Name: "start", Usage: "become the converter"},
