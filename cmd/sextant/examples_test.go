@@ -38,6 +38,7 @@ func examples() []example {
 		{name: "ibm", crawlers: []string{"intranet", "press"}, cases: []string{"cases.txt", "cases-press.txt"}},
 		{name: "cloudview", crawlers: []string{"corporate"}, cases: []string{"cases.txt"}, notes: `has no effect here|nothing excludes images|nothing ends a site`},
 		{name: "funnelback", crawlers: []string{"example-web"}, cases: []string{"cases.txt"}},
+		{name: "norconex", crawlers: []string{"example-web"}, cases: []string{"cases.txt"}},
 		{name: "smartsite", crawlers: []string{"help"}, cases: []string{"cases.txt"}},
 	}
 }

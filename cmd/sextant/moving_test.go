@@ -16,17 +16,14 @@ var addedPush = regexp.MustCompile(`(?m)^ *<!-- New:.*-->\n *<Push [^>]*/>\n`)
 // TestExamplesAreImported: an example is what import makes of the file beside it, with a
 // Push element, and its moving page shows both.
 func TestExamplesAreImported(t *testing.T) {
-	for name, source := range map[string]string{"funnelback": "collection.cfg", "smartsite": "settings.txt"} {
+	for name, source := range map[string]string{"funnelback": "collection.cfg", "smartsite": "settings.txt", "norconex": "crawler.xml"} {
 		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(examplesFolder(), name)
-			read := func(path ...string) string {
-				text, err := os.ReadFile(filepath.Join(path...))
-				if err != nil {
-					t.Fatal(err)
-				}
-				return string(text)
+			page := name + ".md"
+			if name == "norconex" {
+				page = "norconex-fess.md"
 			}
-			written := read(dir, "CrawlConfig.xml")
+			dir := filepath.Join(examplesFolder(), name)
+			written := readText(t, dir, "CrawlConfig.xml")
 			if !addedPush.MatchString(written) {
 				t.Error("the example pushes nowhere")
 			}
@@ -37,23 +34,56 @@ func TestExamplesAreImported(t *testing.T) {
 			if diff := cmp.Diff(imported, addedPush.ReplaceAllString(written, "")); diff != "" {
 				t.Errorf("(-imported +example):\n%s", diff)
 			}
-			page := read("..", "..", "docs", "moving", name+".md")
-			comments := regexp.MustCompile(`(?m)^#.*\n`)
-			_, crawler, _ := strings.Cut(written, "\n  <Crawler ")
-			crawler, _, _ = strings.Cut("  <Crawler "+crawler, "</CrawlConfig>")
-			for what, block := range map[string]string{
-				source: indented("    ", comments.ReplaceAllString(read(dir, source), "")),
-				"ours": indented("  ", crawler),
-			} {
-				if !strings.Contains(page, "\n\n"+block+"\n") {
-					t.Errorf("docs/moving/%s.md does not show %s as the example has it:\n%s", name, what, block)
-				}
-			}
+			showsBoth(t, page, map[string]string{source: indented("    ", withoutComments(readText(t, dir, source))), "ours": indented("  ", firstCrawler(written))})
 		})
 	}
 }
 
+// TestMovingPagesShowTheExamples: those whose file is read as it is show it, and what stands beside it here.
+func TestMovingPagesShowTheExamples(t *testing.T) {
+	ibm, cloudview := filepath.Join(examplesFolder(), "ibm"), filepath.Join(examplesFolder(), "cloudview")
+	showsBoth(t, "ibm.md", map[string]string{
+		"crawl.rules": indented("    ", withoutComments(readText(t, ibm, "crawl.rules"))), "ours": indented("  ", firstCrawler(readText(t, ibm, "CrawlConfig.xml"))),
+	})
+	showsBoth(t, "cloudview.md", map[string]string{
+		"CrawlConfig.v21.xml": indented("  ", firstCrawler(readText(t, cloudview, "CrawlConfig.v21.xml"))),
+		"what is new":         addedPush.FindString(readText(t, cloudview, "CrawlConfig.xml")),
+	})
+}
+
+// showsBoth wants that a page for those who move has blocks.
+func showsBoth(t *testing.T, name string, blocks map[string]string) {
+	t.Helper()
+	page := readText(t, "..", "..", "docs", "moving", name)
+	for what, block := range blocks {
+		if block == "" || !strings.Contains(page, "\n\n"+block+"\n") {
+			t.Errorf("docs/moving/%s does not show %s as the example has it:\n%s", name, what, block)
+		}
+	}
+}
+
+func readText(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func withoutComments(text string) string {
+	return regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(text, "")
+}
+
+// firstCrawler is the first Crawler element of a configuration.
+func firstCrawler(config string) string {
+	_, crawler, _ := strings.Cut(config, "\n  <Crawler ")
+	crawler, _, _ = strings.Cut(crawler, "  </Crawler>\n")
+	return "  <Crawler " + crawler + "  </Crawler>\n"
+}
+
 // indented puts blanks in front of each line.
 func indented(blanks, text string) string {
-	return blanks + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+blanks) + "\n"
+	indented := blanks + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+blanks) + "\n"
+	return strings.ReplaceAll(indented, "\n"+blanks+"\n", "\n\n") // empty lines stay so
 }
