@@ -31,6 +31,9 @@ func TestExamplesAreImported(t *testing.T) {
 			if code != exitOK {
 				t.Fatalf("exit %d: %s", code, errOut)
 			}
+			if code, imported, errOut = sextant(t, imported, "fmt", "-"); code != exitOK {
+				t.Fatalf("exit %d: %s", code, errOut)
+			}
 			if diff := cmp.Diff(imported, addedPush.ReplaceAllString(written, "")); diff != "" {
 				t.Errorf("(-imported +example):\n%s", diff)
 			}
