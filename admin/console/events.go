@@ -23,7 +23,7 @@ type eventsData struct {
 func (d *eventsData) Kinds() [][2]string {
 	return [][2]string{
 		{"", "all"}, {"start,stop,upgrade", "starts and stops"}, {"reload,reload refused,edit", "configuration"}, {"pause,resume", "pauses"},
-		{"release deletions,drop deletions", "decided deletions"}, {"add,refresh,remove", "URLs"}, {"host ill,host well", "hosts"}, {"indexer down,indexer up", "indexers"},
+		{"release deletions,drop deletions", "decided deletions"}, {"add,refresh,remove", "URLs"}, {"host ill,host well", "hosts"}, {"indexer down,indexer up", "indexers"}, {"round", "rounds"},
 	}
 }
 

@@ -141,7 +141,7 @@ func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []table
 		if slices.Contains(columns, c) {
 			cell := tableCell{Column: c, HTML: v.cell(c, values[i])}
 			if c.Name == "reason" {
-				cell.HTML += v.toRule(&s)
+				cell.HTML = v.toRule(&s, cell.HTML)
 			}
 			row = append(row, cell)
 		}
@@ -149,15 +149,15 @@ func (v *view) CellsOf(columns []report.Column, s report.StoredURL) (row []table
 	return row
 }
 
-// toRule is a link to the line of the configuration that decides about a URL, where that is
-// why it is not in the index. The line is looked for when somebody follows it.
-func (v *view) toRule(s *report.StoredURL) template.HTML {
+// toRule makes the reason a link to the line of the configuration that decides about a URL,
+// where that is why it is not in the index. The line is looked for when somebody follows it.
+func (v *view) toRule(s *report.StoredURL, reason template.HTML) template.HTML {
 	why, err := scheduler.ParseReason(s.Reason)
 	if err != nil || !why.Operators() || !v.visit.may("/rules") || len(s.URL) > maxLinked {
-		return ""
+		return reason
 	}
 	to := template.HTMLEscapeString(v.visit.link("/url/rule", url.Values{"url": {s.URL}}))
-	return template.HTML(` <a class="button jump" href="` + to + `">rule</a>`) //nolint:gosec // escaped
+	return template.HTML(`<a href="` + to + `" title="The line of the configuration that says so">` + string(reason) + `</a>`) //nolint:gosec // escaped
 }
 
 // decideURLs fetches again, or removes, those that a form selects.

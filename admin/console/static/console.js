@@ -95,5 +95,16 @@
     return { data, headers: answer.headers };
   };
 
+  // On a phone the pages stand in a strip: the current one is in sight.
+  const current = document.querySelector(".top nav a[aria-current]");
+  const inSight = () => {
+    const strip = current.closest("ul");
+    strip.scrollLeft = current.offsetLeft - strip.offsetLeft - (strip.clientWidth - current.offsetWidth) / 2;
+  };
+  if (current) {
+    inSight();
+    addEventListener("resize", inSight);
+  }
+
   window.sextant = { api, say, localTime };
 })();
