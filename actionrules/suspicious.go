@@ -134,8 +134,12 @@ func operatorParts(value string) []part {
 	for i := 0; i < len(value); i++ {
 		c := value[i]
 		if c == '\\' && i+1 < len(value) {
+			if escapedLiteral(value, i) { // as in an ordinary expression, which the value looks like
+				parts = append(parts, part{value[i+1 : i+2], value[i : i+2]})
+			} else {
+				parts = append(parts, part{value[i : i+2], ordinaryOf(value[i+1])})
+			}
 			i++
-			parts = append(parts, part{value[i-1 : i+1], ordinaryOf(value[i])})
 			continue
 		}
 		repeated := i+1 < len(value) && strings.IndexByte("*+?", value[i+1]) >= 0

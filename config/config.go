@@ -40,4 +40,5 @@ type Crawler struct {
 	// What warnings need of elements, in the order of the settings that they became.
 	throttles, fetches []choice
 	sources            []actionrules.Position
+	converters         []actionrules.Position
 }

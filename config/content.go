@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
@@ -79,7 +80,7 @@ func (p *parser) converter(n *node, c *Crawler) {
 	if command := n.attr("command"); command != nil && !slices.Contains(n.faulty, "command") {
 		p.checkProgram(command)
 	}
-	c.Converters = append(c.Converters, made)
+	c.Converters, c.converters = append(c.Converters, made), append(c.converters, p.position(n.at))
 }
 
 // checkConverted sees to the media type of a converter.
@@ -108,7 +109,22 @@ func (p *parser) checkProgram(command *attr) {
 	switch {
 	case len(words) == 0 || !filepath.IsAbs(words[0]):
 		p.errorf(command.value, "command=%s does not begin with an absolute path: write one, such as /usr/local/bin/program", quote(command.text))
+	case strings.ContainsAny(command.text, "\"'`|<>;&$"):
+		p.warnf(command.value, "no shell reads command=%s: quotes, | and the like are handed to the program as they are; write a script, and its path here", quote(command.text))
 	case !p.lookups.Exists(words[0]):
 		p.warnf(command.value, "command=%s: there is no file %s: nothing is run until there is", quote(command.text), words[0])
+	}
+}
+
+// idleConverters warns of converters whose documents are left out before they are asked.
+func (p *parser) idleConverters(c *Crawler) {
+	for i, converter := range c.Converters {
+		if len(c.Rules.Roots) == 0 || strings.HasSuffix(converter.MediaType, "*") {
+			continue
+		}
+		root := crawlspace.Link{URL: c.Rules.Roots[0].URL}
+		if v := c.Gates.JudgeMIME(root, converter.MediaType); !v.Allowed {
+			p.report.warnf(c.converters[i], "this Converter is asked for no document: those of its type are left out (%s)", v.Reason)
+		}
 	}
 }

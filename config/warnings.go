@@ -24,6 +24,7 @@ func (p *parser) warnings(c *Crawler) {
 		p.report.warnf(w.At, "%s", w.Text)
 	}
 	p.idleSources(c)
+	p.idleConverters(c)
 	p.warnOfExtent(c)
 	roots := make([]crawlspace.Link, len(c.Rules.Roots))
 	for i, r := range c.Rules.Roots {
