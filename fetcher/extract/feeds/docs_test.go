@@ -62,7 +62,7 @@ func TestDocumentedExamples(t *testing.T) {
 func TestDocumentedLimits(t *testing.T) {
 	text := documentation(t)
 	for _, want := range []string{
-		fmt.Sprintf("%d elements inside each other", maxDepth), fmt.Sprintf("of one title %d KiB", maxField>>10), fmt.Sprintf("of one text %d MiB", maxContent>>20),
+		fmt.Sprintf("nested %d deep", maxDepth), fmt.Sprintf("titles are cut at %d KiB", maxField>>10), fmt.Sprintf("texts at %d MiB", maxContent>>20),
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("docs/reading-feeds.md does not say: %s", want)
