@@ -125,14 +125,22 @@ func (c *content) sync() {
 	clear(c.dirty)
 }
 
-// image writes the file as a cut may leave it.
+// image writes the file as a cut may leave it. A journal has a change of size wholly or not at
+// all: what was cut off is there with the old size, and gone with the new one.
 func (c *content) image(path string, r *rand.Rand, luck float64, order Order) (err error) {
-	size, whole := c.durable.size, false
-	if c.now.size != size && r.Float64() < luck {
-		size, whole = c.now.size, c.appended && order == Journal
+	size, resized := c.durable.size, c.now.size != c.durable.size && r.Float64() < luck
+	if resized {
+		size = c.now.size
 	}
+	whole := resized && c.appended && order == Journal
 	pages := maps.Clone(c.durable.pages)
 	for _, n := range slices.Sorted(maps.Keys(c.dirty)) {
+		if order == Journal && c.now.pages[n] == nil {
+			if resized {
+				delete(pages, n)
+			}
+			continue
+		}
 		grown := (n+1)*pageSize > c.durable.size
 		pages[n] = draw(c.durable.pages[n], c.now.pages[n], r, luck, whole && grown)
 	}

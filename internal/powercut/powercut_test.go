@@ -49,6 +49,8 @@ func use(dir, what string) error {
 		return errors.Join(write(path("g"), "new", true, os.O_CREATE), os.Rename(path("g"), path("f")))
 	case "synced rename":
 		return errors.Join(write(path("g"), "new", true, os.O_CREATE), os.Rename(path("g"), path("f")), syncFolder(dir))
+	case "empty": // as Badger does before it removes a log
+		return os.Truncate(path("f"), 0)
 	case "remove":
 		return os.Remove(path("f"))
 	case "synced remove":
@@ -100,6 +102,7 @@ func syncFolder(dir string) error {
 // the order allows.
 func TestFates(t *testing.T) {
 	before := map[string]string{"f": "before"}
+	pages := map[string]string{"f": strings.Repeat("a", pageSize) + strings.Repeat("b", pageSize)}
 	both := func(want ...string) map[Order][]string { return map[Order][]string{Journal: want, Posix: want} }
 	for _, c := range []struct {
 		use   string
@@ -121,6 +124,10 @@ func TestFates(t *testing.T) {
 			Posix:   {"f=before", "f=before g=new", "f=new"},
 		}},
 		{"synced rename", before, both("f=new")},
+		{"empty", pages, map[Order][]string{
+			Journal: {"f=", "f=a|b"},
+			Posix:   {"f=", "f=a|b", "f=a|\x00", "f=\x00|b", "f=\x00|\x00"},
+		}},
 		{"remove", before, both("", "f=before")},
 		{"synced remove", before, both("")},
 	} {
