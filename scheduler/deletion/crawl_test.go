@@ -40,6 +40,8 @@ type crawl struct {
 	store func(scheduler.Store) scheduler.Store
 	set   scheduler.Settings
 	log   *strings.Builder
+	// late holds up the owner's Run until it is closed; nil: it does not.
+	late chan struct{}
 
 	*scheduler.Frontier
 	owner  *deletion.Owner
@@ -95,7 +97,14 @@ func (s *crawl) begin() {
 	})
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.cancel = cancel
-	for _, run := range []func(context.Context) error{s.Run, s.owner.Run, s.work} {
+	late := s.late
+	owner := func(ctx context.Context) error {
+		if late != nil {
+			<-late
+		}
+		return s.owner.Run(ctx)
+	}
+	for _, run := range []func(context.Context) error{s.Run, owner, s.work} {
 		s.all.Go(func() {
 			if err := run(ctx); err != nil {
 				s.t.Errorf("a part of the crawl ends: %v", err)

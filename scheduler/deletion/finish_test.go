@@ -131,3 +131,22 @@ func TestFinishLater(t *testing.T) {
 		s.is("in the end", 0, 0, 2)
 	})
 }
+
+// TestFinishBeforeRun: a crawl with nothing to do may reach its end before the owner has begun.
+func TestFinishBeforeRun(t *testing.T) {
+	crawling(t, nil, func(s *crawl) {
+		all := pages("a.test", 20)
+		s.index(all...)
+		s.says(status(404), all[0])
+		s.visit(all[0])
+		s.is("it rests", 1, 0, 0)
+		s.late = make(chan struct{})
+		s.restart()
+		if rounds, asked := s.finishing(); rounds != 2 || asked == 0 {
+			t.Errorf("%d rounds, %d asked for", rounds, asked)
+		}
+		close(s.late)
+		s.pass(time.Second)
+		s.is("in the end", 0, 0, 1)
+	})
+}

@@ -174,6 +174,9 @@ func (b *bench) wakeAt(at int64) { b.next = min(b.next, at) }
 func (d *Owner) Finish(ctx context.Context) (asked int, err error) {
 	d.judging.Lock()
 	defer d.judging.Unlock()
+	if err := d.load(ctx); err != nil {
+		return 0, err
+	}
 	d.mu.Lock()
 	for _, h := range d.hosts {
 		if !d.finishing { // there is one round at the end, whatever was asked for before

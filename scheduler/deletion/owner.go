@@ -35,6 +35,7 @@ type Owner struct {
 	kick  chan struct{} // capacity 1
 
 	judging sync.Mutex // held while deletions are judged
+	loaded  bool       // guarded by judging: what rested at the start is known
 	onLeave func(context.Context, []weburl.Key) error
 
 	mu        sync.Mutex
@@ -118,7 +119,10 @@ const (
 // Run reads what rests and judges it until ctx ends, which is not an error. It runs while the
 // Frontier does, once.
 func (d *Owner) Run(ctx context.Context) error {
-	if err := d.load(ctx); err != nil {
+	d.judging.Lock()
+	err := d.load(ctx)
+	d.judging.Unlock()
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the end of ctx is the end
 		}
@@ -142,9 +146,13 @@ func (d *Owner) Run(ctx context.Context) error {
 	}
 }
 
-// load reads which hosts and edits have deletions that rest, and makes those rest again
-// that are held for hosts that are well by now.
+// load reads, once, which hosts and edits have deletions that rest, and makes those rest again
+// that are held for hosts that are well by now. A crawl that has nothing to do may end before Run
+// has begun: whoever comes first loads. judging is held.
 func (d *Owner) load(ctx context.Context) error {
+	if d.loaded {
+		return nil
+	}
 	f := d.f
 	if err := d.loadCounts(ctx); err != nil {
 		return err
@@ -175,6 +183,7 @@ func (d *Owner) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading which deletions are held: %w", err)
 	}
+	d.loaded = true
 	return nil
 }
 
