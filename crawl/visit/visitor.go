@@ -2,7 +2,8 @@
 // judge the links, complete. A page becomes a document and links; a sitemap or feed becomes
 // URLs, or documents of its items.
 //
-// A visit belongs to the worker that calls Visitor.Page; the package starts no goroutine.
+// A visit belongs to the worker that calls Visitor.Page. What follows when its outcome is stored
+// may go on in a goroutine that Visitor.AwaitStored waits for (handover.go).
 // What visits learn for each other (addresses, log-in pages, canonicals that are waited for,
 // sitemaps by host, redirects for cookies) has a mutex of its own each, none of which is held while a page is
 // fetched or the store is read, except for the count of sitemaps. Everything else that a visit
