@@ -34,6 +34,7 @@ type RootStatus struct {
 	Reason string     `json:"reason,omitempty"` // the word of a scheduler.Reason
 	Words  string     `json:"words,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
+	Next   *time.Time `json:"next,omitempty"` // when it is asked for again, nil if nothing is waited for
 }
 
 // String is a line for a person.
@@ -46,6 +47,9 @@ func (r RootStatus) String() string {
 	if r.Since != nil {
 		b.WriteString(", since " + r.Since.Local().Format(time.DateTime))
 	}
+	if r.Next != nil {
+		b.WriteString(", tried again from " + r.Next.Local().Format(time.DateTime) + " on")
+	}
 	return b.String()
 }
 
@@ -56,6 +60,10 @@ func failingRoot(ctx context.Context, store scheduler.Reader, r *scheduler.Recor
 	if !r.ClassAt.IsZero() {
 		since := r.ClassAt.UTC()
 		s.Since = &since
+	}
+	if r.State == scheduler.Timed {
+		next := r.NextAt.UTC()
+		s.Next = &next
 	}
 	switch r.Class {
 	case scheduler.OK:

@@ -62,7 +62,10 @@ type Response struct {
 // Release gives Body back, if it was lent: whoever calls it has no slice of it left. Of one that
 // is never released the garbage collector takes care.
 func (r *Response) Release() {
-	if body := r.Body[:0]; r.lender != nil && cap(body) >= lentBytes && cap(body) <= scratchBytes {
+	if r.lender == nil {
+		return
+	}
+	if body := r.Body[:0]; cap(body) >= lentBytes && cap(body) <= scratchBytes {
 		r.lender.Put(&body)
 	}
 	r.Body, r.lender = nil, nil

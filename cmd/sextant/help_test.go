@@ -90,6 +90,7 @@ func TestWrongOptions(t *testing.T) {
 		{[]string{"urls", "-x"}, "sextant: urls: there is no option -x (sextant help urls lists them)\n"},
 		{[]string{"--hlep"}, "sextant: sextant: there is no option --hlep: did you mean --help? (sextant help lists them)\n"},
 		{[]string{"status", "--hosts", "many"}, "sextant: status: --hosts cannot be \"many\" (sextant help status says what it takes)\n"},
+		{[]string{"run", "--drain-timeout", "5"}, "sextant: run: --drain-timeout cannot be \"5\" (it is a time with its unit, such as 90s or 10m)\n"},
 		{[]string{"run", "--once=perhaps"}, "sextant: run: --once cannot be \"perhaps\" (sextant help run says what it takes)\n"},
 		{[]string{"report", "broken", "--top"}, "sextant: report: the option --top needs a value (sextant help report says which)\n"},
 		{[]string{"statsu"}, "sextant: there is no command \"statsu\": did you mean \"status\"? (sextant help lists them)\n"},

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -169,7 +170,11 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		return wrongUse("%s: the option %s needs a value (%s says which)", name, dashed(strings.TrimLeft(flag, "-")), help)
 	}
 	if m := regexp.MustCompile(`^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-(\S+): `).FindStringSubmatch(words); m != nil {
-		return wrongUse("%s: %s cannot be %s (%s says what it takes)", name, dashed(strings.TrimRight(m[2], ":")), m[1], help)
+		option, takes := strings.TrimRight(m[2], ":"), help+" says what it takes"
+		if slices.ContainsFunc(flags, func(f cli.Flag) bool { _, ok := f.(*cli.DurationFlag); return ok && f.Names()[0] == option }) {
+			takes = "it is a time with its unit, such as 90s or 10m"
+		}
+		return wrongUse("%s: %s cannot be %s (%s)", name, dashed(option), m[1], takes)
 	}
 	return wrongUse("%s: %w (%s lists the options)", name, err, help)
 }

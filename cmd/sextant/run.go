@@ -27,7 +27,7 @@ func runCommand() *cli.Command {
 		Flags: append(flags(
 			&cli.BoolFlag{Name: "once", Usage: "end when nothing is waiting, in flight or unsent"},
 			&cli.Int64Flag{Name: "max-pages", Usage: "end after `N` pages, for a trial"},
-			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down (0: for ever)"},
+			&cli.DurationFlag{Name: "drain-timeout", Usage: "how long --once waits for an indexer that is down, such as 90s or 10m (default: for ever)"},
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDR` of the API, health, status and metrics; off for none. Beyond loopback it needs --tls-cert and --tls-key", EnvVars: env("listen")},
 			yesToEdit(), memoryFlag(), threadsFlag(), pprofFlag(),
 		), accessFlags()...),

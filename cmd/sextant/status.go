@@ -303,7 +303,7 @@ func printDeletions(w io.Writer, s *admin.Status) {
 		}
 		var why []string
 		for _, hold := range slices.Sorted(maps.Keys(s.HeldFor)) {
-			why = append(why, fmt.Sprintf("%s %d", hold, s.HeldFor[hold]))
+			why = append(why, fmt.Sprintf("%s: %d", hold, s.HeldFor[hold]))
 		}
 		if len(why) > 0 {
 			held += " (" + join(why) + ")"

@@ -106,7 +106,7 @@ func (v *visit) stages(ctx context.Context) (step, error) {
 		return s, err
 	}
 	request := v.request()
-	request.Limit, request.Lend = v.bodyLimit, true
+	request.Limit, request.Lend = v.bodyLimit, v.visitor.trial == nil // which shows the answer afterwards
 	s, err := v.fetch(ctx, request, v.access)
 	if err != nil {
 		return s, err

@@ -161,7 +161,7 @@
     byId("word-save").hidden = sum?.deleted !== 0;
     byId("word-delete").onclick = () => { close(); save("delete"); };
     byId("word-hold").onclick = byId("word-save").onclick = () => { close(); save("hold"); };
-    byId("word-cancel").onclick = () => { close(); showState(); };
+    byId("word-cancel").onclick = () => { close(); showState(); tell("Not saved.", "warn"); };
     box.hidden = false;
     tell("Not saved yet: see what it would do.", "warn");
     box.focus();
