@@ -35,8 +35,8 @@ func misplaced(a Atom) string {
 			return fmt.Sprintf("a path begins with /: write %q", "/"+short(a.Value))
 		}
 	case FieldQuery:
-		if atStart && text[0] == '?' {
-			return fmt.Sprintf("a query begins behind the ?: write %q", short(strings.TrimPrefix(a.Value, "?")))
+		if text[0] == '?' && len(text) > 1 && a.Kind != KindSuffix { // a ? inside a query is a second one
+			return fmt.Sprintf("a query begins behind the ?: write %s", quote(strings.TrimPrefix(strings.TrimPrefix(a.Value, `\`), "?")))
 		}
 	case FieldURL, FieldFragment:
 	}

@@ -13,8 +13,12 @@ func Suspicious(value string) string {
 	for i := 0; i < len(value); i++ {
 		if value[i] != '\\' {
 			switch s := unescapedOperator(value, i); {
-			case s == "*":
+			case s == "*" && !repeatable(value, i):
 				return "* stands for itself here, it is no wildcard; " + bothSpellings(value, starParts)
+			case s == "*", s == "+":
+				return s + " stands for itself here, it repeats nothing; " + bothSpellings(value, starParts)
+			case s == `.\*`, s == `.\+`:
+				return ". stands for itself here; for any run of characters " + bothSpellings(value, starParts)
 			case s != "":
 				return s + " stands for these characters themselves here; for a regular expression " + bothSpellings(value, operatorParts)
 			}
@@ -66,7 +70,7 @@ func unescapedOperator(value string, i int) string {
 	rest := value[i:]
 	switch value[i] {
 	case '.', '[', '(':
-		for _, s := range [...]string{".*", ".+", "[^", "[0-9", "[a-z", "[A-Z", "(?:", "(?i", "(."} {
+		for _, s := range [...]string{".*", ".+", `.\*`, `.\+`, "[^", "[0-9", "[a-z", "[A-Z", "(?:", "(?i", "(."} {
 			if strings.HasPrefix(rest, s) {
 				return s
 			}
@@ -89,8 +93,23 @@ func unescapedOperator(value string, i int) string {
 		}
 	case '*':
 		return "*"
+	case '+':
+		if repeatable(value, i) {
+			return "+"
+		}
 	}
 	return ""
+}
+
+// repeatable reports whether what stands before i is made to be repeated: a class, any one character, or
+// the end of a group or set. Whoever escapes that, and not the repetition, has learned half of it.
+func repeatable(value string, i int) bool {
+	before := value[:i]
+	if before == "" || strings.IndexByte(".)]dDwWsS", before[i-1]) < 0 {
+		return false
+	}
+	rest := strings.TrimRight(before[:i-1], `\`)
+	return (i-1-len(rest))%2 == 1
 }
 
 // counted is a repetition such as {4} or {2,}.
@@ -110,13 +129,17 @@ func bothSpellings(value string, parts func(string) []part) string {
 	return fmt.Sprintf(`write %s, or %s with litteral="false"`, quote(reversed.String()), quote(ordinary.String()))
 }
 
-// starParts take * for any run of characters and all else as it is.
+// starParts take * for any run of characters, or for the repetition of what is made for it, and all else as it is.
 func starParts(value string) []part {
 	var parts []part
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {
+		case c == '*' && repeatable(value, i), c == '+' && repeatable(value, i):
+			parts = append(parts, part{`\` + value[i:i+1], value[i : i+1]})
 		case c == '*':
 			parts = append(parts, part{`\.\*`, ".*"})
+		case c == '.' && (strings.HasPrefix(value[i:], `.\*`) || strings.HasPrefix(value[i:], `.\+`)):
+			parts = append(parts, part{`\.`, "."})
 		case c == '\\' && i+1 < len(value): // means an operator already
 			i++
 			parts = append(parts, part{value[i-1 : i+1], ordinaryOf(value[i])})

@@ -95,6 +95,12 @@ func mapLookups(files map[string][]byte, env map[string]string) Lookups {
 			}
 			return false
 		},
+		Unrunnable: func(path string) string {
+			if string(files[path]) == "unfit" {
+				return "is not fit"
+			}
+			return ""
+		},
 	}
 }
 

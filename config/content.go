@@ -3,6 +3,7 @@ package config
 import (
 	"mime"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,6 +80,7 @@ func (p *parser) converter(n *node, c *Crawler) {
 	}
 	if command := n.attr("command"); command != nil && !slices.Contains(n.faulty, "command") {
 		p.checkProgram(command)
+		p.checkPlaceholder(command, made.Command)
 	}
 	c.Converters, c.converters = append(c.Converters, made), append(c.converters, p.position(n.at))
 }
@@ -113,6 +115,23 @@ func (p *parser) checkProgram(command *attr) {
 		p.warnf(command.value, "no shell reads command=%s: quotes, | and the like are handed to the program as they are; write a script, and its path here", quote(command.text))
 	case !p.lookups.Exists(words[0]):
 		p.warnf(command.value, "command=%s: there is no file %s: nothing is run until there is", quote(command.text), words[0])
+	default:
+		if why := p.lookups.Unrunnable(words[0]); why != "" {
+			p.warnf(command.value, "command=%s cannot be run: %s %s", quote(command.text), words[0], why)
+		}
+	}
+}
+
+// misspeltFile is an argument that was meant for the file with the document.
+var misspeltFile = regexp.MustCompile(`(?i)^\{+[\w-]+\}*$|^[\w-]+\}+$|\{ *file\b|\bfile *\}`)
+
+// checkPlaceholder warns of arguments that look like extract.ConverterFile, and are handed over as they are.
+func (p *parser) checkPlaceholder(command *attr, words []string) {
+	for _, word := range words[min(1, len(words)):] {
+		if misspeltFile.MatchString(word) && !strings.Contains(word, extract.ConverterFile) {
+			p.warnf(command.value, "%s in command=%s is handed to the program as it is: write %s for the file with the document",
+				quote(word), quote(command.text), extract.ConverterFile)
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ type Lookups struct {
 	ReadFile func(path string) ([]byte, error)
 	// Exists says whether there is a file or a folder.
 	Exists func(path string) bool
+	// Unrunnable says why a file that exists cannot be run as a program; "" if it can.
+	Unrunnable func(path string) string
 	// RealPath is the one path of a file that links lead to, the same for all of them.
 	RealPath func(path string) string
 	// Owner describes a file, by its real path, that the program keeps for itself, so that a
@@ -69,11 +71,28 @@ func load(path string, lookups Lookups, quick bool) (*File, Report, error) {
 // OSLookups look into the environment and the files of the process.
 func OSLookups() Lookups {
 	return Lookups{
-		Env:      os.LookupEnv,
-		ReadFile: readFile,
-		Exists:   func(path string) bool { _, err := os.Stat(path); return err == nil },
-		RealPath: realPath,
+		Env:        os.LookupEnv,
+		ReadFile:   readFile,
+		Exists:     func(path string) bool { _, err := os.Stat(path); return err == nil },
+		Unrunnable: unrunnable,
+		RealPath:   realPath,
 	}
+}
+
+// unrunnable goes by the kind of file and its mode: whose the service's user is, is not known here.
+func unrunnable(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return ""
+	case info.IsDir():
+		return "is a folder: write the path of the program in it"
+	case !info.Mode().IsRegular():
+		return "is no file of a program: write the path of one"
+	case info.Mode()&0o111 == 0:
+		return "is not executable: write the path of a program, or chmod +x it"
+	}
+	return ""
 }
 
 // realPath finds the file by its folder if it is not there yet.
@@ -173,6 +192,9 @@ func (l Lookups) withDefaults() Lookups {
 	}
 	if l.ReadFile == nil {
 		l.ReadFile = func(string) ([]byte, error) { return nil, os.ErrNotExist }
+	}
+	if l.Unrunnable == nil {
+		l.Unrunnable = func(string) string { return "" }
 	}
 	if l.Exists == nil {
 		l.Exists = func(string) bool { return false }

@@ -36,6 +36,29 @@ func conflicts(rules []actionrules.Rule) []actionrules.Warning {
 	return warnings
 }
 
+// ignoredForGood warns of rules that ignore their URLs and say what becomes of them, where no later
+// rule could accept them again.
+func ignoredForGood(rules []actionrules.Rule) []actionrules.Warning {
+	var warnings []actionrules.Warning
+	var accept []*actionrules.Rule // behind the rule that is looked at
+	for i, compared := len(rules)-1, 0; i >= 0 && compared <= maxCompared; i-- {
+		r := &rules[i]
+		at := slices.IndexFunc(r.Then, func(a actionrules.Action) bool {
+			return a.Verb == actionrules.SetSource || a.Verb == actionrules.AddMeta || a.Verb == actionrules.Priority
+		})
+		if at >= 0 && acts(r, actionrules.Ignore) && !acts(r, actionrules.Accept) {
+			if compared += len(accept); apart(r, accept) {
+				warnings = append(warnings, actionrules.Warning{At: r.At, Text: fmt.Sprintf(
+					"the rule ignores its URLs, and no later rule accepts them, so that its <%s> has no effect: remove one of the two", r.Then[at].Verb)})
+			}
+		}
+		if acts(r, actionrules.Accept) {
+			accept = append(accept, r)
+		}
+	}
+	return warnings
+}
+
 // maxCompared bounds how many pairs of rules are compared.
 const maxCompared = 20_000
 
@@ -131,7 +154,7 @@ func otherScheme(set *actionrules.RuleSet) []actionrules.Warning {
 	return warnings
 }
 
-// shutOut warns of rules that accept, index or follow URLs by an extension that IgnoredExtensions
+// shutOut warns of rules that have something done with URLs of an extension that IgnoredExtensions
 // refuses before rules are asked.
 func shutOut(c *Crawler) []actionrules.Warning {
 	if c.Space.Extensions == nil {
@@ -140,7 +163,7 @@ func shutOut(c *Crawler) []actionrules.Warning {
 	var warnings []actionrules.Warning
 	for i := range c.Rules.Rules {
 		r := &c.Rules.Rules[i]
-		if !acts(r, actionrules.Accept, actionrules.Index, actionrules.Follow) {
+		if !acts(r, actionrules.Accept, actionrules.Index, actionrules.Follow, actionrules.SetSource, actionrules.AddMeta, actionrules.Priority) {
 			continue
 		}
 		alternatives(r.If, func(a actionrules.Atom) {

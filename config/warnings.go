@@ -16,7 +16,7 @@ func (p *parser) warnings(c *Crawler) {
 	if p.quick || len(p.report.Errors) > 0 {
 		return
 	}
-	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c),
+	for _, w := range slices.Concat(c.Engine.Warnings(), idleRules(c.Rules.Rules), conflicts(c.Rules.Rules), ignoredForGood(c.Rules.Rules), unaccepted(&c.Rules), otherScheme(&c.Rules), shutOut(c),
 		idleChoices("Throttle", c.throttles), idleChoices("Fetch", c.fetches)) {
 		if w.At == (actionrules.Position{}) {
 			w.At = c.At
@@ -31,7 +31,11 @@ func (p *parser) warnings(c *Crawler) {
 		roots[i].URL = r.URL
 	}
 	ignored := func(u weburl.URL) bool { return !c.Engine.Decide(u).Crawl() }
-	for _, w := range c.Gates.Warnings(roots, ignored) {
+	converted := make([]string, len(c.Converters))
+	for i := range c.Converters {
+		converted[i] = c.Converters[i].MediaType
+	}
+	for _, w := range c.Gates.Warnings(roots, ignored, converted...) {
 		if w.At == (actionrules.Position{}) { // about nothing that was written: advice
 			p.report.notef(c.At, "%s", w.Text)
 		} else {

@@ -2,6 +2,7 @@ package crawlspace
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -10,8 +11,8 @@ import (
 
 // Warnings lists what in the settings is allowed but hardly meant. roots are the
 // start URLs as written. ignored says which URLs the action rules leave out; nil
-// is none.
-func (s *Space) Warnings(roots []Link, ignored func(weburl.URL) bool) []actionrules.Warning {
+// is none. converted are the media types that programs read.
+func (s *Space) Warnings(roots []Link, ignored func(weburl.URL) bool, converted ...string) []actionrules.Warning {
 	var ws []actionrules.Warning
 	add := func(at actionrules.Position, format string, args ...any) {
 		ws = append(ws, actionrules.Warning{At: at, Text: fmt.Sprintf(format, args...)})
@@ -30,7 +31,12 @@ func (s *Space) Warnings(roots []Link, ignored func(weburl.URL) bool) []actionru
 		add(actionrules.Position{File: s.settings.RejectList.Name},
 			"the reject list is for a running crawl; move its %d patterns into exclude of Patterns in the end", len(s.reject.list.entries))
 	}
-	if kinds := s.unexcluded(roots, ignored); kinds != "" {
+	wantsImages := slices.ContainsFunc(converted, func(mediaType string) bool { return strings.HasPrefix(mediaType, images) })
+	switch kinds := s.unexcluded(roots, ignored, wantsImages); {
+	case kinds == "":
+	case wantsImages: // the default list has them
+		add(actionrules.Position{}, "nothing excludes %s; write <IgnoredExtensions list=\"js,css\"/>, which leaves images to the Converter", kinds)
+	default:
 		add(actionrules.Position{}, "nothing excludes %s; write <IgnoredExtensions/>", kinds)
 	}
 	return ws
@@ -80,13 +86,19 @@ func (s *Space) warnOfAddresses(add func(actionrules.Position, string, ...any)) 
 	}
 }
 
-// unexcluded says which of images, scripts and styles would be visited: those of
-// which a file in the folder of some start URL passes all gates and rules.
-func (s *Space) unexcluded(roots []Link, ignored func(weburl.URL) bool) string {
+// images is what their media types begin with.
+const images = "image/"
+
+// unexcluded says which of images, if they are not wanted, scripts and styles would be visited: those
+// of which a file in the folder of some start URL passes all gates and rules.
+func (s *Space) unexcluded(roots []Link, ignored func(weburl.URL) bool, wantsImages bool) string {
 	var kinds []string
 	for _, k := range []struct{ name, file, mime string }{
 		{"images", "picture.png", "image/png"}, {"scripts", "script.js", "text/javascript"}, {"styles", "style.css", "text/css"},
 	} {
+		if wantsImages && strings.HasPrefix(k.mime, images) {
+			continue
+		}
 		for _, root := range roots {
 			folder := root.URL.Path()[:strings.LastIndexByte(root.URL.Path(), '/')+1]
 			u, err := weburl.Parse(root.URL.Origin() + folder + k.file)

@@ -34,7 +34,7 @@ func examples() []example {
 		{name: "intranet", crawlers: []string{"intranet"}, cases: []string{"cases.txt"}},
 		{name: "public-site", crawlers: []string{"www"}, cases: []string{"cases.txt"}},
 		{name: "news", crawlers: []string{"news"}, cases: []string{"cases.txt"}},
-		{name: "ocr", crawlers: []string{"archive"}, cases: []string{"cases.txt"}, notes: `there is no file /usr/local/lib/sextant/ocr.sh|nothing excludes images`},
+		{name: "ocr", crawlers: []string{"archive"}, cases: []string{"cases.txt"}, notes: `there is no file /usr/local/lib/sextant/ocr.sh`},
 		{name: "ibm", crawlers: []string{"intranet", "press"}, cases: []string{"cases.txt", "cases-press.txt"}},
 		{name: "cloudview", crawlers: []string{"corporate"}, cases: []string{"cases.txt"}, notes: `has no effect here|nothing excludes images|nothing ends a site`},
 		{name: "funnelback", crawlers: []string{"example-web"}, cases: []string{"cases.txt"}},

@@ -42,6 +42,25 @@ func TestExamplesAreImported(t *testing.T) {
 	}
 }
 
+// TestImportedRulesGiveTheExample: of crawl.rules import makes the start URLs and bounds that the example
+// and its page have, and says which start URL it leaves out, as the page does.
+func TestImportedRulesGiveTheExample(t *testing.T) {
+	dir := filepath.Join(examplesFolder(), "ibm")
+	code, imported, errOut := sextant(t, "", "import", "--format", "ibm", filepath.Join(dir, "crawl.rules"))
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, errOut)
+	}
+	made := regexp.MustCompile(`<(Root|IgnoredExtensions|Traps)\b.*|<!-- Left out: .*`)
+	got := made.FindAllString(imported, -1)
+	if diff := cmp.Diff(got, made.FindAllString(firstCrawler(readText(t, dir, "CrawlConfig.xml")), -1)); diff != "" {
+		t.Errorf("(-imported +example):\n%s", diff)
+	}
+	_, page, _ := strings.Cut(readText(t, "..", "..", "docs", "moving", "ibm.md"), "## Side by side")
+	if diff := cmp.Diff(got, made.FindAllString(page, -1)); diff != "" {
+		t.Errorf("(-imported +page):\n%s", diff)
+	}
+}
+
 // TestMovingPagesShowTheExamples: those whose file is read as it is show it, and what stands beside it here.
 func TestMovingPagesShowTheExamples(t *testing.T) {
 	ibm, cloudview := filepath.Join(examplesFolder(), "ibm"), filepath.Join(examplesFolder(), "cloudview")

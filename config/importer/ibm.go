@@ -18,14 +18,15 @@ func crawlRules(d *document, file *crawlspace.File) []error {
 	if filepath.Base(file.Name) == config.GlobalRulesName {
 		attr, settings = "global", crawlspace.Settings{GlobalRules: file}
 	}
-	if _, errs := crawlspace.Compile(settings, nil); len(errs) > 0 {
+	space, errs := crawlspace.Compile(settings, nil)
+	if len(errs) > 0 {
 		return errs
 	}
 	d.set("errorPolicy", "cautious")
 	d.set("smartRefresh", "true")
-	if attr == "rules" && !suggestRoots(d, file) {
+	if attr == "rules" && !suggestRoots(d, file, space) {
 		d.untranslated = append(d.untranslated, &actionrules.Error{At: actionrules.Position{File: file.Name}, Rule: -1,
-			Err: errors.New("IBM keeps start URLs elsewhere, and the rules allow no host by name: write a <Root url=\"http://...\" site=\"false\"/> for each")})
+			Err: errors.New("IBM keeps start URLs elsewhere, and the rules allow no host by name that they do not forbid: write a <Root url=\"http://...\" site=\"false\"/> for each")})
 	}
 	d.add("CrawlSpace", attribute{attr, file.Name})
 	d.add("IgnoredExtensions")
@@ -35,35 +36,50 @@ func crawlRules(d *document, file *crawlspace.File) []error {
 }
 
 // suggestRoots makes start URLs of the home pages of hosts that are allowed by name, and of the
-// URLs of prefixes up to their first asterisk; false if there are none.
-func suggestRoots(d *document, file *crawlspace.File) bool {
+// URLs of prefixes up to their first asterisk; false if there are none. Those that other rules forbid are
+// told, and left out.
+func suggestRoots(d *document, file *crawlspace.File, space *crawlspace.Space) bool {
 	d.comment("IBM keeps start URLs elsewhere: these are what the rules allow by name. Look them through.")
 	const most = 20
-	seen := make(map[string]bool)
+	seen, roots := make(map[string]bool), 0
 	for _, l := range lines(file) {
-		words := strings.Fields(l.text)
-		if words[0] != "allow" || len(seen) == most {
-			continue
+		if len(seen) == most {
+			break
 		}
-		target := words[len(words)-1]
-		switch {
-		case len(words) > 2 && words[1] == "domain" && !strings.Contains(target, "*"):
-			scheme := "http://"
-			if strings.HasSuffix(target, ":443") {
-				scheme = "https://"
-			}
-			target = scheme + target + "/"
-		case len(words) == 2 || words[1] == "prefix":
-			target, _, _ = strings.Cut(target, "*")
-		default:
-			continue
-		}
-		u, err := weburl.Parse(target)
-		if err != nil || seen[u.String()] {
+		u, ok := allowedByName(l.text)
+		if !ok || seen[u.String()] {
 			continue
 		}
 		seen[u.String()] = true
+		if v := space.Judge(crawlspace.Link{URL: u}); !v.Allowed {
+			d.comment("Left out: %s, because line %d forbids it (%s).", u, v.Reason.Line, v.Reason.Rule)
+			continue
+		}
+		roots++
 		d.add("Root", attribute{"url", u.String()}, attribute{"site", "false"})
 	}
-	return len(seen) > 0
+	return roots > 0
+}
+
+// allowedByName is the URL that a line of crawl.rules allows by name, if it does.
+func allowedByName(line string) (u weburl.URL, ok bool) {
+	words := strings.Fields(line)
+	if words[0] != "allow" {
+		return u, false
+	}
+	target := words[len(words)-1]
+	switch {
+	case len(words) > 2 && words[1] == "domain" && !strings.Contains(target, "*"):
+		scheme := "http://"
+		if strings.HasSuffix(target, ":443") {
+			scheme = "https://"
+		}
+		target = scheme + target + "/"
+	case len(words) == 2 || words[1] == "prefix":
+		target, _, _ = strings.Cut(target, "*")
+	default:
+		return u, false
+	}
+	u, err := weburl.Parse(target)
+	return u, err == nil
 }

@@ -351,6 +351,28 @@ func TestWhatHasNoCounterpartIsTold(t *testing.T) {
 	}
 }
 
+// TestForbiddenRootsAreLeftOut: a URL that one line allows by name and another forbids is no start URL,
+// and the result says why.
+func TestForbiddenRootsAreLeftOut(t *testing.T) {
+	const rules = "allow domain a\nallow domain b\nforbid domain *\nallow prefix http://b/in/*\nforbid prefix http://b/*\n"
+	text, err := Import(IBM, "f", []byte(rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<Root url="http://a/"`, `<Root url="http://b/in/"`, "Left out: http://b/, because line 5 forbids it (forbid prefix http://b/*)."} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if n := bytes.Count(text, []byte("<Root ")); n != 2 {
+		t.Errorf("%d start URLs:\n%s", n, text)
+	}
+	_, err = Import(IBM, "f", []byte("allow domain b\nforbid domain *\nforbid prefix http://b/*\n"))
+	if left := (Untranslated{}); !errors.As(err, &left) || !strings.Contains(err.Error(), "write a <Root") {
+		t.Errorf("with no start URL left: %v", err)
+	}
+}
+
 // TestManualsExamplesDecideAsTheySay: what is imported lets in what the manual says.
 func TestManualsExamplesDecideAsTheySay(t *testing.T) {
 	for name, c := range map[string]struct {
