@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -146,6 +148,21 @@ func TestSlips(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		case c.want != "" && c.files == nil && strings.Count(got, "\n") != 1:
 			t.Errorf("%s: it is not the only warning: %s", name, got)
+		}
+	}
+}
+
+// TestUnrunnable: what the system says of the file of a command.
+func TestUnrunnable(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"text": 0o644, "program": 0o755} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"": "is a folder", "text": "is not executable", "program": "", "nosuch": ""} {
+		if got := OSLookups().Unrunnable(filepath.Join(dir, name)); (got == "") != (want == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
 }
