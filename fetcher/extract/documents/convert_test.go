@@ -68,9 +68,9 @@ func convertAs(args []string) int {
 		return 3
 	case "crashes":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
+		forever()
 	case "hangs":
-		select {}
+		forever()
 	case "memory":
 		var held [][]byte
 		for {
@@ -112,7 +112,7 @@ func convertAs(args []string) int {
 		if status := convertAs([]string{args[0], rest}); status != 0 {
 			return status
 		}
-		select {}
+		forever()
 	case "where":
 		dir, _ := os.Getwd()
 		names, _ := filepath.Glob("*")
@@ -347,4 +347,12 @@ func TestConvertersWaitForEachOther(t *testing.T) {
 		}
 	}
 	p.reap()
+}
+
+// forever does not return: a plain select would end the process where the runtime finds that
+// nothing can wake it.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
 }
