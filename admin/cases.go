@@ -55,9 +55,13 @@ func valueWords() []string {
 	return []string{"fifo", "shift", "source", "by", "line", "status", "as", "crawler"}
 }
 
-// ParseCases reads a case file; all its errors are given, each with its place.
+// ParseCases reads a case file; its errors are given, each with its place, up to the first hundred.
 func ParseCases(name, text string) (cases []TestCase, errs []error) {
-	for i, line := range strings.Split(text, "\n") {
+	i := -1
+	for line := range strings.SplitSeq(text, "\n") {
+		if i++; len(errs) >= mostCaseErrors {
+			return cases, append(errs, fmt.Errorf("%s:%d: what follows was not read, after so many errors", name, i+1))
+		}
 		words, err := caseWords(strings.TrimSuffix(line, "\r"))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s:%d:%w", name, i+1, err))
@@ -86,6 +90,9 @@ func ParseCases(name, text string) (cases []TestCase, errs []error) {
 	}
 	return cases, errs
 }
+
+// mostCaseErrors is how many errors of test cases are told at once.
+const mostCaseErrors = 100
 
 // caseWords splits a line at white space outside of quotes and drops a comment.
 // The words stand in the names of the expectations.

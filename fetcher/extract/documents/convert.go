@@ -108,7 +108,12 @@ func (r *conversion) of(ctx context.Context, supervisor []string, body []byte) (
 	end := func() { _ = in.Close() } // it fails only where it is closed
 	defer context.AfterFunc(ctx, end)()
 	timer := time.AfterFunc(r.converter.Timeout, func() { r.slow.Store(true); end() })
-	killer := time.AfterFunc(r.converter.Timeout+endGrace, func() { killGroup(command.Process) })
+	killer := time.AfterFunc(r.converter.Timeout+endGrace, func() {
+		killGroup(command.Process)
+		// Where something ended or stopped the supervisor, the converter has these still.
+		_ = out.Close()
+		_ = told.SetReadDeadline(time.Now())
+	})
 	_ = writeBody(in, body) // what is wrong, the supervisor's end tells
 	output := r.read(out)
 	if r.cut {

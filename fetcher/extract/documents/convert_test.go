@@ -71,6 +71,10 @@ func convertAs(args []string) int {
 		forever()
 	case "hangs":
 		forever()
+	case "orphan": // it ends what would end it
+		_ = os.WriteFile(rest, []byte(strconv.Itoa(os.Getpid())), 0o600)
+		_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
+		forever()
 	case "memory":
 		var held [][]byte
 		for {
@@ -347,6 +351,26 @@ func TestConvertersWaitForEachOther(t *testing.T) {
 		}
 	}
 	p.reap()
+}
+
+// TestConverterWithoutSupervisor: a converter that ends what watches it holds nobody up.
+func TestConverterWithoutSupervisor(t *testing.T) {
+	c, note := converter(patience), filepath.Join(t.TempDir(), "pid")
+	c.Timeout = time.Second
+	_, err := converterPool(t).Convert(t.Context(), c, []byte("orphan "+note))
+	var e *Error
+	if !errors.As(err, &e) || e.Reason != TooSlow {
+		t.Errorf("got %v", err)
+	}
+	written, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(written))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
 // forever does not return: a plain select would end the process where the runtime finds that
