@@ -78,9 +78,9 @@ type WrittenCases struct {
 // writeCases puts a text in the place of the test cases, if each line of it is one and
 // nobody else has written since the caller read it.
 func (s *Server) writeCases(c *call) (any, error) {
-	match := c.r.Header.Get("If-Match")
-	if match == "" {
-		return nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading the test cases gave, so that nobody else's change is lost")
+	match, err := c.match("the test cases")
+	if err != nil {
+		return nil, err
 	}
 	text, err := c.text()
 	if err != nil {
@@ -90,12 +90,11 @@ func (s *Server) writeCases(c *call) (any, error) {
 	if len(errs) > 0 {
 		return nil, &Declined{Err: errors.Join(errs...)}
 	}
-	select {
-	case s.writing <- struct{}{}:
-		defer func() { <-s.writing }()
-	case <-c.r.Context().Done():
-		return nil, c.r.Context().Err()
+	done, err := s.writeAlone(c.r.Context())
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	folder, before, mode, err := s.cases()
 	if err != nil {
 		return nil, err
@@ -120,11 +119,7 @@ func replaceIn(folder *os.Root, name string, text []byte, mode fs.FileMode) erro
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = fill(f, text, mode); err == nil {
 		err = folder.Rename(next, name)
 	}
 	if err != nil {

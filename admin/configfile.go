@@ -60,9 +60,9 @@ type Written struct {
 // writeConfig puts a text in the place of the configuration, if it is a good one and
 // nobody else has written since the caller read it.
 func (s *Server) writeConfig(c *call) (any, error) {
-	match := c.r.Header.Get("If-Match")
-	if match == "" {
-		return nil, newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading the configuration gave, so that nobody else's change is lost")
+	match, err := c.match("the configuration")
+	if err != nil {
+		return nil, err
 	}
 	word, err := c.word()
 	if err != nil {
@@ -72,12 +72,11 @@ func (s *Server) writeConfig(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case s.writing <- struct{}{}:
-		defer func() { <-s.writing }()
-	case <-c.r.Context().Done():
-		return nil, c.r.Context().Err()
+	done, err := s.writeAlone(c.r.Context())
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	path, err := filepath.EvalSymlinks(s.config.Path())
 	if err != nil {
 		return nil, err
@@ -132,6 +131,25 @@ func (s *Server) replace(c *call, path string, before, text []byte) (kept string
 		err = s.config.Receive(text, write)
 	}
 	return kept, err
+}
+
+// match is the If-Match header of a caller that would replace a text, which must be there.
+func (c *call) match(text string) (string, error) {
+	match := c.r.Header.Get("If-Match")
+	if match == "" {
+		return "", newProblem(http.StatusPreconditionRequired, codePrecond, "send If-Match with the ETag that reading %s gave, so that nobody else's change is lost", text)
+	}
+	return match, nil
+}
+
+// writeAlone waits until nobody else writes a file of the operator's; done lets the next one.
+func (s *Server) writeAlone(ctx context.Context) (done func(), err error) {
+	select {
+	case s.writing <- struct{}{}:
+		return func() { <-s.writing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // matches reports whether an If-Match header (RFC 9110, 13.1.1) is true of a tag.
@@ -228,17 +246,22 @@ func writeNew(path string, text []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
+	if err := fill(f, text, mode); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// fill writes a text into a new file, to the disk, and closes it.
+func fill(f *os.File, text []byte, mode fs.FileMode) error {
+	_, err := f.Write(text)
 	if err == nil {
 		err = f.Chmod(mode) // whatever the umask says
 	}
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
+	return errors.Join(err, f.Close())
 }
 
 func syncFolder(path string) error {

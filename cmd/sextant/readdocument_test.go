@@ -79,9 +79,16 @@ func documentSite(t *testing.T) *httptest.Server {
 
 func crawlDocuments(t *testing.T, site, attributes string) (map[string]push.Document, string) {
 	t.Helper()
+	return crawlConfigured(t, site, fmt.Sprintf(documentsConfig, site, attributes))
+}
+
+// crawlConfigured crawls a site once by a configuration, and returns its documents and what the
+// command said.
+func crawlConfigured(t *testing.T, site, config string) (map[string]push.Document, string) {
+	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "CrawlConfig.xml")
-	if err := os.WriteFile(path, fmt.Appendf(nil, documentsConfig, site, attributes), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := process(t, "run", "--once", "--listen=off", "-c", path, "-d", filepath.Join(dir, "data")).CombinedOutput()
@@ -194,20 +201,7 @@ func crawlConverted(t *testing.T, files map[string][]byte, converters string) (m
 	t.Helper()
 	site := httptest.NewServer(fileSite(files))
 	defer site.Close()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "CrawlConfig.xml")
-	if err := os.WriteFile(path, []byte(strings.Replace(fmt.Sprintf(documentsConfig, site.URL, ""), "<Push", converters+"<Push", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := process(t, "run", "--once", "--listen=off", "-c", path, "-d", filepath.Join(dir, "data")).CombinedOutput()
-	if err != nil {
-		t.Fatalf("run --once: %v\n%s", err, out)
-	}
-	got := map[string]push.Document{}
-	for u, d := range fileDocuments(t, filepath.Join(dir, "data", "out")) {
-		got[strings.TrimPrefix(u, site.URL+"/")] = d
-	}
-	return got, string(out)
+	return crawlConfigured(t, site.URL, strings.Replace(fmt.Sprintf(documentsConfig, site.URL, ""), "<Push", converters+"<Push", 1))
 }
 
 // fileSite serves files, each of the type that its extension has, and a page that links to them.
