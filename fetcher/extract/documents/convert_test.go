@@ -356,7 +356,7 @@ func TestConvertersWaitForEachOther(t *testing.T) {
 // TestConverterWithoutSupervisor: a converter that ends what watches it holds nobody up.
 func TestConverterWithoutSupervisor(t *testing.T) {
 	c, note := converter(patience), filepath.Join(t.TempDir(), "pid")
-	c.Timeout = time.Second
+	c.Timeout = 5 * time.Second // for it to begin on a busy machine
 	_, err := converterPool(t).Convert(t.Context(), c, []byte("orphan "+note))
 	var e *Error
 	if !errors.As(err, &e) || e.Reason != TooSlow {
