@@ -16,13 +16,25 @@ const MaxDepth = 1000
 
 // compiler collects all faults of a rule set. Equal atoms share one matcher.
 type compiler struct {
-	matchers map[Atom]*matcher // the key's At is zero; a nil matcher is faulty
+	matchers map[atomKey]*matcher // a nil matcher is faulty
 	errs     []error
 	rule     int
 	at       Position
 }
 
-func newCompiler() *compiler { return &compiler{matchers: map[Atom]*matcher{}, rule: -1} }
+// atomKey is an Atom without its place.
+type atomKey struct {
+	field  Field
+	kind   Kind
+	norm   Norm
+	regexp bool
+	value  string
+}
+
+// newCompiler makes one for a number of atoms, as far as it is known.
+func newCompiler(atoms int) *compiler {
+	return &compiler{matchers: make(map[atomKey]*matcher, atoms), rule: -1}
+}
 
 // fail reports a fault at the current rule or root.
 func (c *compiler) fail(format string, args ...any) {
@@ -81,8 +93,7 @@ func (c *compiler) valid(cond Condition) bool {
 }
 
 func (c *compiler) atom(a Atom) *matcher {
-	key := a
-	key.At = Position{}
+	key := atomKey{a.Field, a.Kind, a.Norm, a.Regexp, a.Value}
 	if m := c.matchers[key]; m != nil {
 		return m
 	}
@@ -227,7 +238,7 @@ type Matcher struct{ node node }
 // CompileCondition compiles a condition that belongs to no rule. The errors, all
 // that there are, are *Error.
 func CompileCondition(cond Condition) (*Matcher, []error) {
-	c := newCompiler()
+	c := newCompiler(0)
 	n := c.condition(cond, 0)
 	if len(c.errs) > 0 {
 		return nil, c.errs

@@ -29,7 +29,7 @@ type rule struct {
 // Where there are errors it gives all of them, in the order of the rule set, each
 // an *Error, and no Engine.
 func Compile(set RuleSet) (*Engine, []error) {
-	c := newCompiler()
+	c := newCompiler(len(set.Rules))
 	c.checkRoots(set.Roots)
 	e := &Engine{set: set, rules: make([]rule, len(set.Rules)), roots: newRootTable(set.Roots)}
 	for i, r := range set.Rules {
@@ -39,7 +39,7 @@ func Compile(set RuleSet) (*Engine, []error) {
 		return nil, c.errs
 	}
 	for a := range c.matchers {
-		e.names[a.Field] = true
+		e.names[a.field] = true
 	}
 	e.index = newIndex(e.rules)
 	return e, nil

@@ -24,7 +24,8 @@ type graph struct {
 	atoms   []*matcher
 	exprs   []expr
 	atomIDs map[matcherKey]int32
-	exprIDs map[string]int32
+	ofAtoms []int32          // by number of the atom, its expr
+	exprIDs map[string]int32 // of the others
 	simple  map[*matcher]*matcher
 }
 
@@ -38,8 +39,11 @@ type matcherKey struct {
 	min, max int
 }
 
-func newGraph() *graph {
-	return &graph{atomIDs: map[matcherKey]int32{}, exprIDs: map[string]int32{}, simple: map[*matcher]*matcher{}}
+func newGraph(atoms int) *graph {
+	return &graph{
+		atoms: make([]*matcher, 0, atoms), exprs: make([]expr, 0, atoms), ofAtoms: make([]int32, 0, atoms),
+		atomIDs: make(map[matcherKey]int32, atoms), exprIDs: map[string]int32{}, simple: map[*matcher]*matcher{},
+	}
 }
 
 // add returns the expression of a compiled condition.
@@ -100,17 +104,18 @@ func (g *graph) atom(m *matcher) int32 {
 	id, ok := g.atomIDs[key]
 	if !ok {
 		id = int32(len(g.atoms))
-		g.atoms = append(g.atoms, m)
 		g.atomIDs[key] = id
+		g.atoms = append(g.atoms, m)
+		g.ofAtoms = append(g.ofAtoms, int32(len(g.exprs)))
+		g.exprs = append(g.exprs, expr{op: opAtom, atom: id})
 	}
-	return g.intern(expr{op: opAtom, atom: id})
+	return g.ofAtoms[id]
 }
 
-// intern returns the number of an expression whose list is sorted.
+// intern returns the number of an expression, not of an atom, whose list is sorted.
 func (g *graph) intern(e expr) int32 {
 	key := make([]byte, 0, 64)
 	key = append(key, byte(e.op))
-	key = binary.AppendVarint(key, int64(e.atom))
 	for _, of := range e.of {
 		key = binary.AppendVarint(key, int64(of))
 	}

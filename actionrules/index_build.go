@@ -50,15 +50,19 @@ type atomDraft struct {
 
 func newIndex(rules []rule) *index {
 	b := &indexBuilder{
-		graph: newGraph(), clauseIDs: map[clauseKey]int32{}, metaIDs: map[Meta]int32{}, metasOf: map[clauseMeta]bool{},
+		graph: newGraph(len(rules)), clauseIDs: make(map[clauseKey]int32, len(rules)), metaIDs: map[Meta]int32{}, metasOf: map[clauseMeta]bool{},
+		drafts: make([]draft, 0, len(rules)), ruleOf: make([]clauseRule, 0, len(rules)),
 	}
+	b.actions = make([]*Action, 0, len(rules))
 	for i := range rules {
 		b.addRule(&rules[i], int32(i))
 	}
 	b.draftAtoms()
+	b.clauses = make([]clause, 0, len(b.drafts))
 	for i := range b.drafts {
 		b.addClause(int32(i))
 	}
+	b.growLiterals()
 	for a := range b.atoms {
 		if len(b.atoms[a].clauses) > 0 {
 			b.addTriggers(&b.atoms[a])

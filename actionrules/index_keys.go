@@ -72,6 +72,22 @@ func (a *atomDraft) estimate() float64 {
 
 func probability(weight int) float64 { return math.Exp2(-float64(min(weight, 40)) / 2) }
 
+// growLiterals makes room for the literals of the atoms that clauses are found by.
+func (b *indexBuilder) growLiterals() {
+	var n [len(fieldNames)]int
+	for i := range b.atoms {
+		if len(b.atoms[i].clauses) > 0 {
+			n[b.atoms[i].field]++
+		}
+	}
+	for f := range n {
+		if n[f] > 0 {
+			b.literals[f].Grow(n[f])
+			b.triggers[f] = make([][]trigger, 0, n[f])
+		}
+	}
+}
+
 // addTriggers makes the field's index find an atom.
 func (b *indexBuilder) addTriggers(a *atomDraft) {
 	first := int32(len(b.touched))

@@ -102,3 +102,16 @@ func TestLongNamesAndValuesAreCut(t *testing.T) {
 		}
 	}
 }
+
+// TestAttributeTwice holds for few attributes, which are looked through, and for many, of which
+// there is a map.
+func TestAttributeTwice(t *testing.T) {
+	for name, between := range map[string]string{"few": "", "many": ` a1="" a2="" a3="" a4="" a5="" a6="" a7="" a8="" a9=""`} {
+		t.Run(name, func(t *testing.T) {
+			_, report := Parse("c.xml", []byte("<CrawlConfig>\n<Crawler name=\"a\""+between+" name=\"b\"/>\n</CrawlConfig>"), Lookups{})
+			if err := report.Err(); err == nil || !strings.Contains(err.Error(), "attribute name is written twice (first at 2:10): remove one") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -118,7 +119,12 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	var read bytes.Buffer
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		read.Grow(int(min(info.Size(), MaxFileBytes)) + bytes.MinRead)
+	}
+	_, err = read.ReadFrom(io.LimitReader(f, MaxFileBytes+1))
+	return read.Bytes(), err
 }
 
 // Parse reads a configuration from memory. Name is its path: it stands in all

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -22,6 +23,7 @@ func (p *parser) rules(crawler *node, c *Crawler) {
 		if block.spec.Name != "Rules" {
 			continue
 		}
+		c.Rules.Rules = slices.Grow(c.Rules.Rules, len(block.children))
 		for _, n := range block.children {
 			if r, ok := p.rule(n, block.str("group")); ok {
 				c.Rules.Rules = append(c.Rules.Rules, r)

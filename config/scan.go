@@ -120,7 +120,7 @@ func (s *scan) startElement(e xml.StartElement, start int) *fault {
 	if s.parts > s.most {
 		return faultf(start, "the file has more than %d elements and attributes: split it", s.most)
 	}
-	made := &element{name: e.Name, attrs: slices.Clone(e.Attr), start: start, end: int(s.dec.InputOffset()), allowed: s.allowed}
+	made := &element{name: e.Name, attrs: e.Attr, start: start, end: int(s.dec.InputOffset()), allowed: s.allowed}
 	s.allowed = nil
 	if s.root == nil {
 		s.root = made

@@ -76,6 +76,9 @@ func (s *source) runesBefore(offset int) int {
 		return 0
 	}
 	n := s.runes[block]
+	if block+1 < len(s.runes) && s.runes[block+1]-n == runeBlock { // ASCII alone
+		return n + offset%runeBlock
+	}
 	for _, b := range s.data[block*runeBlock : offset] {
 		if b&0xC0 != 0x80 {
 			n++

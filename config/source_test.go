@@ -29,7 +29,7 @@ func slowPosition(text string, offset int) actionrules.Position {
 
 func TestPositionsAgreeWithCounting(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
-		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "é", "漢", "🙂", "\n", "\r", "\r\n", strings.Repeat("xü", 200)}), 0, 40).Draw(t, "pieces")
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "é", "漢", "🙂", "\n", "\r", "\r\n", strings.Repeat("xü", 200), strings.Repeat("x", 600)}), 0, 40).Draw(t, "pieces")
 		text := strings.Join(pieces, "")
 		src := newSource("f", []byte(text))
 		for offset := range text { // the beginnings of characters

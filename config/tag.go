@@ -11,9 +11,9 @@ import (
 type place struct{ name, value, end int }
 
 // attributePlaces finds the attributes of the start tag data[start:end],
-// which is known to be well-formed, in the order in which they are written.
-func attributePlaces(data []byte, start, end int) []place {
-	var out []place
+// which is known to be well-formed, in the order in which they are written, and appends
+// them to out.
+func attributePlaces(out []place, data []byte, start, end int) []place {
 	i := start + 1
 	for i < end && !isSpace(data[i]) && data[i] != '/' && data[i] != '>' {
 		i++

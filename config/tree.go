@@ -47,6 +47,8 @@ type parser struct {
 	lenient bool
 	// quick leaves rules uncompiled, and gives no warnings.
 	quick bool
+	// places is room for those of an element's attributes.
+	places []place
 	// undeclared are the prefixes without a declaration that were told.
 	undeclared map[string]bool
 }
@@ -103,6 +105,9 @@ func (p *parser) built(spec *Element, e *element, scope *namespaces) *node {
 		p.text(n, e)
 	case e.textAt > 0:
 		p.errorf(e.textAt, "text inside of <%s>, which has none: remove it", spec.Name)
+	}
+	if len(e.children) > 0 {
+		n.children = make([]*node, 0, len(e.children))
 	}
 	for _, child := range e.children {
 		if c := p.element(child, n, scope); c != nil {

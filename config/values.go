@@ -17,19 +17,20 @@ import (
 
 // attributes reads the attributes of n; the valid ones are kept.
 func (p *parser) attributes(n *node, e *element, scope *namespaces) {
-	places := attributePlaces(p.src.data, e.start, e.end)
+	p.places = attributePlaces(p.places[:0], p.src.data, e.start, e.end)
+	places := p.places
 	if len(places) != len(e.attrs) { // encoding/xml disagrees: never seen, and not to be guessed over
 		p.errorf(e.start, "the attributes of <%s> cannot be read: write each as name=\"value\"", n.spec.Name)
 		return
 	}
-	seen := make(map[xml.Name]int, len(e.attrs))
+	n.attrs = make([]attr, 0, len(e.attrs))
+	first := firstNamed(e.attrs)
 	for i, a := range e.attrs {
 		at := places[i]
-		if first, twice := seen[a.Name]; twice {
-			p.errorf(at.name, "attribute %s is written twice (first at %s): remove one", clip(rawName(a.Name)), p.lineAndColumn(first))
+		if before := first(i); before < i {
+			p.errorf(at.name, "attribute %s is written twice (first at %s): remove one", clip(rawName(a.Name)), p.lineAndColumn(places[before].name))
 			continue
 		}
-		seen[a.Name] = at.name
 		if isForeign(a, scope) {
 			continue
 		}
@@ -47,6 +48,26 @@ func (p *parser) attributes(n *node, e *element, scope *namespaces) {
 			p.errorf(n.at, "<%s> needs the attribute %s", n.spec.Name, spec.Name)
 		}
 	}
+}
+
+// fewAttributes are so few that looking through them costs less than a map of them.
+const fewAttributes = 8
+
+// firstNamed returns a function that gives, for the place of an attribute, that of the first one with
+// its name.
+func firstNamed(attrs []xml.Attr) func(i int) int {
+	if len(attrs) <= fewAttributes {
+		return func(i int) int {
+			return slices.IndexFunc(attrs, func(a xml.Attr) bool { return a.Name == attrs[i].Name })
+		}
+	}
+	first := make(map[xml.Name]int, len(attrs))
+	for i, a := range attrs {
+		if _, ok := first[a.Name]; !ok {
+			first[a.Name] = i
+		}
+	}
+	return func(i int) int { return first[attrs[i].Name] }
 }
 
 // attribute reads one attribute and keeps it; false if it was reported instead.

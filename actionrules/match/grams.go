@@ -138,17 +138,19 @@ func (g *grams) slot(h uint64) int { return int(h >> (64 - uint(bits.Len(uint(le
 
 // place chooses for each literal the gram that the fewest share.
 func (g *grams) place(literals []numbered) []placed {
-	counts := make(map[uint64]uint32, len(literals))
-	g.each(commonText, func(_ int, gram uint64) { counts[gram] += uint32(len(literals)) })
+	// Counted by hash: a gram that shares its counter with another only seems less rare.
+	shift := uint(64 - max(bits.Len(uint(len(literals)))+2, 10))
+	counts := make([]uint32, 1<<(64-shift))
+	g.each(commonText, func(_ int, gram uint64) { counts[hash(gram)>>shift] += uint32(len(literals)) })
 	for _, l := range literals {
-		g.each(l.text, func(_ int, gram uint64) { counts[gram]++ })
+		g.each(l.text, func(_ int, gram uint64) { counts[hash(gram)>>shift]++ })
 	}
 	found := make([]placed, len(literals))
 	for i, l := range literals {
 		p := placed{numbered: l}
 		fewest := ^uint32(0)
 		g.each(l.text, func(at int, gram uint64) {
-			if n := counts[gram]; n < fewest {
+			if n := counts[hash(gram)>>shift]; n < fewest {
 				fewest, p.gram, p.offset = n, gram, uint16(at)
 			}
 		})

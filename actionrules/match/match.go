@@ -3,6 +3,8 @@
 // needs to hold narrows down the rules to look at.
 package match
 
+import "slices"
+
 // Kind is where in a text a literal has to stand.
 type Kind uint8
 
@@ -42,6 +44,14 @@ func (b *Builder) Add(kind Kind, text string) uint32 {
 	b.numbers[l] = n
 	b.literals = append(b.literals, l)
 	return n
+}
+
+// Grow makes room for n literals more.
+func (b *Builder) Grow(n int) {
+	b.literals = slices.Grow(b.literals, n)
+	if b.numbers == nil {
+		b.numbers = make(map[literal]uint32, n)
+	}
 }
 
 // Index is an immutable set of literals, safe for concurrent use. The zero value
