@@ -115,3 +115,18 @@ func TestAttributeTwice(t *testing.T) {
 		})
 	}
 }
+
+// TestLongRoots: a root's URL has at most 4,096 bytes, and so have its metas.
+func TestLongRoots(t *testing.T) {
+	long := strings.Repeat("x", 4096)
+	for written, want := range map[string]string{
+		`url="http://a.example/" kvs="k=` + long[2:] + `"`: "",
+		`url="http://a.example/" kvs="k=` + long[1:] + `"`: "kvs is longer than 4096 bytes: each document below the root would have all of it",
+		`url="http://a.example/` + long + `"`:              "is longer than 4096 bytes",
+	} {
+		_, report := Parse("c.xml", []byte(`<CrawlConfig><Crawler name="a"><Root `+written+`/></Crawler></CrawlConfig>`), Lookups{})
+		if err := report.Err(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v, want %q", written, err, want)
+		}
+	}
+}

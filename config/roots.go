@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
@@ -67,7 +68,7 @@ func (p *parser) addRoot(list *rootList, r actionrules.Root, raw, shown string) 
 // rootComplaint says what is wrong with a root and what to write.
 func rootComplaint(raw string, err error) string {
 	if errors.Is(err, weburl.ErrTooLong) {
-		return "is longer than 4096 bytes"
+		return fmt.Sprintf("is longer than %d bytes", weburl.MaxLength)
 	}
 	if !strings.Contains(raw, "://") && !strings.HasPrefix(raw, "/") || strings.HasPrefix(raw, "//") {
 		host, _, _ := strings.Cut(strings.TrimPrefix(raw, "//"), "/")
@@ -114,9 +115,16 @@ func (p *parser) rootsFile(n *node, list *rootList) {
 	}
 }
 
+// maxKeyValues is how many bytes the metas of a root may have: as many as its URL.
+const maxKeyValues = weburl.MaxLength
+
 // keyValues reads k1=v1;k2=v2.
 func (p *parser) keyValues(a *attr) []actionrules.Meta {
 	if a == nil {
+		return nil
+	}
+	if len(a.text) > maxKeyValues {
+		p.errorf(a.value, "kvs is longer than %d bytes: each document below the root would have all of it", maxKeyValues)
 		return nil
 	}
 	var out []actionrules.Meta

@@ -39,7 +39,7 @@ func frameElements() []Element {
 			boolean("site", "true", "Whether all URLs of the root's site start accepted, indexed and followed."),
 			ranged("priority", Int, "0", -2, 2, "Added to the number of the fifo: -2 is taken first, 2 last."),
 			text("group", String, "default", "Label for refresh, and for checks of Rules of the same group; it isolates nothing."),
-			text("kvs", KeyValues, "", "Metas of the documents of the root's site, as k1=v1;k2=v2."),
+			text("kvs", KeyValues, "", "Metas of the documents of the root's site, as k1=v1;k2=v2; at most 4,096 bytes."),
 		}, Doc: "A start URL."},
 		{Name: "Roots", Parents: []string{"Crawler"}, Attributes: []Attribute{
 			required("file", Path, "File with one start URL a line; empty lines and lines that begin with # are skipped."),
