@@ -57,7 +57,7 @@ type ExcludedBy struct {
 func (e *ExcludedBy) String() string {
 	switch e.Gate {
 	case "default":
-		return "default: no rule accepts it"
+		return e.Rule
 	case "rules":
 		return fmt.Sprintf("%s, %s:%d", e.Rule, e.File, e.Line)
 	}
@@ -257,7 +257,7 @@ func (e *Explainer) explanationOf(raw string, x policy.Explained) *Explanation {
 		out.Decision, out.Fifo, out.FifoNumber = "crawl", &name, &number
 		return out
 	}
-	out.Status, out.ExcludedBy = &x.Status, &ExcludedBy{Gate: "default"}
+	out.Status, out.ExcludedBy = &x.Status, &ExcludedBy{Gate: string(policy.GateDefault), Rule: policy.OutByDefault(d)}
 	if x.Refused != nil {
 		out.ExcludedBy = &ExcludedBy{Gate: string(x.Refused.Gate), File: x.Refused.File, Line: x.Refused.Line, Rule: x.Refused.Rule}
 	} else if rule, _ := x.Rules.ExcludedBy(); rule >= 0 {

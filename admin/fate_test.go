@@ -116,7 +116,7 @@ func TestHoldsHaveWords(t *testing.T) {
 // TestAdditions: what rules and robots.txt say now is told beside the answer where it is
 // something else, and does not change the answer.
 func TestAdditions(t *testing.T) {
-	by := &ExcludedBy{Gate: "default"}
+	by := &ExcludedBy{Gate: "default", Rule: "no rule accepts it"}
 	for _, tt := range []struct {
 		fate   scheduler.Fate
 		reason string
@@ -127,7 +127,7 @@ func TestAdditions(t *testing.T) {
 		{scheduler.FateNearDuplicate, "near_duplicate", Explanation{Index: true}, "forbidden", []string{"The robots.txt at hand forbids it."}},
 		{scheduler.FateRobots, "robots", Explanation{Index: true}, "forbidden", nil},
 		{scheduler.FateRobots, "robots", Explanation{Index: true}, "allowed", []string{"The robots.txt at hand allows it."}},
-		{scheduler.FateIndexed, "", Explanation{ExcludedBy: by}, "allowed", []string{"The rules in force leave it out: default: no rule accepts it."}},
+		{scheduler.FateIndexed, "", Explanation{ExcludedBy: by}, "allowed", []string{"The rules in force leave it out: no rule accepts it."}},
 		{scheduler.FateExcluded, "rules", Explanation{ExcludedBy: by}, "allowed", nil},
 		{scheduler.FateExcluded, "crawl_space", Explanation{Index: true}, "allowed", []string{"The rules in force let a link like it in."}},
 		{scheduler.FateIndexed, "", Explanation{Index: true, KilledBy: &crawlspace.Reason{Gate: "kill", File: "kill.txt", Line: 4}}, "allowed", []string{"The kill list names it: kill gate, kill.txt:4."}},

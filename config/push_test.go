@@ -100,3 +100,29 @@ func TestSamePush(t *testing.T) {
 		}
 	}
 }
+
+// TestSamePushFolder: a target is the same however the path of the file is written, as it is by a
+// user at the start and by the service at a reload; and it is another with another setting.
+func TestSamePushFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	first := func(path, push string) Push {
+		file, report := Parse(path, []byte(`<CrawlConfig><Crawler name="a"><Root url="http://a.example/"/>`+push+`</Crawler></CrawlConfig>`), Lookups{})
+		if err := report.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return file.Crawlers[0].Push[0]
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := first(FileName, `<Push kind="file" dir="out"/>`)
+	if !written.Same(first(here+"/"+FileName, `<Push kind="file" dir="out"/>`)) {
+		t.Error("a folder's path as it was written at the start is another target than the absolute one")
+	}
+	for _, other := range []string{`<Push kind="file" dir="other"/>`, `<Push kind="file" dir="out" rotateBytes="4096"/>`, `<Push kind="file"/>`} {
+		if written.Same(first(FileName, other)) {
+			t.Errorf("%s is the same target as one with dir=\"out\" alone", other)
+		}
+	}
+}

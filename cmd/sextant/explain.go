@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/service"
 )
@@ -142,7 +143,11 @@ func printExplanation(w io.Writer, x *admin.Explanation, p paint) {
 
 func (e explanation) decision(x *admin.Explanation) {
 	if x.Fifo == nil {
-		e.row("decision", "%s by %s", e.paint(bad, "ignored"), x.ExcludedBy)
+		by := " by "
+		if x.ExcludedBy.Gate == string(policy.GateDefault) {
+			by = ": "
+		}
+		e.row("decision", "%s%s%s", e.paint(bad, "ignored"), by, x.ExcludedBy)
 		return
 	}
 	e.row("decision", "%s: %s, %s; fifo %s (%d), shift %d", e.paint(good, "crawl"), yesNo(x.Index, "index"), yesNo(x.Follow, "follow"), *x.Fifo, *x.FifoNumber, x.Shift)

@@ -229,6 +229,14 @@ func (p *Policy) Detail(v *Verdict) string {
 	if i, _ := p.Engine.ExplainMatches(v.URL).ExcludedBy(); i >= 0 {
 		return fmt.Sprintf("rule %d at %s", i+1, p.Settings.Rules.Rules[i].At)
 	}
+	return OutByDefault(v.Decision)
+}
+
+// OutByDefault says to a person why a URL is outside that no gate and no rule excludes.
+func OutByDefault(d actionrules.Decision) string {
+	if d.Accept {
+		return "it is accepted, but no rule indexes or follows it"
+	}
 	return "no rule accepts it"
 }
 

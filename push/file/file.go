@@ -48,6 +48,17 @@ type Settings struct {
 	Log *slog.Logger
 }
 
+// Equal says whether both write the same files in the same way, however Dir is written.
+func (s Settings) Equal(other Settings) bool {
+	for _, dir := range []*string{&s.Dir, &other.Dir} {
+		if absolute, err := filepath.Abs(*dir); err == nil && *dir != "" {
+			*dir = absolute
+		}
+	}
+	s.Log, other.Log = nil, nil
+	return s == other
+}
+
 // output is what is needed of an *os.File.
 type output interface {
 	io.WriterAt

@@ -56,7 +56,7 @@
 
     // by words what excluded a URL.
     const by = (why) => {
-      if (why.gate === "default") return ["no rule accepts it"];
+      if (why.gate === "default") return [why.rule || "no rule accepts it"];
       return [why.gate === "rules" ? why.rule || "a rule" : `${why.gate}${why.rule ? ": " : ""}`, ...(why.gate === "rules" || !why.rule ? [] : [shown(why.rule)]), ...place(why.file, why.line)];
     };
     // causes are rules and gates with how much each does; example is shown where it is given.
@@ -127,7 +127,7 @@
     const deletes = (p) => {
       const n = p.deleted.count, of = `of ${plural(p.indexed, "document")}`;
       if (!n) return { words: `Nothing ${of} would be deleted.`, kind: "good" };
-      const held = p.held ? "That is more than an edit may delete without your word: the deletions would be held until you release them." : "That is few enough to leave without a further word.";
+      const held = p.held ? "That is more than an edit may delete without your word: the deletions would be held until you release them." : "That is few enough not to be held.";
       return { words: `${digits(n)} ${of} would be deleted. ${held}`, kind: p.held ? "warn" : "bad" };
     };
     // reason is why, with the line of the text that it names.
