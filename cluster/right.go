@@ -41,10 +41,19 @@ func newRight(c Clock, until time.Duration) *right {
 	return r
 }
 
+// holds ends the stretch if its time is over: a process that was stopped may ask before its
+// timers, and so before the watch, have woken up.
 func (r *right) holds() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lost == nil && r.clock.Now() < r.until
+	if r.lost != nil {
+		return false
+	}
+	if r.clock.Now() < r.until {
+		return true
+	}
+	r.end(ErrPaused)
+	return false
 }
 
 // over is why the right was lost, nil if it was not.

@@ -42,7 +42,7 @@ func withoutRow() map[string]string {
 		"Frontier.Depths": crawls, "Frontier.DeletionBody": crawls, "Fetcher.Exempt": crawls, "Fetcher.DenyPrivate": crawls, "Fetcher.Pace": crawls,
 		"Fetcher.Judge": crawls,
 		"Documents":     program, "Convert": program, "Reading.Supervisor": program, "Fetcher.Accept": program, "Fetcher.MaxHeaderBytes": program,
-		"Fetcher.Resolver": program, "Fetcher.Connect": program, "Fetcher.Names": program, "Reading.Command": program,
+		"Fetcher.Resolver": program, "Fetcher.Connect": program, "Fetcher.Names": program, "Fetcher.Permit": program, "Reading.Command": program,
 		"Robots.MaxAge": program, "Robots.MinBackoff": program, "Robots.MaxBackoff": program, "Robots.Origins": program, "Robots.Bytes": program,
 		"Fetcher.Header": fetch, "Fetcher.Roots": fetch, "Fetcher.InsecureTLS": fetch, "Fetcher.Certificates": fetch, "Fetcher.HTTP1": fetch,
 		"Fetcher.Proxy": fetch,

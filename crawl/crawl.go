@@ -26,6 +26,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/permit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/deletion"
@@ -85,8 +86,9 @@ type lasting struct {
 // gates are what a worker waits at before it asks for a URL.
 type gates struct {
 	limits     *limits
-	share      *share       // of the slots of all Crawls; nil: they share none
-	outboxFull atomic.Int32 // workers that wait for the outbox
+	permit     permit.Permit // to ask sites for anything; nil: always
+	share      *share        // of the slots of all Crawls; nil: they share none
+	outboxFull atomic.Int32  // workers that wait for the outbox
 }
 
 // stopping is ended by Stop.
@@ -138,7 +140,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	c := &Crawl{
 		name: s.Name, workers: max(s.Workers, 1), log: log, store: store, relay: relay,
 		lasting:   lasting{names: fetcher.NewNames(), jar: auth.NewJar(), hosts: &visit.HostURLs{}},
-		gates:     gates{limits: newLimits(&s)},
+		gates:     gates{limits: newLimits(&s), permit: s.Fetcher.Permit},
 		schedules: schedules{changed: make(chan struct{}, 1)}, rounds: newRounds(), stopping: stopping{ended, end}, crawlLog: crawllog.New(log),
 	}
 	now := &visit.Rules{Policy: p}
@@ -197,10 +199,21 @@ func (c *Crawl) inForce() *visit.Rules { return c.rules.now.Load() }
 func (c *Crawl) policy() *policy.Policy { return c.inForce().Policy }
 
 // page takes one lease through all stages. ended is called once when its outcome is stored, or
-// is not, and its URL was judged again if other rules came into force meanwhile.
+// is not, and its URL was judged again if other rules came into force meanwhile. A page that is cut because the
+// permit ended waits where it was, and no error is told.
 func (c *Crawl) page(ctx context.Context, lease *scheduler.Lease, slot *meter.Slot, ended func(error)) visit.Asked {
+	under, leave, err := permit.Begin(ctx, c.gates.permit)
+	if err != nil {
+		c.frontier.GiveBack(lease, false, time.Time{})
+		ended(nil)
+		return visit.AskedNothing
+	}
+	defer leave()
 	page := c.rules.begin()
-	return c.visitor.Page(ctx, page.rules, lease, slot, func(err error) {
+	return c.visitor.Page(under, page.rules, lease, slot, func(err error) {
+		if permit.Ended(ctx, under, err) {
+			err = nil
+		}
 		ctx := context.WithoutCancel(ctx)
 		if again := c.reviewer.JudgeAgain(ctx, page.rules.Policy, lease.Key); again != nil {
 			err = errors.Join(err, again, c.reviewAgain(ctx))

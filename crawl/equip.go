@@ -42,7 +42,7 @@ func (c *Crawl) fetcherSettings(s fetcher.Settings, p *policy.Policy) fetcher.Se
 	for _, source := range p.Sources {
 		s.Exempt = append(s.Exempt, net.JoinHostPort(source.URL.Host(), source.URL.Port()))
 	}
-	s.Judge, s.Names, s.DenyPrivate = c.judgeAddress, c.lasting.names, p.Settings.DenyPrivate
+	s.Judge, s.Names, s.DenyPrivate, s.Permit = c.judgeAddress, c.lasting.names, p.Settings.DenyPrivate, c.gates.permit
 	if p.Settings.MaxBytesPerS > 0 {
 		s.Pace = c.gates.limits.pay
 	}

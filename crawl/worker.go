@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/meter"
 	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/permit"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
 
@@ -33,6 +34,9 @@ func (c *Crawl) work(ctx context.Context, tickets *tickets, ended func(*schedule
 		token, err := c.gates.limits.begin(waiting)
 		if err != nil {
 			return ignoreStop(errors.Join(ctx.Err(), c.stopping.Err()))
+		}
+		if err := permit.Await(ctx, c.gates.permit); err != nil {
+			return err
 		}
 		slot.Now(meter.WaitsForURL)
 		lease, done, err := c.next(ctx)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/permit"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -118,6 +119,11 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	if r.URL.IsZero() {
 		return nil, &Error{Fault: fault.Protocol, Err: errors.New("no URL to fetch")}
 	}
+	ctx, end, err := permit.Begin(ctx, f.settings.Permit)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	start := time.Now()
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

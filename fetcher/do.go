@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/permit"
 )
 
 // inFetch is the key of a context in which Fetch makes its request.
@@ -29,10 +30,10 @@ type way struct {
 
 // trace is ctx with the hooks by which w learns.
 func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
-	w.hooks.GotConn = func(i httptrace.GotConnInfo) { w.conn = i.Conn }
+	w.hooks.GotConn = func(i httptrace.GotConnInfo) { w.got(i.Conn) }
 	if f.settings.Proxy != nil {
 		w.hooks.GotConn = func(i httptrace.GotConnInfo) {
-			w.conn = i.Conn
+			w.got(i.Conn)
 			if c := lowest(i.Conn); c != nil {
 				c.inUse()
 			}
@@ -44,6 +45,15 @@ func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
 		}
 	}
 	return httptrace.WithClientTrace(ctx, &w.hooks)
+}
+
+// got notes the connection of a request that is about to be sent. Looking the host up and connecting took
+// time, so the permit is asked once more: nothing can be sent over a connection that is closed.
+func (w *way) got(c net.Conn) {
+	w.conn = c
+	if p := w.fetcher.settings.Permit; p != nil && !p.May() {
+		_ = c.Close() // the request fails by that, and send knows why
+	}
 }
 
 // exchange makes the request of a Fetch, by its own Do if it has one.
@@ -72,7 +82,14 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 	err := f.admit(req.URL)
 	var resp *http.Response
 	if err == nil {
-		resp, err = f.transport.RoundTrip(f.addressed(req))
+		err = f.permitted(ctx)
+	}
+	if err == nil {
+		if resp, err = f.transport.RoundTrip(f.addressed(req)); err != nil {
+			if over := f.permitted(ctx); over != nil {
+				err = over
+			}
+		}
 	}
 	if err == nil {
 		page := f.proxyPage(req.URL, resp)
@@ -94,6 +111,14 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 		why = fault.TLS
 	}
 	return nil, why, err
+}
+
+// permitted is an error, once ctx has ended, if the request must not be made.
+func (f *Fetcher) permitted(ctx context.Context) error {
+	if f.settings.Permit == nil {
+		return nil
+	}
+	return permit.Check(ctx)
 }
 
 // addressed is req in the form that is sent: a proxy is told scheme and host, also
@@ -145,16 +170,21 @@ func (f *Fetcher) Do(ctx context.Context, req *http.Request) (*http.Response, er
 }
 
 func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header) (*http.Response, error) {
+	ctx, leave, err := permit.Begin(ctx, f.settings.Permit)
+	if err != nil {
+		return nil, err
+	}
 	own, cancel := context.WithCancelCause(ctx)
 	whole := newDownload(f.settings.DownloadTimeout, cancel)
 	w := &way{fetcher: f}
 	req = req.WithContext(f.trace(own, w))
 	req.Header = header
-	b := &ownedBody{ctx: ctx, own: own, whole: whole, url: req.URL.Redacted(), left: f.settings.MaxBodyBytes}
+	b := &ownedBody{ctx: ctx, own: own, leave: leave, whole: whole, url: req.URL.Redacted(), left: f.settings.MaxBodyBytes}
 	resp, why, err := f.send(own, w, req)
 	if err != nil {
+		err = b.failed(why, err)
 		b.end()
-		return nil, b.failed(why, err)
+		return nil, err
 	}
 	b.closer = resp.Body
 	b.wire = &wire{ctx: own, body: resp.Body, idle: f.settings.IdleTimeout, pace: f.settings.Pace, whole: whole}
@@ -175,6 +205,7 @@ func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header)
 // by one goroutine.
 type ownedBody struct {
 	ctx, own context.Context
+	leave    context.CancelFunc // of the permit
 	whole    *download
 	url      string
 	closer   io.Closer
@@ -233,6 +264,7 @@ func (b *ownedBody) end() {
 	}
 	b.whole.timer.Stop()
 	b.whole.cancel(nil)
+	b.leave()
 }
 
 // failing gives its error instead of bytes.

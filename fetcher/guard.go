@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sextant-crawler/sextant/permit"
 )
 
 // An attempt belongs to one dial. Its mutex guards which addresses were refused:
@@ -28,10 +30,11 @@ type dialer struct {
 	connect func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
 
 	handshake time.Duration // at most, of TLS
+	permit    permit.Permit // nil: always
 }
 
 func newDialer(s Settings) *dialer {
-	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge, deny: s.DenyPrivate, connect: s.Connect, handshake: s.TLSTimeout}
+	d := &dialer{exempt: make(map[string]bool, len(s.Exempt)), judge: s.Judge, deny: s.DenyPrivate, connect: s.Connect, handshake: s.TLSTimeout, permit: s.Permit}
 	for _, hostPort := range s.Exempt {
 		if host, port, err := net.SplitHostPort(hostPort); err == nil {
 			hostPort = net.JoinHostPort(host, port)
@@ -79,6 +82,9 @@ type attempt struct {
 }
 
 func (t *attempt) control(_, address string, _ syscall.RawConn) error {
+	if t.permit != nil && !t.permit.May() { // the last moment before it connects
+		return permit.ErrEnded
+	}
 	refused := t.ask(address)
 	t.mu.Lock()
 	defer t.mu.Unlock()

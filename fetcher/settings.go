@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
+
+	"github.com/sextant-crawler/sextant/permit"
 )
 
 // Settings are what a Fetcher is made of. A field left at its zero value takes
@@ -57,6 +59,9 @@ type Settings struct {
 	// and none of the time-outs above runs. An error ends the request; it should be
 	// that of ctx. It is called by several goroutines at once.
 	Pace func(ctx context.Context, n int) error
+	// Permit is asked before each request, which ends when the permit does; nil: nobody is
+	// asked. A request that is not made or is cut for its sake gives the error of a ctx that ended.
+	Permit permit.Permit
 	// Roots verify servers; nil: the system's.
 	Roots *x509.CertPool
 	// InsecureTLS takes any certificate of a server, but not of a proxy: whoever is on

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/sextant-crawler/sextant/permit"
 )
 
 const (
@@ -31,8 +33,9 @@ type delivery struct {
 	known              bool // cursor was read from the outbox
 	cursor, sent, read uint64
 	delivering
-	failures int  // in a row
-	doubtful bool // a checkpoint failed or what was pushed got lost: a push that succeeds proves no recovery
+	repeat   time.Time // see Claim; zero once it is done
+	failures int       // in a row
+	doubtful bool      // a checkpoint failed or what was pushed got lost: a push that succeeds proves no recovery
 
 	// Under relay.mu.
 	looks  uint64 // counts requests to look at the outbox
@@ -70,7 +73,7 @@ func (d *delivery) run(ctx context.Context) {
 			d.known = d.known && !errors.Is(err, ErrRewind)
 			continue
 		}
-		timer := time.NewTimer(d.fail(err))
+		timer := time.NewTimer(d.failed(err))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -83,6 +86,7 @@ func (d *delivery) run(ctx context.Context) {
 // step does one thing: a checkpoint, a read, a push, or waiting for more.
 func (d *delivery) step(ctx context.Context) error {
 	looks, draining := d.look()
+	d.repeats()
 	if !d.known {
 		if err := d.rewind(ctx); err != nil {
 			return err
@@ -107,7 +111,7 @@ func (d *delivery) step(ctx context.Context) error {
 		return nil // there may be more
 	case draining && d.sent > d.cursor:
 		return d.checkpoint(ctx)
-	case d.read == d.cursor:
+	case d.read == d.cursor && d.repeat.IsZero():
 		d.settle(looks)
 	}
 	d.wait(ctx)
@@ -141,14 +145,12 @@ func (d *delivery) full() bool {
 
 // wait blocks until there may be something to do.
 func (d *delivery) wait(ctx context.Context) {
-	var due time.Time
+	due := d.repeat
 	if len(d.batch) > 0 {
-		due = d.batchSince.Add(d.set.BatchAge)
+		due = sooner(due, d.batchSince.Add(d.set.BatchAge))
 	}
 	if d.sent > d.cursor {
-		if at := d.unsafeSince.Add(d.set.CheckpointAge); due.IsZero() || at.Before(due) {
-			due = at
-		}
+		due = sooner(due, d.unsafeSince.Add(d.set.CheckpointAge))
 	}
 	var expired <-chan time.Time
 	if !due.IsZero() {
@@ -161,6 +163,14 @@ func (d *delivery) wait(ctx context.Context) {
 	case <-d.wake:
 	case <-expired:
 	}
+}
+
+// sooner is the earlier of two times, of which a may be zero for none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // rewind begins again after the stored cursor.
@@ -248,7 +258,11 @@ func (d *delivery) advance(n int) {
 
 func (d *delivery) push(ctx context.Context) error {
 	began := time.Now()
-	refused, err := d.target.Push(ctx, d.batch)
+	var refused []Refusal
+	err := d.permitted(ctx, func(ctx context.Context) (err error) {
+		refused, err = d.target.Push(ctx, d.batch)
+		return err
+	})
 	d.times.pushed(ctx, began)
 	if err != nil {
 		return fmt.Errorf("pushing: %w", err)
@@ -289,16 +303,18 @@ func (d *delivery) push(ctx context.Context) error {
 func (d *delivery) checkpoint(ctx context.Context) error {
 	if d.pushed {
 		began := time.Now()
-		err := d.target.Checkpoint(ctx, d.sent)
+		err := d.permitted(ctx, func(ctx context.Context) error { return d.target.Checkpoint(ctx, d.sent) })
 		d.times.madeSafe(ctx, began)
 		if err != nil {
-			d.doubtful = true
+			d.doubtful = d.doubtful || !errors.Is(err, permit.ErrEnded)
 			return fmt.Errorf("making entries up to %d safe: %w", d.sent, err)
 		}
 	}
-	if err := d.relay.outbox.Safe(ctx, d.name, d.sent); err != nil {
-		d.doubtful = true
-		return fmt.Errorf("storing the cursor: %w", err)
+	if d.repeat.IsZero() { // else all of it is pushed once more
+		if err := d.relay.outbox.Safe(ctx, d.name, d.sent); err != nil {
+			d.doubtful = true
+			return fmt.Errorf("storing the cursor: %w", err)
+		}
 	}
 	d.cursor, d.unsafe, d.pushed = d.sent, 0, false
 	d.doubtful = false

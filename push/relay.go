@@ -70,6 +70,7 @@ type Relay struct {
 	outbox     Outbox
 	log        *slog.Logger
 	deliveries []*delivery
+	claim      Claim
 	done       chan struct{} // closed when Run returns
 
 	mu       sync.Mutex

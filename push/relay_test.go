@@ -123,6 +123,13 @@ func (f *fakeTarget) sizes() []int {
 	return n
 }
 
+// calls are the times of the calls to Push.
+func (f *fakeTarget) calls() []time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.times)
+}
+
 func (f *fakeTarget) checkpointed() []uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,6 +145,12 @@ func start(t *testing.T, o push.Outbox, targets ...push.TargetSettings) *push.Re
 	if err != nil {
 		t.Fatal(err)
 	}
+	runs(t, r)
+	return r
+}
+
+func runs(t *testing.T, r *push.Relay) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
@@ -147,7 +160,6 @@ func start(t *testing.T, o push.Outbox, targets ...push.TargetSettings) *push.Re
 			t.Errorf("Run: %v", err)
 		}
 	})
-	return r
 }
 
 func drained(t *testing.T, r *push.Relay) {

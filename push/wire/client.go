@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -18,6 +19,8 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 	"github.com/klauspost/compress/gzip"
 	"golang.org/x/time/rate"
+
+	"github.com/sextant-crawler/sextant/permit"
 )
 
 // MaxAnswer bounds what is read of an answer where a Request does not say more:
@@ -95,7 +98,11 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, err := permitted(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(a.timeout, func() { cancel(errSilent{a.timeout}) })
 	resp, err := a.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
@@ -106,6 +113,19 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &patience{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, timer: timer, timeout: a.timeout}
 	return resp, nil
+}
+
+// permitted is ctx so that a request under it is sent only if it may be at that moment: looking the
+// indexer up and connecting take time.
+func permitted(ctx context.Context) (context.Context, error) {
+	if err := permit.Check(ctx); err != nil || !permit.Asked(ctx) {
+		return ctx, err
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		if !permit.May(ctx) {
+			_ = i.Conn.Close() // the request fails by that
+		}
+	}}), nil
 }
 
 // CloseIdleConnections passes on what http.Client asks for.

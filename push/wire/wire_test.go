@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testpermit"
+	"github.com/sextant-crawler/sextant/permit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/secret"
 )
@@ -329,5 +332,34 @@ func TestNames(t *testing.T) {
 		if err := CheckName(name); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// TestNothingIsSentWithoutPermit: no request, and no repetition of one, though the timer of its context has not
+// fired yet.
+func TestNothingIsSentWithoutPermit(t *testing.T) {
+	p := testpermit.New()
+	var asked atomic.Int32
+	c := open(t, Settings{Retries: 3, RetryWait: time.Millisecond, RetryWaitMax: time.Millisecond}, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		p.Expire()
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	for want := range int32(2) {
+		ctx, end, err := permit.Begin(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == 0 {
+			p.Expire()
+		}
+		if _, err = c.Do(ctx, Request{Name: "put", Method: http.MethodPut, Body: []byte("b")}); !permit.Ended(t.Context(), ctx, err) {
+			t.Errorf("%v, want the end of the permit", err)
+		}
+		if n := asked.Load(); n != want {
+			t.Errorf("the indexer was asked %d times, want %d", n, want)
+		}
+		end()
+		p.Give()
 	}
 }

@@ -1,0 +1,66 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sextant-crawler/sextant/permit"
+)
+
+// Claim is by what right a relay pushes, where other machines could push the same. The zero Claim
+// is that of a machine that is alone.
+type Claim struct {
+	// Permit is asked before each request to a target, which ends when the permit does. What was cut is
+	// pushed again, and counts as no failure. nil: nobody is asked.
+	Permit permit.Permit
+	// Repeat, if not zero, is until when a request of the machine that pushed before may still take
+	// effect, after newer ones. The stored cursors stay until then; then all that follows them is pushed once
+	// more, so that the newest order of each URL is the last that its indexer gets.
+	Repeat time.Time
+}
+
+// Under says by what right the relay pushes. It is called before Run.
+func (r *Relay) Under(c Claim) {
+	r.claim = c
+	for _, d := range r.deliveries {
+		d.repeat = c.Repeat
+	}
+}
+
+// permitted does what asks the target, under the relay's permit.
+func (d *delivery) permitted(ctx context.Context, ask func(context.Context) error) error {
+	under, end, err := permit.Begin(ctx, d.relay.claim.Permit)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err = ask(under); permit.Ended(ctx, under, err) {
+		err = errors.Join(permit.ErrEnded, err)
+	}
+	return err
+}
+
+// endedPause is how long a delivery waits after its permit ended: one that is over for good is told by the end of
+// Run's context a moment later.
+const endedPause = 100 * time.Millisecond
+
+// failed takes in an error, and returns how long to wait. That the permit ended before a push or a checkpoint did says nothing
+// of the target.
+func (d *delivery) failed(err error) time.Duration {
+	if !errors.Is(err, permit.ErrEnded) {
+		return d.fail(err)
+	}
+	d.known = d.known && !errors.Is(err, ErrRewind)
+	d.dropBatch()
+	return endedPause
+}
+
+// repeats goes back to the stored cursor if the time of late requests is over.
+func (d *delivery) repeats() {
+	if d.repeat.IsZero() || time.Now().Before(d.repeat) {
+		return
+	}
+	d.repeat, d.known = time.Time{}, false
+	d.relay.log.Info("pushing once more what followed the cursor when this node took over: requests of the last one may have come late", "target", d.name)
+}
