@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -70,33 +71,41 @@ func anyText(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-// TestLook: the instructions of this processor see in any window what lookAt sees.
-func TestLook(t *testing.T) {
+// TestInstructions: the instructions of this processor make the words of a text that windowsOf makes.
+func TestInstructions(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	var window64 [window + inWindow]byte
-	for c := range 256 {
-		for i := range window64 {
-			window64[i] = byte(c)
-			if i >= window/2 {
-				window64[i] = byte(c + i)
-			}
-		}
-		sameLook(t, string(window64[:]))
+	for c := range 256 { // each byte alone, in words, and between them
+		same := strings.Repeat(string([]byte{byte(c)}), 2*window)
+		sameWindows(t, same)
+		sameWindows(t, "a"+same[:1]+"Z "+same[:2]+"0"+same[:17]+strings.Repeat(" x"+same[:1], window))
 	}
-	for range 20_000 {
-		for i := range window64 {
-			if window64[i] = byte(r.Uint32()); r.IntN(4) > 0 { // most windows without wide characters
-				window64[i] &= 0x7f
+	for i := range 3000 {
+		text := []byte(anyText(r, 1+i%2000))
+		if i%2 == 0 { // bytes of any kind, most windows without wide characters
+			for k := range text {
+				if text[k] = byte(r.Uint32()); r.IntN(16) > 0 {
+					text[k] &= 0x7f
+				}
 			}
 		}
-		sameLook(t, string(window64[:]))
+		sameWindows(t, string(text))
+	}
+	// One word after another, and words and signs of each length at the end of a window.
+	for n := range 2 * window {
+		sameWindows(t, strings.Repeat("a ", n)+strings.Repeat("b", n%20)+strings.Repeat("&", n%7)+strings.Repeat("c d, ", 50))
 	}
 }
 
-func sameLook(t *testing.T, text string) {
+func sameWindows(t *testing.T, text string) {
 	t.Helper()
-	inWords, signs, ok := look(text)
-	if wantWords, wantSigns, wantOK := lookAt(text); inWords != wantWords || signs != wantSigns || ok != wantOK {
-		t.Fatalf("%q: %064b %064b %v, want %064b %064b %v", text, inWords, signs, ok, wantWords, wantSigns, wantOK)
+	var got, want [3*windowWords + 7]word
+	for from := 0; from < len(text); from += 1 + window/2 {
+		for _, room := range []int{len(want), windowWords - 1, windowWords} {
+			at, n := windows(text[from:], got[:room])
+			wantAt, wantN := windowsOf(text[from:], want[:room])
+			if at != wantAt || n != wantN || !slices.Equal(got[:n], want[:n]) {
+				t.Fatalf("%q: %d words up to %d, want %d up to %d\n%v\n%v", text[from:], n, at, wantN, wantAt, got[:n], want[:n])
+			}
+		}
 	}
 }

@@ -43,12 +43,12 @@ var wordMasks = func() (masks [2 * inWindow][2]uint64) {
 // how many they are: none at the end of the text.
 func (w *wordScanner) fill(words []word) (n int) {
 	for slowUntil := 0; n == 0 || n+windowWords <= len(words); {
-		if w.at >= slowUntil && w.at+window+inWindow <= len(w.text) && n+windowWords <= len(words) {
-			if k := w.fillWindow(words[n : n+windowWords]); k > 0 {
-				n += k
-				continue
-			}
+		if w.at >= slowUntil {
+			at, k := windows(w.text[w.at:], words[n:])
+			w.at += at
+			n += k
 			slowUntil = w.at + window
+			continue
 		}
 		next, ok := w.next()
 		if !ok {
@@ -60,19 +60,32 @@ func (w *wordScanner) fill(words []word) (n int) {
 	return n
 }
 
-// fillWindow takes the words that end in the next window, up to the first that is longer
-// than inWindow. There is none if the window is for next. What next does byte by byte is done
+// windowsOf takes the words of window after window, and says where in the text the last one
+// ends and how many they are. It stops where the text ends or the words have room for those of
+// no other window, and at a window that is for next: it has characters that are words, or begins with a long word.
+func windowsOf(text string, words []word) (at, n int) {
+	for at+window+inWindow <= len(text) && n+windowWords <= len(words) {
+		end, k := windowOf(text[at:at+window+inWindow], words[n:n+windowWords])
+		if k == 0 {
+			break
+		}
+		at, n = at+end, n+k
+	}
+	return at, n
+}
+
+// windowOf takes the words that end in a window, up to the first that is longer than inWindow,
+// and says where the last one ends. What next does byte by byte is done
 // here for up to sixteen bytes, and without branches that depend on the length of a word or on
 // signs: nothing foretells them.
-func (w *wordScanner) fillWindow(words []word) (n int) {
-	text := w.text[w.at : w.at+window+inWindow]
-	inWords, signs, ok := look(text)
+func windowOf(text string, words []word) (end, n int) {
+	inWords, signs, ok := lookAt(text)
 	if !ok {
-		return 0
+		return 0, 0
 	}
 	// These have a bit for the first byte of each word, and one for the byte after each.
-	starts, ends, end := inWords&^(inWords<<1), inWords<<1&^inWords, 0
-	for ends := ends; ends != 0 && n < len(words); ends &= ends - 1 {
+	starts, ends := inWords&^(inWords<<1), inWords<<1&^inWords
+	for ; ends != 0 && n < len(words); ends &= ends - 1 {
 		start := bits.TrailingZeros64(starts)
 		length := bits.TrailingZeros64(ends) - start
 		if length > inWindow {
@@ -94,8 +107,7 @@ func (w *wordScanner) fillWindow(words []word) (n int) {
 		words[bits.OnesCount64(starts&before)].hash ^= signHash(text[sign:start])
 		signs &^= 1<<start - 1
 	}
-	w.at += end
-	return n
+	return end, n
 }
 
 // lookAt gives a bit for each byte of a window that is of a word, and for each that is a

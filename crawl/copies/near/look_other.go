@@ -1,5 +1,0 @@
-//go:build !amd64
-
-package near
-
-func look(text string) (inWords, signs uint64, ok bool) { return lookAt(text) }
