@@ -32,6 +32,7 @@ const (
 	codeFailed      = "failed"       // 500: the service or its store failed
 	codeBusy        = "busy"         // 503: too much of this at once
 	codeNotReady    = "not_ready"    // 503: the service opens its stores, or closes them
+	codeStandby     = "standby"      // 307, 503: another node of the cluster crawls
 	problemType     = "about:blank"  // RFC 9457, 4.2.1
 	problemMedia    = "application/problem+json"
 	maxProblemBytes = 1 << 20

@@ -108,7 +108,7 @@ func settle(ctx context.Context, e Engine, m Meta, over Revision, f Founding, wr
 			put(headKey(p), placeOf(at)),
 			put(firstKey(p), first{at.Seq + 1}),
 			put(setKey(p), syncSet{Seats: []Seat{f.Seat}}),
-			put(ownKey(p), ownership{Seat: f.Seat, Released: true, Why: "founded"}))
+			put(ownKey(p), ownership{Seat: f.Seat, Released: true, Why: founded}))
 	}
 	for {
 		out, err := e.Commit(ctx, Step{If: []Condition{{metaKey, over}}, Then: writes})

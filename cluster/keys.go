@@ -75,9 +75,17 @@ type Seat struct {
 	Store string `json:"store"` // drawn when the store was made or rebuilt
 }
 
+// Addresses are where the process of a node can be reached. Its beats tell them to all.
+type Addresses struct {
+	Peer    string `json:"peer,omitempty"`    // HOST:PORT for the other nodes
+	Console string `json:"console,omitempty"` // URL; "" if nothing listens
+	Machine string `json:"machine,omitempty"` // its host name: what is on loopback is of use only there
+}
+
 type beat struct {
 	Wall  time.Time `json:"wall"`
 	Count uint64    `json:"count"`
+	Addresses
 }
 
 type ownership struct {
@@ -86,7 +94,23 @@ type ownership struct {
 	Claim    string `json:"claim"`   // drawn for this claim
 	Released bool   `json:"released,omitempty"`
 	Why      string `json:"why,omitempty"` // for people
+	// Since is the owner's time of day when it claimed, or gave up.
+	Since time.Time `json:"since,omitzero"`
 }
+
+// gone says in words why another one may claim.
+func (o ownership) gone() string {
+	switch {
+	case o.Why == founded:
+		return "the cluster was founded"
+	case o.Released:
+		return o.Node + " gave it up: " + o.Why
+	}
+	return o.Node + " gave no sign of life"
+}
+
+// founded is why nobody owns a new cluster.
+const founded = "founded"
 
 type place struct {
 	Seq  uint64 `json:"seq"`

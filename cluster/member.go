@@ -69,6 +69,8 @@ type Standing struct {
 	// InSync is the in-sync set, and Owner the seat that owns the partition, both as last seen.
 	InSync []Seat
 	Owner  Seat
+	// OwnerAddresses are where it is reached.
+	OwnerAddresses Addresses
 	// Behind is how many bytes of the log are not applied yet, as last seen.
 	Behind uint64
 	// Unprotected says, at the owner, why its loss would stop the crawl; at others, why it

@@ -22,6 +22,8 @@ type NodeSettings struct {
 	Clock Clock // SystemClock, except in tests
 	Times Times // DefaultTimes, except in tests
 	Log   *slog.Logger
+	// Addresses are told to the other nodes.
+	Addresses Addresses
 	// Known is what the node's disk remembers of the cluster, zero on a new one; Seen the highest
 	// revision of the engine that it remembers. Either makes Join refuse an engine that was set back.
 	Known Meta
@@ -31,6 +33,7 @@ type NodeSettings struct {
 // Node is one process in a cluster, for all partitions that it holds.
 type Node struct {
 	name        string
+	addresses   Addresses
 	run         string // the session: drawn at each start
 	clock       Clock
 	times       Times
@@ -73,7 +76,7 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		name: s.Name, run: NewID().String(), clock: s.Clock, times: s.Times, log: s.Log.With("node", s.Name),
+		name: s.Name, addresses: s.Addresses, run: NewID().String(), clock: s.Clock, times: s.Times, log: s.Log.With("node", s.Name),
 		engine: &session{engine: e, seen: s.Seen}, wake: make(chan struct{}, 1), holds: map[Partition]*hold{},
 	}
 	var err error
@@ -137,10 +140,22 @@ func (n *Node) Run(ctx context.Context) error {
 	for _, h := range held {
 		h.right.lose(ErrFenced)
 	}
+	n.farewell(context.WithoutCancel(ctx))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
+}
+
+// farewell takes back this process's sign of life, so that its next start need not wait to see whether
+// it still lives. If that fails the next start waits.
+func (n *Node) farewell(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, n.times.Beat)
+	defer cancel()
+	_, err := n.engine.commit(ctx, Step{If: []Condition{n.same()}, Then: []Write{{Key: beatKey(n.name, n.run), Remove: true}}})
+	if err != nil {
+		n.log.Debug("the last sign of life was not taken back", "error", err)
+	}
 }
 
 // beats sends a sign of life each Times.Beat, and soon again when one was not answered.
@@ -162,12 +177,17 @@ func (n *Node) beats(ctx context.Context) error {
 	}
 }
 
+// sign is a sign of life of this process.
+func (n *Node) sign(count uint64) beat {
+	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses}
+}
+
 // beat is confirmed for every partition that the node still owns: the same step compares all
 // epochs. A plain write would let an owner go on that has lost its claim without knowing.
 func (n *Node) beat(ctx context.Context, sent time.Duration, count uint64) error {
 	for {
 		held := n.held()
-		step := Step{If: []Condition{n.same()}, Then: []Write{put(beatKey(n.name, n.run), beat{Wall: n.clock.Wall(), Count: count})}}
+		step := Step{If: []Condition{n.same()}, Then: []Write{put(beatKey(n.name, n.run), n.sign(count))}}
 		for _, h := range held {
 			step.If = append(step.If, h.condition())
 		}
@@ -227,7 +247,7 @@ func (n *Node) release(ctx context.Context, h *hold, seat Seat, why string) erro
 	n.drop(h, ErrFenced)
 	step := Step{
 		If:   []Condition{n.same(), h.condition()},
-		Then: []Write{put(ownKey(h.partition), ownership{Seat: seat, Session: n.run, Claim: h.author.Claim.String(), Released: true, Why: why})},
+		Then: []Write{put(ownKey(h.partition), ownership{Seat: seat, Session: n.run, Claim: h.author.Claim.String(), Released: true, Why: why, Since: n.clock.Wall()})},
 	}
 	for {
 		out, err := n.engine.commit(ctx, step)

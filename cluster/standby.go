@@ -124,7 +124,11 @@ func (m *Member) waitEngine(ctx context.Context, key string, after Revision) err
 // observe remembers since when the owner's last beat is the last.
 func (m *Member) observe(v view) {
 	now, w := m.node.clock.Now(), &m.watch
-	m.stand(func(s *Standing) { s.InSync, s.Owner = v.inSync.Seats, v.owner.Seat })
+	var last beat
+	if v.beat.Revision != 0 {
+		_ = read(v.beat, &last) // what it says of addresses is for people
+	}
+	m.stand(func(s *Standing) { s.InSync, s.Owner, s.OwnerAddresses = v.inSync.Seats, v.owner.Seat, last.Addresses })
 	if v.own.Revision == w.own && v.beat.Revision == w.beat {
 		w.looked = now
 		return
@@ -205,8 +209,8 @@ func (m *Member) claim(ctx context.Context, v view) (*hold, error) {
 	step := Step{
 		If: []Condition{n.same(), {v.own.Key, v.own.Revision}, {v.set.Key, v.set.Revision}},
 		Then: []Write{
-			put(v.own.Key, ownership{Seat: m.seat, Session: n.run, Claim: id.String()}),
-			put(beatKey(n.name, n.run), beat{Wall: n.clock.Wall()}),
+			put(v.own.Key, ownership{Seat: m.seat, Session: n.run, Claim: id.String(), Since: n.clock.Wall(), Why: v.owner.gone()}),
+			put(beatKey(n.name, n.run), n.sign(0)),
 		},
 	}
 	if !v.owner.Released && v.owner.Session != n.run {

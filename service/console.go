@@ -47,16 +47,16 @@ func (s *Service) SignInURL(token string) string {
 }
 
 // ConsoleURL is where a browser finds the console.
-func (s *Service) ConsoleURL() string {
-	at, scheme := s.open.Addr().String(), "http"
-	if tcp, ok := s.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+func (d *door) ConsoleURL() string {
+	at, scheme := d.open.Addr().String(), "http"
+	if tcp, ok := d.open.Addr().(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		name, err := os.Hostname()
 		if err != nil {
 			name = "localhost"
 		}
 		at = net.JoinHostPort(name, strconv.Itoa(tcp.Port))
 	}
-	if s.access.TLS() != nil {
+	if d.access.TLS() != nil {
 		scheme = "https"
 	}
 	return scheme + "://" + at + "/"

@@ -108,8 +108,11 @@ func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
 }
 
 // openCrawl opens a Crawler's store and targets.
-func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, agent string, log *slog.Logger) (*running, error) {
-	log = log.With("crawler", crawler.Name)
+func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, o *Options) (*running, error) {
+	log := o.Log.With("crawler", crawler.Name)
+	if o.lent != nil {
+		return newCrawl(ctx, crawler, h, o.lent.store, o.Agent, log)
+	}
 	if half, ok := badgerstore.HalfRestored(h.Store()); ok {
 		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
 	}
@@ -119,15 +122,24 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 	if err != nil {
 		return nil, err
 	}
-	relay, err := relayOf(crawler, h, store.Outbox(), log)
+	r, err := newCrawl(ctx, crawler, h, store, o.Agent, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
+	}
+	return r, nil
+}
+
+// newCrawl makes the crawl on a store that is open, and opens its targets.
+func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store *badgerstore.Store, agent string, log *slog.Logger) (*running, error) {
+	relay, err := relayOf(crawler, h, store.Outbox(), log)
+	if err != nil {
+		return nil, err
 	}
 	r := &running{agent: agent, store: store, opened: crawler, documents: documents.NewPool(crawler.Reading, log)}
 	r.events = events.NewLog(store)
 	r.comesIntoForce(&crawler)
 	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, err
 	}
 	r.weights.Store(&crawler.Frontier.Weights)
 	return r, nil

@@ -65,6 +65,19 @@ func (s *Service) Stop() {
 	}
 	s.log.Info("stopping: pages in flight are finished; a second signal ends at once")
 	s.notify.stopping()
+	s.stopCrawls()
+}
+
+// handOver is Stop for a process that goes on: another node of the cluster takes over.
+func (s *Service) handOver() {
+	if s.ending.Swap(true) {
+		return
+	}
+	s.log.Info("handing over to another node: pages in flight are finished")
+	s.stopCrawls()
+}
+
+func (s *Service) stopCrawls() {
 	s.stopped()
 	for _, r := range s.crawls {
 		r.Stop()

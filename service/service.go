@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/notices"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
 // control.reloading is the lock of a reload: it is held from its begin to its end, and by the
@@ -22,10 +23,9 @@ import (
 // Service is all that one process runs: its Crawlers and the door to them.
 type Service struct {
 	crawls []*running
-	open   net.Listener // nil for --listen off
-	owner  net.Listener // nil if the socket's path is too long
-	access *admin.Access
-	log    *slog.Logger
+	door
+	lent *lent // nil: what it has is its own
+	log  *slog.Logger
 
 	config     *configuration
 	configured int    // Crawlers in it when the service started
@@ -35,6 +35,19 @@ type Service struct {
 	notices    *notices.Notifier
 	tickets    map[string]string // to tokens: links that sign in once; read when Run begins
 	control
+}
+
+// door is where the process is reached.
+type door struct {
+	open   net.Listener // nil for --listen off
+	owner  net.Listener // nil if the socket's path is too long
+	access *admin.Access
+}
+
+// lent is what a node of a cluster lends to the service that runs while it leads.
+type lent struct {
+	door
+	store *badgerstore.Store
 }
 
 // control is how the service is asked to reload and to stop, and the state that keeps the two in order.
@@ -64,12 +77,13 @@ type Options struct {
 
 	notify  *notifier // nil: systemd is told nothing
 	hangups <-chan struct{}
+	lent    *lent // nil: it opens all by itself
 }
 
 // Open opens everything that can fail, so that a service that starts runs.
 func Open(ctx context.Context, o Options) (s *Service, err error) {
 	s = &Service{
-		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify,
+		log: o.Log, version: o.Version, configured: len(o.File.Crawlers), memory: o.Memory, notify: o.notify, lent: o.lent,
 		control: control{hangups: o.hangups},
 	}
 	s.stops, s.stopped = context.WithCancel(context.WithoutCancel(ctx))
@@ -87,11 +101,15 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 	if err := checkHomes(o.Data, o.File.Crawlers); err != nil {
 		return s, err
 	}
-	opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
-	if err != nil {
-		return s, err
+	if o.lent != nil {
+		s.door = o.lent.door
+	} else {
+		opened, err := s.openDoor(ctx, o.Data, o.Listen, o.Access)
+		if err != nil {
+			return s, err
+		}
+		defer opened()
 	}
-	defer opened()
 	s.config = newConfiguration(&o) // behind the socket's lock
 	if err := s.openCrawls(ctx, &o); err != nil {
 		return s, err
@@ -107,7 +125,7 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 		if err := ctx.Err(); err != nil { // a store may take long to open
 			return err
 		}
-		r, err := openCrawl(ctx, crawler, HomeOf(o.File, crawler, o.Data), memtable, o.Agent, o.Log)
+		r, err := openCrawl(ctx, crawler, HomeOf(o.File, crawler, o.Data), memtable, o)
 		if err != nil {
 			return err
 		}
@@ -125,10 +143,15 @@ func (s *Service) Reload(ctx context.Context, word bool) error { return s.reload
 // Close closes the stores and what else is open. The socket is closed last: until then it
 // answers that the service is stopping.
 func (s *Service) Close() error {
+	for _, r := range s.crawls {
+		r.documents.Close()
+	}
+	if s.lent != nil {
+		return nil // the rest is the node's
+	}
 	var errs []error
 	closed := admin.Closing(s.owner)
 	for _, r := range s.crawls {
-		r.documents.Close()
 		errs = append(errs, r.store.Close())
 	}
 	closed()
@@ -144,11 +167,11 @@ func (s *Service) Close() error {
 }
 
 // Address is where the API and the console answer, "off" if nowhere.
-func (s *Service) Address() string {
-	if s.open == nil {
+func (d *door) Address() string {
+	if d.open == nil {
 		return "off"
 	}
-	return s.open.Addr().String()
+	return d.open.Addr().String()
 }
 
 // sharedSlots bound the threads of all Crawlers together; nil if each has its own.

@@ -25,13 +25,15 @@ const lastWords = 20 * time.Second
 
 // Settings are what Run needs.
 type Settings struct {
-	Name   string // of the node
-	Engine cluster.Engine
-	Dir    string // of the copy, see Found and badgerstore.Rebuild
-	Store  badgerstore.Options
-	Log    *slog.Logger
-	Clock  cluster.Clock // cluster.SystemClock, except in tests
-	Times  cluster.Times // cluster.DefaultTimes, except in tests
+	Name string // of the node
+	// Addresses are told to the other nodes.
+	Addresses cluster.Addresses
+	Engine    cluster.Engine
+	Dir       string // of the copy, see Found and badgerstore.Rebuild
+	Store     badgerstore.Options
+	Log       *slog.Logger
+	Clock     cluster.Clock // cluster.SystemClock, except in tests
+	Times     cluster.Times // cluster.DefaultTimes, except in tests
 	// Lead crawls until ctx ends, and returns when nothing acts any more. The Store is closed
 	// afterwards. ctx ends when the node is to stop, when the claim is lost, and when the log or the disk
 	// has refused a change.
@@ -100,7 +102,7 @@ func Run(ctx context.Context, s Settings) (err error) {
 	defer func() { err = errors.Join(err, copied.Close()) }()
 	self := copied.Membership()
 	joined, err := cluster.Join(ctx, s.Engine, cluster.NodeSettings{
-		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log,
+		Name: s.Name, Clock: s.Clock, Times: s.Times, Log: s.Log, Addresses: s.Addresses,
 		Known: cluster.Meta{Cluster: self.Cluster, Incarnation: self.Incarnation, Partitions: self.Partitions},
 	})
 	if err != nil {
@@ -154,6 +156,32 @@ func Found(ctx context.Context, e cluster.Engine, name, dir string, o badgerstor
 		return meta, err
 	}
 	return meta, badgerstore.Enlist(dir, memberOf(meta, id), at, o)
+}
+
+// Recover begins a cluster anew from the copy in dir, see cluster.Recover. The copy keeps all that it has.
+func Recover(ctx context.Context, e cluster.Engine, name, dir string, o badgerstore.Options) (cluster.Meta, error) {
+	copied, err := badgerstore.OpenReplica(dir, o)
+	if err == nil {
+		err = copied.Close()
+	}
+	if err != nil {
+		return cluster.Meta{}, err
+	}
+	self, at, err := badgerstore.MembershipOf(dir)
+	if err != nil {
+		return cluster.Meta{}, err
+	}
+	meta, err := cluster.Recover(ctx, e, self.Cluster, cluster.Founding{
+		Seat: cluster.Seat{Node: name, Store: self.Store}, Partitions: self.Partitions, Seqs: map[cluster.Partition]uint64{0: at.Seq},
+	})
+	if err != nil {
+		return meta, err
+	}
+	if at, err = meta.Genesis(0, at.Seq); err != nil {
+		return meta, err
+	}
+	self.Incarnation, self.Partitions = meta.Incarnation, meta.Partitions
+	return meta, badgerstore.Reenlist(dir, self, at)
 }
 
 // Join makes a copy in dir from what another node's Snapshot wrote. It may claim once it has caught up.

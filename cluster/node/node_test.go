@@ -449,3 +449,39 @@ func TestWrongEngine(t *testing.T) {
 		}
 	}
 }
+
+// TestRecover: when the engine has lost everything, a cluster begins anew from one copy, with all that it has, and
+// other copies are void.
+func TestRecover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t)
+		p.locked(func() { p.quiet = true })
+		time.Sleep(10 * time.Second)
+		for n := range p.nodes {
+			p.must(p.stopOne(n, false))
+		}
+		p.engine = clustertest.NewMemory()
+		p.start(0)
+		if err := <-p.nodes[0].ended; !errors.Is(err, cluster.ErrSetBack) {
+			t.Errorf("an engine that has lost everything: %v, want ErrSetBack", err)
+		}
+		p.set(0, nil)
+		meta, err := node.Recover(t.Context(), p.engine, "n0", p.dirs[0], options())
+		p.must(err)
+		if meta.Cluster != p.meta.Cluster || meta.Incarnation == p.meta.Incarnation {
+			t.Errorf("recovered to %+v from %+v", meta, p.meta)
+		}
+		p.start(0)
+		p.until("it leads", p.leading(0))
+		p.start(1)
+		if err := <-p.nodes[1].ended; !errors.Is(err, cluster.ErrStranger) {
+			t.Errorf("the other copy: %v, want ErrStranger", err)
+		}
+		p.set(1, nil)
+		before := len(p.stored())
+		p.locked(func() { p.quiet = false })
+		p.until("the crawl goes on", func() bool { return len(p.stored()) > before+5 })
+		p.must(p.stopOne(0, false))
+		p.compare(p.dirs[0])
+	})
+}

@@ -17,6 +17,12 @@ import (
 // copyPath is where a node that leads gives its copy.
 const copyPath = "/v1/copy"
 
+// ReleasePath is where the node that leads is asked to hand over to another one.
+const ReleasePath = "/v1/release"
+
+// ErrFollows says that a node was asked for what only the one that leads can do.
+var ErrFollows = errors.New("this node does not lead")
+
 // keepFor is how long the log is kept for a copy after it was sent: as long as it may take to be opened
 // and to join the in-sync set.
 const keepFor = 5 * time.Minute

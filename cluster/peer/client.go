@@ -9,11 +9,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
 // ErrMissing says that the other node does not have what it was asked for.
 var ErrMissing = errors.New("the other node does not have it")
+
+// ErrDeclined says that the other node does not do what it was asked for, and why.
+var ErrDeclined = errors.New("it declined")
 
 const (
 	connectFor = 5 * time.Second
@@ -32,15 +36,20 @@ type Client struct {
 // Get asks the node at address for a path. The answer is read until its end or until ctx ends, and
 // closed. ErrProof if the node does not have the token; nothing of what it said is given then.
 func (c *Client) Get(ctx context.Context, address, path string) (io.ReadCloser, error) {
-	body, err := c.get(ctx, address, path)
+	return c.Do(ctx, http.MethodGet, address, path)
+}
+
+// Do is Get with another method, for what is no question.
+func (c *Client) Do(ctx context.Context, method, address, path string) (io.ReadCloser, error) {
+	body, err := c.do(ctx, method, address, path)
 	if err != nil {
 		return nil, fmt.Errorf("node at %s: %w", address, err)
 	}
 	return body, nil
 }
 
-func (c *Client) get(ctx context.Context, address, path string) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+path, nil)
+func (c *Client) do(ctx context.Context, method, address, path string) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "https://"+address+path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +113,9 @@ func (c *Client) ask(conn *tls.Conn, req *http.Request) (io.Reader, error) {
 		return nil, fmt.Errorf("%w (it answered %d): give all nodes the same one", ErrProof, resp.StatusCode)
 	case resp.StatusCode == http.StatusNotFound:
 		return nil, ErrMissing
+	case resp.StatusCode == http.StatusConflict:
+		words, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+		return nil, errors.Join(fmt.Errorf("%w: %s", ErrDeclined, strings.TrimSpace(string(words))), err)
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("it answered %s", http.StatusText(resp.StatusCode))
 	}

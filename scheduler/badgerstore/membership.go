@@ -53,6 +53,9 @@ func notReplicated(dir string, o Options) error {
 	return fmt.Errorf("store %s: %w (file %s), and what is changed here would be missing in the others: start it as a node of that cluster", dir, ErrReplica, replicaName)
 }
 
+// MembershipOf is what the copy in dir remembers of its cluster, and up to where it is safe. Nothing is opened.
+func MembershipOf(dir string) (Membership, entry.Position, error) { return readMembership(dir) }
+
 func readMembership(dir string) (m Membership, at entry.Position, err error) {
 	b, err := os.ReadFile(filepath.Join(dir, replicaName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,6 +108,9 @@ func writeSynced(name string, b []byte) (err error) {
 	}
 	return f.Sync()
 }
+
+// Reenlist has the copy in dir, which is closed, go on from another place in the log of a cluster that was recovered from it.
+func Reenlist(dir string, m Membership, at entry.Position) error { return writeMembership(dir, m, at) }
 
 // Enlist makes the store in dir, a new one if there is none, the first copy of a cluster. From then on it
 // is opened by OpenReplica alone. at is the log's beginning: cluster.Meta.Genesis.

@@ -1,0 +1,203 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrTwice says that another process lives under a node's name.
+var ErrTwice = errors.New("another process runs as this node")
+
+// State is a cluster as its engine shows it, to whoever asks, node or not.
+type State struct {
+	Meta
+	States []PartitionState `json:"states"`
+	Nodes  []NodeState      `json:"nodes"` // those that have given a sign of life since they started
+}
+
+// PartitionState is one partition of it.
+type PartitionState struct {
+	Partition Partition   `json:"partition"`
+	Owner     Seat        `json:"owner"`
+	Released  bool        `json:"released"`       // nobody owns it: Owner had it last
+	Since     time.Time   `json:"since,omitzero"` // of that, by the owner's clock; zero if it was not stored
+	Why       string      `json:"why"`            // of that, for people
+	Epoch     int64       `json:"epoch"`
+	InSync    []Seat      `json:"in_sync"`
+	Entries   uint64      `json:"entries"` // SEQ of the log's end
+	First     uint64      `json:"first"`   // lowest SEQ that is left
+	Copies    []CopyState `json:"copies"`
+}
+
+// CopyState is how far a node's copy is safe on its disk.
+type CopyState struct {
+	Node   string `json:"node"`
+	Seq    uint64 `json:"seq"`
+	Behind uint64 `json:"behind_bytes"` // bytes of the log
+}
+
+// NodeState is one process.
+type NodeState struct {
+	Node  string    `json:"node"`
+	Alive bool      `json:"alive"` // it gave a sign of life while we looked
+	Wall  time.Time `json:"last_sign_of_life,omitzero"`
+	Addresses
+}
+
+// Alive reports whether a node lives.
+func (s *State) Alive(node string) bool {
+	return slices.ContainsFunc(s.Nodes, func(n NodeState) bool { return n.Node == node && n.Alive })
+}
+
+// Peers are where living nodes answer others, the owner of the first partition before all.
+func (s *State) Peers() (all []string) {
+	for _, n := range s.Nodes {
+		switch {
+		case !n.Alive || n.Peer == "":
+		case len(s.States) > 0 && s.States[0].Owner.Node == n.Node:
+			all = slices.Insert(all, 0, n.Peer)
+		default:
+			all = append(all, n.Peer)
+		}
+	}
+	return all
+}
+
+// Unprotected says why the loss of the owner would stop a partition, "" if it would not.
+func (s *State) Unprotected(p *PartitionState) string {
+	others := slices.DeleteFunc(slices.Clone(p.InSync), func(seat Seat) bool { return seat == p.Owner })
+	switch {
+	case len(others) == 0:
+		return "no other node is in the in-sync set"
+	case !slices.ContainsFunc(others, func(seat Seat) bool { return s.Alive(seat.Node) }):
+		return "no other node of the in-sync set is alive"
+	}
+	return ""
+}
+
+// Observe looks at a cluster for as long as it takes to see who lives: until all nodes have given a sign of life,
+// at most Times.Right. ErrNoCluster if there is none.
+func Observe(ctx context.Context, e Engine, c Clock, t Times) (*State, error) {
+	v, err := e.Read(ctx, metaKey)
+	if err != nil {
+		return nil, err
+	}
+	s := &State{}
+	if v.Keys[0].Revision == 0 {
+		return nil, fmt.Errorf("%w: sextant cluster init makes one", ErrNoCluster)
+	}
+	if err := read(v.Keys[0], &s.Meta); err != nil {
+		return nil, err
+	}
+	if s.Nodes, err = signs(ctx, e, c, t, "beat/"); err != nil {
+		return nil, err
+	}
+	for p := range Partition(s.Partitions) {
+		one, err := observe(ctx, e, p)
+		if err != nil {
+			return nil, err
+		}
+		s.States = append(s.States, one)
+	}
+	return s, nil
+}
+
+func observe(ctx context.Context, e Engine, p Partition) (s PartitionState, err error) {
+	v, err := e.Read(ctx, ownKey(p), setKey(p), headKey(p), firstKey(p))
+	if err != nil {
+		return s, err
+	}
+	var own ownership
+	var set syncSet
+	var head place
+	var low first
+	if err := errors.Join(read(v.Keys[0], &own), read(v.Keys[1], &set), read(v.Keys[2], &head), read(v.Keys[3], &low)); err != nil {
+		return s, err
+	}
+	s = PartitionState{
+		Partition: p, Owner: own.Seat, Released: own.Released, Since: own.Since, Why: own.Why, Epoch: int64(v.Keys[0].Revision),
+		InSync: set.Seats, Entries: head.Seq, First: low.Seq,
+	}
+	from, to := folder(doneFolder(p))
+	copies, err := e.List(ctx, from, to, 1000)
+	if err != nil {
+		return s, err
+	}
+	for _, kv := range copies.Keys {
+		var d done
+		if err := read(kv, &d); err != nil {
+			return s, err
+		}
+		s.Copies = append(s.Copies, CopyState{strings.TrimPrefix(kv.Key, from), d.Seq, head.Size - min(head.Size, d.Size)})
+	}
+	return s, nil
+}
+
+// signs are the processes that have beaten, and which of them do so now.
+func signs(ctx context.Context, e Engine, c Clock, t Times, prefix string) (all []NodeState, err error) {
+	from, to := folder(prefix)
+	seen := map[string]Revision{}
+	for began := c.Now(); ; {
+		v, err := e.List(ctx, from, to, 1000)
+		if err != nil {
+			return nil, err
+		}
+		quiet := 0
+		all = all[:0]
+		for _, kv := range v.Keys {
+			var b beat
+			if err := read(kv, &b); err != nil {
+				return nil, err
+			}
+			before, known := seen[kv.Key]
+			if !known {
+				before = kv.Revision
+				seen[kv.Key] = before
+			}
+			n := NodeState{Node: nodeOfBeat(kv.Key), Alive: kv.Revision != before, Wall: b.Wall, Addresses: b.Addresses}
+			if !n.Alive {
+				quiet++
+			}
+			all = append(all, n)
+		}
+		if quiet == 0 || c.Now()-began > t.Right {
+			return newest(all), nil
+		}
+		if err := c.Sleep(ctx, t.Beat/10); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// newest leaves of several processes of one node the one that lives, or else beat last.
+func newest(all []NodeState) (out []NodeState) {
+	for _, n := range all {
+		i := slices.IndexFunc(out, func(o NodeState) bool { return o.Node == n.Node })
+		switch {
+		case i < 0:
+			out = append(out, n)
+		case n.Alive && !out[i].Alive, n.Alive == out[i].Alive && n.Wall.After(out[i].Wall):
+			out[i] = n
+		}
+	}
+	return out
+}
+
+// Alone refuses with ErrTwice a name under which another process lives. A process that was killed is waited
+// for, for Times.Right at most: its sign of life is still there.
+func Alone(ctx context.Context, e Engine, name string, c Clock, t Times) error {
+	all, err := signs(ctx, e, c, t, beatKey(name, ""))
+	if err != nil {
+		return err
+	}
+	for _, n := range all {
+		if n.Alive {
+			return fmt.Errorf("%w: %s runs already, on %s (%s): give each node a name of its own", ErrTwice, name, n.Machine, n.Peer)
+		}
+	}
+	return nil
+}

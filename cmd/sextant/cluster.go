@@ -1,0 +1,309 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v2"
+
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/etcd"
+	"github.com/sextant-crawler/sextant/service"
+)
+
+// engineFlags say where a cluster's log is, and who this node is.
+func engineFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "engine", EnvVars: env("engine"), Usage: "run as a node of a cluster, on the etcd at `URL`: etcd://HOST:PORT,HOST:PORT,HOST:PORT/PREFIX, etcds:// with TLS"},
+		&cli.StringFlag{Name: "engine-ca", EnvVars: env("engine-ca"), Usage: "PEM `FILE` of the authority that signs etcd's certificates (default: the system's)"},
+		&cli.StringFlag{Name: "engine-cert", EnvVars: env("engine-cert"), Usage: "PEM `FILE` with the certificate that names this node's user to etcd"},
+		&cli.StringFlag{Name: "engine-key", EnvVars: env("engine-key"), Usage: "PEM `FILE` with its key"},
+		&cli.StringFlag{Name: "node", EnvVars: env("node"), Usage: "this node's `NAME` in the cluster (default: the machine's host name)"},
+		&cli.StringFlag{Name: "node-token-file", EnvVars: env("node-token-file"), Usage: "`FILE` with the token that all nodes share (default: node.token in the data directory)"},
+	}
+}
+
+// nodeFlags are those of a node that runs.
+func nodeFlags() []cli.Flag {
+	return append(engineFlags(),
+		&cli.StringFlag{Name: "node-listen", Value: ":7371", EnvVars: env("node-listen"), Usage: "`ADDR` at which the other nodes reach this one"},
+		&cli.StringFlag{Name: "node-advertise", EnvVars: env("node-advertise"), Usage: "`HOST:PORT` that they are told (default: the host name, with the port of --node-listen)"},
+	)
+}
+
+// openEngine opens the log of the cluster that the flags name.
+func openEngine(c *cli.Context) (cluster.Engine, error) {
+	s, err := etcd.ParseURL(c.String("engine"))
+	if err == nil {
+		err = s.Secure(etcd.Files{CA: c.String("engine-ca"), Certificate: c.String("engine-cert"), Key: c.String("engine-key")})
+	}
+	if err != nil {
+		return nil, wrongUse("--engine: %w", err)
+	}
+	return etcd.Open(s)
+}
+
+func nodeName(c *cli.Context) (string, error) {
+	if name := c.String("node"); name != "" {
+		return name, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", wrongUse("--node: the machine has no name: %w", err)
+	}
+	name, _, _ := strings.Cut(host, ".")
+	return name, nil
+}
+
+func nodeToken(c *cli.Context) string {
+	if path := c.String("node-token-file"); path != "" {
+		return path
+	}
+	return service.NodeTokenPath(c.String("data"))
+}
+
+// checkNode says what is wrong in the flags of a node.
+func checkNode(c *cli.Context) error {
+	if c.String("engine") == "" {
+		for _, f := range nodeFlags()[1:] {
+			if c.IsSet(f.Names()[0]) {
+				return wrongUse("--%s is of use to a node of a cluster: name its --engine too", f.Names()[0])
+			}
+		}
+		return nil
+	}
+	if c.Bool("once") || c.Int64("max-pages") > 0 {
+		return wrongUse("--once and --max-pages are for a crawl on one machine: leave out --engine, or stop the node when you have seen enough")
+	}
+	for _, flag := range []string{"node-listen", "node-advertise"} {
+		if _, _, err := net.SplitHostPort(c.String(flag)); err != nil && c.String(flag) != "" {
+			return wrongUse("--%s %q: write HOST:PORT, for example 10.0.0.1:7371", flag, c.String(flag))
+		}
+	}
+	return nil
+}
+
+// runNode runs the service as a node of a cluster.
+func runNode(c *cli.Context, o service.Options, start service.Start) (err error) {
+	token, err := service.NodeToken(nodeToken(c))
+	if err != nil {
+		return err
+	}
+	name, err := nodeName(c)
+	if err != nil {
+		return err
+	}
+	engine, err := openEngine(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	return service.RunNode(c.Context, o, service.NodeOptions{
+		Name: name, Engine: engine, Token: token, Listen: c.String("node-listen"), Advertise: c.String("node-advertise"),
+	}, start)
+}
+
+func clusterCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "cluster",
+		Usage:     "make a cluster, look at it, hand the crawl over (cluster init, status, release, recover)",
+		ArgsUsage: "init|status|release|recover",
+		Description: "init makes a cluster, with this node as its first: a new store, or with --from-store the one that is there. It also " +
+			"makes the token that all nodes share. Each other node gets its copy by itself when it is started with sextant run --engine.\n" +
+			"status shows who crawls, who follows, and how far behind; the exit code is 1 if no node crawls, or none could take over.\n" +
+			"release has the node that crawls finish its pages in flight and hand over to another one, and waits for that.\n" +
+			"recover begins anew from this node's copy, for when etcd has lost its data or no node may take over. Stop all nodes first.",
+		Flags: flags(append(engineFlags(),
+			&cli.StringFlag{Name: "from-store", Usage: "init: the data directory `DIR` whose store becomes the first copy"},
+			&cli.BoolFlag{Name: "yes", Usage: "recover: give up what only other nodes have"},
+		)...),
+		Action: clusterAction,
+	}
+}
+
+func clusterAction(c *cli.Context) (err error) {
+	actions := map[string]func(*cli.Context, cluster.Engine) error{"init": clusterInit, "status": clusterStatus, "release": clusterRelease, "recover": clusterRecover}
+	action := actions[c.Args().First()]
+	switch {
+	case action == nil || c.NArg() != 1:
+		return wrongUse("cluster: write cluster init, status, release or recover, followed by options only")
+	case c.String("engine") == "":
+		return wrongUse("cluster %s: name the cluster's --engine, or set SEXTANT_ENGINE as the service has it", c.Args().First())
+	}
+	engine, err := openEngine(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	return action(c, engine)
+}
+
+// founding is this node as the first of a cluster.
+func founding(c *cli.Context, e cluster.Engine) (f service.Founding, err error) {
+	f = service.Founding{Engine: e, From: c.String("from-store"), Token: nodeToken(c)}
+	if f.Log, err = newLogger(c); err != nil {
+		return f, err
+	}
+	if f.Crawler, f.Home, err = oneCrawler(c); err != nil {
+		return f, err
+	}
+	f.Node, err = nodeName(c)
+	return f, err
+}
+
+func clusterInit(c *cli.Context, e cluster.Engine) error {
+	f, err := founding(c, e)
+	if err != nil {
+		return err
+	}
+	meta, made, err := service.FoundCluster(c.Context, f)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(map[string]any{"cluster": meta.Cluster, "node": f.Node, "token_file": f.Token, "token_made": made})
+	}
+	fmt.Fprintf(c.App.Writer, "the cluster is made: %s is its first node\n", f.Node)
+	fmt.Fprintf(c.App.Writer, "copy %s to the other machines, readable for the service only\n", f.Token)
+	_, err = fmt.Fprintln(c.App.Writer, "then start each node, this one first: sextant run --engine "+c.String("engine")+" --node NAME")
+	return err
+}
+
+func clusterRelease(c *cli.Context, e cluster.Engine) error {
+	token, err := service.NodeToken(nodeToken(c))
+	if err != nil {
+		return err
+	}
+	from, to, err := service.ReleaseCluster(c.Context, e, token)
+	if err != nil {
+		return no(err)
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(map[string]string{"from": from, "to": to})
+	}
+	if from == to {
+		return no(fmt.Errorf("%s crawls again: no other node took over in time", from))
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s has handed over to %s\n", from, to)
+	return err
+}
+
+func clusterRecover(c *cli.Context, e cluster.Engine) error {
+	if !c.Bool("yes") {
+		return wrongUse("cluster recover makes this node's copy the only one, and what other nodes have beyond it is lost: stop all nodes, choose the one that is furthest (sextant cluster status, or seq in its store/REPLICA), then add --yes")
+	}
+	f, err := founding(c, e)
+	if err != nil {
+		return err
+	}
+	if _, err := service.RecoverCluster(c.Context, f); err != nil {
+		return err
+	}
+	return saidDone(c, "recovered: start this node, then the others, which get new copies")
+}
+
+func clusterStatus(c *cli.Context, e cluster.Engine) error {
+	state, err := service.ObserveCluster(c.Context, e)
+	if err != nil {
+		return err
+	}
+	p := &state.States[0]
+	crawls := !p.Released && state.Alive(p.Owner.Node)
+	unprotected := state.Unprotected(p)
+	if c.Bool("json") {
+		err = json.NewEncoder(c.App.Writer).Encode(state)
+	} else {
+		err = printCluster(c.App.Writer, state, painter(c), time.Now())
+	}
+	if err == nil && (!crawls || unprotected != "") {
+		err = no(nil)
+	}
+	return err
+}
+
+// printCluster shows a cluster to a person.
+func printCluster(w io.Writer, s *cluster.State, paint paint, now time.Time) error {
+	p := &s.States[0]
+	switch {
+	case p.Released:
+		fmt.Fprintf(w, "%s; %s gave it up: %s\n", paint(bad, "no node crawls"), p.Owner.Node, p.Why)
+	case !s.Alive(p.Owner.Node):
+		fmt.Fprintf(w, "%s: %s, which did, gives no sign of life\n", paint(bad, "no node crawls"), p.Owner.Node)
+	default:
+		fmt.Fprintf(w, "%s crawls since %s (%s)\n", paint(good, p.Owner.Node), clock(p.Since), p.Why)
+	}
+	if why := s.Unprotected(p); why != "" {
+		fmt.Fprintf(w, "%s: %s\n", paint(bad, "unprotected"), why)
+	}
+	for _, n := range nodesOf(s) {
+		fmt.Fprintln(w, "  "+n.words(now))
+	}
+	_, err := fmt.Fprintf(w, "log: entries %d to %d; cluster %s\n", p.First, p.Entries, s.Cluster)
+	return err
+}
+
+// nodeLine is all that is known of one node.
+type nodeLine struct {
+	cluster.NodeState
+	crawls, inSync bool
+	copied         *cluster.CopyState
+}
+
+// nodesOf are the nodes that live, or have a copy that counts.
+func nodesOf(s *cluster.State) (all []nodeLine) {
+	p, known := &s.States[0], map[string]int{}
+	of := func(name string) *nodeLine {
+		i, ok := known[name]
+		if !ok {
+			i = len(all)
+			known[name], all = i, append(all, nodeLine{NodeState: cluster.NodeState{Node: name}})
+		}
+		return &all[i]
+	}
+	for _, n := range s.Nodes {
+		of(n.Node).NodeState = n
+	}
+	for _, seat := range p.InSync {
+		of(seat.Node).inSync = true
+	}
+	for _, one := range p.Copies {
+		of(one.Node).copied = &one
+	}
+	of(p.Owner.Node).crawls = !p.Released && s.Alive(p.Owner.Node)
+	return all
+}
+
+func (n *nodeLine) words(now time.Time) string {
+	does := "does not run"
+	switch {
+	case n.crawls:
+		does = "crawls"
+	case n.Alive && n.inSync:
+		does = "follows, could take over"
+	case n.Alive:
+		does = "catches up, could not take over"
+	case !n.Wall.IsZero():
+		does = "gave its last sign of life at " + n.Wall.Local().Format(time.DateTime)
+	}
+	words := n.Node + " " + does
+	if !n.inSync {
+		words += ", not in the in-sync set"
+	}
+	if n.copied != nil && !n.crawls {
+		words += ", " + humanize.IBytes(n.copied.Behind) + " of the log not safe on its disk yet"
+	}
+	if apart := n.Wall.Sub(now).Abs(); n.Alive && apart > 3*time.Second {
+		words += fmt.Sprintf(", its clock is %s from this machine's", apart.Round(time.Second))
+	}
+	if n.Alive && n.Console != "" {
+		words += ", console " + n.Console
+	}
+	return words
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/cluster"
+)
+
+// TestClusterUse: a command line that makes no sense says what to write instead, before anything is asked.
+func TestClusterUse(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"cluster"}, "cluster init"},
+		{[]string{"cluster", "join", "--engine", "etcd://a"}, "cluster init"},
+		{[]string{"cluster", "status"}, "SEXTANT_ENGINE"},
+		{[]string{"cluster", "status", "--engine", "http://a:2379"}, "etcd://HOST:PORT"},
+		{[]string{"cluster", "status", "--engine", "etcd://a", "--engine-ca", "ca.pem"}, "etcds://"},
+		{[]string{"cluster", "recover", "--engine", "etcd://a"}, "--yes"},
+		{[]string{"run", "--node", "n1"}, "--engine"},
+		{[]string{"run", "--engine", "etcd://a", "--once"}, "--once"},
+		{[]string{"run", "--engine", "etcd://a", "--node-listen", "7371"}, "HOST:PORT"},
+	} {
+		if code, _, stderr := said(t, tt.args...); code != exitUsage || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: exit code %d, %swant %q", strings.Join(tt.args, " "), code, stderr, tt.want)
+		}
+	}
+}
+
+// TestPrintCluster: who crawls, who could take over, and what is wrong, in words.
+func TestPrintCluster(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	n1, n2, n3 := cluster.Seat{Node: "n1", Store: "a"}, cluster.Seat{Node: "n2", Store: "b"}, "n3"
+	state := cluster.State{
+		Meta: cluster.Meta{Cluster: "c0ffee", Partitions: 1},
+		States: []cluster.PartitionState{{
+			Owner: n1, Since: now.Add(-time.Hour), Why: "n2 gave no sign of life", InSync: []cluster.Seat{n1, n2}, First: 7, Entries: 12,
+			Copies: []cluster.CopyState{{Node: "n1", Seq: 12}, {Node: "n2", Seq: 11, Behind: 2048}, {Node: n3, Seq: 2, Behind: 1 << 20}},
+		}},
+		Nodes: []cluster.NodeState{
+			{Node: "n1", Alive: true, Wall: now, Addresses: cluster.Addresses{Console: "http://a:7370/"}},
+			{Node: "n2", Alive: true, Wall: now.Add(-time.Minute)},
+			{Node: n3, Alive: true, Wall: now},
+		},
+	}
+	show := func() string {
+		var out bytes.Buffer
+		if err := printCluster(&out, &state, func(_ colour, s string) string { return s }, now); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	want := "n1 crawls since " + clock(now.Add(-time.Hour)) + ` (n2 gave no sign of life)
+  n1 crawls, console http://a:7370/
+  n2 follows, could take over, 2.0 KiB of the log not safe on its disk yet, its clock is 1m0s from this machine's
+  n3 catches up, could not take over, not in the in-sync set, 1.0 MiB of the log not safe on its disk yet
+log: entries 7 to 12; cluster c0ffee
+`
+	if diff := cmp.Diff(want, show()); diff != "" {
+		t.Error(diff)
+	}
+	state.Nodes[1].Alive = false
+	if got := show(); !strings.Contains(got, "unprotected: no other node of the in-sync set is alive\n") || !strings.Contains(got, "n2 gave its last sign of life at ") {
+		t.Errorf("n2 is dead: %s", got)
+	}
+	state.Nodes[0].Alive = false
+	if got := show(); !strings.HasPrefix(got, "no node crawls: n1, which did, gives no sign of life\n") {
+		t.Errorf("n1 is dead: %s", got)
+	}
+	state.States[0].Released, state.States[0].Why = true, "in order"
+	if got := show(); !strings.HasPrefix(got, "no node crawls; n1 gave it up: in order\n") {
+		t.Errorf("n1 gave up: %s", got)
+	}
+}

@@ -1,0 +1,148 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/node"
+	"github.com/sextant-crawler/sextant/cluster/peer"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// NodeTokenPath is where a node looks for the cluster's token if no other file is named.
+func NodeTokenPath(data string) string { return filepath.Join(data, "node.token") }
+
+// NodeToken reads the cluster's token.
+func NodeToken(path string) (peer.Token, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return peer.Token{}, fmt.Errorf("the cluster's token: %w: copy that file from the machine on which sextant cluster init made it", err)
+	}
+	if err != nil {
+		return peer.Token{}, fmt.Errorf("the cluster's token: %w", err)
+	}
+	token, err := peer.ParseToken(string(text))
+	if err != nil {
+		return token, fmt.Errorf("%s: %w", path, err)
+	}
+	return token, nil
+}
+
+// ensureNodeToken makes a token where there is none.
+func ensureNodeToken(path string) (made bool, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		_, err = NodeToken(path)
+		return false, err
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = io.WriteString(f, peer.NewToken()+"\n")
+	return true, errors.Join(err, f.Sync(), f.Close())
+}
+
+// Founding is what a cluster is made from.
+type Founding struct {
+	Engine  cluster.Engine
+	Node    string // the first one
+	Home    Home   // of its store
+	Crawler config.Crawler
+	// From is the store, or the data directory, that is to become the first copy; "": there is none yet.
+	From  string
+	Token string // its file, which is made if it is not there
+	Log   *slog.Logger
+}
+
+// FoundCluster makes a cluster. made says whether the token's file is new.
+func FoundCluster(ctx context.Context, f Founding) (m cluster.Meta, made bool, err error) {
+	dir := f.Home.Store()
+	if exists := badgerstore.Exists(dir); exists && f.From == "" && !badgerstore.IsReplica(dir) {
+		return m, false, fmt.Errorf("there is a store in %s: make a backup of it, then --from-store %s makes it the first copy; or name another --data", dir, f.Home.Dir)
+	} else if f.From != "" {
+		if !exists || !sameFolder(f.From, dir) && !sameFolder(f.From, f.Home.Dir) {
+			return m, false, fmt.Errorf("--from-store %s: the first copy lies in %s: move the store there, or name its --data", f.From, dir)
+		}
+	}
+	if err := os.MkdirAll(f.Home.Dir, 0o750); err != nil {
+		return m, false, err
+	}
+	if made, err = ensureNodeToken(f.Token); err != nil {
+		return m, made, err
+	}
+	m, err = node.Found(ctx, f.Engine, f.Node, dir, StoreOptions(f.Crawler, f.Log))
+	return m, made, err
+}
+
+func sameFolder(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// ObserveCluster looks at a cluster.
+func ObserveCluster(ctx context.Context, e cluster.Engine) (*cluster.State, error) {
+	if err := e.Check(ctx); err != nil {
+		return nil, err
+	}
+	return cluster.Observe(ctx, e, cluster.SystemClock{}, cluster.DefaultTimes())
+}
+
+// handOverFor is how long pages in flight may take to end before a release is given up; they are
+// finished all the same.
+const handOverFor = 10 * time.Minute
+
+// ReleaseCluster has the node that crawls hand over to another one, and waits for that.
+func ReleaseCluster(ctx context.Context, e cluster.Engine, t peer.Token) (from, to string, err error) {
+	state, err := ObserveCluster(ctx, e)
+	if err != nil {
+		return "", "", err
+	}
+	before := &state.States[0]
+	from = before.Owner.Node
+	if before.Released || !state.Alive(from) {
+		return from, "", fmt.Errorf("no node crawls now (%s did last): there is nothing to hand over", from)
+	}
+	for _, n := range state.Nodes {
+		if n.Node != from {
+			continue
+		}
+		answer, err := (&peer.Client{Token: t}).Do(ctx, http.MethodPost, n.Peer, node.ReleasePath)
+		if err != nil {
+			return from, "", fmt.Errorf("%s does not hand over: %w", from, err)
+		}
+		if err := answer.Close(); err != nil {
+			return from, "", err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, handOverFor)
+	defer cancel()
+	for {
+		now, err := cluster.Observe(ctx, e, cluster.SystemClock{}, cluster.DefaultTimes())
+		if err == nil && now.States[0].Epoch != before.Epoch && !now.States[0].Released {
+			return from, now.States[0].Owner.Node, nil
+		}
+		if ctx.Err() != nil {
+			return from, "", fmt.Errorf("%s still finishes pages in flight, and hands over then: sextant cluster status", from)
+		}
+	}
+}
+
+// RecoverCluster begins a cluster anew from the copy in a home: it is for when the engine was lost or set back, or
+// nobody is left who may take over. All other copies are void, and are made anew from this one.
+func RecoverCluster(ctx context.Context, f Founding) (cluster.Meta, error) {
+	if err := f.Engine.Check(ctx); err != nil {
+		return cluster.Meta{}, err
+	}
+	return node.Recover(ctx, f.Engine, f.Node, f.Home.Store(), StoreOptions(f.Crawler, f.Log))
+}

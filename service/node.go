@@ -1,0 +1,274 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/node"
+	"github.com/sextant-crawler/sextant/cluster/peer"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// RunNode has a goroutine that answers other nodes, one that tells systemd and takes SIGHUP while another node
+// leads, and those of cluster/node, on one of which the Service runs while this one does. clusterNode.mu guards what
+// leads here and what is known of the others; it is held over no call of anybody.
+
+// NodeOptions are what a node of a cluster is opened with beside the Options of a service.
+type NodeOptions struct {
+	Name      string
+	Engine    cluster.Engine
+	Token     peer.Token
+	Listen    string // for the other nodes
+	Advertise string // how they reach it; "": the machine's name and the port of Listen
+
+	times cluster.Times // zero: the default ones; tests have others
+}
+
+// clusterNode is a process that is one of several.
+type clusterNode struct {
+	Options
+	of    NodeOptions
+	start Start
+	door
+	home     Home
+	answered func()             // ends the answers of a standby; of the goroutine that leads
+	end      context.CancelFunc // of the node, when nothing leads here
+
+	mu       sync.Mutex
+	member   *cluster.Member
+	active   *node.Active
+	service  *Service
+	leads    bool
+	stopping bool
+	released bool   // this lead was asked to hand over
+	waits    string // for what, "" if the node runs
+	started  bool   // the engine has answered
+	hangups  chan struct{}
+}
+
+// RunNode is Run for a node of a cluster: it follows the crawl of another node, and crawls as a
+// service does while it leads. It returns when start.Stop ends, which is no error, or for what a person must mend.
+func RunNode(ctx context.Context, o Options, n NodeOptions, start Start) (err error) {
+	o.notify = newNotifier(os.Getenv, o.Log)
+	o.notify.starting()
+	if len(o.Crawlers) != 1 {
+		return errors.New("a node of a cluster runs one Crawler: name it with --crawler, and give each its own engine prefix")
+	}
+	c := &clusterNode{Options: o, of: n, start: start, home: HomeOf(o.File, o.Crawlers[0], o.Data), waits: "it starts"}
+	if c.of.times == (cluster.Times{}) {
+		c.of.times = cluster.DefaultTimes()
+	}
+	warnOfFiles(&o.Crawlers[0], o.Log)
+	if err := os.MkdirAll(o.Data, 0o750); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if err := checkHomes(o.Data, o.File.Crawlers); err != nil {
+		return err
+	}
+	doors := &Service{log: o.Log}
+	opened, err := doors.openDoor(ctx, o.Data, o.Listen, o.Access)
+	defer func() { err = errors.Join(err, doors.Close()) }()
+	if err != nil {
+		return err
+	}
+	opened()
+	c.door = doors.door
+	if o.Memory != NoMemoryLimit && os.Getenv("GOMEMLIMIT") == "" {
+		badgerstore.LimitMemory(o.Memory, 0)
+	}
+	listener, err := ListenTCP(ctx, n.Listen)
+	if err != nil {
+		return fmt.Errorf("for other nodes: %w", err)
+	}
+	if c.of.Advertise == "" {
+		if c.of.Advertise, err = advertised(listener.Addr()); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+	}
+	c.answered = c.standBy()
+	defer func() { c.answered() }()
+	return c.run(ctx, listener)
+}
+
+// warnOfFiles tells of a target whose documents stay on the machine that crawls.
+func warnOfFiles(c *config.Crawler, log *slog.Logger) {
+	for _, p := range c.Push {
+		if p.Kind == "file" {
+			log.Warn("the documents of this Push are on the disk of the node that crawls at the time: name a folder that all nodes share", "push", p.Name)
+		}
+	}
+}
+
+// run starts what runs as long as the process does, and waits for it.
+func (c *clusterNode) run(ctx context.Context, l net.Listener) error {
+	ctx, c.end = context.WithCancel(ctx)
+	defer c.end()
+	defer context.AfterFunc(c.start.Stop, c.stop)()
+	secured, err := peer.ServerConfig()
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	server := &http.Server{
+		Handler: peer.Guard(c.of.Token, c.peers()), TLSConfig: secured, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+	}
+	beside, ended := context.WithCancel(context.WithoutCancel(ctx))
+	group, beside := errgroup.WithContext(beside)
+	group.Go(func() error {
+		if err := server.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
+			c.end()
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-beside.Done()
+		return server.Close()
+	})
+	group.Go(func() error { return c.tell(beside) })
+	c.Log.Info("a node of a cluster starts", "node", c.of.Name, "version", c.Version, "data", c.Data, "listen", c.Address(), "nodes", c.of.Advertise)
+	err = c.work(ctx)
+	c.notify.end()()
+	ended()
+	if failed := group.Wait(); failed != nil && err == nil {
+		err = failed
+	}
+	if c.start.Stop.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return err
+}
+
+// work waits for the engine, gets a copy if there is none, and lets it follow and lead.
+func (c *clusterNode) work(ctx context.Context) error {
+	if err := c.awaitEngine(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.started = true
+	c.mu.Unlock()
+	for {
+		if err := c.haveCopy(ctx); err != nil {
+			return err
+		}
+		c.wait("")
+		err := node.Run(ctx, node.Settings{
+			Name: c.of.Name, Engine: c.of.Engine, Dir: c.home.Store(), Store: c.storeOptions(), Log: c.Log,
+			Clock: cluster.SystemClock{}, Times: c.of.times, Addresses: c.addresses(), Lead: c.lead, Watch: c.watched,
+		})
+		c.watched(nil)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if err := c.copyAnew(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *clusterNode) addresses() cluster.Addresses {
+	a := cluster.Addresses{Peer: c.of.Advertise}
+	a.Machine, _ = os.Hostname() // for people
+	if c.open != nil {
+		a.Console = c.ConsoleURL()
+	}
+	return a
+}
+
+func (c *clusterNode) storeOptions() badgerstore.Options {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := StoreOptions(c.Crawlers[0], c.Log)
+	o.MemtableBytes = memtableFor(c.home, memtableOf(c.Memory, 1))
+	return o
+}
+
+func (c *clusterNode) watched(m *cluster.Member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.member = m
+}
+
+// wait notes for what the node waits, "" for nothing, and logs it if it is news.
+func (c *clusterNode) wait(why string) {
+	c.mu.Lock()
+	was := c.waits
+	c.waits = why
+	c.mu.Unlock()
+	if why != was && why != "" {
+		c.Log.Warn("this node waits", "reason", why)
+	}
+}
+
+// reread takes the configuration as it is now. One that cannot be used stays aside: the crawl goes on by the last good one.
+func (c *clusterNode) reread(o *Options) {
+	err := c.check()
+	if err != nil {
+		c.Log.Error("the configuration cannot be used: the one that this node started with stays in force", "error", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o.File, o.Crawlers = c.File, c.Crawlers
+}
+
+// check reads the configuration again, and keeps it if it can be used.
+func (c *clusterNode) check() error {
+	var files OwnFiles
+	if c.Access != nil {
+		files = Own(c.Data, *c.Access)
+	}
+	parsed, report, err := config.LoadWith(c.Path, files.Lookups())
+	if err == nil && parsed == nil {
+		err = report.Err()
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range parsed.Crawlers {
+		if one.Name == c.Crawlers[0].Name {
+			c.File, c.Crawlers = parsed, []config.Crawler{one}
+			return nil
+		}
+	}
+	return fmt.Errorf("the configuration has no Crawler %q any more", c.Crawlers[0].Name)
+}
+
+// peers is what other nodes may ask, and who has the cluster's token.
+func (c *clusterNode) peers() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", node.Handler(func() *node.Active {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.active
+	}, c.Log))
+	mux.HandleFunc("POST "+node.ReleasePath, func(w http.ResponseWriter, r *http.Request) {
+		err := c.release()
+		switch {
+		case errors.Is(err, node.ErrFollows):
+			http.NotFound(w, r)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusConflict)
+		default:
+			_, _ = io.WriteString(w, "handing over\n") // who asked looks at the engine
+		}
+	})
+	return mux
+}
+
+// behind is where a store that cannot catch up is kept until there is a new copy.
+func (c *clusterNode) behind() string { return filepath.Clean(c.home.Store()) + ".behind" }

@@ -1,0 +1,344 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/clustertest"
+	"github.com/sextant-crawler/sextant/cluster/peer"
+	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// nodes are those of a test, around one engine in memory, which never die of a slow machine.
+type nodes struct {
+	*testing.T
+	dir    string
+	engine *clustertest.Memory
+	times  cluster.Times
+	config string
+}
+
+func newNodes(t *testing.T) *nodes {
+	t.Helper()
+	site := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(site.Close)
+	n := &nodes{T: t, dir: t.TempDir(), engine: clustertest.NewMemory(), times: cluster.DefaultTimes()}
+	n.times.Right, n.times.Silence = time.Hour, 2*time.Hour
+	n.times.Beat, n.times.Sync = 100*time.Millisecond, 300*time.Millisecond
+	n.config = filepath.Join(n.dir, config.FileName)
+	n.write(`<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21"><Crawler name="docs" nthreads="1"><Root url="` + site.URL + `/"/></Crawler></CrawlConfig>`)
+	return n
+}
+
+func (n *nodes) write(text string) {
+	n.Helper()
+	if err := os.WriteFile(n.config, []byte(text), 0o600); err != nil {
+		n.Fatal(err)
+	}
+}
+
+func (n *nodes) options(name string) Options {
+	n.Helper()
+	parsed, report, err := config.LoadWith(n.config, config.OSLookups())
+	if err != nil || parsed == nil {
+		n.Fatal(err, report.Err())
+	}
+	return Options{
+		Path: n.config, File: parsed, Crawlers: parsed.Crawlers, Data: filepath.Join(n.dir, name), Listen: "127.0.0.1:0",
+		Access: &admin.AccessSettings{}, Log: slog.New(slog.DiscardHandler), Version: "test", Agent: "test",
+	}
+}
+
+// found makes the cluster, with name as its first node.
+func (n *nodes) found(name, from string) error {
+	o := n.options(name)
+	_, _, err := FoundCluster(n.Context(), Founding{
+		Engine: n.engine, Node: name, Home: HomeOf(o.File, o.Crawlers[0], o.Data), Crawler: o.Crawlers[0], From: from,
+		Token: filepath.Join(n.dir, "token"), Log: o.Log,
+	})
+	return err
+}
+
+func (n *nodes) token() peer.Token {
+	n.Helper()
+	token, err := NodeToken(filepath.Join(n.dir, "token"))
+	if err != nil {
+		n.Fatal(err)
+	}
+	return token
+}
+
+// start runs a node until the returned function ends it, and gives its error.
+func (n *nodes) start(name string) (stop func() error) {
+	n.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	token, o := n.token(), n.options(name)
+	go func() {
+		ended <- RunNode(context.Background(), o, NodeOptions{Name: name, Engine: n.engine, Token: token, Listen: "127.0.0.1:0", times: n.times}, Start{Stop: ctx})
+	}()
+	stopped := false
+	stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		end()
+		return <-ended
+	}
+	n.Cleanup(func() {
+		if err := stop(); err != nil {
+			n.Errorf("%s: %v", name, err)
+		}
+	})
+	return stop
+}
+
+func (n *nodes) observe() (*cluster.State, error) {
+	times := n.times
+	times.Right = cluster.DefaultTimes().Right // how long one that is dead is looked at
+	return cluster.Observe(n.Context(), n.engine, cluster.SystemClock{}, times)
+}
+
+// until waits for a state of the cluster.
+func (n *nodes) until(what string, is func(*cluster.State) bool) {
+	n.Helper()
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		s, err := n.observe()
+		if err == nil && is(s) {
+			return
+		}
+		if time.Since(began) > 2*time.Minute {
+			n.Fatalf("%s: not after two minutes: %+v, %v", what, s, err)
+		}
+	}
+}
+
+func (n *nodes) crawls(name string, inSync int) {
+	n.Helper()
+	n.until(name+" crawls", func(s *cluster.State) bool {
+		p := &s.States[0]
+		return p.Owner.Node == name && !p.Released && s.Alive(name) && len(p.InSync) == inSync
+	})
+}
+
+// address is where a node answers, as the others are told.
+func (n *nodes) address(name string) string {
+	n.Helper()
+	s, err := n.observe()
+	if err != nil {
+		n.Fatal(err)
+	}
+	for _, one := range s.Nodes {
+		if one.Node == name {
+			return strings.TrimSuffix(one.Console, "/")
+		}
+	}
+	n.Fatalf("no node %s: %+v", name, s.Nodes)
+	return ""
+}
+
+// answer asks without following a redirect.
+func (n *nodes) answer(url string) (*http.Response, string) {
+	n.Helper()
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	a, err := client.Get(url)
+	if err != nil {
+		n.Fatal(err)
+	}
+	body, err := io.ReadAll(a.Body)
+	if err = errors.Join(err, a.Body.Close()); err != nil {
+		n.Fatal(err)
+	}
+	return a, string(body)
+}
+
+// TestNodes: a second node gets its copy by itself, answers as a standby, takes over when the first is asked to
+// hand over, in one process each, and the first one follows then.
+func TestNodes(t *testing.T) {
+	n := newNodes(t)
+	if err := n.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	first := n.start("n1")
+	n.crawls("n1", 1)
+	second := n.start("n2")
+	n.crawls("n1", 2)
+	active, standby := n.address("n1"), n.address("n2")
+	n.until("n2 is ready", func(*cluster.State) bool {
+		a, _ := n.answer(standby + "/readyz")
+		return a.StatusCode == http.StatusOK
+	})
+	if a, body := n.answer(standby + "/status?crawler=docs"); a.StatusCode != http.StatusTemporaryRedirect || a.Header.Get("Location") != active+"/status?crawler=docs" || !strings.Contains(body, "n1 crawls") {
+		t.Errorf("a standby answers %d, to %q: %s", a.StatusCode, a.Header.Get("Location"), body)
+	}
+	client, err := admin.Dial(t.Context(), filepath.Join(n.dir, "n2"), "")
+	if err != nil || client == nil {
+		t.Fatalf("the socket of a standby: %v", err)
+	}
+	if _, err := client.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "n1 crawls") {
+		t.Errorf("the socket of a standby: %v", err)
+	}
+	n.until("n1 answers", func(*cluster.State) bool {
+		a, _ := n.answer(active + "/readyz")
+		return a.StatusCode == http.StatusOK
+	})
+	n.until("n1 knows that it may hand over", func(*cluster.State) bool {
+		_, _, err = ReleaseCluster(t.Context(), n.engine, n.token())
+		return !errors.Is(err, peer.ErrDeclined)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.crawls("n2", 2)
+	n.until("the console has moved", func(*cluster.State) bool {
+		a, _ := n.answer(active + "/status")
+		return a.StatusCode == http.StatusTemporaryRedirect && a.Header.Get("Location") == standby+"/status"
+	})
+	for _, stop := range []func() error{first, second} {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"n1", "n2"} {
+		s, err := badgerstore.Open(filepath.Join(n.dir, name, storeFolder), badgerstore.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.Verify(t.Context(), func(f badgerstore.Fault) { t.Errorf("%s: %s %s", name, f.URL, f.Words) })
+		if err = errors.Join(err, s.Close()); err != nil || found.URLs == 0 {
+			t.Errorf("%s: %d URLs, %v", name, found.URLs, err)
+		}
+	}
+}
+
+// TestReleaseAlone: a node that nobody could take over from goes on.
+func TestReleaseAlone(t *testing.T) {
+	n := newNodes(t)
+	if err := n.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	n.start("n1")
+	n.crawls("n1", 1)
+	n.until("it is refused", func(*cluster.State) bool {
+		_, _, err := ReleaseCluster(t.Context(), n.engine, n.token())
+		return errors.Is(err, peer.ErrDeclined) && strings.Contains(err.Error(), "no other node")
+	})
+	n.crawls("n1", 1)
+}
+
+// TestNodeRefuses what a person has to mend: each error says how.
+func TestNodeRefuses(t *testing.T) {
+	n := newNodes(t)
+	if err := n.found("n1", ""); err != nil {
+		t.Fatal(err)
+	}
+	alone, err := Open(t.Context(), n.options("alone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := alone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n.start("n1")
+	n.crawls("n1", 1)
+	other, err := peer.ParseToken(strings.Repeat("another ", 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, data string
+		engine     cluster.Engine
+		token      peer.Token
+		want       error
+		words      string
+	}{
+		{"n1", "twin", n.engine, n.token(), cluster.ErrTwice, "a name of its own"},
+		{"n3", "alone", n.engine, n.token(), nil, "--from-store"},
+		{"n3", "n3", n.engine, other, peer.ErrProof, "the same one"},
+		{"n3", "n4", clustertest.NewMemory(), n.token(), cluster.ErrNoCluster, "cluster init"},
+	} {
+		o := n.options(tt.data)
+		err := RunNode(t.Context(), o, NodeOptions{Name: tt.name, Engine: tt.engine, Token: tt.token, Listen: "127.0.0.1:0", times: n.times}, Start{Stop: t.Context()})
+		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("%s in %s: %v, want %v, %q", tt.name, tt.data, err, tt.want, tt.words)
+		}
+	}
+}
+
+// TestFoundCluster: a store of one machine becomes the first copy only by the operator's word, and with all that it has.
+func TestFoundCluster(t *testing.T) {
+	n := newNodes(t)
+	s, err := Open(t.Context(), n.options("n1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.crawls[0].Submit(t.Context(), []string{"http://a.test/kept"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.found("n1", ""); err == nil || !strings.Contains(err.Error(), "--from-store") {
+		t.Errorf("without a word: %v", err)
+	}
+	if err := n.found("n1", t.TempDir()); err == nil || !strings.Contains(err.Error(), "lies in") {
+		t.Errorf("another folder: %v", err)
+	}
+	if err := n.found("n1", filepath.Join(n.dir, "n1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.found("n1", filepath.Join(n.dir, "n1")); !errors.Is(err, cluster.ErrFounded) {
+		t.Errorf("twice: %v", err)
+	}
+	n.start("n1")
+	n.crawls("n1", 1)
+	n.start("n2")
+	n.crawls("n1", 2)
+	if _, err := Open(t.Context(), n.options("n2")); err == nil {
+		t.Error("a copy is opened as a store of one machine")
+	}
+}
+
+// TestStandbyKeepsGoodConfiguration: a configuration that cannot be used is said while the node stands by, and the good one stays in force.
+func TestStandbyKeepsGoodConfiguration(t *testing.T) {
+	n := newNodes(t)
+	o := n.options("n1")
+	c := &clusterNode{Options: o}
+	good, err := os.ReadFile(n.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.write("<CrawlConfig>")
+	if err := c.check(); err == nil {
+		t.Error("half a configuration is taken")
+	}
+	n.write(strings.Replace(string(good), `name="docs"`, `name="other"`, 1))
+	if err := c.check(); err == nil || !strings.Contains(err.Error(), `"docs"`) {
+		t.Errorf("another Crawler: %v", err)
+	}
+	n.write(strings.Replace(string(good), `nthreads="1"`, `nthreads="3"`, 1))
+	if err := c.check(); err != nil || c.Crawlers[0].Workers != 3 {
+		t.Errorf("%d threads, %v, want 3", c.Crawlers[0].Workers, err)
+	}
+	n.write("<CrawlConfig>")
+	now := o
+	if c.reread(&now); now.Crawlers[0].Workers != 3 {
+		t.Errorf("%d threads after a broken file, want 3", now.Crawlers[0].Workers)
+	}
+}

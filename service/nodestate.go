@@ -1,0 +1,106 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cluster"
+)
+
+// standBy answers on the door for a node that does not lead, until the returned function is called.
+func (c *clusterNode) standBy() (end func()) {
+	tcp := admin.StandingBy(c.open, c.access.TLS(), c.standby)
+	socket := admin.StandingBy(c.owner, nil, c.standby)
+	return func() { tcp(); socket() }
+}
+
+// standby is what a node that does not lead says of itself.
+func (c *clusterNode) standby() admin.Standby {
+	c.mu.Lock()
+	member, waits := c.member, c.waits
+	c.mu.Unlock()
+	if member == nil {
+		return admin.Standby{Words: fmt.Sprintf("node %s does not follow the crawl yet: %s", c.of.Name, waits)}
+	}
+	at := member.Standing()
+	s := admin.Standby{Ready: at.Role == cluster.Standby}
+	s.Words = fmt.Sprintf("node %s is in the cluster (%s)", c.of.Name, at.Role)
+	if owner := at.Owner.Node; owner != "" && owner != c.of.Name {
+		s.Words += ", and " + owner + " crawls"
+		if c.reaches(at.OwnerAddresses) {
+			s.Console = at.OwnerAddresses.Console
+			s.Words += ": ask there (" + s.Console + ")"
+		} else if at.OwnerAddresses.Machine != "" {
+			s.Words += ": ask there (on " + at.OwnerAddresses.Machine + ")"
+		}
+	}
+	return s
+}
+
+// reaches reports whether the console at these addresses can be reached from here.
+func (c *clusterNode) reaches(a cluster.Addresses) bool {
+	u, err := url.Parse(a.Console)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	here, err := os.Hostname()
+	return !IsLoopbackHost(u.Hostname()) || err == nil && here == a.Machine
+}
+
+// statusOften is how often systemd is told about a node that does not lead, and nodeLook how often is looked.
+const (
+	statusOften = 30 * time.Second
+	nodeLook    = time.Second
+)
+
+// tell tells systemd how a node stands that does not lead, feeds its watchdog, and takes SIGHUP; while
+// this node leads its Service does so.
+func (c *clusterNode) tell(ctx context.Context) error {
+	var told time.Time
+	ready := false
+	for {
+		c.mu.Lock()
+		leads, started, hangups := c.leads, c.started, c.hangups
+		c.mu.Unlock()
+		if !leads && started {
+			c.notify.alive()
+			if words := c.standby().Words; !ready {
+				c.notify.ready(words)
+				ready = true
+			} else if time.Since(told) > statusOften {
+				told = time.Now()
+				c.notify.status(words)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.start.Hangups:
+			if !leads {
+				c.hangUp()
+				continue
+			}
+			select {
+			case hangups <- struct{}{}:
+			default: // one reload reads what all of them are about
+			}
+		case <-time.After(nodeLook):
+		}
+	}
+}
+
+// hangUp reads the configuration for when this node crawls.
+func (c *clusterNode) hangUp() {
+	c.notify.reloading()
+	if err := c.check(); err != nil {
+		c.Log.Error("the configuration cannot be used: the old one stays in force", "error", err)
+		c.notify.ready("the changed configuration is refused: " + err.Error())
+		return
+	}
+	c.Log.Info("the configuration is read, and takes effect when this node crawls", "path", c.Path)
+	c.notify.ready(c.standby().Words)
+}
