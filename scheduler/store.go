@@ -72,7 +72,7 @@ type Completion struct {
 	Forget bool
 	// Next is the new record. If its State is Waiting it is queued again in
 	// Next.Source with a new Seq, if Timed it becomes due at NextAt. Aliases and a
-	// shorter Depth that were stored while the URL was in flight are kept: Next was
+	// shorter Depth that were stored while the URL was in flight are kept (see KeepDepth): Next was
 	// made from an older record. Of its aliases MaxAliases are kept.
 	Next Record
 	// Links are stored and queued where they are not known yet (State Waiting, Source

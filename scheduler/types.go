@@ -175,6 +175,17 @@ type Record struct {
 // steps has it judged again, since its depth may have been why.
 func (n *Record) ShutOut() bool { return n.Class == Ignored && n.Reason == ReasonCrawlSpace }
 
+// KeepDepth takes over the depth that was stored while the URL was in flight if it is shorter.
+// If the URL was shut out meanwhile, it waits again: perhaps only its own depth was too great.
+func (n *Record) KeepDepth(stored uint16) {
+	if stored >= n.Depth {
+		return
+	}
+	if n.Depth = stored; n.ShutOut() {
+		n.State, n.Source = Waiting, n.Fifo
+	}
+}
+
 // DueSource is the source that a timed URL enters when its time has come: a URL
 // that was never fetched or is being tried again its fifo, any other refresh.
 func (n *Record) DueSource(refresh Source) Source {

@@ -183,7 +183,7 @@ func (g *group) finish(c *scheduler.Completion, old *scheduler.Record, ps *place
 	}
 	next := c.Next
 	next.Deletion = has
-	next.Depth = min(next.Depth, old.Depth)
+	next.KeepDepth(old.Depth)
 	next.Aliases = slices.Clip(old.Aliases) // Queue's caller may hold them too
 	for _, a := range c.Next.Aliases {
 		next.Aliases = union(next.Aliases, a)

@@ -165,7 +165,7 @@ func (m *Memory) complete(ctx context.Context, c scheduler.Completion) ([]schedu
 	} else {
 		next := c.Next
 		next.Deletion = has
-		next.Depth = min(next.Depth, old.Depth)
+		next.KeepDepth(old.Depth)
 		next.Aliases = slices.Clone(old.Aliases)
 		for _, a := range c.Next.Aliases {
 			next.Aliases = union(next.Aliases, a)

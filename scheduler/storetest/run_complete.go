@@ -177,6 +177,26 @@ func linksInFlight(f *fixture) {
 	f.equal("record", f.lookup(l), want)
 }
 
+// linksShutOutInFlight: a URL that was shut out at its depth while a page told of a shorter one
+// waits again.
+func linksShutOutInFlight(f *fixture) {
+	for i, depth := range []uint16{1, 3} { // of the link, whose record says 3
+		l, inFlight := f.put(fmt.Sprint("http://b.test/", i), scheduler.Index)
+		_, page := f.put(fmt.Sprint("http://a.test/", i), scheduler.Index)
+		c := completion(page)
+		said := l
+		said.Depth = depth
+		c.Links, c.Depths = []scheduler.Link{said}, true
+		f.complete(c)
+		c = completion(inFlight)
+		c.Next.Class, c.Next.Reason, c.Next.State = scheduler.Ignored, scheduler.ReasonCrawlSpace, scheduler.AtRest
+		places, again := f.complete(c), depth < l.Depth
+		if r := f.lookup(l); (r.State == scheduler.Waiting) != again || r.Depth != depth || (len(places) > 0) != again {
+			f.Errorf("with a link of depth %d: state %v, depth %d, places %v; waits again: want %t", depth, r.State, r.Depth, places, again)
+		}
+	}
+}
+
 func linkToSelf(f *fixture) {
 	l, w := f.put("http://a.test/", scheduler.Index)
 	c := completion(w)
