@@ -15,6 +15,10 @@ import (
 // ErrDiverged says that a log and what a node knows of it are not the same log.
 var ErrDiverged = errors.New("the log is another one than this node's store was made from")
 
+// ErrDeaf says that appends get no answer while beats do: something on the way lets only small steps
+// through. Another node may have a better way.
+var ErrDeaf = errors.New("appends to the log get no answer, though signs of life do")
+
 // entryLimit is how large one entry may be: a step has a little more than entries.
 const entryLimit = MaxStepBytes - 16<<10
 
@@ -146,7 +150,7 @@ func (n *Node) appendSome(ctx context.Context, pieces []piece) (rest []piece, er
 	step, holds, taken := n.stepOf(pieces)
 	fenced, err := n.decide(ctx, step, holds)
 	if err != nil {
-		if errors.Is(err, ErrRefused) {
+		if errors.Is(err, ErrRefused) || errors.Is(err, ErrDeaf) {
 			for _, h := range holds {
 				n.fail(pieces, h, err)
 			}
@@ -201,7 +205,7 @@ func (n *Node) stepOf(pieces []piece) (step Step, holds []*hold, taken int) {
 // decide sends a step of appends until it is known whether it was taken. It never sends anything else before.
 // Taken, it has moved the ends' revisions; fenced are the holds for whose sake it was not, and never will be.
 func (n *Node) decide(ctx context.Context, step Step, holds []*hold) (fenced map[*hold]error, err error) {
-	pause, doubt := n.times.Retry, false
+	pause, doubt, since := n.times.Retry, false, n.clock.Now()
 	for {
 		out, err := n.engine.commit(ctx, step)
 		switch {
@@ -218,6 +222,9 @@ func (n *Node) decide(ctx context.Context, step Step, holds []*hold) (fenced map
 			return nil, err
 		case !errors.Is(err, ErrRefused):
 			doubt = true // for good: the first may be taken while the second is refused
+			if n.clock.Now()-since > deafAppendAfter*n.times.Right && holds[0].right.holds() {
+				return nil, ErrDeaf
+			}
 		}
 		n.log.Debug("an append was not answered: it is sent again", "error", err)
 		if err := n.clock.Sleep(ctx, pause); err != nil {

@@ -173,7 +173,7 @@ func (m *Member) run(ctx context.Context) error {
 		}
 		m.become(Fenced, 0)
 		m.giveUp(ctx, h, err)
-		if err != nil && !errors.Is(err, ErrFenced) {
+		if err != nil && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrDeaf) {
 			return err
 		}
 	}

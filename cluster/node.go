@@ -158,10 +158,26 @@ func (n *Node) farewell(ctx context.Context) {
 	}
 }
 
-// beats sends a sign of life each Times.Beat, and soon again when one was not answered.
+// beats sends a sign of life each Times.Beat, and soon again when one was not answered. A node that has heard
+// nothing for long may be deaf: its beats arrive, so nobody else could claim, but no answer comes, so it may not act
+// itself. Then it asks, which changes nothing, until something answers.
 func (n *Node) beats(ctx context.Context) error {
+	heard := n.clock.Now()
 	for count := uint64(1); ; count++ {
 		sent := n.clock.Now()
+		if sent-heard > deafAfter*n.times.Right {
+			_, err := n.engine.read(ctx, metaKey)
+			switch {
+			case errors.Is(err, ErrSetBack):
+				return err
+			case err != nil:
+				if err := n.clock.Sleep(ctx, 4*n.times.Retry); err != nil {
+					return err
+				}
+				continue
+			}
+			sent = n.clock.Now()
+		}
 		err := n.beat(ctx, sent, count)
 		next := n.times.Beat
 		switch {
@@ -170,6 +186,8 @@ func (n *Node) beats(ctx context.Context) error {
 		case err != nil:
 			n.log.Debug("a beat was not confirmed", "error", err)
 			next = 4 * n.times.Retry
+		default:
+			heard = n.clock.Now()
 		}
 		if err := n.clock.Sleep(ctx, next-(n.clock.Now()-sent)); err != nil {
 			return err
@@ -181,6 +199,13 @@ func (n *Node) beats(ctx context.Context) error {
 func (n *Node) sign(count uint64) beat {
 	return beat{Wall: n.clock.Wall(), Count: count, Addresses: n.addresses}
 }
+
+// A node is deaf after so many times Times.Right without an answer, and its appends are if they have none while
+// its beats have.
+const (
+	deafAfter       = 4
+	deafAppendAfter = 12
+)
 
 // beat is confirmed for every partition that the node still owns: the same step compares all
 // epochs. A plain write would let an owner go on that has lost its claim without knowing.

@@ -45,10 +45,17 @@ func (d *delivery) permitted(ctx context.Context, ask func(context.Context) erro
 // Run's context a moment later.
 const endedPause = 100 * time.Millisecond
 
+// elsewherePause is how long a delivery waits before it asks for a body on another node again.
+const elsewherePause = time.Second
+
 // failed takes in an error, and returns how long to wait. That the permit ended before a push or a checkpoint did says nothing
 // of the target.
 func (d *delivery) failed(err error) time.Duration {
-	if !errors.Is(err, permit.ErrEnded) {
+	switch {
+	case errors.Is(err, ErrElsewhere):
+		d.relay.log.Debug("the outbox waits", "target", d.name, "error", err)
+		return elsewherePause
+	case !errors.Is(err, permit.ErrEnded):
 		return d.fail(err)
 	}
 	d.known = d.known && !errors.Is(err, ErrRewind)

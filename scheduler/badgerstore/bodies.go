@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -129,10 +130,10 @@ func (g *group) fetchAgain(k weburl.Key) error {
 		return err
 	}
 	rec.ETag, rec.LastModified, rec.Date, rec.Hash = "", "", "", [16]byte{}
-	if rec.State == scheduler.Waiting {
+	if rec.State == scheduler.Waiting || rec.Kind == scheduler.KindItem {
 		g.touch(k)
 		g.setRecord(k, &rec)
-		return nil
+		return g.readAgain(k, &rec)
 	}
 	if err := g.unplace(k, &rec); err != nil {
 		return err
@@ -140,6 +141,30 @@ func (g *group) fetchAgain(k weburl.Key) error {
 	rec.State, rec.NextAt = scheduler.Timed, time.Now()
 	var none places
 	return g.place(k, &rec, &none)
+}
+
+// readAgain has the feed or XML file fetched that an item's document stands in: what the item's own URL
+// answers is another document.
+func (g *group) readAgain(k weburl.Key, rec *scheduler.Record) error {
+	if rec.Kind != scheduler.KindItem {
+		return nil
+	}
+	feed, err := weburl.Parse(rec.Referrer)
+	if err != nil || feed.Key() == k {
+		return nil //nolint:nilerr // an item that nothing names any more stays as it is
+	}
+	of, err := g.record(feed.Key())
+	if err != nil || of.Kind == scheduler.KindItem {
+		return ignoreNotFound(err)
+	}
+	return g.fetchAgain(feed.Key())
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, scheduler.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // openSegments reads the states of the segments.
@@ -174,4 +199,110 @@ func segmentOf(item *badger.Item) (n uint64, st record.Segment, err error) {
 		})
 	}
 	return n, st, err
+}
+
+// Elsewhere has the bodies that other copies of the store wrote.
+type Elsewhere interface {
+	// Bodies returns the bodies at some places, in their order, nil where nobody has one any more. An error
+	// says that this may pass: all of it is asked for again later.
+	Bodies(ctx context.Context, places []record.BodyPlace) ([][]byte, error)
+}
+
+// awayBody is the body of an entry that another copy has.
+type awayBody struct {
+	at    int // which entry
+	key   weburl.Key
+	place record.BodyPlace
+}
+
+// liesElsewhere reports whether a body is to be asked of another copy.
+func (s *Store) liesElsewhere(segment uint64) bool {
+	return segment != 0 && s.lead != nil && s.lead.replica.options.Elsewhere != nil && !s.segments.Mine(segment)
+}
+
+// fromElsewhere completes entries by bodies of other copies. While one of them does not answer, the entries
+// before the first such body are all that there is. A document whose body is gone is fetched again.
+func (s *Store) fromElsewhere(ctx context.Context, entries []push.Entry, away []awayBody) ([]push.Entry, error) {
+	places := make([]record.BodyPlace, len(away))
+	for i := range away {
+		places[i] = away[i].place
+	}
+	bodies, err := s.lead.replica.options.Elsewhere.Bodies(ctx, places)
+	if err == nil && len(bodies) != len(places) {
+		err = fmt.Errorf("%d bodies for %d places", len(bodies), len(places))
+	}
+	if err != nil {
+		if first := away[0].at; first > 0 {
+			return entries[:first], nil
+		}
+		return nil, fmt.Errorf("%w: %w", push.ErrElsewhere, err)
+	}
+	var lost []awayBody
+	for i, a := range away {
+		e := &entries[a.at]
+		if b := bodies[i]; uint64(len(b)) == a.place.Length && segments.Sum(b) == a.place.Sum {
+			e.Body = b
+			continue
+		}
+		e.Lost, e.Damage = true, segments.ErrDamaged.Error()
+		lost = append(lost, a)
+	}
+	if len(lost) == 0 {
+		return entries, nil
+	}
+	s.log.Warn("documents were on a node that is gone: they are fetched again", "documents", len(lost), "first", entries[lost[0].at].URL)
+	return entries, s.changeAlone(ctx, func(g *group) error {
+		for _, a := range lost {
+			if err := g.lose(a.key, entries[a.at].Seq); err != nil {
+				return err
+			}
+			if err := g.seal(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// lose gives the body of a waiting order up and has its URL fetched again. The order keeps its number and what it
+// says of other sources, until that of the new document takes its place.
+func (g *group) lose(k weburl.Key, seq uint64) error {
+	p, ok, err := g.orderPlace(k)
+	if err != nil || !ok || p.Kind != record.KindOrder || p.Seq != seq || p.Segment == 0 {
+		return err // a newer one has taken its place
+	}
+	v, err := g.get(p.Key(k))
+	if err != nil {
+		return err
+	}
+	o, err := record.DecodeOrder(v)
+	if err != nil {
+		return g.s.damaged(fmt.Sprintf("order %d", seq), err)
+	}
+	g.countOrder(p, ^uint64(0))
+	if err := g.release(p.Segment, p.Size); err != nil {
+		return err
+	}
+	o.Place, o.Body, o.Lost = record.BodyPlace{}, nil, true
+	g.storeOrder(k, record.OrderPlace{Kind: record.KindOrder}.Numbered(seq, &o), &o)
+	return g.fetchAgain(k)
+}
+
+// isFetchedAgain reports whether the URL of a lost order is set to be fetched again: then nothing tells its
+// document apart from any other.
+func (s *Store) isFetchedAgain(txn *badger.Txn, k weburl.Key) bool {
+	v, err := read(txn, record.URLKey(k))
+	if err != nil || v == nil {
+		return false
+	}
+	rec, err := record.Decode(v)
+	return err == nil && rec.Hash == [16]byte{}
+}
+
+// ReadBody reads a body that the copy in dir wrote, whether it leads or follows. The error wraps
+// segments.ErrDamaged if the copy does not have it.
+func ReadBody(dir string, p record.BodyPlace) ([]byte, error) {
+	r := segments.New(dir, slog.New(slog.DiscardHandler), segments.DefaultBytes).Reader()
+	defer r.Close()
+	return r.Read(p)
 }

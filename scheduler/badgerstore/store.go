@@ -118,6 +118,10 @@ type Options struct {
 	// every 50 ms. Writing ends when there are 60 tables.
 	NoCompaction bool
 
+	// Elsewhere has the bodies that other copies of the store wrote, for a Replica that leads;
+	// nil: they are lost.
+	Elsewhere Elsewhere
+
 	// at, if not nil, is called at named points by the store's own goroutines, so that
 	// tests can end the process there: see point.
 	at func(point string)
