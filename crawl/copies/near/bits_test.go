@@ -71,8 +71,8 @@ func anyText(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-// TestInstructions: the instructions of this processor make the words of a text that windowsOf makes.
-func TestInstructions(t *testing.T) {
+// TestWordsByInstructions: this processor's make the words of a text that windowsOf makes.
+func TestWordsByInstructions(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for c := range 256 { // each byte alone, in words, and between them
 		same := strings.Repeat(string([]byte{byte(c)}), 2*window)
@@ -105,6 +105,31 @@ func sameWindows(t *testing.T, text string) {
 			wantAt, wantN := windowsOf(text[from:], want[:room])
 			if at != wantAt || n != wantN || !slices.Equal(got[:n], want[:n]) {
 				t.Fatalf("%q: %d words up to %d, want %d up to %d\n%v\n%v", text[from:], n, at, wantN, wantAt, got[:n], want[:n])
+			}
+		}
+	}
+}
+
+// TestSketchByInstructions: this processor's take in words as plainOf does, any number at once.
+func TestSketchByInstructions(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	var words [1 << 12]word
+	for range 40 {
+		different := 1 + r.Uint64N(1<<12)
+		for i := range words {
+			words[i] = word{hash: mix(r.Uint64N(different), 7), number: r.IntN(30) == 0}
+		}
+		got, want := new(reader), new(reader)
+		var gotOf, wantOf Signature
+		for rest := words[:]; len(rest) > 0; {
+			part := rest[:min(len(rest), r.IntN(40))]
+			n, wantN := plain(got, &gotOf, part), plainOf(want, &wantOf, part)
+			if n != wantN || gotOf != wantOf || *got != *want {
+				t.Fatalf("after %d words: %d taken, want %d", len(words)-len(rest), n, wantN)
+			}
+			rest = rest[n:]
+			if n < len(part) {
+				rest = rest[1:] // a number
 			}
 		}
 	}

@@ -127,25 +127,30 @@ func (r *reader) read(s *Signature, text string) {
 	}
 }
 
-// take takes in words. Each makes a pair with the one before and a gram with those before.
-// Each pair counts once, and a gram where its last pair is new. There is no branch for that:
-// nothing foretells it. What goes on from word to word, hash, gram and sketch, is in one loop:
-// each waits for itself, and the processor takes them side by side.
+// take takes in words.
 func (r *reader) take(s *Signature, words []word) {
-	text, gram, before, n := s.text, r.gram, r.before, r.words
-	for _, w := range words {
-		hash := w.hash
-		text = bits.RotateLeft64(text, 5)*gramStep + hash
-		if w.number {
-			if r.takeNumber(s, hash, before) {
-				continue
-			}
-			hash = aNumber
+	for len(words) > 0 {
+		n := plain(r, s, words)
+		r.inNumber = r.inNumber && n == 0
+		for words = words[n:]; len(words) > 0 && words[0].number; words = words[1:] {
+			r.takeNumber(s, words[0].hash)
 		}
-		r.inNumber = w.number
-		gram = gram*gramStep + hash - r.last[n%gramWords]*gramOut
-		r.last[n%gramWords] = hash
-		n++
+	}
+}
+
+// plainOf takes in words up to the first number, and says how many they are. Each makes a pair
+// with the one before and a gram with those before. Each pair counts once, and a gram where its
+// last pair is new. There is no branch for that: nothing foretells it. What goes on from word to
+// word, hash, gram and sketch, is in one loop: each waits for itself, and the processor takes
+// them side by side.
+func plainOf(r *reader, s *Signature, words []word) (n int) {
+	text, gram, before, count := s.text, r.gram, r.before, r.words
+	for ; n < len(words) && !words[n].number; n++ {
+		hash := words[n].hash
+		text = textWith(text, hash)
+		gram = gram*gramStep + hash - r.last[count%gramWords]*gramOut
+		r.last[count%gramWords] = hash
+		count++
 		p := scale(fold(hash, before), sketchBits*pairParts)
 		before = pairWith(hash)
 		seen := r.pairs[p/64]
@@ -154,19 +159,20 @@ func (r *reader) take(s *Signature, words []word) {
 		s.pairs += uint32(isNew)
 		p /= pairParts
 		r.sketch[p/64%8] ^= isNew << (p % 64)
-		if n >= gramWords {
+		if count >= gramWords {
 			g := scale(gram*prime, gramBits)
 			r.grams[g/64%4] ^= isNew << (g % 64)
 		}
 	}
-	s.text, r.gram, r.before, r.words = text, gram, before, n
+	s.text, r.gram, r.before, r.words = text, gram, before, count
+	return n
 }
 
 // takeNumber takes in a number. What stands before is part of it, so that each counts where it
-// is. It reports whether that is a number, too: the two are one word.
-func (r *reader) takeNumber(s *Signature, hash, before uint64) (again bool) {
+// is. Several in a row are one word.
+func (r *reader) takeNumber(s *Signature, hash uint64) {
 	if !r.inNumber {
-		r.chain = before
+		r.chain = r.before
 	}
 	r.chain = mix(hash, r.chain^aNumber)
 	i := scale(r.chain, numeralBits*numberParts)
@@ -174,8 +180,15 @@ func (r *reader) takeNumber(s *Signature, hash, before uint64) (again bool) {
 		set(r.numbers[:], int(i))
 		s.numbers.toggle(i / numberParts)
 	}
-	return r.inNumber
+	text := textWith(s.text, hash)
+	if !r.inNumber {
+		plain(r, s, []word{{hash: aNumber}})
+	}
+	s.text, r.inNumber = text, true
 }
+
+// textWith is the hash of a text and one more word.
+func textWith(text, hash uint64) uint64 { return bits.RotateLeft64(text, 5)*gramStep + hash }
 
 // pairWith is what a word brings to the pair with the next one: not what that brings.
 func pairWith(hash uint64) uint64 { return bits.RotateLeft64(hash, 23) }
