@@ -27,9 +27,11 @@ func ParseTime(s string) (t time.Time, day, ok bool) {
 
 func parseISO(s string) (t time.Time, day, ok bool) {
 	s = strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), " UTC"), " GMT")
-	for _, layout := range []string{"2006-01-02", "2006-01", "2006", "20060102", "2006/01/02", "2006-1-2"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t, true, true
+	if len(s) <= len("2006-01-02") { // a layout that does not fit costs an error
+		for _, layout := range []string{"2006-01-02", "2006-01", "2006", "20060102", "2006/01/02", "2006-1-2"} {
+			if t, err := time.Parse(layout, s); err == nil {
+				return t, true, true
+			}
 		}
 	}
 	date, clock, ok := strings.Cut(s, "T")
@@ -39,12 +41,12 @@ func parseISO(s string) (t time.Time, day, ok bool) {
 	if !ok {
 		return t, false, false
 	}
-	clock = strings.ReplaceAll(clock, " ", "")
+	s = date + "T" + strings.ReplaceAll(clock, " ", "")
 	for _, clockLayout := range []string{
 		"15:04:05Z07:00", "15:04:05Z0700", "15:04:05Z07", "15:04Z07:00", "15:04Z0700", "15:04:05", "15:04", "150405Z07:00", "150405",
 	} {
 		for _, layout := range []string{"2006-01-02", "20060102", "2006/01/02"} {
-			if t, err := time.Parse(layout+"T"+clockLayout, date+"T"+clock); err == nil {
+			if t, err := time.Parse(layout+"T"+clockLayout, s); err == nil {
 				return t, false, true
 			}
 		}

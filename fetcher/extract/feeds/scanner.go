@@ -51,9 +51,13 @@ type scanner struct {
 	most int
 	buf  []byte
 	err  error // of the reader, other than io.EOF
+	// names are those of tags and attributes so far, up to maxNames, by their bytes.
+	names map[string]string
 }
 
-func newScanner(r *bufio.Reader) *scanner { return &scanner{r: r, line: 1, column: 1} }
+func newScanner(r *bufio.Reader) *scanner {
+	return &scanner{r: r, line: 1, column: 1, names: map[string]string{}}
+}
 
 // read returns the next byte and counts lines and characters.
 func (s *scanner) read() (byte, bool) {
@@ -237,95 +241,4 @@ func (s *scanner) declaration(line, column int) error {
 			return nil
 		}
 	}
-}
-
-// tag reads name and attributes of a tag up to its end.
-func (s *scanner) tag(t token) (token, error) {
-	t.name = s.name()
-	for {
-		for isSpace(s.peek()) {
-			s.read()
-		}
-		switch b := s.peek(); b {
-		case 0, '<':
-			if b == '<' {
-				return t, nil // the next tag begins: this one lacks its end
-			}
-			if _, ok := s.read(); !ok {
-				return t, s.ends("the tag <" + t.name + ">")
-			}
-		case '>':
-			s.read()
-			return t, nil
-		case '/', '=', '"', '\'':
-			s.read()
-			if b == '/' && s.peek() == '>' {
-				t.closed = t.kind == startTag
-			}
-		default:
-			a, err := s.attribute(t.name)
-			if err != nil {
-				return t, err
-			}
-			if t.kind == startTag && len(t.attrs) < maxAttrs {
-				t.attrs = append(t.attrs, a)
-			}
-		}
-	}
-}
-
-func (s *scanner) name() string {
-	s.buf = s.buf[:0]
-	for {
-		b := s.peek()
-		if b == 0 || isSpace(b) || b == '/' || b == '>' || b == '=' || b == '<' {
-			return s.kept()
-		}
-		s.read()
-		if len(s.buf) < maxName {
-			s.buf = append(s.buf, b)
-		}
-	}
-}
-
-func (s *scanner) attribute(tag string) (attribute, error) {
-	a := attribute{name: s.name()}
-	for isSpace(s.peek()) {
-		s.read()
-	}
-	if s.peek() != '=' {
-		return a, nil
-	}
-	s.read()
-	for isSpace(s.peek()) {
-		s.read()
-	}
-	quote := s.peek()
-	if quote == '"' || quote == '\'' {
-		s.read()
-	} else {
-		quote = 0
-	}
-	s.buf = s.buf[:0]
-	for {
-		if next := s.peek(); quote == 0 && (isSpace(next) || next == '>') {
-			break
-		}
-		b, ok := s.read()
-		if !ok {
-			return a, s.ends("the tag <" + tag + ">")
-		}
-		if quote != 0 && b == quote {
-			break
-		}
-		switch {
-		case len(s.buf) >= maxAttribute:
-		case b == '&':
-			s.buf = s.reference(s.buf)
-		default:
-			s.buf = append(s.buf, b)
-		}
-	}
-	a.value = strings.TrimSpace(s.kept())
-	return a, nil
 }

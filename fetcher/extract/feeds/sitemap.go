@@ -145,7 +145,9 @@ func (s *sitemap) url(w *walker, name string) error {
 		case err != nil: // the entry may be whole except for its end, its own text may not
 			return errors.Join(s.entry(&e, ""), err)
 		case t.kind == characters:
-			bare.WriteString(t.text)
+			if bare.Len() > 0 || strings.TrimSpace(t.text) != "" {
+				bare.WriteString(t.text)
+			}
 		case t.kind == endOfFile:
 			return s.entry(&e, bare.String())
 		case t.kind == startTag && w.known(t.name) == name:
