@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/visit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -53,7 +54,8 @@ type FetchedPage struct {
 	Metas            []FetchedMeta `json:"metas"`
 	Directives       []string      `json:"directives"`
 	UnavailableAfter string        `json:"unavailable_after,omitempty"`
-	Follows          bool          `json:"follows"` // its links are followed
+	Follows          bool          `json:"follows"`          // its links are followed
+	Fields           []visit.Found `json:"fields,omitempty"` // that were looked for, as configured
 	// Links is how many were read, with those that come twice; LinksCut says that there
 	// are more, which are left out.
 	Links    int  `json:"links"`
@@ -95,7 +97,7 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 		f.Page = &FetchedPage{
 			Read: t.Read, Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical,
 			Metas: []FetchedMeta{}, Directives: t.Words(), UnavailableAfter: t.Directives.UnavailableAfter, Follows: t.Follows,
-			Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell, Converter: p.Converter,
+			Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell, Converter: p.Converter, Fields: t.Fields,
 		}
 		for _, m := range p.Metas {
 			f.Page.Metas = append(f.Page.Metas, FetchedMeta(m))

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/meter"
 )
 
 func outboxMetrics() []metric {
@@ -122,6 +124,15 @@ func storeMetrics() []metric {
 	}
 }
 
+func eachField(s *Status, do func(*meter.FieldStatus)) {
+	if s.Fields == nil {
+		return
+	}
+	for i := range s.Fields.Fields {
+		do(&s.Fields.Fields[i])
+	}
+}
+
 func readingMetrics() []metric {
 	duplicates := func(name string, kind metricKind, help string, value func(d *duplicatesStatus) float64) metric {
 		return metric{name: name, kind: kind, help: help, value: func(s *Status, emit emitValue) {
@@ -152,6 +163,20 @@ func readingMetrics() []metric {
 			value: func(s *Status, emit emitValue) {
 				if s.Shells != nil {
 					emit(float64(s.Shells.Pages))
+				}
+			}},
+		{name: "sextant_field_pages_total", kind: counter, labels: []string{"field"}, help: "Pages in which a Field was looked for.",
+			value: func(s *Status, emit emitValue) {
+				eachField(s, func(f *meter.FieldStatus) { emit(float64(f.Pages), f.Name) })
+			}},
+		{name: "sextant_field_empty_total", kind: counter, labels: []string{"field"}, help: "Pages in which a Field was not found.",
+			value: func(s *Status, emit emitValue) {
+				eachField(s, func(f *meter.FieldStatus) { emit(float64(f.Empty), f.Name) })
+			}},
+		{name: "sextant_field_failed_total", kind: counter, labels: []string{"reason"}, help: "Pages that could not be searched for fields or their main content.",
+			value: func(s *Status, emit emitValue) {
+				if s.Fields != nil {
+					number(s.Fields.Failed, emit)
 				}
 			}},
 		{name: "sextant_document_read_duration_seconds", kind: spread, labels: []string{"kind"}, help: "Duration of reading a PDF or office document, the wait for a process included.",

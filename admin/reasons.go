@@ -70,6 +70,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonUnreadable:        {"it cannot be read", textAlone, "", lookAgain},
 		scheduler.ReasonUnreadFile:        {"it cannot be read", textAlone, "", lookAgain},
 		scheduler.ReasonNoText:            {"there is no text in it, or nothing reads its type", noMore, "", "Exclude types that are not wanted by MimeTypes."},
+		scheduler.ReasonNoField:           {"a Field that the configuration looks for is not there", noMore, "", "Look at it with sextant fetch; change the selector, or narrow the Field's condition to the pages that have it."},
 		scheduler.ReasonAppShell:          {"only its scripts fill the page, and they are not run", noMore, "", "Crawl a form of the site that its server renders, such as its sitemap, feed or printable pages."},
 		scheduler.ReasonNotProcessed:      {"the answer has nothing to index", itsText, "", lookAgain},
 

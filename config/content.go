@@ -12,6 +12,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 )
 
 // content reads what becomes of a page.
@@ -22,6 +23,8 @@ func (p *parser) content(crawler *node, c *Crawler) {
 			p.removeElements(n, c)
 		case "Converter":
 			p.converter(n, c)
+		case "Field":
+			p.pageField(n, c)
 		case "MetadataMapping":
 			c.Mapping = &policy.Mapping{KeepUnmapped: n.boolean("keepUnmapped")}
 			for _, m := range n.children {
@@ -146,4 +149,37 @@ func (p *parser) idleConverters(c *Crawler) {
 			p.report.warnf(c.converters[i], "this Converter is asked for no document: those of its type are left out (%s)", v.Reason)
 		}
 	}
+}
+
+// pageField reads a value that is looked for in pages.
+func (p *parser) pageField(n *node, c *Crawler) {
+	if !n.written("name") || !n.written("select") {
+		return
+	}
+	f := policy.Field{
+		Name: strings.TrimSpace(n.str("name")), Selector: n.str("select"), Attribute: strings.TrimSpace(n.str("attribute")), Multiple: n.boolean("multiple"),
+	}
+	s, err := tree.Parse(f.Selector)
+	if err != nil {
+		return // reported
+	}
+	f.Kind, f.Key = s.Kind, s.Name
+	if f.Attribute != "" && !f.Kind.HasAttribute() {
+		p.errorf(n.attr("attribute").name, "attribute has no meaning for %s: remove it", f.Kind)
+	}
+	if len(n.children) > 0 || n.lost {
+		condition, matcher := p.onlyCondition(n)
+		if condition == nil {
+			return
+		}
+		f.Match = matcher.Match
+		c.fields = append(c.fields, choice{condition, p.position(n.at)})
+	}
+	if why := s.FindsNothing(f.Attribute); why != "" {
+		p.warnf(n.valueAt("select"), "select=%s finds nothing: %s", quote(f.Selector), why)
+	}
+	if c.Inside == nil {
+		c.Inside = &policy.Inside{}
+	}
+	c.Inside.Fields = append(c.Inside.Fields, f)
 }

@@ -32,7 +32,7 @@ func referencePage(t *testing.T) string {
 func filledIn(t *testing.T, elements map[string]*Element, line string) string {
 	t.Helper()
 	if name, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok && elements[name] != nil {
-		return line + "\n" + standing(elements[name])
+		return "### " + headingOf(elements[name]) + "\n\n" + standing(elements, elements[name])
 	}
 	names, attributes, ok := tableOf(elements, line)
 	if !ok {
@@ -83,8 +83,16 @@ func row(t *testing.T, elements map[string]*Element, element, name string) strin
 		cell(a.Doc+a.kindSentence()+a.attributeStatus(*e)))
 }
 
+// headingOf is the name of an element, with where it stands if another one has the same.
+func headingOf(e *Element) string {
+	if e.Key == "" {
+		return e.Name
+	}
+	return e.Name + " in " + strings.Join(e.Parents, ", ")
+}
+
 // standing says what an element is, and where it stands.
-func standing(e *Element) string {
+func standing(elements map[string]*Element, e *Element) string {
 	words := e.Doc
 	if len(e.Parents) > 0 {
 		times := "any number of times"
@@ -94,7 +102,11 @@ func standing(e *Element) string {
 		case e.Needed:
 			times = "at least once"
 		}
-		words += fmt.Sprintf(" In %s, %s.", strings.Join(e.Parents, ", "), times)
+		var parents []string
+		for _, key := range e.Parents {
+			parents = append(parents, elements[key].Name)
+		}
+		words += fmt.Sprintf(" In %s, %s.", strings.Join(parents, ", "), times)
 	}
 	if e.Text {
 		words += " Its content is text."
@@ -180,6 +192,8 @@ func (t Type) String() string {
 		return "hours"
 	case Command:
 		return "command"
+	case Selector:
+		return "selector"
 	case String:
 	}
 	return "text"

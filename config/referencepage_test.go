@@ -53,15 +53,15 @@ func TestReferenceIsWhole(t *testing.T) {
 		}
 	}
 	for _, e := range Elements() {
-		if n := strings.Count(string(text), "\n### "+e.Name+"\n"); n != 1 {
+		if n := strings.Count(string(text), "\n### "+e.key()+"\n"); n != 1 {
 			t.Errorf("%s: %d sections are about <%s>", guide, n, e.Name)
 		}
 		example := regexp.MustCompile("(?s)```xml\n[^`]*<(?:ar:)?" + e.Name + "[ />]")
-		if !example.MatchString(sections[e.Name]) {
+		if !example.MatchString(sections[e.key()]) {
 			t.Errorf("%s: the section about <%s> has no example of it", guide, e.Name)
 		}
 		for _, a := range e.Attributes {
-			if n := tables[e.Name+" "+a.Name]; n != 1 {
+			if n := tables[e.key()+" "+a.Name]; n != 1 {
 				t.Errorf("%s: %s of <%s> stands in %d tables", guide, a.Name, e.Name, n)
 			}
 		}

@@ -79,7 +79,7 @@ func (s *schemaWriter) crawlDocument() ([]byte, error) {
 	s.element(root, config)
 	for _, e := range Elements() {
 		if e.Name != config.Name && e.Role != Condition && e.Status != Refused {
-			s.element(define(root, "group", e.Name).CreateElement("xs:sequence"), &e)
+			s.element(define(root, "group", e.key()).CreateElement("xs:sequence"), &e)
 		}
 	}
 	actions := define(root, "group", "action").CreateElement("xs:choice")
@@ -149,8 +149,8 @@ func (s *schemaWriter) element(parent *etree.Element, e *Element) {
 		return
 	}
 	s.content(t, e)
-	for _, child := range s.children(e.Name) {
-		if child.Once && len(s.children(child.Name)) == 0 {
+	for _, child := range s.children(e.key()) {
+		if child.Once && len(s.children(child.key())) == 0 {
 			identity(el, "unique", e.Name+"."+child.Name, "crawl:"+child.Name, ".")
 		}
 		for _, a := range child.Attributes {
@@ -163,7 +163,7 @@ func (s *schemaWriter) element(parent *etree.Element, e *Element) {
 
 // content writes what stands inside of an element, and its attributes.
 func (s *schemaWriter) content(t *etree.Element, e *Element) {
-	children := s.children(e.Name)
+	children := s.children(e.key())
 	switch {
 	case e.Name == "Rule":
 		sequence := t.CreateElement("xs:sequence")
@@ -177,6 +177,8 @@ func (s *schemaWriter) content(t *etree.Element, e *Element) {
 		behind.CreateAttr("minOccurs", "0")
 		conditions(behind)
 		s.orders(behind, settings, nil)
+	case e.key() == "PageField":
+		conditions(t.CreateElement("xs:sequence")).CreateAttr("minOccurs", "0")
 	case e.Name == "Not", e.Name == "Throttle":
 		conditions(t.CreateElement("xs:sequence"))
 	case len(children) > 0 && e.Role == Condition:
@@ -203,7 +205,7 @@ func (s *schemaWriter) content(t *etree.Element, e *Element) {
 func (s *schemaWriter) mixture(t *etree.Element, children []*Element) {
 	var once []*Element
 	children = slices.DeleteFunc(children, func(e *Element) bool {
-		if e.Once && len(s.children(e.Name)) > 0 {
+		if e.Once && len(s.children(e.key())) > 0 {
 			once = append(once, e)
 			return true
 		}
@@ -212,7 +214,7 @@ func (s *schemaWriter) mixture(t *etree.Element, children []*Element) {
 	sequence := t.CreateElement("xs:sequence")
 	if i := slices.IndexFunc(children, func(e *Element) bool { return e.Needed }); i >= 0 {
 		s.orders(sequence, slices.Delete(slices.Clone(children), i, i+1), nil)
-		reference(sequence, "crawl:"+children[i].Name)
+		reference(sequence, "crawl:"+children[i].key())
 	}
 	s.orders(sequence, children, once)
 }
@@ -221,7 +223,7 @@ func (s *schemaWriter) mixture(t *etree.Element, children []*Element) {
 func (s *schemaWriter) orders(sequence *etree.Element, many, once []*Element) {
 	choice := anyNumber(sequence.CreateElement("xs:choice"))
 	for _, e := range many {
-		reference(choice, "crawl:"+e.Name)
+		reference(choice, "crawl:"+e.key())
 	}
 	if len(once) == 0 {
 		return
@@ -230,15 +232,15 @@ func (s *schemaWriter) orders(sequence *etree.Element, many, once []*Element) {
 	next.CreateAttr("minOccurs", "0")
 	for i, e := range once {
 		then := next.CreateElement("xs:sequence")
-		reference(then, "crawl:"+e.Name)
+		reference(then, "crawl:"+e.key())
 		s.orders(then, many, slices.Delete(slices.Clone(once), i, i+1))
 	}
 }
 
 // children are the elements that this version allows in an element.
-func (s *schemaWriter) children(name string) []*Element {
+func (s *schemaWriter) children(key string) []*Element {
 	var out []*Element
-	for _, child := range s.table.children[name] {
+	for _, child := range s.table.children[key] {
 		if e := s.table.elements[child]; e.Status != Refused {
 			out = append(out, e)
 		}

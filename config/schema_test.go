@@ -113,7 +113,7 @@ func TestSchemaAgreesWithParser(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			name := e.Name + "-" + what
+			name := e.key() + "-" + what
 			_, report := Parse(FileName, []byte(text), lookups)
 			files[name], want[name] = text, report.Err() == nil
 			if what == "as-is" && report.Err() != nil {
@@ -260,6 +260,8 @@ func values(a *Attribute) map[string]string {
 			all["value"+strconv.Itoa(i)] = v
 		}
 		all["unknown"] = "unknown"
+	case a.Type == Selector:
+		all["xpath"], all["bare"], all["nothing"], all["empty"] = "xpath://a", ".a", "css:", ""
 	case a.Type == Bool:
 		all["zero"], all["yes"] = "0", "yes"
 	case a.Type == HTTPURL:
@@ -313,6 +315,8 @@ func sampleValue(a *Attribute) string {
 		return "video/mp4"
 	case a.Type == Command:
 		return "/a"
+	case a.Type == Selector:
+		return "css:a"
 	default:
 		return "a"
 	}
@@ -345,7 +349,7 @@ func example(table *schema, e *Element) (*etree.Document, *etree.Element) {
 	switch {
 	case e.Role == Condition:
 		parent.Parent().CreateElement("Accept")
-	case e.Name == "Field":
+	case e.key() == "Field":
 		parent.Parent().CreateAttr("auth", "oauth2")
 		companyOfFetch(parent.Parent(), &Attribute{}, "oauth2")
 	case e.Name == "PushField" || e.Name == "PushHeader":

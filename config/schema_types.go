@@ -77,6 +77,8 @@ func (a *Attribute) restriction() (base string, facets []facet) {
 		return "xs:string", []facet{{"pattern", "[ -~]*"}}
 	case a.Type == HourRanges:
 		return "xs:string", []facet{{"pattern", hoursPattern}}
+	case a.Type == Selector:
+		return "xs:string", []facet{{"pattern", `\s*(css|xpath|jsonld|meta|header)\s*:[\s\S]*\S[\s\S]*`}}
 	case a.Type == Product:
 		return "xs:string", []facet{{"pattern", `[A-Za-z_\-]+`}}
 	case a.Required && !a.MayBeEmpty, a.NotEmpty, a.Type == Pattern, a.Type == Path, a.Type == SecretString:

@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Type is what an attribute's value must look like.
 type Type uint8
@@ -23,6 +26,7 @@ const (
 	Path         // a file, relative to the configuration's folder
 	HourRanges   // hours of the day, such as 22-6 or 22:30-06:00,12-13
 	Command      // a program, by its absolute path, and its arguments
+	Selector     // what tree.Parse reads, such as css:.price
 )
 
 // Status is what this version does with an element or attribute.
@@ -92,11 +96,13 @@ const (
 	Action
 )
 
-// Element describes one element of CrawlConfig.xml. Its name is unique.
+// Element describes one element of CrawlConfig.xml.
 type Element struct {
 	Name string
+	// Key tells it from another element of the same name, in other parents; "" if there is none.
+	Key  string
 	Role Role
-	// Parents are the elements in which it can stand; none for CrawlConfig.
+	// Parents are the keys of the elements in which it can stand; none for CrawlConfig.
 	Parents []string
 	// Once: at most one in its parent.
 	Once bool
@@ -116,6 +122,9 @@ type Element struct {
 	Doc string
 }
 
+// key is what the element is known by in the table.
+func (e *Element) key() string { return cmp.Or(e.Key, e.Name) }
+
 // Elements is the one table of CrawlConfig.xml, in the order of the schema:
 // element, parents, attributes with type, default and range, and what this
 // version does with them. The slices are the caller's own.
@@ -126,8 +135,8 @@ func Elements() []Element {
 
 // schema is the table made ready for parsing.
 type schema struct {
-	elements map[string]*Element
-	children map[string][]string // parent: names of its children, in table order
+	elements map[string]*Element // by key
+	children map[string][]string // key of the parent: keys of its children, in table order
 	names    []string            // of all elements, in table order
 }
 
@@ -136,13 +145,32 @@ func newSchema() *schema {
 	table := Elements()
 	for i := range table {
 		e := &table[i]
-		s.elements[e.Name] = e
+		s.elements[e.key()] = e
 		s.names = append(s.names, e.Name)
 		for _, parent := range e.Parents {
-			s.children[parent] = append(s.children[parent], e.Name)
+			s.children[parent] = append(s.children[parent], e.key())
 		}
 	}
 	return s
+}
+
+// inside is the element of a name inside of another one, nil if none can stand there.
+func (s *schema) inside(parent *Element, name string) *Element {
+	for _, key := range s.children[parent.key()] {
+		if e := s.elements[key]; e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// namesInside are those of the elements that can stand in another one.
+func (s *schema) namesInside(parent *Element) []string {
+	var names []string
+	for _, key := range s.children[parent.key()] {
+		names = append(names, s.elements[key].Name)
+	}
+	return names
 }
 
 // attribute is the description of one attribute, nil if there is none.

@@ -10,6 +10,12 @@ func contentElements() []Element {
 			text("classes", String, "noindex", "Classes of elements whose text is left out."),
 			text("selectors", String, "", "More of them, each written as name, name.class, .class, #id or name#id."),
 		}, Doc: "Parts of pages that are not indexed; their links are still found. Page bytes are pushed without them, too."},
+		{Name: "Field", Key: "PageField", Parents: crawler, Rereads: true, Attributes: []Attribute{
+			required("name", String, "Name of the meta in documents. Of several Fields of one name, the first counts that finds something."),
+			required("select", Selector, "Where its values stand: css:, xpath:, jsonld:, meta: or header:, and then a selector, an expression, a path or a name. See [fields](fields.md)."),
+			{Name: "attribute", NotEmpty: true, Doc: "Attribute of the chosen elements whose value is taken instead of their text; for css and xpath."},
+			boolean("multiple", "false", "Whether all values are taken; otherwise the first."),
+		}, Doc: "A value that is looked for in the pages that its condition matches, or in all, and becomes a meta of their documents."},
 		{Name: "MetadataMapping", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
 			boolean("keepUnmapped", "false", "Whether metas that no Map names are kept under their own names. Always kept are description, author, date and keywords, and the properties of PDF and office documents."),
 		}, Doc: "Renames the metas of pages; those of rules, roots and the crawl itself stay as they are."},

@@ -12,10 +12,10 @@ func TestTableElements(t *testing.T) {
 	names := make(map[string]bool)
 	table := Elements()
 	for _, e := range table {
-		if names[e.Name] {
-			t.Errorf("<%s> stands twice in the table", e.Name)
+		if names[e.key()] {
+			t.Errorf("<%s> stands twice in the table", e.key())
 		}
-		names[e.Name] = true
+		names[e.key()] = true
 		if !strings.HasSuffix(e.Doc, ".") {
 			t.Errorf("<%s>: doc %q is no sentence", e.Name, e.Doc)
 		}

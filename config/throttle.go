@@ -183,3 +183,14 @@ func idleChoices(name string, all []choice) []actionrules.Warning {
 	}
 	return warnings
 }
+
+// contradictions warns of elements whose condition cannot hold.
+func contradictions(name string, all []choice) []actionrules.Warning {
+	var warnings []actionrules.Warning
+	for _, c := range all {
+		if conditionSize(c.condition, maxConditionSize) <= maxConditionSize && contradictory(c.condition) {
+			warnings = append(warnings, actionrules.Warning{At: c.at, Text: "the " + name + " can never match: its conditions exclude each other"})
+		}
+	}
+	return warnings
+}

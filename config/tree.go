@@ -142,20 +142,22 @@ func (p *parser) elementSpec(e *element, parent *node, scope *namespaces) *Eleme
 		return nil
 	}
 	p.checkPrefix(e, scope)
-	spec := p.schema.elements[e.name.Local]
+	anywhere := p.schema.elements[e.name.Local]
 	if parent == nil {
-		return spec
+		return anywhere
 	}
-	switch known := p.schema.children[parent.spec.Name]; {
-	case spec == nil && p.passOver(e, parent, scope):
+	spec := p.schema.inside(parent.spec, e.name.Local)
+	switch {
+	case anywhere == nil && p.passOver(e, parent, scope):
 		return nil
-	case spec == nil:
+	case anywhere == nil:
+		known := p.schema.namesInside(parent.spec)
 		p.errorf(e.start, "unknown element <%s> in <%s>%s", clip(e.name.Local), parent.spec.Name, p.elementHint(e.name.Local, known))
 		p.as(words.Nearest(e.name.Local, known), e, scope)
 		return nil
-	case !slices.Contains(known, e.name.Local):
-		p.errorf(e.start, "%s", p.misplaced(spec, parent.spec))
-		p.as(spec.Name, e, scope)
+	case spec == nil:
+		p.errorf(e.start, "%s", p.misplaced(anywhere, parent.spec))
+		p.as(anywhere.Name, e, scope)
 		return nil
 	}
 	switch spec.Status {

@@ -31,7 +31,7 @@ func TestAllow(t *testing.T) {
 				if n++; !strings.HasPrefix(value, "${") && !strings.HasPrefix(value, "file:${") {
 					want = e.Name + "." + a.Name + want
 				}
-				asked, report := refusedUse(inside(table, e.Name, fmt.Sprintf(`<%s %s="%s"/>`, e.Name, a.Name, value)))
+				asked, report := refusedUse(inside(table, e.key(), fmt.Sprintf(`<%s %s="%s"/>`, e.Name, a.Name, value)))
 				if asked != want {
 					t.Errorf("%s of <%s %s> asks about %q, want %q", value, e.Name, a.Name, asked, want)
 				}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/config/words"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/secret"
 )
 
@@ -250,6 +251,10 @@ func (a *Attribute) check(value string) string {
 	case HourRanges:
 		_, complaint := parseHours(value)
 		return complaint
+	case Selector:
+		if _, err := tree.Parse(value); err != nil {
+			return err.Error()
+		}
 	case String, KeyValues, Command:
 	}
 	return ""

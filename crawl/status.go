@@ -55,6 +55,8 @@ type Status struct {
 	Documents *meter.DocumentsStatus `json:"documents,omitempty"`
 	// Shells counts pages that only scripts fill, since the process started; nil for none.
 	Shells *meter.ShellsStatus `json:"shells,omitempty"`
+	// Fields counts the pages in which fields were looked for; nil while there was none.
+	Fields *meter.FieldsStatus `json:"fields,omitempty"`
 	// Duplicates tells of the documents that are compared with each other; nil where
 	// they are not.
 	Duplicates *copies.Status `json:"duplicates,omitempty"`
@@ -221,7 +223,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Robots, s.Trapped = c.reviewer.RobotsStatus(), c.meter.Trapped.Load()
 	s.Taken = c.meter.Taken.Counts()
 	s.Documents, s.Duplicates, s.Shells = c.meter.Documents.Status(), c.copies.Status(), c.meter.Shells.Status()
-	s.Patterns = c.patterns.Status()
+	s.Patterns, s.Fields = c.patterns.Status(), c.meter.Fields.Status()
 	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()
 	s.CrawlLogFailures = c.crawlLog.Failures.Load()
 	s.Sessions = c.inForce().Gear.Accesses.Sessions()

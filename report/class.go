@@ -24,13 +24,14 @@ const (
 	ErrorUnreadable = "unreadable" // a document that is damaged, encrypted or the like
 	ErrorNoText     = "no_text"    // a document without text, or of a type that nothing reads
 	ErrorAppShell   = "app_shell"  // a page that only its scripts fill
+	ErrorNoField    = "no_field"   // a page without a field that the configuration looks for
 	ErrorOther      = "other"
 )
 
 // ErrorClasses are all of them.
 func ErrorClasses() []string {
 	return []string{ErrorDNS, ErrorConnect, ErrorTLS, ErrorTimeout, ErrorAddress, ErrorProtocol, ErrorRedirect, ErrorLogin,
-		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorOther}
+		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorNoField, ErrorOther}
 }
 
 // errorClass is the class of what is wrong with a URL, "" if nothing is.
@@ -44,7 +45,7 @@ func ErrorClassOf(c scheduler.Class, r scheduler.Reason) string {
 		return failureClass(r)
 	case scheduler.Ignored, scheduler.OK, scheduler.Pending:
 		switch class := failureClass(r); class {
-		case ErrorAddress, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell:
+		case ErrorAddress, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorNoField:
 			return class
 		}
 	case scheduler.Redirect:
@@ -85,6 +86,8 @@ func failureClass(r scheduler.Reason) string {
 		return ErrorNoText
 	case scheduler.ReasonAppShell:
 		return ErrorAppShell
+	case scheduler.ReasonNoField:
+		return ErrorNoField
 	case scheduler.ReasonOtherStatus, scheduler.ReasonProxy, scheduler.ReasonSessionWaits:
 	case scheduler.NoReason, scheduler.ReasonRules, scheduler.ReasonCrawlSpace, scheduler.ReasonElsewhere, scheduler.ReasonRenamed,
 		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonMediaType, scheduler.ReasonRemoved,

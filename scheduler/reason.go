@@ -65,6 +65,7 @@ const (
 
 	ReasonNoText   // a document, which has no text, or of a type that nothing reads
 	ReasonAppShell // a page that only its scripts fill
+	ReasonNoField  // a page without a field that the configuration looks for
 
 	reasonsEnd
 )
@@ -134,6 +135,7 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonSessionWaits:      {"session", itWaits, byClass},
 	ReasonNoText:            {"no_text", itFails, byClass},
 	ReasonAppShell:          {"app_shell", itFails, byClass},
+	ReasonNoField:           {"no_field", itFails, byClass},
 }
 
 // row is that of a reason, one without a word where this version does not know it.

@@ -36,8 +36,10 @@ type running struct {
 	configError atomic.Pointer[string]
 	// documents are read by it, unless readDocuments is off.
 	documents *documents.Pool
-	held      admin.HeldTally
-	events    *events.Log
+	// pages are searched by it.
+	pages  *documents.Pool
+	held   admin.HeldTally
+	events *events.Log
 	// loaded is when the configuration in force was.
 	loaded atomic.Pointer[time.Time]
 }
@@ -135,7 +137,8 @@ func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store *badger
 	if err != nil {
 		return nil, err
 	}
-	r := &running{agent: agent, store: store, opened: crawler, documents: documents.NewPool(crawler.Reading, log)}
+	r := &running{agent: agent, store: store, opened: crawler, documents: documents.NewPool(crawler.Reading, log),
+		pages: documents.NewPool(crawler.Reading.ForPages(), log)}
 	r.events = events.NewLog(store)
 	r.comesIntoForce(&crawler)
 	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {

@@ -44,7 +44,9 @@ func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw st
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	pool := documents.NewPool(crawler.Reading, log)
 	defer pool.Close()
-	settings := (&running{documents: pool, agent: agent}).settings(crawler)
+	pages := documents.NewPool(crawler.Reading.ForPages(), log)
+	defer pages.Close()
+	settings := (&running{documents: pool, pages: pages, agent: agent}).settings(crawler)
 	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}
 	err = WithStore(ctx, Home{Dir: dir}, options, func(ctx context.Context, store *badgerstore.Store) error {
 		t, err = crawl.Try(ctx, settings, moved, store, raw, u, log)

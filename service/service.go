@@ -145,6 +145,7 @@ func (s *Service) Reload(ctx context.Context, word bool) error { return s.reload
 func (s *Service) Close() error {
 	for _, r := range s.crawls {
 		r.documents.Close()
+		r.pages.Close()
 	}
 	if s.lent != nil {
 		return nil // the rest is the node's

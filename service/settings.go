@@ -34,6 +34,6 @@ func (r *running) settings(c config.Crawler) policy.Settings {
 	if c.ReadDocuments {
 		s.Documents = r.documents
 	}
-	s.Convert = r.documents.Convert
+	s.Convert, s.Pages = r.documents.Convert, r.pages
 	return s
 }

@@ -152,6 +152,16 @@ func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int)
 	for _, m := range p.Metas {
 		row("meta", "%s = %s", m.Name, m.Content)
 	}
+	for _, f := range p.Fields {
+		switch {
+		case f.Failed != "":
+			row("field", "%s: %s (%s)", f.Name, f.Failed, f.Selector)
+		case len(f.Values) == 0:
+			row("field", "%s: nothing matches %s", f.Name, f.Selector)
+		default:
+			row("field", "%s = %s (%s)", f.Name, strings.Join(f.Values, " | "), f.Selector)
+		}
+	}
 	says := p.Directives
 	if p.UnavailableAfter != "" {
 		says = append(slices.Clone(says), "unavailable_after "+p.UnavailableAfter)

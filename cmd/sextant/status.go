@@ -232,6 +232,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 	if words := documentWords(s.Documents); words != "" {
 		row(w, "documents", "%s", words)
 	}
+	if s.Fields != nil {
+		row(w, "fields", "%s", fieldWords(s.Fields))
+	}
 	switch {
 	case s.IdleCode == crawl.IdleSlotsFull:
 		row(w, "busy", "all threads are at work (%s)", s.IdleCode)
@@ -264,6 +267,18 @@ func shellWords(s *meter.ShellsStatus) string {
 		hosts = append(hosts, fmt.Sprintf("and %d hosts more", s.Hosts-len(hosts)))
 	}
 	return fmt.Sprintf("%d pages that only scripts fill, with hardly any text: %s", s.Pages, strings.Join(hosts, ", "))
+}
+
+// fieldWords tells of the fields that were looked for.
+func fieldWords(s *meter.FieldsStatus) string {
+	var parts []string
+	for _, f := range s.Fields {
+		parts = append(parts, fmt.Sprintf("%s in %d of %s", f.Name, f.Pages-f.Empty, count(f.Pages, "page")))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(s.Failed)) {
+		parts = append(parts, fmt.Sprintf("%s could not be searched (%s)", count(s.Failed[reason], "page"), reason))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // printHosts says which hosts rest, why, and which are ill.

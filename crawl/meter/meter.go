@@ -24,6 +24,7 @@ type Meter struct {
 	Latencies              timings
 	Documents              Readings
 	Shells                 Shells
+	Fields                 Fields
 	HostTimes              HostTimes
 	LastRound              atomic.Pointer[Round] // nil: none has ended yet
 	pace                   pace

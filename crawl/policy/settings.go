@@ -87,6 +87,9 @@ type Settings struct {
 	// where there are none.
 	Converters []extract.Converter
 	Convert    Convert
+	// Inside is what is looked for in pages, by Pages; nil: nothing is.
+	Inside *Inside
+	Pages  PageSearcher
 	// MaxPDFBytes limits bodies of PDF files in place of Fetcher's MaxBodyBytes; 0: it does not.
 	MaxPDFBytes int64
 	// DenyPrivate refuses private addresses that no address rule allows.

@@ -35,7 +35,13 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 		result.Links = append(result.Links, link)
 		return nil
 	}
-	document := v.document(response, p, directives)
+	var in inside
+	if v.policy.Settings.Inside != nil {
+		if in, err = v.lookInside(ctx, response, &p, result); err != nil {
+			return err
+		}
+	}
+	document := v.document(response, p, &in, directives)
 	var unread []byte
 	if !read {
 		unread = response.Body
@@ -65,12 +71,12 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 }
 
 // document is the page as the indexer gets it, without its hash.
-func (v *visit) document(response *fetcher.Response, p extract.Page, directives extract.Directives) push.Document {
+func (v *visit) document(response *fetcher.Response, p extract.Page, in *inside, directives extract.Directives) push.Document {
 	document := push.Document{
 		URL: v.lease.URL.String(), Source: v.verdict.Decision.Source, Title: title(p, v.lease.URL), Text: p.Text,
 		ContentType: mediaType(response.Header.Get("Content-Type")), Charset: p.Charset, Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
-		Metas: metas(v.lease, v.verdict.Decision, v.policy.Settings.Mapping.Apply(p.Metas, response.Header), directives),
+		Metas: metas(v.lease, v.verdict.Decision, in.over(v.policy.Settings.Mapping.Apply(p.Metas, response.Header)), directives),
 	}
 	if v.policy.Settings.Collapse {
 		if site := siteAt(v.lease.URL, v.policy.Settings.CollapseDepth); site != "" {

@@ -30,6 +30,8 @@ type Sight struct {
 	Directives extract.Directives
 	// Follows says that the page's links are followed, by rules and directives.
 	Follows bool
+	// Fields are those that were looked for in the page.
+	Fields []Found
 	// Document is what would be pushed, nil for none.
 	Document *push.Document
 }
@@ -56,6 +58,12 @@ func (t *Sight) answered(r *fetcher.Response) {
 func (t *Sight) readPage(p extract.Page, read bool, d extract.Directives, follows bool) {
 	if t != nil {
 		t.Page, t.Read, t.Directives, t.Follows = &p, read, d, follows
+	}
+}
+
+func (t *Sight) found(fields []Found) {
+	if t != nil {
+		t.Fields = fields
 	}
 }
 

@@ -26,6 +26,12 @@ func decode(body []byte, contentType string) (text []byte, name string, err erro
 	return decodeAs(body, from, name)
 }
 
+// Decode returns a page in UTF-8: by its byte order mark, Content-Type and the rest that HTML goes by.
+func Decode(body []byte, contentType string) ([]byte, error) {
+	text, _, err := decode(body, contentType)
+	return text, err
+}
+
 // decodeAs is decode from an encoding that is known.
 func decodeAs(body []byte, from encoding.Encoding, name string) (text []byte, _ string, err error) {
 	if name == utf8Name {

@@ -254,6 +254,9 @@ func collapse(text []byte, limit int) string {
 	return w.String()
 }
 
+// Collapse makes single spaces of white space, none at the ends, and cuts the text to limit bytes.
+func Collapse(text string, limit int) string { return collapse([]byte(text), limit) }
+
 // Text reads a text/plain body: its text and charset, nothing else. An error is
 // one of decoding the charset.
 func Text(body []byte, contentType string) (Page, error) {

@@ -20,6 +20,9 @@ type Kind string
 // PDF is the kind beside those of package office.
 const PDF Kind = "pdf"
 
+// page is the kind of what Search looks through, which KindOf never gives.
+const page Kind = "page"
+
 // Media types as IANA has them registered, and those that are in use for the same.
 const (
 	ooxml = "application/vnd.openxmlformats-officedocument."

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 )
 
 // Pool.mu guards the settings, the idle workers and the reaper. A goroutine that reads a
@@ -29,6 +31,14 @@ type Settings struct {
 	MaxMemory int64
 }
 
+// ForPages are the settings of a pool that searches pages: those of one for documents, with less
+// time.
+func (s Settings) ForPages() Settings {
+	s = s.withDefaults()
+	s.Timeout = min(s.Timeout, pageTimeout)
+	return s
+}
+
 // WorkerCommand is the command of the program that runs a worker.
 const WorkerCommand = "read-document"
 
@@ -39,6 +49,8 @@ const (
 	prepareTimeout = 2 * time.Minute
 	// documentsPerWorker are read by one process; the next begins with clean memory.
 	documentsPerWorker = 500
+	// pageTimeout bounds the time of one page, which should take milliseconds.
+	pageTimeout = 5 * time.Second
 	// idleTime is how long workers are kept while no document comes.
 	idleTime = 5 * time.Minute
 )
@@ -112,16 +124,32 @@ var errClosed = errors.New("the pool is closed")
 
 // Read reads a document of a kind that KindOf knows. The error is an *Error, or that
 // of ctx if ctx ended. The body must not change meanwhile.
-func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (page extract.Page, err error) {
+func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (read extract.Page, err error) {
 	kind, ok := KindOf(contentType, body)
 	if !ok {
 		return extract.Page{}, &Error{Damaged, fmt.Sprintf("%q is no document that is read", contentType)}
 	}
+	err = p.ask(ctx, &request{kind: kind, body: body}, &read)
+	return read, err
+}
+
+// Search looks for what is ordered in a page. Errors and body are as those of Read.
+func (p *Pool) Search(ctx context.Context, o *tree.Order, body []byte) (found tree.Found, err error) {
+	order, err := json.Marshal(o)
+	if err != nil {
+		return tree.Found{}, &Error{Damaged, err.Error()}
+	}
+	err = p.ask(ctx, &request{page, order, body}, &found)
+	return found, err
+}
+
+// ask has a worker read what is asked for into to, which stays as it is with an error.
+func (p *Pool) ask(ctx context.Context, asked *request, to any) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.closing, func() { cancel(errClosed) })()
 	if err := p.enter(ctx, p.slots); err != nil {
-		return extract.Page{}, err
+		return err
 	}
 	defer func() { <-p.slots }()
 	w := p.warm()
@@ -130,12 +158,12 @@ func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (page 
 		fresh := w == nil
 		if fresh {
 			if w, err = p.start(); err != nil {
-				return extract.Page{}, &Error{Unavailable, err.Error()}
+				return &Error{Unavailable, err.Error()}
 			}
 		}
-		page, err = w.read(ctx, kind, body)
+		err = w.read(ctx, asked, to)
 		if !w.lost && w.done < documentsPerWorker {
-			return page, err
+			return err
 		}
 		lost := w.lost
 		w.end()
@@ -143,9 +171,9 @@ func (p *Pool) Read(ctx context.Context, contentType string, body []byte) (page 
 		failed, _ := errors.AsType[*Error](err)
 		switch {
 		case ctx.Err() != nil:
-			return extract.Page{}, context.Cause(ctx)
+			return context.Cause(ctx)
 		case !lost, fresh, failed != nil && failed.Reason == TooSlow:
-			return page, err
+			return err
 		}
 		// What ended the worker may be what it had read before.
 		p.log.Debug("a worker ended: the document is read again in a new one", "error", err)

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 )
 
 // fakeWorker is the argument that makes the test binary a worker whose reader does
@@ -54,6 +55,11 @@ type fakeReader struct {
 }
 
 func (*fakeReader) Prepare(Kind) error { return nil }
+
+// Search looks as the real one does.
+func (*fakeReader) Search(ctx context.Context, o *tree.Order, body []byte) (tree.Found, error) {
+	return tree.Read(ctx, o, body)
+}
 
 // Read obeys the word after {\rtf.
 func (f *fakeReader) Read(ctx context.Context, _ Kind, body []byte) (extract.Page, error) {

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 )
 
 // The protocol between the pool and a worker, over the worker's standard input and
@@ -18,9 +19,9 @@ import (
 type frame byte
 
 const (
-	frameRequest frame = 'r' // kind, a zero byte, body
+	frameRequest frame = 'r' // kind, a zero byte, an order as JSON or nothing, a zero byte, body
 	frameBegun   frame = 'b' // empty: the time for the document runs from here
-	framePage    frame = 'p' // extract.Page as JSON
+	framePage    frame = 'p' // extract.Page, or what the order asks for, as JSON
 	frameError   frame = 'e' // Error as JSON
 )
 
@@ -67,48 +68,54 @@ func readFrame(r io.Reader, limit int64) (frame, []byte, error) {
 	return frame(header[0]), payload, nil
 }
 
-func writeRequest(w io.Writer, kind Kind, body []byte) error {
-	return writeFrame(w, frameRequest, []byte(kind), []byte{0}, body)
+// request is what a worker is asked to read.
+type request struct {
+	kind  Kind
+	order []byte // what to look for in a page, as JSON; nil for documents
+	body  []byte
 }
 
-func parseRequest(payload []byte) (Kind, []byte, error) {
-	kind, body, ok := bytes.Cut(payload, []byte{0})
+func writeRequest(w io.Writer, r *request) error {
+	return writeFrame(w, frameRequest, []byte(r.kind), []byte{0}, r.order, []byte{0}, r.body)
+}
+
+func parseRequest(payload []byte) (r request, err error) {
+	kind, rest, _ := bytes.Cut(payload, []byte{0})
+	order, body, ok := bytes.Cut(rest, []byte{0})
 	if !ok {
-		return "", nil, errors.New("a request without a kind")
+		return r, errors.New("a request without a kind and an order")
 	}
-	return Kind(kind), body, nil
+	return request{Kind(kind), order, body}, nil
 }
 
-// writeAnswer sends a page, or the error in its place.
-func writeAnswer(w io.Writer, page *extract.Page, failed *Error) error {
-	t, value := framePage, any(page)
+// writeAnswer sends what was read, or the error in its place.
+func writeAnswer(w io.Writer, read any, failed *Error) error {
+	t := framePage
 	if failed != nil {
-		t, value = frameError, failed
+		t, read = frameError, failed
 	}
-	b, err := json.Marshal(value)
+	b, err := json.Marshal(read)
 	if err != nil {
 		return err
 	}
 	return writeFrame(w, t, b)
 }
 
-// parseAnswer returns a page, an *Error of the document, or another error where the
-// worker does not keep to the protocol.
-func parseAnswer(t frame, payload []byte) (extract.Page, error) {
+// parseAnswer fills to with what was read. The error is an *Error of the document, or another
+// where the worker does not keep to the protocol.
+func parseAnswer(t frame, payload []byte, to any) error {
 	switch t {
 	case framePage:
-		var page extract.Page
-		err := json.Unmarshal(payload, &page)
-		return page, err
+		return json.Unmarshal(payload, to)
 	case frameError:
 		failed := &Error{}
 		if err := json.Unmarshal(payload, failed); err != nil {
-			return extract.Page{}, err
+			return err
 		}
-		return extract.Page{}, failed
+		return failed
 	case frameRequest, frameBegun:
 	}
-	return extract.Page{}, fmt.Errorf("a frame of type %q where an answer was expected", t)
+	return fmt.Errorf("a frame of type %q where an answer was expected", t)
 }
 
 // Reason says in a word why a document was not read.
@@ -119,6 +126,7 @@ const (
 	Encrypted   Reason = "encrypted"   // it asks for a password
 	Damaged     Reason = "damaged"     // or not of the kind that it seems to be
 	TooLarge    Reason = "too-large"   // when it is unpacked
+	TooDeep     Reason = "too-deep"    // elements of a page inside of each other
 	TooSlow     Reason = "too-slow"    // its time was over
 	OutOfMemory Reason = "memory"      // its worker had no more
 	Crashed     Reason = "crashed"     // its worker ended
@@ -145,6 +153,8 @@ func failure(err error) *Error {
 		reason = Encrypted
 	case errors.Is(err, extract.ErrTooLarge):
 		reason = TooLarge
+	case errors.Is(err, tree.ErrTooDeep):
+		reason = TooDeep
 	}
 	return &Error{reason, err.Error()}
 }

@@ -23,7 +23,8 @@ func TestAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := parseAnswer(kind, payload)
+		var got extract.Page
+		err = parseAnswer(kind, payload, &got)
 		if failed == nil && (err != nil || !cmp.Equal(page, got)) {
 			t.Errorf("got %v, %s", err, cmp.Diff(page, got))
 		}
@@ -45,11 +46,12 @@ func TestServeBadRequests(t *testing.T) {
 		"no request":       {"x\x00\x00\x00\x00", false},
 		"too long":         {"r\xff\xff\xff\xff", false},
 		"no kind":          {"r\x00\x00\x00\x03pdf", false},
-		"a good one, then": {"r\x00\x00\x00\x05rtf\x00xy", false},
+		"no order":         {"r\x00\x00\x00\x05pdf\x00x", false},
+		"a good one, then": {"r\x00\x00\x00\x06rtf\x00\x00xy", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := io.Reader(strings.NewReader(tt.in))
-			if name == "no kind" { // the end of the input would be told first
+			if name == "no kind" || name == "no order" { // the end of the input would be told first
 				rest, end := io.Pipe()
 				defer end.Close()
 				in = io.MultiReader(in, rest)
@@ -73,7 +75,7 @@ func FuzzReadFrame(f *testing.F) {
 		if len(payload) > len(in)-5 {
 			t.Errorf("%d bytes out of %d", len(payload), len(in))
 		}
-		_, _ = parseAnswer(kind, payload)
-		_, _, _ = parseRequest(payload)
+		_ = parseAnswer(kind, payload, new(extract.Page))
+		_, _ = parseRequest(payload)
 	})
 }

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/office"
 	"github.com/sextant-crawler/sextant/fetcher/extract/pdf"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 )
 
 // Two goroutines of the worker's process: one reads requests, so that the end of the input
@@ -23,6 +25,8 @@ type Reader interface {
 	Prepare(kind Kind) error
 	// Read reads a document. Where ctx ends it should give what it has.
 	Read(ctx context.Context, kind Kind, body []byte) (extract.Page, error)
+	// Search looks for what is ordered in a page, as Read reads a document.
+	Search(ctx context.Context, o *tree.Order, body []byte) (tree.Found, error)
 }
 
 // softTime is the part of a document's time after which its reader is asked to end
@@ -64,11 +68,11 @@ func Serve(in io.Reader, out io.Writer, timeout time.Duration, r Reader) error {
 
 // answer reads the document of one request.
 func answer(out io.Writer, payload []byte, timeout time.Duration, r Reader) error {
-	kind, body, err := parseRequest(payload)
+	asked, err := parseRequest(payload)
 	if err != nil {
 		return err
 	}
-	if err := r.Prepare(kind); err != nil {
+	if err := r.Prepare(asked.kind); err != nil {
 		return writeAnswer(out, nil, &Error{Unavailable, err.Error()})
 	}
 	if err := writeFrame(out, frameBegun); err != nil {
@@ -76,25 +80,32 @@ func answer(out io.Writer, payload []byte, timeout time.Duration, r Reader) erro
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(softTime*float64(timeout)))
 	defer cancel()
-	page, err := readSafely(ctx, r, kind, body)
+	read, err := readSafely(ctx, r, &asked)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = &Error{TooSlow, fmt.Sprintf("nothing was read of it within %s", timeout)}
 		}
 		return writeAnswer(out, nil, failure(err))
 	}
-	return writeAnswer(out, &page, nil)
+	return writeAnswer(out, read, nil)
 }
 
 // readSafely makes a panic of a parser an error; each document is read with new
 // state, so that the next one is read as if it were the first.
-func readSafely(ctx context.Context, r Reader, kind Kind, body []byte) (page extract.Page, err error) {
+func readSafely(ctx context.Context, r Reader, asked *request) (read any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			page, err = extract.Page{}, &Error{Crashed, fmt.Sprint(p)}
+			read, err = nil, &Error{Crashed, fmt.Sprint(p)}
 		}
 	}()
-	return r.Read(ctx, kind, body)
+	if asked.kind != page {
+		return r.Read(ctx, asked.kind, asked.body)
+	}
+	var o tree.Order
+	if err := json.Unmarshal(asked.order, &o); err != nil {
+		return nil, err
+	}
+	return r.Search(ctx, &o, asked.body)
 }
 
 // Readers are the readers of all kinds.
@@ -121,4 +132,9 @@ func (r *Readers) Read(ctx context.Context, kind Kind, body []byte) (extract.Pag
 		return r.pdf.Read(ctx, body)
 	}
 	return office.Read(ctx, office.Format(kind), body)
+}
+
+// Search implements Reader.
+func (*Readers) Search(ctx context.Context, o *tree.Order, body []byte) (tree.Found, error) {
+	return tree.Read(ctx, o, body)
 }

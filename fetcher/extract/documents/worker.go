@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/sextant-crawler/sextant/fetcher/extract"
 )
 
 // A worker has no lock: one goroutine at a time uses it. Only lastWords has a mutex, since
@@ -65,30 +63,30 @@ func (w *worker) end() {
 	_ = w.command.Wait() // it was killed: that is its state
 }
 
-// read has the process read a document. The error is an *Error. Where the process
+// read has the process read a document into to. The error is an *Error. Where the process
 // breaks off or ctx ends, the worker is lost.
-func (w *worker) read(ctx context.Context, kind Kind, body []byte) (extract.Page, error) {
+func (w *worker) read(ctx context.Context, r *request, to any) error {
 	var slow atomic.Bool
 	stop := context.AfterFunc(ctx, w.kill)
 	timer := time.AfterFunc(prepareTimeout, func() { slow.Store(true); w.kill() })
-	page, err := w.exchange(kind, body, timer)
+	err := w.exchange(r, to, timer)
 	onTime := timer.Stop()
 	if !stop() || !onTime {
 		w.lost = true
 	}
 	w.done++
 	if _, answered := errors.AsType[*Error](err); err == nil || answered {
-		return page, err
+		return err
 	}
 	w.lost = true
 	w.end() // so that all it said is there
 	switch words := w.said.String(); {
 	case slow.Load():
-		return page, &Error{TooSlow, fmt.Sprintf("it was not read within %s", w.timeout)}
+		return &Error{TooSlow, fmt.Sprintf("it was not read within %s", w.timeout)}
 	case outOfMemory(words):
-		return page, &Error{OutOfMemory, "its worker had no memory left"}
+		return &Error{OutOfMemory, "its worker had no memory left"}
 	default:
-		return page, &Error{Crashed, fmt.Sprintf("its worker ended: %v: %s", err, firstLine(words))}
+		return &Error{Crashed, fmt.Sprintf("its worker ended: %v: %s", err, firstLine(words))}
 	}
 }
 
@@ -106,21 +104,21 @@ func outOfMemory(words string) bool {
 }
 
 // exchange sends the request and waits for the answer.
-func (w *worker) exchange(kind Kind, body []byte, timer *time.Timer) (extract.Page, error) {
-	if err := writeRequest(w.in, kind, body); err != nil {
-		return extract.Page{}, err
+func (w *worker) exchange(r *request, to any, timer *time.Timer) error {
+	if err := writeRequest(w.in, r); err != nil {
+		return err
 	}
 	t, payload, err := readFrame(w.out, maxAnswer)
 	if err != nil {
-		return extract.Page{}, err
+		return err
 	}
 	if t == frameBegun {
 		timer.Reset(w.timeout)
 		if t, payload, err = readFrame(w.out, maxAnswer); err != nil {
-			return extract.Page{}, err
+			return err
 		}
 	}
-	return parseAnswer(t, payload)
+	return parseAnswer(t, payload, to)
 }
 
 // lastWords keeps the beginning of what a process says before it ends: a crash of Go

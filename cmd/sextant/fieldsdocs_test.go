@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const lampPage = `<title>Lamp</title><meta property="article:tag" content="light"><meta property="article:tag" content="home">
+<meta name="price" content="0.01"><script type="application/ld+json">{"@type":"Product","brand":{"name":"Lux"}}</script>
+<main class=product><p class=price>12,50&nbsp;€</p><img src=a.png><img src="/b.png"></main>`
+
+// shopSite is what docs/fields.md crawls, with pages that are made to break what searches them.
+func shopSite(t *testing.T) string {
+	t.Helper()
+	pages := map[string]string{
+		"/":              `<title>Shop</title><a href=/products/lamp>x</a><a href=/products/desk>x</a><a href=/products/deep>x</a><a href=/products/slow>x</a>`,
+		"/products/lamp": lampPage,
+		"/products/desk": `<title>Desk</title><script type="application/ld+json">{"@graph":[{"@type":"Product","offers":[{"price":99.90}]}]}</script>of wood`,
+		"/products/deep": "<title>Deep</title>" + strings.Repeat("<div>", 100_000) + "at the bottom",
+		"/products/slow": "<title>Slow</title>" + strings.Repeat(strings.Repeat("<i class=product>", 500)+strings.Repeat("</i>", 500), 20) + "never ready",
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("X-Cache", "HIT")
+		fmt.Fprint(w, page)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// fieldsConfig is the configuration of docs/fields.md for a site, with a field that no time
+// suffices for on one of its pages.
+func fieldsConfig(t *testing.T, site string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "fields.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile("(?s)```xml\n(<CrawlConfig>.*?)```").FindSubmatch(page)
+	if text == nil {
+		t.Fatal("docs/fields.md has no configuration")
+	}
+	config := strings.Replace(string(text[1]), "https://shop.example.com", site, 1)
+	config = strings.Replace(config, `<Crawler name="shop"`, `<Crawler name="shop" throttleTimeMS="0" documentTimeoutS="3" nthreads="2"`, 1)
+	return strings.Replace(config, "</Crawler>", `<Field name="slow" select="css:b i i i i i i i"><Path val="/products/slow"/></Field></Crawler>`, 1)
+}
+
+// TestFieldsOfTheManual: the configuration of docs/fields.md finds what the page says, and goes on
+// where a page is made to stop it.
+func TestFieldsOfTheManual(t *testing.T) {
+	site := shopSite(t)
+	documents, said := crawlConfigured(t, site, fieldsConfig(t, site))
+	want := map[string]map[string][]string{
+		"":              {"cached": {"HIT"}},
+		"products/lamp": {"cached": {"HIT"}, "price": {"12,50 €"}, "maker": {"Lux"}, "picture": {site + "/products/a.png", site + "/b.png"}, "tag": {"light", "home"}, "article:tag": {"light", "home"}},
+		"products/desk": {"cached": {"HIT"}, "price": {"99.90"}},
+		"products/deep": {"cached": {"HIT"}},
+		"products/slow": {"cached": {"HIT"}},
+	}
+	got := map[string]map[string][]string{}
+	for u, d := range documents {
+		got[u] = d.Metas
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metas (-want +got):\n%s", diff)
+	}
+	if !strings.HasSuffix(documents["products/deep"].Text, "at the bottom") || !strings.HasSuffix(documents["products/slow"].Text, "never ready") {
+		t.Error("the text of a page that could not be searched is not there")
+	}
+	for _, reason := range []string{"too-deep", "too-slow"} {
+		if strings.Count(said, reason) == 0 {
+			t.Errorf("%s was not logged:\n%s", reason, said)
+		}
+	}
+}
+
+// TestFetchShowsFields: a dry run shows what each Field finds.
+func TestFetchShowsFields(t *testing.T) {
+	site := shopSite(t)
+	path := filepath.Join(t.TempDir(), "CrawlConfig.xml")
+	if err := os.WriteFile(path, []byte(fieldsConfig(t, site)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := process(t, "fetch", "-c", path, site+"/products/lamp").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, line := range []string{
+		"field     price = 12,50 € (css:.product .price)", "field     price: nothing matches jsonld:Product/offers.price",
+		"field     maker = Lux (jsonld:Product/brand)", "field     picture = " + site + "/products/a.png | " + site + "/b.png (xpath://main//img)",
+	} {
+		if !strings.Contains(string(out), line) {
+			t.Errorf("%q is not in\n%s", line, out)
+		}
+	}
+}

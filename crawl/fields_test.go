@@ -1,0 +1,107 @@
+package crawl
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
+	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/report"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// plainSearcher searches in the test's own process, where only pages of the test are, and fails
+// where a page says so. It notes which pages it got.
+type plainSearcher struct{ searched chan string }
+
+func (s plainSearcher) Search(ctx context.Context, o *tree.Order, body []byte) (tree.Found, error) {
+	s.searched <- string(body)
+	if strings.Contains(string(body), "loops") {
+		return tree.Found{}, &documents.Error{Reason: documents.TooSlow, Words: "on purpose"}
+	}
+	return tree.Read(ctx, o, body)
+}
+
+// TestFields: fields become metas instead of the page's own; what is not found, or cannot be
+// searched, is counted, and told by the record and the report; other pages are not searched.
+func TestFields(t *testing.T) {
+	site := siteOf(t, map[string]string{
+		"/shop/a":   `<meta name=price content=1><p class=price>2 €<p class=price>3 €<a href="../b">x</a>`,
+		"/shop/b":   `<meta name=price content=1><p>nothing for sale`,
+		"/shop/c":   `<p class=price>4 €<p>loops`,
+		"/shop/txt": "",
+		"/news/d":   `<p class=price>6 €`,
+	})
+	site.Set("/shop/txt", testsite.Page{ContentType: "text/plain", Body: "<p class=price>5 €"})
+	b := openBench(t, site)
+	searcher := plainSearcher{make(chan string, 100)}
+	match := func(u weburl.URL) bool { return strings.HasPrefix(u.Path(), "/shop/") }
+	field := func(name, selector, attribute string) policy.Field {
+		s, err := tree.Parse(selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return policy.Field{Name: name, Match: match, Selector: selector, Kind: s.Kind, Key: s.Name, Attribute: attribute, Multiple: true}
+	}
+	b.settings.Pages = searcher
+	b.settings.Inside = &policy.Inside{Fields: []policy.Field{
+		field("price", "css:.price", ""), field("price", "css:p", ""), field("next", "css:a", "href"), field("type", "header:Content-Type", ""),
+	}}
+	said, status, _, _ := b.crawled()
+	at := site.Origins()[0]
+	html := []string{"text/html; charset=utf-8"}
+	for path, want := range map[string]struct {
+		metas  map[string][]string
+		reason string
+	}{
+		"/shop/a":   {map[string][]string{"price": {"2 €", "3 €x"}, "next": {at + "/b"}, "type": html}, ""},
+		"/shop/b":   {map[string][]string{"price": {"nothing for sale"}, "type": html}, "no_field"},
+		"/shop/c":   {map[string][]string{"type": html}, "no_field"},
+		"/shop/txt": {map[string][]string{"type": {"text/plain"}}, "no_field"},
+		"/news/d":   {map[string][]string{}, ""},
+	} {
+		r, _ := b.record(at + path)
+		if r.Reason != want.reason || r.Fate != "indexed" {
+			t.Errorf("%s: reason %q (%s), %s", path, r.Reason, r.LastError, r.Fate)
+		}
+		got := b.target.documents[at+path].Metas
+		if got == nil {
+			got = map[string][]string{}
+		}
+		if d := cmp.Diff(want.metas, got); d != "" {
+			t.Errorf("%s: metas (-want +got):\n%s", path, d)
+		}
+	}
+	counted := &meter.FieldsStatus{
+		Fields: []meter.FieldStatus{{Name: "next", Pages: 4, Empty: 3}, {Name: "price", Pages: 4, Empty: 2}, {Name: "type", Pages: 4}},
+		Failed: map[string]int64{"too-slow": 1},
+	}
+	if d := cmp.Diff(counted, status.Fields); d != "" {
+		t.Errorf("status (-want +got):\n%s", d)
+	}
+	if len(searcher.searched) != 3 || strings.Count(said, "a page cannot be searched") != 1 {
+		t.Errorf("%d pages were searched; logged: %s", len(searcher.searched), said)
+	}
+	b.with(func(_ *Crawl, store *badgerstore.Store) {
+		errors, err := report.CountErrors(t.Context(), store, report.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lacking := 0
+		for _, c := range errors.Classes {
+			if c.Class == report.ErrorNoField {
+				lacking = c.URLs
+			}
+		}
+		if lacking != 3 {
+			t.Errorf("report: %+v", errors)
+		}
+	})
+}

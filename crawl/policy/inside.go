@@ -1,0 +1,48 @@
+package policy
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
+	"github.com/sextant-crawler/sextant/weburl"
+)
+
+// Inside says what is looked for in pages that become documents. A page that no condition of it
+// matches costs nothing.
+type Inside struct {
+	Fields []Field
+}
+
+// Field is a value of pages that becomes a meta of their documents.
+type Field struct {
+	// Name of the meta. Of several Fields of one name that match a URL, the first counts
+	// that finds something.
+	Name string
+	// Match says in which pages it is looked for; nil: in all.
+	Match func(weburl.URL) bool
+	// Selector is what is written; Kind and Key are its parts.
+	Selector string
+	Kind     tree.Kind
+	Key      string
+	// Attribute of the elements that is taken instead of their text, "" for that.
+	Attribute string
+	Multiple  bool
+}
+
+// IsAddress reports whether the values are addresses, which are taken relative to the page's own.
+func (f *Field) IsAddress() bool {
+	switch strings.ToLower(f.Attribute) {
+	case "href", "src":
+		return true
+	case "":
+		return f.Kind == tree.XPath && (strings.HasSuffix(f.Key, "/@href") || strings.HasSuffix(f.Key, "/@src"))
+	}
+	return false
+}
+
+// PageSearcher looks through pages in processes of their own. Errors and callers are as those of
+// DocumentReader.
+type PageSearcher interface {
+	Search(ctx context.Context, o *tree.Order, body []byte) (tree.Found, error)
+}

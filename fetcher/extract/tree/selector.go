@@ -1,0 +1,161 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/andybalholm/cascadia"
+	"github.com/antchfx/xpath"
+	"golang.org/x/net/http/httpguts"
+)
+
+// Kind is how a selector is written, by the word that begins it.
+type Kind string
+
+// The kinds. Meta and Header need no tree.
+const (
+	CSS    Kind = "css"
+	XPath  Kind = "xpath"
+	JSONLD Kind = "jsonld"
+	Meta   Kind = "meta"
+	Header Kind = "header"
+)
+
+// Kinds are all of them, in the order of the manual.
+func Kinds() []Kind { return []Kind{CSS, XPath, JSONLD, Meta, Header} }
+
+// NeedsTree reports whether values of the kind are found in a page's tree.
+func (k Kind) NeedsTree() bool { return k == CSS || k == XPath || k == JSONLD }
+
+// HasAttribute reports whether the kind chooses elements, of which an attribute can be taken.
+func (k Kind) HasAttribute() bool { return k == CSS || k == XPath }
+
+// Selector says where values stand. It is immutable, but an XPath must not be used by two
+// goroutines at once.
+type Selector struct {
+	Kind Kind
+	// Name is what follows the kind: the expression, path or name; in lower case for a meta.
+	Name string
+
+	css   cascadia.SelectorGroup
+	xpath *xpath.Expr
+	path  jsonPath
+}
+
+// maxSelector bounds a selector in bytes: their parsers call themselves.
+const maxSelector = 1000
+
+// Parse reads a selector: its kind, a colon, and an expression of that kind. The words of an
+// error follow what is written.
+func Parse(written string) (s Selector, err error) {
+	kind, name, colon := strings.Cut(written, ":")
+	s = Selector{Kind: Kind(strings.TrimSpace(kind)), Name: strings.TrimSpace(name)}
+	switch {
+	case !colon || !slices.Contains(Kinds(), s.Kind):
+		return s, errors.New("does not begin with css:, xpath:, jsonld:, meta: or header: and what to look for")
+	case s.Name == "":
+		return s, fmt.Errorf("has nothing behind %s: %s", s.Kind, example(s.Kind))
+	case len(written) > maxSelector:
+		return s, fmt.Errorf("is longer than %d bytes", maxSelector)
+	}
+	defer func() {
+		if crash := recover(); crash != nil { // of a parser
+			err = fmt.Errorf("is no expression of %s: %v", s.Kind, crash)
+		}
+	}()
+	switch s.Kind {
+	case CSS:
+		err = s.parseCSS()
+	case XPath:
+		if s.xpath, err = xpath.Compile(s.Name); err != nil {
+			err = fmt.Errorf("is no expression of XPath 1.0: %w", err)
+		}
+	case JSONLD:
+		s.path, err = parseJSONPath(s.Name)
+	case Meta:
+		s.Name = strings.ToLower(s.Name)
+	case Header:
+		if !httpguts.ValidHeaderFieldName(s.Name) {
+			err = errors.New("is no name of a header: write one such as header:Content-Language")
+		} else if strings.EqualFold(s.Name, "Set-Cookie") {
+			err = errors.New("names cookies, which are secrets and do not belong in documents")
+		}
+	}
+	return s, err
+}
+
+// example is what to write for a kind.
+func example(k Kind) string {
+	switch k {
+	case CSS:
+		return "write a selector, such as css:.price"
+	case XPath:
+		return "write an expression, such as xpath://table[1]//td[2]"
+	case JSONLD:
+		return "write a path, such as jsonld:offers.price"
+	case Header:
+		return "write a name, such as header:Content-Language"
+	case Meta:
+	}
+	return "write a name, such as meta:article:section"
+}
+
+func (s *Selector) parseCSS() error {
+	if at := strings.Index(s.Name, "::"); at >= 0 {
+		return fmt.Errorf("ends with %s: the text of an element is taken anyway, and an attribute with attribute=\"...\"", s.Name[at:])
+	}
+	var err error
+	if s.css, err = cascadia.ParseGroup(s.Name); err != nil {
+		words := err.Error()
+		if _, after, ok := strings.Cut(words, "\": "); ok { // it repeats the selector
+			words = after
+		}
+		return fmt.Errorf("is no selector of CSS: %s", words)
+	}
+	return nil
+}
+
+// FindsNothing says why the selector can find nothing in any page, "" if it may; attribute is that
+// of the pick.
+func (s *Selector) FindsNothing(attribute string) string {
+	switch s.Kind {
+	case CSS:
+		if name := textless.FindStringSubmatch(strings.ToLower(s.Name)); name != nil && attribute == "" {
+			return name[1] + " has no text inside: write attribute=\"" + attributeOf(name[1]) + "\", too"
+		}
+	case XPath:
+		if name := upperStep.FindStringSubmatch(s.Name); name != nil {
+			return "names of elements are in lower case in a page's tree: write " + strings.ToLower(name[1])
+		}
+		if name := textlessStep.FindStringSubmatch(s.Name); name != nil && attribute == "" {
+			return name[1] + " has no text inside: write attribute=\"" + attributeOf(name[1]) + "\", too, or /@" + attributeOf(name[1]) + " at the end"
+		}
+	case Meta, JSONLD, Header:
+	}
+	return ""
+}
+
+// attributeOf is the one in which an element without text has its value.
+func attributeOf(element string) string {
+	switch element {
+	case "meta":
+		return "content"
+	case "input":
+		return "value"
+	case "link":
+		return "href"
+	}
+	return "src"
+}
+
+var (
+	// textless is a selector of CSS whose elements have no text.
+	textless = regexp.MustCompile(`^(?:[^,]*[\s>+~])?(meta|input|link|img|embed)(?:[.#:\[][^\s>+~,]*)?$`)
+	// upperStep is a step of XPath by a name that HTML has not.
+	upperStep = regexp.MustCompile(`^(?:[^"'\[\]]*/)?([A-Z][A-Z0-9]*)(?:$|[/\[])`)
+	// textlessStep is a last step whose elements have no text.
+	textlessStep = regexp.MustCompile(`/(meta|input|link|img|embed)(?:\[[^\[\]/]*\])*$`)
+)
