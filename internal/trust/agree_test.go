@@ -2,6 +2,7 @@ package trust
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -168,9 +169,16 @@ func (w *world) followed(when string, k *admin.Knowledge, stored []scheduler.Key
 				continue
 			}
 			x := explainer.Explain(l.Href, to, &policy.Found{Depth: int(r.Depth) + 1})
-			if x.Status == 0 && known[x.URL.String()] == nil {
+			if x.Status == 0 && known[x.URL.String()] == nil && !w.forgets(x.URL) {
 				fail("%s: %s is not known, though %s, at depth %d, links to it and explain says crawl", when, l.Href, r.URL, r.Depth)
 			}
 		}
 	}
+}
+
+// forgets reports whether a URL may be forgotten once it is fetched again: with forgetDeleted
+// those that answer with an error are (docs/scheduling.md).
+func (w *world) forgets(u weburl.URL) bool {
+	p, served := w.trial.Pages[u.String()]
+	return w.settings.Frontier.ForgetDeleted && (!served || p.Status >= http.StatusBadRequest)
 }
