@@ -18,6 +18,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/permit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
@@ -26,8 +27,9 @@ import (
 // running is one Crawler with what it owns.
 type running struct {
 	*crawl.Crawl
-	agent string // the User-Agent of a configuration without one
-	store *badgerstore.Store
+	agent  string        // the User-Agent of a configuration without one
+	permit permit.Permit // to ask sites for anything; nil: always
+	store  *badgerstore.Store
 	// opened is what the Crawler was started with; weights are those in force.
 	opened  config.Crawler
 	weights atomic.Pointer[[6]int]
@@ -113,7 +115,7 @@ func (r *running) Verify(ctx context.Context, fn func(string)) (uint64, error) {
 func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int64, o *Options) (*running, error) {
 	log := o.Log.With("crawler", crawler.Name)
 	if o.lent != nil {
-		return newCrawl(ctx, crawler, h, o.lent.store, o.Agent, log)
+		return newCrawl(ctx, crawler, h, o.lent.store, o, log)
 	}
 	if half, ok := badgerstore.HalfRestored(h.Store()); ok {
 		return nil, fmt.Errorf("%s is left of a restore that did not end, and there is no store: wait for it, or remove that folder and restore again, or remove it to begin with an empty store", half)
@@ -124,7 +126,7 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 	if err != nil {
 		return nil, err
 	}
-	r, err := newCrawl(ctx, crawler, h, store, o.Agent, log)
+	r, err := newCrawl(ctx, crawler, h, store, o, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -132,13 +134,17 @@ func openCrawl(ctx context.Context, crawler config.Crawler, h Home, memtable int
 }
 
 // newCrawl makes the crawl on a store that is open, and opens its targets.
-func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store *badgerstore.Store, agent string, log *slog.Logger) (*running, error) {
+func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store *badgerstore.Store, o *Options, log *slog.Logger) (*running, error) {
 	relay, err := relayOf(crawler, h, store.Outbox(), log)
 	if err != nil {
 		return nil, err
 	}
-	r := &running{agent: agent, store: store, opened: crawler, documents: documents.NewPool(crawler.Reading, log),
+	r := &running{agent: o.Agent, store: store, opened: crawler, documents: documents.NewPool(crawler.Reading, log),
 		pages: documents.NewPool(crawler.Reading.ForPages(), log)}
+	if o.lent != nil {
+		r.permit = o.lent.claim.Permit
+		relay.Under(o.lent.claim)
+	}
 	r.events = events.NewLog(store)
 	r.comesIntoForce(&crawler)
 	if r.Crawl, err = crawl.New(ctx, r.settings(crawler), store, relay, log); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/permit"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
@@ -65,7 +66,12 @@ func (s *Service) Fetch(ctx context.Context, c admin.Crawler, raw string, u webu
 		if err != nil {
 			return nil, err
 		}
-		return DryRun(ctx, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
+		under, end, err := permit.Begin(ctx, r.permit)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		return DryRun(under, *r.inForce.Load(), known, raw, u, s.config.agent, s.log.With("dry run", c.Name()))
 	}
 	return nil, fmt.Errorf("no Crawler %q runs", c.Name())
 }

@@ -18,7 +18,10 @@ import (
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
 	"github.com/sextant-crawler/sextant/cluster/peer"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/internal/testpermit"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // nodes are those of a test, around one engine in memory, which never die of a slow machine.
@@ -340,5 +343,43 @@ func TestStandbyKeepsGoodConfiguration(t *testing.T) {
 	now := o
 	if c.reread(&now); now.Crawlers[0].Workers != 3 {
 		t.Errorf("%d threads after a broken file, want 3", now.Crawlers[0].Workers)
+	}
+}
+
+// TestNodeAsksItsPermit: while a node leads, the requests of its crawl are asked of its claim, also after a reload.
+func TestNodeAsksItsPermit(t *testing.T) {
+	n := newNodes(t)
+	o := n.options("n1")
+	store, err := badgerstore.Open(filepath.Join(o.Data, storeFolder), badgerstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := testpermit.New()
+	o.lent = &lent{store: store, claim: push.Claim{Permit: given}}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.crawls[0]
+	if got := r.Settings().Fetcher.Permit; got != given {
+		t.Errorf("the crawl asks %v", got)
+	}
+	if o.Crawlers[0].Settings.Fetcher.Permit != nil {
+		t.Error("the permit has got into the configuration")
+	}
+	given.Take()
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a dry run asks without a permit") }))
+	defer site.Close()
+	u, err := weburl.Parse(site.URL + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := s.Fetch(ctx, r, u.String(), u); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a dry run without a permit: %v, want that it waits", err)
+	}
+	if err := errors.Join(s.Close(), store.Close()); err != nil {
+		t.Error(err)
 	}
 }

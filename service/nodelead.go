@@ -16,11 +16,15 @@ func (c *clusterNode) lead(ctx context.Context, a *node.Active) error {
 		return nil
 	}
 	defer c.ended()
+	claim, err := a.Claim(ctx)
+	if err != nil {
+		return err
+	}
 	o := c.Options
 	c.reread(&o)
 	open, openBack := admin.Lend(c.open)
 	owner, ownerBack := admin.Lend(c.owner)
-	o.hangups, o.lent = c.hangups, &lent{door: door{open, owner, c.access}, store: a.Store}
+	o.hangups, o.lent = c.hangups, &lent{door: door{open, owner, c.access}, store: a.Store, claim: claim}
 	s, err := Open(ctx, o)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/notices"
+	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -48,6 +49,7 @@ type door struct {
 type lent struct {
 	door
 	store *badgerstore.Store
+	claim push.Claim
 }
 
 // control is how the service is asked to reload and to stop, and the state that keeps the two in order.
