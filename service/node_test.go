@@ -364,7 +364,7 @@ func TestNodeAsksItsPermit(t *testing.T) {
 	if got := r.Settings().Fetcher.Permit; got != given {
 		t.Errorf("the crawl asks %v", got)
 	}
-	if o.Crawlers[0].Settings.Fetcher.Permit != nil {
+	if o.Crawlers[0].Fetcher.Permit != nil {
 		t.Error("the permit has got into the configuration")
 	}
 	given.Take()

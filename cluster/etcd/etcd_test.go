@@ -20,6 +20,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
+	"github.com/sextant-crawler/sextant/internal/testetcd"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestEtcd: Debian's etcd keeps the contract.
 func TestEtcd(t *testing.T) {
 	t.Parallel()
-	servers := start(t, 1)
+	servers := testetcd.Start(t, 1)
 	n := 0
 	clustertest.Run(t, func(t *testing.T) (a, b cluster.Engine) {
 		n++
@@ -40,7 +41,7 @@ func TestEtcd(t *testing.T) {
 // at most once.
 func TestMemberDies(t *testing.T) {
 	t.Parallel()
-	servers := start(t, 3)
+	servers := testetcd.Start(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	first := open(t, "count/", servers...)
@@ -92,7 +93,7 @@ func TestMemberDies(t *testing.T) {
 		})
 	}
 	counted(30)
-	leader(t, first, servers).kill()
+	leader(t, first, servers).Kill()
 	counted(30)
 	close(stop)
 	g.Wait()
@@ -111,7 +112,7 @@ func TestMemberDies(t *testing.T) {
 }
 
 // leader is the member that leads.
-func leader(t *testing.T, e *Engine, servers []*server) (found *server) {
+func leader(t *testing.T, e *Engine, servers []*testetcd.Server) (found *testetcd.Server) {
 	t.Helper()
 	eventually(t, "a leader", func(ctx context.Context) bool {
 		for i, h := range e.health(ctx) {
@@ -128,7 +129,7 @@ func leader(t *testing.T, e *Engine, servers []*server) (found *server) {
 // under them: what was acknowledged is in both copies, once, in order.
 func TestLogOnEtcd(t *testing.T) {
 	t.Parallel()
-	servers := start(t, 3)
+	servers := testetcd.Start(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	e := open(t, "", servers...)
@@ -152,7 +153,7 @@ func TestLogOnEtcd(t *testing.T) {
 		return err == nil && strings.Contains(string(v.Keys[0].Value), `"s2"`)
 	})
 	l.more(t, "", 20)
-	leader(t, e, servers).kill()
+	leader(t, e, servers).Kill()
 	l.more(t, "", 20)
 	stopA()
 	l.more(t, "n2", 5)
@@ -237,7 +238,7 @@ func (l *ledger) check(t *testing.T, steps []clustertest.Step) {
 }
 
 // live runs a node until stop.
-func live(ctx context.Context, t *testing.T, name string, c *clustertest.Copy, servers []*server) (stop func()) {
+func live(ctx context.Context, t *testing.T, name string, c *clustertest.Copy, servers []*testetcd.Server) (stop func()) {
 	t.Helper()
 	e := open(t, "", servers...)
 	var node *cluster.Node

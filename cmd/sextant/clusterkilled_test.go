@@ -1,0 +1,365 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/etcd"
+	"github.com/sextant-crawler/sextant/demo/indexer"
+	"github.com/sextant-crawler/sextant/internal/seeded"
+	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testsite"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+)
+
+// clusterPause is throttleTimeMS of the test: it bounds how fast the site is crawled, so that every kill
+// meets a crawl that is not done.
+const clusterPause = 20 * time.Millisecond
+
+const clusterConfig = `<CrawlConfig>
+  <Crawler name="kill" nthreads="4" throttleTimeMS="%d" deletionBrake="off" nearDuplicateDetector="false">
+    <Root url="%s"/>
+    <Push kind="papi" url="http://%s" connector="kill" batchCount="20" batchAgeMS="50"/>
+  </Crawler>
+</CrawlConfig>`
+
+// member is a node of the test: a process of its own.
+type member struct {
+	name, data string
+	cmd        *exec.Cmd
+	ended      chan struct{}
+	err        error
+	log        memberLog
+}
+
+type memberLog struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *memberLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// killedCluster is two nodes on one crawl.
+type killedCluster struct {
+	*testing.T
+	engine  cluster.Engine
+	url     string
+	config  string
+	token   string
+	site    *testsite.Site
+	front   *counted
+	indexer *indexer.Server
+	nodes   [2]*member
+	kills   int
+}
+
+func newKilledCluster(t *testing.T, servers, pages int) *killedCluster {
+	t.Helper()
+	all := testetcd.Start(t, servers)
+	dir := t.TempDir()
+	c := &killedCluster{T: t, url: testetcd.URL(all), config: filepath.Join(dir, "CrawlConfig.xml"), token: filepath.Join(dir, "token")}
+	s, err := etcd.ParseURL(c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := etcd.Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.engine = engine
+	t.Cleanup(func() { _ = engine.Close() })
+	c.site = testsite.New(t, testsite.Options{Pages: pages, Delay: time.Millisecond})
+	c.front = newCounted(t, c.site)
+	var address string
+	c.indexer, address = startIndexer(t, filepath.Join(dir, "indexer"))
+	if err := os.WriteFile(c.config, fmt.Appendf(nil, clusterConfig, clusterPause.Milliseconds(), c.front.url, address), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.nodes {
+		c.nodes[i] = &member{name: fmt.Sprint("n", i), data: filepath.Join(dir, fmt.Sprint("n", i))}
+	}
+	c.command("cluster", "init", "--engine", c.url, "--node", "n0", "--node-token-file", c.token, "-c", c.config, "-d", c.nodes[0].data)
+	t.Cleanup(c.end)
+	return c
+}
+
+// command runs the program in this process, which must succeed.
+func (c *killedCluster) command(args ...string) string {
+	c.Helper()
+	code, out, errOut := sextant(c.T, "", args...)
+	if code != exitOK {
+		c.Fatalf("%s: exit %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+	}
+	return out
+}
+
+func (c *killedCluster) start(n int) {
+	c.Helper()
+	m := c.nodes[n]
+	m.cmd = process(c.T, "run", "--engine", c.url, "--node", m.name, "--node-listen", "127.0.0.1:0", "--node-token-file", c.token,
+		"--listen", "off", "-c", c.config, "-d", m.data)
+	m.cmd.Stderr, m.ended = &m.log, make(chan struct{})
+	if err := m.cmd.Start(); err != nil {
+		c.Fatal(err)
+	}
+	go func(cmd *exec.Cmd, ended chan struct{}) {
+		m.err = cmd.Wait()
+		close(ended)
+	}(m.cmd, m.ended)
+}
+
+// kill ends a node with SIGKILL.
+func (c *killedCluster) kill(n int) {
+	_ = c.nodes[n].cmd.Process.Kill() // it may have ended
+	<-c.nodes[n].ended
+}
+
+// end kills what still runs, and shows what the nodes said if the test failed.
+func (c *killedCluster) end() {
+	for i, m := range c.nodes {
+		if m.cmd == nil {
+			continue
+		}
+		c.kill(i)
+		if c.Failed() {
+			c.Logf("%s after %d kills:\n%s", m.name, c.kills, m.log.b.String())
+		}
+	}
+}
+
+// until waits for a state of the cluster in which both nodes that should run do.
+func (c *killedCluster) until(what string, is func(*cluster.State) bool) {
+	c.Helper()
+	for began := time.Now(); ; {
+		s, err := cluster.Observe(c.Context(), c.engine, cluster.SystemClock{}, cluster.DefaultTimes())
+		if err == nil && is(s) {
+			return
+		}
+		if time.Since(began) > 3*time.Minute {
+			c.Fatalf("%s: not after three minutes: %+v, %v", what, s, err)
+		}
+		for _, m := range c.nodes {
+			if m.cmd == nil {
+				continue
+			}
+			select {
+			case <-m.ended:
+				if code := m.cmd.ProcessState.ExitCode(); code > 0 {
+					c.Fatalf("%s: %s has ended by itself: %v", what, m.name, m.err)
+				}
+			default:
+			}
+		}
+	}
+}
+
+// leader is the node that crawls, once one does, and both follow.
+func (c *killedCluster) leader() (n int) {
+	c.Helper()
+	c.until("one crawls, and the other could take over", func(s *cluster.State) bool {
+		p := &s.States[0]
+		n, _ = strconv.Atoi(strings.TrimPrefix(p.Owner.Node, "n"))
+		return !p.Released && s.Alive(p.Owner.Node) && s.Alive(c.nodes[1-n].name) && s.Unprotected(p) == ""
+	})
+	return n
+}
+
+// status is that of the node that crawls.
+func (c *killedCluster) status(n int) (s admin.Status, ok bool) {
+	code, out, _ := sextant(c.T, "", "status", "--json", "-d", c.nodes[n].data)
+	return s, code == exitOK && json.Unmarshal([]byte(out), &s) == nil
+}
+
+// finish waits until nothing waits to be fetched and the indexer has what the site has, and returns who crawls then. The outbox
+// may still hold what is to be pushed once more, see push.Claim.
+func (c *killedCluster) finish() (n int) {
+	c.Helper()
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		n = c.leader()
+		s, ok := c.status(n)
+		var waiting uint64
+		for _, w := range s.Pending {
+			waiting += w
+		}
+		if ok && s.Outbox.Dead > 0 { // bodies that only a dead node had
+			sextant(c.T, "", "outbox", "retry", "--all", "-d", c.nodes[n].data)
+			continue
+		}
+		missing := c.missing()
+		if ok && waiting == 0 && s.InFlight == 0 && s.Known > 10 && missing == "" {
+			return n
+		}
+		if time.Since(began) > 3*time.Minute {
+			c.Fatalf("the crawl does not end: %+v\nsite and indexer differ (-site +indexer):\n%s", s, missing)
+		}
+	}
+}
+
+// missing is how the indexer differs from the site.
+func (c *killedCluster) missing() string {
+	c.Helper()
+	indexed, err := c.indexer.URIs("kill")
+	if err != nil {
+		c.Fatal(err)
+	}
+	slices.Sort(indexed)
+	var want []string
+	for _, u := range c.site.Documents() {
+		want = append(want, strings.Replace(u, c.site.Origins()[0]+"/", c.front.url, 1))
+	}
+	slices.Sort(want)
+	return cmp.Diff(want, indexed)
+}
+
+// settle stops both nodes with all of the log on both disks.
+func (c *killedCluster) settle(leads int) {
+	c.Helper()
+	end := func() (at uint64, whole bool) {
+		c.until("the cluster is looked at", func(s *cluster.State) bool {
+			p := &s.States[0]
+			at, whole = p.Entries, len(p.Copies) == 2 && p.Copies[0].Seq == p.Entries && p.Copies[1].Seq == p.Entries
+			return true
+		})
+		return at, whole
+	}
+	for range 20 {
+		at, whole := end()
+		if !whole {
+			time.Sleep(200 * time.Millisecond)
+			continue
+		}
+		other := c.nodes[1-leads]
+		if err := other.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			c.Fatal(err)
+		}
+		<-other.ended
+		if other.err != nil {
+			c.Errorf("%s: %v", other.name, other.err)
+		}
+		c.kill(leads)
+		if now, _ := end(); now == at {
+			return
+		}
+		c.start(leads)
+		c.start(1 - leads)
+		leads = c.leader()
+	}
+	c.Fatal("the log does not come to rest")
+}
+
+// compare wants equal copies that verify finds nothing in.
+func (c *killedCluster) compare() {
+	c.Helper()
+	var copies [2]bytes.Buffer
+	for i, m := range c.nodes {
+		dir := filepath.Join(m.data, "store")
+		r, err := badgerstore.OpenReplica(dir, badgerstore.Options{})
+		if err != nil {
+			c.Fatal(err)
+		}
+		if err := errors.Join(r.Snapshot(context.Background(), &copies[i]), r.Close()); err != nil {
+			c.Fatal(err)
+		}
+		c.command("verify", "-d", m.data)
+	}
+	if !bytes.Equal(copies[0].Bytes(), copies[1].Bytes()) {
+		c.Errorf("the copies differ: %d and %d bytes", copies[0].Len(), copies[1].Len())
+	}
+	if diff := c.missing(); diff != "" {
+		c.Errorf("site and indexer differ (-site +indexer):\n%s", diff)
+	}
+	u, err := url.Parse(c.front.url)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if gap, ok := c.site.ShortestGap(u.Host); !ok || gap < clusterPause {
+		c.Errorf("the site saw two requests %v apart, want %v at least", gap, clusterPause)
+	}
+}
+
+// wound does one thing to the node that crawls, after which the other one takes over.
+func (c *killedCluster) wound(r *rand.Rand, long bool) {
+	c.Helper()
+	n := c.leader()
+	select {
+	case <-c.front.after(r.IntN(60)): // at one of its requests
+	case <-time.After(5 * time.Second): // the crawl may be done
+	}
+	what := 0
+	if long {
+		what = r.IntN(5)
+	}
+	c.Logf("kill %d: %s, in the way %d", c.kills+1, c.nodes[n].name, what)
+	c.kills++
+	switch what {
+	case 1: // it sleeps until another one has taken over, and wakes up
+		_ = c.nodes[n].cmd.Process.Signal(syscall.SIGSTOP)
+		time.Sleep(time.Duration(4+r.IntN(4)) * time.Second)
+		_ = c.nodes[n].cmd.Process.Signal(syscall.SIGCONT)
+		return
+	case 2: // both
+		c.kill(1 - n)
+		c.kill(n)
+		c.start(1 - n)
+	case 3: // its disk is lost
+		c.kill(n)
+		if err := os.RemoveAll(filepath.Join(c.nodes[n].data, "store")); err != nil {
+			c.Fatal(err)
+		}
+	default:
+		c.kill(n)
+	}
+	if !long || r.IntN(2) == 0 {
+		c.until("the other one crawls", func(s *cluster.State) bool {
+			return s.States[0].Owner.Node == c.nodes[1-n].name && s.Alive(c.nodes[1-n].name)
+		})
+	}
+	c.start(n)
+}
+
+// TestClusterKilled kills the node that crawls with SIGKILL at one of its requests, again and again, and wants in the end that
+// both copies are equal, verify finds nothing, the indexer has what the site has, and the site saw no two requests closer than its pause. SEXTANT_CLUSTER_KILLS
+// sets how often; then there are three etcd, and nodes are also stopped for a while, killed both, and lose their disks.
+func TestClusterKilled(t *testing.T) {
+	kills, servers, long := 1, 1, false
+	if s := os.Getenv("SEXTANT_CLUSTER_KILLS"); s != "" {
+		var err error
+		if kills, err = strconv.Atoi(s); err != nil {
+			t.Fatalf("SEXTANT_CLUSTER_KILLS: %v", err)
+		}
+		servers, long = 3, true
+	}
+	c := newKilledCluster(t, servers, 400*kills)
+	r := seeded.Rand(t)
+	c.start(0)
+	c.start(1)
+	for range kills {
+		c.wound(r, long)
+	}
+	c.settle(c.finish())
+	c.compare()
+}

@@ -1,0 +1,123 @@
+// Package testetcd starts etcd for tests, as processes of their own: Debian's, or the one that SEXTANT_ETCD names. A test that
+// needs it is skipped where there is none.
+//
+// The mutex of an output guards what a process has written; os/exec has a goroutine for each that writes to it.
+package testetcd
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sextant-crawler/sextant/internal/testport"
+)
+
+// patience is how long a server may take to answer: far longer than on any machine.
+const patience = 2 * time.Minute
+
+// Server is one member of an etcd that a test started.
+type Server struct {
+	Client string // its URL
+
+	program    string
+	name, peer string
+	dir        string
+	cluster    string
+	cmd        *exec.Cmd
+	log        output
+}
+
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+// Start starts an etcd of so many members and waits until all of them answer. Their ports are reserved by the system
+// until the test ends.
+func Start(t testing.TB, members int) []*Server {
+	t.Helper()
+	program := cmp.Or(os.Getenv("SEXTANT_ETCD"), "etcd")
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("%s is not installed: apt-get install etcd-server, or make sextant-etcd and set SEXTANT_ETCD", program)
+	}
+	all := make([]*Server, members)
+	var peers []string
+	for i := range all {
+		all[i] = &Server{program: program, name: fmt.Sprintf("m%d", i), Client: "http://" + testport.Reserve(t), peer: "http://" + testport.Reserve(t), dir: t.TempDir()}
+		peers = append(peers, all[i].name+"="+all[i].peer)
+	}
+	for _, s := range all {
+		s.cluster = strings.Join(peers, ",")
+		s.Run(t)
+		t.Cleanup(func() {
+			s.Kill()
+			if t.Failed() {
+				t.Logf("etcd %s:\n%s", s.name, s.log.b.String())
+			}
+		})
+	}
+	for _, s := range all {
+		s.await(t)
+	}
+	return all
+}
+
+// await waits until the member answers, and sees a leader.
+func (s *Server) await(t testing.TB) {
+	t.Helper()
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		answer, err := client.Get(s.Client + "/health")
+		if err == nil {
+			_ = answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("etcd %s does not answer: %v", s.name, err)
+		}
+	}
+}
+
+// Run starts the member, again after Kill. It does not sync its files: nobody pulls a plug here, and the disk may be slow.
+func (s *Server) Run(t testing.TB) {
+	t.Helper()
+	s.cmd = exec.Command(s.program, "--name", s.name, "--data-dir", s.dir+"/data",
+		"--listen-client-urls", s.Client, "--advertise-client-urls", s.Client,
+		"--listen-peer-urls", s.peer, "--initial-advertise-peer-urls", s.peer,
+		"--initial-cluster", s.cluster, "--unsafe-no-fsync", "--log-level", "warn")
+	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Kill ends the member at once; it may be ended already.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+// URL is how sextant --engine names the servers.
+func URL(servers []*Server) string {
+	hosts := make([]string, len(servers))
+	for i, s := range servers {
+		hosts[i] = strings.TrimPrefix(s.Client, "http://")
+	}
+	return "etcd://" + strings.Join(hosts, ",")
+}
