@@ -54,7 +54,7 @@ func ProjectRules() Rules {
 			{"admin"}, // it shows crawls
 			{"admin/console"},
 			{"cmd/sextant/manual", "config/format", "config/importer", "demo/site", "service"},
-			{"cmd/sextant", "packaging", "packaging/sbom"},
+			{"cmd/sextant", "examples/cluster", "packaging", "packaging/sbom"},
 		},
 		TestOnly: []string{"cluster/clustertest", "internal/", "push/pushtest", "scheduler/storetest"},
 		Borders: []Border{
