@@ -137,6 +137,23 @@ func observe(ctx context.Context, e Engine, p Partition) (s PartitionState, err 
 	return s, nil
 }
 
+// Nodes are the processes that have beaten, one of each node; whether they still do is not looked at.
+func Nodes(ctx context.Context, e Engine) (all []NodeState, err error) {
+	from, to := folder("beat/")
+	v, err := e.List(ctx, from, to, 1000)
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range v.Keys {
+		var b beat
+		if err := read(kv, &b); err != nil {
+			return nil, err
+		}
+		all = append(all, NodeState{Node: nodeOfBeat(kv.Key), Wall: b.Wall, Addresses: b.Addresses})
+	}
+	return newest(all), nil
+}
+
 // signs are the processes that have beaten, and which of them do so now.
 func signs(ctx context.Context, e Engine, c Clock, t Times, prefix string) (all []NodeState, err error) {
 	from, to := folder(prefix)

@@ -57,6 +57,7 @@ type clusterNode struct {
 	waits    string // for what, "" if the node runs
 	started  bool   // the engine has answered
 	hangups  chan struct{}
+	others   map[string]string // where other nodes are reached, also those that are gone, by name
 }
 
 // RunNode is Run for a node of a cluster: it follows the crawl of another node, and crawls as a
@@ -157,6 +158,7 @@ func (c *clusterNode) work(ctx context.Context) error {
 	if err := c.awaitEngine(ctx); err != nil {
 		return err
 	}
+	c.lookForNodes(ctx)
 	c.mu.Lock()
 	c.started = true
 	c.mu.Unlock()
@@ -193,6 +195,7 @@ func (c *clusterNode) storeOptions() badgerstore.Options {
 	defer c.mu.Unlock()
 	o := StoreOptions(c.Crawlers[0], c.Log)
 	o.MemtableBytes = memtableFor(c.home, memtableOf(c.Memory, 1))
+	o.Elsewhere = &node.Elsewhere{Client: &peer.Client{Token: c.of.Token}, Addresses: c.otherNodes}
 	return o
 }
 
@@ -251,11 +254,12 @@ func (c *clusterNode) check() error {
 // peers is what other nodes may ask, and who has the cluster's token.
 func (c *clusterNode) peers() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", node.Handler(func() *node.Active {
+	leads := node.Handler(func() *node.Active {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.active
-	}, c.Log))
+	}, c.Log)
+	mux.Handle("/", node.WithBodies(c.home.Store(), leads, c.Log))
 	mux.HandleFunc("POST "+node.ReleasePath, func(w http.ResponseWriter, r *http.Request) {
 		err := c.release()
 		switch {

@@ -3,8 +3,10 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
@@ -51,21 +53,55 @@ func (c *clusterNode) reaches(a cluster.Addresses) bool {
 	return !IsLoopbackHost(u.Hostname()) || err == nil && here == a.Machine
 }
 
-// statusOften is how often systemd is told about a node that does not lead, and nodeLook how often is looked.
+// statusOften is how often systemd is told about a node that does not lead, nodesOften how often is looked where the
+// others are, and nodeLook how often is looked at all.
 const (
 	statusOften = 30 * time.Second
+	nodesOften  = 5 * time.Second
 	nodeLook    = time.Second
 )
+
+// lookForNodes notes where the other nodes are. Those that stop take that back, and are remembered: they may still
+// have what they wrote when they are started again.
+func (c *clusterNode) lookForNodes(ctx context.Context) {
+	all, err := cluster.Nodes(ctx, c.of.Engine)
+	if err != nil {
+		c.Log.Debug("the other nodes are not known", "error", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range all {
+		if n.Node == c.of.Name || n.Peer == "" {
+			continue
+		}
+		if c.others == nil {
+			c.others = map[string]string{}
+		}
+		c.others[n.Node] = n.Peer
+	}
+}
+
+// otherNodes are where all that were ever seen are reached.
+func (c *clusterNode) otherNodes() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Values(c.others))
+}
 
 // tell tells systemd how a node stands that does not lead, feeds its watchdog, and takes SIGHUP; while
 // this node leads its Service does so.
 func (c *clusterNode) tell(ctx context.Context) error {
-	var told time.Time
+	var told, looked time.Time
 	ready := false
 	for {
 		c.mu.Lock()
 		leads, started, hangups := c.leads, c.started, c.hangups
 		c.mu.Unlock()
+		if started && time.Since(looked) > nodesOften {
+			looked = time.Now()
+			c.lookForNodes(ctx)
+		}
 		if !leads && started {
 			c.notify.alive()
 			if words := c.standby().Words; !ready {
