@@ -8,6 +8,7 @@ KILLS ?= 50
 ROUNDS ?= 200
 SEED ?= random
 CAMPAIGNS ?= 20
+CLUSTER_KILLS ?= 10
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,8 +54,11 @@ crash: ## kill, cut the power, fill the disk and damage files: ROUNDS (200) of t
 	SEXTANT_HOSTILE=10000 go test -count=1 -timeout 30m -run Flat ./fetcher
 
 cluster-crash: export SEXTANT_SEED = $(SEED)
-cluster-crash: ## stop, kill and cut off two nodes at random, and change which copy of a store leads, CAMPAIGNS (20) times; SEED repeats a run
-	for i in $$(seq $(CAMPAIGNS)); do go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore || exit; done
+cluster-crash: ## kill two real nodes at random on three real etcd, CLUSTER_KILLS (10) times, and stop and cut off nodes in memory, CAMPAIGNS (20) times over; SEED repeats a run
+	for i in $$(seq $(CAMPAIGNS)); do \
+	  go test -count=1 -run 'TestCampaign|TestCopies' ./cluster/node ./scheduler/badgerstore || exit; \
+	  SEXTANT_CLUSTER_KILLS=$(CLUSTER_KILLS) go test -count=1 -v -timeout 60m -run 'TestClusterKilled$$' ./cmd/sextant || exit; \
+	done
 
 illness: ## have sites of all sizes fall ill in all ways under all policies, and count what leaves the index
 	SEXTANT_ILLNESS=all bash -o pipefail -c "go test -count=1 -timeout 120m -v ./internal/illness | grep -v '^ *==='"

@@ -246,7 +246,7 @@ func (c *killedCluster) settle(leads int) {
 		})
 		return at, whole
 	}
-	for range 20 {
+	for began := time.Now(); time.Since(began) < 3*time.Minute; {
 		at, whole := end()
 		if !whole {
 			time.Sleep(200 * time.Millisecond)

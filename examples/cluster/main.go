@@ -45,8 +45,9 @@ func main() {
 	port := flag.Int("port", 7380, "the first of 12 `PORT`s")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *dir, *port); err != nil {
+	err := run(ctx, *dir, *port)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
 		os.Exit(1)
 	}
