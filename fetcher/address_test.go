@@ -38,7 +38,9 @@ func TestUnreadableAddressIsRefused(t *testing.T) {
 }
 
 // TestSpellings: however the address is written, it is refused and nobody is reached.
-func TestSpellings(t *testing.T) {
+func TestSpellings(t *testing.T) { onBoth(t, testSpellings) }
+
+func testSpellings(t *testing.T, newFetcher maker) {
 	addr := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("reached") })
 	_, port, _ := net.SplitHostPort(addr)
 	f := newFetcher(t, nil)
@@ -49,7 +51,9 @@ func TestSpellings(t *testing.T) {
 }
 
 // TestIPv6 fetches over it where the machine has it.
-func TestIPv6(t *testing.T) {
+func TestIPv6(t *testing.T) { onBoth(t, testIPv6) }
+
+func testIPv6(t *testing.T, newFetcher maker) {
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
 		t.Skip("this machine has no IPv6: ", err)

@@ -23,19 +23,18 @@ const (
 	pacedBytes = 16 << 10
 )
 
-// readBody reads the body of resp, decoded, up to limit.
-func (f *Fetcher) readBody(ctx context.Context, whole *download, resp *http.Response, limit int64, lend bool,
+// readBody reads a body of length bytes, -1 if unknown, decoded, up to limit.
+func (f *Fetcher) readBody(ctx context.Context, w *wire, header http.Header, length, limit int64, lend bool,
 ) (body []byte, truncated bool, why fault.Fault, err error) {
-	if resp.Body == http.NoBody || resp.ContentLength == 0 {
+	if length == 0 {
 		return nil, false, 0, nil
 	}
-	w := &wire{ctx: ctx, body: resp.Body, idle: f.settings.IdleTimeout, pace: f.settings.Pace, whole: whole}
-	w.timer = time.AfterFunc(w.idle, func() { whole.cancel(errIdle) })
-	defer w.timer.Stop()
-
+	if w.whole != nil {
+		w.timer = time.AfterFunc(w.idle, func() { w.whole.cancel(errIdle) })
+		defer w.timer.Stop()
+	}
 	var source io.Reader = w
-	length := resp.ContentLength
-	if codings := contentCodings(resp.Header); len(codings) > 0 {
+	if codings := contentCodings(header); len(codings) > 0 {
 		decoded, release, err := f.decoders.open(ctx, codings, w)
 		defer release()
 		if err != nil {
@@ -112,7 +111,7 @@ type wire struct {
 	ctx   context.Context
 	body  io.Reader
 	idle  time.Duration
-	timer *time.Timer // cancels the request
+	timer *time.Timer // cancels the request; nil: body knows its limits
 	pace  func(context.Context, int) error
 	whole *download
 	err   error // other than io.EOF
@@ -122,9 +121,13 @@ func (w *wire) Read(p []byte) (int, error) {
 	if w.pace != nil {
 		p = p[:min(len(p), pacedBytes)]
 	}
-	w.timer.Reset(w.idle)
+	if w.timer != nil {
+		w.timer.Reset(w.idle)
+	}
 	n, err := w.body.Read(p)
-	w.timer.Stop()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 	if w.pace != nil && n > 0 && (err == nil || errors.Is(err, io.EOF)) {
 		if slow := w.whole.pause(func() error { return w.pace(w.ctx, n) }); slow != nil {
 			err = slow
@@ -143,10 +146,10 @@ type download struct {
 	until  time.Time
 }
 
-func newDownload(limit time.Duration, cancel context.CancelCauseFunc) *download {
+func newDownload(until time.Time, cancel context.CancelCauseFunc) *download {
 	return &download{
-		cancel: cancel, until: time.Now().Add(limit),
-		timer: time.AfterFunc(limit, func() { cancel(errDownload) }),
+		cancel: cancel, until: until,
+		timer: time.AfterFunc(time.Until(until), func() { cancel(errDownload) }),
 	}
 }
 

@@ -29,6 +29,7 @@ type Fetcher struct {
 	settings  Settings
 	header    http.Header // of each request without condition; never written
 	transport *http.Transport
+	plain     *plain // nil: none of the requests is
 	dialer    *dialer
 	absolute  bool // a proxy wants to be told scheme and host (RFC 9112 section 3.2.2)
 	decoders  decoders
@@ -66,6 +67,7 @@ func New(s Settings, logger *slog.Logger) *Fetcher {
 	if s.Proxy != nil {
 		f.viaProxy(d, s.Proxy)
 	}
+	f.plain = newPlain(f, d.dial)
 	return f
 }
 
@@ -109,7 +111,12 @@ func dialTLS(d *dialer, s Settings, config *tls.Config) func(ctx context.Context
 }
 
 // Close closes the connections that no request uses.
-func (f *Fetcher) Close() { f.transport.CloseIdleConnections() }
+func (f *Fetcher) Close() {
+	f.transport.CloseIdleConnections()
+	if f.plain != nil {
+		f.plain.transport.CloseIdle()
+	}
+}
 
 // Fetch makes one GET request, follows no redirect, and reads the body to its
 // end or limit. The error is an *Error, or that of ctx if ctx ended. An answer
@@ -125,18 +132,14 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	}
 	defer end()
 	start := time.Now()
-	own, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	whole := newDownload(f.settings.DownloadTimeout, cancel)
-	defer whole.timer.Stop()
-
-	resp, why, err := f.roundTrip(own, whole, r)
+	get := f.roundTrip
+	if f.isPlain(r) {
+		get = f.getPlain
+	}
+	resp, why, err := get(ctx, r, start)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
-		}
-		if cause := context.Cause(own); cause != nil {
-			err = cause
 		}
 		return nil, &Error{URL: r.URL.String(), Fault: why, Err: err}
 	}
@@ -148,11 +151,18 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (*Response, error) {
 	return resp, nil
 }
 
-func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*Response, fault.Fault, error) {
+// roundTrip makes a request by net/http.
+func (f *Fetcher) roundTrip(ctx context.Context, r Request, start time.Time) (resp *Response, why fault.Fault, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	whole := newDownload(start.Add(f.settings.DownloadTimeout), cancel)
+	defer whole.timer.Stop()
+	defer func() {
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err = cause
+		}
+	}()
 	out := &Response{}
-	if r.Lend {
-		out.lender = &f.bodies
-	}
 	way := &way{fetcher: f}
 	header, conditional := f.requestHeader(r)
 	out.Conditional = conditional
@@ -162,13 +172,26 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 		Header: header,
 		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	resp, why, err := f.exchange(f.trace(ctx, way), way, req, r)
+	answer, why, err := f.exchange(f.trace(ctx, way), way, req, r)
 	if err != nil {
 		return nil, why, err
 	}
-	defer func() { _ = resp.Body.Close() }() // all that counts was read
-	out.Status, out.Header, out.Address = resp.StatusCode, resp.Header, remote(way.conn)
-	if v := resp.Header.Get("Retry-After"); v != "" {
+	defer func() { _ = answer.Body.Close() }() // all that counts was read
+	out.Status, out.Header, out.Address = answer.StatusCode, answer.Header, ip(way.conn.RemoteAddr())
+	length := answer.ContentLength
+	if answer.Body == http.NoBody {
+		length = 0
+	}
+	w := &wire{ctx: ctx, body: answer.Body, idle: f.settings.IdleTimeout, pace: f.settings.Pace, whole: whole}
+	return f.receive(ctx, r, out, w, length)
+}
+
+// receive reads what follows the header of an answer.
+func (f *Fetcher) receive(ctx context.Context, r Request, out *Response, w *wire, length int64) (*Response, fault.Fault, error) {
+	if r.Lend {
+		out.lender = &f.bodies
+	}
+	if v := out.Header.Get("Retry-After"); v != "" {
 		out.RetryAfter, out.HasRetryAfter = retryAfter(v, time.Now())
 	}
 	if r.Refuse != nil && r.Refuse(out.Status, out.Header) {
@@ -184,11 +207,13 @@ func (f *Fetcher) roundTrip(ctx context.Context, whole *download, r Request) (*R
 			limit = own
 		}
 	}
-	ok := resp.StatusCode/100 == 2
+	ok := out.Status/100 == 2
 	if !ok {
 		limit = min(limit, errorBodyBytes)
 	}
-	out.Body, out.Truncated, why, err = f.readBody(ctx, whole, resp, limit, r.Lend)
+	var why fault.Fault
+	var err error
+	out.Body, out.Truncated, why, err = f.readBody(ctx, w, out.Header, length, limit, r.Lend)
 	if err != nil && ok {
 		return nil, why, err
 	}

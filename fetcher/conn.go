@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -17,6 +18,14 @@ type watchedConn struct {
 	net.Conn
 	ended   atomic.Bool
 	limited atomic.Bool // what a proxy needs to lead to the host, by a deadline
+}
+
+// SyscallConn is that of the connection below, if it has one.
+func (c *watchedConn) SyscallConn() (syscall.RawConn, error) {
+	if s, ok := c.Conn.(syscall.Conn); ok {
+		return s.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // limit says how long a proxy may take: net/http limits SOCKS by nothing, and CONNECT
@@ -77,8 +86,8 @@ func lowest(c net.Conn) *watchedConn {
 	}
 }
 
-func remote(c net.Conn) netip.Addr {
-	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+func ip(remote net.Addr) netip.Addr {
+	if a, ok := remote.(*net.TCPAddr); ok {
 		return a.AddrPort().Addr().Unmap()
 	}
 	return netip.Addr{}

@@ -21,7 +21,9 @@ import (
 
 // TestConnect: connections are those of Settings.Connect, to the addresses that DNS
 // gives, one after the other, except those that the guard refuses.
-func TestConnect(t *testing.T) {
+func TestConnect(t *testing.T) { onBoth(t, testConnect) }
+
+func testConnect(t *testing.T, newFetcher maker) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := testpipe.Listen()
 		server := http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

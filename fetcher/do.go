@@ -175,7 +175,7 @@ func (f *Fetcher) do(ctx context.Context, req *http.Request, header http.Header)
 		return nil, err
 	}
 	own, cancel := context.WithCancelCause(ctx)
-	whole := newDownload(f.settings.DownloadTimeout, cancel)
+	whole := newDownload(time.Now().Add(f.settings.DownloadTimeout), cancel)
 	w := &way{fetcher: f}
 	req = req.WithContext(f.trace(own, w))
 	req.Header = header

@@ -10,12 +10,13 @@ import (
 	"syscall"
 
 	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher/http1"
 )
 
 // Time-outs of our own, as causes of a cancelled context.
 var (
-	errIdle     = errors.New("no byte of the body within the idle time-out")
-	errDownload = errors.New("not finished within the download time-out")
+	errIdle     = http1.ErrIdle
+	errDownload = http1.ErrDownload
 )
 
 // tlsError marks an error of the handshake.

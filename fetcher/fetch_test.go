@@ -30,7 +30,9 @@ func serve(t testing.TB, h http.HandlerFunc) string {
 	return s.Listener.Addr().String()
 }
 
-func TestFetch(t *testing.T) {
+func TestFetch(t *testing.T) { onBoth(t, testFetch) }
+
+func testFetch(t *testing.T, newFetcher maker) {
 	var got *http.Request
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r
@@ -68,7 +70,9 @@ func TestFetch(t *testing.T) {
 }
 
 // A URL goes out byte by byte as it is written, whatever net/url thinks of it.
-func TestRequestTarget(t *testing.T) {
+func TestRequestTarget(t *testing.T) { onBoth(t, testRequestTarget) }
+
+func testRequestTarget(t *testing.T, newFetcher maker) {
 	var got, host string
 	addr := serve(t, func(_ http.ResponseWriter, r *http.Request) { got, host = r.RequestURI, r.Host })
 	f := newFetcher(t, nil, addr)
@@ -85,7 +89,9 @@ func TestRequestTarget(t *testing.T) {
 	}
 }
 
-func TestConditionalGet(t *testing.T) {
+func TestConditionalGet(t *testing.T) { onBoth(t, testConditionalGet) }
+
+func testConditionalGet(t *testing.T, newFetcher maker) {
 	var header http.Header
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		header = r.Header
@@ -120,7 +126,9 @@ func TestConditionalGet(t *testing.T) {
 	}
 }
 
-func TestNoRedirectIsFollowed(t *testing.T) {
+func TestNoRedirectIsFollowed(t *testing.T) { onBoth(t, testNoRedirectIsFollowed) }
+
+func testNoRedirectIsFollowed(t *testing.T, newFetcher maker) {
 	asked := 0
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked++
@@ -163,7 +171,9 @@ func compressed(t testing.TB, coding string, body []byte) []byte {
 	return b.Bytes()
 }
 
-func TestContentCodings(t *testing.T) {
+func TestContentCodings(t *testing.T) { onBoth(t, testContentCodings) }
+
+func testContentCodings(t *testing.T, newFetcher maker) {
 	body := []byte(strings.Repeat("Some text that can be compressed. ", 3000))
 	one := func(c string) []byte { return compressed(t, c, body) }
 	tests := []struct {
@@ -210,7 +220,9 @@ func TestContentCodings(t *testing.T) {
 	}
 }
 
-func TestDamagedCodings(t *testing.T) {
+func TestDamagedCodings(t *testing.T) { onBoth(t, testDamagedCodings) }
+
+func testDamagedCodings(t *testing.T, newFetcher maker) {
 	body := []byte(strings.Repeat("Some text that can be compressed. ", 3000))
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
 		whole := compressed(t, coding, body)
@@ -235,7 +247,9 @@ func TestDamagedCodings(t *testing.T) {
 	}
 }
 
-func TestBodyLimit(t *testing.T) {
+func TestBodyLimit(t *testing.T) { onBoth(t, testBodyLimit) }
+
+func testBodyLimit(t *testing.T, newFetcher maker) {
 	const limit = 1000
 	for _, size := range []int{0, 1, limit - 1, limit, limit + 1, 10 * limit, 3 << 20} {
 		for _, coding := range []string{"", "gzip", "br", "zstd"} {
@@ -264,7 +278,9 @@ func TestBodyLimit(t *testing.T) {
 }
 
 // A bomb is cut at the limit and costs memory of the limit's order, not of its own.
-func TestBomb(t *testing.T) {
+func TestBomb(t *testing.T) { onBoth(t, testBomb) }
+
+func testBomb(t *testing.T, newFetcher maker) {
 	const limit, size = 1 << 20, 64 << 20
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
 		t.Run(coding, func(t *testing.T) {
@@ -289,14 +305,18 @@ func TestBomb(t *testing.T) {
 }
 
 // Members without content would keep a decoder busy without reaching the limit.
-func TestEndlessEmptyMembers(t *testing.T) {
+func TestEndlessEmptyMembers(t *testing.T) { onBoth(t, testEndlessEmptyMembers) }
+
+func testEndlessEmptyMembers(t *testing.T, newFetcher maker) {
 	addr := listen(t, endlessly("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", string(compressed(t, "gzip", nil))))
 	f := newFetcher(t, func(s *Settings) { s.DownloadTimeout = 2 * short }, addr)
 	resp, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://"+addr)})
 	wantFault(t, resp, err, fault.Timeout)
 }
 
-func TestEndlessBodyIsCut(t *testing.T) {
+func TestEndlessBodyIsCut(t *testing.T) { onBoth(t, testEndlessBodyIsCut) }
+
+func testEndlessBodyIsCut(t *testing.T, newFetcher maker) {
 	addr := listen(t, endlessly("HTTP/1.1 200 OK\r\n\r\n", "more "))
 	resp, err := newFetcher(t, nil, addr).Fetch(t.Context(), Request{URL: mustURL(t, "http://"+addr)})
 	if err != nil || int64(len(resp.Body)) != DefaultSettings().MaxBodyBytes || !resp.Truncated {
@@ -305,7 +325,9 @@ func TestEndlessBodyIsCut(t *testing.T) {
 }
 
 // Bodies belong to their responses: a later fetch does not write into them.
-func TestBodiesAreOwned(t *testing.T) {
+func TestBodiesAreOwned(t *testing.T) { onBoth(t, testBodiesAreOwned) }
+
+func testBodiesAreOwned(t *testing.T, newFetcher maker) {
 	n := 0
 	addr := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		n++
@@ -328,7 +350,9 @@ func TestBodiesAreOwned(t *testing.T) {
 	}
 }
 
-func TestConnectionIsReused(t *testing.T) {
+func TestConnectionIsReused(t *testing.T) { onBoth(t, testConnectionIsReused) }
+
+func testConnectionIsReused(t *testing.T, newFetcher maker) {
 	connections := map[string]bool{}
 	wire := compressed(t, "gzip", []byte("some text"))
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {

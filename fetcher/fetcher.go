@@ -2,7 +2,8 @@
 // the judge of addresses, and error classes. It follows no redirect and decides
 // nothing.
 //
-// A Fetcher owns its connections. It starts no goroutine but those of net/http. The locks
+// A Fetcher owns its connections: those of net/http, and those of http1, by which plain requests go. It starts no
+// goroutine but those of these two. The locks
 // of the package are held for moments, never over a request: those of Names and of the
 // addresses of one dial.
 package fetcher

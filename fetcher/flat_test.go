@@ -35,7 +35,9 @@ func measure(t *testing.T) measured {
 // TestFlatAfterHostileAnswers: after SEXTANT_HOSTILE (400) answers of servers that
 // misbehave, as many goroutines, descriptors and bytes are in use as after the first of
 // each, whatever became of the connections.
-func TestFlatAfterHostileAnswers(t *testing.T) {
+func TestFlatAfterHostileAnswers(t *testing.T) { onBoth(t, testFlatAfterHostileAnswers) }
+
+func testFlatAfterHostileAnswers(t *testing.T, newFetcher maker) {
 	if testing.Short() {
 		t.Skip("memory is measured without the race detector")
 	}

@@ -117,7 +117,9 @@ func (z zone) serve(c net.Conn) {
 	_, _ = c.Write(append([]byte{byte(len(packed) >> 8), byte(len(packed))}, packed...))
 }
 
-func TestNamesAreJudgedByTheirAddresses(t *testing.T) {
+func TestNamesAreJudgedByTheirAddresses(t *testing.T) { onBoth(t, testNamesAreJudgedByTheirAddresses) }
+
+func testNamesAreJudgedByTheirAddresses(t *testing.T, newFetcher maker) {
 	asked := 0
 	addr := serve(t, func(http.ResponseWriter, *http.Request) { asked++ })
 	_, port, _ := net.SplitHostPort(addr)
@@ -161,6 +163,10 @@ func TestNamesAreJudgedByTheirAddresses(t *testing.T) {
 }
 
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
+	onBoth(t, testProxiesOfTheEnvironmentAreNotUsed)
+}
+
+func testProxiesOfTheEnvironmentAreNotUsed(t *testing.T, newFetcher maker) {
 	proxied := 0
 	proxy := serve(t, func(http.ResponseWriter, *http.Request) { proxied++ })
 	t.Setenv("HTTP_PROXY", "http://"+proxy)

@@ -52,6 +52,21 @@ func newFetcher(t *testing.T, change func(*Settings), exempt ...string) *Fetcher
 	return f
 }
 
+// maker makes the Fetcher of a test, which Close ends.
+type maker func(t *testing.T, change func(*Settings), exempt ...string) *Fetcher
+
+// onBoth runs a test with a Fetcher as it is, and with one that makes all requests by net/http.
+func onBoth(t *testing.T, test func(t *testing.T, newFetcher maker)) {
+	t.Run("http1", func(t *testing.T) { test(t, newFetcher) })
+	t.Run("net-http", func(t *testing.T) {
+		test(t, func(t *testing.T, change func(*Settings), exempt ...string) *Fetcher {
+			f := newFetcher(t, change, exempt...)
+			f.plain = nil
+			return f
+		})
+	})
+}
+
 // listen serves each connection with serve, and waits at the end of the test
 // until all are served.
 func listen(t *testing.T, serve func(net.Conn)) string {
@@ -125,7 +140,9 @@ func endlessly(head, text string) func(net.Conn) {
 // reset makes the close to come a reset.
 func reset(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
 
-func TestHostileServers(t *testing.T) {
+func TestHostileServers(t *testing.T) { onBoth(t, testHostileServers) }
+
+func testHostileServers(t *testing.T, newFetcher maker) {
 	firstByte := func(s *Settings) { s.FirstByteTimeout = short }
 	idle := func(s *Settings) { s.IdleTimeout = short }
 	download := func(s *Settings) { s.DownloadTimeout = 2 * short }
@@ -210,13 +227,17 @@ func wantFault(t *testing.T, resp *Response, err error, want fault.Fault) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestRefused(t *testing.T) { onBoth(t, testRefused) }
+
+func testRefused(t *testing.T, newFetcher maker) {
 	addr := testport.Reserve(t)
 	resp, err := newFetcher(t, nil, addr).Fetch(t.Context(), Request{URL: mustURL(t, "http://"+addr)})
 	wantFault(t, resp, err, fault.Refused)
 }
 
-func TestConnectTimeout(t *testing.T) {
+func TestConnectTimeout(t *testing.T) { onBoth(t, testConnectTimeout) }
+
+func testConnectTimeout(t *testing.T, newFetcher maker) {
 	// A DNS server that never answers is part of connecting, and DNS's fault.
 	f := newFetcher(t, func(s *Settings) {
 		s.ConnectTimeout = short
@@ -229,7 +250,9 @@ func TestConnectTimeout(t *testing.T) {
 	wantFault(t, resp, err, fault.DNSNoAnswer)
 }
 
-func TestContextEnds(t *testing.T) {
+func TestContextEnds(t *testing.T) { onBoth(t, testContextEnds) }
+
+func testContextEnds(t *testing.T, newFetcher maker) {
 	arrived := make(chan struct{})
 	addr := listen(t, func(c net.Conn) {
 		readRequest(c)
@@ -248,7 +271,9 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-func TestErrorAnswerWithFaultyBody(t *testing.T) {
+func TestErrorAnswerWithFaultyBody(t *testing.T) { onBoth(t, testErrorAnswerWithFaultyBody) }
+
+func testErrorAnswerWithFaultyBody(t *testing.T, newFetcher maker) {
 	for status, text := range map[int]string{
 		301: "HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 100\r\n\r\nsome",
 		404: "HTTP/1.1 404 Not Found\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nsome",
@@ -262,7 +287,9 @@ func TestErrorAnswerWithFaultyBody(t *testing.T) {
 	}
 }
 
-func TestLongErrorBodyIsCut(t *testing.T) {
+func TestLongErrorBodyIsCut(t *testing.T) { onBoth(t, testLongErrorBodyIsCut) }
+
+func testLongErrorBodyIsCut(t *testing.T, newFetcher maker) {
 	addr := listen(t, endlessly("HTTP/1.1 500 Oops\r\n\r\n", "sorry "))
 	resp, err := newFetcher(t, nil, addr).Fetch(t.Context(), Request{URL: mustURL(t, "http://"+addr)})
 	if err != nil || len(resp.Body) != errorBodyBytes || !resp.Truncated {

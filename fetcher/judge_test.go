@@ -14,7 +14,9 @@ import (
 // TestJudge: address rules come before the built-in guard. A host is forbidden
 // only if they forbid all its addresses; one that others leave unreachable, or that
 // the guard refuses, is told apart.
-func TestJudge(t *testing.T) {
+func TestJudge(t *testing.T) { onBoth(t, testJudge) }
+
+func testJudge(t *testing.T, newFetcher maker) {
 	asked := 0
 	addr := serve(t, func(http.ResponseWriter, *http.Request) { asked++ })
 	_, port, _ := net.SplitHostPort(addr)
@@ -75,7 +77,9 @@ func TestJudge(t *testing.T) {
 }
 
 // TestRefuse: with true the body is not read, and the answer is one all the same.
-func TestRefuse(t *testing.T) {
+func TestRefuse(t *testing.T) { onBoth(t, testRefuse) }
+
+func testRefuse(t *testing.T, newFetcher maker) {
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "video/mp4")
 		_, _ = io.Copy(w, io.LimitReader(zeros{}, 1<<30)) // ends when the other side hangs up

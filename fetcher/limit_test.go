@@ -7,7 +7,9 @@ import (
 )
 
 // TestLimitByHeader: the type of an answer may give it a limit of its own, larger or smaller.
-func TestLimitByHeader(t *testing.T) {
+func TestLimitByHeader(t *testing.T) { onBoth(t, testLimitByHeader) }
+
+func testLimitByHeader(t *testing.T, newFetcher maker) {
 	const large = 3000
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", strings.TrimPrefix(r.URL.Path, "/"))

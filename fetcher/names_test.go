@@ -176,7 +176,9 @@ func TestNamesOnce(t *testing.T) {
 
 // TestRebinding: whatever a name's answer was before, the address that is dialled now
 // is judged, also when it comes out of the cache.
-func TestRebinding(t *testing.T) {
+func TestRebinding(t *testing.T) { onBoth(t, testRebinding) }
+
+func testRebinding(t *testing.T, newFetcher maker) {
 	var reached atomic.Int64
 	addr := serve(t, func(http.ResponseWriter, *http.Request) { reached.Add(1) })
 	_, port, _ := net.SplitHostPort(addr)

@@ -46,7 +46,9 @@ func asks(f *Fetcher, address string) map[string]func(context.Context) error {
 
 // TestNothingIsAskedWithoutPermit: whether the context says so already or its timer has not fired yet, over a
 // new connection or one that was kept.
-func TestNothingIsAskedWithoutPermit(t *testing.T) {
+func TestNothingIsAskedWithoutPermit(t *testing.T) { onBoth(t, testNothingIsAskedWithoutPermit) }
+
+func testNothingIsAskedWithoutPermit(t *testing.T, newFetcher maker) {
 	var asked atomic.Int32
 	addr := serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
 	for name, kept := range map[string]bool{"new": false, "kept": true} {
@@ -85,7 +87,9 @@ func TestNothingIsAskedWithoutPermit(t *testing.T) {
 }
 
 // TestPermitEndsWhileConnecting: a process that is stopped while it connects sends nothing when it goes on.
-func TestPermitEndsWhileConnecting(t *testing.T) {
+func TestPermitEndsWhileConnecting(t *testing.T) { onBoth(t, testPermitEndsWhileConnecting) }
+
+func testPermitEndsWhileConnecting(t *testing.T, newFetcher maker) {
 	var asked atomic.Int32
 	addr := serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
 	for way := range asks(nil, "http://h/") {
@@ -108,7 +112,9 @@ func TestPermitEndsWhileConnecting(t *testing.T) {
 }
 
 // TestPermitCutsRequests: what is under way ends with the permit, before the answer or in its body.
-func TestPermitCutsRequests(t *testing.T) {
+func TestPermitCutsRequests(t *testing.T) { onBoth(t, testPermitCutsRequests) }
+
+func testPermitCutsRequests(t *testing.T, newFetcher maker) {
 	var reached, cut chan struct{}
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/body" {

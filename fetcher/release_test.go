@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,7 +12,9 @@ import (
 
 // TestRelease: the room of a released body is that of a later one, of any length that fits,
 // compressed or not; what was not lent is never given away.
-func TestRelease(t *testing.T) {
+func TestRelease(t *testing.T) { onBoth(t, testRelease) }
+
+func testRelease(t *testing.T, newFetcher maker) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := strings.Repeat(r.URL.Path[1:], 2000)
 		if r.URL.RawQuery == "" {
@@ -22,10 +23,7 @@ func TestRelease(t *testing.T) {
 		_, _ = io.WriteString(w, body)
 	}))
 	defer server.Close()
-	s := DefaultSettings()
-	s.Exempt = []string{server.Listener.Addr().String()}
-	f := New(s, slog.New(slog.DiscardHandler))
-	defer f.Close()
+	f := newFetcher(t, nil, server.Listener.Addr().String())
 	get := func(path string, lend bool) *Response {
 		t.Helper()
 		r, err := f.Fetch(t.Context(), Request{URL: mustURL(t, server.URL+path), Lend: lend})

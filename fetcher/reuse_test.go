@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"testing"
@@ -14,11 +13,13 @@ import (
 
 // TestReuse: a connection outlives the usual pause between two requests, is not kept
 // for ever, and many hosts do not push out each other's.
-func TestReuse(t *testing.T) {
+func TestReuse(t *testing.T) { onBoth(t, testReuse) }
+
+func testReuse(t *testing.T, newFetcher maker) {
 	synctest.Test(t, func(t *testing.T) {
-		f := New(Settings{}, slog.New(slog.DiscardHandler))
+		f := newFetcher(t, nil)
 		dialled := map[string]int{}
-		f.transport.DialContext = func(_ context.Context, _, hostPort string) (net.Conn, error) {
+		dial := func(_ context.Context, _, hostPort string) (net.Conn, error) {
 			client, server := net.Pipe()
 			dialled[hostPort]++
 			go func() {
@@ -31,6 +32,10 @@ func TestReuse(t *testing.T) {
 				}
 			}()
 			return client, nil
+		}
+		f.transport.DialContext = dial
+		if f.plain != nil {
+			f.plain = newPlain(f, dial)
 		}
 		get := func(host string) {
 			if _, err := f.Fetch(t.Context(), Request{URL: mustURL(t, "http://"+host+"/")}); err != nil {

@@ -55,7 +55,9 @@ func outcome(resp *Response, err error) string {
 // TestHostileList: each server of the list is there, each that is there is in the list,
 // and what comes of a fetch from it is what the list says: the answer or the why, by
 // which limit of time, and how much memory it may cost.
-func TestHostileList(t *testing.T) {
+func TestHostileList(t *testing.T) { onBoth(t, testHostileList) }
+
+func testHostileList(t *testing.T, newFetcher maker) {
 	if testing.Short() {
 		t.Skip("hundreds of servers that take their time")
 	}

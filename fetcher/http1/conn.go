@@ -1,0 +1,126 @@
+package http1
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+)
+
+// readerBytes is the buffer of a connection that waits for an answer. net/http
+// knows it by this size: it bounds the line of a chunk, and the trailer.
+const readerBytes = 4 << 10
+
+// conn is a connection. It is used by one goroutine at a time.
+type conn struct {
+	net.Conn
+	transport *Transport
+	host      *host
+	raw       syscall.RawConn // nil: not a socket
+	ask       func(fd uintptr) bool
+	silent    bool // what ask found
+	abort     func()
+	aborted   chan struct{} // closed by abort
+	reader    *bufio.Reader // of an answer
+	out       []byte        // of a request
+
+	used    bool      // an answer came by it before
+	began   bool      // something came
+	body    bool      // the header is over
+	left    int64     // of the header's bytes
+	until   time.Time // of the whole request
+	failure error     // of reading
+
+	since          time.Time // when it became idle
+	older, younger *conn     // idle ones; the transport's mutex guards them
+}
+
+func newConn(inner net.Conn, h *host, t *Transport) *conn {
+	c := &conn{Conn: inner, host: h, transport: t, aborted: make(chan struct{})}
+	c.abort = func() {
+		_ = c.Close()
+		close(c.aborted)
+	}
+	if s, ok := inner.(syscall.Conn); ok {
+		if raw, err := s.SyscallConn(); err == nil {
+			c.raw = raw
+			c.ask = func(fd uintptr) bool {
+				c.silent = isSilent(fd)
+				return true
+			}
+		}
+	}
+	return c
+}
+
+// begin makes c ready for a request. It returns false if the other end closed it, or said something that nobody asked
+// for (RFC 9112 section 9.2): that is no answer to what comes now.
+func (c *conn) begin(until time.Time, kept bool) bool {
+	c.used, c.began, c.body, c.failure = kept, false, false, nil
+	c.left, c.until = c.transport.settings.MaxHeaderBytes, until
+	deadline := time.Now().Add(c.transport.settings.HeaderTimeout)
+	if until.Before(deadline) {
+		deadline = until
+	}
+	if err := c.SetDeadline(deadline); err != nil {
+		return false
+	}
+	if !kept || c.raw == nil {
+		return true
+	}
+	c.silent = false
+	return c.raw.Read(c.ask) == nil && c.silent
+}
+
+// Read reads from the network for the buffer, within the limits.
+func (c *conn) Read(p []byte) (int, error) {
+	if c.failure != nil {
+		return 0, c.failure
+	}
+	if c.body {
+		deadline := time.Now().Add(c.transport.settings.BodyTimeout)
+		if c.until.Before(deadline) {
+			deadline = c.until
+		}
+		if err := c.SetReadDeadline(deadline); err != nil {
+			return 0, c.failed(err)
+		}
+	} else {
+		if c.left <= 0 {
+			return 0, c.failed(fmt.Errorf("response headers exceeded %d bytes", c.transport.settings.MaxHeaderBytes))
+		}
+		p = p[:min(int64(len(p)), c.left)]
+	}
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.began = true
+		c.left -= int64(n)
+	}
+	if err != nil {
+		err = c.failed(err)
+	}
+	return n, err
+}
+
+// failed remembers why the connection ended: half a line before that is no malformed one.
+func (c *conn) failed(err error) error {
+	if isTimeout(err) {
+		switch {
+		case !time.Now().Before(c.until):
+			err = ErrDownload
+		case c.body:
+			err = ErrIdle
+		default:
+			err = ErrHeader
+		}
+	}
+	c.failure = err
+	return err
+}
+
+func isTimeout(err error) bool {
+	n, ok := errors.AsType[net.Error](err)
+	return ok && n.Timeout()
+}
