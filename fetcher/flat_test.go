@@ -32,7 +32,7 @@ func measure(t *testing.T) measured {
 	return measured{runtime.NumGoroutine(), len(open), m.HeapAlloc}
 }
 
-// TestFlatAfterHostileAnswers: after SEXTANT_HOSTILE (400) answers of servers that
+// TestFlatAfterHostileAnswers: after SEXTANT_HOSTILE (200) answers of servers that
 // misbehave, as many goroutines, descriptors and bytes are in use as after the first of
 // each, whatever became of the connections.
 func TestFlatAfterHostileAnswers(t *testing.T) { onBoth(t, testFlatAfterHostileAnswers) }
@@ -41,7 +41,7 @@ func testFlatAfterHostileAnswers(t *testing.T, newFetcher maker) {
 	if testing.Short() {
 		t.Skip("memory is measured without the race detector")
 	}
-	n := 400
+	n := 200
 	if s := os.Getenv("SEXTANT_HOSTILE"); s != "" {
 		var err error
 		if n, err = strconv.Atoi(s); err != nil {
