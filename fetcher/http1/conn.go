@@ -18,9 +18,9 @@ type conn struct {
 	net.Conn
 	transport *Transport
 	host      *host
-	raw       syscall.RawConn // nil: not a socket
-	ask       func(fd uintptr) bool
-	silent    bool // what ask found
+	raw       syscall.RawConn  // nil: not a socket
+	ask       func(fd uintptr) // sets silent
+	silent    bool
 	abort     func()
 	aborted   chan struct{} // closed by abort
 	reader    *bufio.Reader // of an answer
@@ -33,7 +33,7 @@ type conn struct {
 	until   time.Time // of the whole request
 	failure error     // of reading
 
-	since          time.Time // when it became idle
+	since          time.Time // when it became idle; zero: it is not
 	older, younger *conn     // idle ones; the transport's mutex guards them
 }
 
@@ -46,10 +46,7 @@ func newConn(inner net.Conn, h *host, t *Transport) *conn {
 	if s, ok := inner.(syscall.Conn); ok {
 		if raw, err := s.SyscallConn(); err == nil {
 			c.raw = raw
-			c.ask = func(fd uintptr) bool {
-				c.silent = isSilent(fd)
-				return true
-			}
+			c.ask = func(fd uintptr) { c.silent = isSilent(fd) }
 		}
 	}
 	return c
@@ -71,7 +68,17 @@ func (c *conn) begin(until time.Time, kept bool) bool {
 		return true
 	}
 	c.silent = false
-	return c.raw.Read(c.ask) == nil && c.silent
+	return c.raw.Control(c.ask) == nil && c.silent
+}
+
+// isOpen is for an idle connection. A request may begin to use it meanwhile: nothing of it changes.
+func (c *conn) isOpen() bool {
+	if c.raw == nil {
+		return true
+	}
+	silent := false
+	err := c.raw.Control(func(fd uintptr) { silent = isSilent(fd) })
+	return err == nil && silent
 }
 
 // Read reads from the network for the buffer, within the limits.

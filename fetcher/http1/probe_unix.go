@@ -4,9 +4,10 @@ package http1
 
 import "syscall"
 
-// isSilent reports whether a socket is open and has nothing to read. It does not wait: sockets of Go's never do.
+// isSilent reports whether a socket is open and has nothing to read. It takes nothing, and does not wait: no
+// socket of Go's does.
 func isSilent(fd uintptr) bool {
 	var b [1]byte
-	n, err := syscall.Read(int(fd), b[:])
-	return n < 0 && (err == syscall.EAGAIN || err == syscall.EWOULDBLOCK || err == syscall.EINTR)
+	n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
+	return n <= 0 && (err == syscall.EAGAIN || err == syscall.EWOULDBLOCK || err == syscall.EINTR)
 }

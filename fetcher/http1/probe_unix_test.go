@@ -14,6 +14,57 @@ import (
 	"time"
 )
 
+// overTCP is a server in the kernel, each of whose connections answers each request with a page.
+type overTCP struct {
+	Listener net.Listener
+	mu       sync.Mutex
+	conns    []net.Conn
+	asked    map[int]int // requests by the number of their connection
+	serving  sync.WaitGroup
+	dialled  net.Conn // the last one, at the other end
+}
+
+func listen(t *testing.T) *overTCP {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &overTCP{Listener: l, asked: map[int]int{}}
+	s.serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			n := len(s.conns)
+			s.conns = append(s.conns, c)
+			s.mu.Unlock()
+			s.serving.Go(func() { s.serve(c, n) })
+		}
+	})
+	return s
+}
+
+func (s *overTCP) serve(c net.Conn, n int) {
+	defer func() { _ = c.Close() }()
+	for r := bufio.NewReader(c); ; {
+		if _, err := http.ReadRequest(r); err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.asked[n]++
+		s.mu.Unlock()
+		_, _ = io.WriteString(c, page)
+	}
+}
+
+func (s *overTCP) dial(ctx context.Context, network, _ string) (c net.Conn, err error) {
+	s.dialled, err = new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
+	return s.dialled, err
+}
+
 // TestProbe: a kept connection that the server closed is asked nothing any more, and what the server said
 // on it without being asked is no answer.
 func TestProbe(t *testing.T) {
@@ -23,63 +74,59 @@ func TestProbe(t *testing.T) {
 		"only a byte": func(c net.Conn) { _, _ = io.WriteString(c, "H") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var mu sync.Mutex
-			var conns []net.Conn
-			asked := map[int]int{}
-			var serving sync.WaitGroup
-			serving.Go(func() {
-				for {
-					c, err := l.Accept()
-					if err != nil {
-						return
-					}
-					mu.Lock()
-					n := len(conns)
-					conns = append(conns, c)
-					mu.Unlock()
-					serving.Go(func() {
-						defer func() { _ = c.Close() }()
-						for r := bufio.NewReader(c); ; {
-							if _, err := http.ReadRequest(r); err != nil {
-								return
-							}
-							mu.Lock()
-							asked[n]++
-							mu.Unlock()
-							_, _ = io.WriteString(c, page)
-						}
-					})
-				}
-			})
-			var d net.Dialer
-			var last net.Conn
-			tr := New(settings(func(ctx context.Context, network, _ string) (c net.Conn, err error) {
-				last, err = d.DialContext(ctx, network, l.Addr().String())
-				return last, err
-			}))
+			s := listen(t)
+			tr := New(settings(s.dial))
 			for range 2 {
 				if got, err := get(t.Context(), tr, "a.test"); err != nil || got != "body" {
 					t.Fatalf("%q, %v", got, err)
 				}
 			}
-			mu.Lock()
-			then(conns[0])
-			mu.Unlock()
-			awaitArrival(t, last)
+			s.mu.Lock()
+			then(s.conns[0])
+			s.mu.Unlock()
+			awaitArrival(t, s.dialled)
 			if got, err := get(t.Context(), tr, "a.test"); err != nil || got != "body" {
 				t.Errorf("%q, %v", got, err)
 			}
 			tr.CloseIdle()
-			_ = l.Close()
-			serving.Wait()
-			if len(conns) != 2 || asked[0] != 2 || asked[1] != 1 {
-				t.Errorf("%d connections, asked %v; want 2, asked twice and once", len(conns), asked)
+			_ = s.Listener.Close()
+			s.serving.Wait()
+			if len(s.conns) != 2 || s.asked[0] != 2 || s.asked[1] != 1 {
+				t.Errorf("%d connections, asked %v; want 2, asked twice and once", len(s.conns), s.asked)
 			}
 		})
+	}
+}
+
+// TestClosedWhileIdle: a connection that the server closed is closed here too, without a request; one that is open
+// stays.
+func TestClosedWhileIdle(t *testing.T) {
+	s, open := listen(t), listen(t)
+	tr := New(settings(func(ctx context.Context, network, hostPort string) (net.Conn, error) {
+		if hostPort == "open.test:80" {
+			return open.dial(ctx, network, hostPort)
+		}
+		return s.dial(ctx, network, hostPort)
+	}))
+	tr.watch = time.Millisecond
+	for _, host := range []string{"a.test", "open.test"} {
+		if _, err := get(t.Context(), tr, host); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.mu.Lock()
+	_ = s.conns[0].Close()
+	s.mu.Unlock()
+	for tr.knows("a.test") {
+		time.Sleep(time.Millisecond)
+	}
+	if !tr.knows("open.test") {
+		t.Error("an open connection was closed")
+	}
+	tr.CloseIdle()
+	for _, s := range []*overTCP{s, open} {
+		_ = s.Listener.Close()
+		s.serving.Wait()
 	}
 }
 

@@ -4,7 +4,7 @@
 // answer of the plainest form is parsed by net/http itself.
 //
 // A Transport owns its connections. It starts no goroutine, but for a moment when a context ends or
-// idle connections have waited long enough. Its mutex is held for moments, never over a call.
+// idle connections are looked after. Its mutex is held for moments, never over a call.
 package http1
 
 import (
@@ -55,9 +55,13 @@ type Settings struct {
 	IdleTime            time.Duration
 }
 
+// watchTime is how soon it is noticed that a server closed a connection that no request uses.
+const watchTime = 10 * time.Second
+
 // Transport makes requests. It is safe for concurrent use.
 type Transport struct {
 	settings Settings
+	watch    time.Duration
 	readers  sync.Pool // *bufio.Reader, of connections that wait for no answer
 
 	mu     sync.Mutex
@@ -65,8 +69,8 @@ type Transport struct {
 	oldest *conn // of the idle ones; each knows the next younger one
 	newest *conn
 	idle   int
-	closed bool // by CloseIdle, until the next request
-	sweep  *time.Timer
+	closed bool        // by CloseIdle, until the next request
+	sweep  *time.Timer // runs tend
 }
 
 // host is what is known of a host and port while it has connections or requests.
@@ -79,7 +83,7 @@ type host struct {
 
 // New makes a Transport.
 func New(s Settings) *Transport {
-	return &Transport{settings: s, hosts: map[string]*host{}}
+	return &Transport{settings: s, hosts: map[string]*host{}, watch: watchTime}
 }
 
 // CloseIdle closes the connections that no request uses, and those in use after their requests.
@@ -109,15 +113,36 @@ func (t *Transport) expired(before time.Time) (out []*conn) {
 	return out
 }
 
-// expire closes what has waited long enough, and comes again for the rest.
-func (t *Transport) expire() {
+// tend closes what has waited long enough, or was closed by the server (RFC 9112 section 9.5), and comes again for the rest.
+func (t *Transport) tend() {
+	type kept struct {
+		conn  *conn
+		since time.Time
+	}
+	var all []kept
 	t.mu.Lock()
 	out := t.expired(time.Now().Add(-t.settings.IdleTime))
-	if t.oldest != nil {
-		t.sweep.Reset(time.Until(t.oldest.since.Add(t.settings.IdleTime)))
+	for c := t.oldest; c != nil; c = c.younger {
+		all = append(all, kept{c, c.since})
 	}
 	t.mu.Unlock()
+	for _, k := range all {
+		if k.conn.isOpen() {
+			continue
+		}
+		t.mu.Lock()
+		if k.conn.since.Equal(k.since) { // no request has taken it meanwhile
+			t.remove(k.conn)
+			out = append(out, k.conn)
+		}
+		t.mu.Unlock()
+	}
 	closeAll(out)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.oldest != nil {
+		t.sweep.Reset(min(t.watch, time.Until(t.oldest.since.Add(t.settings.IdleTime))))
+	}
 }
 
 // enter makes the host known until it is left.
@@ -167,9 +192,9 @@ func (t *Transport) keep(c *conn) {
 	switch {
 	case t.idle > 1: // the timer waits for an older one
 	case t.sweep == nil:
-		t.sweep = time.AfterFunc(t.settings.IdleTime, t.expire)
+		t.sweep = time.AfterFunc(min(t.watch, t.settings.IdleTime), t.tend)
 	default:
-		t.sweep.Reset(t.settings.IdleTime)
+		t.sweep.Reset(min(t.watch, t.settings.IdleTime))
 	}
 }
 
@@ -186,7 +211,7 @@ func (t *Transport) remove(c *conn) {
 	} else {
 		t.newest = c.older
 	}
-	c.older, c.younger = nil, nil
+	c.older, c.younger, c.since = nil, nil, time.Time{}
 	t.idle--
 	h := c.host
 	if last := len(h.idle) - 1; h.idle[last] == c {
