@@ -3,9 +3,12 @@ module github.com/sextant-crawler/sextant
 go 1.26.0
 
 require (
+	codeberg.org/readeck/go-readability/v2 v2.1.3
 	github.com/Azure/go-ntlmssp v0.1.1
 	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/andybalholm/brotli v1.2.8
+	github.com/andybalholm/cascadia v1.3.5
+	github.com/antchfx/xpath v1.3.9
 	github.com/beevik/etree v1.8.1
 	github.com/blevesearch/bleve/v2 v2.6.1
 	github.com/blevesearch/bleve_index_api v1.4.1
@@ -48,8 +51,9 @@ require (
 )
 
 require (
-	github.com/andybalholm/cascadia v1.3.5 // indirect
-	github.com/antchfx/xpath v1.3.9 // indirect
+	github.com/go-shiori/dom v0.0.0-20230515143342-73569d674e1c // indirect
+	github.com/gogs/chardet v0.0.0-20211120154057-b7413eaefb8f // indirect
+	github.com/itlightning/dateparse v0.2.1 // indirect
 )
 
 require (

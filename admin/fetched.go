@@ -54,8 +54,9 @@ type FetchedPage struct {
 	Metas            []FetchedMeta `json:"metas"`
 	Directives       []string      `json:"directives"`
 	UnavailableAfter string        `json:"unavailable_after,omitempty"`
-	Follows          bool          `json:"follows"`          // its links are followed
-	Fields           []visit.Found `json:"fields,omitempty"` // that were looked for, as configured
+	Follows          bool          `json:"follows"`             // its links are followed
+	MainText         string        `json:"main_text,omitempty"` // of the main content, which is then the document's text
+	Fields           []visit.Found `json:"fields,omitempty"`    // that were looked for, as configured
 	// Links is how many were read, with those that come twice; LinksCut says that there
 	// are more, which are left out.
 	Links    int  `json:"links"`
@@ -97,7 +98,7 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 		f.Page = &FetchedPage{
 			Read: t.Read, Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical,
 			Metas: []FetchedMeta{}, Directives: t.Words(), UnavailableAfter: t.Directives.UnavailableAfter, Follows: t.Follows,
-			Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell, Converter: p.Converter, Fields: t.Fields,
+			Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell, Converter: p.Converter, Fields: t.Fields, MainText: t.MainText,
 		}
 		for _, m := range p.Metas {
 			f.Page.Metas = append(f.Page.Metas, FetchedMeta(m))

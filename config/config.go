@@ -38,7 +38,7 @@ type Crawler struct {
 	Push []Push
 
 	// What warnings need of elements, in the order of the settings that they became.
-	throttles, fetches, fields []choice
-	sources                    []actionrules.Position
-	converters                 []actionrules.Position
+	throttles, fetches, fields, mains []choice
+	sources                           []actionrules.Position
+	converters                        []actionrules.Position
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // content reads what becomes of a page.
@@ -25,6 +26,10 @@ func (p *parser) content(crawler *node, c *Crawler) {
 			p.converter(n, c)
 		case "Field":
 			p.pageField(n, c)
+		case "MainContent":
+			if match, ok := p.where(n, &c.mains); ok {
+				c.inside().Main = append(c.inside().Main, match)
+			}
 		case "MetadataMapping":
 			c.Mapping = &policy.Mapping{KeepUnmapped: n.boolean("keepUnmapped")}
 			for _, m := range n.children {
@@ -167,19 +172,33 @@ func (p *parser) pageField(n *node, c *Crawler) {
 	if f.Attribute != "" && !f.Kind.HasAttribute() {
 		p.errorf(n.attr("attribute").name, "attribute has no meaning for %s: remove it", f.Kind)
 	}
-	if len(n.children) > 0 || n.lost {
-		condition, matcher := p.onlyCondition(n)
-		if condition == nil {
-			return
-		}
-		f.Match = matcher.Match
-		c.fields = append(c.fields, choice{condition, p.position(n.at)})
+	var ok bool
+	if f.Match, ok = p.where(n, &c.fields); !ok {
+		return
 	}
 	if why := s.FindsNothing(f.Attribute); why != "" {
 		p.warnf(n.valueAt("select"), "select=%s finds nothing: %s", quote(f.Selector), why)
 	}
+	c.inside().Fields = append(c.inside().Fields, f)
+}
+
+// where reads the condition of an element that may have none, which is nil for all URLs.
+func (p *parser) where(n *node, all *[]choice) (match func(weburl.URL) bool, ok bool) {
+	if len(n.children) == 0 && !n.lost {
+		return nil, true
+	}
+	condition, matcher := p.onlyCondition(n)
+	if condition == nil {
+		return nil, false
+	}
+	*all = append(*all, choice{condition, p.position(n.at)})
+	return matcher.Match, true
+}
+
+// inside is what is looked for in pages.
+func (c *Crawler) inside() *policy.Inside {
 	if c.Inside == nil {
 		c.Inside = &policy.Inside{}
 	}
-	c.Inside.Fields = append(c.Inside.Fields, f)
+	return c.Inside
 }

@@ -16,6 +16,8 @@ func contentElements() []Element {
 			{Name: "attribute", NotEmpty: true, Doc: "Attribute of the chosen elements whose value is taken instead of their text; for css and xpath."},
 			boolean("multiple", "false", "Whether all values are taken; otherwise the first."),
 		}, Doc: "A value that is looked for in the pages that its condition matches, or in all, and becomes a meta of their documents."},
+		{Name: "MainContent", Parents: crawler, Rereads: true,
+			Doc: "Makes the text of documents that of their page's main content, without menus and side columns, for the pages that its condition matches, or for all. See [main content](fields.md#main-content)."},
 		{Name: "MetadataMapping", Parents: crawler, Once: true, Rereads: true, Attributes: []Attribute{
 			boolean("keepUnmapped", "false", "Whether metas that no Map names are kept under their own names. Always kept are description, author, date and keywords, and the properties of PDF and office documents."),
 		}, Doc: "Renames the metas of pages; those of rules, roots and the crawl itself stay as they are."},

@@ -105,3 +105,41 @@ func TestFields(t *testing.T) {
 		}
 	})
 }
+
+// article has a menu, a side column and a main content.
+var article = `<title>Tides</title><nav><ul><li><a href="/x">Menu one</a><li><a href="/y">Menu two</a></ul></nav>
+<main><article><p>` + strings.Repeat("The tide comes twice a day, and the harbour waits for it. ", 15) + `</p><p>` +
+	strings.Repeat("Boats lie on the ground, until it is back again. ", 15) + `</p></article></main>
+<aside class="sidebar"><a href="/z">Most read</a></aside><footer>Imprint, privacy, cookies</footer>`
+
+// TestMainContent: the text of the pages that a condition matches is that of their main content;
+// what noindex regions take out does not come back; others keep their text.
+func TestMainContent(t *testing.T) {
+	site := siteOf(t, map[string]string{
+		"/news/a": article,
+		"/news/b": strings.Replace(article, "<article>", "<article><!--googleoff: index--><p>"+strings.Repeat("Not for the index, all of this. ", 40)+"</p><!--googleon: index--><p>Second.", 1),
+		"/news/c": "<p>loops",
+		"/shop/d": strings.Replace(article, "Tides", "Sale", 1),
+	})
+	b := openBench(t, site)
+	searcher := plainSearcher{make(chan string, 100)}
+	b.settings.Pages = searcher
+	b.settings.Inside = &policy.Inside{Main: []func(weburl.URL) bool{func(u weburl.URL) bool { return strings.HasPrefix(u.Path(), "/news/") }}}
+	_, status, _, _ := b.crawled()
+	for path, want := range map[string]struct{ begin, without string }{
+		"/news/a": {"The tide comes", "Menu"}, "/news/b": {"Second. The tide comes", "Not for the index"},
+		"/news/c": {"loops", "Menu"}, "/shop/d": {"Menu one Menu two The tide comes", "nothing"},
+	} {
+		text := b.target.documents[site.Origins()[0]+path].Text
+		if !strings.HasPrefix(text, want.begin) || strings.Contains(text, want.without) {
+			t.Errorf("%s: %.80q", path, text)
+		}
+	}
+	counted := &meter.FieldsStatus{Fields: []meter.FieldStatus{}, Main: &meter.MainStatus{Pages: 2}, Failed: map[string]int64{"too-slow": 1}}
+	if d := cmp.Diff(counted, status.Fields); d != "" {
+		t.Errorf("status (-want +got):\n%s", d)
+	}
+	if len(searcher.searched) != 3 {
+		t.Errorf("%d pages were searched", len(searcher.searched))
+	}
+}

@@ -174,6 +174,9 @@ func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int)
 		shown = string([]rune(p.Text)[:text]) + " ..."
 	}
 	row("text", "%d characters: %s", n, shown)
+	if p.MainText != "" {
+		row("main", "%d characters are its main content, and the document's text", utf8.RuneCountInString(p.MainText))
+	}
 	if !p.Follows {
 		row("links", "not followed, by the rules or by what the page says")
 	}

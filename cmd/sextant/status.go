@@ -275,6 +275,9 @@ func fieldWords(s *meter.FieldsStatus) string {
 	for _, f := range s.Fields {
 		parts = append(parts, fmt.Sprintf("%s in %d of %s", f.Name, f.Pages-f.Empty, count(f.Pages, "page")))
 	}
+	if m := s.Main; m != nil {
+		parts = append(parts, fmt.Sprintf("main content in %d of %s", m.Pages-m.Empty, count(m.Pages, "page")))
+	}
 	for _, reason := range slices.Sorted(maps.Keys(s.Failed)) {
 		parts = append(parts, fmt.Sprintf("%s could not be searched (%s)", count(s.Failed[reason], "page"), reason))
 	}

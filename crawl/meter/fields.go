@@ -15,13 +15,32 @@ type Fields struct {
 	pages  map[string]int64
 	empty  map[string]int64
 	failed map[string]int64
+	main   MainStatus
 }
 
 // FieldsStatus counts since the process started.
 type FieldsStatus struct {
 	Fields []FieldStatus `json:"fields"` // by name
+	// Main counts the pages whose main content was looked for; nil while there was none.
+	Main *MainStatus `json:"main_content,omitempty"`
 	// Failed counts pages that could not be searched, by the reason.
 	Failed map[string]int64 `json:"failed,omitempty"`
+}
+
+// MainStatus counts the pages whose main content was looked for.
+type MainStatus struct {
+	Pages int64 `json:"pages"`
+	Empty int64 `json:"empty"` // of these, without any: they have their whole text
+}
+
+// AddMain counts a page whose main content was looked for.
+func (f *Fields) AddMain(found bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.main.Pages++
+	if !found {
+		f.main.Empty++
+	}
 }
 
 // FieldStatus counts the pages of one field.
@@ -58,10 +77,13 @@ func (f *Fields) Fail(reason string) {
 func (f *Fields) Status() *FieldsStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.pages == nil && f.failed == nil {
+	if f.pages == nil && f.failed == nil && f.main.Pages == 0 {
 		return nil
 	}
 	s := &FieldsStatus{Fields: []FieldStatus{}, Failed: maps.Clone(f.failed)}
+	if main := f.main; main.Pages > 0 {
+		s.Main = &main
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.pages)) {
 		s.Fields = append(s.Fields, FieldStatus{name, f.pages[name], f.empty[name]})
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
@@ -12,6 +13,14 @@ import (
 // matches costs nothing.
 type Inside struct {
 	Fields []Field
+	// Main says whose text is that of their main content alone, by one condition or another; nil
+	// in it: of all.
+	Main []func(weburl.URL) bool
+}
+
+// WantsMain reports whether the text of a page is that of its main content.
+func (in *Inside) WantsMain(u weburl.URL) bool {
+	return in != nil && slices.ContainsFunc(in.Main, func(match func(weburl.URL) bool) bool { return match == nil || match(u) })
 }
 
 // Field is a value of pages that becomes a meta of their documents.

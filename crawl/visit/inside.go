@@ -29,8 +29,8 @@ type Found struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// lookInside looks in a page for all Fields whose condition matches. What goes wrong leaves it
-// without them; an error is that of ctx.
+// lookInside looks in a page for all Fields whose condition matches, and makes its text that of its
+// main content, if that is wanted. What goes wrong leaves it as it is; an error is that of ctx.
 func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *extract.Page, result *scheduler.Result) (inside, error) {
 	var in inside
 	var looked []*policy.Field
@@ -45,13 +45,21 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 			order.Picks = append(order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: f.Multiple})
 		}
 	}
-	if len(looked) == 0 {
-		return in, nil
-	}
-	picked, failed, err := v.search(ctx, response, &order)
+	isPage := extract.IsHTML(response.Header.Get("Content-Type"), response.Body)
+	main := isPage && v.policy.Settings.Inside.WantsMain(v.lease.URL)
+	// What RemoveElements and noindex regions take out must not come back with the main content.
+	order.Main = main && p.Content == nil
+	searched, failed, err := v.search(ctx, isPage, &order, response.Body)
 	if err != nil {
 		return in, err
 	}
+	if main {
+		err = v.mainContent(ctx, &searched, failed, p)
+	}
+	if err != nil || len(looked) == 0 {
+		return in, err
+	}
+	picked := searched.Picked
 	for _, f := range looked {
 		found := Found{Name: f.Name, Selector: f.Selector, Values: []string{}}
 		switch {
@@ -73,35 +81,54 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 	return in, nil
 }
 
-// search has another process look through the page. Failed is the reason where that was not done.
-func (v *visit) search(ctx context.Context, response *fetcher.Response, order *tree.Order) (picked []tree.Picked, failed string, err error) {
-	switch {
-	case len(order.Picks) == 0:
-		return nil, "", nil
-	case !extract.IsHTML(response.Header.Get("Content-Type"), response.Body):
-		return make([]tree.Picked, len(order.Picks)), "", nil
-	case v.policy.Settings.Pages == nil:
-		return nil, string(documents.Unavailable), nil
+// mainContent makes the text of a page that of its main content, if there is one: what was found
+// in the page, or is in what is left of it when parts were taken out.
+func (v *visit) mainContent(ctx context.Context, found *tree.Found, failed string, p *extract.Page) (err error) {
+	if p.Content != nil {
+		order := tree.Order{ContentType: "text/html; charset=" + p.ContentCharset, Main: true}
+		if *found, failed, err = v.search(ctx, true, &order, p.Content); err != nil {
+			return err
+		}
 	}
-	found, err := v.policy.Settings.Pages.Search(ctx, order, response.Body)
+	if failed == "" {
+		v.meter.Fields.AddMain(found.Main != "")
+	}
+	if found.Main != "" {
+		p.Text = found.Main
+		v.visitor.trial.mainContent(found.Main)
+	}
+	return nil
+}
+
+// search has another process look through the page. Failed is the reason where that was not done.
+func (v *visit) search(ctx context.Context, isPage bool, order *tree.Order, body []byte) (found tree.Found, failed string, err error) {
+	switch {
+	case len(order.Picks) == 0 && !order.Main:
+		return found, "", nil
+	case !isPage:
+		return tree.Found{Picked: make([]tree.Picked, len(order.Picks))}, "", nil
+	case v.policy.Settings.Pages == nil:
+		return found, string(documents.Unavailable), nil
+	}
+	found, err = v.policy.Settings.Pages.Search(ctx, order, body)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, "", ctx.Err()
+		return found, "", ctx.Err()
 	case err == nil && len(found.Picked) == len(order.Picks):
 		for i := range found.Picked {
 			if failed := found.Picked[i].Failed; failed != "" {
-				v.unsearched(response, partReason(failed), order.Picks[i].Select+": "+failed)
+				v.unsearched(body, partReason(failed), order.Picks[i].Select+": "+failed)
 				break
 			}
 		}
-		return found.Picked, "", nil
+		return found, "", nil
 	}
 	reason := documents.Crashed
 	if e, ok := errors.AsType[*documents.Error](err); ok {
 		reason = e.Reason
 	}
-	v.unsearched(response, reason, fmt.Sprint(err))
-	return nil, string(reason), nil
+	v.unsearched(body, reason, fmt.Sprint(err))
+	return tree.Found{}, string(reason), nil
 }
 
 // partReason is the reason of a pick that failed while others did not.
@@ -113,10 +140,10 @@ func partReason(failed string) documents.Reason {
 }
 
 // unsearched counts and logs a page that could not be searched.
-func (v *visit) unsearched(response *fetcher.Response, reason documents.Reason, words string) {
+func (v *visit) unsearched(body []byte, reason documents.Reason, words string) {
 	v.meter.Fields.Fail(string(reason))
-	v.log.Warn("a page cannot be searched: its document is without some of its fields",
-		"url", v.lease.URL.String(), "bytes", len(response.Body), "error", words)
+	v.log.Warn("a page cannot be searched: its document is without some of its fields, or has its whole text",
+		"url", v.lease.URL.String(), "bytes", len(body), "error", words)
 }
 
 // plainValues are those of a field that needs no tree.

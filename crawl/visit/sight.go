@@ -32,6 +32,8 @@ type Sight struct {
 	Follows bool
 	// Fields are those that were looked for in the page.
 	Fields []Found
+	// MainText is the text of the main content, "" if it was not looked for or not found.
+	MainText string
 	// Document is what would be pushed, nil for none.
 	Document *push.Document
 }
@@ -64,6 +66,12 @@ func (t *Sight) readPage(p extract.Page, read bool, d extract.Directives, follow
 func (t *Sight) found(fields []Found) {
 	if t != nil {
 		t.Fields = fields
+	}
+}
+
+func (t *Sight) mainContent(text string) {
+	if t != nil {
+		t.MainText = text
 	}
 }
 

@@ -65,6 +65,7 @@ func ProjectRules() Rules {
 			{Import: "go.uber.org/zap", Allowed: []string{"cluster/etcd"}},
 			{Import: "github.com/hanwen/go-fuse", Allowed: []string{"internal/powercut"}},
 			{Import: "github.com/andybalholm/cascadia", Allowed: []string{"fetcher/extract/tree"}},
+			{Import: "codeberg.org/readeck/go-readability", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "github.com/antchfx/xpath", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "github.com/klippa-app/go-pdfium", Allowed: []string{"fetcher/extract/pdf"}},
 			{Import: "github.com/tetratelabs/wazero", Allowed: []string{"fetcher/extract/pdf"}},

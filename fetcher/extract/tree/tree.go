@@ -1,5 +1,5 @@
 // Package tree makes a tree of a page and looks for values in it: what selectors of CSS and XPath
-// choose, and what its JSON-LD says.
+// choose, what its JSON-LD says, and its main content.
 //
 // A stranger's page decides how large and how deep its tree is, and how long a selector looks
 // through it. So Read runs in the processes of package documents, with limits of time and memory,
@@ -27,6 +27,8 @@ type Order struct {
 	// ContentType is that of the answer, of which the charset counts.
 	ContentType string `json:",omitempty"`
 	Picks       []Pick `json:",omitempty"`
+	// Main asks for the text of the page's main content.
+	Main bool `json:",omitempty"`
 }
 
 // Pick is one thing to look for.
@@ -42,6 +44,8 @@ type Pick struct {
 // Found is what was found, by the order's picks.
 type Found struct {
 	Picked []Picked `json:",omitempty"`
+	// Main is the text of the main content, "" if none was found.
+	Main string `json:",omitempty"`
 }
 
 // Picked are the values of one pick.
@@ -71,6 +75,9 @@ func Read(ctx context.Context, o *Order, body []byte) (Found, error) {
 	var found Found
 	for _, p := range o.Picks {
 		found.Picked = append(found.Picked, page.pick(p))
+	}
+	if o.Main {
+		found.Main = mainText(root)
 	}
 	return found, nil
 }
