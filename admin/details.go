@@ -40,11 +40,24 @@ type Details struct {
 	Version        string     `json:"version,omitempty"`
 	// OutboxLag tells how far the outbox is behind.
 	OutboxLag *OutboxDetails `json:"outbox_lag,omitempty"`
+	// Cluster is how the node stands that crawls; nil for a machine that is alone.
+	Cluster *ClusterStatus `json:"cluster,omitempty"`
 	// Notices are who is told of trouble, the same for all Crawlers of the process.
 	Notices []notices.Status `json:"notices,omitempty"`
 	// HostList are the hosts with the longest queues, then some that rest longest, where
 	// they were asked for.
 	HostList []HostStatus `json:"host_list,omitempty"`
+}
+
+// ClusterStatus is how the node of a cluster stands that crawls.
+type ClusterStatus struct {
+	InSync []string `json:"in_sync"` // nodes that may take over, this one included
+	// Unprotected says why the loss of this node would stop the crawl, Held why nothing is stored because the
+	// log's engine is nearly full; "" if all is well.
+	Unprotected string `json:"unprotected,omitempty"`
+	Held        string `json:"held,omitempty"`
+	// KeptBytes of the log are kept for the slowest copy.
+	KeptBytes uint64 `json:"kept_bytes"`
 }
 
 // IllHost is a host whose documents turn bad: none of them is replaced, or deleted unasked.

@@ -124,6 +124,29 @@ func storeMetrics() []metric {
 	}
 }
 
+// clusterMetrics are absent for a machine that is alone, and at a node that follows.
+func clusterMetrics() []metric {
+	each := func(name, help string, value func(c *ClusterStatus) float64) metric {
+		return metric{name: name, kind: gauge, help: help, value: func(s *Status, emit emitValue) {
+			if s.Cluster != nil {
+				emit(value(s.Cluster))
+			}
+		}}
+	}
+	flag := func(words string) float64 {
+		if words == "" {
+			return 0
+		}
+		return 1
+	}
+	return []metric{
+		each("sextant_cluster_in_sync", "Copies of the store that may take over, the one that crawls included; absent without a cluster.", func(c *ClusterStatus) float64 { return float64(len(c.InSync)) }),
+		each("sextant_cluster_unprotected", "1 if no other node could take over.", func(c *ClusterStatus) float64 { return flag(c.Unprotected) }),
+		each("sextant_cluster_held", "1 while nothing is stored because the engine of the log is nearly full.", func(c *ClusterStatus) float64 { return flag(c.Held) }),
+		each("sextant_cluster_kept_bytes", "Bytes of the log that are kept for the slowest copy.", func(c *ClusterStatus) float64 { return float64(c.KeptBytes) }),
+	}
+}
+
 func eachField(s *Status, do func(*meter.FieldStatus)) {
 	if s.Fields == nil {
 		return

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sextant-crawler/sextant/crawl"
@@ -92,5 +93,19 @@ func TestScrapeReadsOnce(t *testing.T) {
 	registry.MustRegister(newCollector(NewServer([]Crawler{crawler}, fakeService{}, fakeConfig{}, nil, slog.New(slog.DiscardHandler))))
 	if _, err := registry.Gather(); err != nil || reads != 1 {
 		t.Errorf("the status was read %d times, %v", reads, err)
+	}
+}
+
+// TestClusterMetrics: a machine that is alone has none.
+func TestClusterMetrics(t *testing.T) {
+	alone, node := &Status{}, &Status{Details: Details{Cluster: &ClusterStatus{InSync: []string{"n1"}, Unprotected: "nobody", KeptBytes: 7}}}
+	got := map[string]float64{}
+	for _, m := range clusterMetrics() {
+		m.value(alone, func(v float64, _ ...string) { t.Errorf("%s is %v without a cluster", m.name, v) })
+		m.value(node, func(v float64, _ ...string) { got[m.name] = v })
+	}
+	want := map[string]float64{"sextant_cluster_in_sync": 1, "sextant_cluster_unprotected": 1, "sextant_cluster_held": 0, "sextant_cluster_kept_bytes": 7}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -74,6 +74,12 @@ func (s *Status) observe(out *notices.Observation) {
 			c.Since = *s.HeldSince
 		}
 	}
+	if c := s.Cluster; c != nil && c.Unprotected != "" {
+		add(notices.Cluster, "unprotected", "the crawl is unprotected: "+c.Unprotected)
+	}
+	if c := s.Cluster; c != nil && c.Held != "" {
+		add(notices.Cluster, "held", "nothing is stored: "+c.Held)
+	}
 	for _, t := range s.Targets {
 		if t.DownSince != nil {
 			add(notices.Indexer, t.Name, fmt.Sprintf("the indexer %s accepts no documents: %s", t.Name, t.LastError)).Since = *t.DownSince

@@ -201,7 +201,7 @@ func (m *Member) alive(ctx context.Context, o *owner) (map[string]bool, error) {
 // if it makes no progress for Times.Lag, or lags too far, while the owner's own copy is
 // further. The owner stays: the last member never leaves.
 func (m *Member) judge(set syncSet, all map[Seat]done, alive map[string]bool, safe entry.Position, o *owner) (stay []Seat, low uint64) {
-	now, low := m.node.clock.Now(), safe.Seq
+	now, low, kept := m.node.clock.Now(), safe.Seq, uint64(0)
 	for _, s := range set.Seats {
 		d := all[s]
 		p, known := o.progress[s]
@@ -216,7 +216,9 @@ func (m *Member) judge(set syncSet, all map[Seat]done, alive map[string]bool, sa
 		}
 		stay = append(stay, s)
 		low = min(low, d.Seq)
+		kept = max(kept, safe.Size-min(safe.Size, d.Size))
 	}
+	m.stand(func(s *Standing) { s.Kept = kept })
 	return stay, low
 }
 

@@ -76,6 +76,11 @@ type Standing struct {
 	// Unprotected says, at the owner, why its loss would stop the crawl; at others, why it
 	// would not be this node that takes over. "" if all is well.
 	Unprotected string
+	// Kept is, at the owner, how many bytes of the log the slowest copy of the set does not have safe: so much of it
+	// cannot be trimmed.
+	Kept uint64
+	// Held is why nothing is appended: the engine is nearly full. "" if all is well.
+	Held string
 }
 
 // MemberSettings are what a member is made from.
@@ -126,7 +131,9 @@ func (n *Node) Member(s MemberSettings) (*Member, error) {
 func (m *Member) Standing() Standing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.standing
+	s := m.standing
+	s.Held = m.node.Held()
+	return s
 }
 
 func (m *Member) stand(change func(*Standing)) {
@@ -140,7 +147,7 @@ func (m *Member) become(r Role, epoch Revision) {
 		return
 	}
 	m.log.Info("role in the cluster", "role", r.String(), "epoch", int64(epoch))
-	m.stand(func(s *Standing) { s.Role, s.Epoch, s.Unprotected = r, int64(epoch), "" })
+	m.stand(func(s *Standing) { s.Role, s.Epoch, s.Unprotected, s.Kept = r, int64(epoch), "", 0 })
 }
 
 // Run follows the log, claims the partition when it is free, leads, and begins again, until ctx

@@ -47,10 +47,13 @@ func TestDeadNodeLeavesTheSetInTime(t *testing.T) {
 		if !b.inSync(w)() || w.logLen(t) != 5 {
 			t.Errorf("before its time: in the set %v, %d entries", b.inSync(w)(), w.logLen(t))
 		}
+		if a.standing().Kept == 0 {
+			t.Error("what is kept of the log for the dead node is not told")
+		}
 		w.until("out of the set", 2*time.Minute, func() bool { return !b.inSync(w)() })
 		w.until("trimmed", time.Minute, func() bool { return w.logLen(t) == 0 })
-		if !a.inSync(w)() || !a.may() {
-			t.Error("the last of the set left it")
+		if !a.inSync(w)() || !a.may() || a.standing().Kept != 0 {
+			t.Errorf("the last of the set left it: %+v", a.standing())
 		}
 	})
 }
@@ -92,7 +95,7 @@ func TestGuardHoldsBeforeTheEngineIsFull(t *testing.T) {
 		time.Sleep(2 * w.times.Sync)
 		a.work <- []byte("waits")
 		time.Sleep(20 * time.Second)
-		if a.acked() != 3 || !strings.Contains(a.node.Held(), "half of its quota") {
+		if a.acked() != 3 || !strings.Contains(a.standing().Held, "half of its quota") {
 			t.Errorf("%d acknowledged; held: %q", a.acked(), a.node.Held())
 		}
 		if !a.may() {

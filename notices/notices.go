@@ -29,6 +29,7 @@ type Event string
 // The events.
 const (
 	Brake   Event = "brake"   // deletions are held
+	Cluster Event = "cluster" // another node could not take over, or the log's engine is nearly full
 	Config  Event = "config"  // a changed configuration is refused
 	Disk    Event = "disk"    // the disk is nearly full
 	Host    Event = "host"    // a host is ill: its documents turn bad
@@ -38,7 +39,7 @@ const (
 )
 
 // Events are all of them, in the order of their names.
-func Events() []Event { return []Event{Brake, Config, Disk, Host, Indexer, Login, Stop} }
+func Events() []Event { return []Event{Brake, Cluster, Config, Disk, Host, Indexer, Login, Stop} }
 
 // Condition is trouble while it lasts. Event, Crawler and Subject say which it is.
 type Condition struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl/policy"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
@@ -44,6 +45,8 @@ type running struct {
 	events *events.Log
 	// loaded is when the configuration in force was.
 	loaded atomic.Pointer[time.Time]
+	// standing is that of the node of a cluster, nil for a machine that is alone.
+	standing atomic.Pointer[func() cluster.Standing]
 }
 
 // Status implements admin.Crawler.
@@ -62,11 +65,25 @@ func (r *running) Details(ctx context.Context) (admin.Details, error) {
 		err = d.AddDeletions(ctx, r.store, &r.held, r.Edits())
 	}
 	d.AddSnapshot(r.Snapshot())
-	d.ConfigLoadedAt = r.loaded.Load()
+	d.ConfigLoadedAt, d.Cluster = r.loaded.Load(), r.clusterStatus()
 	for _, s := range r.Schedules() {
 		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Next})
 	}
 	return d, err
+}
+
+// clusterStatus is how the node stands that this Crawler runs on.
+func (r *running) clusterStatus() *admin.ClusterStatus {
+	standing := r.standing.Load()
+	if standing == nil {
+		return nil
+	}
+	s := (*standing)()
+	c := &admin.ClusterStatus{InSync: []string{}, Unprotected: s.Unprotected, Held: s.Held, KeptBytes: s.Kept}
+	for _, seat := range s.InSync {
+		c.InSync = append(c.InSync, seat.Node)
+	}
+	return c
 }
 
 // StoredDetails are what a store alone can tell.

@@ -59,6 +59,12 @@ func (c *clusterNode) begin(a *node.Active) bool {
 // crawls notes the service, which may have to stop already.
 func (c *clusterNode) crawls(s *Service) {
 	c.mu.Lock()
+	if member := c.member; member != nil {
+		standing := member.Standing
+		for _, r := range s.crawls {
+			r.standing.Store(&standing)
+		}
+	}
 	c.service = s
 	stopping, released := c.stopping, c.released
 	c.mu.Unlock()
