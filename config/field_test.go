@@ -1,0 +1,74 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
+)
+
+// readInside reads elements of a Crawler, each on a line of its own.
+func readInside(lines ...string) (*File, Report) {
+	text := "<CrawlConfig><Crawler name=\"a\" smartRefresh=\"true\"><Root url=\"http://a/\"/><Traps/>\n" + strings.Join(lines, "\n") + "</Crawler></CrawlConfig>"
+	return Parse(FileName, []byte(text), Lookups{})
+}
+
+// TestPageFields: what is written of a Field and a MainContent is what is looked for.
+func TestPageFields(t *testing.T) {
+	file, report := readInside(
+		`<Field name="price" select="css:.price"><Path val="/shop/"/></Field>`,
+		`<Field name="picture" select=" xpath: //img[1]" attribute="src" multiple="true"/>`,
+		`<MainContent><Path val="/news/"/></MainContent>`,
+	)
+	if report.Err() != nil || len(report.Warnings) > 0 {
+		t.Fatal(report.Err(), report.Warnings)
+	}
+	in := file.Crawlers[0].Inside
+	price, picture := in.Fields[0], in.Fields[1]
+	shop, news := mustURL(t, "http://a/shop/b"), mustURL(t, "http://a/news/b")
+	if !price.Match(shop) || price.Match(news) || picture.Match != nil || in.WantsMain(shop) || !in.WantsMain(news) {
+		t.Error("a condition is not what is written")
+	}
+	if price.Kind != tree.CSS || price.Key != ".price" || price.Multiple || picture.Key != "//img[1]" || picture.Attribute != "src" || !picture.Multiple || !picture.IsAddress() {
+		t.Errorf("%+v, %+v", price, picture)
+	}
+	if _, report := readInside(`<MainContent/>`); report.Err() != nil {
+		t.Error(report.Err())
+	}
+	if file, _ := readInside(); file.Crawlers[0].Inside != nil || file.Crawlers[0].ReadingKey != "" {
+		t.Error("without Fields something is looked for in pages")
+	}
+}
+
+// TestFaultyPageFields: each fault is told at its place, with what to write instead.
+func TestFaultyPageFields(t *testing.T) {
+	for line, want := range map[string]string{
+		`<Field name="a" select=".price"/>`:                                                `2:25: select=".price" does not begin with css:, xpath:, jsonld:, meta: or header: and what to look for`,
+		`<Field name="a" select="css:p["/>`:                                                `2:25: select="css:p[" is no selector of CSS: `,
+		`<Field name="a" select="css:p::text"/>`:                                           `2:25: select="css:p::text" ends with ::text: `,
+		`<Field name="a" select="xpath://p["/>`:                                            `2:25: select="xpath://p[" is no expression of XPath 1.0: `,
+		`<Field name="a" select="jsonld:b[0]"/>`:                                           `2:25: select="jsonld:b[0]" has "b[0]" where the name of a property is expected: `,
+		`<Field name="a" select="meta:b" attribute="c"/>`:                                  `2:33: attribute has no meaning for meta: remove it`,
+		`<Field name="a"/>`:                                                                `2:1: <Field> needs the attribute select`,
+		`<Field select="css:p"/>`:                                                          `2:1: <Field> needs the attribute name`,
+		`<Field name="a" value="b"/>`:                                                      `2:1: <Field> needs the attribute select`,
+		`<Field name="a" select="css:img"/>`:                                               `warning: 2:25: select="css:img" finds nothing: img has no text inside: write attribute="src", too`,
+		`<Field name="a" select="xpath://DIV"/>`:                                           `warning: 2:25: select="xpath://DIV" finds nothing: names of elements are in lower case in a page's tree: write div`,
+		`<Field name="a" select="css:p"><And><Host val="a"/><Host val="b"/></And></Field>`: `warning: 2:1: the Field can never match: its conditions exclude each other`,
+		`<MainContent><And><Host val="a"/><Host val="b"/></And></MainContent>`:             `warning: 2:1: the MainContent can never match: its conditions exclude each other`,
+	} {
+		_, report := readInside(line)
+		var said []string
+		for _, p := range report.Errors {
+			said = append(said, strings.TrimPrefix(p.String(), FileName+":"))
+		}
+		for _, p := range report.Warnings {
+			said = append(said, "warning: "+strings.TrimPrefix(p.String(), FileName+":"))
+		}
+		if len(said) == 0 || !strings.HasPrefix(said[0], want) {
+			t.Errorf("%s\n%s", line, cmp.Diff(want, strings.Join(said, "\n")))
+		}
+	}
+}
