@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"sync/atomic"
 	"testing"
@@ -138,6 +140,46 @@ func testPermitCutsRequests(t *testing.T, newFetcher maker) {
 				t.Errorf("%s of %s: %v, want the end of its context", way, path, err)
 			}
 			<-cut
+		}
+	}
+}
+
+// TestNothingIsAskedOverTLSWithoutPermit: that goes by another client, over HTTP/2 and HTTP/1.
+func TestNothingIsAskedOverTLSWithoutPermit(t *testing.T) {
+	for _, http1 := range []bool{false, true} {
+		var asked atomic.Int32
+		site := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+		site.EnableHTTP2 = true
+		site.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+		site.StartTLS()
+		defer site.Close()
+		for way := range asks(nil, "https://h/") {
+			p := testpermit.New()
+			var connecting atomic.Bool
+			f := newFetcher(t, func(s *Settings) {
+				s.Permit, s.InsecureTLS, s.HTTP1 = p, true, http1
+				s.Connect = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+					conn, err := new(net.Dialer).DialContext(ctx, "tcp", to.String())
+					if connecting.Load() {
+						p.Expire()
+					}
+					return conn, err
+				}
+			}, site.Listener.Addr().String())
+			ask := asks(f, site.URL+"/")[way]
+			connecting.Store(true)
+			if err := ask(t.Context()); err == nil || asked.Load() > 0 {
+				t.Errorf("%s, HTTP/1 %v: %v, asked %d times while it connected without a permit", way, http1, err, asked.Load())
+			}
+			connecting.Store(false)
+			p.Give()
+			if err := ask(t.Context()); err != nil || asked.Swap(0) != 1 {
+				t.Errorf("%s, HTTP/1 %v: with the permit: %v", way, http1, err)
+			}
+			p.Expire() // the connection is kept
+			if err := ask(t.Context()); err == nil || asked.Load() > 0 {
+				t.Errorf("%s, HTTP/1 %v: %v, asked %d times without a permit", way, http1, err, asked.Load())
+			}
 		}
 	}
 }
