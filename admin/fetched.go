@@ -5,6 +5,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -22,7 +24,10 @@ type Fetched struct {
 	// Answer is null where there was none.
 	Answer *FetchedAnswer `json:"answer"`
 	// Location is where the answer leads to, by HTTP or a meta refresh.
-	Location string            `json:"location,omitempty"`
+	Location string `json:"location,omitempty"`
+	// Plain is the page before a browser made it, Rendered what that took; absent where it was not rendered.
+	Plain    *FetchedPage      `json:"plain,omitempty"`
+	Rendered *FetchedRendered  `json:"rendered,omitempty"`
 	Page     *FetchedPage      `json:"page"`
 	Links    []crawl.TrialLink `json:"links"`
 	Document *push.Document    `json:"document"` // what would be pushed
@@ -63,6 +68,12 @@ type FetchedPage struct {
 	LinksCut bool `json:"links_cut,omitempty"`
 }
 
+// FetchedRendered is what a browser did for a page.
+type FetchedRendered struct {
+	render.Counts
+	TimeMS int64 `json:"time_ms"`
+}
+
 // FetchedMeta is a meta of the page.
 type FetchedMeta struct {
 	Name    string `json:"name"`
@@ -94,15 +105,28 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 			f.Answer.Address = a.Address.String()
 		}
 	}
-	if p := t.Page; p != nil {
-		f.Page = &FetchedPage{
-			Read: t.Read, Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical,
-			Metas: []FetchedMeta{}, Directives: t.Words(), UnavailableAfter: t.Directives.UnavailableAfter, Follows: t.Follows,
-			Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell, Converter: p.Converter, Fields: t.Fields, MainText: t.MainText,
-		}
-		for _, m := range p.Metas {
-			f.Page.Metas = append(f.Page.Metas, FetchedMeta(m))
-		}
+	if t.Page != nil {
+		f.Page = newFetchedPage(t.Page)
+		f.Page.Read, f.Page.Directives, f.Page.UnavailableAfter, f.Page.Follows = t.Read, t.Words(), t.Directives.UnavailableAfter, t.Follows
+		f.Page.Fields, f.Page.MainText = t.Fields, t.MainText
+	}
+	if t.Plain != nil {
+		f.Plain = newFetchedPage(t.Plain)
+		f.Plain.Read = true
+	}
+	if r := t.Rendered; r != nil {
+		f.Rendered = &FetchedRendered{Counts: r.Counts, TimeMS: r.Took.Milliseconds()}
+	}
+	return f
+}
+
+func newFetchedPage(p *extract.Page) *FetchedPage {
+	f := &FetchedPage{
+		Title: p.Title, Language: p.Language, Charset: p.Charset, Text: p.Text, Canonical: p.Canonical, Metas: []FetchedMeta{}, Directives: []string{},
+		Links: len(p.Links), LinksCut: p.LinksCut, Shell: p.Shell, Converter: p.Converter,
+	}
+	for _, m := range p.Metas {
+		f.Metas = append(f.Metas, FetchedMeta(m))
 	}
 	return f
 }

@@ -202,6 +202,13 @@ func readingMetrics() []metric {
 					number(s.Fields.Failed, emit)
 				}
 			}},
+		{name: "sextant_rendered_pages_total", kind: counter, labels: []string{"result"}, help: "Pages that a browser was asked to render, by result: rendered or failed.",
+			value: func(s *Status, emit emitValue) {
+				if s.Rendered != nil {
+					emit(float64(s.Rendered.Pages), "rendered")
+					emit(float64(s.Rendered.Failed), "failed")
+				}
+			}},
 		{name: "sextant_document_read_duration_seconds", kind: spread, labels: []string{"kind"}, help: "Duration of reading a PDF or office document, the wait for a process included.",
 			times: func(s *Status, emit emitTimes) { durations(s.Timings.Documents, emit) }},
 		duplicates("sextant_duplicates_originals", gauge, "Documents that others are compared with.", func(d *duplicatesStatus) float64 { return float64(d.Documents) }),

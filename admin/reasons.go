@@ -71,7 +71,7 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonUnreadFile:        {"it cannot be read", textAlone, "", lookAgain},
 		scheduler.ReasonNoText:            {"there is no text in it, or nothing reads its type", noMore, "", "Exclude types that are not wanted by MimeTypes."},
 		scheduler.ReasonNoField:           {"a Field that the configuration looks for is not there", noMore, "", "Look at it with sextant fetch; change the selector, or narrow the Field's condition to the pages that have it."},
-		scheduler.ReasonAppShell:          {"only its scripts fill the page, and they are not run", noMore, "", "Crawl a form of the site that its server renders, such as its sitemap, feed or printable pages."},
+		scheduler.ReasonAppShell:          {"only its scripts fill the page, and they were not run", noMore, "", "Have it rendered by a browser (Fetch render=\"auto\"), or crawl a form of the site that its server renders, such as its sitemap, feed or printable pages."},
 		scheduler.ReasonNotProcessed:      {"the answer has nothing to index", itsText, "", lookAgain},
 
 		// Visits that failed, or could not be made.
@@ -88,6 +88,8 @@ func reasonTexts() []reasonText {
 		scheduler.ReasonBadRedirect:  {"its redirects lead nowhere", itsText, "", lookAgain},
 		scheduler.ReasonAddress:      {"the address of its host is refused", itsText, "", "If its host is to be crawled, allow the address in the configuration."},
 		scheduler.ReasonProxy:        {"its proxy does not answer", itsText, "It goes on by itself when the proxy answers.", ""},
+		scheduler.ReasonRendering:    {"it cannot be rendered", itsText, "", "A dry run with rendering shows what the browser makes of it."},
+		scheduler.ReasonNoBrowser:    {"no browser can be started to render it", itsText, "It goes on by itself when one can.", "See the page on rendering in the manual."},
 		scheduler.ReasonSessionWaits: {"its log-in does not work at present", itsText, "It goes on by itself when the log-in works; sextant status names those that fail.", ""},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
@@ -33,7 +34,9 @@ type Crawler struct {
 	// ReadDocuments says whether PDF and office documents are read, by Reading.
 	ReadDocuments bool
 	Reading       documents.Settings
-	Durability    badgerstore.Durability
+	// Browser renders pages, where a Fetch says so.
+	Browser    render.Settings
+	Durability badgerstore.Durability
 	// Push has at least one target; their names are unique.
 	Push []Push
 

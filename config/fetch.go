@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 )
 
 // fetches reads the Fetch and Addresses elements of a Crawler, and which Fetch its
@@ -21,10 +24,14 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 		chosen = nil
 	}
 	var all *policy.Fetch
+	var browser *node
 	found, names := false, map[string]int{}
 	for _, n := range crawler.children {
-		if n.spec.Name == "Addresses" {
+		switch n.spec.Name {
+		case "Addresses":
 			c.DenyPrivate = n.str("private") == "deny"
+		case "Browser":
+			browser = n
 		}
 		if n.spec.Name != "Fetch" {
 			continue
@@ -58,6 +65,7 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 	if all != nil {
 		c.Fetches = append(c.Fetches, *all)
 	}
+	p.browser(browser, crawler, c)
 	switch {
 	case chosen == nil || found:
 	case len(names) > 0:
@@ -91,7 +99,62 @@ func (p *parser) fetch(n *node, c *Crawler) policy.Fetch {
 	f.Fetcher.Header = p.headers(n)
 	f.Fetcher.Proxy = p.proxy(n)
 	f.Login = p.login(n)
+	f.Render = p.rendering(n)
 	return f
+}
+
+// rendering reads which pages of a Fetch a browser makes, nil for none.
+func (p *parser) rendering(n *node) *policy.Render {
+	selector, wait := n.attr("renderSelector"), n.attr("renderWaitMS")
+	if selector != nil {
+		if _, err := tree.Parse("css:" + selector.text); err != nil {
+			p.errorf(selector.value, "renderSelector=%s is no CSS selector (%v): write one such as #content or main .article", quote(selector.text), err)
+		}
+	}
+	if selector != nil && wait != nil {
+		p.errorf(wait.name, "renderWaitMS beside renderSelector: a page is waited for in one way; remove one of the two")
+	}
+	if n.str("render") == "no" {
+		for _, a := range []*attr{selector, wait} {
+			if a != nil {
+				p.warnf(a.name, "%s has no effect: write render=\"browser\" or render=\"auto\", too", a.spec.Name)
+			}
+		}
+		return nil
+	}
+	return &policy.Render{Always: n.str("render") == "browser", Selector: n.str("renderSelector"), After: n.duration("renderWaitMS")}
+}
+
+// browser reads what renders pages; n is nil where it is not written.
+func (p *parser) browser(n, crawler *node, c *Crawler) {
+	if n == nil {
+		if c.Renders() && !p.lookups.Exists(render.DefaultCommand) {
+			p.warnf(crawler.at, "pages are to be rendered, and there is no browser at %s: they wait until there is; install Chromium, or write <Browser command=\"...\"/>", render.DefaultCommand)
+		}
+		return
+	}
+	c.Browser = render.Settings{
+		Command: strings.Fields(n.str("command")), Pages: int(n.number("pages")), Timeout: n.duration("timeoutS"), MaxMemory: n.number("maxMemoryMB") << 20,
+	}
+	if !c.Renders() {
+		p.warnf(n.at, "<Browser> has no effect: no Fetch has render=\"browser\" or render=\"auto\"")
+		return
+	}
+	command := n.attr("command")
+	switch path := render.Socket(c.Browser.Command); {
+	case slices.Contains(n.faulty, "command"):
+	case path != "":
+		switch {
+		case !filepath.IsAbs(path) || len(c.Browser.Command) > 1:
+			p.errorf(command.value, "command=%s: write unix: and the absolute path of the socket, and nothing else", quote(command.text))
+		case !p.lookups.Exists(path):
+			p.warnf(command.value, "command=%s: there is no socket %s: pages that are to be rendered wait until there is; start the unit sextant-browser.socket", quote(command.text), path)
+		}
+	case command != nil:
+		p.checkProgram(command)
+	case !p.lookups.Exists(render.DefaultCommand):
+		p.warnf(n.at, "there is no browser at %s: pages that are to be rendered wait until there is; install Chromium, or write command", render.DefaultCommand)
+	}
 }
 
 // authorities are those of the system and of a file.

@@ -74,6 +74,8 @@ func (n *node) readingKey() string {
 	for _, child := range n.children {
 		if child.spec.Rereads {
 			child.spell(&b)
+		} else if key := child.readingKey(); key != "" {
+			fmt.Fprintf(&b, "<%s>\n%s", child.spec.Name, key)
 		}
 	}
 	return b.String()

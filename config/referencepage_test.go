@@ -75,7 +75,7 @@ func TestReferenceExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := map[string]string{
-		"roots.txt": "https://www.example.com/\n", "intranet.rules": "allow domain www.example.com\nforbid domain *\n", "page-operator": "", "ocr.sh": "",
+		"roots.txt": "https://www.example.com/\n", "intranet.rules": "allow domain www.example.com\nforbid domain *\n", "page-operator": "", "ocr.sh": "", "socket": "",
 		"reject.txt": "# nothing yet\n", "kill.txt": "https://www.example.com/a\n", "kill-patterns.txt": "/draft/\n",
 		"api.token": "secret", "wiki.password": "secret", "search.key": "secret",
 	}

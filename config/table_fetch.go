@@ -1,5 +1,7 @@
 package config
 
+import "github.com/sextant-crawler/sextant/fetcher/render"
+
 // authKinds are the values of auth, in the order of the reference.
 func authKinds() []string {
 	return []string{"basic", "digest", "ntlm", "form", "bearer", "oauth2", "certificate"}
@@ -19,6 +21,13 @@ func fetchElements() []Element {
 			required("name", String, "Name of the field or parameter."),
 			required("value", SecretString, "Its value; ${ENV} or file:PATH keep it out of the file."),
 		}, Doc: "A field to fill in on the log-in form; fields that the page has filled in itself are kept. For auth oauth2, a further parameter of the token request, such as resource."},
+		{Name: "Browser", Parents: []string{"Crawler"}, Once: true, Attributes: []Attribute{
+			{Name: "command", Type: Command, Default: render.DefaultCommand, NotEmpty: true,
+				Doc: "Program that renders pages, by its absolute path, and further arguments; or unix: and the path of a socket on which each connection is a browser of its own, as the unit sextant-browser offers it. No shell reads it."},
+			ranged("pages", Int, "1", 1, 16, "How many pages are rendered at once, each in a browser of its own; a change takes effect after a restart."),
+			ranged("timeoutS", Seconds, "20", 1, 600, "Time to render one page; then it is read as it is, or counts as a temporary error if it gives no answer or lacks what renderSelector waits for."),
+			ranged("maxMemoryMB", Int, "1024", 256, 65_536, "Memory of one browser's processes together, in MiB; a page with which they take more is a temporary error."),
+		}, Doc: "The browser for pages whose Fetch has render. It has no network: the crawler makes its requests. A configuration that comes over the network may name only the command that the file on the machine names."},
 		{Name: "Addresses", Parents: []string{"Crawler"}, Once: true, Attributes: []Attribute{
 			{Name: "private", Type: Enum, Default: "allow", Values: []string{"allow", "deny"},
 				Doc: "Whether to connect to private addresses (RFC 1918, RFC 4193, RFC 6598) that no address rule allows. deny also counts for hosts that a Root names; proxies are always allowed."},
@@ -33,6 +42,10 @@ func fetchSettings() []Attribute {
 		text("caFile", Path, "", "PEM file with certificates of further authorities to verify servers by."),
 		boolean("insecureTLS", "false", "Whether any server certificate is accepted: whoever sits in between can then read and change everything."),
 		boolean("ignoreRobotsTxt", "", "Overrides the Crawler's ignoreRobotsTxt for these URLs."),
+		{Name: "render", Type: Enum, Default: "no", Values: []string{"no", "auto", "browser"}, Rereads: true,
+			Doc: "Whether pages are read as a browser makes them (rendering.md): auto, those that only their scripts fill; browser, all. They are always fetched whole, without If-None-Match and If-Modified-Since."},
+		{Name: "renderSelector", NotEmpty: true, Rereads: true, Doc: "CSS selector of an element that is waited for before a rendered page is read, such as #content. By default, a page is read when it makes no more requests."},
+		{Name: "renderWaitMS", Type: Milliseconds, Min: 1, Max: 600_000, Rereads: true, Doc: "Time after which a rendered page is read, once it is loaded; in place of renderSelector."},
 		{Name: "auth", Type: Enum, Values: authKinds(), Doc: "How to log in; no log-in if absent."},
 		forAuth(Attribute{Name: "origins", NotEmpty: true, Doc: "Servers that may get the credentials, separated by spaces: scheme, host and port, as in https://intranet.example.com, or https://*.example.com for all hosts below; " +
 			"required, except for form, where the log-in page's server is always included."}, authKinds()...),

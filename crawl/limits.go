@@ -82,6 +82,14 @@ func (l *limits) begin(ctx context.Context) (token, error) {
 	return token{limited: err == nil, at: time.Now()}, err
 }
 
+// await waits until one more request may be made that no URL was taken for.
+func (l *limits) await(ctx context.Context) error {
+	if err := l.awaitBytes(ctx); err != nil || l.requests.Limit() == rate.Inf {
+		return err
+	}
+	return l.requests.Wait(ctx)
+}
+
 // awaitBytes waits until all bytes that came are paid, apart from rounding.
 func (l *limits) awaitBytes(ctx context.Context) error {
 	for l.bytes.Limit() != rate.Inf && l.bytes.Tokens() <= -1 {

@@ -126,6 +126,9 @@ func (k siteKeeper) HomeLeads(ctx context.Context, from, to weburl.URL, firm boo
 // Restrict implements visit.Sites.
 func (k siteKeeper) Restrict(u weburl.URL) { k.c.reviewer.Restrict(u) }
 
+// AwaitRate implements visit.Sites.
+func (k siteKeeper) AwaitRate(ctx context.Context) error { return k.c.gates.limits.await(ctx) }
+
 // WasRoot implements visit.Sites.
 func (k siteKeeper) WasRoot(key weburl.Key) bool {
 	former := k.c.lasting.former.Load()

@@ -53,6 +53,8 @@ type Status struct {
 	Trapped int64 `json:"trapped,omitempty"`
 	// Documents counts those that are no pages; nil while there was none.
 	Documents *meter.DocumentsStatus `json:"documents,omitempty"`
+	// Rendered counts pages that a browser made, since the process started; nil for none.
+	Rendered *meter.RenderedStatus `json:"rendered,omitempty"`
 	// Shells counts pages that only scripts fill, since the process started; nil for none.
 	Shells *meter.ShellsStatus `json:"shells,omitempty"`
 	// Fields counts the pages in which fields were looked for; nil while there was none.
@@ -224,6 +226,7 @@ func (c *Crawl) Status(ctx context.Context) (Status, error) {
 	s.Taken = c.meter.Taken.Counts()
 	s.Documents, s.Duplicates, s.Shells = c.meter.Documents.Status(), c.copies.Status(), c.meter.Shells.Status()
 	s.Patterns, s.Fields = c.patterns.Status(), c.meter.Fields.Status()
+	s.Rendered = c.meter.Rendered.Status()
 	s.Timings, s.Unavailable = c.meter.Timings(c.frontier.QueueWaits()), c.meter.Unavailable.Load()
 	s.CrawlLogFailures = c.crawlLog.Failures.Load()
 	s.Sessions = c.inForce().Gear.Accesses.Sessions()

@@ -25,6 +25,8 @@ const (
 	Address                // the built-in guard refused the address
 	AddressForbidden       // a rule forbids all addresses of the host
 	Proxy                  // the proxy did not pass the request on, for whatever reason
+	Render                 // the browser failed with the page, or a script of it could not be had
+	RenderTimeout          // what the page was waited for did not come in time
 
 	end
 )
@@ -60,6 +62,10 @@ func (f Fault) String() string {
 		return "address forbidden"
 	case Proxy:
 		return "proxy"
+	case Render:
+		return "rendering"
+	case RenderTimeout:
+		return "rendering timed out"
 	}
 	return fmt.Sprintf("fault %d", uint8(f))
 }
@@ -79,7 +85,7 @@ func (f Fault) ReachedHost() bool {
 	switch f {
 	case DNSNotFound, Address, AddressForbidden, Proxy:
 		return false
-	case None, Timeout, Reset, Refused, ShortBody, DNSNoAnswer, TLS, Protocol, TooManyHops, BadRedirect:
+	case None, Timeout, Reset, Refused, ShortBody, DNSNoAnswer, TLS, Protocol, TooManyHops, BadRedirect, Render, RenderTimeout:
 	}
 	return true
 }

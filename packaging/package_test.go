@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sextant-crawler/sextant/fetcher/render"
 )
 
 // dist is the folder of the release under test.
@@ -71,12 +73,31 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
+// TestBrowserUnit: the unit starts browsers with the flags that the program starts them with, so that neither
+// has a wall that the other lacks.
+func TestBrowserUnit(t *testing.T) {
+	unit, err := os.ReadFile(filepath.Join("systemd", "sextant-browser@.service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flags []string
+	for _, m := range regexp.MustCompile(`(?m)^    "(--[^"]+)" \\$`).FindAllStringSubmatch(string(unit), -1) {
+		flags = append(flags, m[1])
+	}
+	if !slices.Equal(flags, render.Flags()) {
+		t.Errorf("the unit has\n%q, the program\n%q", flags, render.Flags())
+	}
+	if strings.Contains(string(unit), "--no-sandbox") || !strings.Contains(string(unit), "\nPrivateNetwork=yes\n") {
+		t.Error("it lets the browser out")
+	}
+}
+
 func TestContents(t *testing.T) {
 	needs(t, "dpkg-deb")
 	for _, arch := range []string{"amd64", "arm64"} {
 		list := ran(t, "dpkg-deb", "-c", deb(t, arch))
 		for _, want := range []string{
-			"-rwxr-xr-x root/root .* ./usr/bin/sextant", "./usr/lib/systemd/system/sextant.service", "./usr/lib/systemd/system/sextant@.service", "./etc/sextant/CrawlConfig.xml", "./etc/default/sextant",
+			"-rwxr-xr-x root/root .* ./usr/bin/sextant", "./usr/lib/systemd/system/sextant.service", "./usr/lib/systemd/system/sextant@.service", "./usr/lib/systemd/system/sextant-browser.socket", "./usr/lib/systemd/system/sextant-browser@.service", "./etc/sextant/CrawlConfig.xml", "./etc/default/sextant",
 			"./etc/logrotate.d/sextant", "./usr/lib/sysusers.d/sextant.conf", "./usr/share/man/man1/sextant.1.gz", "./usr/share/man/man5/CrawlConfig.xml.5.gz",
 			"./usr/share/man/man8/sextant.service.8.gz", "./usr/share/bash-completion/completions/sextant", "./usr/share/zsh/vendor-completions/_sextant",
 			"./usr/share/fish/vendor_completions.d/sextant.fish", "./usr/share/sextant/crawl.v21.xsd", "./usr/share/sextant/actionrules.v21.xsd",

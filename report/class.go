@@ -25,13 +25,14 @@ const (
 	ErrorNoText     = "no_text"    // a document without text, or of a type that nothing reads
 	ErrorAppShell   = "app_shell"  // a page that only its scripts fill
 	ErrorNoField    = "no_field"   // a page without a field that the configuration looks for
+	ErrorRendering  = "rendering"  // the browser failed with a page, or there is none
 	ErrorOther      = "other"
 )
 
 // ErrorClasses are all of them.
 func ErrorClasses() []string {
 	return []string{ErrorDNS, ErrorConnect, ErrorTLS, ErrorTimeout, ErrorAddress, ErrorProtocol, ErrorRedirect, ErrorLogin,
-		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorNoField, ErrorOther}
+		ErrorClient, ErrorServer, ErrorRobots, ErrorTooLarge, ErrorUnreadable, ErrorNoText, ErrorAppShell, ErrorNoField, ErrorRendering, ErrorOther}
 }
 
 // errorClass is the class of what is wrong with a URL, "" if nothing is.
@@ -88,6 +89,8 @@ func failureClass(r scheduler.Reason) string {
 		return ErrorAppShell
 	case scheduler.ReasonNoField:
 		return ErrorNoField
+	case scheduler.ReasonRendering, scheduler.ReasonNoBrowser:
+		return ErrorRendering
 	case scheduler.ReasonOtherStatus, scheduler.ReasonProxy, scheduler.ReasonSessionWaits:
 	case scheduler.NoReason, scheduler.ReasonRules, scheduler.ReasonCrawlSpace, scheduler.ReasonElsewhere, scheduler.ReasonRenamed,
 		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonMediaType, scheduler.ReasonRemoved,

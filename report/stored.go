@@ -31,6 +31,8 @@ type StoredURL struct {
 	// known.
 	Overlap    uint8  `json:"overlap,omitempty"`
 	RedirectTo string `json:"redirect_to,omitempty"`
+	// Rendered says that the page was last read as a browser made it.
+	Rendered bool `json:"rendered,omitempty"`
 	// Directives are what the page asked for when it was last read.
 	Directives       []string   `json:"directives,omitempty"`
 	UnavailableAfter *time.Time `json:"unavailable_after,omitempty"`
@@ -97,6 +99,7 @@ func NewStoredURL(r scheduler.Record) StoredURL {
 	if r.Hash != [16]byte{} {
 		s.Hash = weburl.Key(r.Hash).String()
 	}
+	s.Rendered = r.Directives&scheduler.Rendered != 0
 	s.FetchedAt, s.Directives, s.UnavailableAfter = timeOf(r.FetchedAt.Truncate(time.Second)), r.Directives.Words(), timeOf(r.UnavailableAt)
 	if r.State == scheduler.Timed {
 		at := r.NextAt.UTC().Truncate(time.Second)

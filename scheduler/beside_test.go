@@ -9,6 +9,37 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
 )
 
+// TestRestForRequests: a host rests a pause for four requests of a page, its own or of a page of another host, and
+// one pause at least.
+func TestRestForRequests(t *testing.T) {
+	for requests, want := range map[int]time.Duration{1: throttle, 4: throttle, 5: throttle * 5 / 4, 40: 10 * throttle} {
+		for _, own := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				f := run(t, storetest.NewMemory())
+				defer f.end()
+				f.add(storetest.Links(3, "http://a.test/%d", scheduler.Index)...)
+				key := storetest.Link("http://a.test/", scheduler.Index).URL.HostKey()
+				if own {
+					l := f.next()
+					r := ok(l)
+					r.Requests = requests - 1
+					f.complete(l, r)
+				} else {
+					f.Rest(key, requests)
+				}
+				begin := time.Now()
+				if until := f.RestsUntil(key); until.Sub(begin) != want {
+					t.Errorf("%d requests: rests for %v, want %v", requests, until.Sub(begin), want)
+				}
+				f.GiveBack(f.next(), false, time.Time{})
+				if d := time.Since(begin); d != want {
+					t.Errorf("%d requests, its own %t: next after %v, want %v", requests, own, d, want)
+				}
+			})
+		}
+	}
+}
+
 // TestBeside: a request of others is one of the host's, before its first URL was taken
 // as well as after, and its pause is the one that its URLs have.
 func TestBeside(t *testing.T) {

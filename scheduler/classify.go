@@ -43,7 +43,8 @@ func classifyFault(f fault.Fault, p Policy) answer {
 		}
 	case fault.Address, fault.AddressForbidden:
 		return answerGuarded
-	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNoAnswer, fault.Proxy:
+	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNoAnswer, fault.Proxy,
+		fault.Render, fault.RenderTimeout:
 	}
 	return answerTemporary // what is not known deletes nothing
 }
@@ -81,7 +82,8 @@ func hostFails(r *Result) bool {
 		return true
 	case fault.None:
 		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable
-	case fault.ShortBody, fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Address, fault.AddressForbidden, fault.Proxy:
+	case fault.ShortBody, fault.TLS, fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Address, fault.AddressForbidden, fault.Proxy,
+		fault.Render, fault.RenderTimeout:
 	}
 	return false
 }
@@ -93,7 +95,7 @@ func tellsOfHost(f fault.Fault) bool {
 	case fault.Address, fault.AddressForbidden, fault.Proxy:
 		return false
 	case fault.None, fault.Timeout, fault.Reset, fault.Refused, fault.ShortBody, fault.DNSNotFound, fault.DNSNoAnswer, fault.TLS,
-		fault.Protocol, fault.TooManyHops, fault.BadRedirect:
+		fault.Protocol, fault.TooManyHops, fault.BadRedirect, fault.Render, fault.RenderTimeout: // a server answered
 	}
 	return true
 }

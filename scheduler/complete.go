@@ -52,7 +52,7 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 			l.queue.host.live.greeted = true
 		}
 		f.judge(l.queue.host, &r)
-		f.requested(l)
+		f.visited(l.queue.host, l.throttle, 1+r.Requests)
 	}
 	f.endRequest(l)
 	f.mu.Unlock()
@@ -154,15 +154,23 @@ func (f *Frontier) returned(l *Lease) {
 }
 
 // requested notes the end of a request to the lease's host.
-func (f *Frontier) requested(l *Lease) { f.visited(l.queue.host, l.throttle) }
+func (f *Frontier) requested(l *Lease) { f.visited(l.queue.host, l.throttle, 1) }
 
-// visited notes the end of a request to a host that a throttle, if any, matches.
-func (f *Frontier) visited(h *host, t *Throttle) {
+// visited notes the end of requests to a host that a throttle, if any, matches: those of one page, which its rest is
+// to make up for, at a pause for four.
+func (f *Frontier) visited(h *host, t *Throttle, requests int) {
 	now := f.now()
 	pause, why := h.pause(f.set, t)
 	h.live.ended = now
-	f.closeUntil(h, now+int64(pause), why)
-	f.restAddress(h, now+int64(f.set.pause(t)))
+	f.closeUntil(h, now+restAfter(pause, requests), why)
+	f.restAddress(h, now+restAfter(f.set.pause(t), requests))
+}
+
+// requestsPerPause are made of one page for each pause that its host rests.
+const requestsPerPause = 4
+
+func restAfter(pause time.Duration, requests int) int64 {
+	return int64(pause) * int64(max(requests, requestsPerPause)) / requestsPerPause
 }
 
 // endRequest frees the host's connection before the outcome is committed: the

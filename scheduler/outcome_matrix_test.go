@@ -48,6 +48,8 @@ func answers(t *testing.T) map[string]struct {
 		"DNS gives no answer":       {faulty(fault.DNSNoAnswer), all("temporary")},
 		"shorter than its length":   {faulty(fault.ShortBody), all("temporary")},
 		"proxy":                     {faulty(fault.Proxy), all("temporary")},
+		"rendering":                 {faulty(fault.Render), all("temporary")},
+		"rendering timed out":       {faulty(fault.RenderTimeout), all("temporary")},
 		"fault of another version":  {faulty(fault.Fault(200)), all("temporary")},
 		"address refused by guard":  {faulty(fault.Address), all("guarded")},
 		"address forbidden":         {faulty(fault.AddressForbidden), all("guarded")},

@@ -67,6 +67,9 @@ const (
 	ReasonAppShell // a page that only its scripts fill
 	ReasonNoField  // a page without a field that the configuration looks for
 
+	ReasonRendering // the browser failed with the page, or its time was over
+	ReasonNoBrowser // there is none: it waits
+
 	reasonsEnd
 )
 
@@ -136,6 +139,8 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonNoText:            {"no_text", itFails, byClass},
 	ReasonAppShell:          {"app_shell", itFails, byClass},
 	ReasonNoField:           {"no_field", itFails, byClass},
+	ReasonRendering:         {"rendering", itFails, byClass},
+	ReasonNoBrowser:         {"no_browser", itWaits, byClass},
 }
 
 // row is that of a reason, one without a word where this version does not know it.
@@ -206,6 +211,8 @@ func reasonOf(f fault.Fault, status int) Reason {
 		return ReasonBadRedirect
 	case fault.Proxy:
 		return ReasonProxy
+	case fault.Render, fault.RenderTimeout:
+		return ReasonRendering
 	case fault.Protocol, fault.ShortBody:
 	}
 	return ReasonProtocol

@@ -32,8 +32,32 @@ func (f *Frontier) Beside(key weburl.HostKey) (end func(), until time.Time, ok b
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.visited(h, f.set.wholeThrottle(h))
+		f.visited(h, f.set.wholeThrottle(h), 1)
 		h.live.requests--
 		f.place(h, false)
 	}, time.Time{}, true
+}
+
+// RestsUntil is until when a host is not to be asked, a past time if it may be now.
+func (f *Frontier) RestsUntil(key weburl.HostKey) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.hosts[key]
+	if h == nil {
+		return time.Time{}
+	}
+	return f.time(h.gate)
+}
+
+// Rest has a host rest that was asked so many times for a page of another one.
+func (f *Frontier) Rest(key weburl.HostKey, requests int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.hosts[key]
+	if h == nil || requests == 0 {
+		return
+	}
+	h.visit()
+	f.visited(h, f.set.wholeThrottle(h), requests)
+	f.place(h, false)
 }

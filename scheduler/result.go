@@ -52,6 +52,9 @@ type Result struct {
 	Location        string
 	Moved           bool
 
+	// Requests were made for the page beside its own: its host rests the longer.
+	Requests int
+
 	// Links to follow that the page names, judged, without duplicates.
 	Links []Link
 	// LinksHash, if not zero, stands for Links where these are not all that was read.

@@ -279,6 +279,9 @@ const (
 	NoFollow
 	NoSnippet
 	NoArchive
+	// Rendered is no directive: the page was read as a browser made it. It is kept with them, since it is
+	// as old as they are.
+	Rendered
 )
 
 // Words are the directives as they are written on pages.

@@ -19,6 +19,7 @@ import (
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/crawl/events"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/permit"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/report"
@@ -39,6 +40,7 @@ type running struct {
 	configError atomic.Pointer[string]
 	// documents are read by it, unless readDocuments is off.
 	documents *documents.Pool
+	renderer  *render.Renderer // pages whose Fetch has render
 	// pages are searched by it.
 	pages  *documents.Pool
 	held   admin.HeldTally
@@ -47,6 +49,12 @@ type running struct {
 	loaded atomic.Pointer[time.Time]
 	// standing is that of the node of a cluster, nil for a machine that is alone.
 	standing atomic.Pointer[func() cluster.Standing]
+}
+
+// Run is the crawl's, with what renders its pages beside it.
+func (r *running) Run(ctx context.Context, once crawl.Once) error {
+	defer runBeside(ctx, r.renderer)()
+	return r.Crawl.Run(ctx, once)
 }
 
 // Status implements admin.Crawler.
@@ -157,7 +165,7 @@ func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store *badger
 		return nil, err
 	}
 	r := &running{agent: o.Agent, store: store, opened: crawler, documents: documents.NewPool(crawler.Reading, log),
-		pages: documents.NewPool(crawler.Reading.ForPages(), log)}
+		pages: documents.NewPool(crawler.Reading.ForPages(), log), renderer: render.New(crawler.Browser, log)}
 	if o.lent != nil {
 		r.permit = o.lent.claim.Permit
 		relay.Under(o.lent.claim)
@@ -177,9 +185,10 @@ func (r *running) configured(crawler *config.Crawler, log *slog.Logger) {
 	r.weights.Store(&crawler.Frontier.Weights)
 	r.comesIntoForce(crawler)
 	for what, same := range map[string]bool{
-		"Push":            slices.EqualFunc(crawler.Push, r.opened.Push, config.Push.Same),
-		"durability":      crawler.Durability == r.opened.Durability,
-		"documentWorkers": crawler.Reading.Workers == r.opened.Reading.Workers,
+		"Push":             slices.EqualFunc(crawler.Push, r.opened.Push, config.Push.Same),
+		"durability":       crawler.Durability == r.opened.Durability,
+		"pages of Browser": max(crawler.Browser.Pages, 1) == max(r.opened.Browser.Pages, 1),
+		"documentWorkers":  crawler.Reading.Workers == r.opened.Reading.Workers,
 	} {
 		if !same {
 			log.Warn("takes effect after a restart", "crawler", r.Name(), "what", what)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 
@@ -13,10 +14,13 @@ import (
 	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/permit"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 	"github.com/sextant-crawler/sextant/weburl"
 )
+
+// What renders the page runs in a goroutine of runBeside, whose end it waits for.
 
 // DryRun fetches one page as a crawl would, and tells what would become of it. The sites
 // that moved and the traps that are known count; what is stored of the URL does not.
@@ -47,13 +51,26 @@ func try(ctx context.Context, crawler config.Crawler, moved policy.Moves, raw st
 	defer pool.Close()
 	pages := documents.NewPool(crawler.Reading.ForPages(), log)
 	defer pages.Close()
-	settings := (&running{documents: pool, pages: pages, agent: agent}).settings(crawler)
+	renderer := render.New(crawler.Browser, log)
+	defer runBeside(ctx, renderer)()
+	settings := (&running{documents: pool, pages: pages, renderer: renderer, agent: agent}).settings(crawler)
 	options := badgerstore.Options{Logger: slog.New(slog.DiscardHandler), Durability: badgerstore.OS}
 	err = WithStore(ctx, Home{Dir: dir}, options, func(ctx context.Context, store *badgerstore.Store) error {
 		t, err = crawl.Try(ctx, settings, moved, store, raw, u, log)
 		return err
 	})
 	return t, err
+}
+
+// runBeside runs a renderer until the returned function is called, which waits for its end.
+func runBeside(ctx context.Context, r *render.Renderer) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { _ = r.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // Fetch implements admin.Service.

@@ -72,6 +72,7 @@ func (s *Service) applyTogether(ctx context.Context, byName map[string]config.Cr
 		crawler := byName[r.Name()]
 		r.documents.Set(crawler.Reading)
 		r.pages.Set(crawler.Reading.ForPages())
+		r.renderer.Set(crawler.Browser)
 		r.configured(&crawler, s.log)
 	}
 	return failed

@@ -40,6 +40,6 @@ func (r *running) settings(c config.Crawler) policy.Settings {
 	if c.ReadDocuments {
 		s.Documents = r.documents
 	}
-	s.Convert, s.Pages = r.documents.Convert, r.pages
+	s.Convert, s.Pages, s.Renderer = r.documents.Convert, r.pages, r.renderer
 	return s
 }

@@ -196,6 +196,9 @@ func (e explanation) stored(k *admin.StoredExplanation) {
 	if s.FetchedAt != nil {
 		e.row("fetched", "%s", clock(*s.FetchedAt))
 	}
+	if s.Rendered {
+		e.row("rendered", "by a browser")
+	}
 	if len(s.Directives) > 0 {
 		e.row("says", "%s", strings.Join(s.Directives, ", "))
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/service"
 	"github.com/sextant-crawler/sextant/weburl"
@@ -31,7 +32,8 @@ func fetchCommand() *cli.Command {
 		Description: "URLs that rules or robots.txt exclude are not fetched. Redirects are not followed. Pauses, " +
 			"log-ins and refused addresses are those of the crawl; hours of a Throttle are ignored. Sites " +
 			"that have moved are known only with --data. The exit code is 1 if there is no page.",
-		Flags: flags(&cli.IntFlag{Name: "text", Value: 500, Usage: "print up to `N` characters of the text; 0 is all"}),
+		Flags: flags(&cli.IntFlag{Name: "text", Value: 500, Usage: "print up to `N` characters of the text; 0 is all"},
+			&cli.BoolFlag{Name: "render", Usage: "render the page, whatever the configuration says, and show it before and after"}),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return wrongUse("fetch: name one URL")
@@ -69,6 +71,9 @@ func fetchOne(c *cli.Context, raw string) error {
 	}
 	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if c.Bool("render") {
+		crawler.Settings = crawler.RenderAll()
+	}
 	f, err := service.DryRun(ctx, crawler, known, raw, u, userAgent(), log)
 	if err != nil {
 		return err
@@ -109,6 +114,7 @@ func printFetched(w io.Writer, f *admin.Fetched, text int, p paint) {
 	if f.Location != "" {
 		row("leads to", "%s", f.Location)
 	}
+	printRendered(f, row)
 	if f.Page != nil {
 		printPage(f.Page, row, text)
 	}
@@ -133,6 +139,27 @@ func printAnswer(a *admin.FetchedAnswer, row func(string, string, ...any)) {
 	}
 }
 
+// printRendered tells what a browser made of the page, and what the page was before.
+func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
+	if p := f.Plain; p != nil {
+		row("before", "title %q, %d characters, %s", p.Title, utf8.RuneCountInString(p.Text), count(p.Links, "link"))
+		if p.Shell {
+			row("", "an application shell: only its scripts fill it")
+		}
+	}
+	r := f.Rendered
+	if r == nil {
+		return
+	}
+	row("rendered", "by a browser in %d ms: %s made, %d from its cache, %d refused, %d failed", r.TimeMS, count(r.Requests, "request"), r.Cached, r.Refused, r.Failed)
+	if r.TooMany {
+		row("", "further requests were refused: a page has %d", render.MaxRequests)
+	}
+	if r.Restless {
+		row("", "it was still at work when its time was over, and was read as it was then")
+	}
+}
+
 func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int) {
 	if !p.Read && p.Converter == "" {
 		row("page", "nothing reads its type: it has its URL and metas alone")
@@ -141,7 +168,7 @@ func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int)
 		row("page", "by the converter %s", p.Converter)
 	}
 	if p.Shell {
-		row("page", "an application shell: only its scripts fill it, and they are not run")
+		row("page", "an application shell: only its scripts fill it, and they were not run; --render shows it rendered")
 	}
 	row("title", "%s", p.Title)
 	for _, part := range [...]struct{ name, value string }{{"language", p.Language}, {"charset", p.Charset}, {"canonical", p.Canonical}} {

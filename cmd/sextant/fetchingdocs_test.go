@@ -2,15 +2,76 @@ package main
 
 import (
 	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/config"
+	"github.com/sextant-crawler/sextant/fetcher/render"
+	"github.com/sextant-crawler/sextant/service"
+	"github.com/sextant-crawler/sextant/weburl"
 )
+
+// TestRenderingDocumentation: the example of docs/rendering.md is a configuration without errors, and a browser fills the shells of its site.
+func TestRenderingDocumentation(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "rendering.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/app.js":
+			w.Header().Set("Content-Type", "text/javascript")
+			fmt.Fprint(w, "fetch('/api' + location.pathname).then(r => r.text()).then(t => { document.title = t; document.getElementById('app').innerHTML = '<h1>' + t + '</h1>'; });")
+		case "/api/products/7":
+			fmt.Fprint(w, "A lamp of tin")
+		case "/products/7":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<title>App</title><body><div id=app></div><script src=/app.js></script>")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer site.Close()
+	chromium, err := exec.LookPath("chromium")
+	example := regexp.MustCompile("(?s)```xml\n(.*?)```").FindStringSubmatch(string(content))[1]
+	replaced := strings.NewReplacer("https://app.example.com", site.URL, "app.example.com", "127.0.0.1", `timeoutS="30"`, `timeoutS="600"`, `render="auto"`, `render="auto" renderSelector="h1"`,
+		render.DefaultCommand, chromium+" --no-sandbox").Replace(example)
+	parsed, report := config.Parse("rendering.md", []byte("<CrawlConfig>"+replaced+"</CrawlConfig>"), config.OSLookups())
+	if err != nil {
+		t.Skip("no Chromium is found: install the package chromium")
+	}
+	if err := report.Err(); err != nil || len(report.Warnings) > 0 {
+		t.Fatalf("%v, %v\n%s", err, report.Warnings, replaced)
+	}
+	address := site.URL + "/products/7"
+	u, err := weburl.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := service.DryRun(t.Context(), parsed.Crawlers[0], admin.Knowledge{}, address, u, "Test", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Plain == nil || !f.Plain.Shell || f.Rendered == nil || f.Rendered.Requests != 2 || f.Document == nil || f.Document.Title != "A lamp of tin" || !f.Stored.Rendered {
+		t.Errorf("before %+v, rendered %+v, document %+v, stored %+v", f.Plain, f.Rendered, f.Document, f.Stored)
+	}
+	var out strings.Builder
+	printFetched(&out, f, 100, unpainted)
+	for _, want := range []string{`before    title "App", 0 characters, 0 links`, "an application shell: only its scripts fill it", "by a browser in ", "title     A lamp of tin"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &out)
+		}
+	}
+}
 
 // TestFetchingDocumentation: the examples of docs/fetching.md are configurations that
 // check has nothing to say against, and each attribute of a Fetch is explained there.

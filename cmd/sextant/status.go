@@ -226,6 +226,9 @@ func printRunning(w io.Writer, s *admin.Status) {
 			row(w, "pattern", "%s", &s.Patterns.Learnt[i])
 		}
 	}
+	if r := s.Rendered; r != nil {
+		row(w, "rendered", "%s by a browser, %d failed", count(r.Pages, "page"), r.Failed)
+	}
 	if s.Shells != nil {
 		row(w, "app shells", "%s", shellWords(s.Shells))
 	}

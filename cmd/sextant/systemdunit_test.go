@@ -55,6 +55,29 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestBrowserUnits has systemd read what starts browsers.
+func TestBrowserUnits(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd-analyze is missing: install systemd")
+	}
+	dir := t.TempDir()
+	var paths []string
+	for name, as := range map[string]string{"sextant-browser.socket": "sextant-browser.socket", "sextant-browser@.service": "sextant-browser@.service"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "packaging", "systemd", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, as)
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), "SocketUser=sextant", "SocketUser=daemon", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	if out := analyze(t, append([]string{"verify", "--man=no"}, paths...)...); out != "" {
+		t.Error(out)
+	}
+}
+
 // TestUnitTemplate wants the template to be the unit but for its name and places.
 func TestUnitTemplate(t *testing.T) {
 	read := func(name string) []string {

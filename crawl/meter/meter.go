@@ -25,6 +25,7 @@ type Meter struct {
 	Documents              Readings
 	Shells                 Shells
 	Fields                 Fields
+	Rendered               Rendered
 	HostTimes              HostTimes
 	LastRound              atomic.Pointer[Round] // nil: none has ended yet
 	pace                   pace

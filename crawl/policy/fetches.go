@@ -2,6 +2,8 @@ package policy
 
 import (
 	"crypto/tls"
+	"slices"
+	"time"
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
@@ -16,6 +18,36 @@ type Fetch struct {
 	// IgnoreRobots, if not nil, takes the place of that of Settings.
 	IgnoreRobots *bool
 	Login        *Login // nil: no authentication
+	// Render says which pages Settings.Renderer makes; nil: none.
+	Render *Render
+}
+
+// Render says that pages are read as a browser makes them.
+type Render struct {
+	// Always is for every page; otherwise those that only their scripts fill.
+	Always bool
+	// Selector of an element that is waited for, and After, a time after which the page is read. Without either it is
+	// read when it makes no more requests.
+	Selector string
+	After    time.Duration
+}
+
+// RenderAll are the settings with every page rendered, for a look at what comes of it.
+func (s Settings) RenderAll() Settings {
+	s.Fetches = append(slices.Clone(s.Fetches), Fetch{Name: "all", Fetcher: s.Fetcher})
+	for i := range s.Fetches {
+		r := Render{Always: true}
+		if own := s.Fetches[i].Render; own != nil {
+			r.Selector, r.After = own.Selector, own.After
+		}
+		s.Fetches[i].Render = &r
+	}
+	return s
+}
+
+// Renders reports whether some pages are made by a browser.
+func (s *Settings) Renders() bool {
+	return slices.ContainsFunc(s.Fetches, func(f Fetch) bool { return f.Render != nil })
 }
 
 // Login is an account at a site or a group of sites.

@@ -10,6 +10,7 @@ import (
 	"github.com/sextant-crawler/sextant/actionrules/crawlspace"
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/scheduler"
 )
@@ -83,6 +84,8 @@ type Settings struct {
 	EnableCookies bool
 	// Documents reads PDF and office documents; nil: they are not read.
 	Documents DocumentReader
+	// Renderer makes pages whose Fetch has a Render; nil only where none has.
+	Renderer Renderer
 	// Converters are external programs that read media types, run by Convert, which is nil only
 	// where there are none.
 	Converters []extract.Converter
@@ -127,6 +130,12 @@ func (r *Refresh) Name() string { return r.Spec + "\n" + r.Group }
 // at once, and may make them wait.
 type DocumentReader interface {
 	Read(ctx context.Context, contentType string, body []byte) (extract.Page, error)
+}
+
+// Renderer has a browser make a page. An error is a *render.Error, or that of ctx. It is called by several
+// goroutines at once, and may make them wait.
+type Renderer interface {
+	Render(ctx context.Context, p render.Page) (render.Rendered, error)
 }
 
 // Convert has an external program read a body. Errors and callers are as those of DocumentReader.

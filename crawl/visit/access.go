@@ -23,10 +23,12 @@ type Access struct {
 	match        func(weburl.URL) bool // nil: all
 	before       Accesses              // that are asked first
 	fetcher      *fetcher.Fetcher
-	header       http.Header // the fetcher's, for the requests of a log-in
-	login        *login      // nil: no authentication
-	do           auth.Do     // nil: the fetcher's own; else it keeps cookies
-	cookies      *auth.Jar   // that do keeps, nil without
+	strict       *fetcher.Fetcher // asks no private address, for pages that anybody may have made; nil where none is rendered
+	render       *policy.Render   // nil: not rendered
+	header       http.Header      // the fetcher's, for the requests of a log-in
+	login        *login           // nil: no authentication
+	do           auth.Do          // nil: the fetcher's own; else it keeps cookies
+	cookies      *auth.Jar        // that do keeps, nil without
 	ignoreRobots bool
 	proxied      bool // the proxy looks names up
 }
@@ -86,6 +88,9 @@ func (a *Access) owns(u weburl.URL) bool {
 func (all Accesses) Close() {
 	for _, a := range all {
 		a.fetcher.Close()
+		if a.strict != nil {
+			a.strict.Close()
+		}
 	}
 }
 
@@ -130,6 +135,7 @@ func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error
 			}
 		}
 		a.fetcher = fetcher.New(settings, e.Log)
+		a.render, a.strict = f.Render, e.strict(p, settings)
 		if f.Login != nil {
 			var err error
 			if a.login, err = newLogin(f.Login, a, slices.Concat(before, all), e.Log); err != nil {
@@ -140,9 +146,19 @@ func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error
 		}
 		all = append(all, a)
 	}
-	last := &Access{fetcher: fetcher.New(e.Complete(p.Settings.Fetcher, p), e.Log), ignoreRobots: p.Settings.IgnoreRobots}
+	settings := e.Complete(p.Settings.Fetcher, p)
+	last := &Access{fetcher: fetcher.New(settings, e.Log), strict: e.strict(p, settings), ignoreRobots: p.Settings.IgnoreRobots}
 	e.cookies(p, last)
 	return append(all, last), nil
+}
+
+// strict is a fetcher that asks no private address, if some pages are rendered.
+func (e *Equipment) strict(p *policy.Policy, s fetcher.Settings) *fetcher.Fetcher {
+	if !p.Settings.Renders() {
+		return nil
+	}
+	s.DenyPrivate, s.Exempt = true, nil
+	return fetcher.New(s, e.Log)
 }
 
 // cookies has an access keep those of all sites, where they are kept.

@@ -22,7 +22,7 @@ const (
 // heed puts what the page asks for into the result, and says why it must not be indexed,
 // with words that are empty if it may. A page decides against a rule, never for it.
 func (v *visit) heed(d extract.Directives, result *scheduler.Result) (why scheduler.Reason, noIndex string) {
-	result.Directives = directiveFlags(d)
+	result.Directives = directiveFlags(d) | result.Directives&scheduler.Rendered
 	if v.policy.Settings.IgnoreNoIndex {
 		return scheduler.NoReason, ""
 	}

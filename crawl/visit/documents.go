@@ -178,7 +178,7 @@ func (v *visit) lacksText(p *extract.Page, contentType string, result *scheduler
 	if p.Shell {
 		result.Reason, result.Words = scheduler.ReasonAppShell, "only its scripts fill the page"
 		if v.meter.Shells.Add(v.lease.URL.Origin()) {
-			v.log.Warn("a page is an application shell: only its scripts fill it, and they are not run; further ones of its host are counted in the status",
+			v.log.Warn("a page is an application shell: only its scripts fill it, and they are not run without render in its Fetch; further ones of its host are counted in the status",
 				"url", v.lease.URL.String())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/fetcher"
 	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/fetcher/robots"
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
@@ -28,6 +29,9 @@ type Sight struct {
 	Page       *extract.Page
 	Read       bool
 	Directives extract.Directives
+	// Plain is the page as it was read before a browser made it, Rendered what that was; nil where it was not rendered.
+	Plain    *extract.Page
+	Rendered *render.Rendered
 	// Follows says that the page's links are followed, by rules and directives.
 	Follows bool
 	// Fields are those that were looked for in the page.
@@ -53,7 +57,8 @@ func (t *Sight) asked(v *robots.Verdict) {
 
 func (t *Sight) answered(r *fetcher.Response) {
 	if t != nil {
-		t.Answer = r
+		answer := *r // what a browser makes of it takes its place
+		t.Answer = &answer
 	}
 }
 
@@ -72,6 +77,19 @@ func (t *Sight) found(fields []Found) {
 func (t *Sight) mainContent(text string) {
 	if t != nil {
 		t.MainText = text
+	}
+}
+
+func (t *Sight) readPlain(p *extract.Page) {
+	if t != nil {
+		plain := *p
+		t.Plain = &plain
+	}
+}
+
+func (t *Sight) rendered(r *render.Rendered) {
+	if t != nil {
+		t.Rendered = r
 	}
 }
 

@@ -175,7 +175,7 @@ func (v *visit) request() fetcher.Request {
 	}
 	q := fetcher.Request{URL: v.lease.URL, Refuse: v.refuse}
 	switch {
-	case v.policy.Settings.Unconditional, v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.RulesVersion != v.policy.Version,
+	case v.policy.Settings.Unconditional, v.access.refreshes(), v.visitor.copies.Whole(v.lease.Key), r.Class != scheduler.OK, r.RulesVersion != v.policy.Version,
 		v.indexed != r.Indexed, v.indexed && d.Source != r.PushedSource,
 		isOver(r.UnavailableAt):
 		return q
@@ -225,9 +225,12 @@ func (v *visit) read(ctx context.Context, response *fetcher.Response, result *sc
 		result.Reason, result.NoDocument = scheduler.ReasonMediaType, typed.Reason.String()
 		return nil
 	}
-	p, read, err := v.extract(ctx, response)
+	p, read, err := v.pageOf(ctx, response, result)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if _, ended := errors.AsType[leaseEnded](err); ended || result.Fault != fault.None {
+		return err
 	}
 	if err != nil {
 		result.Reason, result.NoDocument = scheduler.ReasonUnreadable, cannotRead+err.Error()

@@ -63,6 +63,8 @@ type Sites interface {
 	HomeLeads(ctx context.Context, from, to weburl.URL, firm bool) error
 	// Restrict has the stored URLs of u's origin judged by its robots.txt, which became stricter.
 	Restrict(u weburl.URL)
+	// AwaitRate waits until one more request may be made, beside those of leases.
+	AwaitRate(ctx context.Context) error
 	// WasRoot reports whether a URL that waits was a root before the roots changed.
 	WasRoot(k weburl.Key) bool
 }

@@ -1,0 +1,105 @@
+package visit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/sextant-crawler/sextant/crawl/meter"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fault"
+	"github.com/sextant-crawler/sextant/fetcher"
+	"github.com/sextant-crawler/sextant/fetcher/extract"
+	"github.com/sextant-crawler/sextant/fetcher/render"
+	"github.com/sextant-crawler/sextant/scheduler"
+)
+
+// browserWait is how long a URL waits that no browser can be started for.
+const browserWait = 10 * time.Minute
+
+// pageOf reads the body of a 200, as a browser makes it where its Fetch says so. With a fault in the result nothing was
+// read; an error may be leaseEnded.
+func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *scheduler.Result) (p extract.Page, read bool, err error) {
+	how := v.access.render
+	if how == nil || !extract.IsHTML(r.Header.Get("Content-Type"), r.Body) {
+		return v.extract(ctx, r)
+	}
+	if !how.Always || v.visitor.trial != nil {
+		p, read, err = v.extract(ctx, r)
+		if err != nil || !how.Always && !p.Shell {
+			return p, read, err
+		}
+		v.visitor.trial.readPlain(&p)
+	}
+	if err = v.render(ctx, how, r, result); err != nil || result.Fault != fault.None {
+		return extract.Page{}, false, err
+	}
+	return v.extract(ctx, r)
+}
+
+// render puts what a browser makes of an answer in its place. Status and headers stay what they were.
+func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Response, result *scheduler.Result) error {
+	v.slot.Now(meter.WaitsForFetch)
+	defer v.slot.Now(meter.Working)
+	q := newPageRequests(v, r)
+	out, err := v.policy.Settings.Renderer.Render(ctx, render.Page{
+		URL: v.lease.URL.String(), Status: r.Status, Header: r.Header, Body: r.Body,
+		Selector: how.Selector, After: how.After, Fetch: q.fetch,
+	})
+	result.Requests = q.end()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	v.meter.Rendered.Add(out.Took, err)
+	v.visitor.trial.rendered(&out)
+	if err != nil {
+		return v.notRendered(ctx, err, result)
+	}
+	r.Header = r.Header.Clone()
+	r.Header.Set("Content-Type", "text/html; charset=utf-8")
+	r.Body, r.Truncated = out.HTML, r.Truncated || out.Cut
+	result.Directives |= scheduler.Rendered
+	if u, err := BaseOf(v.lease.URL, extract.Page{}).Resolve(out.Location); out.Location != "" && err == nil && u.Key() != v.lease.Key {
+		r.Header.Set("Refresh", "0; url="+u.String())
+	}
+	return nil
+}
+
+// notRendered is what a page comes to whose rendering failed: an error of its own kind, or the wait for a browser.
+func (v *visit) notRendered(ctx context.Context, err error, result *scheduler.Result) error {
+	result.Fault, result.Words = fault.Render, err.Error()
+	if known, ok := errors.AsType[*render.Error](err); ok {
+		switch known.Kind {
+		case render.Unavailable:
+			v.log.Warn("a page that is to be rendered waits: no browser can be started", "url", v.lease.URL.String(), "error", err)
+			return v.wait(context.WithoutCancel(ctx), time.Now().Add(browserWait), scheduler.ReasonNoBrowser, err.Error())
+		case render.TimedOut:
+			result.Fault = fault.RenderTimeout
+		case render.Crashed, render.Incomplete:
+		}
+	}
+	return nil
+}
+
+// isInternal reports whether an answer came from an address of a private network, or of this machine. One that is not
+// known is none.
+func isInternal(a netip.Addr) bool {
+	carriers := netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10)
+	a = a.Unmap()
+	return a.IsValid() && (a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carriers.Contains(a))
+}
+
+// refreshes reports whether a page is to be fetched whole each time: that its answer is what it was says
+// nothing of what its scripts make of it.
+func (a *Access) refreshes() bool { return a.render != nil }
+
+// sent are the headers that a page's own request adds to those of the crawler.
+func sent(to, page http.Header) {
+	for name, values := range page {
+		if name == "Accept" || to[name] == nil {
+			to[name] = values
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A browser that this process starts has a goroutine that waits for its end and one that
+// looks at its memory; end waits for both. A lock guards what it complained of.
+
+const (
+	// startTime is how long a browser may take until it answers.
+	startTime = 2 * time.Minute
+	// endTime is how long one may take to end before it is killed.
+	endTime = 3 * time.Second
+	// lookEvery is how often a browser's memory is looked at.
+	lookEvery = 250 * time.Millisecond
+)
+
+// Flags are those that every browser is started with, beside a folder for its profile. What the pause over the protocol
+// lets slip meets a proxy whose name cannot be found, as no name can.
+func Flags() []string {
+	return []string{
+		"--headless", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--hide-scrollbars", "--mute-audio",
+		"--proxy-server=socks5://nothing.invalid:1", "--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND",
+		"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-quic", "--disable-background-networking",
+		"--disable-component-update", "--disable-domain-reliability", "--disable-breakpad", "--disable-crash-reporter", "--disable-sync", "--disable-extensions",
+		"--disable-default-apps", "--disable-client-side-phishing-detection", "--no-pings", "--no-default-browser-check",
+		"--metrics-recording-only", "--password-store=basic", "--use-mock-keychain", "--block-new-web-contents", "--deny-permission-prompts",
+		"--disable-renderer-backgrounding", "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
+		"--blink-settings=imagesEnabled=false", "--js-flags=--max-old-space-size=512",
+		"--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication,CertificateTransparencyComponentUpdater,NetworkTimeServiceQuerying,DialMediaRouteProvider",
+	}
+}
+
+// browser is one Chromium with all its processes.
+type browser struct {
+	pipe    *pipe
+	handler atomic.Pointer[func(*message)] // events of the page at hand
+	begun   time.Time
+	pages   int
+	limit   int64
+
+	process *exec.Cmd // nil: it is behind a socket
+	profile string
+	words   *tail
+	reaped  chan struct{} // closed when the process has ended
+	watch   sync.WaitGroup
+	heavy   atomic.Bool  // it was killed for its memory
+	memory  atomic.Int64 // when it was last looked at
+	broken  bool         // a page could not be closed
+}
+
+// start starts a browser, if it can without a network, and waits until it answers.
+func start(ctx context.Context, s Settings, log *slog.Logger) (*browser, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if path := Socket(s.Command); path != "" {
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+		if err != nil {
+			return nil, failed(Unavailable, "there is no browser: %v", err)
+		}
+		b := &browser{begun: time.Now(), limit: s.MaxMemory}
+		b.pipe = open(conn, conn, b.event)
+		return b.greet(ctx)
+	}
+	var err error
+	for _, isolated := range [...]bool{true, false} {
+		var b *browser
+		if b, err = startProcess(s, isolated); err == nil {
+			if b, err = b.greet(ctx); err == nil {
+				log.Debug("a browser was started", "program", s.Command[0], "network of its own", isolated && isolates)
+				return b, nil
+			}
+		}
+		if !isolates || ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, err
+}
+
+// startProcess starts the program, with a profile of its own that is removed at the end. Its environment
+// is not this process's, which may hold secrets.
+func startProcess(s Settings, isolated bool) (*browser, error) {
+	profile, err := os.MkdirTemp("", "sextant-browser-")
+	if err != nil {
+		return nil, failed(Unavailable, "there is no browser: %v", err)
+	}
+	b := &browser{profile: profile, begun: time.Now(), limit: s.MaxMemory, words: &tail{}, reaped: make(chan struct{})}
+	commands, out, err1 := os.Pipe()
+	in, answers, err2 := os.Pipe()
+	if err := errors.Join(err1, err2); err != nil {
+		_ = os.RemoveAll(profile)
+		return nil, failed(Unavailable, "there is no browser: %v", err)
+	}
+	args := append(Flags(), "--user-data-dir="+profile)
+	b.process = exec.Command(s.Command[0], append(args, s.Command[1:]...)...) //nolint:gosec // the operator's own
+	b.process.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + profile, "TMPDIR=" + profile, "XDG_RUNTIME_DIR=" + profile, "LANG=C.UTF-8", "TZ=UTC"}
+	b.process.Dir, b.process.Stderr = profile, b.words
+	b.process.ExtraFiles = []*os.File{commands, answers} // 3 and 4, as the flag for the pipe says
+	b.process.SysProcAttr = attributes(isolated)
+	b.process.WaitDelay = endTime
+	err = b.process.Start()
+	_, _ = commands.Close(), answers.Close()
+	if err != nil {
+		_, _, _ = in.Close(), out.Close(), os.RemoveAll(profile)
+		return nil, failed(Unavailable, "there is no browser: %v: write its path as <Browser command=\"...\"/>", err)
+	}
+	b.pipe = open(in, out, b.event)
+	b.watch.Go(func() {
+		_ = b.process.Wait()
+		close(b.reaped)
+	})
+	b.watch.Go(b.weigh)
+	return b, nil
+}
+
+// greet waits for the first answer. A browser that gives none is ended.
+func (b *browser) greet(ctx context.Context) (*browser, error) {
+	err := b.pipe.call(ctx, "", "Target.setAutoAttach", object{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true}, nil)
+	if err == nil {
+		err = b.pipe.call(ctx, "", "Browser.setDownloadBehavior", object{"behavior": "deny"}, nil)
+	}
+	if err == nil {
+		return b, nil
+	}
+	b.end()
+	words := "it gives no answer: " + err.Error()
+	if said := b.words.String(); said != "" {
+		words = said
+	}
+	hint := ""
+	if strings.Contains(words, "no-sandbox") || strings.Contains(words, "sandbox!") {
+		hint = ": Chromium's sandbox does not work for this user on this system; run it as the unit sextant-browser, or, where its pages are trusted, write <Browser command=\"" + DefaultCommand + " --no-sandbox\"/>"
+	}
+	return nil, failed(Unavailable, "the browser does not start: %s%s", words, hint)
+}
+
+func (b *browser) event(m *message) {
+	if handle := b.handler.Load(); handle != nil {
+		(*handle)(m)
+	}
+}
+
+// isOld reports whether the next page should have another browser.
+func (b *browser) isOld() bool {
+	return b.pages >= pagesPerBrowser || time.Since(b.begun) >= browserAge || b.memory.Load() > b.limit/2 || b.lost()
+}
+
+// lost reports whether nothing more can be asked of it.
+func (b *browser) lost() bool {
+	select {
+	case <-b.pipe.ended:
+		return true
+	default:
+		return b.broken
+	}
+}
+
+// end ends the browser with all its processes, and removes what it wrote.
+func (b *browser) end() {
+	if b.process == nil {
+		b.pipe.close()
+		return
+	}
+	b.pipe.send("", "Browser.close", object{})
+	select {
+	case <-b.reaped:
+	case <-time.After(b.patience()):
+	}
+	b.kill()
+	b.pipe.close()
+	b.watch.Wait()
+	removeAll(b.profile)
+}
+
+func (b *browser) patience() time.Duration {
+	if b.lost() {
+		return 0
+	}
+	return endTime
+}
+
+// kill ends all processes at once.
+func (b *browser) kill() { killTree(b.process.Process.Pid) }
+
+// weigh kills the browser when its processes take too much memory.
+func (b *browser) weigh() {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-b.reaped:
+			return
+		case <-tick.C:
+			n := treeMemory(b.process.Process.Pid)
+			b.memory.Store(n)
+			if n > b.limit {
+				b.heavy.Store(true)
+				b.kill()
+			}
+		}
+	}
+}
+
+// failure is the error of a page whose browser has ended.
+func (b *browser) failure() error {
+	if b.heavy.Load() {
+		return failed(Crashed, "the page took more than %d MiB of memory", b.limit>>20)
+	}
+	return failed(Crashed, "the browser has ended while it rendered the page")
+}
+
+// removeAll is patient: a process that was killed may still write for a moment.
+func removeAll(dir string) {
+	for range 50 {
+		if os.RemoveAll(dir) == nil {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// tail keeps the last that a browser wrote.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailBytes = 4 << 10
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	t.text = t.text[max(len(t.text)-tailBytes, 0):]
+	return len(p), nil
+}
+
+// String is the last line of weight: an error of the browser, if it told one.
+func (t *tail) String() string {
+	if t == nil {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var last string
+	for line := range bytes.Lines(t.text) {
+		words := strings.TrimSpace(string(line))
+		if _, after, ok := strings.Cut(words, "] "); ok {
+			words = after
+		}
+		switch {
+		case words == "":
+		case strings.Contains(words, "sandbox"):
+			return words
+		default:
+			last = words
+		}
+	}
+	return last
+}
+
+var (
+	_ io.Writer    = (*tail)(nil)
+	_ fmt.Stringer = (*tail)(nil)
+)

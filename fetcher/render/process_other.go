@@ -1,0 +1,23 @@
+//go:build !linux
+
+package render
+
+import (
+	"os"
+	"syscall"
+)
+
+// isolates says that browsers may have a network of their own.
+const isolates = false
+
+func attributes(bool) *syscall.SysProcAttr { return nil }
+
+// killTree kills a browser; its processes end with it, since their pipes do.
+func killTree(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill()
+	}
+}
+
+// treeMemory is not known here.
+func treeMemory(int) int64 { return 0 }

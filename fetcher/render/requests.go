@@ -1,0 +1,262 @@
+package render
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Each request of a page that is made has a goroutine; tab.close waits for them.
+
+const (
+	// MaxRequests are made for one page; requestGap lies between the beginnings of two.
+	MaxRequests = 40
+	requestGap  = 100 * time.Millisecond
+)
+
+// turns lets requests begin one after the other, requestGap apart.
+type turns struct {
+	next chan time.Time // holds when the next one may begin; who has taken it out has the turn
+}
+
+// newTurns begins with the gap: the page itself was asked for just before.
+func newTurns() *turns {
+	t := &turns{next: make(chan time.Time, 1)}
+	t.next <- time.Now().Add(requestGap)
+	return t
+}
+
+// wait waits for a turn; an error is that of ctx.
+func (t *turns) wait(ctx context.Context) error {
+	select {
+	case at := <-t.next:
+		timer := time.NewTimer(time.Until(at))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			t.next <- time.Now().Add(requestGap)
+			return nil
+		case <-ctx.Done():
+			t.next <- at
+			return ctx.Err()
+		}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pausedRequest is a request that the browser asks us to make.
+type pausedRequest struct {
+	ID      string `json:"requestId"`
+	Frame   string `json:"frameId"`
+	Kind    string `json:"resourceType"`
+	Request struct {
+		URL     string            `json:"url"`
+		Method  string            `json:"method"`
+		Headers map[string]string `json:"headers"`
+	} `json:"request"`
+}
+
+// paused answers a request, refuses it, or has it made.
+func (t *tab) paused(m *message) {
+	p := new(pausedRequest)
+	if json.Unmarshal(m.Params, p) != nil {
+		return
+	}
+	session := m.Session
+	p.Request.URL, _, _ = strings.Cut(p.Request.URL, "#")
+	switch scheme, _, _ := strings.Cut(p.Request.URL, ":"); {
+	case slices.Contains([]string{"data", "blob", "about"}, scheme):
+		t.browser.pipe.send(session, "Fetch.continueRequest", object{"requestId": p.ID})
+		return
+	case p.Kind == "Document" && p.Frame == t.frame:
+		t.navigates(session, p)
+		return
+	case !p.wanted():
+		t.refuse(session, p)
+		return
+	}
+	if a, ok := t.cache.fresh(p.request()); ok {
+		t.change(func() { t.counts.Cached++ })
+		t.fulfil(session, p, a)
+		return
+	}
+	if !t.begin(session, p) {
+		t.refuse(session, p)
+	}
+}
+
+// begin has a request made in its turn, unless there were too many. The lock keeps it from beginning while
+// close waits for all.
+func (t *tab) begin(session string, p *pausedRequest) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts.Requests >= MaxRequests {
+		t.counts.TooMany = true
+	}
+	if t.counts.TooMany || t.closed {
+		return false
+	}
+	t.counts.Requests++
+	t.flying++
+	t.fetches.Go(func() { t.fetch(session, p) })
+	return true
+}
+
+// navigates gives the page its main answer. Where its scripts lead after that is noted, and not followed.
+func (t *tab) navigates(session string, p *pausedRequest) {
+	first := false
+	t.change(func() {
+		first, t.answers = !t.answers, true
+		if !first && p.Request.Method == http.MethodGet && t.leads == "" && p.Request.URL != t.page.URL {
+			t.leads = p.Request.URL
+		}
+	})
+	if first {
+		t.fulfil(session, p, Answer{t.page.Status, t.page.Header, t.page.Body})
+		return
+	}
+	// An answer without content leaves the page where it is.
+	t.fulfil(session, p, Answer{Status: http.StatusNoContent})
+}
+
+// wanted reports whether a request is made at all.
+func (p *pausedRequest) wanted() bool {
+	if p.Request.Method != http.MethodGet && p.Request.Method != http.MethodHead {
+		return false
+	}
+	if u, err := url.Parse(p.Request.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return false
+	}
+	h := p.header()
+	switch p.Kind {
+	case "Script", "Stylesheet", "XHR", "Fetch":
+		return h.Get("Sec-Purpose") == "" && h.Get("Purpose") == ""
+	case "Other": // scripts of workers, but also the page's icon
+		return h.Get("Accept") == "*/*" && h.Get("Service-Worker") == ""
+	}
+	return false
+}
+
+// header is what the page sends beside what is the crawler's own.
+func (p *pausedRequest) header() http.Header {
+	h := http.Header{}
+	for name, value := range p.Request.Headers {
+		h.Set(name, value)
+	}
+	return h
+}
+
+// request is p in the terms of who makes it.
+func (p *pausedRequest) request() Request {
+	h := p.header()
+	for name := range h {
+		if isOwn(name) {
+			delete(h, name)
+		}
+	}
+	return Request{URL: p.Request.URL, Method: p.Request.Method, Kind: p.Kind, Header: h}
+}
+
+// isOwn knows the headers of requests that are the crawler's to write.
+func isOwn(name string) bool {
+	switch name {
+	case "User-Agent", "Cookie", "Host", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Transfer-Encoding", "Upgrade-Insecure-Requests",
+		"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range", "From", "Via", "Forwarded", "Te", "Trailer", "Upgrade", "Expect", "Keep-Alive":
+		return true
+	}
+	return strings.HasPrefix(name, "Sec-") || strings.HasPrefix(name, "Proxy-") || strings.HasPrefix(name, "X-Forwarded-")
+}
+
+// fetch makes a request in its turn, and hands over its answer.
+func (t *tab) fetch(session string, p *pausedRequest) {
+	defer t.change(func() {
+		t.flying--
+		t.restAt = time.Now()
+	})
+	if t.turns.wait(t.ctx) != nil {
+		return
+	}
+	r := p.request()
+	a, err := t.cache.fetch(t.ctx, r, t.page.Fetch)
+	if t.ctx.Err() != nil {
+		return
+	}
+	switch {
+	case errors.Is(err, ErrRefused):
+		t.change(func() { t.counts.Requests, t.counts.Refused = t.counts.Requests-1, t.counts.Refused+1 })
+	case err != nil || a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError:
+		t.change(func() {
+			t.counts.Failed++
+			if t.failed == nil && p.Kind == "Script" && sameOrigin(r.URL, t.page.URL) {
+				t.failed = lacks(r.URL, a, err)
+			}
+		})
+	}
+	if err != nil {
+		t.browser.pipe.send(session, "Fetch.failRequest", object{"requestId": p.ID, "errorReason": "Failed"})
+		return
+	}
+	t.fulfil(session, p, a)
+}
+
+// lacks is the error of a page one of whose own scripts could not be had: without it the page may look
+// whole and hold nothing.
+func lacks(script string, a Answer, err error) error {
+	if err != nil {
+		return failed(Incomplete, "its script %s cannot be had: %v", script, err)
+	}
+	return failed(Incomplete, "its script %s cannot be had: status %d", script, a.Status)
+}
+
+// sameOrigin reports whether two URLs have scheme, host and port in common.
+func sameOrigin(a, b string) bool {
+	u, err1 := url.Parse(a)
+	v, err2 := url.Parse(b)
+	return err1 == nil && err2 == nil && u.Scheme == v.Scheme && u.Host == v.Host
+}
+
+// refuse says that a request will not be made.
+func (t *tab) refuse(session string, p *pausedRequest) {
+	t.change(func() { t.counts.Refused++ })
+	t.browser.pipe.send(session, "Fetch.failRequest", object{"requestId": p.ID, "errorReason": "BlockedByClient"})
+}
+
+// fulfil answers a request.
+func (t *tab) fulfil(session string, p *pausedRequest, a Answer) {
+	type header struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	headers := []header{}
+	for name, values := range a.Header {
+		if isKept(name) {
+			continue
+		}
+		for _, value := range values {
+			headers = append(headers, header{name, strings.ToValidUTF8(value, "?")})
+		}
+	}
+	t.browser.pipe.send(session, "Fetch.fulfillRequest", object{
+		"requestId": p.ID, "responseCode": a.Status, "responseHeaders": headers, "body": base64.StdEncoding.EncodeToString(a.Body),
+	})
+}
+
+// isKept knows the headers of answers that are kept from the browser: those of the way of the bytes, cookies,
+// which are the log-in's, and those that would have it ask for something by itself, or remember.
+func isKept(name string) bool {
+	switch name {
+	case "Content-Encoding", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Trailer", "Upgrade",
+		"Set-Cookie", "Set-Cookie2", "Clear-Site-Data", "Strict-Transport-Security", "Alt-Svc", "Accept-Ch", "Critical-Ch",
+		"Content-Disposition", "Refresh", "Link", "Report-To", "Reporting-Endpoints", "Nel", "Expect-Ct", "Public-Key-Pins",
+		"Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Speculation-Rules", "Www-Authenticate", "Proxy-Authenticate":
+		return true
+	}
+	return false
+}
