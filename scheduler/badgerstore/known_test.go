@@ -252,7 +252,8 @@ func TestKnownUnsynced(t *testing.T) {
 // what a process that dies there leaves.
 func TestSaveWhileOpen(t *testing.T) {
 	dir := t.TempDir()
-	o := Options{MemtableBytes: MinMemtableBytes, saveAfter: 100}
+	var words strings.Builder
+	o := Options{MemtableBytes: MinMemtableBytes, saveAfter: 100, Logger: textLogger(&words)}
 	points := map[string]int{}
 	var copies []string
 	written := make(chan struct{})
@@ -284,7 +285,7 @@ func TestSaveWhileOpen(t *testing.T) {
 	}
 	closeStore(t, s)
 	if points[atSnapshotWritten] < 2 || points[atSnapshotRenamed] < 2 {
-		t.Fatalf("files were written %v times", points)
+		t.Fatalf("files were written %v times; the log says %s", points, words.String())
 	}
 	for i, killed := range append(copies, dir) {
 		s := settled(t, openStore(t, killed, Options{}))
