@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -27,6 +26,7 @@ import (
 	"github.com/sextant-crawler/sextant/demo/indexer"
 	"github.com/sextant-crawler/sextant/internal/seeded"
 	"github.com/sextant-crawler/sextant/internal/testetcd"
+	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
@@ -48,19 +48,7 @@ type member struct {
 	cmd        *exec.Cmd
 	ended      chan struct{}
 	err        error
-	log        memberLog
-}
-
-type memberLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *memberLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
+	log        testlog.Buffer
 }
 
 // killedCluster is two nodes on one crawl.
@@ -146,7 +134,7 @@ func (c *killedCluster) end() {
 		}
 		c.kill(i)
 		if c.Failed() {
-			c.Logf("%s after %d kills:\n%s", m.name, c.kills, m.log.b.String())
+			c.Logf("%s after %d kills:\n%s", m.name, c.kills, m.log.String())
 		}
 	}
 }

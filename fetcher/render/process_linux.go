@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/sextant-crawler/sextant/fetcher/processes"
 )
 
 // isolates says that browsers may have a network of their own.
@@ -30,7 +32,7 @@ func attributes(isolated bool) *syscall.SysProcAttr {
 
 // killTree kills a process, its group, and all that descends from it.
 func killTree(pid int) {
-	all := descendants(pid)
+	all := processes.Descendants(pid)
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
 	for _, child := range all {
 		_ = syscall.Kill(child, syscall.SIGKILL)
@@ -39,7 +41,7 @@ func killTree(pid int) {
 
 // treeMemory is what a process and its descendants have for themselves.
 func treeMemory(pid int) (n int64) {
-	for _, p := range append(descendants(pid), pid) {
+	for _, p := range append(processes.Descendants(pid), pid) {
 		status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "status"))
 		if err != nil {
 			continue // it has ended
@@ -55,33 +57,4 @@ func treeMemory(pid int) (n int64) {
 		}
 	}
 	return n
-}
-
-// descendants are the processes that a process has started, and those have.
-func descendants(of int) (all []int) {
-	children := map[int][]int{}
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range files {
-		stat, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil {
-			continue
-		}
-		// The name, in brackets, may hold anything: its end is the last one.
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 2 {
-			continue
-		}
-		if parent, err := strconv.Atoi(fields[1]); err == nil {
-			children[parent] = append(children[parent], pid)
-		}
-	}
-	for next := children[of]; len(next) > 0; next = next[1:] {
-		all = append(all, next[0])
-		next = append(next, children[next[0]]...)
-	}
-	return all
 }

@@ -37,8 +37,8 @@ type Border struct {
 func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
-			{"actionrules/match", "config/words", "cluster/entry", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/render", "histogram", "permit", "secret", "weburl"},
-			{"actionrules", "cluster", "fetcher", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
+			{"actionrules/match", "config/words", "cluster/entry", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "histogram", "permit", "secret", "weburl"},
+			{"actionrules", "cluster", "fetcher", "fetcher/render", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
 			{"scheduler"},
 			{"cluster/etcd", "cluster/peer", "cluster/shared", "push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
 			{

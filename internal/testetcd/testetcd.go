@@ -1,21 +1,18 @@
 // Package testetcd starts etcd for tests, as processes of their own: Debian's, or the one that SEXTANT_ETCD names. A test that
 // needs it is skipped where there is none.
-//
-// The mutex of an output guards what a process has written; os/exec has a goroutine for each that writes to it.
 package testetcd
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testport"
 )
 
@@ -31,19 +28,7 @@ type Server struct {
 	dir        string
 	cluster    string
 	cmd        *exec.Cmd
-	log        output
-}
-
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
+	log        testlog.Buffer
 }
 
 // Start starts an etcd of so many members and waits until all of them answer. Their ports are reserved by the system
@@ -66,7 +51,7 @@ func Start(t testing.TB, members int) []*Server {
 		t.Cleanup(func() {
 			s.Kill()
 			if t.Failed() {
-				t.Logf("etcd %s:\n%s", s.name, s.log.b.String())
+				t.Logf("etcd %s:\n%s", s.name, s.log.String())
 			}
 		})
 	}

@@ -2,13 +2,12 @@ package documents
 
 import (
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sextant-crawler/sextant/fetcher/processes"
 )
 
 // ownGroup puts a process into a group of its own, so that signals of a terminal do not reach it.
@@ -26,7 +25,7 @@ func adoptOrphans() {
 // endConverter kills the converter with its group and all that descends from this process.
 func endConverter(p *os.Process) {
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
-	for _, pid := range descendants(os.Getpid()) {
+	for _, pid := range processes.Descendants(os.Getpid()) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
@@ -35,7 +34,7 @@ func endConverter(p *os.Process) {
 // cannot be waited for.
 func endOrphans() {
 	for end := time.Now().Add(endGrace / 2); time.Now().Before(end); {
-		for _, pid := range descendants(os.Getpid()) {
+		for _, pid := range processes.Descendants(os.Getpid()) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
@@ -46,40 +45,6 @@ func endOrphans() {
 			time.Sleep(time.Millisecond)
 		}
 	}
-}
-
-// descendants are the processes that a process has started, and those have.
-func descendants(of int) []int {
-	children := map[int][]int{}
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range files {
-		stat, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil {
-			continue
-		}
-		// The name, in brackets, may hold anything: its end is the last one.
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if len(fields) < 2 {
-			continue
-		}
-		if parent, err := strconv.Atoi(fields[1]); err == nil {
-			children[parent] = append(children[parent], pid)
-		}
-	}
-	var all []int
-	for next := children[of]; len(next) > 0; {
-		all = append(all, next...)
-		var deeper []int
-		for _, pid := range next {
-			deeper = append(deeper, children[pid]...)
-		}
-		next = deeper
-	}
-	return all
 }
 
 // StartConverter becomes the program, with limits that it and its children cannot raise. It
