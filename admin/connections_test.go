@@ -298,3 +298,65 @@ func TestIdleConnectionsSecured(t *testing.T) {
 	client.CloseIdleConnections()
 	get("/healthz", "")
 }
+
+// TestLimit: strangers at a port that is not the API take few places, and do not keep out those
+// whom its guard knows.
+func TestLimit(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: headerTimeout}
+	guard := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Token") == "" {
+				http.Error(w, "no token", http.StatusForbidden)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	bounded := Limit(server, l, guard, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(bounded) // it ends by Close
+	}()
+	t.Cleanup(func() { _ = server.Close(); <-ended })
+	get := func(c net.Conn, token string) (int, error) {
+		if _, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n", token); err != nil {
+			return 0, err
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			return 0, err
+		}
+		return answer.StatusCode, answer.Body.Close()
+	}
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	known := dial()
+	if code, err := get(known, "Token: x\r\n"); code != http.StatusNoContent || err != nil {
+		t.Fatalf("%d, %v", code, err)
+	}
+	var strangers []net.Conn
+	for range maxPerAddress + 20 {
+		c := dial()
+		if code, err := get(c, ""); code != http.StatusForbidden || err != nil {
+			t.Fatalf("a stranger: %d, %v", code, err)
+		}
+		strangers = append(strangers, c)
+	}
+	if _, err := strangers[0].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the first stranger's connection is open still: %v", err)
+	}
+	if code, err := get(known, "Token: x\r\n"); code != http.StatusNoContent || err != nil {
+		t.Errorf("who has the token, on the connection that waited: %d, %v", code, err)
+	}
+}

@@ -187,6 +187,24 @@ func TestRenderingFails(t *testing.T) {
 	}
 }
 
+// TestRenderedEmpty: a page that stays a shell while requests of its scripts fail keeps the document that it has.
+func TestRenderedEmpty(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.set(hostA+"/", answered{body: appShell})
+		out := content("what the scripts write at first")
+		rendering(w, policy.Render{}, func(context.Context, render.Page) (render.Rendered, error) { return out, nil })
+		w.begin()
+		w.quiet()
+		first := w.record(hostA + "/")
+		out = render.Rendered{HTML: []byte(appShell), Counts: render.Counts{Requests: 1, Failed: 1}}
+		w.refresh(Selection{All: true})
+		time.Sleep(time.Minute)
+		if r := w.record(hostA + "/"); r.Class != scheduler.Temporary || r.Reason != scheduler.ReasonRendering || r.Hash != first.Hash || !r.Indexed {
+			t.Errorf("it is %v, %v (%q); indexed %t, and the document is the same: %t", r.Class, r.Reason, r.LastError, r.Indexed, r.Hash == first.Hash)
+		}
+	}, hostA+"/")
+}
+
 // TestRenderedAgain: the page is fetched whole each time, since its scripts may make another one of the same answer;
 // where they lead elsewhere, it redirects.
 func TestRenderedAgain(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/node"
 	"github.com/sextant-crawler/sextant/cluster/peer"
@@ -123,9 +124,10 @@ func (c *clusterNode) run(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	server := &http.Server{
-		Handler: peer.Guard(c.of.Token, c.peers()), TLSConfig: secured, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		TLSConfig: secured, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
+	l = admin.Limit(server, l, func(h http.Handler) http.Handler { return peer.Guard(c.of.Token, h) }, c.peers())
 	beside, ended := context.WithCancel(context.WithoutCancel(ctx))
 	group, beside := errgroup.WithContext(beside)
 	group.Go(func() error {

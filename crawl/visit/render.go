@@ -3,6 +3,7 @@ package visit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"time"
@@ -33,29 +34,37 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 		}
 		v.visitor.trial.readPlain(&p)
 	}
-	if err = v.render(ctx, how, r, result); err != nil || result.Fault != fault.None {
+	failed, err := v.render(ctx, how, r, result)
+	if err != nil || result.Fault != fault.None {
 		return extract.Page{}, false, err
 	}
-	return v.extract(ctx, r)
+	p, read, err = v.extract(ctx, r)
+	if err == nil && p.Shell && failed > 0 {
+		// Its scripts wrote nothing, maybe because of that: what is indexed of it stays.
+		result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts wrote nothing, and %d of their requests failed", failed)
+		return extract.Page{}, false, nil
+	}
+	return p, read, err
 }
 
-// render puts what a browser makes of an answer in its place. Status and headers stay what they were.
-func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Response, result *scheduler.Result) error {
+// render puts what a browser makes of an answer in its place, and returns how many requests of the page
+// failed. Status and headers stay what they were.
+func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Response, result *scheduler.Result) (failed int, err error) {
 	v.slot.Now(meter.WaitsForFetch)
 	defer v.slot.Now(meter.Working)
 	q := newPageRequests(v, r)
 	out, err := v.policy.Settings.Renderer.Render(ctx, render.Page{
 		URL: v.lease.URL.String(), Status: r.Status, Header: r.Header, Body: r.Body,
-		Selector: how.Selector, After: how.After, Fetch: q.fetch,
+		Selector: how.Selector, After: how.After, Partition: fmt.Sprintf("%p %t", v.access, q.public), Fetch: q.fetch,
 	})
 	result.Requests = q.end()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 	v.meter.Rendered.Add(out.Took, err)
 	v.visitor.trial.rendered(&out)
 	if err != nil {
-		return v.notRendered(ctx, err, result)
+		return 0, v.notRendered(ctx, err, result)
 	}
 	r.Header = r.Header.Clone()
 	r.Header.Set("Content-Type", "text/html; charset=utf-8")
@@ -64,7 +73,7 @@ func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Respo
 	if u, err := BaseOf(v.lease.URL, extract.Page{}).Resolve(out.Location); out.Location != "" && err == nil && u.Key() != v.lease.Key {
 		r.Header.Set("Refresh", "0; url="+u.String())
 	}
-	return nil
+	return out.Failed, nil
 }
 
 // notRendered is what a page comes to whose rendering failed: an error of its own kind, or the wait for a browser.

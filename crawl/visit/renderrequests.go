@@ -98,6 +98,9 @@ func (q *pageRequests) fetch(ctx context.Context, r render.Request) (render.Answ
 	if err != nil {
 		return render.Answer{}, err
 	}
+	if q.public && isInternal(response.Address) { // by a log-in, whose requests are its own
+		return render.Answer{}, refused("%s has an internal address now", u.Origin())
+	}
 	if response.Truncated && response.Status == http.StatusOK {
 		return render.Answer{}, fmt.Errorf("%s is longer than maxBodyBytes", u)
 	}
@@ -124,19 +127,20 @@ func (q *pageRequests) ownWay(u weburl.URL, by *Access) (end func(), do auth.Do,
 }
 
 // by is how a URL is asked for. A page may use the log-in of its own origin only, and headers of its own Fetch; one
-// from an address that anybody can reach asks none of a private network.
+// from an address that anybody can reach asks none of a private network, also where its own name leads there meanwhile.
 func (q *pageRequests) by(u weburl.URL) (*Access, error) {
-	by := q.visit.gear.Accesses.of(u)
+	by, own := q.visit.gear.Accesses.of(u), q.isOwn(u)
 	switch {
-	case q.isOwn(u):
-		return by, nil
-	case by.login != nil:
+	case !own && by.login != nil:
 		return nil, refused("%s wants the log-in of another Fetch", u.Origin())
-	case len(by.header) > 0 && by != q.access:
+	case !own && len(by.header) > 0 && by != q.access:
 		return nil, refused("%s gets headers of another Fetch", u.Origin())
 	case q.public && by.strict != nil:
 		other := *by
 		other.fetcher = by.strict
+		if by.cookies != nil {
+			other.do = by.cookies.Do(by.strict.Do)
+		}
 		return &other, nil
 	}
 	return by, nil

@@ -13,12 +13,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,12 +80,13 @@ func (p place) engine() string {
 
 func run(ctx context.Context, dir string, port int) error {
 	p := place{dir, port}
-	if err := p.prepare(ctx); err != nil {
-		return err
-	}
+	// The port comes first: another one of these that runs may have the same folder.
 	site, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.site())
 	if err != nil {
-		return fmt.Errorf("%w: choose other ports with -port", err)
+		return fmt.Errorf("%w: choose other ports with -port, and another folder with -dir", err)
+	}
+	if err := p.prepare(ctx); err != nil {
+		return errors.Join(err, site.Close())
 	}
 	// The site outlives the nodes: they finish what they fetch.
 	var served, processes sync.WaitGroup
@@ -117,12 +120,31 @@ func run(ctx context.Context, dir string, port int) error {
 	return nil
 }
 
-// prepare builds both programs, and writes the configuration.
-func (p place) prepare(ctx context.Context) error {
+// mark is a file by which a folder is known to be this program's.
+const mark = "sextant-example"
+
+// empty makes an empty folder. It removes what an earlier run left, and nobody else's files.
+func (p place) empty() error {
+	left, err := os.ReadDir(p.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	ours := slices.ContainsFunc(left, func(e fs.DirEntry) bool { return e.Name() == mark })
+	if len(left) > 0 && !ours {
+		return fmt.Errorf("%s holds files that are not this example's: name an empty folder by -dir", p.dir)
+	}
 	if err := os.RemoveAll(p.dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(p.path(mark), nil, 0o600)
+}
+
+// prepare builds both programs, and writes the configuration.
+func (p place) prepare(ctx context.Context) error {
+	if err := p.empty(); err != nil {
 		return err
 	}
 	fmt.Println("building sextant and sextant-etcd, the first time for some minutes")

@@ -46,12 +46,13 @@ func newCache(now func() time.Time) *cache {
 }
 
 // keyOf is that of a request whose answer may be kept, "" for others. What another site may
-// read of an answer depends on the origin that asks, so that is a part of it.
+// read of an answer depends on the origin that asks, so that is a part of it; and a page gets
+// nothing of what was asked for pages of other sites, or with rights that it has not.
 func keyOf(r Request) string {
 	if r.Method != http.MethodGet || r.Kind != "Script" && r.Kind != "Stylesheet" || r.Header.Get("Authorization") != "" {
 		return ""
 	}
-	return r.Kind + " " + r.Header.Get("Origin") + " " + r.URL
+	return r.partition + " " + r.Kind + " " + r.Header.Get("Origin") + " " + r.URL
 }
 
 // fresh returns an answer that may be given without asking.

@@ -89,6 +89,11 @@ func TestCacheAsksAgain(t *testing.T) {
 	if _, ok := c.fresh(Request{URL: script.URL, Method: http.MethodGet, Kind: "XHR"}); ok {
 		t.Error("data of a page was kept")
 	}
+	elsewhere := script
+	elsewhere.partition = "http://b.example"
+	if _, ok := c.fresh(elsewhere); ok {
+		t.Error("a page of another site gets what was asked for this one, maybe by a log-in")
+	}
 	if script.Header.Get("If-None-Match") != "" {
 		t.Error("the page's own request was changed")
 	}

@@ -94,6 +94,9 @@ type Page struct {
 	Selector string
 	// After is waited for once the page is loaded. 0: until it makes no more requests.
 	After time.Duration
+	// Partition divides the answers that are kept: a page gets those alone that pages of its origin with the
+	// same Partition have asked for. It tells apart who may read what, such as pages behind a log-in.
+	Partition string
 	// Fetch makes the requests of the page, several at once. Its context ends with the page. An error that wraps ErrRefused
 	// says that nobody was asked.
 	Fetch func(ctx context.Context, r Request) (Answer, error)
@@ -108,6 +111,8 @@ type Request struct {
 	Method string // GET or HEAD
 	Kind   string // the resource type of the protocol: Script, Stylesheet, XHR, Fetch and so on
 	Header http.Header
+
+	partition string // of the page, with its origin
 }
 
 // Answer is that to a Request.
@@ -133,7 +138,7 @@ type Counts struct {
 	Requests int  `json:"requests"` // were made
 	Cached   int  `json:"cached"`   // were answered without one
 	Refused  int  `json:"refused"`  // were not made: images and the like, other methods, what is beyond the limit
-	Failed   int  `json:"failed"`   // got no answer
+	Failed   int  `json:"failed"`   // got no answer, or an error
 	TooMany  bool `json:"too_many"` // some were refused because there were too many
 	Restless bool `json:"restless"` // it was still at work when its time was over
 }

@@ -82,7 +82,7 @@ func (t *tab) paused(m *message) {
 		t.refuse(session, p)
 		return
 	}
-	if a, ok := t.cache.fresh(p.request()); ok {
+	if a, ok := t.cache.fresh(t.request(p)); ok {
 		t.change(func() { t.counts.Cached++ })
 		t.fulfil(session, p, a)
 		return
@@ -154,14 +154,14 @@ func (p *pausedRequest) header() http.Header {
 }
 
 // request is p in the terms of who makes it.
-func (p *pausedRequest) request() Request {
+func (t *tab) request(p *pausedRequest) Request {
 	h := p.header()
 	for name := range h {
 		if isOwn(name) {
 			delete(h, name)
 		}
 	}
-	return Request{URL: p.Request.URL, Method: p.Request.Method, Kind: p.Kind, Header: h}
+	return Request{URL: p.Request.URL, Method: p.Request.Method, Kind: p.Kind, Header: h, partition: t.partition}
 }
 
 // isOwn knows the headers of requests that are the crawler's to write.
@@ -183,7 +183,7 @@ func (t *tab) fetch(session string, p *pausedRequest) {
 	if t.turns.wait(t.ctx) != nil {
 		return
 	}
-	r := p.request()
+	r := t.request(p)
 	a, err := t.cache.fetch(t.ctx, r, t.page.Fetch)
 	if t.ctx.Err() != nil {
 		return
@@ -191,10 +191,11 @@ func (t *tab) fetch(session string, p *pausedRequest) {
 	switch {
 	case errors.Is(err, ErrRefused):
 		t.change(func() { t.counts.Requests, t.counts.Refused = t.counts.Requests-1, t.counts.Refused+1 })
-	case err != nil || a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError:
+	case err != nil || a.Status >= http.StatusBadRequest:
+		passing := err != nil || a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
 		t.change(func() {
 			t.counts.Failed++
-			if t.failed == nil && p.Kind == "Script" && sameOrigin(r.URL, t.page.URL) {
+			if passing && t.failed == nil && p.Kind == "Script" && sameOrigin(r.URL, t.page.URL) {
 				t.failed = lacks(r.URL, a, err)
 			}
 		})
@@ -220,6 +221,14 @@ func sameOrigin(a, b string) bool {
 	u, err1 := url.Parse(a)
 	v, err2 := url.Parse(b)
 	return err1 == nil && err2 == nil && u.Scheme == v.Scheme && u.Host == v.Host
+}
+
+// originOf is the scheme and host of a URL; all of it if it has none.
+func originOf(raw string) string {
+	if u, err := url.Parse(raw); err == nil {
+		return u.Scheme + "://" + u.Host
+	}
+	return raw
 }
 
 // refuse says that a request will not be made.

@@ -35,14 +35,16 @@ const (
 type tab struct {
 	browser *browser
 	cache   *cache
-	page    Page
-	context string         // of the browser: cookies and the like are one page's only; set under mu
-	frame   string         // the page's, which is its target, too
-	session string         // that asks the page
-	fetches sync.WaitGroup // requests on their way
-	turns   *turns
-	cancel  context.CancelCauseFunc
-	ctx     context.Context //nolint:containedctx // of the requests, which end with the page
+	// partition is that of the cache which the page may use.
+	partition string
+	page      Page
+	context   string         // of the browser: cookies and the like are one page's only; set under mu
+	frame     string         // the page's, which is its target, too
+	session   string         // that asks the page
+	fetches   sync.WaitGroup // requests on their way
+	turns     *turns
+	cancel    context.CancelCauseFunc
+	ctx       context.Context //nolint:containedctx // of the requests, which end with the page
 
 	changed chan struct{} // has an entry when the state changed
 	mu      sync.Mutex
@@ -63,7 +65,7 @@ type state struct {
 }
 
 func newTab(b *browser, c *cache, p Page) *tab {
-	return &tab{browser: b, cache: c, page: p, turns: newTurns(), changed: make(chan struct{}, 1), state: state{restAt: time.Now()}}
+	return &tab{browser: b, cache: c, partition: originOf(p.URL) + " " + p.Partition, page: p, turns: newTurns(), changed: make(chan struct{}, 1), state: state{restAt: time.Now()}}
 }
 
 // render loads the page, waits, and reads it. The error is an *Error, or that of ctx.
