@@ -203,6 +203,16 @@ func meant(a netip.Addr) netip.Addr {
 	return a
 }
 
+// IsInternal reports whether an address leads into a private network or to this machine, in whatever form it is
+// written. One that is not known does not.
+func IsInternal(a netip.Addr) bool {
+	if !a.IsValid() {
+		return false
+	}
+	a = meant(a)
+	return isPrivate(a) || a.IsLoopback() || a.IsLinkLocalUnicast()
+}
+
 func isPrivate(a netip.Addr) bool {
 	return a.IsPrivate() || netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10).Contains(a)
 }

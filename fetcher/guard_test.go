@@ -178,3 +178,19 @@ func testProxiesOfTheEnvironmentAreNotUsed(t *testing.T, newFetcher maker) {
 		t.Error("the environment's proxy was asked")
 	}
 }
+
+// TestIsInternal: an internal address is one in every form that reaches it.
+func TestIsInternal(t *testing.T) {
+	for written, want := range map[string]bool{
+		"10.1.2.3": true, "100.64.0.1": true, "127.0.0.1": true, "169.254.1.1": true, "::1": true, "fe80::1": true, "fd00::1": true,
+		"::ffff:192.168.0.1": true, "64:ff9b::10.1.2.3": true, "2002:a01:203::": true,
+		"203.0.113.5": false, "2001:db8::1": false, "64:ff9b::203.0.113.5": false,
+	} {
+		if got := IsInternal(netip.MustParseAddr(written)); got != want {
+			t.Errorf("%s is internal: %t", written, got)
+		}
+	}
+	if IsInternal(netip.Addr{}) {
+		t.Error("no address is internal")
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/node"
 	"github.com/sextant-crawler/sextant/cluster/peer"
@@ -39,17 +39,11 @@ func NodeToken(path string) (peer.Token, error) {
 }
 
 // ensureNodeToken makes a token where there is none.
-func ensureNodeToken(path string) (made bool, err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+func ensureNodeToken(path, data string) (made bool, err error) {
+	if made, err = admin.WriteToken(path, data, peer.NewToken); err == nil && !made {
 		_, err = NodeToken(path)
-		return false, err
 	}
-	if err != nil {
-		return false, err
-	}
-	_, err = io.WriteString(f, peer.NewToken()+"\n")
-	return true, errors.Join(err, f.Sync(), f.Close())
+	return made, err
 }
 
 // Founding is what a cluster is made from.
@@ -77,7 +71,7 @@ func FoundCluster(ctx context.Context, f Founding) (m cluster.Meta, made bool, e
 	if err := os.MkdirAll(f.Home.Dir, 0o750); err != nil {
 		return m, false, err
 	}
-	if made, err = ensureNodeToken(f.Token); err != nil {
+	if made, err = ensureNodeToken(f.Token, f.Home.Dir); err != nil {
 		return m, made, err
 	}
 	m, err = node.Found(ctx, f.Engine, f.Node, dir, StoreOptions(f.Crawler, f.Log))

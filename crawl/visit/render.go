@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/sextant-crawler/sextant/crawl/meter"
@@ -90,14 +89,6 @@ func (v *visit) notRendered(ctx context.Context, err error, result *scheduler.Re
 		}
 	}
 	return nil
-}
-
-// isInternal reports whether an answer came from an address of a private network, or of this machine. One that is not
-// known is none.
-func isInternal(a netip.Addr) bool {
-	carriers := netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64}), 10)
-	a = a.Unmap()
-	return a.IsValid() && (a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carriers.Contains(a))
 }
 
 // refreshes reports whether a page is to be fetched whole each time: that its answer is what it was says

@@ -42,7 +42,7 @@ type askedHost struct {
 }
 
 func newPageRequests(v *visit, page *fetcher.Response) *pageRequests {
-	return &pageRequests{visit: v, public: !isInternal(page.Address), hosts: map[weburl.HostKey]*askedHost{}, access: v.access}
+	return &pageRequests{visit: v, public: !fetcher.IsInternal(page.Address), hosts: map[weburl.HostKey]*askedHost{}, access: v.access}
 }
 
 // end has the other hosts rest, and returns how often the page's own was asked.
@@ -98,7 +98,7 @@ func (q *pageRequests) fetch(ctx context.Context, r render.Request) (render.Answ
 	if err != nil {
 		return render.Answer{}, err
 	}
-	if q.public && isInternal(response.Address) { // by a log-in, whose requests are its own
+	if q.public && fetcher.IsInternal(response.Address) { // by a log-in, whose requests are its own
 		return render.Answer{}, refused("%s has an internal address now", u.Origin())
 	}
 	if response.Truncated && response.Status == http.StatusOK {

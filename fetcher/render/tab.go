@@ -2,7 +2,6 @@ package render
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"sync"
@@ -10,9 +9,6 @@ import (
 )
 
 // tab.mu guards the state of a page, which the pipe's reader, the goroutines of its requests and the one that renders it share.
-
-//go:embed snapshot.js
-var snapshotScript string
 
 // openShadows has shadow trees read that a page's scripts make closed.
 const openShadows = `(() => { const attach = Element.prototype.attachShadow;
@@ -25,8 +21,6 @@ const (
 	lookAgain = 100 * time.Millisecond
 	// readTime is how long a page may take to be read once its time is over.
 	readTime = 3 * time.Second
-	// maxText bounds what is read of a page, in UTF-16 units.
-	maxText = 10 << 20
 	// The window is so tall that what is loaded when it comes into sight is loaded.
 	width, height = 1280, 8000
 )
@@ -324,62 +318,6 @@ func (t *tab) waitForElement(ctx context.Context, end time.Time) error {
 			return err
 		}
 	}
-}
-
-// scriptError is what a script of ours met.
-type scriptError struct{ words string }
-
-func (e *scriptError) Error() string { return e.words }
-
-// evaluate runs an expression beside the page's scripts, which cannot change what it sees of the language.
-func (t *tab) evaluate(ctx context.Context, expression string, out any) error {
-	var world struct {
-		ID int `json:"executionContextId"`
-	}
-	if err := t.browser.pipe.call(ctx, t.session, "Page.createIsolatedWorld", object{"frameId": t.frame, "worldName": "sextant"}, &world); err != nil {
-		return err
-	}
-	var got struct {
-		Result struct {
-			Value json.RawMessage `json:"value"`
-		} `json:"result"`
-		Exception *struct {
-			Thrown struct {
-				Description string `json:"description"`
-			} `json:"exception"`
-		} `json:"exceptionDetails"`
-	}
-	if err := t.browser.pipe.call(ctx, t.session, "Runtime.evaluate",
-		object{"expression": expression, "contextId": world.ID, "returnByValue": true}, &got); err != nil {
-		return err
-	}
-	if got.Exception != nil {
-		return &scriptError{got.Exception.Thrown.Description}
-	}
-	return json.Unmarshal(got.Result.Value, out)
-}
-
-// read takes the page as it is now.
-func (t *tab) read(ctx context.Context, out *Rendered) error {
-	t.mu.Lock()
-	err := t.failed
-	t.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	var got struct {
-		HTML string `json:"html"`
-		Cut  bool   `json:"cut"`
-	}
-	arguments, err := json.Marshal([]any{t.page.URL, maxText})
-	if err != nil {
-		return err
-	}
-	if err := t.evaluate(ctx, "("+snapshotScript+")(..."+string(arguments)+")", &got); err != nil {
-		return err
-	}
-	out.HTML, out.Cut = []byte(got.HTML), got.Cut
-	return nil
 }
 
 // close ends what the page still does, and forgets what it has kept.
