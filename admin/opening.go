@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// each of Opening, Closing and StandingBy has one goroutine, which serves until the returned function ends
+// Each of Opening, Closing and StandingBy has one goroutine, which serves until the returned function ends
 // it and waits for it.
 
 // Opening answers on l, by TLS where a configuration of it is given, while stores are
