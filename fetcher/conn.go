@@ -18,6 +18,7 @@ type watchedConn struct {
 	net.Conn
 	ended   atomic.Bool
 	limited atomic.Bool // what a proxy needs to lead to the host, by a deadline
+	refused atomic.Bool // closed because there was no permit to ask anything over it
 }
 
 // SyscallConn is that of the connection below, if it has one.

@@ -52,8 +52,21 @@ func (f *Fetcher) trace(ctx context.Context, w *way) context.Context {
 func (w *way) got(c net.Conn) {
 	w.conn = c
 	if p := w.fetcher.settings.Permit; p != nil && !p.May() {
+		if watched := lowest(c); watched != nil {
+			watched.refused.Store(true)
+		}
 		_ = c.Close() // the request fails by that, and send knows why
 	}
+}
+
+// refused reports whether the last request had a connection that another one had to close because there was
+// no permit. An HTTP/2 client hands such a one out until it has noticed.
+func (w *way) refused() bool {
+	if w.conn == nil {
+		return false
+	}
+	watched := lowest(w.conn)
+	return watched != nil && watched.refused.Load()
 }
 
 // exchange makes the request of a Fetch, by its own Do if it has one.
@@ -85,11 +98,7 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 		err = f.permitted(ctx)
 	}
 	if err == nil {
-		if resp, err = f.transport.RoundTrip(f.addressed(req)); err != nil {
-			if over := f.permitted(ctx); over != nil {
-				err = over
-			}
-		}
+		resp, err = f.overLive(ctx, w, req)
 	}
 	if err == nil {
 		page := f.proxyPage(req.URL, resp)
@@ -111,6 +120,34 @@ func (f *Fetcher) send(ctx context.Context, w *way, req *http.Request) (*http.Re
 		why = fault.TLS
 	}
 	return nil, why, err
+}
+
+// overLive is a round trip of the transport, made again where the connection had been closed before anything
+// could be sent over it.
+func (f *Fetcher) overLive(ctx context.Context, w *way, req *http.Request) (*http.Response, error) {
+	for {
+		resp, err := f.transport.RoundTrip(f.addressed(req))
+		if err == nil {
+			return resp, nil
+		}
+		if over := f.permitted(ctx); over != nil {
+			return nil, over
+		}
+		if !w.refused() || ctx.Err() != nil {
+			return nil, err
+		}
+		w.conn = nil
+		if req.Body != nil && req.Body != http.NoBody {
+			if req.GetBody == nil {
+				return nil, err
+			}
+			again := *req
+			if again.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+			req = &again
+		}
+	}
 }
 
 // permitted is an error, once ctx has ended, if the request must not be made.
