@@ -97,9 +97,7 @@ func asRun(command string) string {
 	command = regexp.MustCompile(` --listen \S+| --log-level \S+| &(\w+&)?$| \| .*$`).ReplaceAllString(command, "")
 	command = strings.TrimSuffix(strings.TrimPrefix(command, "sh -c '"), "'")
 	command = regexp.MustCompile(`\S+\.backup\b`).ReplaceAllString(command, "FILE.backup")
-	if !strings.Contains(command, "explain") { // which asks the store only with it
-		command = regexp.MustCompile(` --data \S+`).ReplaceAllString(command, "")
-	}
+	command = regexp.MustCompile(` --data \S+`).ReplaceAllString(command, "")
 	command = regexp.MustCompile(`(https?://[a-z.]+\.example\.com|\$SITE)(/\S*)?`).ReplaceAllString(command, "URL")
 	command = regexp.MustCompile(`-c \S+`).ReplaceAllString(command, "-c FILE")
 	return regexp.MustCompile(`--(max-pages|edit) \d+`).ReplaceAllString(command, "--$1 N")

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -23,8 +25,8 @@ func explainCommand() *cli.Command {
 		Name:      "explain",
 		Usage:     "explain what happens to a URL, and which rules decide it",
 		ArgsUsage: "URL... (- reads them from stdin)",
-		Description: "With --data it also shows the stored state. The decision is the one for a " +
-			"newly discovered link.",
+		Description: "Where the data directory has a store, it also shows the stored state. The decision is " +
+			"the one for a newly discovered link.",
 		Flags:  flags(),
 		Action: explain,
 	}
@@ -56,21 +58,39 @@ func explain(c *cli.Context) error {
 		}
 		return nil
 	}
-	if c.IsSet("data") {
-		show = withAllKnowledge(c, all, chosen, show)
-	}
+	show = withAllKnowledge(c, all, chosen, show)
 	if err = show(); err == nil && invalid {
 		return no(nil)
 	}
 	return err
 }
 
-// withKnowledge gives fn a look into the store: the running service's, else the files.
+// withKnowledge gives fn a look into the store, if there is one or --data says that there is: the running
+// service's, else the files. A store that nobody named and that cannot be read is told of, and fn is called
+// without.
 func withKnowledge(c *cli.Context, h service.Home, crawler string, fn func(admin.Knowledge) error) error {
+	if !c.IsSet("data") {
+		if _, err := os.Stat(h.Store()); err != nil {
+			return fn(admin.Knowledge{})
+		}
+	}
 	log, err := newLogger(c)
 	if err != nil {
 		return err
 	}
+	looked := false
+	err = readKnowledge(c, h, crawler, log, func(known admin.Knowledge) error {
+		looked = true
+		return fn(known)
+	})
+	if err == nil || looked || c.IsSet("data") {
+		return err
+	}
+	log.Warn("stored state not shown", "data", h.Dir, "error", err)
+	return fn(admin.Knowledge{})
+}
+
+func readKnowledge(c *cli.Context, h service.Home, crawler string, log *slog.Logger, fn func(admin.Knowledge) error) error {
 	client, err := admin.Dial(c.Context, c.String("data"), crawler)
 	if err != nil {
 		return err

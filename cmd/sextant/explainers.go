@@ -116,8 +116,10 @@ func withAllKnowledge(c *cli.Context, all []*explainedCrawler, chosen []int, fn 
 		inner := fn
 		fn = func() error {
 			return withKnowledge(c, x.home, x.name, func(known admin.Knowledge) error {
-				if err := x.know(c, known); err != nil {
-					return fmt.Errorf("%s: %w", x.name, err)
+				if known.Lookup != nil {
+					if err := x.know(c, known); err != nil {
+						return fmt.Errorf("%s: %w", x.name, err)
+					}
 				}
 				return inner()
 			})

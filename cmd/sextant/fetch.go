@@ -31,7 +31,7 @@ func fetchCommand() *cli.Command {
 		ArgsUsage: "URL",
 		Description: "URLs that rules or robots.txt exclude are not fetched. Redirects are not followed. Pauses, " +
 			"log-ins and refused addresses are those of the crawl; hours of a Throttle are ignored. Sites " +
-			"that have moved are known only with --data. The exit code is 1 if there is no page.",
+			"that have moved are known only where the data directory has a store. The exit code is 1 if there is no page.",
 		Flags: flags(&cli.IntFlag{Name: "text", Value: 500, Usage: "print up to `N` characters of the text; 0 is all"},
 			&cli.BoolFlag{Name: "render", Usage: "render the page, whatever the configuration says, and show it before and after"}),
 		Action: func(c *cli.Context) error {
@@ -59,11 +59,8 @@ func fetchOne(c *cli.Context, raw string) error {
 		return err
 	}
 	var known admin.Knowledge
-	if c.IsSet("data") {
-		err = withKnowledge(c, h, crawler.Name, func(k admin.Knowledge) error { known = k; return nil })
-		if err != nil {
-			return err
-		}
+	if err := withKnowledge(c, h, crawler.Name, func(k admin.Knowledge) error { known = k; return nil }); err != nil {
+		return err
 	}
 	log, err := newLogger(c)
 	if err != nil {
