@@ -54,7 +54,8 @@ func (o Op) String() string {
 	return "add"
 }
 
-// Entry is an order in the outbox. Body is the JSON of a Document or a Deletion.
+// Entry is an order in the outbox. Body is the JSON of a Document or a Deletion, and must not be changed: other
+// targets get the same bytes.
 // Sequence numbers grow in the order in which entries become readable.
 type Entry struct {
 	Seq    uint64

@@ -225,7 +225,8 @@ const (
 )
 
 // Order is a document or a deletion for the indexer. Body is opaque here: the
-// JSON of push.Document or push.Deletion, written by the crawl.
+// JSON of push.Document or push.Deletion, written by the crawl. It is the store's from Store.Complete on:
+// nobody changes it any more.
 type Order struct {
 	Op     OrderOp
 	Source string

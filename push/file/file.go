@@ -29,8 +29,12 @@ import (
 // DefaultRotateBytes is the size of a file when Settings name none.
 const DefaultRotateBytes = 256 << 20
 
-// keptBuffer bounds the memory kept from one Push to the next.
-const keptBuffer = 32 << 20
+// writeBytes is how much of a Push is gathered for one write, keptBuffer how much memory is kept from
+// one Push to the next.
+const (
+	writeBytes = 256 << 10
+	keptBuffer = 1 << 20
+)
 
 // Settings of a file target.
 type Settings struct {
@@ -153,8 +157,7 @@ func (t *Target) resume() error {
 // Name is the target's name.
 func (t *Target) Name() string { return t.set.Name }
 
-// Push writes entries as lines. After an error none of them is in the files,
-// unless a file could be filled with some and synced before.
+// Push writes entries as lines. After an error the first of them may be in the files, whole: they come again.
 func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -173,15 +176,19 @@ func (t *Target) Push(ctx context.Context, entries []push.Entry) ([]push.Refusal
 			continue
 		}
 		full := t.out != nil && t.size+int64(len(t.buf)) > t.set.RotateBytes && t.size+int64(start) > 0
-		if t.out != nil && !full {
-			continue
+		switch {
+		case t.out == nil || full:
+			line := t.buf[start:]
+			t.buf = t.buf[:start]
+			if err = t.rotate(e.Seq); err == nil {
+				t.buf = append(t.buf[:0], line...)
+			}
+		case len(t.buf) >= writeBytes:
+			err = t.flush()
 		}
-		line := t.buf[start:]
-		t.buf = t.buf[:start]
-		if err := t.rotate(e.Seq); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		t.buf = append(t.buf[:0], line...)
 	}
 	return refused, t.flush()
 }

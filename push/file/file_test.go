@@ -337,6 +337,44 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// A large Push is written in pieces: those before one that fails stay, whole, and come again. The
+// buffer does not grow with it.
+func TestLargePushInPieces(t *testing.T) {
+	dir := t.TempDir()
+	target := open(t, Settings{Dir: dir})
+	room, syncErr := int64(3*writeBytes+1000), error(nil)
+	faulty(target, &room, &syncErr)
+	entries := docs(1, 100)
+	for i := range entries {
+		entries[i].Body = pushtest.Doc(entries[i].URL, strings.Repeat("x", writeBytes/20)).Body
+	}
+	if _, err := target.Push(t.Context(), entries); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("error of a full disk: %v", err)
+	}
+	before := seqs(read(t, dir))
+	if n := len(before); n < 30 || n >= 100 {
+		t.Errorf("%d lines are there of 100, want about 60", n)
+	}
+	room = 10 * writeBytes
+	pushAll(t, target, entries)
+	if n := cap(target.buf); n > 2*writeBytes {
+		t.Errorf("the buffer has %d bytes", n)
+	}
+	must(t, target.Close())
+	all := seqs(read(t, dir))
+	if diff := cmp.Diff(seqs(linesOf(entries)), all[len(before):]); diff != "" {
+		t.Errorf("after there is room (-want +got):\n%s", diff)
+	}
+}
+
+// linesOf are the lines of entries, with nothing but their numbers.
+func linesOf(entries []push.Entry) (lines []line) {
+	for _, e := range entries {
+		lines = append(lines, line{Seq: e.Seq})
+	}
+	return lines
+}
+
 // A failed sync may have lost what was written: it is asked for again.
 func TestSyncFails(t *testing.T) {
 	dir := t.TempDir()

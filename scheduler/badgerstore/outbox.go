@@ -79,6 +79,9 @@ func (o outbox) Entries(ctx context.Context, after uint64, n, maxBytes int) ([]p
 			case stored.Lost:
 				e.Lost, e.Damage = o.s.isFetchedAgain(txn, k), segments.ErrDamaged.Error()
 			default:
+				if e.Body = o.s.segments.Recent(stored.Place); e.Body != nil {
+					break
+				}
 				if e.Body, e.Damage, err = r.Body(&stored); err != nil {
 					return o.s.words(fmt.Errorf("order %d: %w", seq, err))
 				}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/sextant-crawler/sextant/push"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore/record"
+	"github.com/sextant-crawler/sextant/scheduler/badgerstore/segments"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
@@ -153,6 +156,20 @@ func TestEntriesInOrder(t *testing.T) {
 	if d := cmp.Diff([]string{"3 delete http://a.test/3 gone"}, b.waiting(2)); d != "" {
 		t.Error(d)
 	}
+}
+
+// What is sent soon after it was stored is not read from its file, which may be as good as gone meanwhile.
+func TestRecentBodiesAreInMemory(t *testing.T) {
+	b := newBench(t, "x")
+	b.crawl("http://a.test/1", document("one"))
+	names, err := filepath.Glob(filepath.Join(b.s.dir, "*"+segments.Ext))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("segments: %v, %v", names, err)
+	}
+	aside := filepath.Join(t.TempDir(), "aside")
+	b.must(os.Rename(names[0], aside))
+	b.wantWaiting("1 add http://a.test/1 one")
+	b.must(os.Rename(aside, names[0])) // it is verified at the end
 }
 
 func TestNewerOrderReplaces(t *testing.T) {

@@ -39,6 +39,7 @@ func (s *Store) writeBatches() {
 			c := b.counters
 			s.committed.Store(&c)
 			s.commits.Store(b.no)
+			s.segments.Remember(b.bodies)
 			s.signal(b.orders)
 		}
 		// Last, so that a caller that is answered finds its write in the counters, too.

@@ -9,7 +9,7 @@
 //
 // The package starts no goroutine. A Writer belongs to the store's writer, a Reader to one
 // goroutine, and of Files each method says who may call it. One mutex, in Files, guards
-// which files are being read.
+// which files are being read, another one the bodies that were written last.
 package segments
 
 import (
@@ -75,6 +75,8 @@ type Files struct {
 	copied
 	emptying bool
 	emptyAt  uint64 // not before so many bytes are in all segments
+
+	recent recent
 
 	mu      sync.Mutex // guards what follows
 	epoch   uint64     // counts segments that are not needed any more

@@ -77,6 +77,34 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
+// The bodies that were written last are in memory, as many as there is room for.
+func TestRecent(t *testing.T) {
+	f := newFiles(t, nil, 1, 0)
+	place := func(n int) record.BodyPlace { return record.BodyPlace{Segment: 1, Offset: uint64(n)} }
+	body := func(n int) Body { return Body{Place: place(n), Bytes: make([]byte, RecentBytes/4)} }
+	if f.Recent(place(1)) != nil {
+		t.Error("there is a body before any was written")
+	}
+	f.Remember([]Body{body(1), body(2)})
+	f.Remember([]Body{body(2), body(3), body(4)})
+	f.Remember(nil)
+	for n := range 4 {
+		if f.Recent(place(n+1)) == nil {
+			t.Errorf("body %d of four that fit is not there", n+1)
+		}
+	}
+	f.Remember([]Body{body(5), body(6)})
+	for n, want := range []bool{false, false, true, true, true, true} {
+		if got := f.Recent(place(n+1)) != nil; got != want {
+			t.Errorf("body %d is there: %t, want %t", n+1, got, want)
+		}
+	}
+	f.Remember([]Body{{Place: place(7), Bytes: make([]byte, RecentBytes+1)}})
+	if f.Recent(place(7)) != nil || f.Recent(place(6)) != nil || f.recent.bytes != 0 {
+		t.Errorf("after a body that does not fit, %d bytes are kept", f.recent.bytes)
+	}
+}
+
 // A file that is not needed stays while a reader may want it.
 func TestSweep(t *testing.T) {
 	states := map[uint64]record.Segment{1: {Entries: 1}, 2: {Entries: 1}, 3: {Entries: 1}}
