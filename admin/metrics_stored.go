@@ -196,6 +196,10 @@ func readingMetrics() []metric {
 			value: func(s *Status, emit emitValue) {
 				eachField(s, func(f *meter.FieldStatus) { emit(float64(f.Empty), f.Name) })
 			}},
+		{name: "sextant_field_cut_total", kind: counter, labels: []string{"field"}, help: "Pages of which a Field with their content was cut at its maxBytes.",
+			value: func(s *Status, emit emitValue) {
+				eachField(s, func(f *meter.FieldStatus) { emit(float64(f.Cut), f.Name) })
+			}},
 		{name: "sextant_field_failed_total", kind: counter, labels: []string{"reason"}, help: "Pages that could not be searched for fields or their main content.",
 			value: func(s *Status, emit emitValue) {
 				if s.Fields != nil {

@@ -25,7 +25,7 @@ func (p *parser) content(crawler *node, c *Crawler) {
 		case "Converter":
 			p.converter(n, c)
 		case "Field":
-			p.pageField(n, c)
+			p.pageField(n, crawler, c)
 		case "MainContent":
 			if match, ok := p.where(n, &c.mains); ok {
 				c.inside().Main = append(c.inside().Main, match)
@@ -157,7 +157,7 @@ func (p *parser) idleConverters(c *Crawler) {
 }
 
 // pageField reads a value that is looked for in pages.
-func (p *parser) pageField(n *node, c *Crawler) {
+func (p *parser) pageField(n, crawler *node, c *Crawler) {
 	if !n.written("name") || !n.written("select") {
 		return
 	}
@@ -172,6 +172,14 @@ func (p *parser) pageField(n *node, c *Crawler) {
 	if f.Attribute != "" && !f.Kind.HasAttribute() {
 		p.errorf(n.attr("attribute").name, "attribute has no meaning for %s: remove it", f.Kind)
 	}
+	if f.Kind == tree.Content {
+		f.MaxBytes = int(n.number("maxBytes"))
+	} else if n.written("maxBytes") {
+		p.warnf(n.attr("maxBytes").name, "maxBytes has no effect for %s: it is for content", f.Kind)
+	}
+	if f.Multiple && f.Kind == tree.Content {
+		p.warnf(n.attr("multiple").name, "multiple has no effect for %s: a page has one", f.Kind)
+	}
 	var ok bool
 	if f.Match, ok = p.where(n, &c.fields); !ok {
 		return
@@ -179,6 +187,7 @@ func (p *parser) pageField(n *node, c *Crawler) {
 	if why := s.FindsNothing(f.Attribute); why != "" {
 		p.warnf(n.valueAt("select"), "select=%s finds nothing: %s", quote(f.Selector), why)
 	}
+	p.fieldInTargets(n, crawler, &f)
 	c.inside().Fields = append(c.inside().Fields, f)
 }
 

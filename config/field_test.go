@@ -34,6 +34,11 @@ func TestPageFields(t *testing.T) {
 	if price.Kind != tree.CSS || price.Key != ".price" || price.Multiple || picture.Key != "//img[1]" || picture.Attribute != "src" || !picture.Multiple || !picture.IsAddress() {
 		t.Errorf("%+v, %+v", price, picture)
 	}
+	file, report = readInside(`<Field name="body" select="content:main/html" maxBytes="2000"/>`, `<Field name="title" select="css:h1"/>`,
+		`<Push kind="solr" url="http://b" collection="c"><PushField name="meta:body" as="body_t"/></Push><Push kind="papi" url="http://b" connector="c"/>`)
+	if body := file.Crawlers[0].Inside.Fields[0]; report.Err() != nil || len(report.Warnings) > 0 || body.Kind != tree.Content || body.MaxBytes != 2000 {
+		t.Errorf("%+v: %v, %v", body, report.Err(), report.Warnings)
+	}
 	if _, report := readInside(`<MainContent/>`); report.Err() != nil {
 		t.Error(report.Err())
 	}
@@ -45,19 +50,26 @@ func TestPageFields(t *testing.T) {
 // TestFaultyPageFields: each fault is told at its place, with what to write instead.
 func TestFaultyPageFields(t *testing.T) {
 	for line, want := range map[string]string{
-		`<Field name="a" select=".price"/>`:                                                `2:25: select=".price" does not begin with css:, xpath:, jsonld:, meta: or header: and what to look for`,
-		`<Field name="a" select="css:p["/>`:                                                `2:25: select="css:p[" is no selector of CSS: `,
-		`<Field name="a" select="css:p::text"/>`:                                           `2:25: select="css:p::text" ends with ::text: `,
-		`<Field name="a" select="xpath://p["/>`:                                            `2:25: select="xpath://p[" is no expression of XPath 1.0: `,
-		`<Field name="a" select="jsonld:b[0]"/>`:                                           `2:25: select="jsonld:b[0]" has "b[0]" where the name of a property is expected: `,
-		`<Field name="a" select="meta:b" attribute="c"/>`:                                  `2:33: attribute has no meaning for meta: remove it`,
-		`<Field name="a"/>`:                                                                `2:1: <Field> needs the attribute select`,
-		`<Field select="css:p"/>`:                                                          `2:1: <Field> needs the attribute name`,
-		`<Field name="a" value="b"/>`:                                                      `2:1: <Field> needs the attribute select`,
-		`<Field name="a" select="css:img"/>`:                                               `warning: 2:25: select="css:img" finds nothing: img has no text inside: write attribute="src", too`,
-		`<Field name="a" select="xpath://DIV"/>`:                                           `warning: 2:25: select="xpath://DIV" finds nothing: names of elements are in lower case in a page's tree: write div`,
-		`<Field name="a" select="css:p"><And><Host val="a"/><Host val="b"/></And></Field>`: `warning: 2:1: the Field can never match: its conditions exclude each other`,
-		`<MainContent><And><Host val="a"/><Host val="b"/></And></MainContent>`:             `warning: 2:1: the MainContent can never match: its conditions exclude each other`,
+		`<Field name="a" select=".price"/>`:                                                        `2:25: select=".price" does not begin with css:, xpath:, jsonld:, meta:, header: or content: and what to look for`,
+		`<Field name="a" select="css:p["/>`:                                                        `2:25: select="css:p[" is no selector of CSS: `,
+		`<Field name="a" select="css:p::text"/>`:                                                   `2:25: select="css:p::text" ends with ::text: `,
+		`<Field name="a" select="xpath://p["/>`:                                                    `2:25: select="xpath://p[" is no expression of XPath 1.0: `,
+		`<Field name="a" select="jsonld:b[0]"/>`:                                                   `2:25: select="jsonld:b[0]" has "b[0]" where the name of a property is expected: `,
+		`<Field name="a" select="meta:b" attribute="c"/>`:                                          `2:33: attribute has no meaning for meta: remove it`,
+		`<Field name="a"/>`:                                                                        `2:1: <Field> needs the attribute select`,
+		`<Field select="css:p"/>`:                                                                  `2:1: <Field> needs the attribute name`,
+		`<Field name="a" value="b"/>`:                                                              `2:1: <Field> needs the attribute select`,
+		`<Field name="a" select="css:img"/>`:                                                       `warning: 2:25: select="css:img" finds nothing: img has no text inside: write attribute="src", too`,
+		`<Field name="a" select="xpath://DIV"/>`:                                                   `warning: 2:25: select="xpath://DIV" finds nothing: names of elements are in lower case in a page's tree: write div`,
+		`<Field name="a" select="content:md"/>`:                                                    `2:25: select="content:md" has no form of content "md": write content:text, content:markdown, content:html`,
+		`<Field name="a" select="content:text" attribute="b"/>`:                                    `2:39: attribute has no meaning for content: remove it`,
+		`<Field name="a" select="content:text" multiple="true"/>`:                                  `warning: 2:39: multiple has no effect for content: a page has one`,
+		`<Field name="a" select="css:p" maxBytes="2000"/>`:                                         `warning: 2:32: maxBytes has no effect for css: it is for content`,
+		`<Field name="a" select="content:text" maxBytes="1"/>`:                                     `2:49: maxBytes="1" is out of range: write 1024 to 4194304`,
+		`<Field name="a" select="content:html"/><Push kind="solr" url="http://b" collection="c"/>`: `warning: 2:25: the target of kind solr at 2:40 takes no metas as long as this Field may be: write <PushField name="meta:a" as="..."/>`,
+		`<Field name="source" select="css:p"/><Push kind="papi" url="http://b" connector="c"/>`:    `warning: 2:14: the target of kind papi at 2:38 makes the meta source by itself, and does not get that of this Field: write another name`,
+		`<Field name="a" select="css:p"><And><Host val="a"/><Host val="b"/></And></Field>`:         `warning: 2:1: the Field can never match: its conditions exclude each other`,
+		`<MainContent><And><Host val="a"/><Host val="b"/></And></MainContent>`:                     `warning: 2:1: the MainContent can never match: its conditions exclude each other`,
 	} {
 		_, report := readInside(line)
 		var said []string

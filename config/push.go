@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"github.com/sextant-crawler/sextant/actionrules"
+	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/push"
+	"github.com/sextant-crawler/sextant/push/wire"
 )
 
 // Push is a target that gets documents and deletions.
@@ -112,6 +115,27 @@ func (p *parser) ofKind(n *node, kind *pushKind) {
 			p.errorf(child.at, "<PushHeader> is for targets over HTTP: remove it")
 		case child.spec.Name == "PushField" && !kind.fields:
 			p.errorf(child.at, "<PushField> belongs to kind=\"%s\": remove it, or write that kind", strings.Join(kindsWithFields(), `" or "`))
+		}
+	}
+}
+
+// fieldInTargets warns of a Field that does not arrive at a target. The title does: it is made of its Field.
+func (p *parser) fieldInTargets(n, crawler *node, f *policy.Field) {
+	for _, target := range crawler.children {
+		if target.spec.Name != "Push" || slices.Contains(target.faulty, "kind") {
+			continue
+		}
+		kind := kindOfPush(target.str("kind"))
+		if f.Name != "title" && slices.Contains(kind.ownMetas, f.Name) {
+			p.warnf(n.valueAt("name"), "the target of kind %s at %s makes the meta %s by itself, and does not get that of this Field: write another name",
+				kind.name, p.lineAndColumn(target.at), f.Name)
+		}
+		isNamed := slices.ContainsFunc(target.children, func(c *node) bool {
+			return c.spec.Name == "PushField" && c.str("name") == wire.MetaPrefix+f.Name
+		})
+		if f.Kind == tree.Content && kind.shortMetas && !isNamed {
+			p.warnf(n.valueAt("select"), "the target of kind %s at %s takes no metas as long as this Field may be: write <PushField name=%s as=\"...\"/> in it with a field for long texts, or with drop=\"true\"",
+				kind.name, p.lineAndColumn(target.at), quote(wire.MetaPrefix+f.Name))
 		}
 	}
 }

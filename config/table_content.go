@@ -12,9 +12,10 @@ func contentElements() []Element {
 		}, Doc: "Parts of pages that are not indexed; their links are still found. Page bytes are pushed without them, too."},
 		{Name: "Field", Key: "PageField", Parents: crawler, Rereads: true, Attributes: []Attribute{
 			required("name", String, "Name of the meta in documents. Of several Fields of one name, the first counts that finds something."),
-			required("select", Selector, "Where its values stand: css:, xpath:, jsonld:, meta: or header:, and then a selector, an expression, a path or a name. See [fields](fields.md)."),
+			required("select", Selector, "Where its values stand: css:, xpath:, jsonld:, meta: or header:, and then a selector, an expression, a path or a name; or content: and a form, for all that a page says as text, Markdown or clean HTML. See [fields](fields.md) and [forms of content](content.md)."),
 			{Name: "attribute", NotEmpty: true, Doc: "Attribute of the chosen elements whose value is taken instead of their text; for css and xpath."},
 			boolean("multiple", "false", "Whether all values are taken; otherwise the first."),
+			ranged("maxBytes", Bytes, "1048576", 1024, 4*giB/1024, "For content: how long it may be; the rest is cut off."),
 		}, Doc: "A value that is looked for in the pages that its condition matches, or in all, and becomes a meta of their documents."},
 		{Name: "MainContent", Parents: crawler, Rereads: true,
 			Doc: "Makes the text of documents that of their page's main content, without menus and side columns, for the pages that its condition matches, or for all. See [main content](fields.md#main-content)."},

@@ -44,6 +44,9 @@ type pushKind struct {
 	needed     []string
 	batch      int  // batchCount where it is not written
 	fields     bool // it has PushField
+	// ownMetas are those that it makes by itself, shortMetas says that it takes no long ones.
+	ownMetas   []string
+	shortMetas bool
 	// make gives the settings of the target, and what makes it of them. What is wrong in
 	// them is reported.
 	make func(*pushReader) (settings any, open opener)
@@ -57,11 +60,11 @@ func pushKinds() []pushKind {
 	server, token, split, gzip := serverPush(), tokenPush(), splitPush(), gzipPush()
 	return []pushKind{
 		{name: "file", attributes: filePush(), make: makeFile},
-		{name: "papi", attributes: slices.Concat(server, papiPush()), needed: []string{"url", "connector"}, batch: 100, make: makePAPI},
+		{name: "papi", attributes: slices.Concat(server, papiPush()), needed: []string{"url", "connector"}, batch: 100, ownMetas: papi.OwnMetas(), make: makePAPI},
 		{name: "elasticsearch", attributes: slices.Concat(server, token, split, gzip, elasticPush()), needed: []string{"url", "index"}, batch: 500, fields: true, make: makeElasticsearch},
 		{name: "opensearch", attributes: slices.Concat(server, token, split, gzip, elasticPush()), needed: []string{"url", "index"}, batch: 500, fields: true, make: makeOpenSearch},
-		{name: "solr", attributes: slices.Concat(server, token, split, collectionPush(), solrPush()), needed: []string{"url", "collection"}, batch: 500, fields: true, make: makeSolr},
-		{name: "funnelback", attributes: slices.Concat(server, token, collectionPush(), funnelbackPush()), needed: []string{"url", "collection"}, batch: 500, fields: true, make: makeFunnelback},
+		{name: "solr", attributes: slices.Concat(server, token, split, collectionPush(), solrPush()), needed: []string{"url", "collection"}, batch: 500, fields: true, shortMetas: true, make: makeSolr},
+		{name: "funnelback", attributes: slices.Concat(server, token, collectionPush(), funnelbackPush()), needed: []string{"url", "collection"}, batch: 500, fields: true, shortMetas: true, make: makeFunnelback},
 		{name: "webhook", attributes: slices.Concat(server, token, split, gzip, webhookPush()), needed: []string{"url"}, batch: 500, fields: true, make: makeWebhook},
 	}
 }

@@ -106,6 +106,51 @@ func TestFields(t *testing.T) {
 	})
 }
 
+// TestContent: a Field with a form of content gets what is kept of a page, with absolute addresses; what is cut is
+// said; other documents have their text. The Field title is the document's title.
+func TestContent(t *testing.T) {
+	site := siteOf(t, map[string]string{
+		"/docs/a": `<title>Site</title><base href="/other/"><h1>Own</h1><p>See <a href=b>b</a>.</p><!--googleoff: index--><p>secret</p>`,
+		"/docs/b": "<title>Site</title><p>" + strings.Repeat("line<br>", 300) + "<p>last",
+		"/docs/c": "",
+		"/news/d": "<h1>Own</h1>",
+	})
+	site.Set("/docs/c", testsite.Page{ContentType: "text/plain", Body: strings.Repeat("plain\n", 300)})
+	b := openBench(t, site)
+	searcher := plainSearcher{make(chan string, 100)}
+	match := func(u weburl.URL) bool { return strings.HasPrefix(u.Path(), "/docs/") }
+	b.settings.Pages = searcher
+	b.settings.Inside = &policy.Inside{Fields: []policy.Field{
+		{Name: "title", Match: match, Selector: "css:h1", Kind: tree.CSS},
+		{Name: "body", Match: match, Selector: "content:markdown", Kind: tree.Content, Key: "markdown", MaxBytes: 1024},
+		{Name: "body", Match: match, Selector: "content:text", Kind: tree.Content, Key: "text", MaxBytes: 1024},
+	}}
+	_, status, _, _ := b.crawled()
+	at := site.Origins()[0]
+	own, page := b.target.documents[at+"/docs/a"], b.target.documents[at+"/docs/b"]
+	want := map[string][]string{"title": {"Own"}, "body": {"# Own\n\nSee [b](" + at + "/other/b)."}}
+	if d := cmp.Diff(want, own.Metas); d != "" || own.Title != "Own" {
+		t.Errorf("title %q, metas (-want +got):\n%s", own.Title, d)
+	}
+	if page.Title != "Site" || len(page.Metas["body"][0]) > 1024 || !cmp.Equal(page.Metas["content_cut"], []string{"body"}) {
+		t.Errorf("%+v", page)
+	}
+	text := b.target.documents[at+"/docs/c"].Metas
+	if !strings.HasPrefix(text["body"][0], "plain plain") || len(text["body"][0]) > 1024 || !cmp.Equal(text["content_cut"], []string{"body"}) {
+		t.Errorf("%+v", text)
+	}
+	if metas := b.target.documents[at+"/news/d"].Metas; len(metas) > 0 {
+		t.Errorf("%v", metas)
+	}
+	counted := []meter.FieldStatus{{Name: "body", Pages: 3, Cut: 2}, {Name: "title", Pages: 3, Empty: 2}}
+	if d := cmp.Diff(counted, status.Fields.Fields); d != "" {
+		t.Errorf("status (-want +got):\n%s", d)
+	}
+	if len(searcher.searched) != 3 { // a twice: whole, and what is kept of it
+		t.Errorf("%d searches", len(searcher.searched))
+	}
+}
+
 // article has a menu, a side column and a main content.
 var article = `<title>Tides</title><nav><ul><li><a href="/x">Menu one</a><li><a href="/y">Menu two</a></ul></nav>
 <main><article><p>` + strings.Repeat("The tide comes twice a day, and the harbour waits for it. ", 15) + `</p><p>` +

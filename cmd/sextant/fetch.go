@@ -18,6 +18,8 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/crawl"
+	"github.com/sextant-crawler/sextant/crawl/visit"
+	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/fetcher/render"
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/service"
@@ -176,15 +178,8 @@ func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int)
 	for _, m := range p.Metas {
 		row("meta", "%s = %s", m.Name, m.Content)
 	}
-	for _, f := range p.Fields {
-		switch {
-		case f.Failed != "":
-			row("field", "%s: %s (%s)", f.Name, f.Failed, f.Selector)
-		case len(f.Values) == 0:
-			row("field", "%s: nothing matches %s", f.Name, f.Selector)
-		default:
-			row("field", "%s = %s (%s)", f.Name, strings.Join(f.Values, " | "), f.Selector)
-		}
+	for i := range p.Fields {
+		printField(&p.Fields[i], row, text)
 	}
 	says := p.Directives
 	if p.UnavailableAfter != "" {
@@ -193,11 +188,7 @@ func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int)
 	if len(says) > 0 {
 		row("says", "%s", strings.Join(says, ", "))
 	}
-	shown, n := p.Text, utf8.RuneCountInString(p.Text)
-	if text > 0 && n > text {
-		shown = string([]rune(p.Text)[:text]) + " ..."
-	}
-	row("text", "%d characters: %s", n, shown)
+	row("text", "%d characters: %s", utf8.RuneCountInString(p.Text), begin(p.Text, text))
 	if p.MainText != "" {
 		row("main", "%d characters are its main content, and the document's text", utf8.RuneCountInString(p.MainText))
 	}
@@ -206,6 +197,38 @@ func printPage(p *admin.FetchedPage, row func(string, string, ...any), text int)
 	}
 	if p.LinksCut {
 		row("links", "%d of more: the rest of the page's links is not read", p.Links)
+	}
+}
+
+// begin is what is printed of a text: up to n characters, all if n is 0.
+func begin(s string, n int) string {
+	if n > 0 && utf8.RuneCountInString(s) > n {
+		return string([]rune(s)[:n]) + " ..."
+	}
+	return s
+}
+
+// printField tells what a Field found. A content has lines of its own.
+func printField(f *visit.Found, row func(string, string, ...any), text int) {
+	form, isContent := strings.CutPrefix(f.Selector, string(tree.Content)+":")
+	switch {
+	case f.Failed != "":
+		row("field", "%s: %s (%s)", f.Name, f.Failed, f.Selector)
+	case len(f.Values) == 0 && isContent:
+		row("field", "%s: the page has no content as %s", f.Name, form)
+	case len(f.Values) == 0:
+		row("field", "%s: nothing matches %s", f.Name, f.Selector)
+	case isContent:
+		cut := ""
+		if f.Cut {
+			cut = ", cut at its maxBytes"
+		}
+		row("field", "%s = %d bytes of %s%s:", f.Name, len(f.Values[0]), form, cut)
+		for line := range strings.SplitSeq(begin(f.Values[0], text), "\n") {
+			row("", "| %s", line)
+		}
+	default:
+		row("field", "%s = %s (%s)", f.Name, strings.Join(f.Values, " | "), f.Selector)
 	}
 }
 
@@ -222,11 +245,14 @@ func linkWords(l *crawl.TrialLink) string {
 	return words
 }
 
+// longestMeta is how much is printed of a meta of the document.
+const longestMeta = 500
+
 func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 	if f.Document != nil {
 		row("push", "source %q, title %q, type %s, hash %s", f.Document.Source, f.Document.Title, f.Document.ContentType, f.Document.Hash)
 		for _, name := range slices.Sorted(maps.Keys(f.Document.Metas)) {
-			row("", "meta %s = %s", name, strings.Join(f.Document.Metas[name], ", "))
+			row("", "meta %s = %s", name, begin(strings.Join(f.Document.Metas[name], ", "), longestMeta))
 		}
 	} else {
 		row("push", "nothing: %s", f.Stored.LastError)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,17 +47,23 @@ func shopSite(t *testing.T) string {
 // suffices for on one of its pages.
 func fieldsConfig(t *testing.T, site string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "fields.md"))
+	config := strings.Replace(configOf(t, "fields.md"), "https://shop.example.com", site, 1)
+	config = strings.Replace(config, `<Crawler name="shop"`, `<Crawler name="shop" throttleTimeMS="0" documentTimeoutS="3" nthreads="2"`, 1)
+	return strings.Replace(config, "</Crawler>", `<Field name="slow" select="css:b i i i i i i i"><Path val="/products/slow"/></Field></Crawler>`, 1)
+}
+
+// configOf is the configuration that a page of the manual shows.
+func configOf(t *testing.T, name string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := regexp.MustCompile("(?s)```xml\n(<CrawlConfig>.*?)```").FindSubmatch(page)
 	if text == nil {
-		t.Fatal("docs/fields.md has no configuration")
+		t.Fatalf("docs/%s has no configuration", name)
 	}
-	config := strings.Replace(string(text[1]), "https://shop.example.com", site, 1)
-	config = strings.Replace(config, `<Crawler name="shop"`, `<Crawler name="shop" throttleTimeMS="0" documentTimeoutS="3" nthreads="2"`, 1)
-	return strings.Replace(config, "</Crawler>", `<Field name="slow" select="css:b i i i i i i i"><Path val="/products/slow"/></Field></Crawler>`, 1)
+	return string(text[1])
 }
 
 // TestFieldsOfTheManual: the configuration of docs/fields.md finds what the page says, and goes on
@@ -105,5 +113,72 @@ func TestFetchShowsFields(t *testing.T) {
 		if !strings.Contains(string(out), line) {
 			t.Errorf("%q is not in\n%s", line, out)
 		}
+	}
+}
+
+// handbook is what docs/content.md crawls: a guide with a menu and a main content, and a file.
+func handbook() http.Handler {
+	para := "<p>" + strings.Repeat("A <b>lamp</b> gives light, see <a href=\"../desk#top\">desks</a>. ", 40) + "</p>"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			fmt.Fprint(w, `<title>Handbook</title><a href="/guides/lamps">Lamps</a><a href="/files/a.txt">File</a>`)
+		case "/guides/lamps":
+			fmt.Fprint(w, `<title>Lamps</title><nav><a href="/">Menu</a></nav><main><article><h1>About lamps</h1>`+para+
+				`<!--googleoff: index--><p>not for the index</p><!--googleon: index--><table><tr><th>Kind<th>Watt<tr><td>small<td>3</table><script>x()</script>`+para+`</article></main>`)
+		case "/files/a.txt":
+			w.Header().Set("Content-Type", "text/plain")
+			fmt.Fprint(w, "A file.")
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// TestContentOfTheManual: the configuration of docs/content.md brings the forms to its target, under their names.
+func TestContentOfTheManual(t *testing.T) {
+	site := httptest.NewServer(handbook())
+	defer site.Close()
+	var mu sync.Mutex
+	got := map[string]map[string]any{}
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		for lines := json.NewDecoder(r.Body); ; {
+			var line struct{ Document map[string]any }
+			if lines.Decode(&line) != nil {
+				return
+			}
+			got[strings.TrimPrefix(line.Document["url"].(string), site.URL)] = line.Document
+		}
+	}))
+	defer hook.Close()
+	config := strings.NewReplacer("https://handbook.example.com", site.URL, "https://hooks.example.com", hook.URL, `<Crawler name="handbook"`, `<Crawler name="handbook" throttleTimeMS="0"`).Replace(configOf(t, "content.md"))
+	path := filepath.Join(t.TempDir(), "CrawlConfig.xml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := process(t, "run", "--once", "--listen=off", "-c", path, "-d", filepath.Join(t.TempDir(), "data")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	guide := got["/guides/lamps"]
+	body, view := fmt.Sprint(guide["body"]), fmt.Sprint(guide["view"])
+	for _, want := range []string{"A **lamp** gives light, see [desks](" + site.URL + "/desk#top).", "| Kind | Watt |\n|---|---|\n| small | 3 |"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%q is not in %s", want, body)
+		}
+	}
+	if strings.Contains(body, "Menu") || strings.Contains(body+view, "not for the index") || !strings.Contains(view, `<nav><a href="`+site.URL+`/">Menu</a></nav>`) || len(view) > len("[]")+4096 {
+		t.Errorf("body: %s\nview: %s", body, view)
+	}
+	if diff := cmp.Diff(map[string]any{"content_cut": []any{"view"}}, guide["metas"]); diff != "" {
+		t.Error(diff)
+	}
+	if fmt.Sprint(got["/files/a.txt"]["body"]) != "[A file.]" || got["/"]["body"] != nil {
+		t.Errorf("%v", got)
+	}
+	out, err := process(t, "fetch", "-c", path, "--text", "30", site.URL+"/guides/lamps").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), " bytes of markdown:\n            | ") || !strings.Contains(string(out), "of page/html, cut at its maxBytes:") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

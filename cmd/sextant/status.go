@@ -276,7 +276,11 @@ func shellWords(s *meter.ShellsStatus) string {
 func fieldWords(s *meter.FieldsStatus) string {
 	var parts []string
 	for _, f := range s.Fields {
-		parts = append(parts, fmt.Sprintf("%s in %d of %s", f.Name, f.Pages-f.Empty, count(f.Pages, "page")))
+		words := fmt.Sprintf("%s in %d of %s", f.Name, f.Pages-f.Empty, count(f.Pages, "page"))
+		if f.Cut > 0 {
+			words += fmt.Sprintf(" (cut in %d)", f.Cut)
+		}
+		parts = append(parts, words)
 	}
 	if m := s.Main; m != nil {
 		parts = append(parts, fmt.Sprintf("main content in %d of %s", m.Pages-m.Empty, count(m.Pages, "page")))

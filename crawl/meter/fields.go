@@ -14,6 +14,7 @@ type Fields struct {
 	mu     sync.Mutex
 	pages  map[string]int64
 	empty  map[string]int64
+	cut    map[string]int64
 	failed map[string]int64
 	main   MainStatus
 }
@@ -48,18 +49,22 @@ type FieldStatus struct {
 	Name  string `json:"name"`
 	Pages int64  `json:"pages"` // that were searched
 	Empty int64  `json:"empty"` // of these, without it
+	Cut   int64  `json:"cut"`   // of these, with less of their content than they have
 }
 
 // Add counts a page that was searched for a field.
-func (f *Fields) Add(name string, found bool) {
+func (f *Fields) Add(name string, found, cut bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.pages == nil {
-		f.pages, f.empty = map[string]int64{}, map[string]int64{}
+		f.pages, f.empty, f.cut = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	}
 	f.pages[name]++
 	if !found {
 		f.empty[name]++
+	}
+	if cut {
+		f.cut[name]++
 	}
 }
 
@@ -85,7 +90,7 @@ func (f *Fields) Status() *FieldsStatus {
 		s.Main = &main
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.pages)) {
-		s.Fields = append(s.Fields, FieldStatus{name, f.pages[name], f.empty[name]})
+		s.Fields = append(s.Fields, FieldStatus{name, f.pages[name], f.empty[name], f.cut[name]})
 	}
 	return s
 }

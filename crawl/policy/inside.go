@@ -18,6 +18,14 @@ type Inside struct {
 	Main []func(weburl.URL) bool
 }
 
+// WantsKept reports whether what is left of a page without removed elements and noindex regions is looked
+// through: for its main content, or for its content in another form.
+func (in *Inside) WantsKept(u weburl.URL) bool {
+	return in.WantsMain(u) || in != nil && slices.ContainsFunc(in.Fields, func(f Field) bool {
+		return f.Kind == tree.Content && (f.Match == nil || f.Match(u))
+	})
+}
+
 // WantsMain reports whether the text of a page is that of its main content.
 func (in *Inside) WantsMain(u weburl.URL) bool {
 	return in != nil && slices.ContainsFunc(in.Main, func(match func(weburl.URL) bool) bool { return match == nil || match(u) })
@@ -37,6 +45,8 @@ type Field struct {
 	// Attribute of the elements that is taken instead of their text, "" for that.
 	Attribute string
 	Multiple  bool
+	// MaxBytes is how long a content may be.
+	MaxBytes int
 }
 
 // IsAddress reports whether the values are addresses, which are taken relative to the page's own.

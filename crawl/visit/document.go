@@ -73,7 +73,7 @@ func (v *visit) index(ctx context.Context, response *fetcher.Response, p extract
 // document is the page as the indexer gets it, without its hash.
 func (v *visit) document(response *fetcher.Response, p extract.Page, in *inside, directives extract.Directives) push.Document {
 	document := push.Document{
-		URL: v.lease.URL.String(), Source: v.verdict.Decision.Source, Title: title(p, v.lease.URL), Text: p.Text,
+		URL: v.lease.URL.String(), Source: v.verdict.Decision.Source, Title: in.title(p, v.lease.URL), Text: p.Text,
 		ContentType: mediaType(response.Header.Get("Content-Type")), Charset: p.Charset, Language: p.Language,
 		FetchedAt: time.Now().UTC().Truncate(time.Second), Depth: int(v.lease.Record.Depth), Referrer: v.lease.Record.Referrer,
 		Metas: metas(v.lease, v.verdict.Decision, in.over(v.policy.Settings.Mapping.Apply(p.Metas, response.Header)), directives),

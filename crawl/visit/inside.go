@@ -13,6 +13,7 @@ import (
 	"github.com/sextant-crawler/sextant/fetcher/extract/documents"
 	"github.com/sextant-crawler/sextant/fetcher/extract/tree"
 	"github.com/sextant-crawler/sextant/scheduler"
+	"github.com/sextant-crawler/sextant/weburl"
 )
 
 // inside is what was found in a page by Fields. The zero value is that of a page that has none.
@@ -27,49 +28,41 @@ type Found struct {
 	Values   []string `json:"values"`
 	// Failed says why it was not looked for, or not to the end.
 	Failed string `json:"failed,omitempty"`
+	// Cut says that it is a content longer than it may be.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // lookInside looks in a page for all Fields whose condition matches, and makes its text that of its
 // main content, if that is wanted. What goes wrong leaves it as it is; an error is that of ctx.
 func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *extract.Page, result *scheduler.Result) (inside, error) {
 	var in inside
-	var looked []*policy.Field
-	order := tree.Order{ContentType: "text/html; charset=" + p.Charset}
-	for i := range v.policy.Settings.Inside.Fields {
-		f := &v.policy.Settings.Inside.Fields[i]
-		if f.Match != nil && !f.Match(v.lease.URL) {
-			continue
-		}
-		looked = append(looked, f)
-		if f.Kind.NeedsTree() {
-			order.Picks = append(order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: f.Multiple})
-		}
-	}
 	isPage := extract.IsHTML(response.Header.Get("Content-Type"), response.Body)
 	main := isPage && v.policy.Settings.Inside.WantsMain(v.lease.URL)
-	// What RemoveElements and noindex regions take out must not come back with the main content.
-	order.Main = main && p.Content == nil
-	searched, failed, err := v.search(ctx, isPage, &order, response.Body)
-	if err != nil {
-		return in, err
+	looked := v.looked(response, p, main)
+	for _, s := range []*search{looked.whole, looked.kept} {
+		if err := v.search(ctx, isPage, s); err != nil {
+			return in, err
+		}
+		if s == looked.kept { // the same where nothing was taken out
+			break
+		}
 	}
 	if main {
-		err = v.mainContent(ctx, &searched, failed, p)
+		v.mainContent(looked.kept, p)
 	}
-	if err != nil || len(looked) == 0 {
-		return in, err
-	}
-	picked := searched.Picked
-	for _, f := range looked {
+	for i, f := range looked.fields {
 		found := Found{Name: f.Name, Selector: f.Selector, Values: []string{}}
-		switch {
-		case !f.Kind.NeedsTree():
+		switch s := looked.by[i]; {
+		case s == nil:
 			found.Values = append(found.Values, plainValues(f, response, p)...)
-		case failed != "":
-			found.Failed = failed
+		case s.failed != "":
+			found.Failed = s.failed
 		default:
-			found.Values, found.Failed = append(found.Values, picked[0].Values...), picked[0].Failed
-			picked = picked[1:]
+			picked := s.next()
+			found.Values, found.Failed, found.Cut = append(found.Values, picked.Values...), picked.Failed, picked.Cut
+		}
+		if !isPage && f.Kind == tree.Content {
+			found.textOf(f, p)
 		}
 		if f.IsAddress() {
 			v.absolute(found.Values, p)
@@ -77,58 +70,127 @@ func (v *visit) lookInside(ctx context.Context, response *fetcher.Response, p *e
 		in.fields = append(in.fields, found)
 	}
 	v.count(&in, result)
-	v.visitor.trial.found(in.fields)
+	if len(in.fields) > 0 {
+		v.visitor.trial.found(in.fields)
+	}
 	return in, nil
 }
 
-// mainContent makes the text of a page that of its main content, if there is one: what was found
-// in the page, or is in what is left of it when parts were taken out.
-func (v *visit) mainContent(ctx context.Context, found *tree.Found, failed string, p *extract.Page) (err error) {
-	if p.Content != nil {
-		order := tree.Order{ContentType: "text/html; charset=" + p.ContentCharset, Main: true}
-		if *found, failed, err = v.search(ctx, true, &order, p.Content); err != nil {
-			return err
-		}
+// textOf makes the text of a document that is no page its content, where the form is text.
+func (f *Found) textOf(field *policy.Field, p *extract.Page) {
+	if field.Key != "text" || p.Text == "" {
+		return
 	}
-	if failed == "" {
-		v.meter.Fields.AddMain(found.Main != "")
+	text := p.Text
+	if f.Cut = len(text) > field.MaxBytes; f.Cut {
+		text = tree.CutAtLine(text, field.MaxBytes)
 	}
-	if found.Main != "" {
-		p.Text = found.Main
-		v.visitor.trial.mainContent(found.Main)
-	}
-	return nil
+	f.Values = append(f.Values, text)
 }
 
-// search has another process look through the page. Failed is the reason where that was not done.
-func (v *visit) search(ctx context.Context, isPage bool, order *tree.Order, body []byte) (found tree.Found, failed string, err error) {
-	switch {
-	case len(order.Picks) == 0 && !order.Main:
-		return found, "", nil
-	case !isPage:
-		return tree.Found{Picked: make([]tree.Picked, len(order.Picks))}, "", nil
-	case v.policy.Settings.Pages == nil:
-		return found, string(documents.Unavailable), nil
+// search is a look through a page, or what is left of it, in another process.
+type search struct {
+	order  tree.Order
+	body   []byte
+	found  tree.Found
+	failed string // the reason why it was not done
+	taken  int    // of what was picked
+}
+
+// next is what was found for the next pick.
+func (s *search) next() tree.Picked {
+	s.taken++
+	return s.found.Picked[s.taken-1]
+}
+
+// lookedFor are the Fields that are looked for in a page: by a search of the whole page, of what is kept of it, or by none.
+type lookedFor struct {
+	fields      []*policy.Field
+	by          []*search
+	whole, kept *search
+}
+
+// looked says what to look for in a page, and where.
+func (v *visit) looked(response *fetcher.Response, p *extract.Page, main bool) *lookedFor {
+	all := &lookedFor{whole: &search{order: tree.Order{ContentType: "text/html; charset=" + p.Charset}, body: response.Body}}
+	all.kept = all.whole
+	if p.Content != nil { // what RemoveElements and noindex regions take out must not come back
+		all.kept = &search{order: tree.Order{ContentType: "text/html; charset=" + p.ContentCharset}, body: p.Content}
 	}
-	found, err = v.policy.Settings.Pages.Search(ctx, order, body)
+	all.kept.order.Main = main
+	for i := range v.policy.Settings.Inside.Fields {
+		f := &v.policy.Settings.Inside.Fields[i]
+		if f.Match != nil && !f.Match(v.lease.URL) {
+			continue
+		}
+		var by *search
+		switch {
+		case f.Kind == tree.Content:
+			by = all.kept
+			by.order.Base = baseAddress(v.lease.URL, p)
+		case f.Kind.NeedsTree():
+			by = all.whole
+		}
+		if by != nil {
+			by.order.Picks = append(by.order.Picks, tree.Pick{Select: f.Selector, Attribute: f.Attribute, Multiple: f.Multiple, Bytes: f.MaxBytes})
+		}
+		all.fields, all.by = append(all.fields, f), append(all.by, by)
+	}
+	return all
+}
+
+// baseAddress is what addresses in a page are relative to.
+func baseAddress(page weburl.URL, p *extract.Page) string {
+	if base, err := BaseOf(page, extract.Page{}).Resolve(p.Base); p.Base != "" && err == nil {
+		return base.String()
+	}
+	return page.String()
+}
+
+// mainContent makes the text of a page that of its main content, if one was found.
+func (v *visit) mainContent(s *search, p *extract.Page) {
+	if s.failed == "" {
+		v.meter.Fields.AddMain(s.found.Main != "")
+	}
+	if s.found.Main != "" {
+		p.Text = s.found.Main
+		v.visitor.trial.mainContent(s.found.Main)
+	}
+}
+
+// search has another process look through a page. What fails is noted; an error is that of ctx.
+func (v *visit) search(ctx context.Context, isPage bool, s *search) (err error) {
+	picks := s.order.Picks
+	switch {
+	case len(picks) == 0 && !s.order.Main:
+		return nil
+	case !isPage:
+		s.found.Picked = make([]tree.Picked, len(picks))
+		return nil
+	case v.policy.Settings.Pages == nil:
+		s.failed = string(documents.Unavailable)
+		return nil
+	}
+	s.found, err = v.policy.Settings.Pages.Search(ctx, &s.order, s.body)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return found, "", ctx.Err()
-	case err == nil && len(found.Picked) == len(order.Picks):
-		for i := range found.Picked {
-			if failed := found.Picked[i].Failed; failed != "" {
-				v.unsearched(body, partReason(failed), order.Picks[i].Select+": "+failed)
+		return ctx.Err()
+	case err == nil && len(s.found.Picked) == len(picks):
+		for i := range s.found.Picked {
+			if failed := s.found.Picked[i].Failed; failed != "" {
+				v.unsearched(s.body, partReason(failed), picks[i].Select+": "+failed)
 				break
 			}
 		}
-		return found, "", nil
+		return nil
 	}
 	reason := documents.Crashed
 	if e, ok := errors.AsType[*documents.Error](err); ok {
 		reason = e.Reason
 	}
-	v.unsearched(body, reason, fmt.Sprint(err))
-	return tree.Found{}, string(reason), nil
+	v.unsearched(s.body, reason, fmt.Sprint(err))
+	s.found, s.failed = tree.Found{}, string(reason)
+	return nil
 }
 
 // partReason is the reason of a pick that failed while others did not.
@@ -185,8 +247,9 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 		if slices.ContainsFunc(in.fields[:i], func(e Found) bool { return e.Name == f.Name }) {
 			continue
 		}
-		found := len(in.valuesOf(f.Name)) > 0
-		v.meter.Fields.Add(f.Name, found)
+		values, cut := in.valuesOf(f.Name)
+		found := len(values) > 0
+		v.meter.Fields.Add(f.Name, found, cut)
 		if found || result.Reason != scheduler.NoReason {
 			continue
 		}
@@ -197,15 +260,26 @@ func (v *visit) count(in *inside, result *scheduler.Result) {
 	}
 }
 
-// valuesOf are those of the first field of a name that found some.
-func (in *inside) valuesOf(name string) []string {
+// valuesOf are those of the first field of a name that found some, and whether they were cut.
+func (in *inside) valuesOf(name string) (values []string, cut bool) {
 	for i := range in.fields {
 		if in.fields[i].Name == name && len(in.fields[i].Values) > 0 {
-			return in.fields[i].Values
+			return in.fields[i].Values, in.fields[i].Cut
 		}
 	}
-	return nil
+	return nil, false
 }
+
+// title is that of the Field of this name, where it found one; else the page's.
+func (in *inside) title(p extract.Page, u weburl.URL) string {
+	if values, _ := in.valuesOf("title"); len(values) > 0 {
+		return values[0]
+	}
+	return title(p, u)
+}
+
+// cutMeta names the fields of a document that hold less than the page.
+const cutMeta = "content_cut"
 
 // over puts the fields in place of the page's own metas of their names.
 func (in *inside) over(metas []extract.Meta) []extract.Meta {
@@ -221,8 +295,12 @@ func (in *inside) over(metas []extract.Meta) []extract.Meta {
 		if slices.ContainsFunc(in.fields[:i], func(e Found) bool { return e.Name == name }) {
 			continue
 		}
-		for _, value := range in.valuesOf(name) {
+		values, cut := in.valuesOf(name)
+		for _, value := range values {
 			out = append(out, extract.Meta{Name: name, Content: value})
+		}
+		if cut {
+			out = append(out, extract.Meta{Name: cutMeta, Content: name})
 		}
 	}
 	return out

@@ -33,7 +33,7 @@ func (v *visit) extract(ctx context.Context, r *fetcher.Response) (p extract.Pag
 		return v.convert(ctx, converter, r.Body)
 	case extract.IsHTML(contentType, r.Body):
 		p, err = extract.HTML(r.Body, contentType, extract.Options{
-			Agent: v.policy.Settings.RobotsAgent, Removal: v.policy.Removal, KeepContent: v.policy.Settings.PushContent || v.policy.Settings.Inside.WantsMain(v.lease.URL),
+			Agent: v.policy.Settings.RobotsAgent, Removal: v.policy.Removal, KeepContent: v.policy.Settings.PushContent || v.policy.Settings.Inside.WantsKept(v.lease.URL),
 			Embedded: v.policy.Settings.EmbeddedLinks,
 		})
 	case mediaType(contentType) == "text/plain":

@@ -59,8 +59,11 @@ func stamp(e push.Entry, d *push.Document, kind Stamp) string {
 	return d.Hash
 }
 
-func (p *parts) metas(d *push.Document) {
-	own := [...]struct{ name, value string }{
+// ownMeta is one that the target makes of a document.
+type ownMeta struct{ name, value string }
+
+func ownMetas(d *push.Document) [7]ownMeta {
+	return [...]ownMeta{
 		{"title", d.Title},
 		{"lastmodifieddate", d.LastModified},
 		{"publicUrl", d.URL},
@@ -69,6 +72,20 @@ func (p *parts) metas(d *push.Document) {
 		{"file_size", fileSize(d.Content)},
 		{"source", d.Source},
 	}
+}
+
+// OwnMetas are the names of metas that the target makes of a document by itself. A meta of the document of
+// such a name counts only where there is nothing to make it of.
+func OwnMetas() []string {
+	var names []string
+	for _, m := range ownMetas(&push.Document{}) {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+func (p *parts) metas(d *push.Document) {
+	own := ownMetas(d)
 	taken := make(map[string]bool, len(own))
 	for _, m := range own {
 		if m.value != "" {

@@ -22,13 +22,15 @@ const (
 	JSONLD Kind = "jsonld"
 	Meta   Kind = "meta"
 	Header Kind = "header"
+	// Content is all that a page says, in a form.
+	Content Kind = "content"
 )
 
 // Kinds are all of them, in the order of the manual.
-func Kinds() []Kind { return []Kind{CSS, XPath, JSONLD, Meta, Header} }
+func Kinds() []Kind { return []Kind{CSS, XPath, JSONLD, Meta, Header, Content} }
 
 // NeedsTree reports whether values of the kind are found in a page's tree.
-func (k Kind) NeedsTree() bool { return k == CSS || k == XPath || k == JSONLD }
+func (k Kind) NeedsTree() bool { return k == CSS || k == XPath || k == JSONLD || k == Content }
 
 // HasAttribute reports whether the kind chooses elements, of which an attribute can be taken.
 func (k Kind) HasAttribute() bool { return k == CSS || k == XPath }
@@ -40,9 +42,10 @@ type Selector struct {
 	// Name is what follows the kind: the expression, path or name; in lower case for a meta.
 	Name string
 
-	css   cascadia.SelectorGroup
-	xpath *xpath.Expr
-	path  jsonPath
+	css     cascadia.SelectorGroup
+	xpath   *xpath.Expr
+	path    jsonPath
+	content content
 }
 
 // maxSelector bounds a selector in bytes: their parsers call themselves.
@@ -55,7 +58,7 @@ func Parse(written string) (s Selector, err error) {
 	s = Selector{Kind: Kind(strings.TrimSpace(kind)), Name: strings.TrimSpace(name)}
 	switch {
 	case !colon || !slices.Contains(Kinds(), s.Kind):
-		return s, errors.New("does not begin with css:, xpath:, jsonld:, meta: or header: and what to look for")
+		return s, errors.New("does not begin with css:, xpath:, jsonld:, meta:, header: or content: and what to look for")
 	case s.Name == "":
 		return s, fmt.Errorf("has nothing behind %s: %s", s.Kind, example(s.Kind))
 	case len(written) > maxSelector:
@@ -75,6 +78,8 @@ func Parse(written string) (s Selector, err error) {
 		}
 	case JSONLD:
 		s.path, err = parseJSONPath(s.Name)
+	case Content:
+		s.content, err = parseContent(s.Name)
 	case Meta:
 		s.Name = strings.ToLower(s.Name)
 	case Header:
@@ -98,6 +103,8 @@ func example(k Kind) string {
 		return "write a path, such as jsonld:offers.price"
 	case Header:
 		return "write a name, such as header:Content-Language"
+	case Content:
+		return "write a form, such as content:markdown"
 	case Meta:
 	}
 	return "write a name, such as meta:article:section"
@@ -133,7 +140,7 @@ func (s *Selector) FindsNothing(attribute string) string {
 		if name := textlessStep.FindStringSubmatch(s.Name); name != nil && attribute == "" {
 			return name[1] + " has no text inside: write attribute=\"" + attributeOf(name[1]) + "\", too, or /@" + attributeOf(name[1]) + " at the end"
 		}
-	case Meta, JSONLD, Header:
+	case Meta, JSONLD, Header, Content:
 	}
 	return ""
 }

@@ -1,5 +1,5 @@
 // Package tree makes a tree of a page and looks for values in it: what selectors of CSS and XPath
-// choose, what its JSON-LD says, and its main content.
+// choose, what its JSON-LD says, its main content, and its content as Markdown and the like.
 //
 // A stranger's page decides how large and how deep its tree is, and how long a selector looks
 // through it. So Read runs in the processes of package documents, with limits of time and memory,
@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -26,7 +27,9 @@ var ErrTooDeep = errors.New("its elements are nested deeper than 512")
 type Order struct {
 	// ContentType is that of the answer, of which the charset counts.
 	ContentType string `json:",omitempty"`
-	Picks       []Pick `json:",omitempty"`
+	// Base is what addresses in a content are relative to.
+	Base  string `json:",omitempty"`
+	Picks []Pick `json:",omitempty"`
 	// Main asks for the text of the page's main content.
 	Main bool `json:",omitempty"`
 }
@@ -39,6 +42,8 @@ type Pick struct {
 	Attribute string `json:",omitempty"`
 	// Multiple takes all values, not only the first.
 	Multiple bool `json:",omitempty"`
+	// Bytes is how long a content may be: DefaultContentBytes.
+	Bytes int `json:",omitempty"`
 }
 
 // Found is what was found, by the order's picks.
@@ -53,6 +58,8 @@ type Picked struct {
 	Values []string `json:",omitempty"`
 	// Failed says why it was not looked for, or not to the end: Late, or words of its own.
 	Failed string `json:",omitempty"`
+	// Cut says that a content was longer than it may be.
+	Cut bool `json:",omitempty"`
 }
 
 // Limits of what is taken of one page.
@@ -71,13 +78,16 @@ func Read(ctx context.Context, o *Order, body []byte) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	page := page{ctx: ctx, root: root}
+	page := page{ctx: ctx, root: root, mainWanted: o.Main, contentLeft: maxContents}
+	if page.base, err = url.Parse(o.Base); err != nil {
+		return Found{}, err
+	}
 	var found Found
 	for _, p := range o.Picks {
 		found.Picked = append(found.Picked, page.pick(p))
 	}
 	if o.Main {
-		found.Main = mainText(root)
+		found.Main = page.mainText()
 	}
 	return found, nil
 }
@@ -95,8 +105,15 @@ func parse(text []byte) (*html.Node, error) {
 type page struct {
 	ctx  context.Context
 	root *html.Node
+	base *url.URL
 	data []any // of JSON-LD, once it was read
 	read bool
+
+	mainWanted bool       // the document's text is that of the main content
+	article    *html.Node // the main content, once it was looked for
+	looked     bool
+
+	contentLeft int // bytes of further contents
 }
 
 // Late is the failure of a pick that there was no time for.
@@ -108,7 +125,9 @@ var errLate = errors.New(Late)
 func (p *page) pick(what Pick) (found Picked) {
 	taken := values{multiple: what.Multiple}
 	defer func() {
-		found.Values = taken.list
+		if len(taken.list) > 0 {
+			found.Values = taken.list
+		}
 		if crash := recover(); crash != nil {
 			found.Failed = fmt.Sprint(crash)
 		}
@@ -122,6 +141,8 @@ func (p *page) pick(what Pick) (found Picked) {
 			err = p.xpath(s, what.Attribute, &taken)
 		case JSONLD:
 			p.jsonld(s, &taken)
+		case Content:
+			err = p.content(&what, s.content, &found)
 		case Meta, Header:
 			err = errors.New("it needs no tree")
 		}
