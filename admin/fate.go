@@ -72,6 +72,9 @@ func AnswerOf(s *StoredExplanation) Answer {
 	case scheduler.FateResting, scheduler.FateHeld:
 		a.Why = because
 		a.addDeletion(s)
+	case scheduler.FateBodyLost:
+		a.Why = because
+		a.say(words)
 	case scheduler.FatePending:
 		a.Why = "it waits to be fetched"
 		if because != "" {
@@ -119,6 +122,8 @@ func headOf(f scheduler.Fate) string {
 		return "in the index, but its deletion rests"
 	case f == scheduler.FateHeld:
 		return "in the index, but its deletion is held"
+	case f == scheduler.FateBodyLost:
+		return "not in the index, or in an older version"
 	case f.InIndex():
 		return "in the index, or on its way there"
 	}

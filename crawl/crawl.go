@@ -41,6 +41,9 @@ type Store interface {
 	scheduler.Store
 	// OutboxBytes are the bodies that no target has safely yet, in constant time.
 	OutboxBytes() uint64
+	// OnWork has fn told of places that get work by what the relay and operators do in the outbox. fn must not wait for a
+	// change of the store.
+	OnWork(fn func([]scheduler.Place))
 }
 
 // Crawl is one Crawler element at work. Its methods may be called concurrently.
@@ -149,6 +152,7 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 	}
 	c.rules = newInForce(now)
 	c.frontier = scheduler.New(store, policy.FrontierSettings(p), log)
+	store.OnWork(c.frontier.Announce)
 	c.deletions = deletion.New(c.frontier, store, log)
 	c.visitor = visit.New(visit.Parts{
 		Frontier: c.frontier, Store: store, Log: log, Sites: siteKeeper{c}, Hosts: c.lasting.hosts, Meter: &c.meter, CrawlLog: c.crawlLog,

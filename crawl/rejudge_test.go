@@ -34,7 +34,8 @@ func parse(t testing.TB, raw string) weburl.URL {
 // memoryStore is a store in memory with no outbox to speak of.
 type memoryStore struct{ scheduler.Store }
 
-func (memoryStore) OutboxBytes() uint64 { return 0 }
+func (memoryStore) OutboxBytes() uint64            { return 0 }
+func (memoryStore) OnWork(func([]scheduler.Place)) {}
 
 func newMemoryStore() memoryStore { return memoryStore{storetest.NewMemory()} }
 

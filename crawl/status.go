@@ -23,10 +23,13 @@ type Status struct {
 	InFlight int               `json:"in_flight"`
 	ByClass  map[string]uint64 `json:"by_class"`
 	Indexed  uint64            `json:"indexed"`
-	Outbox   OutboxStatus      `json:"outbox"`
-	Hosts    HostsStatus       `json:"hosts"`
-	Rates    meter.Rates       `json:"rates"`
-	Totals   meter.Totals      `json:"totals"`
+	// Lost are those of the indexed documents that were lost before they were sent, with the node or the disk that had
+	// them, and are fetched again.
+	Lost   uint64       `json:"lost,omitempty"`
+	Outbox OutboxStatus `json:"outbox"`
+	Hosts  HostsStatus  `json:"hosts"`
+	Rates  meter.Rates  `json:"rates"`
+	Totals meter.Totals `json:"totals"`
 	// Paused says that the operator paused the crawl.
 	Paused bool `json:"paused,omitempty"`
 	// Idle says why workers wait, IdleCode in one of the Idle words; both are empty
@@ -175,7 +178,7 @@ func StoredStatus(ctx context.Context, name string, store scheduler.Reader) (Sta
 		return Status{}, err
 	}
 	s := Status{
-		Crawler: name, Known: counts.Known, Timed: counts.Timed, Indexed: counts.Indexed,
+		Crawler: name, Known: counts.Known, Timed: counts.Timed, Indexed: counts.Indexed, Lost: counts.Lost,
 		Pending: map[string]uint64{}, ByClass: map[string]uint64{},
 		Outbox: OutboxStatus(counts.Outbox),
 		Hosts:  HostsStatus{Known: counts.Hosts},

@@ -91,7 +91,7 @@ func failureClass(r scheduler.Reason) string {
 		return ErrorNoField
 	case scheduler.ReasonRendering, scheduler.ReasonNoBrowser:
 		return ErrorRendering
-	case scheduler.ReasonOtherStatus, scheduler.ReasonProxy, scheduler.ReasonSessionWaits:
+	case scheduler.ReasonOtherStatus, scheduler.ReasonProxy, scheduler.ReasonSessionWaits, scheduler.ReasonBodyLost:
 	case scheduler.NoReason, scheduler.ReasonRules, scheduler.ReasonCrawlSpace, scheduler.ReasonElsewhere, scheduler.ReasonRenamed,
 		scheduler.ReasonNotIndexed, scheduler.ReasonKilled, scheduler.ReasonMediaType, scheduler.ReasonRemoved,
 		scheduler.ReasonNoIndex, scheduler.ReasonUnavailable, scheduler.ReasonCanonical, scheduler.ReasonEmpty, scheduler.ReasonSource,

@@ -8,6 +8,7 @@ const (
 	FateIndexed       Fate = iota
 	FateResting            // in the index; its deletion rests and leaves, is held or is cancelled
 	FateHeld               // in the index; its deletion is held
+	FateBodyLost           // its document was lost before it was sent, and is fetched again
 	FatePending            // not visited yet
 	FateNoindexPage        // by the page's own wish
 	FateNoindexRule        // by a rule
@@ -30,7 +31,7 @@ const (
 
 func fateNames() [fatesEnd]string {
 	return [fatesEnd]string{
-		"indexed", "deletion_resting", "deletion_held", "pending", "noindex_page", "noindex_rule", "kill_list", "excluded", "elsewhere",
+		"indexed", "deletion_resting", "deletion_held", "body_lost", "pending", "noindex_page", "noindex_rule", "kill_list", "excluded", "elsewhere",
 		"robots", "address", "duplicate", "near_duplicate", "canonical", "redirect", "temporary_error", "permanent_error", "feed", "no_document",
 	}
 }
@@ -65,6 +66,9 @@ func (n *Record) Fate() (Fate, Reason) {
 		case DeletionHeld:
 			return FateHeld, n.Reason
 		case NoDeletion:
+			if n.BodyLost() {
+				return FateBodyLost, n.Reason
+			}
 		}
 		return FateIndexed, n.Reason
 	}

@@ -15,7 +15,7 @@ func TestFateWords(t *testing.T) {
 		}
 	}
 	want := []string{
-		"indexed", "deletion_resting", "deletion_held", "pending", "noindex_page", "noindex_rule", "kill_list", "excluded", "elsewhere", "robots", "address",
+		"indexed", "deletion_resting", "deletion_held", "body_lost", "pending", "noindex_page", "noindex_rule", "kill_list", "excluded", "elsewhere", "robots", "address",
 		"duplicate", "near_duplicate", "canonical", "redirect", "temporary_error", "permanent_error", "feed", "no_document",
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -50,6 +50,9 @@ func TestFate(t *testing.T) {
 				fateIs(t, Record{Class: c, Reason: r, Kind: k}, FateSource, r)
 			}
 			for d, want := range byDeletion {
+				if r == ReasonBodyLost && d == NoDeletion {
+					want = FateBodyLost
+				}
 				fateIs(t, Record{Class: c, Reason: r, Indexed: true, Deletion: d}, want, r)
 				fateIs(t, Record{Class: c, Reason: r, Indexed: true, Deletion: d, Kind: KindSitemap}, want, r)
 			}

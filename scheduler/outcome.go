@@ -87,7 +87,16 @@ func outcome(old *Record, r *Result, set *Settings, edit uint64, now time.Time, 
 	if kind != answerExcluded {
 		expire(&j.c, old, set, now)
 	}
+	j.stillLost()
 	return j.c
+}
+
+// stillLost keeps in mind that a document was lost before it was sent, until it is sent or is to go: a visit that
+// failed does not put it into the index.
+func (j *judgement) stillLost() {
+	if n := &j.c.Next; j.old.BodyLost() && n.Indexed && j.c.Order == nil {
+		n.Reason = ReasonBodyLost
+	}
 }
 
 // excluded: its document goes. What rules exclude rests until they change; what

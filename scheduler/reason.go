@@ -70,6 +70,8 @@ const (
 	ReasonRendering // the browser failed with the page, or its time was over
 	ReasonNoBrowser // there is none: it waits
 
+	ReasonBodyLost // its document was lost before it was sent, and is fetched again
+
 	reasonsEnd
 )
 
@@ -141,6 +143,7 @@ var reasonRows = [reasonsEnd]reasonRow{
 	ReasonNoField:           {"no_field", itFails, byClass},
 	ReasonRendering:         {"rendering", itFails, byClass},
 	ReasonNoBrowser:         {"no_browser", itWaits, byClass},
+	ReasonBodyLost:          {"body_lost", itFails, byClass},
 }
 
 // row is that of a reason, one without a word where this version does not know it.

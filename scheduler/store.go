@@ -166,6 +166,7 @@ type Counts struct {
 	Timed   uint64
 	ByClass map[Class]uint64
 	Indexed uint64
+	Lost    uint64 // of the indexed ones: Record.BodyLost
 	Hosts   uint64 // hosts ever seen
 	Outbox  OutboxCounts
 }

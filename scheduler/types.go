@@ -186,10 +186,18 @@ func (n *Record) KeepDepth(stored uint16) {
 	}
 }
 
+// BodyLost reports whether the URL's document was lost before it was sent, with the node or the disk that had it,
+// and has not been had again.
+func (n *Record) BodyLost() bool { return n.Indexed && n.Reason == ReasonBodyLost }
+
 // DueSource is the source that a timed URL enters when its time has come: a URL
-// that was never fetched or is being tried again its fifo, any other refresh.
+// that was never fetched or is being tried again its fifo, any other refresh. A document
+// that was lost goes before what is new.
 func (n *Record) DueSource(refresh Source) Source {
-	if n.Class == Pending || n.Errors > 0 {
+	switch {
+	case n.BodyLost():
+		return User
+	case n.Class == Pending || n.Errors > 0:
 		return n.Fifo
 	}
 	return refresh

@@ -165,6 +165,9 @@ func printStatus(w io.Writer, s *admin.Status, p paint) {
 	row(w, "known", "%s on %s, %s indexed", count(s.Known, "URL"), count(s.Hosts.Known, "host"), count(s.Indexed, "document"))
 	row(w, "outcomes", "%d ok, %d redirect, %d ignored, %d temporary, %d permanent, %d pending",
 		s.ByClass["ok"], s.ByClass["redirect"], s.ByClass["ignored"], s.ByClass["temporary"], s.ByClass["permanent"], s.ByClass["pending"])
+	if s.Lost > 0 {
+		row(w, "lost", "%s lost before they were sent, with the node or the disk that had them: they are fetched again first", count(s.Lost, "document"))
+	}
 	var waiting string
 	for source := scheduler.User; source < scheduler.Sources; source++ {
 		waiting += fmt.Sprintf("%s %s  ", source, comma(s.Pending[source.String()]))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -119,9 +118,24 @@ func (s *Store) viewBodies(ctx context.Context, fn func(*badger.Txn, *segments.R
 	return s.view(ctx, func(txn *badger.Txn) error { return fn(txn, r) })
 }
 
-// fetchAgain has a URL fetched and its document pushed whatever it holds, as soon as
-// its host lets it: its order is lost.
-func (g *group) fetchAgain(k weburl.Key) error {
+// OnWork has fn told of places that get work otherwise than by what its caller asks for: URLs whose documents are lost.
+// fn must not wait for a change of the store. It is set before the outbox is used.
+func (s *Store) OnWork(fn func([]scheduler.Place)) { s.onWork = fn }
+
+// changeLost is changeAlone, or change, for what may have lost documents fetched again. After an error some of it may have
+// been done: who is told of a place without work finds none.
+func (s *Store) changeLost(ctx context.Context, alone bool, apply func(*group, *places) error) error {
+	var ps places
+	err := s.do(ctx, &write{apply: func(g *group) error { return apply(g, &ps) }, alone: alone})
+	if fn := s.onWork; fn != nil && ctx.Err() == nil && len(ps.list) > 0 {
+		fn(ps.list)
+	}
+	return err
+}
+
+// fetchAgain has a URL fetched and its document pushed whatever it holds, as soon as its host lets it, and before what is
+// new: its order is lost. A lease of it that is in flight has asked for what changed, and counts no longer.
+func (g *group) fetchAgain(k weburl.Key, ps *places) error {
 	rec, err := g.record(k)
 	if errors.Is(err, scheduler.ErrNotFound) {
 		return nil
@@ -129,26 +143,31 @@ func (g *group) fetchAgain(k weburl.Key) error {
 	if err != nil {
 		return err
 	}
-	rec.ETag, rec.LastModified, rec.Date, rec.Hash = "", "", "", [16]byte{}
-	if rec.State == scheduler.Waiting || rec.Kind == scheduler.KindItem {
-		g.touch(k)
-		g.setRecord(k, &rec)
-		return g.readAgain(k, &rec)
-	}
-	if err := g.unplace(k, &rec); err != nil {
+	lost := rec.Indexed && rec.Deletion == scheduler.NoDeletion
+	if err := g.first(k, &rec, lost, ps); err != nil || rec.Kind != scheduler.KindItem {
 		return err
 	}
-	rec.State, rec.NextAt = scheduler.Timed, time.Now()
-	var none places
-	return g.place(k, &rec, &none)
+	return g.readAgain(k, &rec, ps)
+}
+
+// first has a URL asked for before what is new, whatever was had of it; an item stays where it is.
+func (g *group) first(k weburl.Key, rec *scheduler.Record, lost bool, ps *places) error {
+	if err := g.unplace(k, rec); err != nil {
+		return err
+	}
+	rec.ETag, rec.LastModified, rec.Date, rec.Hash = "", "", "", [16]byte{}
+	if lost {
+		rec.Reason, rec.LastError = scheduler.ReasonBodyLost, ""
+	}
+	if rec.Kind != scheduler.KindItem {
+		rec.State, rec.Source = scheduler.Waiting, scheduler.User
+	}
+	return g.place(k, rec, ps)
 }
 
 // readAgain has the feed or XML file fetched that an item's document stands in: what the item's own URL
 // answers is another document.
-func (g *group) readAgain(k weburl.Key, rec *scheduler.Record) error {
-	if rec.Kind != scheduler.KindItem {
-		return nil
-	}
+func (g *group) readAgain(k weburl.Key, rec *scheduler.Record, ps *places) error {
 	feed, err := weburl.Parse(rec.Referrer)
 	if err != nil || feed.Key() == k {
 		return nil //nolint:nilerr // an item that nothing names any more stays as it is
@@ -157,7 +176,7 @@ func (g *group) readAgain(k weburl.Key, rec *scheduler.Record) error {
 	if err != nil || of.Kind == scheduler.KindItem {
 		return ignoreNotFound(err)
 	}
-	return g.fetchAgain(feed.Key())
+	return g.first(feed.Key(), &of, false, ps)
 }
 
 func ignoreNotFound(err error) error {
@@ -223,13 +242,13 @@ func (s *Store) liesElsewhere(segment uint64) bool {
 // fromElsewhere completes entries by bodies of other copies. While one of them does not answer, the entries
 // before the first such body are all that there is. A document whose body is gone is fetched again.
 func (s *Store) fromElsewhere(ctx context.Context, entries []push.Entry, away []awayBody) ([]push.Entry, error) {
-	places := make([]record.BodyPlace, len(away))
+	asked := make([]record.BodyPlace, len(away))
 	for i := range away {
-		places[i] = away[i].place
+		asked[i] = away[i].place
 	}
-	bodies, err := s.lead.replica.options.Elsewhere.Bodies(ctx, places)
-	if err == nil && len(bodies) != len(places) {
-		err = fmt.Errorf("%d bodies for %d places", len(bodies), len(places))
+	bodies, err := s.lead.replica.options.Elsewhere.Bodies(ctx, asked)
+	if err == nil && len(bodies) != len(asked) {
+		err = fmt.Errorf("%d bodies for %d places", len(bodies), len(asked))
 	}
 	if err != nil {
 		if first := away[0].at; first > 0 {
@@ -251,9 +270,9 @@ func (s *Store) fromElsewhere(ctx context.Context, entries []push.Entry, away []
 		return entries, nil
 	}
 	s.log.Warn("documents were on a node that is gone: they are fetched again", "documents", len(lost), "first", entries[lost[0].at].URL)
-	return entries, s.changeAlone(ctx, func(g *group) error {
+	return entries, s.changeLost(ctx, true, func(g *group, ps *places) error {
 		for _, a := range lost {
-			if err := g.lose(a.key, entries[a.at].Seq); err != nil {
+			if err := g.lose(a.key, entries[a.at].Seq, ps); err != nil {
 				return err
 			}
 			if err := g.seal(); err != nil {
@@ -266,7 +285,7 @@ func (s *Store) fromElsewhere(ctx context.Context, entries []push.Entry, away []
 
 // lose gives the body of a waiting order up and has its URL fetched again. The order keeps its number and what it
 // says of other sources, until that of the new document takes its place.
-func (g *group) lose(k weburl.Key, seq uint64) error {
+func (g *group) lose(k weburl.Key, seq uint64, ps *places) error {
 	p, ok, err := g.orderPlace(k)
 	if err != nil || !ok || p.Kind != record.KindOrder || p.Seq != seq || p.Segment == 0 {
 		return err // a newer one has taken its place
@@ -285,7 +304,7 @@ func (g *group) lose(k weburl.Key, seq uint64) error {
 	}
 	o.Place, o.Body, o.Lost = record.BodyPlace{}, nil, true
 	g.storeOrder(k, record.OrderPlace{Kind: record.KindOrder}.Numbered(seq, &o), &o)
-	return g.fetchAgain(k)
+	return g.fetchAgain(k, ps)
 }
 
 // isFetchedAgain reports whether the URL of a lost order is set to be fetched again: then nothing tells its

@@ -57,13 +57,13 @@ func (s *Store) deadLetter(item *badger.Item) (target string, k weburl.Key, d re
 // returns how many dead letters there were. All targets get them: the order is a new one.
 // An order is not sent if a newer one of its URL waits. A URL whose document is lost is fetched again.
 func (s *Store) RetryDead(ctx context.Context, sel push.Selection) (int, error) {
-	return s.takeDead(ctx, sel, func(g *group, k weburl.Key, d *record.Dead) error {
+	return s.takeDead(ctx, sel, func(g *group, k weburl.Key, d *record.Dead, ps *places) error {
 		p, ok, err := g.orderPlace(k)
 		if err != nil || ok && p.Seq > d.Seq {
 			return err // the same order, dead at another target, or a newer one waits
 		}
 		if d.Lost {
-			return g.fetchAgain(k)
+			return g.fetchAgain(k, ps)
 		}
 		return g.putOrder(k, &d.Order)
 	})
@@ -71,11 +71,11 @@ func (s *Store) RetryDead(ctx context.Context, sel push.Selection) (int, error) 
 
 // DropDead drops the selected dead letters, and returns how many there were.
 func (s *Store) DropDead(ctx context.Context, sel push.Selection) (int, error) {
-	return s.takeDead(ctx, sel, func(*group, weburl.Key, *record.Dead) error { return nil })
+	return s.takeDead(ctx, sel, func(*group, weburl.Key, *record.Dead, *places) error { return nil })
 }
 
 // takeDead removes dead letters and calls fn in the committer for each.
-func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(*group, weburl.Key, *record.Dead) error) (int, error) {
+func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(*group, weburl.Key, *record.Dead, *places) error) (int, error) {
 	sel, err := newSelected(selection)
 	if err != nil {
 		return 0, err
@@ -84,7 +84,7 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 		return 0, err
 	}
 	n := 0
-	err = s.changeAlone(ctx, func(g *group) error {
+	err = s.changeLost(ctx, true, func(g *group, ps *places) error {
 		txn := g.s.db.NewTransaction(false)
 		defer txn.Discard()
 		prefix := sel.deadPrefix()
@@ -101,7 +101,7 @@ func (s *Store) takeDead(ctx context.Context, selection push.Selection, fn func(
 			}
 			g.remove(key)
 			g.nextCount.Dead--
-			if err := fn(g, k, &d); err != nil {
+			if err := fn(g, k, &d, ps); err != nil {
 				return err
 			}
 			if err := g.release(d.Place.Segment, d.Size()); err != nil { // after a new order refers to it

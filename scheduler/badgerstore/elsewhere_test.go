@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -121,8 +122,14 @@ func TestBodiesThatAreGone(t *testing.T) {
 			}
 			r, err := c.s.Lookup(t.Context(), parse(t, urls[0]).Key())
 			c.must(err)
-			if r.State != scheduler.Timed || time.Until(r.NextAt) > time.Minute || r.ETag != "" || r.Hash != [16]byte{} || !r.Indexed {
-				t.Errorf("the record is %+v, want it due now, without validators", r)
+			if fate, why := r.Fate(); fate != scheduler.FateBodyLost || why != scheduler.ReasonBodyLost {
+				t.Errorf("its fate is %v because of %v", fate, why)
+			}
+			if r.State != scheduler.Waiting || r.Source != scheduler.User || r.ETag != "" || r.Hash != [16]byte{} || !r.Indexed {
+				t.Errorf("the record is %+v, want it to wait before what is new, without validators", r)
+			}
+			if n := c.counts(); n.Lost != 1 || n.Indexed != 2 {
+				t.Errorf("%d documents are lost of %d, want 1 of 2", n.Lost, n.Indexed)
 			}
 			if st := c.s.committed.Load(); st.Dead != 0 || st.Waiting != 2 {
 				t.Errorf("%d dead letters and %d orders, want 0 and 2", st.Dead, st.Waiting)
@@ -135,6 +142,79 @@ func TestBodiesThatAreGone(t *testing.T) {
 			mustVerify(t, c.s)
 		})
 	}
+}
+
+func (c *copies) counts() scheduler.Counts {
+	c.t.Helper()
+	n, err := c.s.Counts(c.t.Context())
+	c.must(err)
+	return n
+}
+
+// TestLostGoesFirst: a document that was lost is given out before all that is new, without a restart; a lease of it
+// that was taken before counts no longer, since the page may have said that nothing changed. It is lost until it is had.
+func TestLostGoesFirst(t *testing.T) {
+	c, disk, urls := awayCopies(t, nil)
+	disk.dir = t.TempDir()
+	key := parse(t, urls[0]).Key()
+	_, _, err := c.s.Add(t.Context(), []scheduler.Link{linkTo(t, urls[0])}, true)
+	c.must(err)
+	before, err := c.s.Lookup(t.Context(), key)
+	c.must(err)
+	var news []scheduler.Link
+	for i := range 100 {
+		news = append(news, linkTo(t, fmt.Sprintf("http://h%d.test/new", i)))
+	}
+	_, _, err = c.s.Add(t.Context(), news, false)
+	c.must(err)
+	set := scheduler.DefaultSettings()
+	set.Throttle, set.Policy = 0, scheduler.Cautious
+	f := scheduler.New(c.s, set, slog.New(slog.DiscardHandler))
+	c.s.OnWork(f.Announce)
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	defer func() { end(); c.must(<-ended) }()
+	first, err := f.Next(ctx) // the frontier has read where work waits
+	c.must(err)
+	f.GiveBack(first, false, time.Time{})
+
+	if all := c.entries(0); len(all) != 2 || !all[0].Lost {
+		t.Fatalf("entries %+v, want the first lost", all)
+	}
+	old := scheduler.Completion{Key: key, Taken: placeOf(&before), Seq: before.Seq, Old: &before, Next: before}
+	if _, err := scheduler.CompleteAndWait(t.Context(), c.s, old); !errors.Is(err, scheduler.ErrNotFound) {
+		t.Errorf("a lease from before: %v, want ErrNotFound", err)
+	}
+	l, err := f.Next(ctx)
+	c.must(err)
+	if l.Record.URL != urls[0] || l.Record.ETag != "" {
+		t.Fatalf("%s comes first (ETag %q), want the lost document, asked for whatever it is", l.Record.URL, l.Record.ETag)
+	}
+	c.must(f.Complete(ctx, l, scheduler.Result{Status: 503}))
+	r, err := c.s.Lookup(t.Context(), key)
+	c.must(err)
+	if fate, _ := r.Fate(); fate != scheduler.FateBodyLost || r.DueSource(scheduler.Refresh) != scheduler.User || r.Status != 503 || c.counts().Lost != 1 {
+		t.Errorf("after a visit that failed: %v, %+v", fate, r)
+	}
+	_, _, err = c.s.Add(ctx, []scheduler.Link{linkTo(t, urls[0])}, true)
+	c.must(err)
+	waits, err := c.s.Lookup(t.Context(), key)
+	c.must(err)
+	f.Announce([]scheduler.Place{placeOf(&waits)})
+	for {
+		if l, err = f.Next(ctx); err != nil || l.Key == key {
+			break
+		}
+	}
+	c.must(err)
+	c.must(f.Complete(ctx, l, scheduler.Result{Status: 200, Document: &scheduler.Document{Body: []byte("{}"), Source: "src", Hash: [16]byte{9}}}))
+	r, err = c.s.Lookup(t.Context(), key)
+	c.must(err)
+	if fate, _ := r.Fate(); fate != scheduler.FateIndexed || c.counts().Lost != 0 {
+		t.Errorf("when it is had: %v, %d lost", fate, c.counts().Lost)
+	}
+	mustVerify(t, c.s)
 }
 
 // TestItemThatIsGone: what an item's own URL answers is another document, so its feed is read again.
@@ -156,7 +236,10 @@ func TestItemThatIsGone(t *testing.T) {
 		c.must(err)
 		got[i] = due{r.State, r.ETag, r.Hash}
 	}
-	if diff := cmp.Diff([2]due{{State: scheduler.AtRest}, {State: scheduler.Timed}}, got); diff != "" {
+	if n := c.counts(); n.Lost != 1 {
+		t.Errorf("%d documents are lost, want the item", n.Lost)
+	}
+	if diff := cmp.Diff([2]due{{State: scheduler.AtRest}, {State: scheduler.Waiting}}, got); diff != "" {
 		t.Errorf("item and feed (-want +got):\n%s", diff)
 	}
 	mustVerify(t, c.s)

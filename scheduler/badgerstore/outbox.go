@@ -134,10 +134,10 @@ func (o outbox) Bury(ctx context.Context, target string, e push.Entry, words str
 	if err != nil {
 		return fmt.Errorf("dead letter: %w", err)
 	}
-	return o.s.change(ctx, func(g *group) error { return g.bury(u.Key(), target, &e, words, at) })
+	return o.s.changeLost(ctx, false, func(g *group, ps *places) error { return g.bury(u.Key(), target, &e, words, at, ps) })
 }
 
-func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, at time.Time) error {
+func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, at time.Time, ps *places) error {
 	if v, err := g.get(record.CursorKey(target)); err != nil {
 		return err
 	} else if v == nil {
@@ -160,7 +160,7 @@ func (g *group) bury(k weburl.Key, target string, e *push.Entry, words string, a
 	g.nextCount.Dead++
 	g.set(record.DeadKey(target, k), d.Encode())
 	if d.Lost {
-		return g.fetchAgain(k)
+		return g.fetchAgain(k, ps)
 	}
 	return nil
 }

@@ -316,7 +316,7 @@ func TestDamagedBody(t *testing.T) {
 			mustVerify(t, b.s)
 			b.wantCounts(scheduler.OutboxCounts{Dead: uint64(hurt)})
 			rec, err := b.s.Lookup(t.Context(), parse(t, pageURL(1)).Key())
-			if err != nil || rec.State != scheduler.Timed || rec.NextAt.After(time.Now()) || rec.ETag != "" || rec.Hash != [16]byte{} {
+			if err != nil || rec.State != scheduler.Waiting || rec.Source != scheduler.User || rec.ETag != "" || rec.Hash != [16]byte{} {
 				t.Errorf("the URL is not fetched again: %+v, %v", rec, err)
 			}
 			if n, err := b.s.RetryDead(t.Context(), push.Selection{}); n != hurt || err != nil || hurt == 0 {

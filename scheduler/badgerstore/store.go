@@ -176,6 +176,7 @@ type committing struct {
 	timing    timing
 	garbage   atomic.Int64 // bytes of bodies removed since the last look for garbage
 	collect   chan struct{}
+	onWork    func([]scheduler.Place) // see OnWork
 }
 
 // owned is what the committer alone reads and writes.

@@ -265,6 +265,8 @@ func (v *verification) counters() error {
 			name = names[i]
 		case kept == &want.Resting:
 			name = "resting deletions"
+		case kept == &want.Lost:
+			name = "lost documents"
 		case n < scheduler.Sources:
 			name = fmt.Sprintf("waiting in source %d", n)
 		default:

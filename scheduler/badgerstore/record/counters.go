@@ -7,7 +7,7 @@ import (
 )
 
 // Form: version, whether the store was closed, and the numbers of fields as uvarints.
-// Older formats end earlier.
+// Older formats end earlier, and so do counters without lost documents: versions that do not know of them read those.
 
 const classes = int(scheduler.Permanent) + 1
 
@@ -29,6 +29,8 @@ type Counters struct {
 	Dead    uint64
 	Bytes   uint64 // of bodies of waiting orders
 
+	Lost uint64 // documents that were lost before they were sent
+
 	Removals uint64 // URLs ever removed: the number of the last note
 
 	Segment    uint64 // that bodies are appended to; 0: there was none yet
@@ -44,6 +46,7 @@ const (
 	fieldsOfFormat1 = 10 + int(scheduler.Sources) + classes
 	fieldsOfFormat2 = fieldsOfFormat1 + 1
 	fieldsOfFormat3 = fieldsOfFormat2 + 2
+	fieldsUsual     = fieldsOfFormat3 + 1
 )
 
 // Fields are all numbers that are stored, in the order in which they are stored.
@@ -55,7 +58,7 @@ func (c *Counters) Fields() []*uint64 {
 	for i := range c.Class {
 		f = append(f, &c.Class[i])
 	}
-	return append(f, &c.Removals, &c.Segment, &c.SegmentEnd, &c.Resting)
+	return append(f, &c.Removals, &c.Segment, &c.SegmentEnd, &c.Resting, &c.Lost)
 }
 
 // Encode is the value of c.
@@ -65,7 +68,11 @@ func (c *Counters) Encode() []byte {
 	if c.Clean {
 		b[1] = 1
 	}
-	for _, f := range c.Fields() {
+	fields := c.Fields()
+	if c.Lost == 0 {
+		fields = fields[:fieldsUsual]
+	}
+	for _, f := range fields {
 		b = binary.AppendUvarint(b, *f)
 	}
 	return b
@@ -78,7 +85,7 @@ func DecodeCounters(b []byte) (Counters, error) {
 	c.Clean = r.enum("close mark", 2) == 1
 	fields := c.Fields()
 	for i, f := range fields {
-		if len(r.b) == 0 && (i == fieldsOfFormat1 || i == fieldsOfFormat2 || i == fieldsOfFormat3) {
+		if len(r.b) == 0 && (i == fieldsOfFormat1 || i == fieldsOfFormat2 || i == fieldsOfFormat3 || i == fieldsUsual) {
 			break
 		}
 		*f = r.uvarint()
@@ -105,12 +112,15 @@ func (c *Counters) count(rec *scheduler.Record, by uint64) {
 	if rec.Indexed {
 		c.Indexed += by
 	}
+	if rec.BodyLost() {
+		c.Lost += by
+	}
 }
 
 // Counts is what a scheduler.Store tells of c.
 func (c *Counters) Counts() scheduler.Counts {
 	n := scheduler.Counts{
-		Known: c.Known, Pending: c.Pending, Timed: c.Timed, Indexed: c.Indexed, Hosts: c.Hosts,
+		Known: c.Known, Pending: c.Pending, Timed: c.Timed, Indexed: c.Indexed, Lost: c.Lost, Hosts: c.Hosts,
 		ByClass: make(map[scheduler.Class]uint64, classes),
 		Outbox:  scheduler.OutboxCounts{Waiting: c.Waiting, Resting: c.Resting, Held: c.Held, Dead: c.Dead},
 	}
