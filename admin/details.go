@@ -56,6 +56,8 @@ type ClusterStatus struct {
 	// log's engine is nearly full; "" if all is well.
 	Unprotected string `json:"unprotected,omitempty"`
 	Held        string `json:"held,omitempty"`
+	// EngineSilentSince is since when the log's engine does not answer: nothing is stored then.
+	EngineSilentSince *time.Time `json:"engine_silent_since,omitempty"`
 	// KeptBytes of the log are kept for the slowest copy.
 	KeptBytes uint64 `json:"kept_bytes"`
 }

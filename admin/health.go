@@ -12,11 +12,16 @@ import (
 	"github.com/sextant-crawler/sextant/notices"
 )
 
+// whileStored starts a goroutine that looks, during a request that changes something, whether it still can, and waits
+// for it.
+
 // About is what a Server tells of its process. The zero value tells nothing.
 type About struct {
 	Version string // of the program
 	// Notices tells how the receivers of notices stand; nil: there are none.
 	Notices func() []notices.Status
+	// Stalled says why nothing can be stored at present, "" if it can; nil: it always can.
+	Stalled func() string
 }
 
 // Tell says what the server is to tell of its process, before Run.
@@ -37,7 +42,7 @@ type Readiness struct {
 // ReadinessProblem is one reason.
 type ReadinessProblem struct {
 	Crawler string `json:"crawler,omitempty"`
-	// Code is starting, stopping, store_failing or disk_low.
+	// Code is starting, stopping, store_failing, disk_low or engine_silent.
 	Code  string `json:"code"`
 	Words string `json:"words"`
 }
@@ -64,6 +69,7 @@ const (
 	notReadyStopping = "stopping"
 	notReadyStore    = "store_failing"
 	notReadyDisk     = "disk_low"
+	notReadyEngine   = "engine_silent"
 )
 
 // healthz says that the process lives, and nothing else.
@@ -119,9 +125,60 @@ func (s *Status) problems() (out []ReadinessProblem) {
 		add(notReadyStopping, "the service is stopping")
 	case crawl.IdleStarting:
 		add(notReadyStarting, "what waits is still being read")
+	case crawl.IdleEngine:
+		add(notReadyEngine, s.Idle)
 	}
 	if d := s.Store; d != nil && d.DiskFull() {
 		add(notReadyDisk, fmt.Sprintf("%d MiB are free on the disk of the store, %d are needed: nothing more is stored", d.DiskFree>>20, d.DiskNeeded>>20))
 	}
 	return out
+}
+
+// stallLook is how often is looked whether changes can be stored.
+const stallLook = 500 * time.Millisecond
+
+// whileStored has the route answer. What would wait for a change to be stored, perhaps for hours, is told at once that
+// none is.
+func (s *Server) whileStored(c *call) (any, error) {
+	if s.about.Stalled == nil || c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
+		return c.route.answer(c)
+	}
+	if p := s.stall(); p != nil {
+		return nil, p
+	}
+	ctx, end := context.WithCancelCause(c.r.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		look := time.NewTicker(stallLook)
+		defer look.Stop()
+		for ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-look.C:
+				if p := s.stall(); p != nil {
+					end(p)
+				}
+			}
+		}
+	}()
+	c.r = c.r.WithContext(ctx)
+	answer, err := c.route.answer(c)
+	end(nil)
+	<-ended
+	if p, ok := context.Cause(ctx).(*Problem); ok && err != nil { //nolint:errorlint // it is the one that was given
+		return nil, p
+	}
+	return answer, err
+}
+
+// stall is why nothing can be stored at present, nil if it can.
+func (s *Server) stall() *Problem {
+	why := s.about.Stalled()
+	if why == "" {
+		return nil
+	}
+	p := newProblem(http.StatusServiceUnavailable, codeEngine, "%s", why)
+	p.retryAfter = 5
+	return p
 }

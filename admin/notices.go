@@ -80,6 +80,9 @@ func (s *Status) observe(out *notices.Observation) {
 	if c := s.Cluster; c != nil && c.Held != "" {
 		add(notices.Cluster, "held", "nothing is stored: "+c.Held)
 	}
+	if c := s.Cluster; c != nil && c.EngineSilentSince != nil {
+		add(notices.Cluster, "engine", s.Idle).Since = *c.EngineSilentSince
+	}
 	for _, t := range s.Targets {
 		if t.DownSince != nil {
 			add(notices.Indexer, t.Name, fmt.Sprintf("the indexer %s accepts no documents: %s", t.Name, t.LastError)).Since = *t.DownSince

@@ -123,7 +123,7 @@ func (s *Server) do(c *call) (answer any, err error) {
 		}
 		defer leave()
 	}
-	return route.answer(c)
+	return s.whileStored(c)
 }
 
 // parameters reads a query. A name that the route does not know is refused: a filter with

@@ -81,6 +81,8 @@ type Standing struct {
 	Kept uint64
 	// Held is why nothing is appended: the engine is nearly full. "" if all is well.
 	Held string
+	// Silent is since when the engine has not answered; zero if it does.
+	Silent time.Time
 }
 
 // MemberSettings are what a member is made from.
@@ -132,7 +134,7 @@ func (m *Member) Standing() Standing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.standing
-	s.Held = m.node.Held()
+	s.Held, s.Silent = m.node.Held(), m.node.Silent()
 	return s
 }
 

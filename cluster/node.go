@@ -19,7 +19,7 @@ import (
 // NodeSettings are what a node needs to know of itself.
 type NodeSettings struct {
 	Name  string
-	Clock Clock // SystemClock, except in tests
+	Clock Clock // SystemClock, except in tests; nil is that
 	Times Times // DefaultTimes, except in tests
 	Log   *slog.Logger
 	// Addresses are told to the other nodes.
@@ -75,9 +75,12 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 	if err := e.Check(ctx); err != nil {
 		return nil, err
 	}
+	if s.Clock == nil {
+		s.Clock = SystemClock{}
+	}
 	n := &Node{
 		name: s.Name, addresses: s.Addresses, run: NewID().String(), clock: s.Clock, times: s.Times, log: s.Log.With("node", s.Name),
-		engine: &session{engine: e, seen: s.Seen}, wake: make(chan struct{}, 1), holds: map[Partition]*hold{},
+		engine: &session{engine: e, clock: s.Clock, seen: s.Seen, answered: s.Clock.Now(), answeredAt: s.Clock.Wall()}, wake: make(chan struct{}, 1), holds: map[Partition]*hold{},
 	}
 	var err error
 	if n.packer, err = entry.NewPacker(); err != nil {
@@ -162,9 +165,10 @@ func (n *Node) farewell(ctx context.Context) {
 // nothing for long may be deaf: its beats arrive, so nobody else could claim, but no answer comes, so it may not act
 // itself. Then it asks, which changes nothing, until something answers.
 func (n *Node) beats(ctx context.Context) error {
-	heard := n.clock.Now()
+	heard, silent := n.clock.Now(), false
 	for count := uint64(1); ; count++ {
 		sent := n.clock.Now()
+		silent = n.tellSilence(silent)
 		if sent-heard > deafAfter*n.times.Right {
 			_, err := n.engine.read(ctx, metaKey)
 			switch {
@@ -193,6 +197,21 @@ func (n *Node) beats(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// Silent is since when the engine has not answered; zero if it does. A node asks nothing of sites and indexers then.
+func (n *Node) Silent() time.Time { return n.engine.silent(n.times.Right) }
+
+// tellSilence logs that the engine does not answer, and that it does again, once each.
+func (n *Node) tellSilence(told bool) bool {
+	since := n.Silent()
+	switch {
+	case !since.IsZero() && !told:
+		n.log.Error("the cluster's engine does not answer: nothing is fetched, pushed or stored until it does", "since", since)
+	case since.IsZero() && told:
+		n.log.Info("the cluster's engine answers again")
+	}
+	return !since.IsZero()
 }
 
 // sign is a sign of life of this process.

@@ -1,13 +1,14 @@
 package cluster
 
 // session.go: what every call to the engine goes through. session.mu guards the highest
-// revision seen; all goroutines of a node take it.
+// revision seen and when the engine answered last; all goroutines of a node take it.
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // ErrSetBack says that the engine has forgotten steps: it was restored from an old backup,
@@ -18,8 +19,22 @@ var ErrSetBack = errors.New("the engine was set back")
 // be older than one that had arrived before its question was sent.
 type session struct {
 	engine Engine
+	clock  Clock
 	mu     sync.Mutex
 	seen   Revision
+	// answered is when the engine answered last, by the node's clock, and at that time of day.
+	answered   time.Duration
+	answeredAt time.Time
+}
+
+// silent is since when the engine has not answered, if that is longer ago than within; else zero.
+func (s *session) silent(within time.Duration) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clock.Now()-s.answered <= within {
+		return time.Time{}
+	}
+	return s.answeredAt
 }
 
 func (s *session) highest() Revision {
@@ -33,7 +48,7 @@ func (s *session) saw(before, now Revision) error {
 		return fmt.Errorf("%w: it is at revision %d, and was at %d before: stop all nodes, then sextant cluster recover", ErrSetBack, now, before)
 	}
 	s.mu.Lock()
-	s.seen = max(s.seen, now)
+	s.seen, s.answered, s.answeredAt = max(s.seen, now), s.clock.Now(), s.clock.Wall()
 	s.mu.Unlock()
 	return nil
 }

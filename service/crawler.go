@@ -63,7 +63,37 @@ func (r *running) Status(ctx context.Context) (crawl.Status, error) {
 	if words := r.configError.Load(); words != nil {
 		s.ConfigError = *words
 	}
+	if words := r.stalled(); words != "" {
+		s.IdleCode, s.Idle = crawl.IdleEngine, words
+	}
 	return s, err
+}
+
+// stalled says why nothing can be stored at present: the cluster's engine does not answer. "" if all is well.
+func (r *running) stalled() string {
+	standing := r.standing.Load()
+	if standing == nil {
+		return ""
+	}
+	return silence((*standing)().Silent)
+}
+
+// stalled is that of any Crawler: of a cluster there is one.
+func (s *Service) stalled() string {
+	for _, r := range s.crawls {
+		if why := r.stalled(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// silence words that the engine has not answered since a time, "" for the zero time.
+func silence(since time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("the cluster's engine (etcd) has not answered since %s: nothing is fetched, pushed or stored until a majority of its machines answers; ask them by etcdctl endpoint health --cluster", since.Local().Format(time.DateTime))
 }
 
 // Details implements admin.Crawler.
@@ -88,6 +118,10 @@ func (r *running) clusterStatus() *admin.ClusterStatus {
 	}
 	s := (*standing)()
 	c := &admin.ClusterStatus{InSync: []string{}, Unprotected: s.Unprotected, Held: s.Held, KeptBytes: s.Kept}
+	if !s.Silent.IsZero() {
+		at := s.Silent.UTC()
+		c.EngineSilentSince = &at
+	}
 	for _, seat := range s.InSync {
 		c.InSync = append(c.InSync, seat.Node)
 	}

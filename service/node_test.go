@@ -29,8 +29,10 @@ type nodes struct {
 	*testing.T
 	dir    string
 	engine *clustertest.Memory
+	line   *clustertest.Line // by which nodes reach it; nil: directly
 	times  cluster.Times
 	config string
+	log    *slog.Logger // nil: none
 }
 
 func newNodes(t *testing.T) *nodes {
@@ -89,8 +91,15 @@ func (n *nodes) start(name string) (stop func() error) {
 	ctx, end := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	token, o := n.token(), n.options(name)
+	engine := cluster.Engine(n.engine)
+	if n.line != nil {
+		engine = n.line
+	}
+	if n.log != nil {
+		o.Log = n.log
+	}
 	go func() {
-		ended <- RunNode(context.Background(), o, NodeOptions{Name: name, Engine: n.engine, Token: token, Listen: "127.0.0.1:0", times: n.times}, Start{Stop: ctx})
+		ended <- RunNode(context.Background(), o, NodeOptions{Name: name, Engine: engine, Token: token, Listen: "127.0.0.1:0", times: n.times}, Start{Stop: ctx})
 	}()
 	stopped := false
 	stop = func() error {

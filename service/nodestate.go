@@ -29,7 +29,11 @@ func (c *clusterNode) standby() admin.Standby {
 		return admin.Standby{Words: fmt.Sprintf("node %s does not follow the crawl yet: %s", c.of.Name, waits)}
 	}
 	at := member.Standing()
-	s := admin.Standby{Ready: at.Role == cluster.Standby}
+	s := admin.Standby{Ready: at.Role == cluster.Standby && at.Silent.IsZero()}
+	if why := silence(at.Silent); why != "" {
+		s.Words = fmt.Sprintf("node %s: %s", c.of.Name, why)
+		return s
+	}
 	s.Words = fmt.Sprintf("node %s is in the cluster (%s)", c.of.Name, at.Role)
 	if owner := at.Owner.Node; owner != "" && owner != c.of.Name {
 		s.Words += ", and " + owner + " crawls"

@@ -33,7 +33,7 @@ func (s *Service) Run(ctx context.Context, once crawl.Once) error {
 	door, closeDoor := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	server := admin.NewServer(s.Crawlers(), s, s.config, s.access, s.log)
-	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status})
+	server.Tell(admin.About{Version: s.version, Notices: s.notices.Status, Stalled: s.stalled})
 	if err := s.mountConsole(server); err != nil {
 		closeDoor()
 		return err
