@@ -36,10 +36,11 @@ type Counters struct {
 	Segment    uint64 // that bodies are appended to; 0: there was none yet
 	SegmentEnd uint64 // where the next one goes
 
-	// Entered, Changed and Left count documents since the store was opened; they are not
-	// stored.
-	Entered, Changed, Left uint64
+	Movements
 }
+
+// Movements count documents since the store was opened; they are not stored.
+type Movements struct{ Entered, Changed, Left uint64 }
 
 // Numbers that were stored in the first formats.
 const (
