@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/policy"
 	"github.com/sextant-crawler/sextant/fetcher/auth"
+	"github.com/sextant-crawler/sextant/fetcher/kerberos"
 	"github.com/sextant-crawler/sextant/secret"
 )
 
@@ -101,7 +104,9 @@ func neededForAuth(name, kind string) bool {
 	switch name {
 	case "origins":
 		return kind != "form"
-	case "user", "password", "token", "tokenURL", "clientId", "clientSecret", "certFile", "loginURL":
+	case "user", "password":
+		return kind != "kerberos"
+	case "token", "tokenURL", "clientId", "clientSecret", "certFile", "loginURL":
 		return true
 	}
 	return false
@@ -117,6 +122,8 @@ func (p *parser) authKind(n *node, login *policy.Login) (auth.Kind, error) {
 		return auth.Digest{Username: n.str("user"), Password: n.secret("password")}, nil
 	case "ntlm":
 		return auth.NTLM{Username: n.str("user"), Password: n.secret("password")}, nil
+	case "kerberos":
+		return p.kerberos(n, login)
 	case "bearer":
 		return auth.Bearer{Token: n.secret("token")}, nil
 	case "oauth2":
@@ -144,6 +151,90 @@ func (p *parser) authKind(n *node, login *policy.Login) (auth.Kind, error) {
 	default:
 		return p.form(n), nil
 	}
+}
+
+// kerberos reads who logs in and where; that it can be is for auth.New to say.
+func (p *parser) kerberos(n *node, login *policy.Login) (auth.Kind, error) {
+	k := auth.Kerberos{Service: n.str("spn"), Settings: kerberos.Settings{Principal: n.str("user"), Password: n.secret("password")}}
+	written := 0
+	for _, name := range []string{"password", "keytab", "credentialCache"} {
+		if n.written(name) {
+			written++
+		}
+	}
+	if written != 1 {
+		return nil, errors.New("write one of password, keytab and credentialCache")
+	}
+	if n.written("password") && k.Settings.Principal == "" {
+		return nil, errors.New("a password without user: write user, too")
+	}
+	var err error
+	if k.Settings.Realms, err = p.realms(n, login); err != nil {
+		return nil, err
+	}
+	if a := n.attr("keytab"); a != nil {
+		content, err := p.readFor(login, a)
+		if err != nil {
+			return nil, err
+		}
+		if k.Settings.Keytab, err = kerberos.ParseKeytab(content); err != nil {
+			return nil, fmt.Errorf("keytab: %w", err)
+		}
+	}
+	if a := n.attr("credentialCache"); a != nil {
+		read, path := p.lookups.ReadFile, p.resolvePath(a.text)
+		k.Settings.Cache = func() ([]byte, error) {
+			content, err := read(path)
+			return content, withoutPath(err)
+		}
+	}
+	return k, nil
+}
+
+// realms are those of kdc, or of the krb5.conf, with the realm that is written.
+func (p *parser) realms(n *node, login *policy.Login) (kerberos.Realms, error) {
+	conf, kdcs := n.attr("krb5Conf"), strings.Fields(n.str("kdc"))
+	if (conf == nil) == (len(kdcs) == 0) {
+		return kerberos.Realms{}, errors.New("write where the KDCs are: kdc=\"kdc.example.com\" with realm=\"EXAMPLE.COM\", or krb5Conf=\"/etc/krb5.conf\"")
+	}
+	if conf != nil {
+		content, err := p.readFor(login, conf)
+		if err != nil {
+			return kerberos.Realms{}, err
+		}
+		realms, err := kerberos.ParseConf(content)
+		if err != nil {
+			return realms, fmt.Errorf("krb5Conf=%s: %w", quote(conf.text), err)
+		}
+		realms.Default = cmp.Or(n.str("realm"), realms.Default)
+		return realms, nil
+	}
+	realm := n.str("realm")
+	if _, of, ok := strings.Cut(n.str("user"), "@"); ok && realm == "" {
+		realm = of
+	}
+	if realm == "" {
+		return kerberos.Realms{}, errors.New("kdc without a realm: write realm=\"EXAMPLE.COM\", too")
+	}
+	out := kerberos.Realms{Default: realm, KDCs: map[string][]string{}}
+	for _, written := range kdcs {
+		address, err := kerberos.Address(written)
+		if err != nil {
+			return out, err
+		}
+		out.KDCs[realm] = append(out.KDCs[realm], address)
+	}
+	return out, nil
+}
+
+// readFor reads a file that makes a log-in: with another content it is another one.
+func (p *parser) readFor(login *policy.Login, a *attr) ([]byte, error) {
+	content, err := p.lookups.ReadFile(p.resolvePath(a.text))
+	if err != nil {
+		return nil, fmt.Errorf("%s=%s: the file cannot be read: %w", a.spec.Name, quote(a.text), cause(err))
+	}
+	login.Identity = sha256.Sum256(append(login.Identity[:], content...))
+	return content, nil
 }
 
 func (p *parser) form(n *node) auth.Form {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +58,42 @@ func TestLoginOptions(t *testing.T) {
 		oauth2 + `successRedirect="true"`: "CrawlConfig.xml:1:126: successRedirect belongs to auth=\"form\": remove it, or write that\n",
 	} {
 		_, report := oneFetch(attributes)
+		if diff := cmp.Diff(want, problemLines(report.Errors)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", attributes, diff)
+		}
+	}
+}
+
+// TestKerberos: what is missing or too much in a Kerberos log-in is said with its place.
+func TestKerberos(t *testing.T) {
+	keytab, err := os.ReadFile(filepath.Join("testdata", "crawler.keytab"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lookups := mapLookups(map[string][]byte{
+		"k": keytab, "bad": []byte("bad"), "krb5.conf": []byte("[libdefaults]\ndefault_realm = EXAMPLE.COM\n[realms]\nEXAMPLE.COM = {\nkdc = h\n}\n"), "other.conf": []byte("x"),
+	}, nil)
+	const complaint = `CrawlConfig.xml:1:39: auth="kerberos": `
+	for attributes, want := range map[string]string{
+		`keytab="k" krb5Conf="krb5.conf"`:                                    "",
+		`user="crawler" keytab="k" realm="EXAMPLE.COM" kdc="h:8888 [::1]"`:   "",
+		`credentialCache="c" krb5Conf="krb5.conf" spn="HTTP/a"`:              "",
+		`user="crawler@EXAMPLE.COM" password="p" kdc="h"`:                    "",
+		`keytab="k" kdc="h"`:                                                 complaint + "kdc without a realm: write realm=\"EXAMPLE.COM\", too\n",
+		`keytab="k" kdc="h" krb5Conf="krb5.conf"`:                            complaint + "write where the KDCs are: kdc=\"kdc.example.com\" with realm=\"EXAMPLE.COM\", or krb5Conf=\"/etc/krb5.conf\"\n",
+		`user="crawler" krb5Conf="krb5.conf"`:                                complaint + "write one of password, keytab and credentialCache\n",
+		`password="p" krb5Conf="krb5.conf"`:                                  complaint + "a password without user: write user, too\n",
+		`user="other" keytab="k" krb5Conf="krb5.conf"`:                       complaint + "the keytab has no key of other@EXAMPLE.COM that can be used (AES, RC4): it has keys of crawler@EXAMPLE.COM\n",
+		`keytab="bad" krb5Conf="krb5.conf"`:                                  complaint + "keytab: it is not a keytab, or an empty one: make it with kadmin ktadd, ktutil or ktpass\n",
+		`keytab="k" krb5Conf="other.conf"`:                                   complaint + "krb5Conf=\"other.conf\": line 1: \"x\" is no line of a krb5.conf: write name = value\n",
+		`keytab="absent" krb5Conf="krb5.conf"`:                               complaint + "keytab=\"absent\": the file cannot be read: no such file\n",
+		`keytab="k" realm="example.com" krb5Conf="krb5.conf"`:                "",
+		`user="crawler" realm="example.com" keytab="k" krb5Conf="krb5.conf"`: complaint + "no KDC of the realm example.com is named: names of realms are written in capitals as a rule, and files that a krb5.conf includes are not read\n",
+		`keytab="k" krb5Conf="krb5.conf" spn="a"`:                            complaint + "a service is written with its kind and host, such as HTTP/web.example.com\n",
+		`keytab="k" realm="A" kdc="a/b"`:                                     complaint + "\"a/b\" is not the address of a KDC: write a host, with :port if it is not 88, such as kdc.example.com\n",
+	} {
+		text := `<CrawlConfig><Crawler name="a"><Fetch auth="kerberos" origins="https://a" ` + attributes + `><Host val="a"/></Fetch></Crawler></CrawlConfig>`
+		_, report := Parse(FileName, []byte(text), lookups)
 		if diff := cmp.Diff(want, problemLines(report.Errors)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", attributes, diff)
 		}

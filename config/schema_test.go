@@ -237,6 +237,11 @@ func companyOfFetch(el *etree.Element, a *Attribute, value string) {
 			el.CreateAttr(other.Name, sampleValue(&other))
 		}
 	}
+	if kind == "kerberos" {
+		for name, value := range map[string]string{"user": "a", "password": "a", "realm": "A", "kdc": "h"} {
+			el.CreateAttr(name, value)
+		}
+	}
 	if kind == "form" {
 		bare(el, newSchema().elements["Field"])
 	}
@@ -309,6 +314,8 @@ func sampleValue(a *Attribute) string {
 		return "http://h"
 	case a.Name == "path":
 		return "//a"
+	case a.Name == "spn":
+		return "HTTP/h"
 	case a.Name == "schedule":
 		return "@daily"
 	case a.Name == "type", a.Name == "mediaType":

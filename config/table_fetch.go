@@ -4,7 +4,7 @@ import "github.com/sextant-crawler/sextant/fetcher/render"
 
 // authKinds are the values of auth, in the order of the reference.
 func authKinds() []string {
-	return []string{"basic", "digest", "ntlm", "form", "bearer", "oauth2", "certificate"}
+	return []string{"basic", "digest", "ntlm", "kerberos", "form", "bearer", "oauth2", "certificate"}
 }
 
 // fetchElements are settings of requests.
@@ -49,8 +49,14 @@ func fetchSettings() []Attribute {
 		{Name: "auth", Type: Enum, Values: authKinds(), Doc: "How to log in; no log-in if absent."},
 		forAuth(Attribute{Name: "origins", NotEmpty: true, Doc: "Servers that may get the credentials, separated by spaces: scheme, host and port, as in https://intranet.example.com, or https://*.example.com for all hosts below; " +
 			"required, except for form, where the log-in page's server is always included."}, authKinds()...),
-		forAuth(Attribute{Name: "user", NotEmpty: true, Doc: "User name; for ntlm DOMAIN\\user or user@domain; required."}, named...),
-		forAuth(text("password", SecretString, "", "Password; ${ENV} or file:PATH keep it out of the file; required."), named...),
+		forAuth(Attribute{Name: "user", NotEmpty: true, Doc: "User name; for ntlm DOMAIN\\user or user@domain, for kerberos user or user@REALM; required, except for kerberos with a credentialCache or a keytab of one principal."}, append(named, "kerberos")...),
+		forAuth(text("password", SecretString, "", "Password; ${ENV} or file:PATH keep it out of the file; required, except for kerberos with a keytab or credentialCache."), append(named, "kerberos")...),
+		forAuth(text("keytab", Path, "", "Keytab file with the user's keys, read when the configuration is; in place of password."), "kerberos"),
+		forAuth(text("credentialCache", Path, "", "Credential cache file (as kinit -c FILE:path or k5start write it), read at each log-in; in place of password and keytab."), "kerberos"),
+		forAuth(Attribute{Name: "realm", NotEmpty: true, Doc: "Realm of the user, and of servers that krb5Conf gives no other; the default_realm of krb5Conf if absent."}, "kerberos"),
+		forAuth(Attribute{Name: "kdc", NotEmpty: true, Doc: "The realm's KDCs, separated by spaces: host, or host:port if that is not 88; for Active Directory, domain controllers, or the domain. Nobody else is asked for tickets. In place of krb5Conf."}, "kerberos"),
+		forAuth(text("krb5Conf", Path, "", "A krb5.conf with realms, their KDCs and domain_realm, such as /etc/krb5.conf; the rest of it, and what it includes, is not read. In place of kdc."), "kerberos"),
+		forAuth(Attribute{Name: "spn", NotEmpty: true, Doc: "Service principal of the servers, such as HTTP/web01.example.com or one with @REALM; if absent, HTTP/ and the host of each URL, as it is written there."}, "kerberos"),
 		forAuth(text("token", SecretString, "", "The token; required."), "bearer"),
 		forAuth(text("tokenURL", HTTPURL, "", "The token endpoint for client credentials; required."), "oauth2"),
 		forAuth(Attribute{Name: "clientId", NotEmpty: true, Doc: "The client's id; required."}, "oauth2"),

@@ -32,6 +32,9 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sextant-crawler/sextant/internal/testkdc"
+	"github.com/sextant-crawler/sextant/internal/testport"
 )
 
 // guarded is a site of four pages for those whom admit lets in; it answers the others
@@ -273,5 +276,39 @@ func TestLogIns(t *testing.T) {
 				t.Errorf("explain: exit %d\n%s%s", code, out, errOut)
 			}
 		})
+	}
+}
+
+// TestSingleSignOn: the example of docs/single-sign-on.md, with a KDC and an Apache in place of its own, is a configuration
+// without errors, by which the program crawls a site that wants tickets; and fetch says which step fails.
+func TestSingleSignOn(t *testing.T) {
+	const pages = `<title>Home</title><p>All that is here.</p><a href="/a.html">a</a>`
+	kdc := testkdc.Start(t, "EXAMPLE.COM", "crawler", "HTTP/127.0.0.1")
+	dir := t.TempDir()
+	web := kdc.StartWeb(t, kdc.Keytab(t, filepath.Join(dir, "http.keytab"), "HTTP/127.0.0.1"), map[string]string{"index.html": pages, "a.html": "<title>A</title>Text of a."})
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "single-sign-on.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)```xml\n(.*?)```").FindStringSubmatch(string(content))[1]
+	keytab := kdc.Keytab(t, filepath.Join(dir, "crawler.keytab"), "crawler")
+	text := strings.NewReplacer("https://wiki.example.com", web.Origin, "wiki.example.com", "127.0.0.1", "/etc/sextant/crawler.keytab", keytab,
+		"kdc1.example.com kdc2.example.com", testport.Reserve(t)+" "+kdc.Address, `<Crawler name="intranet">`, `<Crawler name="intranet" throttleTimeMS="1"><Push kind="file"/>`).Replace(example)
+	config, data := filepath.Join(dir, "CrawlConfig.xml"), filepath.Join(dir, "data")
+	if err := os.WriteFile(config, []byte("<CrawlConfig>"+text+"</CrawlConfig>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][]string{{"check"}, {"run", "--once", "--listen=off", "--log-level=error", "-d", data}} {
+		if code, out, errOut := sextant(t, "", append(c, "-c", config)...); code != exitOK {
+			t.Fatalf("%v: exit %d\n%s%s", c, code, out, errOut)
+		}
+	}
+	if diff := cmp.Diff([]string{web.Origin + "/", web.Origin + "/a.html"}, slices.Sorted(maps.Keys(fileDocuments(t, filepath.Join(data, "out"))))); diff != "" {
+		t.Errorf("documents (-want +got):\n%s", diff)
+	}
+	kdc.Admin(t, "delprinc -force HTTP/127.0.0.1\n")
+	code, out, errOut := sextant(t, "", "fetch", "-c", config, web.Origin+"/")
+	if want := "no ticket for HTTP/127.0.0.1: the realm EXAMPLE.COM has no such service"; code != exitNo || !strings.Contains(out, want) {
+		t.Errorf("fetch: exit %d, want %q\n%s%s", code, want, out, errOut)
 	}
 }

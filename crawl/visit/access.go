@@ -130,7 +130,8 @@ func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error
 			if f.Login.Certificate != nil {
 				settings.Certificates = []tls.Certificate{*f.Login.Certificate}
 			}
-			if _, ntlm := f.Login.Kind.(auth.NTLM); ntlm {
+			switch f.Login.Kind.(type) {
+			case auth.NTLM, auth.Kerberos:
 				settings.HTTP1 = true
 			}
 		}

@@ -18,7 +18,8 @@ const (
 	silent    sign = iota // nothing
 	good                  // it opened the page
 	renew                 // the server wants a fresh nonce; nothing is refused
-	refused               // by us: the credentials are not for where they would go
+	refused               // by us: the credentials are not for where they would go, or cannot be used there
+	unable                // nobody was there to give what the request needs: it is tried again soon
 	denied                // 401, or what means the same
 	forbidden             // 403
 	loginPage             // the log-in page instead of the page
@@ -107,6 +108,8 @@ func (st *Step) Judge(resp *fetcher.Response, err error) Answer {
 		return Answer{Action: Proceed}
 	case sg == refused:
 		return Answer{Action: Wait, Until: now.Add(s.settings.MaxBackoff), Words: s.settings.Name + ": " + why}
+	case sg == unable:
+		return Answer{Action: Wait, Until: now.Add(s.settings.MinBackoff), Words: s.settings.Name + ": " + why}
 	case own: // it is not content, and tells nothing of the session
 		return s.temporary(st.url.Key(), now, "this is the log-in page itself")
 	case st.generation != s.generation: // others logged in again, or are about to

@@ -31,7 +31,7 @@ type Settings struct {
 	// the default, and always among them.
 	Origins []string
 	// Do makes the requests. For NTLM it must speak HTTP/1.1 over connections that
-	// no other session uses; for a client certificate, over such ones that carry it.
+	// no other session uses, for Kerberos HTTP/1.1; for a client certificate, over such ones that carry it.
 	Do Do
 	// MinBackoff is how long URLs wait after a log-in that failed, doubling up to
 	// MaxBackoff; 2 min and 1 h.
@@ -40,7 +40,7 @@ type Settings struct {
 	Logger *slog.Logger
 }
 
-// Kind is a way to authenticate: Basic, Digest, NTLM, Bearer, OAuth2,
+// Kind is a way to authenticate: Basic, Digest, NTLM, Kerberos, Bearer, OAuth2,
 // Certificate or Form.
 type Kind interface {
 	// start checks the kind's own settings and makes its method for s.

@@ -207,7 +207,7 @@ func (s *Session) backoff(before int) time.Duration {
 // authentication. Judge knows what follows, whatever wraps it. It holds no secret.
 type Error struct {
 	words string
-	sign  sign // refused, or denied if it tells of the session
+	sign  sign // refused or unable, or denied if it tells of the session
 }
 
 func (e *Error) Error() string { return e.words }

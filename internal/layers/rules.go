@@ -38,7 +38,7 @@ func ProjectRules() Rules {
 	return Rules{
 		Levels: [][]string{
 			{"actionrules/match", "config/words", "cluster/entry", "crawl/copies/near", "docs", "fault", "fetcher/extract/markup", "fetcher/http1", "fetcher/processes", "histogram", "permit", "secret", "weburl"},
-			{"actionrules", "cluster", "fetcher", "fetcher/render", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
+			{"actionrules", "cluster", "fetcher", "fetcher/kerberos", "fetcher/render", "push", "scheduler/badgerstore/fingerprints", "scheduler/tally"},
 			{"scheduler"},
 			{"cluster/etcd", "cluster/peer", "cluster/shared", "push/wire", "scheduler/badgerstore/badgerfiles", "scheduler/badgerstore/record", "scheduler/deletion"},
 			{
@@ -68,6 +68,7 @@ func ProjectRules() Rules {
 			{Import: "codeberg.org/readeck/go-readability", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "github.com/JohannesKaufmann", Allowed: []string{"fetcher/extract/tree"}},
 			{Import: "github.com/antchfx/xpath", Allowed: []string{"fetcher/extract/tree"}},
+			{Import: "github.com/jcmturner", Allowed: []string{"fetcher/kerberos"}},
 			{Import: "github.com/klippa-app/go-pdfium", Allowed: []string{"fetcher/extract/pdf"}},
 			{Import: "github.com/tetratelabs/wazero", Allowed: []string{"fetcher/extract/pdf"}},
 			{Import: "github.com/prometheus", File: "metrics.go"},

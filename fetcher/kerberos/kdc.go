@@ -1,0 +1,112 @@
+package kerberos
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/messages"
+)
+
+const (
+	// kdcTime is how long one KDC may take for an answer, its name's look-up included.
+	kdcTime = 5 * time.Second
+	// maxAnswer bounds what a KDC may say; a ticket with a large PAC has some 64 KiB.
+	maxAnswer = 1 << 20
+)
+
+// ErrUnreachable says that no KDC of a realm gave an answer.
+var ErrUnreachable = errors.New("no KDC answers")
+
+// ask sends a message to the first KDC of the realm that answers. An answer that is an
+// error is a messages.KRBError; the others are not asked then.
+func (c *Client) ask(ctx context.Context, realm string, message []byte) ([]byte, error) {
+	kdcs := c.settings.Realms.KDCs[realm]
+	if len(kdcs) == 0 {
+		return nil, fmt.Errorf("no KDC of the realm %s is known: name it in kdc or in the krb5.conf (realms are written in capitals as a rule)", realm)
+	}
+	failed := make([]string, 0, len(kdcs))
+	for _, address := range kdcs {
+		answer, err := c.askOne(ctx, address, message)
+		if err == nil {
+			var refused messages.KRBError
+			if decode(func() error { return refused.Unmarshal(answer) }) == nil {
+				return nil, refused
+			}
+			return answer, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		failed = append(failed, address+": "+reason(err))
+	}
+	return nil, fmt.Errorf("%w for the realm %s (%s): check that this machine reaches TCP port 88 there", ErrUnreachable, realm, strings.Join(failed, "; "))
+}
+
+// reason is an error of the network without the address, which stands before it.
+func reason(err error) string {
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return fmt.Sprintf("no answer within %s", kdcTime)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	return err.Error()
+}
+
+func (c *Client) askOne(ctx context.Context, address string, message []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, kdcTime)
+	defer cancel()
+	conn, err := c.settings.Dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	// RFC 4120 section 7.2.2: four bytes of length before each message.
+	framed := append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...) //nolint:gosec // a few KiB
+	if _, err := conn.Write(framed); err != nil {
+		return nil, err
+	}
+	var head [4]byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return nil, silent(err)
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size == 0 || size > maxAnswer {
+		return nil, fmt.Errorf("what it sends is not an answer of a KDC")
+	}
+	answer := make([]byte, size)
+	if _, err := io.ReadFull(conn, answer); err != nil {
+		return nil, silent(err)
+	}
+	return answer, nil
+}
+
+// silent gives an end of a connection its meaning.
+func silent(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it closed the connection without an answer")
+	}
+	return err
+}
+
+// decode runs a decoder of the library, which panics over some malformed input.
+func decode(f func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("it is malformed")
+		}
+	}()
+	return f()
+}

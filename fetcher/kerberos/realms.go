@@ -1,0 +1,145 @@
+package kerberos
+
+import (
+	"fmt"
+	"net"
+	"strings"
+)
+
+// Realms say where the KDCs are, and which realm a host belongs to.
+type Realms struct {
+	// Default is the realm of a principal that is written without one.
+	Default string
+	// KDCs are the servers of each realm, host:port, in the order in which they are asked.
+	KDCs map[string][]string
+	// Domains give the realm of a host, or of the hosts below a domain: ".example.com".
+	Domains map[string]string
+}
+
+// of is the realm of a host; empty if nothing says it.
+func (r *Realms) of(host string) string {
+	host = strings.ToLower(host)
+	if realm := r.Domains[host]; realm != "" {
+		return realm
+	}
+	for i, c := range host {
+		if c == '.' {
+			if realm := r.Domains[host[i:]]; realm != "" {
+				return realm
+			}
+		}
+	}
+	return ""
+}
+
+// Address is a KDC's address with its port: 88 if it is written without one.
+func Address(written string) (string, error) {
+	host, port, err := net.SplitHostPort(written)
+	if err != nil {
+		host, port = strings.Trim(written, "[]"), "88"
+	}
+	if host == "" || strings.ContainsAny(host, "/@ \t") || strings.Contains(host, ":") && net.ParseIP(host) == nil {
+		return "", fmt.Errorf("%q is not the address of a KDC: write a host, with :port if it is not 88, such as kdc.example.com", written)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// conf reads krb5.conf line by line.
+type conf struct {
+	realms  Realms
+	section string
+	realm   string // whose braces are open, in [realms]
+	depth   int    // of braces that are open
+	final   map[string]bool
+}
+
+// ParseConf reads what a krb5.conf says of realms, KDCs and domains; everything else is
+// skipped, as are other files that it includes. The error begins with the line's number.
+func ParseConf(text []byte) (Realms, error) {
+	c := conf{realms: Realms{KDCs: map[string][]string{}, Domains: map[string]string{}}, final: map[string]bool{}}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if err := c.line(line); err != nil {
+			return Realms{}, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	if c.depth > 0 {
+		return Realms{}, fmt.Errorf("line %d: a { is never closed: write the } that is missing", number)
+	}
+	return c.realms, nil
+}
+
+func (c *conf) line(line string) error {
+	name, value, isRelation := strings.Cut(line, "=")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	switch {
+	case line[0] == '[':
+		section, _, closed := strings.Cut(line[1:], "]")
+		if !closed || c.depth > 0 {
+			return fmt.Errorf("%q is no section: write [realms], after the } of what is before it", brief(line))
+		}
+		c.section, c.realm = strings.TrimSpace(section), ""
+	case line[0] == '}':
+		if c.depth == 0 {
+			return fmt.Errorf("a } without {: remove it")
+		}
+		if c.depth--; c.depth == 0 {
+			c.realm = ""
+		}
+	case isRelation && strings.HasPrefix(value, "{"):
+		if c.depth == 0 && c.section == "realms" {
+			c.realm = name
+		}
+		if !strings.HasSuffix(value, "}") {
+			c.depth++
+		}
+	case isRelation:
+		return c.relation(name, strings.Trim(value, `"`))
+	case strings.HasPrefix(line, "include"), strings.HasPrefix(line, "module"):
+	default:
+		return fmt.Errorf("%q is no line of a krb5.conf: write name = value", brief(line))
+	}
+	return nil
+}
+
+func (c *conf) relation(name, value string) error {
+	switch {
+	case c.section == "libdefaults" && name == "default_realm":
+		c.realms.Default = value
+	case c.section == "domain_realm" && c.depth == 0:
+		c.realms.Domains[strings.ToLower(name)] = value
+	case c.section == "realms" && c.depth == 1 && c.realm != "" && strings.TrimSuffix(name, "*") == "kdc":
+		return c.kdc(value, strings.HasSuffix(name, "*"))
+	}
+	return nil
+}
+
+// kdc adds one to its realm, unless a former one was said to be the last.
+func (c *conf) kdc(value string, last bool) error {
+	if strings.HasPrefix(value, "http") && strings.Contains(value, "://") {
+		return fmt.Errorf("kdc = %s: a KDC behind an HTTP proxy is not supported: write its host and port", brief(value))
+	}
+	address, err := Address(strings.TrimPrefix(value, "tcp/"))
+	if err != nil {
+		return err
+	}
+	if !c.final[c.realm] {
+		c.realms.KDCs[c.realm] = append(c.realms.KDCs[c.realm], address)
+	}
+	c.final[c.realm] = c.final[c.realm] || last
+	return nil
+}
+
+// brief is text of a file as an error shows it.
+func brief(s string) string {
+	const limit = 60
+	if len(s) > limit {
+		s = s[:limit] + "..."
+	}
+	return strings.ToValidUTF8(s, "?")
+}

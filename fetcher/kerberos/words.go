@@ -1,0 +1,102 @@
+package kerberos
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
+	"github.com/jcmturner/gokrb5/v8/messages"
+)
+
+// atService is a failure of asking for a service's ticket.
+type atService struct {
+	name, realm string
+	err         error
+}
+
+func (e *atService) Error() string {
+	return fmt.Sprintf("no ticket for %s from the realm %s: %v", e.name, e.realm, e.err)
+}
+
+// Unwrap is the cause.
+func (e *atService) Unwrap() error { return e.err }
+
+// explain says in words for an operator which step failed, and what to do.
+func (c *Client) explain(err error) error {
+	if errors.Is(err, ErrUnreachable) {
+		return err
+	}
+	if at, ok := errors.AsType[*atService](err); ok {
+		return fmt.Errorf("no ticket for %s: %s", at.name, c.words(at.err, at))
+	}
+	return errors.New(c.words(err, nil))
+}
+
+func (c *Client) words(err error, at *atService) string {
+	if refused, ok := errors.AsType[messages.KRBError](err); ok {
+		return c.refusal(&refused, at)
+	}
+	_, isUnusable := errors.AsType[*unusable](err)
+	switch {
+	case isUnusable && at == nil && c.settings.Keytab != nil:
+		return "the KDC's answer cannot be read with the keys of the keytab: the account's password was changed after the keytab was made, or another server answers: make the keytab anew"
+	case isUnusable:
+		return "the KDC's answer cannot be read: wrong password, another server in its place, or clocks that are apart"
+	case errors.Is(err, errNoCipher):
+		return fmt.Sprintf("%s: %s", c.who(), err)
+	}
+	return err.Error()
+}
+
+// who is the client in words of errors.
+func (c *Client) who() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return brief(c.principal())
+}
+
+// refusal is an error that a KDC sent.
+func (c *Client) refusal(e *messages.KRBError, at *atService) string {
+	switch e.ErrorCode {
+	case errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
+		return fmt.Sprintf("the KDC knows no %s: check name and realm", c.who())
+	case errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN:
+		if at != nil {
+			return fmt.Sprintf("the realm %s has no such service: register it (setspn -S, kadmin addprinc), or name another one with spn", brief(at.realm))
+		}
+	case errorcode.KDC_ERR_PREAUTH_FAILED, errorcode.KRB_AP_ERR_BAD_INTEGRITY:
+		if at == nil && c.settings.Keytab != nil {
+			return fmt.Sprintf("the KDC refuses the keytab's key of %s: its password was changed since, make the keytab anew", c.who())
+		} else if at == nil {
+			return fmt.Sprintf("the KDC refuses the password of %s", c.who())
+		}
+	case errorcode.KRB_AP_ERR_SKEW:
+		apart := time.Since(e.STime).Round(time.Second)
+		return fmt.Sprintf("the clocks of this machine and of the KDC are %s apart, and may be 5m: set both by NTP", apart.Abs())
+	case errorcode.KDC_ERR_KEY_EXPIRED:
+		return fmt.Sprintf("the password of %s has expired: set a new one", c.who())
+	case errorcode.KDC_ERR_CLIENT_REVOKED:
+		return fmt.Sprintf("the account %s is locked or disabled", c.who())
+	case errorcode.KDC_ERR_ETYPE_NOSUPP:
+		return fmt.Sprintf("the KDC supports none of the types of encryption that %s has keys for: let the account have AES keys", c.who())
+	case errorcode.KDC_ERR_WRONG_REALM:
+		return fmt.Sprintf("the KDC is not one of the realm of %s: check the realm", c.who())
+	}
+	words := "the KDC refuses: " + errorcode.Lookup(e.ErrorCode)
+	if e.EText != "" {
+		words += " (" + printable(e.EText) + ")"
+	}
+	return words
+}
+
+// printable is text of a server, fit for a line of a log.
+func printable(s string) string {
+	out := []byte(brief(s))
+	for i, b := range out {
+		if b < ' ' || b > '~' {
+			out[i] = '?'
+		}
+	}
+	return string(out)
+}
