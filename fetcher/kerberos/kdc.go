@@ -59,9 +59,18 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// askOne is told to stop by its connection, too: what ended it is what the context says.
 func (c *Client) askOne(ctx context.Context, address string, message []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, kdcTime)
 	defer cancel()
+	answer, err := c.exchangeOver(ctx, address, message)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return answer, err
+}
+
+func (c *Client) exchangeOver(ctx context.Context, address string, message []byte) ([]byte, error) {
 	conn, err := c.settings.Dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package kerberos
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -24,7 +25,7 @@ func (e *atService) Unwrap() error { return e.err }
 
 // explain says in words for an operator which step failed, and what to do.
 func (c *Client) explain(err error) error {
-	if errors.Is(err, ErrUnreachable) {
+	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if at, ok := errors.AsType[*atService](err); ok {
