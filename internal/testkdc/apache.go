@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testport"
@@ -98,12 +99,17 @@ func (k *KDC) StartWeb(t testing.TB, keytab string, pages map[string]string) *We
 	return w
 }
 
-// Asked are the requests so far, each with its status and its user.
-func (w *Web) Asked(t testing.TB) []string {
+// Asked are the requests so far, each with its status and its user. It waits until there are so many: Apache writes a
+// line after it has answered.
+func (w *Web) Asked(t testing.TB, requests int) []string {
 	t.Helper()
-	said, err := os.ReadFile(filepath.Join(w.dir, "access.log"))
-	if err != nil {
-		t.Fatal(err)
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		said, err := os.ReadFile(filepath.Join(w.dir, "access.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(said), "\n") >= requests || time.Now().After(deadline) {
+			return strings.Split(strings.TrimSpace(string(said)), "\n")
+		}
 	}
-	return strings.Split(strings.TrimSpace(string(said)), "\n")
 }
