@@ -15,7 +15,7 @@ import (
 
 const (
 	// kdcTime is how long one KDC may take for an answer, its name's look-up included.
-	kdcTime = 5 * time.Second
+	kdcTime = 10 * time.Second
 	// maxAnswer bounds what a KDC may say; a ticket with a large PAC has some 64 KiB.
 	maxAnswer = 1 << 20
 )
