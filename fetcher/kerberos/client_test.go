@@ -271,7 +271,7 @@ func TestProof(t *testing.T) {
 		t.Errorf("a token that goes on for ever: %v, %v", proved, err)
 	}
 	shown := fmt.Sprintf("%v %+v %#v %s", c, c, ticket, ticket)
-	if strings.Contains(shown, "password of") || strings.Contains(shown, fmt.Sprint(proof.key.KeyValue)) {
+	if strings.Contains(shown, "password of") || strings.Contains(shown, fmt.Sprintf("%v", proof.key.KeyValue)) {
 		t.Errorf("shown: %s", shown)
 	}
 }
