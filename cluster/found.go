@@ -24,6 +24,8 @@ type Founding struct {
 	// Seqs are where the logs of a recovery go on, by partition: what the founder's store
 	// has applied. A partition that is not named begins at 1.
 	Seqs map[Partition]uint64
+	// Meta, if not zero, is what an earlier try of Found may have made: then there is such a cluster, or it is made.
+	Meta Meta
 }
 
 func nodeName() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$`) }
@@ -55,14 +57,26 @@ func Found(ctx context.Context, e Engine, f Founding) (Meta, error) {
 	if err := f.check(); err != nil {
 		return Meta{}, err
 	}
+	meta := f.Meta
+	if meta == (Meta{}) {
+		meta = Meta{Cluster: NewID().String(), Incarnation: NewID().String(), Partitions: f.Partitions}
+	}
 	there, err := e.List(ctx, "", "~", 1)
 	if err != nil {
 		return Meta{}, err
 	}
 	if len(there.Keys) > 0 {
+		v, err := e.Read(ctx, metaKey)
+		if err != nil {
+			return Meta{}, err
+		}
+		var m Meta
+		if v.Keys[0].Revision != 0 && read(v.Keys[0], &m) == nil && m == f.Meta {
+			return m, nil
+		}
 		return Meta{}, fmt.Errorf("%w: key %s exists: use another prefix, or sextant cluster recover", ErrFounded, there.Keys[0].Key)
 	}
-	return settle(ctx, e, Meta{Cluster: NewID().String(), Incarnation: NewID().String(), Partitions: f.Partitions}, 0, f, nil)
+	return settle(ctx, e, meta, 0, f, nil)
 }
 
 // Recover begins a new incarnation from one copy, when the engine has lost its log, or when

@@ -95,13 +95,13 @@ func Join(ctx context.Context, e Engine, s NodeSettings) (*Node, error) {
 	case at.Revision == 0 && s.Known != (Meta{}):
 		return nil, fmt.Errorf("%w: the cluster that this node remembers is not there: sextant cluster recover", ErrSetBack)
 	case at.Revision == 0:
-		return nil, fmt.Errorf("%w: sextant cluster init makes one", ErrNoCluster)
+		return nil, fmt.Errorf("%w under the prefix that --engine names: correct it, or make one by sextant cluster init", ErrNoCluster)
 	}
 	if err := read(at, &n.meta); err != nil {
 		return nil, err
 	}
 	if s.Known != (Meta{}) && s.Known != n.meta {
-		return nil, fmt.Errorf("%w: the store is of %s (incarnation %s), the engine holds %s (%s)", ErrStranger, s.Known.Cluster, s.Known.Incarnation, n.meta.Cluster, n.meta.Incarnation)
+		return nil, fmt.Errorf("%w: the store is of %s (incarnation %s), the engine holds %s (%s): name the engine and the prefix in which this one was made, or move the store away to get a copy", ErrStranger, s.Known.Cluster, s.Known.Incarnation, n.meta.Cluster, n.meta.Incarnation)
 	}
 	n.metaAt = at.Revision
 	if n.incarnation, err = n.meta.incarnation(); err != nil {

@@ -88,7 +88,7 @@ func Observe(ctx context.Context, e Engine, c Clock, t Times) (*State, error) {
 	}
 	s := &State{}
 	if v.Keys[0].Revision == 0 {
-		return nil, fmt.Errorf("%w: sextant cluster init makes one", ErrNoCluster)
+		return nil, fmt.Errorf("%w under the prefix that --engine names: correct it, or make one by sextant cluster init", ErrNoCluster)
 	}
 	if err := read(v.Keys[0], &s.Meta); err != nil {
 		return nil, err

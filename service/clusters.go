@@ -61,12 +61,23 @@ type Founding struct {
 // FoundCluster makes a cluster. made says whether the token's file is new.
 func FoundCluster(ctx context.Context, f Founding) (m cluster.Meta, made bool, err error) {
 	dir := f.Home.Store()
-	if exists := badgerstore.Exists(dir); exists && f.From == "" && !badgerstore.IsReplica(dir) {
+	exists := badgerstore.Exists(dir)
+	if exists && f.From == "" && !badgerstore.IsReplica(dir) {
+		empty, err := hasNothing(ctx, dir) // one that a try which failed has left
+		if err != nil {
+			return m, false, err
+		}
+		exists = !empty
+	}
+	if exists && f.From == "" && !badgerstore.IsReplica(dir) {
 		return m, false, fmt.Errorf("there is a store in %s: make a backup of it, then --from-store %s makes it the first copy; or name another --data", dir, f.Home.Dir)
 	} else if f.From != "" {
 		if !exists || !sameFolder(f.From, dir) && !sameFolder(f.From, f.Home.Dir) {
 			return m, false, fmt.Errorf("--from-store %s: the first copy lies in %s: move the store there, or name its --data", f.From, dir)
 		}
+	}
+	if err := f.Engine.Check(ctx); err != nil { // before anything is written
+		return m, false, err
 	}
 	if err := os.MkdirAll(f.Home.Dir, 0o750); err != nil {
 		return m, false, err
@@ -75,7 +86,20 @@ func FoundCluster(ctx context.Context, f Founding) (m cluster.Meta, made bool, e
 		return m, made, err
 	}
 	m, err = node.Found(ctx, f.Engine, f.Node, dir, StoreOptions(f.Crawler, f.Log))
+	if made && (errors.Is(err, cluster.ErrFounded) || errors.Is(err, cluster.ErrRefused)) {
+		return m, false, errors.Join(err, os.Remove(f.Token))
+	}
 	return m, made, err
+}
+
+// hasNothing reports whether the store in dir knows no URL.
+func hasNothing(ctx context.Context, dir string) (bool, error) {
+	s, err := badgerstore.Open(dir, badgerstore.Options{ReadOnly: true})
+	if err != nil {
+		return false, err
+	}
+	n, err := s.Counts(ctx)
+	return n.Known == 0, errors.Join(err, s.Close())
 }
 
 func sameFolder(a, b string) bool {

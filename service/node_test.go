@@ -32,6 +32,7 @@ type nodes struct {
 	line   *clustertest.Line // by which nodes reach it; nil: directly
 	times  cluster.Times
 	config string
+	site   string       // that is crawled
 	log    *slog.Logger // nil: none
 }
 
@@ -42,7 +43,7 @@ func newNodes(t *testing.T) *nodes {
 	n := &nodes{T: t, dir: t.TempDir(), engine: clustertest.NewMemory(), times: cluster.DefaultTimes()}
 	n.times.Right, n.times.Silence = time.Hour, 2*time.Hour
 	n.times.Beat, n.times.Sync = 100*time.Millisecond, 300*time.Millisecond
-	n.config = filepath.Join(n.dir, config.FileName)
+	n.config, n.site = filepath.Join(n.dir, config.FileName), site.URL
 	n.write(`<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21"><Crawler name="docs" nthreads="1"><Root url="` + site.URL + `/"/></Crawler></CrawlConfig>`)
 	return n
 }
@@ -300,7 +301,7 @@ func TestFoundCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.crawls[0].Submit(t.Context(), []string{"http://a.test/kept"}); err != nil {
+	if _, err := s.crawls[0].Submit(t.Context(), []string{n.site + "/kept"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -129,35 +129,6 @@ func Run(ctx context.Context, s Settings) (err error) {
 	return errors.Join(err, <-ended)
 }
 
-// Found makes a cluster in an engine that has none, with the store in dir, a new one if there is
-// none, as its first copy. The store is from then on opened by Run alone.
-func Found(ctx context.Context, e cluster.Engine, name, dir string, o badgerstore.Options) (cluster.Meta, error) {
-	if badgerstore.IsReplica(dir) {
-		return cluster.Meta{}, fmt.Errorf("%w: the store %s is a copy in one: start it as a node, or name another directory", cluster.ErrFounded, dir)
-	}
-	if err := e.Check(ctx); err != nil {
-		return cluster.Meta{}, err
-	}
-	// Whatever keeps the store from being opened is found before there is a cluster.
-	store, err := badgerstore.Open(dir, o)
-	if err == nil {
-		err = store.Close()
-	}
-	if err != nil {
-		return cluster.Meta{}, err
-	}
-	id := cluster.NewID().String()
-	meta, err := cluster.Found(ctx, e, cluster.Founding{Seat: cluster.Seat{Node: name, Store: id}, Partitions: 1})
-	if err != nil {
-		return meta, err
-	}
-	at, err := meta.Genesis(0, 1)
-	if err != nil {
-		return meta, err
-	}
-	return meta, badgerstore.Enlist(dir, memberOf(meta, id), at, o)
-}
-
 // Recover begins a cluster anew from the copy in dir, see cluster.Recover. The copy keeps all that it has.
 func Recover(ctx context.Context, e cluster.Engine, name, dir string, o badgerstore.Options) (cluster.Meta, error) {
 	copied, err := badgerstore.OpenReplica(dir, o)

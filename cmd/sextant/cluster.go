@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -238,6 +239,9 @@ func printCluster(w io.Writer, s *cluster.State, paint paint, now time.Time) err
 		fmt.Fprintf(w, "%s: %s, which did, gives no sign of life\n", paint(bad, "no node crawls"), p.Owner.Node)
 	default:
 		fmt.Fprintf(w, "%s crawls since %s (%s)\n", paint(good, p.Owner.Node), clock(p.Since), p.Why)
+	}
+	if !slices.ContainsFunc(s.Nodes, func(n cluster.NodeState) bool { return n.Alive }) {
+		fmt.Fprintf(w, "%s: start them; %s or another one of the in-sync set goes on. Only if the disks of all of these are lost or their stores are damaged: sextant cluster recover\n", paint(bad, "no node runs"), p.Owner.Node)
 	}
 	if why := s.Unprotected(p); why != "" {
 		fmt.Fprintf(w, "%s: %s\n", paint(bad, "unprotected"), why)

@@ -73,6 +73,10 @@ log: entries 7 to 12; cluster c0ffee
 	if got := show(); !strings.HasPrefix(got, "no node crawls: n1, which did, gives no sign of life\n") {
 		t.Errorf("n1 is dead: %s", got)
 	}
+	state.Nodes[2].Alive = false
+	if got := show(); !strings.Contains(got, "no node runs: start them; n1 or another one of the in-sync set goes on") {
+		t.Errorf("nobody lives: %s", got)
+	}
 	state.States[0].Released, state.States[0].Why = true, "in order"
 	if got := show(); !strings.HasPrefix(got, "no node crawls; n1 gave it up: in order\n") {
 		t.Errorf("n1 gave up: %s", got)

@@ -136,7 +136,11 @@ func TestBackupAndRestore(t *testing.T) {
 		if report.URLs == 0 || report.Orders == 0 || report.Faults != 0 || report.Bytes != int64(len(backup)) {
 			t.Errorf("report of the restore: %+v", report)
 		}
-		r := openStore(t, dir, Options{})
+		var words strings.Builder
+		r := settled(t, openStore(t, dir, Options{Logger: textLogger(&words)}))
+		if said := words.String(); strings.Contains(said, "killed") || !strings.Contains(said, "was restored") {
+			t.Errorf("a restored store says %s", said)
+		}
 		if diff := cmp.Diff(want, everything(t, r)); diff != "" {
 			t.Errorf("restored store (-want +got):\n%s", diff)
 		}

@@ -52,6 +52,9 @@ func (s *Store) readKnown() (_ loaded, err error) {
 	if s.lead != nil {
 		return loaded{}, errors.New("the store followed a log until now")
 	}
+	if saved == (record.Saved{}) {
+		return loaded{}, errors.New("there is no file of them yet: the store is new, or was restored")
+	}
 	if !s.clean && !saved.Synced {
 		return loaded{}, errors.New("the last process was killed and had not synced what it wrote")
 	}

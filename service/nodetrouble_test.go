@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/cluster"
 	"github.com/sextant-crawler/sextant/cluster/clustertest"
 	"github.com/sextant-crawler/sextant/crawl"
 	"github.com/sextant-crawler/sextant/internal/testlog"
@@ -99,4 +102,94 @@ func (n *nodes) client(name string) *admin.Client {
 		n.Fatalf("the socket of %s: %v", name, err)
 	}
 	return c
+}
+
+// lostAnswer takes a step and gives no answer: whoever asked has no more time.
+type lostAnswer struct {
+	cluster.Engine
+	end context.CancelFunc
+}
+
+// Commit implements cluster.Engine.
+func (l lostAnswer) Commit(ctx context.Context, s cluster.Step) (cluster.Outcome, error) {
+	if _, err := l.Engine.Commit(ctx, s); err != nil {
+		return cluster.Outcome{}, err
+	}
+	l.end()
+	return cluster.Outcome{}, cluster.ErrInDoubt
+}
+
+// TestFoundAgain: a cluster init that failed leaves nothing behind that blocks the next one, and one whose answer was
+// lost is ended by the next one. A store of one machine stays what it is.
+func TestFoundAgain(t *testing.T) {
+	n := newNodes(t)
+	try := func(ctx context.Context, e cluster.Engine, from string) error {
+		o := n.options("n1")
+		_, _, err := FoundCluster(ctx, Founding{
+			Engine: e, Node: "n1", Home: HomeOf(o.File, o.Crawlers[0], o.Data), Crawler: o.Crawlers[0], From: from,
+			Token: filepath.Join(n.dir, "token"), Log: o.Log,
+		})
+		return err
+	}
+	nothingLeft := func(after string) {
+		t.Helper()
+		for _, pattern := range []string{"token", "n1/*"} {
+			if left, err := filepath.Glob(filepath.Join(n.dir, pattern)); err != nil || len(left) > 0 {
+				t.Errorf("after %s: left %v, %v", after, left, err)
+			}
+		}
+	}
+	dead, taken := clustertest.NewLine(n.engine, 1), clustertest.NewMemory()
+	dead.Set(clustertest.Faults{Dead: true})
+	if err := try(t.Context(), dead, ""); !errors.Is(err, cluster.ErrUnavailable) {
+		t.Errorf("an engine that does not answer: %v", err)
+	}
+	nothingLeft("no answer")
+	if _, err := taken.Commit(t.Context(), cluster.Step{Then: []cluster.Write{{Key: "somebody's", Value: []byte("x")}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(t.Context(), taken, ""); !errors.Is(err, cluster.ErrFounded) {
+		t.Errorf("a prefix that somebody uses: %v", err)
+	}
+	nothingLeft("a wrong prefix")
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	if err := try(ctx, lostAnswer{n.engine, end}, ""); err == nil || !strings.Contains(err.Error(), "cluster init again") {
+		t.Errorf("an answer that was lost: %v, want to try again", err)
+	}
+	if err := try(t.Context(), n.engine, ""); err != nil {
+		t.Fatalf("the next try: %v", err)
+	}
+	n.start("n1")
+	n.crawls("n1", 1)
+}
+
+// TestFailedFoundingKeepsStore: with --from-store, too, the store of one machine is as it was when there is no cluster.
+func TestFailedFoundingKeepsStore(t *testing.T) {
+	n := newNodes(t)
+	open := func() *Service {
+		s, err := Open(t.Context(), n.options("n1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	if _, err := s.crawls[0].Submit(t.Context(), []string{n.site + "/kept"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.engine.Commit(t.Context(), cluster.Step{Then: []cluster.Write{{Key: "somebody's", Value: []byte("x")}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.found("n1", filepath.Join(n.dir, "n1")); !errors.Is(err, cluster.ErrFounded) {
+		t.Errorf("a prefix that somebody uses: %v", err)
+	}
+	s = open()
+	counts, err := s.crawls[0].store.Counts(t.Context())
+	if err = errors.Join(err, s.Close()); err != nil || counts.Known == 0 {
+		t.Errorf("%d URLs are known, %v", counts.Known, err)
+	}
 }
