@@ -1,8 +1,10 @@
 package scheduler_test
 
 import (
+	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sextant-crawler/sextant/scheduler"
 	"github.com/sextant-crawler/sextant/scheduler/storetest"
@@ -35,4 +37,24 @@ func TestBusyKeepsDrainedWaiting(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestBusyTakesNoMutex: a page that begins or ends while others are on their way does not wait
+// for the frontier.
+func TestBusyTakesNoMutex(t *testing.T) {
+	f := scheduler.New(storetest.NewMemory(), scheduler.Settings{}, slog.New(slog.DiscardHandler))
+	defer f.Busy()()
+	ended := make(chan struct{})
+	f.Locked(func() {
+		go func() {
+			f.Busy()()
+			close(ended)
+		}()
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			t.Error("a page waits for the mutex of the frontier")
+		}
+	})
+	<-ended
 }

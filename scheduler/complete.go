@@ -55,17 +55,18 @@ func (f *Frontier) HandOver(ctx context.Context, l *Lease, r Result, settled fun
 		f.visited(l.queue.host, l.throttle, 1+r.Requests)
 	}
 	f.endRequest(l)
+	e := f.ending(l)
 	f.mu.Unlock()
 
 	edit, err := f.owner.Edit(ctx)
 	c := outcome(&l.Record, &r, set, edit, now, f.jitter())
 	told := TellsNothing
-	if err == nil {
+	if err == nil && examines(l, set) {
 		told, err = f.examine(ctx, l, &r, &c, set)
+		f.mu.Lock()
+		e = f.ending(l) // the host's health may be another one
+		f.mu.Unlock()
 	}
-	f.mu.Lock()
-	e := f.ending(l)
-	f.mu.Unlock()
 	if err != nil {
 		settled(f.committed(l, &c, e, Completed{Err: err}))
 		return

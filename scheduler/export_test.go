@@ -25,6 +25,13 @@ func (f *Frontier) Buffered() int {
 	return n
 }
 
+// Locked calls do while the mutex is held.
+func (f *Frontier) Locked(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
+}
+
 // Addresses is how many addresses take memory.
 func (f *Frontier) Addresses() int {
 	f.mu.Lock()

@@ -8,14 +8,15 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sextant-crawler/sextant/fault"
 	"github.com/sextant-crawler/sextant/weburl"
 )
 
-// The Frontier's state is guarded by its mutex alone, whichever file a method stands in.
-// Any worker's goroutine takes it for a few microseconds; it is not held while the store
+// The Frontier's state is guarded by its mutex alone, whichever file a method stands in; busy is
+// counted without it. Any worker's goroutine takes it for a few microseconds; it is not held while the store
 // is asked. Run is one goroutine, which queues what is due.
 
 // ErrStopped is what Next gives after Stop.
@@ -66,6 +67,7 @@ type Frontier struct {
 
 	owner DeletionOwner // of the deletions that rest
 	brake IndexBrake
+	busy  atomic.Int64 // callers of Busy that are not done
 
 	mu      sync.Mutex
 	set     *Settings // replaced, never changed
@@ -105,7 +107,6 @@ type (
 	counts struct {
 		buffered, inFlight, working int
 		restingFor                  [closings]int // of the hosts that rest, by why
-		busy                        int           // callers of Busy that are not done
 	}
 	gates struct {
 		closed    closed

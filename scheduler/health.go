@@ -171,13 +171,13 @@ func (h *health) tellsNow(k weburl.Key, r *Result, c *Completion) Tells {
 	return TellsNothing
 }
 
-// examine adds an outcome to the health of its host. No document of an ill host
+// examines reports whether the outcome of a lease tells of the health of its host: that of a document does.
+func examines(l *Lease, set *Settings) bool { return l.Record.Indexed && set.Brake.On }
+
+// examine adds an outcome to the health of its host, if that examines. No document of an ill host
 // is replaced: what looks like one may be the same notice on every page. The page is asked
 // for again instead.
 func (f *Frontier) examine(ctx context.Context, l *Lease, r *Result, c *Completion, set *Settings) (Tells, error) {
-	if !l.Record.Indexed || !set.Brake.On {
-		return TellsNothing, nil
-	}
 	h := l.queue.host
 	f.mu.Lock()
 	wasIll, bad := h.live.health.ill, h.live.health.answers

@@ -132,7 +132,7 @@ func (f *Frontier) Drained(ctx context.Context) error {
 		}
 		changed, set := f.changed, f.set
 		due := f.moving || !f.dueAt.IsZero() && !time.Now().Before(f.dueAt)
-		quiet := f.started && f.inFlight == 0 && f.busy == 0 && !due
+		quiet := f.started && f.inFlight == 0 && f.busy.Load() == 0 && !due
 		f.mu.Unlock()
 		if quiet {
 			c, err := f.store.Counts(ctx)
@@ -153,17 +153,17 @@ func (f *Frontier) Drained(ctx context.Context) error {
 
 // Busy keeps Drained waiting until the returned function is called: for callers that
 // may add URLs after the lease has ended that gave rise to them. The function may be called
-// more than once.
+// more than once. Each page calls it: the mutex is taken only when nobody is left.
 func (f *Frontier) Busy() (done func()) {
-	f.mu.Lock()
-	f.busy++
-	f.mu.Unlock()
+	f.busy.Add(1)
 	return sync.OnceFunc(func() {
+		if f.busy.Add(-1) > 0 {
+			return
+		}
+		// Drained counts under the mutex, and has its channel by then if it is to wait.
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.busy--; f.busy == 0 {
-			f.signal()
-		}
+		f.signal()
 	})
 }
 

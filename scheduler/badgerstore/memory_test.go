@@ -12,6 +12,7 @@ func TestLimitMemory(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	t.Setenv("GOMEMLIMIT", "")
+	t.Setenv("GOGC", "100")
 	for _, c := range []struct{ budget, outside, want int64 }{
 		{600 << 20, 0, 600 << 20},
 		{600 << 20, 300 << 20, 300 << 20},
@@ -28,6 +29,22 @@ func TestLimitMemory(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "777MiB")
 	if got := LimitMemory(1<<30, 0); got != 0 || debug.SetMemoryLimit(-1) != 777<<20 {
 		t.Errorf("LimitMemory gives %d and sets %d although the user set a limit (before: %d)", got, debug.SetMemoryLimit(-1), set)
+	}
+}
+
+// The collector's pace is the operator's if the environment sets it.
+func TestLimitMemoryHeedsGOGC(t *testing.T) {
+	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(123)
+	t.Cleanup(func() { debug.SetMemoryLimit(limit); debug.SetGCPercent(percent) })
+	for _, c := range []struct {
+		env  string
+		want int
+	}{{"123", 123}, {"", collectAt}} {
+		t.Setenv("GOGC", c.env)
+		LimitMemory(1<<30, 0)
+		if got := debug.SetGCPercent(123); got != c.want {
+			t.Errorf("with GOGC=%q the collector runs at %d %%, want %d", c.env, got, c.want)
+		}
 	}
 }
 
