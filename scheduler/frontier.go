@@ -67,7 +67,6 @@ type Frontier struct {
 
 	owner DeletionOwner // of the deletions that rest
 	brake IndexBrake
-	busy  atomic.Int64 // callers of Busy that are not done
 
 	mu      sync.Mutex
 	set     *Settings // replaced, never changed
@@ -83,7 +82,7 @@ type Frontier struct {
 	due
 }
 
-// The parts of a Frontier's state; its mutex guards them all.
+// The parts of a Frontier's state; its mutex guards all of them but busy.
 type (
 	// roster is the hosts that have work, or of which something is to be remembered.
 	roster struct {
@@ -107,6 +106,7 @@ type (
 	counts struct {
 		buffered, inFlight, working int
 		restingFor                  [closings]int // of the hosts that rest, by why
+		busy                        atomic.Int64  // callers of Busy that are not done
 	}
 	gates struct {
 		closed    closed
