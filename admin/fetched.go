@@ -71,7 +71,9 @@ type FetchedPage struct {
 // FetchedRendered is what a browser did for a page.
 type FetchedRendered struct {
 	render.Counts
-	TimeMS int64 `json:"time_ms"`
+	TimeMS   int64  `json:"time_ms"`
+	Location string `json:"location,omitempty"` // where the page's scripts led
+	Emptied  bool   `json:"emptied,omitempty"`  // nothing was left of the page, which counts as it was sent
 }
 
 // FetchedMeta is a meta of the page.
@@ -115,7 +117,7 @@ func NewFetched(raw string, u weburl.URL, t *crawl.Trial, x *Explanation) *Fetch
 		f.Plain.Read = true
 	}
 	if r := t.Rendered; r != nil {
-		f.Rendered = &FetchedRendered{Counts: r.Counts, TimeMS: r.Took.Milliseconds()}
+		f.Rendered = &FetchedRendered{Counts: r.Counts, TimeMS: r.Took.Milliseconds(), Location: r.Location, Emptied: t.Emptied}
 	}
 	return f
 }

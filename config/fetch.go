@@ -108,7 +108,7 @@ func (p *parser) rendering(n *node) *policy.Render {
 	selector, wait := n.attr("renderSelector"), n.attr("renderWaitMS")
 	if selector != nil {
 		if _, err := tree.Parse("css:" + selector.text); err != nil {
-			p.errorf(selector.value, "renderSelector=%s is no CSS selector (%v): write one such as #content or main .article", quote(selector.text), err)
+			p.errorf(selector.value, "renderSelector=%s %v: write one such as #content or main .article", quote(selector.text), err)
 		}
 	}
 	if selector != nil && wait != nil {

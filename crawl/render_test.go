@@ -234,3 +234,38 @@ func TestRenderedAgain(t *testing.T) {
 		}
 	}, hostA+"/")
 }
+
+// TestEmptiedPage: a page of which its scripts leave nothing is read as its server sent it, unless that says nothing
+// either, or the scripts lead elsewhere.
+func TestEmptiedPage(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.set(hostA+"/", answered{body: `<title>Home</title><p>said by the server</p><a href="/led">a</a><a href="/bare">b</a>`})
+		w.set(hostA+"/led", answered{body: `<p>said by the server</p>`})
+		w.set(hostA+"/bare", answered{body: `<title>Bare</title>`})
+		w.page(hostA + "/other")
+		rendering(w, policy.Render{Always: true}, func(_ context.Context, p render.Page) (render.Rendered, error) {
+			switch p.URL {
+			case hostA + "/led":
+				return render.Rendered{HTML: []byte("<body></body>"), Location: hostA + "/other"}, nil
+			case hostA + "/other":
+				return content("what its scripts write, which is long enough"), nil
+			}
+			return render.Rendered{HTML: []byte("<body></body>")}, nil
+		})
+		w.begin()
+		w.quiet()
+		home := w.record(hostA + "/")
+		if home.Class != scheduler.OK || home.Directives&scheduler.Rendered != 0 {
+			t.Errorf("it is %v, %v", home.Class, home.Directives)
+		}
+		if got := w.target.documents[hostA+"/"]; got.Title != "Home" || !strings.Contains(got.Text, "said by the server") {
+			t.Errorf("%+v", got)
+		}
+		if led := w.record(hostA + "/led"); led.Class != scheduler.Redirect {
+			t.Errorf("where the scripts lead elsewhere it is %v", led.Class)
+		}
+		if bare := w.record(hostA + "/bare"); bare.Directives&scheduler.Rendered == 0 {
+			t.Errorf("where the server says nothing it is %v, %v", bare.Class, bare.Directives)
+		}
+	}, hostA+"/")
+}

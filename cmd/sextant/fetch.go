@@ -147,12 +147,22 @@ func printRendered(f *admin.Fetched, row func(string, string, ...any)) {
 		}
 	}
 	r := f.Rendered
-	if r == nil {
+	switch {
+	case r == nil && f.Plain != nil && f.Page == nil:
+		row("rendered", "it was not: %s", f.Stored.LastError)
+		return
+	case r == nil:
 		return
 	}
 	row("rendered", "by a browser in %d ms: %s made, %d from its cache, %d refused, %d failed", r.TimeMS, count(r.Requests, "request"), r.Cached, r.Refused, r.Failed)
 	if r.TooMany {
 		row("", "further requests were refused: a page has %d", render.MaxRequests)
+	}
+	if r.Location != "" {
+		row("", "its scripts lead to %s, which was not followed: that is a redirect", r.Location)
+	}
+	if r.Emptied {
+		row("", "nothing was left of it, maybe by an error of its scripts: it is read as its server sent it")
 	}
 	if r.Restless {
 		row("", "it was still at work when its time was over, and was read as it was then")
@@ -254,6 +264,8 @@ func printOutcome(f *admin.Fetched, row func(string, string, ...any)) {
 		for _, name := range slices.Sorted(maps.Keys(f.Document.Metas)) {
 			row("", "meta %s = %s", name, begin(strings.Join(f.Document.Metas[name], ", "), longestMeta))
 		}
+	} else if f.Stored.LastError == "" && f.Location != "" {
+		row("push", "nothing: it leads elsewhere")
 	} else {
 		row("push", "nothing: %s", f.Stored.LastError)
 	}

@@ -33,17 +33,36 @@ func (v *visit) pageOf(ctx context.Context, r *fetcher.Response, result *schedul
 		}
 		v.visitor.trial.readPlain(&p)
 	}
+	sent := *r
 	failed, err := v.render(ctx, how, r, result)
 	if err != nil || result.Fault != fault.None {
 		return extract.Page{}, false, err
 	}
 	p, read, err = v.extract(ctx, r)
-	if err == nil && p.Shell && failed > 0 {
+	switch {
+	case err != nil:
+	case p.Shell && failed > 0:
 		// Its scripts wrote nothing, maybe because of that: what is indexed of it stays.
 		result.Fault, result.Words = fault.Render, fmt.Sprintf("its scripts wrote nothing, and %d of their requests failed", failed)
 		return extract.Page{}, false, nil
+	case p.Text == "" && p.Refresh == "" && r.Header.Get("Refresh") == "":
+		return v.asSent(ctx, &sent, r, &p, result)
 	}
 	return p, read, err
+}
+
+// asSent reads a page that is empty once its scripts ran, such as one that throws an error, as its server sent it, if
+// that had something to say.
+func (v *visit) asSent(ctx context.Context, sent, r *fetcher.Response, empty *extract.Page, result *scheduler.Result) (extract.Page, bool, error) {
+	p, read, err := v.extract(ctx, sent)
+	if err != nil || p.Text == "" || p.Shell {
+		return *empty, true, err
+	}
+	v.log.Warn("a page is empty once its scripts ran: it is read as its server sent it", "url", v.lease.URL.String())
+	*r = *sent
+	result.Directives &^= scheduler.Rendered
+	v.visitor.trial.emptied()
+	return p, read, nil
 }
 
 // render puts what a browser makes of an answer in its place, and returns how many requests of the page
@@ -61,10 +80,10 @@ func (v *visit) render(ctx context.Context, how *policy.Render, r *fetcher.Respo
 		return 0, ctx.Err()
 	}
 	v.meter.Rendered.Add(out.Took, err)
-	v.visitor.trial.rendered(&out)
 	if err != nil {
 		return 0, v.notRendered(ctx, err, result)
 	}
+	v.visitor.trial.rendered(&out)
 	r.Header = r.Header.Clone()
 	r.Header.Set("Content-Type", "text/html; charset=utf-8")
 	r.Body, r.Truncated = out.HTML, r.Truncated || out.Cut

@@ -32,6 +32,8 @@ type Sight struct {
 	// Plain is the page as it was read before a browser made it, Rendered what that was; nil where it was not rendered.
 	Plain    *extract.Page
 	Rendered *render.Rendered
+	// Emptied says that nothing was left of the page in the browser, so that it counts as it was before.
+	Emptied bool
 	// Follows says that the page's links are followed, by rules and directives.
 	Follows bool
 	// Fields are those that were looked for in the page.
@@ -90,6 +92,12 @@ func (t *Sight) readPlain(p *extract.Page) {
 func (t *Sight) rendered(r *render.Rendered) {
 	if t != nil {
 		t.Rendered = r
+	}
+}
+
+func (t *Sight) emptied() {
+	if t != nil {
+		t.Emptied = true
 	}
 }
 

@@ -25,6 +25,7 @@ func TestPagesOfManyKinds(t *testing.T) {
 		"lazy content":       testLazy,
 		"shadow DOM":         testShadow,
 		"never rests":        testRestless,
+		"nobody answers":     testUnanswered,
 		"leads elsewhere":    testLeads,
 		"waits":              testWaits,
 		"deep":               testDeep,
@@ -104,6 +105,26 @@ let n = 0; const poll = () => fetch('/api/tick').then(r => r.json(), () => 0).th
 	out := must(t, r, waiting(s.page(t, "http://ticker.example/"), ".much"))
 	if n := len(s.seen()); n != render.MaxRequests || out.Requests != n || !out.TooMany || out.Refused == 0 {
 		t.Errorf("%d requests, and %+v", n, out.Counts)
+	}
+}
+
+// testUnanswered: a request that nobody has answered when the page is read has failed.
+func testUnanswered(t *testing.T, r *render.Renderer) {
+	s := newSite(map[string]string{"/": `<title>Silent</title><p id=n>0</p><script>fetch('/api/none').catch(() => 0); document.body.className = 'begun';</script>`})
+	p := waiting(s.page(t, "http://silent.example/"), ".asked")
+	asked := make(chan struct{})
+	p.Body = []byte(strings.Replace(string(p.Body), "document.body.className = 'begun';", "fetch('/api/asked').then(() => document.body.className = 'asked');", 1))
+	p.Fetch = func(ctx context.Context, q render.Request) (render.Answer, error) {
+		if strings.HasSuffix(q.URL, "/asked") {
+			<-asked
+			return render.Answer{Status: http.StatusOK}, nil
+		}
+		close(asked)
+		<-ctx.Done()
+		return render.Answer{}, ctx.Err()
+	}
+	if out := must(t, r, p); out.Requests != 2 || out.Failed != 1 {
+		t.Errorf("%+v", out.Counts)
 	}
 }
 

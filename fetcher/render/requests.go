@@ -188,23 +188,29 @@ func (t *tab) fetch(session string, p *pausedRequest) {
 	if t.ctx.Err() != nil {
 		return
 	}
-	switch {
-	case errors.Is(err, ErrRefused):
-		t.change(func() { t.counts.Requests, t.counts.Refused = t.counts.Requests-1, t.counts.Refused+1 })
-	case err != nil || a.Status >= http.StatusBadRequest:
-		passing := err != nil || a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
-		t.change(func() {
-			t.counts.Failed++
-			if passing && t.failed == nil && p.Kind == "Script" && sameOrigin(r.URL, t.page.URL) {
-				t.failed = lacks(r.URL, a, err)
-			}
-		})
-	}
+	t.change(func() { t.count(&r, a, err) })
 	if err != nil {
 		t.browser.pipe.send(session, "Fetch.failRequest", object{"requestId": p.ID, "errorReason": "Failed"})
 		return
 	}
 	t.fulfil(session, p, a)
+}
+
+// count counts what a request came to. Those that are not answered when the page is read have failed, too.
+func (t *tab) count(r *Request, a Answer, err error) {
+	if errors.Is(err, ErrRefused) {
+		t.counts.Requests, t.counts.Refused = t.counts.Requests-1, t.counts.Refused+1
+		return
+	}
+	t.answered++
+	if err == nil && a.Status < http.StatusBadRequest {
+		return
+	}
+	t.counts.Failed++
+	passing := err != nil || a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError
+	if passing && t.failed == nil && r.Kind == "Script" && sameOrigin(r.URL, t.page.URL) {
+		t.failed = lacks(r.URL, a, err)
+	}
 }
 
 // lacks is the error of a page one of whose own scripts could not be had: without it the page may look

@@ -47,15 +47,16 @@ type tab struct {
 
 // state is how far a page has come.
 type state struct {
-	ready   bool // attached
-	answers bool // the main answer was given
-	loaded  bool
-	closed  bool // no more requests are made
-	flying  int  // requests on their way
-	restAt  time.Time
-	counts  Counts
-	leads   string
-	failed  error
+	ready    bool // attached
+	answers  bool // the main answer was given
+	loaded   bool
+	closed   bool // no more requests are made
+	flying   int  // requests on their way
+	restAt   time.Time
+	counts   Counts
+	answered int // of the requests that were made, or have failed
+	leads    string
+	failed   error
 }
 
 func newTab(b *browser, c *cache, p Page) *tab {
@@ -70,6 +71,7 @@ func (t *tab) render(ctx context.Context, timeout time.Duration) (out Rendered, 
 		t.close()
 		t.mu.Lock()
 		out.Counts, out.Location, out.Took = t.counts, t.leads, time.Since(began)
+		out.Failed += t.counts.Requests - t.answered
 		t.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
 			err = t.explained(err)

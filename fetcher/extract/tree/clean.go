@@ -218,7 +218,7 @@ func (c *cleaner) address(written string, linked bool) (string, bool) {
 		u = c.base.ResolveReference(u)
 	}
 	switch {
-	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil:
+	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && !strings.ContainsAny(u.Host, "()<>\"`|\\ "):
 	case linked && (u.Scheme == "mailto" || u.Scheme == "tel"):
 	default:
 		return "", false

@@ -85,36 +85,47 @@ func (p *page) content(what *Pick, c content, to *Picked) error {
 	return nil
 }
 
-// inForm puts what is inside of a node into a form of at most limit bytes.
+// maxTries is how often a shorter part of a page is put into a form that came out too long.
+const maxTries = 5
+
+// inForm puts what is inside of a node into a form of at most limit bytes. What is written of the tree may be longer than
+// that, by escapes; to cut it would open what it closes, such as code, so less of the page is written then.
 func inForm(ctx context.Context, root *html.Node, form string, base *url.URL, limit int) (value string, cut bool, err error) {
-	clean := &cleaner{form: form, base: base, left: limit}
+	room := limit
+	for range maxTries {
+		if value, cut, err = write(root, &cleaner{form: form, base: base, left: room}); err != nil {
+			return "", false, err
+		}
+		if ctx.Err() != nil {
+			return "", false, errLate
+		}
+		if len(value) <= limit {
+			return strings.TrimSpace(value), cut, nil
+		}
+		room = room * limit / len(value) * 9 / 10
+	}
+	return "", true, nil
+}
+
+// write writes what is inside of a node in the cleaner's form.
+func write(root *html.Node, clean *cleaner) (value string, cut bool, err error) {
 	top := &html.Node{Type: html.DocumentNode}
-	if form == formMarkdown {
+	if clean.form == formMarkdown {
 		clean.shapes = map[*html.Node]*shape{}
 		clean.measure(root, new(shape))
 	}
 	clean.inside(top, root)
-	if ctx.Err() != nil {
-		return "", false, errLate
-	}
 	var b strings.Builder
-	switch form {
+	switch clean.form {
 	case formMarkdown:
 		value, err = markdown(top)
+		return value, clean.cut, err
 	case formText:
 		writeLines(&b, top)
-		value = b.String()
 	default:
 		err = html.Render(&b, top)
-		value = b.String()
 	}
-	if err != nil {
-		return "", false, err
-	}
-	if len(value) > limit { // never HTML, whose length is counted
-		value, clean.cut = CutAtLine(value, limit), true
-	}
-	return strings.TrimSpace(value), clean.cut, nil
+	return b.String(), clean.cut, err
 }
 
 // CutAtLine is the beginning of a text of more than limit bytes, up to the end of a line if there is one in its last half.

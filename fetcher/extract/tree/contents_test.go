@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -138,7 +137,7 @@ func TestContentOf(t *testing.T) {
 func TestContentIsBounded(t *testing.T) {
 	for name, body := range hostilePages() {
 		for _, form := range contentForms() {
-			for _, limit := range []int{100, 100_000} {
+			for _, limit := range []int{100, 50_000} {
 				got := contentOf(t, body, "content:"+form, limit)
 				if got.Failed != "" {
 					t.Errorf("%s as %s: %s", name, form, got.Failed)
@@ -159,6 +158,18 @@ func TestContentIsBounded(t *testing.T) {
 	got = contentOf(t, strings.Repeat("<p>line of text</p>", 10), "content:markdown", 60)
 	if want := "line of text\n\nline of text\n\nline of text"; !got.Cut || got.Values[0] != want {
 		t.Errorf("%+v; want %q", got, want)
+	}
+}
+
+// TestCutCode: a cut opens nothing that was closed, such as code whose tags would then be a page's.
+func TestCutCode(t *testing.T) {
+	body := "<p>" + strings.Repeat("<code>&lt;script&gt;alert(1)&lt;/script&gt;</code>** ", 10)
+	for limit := 20; limit < 300; limit++ {
+		for _, value := range contentOf(t, body, "content:markdown", limit).Values {
+			if checkClean(t, formMarkdown, value); len(value) > limit {
+				t.Errorf("%d bytes of %d", len(value), limit)
+			}
+		}
 	}
 }
 
@@ -197,12 +208,12 @@ func TestContentsTogether(t *testing.T) {
 func hostilePages() map[string]string {
 	pages := map[string]string{
 		"spans":       "<table>" + strings.Repeat(`<tr><td colspan=1000 rowspan=65534>a</td><td colspan=999999999 rowspan=999999999>b</td></tr>`, 300),
-		"long cell":   "<table><tr><td>" + strings.Repeat("x", 100_000) + strings.Repeat("<tr><td>y</td></tr>", 3000),
+		"long cell":   "<table><tr><td>" + strings.Repeat("x", 50_000) + strings.Repeat("<tr><td>y</td></tr>", 1000),
 		"uneven rows": "<table><tr>" + strings.Repeat("<td>a", 1500) + strings.Repeat("<tr><td>b", 1500),
-		"entities":    strings.Repeat("&NotNestedGreaterGreater;&amp;&lt;&#x1F600;&bogus;", 10_000),
-		"specials":    strings.Repeat("*_`[](#<>|\\~+-", 10_000),
+		"entities":    strings.Repeat("&NotNestedGreaterGreater;&amp;&lt;&#x1F600;&bogus;", 3000),
+		"specials":    strings.Repeat("*_`[](#<>|\\~+-", 3000),
 		"fences":      "<pre><code>" + strings.Repeat("`", 50_000) + "</code></pre>" + strings.Repeat("<code>`</code>", 3000),
-		"siblings":    strings.Repeat("<hr><br>", 30_000),
+		"siblings":    strings.Repeat("<hr><br>", 10_000),
 		"addresses":   strings.Repeat("<a href='"+strings.Repeat("%zz(", 500)+"'>x</a><img src='"+strings.Repeat("/..", 500)+"'>", 50),
 		"long alt":    `<img src="/a" alt="` + strings.Repeat("[", 100_000) + `">`,
 		"not UTF-8":   strings.Repeat("\xff\xfe<p title=\xff>\xc3", 1000),
@@ -213,7 +224,7 @@ func hostilePages() map[string]string {
 		if strings.HasPrefix(name, "table") {
 			depth = 100 // with the tbody that the parser adds
 		}
-		pages["nested "+name] = strings.Repeat(element+"x ", depth) + strings.Repeat("y<br>\n", 1000)
+		pages["nested "+name] = strings.Repeat(element+"x ", depth) + strings.Repeat("y<br>\n", 300)
 	}
 	return pages
 }
@@ -246,12 +257,12 @@ func checkClean(t *testing.T, form, value string) {
 			t.Fatalf("%s: an element %s in %.300q", form, n.Data, value)
 		}
 		for _, a := range n.Attr {
-			u, err := url.Parse(a.Val)
+			scheme, _, _ := strings.Cut(a.Val, ":")
 			switch {
 			case strings.HasPrefix(a.Key, "on"), a.Key == "style", a.Key == "id" && form == formHTML:
 				t.Fatalf("%s: an attribute %s in %.300q", form, a.Key, value)
 			case a.Key != "href" && a.Key != "src" && a.Key != "cite":
-			case err != nil, !slices.Contains([]string{"http", "https", "mailto", "tel"}, u.Scheme):
+			case !slices.Contains([]string{"http", "https", "mailto", "tel"}, scheme):
 				t.Fatalf("%s: %s=%q in %.300q", form, a.Key, a.Val, value)
 			}
 		}

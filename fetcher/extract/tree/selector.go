@@ -73,7 +73,13 @@ func Parse(written string) (s Selector, err error) {
 	case CSS:
 		err = s.parseCSS()
 	case XPath:
-		if s.xpath, err = xpath.Compile(s.Name); err != nil {
+		if err = bracketed(s.Name, false); err == nil {
+			err = undeclared(s.Name)
+		}
+		if err == nil {
+			s.xpath, err = xpath.Compile(s.Name)
+		}
+		if err != nil {
 			err = fmt.Errorf("is no expression of XPath 1.0: %w", err)
 		}
 	case JSONLD:
@@ -115,6 +121,9 @@ func (s *Selector) parseCSS() error {
 		return fmt.Errorf("ends with %s: the text of an element is taken anyway, and an attribute with attribute=\"...\"", s.Name[at:])
 	}
 	var err error
+	if err = bracketed(s.Name, true); err != nil {
+		return fmt.Errorf("is no selector of CSS: %w", err)
+	}
 	if s.css, err = cascadia.ParseGroup(s.Name); err != nil {
 		words := err.Error()
 		if _, after, ok := strings.Cut(words, "\": "); ok { // it repeats the selector
@@ -125,11 +134,56 @@ func (s *Selector) parseCSS() error {
 	return nil
 }
 
+// bracketed says which bracket is not closed, or closes nothing: the parsers pass over some. A backslash escapes in CSS.
+func bracketed(expression string, escapes bool) error {
+	var open []rune // what is to come
+	quote := rune(0)
+	escaped := false
+	for _, r := range expression {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' && escapes:
+			escaped = true
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '"' || r == '\'':
+			quote = r
+		case r == '(':
+			open = append(open, ')')
+		case r == '[':
+			open = append(open, ']')
+		case r == ')' || r == ']':
+			if len(open) == 0 || open[len(open)-1] != r {
+				return fmt.Errorf("there is a %c that closes nothing: remove it", r)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 && quote == 0 { // else the parsers complain
+		return fmt.Errorf("a %c is missing at the end", open[len(open)-1])
+	}
+	return nil
+}
+
+// undeclared says of a prefix that stands for no namespace: there is none in HTML.
+func undeclared(expression string) error {
+	if found := prefixed.FindStringSubmatch(quoted.ReplaceAllString(expression, `""`)); found != nil {
+		return fmt.Errorf("the prefix of %s is declared nowhere: elements of pages have none; write %s", found[1], found[2])
+	}
+	return nil
+}
+
 // FindsNothing says why the selector can find nothing in any page, "" if it may; attribute is that
 // of the pick.
 func (s *Selector) FindsNothing(attribute string) string {
 	switch s.Kind {
 	case CSS:
+		if name := interactive.FindStringSubmatch(s.Name); name != nil && !strings.Contains(s.Name, ",") {
+			return name[1] + " says what a reader does with the page, and nobody reads it: remove it"
+		}
 		if name := textless.FindStringSubmatch(strings.ToLower(s.Name)); name != nil && attribute == "" {
 			return name[1] + " has no text inside: write attribute=\"" + attributeOf(name[1]) + "\", too"
 		}
@@ -159,6 +213,11 @@ func attributeOf(element string) string {
 }
 
 var (
+	// quoted is a text in an expression, prefixed a name with a prefix, which is not an axis.
+	quoted   = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+	prefixed = regexp.MustCompile(`(?:^|[^\w:.-])([A-Za-z_][\w.-]*:([A-Za-z_][\w.-]*|\*))(?:$|[^\w:(-])`)
+	// interactive is a condition that holds nowhere, unless it stands in :not().
+	interactive = regexp.MustCompile(`^[^(]*(:(?:visited|hover|active|focus|target))\b`)
 	// textless is a selector of CSS whose elements have no text.
 	textless = regexp.MustCompile(`^(?:[^,]*[\s>+~])?(meta|input|link|img|embed)(?:[.#:\[][^\s>+~,]*)?$`)
 	// upperStep is a step of XPath by a name that HTML has not.
