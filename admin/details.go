@@ -49,9 +49,18 @@ type Details struct {
 	HostList []HostStatus `json:"host_list,omitempty"`
 }
 
-// ClusterStatus is how the node of a cluster stands that crawls.
+// ClusterStatus is how a node of a cluster stands.
 type ClusterStatus struct {
-	InSync []string `json:"in_sync"` // nodes that may take over, this one included
+	Role string `json:"role,omitempty"` // active, standby, or on the way between
+	// BehindBytes of the log are not applied to this node's copy.
+	BehindBytes uint64 `json:"behind_bytes,omitempty"`
+	// TakenOverAt is when the node that crawls took over last, by its clock, and TakenOverWhy for what reason.
+	TakenOverAt  *time.Time `json:"taken_over_at,omitempty"`
+	TakenOverWhy string     `json:"taken_over_why,omitempty"`
+	// EngineBytes are in use in the log's engine, of EngineQuotaBytes; both are 0 while that is not known.
+	EngineBytes      int64    `json:"engine_bytes,omitempty"`
+	EngineQuotaBytes int64    `json:"engine_quota_bytes,omitempty"`
+	InSync           []string `json:"in_sync"` // nodes that may take over, this one included
 	// Unprotected says why the loss of this node would stop the crawl, Held why nothing is stored because the
 	// log's engine is nearly full; "" if all is well.
 	Unprotected string `json:"unprotected,omitempty"`

@@ -124,7 +124,10 @@ func storeMetrics() []metric {
 	}
 }
 
-// clusterMetrics are absent for a machine that is alone, and at a node that follows.
+// follows is the role of a node that may take over.
+const follows = "standby"
+
+// clusterMetrics are absent for a machine that is alone. A node that follows has those of them that are its own.
 func clusterMetrics() []metric {
 	each := func(name, help string, value func(c *ClusterStatus) float64) metric {
 		return metric{name: name, kind: gauge, help: help, value: func(s *Status, emit emitValue) {
@@ -139,11 +142,49 @@ func clusterMetrics() []metric {
 		}
 		return 1
 	}
+	owns := func(name, help string, value func(c *ClusterStatus) float64) metric {
+		return metric{name: name, kind: gauge, help: help, value: func(s *Status, emit emitValue) {
+			if s.Cluster != nil && s.Cluster.Role != follows {
+				emit(value(s.Cluster))
+			}
+		}}
+	}
+	known := func(emit emitValue, bytes int64) {
+		if bytes > 0 {
+			emit(float64(bytes))
+		}
+	}
 	return []metric{
+		{name: "sextant_cluster_role", kind: gauge, labels: []string{"role"}, help: "1 for what this node of a cluster does: active crawls, standby follows and may take over, the others are on the way between.",
+			value: func(s *Status, emit emitValue) {
+				if s.Cluster != nil && s.Cluster.Role != "" {
+					emit(1, s.Cluster.Role)
+				}
+			}},
+		each("sextant_cluster_behind_bytes", "Bytes of the log that this node's copy lacks.", func(c *ClusterStatus) float64 { return float64(c.BehindBytes) }),
+		each("sextant_cluster_engine_up", "1 while the engine of the log answers this node.", func(c *ClusterStatus) float64 { return yes(c.EngineSilentSince == nil) }),
+		{name: "sextant_cluster_engine_bytes", kind: gauge, help: "Bytes in use in the engine of the log: at half of its quota nothing more is stored.",
+			value: func(s *Status, emit emitValue) {
+				if s.Cluster != nil {
+					known(emit, s.Cluster.EngineBytes)
+				}
+			}},
+		{name: "sextant_cluster_engine_quota_bytes", kind: gauge, help: "Quota of the engine of the log.",
+			value: func(s *Status, emit emitValue) {
+				if s.Cluster != nil {
+					known(emit, s.Cluster.EngineQuotaBytes)
+				}
+			}},
+		moment("sextant_cluster_taken_over_timestamp_seconds", "When the node that crawls took over, as a Unix time.", func(s *Status) *time.Time {
+			if s.Cluster == nil {
+				return nil
+			}
+			return s.Cluster.TakenOverAt
+		}),
 		each("sextant_cluster_in_sync", "Copies of the store that may take over, the one that crawls included; absent without a cluster.", func(c *ClusterStatus) float64 { return float64(len(c.InSync)) }),
-		each("sextant_cluster_unprotected", "1 if no other node could take over.", func(c *ClusterStatus) float64 { return flag(c.Unprotected) }),
+		owns("sextant_cluster_unprotected", "1 if no other node could take over.", func(c *ClusterStatus) float64 { return flag(c.Unprotected) }),
 		each("sextant_cluster_held", "1 while nothing is stored because the engine of the log is nearly full.", func(c *ClusterStatus) float64 { return flag(c.Held) }),
-		each("sextant_cluster_kept_bytes", "Bytes of the log that are kept for the slowest copy.", func(c *ClusterStatus) float64 { return float64(c.KeptBytes) }),
+		owns("sextant_cluster_kept_bytes", "Bytes of the log that are kept for the slowest copy.", func(c *ClusterStatus) float64 { return float64(c.KeptBytes) }),
 	}
 }
 

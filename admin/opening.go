@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -79,12 +80,33 @@ type Standby struct {
 	Ready bool
 	// Console is the URL of the console of the node that crawls; "" if it is not known, or cannot be reached.
 	Console string
+	// Crawler is the one that is followed, and Cluster how the node stands, for its metrics; nil: it is not known yet.
+	Crawler string
+	Cluster *ClusterStatus
+}
+
+// metrics writes what is known of a node that follows, in the form of Prometheus, to those who may read the metrics of one
+// that crawls: over the socket, from the machine itself, or with a token.
+func (s Standby) metrics(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	one := &Status{Details: Details{Cluster: s.Cluster}}
+	one.Crawler = s.Crawler
+	for _, m := range clusterMetrics() {
+		m.value(one, func(v float64, labels ...string) {
+			named := fmt.Sprintf("crawler=%q", s.Crawler)
+			for i, value := range labels {
+				named += fmt.Sprintf(",%s=%q", m.labels[i], value)
+			}
+			fmt.Fprintf(w, "# HELP %[1]s %[2]s\n# TYPE %[1]s gauge\n%[1]s{%[3]s} %[4]v\n", m.name, m.help, named, v)
+		})
+	}
 }
 
 // StandingBy answers on l as Opening does, for a node of a cluster while another one crawls: that it lives,
 // whether it is ready to take over, and to all else where the crawl is. Over TCP, requests are sent on to the console
 // of the other node.
-func StandingBy(l net.Listener, secured *tls.Config, now func() Standby) (done func()) {
+func StandingBy(l net.Listener, access *Access, now func() Standby) (done func()) {
 	if l == nil {
 		return func() {}
 	}
@@ -99,6 +121,23 @@ func StandingBy(l net.Listener, secured *tls.Config, now func() Standby) (done f
 		}
 		writeReadiness(w, r, ready)
 	})
+	guard := newGuard(access)
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if overTCP {
+			p, caller := guard.judge(r), Caller{}
+			if p == nil {
+				caller, p = guard.who(r)
+			}
+			if p == nil && caller.Role < Local {
+				p = refusal(&route{role: Local}, caller)
+			}
+			if p != nil {
+				p.write(w)
+				return
+			}
+		}
+		now().metrics(w)
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s := now()
 		p := newProblem(http.StatusServiceUnavailable, codeStandby, "%s", s.Words)
@@ -110,7 +149,10 @@ func StandingBy(l net.Listener, secured *tls.Config, now func() Standby) (done f
 		w.Header().Set("Cache-Control", "no-store")
 		p.write(w)
 	})
-	return answerOn(l, secured, mux)
+	if !overTCP {
+		return answerOn(l, nil, mux)
+	}
+	return answerOn(l, access.TLS(), mux)
 }
 
 // Lend gives a listener that a Server may close: l stays open, for the next one, once back was

@@ -9,7 +9,16 @@ import (
 // guard stops appends long before the engine is full: a full etcd raises an alarm, refuses
 // every put, the ones that would free space included, and waits for a person.
 type guard struct {
-	why atomic.Pointer[string]
+	why  atomic.Pointer[string]
+	last atomic.Pointer[Usage]
+}
+
+// usage is how full the engine was when it was last asked; zero if it has not answered yet.
+func (g *guard) usage() Usage {
+	if u := g.last.Load(); u != nil {
+		return *u
+	}
+	return Usage{}
 }
 
 // fullness asks the engine how full it is, each Times.Sync, and more often while appends wait
@@ -17,6 +26,7 @@ type guard struct {
 func (n *Node) fullness(ctx context.Context) error {
 	for {
 		if u, err := n.engine.engine.Usage(ctx); err == nil {
+			n.guard.last.Store(&u)
 			n.hold(overfull(u))
 		}
 		pause := n.times.Sync

@@ -123,6 +123,7 @@ func (m *Member) round(ctx context.Context, h *hold, o *owner) error {
 		n.drop(h, ErrFenced)
 		return nil
 	}
+	m.stand(func(s *Standing) { s.TakenOver, s.Why = v.owner.Since, v.owner.Why })
 	all, err := m.doneOf(ctx, v.inSync)
 	if err != nil {
 		return err

@@ -81,6 +81,10 @@ type Standing struct {
 	Kept uint64
 	// Held is why nothing is appended: the engine is nearly full. "" if all is well.
 	Held string
+	// TakenOver is when the owner claimed, by its time of day, and Why; Usage is how full the engine is. All as last seen.
+	TakenOver time.Time
+	Why       string
+	Usage     Usage
 	// Silent is since when the engine has not answered; zero if it does.
 	Silent time.Time
 }
@@ -134,7 +138,7 @@ func (m *Member) Standing() Standing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.standing
-	s.Held, s.Silent = m.node.Held(), m.node.Silent()
+	s.Held, s.Silent, s.Usage = m.node.Held(), m.node.Silent(), m.node.guard.usage()
 	return s
 }
 

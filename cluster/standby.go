@@ -128,7 +128,10 @@ func (m *Member) observe(v view) {
 	if v.beat.Revision != 0 {
 		_ = read(v.beat, &last) // what it says of addresses is for people
 	}
-	m.stand(func(s *Standing) { s.InSync, s.Owner, s.OwnerAddresses = v.inSync.Seats, v.owner.Seat, last.Addresses })
+	m.stand(func(s *Standing) {
+		s.InSync, s.Owner, s.OwnerAddresses = v.inSync.Seats, v.owner.Seat, last.Addresses
+		s.TakenOver, s.Why = v.owner.Since, v.owner.Why
+	})
 	if v.own.Revision == w.own && v.beat.Revision == w.beat {
 		w.looked = now
 		return

@@ -116,8 +116,19 @@ func (r *running) clusterStatus() *admin.ClusterStatus {
 	if standing == nil {
 		return nil
 	}
-	s := (*standing)()
-	c := &admin.ClusterStatus{InSync: []string{}, Unprotected: s.Unprotected, Held: s.Held, KeptBytes: s.Kept}
+	return clusterStatusOf((*standing)())
+}
+
+// clusterStatusOf is the standing of a node in the words of status.
+func clusterStatusOf(s cluster.Standing) *admin.ClusterStatus {
+	c := &admin.ClusterStatus{
+		Role: s.Role.String(), BehindBytes: s.Behind, TakenOverWhy: s.Why, EngineBytes: s.Usage.InUse, EngineQuotaBytes: s.Usage.Quota,
+		InSync: []string{}, Unprotected: s.Unprotected, Held: s.Held, KeptBytes: s.Kept,
+	}
+	if !s.TakenOver.IsZero() {
+		at := s.TakenOver.UTC()
+		c.TakenOverAt = &at
+	}
 	if !s.Silent.IsZero() {
 		at := s.Silent.UTC()
 		c.EngineSilentSince = &at

@@ -15,7 +15,7 @@ import (
 
 // standBy answers on the door for a node that does not lead, until the returned function is called.
 func (c *clusterNode) standBy() (end func()) {
-	tcp := admin.StandingBy(c.open, c.access.TLS(), c.standby)
+	tcp := admin.StandingBy(c.open, c.access, c.standby)
 	socket := admin.StandingBy(c.owner, nil, c.standby)
 	return func() { tcp(); socket() }
 }
@@ -23,13 +23,13 @@ func (c *clusterNode) standBy() (end func()) {
 // standby is what a node that does not lead says of itself.
 func (c *clusterNode) standby() admin.Standby {
 	c.mu.Lock()
-	member, waits := c.member, c.waits
+	member, waits, crawler := c.member, c.waits, c.Crawlers[0].Name
 	c.mu.Unlock()
 	if member == nil {
 		return admin.Standby{Words: fmt.Sprintf("node %s does not follow the crawl yet: %s", c.of.Name, waits)}
 	}
 	at := member.Standing()
-	s := admin.Standby{Ready: at.Role == cluster.Standby && at.Silent.IsZero()}
+	s := admin.Standby{Ready: at.Role == cluster.Standby && at.Silent.IsZero(), Crawler: crawler, Cluster: clusterStatusOf(at)}
 	if why := silence(at.Silent); why != "" {
 		s.Words = fmt.Sprintf("node %s: %s", c.of.Name, why)
 		return s

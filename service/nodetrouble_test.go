@@ -33,6 +33,17 @@ func TestEngineSilent(t *testing.T) {
 	n.ready("n1", http.StatusOK)
 	n.ready("n2", http.StatusOK)
 	active, standby := n.address("n1"), n.address("n2")
+	for url, role := range map[string]string{active: "active", standby: "standby"} {
+		a, body := n.answer(url + "/metrics")
+		for _, want := range []string{`sextant_cluster_role{crawler="docs",role="` + role + `"} 1`, `sextant_cluster_in_sync{crawler="docs"} 2`, `sextant_cluster_engine_up{crawler="docs"} 1`, `sextant_cluster_behind_bytes{`, `sextant_cluster_taken_over_timestamp_seconds{`} {
+			if a.StatusCode != http.StatusOK || !strings.Contains(body, want) {
+				t.Errorf("the metrics of the %s node are %d without %s", role, a.StatusCode, want)
+			}
+		}
+		if strings.Contains(body, "sextant_cluster_unprotected") != (role == "active") {
+			t.Errorf("the %s node and its protection: %s", role, body)
+		}
+	}
 	client := n.client("n1")
 	n.does("pause", func() error { return client.Pause(t.Context()) })
 
@@ -41,6 +52,9 @@ func TestEngineSilent(t *testing.T) {
 		n.ready(name, http.StatusServiceUnavailable)
 		if _, body := n.answer(url + "/readyz"); !strings.Contains(body, "has not answered since") {
 			t.Errorf("%s is not ready: %s", name, body)
+		}
+		if _, body := n.answer(url + "/metrics"); !strings.Contains(body, `sextant_cluster_engine_up{crawler="docs"} 0`) {
+			t.Errorf("%s: %s", name, body)
 		}
 	}
 	all, err := client.Status(t.Context())
