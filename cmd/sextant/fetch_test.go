@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sextant-crawler/sextant/admin"
+	"github.com/sextant-crawler/sextant/report"
 )
 
 func TestFetchTellsOfCutLinks(t *testing.T) {
@@ -16,6 +17,25 @@ func TestFetchTellsOfCutLinks(t *testing.T) {
 		}, 0)
 		if n := strings.Count(out.String(), "links 50000 of more"); n != want {
 			t.Errorf("cut %t: told %d times:\n%s", cut, n, &out)
+		}
+	}
+}
+
+// TestRenderedWords: a dry run says why a page was not rendered, where its scripts led, and that they left nothing.
+func TestRenderedWords(t *testing.T) {
+	plain, lost := &admin.FetchedPage{Title: "Home"}, new(report.StoredURL)
+	lost.LastError = "the browser does not start"
+	for want, f := range map[string]*admin.Fetched{
+		"rendered  it was not: the browser does not start":                                   {Plain: plain, Stored: lost},
+		"its scripts lead to http://a/new, which was not followed: that is a redirect":       {Plain: plain, Rendered: &admin.FetchedRendered{Location: "http://a/new"}},
+		"nothing was left of it, maybe by an error of its scripts: it is read as its server": {Plain: plain, Page: plain, Rendered: &admin.FetchedRendered{Emptied: true}},
+	} {
+		var b strings.Builder
+		printRendered(f, func(name, format string, args ...any) {
+			fmt.Fprintf(&b, "  %-9s "+format+"\n", append([]any{name}, args...)...)
+		})
+		if said := b.String(); !strings.Contains(said, want) || strings.Contains(want, "it was not") && strings.Contains(said, "0 ms") {
+			t.Errorf("%q is not in\n%s", want, said)
 		}
 	}
 }
