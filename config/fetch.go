@@ -66,6 +66,9 @@ func (p *parser) fetches(crawler *node, c *Crawler) {
 		c.Fetches = append(c.Fetches, *all)
 	}
 	p.browser(browser, crawler, c)
+	if a := crawler.attr("keepCookies"); a != nil && c.KeepCookies && !c.EnableCookies {
+		p.warnf(a.name, "keepCookies has no effect without enableCookies=\"true\"; the cookies of a log-in are kept by keepCookies of its <Fetch>")
+	}
 	switch {
 	case chosen == nil || found:
 	case len(names) > 0:

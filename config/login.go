@@ -25,7 +25,7 @@ func (p *parser) login(n *node) *policy.Login {
 	if slices.Contains(n.faulty, "auth") || !p.belongs(n, kind) || kind == "" {
 		return nil
 	}
-	login := &policy.Login{Name: n.str("name"), Origins: strings.Fields(n.str("origins")), Identity: loginIdentity(n)}
+	login := &policy.Login{Name: n.str("name"), Origins: strings.Fields(n.str("origins")), Identity: loginIdentity(n), KeepCookies: n.boolean("keepCookies")}
 	var err error
 	if login.Kind, err = p.authKind(n, login); err != nil {
 		p.errorf(n.attr("auth").name, "auth=%q: %v", kind, err)

@@ -49,6 +49,7 @@ func fetchSettings() []Attribute {
 		{Name: "auth", Type: Enum, Values: authKinds(), Doc: "How to log in; no log-in if absent."},
 		forAuth(Attribute{Name: "origins", NotEmpty: true, Doc: "Servers that may get the credentials, separated by spaces: scheme, host and port, as in https://intranet.example.com, or https://*.example.com for all hosts below; " +
 			"required, except for form, where the log-in page's server is always included."}, authKinds()...),
+		forAuth(boolean("keepCookies", "false", "Whether the cookies of this log-in outlive a restart, in a file of the data directory that only the service reads; then a form logs in anew only when they are over."), authKinds()...),
 		forAuth(Attribute{Name: "user", NotEmpty: true, Doc: "User name; for ntlm DOMAIN\\user or user@domain, for kerberos user or user@REALM; required, except for kerberos with a credentialCache or a keytab of one principal."}, append(named, "kerberos")...),
 		forAuth(text("password", SecretString, "", "Password; ${ENV} or file:PATH keep it out of the file; required, except for kerberos with a keytab or credentialCache."), append(named, "kerberos")...),
 		forAuth(text("keytab", Path, "", "Keytab file with the user's keys, read when the configuration is; in place of password."), "kerberos"),

@@ -80,10 +80,11 @@ type changing struct {
 
 // lasting is what outlives each of the rules that come into force.
 type lasting struct {
-	names  *fetcher.Names // DNS answers, for all fetchers
-	jar    *auth.Jar      // cookies of all sites, with EnableCookies
-	hosts  *visit.HostURLs
-	former atomic.Pointer[map[weburl.Key]bool] // were roots, and wait since before they were none
+	names   *fetcher.Names   // DNS answers, for all fetchers
+	jar     *auth.Jar        // cookies of all sites, with EnableCookies
+	cookies *auth.CookieFile // keeps them, and those of log-ins; nil: nothing does
+	hosts   *visit.HostURLs
+	former  atomic.Pointer[map[weburl.Key]bool] // were roots, and wait since before they were none
 }
 
 // gates are what a worker waits at before it asks for a URL.
@@ -145,6 +146,12 @@ func New(ctx context.Context, s policy.Settings, store Store, relay *push.Relay,
 		lasting:   lasting{names: fetcher.NewNames(), jar: auth.NewJar(), hosts: &visit.HostURLs{}},
 		gates:     gates{limits: newLimits(&s), permit: s.Fetcher.Permit},
 		schedules: schedules{changed: make(chan struct{}, 1)}, rounds: newRounds(), stopping: stopping{ended, end}, crawlLog: crawllog.New(log),
+	}
+	if s.CookieFile != "" {
+		c.lasting.cookies = auth.OpenCookieFile(s.CookieFile, log)
+		if s.EnableCookies && s.KeepCookies {
+			c.lasting.cookies.ResumeSites(c.lasting.jar)
+		}
 	}
 	now := &visit.Rules{Policy: p}
 	if now.Gear, err = c.equip(ctx, p, nil); err != nil {

@@ -28,7 +28,7 @@ func (c *Crawl) equip(ctx context.Context, p *policy.Policy, old *visit.Rules) (
 	if g.Traps, err = c.equipTraps(ctx, p, old); err != nil {
 		return nil, err
 	}
-	equipment := visit.Equipment{Log: c.log, Jar: c.lasting.jar, Complete: c.fetcherSettings}
+	equipment := visit.Equipment{Log: c.log, Jar: c.lasting.jar, Kept: c.lasting.cookies, Complete: c.fetcherSettings}
 	g.Accesses, err = equipment.Accesses(p, before)
 	return g, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/crawl/copies"
 	"github.com/sextant-crawler/sextant/crawl/policy"
+	"github.com/sextant-crawler/sextant/fetcher/auth"
 )
 
 // Each job runs in a goroutine of its own, which Run starts and waits for. What jobs keep is
@@ -50,10 +51,38 @@ func (c *Crawl) jobs(once bool) []job {
 			return c.runRounds(ctx, once, looked)
 		})},
 	}
+	if c.lasting.cookies != nil {
+		jobs = append(jobs, job{"cookies", c.keepCookies})
+	}
 	if c.patterns != nil {
 		jobs = append(jobs, job{"patterns", c.kept(copies.PatternsValue, copies.PatternsWhat, func() any { return c.patterns.Learnt(true) })})
 	}
 	return jobs
+}
+
+// keepCookiesEvery is how often cookies are written that have changed; a crash costs a log-in.
+const keepCookiesEvery = 10 * time.Second
+
+// keepCookies writes those that outlive the process.
+func (c *Crawl) keepCookies(ctx context.Context) error {
+	tick := time.NewTicker(keepCookiesEvery)
+	defer tick.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-ctx.Done():
+			ended = true
+		case <-tick.C:
+		}
+		now := c.inForce()
+		var sites *auth.Jar
+		if s := &now.Policy.Settings; s.EnableCookies && s.KeepCookies {
+			sites = c.lasting.jar
+		}
+		if err := c.lasting.cookies.Save(now.Gear.Accesses.Kept(), sites); err != nil {
+			c.log.Error("cookies are not kept: after a restart log-ins are made anew", "error", err)
+		}
+	}
+	return nil
 }
 
 // retried runs a job again, after a pause, if it fails. It ends when the job does, when ctx

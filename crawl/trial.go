@@ -45,7 +45,7 @@ type TrialLink struct {
 // hours, weights, schedules, and sources of other URLs. Moved may be nil.
 func Try(ctx context.Context, s policy.Settings, moved policy.Moves, store Store, raw string, u weburl.URL, log *slog.Logger) (*Trial, error) {
 	s.Rounds = 0
-	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog = 1, nil, nil, false, nil, ""
+	s.Workers, s.Refreshes, s.Sources, s.CrawlSitemaps, s.ReadRejectList, s.CrawlLog, s.CookieFile = 1, nil, nil, false, nil, "", ""
 	s.Frontier.Weights = scheduler.DefaultSettings().Weights
 	s.Frontier.Throttles = withoutHours(s.Frontier.Throttles)
 	if len(moved) > 0 {

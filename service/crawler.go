@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,8 @@ type running struct {
 	agent  string        // the User-Agent of a configuration without one
 	permit permit.Permit // to ask sites for anything; nil: always
 	store  *badgerstore.Store
+	// cookieFile is where the Crawler's cookies outlive the process.
+	cookieFile string
 	// opened is what the Crawler was started with; weights are those in force.
 	opened  config.Crawler
 	weights atomic.Pointer[[6]int]
@@ -209,7 +212,7 @@ func newCrawl(ctx context.Context, crawler config.Crawler, h Home, store *badger
 	if err != nil {
 		return nil, err
 	}
-	r := &running{agent: o.Agent, store: store, opened: crawler, documents: documents.NewPool(crawler.Reading, log),
+	r := &running{agent: o.Agent, store: store, cookieFile: filepath.Join(h.Dir, cookieFile), opened: crawler, documents: documents.NewPool(crawler.Reading, log),
 		pages: documents.NewPool(crawler.Reading.ForPages(), log), renderer: render.New(crawler.Browser, log)}
 	if o.lent != nil {
 		r.permit = o.lent.claim.Permit

@@ -19,6 +19,9 @@ import (
 // storeFolder is where a Crawler's store lies in its part of the data directory.
 const storeFolder = "store"
 
+// cookieFile is where cookies outlive the process, beside the store: no backup has them.
+const cookieFile = "cookies"
+
 // Home is the part of a data directory that is one Crawler's: the directory itself, or a
 // folder of the Crawler's name if the configuration has several.
 type Home struct {

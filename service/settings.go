@@ -36,6 +36,7 @@ func (r *running) settings(c config.Crawler) policy.Settings {
 			s.Fetches[i].Fetcher.Permit = r.permit
 		}
 	}
+	s.CookieFile = r.cookieFile
 	s.Frontier.LeavesTarget = r.opened.Frontier.LeavesTarget // targets change with a restart only
 	if c.ReadDocuments {
 		s.Documents = r.documents

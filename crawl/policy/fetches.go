@@ -58,6 +58,8 @@ type Login struct {
 	Kind    auth.Kind
 	// Certificate is presented for auth.Certificate.
 	Certificate *tls.Certificate
+	// KeepCookies has its cookies outlive the process, in Settings.CookieFile.
+	KeepCookies bool
 	// Identity is equal for equal settings: the session goes on over a reload then.
 	Identity [32]byte
 }

@@ -82,6 +82,10 @@ type Settings struct {
 	Fetches []Fetch
 	// EnableCookies keeps cookies for all sites where no Login does.
 	EnableCookies bool
+	// KeepCookies has those of all sites outlive the process, too, in CookieFile; with "" as
+	// CookieFile none do, those of a Login neither.
+	KeepCookies bool
+	CookieFile  string
 	// Documents reads PDF and office documents; nil: they are not read.
 	Documents DocumentReader
 	// Renderer makes pages whose Fetch has a Render; nil only where none has.

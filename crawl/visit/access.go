@@ -38,6 +38,7 @@ type login struct {
 	identity [32]byte
 	session  *auth.Session
 	renews   bool // it is made of requests: a form, a token
+	keeps    bool // its cookies outlive the process
 
 	mu     sync.Mutex
 	access *Access // makes the requests from now on
@@ -111,6 +112,8 @@ func (all Accesses) Sessions() []SessionStatus {
 type Equipment struct {
 	Log *slog.Logger
 	Jar *auth.Jar // cookies of all sites, with EnableCookies
+	// Kept has what sessions begin with; nil: nothing.
+	Kept *auth.CookieFile
 	// Complete adds what the crawl contributes to the settings of a fetcher.
 	Complete func(fetcher.Settings, *policy.Policy) fetcher.Settings
 }
@@ -139,7 +142,7 @@ func (e *Equipment) Accesses(p *policy.Policy, before Accesses) (Accesses, error
 		a.render, a.strict = f.Render, e.strict(p, settings)
 		if f.Login != nil {
 			var err error
-			if a.login, err = newLogin(f.Login, a, slices.Concat(before, all), e.Log); err != nil {
+			if a.login, err = e.login(f.Login, a, slices.Concat(before, all)); err != nil {
 				return nil, err
 			}
 		} else {
@@ -178,19 +181,34 @@ func (all Accesses) Adopt() {
 	}
 }
 
-func newLogin(l *policy.Login, by *Access, before Accesses, log *slog.Logger) (*login, error) {
+// Kept are the sessions whose cookies outlive the process.
+func (all Accesses) Kept() map[[32]byte]*auth.Session {
+	out := map[[32]byte]*auth.Session{}
+	for _, a := range all {
+		if a.login != nil && a.login.keeps {
+			out[a.login.identity] = a.login.session
+		}
+	}
+	return out
+}
+
+// login is that of before with the same settings, or a new one.
+func (e *Equipment) login(l *policy.Login, by *Access, before Accesses) (*login, error) {
 	for _, a := range before {
 		if a.login != nil && a.login.identity == l.Identity {
 			return a.login, nil
 		}
 	}
-	out := &login{identity: l.Identity, access: by}
+	out := &login{identity: l.Identity, access: by, keeps: l.KeepCookies}
 	switch l.Kind.(type) {
 	case auth.Form, auth.OAuth2:
 		out.renews = true
 	}
 	var err error
-	out.session, err = auth.New(auth.Settings{Name: l.Name, Origins: l.Origins, Logger: log, Do: out.do}, l.Kind)
+	out.session, err = auth.New(auth.Settings{Name: l.Name, Origins: l.Origins, Logger: e.Log, Do: out.do}, l.Kind)
+	if err == nil && l.KeepCookies {
+		e.Kept.ResumeSession(l.Identity, out.session)
+	}
 	return out, err
 }
 

@@ -35,6 +35,8 @@ type Jar struct {
 	mu    sync.Mutex
 	sites map[string]*list.Element // of *site
 	used  *list.List               // last used first
+	// version counts what was done to them.
+	version uint64
 }
 
 // site is the cookies of one registrable domain: no cookie is ever sent beyond it.
@@ -116,6 +118,7 @@ func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.version++
 	s := j.site(siteOf(u))
 	now := time.Now()
 	for _, c := range cookies[:min(len(cookies), maxSiteCookies)] {
@@ -127,6 +130,7 @@ func (j *Jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 func (j *Jar) Clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.version++
 	clear(j.sites)
 	j.used.Init()
 }

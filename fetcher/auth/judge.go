@@ -151,11 +151,11 @@ func (s *Session) broken(err error) (sign, string) {
 
 // opened takes a good answer into account. Its caller holds mu.
 func (s *Session) opened(st *Step) {
-	if !s.proved {
+	if !s.proved || s.resumed {
 		s.log.Info("authenticated", "session", s.settings.Name, "kind", s.method.nature().name)
 	}
 	s.goodSeq = max(s.goodSeq, st.seq)
-	s.proved, s.everProved = true, true
+	s.proved, s.everProved, s.resumed = true, true, false
 	s.denials, s.failures, s.words = 0, 0, ""
 	if len(s.suspects) > 0 {
 		if key := st.url.Key(); s.suspects[key].count > 0 {

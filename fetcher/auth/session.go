@@ -108,6 +108,7 @@ type state struct {
 	goodSeq    uint64 // of the last of them that was answered as it should be
 	proved     bool   // by such a page in this generation
 	everProved bool   // and since the last failure
+	resumed    bool   // what is taken for proved is that of an earlier process
 	denials    int    // answers in a row that deny what the session should open
 	vain       int    // log-ins in a row that did not help the URL that they were made for
 	suspects   suspects
@@ -190,7 +191,7 @@ func (s *Session) Status() Status {
 		st.State, st.Until = "failed", s.retryAt
 	case !s.method.ready(now):
 		st.State = "logged out"
-	case s.proved:
+	case s.proved && !s.resumed:
 		st.State = "good"
 	}
 	return st
