@@ -41,7 +41,7 @@ func withoutRow() map[string]string {
 		"PushContent": derived, "Robots.Agent": derived, "Fetcher.MaxConnectionsPerHost": derived, "Frontier.LeavesTarget": derived,
 		"Frontier.Depths": crawls, "Frontier.DeletionBody": crawls, "Fetcher.Exempt": crawls, "Fetcher.DenyPrivate": crawls, "Fetcher.Pace": crawls,
 		"Fetcher.Judge": crawls,
-		"Documents":     program, "Convert": program, "Renderer": program, "Pages": program, "Reading.Supervisor": program, "Fetcher.Accept": program, "Fetcher.MaxHeaderBytes": program,
+		"Documents":     program, "CookieFile": program, "Convert": program, "Renderer": program, "Pages": program, "Reading.Supervisor": program, "Fetcher.Accept": program, "Fetcher.MaxHeaderBytes": program,
 		"Fetcher.Resolver": program, "Fetcher.Connect": program, "Fetcher.Names": program, "Fetcher.Permit": program, "Reading.Command": program,
 		"Robots.MaxAge": program, "Robots.MinBackoff": program, "Robots.MaxBackoff": program, "Robots.Origins": program, "Robots.Bytes": program,
 		"Fetcher.Header": fetch, "Fetcher.Roots": fetch, "Fetcher.InsecureTLS": fetch, "Fetcher.Certificates": fetch, "Fetcher.HTTP1": fetch,
