@@ -117,7 +117,11 @@ func StandingBy(l net.Listener, access *Access, now func() Standby) (done func()
 		s := now()
 		ready := Readiness{Ready: s.Ready}
 		if !s.Ready {
-			ready.Problems = []ReadinessProblem{{Code: notReadyStarting, Words: s.Words}}
+			why := ReadinessProblem{Code: notReadyStarting, Words: s.Words}
+			if s.Cluster != nil && s.Cluster.EngineSilentSince != nil {
+				why.Code = notReadyEngine
+			}
+			ready.Problems = []ReadinessProblem{why}
 		}
 		writeReadiness(w, r, ready)
 	})

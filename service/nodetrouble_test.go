@@ -50,7 +50,7 @@ func TestEngineSilent(t *testing.T) {
 	n.line.Set(clustertest.Faults{Dead: true})
 	for name, url := range map[string]string{"n1": active, "n2": standby} {
 		n.ready(name, http.StatusServiceUnavailable)
-		if _, body := n.answer(url + "/readyz"); !strings.Contains(body, "has not answered since") {
+		if _, body := n.answer(url + "/readyz"); !strings.Contains(body, "engine_silent: ") || !strings.Contains(body, "has not answered since") {
 			t.Errorf("%s is not ready: %s", name, body)
 		}
 		if _, body := n.answer(url + "/metrics"); !strings.Contains(body, `sextant_cluster_engine_up{crawler="docs"} 0`) {
