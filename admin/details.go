@@ -69,6 +69,10 @@ type ClusterStatus struct {
 	EngineSilentSince *time.Time `json:"engine_silent_since,omitempty"`
 	// KeptBytes of the log are kept for the slowest copy.
 	KeptBytes uint64 `json:"kept_bytes"`
+	// ConfigVersion is the version of the configuration that the node goes by, and ConfigDiffers says which nodes have another file, or cannot
+	// use it.
+	ConfigVersion int64  `json:"config_version"`
+	ConfigDiffers string `json:"config_differs,omitempty"`
 }
 
 // IllHost is a host whose documents turn bad: none of them is replaced, or deleted unasked.

@@ -77,6 +77,9 @@ func (s *Status) observe(out *notices.Observation) {
 	if c := s.Cluster; c != nil && c.Unprotected != "" {
 		add(notices.Cluster, "unprotected", "the crawl is unprotected: "+c.Unprotected)
 	}
+	if c := s.Cluster; c != nil && c.ConfigDiffers != "" {
+		add(notices.Cluster, "configuration", "the nodes do not have one configuration: "+c.ConfigDiffers)
+	}
 	if c := s.Cluster; c != nil && c.Held != "" {
 		add(notices.Cluster, "held", "nothing is stored: "+c.Held)
 	}

@@ -80,6 +80,10 @@ type Service interface {
 type Configuration interface {
 	// Path is where it lies.
 	Path() string
+	// Text is what is in force, or is to be: the file's, except at a node of a cluster that could not write the file.
+	Text() ([]byte, error)
+	// Put puts a text in force at all nodes of a cluster. On a machine that is alone it does nothing, and shared is false.
+	Put(ctx context.Context, text []byte, word bool, by string) (shared bool, err error)
 	// Draft reads a text as if it stood in that file. Unless it is local, it came over the
 	// network, and may name only what the file names that was last written on this machine.
 	Draft(text []byte, local bool) *Draft

@@ -188,8 +188,10 @@ func (m *Member) sync(ctx context.Context) (entry.Position, error) {
 
 // mayNotClaim says why the member may not claim now, "" if it may.
 func (m *Member) mayNotClaim(v view) string {
-	now := m.node.clock.Now()
+	now, unfit := m.node.clock.Now(), m.unfit()
 	switch {
+	case unfit != "":
+		return unfit
 	case !v.inSync.has(m.seat):
 		return "this node's store is not in the in-sync set: it would lack part of the log"
 	case m.watch.skew.Abs() > refusedSkew:

@@ -91,8 +91,8 @@ type Settings struct {
 	Receivers []Receiver
 	// Observe returns what holds now. Each receiver's goroutine calls it every few seconds.
 	Observe func(context.Context) Observation
-	// Path is the file that remembers over restarts which notices were sent.
-	Path string
+	// Kept remembers over restarts which notices were sent; nil: nothing does.
+	Kept Kept
 	Log  *slog.Logger
 }
 
@@ -111,7 +111,7 @@ type Notifier struct {
 
 // New reads which notices were sent before; it sends none before Run.
 func New(s Settings) (*Notifier, error) {
-	m, err := openMemory(s.Path)
+	m, err := openMemory(s.Kept)
 	if err != nil {
 		return nil, err
 	}

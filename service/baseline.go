@@ -181,7 +181,12 @@ func (b *baseline) keep() error {
 	if err != nil {
 		return err
 	}
-	next := b.file + ".new"
+	return writeOver(b.file, text)
+}
+
+// writeOver writes a file of the service atomically.
+func writeOver(path string, text []byte) error {
+	next := path + ".new"
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -191,7 +196,7 @@ func (b *baseline) keep() error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(next, b.file)
+		err = os.Rename(next, path)
 	}
 	return err
 }

@@ -50,6 +50,7 @@ func ensureNodeToken(path, data string) (made bool, err error) {
 type Founding struct {
 	Engine  cluster.Engine
 	Node    string // the first one
+	Data    string // its data directory
 	Home    Home   // of its store
 	Crawler config.Crawler
 	// From is the store, or the data directory, that is to become the first copy; "": there is none yet.
@@ -108,14 +109,6 @@ func sameFolder(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// ObserveCluster looks at a cluster.
-func ObserveCluster(ctx context.Context, e cluster.Engine) (*cluster.State, error) {
-	if err := e.Check(ctx); err != nil {
-		return nil, err
-	}
-	return cluster.Observe(ctx, e, cluster.SystemClock{}, cluster.DefaultTimes())
-}
-
 // handOverFor is how long pages in flight may take to end before a release is given up; they are
 // finished all the same.
 const handOverFor = 10 * time.Minute
@@ -162,5 +155,9 @@ func RecoverCluster(ctx context.Context, f Founding) (cluster.Meta, error) {
 	if err := f.Engine.Check(ctx); err != nil {
 		return cluster.Meta{}, err
 	}
-	return node.Recover(ctx, f.Engine, f.Node, f.Home.Store(), StoreOptions(f.Crawler, f.Log))
+	m, err := node.Recover(ctx, f.Engine, f.Node, f.Home.Store(), StoreOptions(f.Crawler, f.Log))
+	if err == nil {
+		err = keepConfiguration(ctx, &f)
+	}
+	return m, err
 }

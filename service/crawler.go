@@ -50,8 +50,8 @@ type running struct {
 	events *events.Log
 	// loaded is when the configuration in force was.
 	loaded atomic.Pointer[time.Time]
-	// standing is that of the node of a cluster, nil for a machine that is alone.
-	standing atomic.Pointer[func() cluster.Standing]
+	// cluster is how the node of a cluster stands, nil for a machine that is alone.
+	cluster atomic.Pointer[func() *admin.ClusterStatus]
 }
 
 // Run is the crawl's, with what renders its pages beside it.
@@ -74,11 +74,14 @@ func (r *running) Status(ctx context.Context) (crawl.Status, error) {
 
 // stalled says why nothing can be stored at present: the cluster's engine does not answer. "" if all is well.
 func (r *running) stalled() string {
-	standing := r.standing.Load()
-	if standing == nil {
+	status := r.cluster.Load()
+	if status == nil {
 		return ""
 	}
-	return silence((*standing)().Silent)
+	if since := (*status)().EngineSilentSince; since != nil {
+		return silence(*since)
+	}
+	return ""
 }
 
 // stalled is that of any Crawler: of a cluster there is one.
@@ -106,20 +109,14 @@ func (r *running) Details(ctx context.Context) (admin.Details, error) {
 		err = d.AddDeletions(ctx, r.store, &r.held, r.Edits())
 	}
 	d.AddSnapshot(r.Snapshot())
-	d.ConfigLoadedAt, d.Cluster = r.loaded.Load(), r.clusterStatus()
+	d.ConfigLoadedAt = r.loaded.Load()
+	if status := r.cluster.Load(); status != nil {
+		d.Cluster = (*status)()
+	}
 	for _, s := range r.Schedules() {
 		d.Schedules = append(d.Schedules, admin.ScheduleStatus{Schedule: s.Spec, Group: s.Group, Next: s.Next})
 	}
 	return d, err
-}
-
-// clusterStatus is how the node stands that this Crawler runs on.
-func (r *running) clusterStatus() *admin.ClusterStatus {
-	standing := r.standing.Load()
-	if standing == nil {
-		return nil
-	}
-	return clusterStatusOf((*standing)())
 }
 
 // clusterStatusOf is the standing of a node in the words of status.

@@ -23,7 +23,7 @@ import (
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
 )
 
-// RunNode has a goroutine that answers other nodes, one that tells systemd and takes SIGHUP while another node
+// RunNode has a goroutine that answers other nodes, one for the common configuration, one that tells systemd and takes SIGHUP while another node
 // leads, and those of cluster/node, on one of which the Service runs while this one does. clusterNode.mu guards what
 // leads here and what is known of the others; it is held over no call of anybody.
 
@@ -44,6 +44,7 @@ type clusterNode struct {
 	of    NodeOptions
 	start Start
 	door
+	common   *common
 	home     Home
 	answered func()             // ends the answers of a standby; of the goroutine that leads
 	end      context.CancelFunc // of the node, when nothing leads here
@@ -88,6 +89,7 @@ func RunNode(ctx context.Context, o Options, n NodeOptions, start Start) (err er
 	}
 	opened()
 	c.door = doors.door
+	c.common = newCommon(&c.Options, &c.of, c.home) // behind the socket's lock
 	if o.Memory != NoMemoryLimit && os.Getenv("GOMEMLIMIT") == "" {
 		badgerstore.LimitMemory(o.Memory, 0)
 	}
@@ -155,7 +157,7 @@ func (c *clusterNode) run(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// work waits for the engine, gets a copy if there is none, and lets it follow and lead.
+// work waits for the engine, and for all that the node does then.
 func (c *clusterNode) work(ctx context.Context) error {
 	if err := c.awaitEngine(ctx); err != nil {
 		return err
@@ -164,6 +166,20 @@ func (c *clusterNode) work(ctx context.Context) error {
 	c.mu.Lock()
 	c.started = true
 	c.mu.Unlock()
+	if _, err := c.common.current(ctx, false); err != nil && c.common.Unfit() == "" {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.common.Run(ctx) })
+	group.Go(func() error {
+		defer c.end()
+		return c.takePart(ctx)
+	})
+	return group.Wait()
+}
+
+// takePart gets a copy if there is none, and lets it follow and lead.
+func (c *clusterNode) takePart(ctx context.Context) error {
 	for {
 		if err := c.haveCopy(ctx); err != nil {
 			return err
@@ -172,6 +188,7 @@ func (c *clusterNode) work(ctx context.Context) error {
 		err := node.Run(ctx, node.Settings{
 			Name: c.of.Name, Engine: c.of.Engine, Dir: c.home.Store(), Store: c.storeOptions(), Log: c.Log,
 			Clock: cluster.SystemClock{}, Times: c.of.times, Addresses: c.addresses(), Lead: c.lead, Watch: c.watched,
+			Unfit: c.common.Unfit,
 		})
 		c.watched(nil)
 		if err == nil || ctx.Err() != nil {
@@ -195,7 +212,7 @@ func (c *clusterNode) addresses() cluster.Addresses {
 func (c *clusterNode) storeOptions() badgerstore.Options {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := StoreOptions(c.Crawlers[0], c.Log)
+	o := StoreOptions(c.common.known(c.Crawlers[0]), c.Log)
 	o.MemtableBytes = memtableFor(c.home, memtableOf(c.Memory, 1))
 	o.Elsewhere = &node.Elsewhere{Client: &peer.Client{Token: c.of.Token}, Addresses: c.otherNodes}
 	return o
@@ -216,41 +233,6 @@ func (c *clusterNode) wait(why string) {
 	if why != was && why != "" {
 		c.Log.Warn("this node waits", "reason", why)
 	}
-}
-
-// reread takes the configuration as it is now. One that cannot be used stays aside: the crawl goes on by the last good one.
-func (c *clusterNode) reread(o *Options) {
-	err := c.check()
-	if err != nil {
-		c.Log.Error("the configuration cannot be used: the one that this node started with stays in force", "error", err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	o.File, o.Crawlers = c.File, c.Crawlers
-}
-
-// check reads the configuration again, and keeps it if it can be used.
-func (c *clusterNode) check() error {
-	var files OwnFiles
-	if c.Access != nil {
-		files = Own(c.Data, *c.Access)
-	}
-	parsed, report, err := config.LoadWith(c.Path, files.Lookups())
-	if err == nil && parsed == nil {
-		err = report.Err()
-	}
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, one := range parsed.Crawlers {
-		if one.Name == c.Crawlers[0].Name {
-			c.File, c.Crawlers = parsed, []config.Crawler{one}
-			return nil
-		}
-	}
-	return fmt.Errorf("the configuration has no Crawler %q any more", c.Crawlers[0].Name)
 }
 
 // peers is what other nodes may ask, and who has the cluster's token.

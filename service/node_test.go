@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,38 +33,60 @@ type nodes struct {
 	engine *clustertest.Memory
 	line   *clustertest.Line // by which nodes reach it; nil: directly
 	times  cluster.Times
-	config string
-	site   string       // that is crawled
-	log    *slog.Logger // nil: none
+	log    *slog.Logger      // nil: none
+	config string            // the file of every node
+	own    map[string]string // by name: that of a node that has another one
+	site   string            // that is crawled
+	asked  sync.Map          // its paths
 }
 
 func newNodes(t *testing.T) *nodes {
 	t.Helper()
-	site := httptest.NewServer(http.NotFoundHandler())
+	n := &nodes{T: t, dir: t.TempDir(), engine: clustertest.NewMemory(), times: cluster.DefaultTimes(), own: map[string]string{}}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.asked.Store(r.URL.Path, true)
+		http.NotFound(w, r)
+	}))
 	t.Cleanup(site.Close)
-	n := &nodes{T: t, dir: t.TempDir(), engine: clustertest.NewMemory(), times: cluster.DefaultTimes()}
 	n.times.Right, n.times.Silence = time.Hour, 2*time.Hour
 	n.times.Beat, n.times.Sync = 100*time.Millisecond, 300*time.Millisecond
 	n.config, n.site = filepath.Join(n.dir, config.FileName), site.URL
-	n.write(`<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21"><Crawler name="docs" nthreads="1"><Root url="` + site.URL + `/"/></Crawler></CrawlConfig>`)
+	n.write(n.config, n.text("docs", "/"))
 	return n
 }
 
-func (n *nodes) write(text string) {
+// text is a configuration with roots.
+func (n *nodes) text(crawler string, roots ...string) string {
+	text := `<CrawlConfig xmlns="exa:com.exalead.mercury.mami.crawl.v21"><Crawler name="` + crawler + `" nthreads="1" throttleTimeMS="10">`
+	for _, root := range roots {
+		text += `<Root url="` + n.site + root + `"/>`
+	}
+	return text + "</Crawler></CrawlConfig>"
+}
+
+func (n *nodes) write(path, text string) {
 	n.Helper()
-	if err := os.WriteFile(n.config, []byte(text), 0o600); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 		n.Fatal(err)
 	}
 }
 
+// file gives a node a file of its own.
+func (n *nodes) file(name, text string) {
+	n.Helper()
+	n.own[name] = filepath.Join(n.dir, "etc-"+name, config.FileName)
+	n.write(n.own[name], text)
+}
+
 func (n *nodes) options(name string) Options {
 	n.Helper()
-	parsed, report, err := config.LoadWith(n.config, config.OSLookups())
+	path := cmp.Or(n.own[name], n.config)
+	parsed, report, err := config.LoadWith(path, config.OSLookups())
 	if err != nil || parsed == nil {
 		n.Fatal(err, report.Err())
 	}
 	return Options{
-		Path: n.config, File: parsed, Crawlers: parsed.Crawlers, Data: filepath.Join(n.dir, name), Listen: "127.0.0.1:0",
+		Path: path, File: parsed, Crawlers: parsed.Crawlers, Data: filepath.Join(n.dir, name), Listen: "127.0.0.1:0",
 		Access: &admin.AccessSettings{}, Log: slog.New(slog.DiscardHandler), Version: "test", Agent: "test",
 	}
 }
@@ -325,34 +349,6 @@ func TestFoundCluster(t *testing.T) {
 	n.crawls("n1", 2)
 	if _, err := Open(t.Context(), n.options("n2")); err == nil {
 		t.Error("a copy is opened as a store of one machine")
-	}
-}
-
-// TestStandbyKeepsGoodConfiguration: a configuration that cannot be used is said while the node stands by, and the good one stays in force.
-func TestStandbyKeepsGoodConfiguration(t *testing.T) {
-	n := newNodes(t)
-	o := n.options("n1")
-	c := &clusterNode{Options: o}
-	good, err := os.ReadFile(n.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.write("<CrawlConfig>")
-	if err := c.check(); err == nil {
-		t.Error("half a configuration is taken")
-	}
-	n.write(strings.Replace(string(good), `name="docs"`, `name="other"`, 1))
-	if err := c.check(); err == nil || !strings.Contains(err.Error(), `"docs"`) {
-		t.Errorf("another Crawler: %v", err)
-	}
-	n.write(strings.Replace(string(good), `nthreads="1"`, `nthreads="3"`, 1))
-	if err := c.check(); err != nil || c.Crawlers[0].Workers != 3 {
-		t.Errorf("%d threads, %v, want 3", c.Crawlers[0].Workers, err)
-	}
-	n.write("<CrawlConfig>")
-	now := o
-	if c.reread(&now); now.Crawlers[0].Workers != 3 {
-		t.Errorf("%d threads after a broken file, want 3", now.Crawlers[0].Workers)
 	}
 }
 

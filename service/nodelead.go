@@ -1,12 +1,14 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster/node"
+	"github.com/sextant-crawler/sextant/config"
 	"github.com/sextant-crawler/sextant/crawl"
 )
 
@@ -20,11 +22,17 @@ func (c *clusterNode) lead(ctx context.Context, a *node.Active) error {
 	if err != nil {
 		return err
 	}
+	in, err := c.common.current(ctx, true)
+	if err != nil && c.common.Unfit() != "" {
+		return nil // it is told, and the claim is released
+	} else if err != nil {
+		return err
+	}
 	o := c.Options
-	c.reread(&o)
+	o.File, o.Crawlers = in.file, []config.Crawler{in.crawler}
 	open, openBack := admin.Lend(c.open)
 	owner, ownerBack := admin.Lend(c.owner)
-	o.hangups, o.lent = c.hangups, &lent{door: door{open, owner, c.access}, store: a.Store, claim: claim}
+	o.hangups, o.lent = c.hangups, &lent{door: door{open, owner, c.access}, store: a.Store, claim: claim, config: c.common.configuration}
 	s, err := Open(ctx, o)
 	if err != nil {
 		return err
@@ -41,6 +49,10 @@ func (c *clusterNode) lead(ctx context.Context, a *node.Active) error {
 		}
 	}
 	c.crawls(s)
+	defer c.common.detach()
+	if err := c.common.attach(ctx, s, in.ID); err != nil {
+		return errors.Join(err, s.Close())
+	}
 	c.Log.Info("this node crawls", "node", c.of.Name, "crawler", o.Crawlers[0].Name, "console", c.Address())
 	return errors.Join(s.Run(ctx, crawl.Once{}), s.Close())
 }
@@ -60,9 +72,9 @@ func (c *clusterNode) begin(a *node.Active) bool {
 func (c *clusterNode) crawls(s *Service) {
 	c.mu.Lock()
 	if member := c.member; member != nil {
-		standing := member.Standing
+		status := func() *admin.ClusterStatus { return c.status(member) }
 		for _, r := range s.crawls {
-			r.standing.Store(&standing)
+			r.cluster.Store(&status)
 		}
 	}
 	c.service = s
@@ -110,7 +122,8 @@ func (c *clusterNode) release() error {
 	if !leads || member == nil {
 		return node.ErrFollows
 	}
-	if why := member.Standing().Unprotected; why != "" {
+	at := member.Standing()
+	if why := cmp.Or(at.Unprotected, c.common.unprotected(at.InSync)); why != "" {
 		return fmt.Errorf("%w: %s", errAlone, why)
 	}
 	c.mu.Lock()

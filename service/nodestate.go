@@ -11,6 +11,7 @@ import (
 
 	"github.com/sextant-crawler/sextant/admin"
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/shared"
 )
 
 // standBy answers on the door for a node that does not lead, until the returned function is called.
@@ -35,6 +36,10 @@ func (c *clusterNode) standby() admin.Standby {
 		return s
 	}
 	s.Words = fmt.Sprintf("node %s is in the cluster (%s)", c.of.Name, at.Role)
+	if why := c.common.Unfit(); why != "" {
+		s.Ready = false
+		s.Words += ", takes nothing over (" + why + ")"
+	}
 	if owner := at.Owner.Node; owner != "" && owner != c.of.Name {
 		s.Words += ", and " + owner + " crawls"
 		if c.reaches(at.OwnerAddresses) {
@@ -133,14 +138,24 @@ func (c *clusterNode) tell(ctx context.Context) error {
 	}
 }
 
-// hangUp reads the configuration for when this node crawls.
+// hangUp looks at the configuration's file, while another node leads.
 func (c *clusterNode) hangUp() {
 	c.notify.reloading()
-	if err := c.check(); err != nil {
-		c.Log.Error("the configuration cannot be used: the old one stays in force", "error", err)
-		c.notify.ready("the changed configuration is refused: " + err.Error())
+	c.common.lookAtFile()
+	if said := c.common.said(); said.File == shared.FileDiffers {
+		c.notify.ready(fmt.Sprintf("the file on this machine is not what the cluster goes by (version %d): sextant cluster apply puts it in force", said.Version))
 		return
 	}
-	c.Log.Info("the configuration is read, and takes effect when this node crawls", "path", c.Path)
 	c.notify.ready(c.standby().Words)
+}
+
+// status is how this node stands, for the Crawler that it runs.
+func (c *clusterNode) status(m *cluster.Member) *admin.ClusterStatus {
+	s := m.Standing()
+	out := clusterStatusOf(s)
+	if out.Unprotected == "" {
+		out.Unprotected = c.common.unprotected(s.InSync)
+	}
+	out.ConfigVersion, out.ConfigDiffers = c.common.differs()
+	return out
 }

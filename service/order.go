@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -132,22 +133,33 @@ func (s *Service) reload(ctx context.Context, word bool) error {
 	s.judged = s.configFiles()
 	s.config.baseline.look()
 	err := s.applyConfig(ctx, word)
-	for _, r := range s.crawls {
-		r.setConfigError(err)
-	}
 	if err != nil {
-		s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
-		s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
+		s.refuse(err)
 		return err
+	}
+	for _, r := range s.crawls {
+		r.setConfigError(nil)
 	}
 	s.log.Info("configuration reloaded", "path", s.config.path)
 	if err := s.access.Reload(); err != nil {
 		s.log.Error("tokens and certificate are not read again: the old ones hold", "error", err)
 		s.notify.ready("configuration reloaded, except for tokens and certificate: " + err.Error())
-		return &admin.Declined{Err: err}
+		return &admin.Declined{Err: fmt.Errorf("%w: %w", errAccess, err)}
 	}
 	s.notify.ready("configuration reloaded")
 	return nil
+}
+
+// errAccess is the error of a reload that came into force, but for tokens and certificate.
+var errAccess = errors.New("the configuration is in force, tokens and certificate are not read again")
+
+// refuse tells that a changed configuration is not put in force.
+func (s *Service) refuse(err error) {
+	for _, r := range s.crawls {
+		r.setConfigError(err)
+	}
+	s.log.Error("the configuration is not reloaded: the old one stays in force", "error", err)
+	s.notify.ready("the changed configuration is refused, the old one stays in force: " + err.Error())
 }
 
 // reloadChanged reloads unless the files are as they were at the last reload, as after
@@ -157,7 +169,7 @@ func (s *Service) reloadChanged(ctx context.Context) {
 	same := s.judged != "" && s.judged == s.configFiles()
 	s.reloading.Unlock()
 	if !same {
-		_ = s.reload(ctx, false) // it is logged, and stands in the status
+		_ = s.Reload(ctx, false) // it is logged, and stands in the status
 	}
 }
 
@@ -177,7 +189,7 @@ func (s *Service) tell(ctx context.Context) error {
 			case <-ctx.Done():
 				return nil
 			case <-s.hangups:
-				_ = s.reload(ctx, false) // it is logged, and stands in the status
+				_ = s.Reload(ctx, false) // it is logged, and stands in the status
 			}
 		}
 	})

@@ -50,6 +50,7 @@ func Own(data string, access admin.AccessSettings) OwnFiles {
 		{admin.SocketPath(data), "the service's socket"},
 		{filepath.Join(data, noticesFile), "the service's own"},
 		{filepath.Join(data, baselineFile), "the service's own"},
+		{keptPath(data), "the service's own"},
 	} {
 		if f.path != "" {
 			own.named[follow(f.path)] = f.what

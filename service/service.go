@@ -48,8 +48,9 @@ type door struct {
 // lent is what a node of a cluster lends to the service that runs while it leads.
 type lent struct {
 	door
-	store *badgerstore.Store
-	claim push.Claim
+	store  *badgerstore.Store
+	claim  push.Claim
+	config *configuration // nil: that of its Options
 }
 
 // control is how the service is asked to reload and to stop, and the state that keeps the two in order.
@@ -112,7 +113,11 @@ func Open(ctx context.Context, o Options) (s *Service, err error) {
 		}
 		defer opened()
 	}
-	s.config = newConfiguration(&o) // behind the socket's lock
+	if o.lent != nil && o.lent.config != nil {
+		s.config = o.lent.config
+	} else {
+		s.config = newConfiguration(&o) // behind the socket's lock
+	}
 	if err := s.openCrawls(ctx, &o); err != nil {
 		return s, err
 	}
@@ -140,7 +145,12 @@ func (s *Service) openCrawls(ctx context.Context, o *Options) error {
 }
 
 // Reload implements admin.Service.
-func (s *Service) Reload(ctx context.Context, word bool) error { return s.reload(ctx, word) }
+func (s *Service) Reload(ctx context.Context, word bool) error {
+	if c := s.config.common; c != nil {
+		return c.Reload(ctx, s, word)
+	}
+	return s.reload(ctx, word)
+}
 
 // Close closes the stores and what else is open. The socket is closed last: until then it
 // answers that the service is stopping.

@@ -38,6 +38,8 @@ type Settings struct {
 	// afterwards. ctx ends when the node is to stop, when the claim is lost, and when the log or the disk
 	// has refused a change.
 	Lead func(ctx context.Context, a *Active) error
+	// Unfit, if not nil, says why this node must not lead, "" if it may. Lead returns when that changes.
+	Unfit func() string
 	// Watch, if not nil, gets the node's member once, to ask how it stands.
 	Watch func(*cluster.Member)
 }
@@ -108,7 +110,7 @@ func Run(ctx context.Context, s Settings) (err error) {
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
 	}
-	member, err := joined.Member(cluster.MemberSettings{Store: self.Store, Copy: &replica{copied, s.Clock, s.Lead}})
+	member, err := joined.Member(cluster.MemberSettings{Store: self.Store, Copy: &replica{copied, s.Clock, s.Lead}, Unfit: s.Unfit})
 	if err != nil {
 		return fmt.Errorf("node %s: %w", s.Name, err)
 	}

@@ -15,12 +15,13 @@ type Node struct {
 	Engine cluster.Engine
 	Clock  cluster.Clock // cluster.SystemClock, except in tests
 	Times  cluster.Times // cluster.DefaultTimes, except in tests
-	// Prepare compiles a configuration and returns what puts it in force, which may not fail. Its error says why this
-	// node cannot use it, for whoever wrote it. It is called again for the same one after other errors.
-	Prepare func(ctx context.Context, v Version, content []byte) (swap func(), err error)
+	// Prepare compiles a configuration and returns what puts it in force. Its error says why this
+	// node cannot use it, for whoever wrote it; swap fails only for what could not be seen before. It is called again for
+	// the same one after other errors.
+	Prepare func(ctx context.Context, v Version, content []byte) (swap func() error, err error)
 	// Unfit, if not nil, is called with why this node cannot use the configuration that is in force, and with nil
 	// when it can: meanwhile it must own nothing.
-	Unfit func(error)
+	Unfit func(Version, error)
 
 	running  Version
 	unfit    string        // the ID of the configuration in force, if this node cannot use it
@@ -29,13 +30,13 @@ type Node struct {
 	decider  decider
 }
 
-// unfitPause is how long a node waits before it tries again to use the configuration in force.
-const unfitPause = 10 * time.Second
+// unfitPause is how many beats a node waits before it tries again to use the configuration in force.
+const unfitPause = 10
 
 // prepared is what Prepare said of one configuration.
 type prepared struct {
 	of   string // its ID
-	swap func()
+	swap func() error
 	err  error
 }
 
@@ -88,14 +89,17 @@ func (n *Node) adopt(ctx context.Context, v *Version) error {
 	}
 	p := n.prepared
 	n.prepared = prepared{}
-	if n.Unfit != nil {
-		n.Unfit(p.err)
+	why := p.err
+	if why == nil {
+		why = p.swap()
 	}
-	if p.err != nil {
-		n.unfit, n.again = v.ID, n.Clock.Now()+unfitPause
+	if n.Unfit != nil {
+		n.Unfit(*v, why)
+	}
+	if why != nil {
+		n.unfit, n.again = v.ID, n.Clock.Now()+unfitPause*n.Times.Beat
 		return nil
 	}
-	p.swap()
 	n.running, n.unfit = *v, ""
 	return nil
 }

@@ -59,9 +59,16 @@ type Version struct {
 	// Former are the IDs of the configurations that were in force before, the latest first: who waits for one that was soon
 	// replaced finds it here.
 	Former []string `json:"former,omitempty"`
+	// Word is the operator's for what changed rules delete.
+	Word bool `json:"word,omitempty"`
+	// Trial is a proposal that is not to come into force: the nodes only say whether they can use it.
+	Trial bool `json:"trial,omitempty"`
 	// Refused says why a proposal will never be in force; "" while it may be.
 	Refused string `json:"refused,omitempty"`
 }
+
+// trialPassed ends a trial that all nodes can use.
+const trialPassed = "all nodes can use it; it was a trial"
 
 // formerMost is how many of them are kept.
 const formerMost = 16

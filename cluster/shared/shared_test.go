@@ -70,7 +70,7 @@ func (w *world) start(name string, seed uint64, talks bool) *process {
 	if talks {
 		all.Go(func() {
 			n := shared.Node{Name: name, Engine: p.line, Clock: clustertest.NewClock(1), Times: cluster.DefaultTimes(), Prepare: w.prepare(name, p)}
-			n.Unfit = func(err error) { w.locked(func() { w.unfit[name] = err }) }
+			n.Unfit = func(_ shared.Version, err error) { w.locked(func() { w.unfit[name] = err }) }
 			if err := n.Run(ctx); err != nil {
 				w.Errorf("%s: %v", name, err)
 			}
@@ -81,12 +81,12 @@ func (w *world) start(name string, seed uint64, talks bool) *process {
 }
 
 // prepare compiles for a node. What it puts in force must be in force in the cluster.
-func (w *world) prepare(name string, _ *process) func(context.Context, shared.Version, []byte) (func(), error) {
-	return func(_ context.Context, v shared.Version, content []byte) (func(), error) {
+func (w *world) prepare(name string, _ *process) func(context.Context, shared.Version, []byte) (func() error, error) {
+	return func(_ context.Context, v shared.Version, content []byte) (func() error, error) {
 		if err := w.bad(name, string(content)); err != nil {
 			return nil, err
 		}
-		return func() {
+		return func() error {
 			now, _, err := shared.Active(context.Background(), w.engine)
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -98,6 +98,7 @@ func (w *world) prepare(name string, _ *process) func(context.Context, shared.Ve
 			}
 			w.running[name] = v
 			w.is(v.Number, string(content))
+			return nil
 		}, nil
 	}
 }
@@ -243,6 +244,107 @@ func TestUnfitNode(t *testing.T) {
 			t.Errorf("n1 is still unfit: %v", err)
 		}
 	})
+}
+
+// TestDeadBetweenReadyAndActive: a node that has said that it is ready, and dies before the others have, goes by the version when it is back.
+func TestDeadBetweenReadyAndActive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.start("n0", 0, true).stop()
+		n1, slow := w.start("n1", 1, true), w.start("n2", 2, false)
+		ended := make(chan error, 1)
+		go func() { ended <- w.apply(w.engine, 0, "one") }()
+		time.Sleep(5 * time.Second) // n2 has said nothing yet
+		if v, err := w.engine.Read(t.Context(), "shared/ready/n1"); err != nil || v.Keys[0].Revision == 0 {
+			t.Fatalf("n1 has not said that it is ready: %v", err)
+		}
+		n1.stop()
+		slow.stop()
+		defer w.start("n2", 3, true).stop()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		w.all(1, "n0", "n2")
+		defer w.start("n1", 4, true).stop()
+		w.all(1, "n1")
+	})
+}
+
+// TestTrial: all nodes are asked, and nothing comes into force.
+func TestTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.start("n0", 0, true).stop()
+		if err := w.apply(w.engine, 0, "one"); err != nil {
+			t.Fatal(err)
+		}
+		w.all(1, "n0")
+		try := func(content string) error {
+			return shared.Apply(t.Context(), w.engine, clustertest.NewClock(1), cluster.DefaultTimes(), shared.Proposal{Base: 1, Content: []byte(content), Trial: true})
+		}
+		if err := try("two"); err != nil {
+			t.Error(err)
+		}
+		if err := try("bad for n0"); !errors.Is(err, shared.ErrRefused) || !strings.Contains(err.Error(), "n0 cannot use it") {
+			t.Errorf("what n0 cannot use: %v", err)
+		}
+		if v, content, err := shared.Active(t.Context(), w.engine); err != nil || v.Number != 1 || string(content) != "one" {
+			t.Errorf("in force is %d, %s, %v", v.Number, content, err)
+		}
+		if err := w.apply(w.engine, 1, "two"); err != nil {
+			t.Error(err)
+		}
+		w.all(2, "n0")
+	})
+}
+
+// TestBegin: the first of two that begin wins; what is begun over another one ends what was proposed, and needs no node.
+func TestBegin(t *testing.T) {
+	w := newWorld(t)
+	begin := func(over shared.Version, content string, base int64) error {
+		return shared.Begin(t.Context(), w.engine, cluster.SystemClock{}, over, shared.Proposal{Base: base, Content: []byte(content), By: "n0"})
+	}
+	if err := begin(shared.Version{}, "one", 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(shared.Version{}, "late", 0); !errors.Is(err, shared.ErrChanged) {
+		t.Errorf("a second one: %v", err)
+	}
+	v, content, err := shared.Active(t.Context(), w.engine)
+	if err != nil || v.Number != 1 || string(content) != "one" {
+		t.Fatalf("in force is %d, %s, %v", v.Number, content, err)
+	}
+	if err := begin(v, "recovered", 7); err != nil {
+		t.Fatal(err)
+	}
+	if v, content, err = shared.Active(t.Context(), w.engine); err != nil || v.Number != 8 || string(content) != "recovered" {
+		t.Errorf("in force is %d, %s, %v", v.Number, content, err)
+	}
+}
+
+// TestSay: what nodes say of themselves is seen by all, and written when it is news.
+func TestSay(t *testing.T) {
+	e := clustertest.NewMemory()
+	said := shared.Said{Node: "n1", Version: 3, File: shared.FileDiffers, FileSum: "abc"}
+	for range 2 {
+		if err := shared.Say(t.Context(), e, said); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := e.Read(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shared.Say(t.Context(), e, said); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := e.Read(t.Context(), "x"); err != nil || now.Revision != before.Revision {
+		t.Errorf("what is no news is written: %d, %d, %v", now.Revision, before.Revision, err)
+	}
+	o, err := shared.Look(t.Context(), e)
+	if err != nil || o.Of("n1") == nil || *o.Of("n1") != said || o.Of("n2") != nil {
+		t.Errorf("%+v, %v", o, err)
+	}
 }
 
 // TestValues: two that change one value at a time lose nothing, and what is to be done once is done by one.

@@ -88,6 +88,8 @@ func (d *decider) decide(ctx context.Context, s *state) error {
 		step.If = append(step.If, cluster.Condition{Key: readyKey(node), Revision: at})
 	}
 	switch {
+	case waits == "" && s.proposed.Trial:
+		return d.refuse(ctx, s, trialPassed)
 	case waits == "":
 		step.Then = append([]cluster.Write{put(activeKey, s.proposed)}, sweep(s.active.ID, s.proposed.ID)...)
 		_, err = d.engine.Commit(ctx, step)
@@ -118,6 +120,8 @@ type Proposal struct {
 	Base    int64 // the number of the configuration that it was made from; 0: there was none
 	Content []byte
 	By      string // who wants it, for people
+	Word    bool   // of the operator, for what changed rules delete
+	Trial   bool   // it is not to come into force: Apply returns nil if all nodes can use it
 }
 
 // Apply proposes a configuration and waits until it is in force, which is nil, or until it is not and will not be:
@@ -141,6 +145,8 @@ func Apply(ctx context.Context, e cluster.Engine, c cluster.Clock, t cluster.Tim
 			return changed(&s.active)
 		case s.proposed.ID != id:
 			return changed(&s.proposed)
+		case s.proposed.Refused == trialPassed && p.Trial:
+			return nil
 		case s.proposed.Refused != "":
 			return fmt.Errorf("%w: %s", ErrRefused, s.proposed.Refused)
 		default:
@@ -181,7 +187,8 @@ func propose(ctx context.Context, e cluster.Engine, c cluster.Clock, p Proposal)
 	}
 	former := append([]string{s.active.ID}, s.active.Former...)
 	former = former[:min(len(former), formerMost)]
-	v := Version{Number: p.Base + 1, Former: former, ID: id, Parts: len(parts), Sum: sumOf(p.Content), By: p.By, At: c.Wall().UTC()}
+	v := p.version(id, len(parts), c)
+	v.Former = former
 	out, err := e.Commit(ctx, cluster.Step{If: append(s.conditions(), parts...), Then: []cluster.Write{put(proposedKey, v)}})
 	switch {
 	case err == nil && !out.Taken:
@@ -192,6 +199,39 @@ func propose(ctx context.Context, e cluster.Engine, c cluster.Clock, p Proposal)
 		return id, settle(ctx, e, c, id)
 	}
 	return id, nil
+}
+
+func (p *Proposal) version(id string, parts int, c cluster.Clock) Version {
+	return Version{Number: p.Base + 1, ID: id, Parts: parts, Sum: sumOf(p.Content), By: p.By, At: c.Wall().UTC(), Word: p.Word, Trial: p.Trial}
+}
+
+// Begin puts a configuration in force in the place of over, the zero Version for none, without asking any node: a new cluster's first
+// one, and after a recovery the one that the node had which the cluster goes on from. A node that cannot use it must own nothing.
+// Its number is the one after the proposal's base. ErrChanged if there is another one than over.
+func Begin(ctx context.Context, e cluster.Engine, c cluster.Clock, over Version, p Proposal) error {
+	s, err := look(ctx, e)
+	if err == nil && s.active.ID != over.ID {
+		err = changed(&s.active)
+	}
+	if err != nil {
+		return err
+	}
+	id := cluster.NewID().String()
+	parts, err := upload(ctx, e, id, p.Content)
+	if err != nil {
+		return err
+	}
+	v := p.version(id, len(parts), c)
+	none := Version{Number: v.Number, ID: id, Refused: "another one came into force"} // ends whatever is proposed
+	step := cluster.Step{If: append(s.conditions(), parts...), Then: append([]cluster.Write{put(activeKey, v), put(proposedKey, none)}, sweep(id, "")...)}
+	out, err := e.Commit(ctx, step)
+	switch {
+	case err == nil && !out.Taken:
+		return fmt.Errorf("another one at the same time: %w", ErrChanged)
+	case errors.Is(err, cluster.ErrInDoubt):
+		return settle(ctx, e, c, id)
+	}
+	return err
 }
 
 // settle returns nil once a proposal that was in doubt is seen; one that is not seen for a while may still

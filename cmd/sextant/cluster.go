@@ -114,29 +114,40 @@ func runNode(c *cli.Context, o service.Options, start service.Start) (err error)
 func clusterCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cluster",
-		Usage:     "make a cluster, look at it, hand the crawl over (cluster init, status, release, recover)",
-		ArgsUsage: "init|status|release|recover",
+		Usage:     "make a cluster, look at it, configure it, hand the crawl over (cluster init, status, config, apply, release, recover)",
+		ArgsUsage: "init|status|config|apply FILE|release|recover",
 		Description: "init makes a cluster, with this node as its first: a new store, or with --from-store the one that is there. It also " +
 			"makes the token that all nodes share. Each other node gets its copy by itself when it is started with sextant run --engine.\n" +
 			"status shows who crawls, who follows, and how far behind; the exit code is 1 if no node crawls, or none could take over.\n" +
+			"config prints the configuration that is in force at all nodes.\n" +
+			"apply makes FILE that configuration, once every node that runs can use it; with --check they only say whether they can.\n" +
 			"release has the node that crawls finish its pages in flight and hand over to another one, and waits for that.\n" +
 			"recover begins anew from this node's copy, for when etcd has lost its data or no node may take over. Stop all nodes first.",
 		Flags: flags(append(engineFlags(),
 			&cli.StringFlag{Name: "from-store", Usage: "init: the data directory `DIR` whose store becomes the first copy"},
-			&cli.BoolFlag{Name: "yes", Usage: "recover: give up what only other nodes have"},
+			&cli.BoolFlag{Name: "check", Usage: "apply: ask all nodes, and change nothing"},
+			&cli.BoolFlag{Name: "yes", Usage: "recover: give up what only other nodes have; apply: let changed rules delete, however many documents that are"},
 		)...),
 		Action: clusterAction,
 	}
 }
 
 func clusterAction(c *cli.Context) (err error) {
-	actions := map[string]func(*cli.Context, cluster.Engine) error{"init": clusterInit, "status": clusterStatus, "release": clusterRelease, "recover": clusterRecover}
-	action := actions[c.Args().First()]
+	actions := map[string]func(*cli.Context, cluster.Engine) error{
+		"init": clusterInit, "status": clusterStatus, "config": clusterText, "apply": clusterApply, "release": clusterRelease, "recover": clusterRecover,
+	}
+	name := c.Args().First()
+	action, files := actions[name], 0
+	if name == "apply" {
+		files = 1
+	}
 	switch {
-	case action == nil || c.NArg() != 1:
-		return wrongUse("cluster: write cluster init, status, release or recover, followed by options only")
+	case action == nil:
+		return wrongUse("cluster: write cluster init, status, config, apply FILE, release or recover, followed by options only")
+	case c.NArg() != 1+files:
+		return wrongUse("cluster %s: name %s, followed by options only", name, []string{"nothing else", "one FILE"}[files])
 	case c.String("engine") == "":
-		return wrongUse("cluster %s: name the cluster's --engine, or set SEXTANT_ENGINE as the service has it", c.Args().First())
+		return wrongUse("cluster %s: name the cluster's --engine, or set SEXTANT_ENGINE as the service has it", name)
 	}
 	engine, err := openEngine(c)
 	if err != nil {
@@ -148,7 +159,7 @@ func clusterAction(c *cli.Context) (err error) {
 
 // founding is this node as the first of a cluster.
 func founding(c *cli.Context, e cluster.Engine) (f service.Founding, err error) {
-	f = service.Founding{Engine: e, From: c.String("from-store"), Token: nodeToken(c)}
+	f = service.Founding{Engine: e, Data: c.String("data"), From: c.String("from-store"), Token: nodeToken(c)}
 	if f.Log, err = newLogger(c); err != nil {
 		return f, err
 	}
@@ -230,7 +241,7 @@ func clusterStatus(c *cli.Context, e cluster.Engine) error {
 }
 
 // printCluster shows a cluster to a person.
-func printCluster(w io.Writer, s *cluster.State, paint paint, now time.Time) error {
+func printCluster(w io.Writer, s *service.ClusterState, paint paint, now time.Time) error {
 	p := &s.States[0]
 	switch {
 	case p.Released:
@@ -246,9 +257,10 @@ func printCluster(w io.Writer, s *cluster.State, paint paint, now time.Time) err
 	if why := s.Unprotected(p); why != "" {
 		fmt.Fprintf(w, "%s: %s\n", paint(bad, "unprotected"), why)
 	}
-	for _, n := range nodesOf(s) {
+	for _, n := range nodesOf(s.State) {
 		fmt.Fprintln(w, "  "+n.words(now))
 	}
+	printConfiguration(w, s, paint)
 	_, err := fmt.Fprintf(w, "log: entries %d to %d; cluster %s\n", p.First, p.Entries, s.Cluster)
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/shared"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 // TestClusterUse: a command line that makes no sense says what to write instead, before anything is asked.
@@ -20,6 +22,8 @@ func TestClusterUse(t *testing.T) {
 		{[]string{"cluster"}, "cluster init"},
 		{[]string{"cluster", "join", "--engine", "etcd://a"}, "cluster init"},
 		{[]string{"cluster", "status"}, "SEXTANT_ENGINE"},
+		{[]string{"cluster", "apply", "--engine", "etcd://a"}, "one FILE"},
+		{[]string{"cluster", "config", "file", "--engine", "etcd://a"}, "nothing else"},
 		{[]string{"cluster", "status", "--engine", "http://a:2379"}, "etcd://HOST:PORT"},
 		{[]string{"cluster", "status", "--engine", "etcd://a", "--engine-ca", "ca.pem"}, "etcds://"},
 		{[]string{"cluster", "recover", "--engine", "etcd://a"}, "--yes"},
@@ -37,7 +41,7 @@ func TestClusterUse(t *testing.T) {
 func TestPrintCluster(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	n1, n2, n3 := cluster.Seat{Node: "n1", Store: "a"}, cluster.Seat{Node: "n2", Store: "b"}, "n3"
-	state := cluster.State{
+	state := service.ClusterState{State: &cluster.State{
 		Meta: cluster.Meta{Cluster: "c0ffee", Partitions: 1},
 		States: []cluster.PartitionState{{
 			Owner: n1, Since: now.Add(-time.Hour), Why: "n2 gave no sign of life", InSync: []cluster.Seat{n1, n2}, First: 7, Entries: 12,
@@ -48,7 +52,15 @@ func TestPrintCluster(t *testing.T) {
 			{Node: "n2", Alive: true, Wall: now.Add(-time.Minute)},
 			{Node: n3, Alive: true, Wall: now},
 		},
-	}
+	}, Configuration: shared.Overview{
+		Active: shared.Version{Number: 3, Sum: "0123456789abcdef", By: "n1, its file", At: now},
+		Nodes: []shared.Said{
+			{Node: "n1", Version: 3, File: shared.FileSame},
+			{Node: "n2", Version: 3, File: shared.FileDiffers, FileVersion: 2, FileSum: "fedcba9876543210"},
+			{Node: n3, Unfit: "CrawlConfig.xml:3:5: no such program", File: shared.FileOlder, FileVersion: 2, FileWords: "read-only file system"},
+			{Node: "n4", Version: 1, File: shared.FileSame},
+		},
+	}}
 	show := func() string {
 		var out bytes.Buffer
 		if err := printCluster(&out, &state, func(_ colour, s string) string { return s }, now); err != nil {
@@ -60,6 +72,10 @@ func TestPrintCluster(t *testing.T) {
   n1 crawls, console http://a:7370/
   n2 follows, could take over, 2.0 KiB of the log not safe on its disk yet, its clock is 1m0s from this machine's
   n3 catches up, could not take over, not in the in-sync set, 1.0 MiB of the log not safe on its disk yet
+configuration: version 3 (0123456789ab) since ` + clock(now) + `, by n1, its file
+  n1 goes by version 3, its file is the same
+  n2 goes by version 3, its file differs (fedcba987654, made from version 2)
+  n3 cannot use it: CrawlConfig.xml:3:5: no such program; its file is still version 2: read-only file system
 log: entries 7 to 12; cluster c0ffee
 `
 	if diff := cmp.Diff(want, show()); diff != "" {

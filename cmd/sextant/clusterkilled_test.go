@@ -45,6 +45,7 @@ const clusterConfig = `<CrawlConfig>
 // member is a node of the test: a process of its own.
 type member struct {
 	name, data string
+	config     string
 	cmd        *exec.Cmd
 	ended      chan struct{}
 	err        error
@@ -56,7 +57,6 @@ type killedCluster struct {
 	*testing.T
 	engine  cluster.Engine
 	url     string
-	config  string
 	token   string
 	site    *testsite.Site
 	front   *counted
@@ -69,7 +69,7 @@ func newKilledCluster(t *testing.T, servers, pages int) *killedCluster {
 	t.Helper()
 	all := testetcd.Start(t, servers)
 	dir := t.TempDir()
-	c := &killedCluster{T: t, url: testetcd.URL(all), config: filepath.Join(dir, "CrawlConfig.xml"), token: filepath.Join(dir, "token")}
+	c := &killedCluster{T: t, url: testetcd.URL(all), token: filepath.Join(dir, "token")}
 	s, err := etcd.ParseURL(c.url)
 	if err != nil {
 		t.Fatal(err)
@@ -84,13 +84,16 @@ func newKilledCluster(t *testing.T, servers, pages int) *killedCluster {
 	c.front = newCounted(t, c.site)
 	var address string
 	c.indexer, address = startIndexer(t, filepath.Join(dir, "indexer"))
-	if err := os.WriteFile(c.config, fmt.Appendf(nil, clusterConfig, clusterPause.Milliseconds(), c.front.url, address), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for i := range c.nodes {
-		c.nodes[i] = &member{name: fmt.Sprint("n", i), data: filepath.Join(dir, fmt.Sprint("n", i))}
+		// The file of n1 has a shorter pause, which the site would see if n1 went by it.
+		m := &member{name: fmt.Sprint("n", i), data: filepath.Join(dir, fmt.Sprint("n", i)), config: filepath.Join(dir, fmt.Sprint("etc", i), "CrawlConfig.xml")}
+		text := fmt.Appendf(nil, clusterConfig, clusterPause.Milliseconds()/int64(1+4*i), c.front.url, address)
+		if err := errors.Join(os.Mkdir(filepath.Dir(m.config), 0o700), os.WriteFile(m.config, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		c.nodes[i] = m
 	}
-	c.command("cluster", "init", "--engine", c.url, "--node", "n0", "--node-token-file", c.token, "-c", c.config, "-d", c.nodes[0].data)
+	c.command("cluster", "init", "--engine", c.url, "--node", "n0", "--node-token-file", c.token, "-c", c.nodes[0].config, "-d", c.nodes[0].data)
 	t.Cleanup(c.end)
 	return c
 }
@@ -109,7 +112,7 @@ func (c *killedCluster) start(n int) {
 	c.Helper()
 	m := c.nodes[n]
 	m.cmd = process(c.T, "run", "--engine", c.url, "--node", m.name, "--node-listen", "127.0.0.1:0", "--node-token-file", c.token,
-		"--listen", "off", "-c", c.config, "-d", m.data)
+		"--listen", "off", "-c", m.config, "-d", m.data)
 	m.cmd.Stderr, m.ended = &m.log, make(chan struct{})
 	if err := m.cmd.Start(); err != nil {
 		c.Fatal(err)

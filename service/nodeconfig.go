@@ -1,0 +1,265 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/sextant-crawler/sextant/cluster"
+	"github.com/sextant-crawler/sextant/cluster/shared"
+	"github.com/sextant-crawler/sextant/config"
+)
+
+// common is the configuration that all nodes of a cluster go by, at one of them: a version in the engine, which every node compiles
+// before any of them goes by it (package shared). It comes over the network, so it may name only what the file of this machine names,
+// see baseline.
+//
+// common.Run has a goroutine that takes part in changes, and one that looks at the file. common.proposing lets one change be made here at a time,
+// common.taking is held while a version comes into force here, and common.looking while the file is looked at; they are taken in this order, before
+// Service.reloading, and held over calls of the engine and the disk. common.mu guards what others ask for, for moments.
+type common struct {
+	*configuration // of this machine
+	node           NodeOptions
+	data           string
+	home           Home
+	crawler        string // its name
+	kept           string // the file that remembers, see remembered
+	log            *slog.Logger
+
+	proposing sync.Mutex
+	taking    sync.Mutex
+	looking   sync.Mutex
+
+	mu      sync.Mutex
+	now     inForce
+	service *Service // that leads here, nil if none does
+	unfit   error    // why this node cannot go by what is in force
+	memory  remembered
+	file    shared.Said // how the file stands
+	others  string      // whose file differs, at the node that leads
+	all     shared.Overview
+}
+
+// inForce is a version that this node has compiled; Number 0: none yet.
+type inForce struct {
+	shared.Version
+	text    []byte
+	file    *config.File
+	crawler config.Crawler
+}
+
+func newCommon(o *Options, n *NodeOptions, home Home) *common {
+	c := &common{configuration: newConfiguration(o), node: *n, data: o.Data, home: home, crawler: o.Crawlers[0].Name, kept: keptPath(o.Data), log: o.Log}
+	c.configuration.common = c
+	c.memory = recall(c.kept, o.Log)
+	return c
+}
+
+// Run takes part until ctx ends, which is no error.
+func (c *common) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() { c.lookAgain(ctx) })
+	n := shared.Node{
+		Name: c.node.Name, Engine: c.node.Engine, Clock: cluster.SystemClock{}, Times: c.node.times, Unfit: c.found,
+		Prepare: func(ctx context.Context, v shared.Version, text []byte) (func() error, error) {
+			compiled, err := c.compile(ctx, v, text)
+			return func() error { return c.take(ctx, compiled) }, err
+		},
+	}
+	return n.Run(ctx)
+}
+
+// parse reads a text that came over the network.
+func (c *common) parse(text []byte) (*config.File, config.Report, error) {
+	allowed, err := c.baseline.allowed()
+	if err != nil {
+		return nil, config.Report{}, fmt.Errorf("what the file on this machine names cannot be read: %w", err)
+	}
+	lookups := c.own.Lookups()
+	lookups.Allow = allowed
+	file, report := config.Parse(c.path, text, lookups)
+	return file, report, nil
+}
+
+// compile says whether this node can go by a version, and changes nothing.
+func (c *common) compile(ctx context.Context, v shared.Version, text []byte) (inForce, error) {
+	compiled := inForce{Version: v, text: text}
+	file, report, err := c.parse(text)
+	if err == nil && file == nil {
+		err = report.Err()
+	}
+	if err != nil {
+		return compiled, err
+	}
+	compiled.file = file
+	var names []string
+	for _, one := range file.Crawlers {
+		if names = append(names, one.Name); one.Name == c.crawler {
+			compiled.crawler = one
+		}
+	}
+	if compiled.crawler.Name == "" {
+		return compiled, fmt.Errorf("it has no Crawler %q, which the file or --crawler of this node names, but %q: the name belongs to the store; give both the same one", c.crawler, strings.Join(names, ", "))
+	}
+	if home := HomeOf(file, compiled.crawler, c.data); home.Dir != c.home.Dir {
+		return compiled, fmt.Errorf("with %d Crawlers its store would be in %s, and this node's is in %s: keep one Crawler, or several, while a cluster runs", len(file.Crawlers), home.Store(), c.home.Store())
+	}
+	c.mu.Lock()
+	s := c.service
+	c.mu.Unlock()
+	if s != nil {
+		err = s.judge(ctx, compiled.crawler)
+	}
+	return compiled, err
+}
+
+// take puts a version in force here.
+func (c *common) take(ctx context.Context, compiled inForce) error {
+	c.taking.Lock()
+	defer c.taking.Unlock()
+	c.mu.Lock()
+	same, s := c.now.ID == compiled.ID, c.service
+	if !same {
+		c.now = compiled
+		c.memory.Version, c.memory.Text = compiled.Version, compiled.text
+	}
+	memory := c.memory
+	c.mu.Unlock()
+	if same {
+		return nil
+	}
+	if err := memory.keep(c.kept); err != nil {
+		c.log.Warn("the configuration in force cannot be remembered in the data directory", "file", c.kept, "error", err)
+	}
+	c.log.Info("the cluster's configuration is in force at this node", "version", compiled.Number, "by", compiled.By)
+	c.lookAtFile()
+	if s == nil {
+		return nil
+	}
+	if err := s.reload(ctx, compiled.Word); err != nil && !errors.Is(err, errEnding) && !errors.Is(err, errAccess) {
+		return err
+	}
+	return nil
+}
+
+// found notes whether this node can go by the version in force. If not it hands over.
+func (c *common) found(v shared.Version, err error) {
+	c.mu.Lock()
+	before, s := c.unfit, c.service
+	c.unfit = err
+	c.mu.Unlock()
+	if err == nil {
+		return
+	}
+	if before == nil || before.Error() != err.Error() {
+		c.log.Error("this node cannot use the configuration that is in force in the cluster, and takes nothing over until it can", "version", v.Number, "by", v.By, "error", err)
+	}
+	if s != nil {
+		s.handOver()
+	}
+}
+
+// Unfit says why this node must not lead, "" if it may.
+func (c *common) Unfit() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unfit == nil {
+		return ""
+	}
+	return "it cannot use the configuration in force: " + c.unfit.Error()
+}
+
+// current brings this node to the version in force, which it asks the engine for: what it had before may be old. The cluster's first version is
+// the file of the node that leads first, if begin is set. What passes by itself is waited for; any other error means that this node must not lead.
+func (c *common) current(ctx context.Context, begin bool) (inForce, error) {
+	for {
+		now, err := c.look(ctx, begin)
+		if !errors.Is(err, cluster.ErrUnavailable) && !errors.Is(err, cluster.ErrInDoubt) && !errors.Is(err, cluster.ErrBusy) || ctx.Err() != nil {
+			return now, err
+		}
+		if err := (cluster.SystemClock{}).Sleep(ctx, c.node.times.Retry); err != nil {
+			return now, err
+		}
+	}
+}
+
+func (c *common) look(ctx context.Context, begin bool) (inForce, error) {
+	v, text, err := shared.Active(ctx, c.node.Engine)
+	if err == nil && v.Number == 0 && begin {
+		if err = c.begin(ctx); err == nil {
+			v, text, err = shared.Active(ctx, c.node.Engine)
+		}
+	}
+	if err != nil || v.Number == 0 {
+		return inForce{}, err
+	}
+	c.mu.Lock()
+	now := c.now
+	c.mu.Unlock()
+	if now.ID == v.ID {
+		return now, nil
+	}
+	compiled, err := c.compile(ctx, v, text)
+	if err == nil {
+		err = c.take(ctx, compiled)
+	}
+	c.found(v, err)
+	return compiled, err
+}
+
+// begin makes the file of this node the first version of the cluster.
+func (c *common) begin(ctx context.Context) error {
+	text, err := c.read()
+	if err != nil {
+		return err
+	}
+	if file, report := config.Parse(c.path, text, c.own.Lookups()); file == nil {
+		return fmt.Errorf("the cluster has no configuration yet, and the file of this node cannot become its first: %w", report.Err())
+	}
+	err = shared.Begin(ctx, c.node.Engine, cluster.SystemClock{}, shared.Version{}, shared.Proposal{Content: text, By: c.node.Name + ", its file"})
+	if errors.Is(err, shared.ErrChanged) {
+		return nil // another node was first
+	}
+	return err
+}
+
+// attach has later versions come into force in a service that leads, which was opened with one. It returns why that cannot be.
+func (c *common) attach(ctx context.Context, s *Service, with string) error {
+	c.taking.Lock()
+	defer c.taking.Unlock()
+	c.mu.Lock()
+	c.service = s
+	behind := c.now.ID != with
+	c.mu.Unlock()
+	if behind { // one came into force while it was opened
+		return s.reload(ctx, false)
+	}
+	return nil
+}
+
+func (c *common) detach() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.service, c.others = nil, ""
+}
+
+// text is what is in force here.
+func (c *common) text() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now.text
+}
+
+// known is the Crawler as this node last knew it, or as its own file has it.
+func (c *common) known(own config.Crawler) config.Crawler {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now.Number > 0 {
+		return c.now.crawler
+	}
+	return own
+}
