@@ -53,7 +53,7 @@ type inForce struct {
 
 func newCommon(o *Options, n *NodeOptions, home Home) *common {
 	c := &common{configuration: newConfiguration(o), node: *n, data: o.Data, home: home, crawler: o.Crawlers[0].Name, kept: keptPath(o.Data), log: o.Log}
-	c.configuration.common = c
+	c.common = c
 	c.memory = recall(c.kept, o.Log)
 	return c
 }

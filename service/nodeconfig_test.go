@@ -331,7 +331,7 @@ func TestFileThatCannotFollow(t *testing.T) {
 	// An open file that is removed can be read, and nothing can be put in its place, whoever runs the test.
 	missing := filepath.Join(n.dir, "gone", "CrawlConfig.xml")
 	n.write(missing, first)
-	c.configuration.path = "/proc/self/fd/" + openFor(t, missing)
+	c.path = "/proc/self/fd/" + openFor(t, missing)
 	take(2, second)
 	if said := c.said(); said.File != shared.FileOlder || said.FileVersion != 1 || said.FileWords == "" {
 		t.Errorf("the second: %+v", said)
@@ -343,7 +343,7 @@ func TestFileThatCannotFollow(t *testing.T) {
 	if again.memory.FileVersion != 1 || string(again.memory.Text) != second {
 		t.Errorf("after a restart it remembers %+v", again.memory)
 	}
-	c.configuration.path = n.config
+	c.path = n.config
 	n.write(n.config, n.text("docs", "/edited"))
 	c.lookAtFile()
 	if said := c.said(); said.File != shared.FileDiffers || said.FileVersion != 1 {

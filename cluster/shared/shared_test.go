@@ -253,6 +253,7 @@ func TestDeadBetweenReadyAndActive(t *testing.T) {
 		defer w.start("n0", 0, true).stop()
 		n1, slow := w.start("n1", 1, true), w.start("n2", 2, false)
 		ended := make(chan error, 1)
+		time.Sleep(2 * time.Second) // all have beaten
 		go func() { ended <- w.apply(w.engine, 0, "one") }()
 		time.Sleep(5 * time.Second) // n2 has said nothing yet
 		if v, err := w.engine.Read(t.Context(), "shared/ready/n1"); err != nil || v.Keys[0].Revision == 0 {
@@ -275,6 +276,7 @@ func TestTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.start("n0", 0, true).stop()
+		time.Sleep(2 * time.Second) // it has beaten
 		if err := w.apply(w.engine, 0, "one"); err != nil {
 			t.Fatal(err)
 		}
