@@ -37,12 +37,12 @@ type nodes struct {
 	config string            // the file of every node
 	own    map[string]string // by name: that of a node that has another one
 	site   string            // that is crawled
-	asked  sync.Map          // its paths
+	asked  *sync.Map         // its paths
 }
 
 func newNodes(t *testing.T) *nodes {
 	t.Helper()
-	n := &nodes{T: t, dir: t.TempDir(), engine: clustertest.NewMemory(), times: cluster.DefaultTimes(), own: map[string]string{}}
+	n := &nodes{T: t, dir: t.TempDir(), engine: clustertest.NewMemory(), times: cluster.DefaultTimes(), own: map[string]string{}, asked: &sync.Map{}}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.asked.Store(r.URL.Path, true)
 		http.NotFound(w, r)

@@ -45,6 +45,7 @@ func Handler(active func() *Active, log *slog.Logger) http.Handler {
 			panic(http.ErrAbortHandler) // so that it sees that its copy was cut short
 		}
 	})
+	withBackup(mux, active, log)
 	return mux
 }
 

@@ -99,7 +99,9 @@ func restoreCommand() *cli.Command {
 		Name:      "restore",
 		Usage:     "create the store from a backup, in a data directory without a store",
 		ArgsUsage: "FILE (- is stdin)",
-		Flags:     flags(),
+		Description: "FILE may be the folder that sextant cluster backup has made: its store is restored, and becomes the first copy of a new " +
+			"cluster with sextant cluster init --from-store. The configuration that was in force lies in the folder, too.",
+		Flags: flags(),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return wrongUse("restore: name one file, or - for stdin")
@@ -131,6 +133,9 @@ func restore(c *cli.Context, name string) error {
 	}
 	in := c.App.Reader
 	if name != "-" {
+		if name, err = service.StoreOfBackup(name); err != nil {
+			return err
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return err

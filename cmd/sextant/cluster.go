@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,14 +115,15 @@ func runNode(c *cli.Context, o service.Options, start service.Start) (err error)
 func clusterCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cluster",
-		Usage:     "make a cluster, look at it, configure it, hand the crawl over (cluster init, status, config, apply, release, recover)",
-		ArgsUsage: "init|status|config|apply FILE|release|recover",
+		Usage:     "make a cluster, look at it, configure it, hand the crawl over, back it up (cluster init, status, config, apply, release, backup, recover)",
+		ArgsUsage: "init|status|config|apply FILE|release|backup DIR|recover",
 		Description: "init makes a cluster, with this node as its first: a new store, or with --from-store the one that is there. It also " +
 			"makes the token that all nodes share. Each other node gets its copy by itself when it is started with sextant run --engine.\n" +
 			"status shows who crawls, who follows, and how far behind; the exit code is 1 if no node crawls, or none could take over.\n" +
 			"config prints the configuration that is in force at all nodes.\n" +
 			"apply makes FILE that configuration, once every node that runs can use it; with --check they only say whether they can.\n" +
 			"release has the node that crawls finish its pages in flight and hand over to another one, and waits for that.\n" +
+			"backup has the node that crawls write its store into the new folder DIR, with the configuration in force: sextant restore DIR.\n" +
 			"recover begins anew from this node's copy, for when etcd has lost its data or no node may take over. Stop all nodes first.",
 		Flags: flags(append(engineFlags(),
 			&cli.StringFlag{Name: "from-store", Usage: "init: the data directory `DIR` whose store becomes the first copy"},
@@ -134,18 +136,17 @@ func clusterCommand() *cli.Command {
 
 func clusterAction(c *cli.Context) (err error) {
 	actions := map[string]func(*cli.Context, cluster.Engine) error{
-		"init": clusterInit, "status": clusterStatus, "config": clusterText, "apply": clusterApply, "release": clusterRelease, "recover": clusterRecover,
+		"init": clusterInit, "status": clusterStatus, "config": clusterText, "apply": clusterApply, "release": clusterRelease,
+		"backup": clusterBackup, "recover": clusterRecover,
 	}
 	name := c.Args().First()
-	action, files := actions[name], 0
-	if name == "apply" {
-		files = 1
-	}
+	action := actions[name]
+	what, more := map[string]string{"apply": "one FILE", "backup": "one new folder"}[name]
 	switch {
 	case action == nil:
-		return wrongUse("cluster: write cluster init, status, config, apply FILE, release or recover, followed by options only")
-	case c.NArg() != 1+files:
-		return wrongUse("cluster %s: name %s, followed by options only", name, []string{"nothing else", "one FILE"}[files])
+		return wrongUse("cluster: write cluster init, status, config, apply FILE, release, backup DIR or recover, followed by options only")
+	case (c.NArg() == 2) != more || c.NArg() > 2:
+		return wrongUse("cluster %s: name %s, followed by options only", name, cmp.Or(what, "nothing else"))
 	case c.String("engine") == "":
 		return wrongUse("cluster %s: name the cluster's --engine, or set SEXTANT_ENGINE as the service has it", name)
 	}

@@ -23,6 +23,7 @@ func TestClusterUse(t *testing.T) {
 		{[]string{"cluster", "join", "--engine", "etcd://a"}, "cluster init"},
 		{[]string{"cluster", "status"}, "SEXTANT_ENGINE"},
 		{[]string{"cluster", "apply", "--engine", "etcd://a"}, "one FILE"},
+		{[]string{"cluster", "backup", "--engine", "etcd://a"}, "one new folder"},
 		{[]string{"cluster", "config", "file", "--engine", "etcd://a"}, "nothing else"},
 		{[]string{"cluster", "status", "--engine", "http://a:2379"}, "etcd://HOST:PORT"},
 		{[]string{"cluster", "status", "--engine", "etcd://a", "--engine-ca", "ca.pem"}, "etcds://"},

@@ -122,3 +122,21 @@ func fileWords(said *shared.Said, paint paint) string {
 
 // short is enough of a checksum to tell two apart.
 func short(sum string) string { return sum[:min(len(sum), 12)] }
+
+// clusterBackup has the node that crawls write a backup into a folder.
+func clusterBackup(c *cli.Context, e cluster.Engine) error {
+	token, err := service.NodeToken(nodeToken(c))
+	if err != nil {
+		return err
+	}
+	dir := c.Args().Get(1)
+	m, err := service.BackupCluster(c.Context, e, token, dir)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(m)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "backup of %s in %s: the store up to entry %d at least, and version %d of the configuration\n", size(m.Bytes), dir, m.Entry, m.Configuration.Number)
+	return err
+}
