@@ -29,6 +29,7 @@ import (
 	"github.com/sextant-crawler/sextant/internal/testlog"
 	"github.com/sextant-crawler/sextant/internal/testsite"
 	"github.com/sextant-crawler/sextant/scheduler/badgerstore"
+	"github.com/sextant-crawler/sextant/service"
 )
 
 // clusterPause is throttleTimeMS of the test: it bounds how fast the site is crawled, so that every kill
@@ -332,6 +333,47 @@ func (c *killedCluster) wound(r *rand.Rand, long bool) {
 	c.start(n)
 }
 
+// configure changes what is in force by the commands, on an etcd and with nodes that run.
+func (c *killedCluster) configure() {
+	c.Helper()
+	was := c.command("cluster", "config", "--engine", c.url)
+	if text, err := os.ReadFile(c.nodes[0].config); err != nil || was != string(text) {
+		c.Errorf("in force is %s, want the file of n0: %s, %v", was, text, err)
+	}
+	next := filepath.Join(c.TempDir(), "next.xml")
+	text := strings.Replace(was, "<CrawlConfig>", "<CrawlConfig><!-- the next -->", 1)
+	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+		c.Fatal(err)
+	}
+	for _, check := range []bool{true, false} {
+		args := []string{"cluster", "apply", next, "--engine", c.url, "--json"}
+		if check {
+			args = append(args, "--check")
+		}
+		var done service.Applied
+		want := service.Applied{Version: 2, Changed: true}
+		if check {
+			want.Version = 1
+		}
+		if out := c.command(args...); json.Unmarshal([]byte(out), &done) != nil || done != want {
+			c.Errorf("%v: %s, want %+v", args, out, want)
+		}
+	}
+	if now := c.command("cluster", "config", "--engine", c.url); now != text {
+		c.Errorf("in force is %s, want %s", now, text)
+	}
+}
+
+// backup makes a backup by the command, and restores it.
+func (c *killedCluster) backup() {
+	c.Helper()
+	dir := filepath.Join(c.TempDir(), "backup")
+	c.command("cluster", "backup", dir, "--engine", c.url, "--node-token-file", c.token)
+	data := c.TempDir()
+	c.command("restore", dir, "-d", data)
+	c.command("verify", "-d", data)
+}
+
 // TestClusterKilled kills the node that crawls with SIGKILL at one of its requests, again and again, and wants in the end that
 // both copies are equal, verify finds nothing, the indexer has what the site has, and the site saw no two requests closer than its pause. SEXTANT_CLUSTER_KILLS
 // sets how often; then there are three etcd, and nodes are also stopped for a while, killed both, and lose their disks.
@@ -351,6 +393,9 @@ func TestClusterKilled(t *testing.T) {
 	for range kills {
 		c.wound(r, long)
 	}
+	c.configure()
+	c.finish()
+	c.backup()
 	c.settle(c.finish())
 	c.compare()
 }

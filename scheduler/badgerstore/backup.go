@@ -67,7 +67,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			}
 			var written error
 			err := valueOf(item, func(v []byte) error {
-				v, err := whole(bodies, item.Key(), v)
+				v, err := s.whole(ctx, bodies, item.Key(), v)
 				if err != nil {
 					return err
 				}
@@ -77,6 +77,8 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 			switch {
 			case written != nil:
 				return s.words(fmt.Errorf("backup: %w", written))
+			case errors.Is(err, errAway):
+				return s.words(fmt.Errorf("backup: %w", err))
 			case err != nil:
 				return s.damaged(fmt.Sprintf("key %x", item.Key()), err)
 			}
@@ -104,19 +106,19 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (BackupReport, error) {
 
 // whole is the value of a key as a backup has it: orders hold their bodies, as they did
 // in format 2, and nothing names a segment.
-func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
+func (s *Store) whole(ctx context.Context, r *segments.Reader, key, v []byte) ([]byte, error) {
 	switch key[0] {
 	case record.KindOrder:
 		o, err := record.DecodeOrder(v)
 		if err == nil && o.Place.Segment != 0 {
-			err = inline(r, &o)
+			err = s.inline(ctx, r, &o)
 			v = o.Append(nil)
 		}
 		return v, err
 	case record.KindDead:
 		d, err := record.DecodeDead(v)
 		if err == nil && d.Place.Segment != 0 {
-			err = inline(r, &d.Order)
+			err = s.inline(ctx, r, &d.Order)
 			v = d.Encode()
 		}
 		return v, err
@@ -129,12 +131,26 @@ func whole(r *segments.Reader, key, v []byte) ([]byte, error) {
 }
 
 // inline takes an order's body into the order.
-func inline(r *segments.Reader, o *record.Order) (err error) {
-	if o.Body, err = r.Read(o.Place); errors.Is(err, segments.ErrDamaged) {
+func (s *Store) inline(ctx context.Context, r *segments.Reader, o *record.Order) (err error) {
+	if s.liesElsewhere(o.Place.Segment) {
+		o.Body, err = s.askElsewhere(ctx, o)
+	} else if o.Body, err = r.Read(o.Place); errors.Is(err, segments.ErrDamaged) {
 		err = fmt.Errorf("%s: %w; start the service, which makes it a dead letter, and back up again", o.URL, err)
 	}
 	o.Place = record.BodyPlace{}
 	return err
+}
+
+// errAway says that a backup would lack a document.
+var errAway = errors.New("this document waits to be pushed, and another node of the cluster has it, which does not give it: start that node, or back up again in some minutes, when it is fetched again")
+
+// askElsewhere asks other copies for an order's body.
+func (s *Store) askElsewhere(ctx context.Context, o *record.Order) ([]byte, error) {
+	bodies, err := s.lead.replica.options.Elsewhere.Bodies(ctx, []record.BodyPlace{o.Place})
+	if err == nil && len(bodies) == 1 && uint64(len(bodies[0])) == o.Place.Length && segments.Sum(bodies[0]) == o.Place.Sum {
+		return bodies[0], nil
+	}
+	return nil, errors.Join(fmt.Errorf("%s: %w", o.URL, errAway), err)
 }
 
 // restoring is the end of the name of a directory with half a store.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -243,4 +245,32 @@ func TestItemThatIsGone(t *testing.T) {
 		t.Errorf("item and feed (-want +got):\n%s", diff)
 	}
 	mustVerify(t, c.s)
+}
+
+// TestBackupOfBodiesElsewhere: a backup has the documents that another node wrote, or says whose is missing.
+func TestBackupOfBodiesElsewhere(t *testing.T) {
+	c, disk, urls := awayCopies(t, nil)
+	var out bytes.Buffer
+	disk.err = errors.New("no answer")
+	if _, err := c.s.Backup(t.Context(), &out); !errors.Is(err, errAway) || !strings.Contains(err.Error(), urls[0]) || errors.Is(err, scheduler.ErrDamaged) {
+		t.Errorf("without an answer: %v", err)
+	}
+	disk.err = nil
+	out.Reset()
+	if _, err := c.s.Backup(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "restored")
+	if found, err := Restore(t.Context(), dir, &out, Options{}); err != nil || found.Faults != 0 {
+		t.Fatalf("restored: %+v, %v", found, err)
+	}
+	s, err := Open(dir, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { c.must(s.Close()) }()
+	all, err := s.Outbox().Entries(t.Context(), 0, 100, 1<<20)
+	if err != nil || len(all) != 2 || !bytes.Equal(all[0].Body, bytes.Repeat([]byte(urls[0]), 100)) {
+		t.Errorf("restored: %+v, %v", all, err)
+	}
 }
