@@ -103,7 +103,8 @@ func TestOneAnswer(t *testing.T) {
 		if err != nil || !slices.Equal(counts.ByStatus, []report.StatusCount{{Status: fate.String(), URLs: 1}}) {
 			t.Errorf("%s: the report says %v, %v", name, counts.ByStatus, err)
 		}
-		if (counts.Indexed == 1) != fate.InIndex() {
+		// Of a document that was lost the indexer may have an older version: it counts as indexed, as in status.
+		if (counts.Indexed == 1) != (fate.InIndex() || fate == scheduler.FateBodyLost) {
 			t.Errorf("%s: the report counts %d documents", name, counts.Indexed)
 		}
 
